@@ -1,0 +1,39 @@
+# Helpers that keep every target alike: one library per folder, its link line states the allowed direction.
+
+add_library(heelstrike_warnings INTERFACE)
+target_compile_options(heelstrike_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Werror)
+
+# heelstrike_library(NAME SOURCES ... [PUBLIC_DEPS ...] [PRIVATE_DEPS ...])
+# Include paths start at the repository root: #include "common/spatial/pose.hpp".
+function(heelstrike_library NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC_DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(${NAME} STATIC ${ARG_SOURCES})
+  add_library(heelstrike::${NAME} ALIAS ${NAME})
+  target_include_directories(${NAME} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${NAME} PUBLIC ${ARG_PUBLIC_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} heelstrike_warnings)
+endfunction()
+
+# heelstrike_program(NAME SOURCES ... DEPS ...): a binary in build/<preset>/bin.
+function(heelstrike_program NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${NAME} ${ARG_SOURCES})
+  target_link_libraries(${NAME} PRIVATE ${ARG_DEPS} heelstrike_warnings)
+endfunction()
+
+# heelstrike_test(NAME SOURCES ... DEPS ... LABEL unit|integration|validation|fuzz [TIMEOUT seconds] [NEEDS target ...])
+# NEEDS names programs that the test starts; they are built first.
+function(heelstrike_test NAME)
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPS;NEEDS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  add_executable(${NAME} ${ARG_SOURCES})
+  target_link_libraries(${NAME} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main heelstrike_warnings)
+  target_compile_definitions(${NAME} PRIVATE
+    HEELSTRIKE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HEELSTRIKE_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  if(ARG_NEEDS)
+    add_dependencies(${NAME} ${ARG_NEEDS})
+  endif()
+  gtest_discover_tests(${NAME} DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+endfunction()

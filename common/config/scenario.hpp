@@ -1,0 +1,100 @@
+/// A scenario: model, contact pairs, analysis and output of one run, as read from one YAML file.
+///
+/// The text is parsed once by the client (to say line and key of every mistake) and again by the multibody server from the
+/// same text, with the same code.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/config/parameter.hpp"
+#include "common/contact/surface.hpp"
+#include "common/spatial/spatial.hpp"
+
+namespace heelstrike {
+
+/// A rigid body; its frame's origin is where `position` says, its centre of mass anywhere in it.
+struct BodySpec {
+  std::string name;
+  double mass = 0.0;                         ///< [kg] > 0
+  Vector3 center_of_mass = Vector3::Zero();  ///< [m] in the body frame
+  Matrix3 inertia = Matrix3::Zero();         ///< [kg m^2] about the centre of mass, in body axes
+  Pose X_WB;                                 ///< initial pose in the world
+  Twist V_WB;                                ///< initial twist, expressed in the world, linear part at the body's origin
+};
+
+/// Constant force and torque on a body.
+struct LoadSpec {
+  std::string name;
+  std::string body;
+  Vector3 force = Vector3::Zero();   ///< [N]
+  Vector3 torque = Vector3::Zero();  ///< [N m]
+  Vector3 point = Vector3::Zero();   ///< [m] point of application in the body frame
+  bool body_fixed = false;           ///< components in body axes instead of world axes
+};
+
+/// A contact pair of the model.
+struct PairModel {
+  PairSpec spec;
+  std::string main_body;     ///< name in `bodies`, or "ground"
+  std::string partner_body;  ///< name in `bodies`, or "ground"
+};
+
+struct IntegratorSpec {
+  std::string name = "cvode_index1";
+  double rtol = 1e-8;              ///< [-]
+  double atol = 1e-10;             ///< [m, -, m/s, 1/s] for all coordinates
+  std::optional<double> max_step;  ///< [s]
+  int max_rejections = 50;         ///< consecutive rejected steps after which the run gives up
+};
+
+struct AnalysisSpec {
+  std::string type = "forward";
+  double end_time = 0.0;  ///< [s] > 0
+  IntegratorSpec integrator;
+};
+
+enum class StepRows { none, contact, all };
+
+struct OutputSpec {
+  double interval = 0.0;                         ///< [s] distance of the regular rows
+  StepRows steps = StepRows::contact;            ///< which accepted steps become rows of their own
+  std::optional<double> checkpoint_interval;     ///< [s] simulated time between checkpoints; none = no checkpoints
+};
+
+struct Scenario {
+  std::string name;          ///< file name without folder and extension
+  std::string description;   ///< free text
+  Vector3 gravity = Vector3::Zero();  ///< [m/s^2] in the world
+  std::vector<BodySpec> bodies;       ///< in file order
+  std::vector<LoadSpec> loads;
+  std::vector<PairModel> pairs;
+  AnalysisSpec analysis;
+  OutputSpec output;
+};
+
+/// Parameter schemas of the known back-ends by name; where they come from (registry, RPC) does not matter here.
+using BackendSchemas = std::map<std::string, std::vector<ParameterSchema>>;
+
+/// Parses and checks. Every mistake is Error{invalid_input} whose message starts with "file:line: key: ", names what was
+/// expected (with unit and range) and what was found, and suggests the nearest known key or name.
+/// @param yaml       the text
+/// @param file_name  for messages and for `Scenario::name`
+[[nodiscard]] Scenario parse_scenario(std::string_view yaml, const std::string& file_name,
+                                      const BackendSchemas& backends);
+
+/// One `--set key=value`; value is YAML. `contact.PARAMETER=v` sets a parameter of all pairs, `contact.PAIR.PARAMETER=v` of
+/// one, any other dotted key replaces that key's value. An unknown key is an error that suggests the nearest one.
+/// @returns the changed YAML text. @throws Error{invalid_input}
+[[nodiscard]] std::string with_override(std::string_view yaml, const std::string& file_name,
+                                        const std::string& assignment);
+
+/// Replaces the back-end of every pair; parameters that the new back-end does not know are dropped and named in `dropped`.
+[[nodiscard]] std::string with_backend(std::string_view yaml, const std::string& file_name, const std::string& backend,
+                                       const BackendSchemas& backends, std::vector<std::string>& dropped);
+
+}  // namespace heelstrike

@@ -1,0 +1,121 @@
+/// The contact partner as the multibody side sees it: one interface, in this process (LocalContact) or over gRPC
+/// (RemoteContact), with the same bits either way.
+///
+/// Order of calls:
+///
+///     commit(0, initial states)
+///     repeat:  evaluate(n + 1, ...) any number of times, in any order     pure
+///              commit(n + 1, ...)   once per accepted step                advances the history
+///
+/// A repeated commit of the last step with the same input returns the same bytes, so retrying is safe. Any other step
+/// number is refused with Error{out_of_order}.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "common/contact/surface.hpp"
+#include "common/spatial/spatial.hpp"
+
+namespace heelstrike {
+
+/// Motion of the partner B relative to the main body A at one instant.
+struct PairState {
+  double t = 0.0;  ///< [s] absolute run time, never accumulated from steps
+  Pose X_AB;       ///< pose of B in A
+  Twist V_AB;      ///< twist of B in A, expressed in A, linear part at B's origin
+};
+
+struct SolverStatistics {
+  int iterations = 0;     ///< of the inner contact solver
+  int active_points = 0;  ///< points in contact
+  double residual = 0.0;  ///< [-] relative, at the end of the solve
+};
+
+/// What one evaluation yields. With `gap` > 0 wrench and tangents are exactly zero: no adhesion.
+struct Response {
+  Wrench F_A;                               ///< on A about A's origin, expressed in A
+  Matrix6 dF_A_dX = Matrix6::Zero();        ///< d F_A / d (small rotation [rad], translation [m] of B, expressed in A)
+  Matrix6 dF_A_dV = Matrix6::Zero();        ///< d F_A / d V_AB
+  double gap = 0.0;                         ///< [m] smallest gap; negative is penetration
+  double gap_rate = 0.0;                    ///< [m/s] its rate; negative while approaching
+  double area = 0.0;                        ///< [m^2] contact area; point laws: Hertz' estimate
+  Vector3 p_ACop = Vector3::Zero();         ///< [m] centre of pressure in A; the closest point when there is no contact
+  double peak_pressure = 0.0;               ///< [Pa]; point laws: Hertz' estimate
+  double stored_energy = 0.0;               ///< [J] elastic energy that can be given back
+  double dissipated_power = 0.0;            ///< [W] rate of dissipation by velocity-dependent terms
+  double dissipated_increment = 0.0;        ///< [J] since the committed state, by rate-independent terms (friction)
+  SolverStatistics statistics;
+};
+
+/// One pair after opening.
+struct PairDescription {
+  std::string name;
+  std::string backend;
+  ParameterMap parameters;  ///< values in force, defaults and derived ones included
+  std::string digest;       ///< sha256 of everything the preparation depends on
+};
+
+/// Round-trip statistics of a remote partner.
+struct RpcStatistics {
+  std::int64_t calls = 0;
+  double p50_us = 0.0;
+  double p99_us = 0.0;
+};
+
+/// All contact pairs of one run, evaluated together. Not thread-safe: one run, one thread.
+class Contact {
+ public:
+  virtual ~Contact() = default;
+
+  /// The pairs in the order in which every span below lists them.
+  [[nodiscard]] virtual std::span<const PairDescription> pairs() const = 0;
+
+  /// Responses at `states` given the committed history. Pure.
+  /// @param step       the step being attempted: last committed step + 1
+  /// @param iteration  counter within the step, for logs
+  /// @throws RecoverableError  too deep, or an inner solver did not converge: a smaller step may succeed
+  /// @throws Error             no further answer is possible
+  virtual void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                        std::span<Response> responses) = 0;
+
+  /// Accepts `states` as the end of `step`, advances the history and answers with the responses at `states` under the new
+  /// history. All pairs advance or none.
+  /// @throws as evaluate; Error{out_of_order} for any step but the next one or a repetition of the last
+  virtual void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) = 0;
+
+  /// History of all pairs as opaque bytes, one entry per pair; restorable by a partner opened from the same specifications.
+  [[nodiscard]] virtual std::vector<std::string> save_state() = 0;
+  virtual void restore_state(std::span<const std::string> states) = 0;
+
+  /// Empty when no wire is involved.
+  [[nodiscard]] virtual std::optional<RpcStatistics> rpc_statistics() const { return std::nullopt; }
+
+  /// Fields (VTU bytes) of one pair at a state. @throws Error{unimplemented} where the back-end has none.
+  [[nodiscard]] virtual std::string fields(std::size_t pair, const PairState& state) = 0;
+};
+
+/// Content of a mesh or other file that a pair names, by digest.
+struct AssetContent {
+  std::string sha256;
+  std::string name;     ///< file name for messages
+  std::string content;  ///< bytes
+};
+
+struct OpenContext {
+  std::string run_id;                                                       ///< for logs and metrics
+  std::function<void(std::string_view stage, double fraction)> on_progress; ///< may be empty
+  std::stop_token stop;                                                     ///< cancels a preparation
+};
+
+/// Opens all pairs of a run. @throws Error as described in proto/heelstrike/v1/contact.proto
+using ContactFactory = std::function<std::unique_ptr<Contact>(
+    std::span<const PairSpec> pairs, std::span<const AssetContent> assets, const OpenContext& context)>;
+
+}  // namespace heelstrike

@@ -1,0 +1,101 @@
+/// What a run tells while it goes and when it is over; plain mirrors of the messages in simulation.proto.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/contact/contact.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+
+/// One column of the time series; the unit is in the name, as in the CSV header: "ball.z_m".
+struct Column {
+  std::string name;
+  std::string unit;
+  std::string meaning;
+};
+
+struct Progress {
+  double time = 0.0;       ///< [s] simulated
+  double end_time = 0.0;   ///< [s]
+  std::int64_t step = 0;   ///< last committed step
+  double step_size = 0.0;  ///< [s] of the last step
+  double wall_time = 0.0;  ///< [s] since the run started
+};
+
+/// One interval of contact of one pair.
+struct ContactEpisode {
+  std::string pair;
+  double onset = 0.0;                           ///< [s]
+  std::optional<double> end;                    ///< [s]; none = still in contact at the end of the run
+  double max_force = 0.0;                       ///< [N]
+  double max_force_time = 0.0;                  ///< [s]
+  double max_indentation = 0.0;                 ///< [m]
+  double max_indentation_time = 0.0;            ///< [s]
+  double approach_speed = 0.0;                  ///< [m/s] closing speed at onset
+  std::optional<double> separation_speed;       ///< [m/s] opening speed at the end
+  std::optional<double> effective_restitution;  ///< [-]
+};
+
+struct IntegratorStatistics {
+  std::string name;
+  std::int64_t steps = 0;
+  std::int64_t rejected_steps = 0;
+  std::int64_t rhs_evaluations = 0;
+  std::int64_t jacobian_evaluations = 0;
+  std::int64_t restarts = 0;  ///< after events
+};
+
+struct EnergyBalance {
+  double initial = 0.0;        ///< [J] kinetic + potential + stored in contact
+  double final = 0.0;          ///< [J] the same at the end
+  double dissipated = 0.0;     ///< [J]
+  double external_work = 0.0;  ///< [J] by applied loads and drivers
+  double balance_error = 0.0;  ///< [J] final - initial - external_work + dissipated
+};
+
+struct RunSummary {
+  std::string scenario;
+  std::string backend;
+  std::string status;           ///< "completed", "cancelled", "failed"
+  double simulated_time = 0.0;  ///< [s]
+  double wall_time = 0.0;       ///< [s]
+  IntegratorStatistics integrator;
+  std::int64_t contact_evaluations = 0;
+  std::int64_t contact_commits = 0;
+  std::optional<RpcStatistics> rpc;  ///< none when the contact ran in this process
+  EnergyBalance energy;
+  std::vector<ContactEpisode> contacts;
+  std::optional<Error> error;           ///< when status is "failed"
+  double max_position_violation = 0.0;  ///< [-] largest position constraint residual at committed steps
+  double max_velocity_violation = 0.0;  ///< [1/s]
+};
+
+/// All that is needed to go on from a committed step.
+struct Checkpoint {
+  std::string scenario_digest;  ///< sha256 of the scenario and the files it names
+  std::int64_t step = 0;
+  double time = 0.0;                        ///< [s]
+  std::vector<double> state;                ///< integrator state vector
+  std::vector<std::string> contact_states;  ///< one per pair
+  std::string engine;                       ///< accumulated statistics and open episodes
+};
+
+/// Receives what a run produces, in order, from the run's thread. Must not block for long.
+class RunSink {
+ public:
+  virtual ~RunSink() = default;
+  virtual void on_schema(std::span<const Column> columns) = 0;
+  virtual void on_row(std::span<const double> values) = 0;
+  virtual void on_progress(const Progress& progress) = 0;
+  virtual void on_log(std::string_view level, std::string_view text) = 0;
+  virtual void on_episode(const ContactEpisode& episode) = 0;
+  virtual void on_checkpoint(const Checkpoint& checkpoint) = 0;
+};
+
+}  // namespace heelstrike

@@ -1,0 +1,90 @@
+/// What every contact back-end is, and the registry entry that makes it known.
+///
+/// A back-end is one folder below fem_server/backends with an `entry.cpp` that defines one BackendEntry, and one line in
+/// registry.cpp. Every back-end passes tests/unit/backends/conformance_test.cpp without exceptions to the rules.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/config/parameter.hpp"
+#include "common/contact/contact.hpp"
+
+namespace heelstrike::fem {
+
+/// What a back-end remembers between accepted steps. Opaque to everybody else; immutable once committed, so that any number
+/// of evaluations may share it.
+class History {
+ public:
+  virtual ~History() = default;
+  /// Bytes from which `ContactBackend::load_history` makes an equal history; starts with a format version.
+  [[nodiscard]] virtual std::string save() const = 0;
+};
+
+/// History after a commit, with the response at the committed state under that history.
+struct Committed {
+  std::shared_ptr<const History> history;
+  Response response;
+};
+
+/// One contact model for one pair.
+class ContactBackend {
+ public:
+  virtual ~ContactBackend() = default;
+
+  /// History before anything has been committed.
+  [[nodiscard]] virtual std::shared_ptr<const History> initial_history() const = 0;
+
+  /// Wrench and tangents at `state`, given the last committed `history`.
+  /// Pure: changes neither `history` nor the back-end; callable at any state, in any order, from several threads.
+  /// With `gap` > 0, wrench and tangents are exactly zero.
+  /// @throws RecoverableError  too deep, or the inner solver did not converge: a smaller step may succeed
+  /// @throws Error             no further answer is possible
+  [[nodiscard]] virtual Response evaluate(const History& history, const PairState& state) const = 0;
+
+  /// The history after accepting `state`. Pure in the same sense: a new object is returned.
+  [[nodiscard]] virtual Committed commit(const History& history, const PairState& state) const = 0;
+
+  /// @throws Error{invalid_input} for bytes of another format or another back-end
+  [[nodiscard]] virtual std::shared_ptr<const History> load_history(std::string_view bytes) const = 0;
+
+  /// Parameters in force, defaults and derived values included.
+  [[nodiscard]] virtual ParameterMap parameters() const = 0;
+
+  /// Fields as VTU bytes. @throws Error{unimplemented} where the model has none
+  [[nodiscard]] virtual std::string fields(const History& history, const PairState& state) const;
+};
+
+/// What a factory gets besides the specification.
+struct PrepareContext {
+  std::function<const AssetContent&(const MeshSurface&)> asset;               ///< content of a mesh; throws not_found
+  std::function<void(std::string_view stage, double fraction)> on_progress;   ///< never empty
+  std::stop_token stop;                                                       ///< checked between stages of the preparation
+};
+
+struct BackendEntry {
+  std::string name;
+  std::string summary;                       ///< one sentence
+  std::string reference;                     ///< key in docs/references.bib
+  std::vector<ParameterSchema> parameters;
+  std::vector<std::string> surface_pairs;    ///< "sphere-plane": shapes of main and partner body it accepts
+  /// @param pair  parameters already checked and completed by the schema
+  /// @throws Error{invalid_input} for a combination that the schema cannot refuse; Error{cancelled} when stopped
+  std::function<std::unique_ptr<ContactBackend>(const PairSpec& pair, const PrepareContext& context)> make;
+};
+
+/// All back-ends, sorted by name.
+[[nodiscard]] std::span<const BackendEntry> backend_registry();
+
+/// @throws Error{invalid_input} listing the known names and the nearest one
+[[nodiscard]] const BackendEntry& find_backend(const std::string& name);
+
+/// Checks the surfaces and the parameters of `pair` against its entry, completes the parameters and makes the back-end.
+[[nodiscard]] std::unique_ptr<ContactBackend> make_backend(const PairSpec& pair, const PrepareContext& context);
+
+}  // namespace heelstrike::fem
