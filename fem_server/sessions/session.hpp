@@ -1,0 +1,83 @@
+/// One open contact pair: back-end, committed history, step order. No gRPC in here; the service and LocalContact are thin
+/// shells over it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/contact/contact.hpp"
+#include "fem_server/backends/backend.hpp"
+
+namespace heelstrike::fem {
+
+/// Thread-safe: evaluations run concurrently; commits and restores are serialised.
+class Session {
+ public:
+  /// A commit that has been computed but not made visible.
+  struct PreparedCommit {
+    std::int64_t step = -1;
+    PairState state;
+    Committed committed;
+    bool repetition = false;  ///< the last commit again: publishing changes nothing
+  };
+
+  /// @param pair    as opened, parameters completed
+  /// @param digest  sha256 of everything the preparation depends on
+  Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::string digest);
+
+  [[nodiscard]] const PairDescription& description() const { return description_; }
+
+  /// Pure evaluation at the canonical pose of `state`.
+  /// @param step  committed_step() + 1, or -1 for "whatever is committed"
+  /// @throws Error{out_of_order} for another step, and whatever the back-end throws
+  [[nodiscard]] Response evaluate(std::int64_t step, const PairState& state) const;
+
+  /// Evaluations of many states against the committed history, on up to `n_threads` threads; order kept, results independent
+  /// of the number of threads. Each entry is either a response or the error of that state.
+  struct BatchEntry {
+    Response response;
+    std::shared_ptr<const Error> error;  ///< null when `response` is valid
+  };
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::span<const PairState> states, unsigned n_threads) const;
+
+  /// First half of a commit; changes nothing.
+  /// @throws Error{out_of_order} unless `step` is the next one, or the last one with the same input bit for bit
+  [[nodiscard]] PreparedCommit prepare_commit(std::int64_t step, const PairState& state) const;
+  /// Second half. @pre prepared by this session since its last commit
+  void publish(PreparedCommit prepared);
+
+  /// -1 before the first commit.
+  [[nodiscard]] std::int64_t committed_step() const;
+
+  [[nodiscard]] std::string save_state() const;
+  /// @throws Error{invalid_input} for bytes of another format, another back-end or another digest
+  void restore_state(std::string_view bytes);
+
+  [[nodiscard]] std::string fields(const PairState& state) const;
+
+ private:
+  struct Memory {
+    std::shared_ptr<const History> history;
+    std::int64_t step = -1;
+    PairState state;
+    Response response;
+  };
+  [[nodiscard]] Memory memory() const;
+
+  PairSpec pair_;
+  std::unique_ptr<ContactBackend> backend_;
+  PairDescription description_;
+  mutable std::mutex mutex_;  ///< guards memory_
+  Memory memory_;
+};
+
+/// Commits all pairs of a run or none: prepares all, then publishes all.
+void commit_all(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,
+                std::span<Response> responses);
+
+}  // namespace heelstrike::fem
