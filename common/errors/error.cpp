@@ -23,8 +23,8 @@ std::string_view to_string(ErrorCode code) {
   return "internal";
 }
 
-Error::Error(ErrorCode code, std::string message, std::string field, bool retry_helps)
-    : std::runtime_error(std::move(message)), code_(code), field_(std::move(field)), retry_helps_(retry_helps) {}
+Error::Error(ErrorCode code, const std::string& message, std::string field, bool retry_helps)
+    : std::runtime_error(message), code_(code), field_(std::move(field)), retry_helps_(retry_helps) {}
 
 RecoverableError::RecoverableError(std::string message, std::string field)
     : Error(ErrorCode::recoverable, std::move(message), std::move(field), true) {}

@@ -32,7 +32,7 @@ class Error : public std::runtime_error {
  public:
   /// @param field        offending field or key, dotted; empty when none
   /// @param retry_helps  the same call may succeed later
-  Error(ErrorCode code, std::string message, std::string field = {}, bool retry_helps = false);
+  Error(ErrorCode code, const std::string& message, std::string field = {}, bool retry_helps = false);
 
   [[nodiscard]] ErrorCode code() const { return code_; }
   [[nodiscard]] const std::string& field() const { return field_; }

@@ -92,12 +92,12 @@ class Bundle:
 
 
 def bundles_of(folder, sources, largest):
-    """Bundles of at most `largest` sources from the same folder with the same flags."""
+    """Bundles of at most `largest` sources with the same flags."""
     groups = collections.defaultdict(list)
     for file, command in sources:
-        groups[pathlib.Path(file).parent, re.sub(r" -o \S+ -c \S+$", "", command)].append(file)
-    bundles = [Bundle(folder, f"{str(parent).replace('/', '_')}_{len(files)}_{start}", files[start:start + largest], flags)
-               for (parent, flags), files in groups.items() for start in range(0, len(files), largest)]
+        groups[file.split("/")[0], re.sub(r" -o \S+ -c \S+$", "", command)].append(file)
+    bundles = [Bundle(folder, f"{top}_{number}_{start}", files[start:start + largest], flags)
+               for number, ((top, flags), files) in enumerate(sorted(groups.items())) for start in range(0, len(files), largest)]
     database = [{"directory": str(folder), "file": str(b.path), "command": b.command} for b in bundles]
     (folder / "compile_commands.json").write_text(json.dumps(database))
     return bundles
