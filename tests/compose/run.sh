@@ -33,10 +33,16 @@ start=$SECONDS
 "${compose[@]}" build
 echo "compose: images built in $((SECONDS - start)) s"
 
-# Waits for events of the engine instead of asking again and again. Listening starts before the containers do.
+# Waits for the engine's own event that CONTAINER became healthy; events since SINCE count, so none is missed.
 healthy() {
-  timeout "$deadline" docker events --since "$1" --filter "container=$2" --filter event=health_status \
-    --format '{{.Status}}' | grep -m 1 -q 'health_status: healthy'
+  local since=$1 container=$2 events status=0
+  exec {events}< <(exec timeout "$deadline" docker events --since "$since" --filter "container=$container" \
+    --filter event=health_status --format '{{.Status}}')
+  local listener=$!
+  grep -m 1 -q 'health_status: healthy' <&"$events" || status=1
+  kill "$listener" 2>/dev/null || true
+  exec {events}<&-
+  return "$status"
 }
 start=$SECONDS since=$(date +%s)
 timeout "$deadline" "${compose[@]}" up -d || fail "the containers did not start within $deadline s"
