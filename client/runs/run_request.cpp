@@ -11,20 +11,8 @@
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {
-namespace {
 
 namespace fs = std::filesystem;
-
-void collect(const ContactBody& body, const fs::path& folder, std::vector<NamedFile>& files) {
-  const auto* mesh = std::get_if<MeshSurface>(&body.surface);
-  if (mesh == nullptr || mesh->asset_name.empty() || !mesh->sha256.empty()) return;
-  const bool known = std::any_of(files.begin(), files.end(),
-                                 [&](const NamedFile& file) { return file.name == mesh->asset_name; });
-  if (known) return;
-  files.push_back({mesh->asset_name, read_file(folder / mesh->asset_name, "mesh of body " + body.name)});
-}
-
-}  // namespace
 
 std::string read_file(const fs::path& path, const std::string& what) {
   std::error_code ignored;
@@ -60,9 +48,8 @@ RunRequest load_request(const fs::path& scenario, const Overrides& overrides, co
     request.yaml = with_override(request.yaml, request.file_name, assignment);
   }
   request.scenario = parse_scenario(request.yaml, request.file_name, backends);
-  for (const PairModel& pair : request.scenario.pairs) {
-    collect(pair.spec.main, scenario.parent_path(), request.files);
-    collect(pair.spec.partner, scenario.parent_path(), request.files);
+  for (const std::string& name : files_named_by(request.scenario)) {
+    request.files.push_back({name, read_file(scenario.parent_path() / name, request.file_name + ": mesh")});
   }
   return request;
 }

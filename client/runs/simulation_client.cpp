@@ -54,8 +54,15 @@ class CancelOnStop {
 }  // namespace
 
 SimulationClient::SimulationClient(const rpc::Endpoint& endpoint, std::string peer)
-    : peer_(std::move(peer)), channel_(rpc::make_channel(endpoint)), stub_(v1::SimulationService::NewStub(channel_)) {
+    : address_(endpoint.address),
+      peer_(std::move(peer)),
+      channel_(rpc::make_channel(endpoint)),
+      stub_(v1::SimulationService::NewStub(channel_)) {
   rpc::wait_for_ready(*channel_, endpoint.address);
+}
+
+void SimulationClient::wait_until_connected(std::chrono::milliseconds patience) {
+  rpc::wait_for_ready(*channel_, address_, patience);
 }
 
 v1::VersionInfo SimulationClient::version() {

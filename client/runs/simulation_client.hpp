@@ -22,6 +22,8 @@ class SimulationClient {
   /// @param peer  "mbs_server at ADDRESS", for messages
   SimulationClient(const rpc::Endpoint& endpoint, std::string peer);
 
+  /// Waits for a lost connection to come back. @throws Error{unavailable}
+  void wait_until_connected(std::chrono::milliseconds patience);
   /// @throws Error{unavailable}, Error{deadline}
   [[nodiscard]] v1::VersionInfo version();
   /// Sends the scenario with its files. @returns the run's identifier. @throws Error as the server answers
@@ -36,6 +38,7 @@ class SimulationClient {
   void forget(const std::string& run_id);
 
  private:
+  std::string address_;
   std::string peer_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SimulationService::Stub> stub_;
