@@ -16,7 +16,14 @@ inline constexpr std::size_t max_document_bytes = 8u << 20;
 inline constexpr std::size_t max_document_depth = 32;
 inline constexpr std::size_t max_document_nodes = 1'000'000;  ///< aliases count as what they stand for
 
-struct Entry;
+struct Node;
+
+/// One `key: value` of a map.
+struct Entry {
+  std::string key;
+  int line = 0;  ///< of the key
+  std::shared_ptr<const Node> value;
+};
 
 /// One value. Immutable once read, so that aliases share it.
 struct Node {
@@ -33,12 +40,6 @@ struct Node {
 
   /// The entry's value, or nullptr.
   [[nodiscard]] const Node* find(std::string_view key) const;
-};
-
-struct Entry {
-  std::string key;
-  int line = 0;  ///< of the key
-  std::shared_ptr<const Node> value;
 };
 
 /// A text and where it came from.

@@ -1,5 +1,7 @@
 #include "common/config/document.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,10 +51,8 @@ TEST(Document, HostileFilesAreRefusedQuickly) {
 
   std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 20; ++i) {
-    const std::string alias = "*a" + std::to_string(i - 1);
-    laughs += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + alias;
-    for (int j = 1; j < 10; ++j) laughs += ", " + alias;
-    laughs += "]\n";
+    const std::string alias = fmt::format("*a{}", i - 1);
+    laughs += fmt::format("a{}: &a{} [{}]\n", i, i, fmt::join(std::vector<std::string>(10, alias), ", "));
   }
   EXPECT_THAT(message_of(laughs), HasSubstr("more than 1000000 values"));
   // Generous for a loaded machine and sanitizers; without the limits the last file alone would take years.
