@@ -1,5 +1,5 @@
-// What every back-end of the registry has to fulfil, on every geometry it accepts. A new back-end is tested here without a
-// change of this file as long as example_pair finds parameters for it.
+// What every back-end of the registry has to fulfil, on every geometry it accepts. A new back-end is tested here
+// without a change of this file as long as example_pair finds parameters for it.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -63,14 +63,15 @@ class Conformance : public testing::TestWithParam<Case> {
     pair = example_pair(std::get<0>(GetParam()), geometry);
     backend = make_example(pair);
     fresh = backend->initial_history();
-    latched = backend->commit(*fresh, at(0.0, 0.5)).history;
+    latched = backend->commit(*fresh, at(1e-9, 0.5)).history;
   }
 
   [[nodiscard]] PairState at(double depth_m, double closing) const {
     return placed(pair, geometry.X_AB, depth_m, closing);
   }
 
-  /// Approach without and with a latched speed, below and above the floor, rest, and restitution before and after the cut.
+  /// Approach without and with a latched speed, below and above the floor, rest, and restitution before and after the
+  /// cut.
   [[nodiscard]] std::vector<std::pair<const History*, PairState>> states() const {
     return {{fresh.get(), at(depth, 0.4)},    {fresh.get(), at(depth, 2e-4)},   {fresh.get(), at(depth, -0.01)},
             {latched.get(), at(depth, 0.45)}, {latched.get(), at(depth, 0.01)}, {latched.get(), at(depth, -0.3)},
@@ -83,30 +84,31 @@ class Conformance : public testing::TestWithParam<Case> {
   std::shared_ptr<const History> fresh, latched;
 };
 
-// Step h: (h/depth)^6 = 1.6e-8 times a seventh derivative over 140 leaves truncation below 1e-9; gaps round at 1e-16 m, over
-// h = 5e-8 m (the shallowest state) that is 2e-9. Both are far below the 1e-6 that is promised.
+// Step h: (h/depth)^6 = 1.6e-8 times a seventh derivative over 140 leaves truncation below 1e-9; gaps round at 1e-16 m,
+// over h = 5e-8 m (the shallowest state) that is 2e-9. Both are far below the 1e-6 that is promised.
 TEST_P(Conformance, PoseTangentIsTheDerivativeOfTheWrench) {
   for (const auto& [history, state] : states()) {
     const Response r = backend->evaluate(*history, state);
     const double h = -r.gap / 20.0;
     const Matrix6 numeric = differences(
         [&, h = history, s = state](const Vector6& x) { return backend->evaluate(*h, moved(s, x)).F_A.vector(); }, h);
-    EXPECT_LT(relative_error(r.dF_A_dX, numeric), 1e-6)
-        << "gap " << r.gap << " rate " << r.gap_rate << "\nanalytic\n"
-        << r.dF_A_dX << "\nnumeric\n"
-        << numeric;
+    EXPECT_LT(relative_error(r.dF_A_dX, numeric), 1e-6) << "gap " << r.gap << " rate " << r.gap_rate << "\nanalytic\n"
+                                                        << r.dF_A_dX << "\nnumeric\n"
+                                                        << numeric;
   }
 }
 
-// The wrench is linear in the twist between kinks (the cut, the floor of 1e-3 m/s): h stays within 2e-5 m/s of the state.
+// The wrench is linear in the twist between kinks (the cut, the floor of 1e-3 m/s): h stays within 2e-5 m/s of the
+// state.
 TEST_P(Conformance, TwistTangentIsTheDerivativeOfTheWrench) {
   for (const auto& [history, state] : states()) {
     const Response r = backend->evaluate(*history, state);
     const Matrix6 numeric = differences(
-        [&, h = history, s = state](const Vector6& v) { return backend->evaluate(*h, with_twist(s, v)).F_A.vector(); }, 1e-5);
+        [&, h = history, s = state](const Vector6& v) { return backend->evaluate(*h, with_twist(s, v)).F_A.vector(); },
+        1e-5);
     // Without damping both are zero up to the rounding of the force, 1e-13 of 400 N, over h.
     const double floor = 1e-13 * r.F_A.vector().cwiseAbs().maxCoeff() / 1e-5;
-    EXPECT_LT((r.dF_A_dV - numeric).cwiseAbs().maxCoeff(), 1e-6 * numeric.cwiseAbs().maxCoeff() + floor)
+    EXPECT_LE((r.dF_A_dV - numeric).cwiseAbs().maxCoeff(), 1e-6 * numeric.cwiseAbs().maxCoeff() + floor)
         << "gap " << r.gap << " rate " << r.gap_rate << "\nanalytic\n"
         << r.dF_A_dV << "\nnumeric\n"
         << numeric;
@@ -152,7 +154,8 @@ TEST_P(Conformance, PushesTheBodiesApart) {
   EXPECT_NEAR(r.gap_rate, -0.4, 1e-14);
 }
 
-// Bodies exchanged: the wrench on the former B must be the opposite of the wrench on A. Gaps round at 1e-16 m of 2e-4 m.
+// Bodies exchanged: the wrench on the former B must be the opposite of the wrench on A. Gaps round at 1e-16 m of 2e-4
+// m.
 TEST_P(Conformance, ActionIsReactionWithBodiesSwapped) {
   PairSpec swapped = pair;
   std::swap(swapped.main, swapped.partner);
@@ -167,14 +170,15 @@ TEST_P(Conformance, ActionIsReactionWithBodiesSwapped) {
     const Response a = backend->evaluate(*latched, s);
     const Response b = other->evaluate(*other_latched, t);
     const Vector6 expected = opposite_wrench(a.F_A, s.X_AB).vector();
-    EXPECT_LT((b.F_A.vector() - expected).norm(), 1e-9 * expected.norm()) << expected << "\n\n" << b.F_A.vector();
+    EXPECT_LE((b.F_A.vector() - expected).norm(), 1e-9 * expected.norm()) << expected << "\n\n" << b.F_A.vector();
     EXPECT_LT((s.X_AB * b.p_ACop - a.p_ACop).norm(), 1e-14);
     EXPECT_NEAR(a.gap, b.gap, 1e-15);
     EXPECT_NEAR(a.gap_rate, b.gap_rate, 1e-13);
   }
 }
 
-// Power that the motion puts into the contact = rate of stored energy + dissipated power, in every phase, the cut included.
+// Power that the motion puts into the contact = rate of stored energy + dissipated power, in every phase, the cut
+// included.
 TEST_P(Conformance, EnergyBalanceCloses) {
   for (const auto& [history, state] : states()) {
     const Response r = backend->evaluate(*history, state);
@@ -184,10 +188,10 @@ TEST_P(Conformance, EnergyBalanceCloses) {
       return backend->evaluate(*h, moved(s, dt * s.V_AB.vector())).stored_energy;
     };
     const double dt = -r.gap / 20.0 / std::max(1.0, std::abs(r.gap_rate));
-    const double stored_rate = (45.0 * (stored_after(dt) - stored_after(-dt)) -
-                                9.0 * (stored_after(2 * dt) - stored_after(-2 * dt)) + stored_after(3 * dt) -
-                                stored_after(-3 * dt)) /
-                               (60.0 * dt);
+    const double stored_rate =
+        (45.0 * (stored_after(dt) - stored_after(-dt)) - 9.0 * (stored_after(2 * dt) - stored_after(-2 * dt)) +
+         stored_after(3 * dt) - stored_after(-3 * dt)) /
+        (60.0 * dt);
     const double scale = std::abs(stored_rate) + std::abs(power_in) + r.stored_energy;
     EXPECT_NEAR(power_in, stored_rate + r.dissipated_power, 1e-7 * scale) << "gap rate " << r.gap_rate;
     EXPECT_GE(r.dissipated_power, 0.0);

@@ -44,7 +44,9 @@ PrepareContext no_context() {
           .stop = {}};
 }
 
-std::unique_ptr<ContactBackend> make_example(const PairSpec& pair) { return make_backend(pair, no_context()); }
+std::unique_ptr<ContactBackend> make_example(const PairSpec& pair) {
+  return make_backend(pair, no_context());
+}
 
 PairState placed(const PairSpec& pair, const Pose& X_AB, double depth, double closing) {
   const PointPair geometry(pair.main.surface, pair.partner.surface, "example");

@@ -31,8 +31,8 @@ struct ExampleGeometry {
 
 [[nodiscard]] std::unique_ptr<ContactBackend> make_example(const PairSpec& pair);
 
-/// State of `pair` with B moved along the common normal until the penetration is `depth` [m] (negative: a gap) and a twist
-/// whose closing speed is `closing` [m/s], with spin and sliding on top.
+/// State of `pair` with B moved along the common normal until the penetration is `depth` [m] (negative: a gap) and a
+/// twist whose closing speed is `closing` [m/s], with spin and sliding on top.
 [[nodiscard]] PairState placed(const PairSpec& pair, const Pose& X_AB, double depth, double closing);
 
 [[nodiscard]] PrepareContext no_context();

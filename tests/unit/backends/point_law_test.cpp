@@ -18,19 +18,24 @@ using testing_support::example_geometries;
 using testing_support::example_pair;
 using testing_support::make_example;
 
-Material metal(double E) { return {.youngs_modulus = E, .poissons_ratio = 0.3, .density = 0.0, .set = {}}; }
+Material metal(double E) {
+  return {.youngs_modulus = E, .poissons_ratio = 0.3, .density = 0.0, .set = {}};
+}
 
 PairSpec spheres(double radius_A, double radius_B, double E) {
   PairSpec pair;
   pair.name = "spheres";
   pair.backend = "hertz";
-  pair.main = {.name = "A", .surface = SphereSurface{.radius = radius_A, .center = Vector3::Zero()}, .materials = {metal(E)}};
+  pair.main = {
+      .name = "A", .surface = SphereSurface{.radius = radius_A, .center = Vector3::Zero()}, .materials = {metal(E)}};
   pair.partner = {
       .name = "B", .surface = SphereSurface{.radius = radius_B, .center = Vector3::Zero()}, .materials = {metal(E)}};
   return pair;
 }
 
-double derived(const PairSpec& pair) { return number(make_example(pair)->parameters(), "stiffness"); }
+double derived(const PairSpec& pair) {
+  return number(make_example(pair)->parameters(), "stiffness");
+}
 
 std::string message_of(const PairSpec& pair) {
   try {
@@ -141,7 +146,8 @@ TEST(PointLaw, HertzEstimates) {
   EXPECT_NEAR(r.stored_energy, 1.4e8 * 1e-10 / 2.5, 1e-12);
 }
 
-/// A ball of radius 0.1 m over the ground; gap and closing speed [m, m/s] set at will. Gaps of binary fractions are exact.
+/// A ball of radius 0.1 m over the ground; gap and closing speed [m, m/s] set at will. Gaps of binary fractions are
+/// exact.
 class ApproachSpeed : public testing::Test {
  protected:
   ApproachSpeed() {
@@ -157,7 +163,9 @@ class ApproachSpeed : public testing::Test {
   void commit(double gap, double closing) { history = backend->commit(*history, state(gap, closing)).history; }
 
   static PairState state(double gap, double closing) {
-    return {.t = 0.0, .X_AB = {.R = Matrix3::Identity(), .p = {0, 0, -0.125 - gap}}, .V_AB = {.w = Vector3::Zero(), .v = {0, 0, closing}}};
+    return {.t = 0.0,
+            .X_AB = {.R = Matrix3::Identity(), .p = {0, 0, -0.125 - gap}},
+            .V_AB = {.w = Vector3::Zero(), .v = {0, 0, closing}}};
   }
 
   [[nodiscard]] std::optional<double> latched() const {

@@ -12,8 +12,9 @@ using testing_support::example_geometries;
 TEST(PointPair, BallOnPlaneByHand) {
   const PointPair pair(SphereSurface{.radius = 0.1, .center = {0.0, 0.0, 0.02}}, PlaneSurface{}, "t");
   // The plane z = 0 of B lies 0.07 m below A's origin: the sphere's lowest point, at z = -0.08 m, is 0.01 m inside.
-  const PairState state{
-      .t = 0.0, .X_AB = {.R = Matrix3::Identity(), .p = {3.0, 4.0, -0.07}}, .V_AB = {.w = Vector3::Zero(), .v = {5, 6, 0.7}}};
+  const PairState state{.t = 0.0,
+                        .X_AB = {.R = Matrix3::Identity(), .p = {3.0, 4.0, -0.07}},
+                        .V_AB = {.w = Vector3::Zero(), .v = {5, 6, 0.7}}};
   const PointGeometry g = pair.at(state);
   EXPECT_NEAR(g.gap, -0.01, 1e-16);
   EXPECT_NEAR(g.gap_rate, -0.7, 1e-15);
@@ -25,8 +26,9 @@ TEST(PointPair, BallOnPlaneByHand) {
 TEST(PointPair, BallInSocketByHand) {
   const PointPair pair(SphereSurface{.radius = -0.05, .center = Vector3::Zero()},
                        SphereSurface{.radius = 0.04, .center = Vector3::Zero()}, "t");
-  const PairState state{
-      .t = 0.0, .X_AB = {.R = Matrix3::Identity(), .p = {0.012, 0, 0}}, .V_AB = {.w = Vector3::Zero(), .v = {2.0, 0, 0}}};
+  const PairState state{.t = 0.0,
+                        .X_AB = {.R = Matrix3::Identity(), .p = {0.012, 0, 0}},
+                        .V_AB = {.w = Vector3::Zero(), .v = {2.0, 0, 0}}};
   const PointGeometry g = pair.at(state);
   EXPECT_NEAR(g.gap, -0.002, 1e-16);
   EXPECT_NEAR(g.gap_rate, -2.0, 1e-15);
@@ -52,8 +54,8 @@ TEST(PointPair, OtherShapesAreRefused) {
 
 class PointPairDerivatives : public testing::TestWithParam<testing_support::ExampleGeometry> {};
 
-// Central differences of sixth order with h = 1e-3 over arms of some 0.1 m: truncation (1e-2)^6 = 1e-12, rounding
-// 1e-16 / 1e-3 = 1e-13.
+// Central differences of sixth order with h = 3e-4 over centre distances of 0.03 m and more: truncation (1e-2)^6 =
+// 1e-12 per unit of a seventh derivative over 140, some 5! / 0.03; rounding 1e-16 / 3e-4. Both below 1e-9.
 TEST_P(PointPairDerivatives, AreExact) {
   const auto& example = GetParam();
   const PointPair pair(example.main, example.partner, "t");
@@ -61,7 +63,7 @@ TEST_P(PointPairDerivatives, AreExact) {
   // 2 cm apart, so that no difference runs into the limit of depth.
   state.X_AB.p += (0.02 - pair.at(state).gap) * pair.at(state).n_A;
   const PointGeometry g = pair.at(state);
-  const double h = 1e-3;
+  const double h = 3e-4;
   for (int i = 0; i < 6; ++i) {
     const auto at = [&](double k) {
       Vector6 x = Vector6::Zero();
@@ -77,7 +79,8 @@ TEST_P(PointPairDerivatives, AreExact) {
       return ((45.0 * d(p1, m1) - 9.0 * d(p2, m2) + d(p3, m3)) / (60.0 * h)).eval();
     };
     const auto scalar_slope = [&](double PointGeometry::*member) {
-      return (45.0 * (p1.*member - m1.*member) - 9.0 * (p2.*member - m2.*member) + (p3.*member - m3.*member)) / (60.0 * h);
+      return (45.0 * (p1.*member - m1.*member) - 9.0 * (p2.*member - m2.*member) + (p3.*member - m3.*member)) /
+             (60.0 * h);
     };
     EXPECT_LT((slope(&PointGeometry::n_A) - g.dn_dX.col(i)).norm(), 1e-8) << i;
     EXPECT_LT((slope(&PointGeometry::p_AC) - g.dp_dX.col(i)).norm(), 1e-8) << i;

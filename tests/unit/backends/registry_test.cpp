@@ -84,7 +84,8 @@ TEST(Registry, UnknownSurfacePairIsRefused) {
     (void)testing_support::make_example(pair);
     FAIL() << "expected an error";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("contact.example"), HasSubstr("sphere-cylinder"), HasSubstr("sphere-plane")));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("contact.example"), HasSubstr("sphere-cylinder"), HasSubstr("sphere-plane")));
   }
 }
 

@@ -90,6 +90,8 @@ PairState straight_state(double t, double touch, double opening, double closing)
           .V_AB = {.w = Vector3::Zero(), .v = {0.0, 0.0, -closing}}};
 }
 
-ImpactResult run_impact(Session& session, const ImpactSetup& setup) { return Impact(session, setup).run(); }
+ImpactResult run_impact(Session& session, const ImpactSetup& setup) {
+  return Impact(session, setup).run();
+}
 
 }  // namespace heelstrike::fem::testing_support

@@ -51,7 +51,9 @@ struct SpheresRow {
   double max_depth_um, max_force_N, depth_at_max_force_um, compression_us, contact_us, separation_m_s, loss_mJ;
 };
 
-void PrintTo(const SpheresRow& row, std::ostream* out) { *out << row.label; }
+void PrintTo(const SpheresRow& row, std::ostream* out) {
+  *out << row.label;
+}
 
 constexpr SpheresRow spheres_table[] = {
     {"hertz", "hertz", "", 15.4675, 334.573, 15.467, 75.876, 151.750, 0.30000, 0.0},
@@ -67,8 +69,8 @@ constexpr SpheresRow spheres_table[] = {
 
 class TwoSpheres : public testing::TestWithParam<SpheresRow> {};
 
-// The promise is 1e-3. The table has five to six digits and 8000 steps per impact resolve maxima to 1e-7, so 1e-4 holds;
-// the place of a flat maximum is known to a step: 0.02 us of at most 0.2 m/s, 4 nm of 12.4 um, inside 1e-3.
+// The promise is 1e-3. The table has five to six digits and 8000 steps per impact resolve maxima to 1e-7, so 1e-4
+// holds; the place of a flat maximum is known to a step: 0.02 us of at most 0.2 m/s, 4 nm of 12.4 um, inside 1e-3.
 TEST_P(TwoSpheres, MeetTheTable) {
   const SpheresRow& row = GetParam();
   ParameterMap parameters;
@@ -98,7 +100,9 @@ struct BallRow {
   double c_r, max_depth_mm, max_force_N, contact_ms, separation_m_s;
 };
 
-void PrintTo(const BallRow& row, std::ostream* out) { *out << row.backend << " " << row.c_r; }
+void PrintTo(const BallRow& row, std::ostream* out) {
+  *out << row.backend << " " << row.c_r;
+}
 
 constexpr BallRow ball_table[] = {
     {"flores", 1.0, 1.903077, 11622.85, 1.332359, 4.202142},
@@ -126,7 +130,8 @@ TEST_P(BouncingBall, MeetsTheTable) {
   const auto session =
       open_session(ball_on_ground(row.backend, {{"stiffness", 1.4e8}, {"restitution", row.c_r}}), no_context());
   const double v0 = std::sqrt(2.0 * 9.81 * 0.9);
-  const ImpactResult r = run_impact(*session, {.mass = 1.0, .speed = v0, .load = 9.81, .touch = 0.1, .time_step = 2.5e-7});
+  const ImpactResult r =
+      run_impact(*session, {.mass = 1.0, .speed = v0, .load = 9.81, .touch = 0.1, .time_step = 2.5e-7});
   expect_relative(r.max_depth, row.max_depth_mm * 1e-3, 1e-6, "max depth");
   expect_relative(r.max_force, row.max_force_N, 1e-6, "max force");
   expect_relative(r.contact_time, row.contact_ms * 1e-3, 1e-6, "contact time");
@@ -153,7 +158,8 @@ TEST(Impact, HertzClosedForms) {
 }
 
 // Kelvin and Voigt with zeta = D / (2 sqrt(k m)): contact to zero indentation e = exp(-zeta pi / sqrt(1 - zeta^2));
-// with the tensile phase cut, free flight starts where the force is zero: exp(-zeta (pi - 2 asin zeta) / sqrt(1 - zeta^2)).
+// with the tensile phase cut, free flight starts where the force is zero: exp(-zeta (pi - 2 asin zeta) / sqrt(1 -
+// zeta^2)).
 TEST(Impact, KelvinVoigtRestitution) {
   const double k = 1e6;
   const double m = 1.0;
@@ -179,8 +185,8 @@ TEST(Impact, RestitutionIsAPropertyOfTheLaw) {
     const auto session = open_session(
         ball_on_ground("flores", {{"stiffness", 3e7}, {"restitution", 0.5}, {"exponent", n}}), no_context());
     const double expected = number(session->description().parameters, "effective_restitution");
-    const ImpactResult r =
-        run_impact(*session, {.mass = 2.0, .speed = 1.7, .load = 0.0, .touch = 0.1, .time_step = n < 1.2 ? 2e-7 : 1e-6});
+    const ImpactResult r = run_impact(
+        *session, {.mass = 2.0, .speed = 1.7, .load = 0.0, .touch = 0.1, .time_step = n < 1.2 ? 2e-7 : 1e-6});
     expect_relative(r.separation_speed / 1.7, expected, 1e-6, "exponent " + std::to_string(n));
   }
 }

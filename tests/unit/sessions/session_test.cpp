@@ -40,7 +40,9 @@ std::pair<ErrorCode, std::string> error_of(const Call& call) {
   return {ErrorCode::internal, "no error"};
 }
 
-PairState state(double t, double opening, double closing) { return straight_state(t, 0.1, opening, closing); }
+PairState state(double t, double opening, double closing) {
+  return straight_state(t, 0.1, opening, closing);
+}
 
 class SessionTest : public testing::Test {
  protected:
@@ -244,7 +246,8 @@ TEST_F(SessionTest, DescriptionHasParametersInForceAndDigest) {
 class LocalContactTest : public testing::Test {
  protected:
   std::unique_ptr<Contact> open(double restitution = 0.6) {
-    return open_local_contact(std::vector{ball_on_ground("left", restitution), ball_on_ground("right", restitution)}, {}, {});
+    return open_local_contact(std::vector{ball_on_ground("left", restitution), ball_on_ground("right", restitution)},
+                              {}, {});
   }
   std::unique_ptr<Contact> contact = open();
   std::vector<Response> responses = std::vector<Response>(2);
