@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,7 +107,7 @@ ChildProcess::ChildProcess(ChildOptions options) : options_(std::move(options)) 
     close_pipe();
     throw file_error(program, fmt::format("cannot start the {} {}: {}", options_.name, program, reason(failure)));
   }
-  pid_file_ = ::pidfd_open(pid_, 0);
+  pid_file_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));  // glibc 2.36 declares it for C only
   if (pid_file_ < 0) {
     const int code = errno;
     ::kill(pid_, SIGKILL);
