@@ -1,7 +1,7 @@
 """Runs clang-tidy on the sources of a build folder and remembers what was clean.
 
 A source is skipped when its text, every project header it reaches, its compile command, .clang-tidy and the tool are
-those of an earlier clean run; the stamps live in BUILD/tidy-cache.
+those of an earlier clean run; the stamps live in BUILD/tidy-cache-*.
 """
 import argparse
 import bisect
@@ -51,12 +51,21 @@ def digest(file, command, graph, tool_version):
     return sha.hexdigest()
 
 
+def sees_network(file, graph):
+    """Whether it reads headers of gRPC or Protobuf, which take the tool ten times as long as the rest of a source."""
+    prefixes = ("heelstrike/v1/", *includes.LIBRARIES["gRPC and protobuf"][0])
+    return any(i.target.startswith(prefixes) for name in [file, *graph.reached(file)]
+               for i in includes.includes_of(name, (tracked_files.ROOT / name).read_text()))
+
+
 def sources_of(build):
-    """(path relative to the root, compile command) of every source of the project, generated ones left out."""
+    """(path relative to the root, compile command) of every source of the programs; no generated ones, no tests."""
     for entry in json.loads((build / "compile_commands.json").read_text()):
         path = pathlib.Path(entry["file"])
         if path.is_relative_to(tracked_files.ROOT) and not path.is_relative_to(build):
-            yield str(path.relative_to(tracked_files.ROOT)), entry["command"]
+            file = str(path.relative_to(tracked_files.ROOT))
+            if includes.part_of(file) != "tests":
+                yield file, entry["command"]
 
 
 class Bundle:
@@ -116,22 +125,24 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=pathlib.Path, help="build folder with compile_commands.json")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--network", action="store_true", help="the sources that see gRPC instead of all others")
     parser.add_argument("--timing", action="store_true", help="print the seconds of every bundle")
     arguments = parser.parse_args()
     build = arguments.build.resolve()
 
-    stamps = build / "tidy-cache"
+    kind = "network" if arguments.network else "core"
+    stamps = build / f"tidy-cache-{kind}"
     stamps.mkdir(exist_ok=True)
     version = subprocess.run([TOOL, "--version"], check=True, capture_output=True, text=True).stdout
     graph = HeaderGraph()
-    commands = dict(sources_of(build))
+    commands = {f: c for f, c in sources_of(build) if sees_network(f, graph) == arguments.network}
     stamp_of = {file: stamps / digest(file, command, graph, version) for file, command in commands.items()}
     stale = [(file, command) for file, command in commands.items() if not stamp_of[file].exists()]
 
     # Sources that do not get along in one text (equal names in their unnamed namespaces) get a second chance alone.
     alone, failures = [], 0
     for largest in (BUNDLE, 1):
-        for bundle, status, findings, seconds in checked(build / "tidy", stale if largest > 1 else alone, largest,
+        for bundle, status, findings, seconds in checked(build / f"tidy-{kind}", stale if largest > 1 else alone, largest,
                                                          arguments.jobs):
             if arguments.timing:
                 print(f"{seconds:6.1f} s  {' '.join(bundle.files)}", flush=True)
