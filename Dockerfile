@@ -30,13 +30,13 @@ FROM runtime AS fem_server
 EXPOSE 50051
 ENTRYPOINT ["fem_server"]
 CMD ["--listen", "0.0.0.0:50051"]
-HEALTHCHECK --interval=5s --timeout=4s --start-period=20s --retries=3 CMD ["heelstrike", "doctor", "--fem", "127.0.0.1:50051"]
+HEALTHCHECK --interval=5s --timeout=10s --start-period=20s --retries=3 CMD ["heelstrike", "doctor", "--fem", "127.0.0.1:50051"]
 
 FROM runtime AS mbs_server
 EXPOSE 50052
 ENTRYPOINT ["mbs_server"]
 CMD ["--listen", "0.0.0.0:50052", "--fem", "fem_server:50051", "--spool", "/var/lib/heelstrike/spool"]
-HEALTHCHECK --interval=5s --timeout=4s --start-period=20s --retries=3 CMD ["heelstrike", "doctor", "--mbs", "127.0.0.1:50052"]
+HEALTHCHECK --interval=5s --timeout=10s --start-period=20s --retries=3 CMD ["heelstrike", "doctor", "--mbs", "127.0.0.1:50052"]
 
 FROM runtime AS client
 ENTRYPOINT ["heelstrike"]
