@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/server.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+#include <yaml-cpp/yaml.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -102,6 +104,9 @@ void serve(const ServerProgramOptions& options, std::span<grpc::Service* const> 
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   listener.configure(builder);
+  grpc::ResourceQuota quota(options.program);
+  quota.SetMaxThreads(options.max_threads);
+  builder.SetResourceQuota(quota);
   for (auto* service : services) builder.RegisterService(service);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   const auto addresses = listener.bound_addresses();
@@ -113,6 +118,32 @@ void serve(const ServerProgramOptions& options, std::span<grpc::Service* const> 
   server->Shutdown(std::chrono::system_clock::now() + left);
   listener.remove_sockets();
 }
+
+/// `--config`: a YAML mapping of option names to scalars or lists.
+class YamlConfig final : public CLI::Config {
+ public:
+  std::string to_config(const CLI::App* /*app*/, bool /*defaults*/, bool /*descriptions*/,
+                        std::string /*prefix*/) const override {
+    return {};
+  }
+  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+    std::vector<CLI::ConfigItem> items;
+    try {
+      const YAML::Node root = YAML::Load(input);
+      if (!root.IsMap()) throw CLI::ConfigError("the configuration file is not a YAML mapping of options");
+      for (const auto& entry : root) {
+        CLI::ConfigItem item;
+        item.name = entry.first.as<std::string>();
+        if (entry.second.IsSequence()) item.inputs = entry.second.as<std::vector<std::string>>();
+        if (entry.second.IsScalar()) item.inputs = {entry.second.as<std::string>()};
+        items.push_back(std::move(item));
+      }
+    } catch (const YAML::Exception& error) {
+      throw CLI::ConfigError(std::string("the configuration file does not parse: ") + error.what());
+    }
+    return items;
+  }
+};
 
 }  // namespace
 
@@ -145,6 +176,12 @@ void add_server_options(CLI::App& app, ServerProgramOptions& options) {
          },
          "time that work in progress gets after SIGTERM [s] (default 10)")
       ->check(CLI::Range(0.0, 86400.0));
+  app.add_option("--max-threads", options.max_threads, "threads for calls; an open stream occupies one")
+      ->check(CLI::Range(8, 100'000))
+      ->capture_default_str();
+  app.set_config("--config", "", "YAML file with the long options as keys, without the dashes");
+  app.config_formatter(std::make_shared<YamlConfig>());
+  app.allow_config_extras(CLI::config_extras_mode::error);
 }
 
 int run_server_program(const ServerProgramOptions& options, std::span<grpc::Service* const> services,

@@ -46,6 +46,7 @@ struct ServerProgramOptions {
   std::string ready_file;                    ///< the same in a file; empty = none
   bool exit_with_parent = false;
   std::chrono::milliseconds drain_timeout{10'000};
+  int max_threads = 1024;  ///< a stream occupies one; further calls are refused with RESOURCE_EXHAUSTED
 };
 
 struct DrainHooks {
