@@ -40,6 +40,16 @@ TEST(Document, EmittedTextReadsBackTheSame) {
   EXPECT_EQ(again.root->find("g")->scalar, "x: y # z");
 }
 
+TEST(Document, EmittedKeysKeepTheirLines) {
+  const std::string text =
+      "a: 1\n# comment\n\nb:\n  c: {d: 2,\n    e: [3,\n 4]}\n  f: |\n    long\n    text\nlast: .5\n";
+  const Document before = load_document(text, "f.yaml");
+  const Document after = load_document(emit_document(*before.root), "f.yaml");
+  EXPECT_EQ(after.root->find("last")->line, 11) << emit_document(*before.root);
+  EXPECT_EQ(after.root->find("b")->find("c")->find("e")->items.at(1)->line, 7) << emit_document(*before.root);
+  EXPECT_EQ(after.root->find("b")->find("f")->scalar, "long\ntext\n");
+}
+
 TEST(Document, HostileFilesAreRefusedQuickly) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_THAT(message_of(std::string(100000, '[')), HasSubstr("f.yaml:1: nested deeper than"));
