@@ -6,6 +6,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -51,25 +52,42 @@ int line_of(const YAML::Mark& mark) {
   return mark.is_null() ? 1 : mark.line + 1;
 }
 
+using Notes = std::multimap<int, std::string>;
+
 /// Comments of the form `# --set key=value` or `# --backend name` at the end of a line, by line.
-std::map<int, std::string> notes_of(std::string_view yaml) {
-  std::map<int, std::string> notes;
-  int line = 1;
-  while (!yaml.empty()) {
+Notes notes_of(std::string_view yaml) {
+  constexpr std::string_view mark = " # --";
+  Notes notes;
+  for (int line = 1; !yaml.empty(); ++line) {
     const std::size_t end = std::min(yaml.find('\n'), yaml.size());
     const std::string_view text = yaml.substr(0, end);
-    if (const auto at = text.find(" # --"); at != std::string_view::npos) notes.emplace(line, text.substr(at + 3));
+    for (auto at = text.find(mark); at != std::string_view::npos;) {
+      const auto next = text.find(mark, at + 1);
+      notes.emplace(line, text.substr(at + 3, next == std::string_view::npos ? next : next - at - 3));
+      at = next;
+    }
     yaml.remove_prefix(std::min(end + 1, yaml.size()));
-    ++line;
   }
   return notes;
+}
+
+/// Whether the option in `note` set the value at `path`; several values may share the line of a note.
+bool covers(const std::string& note, const std::vector<std::string>& path) {
+  const std::string joined = fmt::format("{}.", fmt::join(path, "."));
+  const bool in_pair = path.size() >= 3 && path[0] == "contact";
+  if (note.starts_with("--backend ")) return in_pair && path[2] == "backend";
+  if (!note.starts_with("--set ")) return false;
+  const std::string key = note.substr(6, note.find('=') - 6) + ".";
+  if (joined.starts_with(key)) return true;
+  if (!in_pair) return false;
+  const std::string& name = path.size() > 3 && path[2] == "parameters" ? path[3] : path[2];
+  return key == fmt::format("contact.{}.", name) || key == fmt::format("contact.{}.{}.", path[1], name);
 }
 
 /// Builds the tree from yaml-cpp's events.
 class Builder final : public YAML::EventHandler {
  public:
-  Builder(const std::string& file_name, std::map<int, std::string> notes)
-      : file_name_(file_name), notes_(std::move(notes)) {}
+  Builder(const std::string& file_name, Notes notes) : file_name_(file_name), notes_(std::move(notes)) {}
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -96,8 +114,10 @@ class Builder final : public YAML::EventHandler {
   }
   void OnSequenceEnd() override { close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
-                  YAML::EmitterStyle::value) override {
-    open(make(Node::Type::map, mark), anchor);
+                  YAML::EmitterStyle::value style) override {
+    auto node = make(Node::Type::map, mark);
+    node->flow = style == YAML::EmitterStyle::Flow;
+    open(std::move(node), anchor);
   }
   void OnMapEnd() override { close(); }
 
@@ -116,9 +136,20 @@ class Builder final : public YAML::EventHandler {
     auto node = std::make_shared<Node>();
     node->type = type;
     node->line = line_of(mark);
-    const auto note = notes_.find(node->line);
-    if (type != Node::Type::map && note != notes_.end()) node->note = note->second;
+    const auto [first, last] = notes_.equal_range(node->line);
+    for (auto it = first; type != Node::Type::map && it != last; ++it) {
+      if (covers(it->second, path())) node->note = it->second;
+    }
     return node;
+  }
+
+  /// Keys of the value that is being read.
+  [[nodiscard]] std::vector<std::string> path() const {
+    std::vector<std::string> keys;
+    for (const Frame& frame : frames_) {
+      if (frame.key) keys.push_back(frame.key->key);
+    }
+    return keys;
   }
 
   void open(std::shared_ptr<Node> node, YAML::anchor_t anchor) {
@@ -217,7 +248,7 @@ class Builder final : public YAML::EventHandler {
   }
 
   const std::string& file_name_;
-  std::map<int, std::string> notes_;
+  Notes notes_;
   std::vector<Frame> frames_;
   std::map<YAML::anchor_t, std::shared_ptr<const Node>> anchors_;
   std::shared_ptr<const Node> root_;
@@ -244,32 +275,112 @@ class NoMore final : public YAML::EventHandler {
   const std::string& file_name_;
 };
 
-void emit_node(YAML::Emitter& out, const Node& node) {
-  switch (node.type) {
-    case Node::Type::null:
-      out << YAML::Null;
-      break;
-    case Node::Type::scalar:
-      if (!node.plain) out << YAML::DoubleQuoted;
-      out << node.scalar;
-      break;
-    case Node::Type::sequence:
-      out << YAML::Flow << YAML::BeginSeq;
-      for (const auto& item : node.items) emit_node(out, *item);
-      out << YAML::EndSeq;
-      break;
-    case Node::Type::map:
-      if (node.entries.empty()) out << YAML::Flow;
-      out << YAML::BeginMap;
-      for (const Entry& entry : node.entries) {
-        out << YAML::Key << entry.key << YAML::Value;
-        emit_node(out, *entry.value);
-        if (!entry.value->note.empty() && entry.value->type != Node::Type::map) out << YAML::Comment(entry.value->note);
-      }
-      out << YAML::EndMap;
-      break;
+/// Writes a tree so that every key lands on the line it came from, wherever that is possible: messages about the new
+/// text then point into the user's own file. Comments are not kept, their lines stay empty.
+class Writer {
+ public:
+  std::string text(const Node& root) {
+    value(root, 0, false);
+    end_line();
+    return std::move(text_);
   }
-}
+
+ private:
+  void value(const Node& node, std::size_t indent, bool in_flow) {
+    if (!node.note.empty() && notes_.find(node.note) == std::string::npos) notes_ += " # " + node.note;
+    switch (node.type) {
+      case Node::Type::null:
+        text_ += '~';
+        break;
+      case Node::Type::scalar:
+        text_ += node.plain && is_safe(node.scalar) ? node.scalar : quoted(node.scalar);
+        break;
+      case Node::Type::sequence:
+        sequence(node, indent);
+        break;
+      case Node::Type::map:
+        if (in_flow || node.flow || node.entries.empty()) {
+          flow_map(node, indent);
+        } else {
+          block_map(node, indent);
+        }
+        break;
+    }
+  }
+
+  void sequence(const Node& node, std::size_t indent) {
+    text_ += '[';
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+      if (i > 0) text_ += ", ";
+      reach(node.items[i]->line, indent + 2);
+      value(*node.items[i], indent + 2, true);
+    }
+    text_ += ']';
+  }
+
+  void flow_map(const Node& node, std::size_t indent) {
+    text_ += '{';
+    for (std::size_t i = 0; i < node.entries.size(); ++i) {
+      if (i > 0) text_ += ", ";
+      reach(node.entries[i].line, indent + 2);
+      key(node.entries[i]);
+      text_ += ' ';
+      value(*node.entries[i].value, indent + 2, true);
+    }
+    text_ += '}';
+  }
+
+  void block_map(const Node& node, std::size_t indent) {
+    for (const Entry& entry : node.entries) {
+      if (text_.size() > line_start_) end_line();
+      reach(entry.line, indent);
+      if (text_.size() == line_start_) text_.append(indent, ' ');
+      key(entry);
+      const bool below = entry.value->type == Node::Type::map && !entry.value->flow && !entry.value->entries.empty();
+      if (!below) text_ += ' ';
+      value(*entry.value, indent + 2, false);
+    }
+  }
+
+  void key(const Entry& entry) { text_ += (is_safe(entry.key) ? entry.key : quoted(entry.key)) + ":"; }
+
+  /// Goes on to `line` of the original file; stays where it is when that line has passed.
+  void reach(int line, std::size_t indent) {
+    if (line_ >= line) return;
+    while (line_ < line) end_line();
+    text_.append(indent, ' ');
+  }
+
+  void end_line() {
+    text_ += notes_ + "\n";
+    notes_.clear();
+    line_start_ = text_.size();
+    ++line_;
+  }
+
+  /// May stand without quotes anywhere, and does not become something else by that.
+  static bool is_safe(const std::string& word) {
+    const auto alphanumeric = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    };
+    const auto inner = [&](char c) { return alphanumeric(c) || std::string_view(" _.+-/^*()").find(c) != word.npos; };
+    if (word.empty() || word.back() == ' ' || !std::ranges::all_of(word, inner)) return false;
+    if (alphanumeric(word.front())) return word != "null" && word != "Null" && word != "NULL";
+    return word.size() > 1 && (word.front() == '-' || word.front() == '+' || word.front() == '.') &&
+           (alphanumeric(word[1]) || (word[1] == '.' && word.size() > 2 && alphanumeric(word[2])));
+  }
+
+  static std::string quoted(const std::string& word) {
+    YAML::Emitter out;
+    out << YAML::DoubleQuoted << word;
+    return out.c_str();
+  }
+
+  std::string text_;
+  std::string notes_;  ///< comments for the end of the current line
+  std::size_t line_start_ = 0;
+  int line_ = 1;
+};
 
 }  // namespace
 
@@ -298,10 +409,7 @@ Document load_document(std::string_view yaml, const std::string& file_name) {
 }
 
 std::string emit_document(const Node& root) {
-  YAML::Emitter out;
-  out.SetMapFormat(YAML::Block);
-  emit_node(out, root);
-  return std::string(out.c_str(), out.size()) + "\n";
+  return Writer().text(root);
 }
 
 }  // namespace heelstrike::config

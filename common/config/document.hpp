@@ -16,7 +16,14 @@ inline constexpr std::size_t max_document_bytes = 8u << 20;
 inline constexpr std::size_t max_document_depth = 32;
 inline constexpr std::size_t max_document_nodes = 1'000'000;  ///< aliases count as what they stand for
 
-struct Entry;
+struct Node;
+
+/// One `key: value` of a map.
+struct Entry {
+  std::string key;
+  int line = 0;  ///< of the key
+  std::shared_ptr<const Node> value;
+};
 
 /// One value. Immutable once read, so that aliases share it.
 struct Node {
@@ -25,6 +32,7 @@ struct Node {
   Type type = Type::null;
   std::string scalar = {};                              ///< text of a scalar
   bool plain = true;                                    ///< a scalar without quotes: may be a number, true or false
+  bool flow = true;                                     ///< a map in braces, not one key per line
   int line = 0;                                         ///< 1-based; 0 = not from the text
   std::vector<std::shared_ptr<const Node>> items = {};  ///< of a sequence
   std::vector<Entry> entries = {};                      ///< of a map, in file order, keys unique
@@ -33,12 +41,6 @@ struct Node {
 
   /// The entry's value, or nullptr.
   [[nodiscard]] const Node* find(std::string_view key) const;
-};
-
-struct Entry {
-  std::string key;
-  int line = 0;  ///< of the key
-  std::shared_ptr<const Node> value;
 };
 
 /// A text and where it came from.
@@ -54,7 +56,8 @@ struct Document {
 ///         are not texts, an alias inside its own anchor, and a file beyond the limits above
 [[nodiscard]] Document load_document(std::string_view yaml, const std::string& file_name);
 
-/// The tree as YAML text. Notes become trailing comments, which `load_document` reads back as notes.
+/// The tree as YAML text, keys on their old lines where possible; comments are not kept. Notes become trailing
+/// comments, which `load_document` reads back as notes.
 [[nodiscard]] std::string emit_document(const Node& root);
 
 /// "a text 'abc'", "a list of 3 values", "nothing": what a message says was found.

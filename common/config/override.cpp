@@ -32,8 +32,13 @@ struct Assignment {
 NodePointer with_note(const Node& node, const std::string& note) {
   auto copy = std::make_shared<Node>(node);
   copy->note = note;
+  copy->line = 0;  // a line of the option's text means nothing in the file
+  copy->flow = true;
   for (auto& item : copy->items) item = with_note(*item, note);
-  for (auto& entry : copy->entries) entry.value = with_note(*entry.value, note);
+  for (auto& entry : copy->entries) {
+    entry.line = 0;
+    entry.value = with_note(*entry.value, note);
+  }
   return copy;
 }
 

@@ -7,10 +7,12 @@ namespace heelstrike {
 
 namespace {
 
-/// "ball.z_m" -> "ball.z": the unit of a storage is in its header.
+/// "ball.vz_m_s" -> "ball.vz": readers of storages know the units.
 std::string label(const Column& column) {
-  const auto at = column.name.find('_', column.name.rfind('.') == std::string::npos ? 0 : column.name.rfind('.'));
-  return column.unit == "-" ? column.name : column.name.substr(0, at);
+  std::string suffix = "_" + column.unit;
+  std::erase(suffix, ' ');
+  std::ranges::replace(suffix, '/', '_');
+  return column.name.ends_with(suffix) ? column.name.substr(0, column.name.size() - suffix.size()) : column.name;
 }
 
 std::vector<std::size_t> rows_of_distinct_times(const TimeSeries& series) {
@@ -26,11 +28,11 @@ std::vector<std::size_t> rows_of_distinct_times(const TimeSeries& series) {
 }  // namespace
 
 bool is_load(const Column& column) {
-  return column.unit == "N" || column.unit == "N m" || column.unit == "N*m";
+  return column.unit == "N" || column.unit == "N m";
 }
 
 bool is_motion(const Column& column) {
-  constexpr const char* units[] = {"m", "m/s", "rad", "rad/s"};
+  constexpr const char* units[] = {"-", "m", "m/s", "rad", "rad/s"};
   return std::ranges::find(units, column.unit) != std::end(units);
 }
 

@@ -10,7 +10,7 @@ namespace heelstrike {
 
 /// Forces and torques: unit N or N m.
 [[nodiscard]] bool is_load(const Column& column);
-/// Positions, rotations and their rates.
+/// Positions, rotations (quaternions have no unit) and their rates.
 [[nodiscard]] bool is_motion(const Column& column);
 
 /// Text of a storage with the time and the columns that `wanted` picks; SI units, angles in radians (inDegrees=no).

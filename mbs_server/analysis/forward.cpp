@@ -54,7 +54,9 @@ class ForwardRun {
   void resume(const Checkpoint& checkpoint);
   void integrate();
   void take_step();
-  void restart_integrator(std::optional<double> max_step);
+  void restart_integrator();
+  void repeat_step(double t_attempted);
+  void lift_step_limit();
   [[nodiscard]] bool missed_touch(const StepResult& step);
   void accept(const StepResult& step);
   void switch_pairs(const StepResult& step, std::span<const Response> responses);
@@ -86,8 +88,9 @@ class ForwardRun {
   std::vector<EpisodeTracker> trackers_;
   double t_ = 0.0;                    ///< last committed time
   Eigen::VectorXd y_, z_;             ///< last committed state and quadratures
-  std::optional<double> step_limit_;  ///< while a missed touch or a failed commit is being repeated
-  int repeated_steps_ = 0;
+  std::optional<double> step_limit_;  ///< [s] while a step is being repeated with a smaller one
+  double limited_until_ = 0.0;        ///< [s] end of the step that failed
+  int repeated_steps_ = 0;            ///< since the last accepted step
   std::vector<double> row_;
   Eigen::VectorXd row_y_, row_z_;
 };
@@ -163,11 +166,22 @@ void ForwardRun::note_violation() {
   state_.max_velocity_violation = std::max(state_.max_velocity_violation, violation.velocity);
 }
 
-void ForwardRun::restart_integrator(std::optional<double> max_step) {
-  step_limit_ = max_step;
+void ForwardRun::restart_integrator() {
   system_.forget_pivots();
   const auto directions = problem_->root_directions();
-  integrator_->restart(t_, y_, z_, max_step, directions);
+  integrator_->restart(t_, y_, z_, step_limit_, directions);
+}
+
+void ForwardRun::repeat_step(double t_attempted) {
+  step_limit_ = 0.25 * (t_attempted - t_);
+  limited_until_ = t_attempted;
+  restart_integrator();
+}
+
+void ForwardRun::lift_step_limit() {
+  if (!step_limit_ || t_ < limited_until_) return;
+  step_limit_.reset();
+  integrator_->set_max_step(std::nullopt);
 }
 
 bool ForwardRun::missed_touch(const StepResult& step) {
@@ -180,22 +194,21 @@ bool ForwardRun::missed_touch(const StepResult& step) {
 }
 
 void ForwardRun::take_step() {
-  const StepResult step = integrator_->step(end_time());
-  const bool only_rates = !step.roots.empty() && std::ranges::all_of(step.roots, [](int r) { return r % 2 == 1; });
-  if (only_rates) {
-    // The gap of an open pair passed a minimum. Above zero that is no event; below, the touch lies before: go back and
-    // look for it with smaller steps.
-    if (missed_touch(step)) restart_integrator(0.25 * (step.t - t_));
-    return;
-  }
   try {
-    accept(step);
-    repeated_steps_ = 0;
-  } catch (const RecoverableError& e) {
-    // The commit is the first evaluation at exactly this state and may fail: repeat the step from the last commit.
+    const StepResult step = integrator_->step(end_time());
+    const bool only_rates = !step.roots.empty() && std::ranges::all_of(step.roots, [](int r) { return r % 2 == 1; });
+    if (!only_rates) {
+      accept(step);
+      repeated_steps_ = 0;
+    } else if (missed_touch(step)) {
+      // The gap of an open pair passed a minimum below zero: the touch lies before it.
+      repeat_step(step.t);
+    }
+  } catch (const RecoverableError&) {
+    // A free flight that ended deep inside the partner, or a commit that failed at exactly the accepted state: go back to
+    // the last commit and come again with smaller steps.
     if (++repeated_steps_ > input_.scenario.analysis.integrator.max_rejections) throw;
-    sink_.on_log("warning", fmt::format("step to t = {} s repeated with a smaller step: {}", step.t, e.what()));
-    restart_integrator(0.25 * (step.t - t_));
+    repeat_step(integrator_->attempted_time());
   }
 }
 
@@ -216,9 +229,10 @@ void ForwardRun::accept(const StepResult& step) {
   }
   if (event) {
     switch_pairs(step, responses);
-    restart_integrator(std::nullopt);
-  } else if (step_limit_) {
     step_limit_.reset();
+    restart_integrator();
+  } else {
+    lift_step_limit();
   }
   checkpoint_if_due();
   tell_progress(step.step_size);
@@ -282,7 +296,7 @@ void ForwardRun::checkpoint_if_due() {
   checkpoint.state.insert(checkpoint.state.end(), z_.begin(), z_.end());
   sink_.on_checkpoint(checkpoint);
   // A resumed run starts the integrator here; so does this one, so that both continue with the same bits.
-  restart_integrator(step_limit_);
+  restart_integrator();
 }
 
 void ForwardRun::tell_progress(double step_size) {
@@ -297,7 +311,7 @@ void ForwardRun::tell_progress(double step_size) {
 }
 
 void ForwardRun::integrate() {
-  restart_integrator(std::nullopt);
+  restart_integrator();
   while (t_ < end_time()) {
     if (stop_.stop_requested()) {
       summary_.status = "cancelled";

@@ -20,7 +20,9 @@ class CvodeIndex1 final : public Integrator {
 
   void restart(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z, std::optional<double> max_step,
                std::span<const int> directions) override;
+  void set_max_step(std::optional<double> max_step) override;
   StepResult step(double t_end) override;
+  [[nodiscard]] double attempted_time() const override { return attempted_time_; }
   [[nodiscard]] const Eigen::VectorXd& y() const override { return y_; }
   [[nodiscard]] const Eigen::VectorXd& quadratures() const override { return z_; }
   void interpolate(double t, Eigen::VectorXd& y, Eigen::VectorXd& z) override;
@@ -37,7 +39,7 @@ class CvodeIndex1 final : public Integrator {
 
   void create(double t);
   void add_statistics();
-  [[nodiscard]] double default_max_step() const { return spec_.max_step.value_or(0.0); }
+  [[noreturn]] void fail(int code);
 
   IntegratorSpec spec_;
   Problem& problem_;
@@ -50,6 +52,7 @@ class CvodeIndex1 final : public Integrator {
   void* cvode_ = nullptr;
   Eigen::VectorXd y_, z_, projected_;
   double t_ = 0.0;
+  double attempted_time_ = 0.0;
   IntegratorStatistics totals_;  ///< of all runs before the last restart
 };
 
@@ -149,25 +152,34 @@ void CvodeIndex1::restart(double t, const Eigen::VectorXd& y, const Eigen::Vecto
     check_setup(CVodeReInit(cvode_, t, state_.get()), "CVodeReInit");
     if (problem_.n_quadratures() > 0) check_setup(CVodeQuadReInit(cvode_, quadrature_state_.get()), "CVodeQuadReInit");
   }
-  check_setup(CVodeSetMaxStep(cvode_, max_step.value_or(default_max_step())), "CVodeSetMaxStep");
+  set_max_step(max_step);
   if (problem_.n_roots() > 0 && !directions.empty()) {
     std::vector<int> copy(directions.begin(), directions.end());
     check_setup(CVodeSetRootDirection(cvode_, copy.data()), "CVodeSetRootDirection");
   }
 }
 
+void CvodeIndex1::set_max_step(std::optional<double> max_step) {
+  // CVODE reads 0 as "no bound".
+  check_setup(CVodeSetMaxStep(cvode_, max_step.value_or(spec_.max_step.value_or(0.0))), "CVodeSetMaxStep");
+}
+
+void CvodeIndex1::fail(int code) {
+  attempted_time_ = t_;
+  (void)CVodeGetCurrentTime(cvode_, &attempted_time_);
+  if (code == CV_RTFUNC_FAIL && cause_) std::rethrow_exception(cause_);
+  char* name = CVodeGetReturnFlagName(code);
+  const std::string code_name = name;
+  free(name);  // NOLINT(cppcoreguidelines-no-malloc): CVODE hands over a malloc'ed string
+  throw_solver_failure(cause_, "cvode_index1", code, code_name, attempted_time_);
+}
+
 StepResult CvodeIndex1::step(double t_end) {
   check_setup(CVodeSetStopTime(cvode_, t_end), "CVodeSetStopTime");
   const int code = CVode(cvode_, t_end, state_.get(), &t_, CV_ONE_STEP);
-  if (code < 0) {
-    double t_failed = t_;
-    (void)CVodeGetCurrentTime(cvode_, &t_failed);
-    char* name = CVodeGetReturnFlagName(code);
-    const std::string code_name = name;
-    free(name);  // NOLINT(cppcoreguidelines-no-malloc): CVODE hands over a malloc'ed string
-    throw_solver_failure(cause_, "cvode_index1", code, code_name, t_failed);
-  }
+  if (code < 0) fail(code);
   cause_ = nullptr;
+  attempted_time_ = t_;
   y_ = view(state_.get());
   if (problem_.n_quadratures() > 0) {
     check_setup(CVodeGetQuadDky(cvode_, t_, 0, quadrature_state_.get()), "CVodeGetQuadDky");

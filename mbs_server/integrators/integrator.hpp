@@ -32,9 +32,17 @@ class Integrator {
   virtual void restart(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z, std::optional<double> max_step,
                        std::span<const int> directions) = 0;
 
+  /// Changes the upper bound of the step size [s] without a restart; none = the scenario's.
+  virtual void set_max_step(std::optional<double> max_step) = 0;
+
   /// Advances by one accepted step, or to the first root inside it, never beyond `t_end`.
-  /// @throws whatever the problem threw if it did not get past it; Error{solver_failed} when the integrator gives up
+  /// @throws RecoverableError  a root function could not be evaluated at the end of the step, so that the step must be repeated
+  ///                           from a restart with a smaller bound; attempted_time() tells where
+  /// @throws Error             what the problem threw, or Error{solver_failed} when the integrator gives up
   virtual StepResult step(double t_end) = 0;
+
+  /// [s] time that the last step() tried to reach.
+  [[nodiscard]] virtual double attempted_time() const = 0;
 
   /// State and quadratures at the time the last step() reached.
   [[nodiscard]] virtual const Eigen::VectorXd& y() const = 0;

@@ -107,6 +107,32 @@ TEST(Override, MessagesStillNameEarlierOptions) {
   }
 }
 
+TEST(Override, OtherMistakesKeepTheirLine) {
+  std::string yaml = two_pairs;
+  yaml.replace(yaml.find("interval: 1}"), 12, "interval: -1}");
+  yaml = with_override(yaml, "f.yaml", "analysis.end_time=5");
+  yaml = with_override(yaml, "f.yaml", "contact.a-ground.restitution=0.6");
+  try {
+    (void)parse_scenario(yaml, "f.yaml", schemas());
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), StartsWith("f.yaml:18: output.interval: ")) << yaml;
+  }
+}
+
+/// A flow map puts several values on the line of the note; only the one that was set answers for it.
+TEST(Override, NeighboursOnTheLineAreNotBlamed) {
+  std::string yaml = two_pairs;
+  yaml.replace(yaml.find("inertia: [1, 1, 1]"), 18, "inertia: [1, 1, 9]");
+  yaml = with_override(yaml, "f.yaml", "bodies.a.mass=2");
+  try {
+    (void)parse_scenario(yaml, "f.yaml", schemas());
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), StartsWith("f.yaml:5: bodies.a.inertia: ")) << yaml;
+  }
+}
+
 TEST(Backend, ReplacesItInAllPairsAndSaysWhatIsDropped) {
   std::vector<std::string> dropped;
   const std::string yaml = with_backend(two_pairs, "f.yaml", "hertz", schemas(), dropped);

@@ -318,7 +318,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"not_yaml", "{mass: 1.0", "{mass: 1.0]", 4, "", {"not YAML"}},
         Mistake{"body_name", "  ball: {mass", "  ba ll: {mass", 4, "bodies", {"letters, digits", "'ba ll'"}},
         Mistake{"body_ground", "  block:", "  ground:", 6, "bodies.ground", {"other than 'ground'"}},
-        Mistake{"no_map", "bodies:\n", "bodies: 3\nx:\n", 3, "", {"unknown key", "found 'x'"}}),
+        Mistake{"no_map", "bodies:\n", "bodies: 3\nx:\n", 4, "x", {"unknown key", "found 'x'"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Scenario, EmptyAndOddFilesAreRefused) {
