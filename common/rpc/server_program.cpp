@@ -94,8 +94,8 @@ void announce(const ServerProgramOptions& options, const std::vector<std::string
                !options.listen.tls.enabled()               ? "off"
                : options.listen.tls.client_ca_file.empty() ? "on"
                                                            : "mutual");
-  if (options.ready_fd) write_ready_fd(*options.ready_fd, addresses);
   if (!options.ready_file.empty()) write_ready_file(options.ready_file, addresses);
+  if (options.ready_fd) write_ready_fd(*options.ready_fd, addresses);
 }
 
 void serve(const ServerProgramOptions& options, std::span<grpc::Service* const> services, const DrainHooks& hooks,
