@@ -39,8 +39,9 @@ class ParentWatch {
   explicit ParentWatch(bool enabled) : parent_(enabled ? ::getppid() : 0) {
     if (enabled) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   }
-  /// Also right when the parent ended before the kernel knew that we wanted to hear of it.
-  [[nodiscard]] bool orphaned() const { return parent_ != 0 && (parent_ == 1 || ::getppid() != parent_); }
+  /// A parent that ended before we were constructed shows when the ready line cannot be written. Process 1 is no sign
+  /// of it: in a container it may well be the parent.
+  [[nodiscard]] bool orphaned() const { return parent_ != 0 && ::getppid() != parent_; }
 
  private:
   pid_t parent_;
@@ -93,8 +94,8 @@ void announce(const ServerProgramOptions& options, const std::vector<std::string
                !options.listen.tls.enabled()               ? "off"
                : options.listen.tls.client_ca_file.empty() ? "on"
                                                            : "mutual");
-  if (options.ready_fd) write_ready_fd(*options.ready_fd, addresses);
   if (!options.ready_file.empty()) write_ready_file(options.ready_file, addresses);
+  if (options.ready_fd) write_ready_fd(*options.ready_fd, addresses);
 }
 
 void serve(const ServerProgramOptions& options, std::span<grpc::Service* const> services, const DrainHooks& hooks,

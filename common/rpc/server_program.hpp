@@ -10,7 +10,8 @@
 ///
 /// SIGTERM or SIGINT starts the drain: health answers NOT_SERVING, `begin_drain` makes the services refuse new work,
 /// work in progress may finish within `drain_timeout`, then the server stops. A second signal stops at once. With
-/// `exit_with_parent` the death of the parent stops at once, too.
+/// `exit_with_parent` the death of the parent stops at once, too. (Linux takes the end of the *thread* that started the
+/// child for it: start servers from a thread that lives as long as they shall.)
 #pragma once
 
 #include <grpcpp/impl/service_type.h>

@@ -43,9 +43,8 @@ TEST(ContactService, EightClientsAtOnceGetWhatOneGetsAlone) {
   const std::string expected = local_bounce(100);
   std::vector<std::future<std::string>> clients;
   for (std::size_t i = 0; i < 8; ++i) {
-    clients.push_back(std::async(std::launch::async, [&server, i] {
-      return bounce(*open_contact(server.address(i % 2)), 100);
-    }));
+    clients.push_back(
+        std::async(std::launch::async, [&server, i] { return bounce(*open_contact(server.address(i % 2)), 100); }));
   }
   for (auto& client : clients) EXPECT_TRUE(client.get() == expected);
 }
@@ -86,8 +85,7 @@ TEST(ContactService, RepeatedCommitAnswersTheSameBytesAndOtherStepsAreRefused) {
 TEST(ContactService, SeveralPairsCommitTogetherOrNotAtAll) {
   const ServerProcess server;
   const PairSpec pairs[] = {ball_on_ground("one"), ball_on_ground("two")};
-  const auto contact =
-      rpc::open_remote_contact({.endpoint = {.address = server.address(), .tls = {}}})(pairs, {}, {});
+  const auto contact = rpc::open_remote_contact({.endpoint = {.address = server.address(), .tls = {}}})(pairs, {}, {});
   Response responses[2];
   const PairState states[] = {ball_at(0.0, 0.0999, 1.0), ball_at(0.0, 0.2, 1.0)};
   PairState bad[] = {states[0], states[1]};

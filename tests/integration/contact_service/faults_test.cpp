@@ -27,10 +27,11 @@ Error error_of(const std::function<void()>& body) {
 
 TEST(Faults, KilledInMidExchangeIsUnavailableWithinTheDeadline) {
   ServerProcess server;
-  const auto contact = open_contact(rpc::RemoteContactOptions{
-      .endpoint = {.address = server.address(), .tls = {}}, .exchange_timeout = seconds{20}, .reconnect_timeout = milliseconds{500}});
+  const auto contact = open_contact(rpc::RemoteContactOptions{.endpoint = {.address = server.address(), .tls = {}},
+                                                              .exchange_timeout = seconds{20},
+                                                              .reconnect_timeout = milliseconds{500}});
   bounce(*contact, 3);
-  server.signal(SIGSTOP);  // the request is on its way and cannot be answered
+  server.freeze();  // the request is on its way and cannot be answered
   auto evaluation = std::async(std::launch::async, [&] {
     Response response[1];
     const PairState state[] = {ball_at(0.0, 0.1, 1.0)};
@@ -46,13 +47,13 @@ TEST(Faults, KilledInMidExchangeIsUnavailableWithinTheDeadline) {
 
 TEST(Faults, HangingServerIsADeadlineAndTheNextCallWorks) {
   const ServerProcess server;
-  const auto contact = open_contact(rpc::RemoteContactOptions{
-      .endpoint = {.address = server.address(1), .tls = {}}, .exchange_timeout = seconds{5}});
+  const auto contact = open_contact(
+      rpc::RemoteContactOptions{.endpoint = {.address = server.address(1), .tls = {}}, .exchange_timeout = seconds{5}});
   Response response[1];
   const PairState state[] = {ball_at(0.0, 0.0999, 1.0)};
   contact->commit(0, state, response);
   const std::string expected = bits(response[0]);
-  server.signal(SIGSTOP);
+  server.freeze();
   const auto begin = Clock::now();
   const Error error = error_of([&] { contact->commit(0, state, response); });
   EXPECT_EQ(error.code(), ErrorCode::deadline) << error.what();

@@ -54,8 +54,8 @@ class HealthWatch {
  public:
   HealthWatch(std::shared_ptr<grpc::Channel> channel, const std::string& service) : channel_(std::move(channel)) {
     context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds{30});
-    reader_.reset(grpc::internal::ClientReaderFactory<grpc::ByteBuffer>::Create(
-        channel_.get(), method_, &context_, buffer_of(health_request(service))));
+    reader_.reset(grpc::internal::ClientReaderFactory<grpc::ByteBuffer>::Create(channel_.get(), method_, &context_,
+                                                                                buffer_of(health_request(service))));
   }
   ~HealthWatch() {
     context_.TryCancel();

@@ -151,7 +151,8 @@ TEST(Refusals, NamedAssetsStayInsideTheirFolder) {
   for (const std::string name : {"../etc/passwd", "/etc/passwd", "..", ".hidden", "a/b.stl", "a\\b", "missing.stl"}) {
     PairSpec spec = ball_on_ground();
     spec.backend = "flores";
-    spec.partner.surface = MeshSurface{.sha256 = {}, .asset_name = name, .format = "stl"};
+    spec.partner.surface =
+        MeshSurface{.sha256 = {}, .asset_name = name, .format = "stl", .length_scale = 1.0, .X_BodyMesh = {}};
     const Error error = error_of([&] { open_session(*stub, spec); });
     EXPECT_TRUE(error.code() == ErrorCode::invalid_input || error.code() == ErrorCode::not_found) << error.what();
   }

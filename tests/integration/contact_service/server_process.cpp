@@ -78,7 +78,9 @@ TemporaryFolder::TemporaryFolder() {
   folder_ = name;
 }
 
-TemporaryFolder::~TemporaryFolder() { std::filesystem::remove_all(folder_); }
+TemporaryFolder::~TemporaryFolder() {
+  std::filesystem::remove_all(folder_);
+}
 
 ServerProcess::ServerProcess(std::vector<std::string> arguments, std::vector<std::string> listen) {
   if (listen.empty()) listen = {"127.0.0.1:0", "unix:" + folder_.path("fem.sock")};
@@ -107,7 +109,15 @@ ServerProcess::~ServerProcess() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-void ServerProcess::signal(int number) const { ::kill(pid_, number); }
+void ServerProcess::signal(int number) const {
+  ::kill(pid_, number);
+}
+
+void ServerProcess::freeze() const {
+  ::kill(pid_, SIGSTOP);
+  int status = 0;
+  ::waitpid(pid_, &status, WUNTRACED);
+}
 
 int ServerProcess::wait() {
   const int code = wait_for(pid_);
@@ -115,7 +125,9 @@ int ServerProcess::wait() {
   return code;
 }
 
-std::string ServerProcess::log() const { return read_file(folder_.path("log")); }
+std::string ServerProcess::log() const {
+  return read_file(folder_.path("log"));
+}
 
 bool ServerProcess::wait_for_log(const std::string& text) const {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};

@@ -41,6 +41,8 @@ class ServerProcess {
   [[nodiscard]] const std::string& address(std::size_t i = 0) const { return addresses_.at(i); }
   [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
   void signal(int number) const;
+  /// SIGSTOP; returns when the process stands still. SIGCONT lets it go on.
+  void freeze() const;
   /// Exit code, or 128 + signal. Fails the test after 30 s.
   int wait();
   [[nodiscard]] std::string log() const;

@@ -43,7 +43,8 @@ class Tls : public testing::Test {
   }
 
   [[nodiscard]] rpc::ClientTls client(const std::string& ca, const std::string& certificate) const {
-    rpc::ClientTls tls{.ca_file = file(ca + ".pem"), .certificate_file = {}, .key_file = {}, .authority = "contact.test"};
+    rpc::ClientTls tls{
+        .ca_file = file(ca + ".pem"), .certificate_file = {}, .key_file = {}, .authority = "contact.test"};
     if (!certificate.empty()) {
       tls.certificate_file = file(certificate + ".pem");
       tls.key_file = file(certificate + ".key");
