@@ -47,9 +47,10 @@ int main(int argc, char** argv) {
   CLI::App program("Heelstrike: co-simulation of multibody systems with deformable contact.", "heelstrike");
   program.set_version_flag("--version", fmt::format("heelstrike {} (contract {})", program_version, contract_version));
   program.require_subcommand(1);
-  program.footer("heelstrike COMMAND --help shows options and an example.\n"
-                 "Example: heelstrike run examples/bouncing_ball.yaml\n\n" +
-                 std::string(exit_code_help));
+  program.footer(
+      "heelstrike COMMAND --help shows options and an example.\n"
+      "Example: heelstrike run examples/bouncing_ball.yaml\n\n" +
+      std::string(exit_code_help));
   for (const AddSubcommand add : subcommands()) add(program, invocation);
   try {
     program.parse(argc, argv);

@@ -120,8 +120,8 @@ TEST(Faults, KilledClientLeavesNoOrphanAndTheNextStartCleansUp) {
     EXPECT_TRUE(eventually([server] { return !alive(server); }, std::chrono::seconds{15})) << "orphan " << server;
   }
   EXPECT_THAT(read_text(run.out() / "INCOMPLETE"), HasSubstr("killed"));
-  const Finished next = cli_test::run(
-      "heelstrike", {"doctor"}, {.working_folder = "/", .environment = {{"XDG_RUNTIME_DIR", run.base.string()}}});
+  const Finished next = cli_test::run("heelstrike", {"doctor"},
+                                      {.working_folder = "/", .environment = {{"XDG_RUNTIME_DIR", run.base.string()}}});
   EXPECT_EQ(next.exit_code, 0) << next.out;
   EXPECT_TRUE(fs::is_empty(run.base)) << "the private folder of the killed client is still there";
 }
