@@ -19,7 +19,9 @@ enum class ExitCode : int {
 };
 
 [[nodiscard]] ExitCode exit_code(ErrorCode code);
-[[nodiscard]] constexpr int to_int(ExitCode code) { return static_cast<int>(code); }
+[[nodiscard]] constexpr int to_int(ExitCode code) {
+  return static_cast<int>(code);
+}
 
 /// The table, for the end of every --help.
 inline constexpr std::string_view exit_code_help =

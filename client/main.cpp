@@ -2,13 +2,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "client/exit_codes.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "client/terminal/stop_signal.hpp"
+#include "common/config/parameter.hpp"
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 
@@ -39,6 +42,17 @@ ExitCode act(const Invocation& invocation, StopSignal& stop) {
   }
 }
 
+/// CLI11 would only say that a subcommand is missing.
+void check_subcommand(const CLI::App& program, const std::string& given) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : program.get_subcommands(nullptr)) names.push_back(command->get_name());
+  if (given.empty() || given[0] == '-' || std::find(names.begin(), names.end(), given) != names.end()) return;
+  const auto near = nearest_name(given, names);
+  throw input_error("command",
+                    fmt::format("there is no command '{}'{}; known are: {}", given,
+                                near ? fmt::format(" (did you mean '{}'?)", *near) : "", fmt::join(names, ", ")));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -47,12 +61,16 @@ int main(int argc, char** argv) {
   CLI::App program("Heelstrike: co-simulation of multibody systems with deformable contact.", "heelstrike");
   program.set_version_flag("--version", fmt::format("heelstrike {} (contract {})", program_version, contract_version));
   program.require_subcommand(1);
-  program.footer("heelstrike COMMAND --help shows options and an example.\n"
-                 "Example: heelstrike run examples/bouncing_ball.yaml\n\n" +
-                 std::string(exit_code_help));
+  program.footer(
+      "heelstrike COMMAND --help shows options and an example.\n"
+      "Example: heelstrike run examples/bouncing_ball.yaml\n\n" +
+      std::string(exit_code_help));
   for (const AddSubcommand add : subcommands()) add(program, invocation);
   try {
+    check_subcommand(program, argc > 1 ? argv[1] : "");
     program.parse(argc, argv);
+  } catch (const Error& error) {
+    return to_int(fail(error, false));
   } catch (const CLI::ParseError& error) {
     const int code = program.exit(error);
     return code == 0 ? 0 : to_int(ExitCode::bad_input);

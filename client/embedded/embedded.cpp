@@ -30,6 +30,8 @@ std::vector<BackendInfo> embedded_backends() {
   return backends;
 }
 
-std::unique_ptr<Runner> make_embedded_runner() { return std::make_unique<EmbeddedRunner>(); }
+std::unique_ptr<Runner> make_embedded_runner() {
+  return std::make_unique<EmbeddedRunner>();
+}
 
 }  // namespace heelstrike::client

@@ -1,5 +1,5 @@
-/// The composition root: the one place that knows both servers. Runs in this process without sockets, and the back-ends this
-/// program was built with.
+/// The composition root: the one place that knows both servers. Runs in this process without sockets, and the back-ends
+/// this program was built with.
 #pragma once
 
 #include <memory>

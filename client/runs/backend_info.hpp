@@ -11,7 +11,7 @@ namespace heelstrike::client {
 struct BackendInfo {
   std::string name;
   std::string summary;
-  std::string reference;                   ///< key in docs/references.bib
+  std::string reference;  ///< key in docs/references.bib
   std::vector<ParameterSchema> parameters;
   std::vector<std::string> surface_pairs;  ///< "sphere-plane": shapes of main and partner body it accepts
 };

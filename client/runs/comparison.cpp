@@ -70,9 +70,13 @@ std::optional<double> deviation(const Quantity& quantity, const ComparisonRow& r
   return (*value - *base) / *base;
 }
 
-bool has_numbers(const ComparisonRow& row) { return row.failure.empty(); }
+bool has_numbers(const ComparisonRow& row) {
+  return row.failure.empty();
+}
 
-std::string exact(std::optional<double> value) { return value ? fmt::format("{}", *value) : ""; }
+std::string exact(std::optional<double> value) {
+  return value ? fmt::format("{}", *value) : "";
+}
 
 }  // namespace
 
@@ -127,7 +131,8 @@ std::string Comparison::csv() const {
 std::string Comparison::json() const {
   const ComparisonRow* base = reference.empty() ? nullptr : find(*this, reference);
   const auto number = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
-  Json json = {{"scenario", scenario}, {"reference", reference.empty() ? Json() : Json(reference)}, {"rows", Json::array()}};
+  Json json = {
+      {"scenario", scenario}, {"reference", reference.empty() ? Json() : Json(reference)}, {"rows", Json::array()}};
   for (const ComparisonRow& row : rows) {
     Json line = {{"backend", row.backend}, {"status", row.summary.status}};
     for (const Quantity& q : quantities()) {

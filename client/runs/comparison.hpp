@@ -18,8 +18,9 @@ struct ComparisonRow {
   std::string failure;  ///< why there are no results, or only some; empty when the run completed
 };
 
-/// Force, indentation, duration, separation speed and restitution are those of the first contact of the run, so that all
-/// back-ends are compared under the same approach; energy balance, steps, evaluations and wall time are of the whole run.
+/// Force, indentation, duration, separation speed and restitution are those of the first contact of the run, so that
+/// all back-ends are compared under the same approach; energy balance, steps, evaluations and wall time are of the
+/// whole run.
 struct Comparison {
   std::string scenario;
   std::string reference;  ///< back-end that the others are measured against; empty = none

@@ -27,7 +27,9 @@ std::string encode(const Checkpoint& checkpoint) {
 class ReportingSink : public RunSink {
  public:
   ReportingSink(RunFolder& folder, ProgressDisplay& display)
-      : display_(display), files_(folder, [&display](const Progress& progress) { display.show(progress); }, encode) {}
+      : display_(display),
+        files_(
+            folder, [&display](const Progress& progress) { display.show(progress); }, encode) {}
 
   void on_schema(std::span<const Column> columns) override { files_.on_schema(columns); }
   void on_row(std::span<const double> values) override { files_.on_row(values); }
@@ -46,12 +48,14 @@ class ReportingSink : public RunSink {
   RunFolderSink files_;
 };
 
-std::string optional_text(const std::optional<double>& value) { return value ? number_text(*value) : "-"; }
+std::string optional_text(const std::optional<double>& value) {
+  return value ? number_text(*value) : "-";
+}
 
 Table episode_table(const std::vector<ContactEpisode>& episodes) {
   Table table;
-  table.header = {"contact",   "onset s",       "end s",          "max force N", "max indentation m",
-                  "speed in m/s", "speed out m/s", "restitution"};
+  table.header = {"contact",           "onset s",      "end s",         "max force N",
+                  "max indentation m", "speed in m/s", "speed out m/s", "restitution"};
   for (const ContactEpisode& e : episodes) {
     if (table.rows.size() == shown_episodes) {
       table.rows.push_back({fmt::format("... {} more in summary.json", episodes.size() - shown_episodes)});
@@ -97,9 +101,9 @@ std::string summary_text(const RunSummary& summary, const fs::path& folder) {
     text += fmt::format("; {} calls, median {:.0f} us, 99 % below {:.0f} us", summary.rpc->calls, summary.rpc->p50_us,
                         summary.rpc->p99_us);
   }
-  text += fmt::format("\nenergy      {:.6g} J at the start, {:.6g} J at the end, {:.6g} J dissipated, balance {:.2e} J\n",
-                      summary.energy.initial, summary.energy.final, summary.energy.dissipated,
-                      summary.energy.balance_error);
+  text += fmt::format(
+      "\nenergy      {:.6g} J at the start, {:.6g} J at the end, {:.6g} J dissipated, balance {:.2e} J\n",
+      summary.energy.initial, summary.energy.final, summary.energy.dissipated, summary.energy.balance_error);
   if (!summary.contacts.empty()) text += episode_table(summary.contacts).aligned();
   return text + fmt::format("results     {}\n", folder.string());
 }

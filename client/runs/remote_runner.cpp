@@ -14,7 +14,7 @@
 namespace heelstrike::client {
 namespace {
 
-constexpr std::chrono::seconds take_up_again_within{10};   // a server that restarts or a line that comes back
+constexpr std::chrono::seconds take_up_again_within{10};      // a server that restarts or a line that comes back
 constexpr std::chrono::milliseconds death_certificate{2000};  // from the effects of a death to the kernel's word of it
 
 std::string sentence_start(std::string text) {
@@ -61,20 +61,31 @@ class RemoteRunner::EventReader {
   void hand_on(const v1::RunEvent& event) {
     const wire::FieldPath path("event");
     switch (event.event_case()) {
-      case v1::RunEvent::kSchema: take_schema(wire::from_proto(event.schema(), path)); break;
-      case v1::RunEvent::kSamples: take_rows(event.samples()); break;
+      case v1::RunEvent::kSchema:
+        take_schema(wire::from_proto(event.schema(), path));
+        break;
+      case v1::RunEvent::kSamples:
+        take_rows(event.samples());
+        break;
       case v1::RunEvent::kProgress:
         progress_ = wire::from_proto(event.progress(), path);
         sink_.on_progress(progress_);
         break;
-      case v1::RunEvent::kLog: sink_.on_log(event.log().level(), event.log().text()); break;
+      case v1::RunEvent::kLog:
+        sink_.on_log(event.log().level(), event.log().text());
+        break;
       case v1::RunEvent::kEpisode:
         episodes_.push_back(wire::from_proto(event.episode(), path));
         sink_.on_episode(episodes_.back());
         break;
-      case v1::RunEvent::kCheckpoint: sink_.on_checkpoint(wire::from_proto(event.checkpoint(), path)); break;
-      case v1::RunEvent::kFinished: summary_ = wire::from_proto(event.finished(), path); break;
-      case v1::RunEvent::EVENT_NOT_SET: break;
+      case v1::RunEvent::kCheckpoint:
+        sink_.on_checkpoint(wire::from_proto(event.checkpoint(), path));
+        break;
+      case v1::RunEvent::kFinished:
+        summary_ = wire::from_proto(event.finished(), path);
+        break;
+      case v1::RunEvent::EVENT_NOT_SET:
+        break;
     }
   }
 
@@ -86,8 +97,8 @@ class RemoteRunner::EventReader {
   void take_rows(const v1::SampleBlock& block) {
     const auto n_values = static_cast<std::size_t>(block.values_size());
     if (n_columns_ == 0 || n_values % n_columns_ != 0) {
-      throw Error(ErrorCode::internal, fmt::format("the multibody server sent {} values for rows of {} columns", n_values,
-                                                   n_columns_));
+      throw Error(ErrorCode::internal,
+                  fmt::format("the multibody server sent {} values for rows of {} columns", n_values, n_columns_));
     }
     const std::span<const double> values(block.values().data(), n_values);
     for (std::size_t at = 0; at < n_values; at += n_columns_) sink_.on_row(values.subspan(at, n_columns_));
@@ -110,11 +121,13 @@ void RemoteRunner::watch(const std::string& run_id, EventReader& reader, std::st
   while (!reader.summary()) {
     const std::uint64_t before = reader.last_sequence();
     try {
-      client_.watch(run_id, before, [&](const v1::RunEvent& event) { reader.take(event); }, stop);
+      client_.watch(
+          run_id, before, [&](const v1::RunEvent& event) { reader.take(event); }, stop);
     } catch (const Error& error) {
       const bool may_come_back = error.code() == ErrorCode::unavailable && !servers_.owns_mbs();
       if (reader.last_sequence() > before) give_up = std::chrono::steady_clock::now() + take_up_again_within;
-      if (reader.failed() || !may_come_back || stop.stop_requested() || std::chrono::steady_clock::now() >= give_up) throw;
+      if (reader.failed() || !may_come_back || stop.stop_requested() || std::chrono::steady_clock::now() >= give_up)
+        throw;
       client_.wait_until_connected(std::chrono::duration_cast<std::chrono::milliseconds>(take_up_again_within));
     }
   }

@@ -4,13 +4,13 @@
 #include <memory>
 
 #include "client/runs/runner.hpp"
-#include "client/servers/servers.hpp"
 #include "client/runs/simulation_client.hpp"
+#include "client/servers/servers.hpp"
 
 namespace heelstrike::client {
 
-/// A stream that breaks is taken up again where it ended, while the server answers. When the own multibody server dies, what
-/// it had written but not yet sent is read from its spool.
+/// A stream that breaks is taken up again where it ended, while the server answers. When the own multibody server dies,
+/// what it had written but not yet sent is read from its spool.
 class RemoteRunner : public Runner {
  public:
   /// @throws Error as Servers and SimulationClient

@@ -40,8 +40,8 @@ RunRequest load_request(const fs::path& scenario, const Overrides& overrides, co
     std::vector<std::string> dropped;
     request.yaml = with_backend(request.yaml, request.file_name, overrides.backend, backends, dropped);
     for (const std::string& parameter : dropped) {
-      request.notes.push_back(fmt::format("{} is not a parameter of back-end {} and was left out", parameter,
-                                          overrides.backend));
+      request.notes.push_back(
+          fmt::format("{} is not a parameter of back-end {} and was left out", parameter, overrides.backend));
     }
   }
   for (const std::string& assignment : overrides.assignments) {

@@ -16,9 +16,9 @@ struct NamedFile {
 };
 
 struct RunRequest {
-  std::string yaml;        ///< overrides applied
-  std::string file_name;   ///< for messages
-  Scenario scenario;       ///< the same, parsed
+  std::string yaml;       ///< overrides applied
+  std::string file_name;  ///< for messages
+  Scenario scenario;      ///< the same, parsed
   std::vector<NamedFile> files;
   std::vector<std::string> notes;  ///< what the user should know, e.g. parameters dropped with a change of back-end
 };
@@ -30,7 +30,8 @@ struct Overrides {
 };
 
 /// Reads, changes and checks a scenario and reads the files it names, relative to its folder.
-/// @throws Error{invalid_input} for a mistake in it or a missing file, Error{file} when the file is there but unreadable
+/// @throws Error{invalid_input} for a mistake in it or a missing file, Error{file} when the file is there but
+/// unreadable
 [[nodiscard]] RunRequest load_request(const std::filesystem::path& scenario, const Overrides& overrides,
                                       const BackendSchemas& backends);
 

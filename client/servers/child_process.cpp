@@ -29,7 +29,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int ready_descriptor = 3;
 
-std::string reason(int code) { return std::generic_category().message(code); }
+std::string reason(int code) {
+  return std::generic_category().message(code);
+}
 
 // Waits until one of the descriptors is readable or closed, or the time is over. @returns how many are
 int wait_readable(std::span<pollfd> descriptors, Clock::time_point until) {
@@ -73,8 +75,7 @@ void prepare(SpawnSetup& setup, const fs::path& log, int ready_write_end) {
   posix_spawnattr_setsigmask(&setup.attributes, &none);
   posix_spawnattr_setsigdefault(&setup.attributes, &defaults);
   posix_spawnattr_setpgroup(&setup.attributes, 0);
-  posix_spawnattr_setflags(&setup.attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setflags(&setup.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
 std::string describe(const siginfo_t& info) {
@@ -157,7 +158,8 @@ std::optional<std::string> ChildProcess::ended(std::chrono::milliseconds patienc
   std::array<pollfd, 1> waiting{pollfd{pid_file_, POLLIN, 0}};
   if (wait_readable(waiting, Clock::now() + patience) <= 0) return std::nullopt;
   siginfo_t info{};
-  if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG) == 0 && info.si_pid == pid_) end_ = describe(info);
+  if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG) == 0 && info.si_pid == pid_)
+    end_ = describe(info);
   return end_;
 }
 

@@ -18,12 +18,12 @@ struct ChildOptions {
   std::filesystem::path log;           ///< its stdout and stderr are appended here; empty = discarded
 };
 
-/// Ends the program when it goes out of scope. Used from the thread that made it: the kernel ties "ends with its parent" to
-/// that thread.
+/// Ends the program when it goes out of scope. Used from the thread that made it: the kernel ties "ends with its
+/// parent" to that thread.
 class ChildProcess {
  public:
-  /// Starts the program in a process group of its own, so that Ctrl-C reaches only the client, which then ends it in order.
-  /// The program gets file descriptor 3 to say that it is ready (--ready-fd 3).
+  /// Starts the program in a process group of its own, so that Ctrl-C reaches only the client, which then ends it in
+  /// order. The program gets file descriptor 3 to say that it is ready (--ready-fd 3).
   /// @throws Error{file} when it cannot be started
   explicit ChildProcess(ChildOptions options);
   ChildProcess(const ChildProcess&) = delete;

@@ -30,7 +30,8 @@ std::string bytes_of(grpc::ByteBuffer& buffer) {
 void check_health(const std::shared_ptr<grpc::Channel>& channel, const std::string& where) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds{5});
-  const grpc::internal::RpcMethod method("/grpc.health.v1.Health/Check", grpc::internal::RpcMethod::NORMAL_RPC, channel);
+  const grpc::internal::RpcMethod method("/grpc.health.v1.Health/Check", grpc::internal::RpcMethod::NORMAL_RPC,
+                                         channel);
   const grpc::Slice empty("", 0);  // HealthCheckRequest{service: ""}: the whole server
   const grpc::ByteBuffer request(&empty, 1);
   grpc::ByteBuffer response;

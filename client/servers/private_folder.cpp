@@ -28,7 +28,9 @@ constexpr std::size_t max_socket_path = sizeof(sockaddr_un::sun_path) - 1;  // 1
 // Longest name below the base: "heelstrike-<pid>-XXXXXX/fem.sock".
 constexpr std::size_t room_for_names = 48;
 
-std::string reason(int code) { return std::generic_category().message(code); }
+std::string reason(int code) {
+  return std::generic_category().message(code);
+}
 
 std::optional<pid_t> owner_of(const std::string& folder_name) {
   if (!folder_name.starts_with(prefix)) return std::nullopt;
@@ -44,8 +46,8 @@ bool belongs_to_us(const fs::path& folder) {
   return ::lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == ::geteuid();
 }
 
-// A lock that can be taken was let go by the kernel when its owner died. Between making the folder and the lock the owner's
-// process number tells.
+// A lock that can be taken was let go by the kernel when its owner died. Between making the folder and the lock the
+// owner's process number tells.
 bool is_stale(const fs::path& folder, pid_t owner) {
   const int lock = ::open((folder / lock_name).c_str(), O_RDWR | O_CLOEXEC);
   if (lock < 0) return ::kill(owner, 0) != 0 && errno == ESRCH;

@@ -1,8 +1,8 @@
 /// A folder for the sockets and the spool of servers that this client starts for itself.
 ///
-/// Named heelstrike-PID-RANDOM below $XDG_RUNTIME_DIR (when that is a folder of ours) or /tmp, permissions 0700. A lock file
-/// in it is held for as long as the client lives; a folder whose lock is free belongs to a client that was killed, and the
-/// next start removes it.
+/// Named heelstrike-PID-RANDOM below $XDG_RUNTIME_DIR (when that is a folder of ours) or /tmp, permissions 0700. A lock
+/// file in it is held for as long as the client lives; a folder whose lock is free belongs to a client that was killed,
+/// and the next start removes it.
 #pragma once
 
 #include <filesystem>

@@ -49,15 +49,15 @@ void Servers::start_fem() {
 void Servers::start_mbs(const ServerOptions& options) {
   const std::string address = "unix:" + folder_->socket("mbs.sock").string();
   mbs_ = rpc::Endpoint{.address = address, .tls = {}};
-  std::vector<std::string> arguments = {
-      "--listen",   address, "--fem",           fem_->address, "--spool", (folder_->path() / "spool").string(),
-      "--ready-fd", "3",     "--exit-with-parent"};
+  std::vector<std::string> arguments = {"--listen",    address,   "--fem",
+                                        fem_->address, "--spool", (folder_->path() / "spool").string(),
+                                        "--ready-fd",  "3",       "--exit-with-parent"};
   if (!options.fem.empty()) {
     const rpc::ClientTls& tls = options.tls;
     const std::pair<const char*, const std::string&> passed_on[] = {{"--fem-tls-ca", tls.ca_file},
-                                                                   {"--fem-tls-cert", tls.certificate_file},
-                                                                   {"--fem-tls-key", tls.key_file},
-                                                                   {"--fem-tls-authority", tls.authority}};
+                                                                    {"--fem-tls-cert", tls.certificate_file},
+                                                                    {"--fem-tls-key", tls.key_file},
+                                                                    {"--fem-tls-authority", tls.authority}};
     for (const auto& [option, value] : passed_on) {
       if (!value.empty()) arguments.insert(arguments.end(), {option, value});
     }
@@ -88,14 +88,17 @@ std::string Servers::end_of_log() const {
   return text;
 }
 
-std::string Servers::mbs_text() const { return "mbs_server at " + mbs_.address; }
+std::string Servers::mbs_text() const {
+  return "mbs_server at " + mbs_.address;
+}
 
 std::filesystem::path Servers::event_file(const std::string& run_id) const {
   return folder_->path() / "spool" / (run_id + ".events");
 }
 
 std::optional<std::string> Servers::casualty(std::chrono::milliseconds patience) {
-  // First who has ended already, then who does within the time: the kernel may report an end a moment after its effects.
+  // First who has ended already, then who does within the time: the kernel may report an end a moment after its
+  // effects.
   for (const std::chrono::milliseconds wait : {std::chrono::milliseconds{0}, patience}) {
     for (ChildProcess* child : {fem_child_.get(), mbs_child_.get()}) {
       if (child == nullptr) continue;

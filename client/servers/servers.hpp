@@ -18,12 +18,13 @@ struct ServerOptions {
   rpc::ClientTls tls;  ///< for the named addresses; private servers talk over Unix sockets without it
 };
 
-/// Without addresses both servers are started, with `fem` alone only the multibody server, else none. What was started is
-/// ended and removed with this object.
+/// Without addresses both servers are started, with `fem` alone only the multibody server, else none. What was started
+/// is ended and removed with this object.
 class Servers {
  public:
   /// @param log  where started servers write what they have to say; empty = beside their sockets
-  /// @throws Error{file} when a server cannot be started, Error{unavailable}, Error{deadline} with the end of its log when
+  /// @throws Error{file} when a server cannot be started, Error{unavailable}, Error{deadline} with the end of its log
+  /// when
   ///         it does not become ready
   Servers(const ServerOptions& options, std::filesystem::path log);
   Servers(const Servers&) = delete;

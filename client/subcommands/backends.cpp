@@ -23,10 +23,14 @@ struct BackendsOptions {
 
 std::string kind_name(ParameterKind kind) {
   switch (kind) {
-    case ParameterKind::number: return "number";
-    case ParameterKind::text: return "text";
-    case ParameterKind::flag: return "yes/no";
-    case ParameterKind::numbers: return "numbers";
+    case ParameterKind::number:
+      return "number";
+    case ParameterKind::text:
+      return "text";
+    case ParameterKind::flag:
+      return "yes/no";
+    case ParameterKind::numbers:
+      return "numbers";
   }
   return "?";
 }
@@ -45,15 +49,17 @@ std::string default_text(const ParameterSchema& parameter) {
 
 std::string range_text(const ParameterSchema& parameter) {
   if (!parameter.choices.empty()) return fmt::format("{}", fmt::join(parameter.choices, " | "));
-  return parameter.kind == ParameterKind::number || parameter.kind == ParameterKind::numbers ? parameter.range.text()
-                                                                                            : kind_name(parameter.kind);
+  return parameter.kind == ParameterKind::number || parameter.kind == ParameterKind::numbers
+             ? parameter.range.text()
+             : kind_name(parameter.kind);
 }
 
 Json to_json(const ParameterSchema& parameter) {
-  Json json = {{"name", parameter.name},         {"kind", kind_name(parameter.kind)}, {"unit", parameter.unit},
-               {"meaning", parameter.meaning},   {"required", parameter.required},
-               {"default", parameter.fallback ? to_json(*parameter.fallback) : Json()},
-               {"range", range_text(parameter)}, {"choices", parameter.choices}};
+  Json json = {
+      {"name", parameter.name},         {"kind", kind_name(parameter.kind)},
+      {"unit", parameter.unit},         {"meaning", parameter.meaning},
+      {"required", parameter.required}, {"default", parameter.fallback ? to_json(*parameter.fallback) : Json()},
+      {"range", range_text(parameter)}, {"choices", parameter.choices}};
   const auto bound = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
   json["minimum"] = bound(parameter.range.min);
   json["maximum"] = bound(parameter.range.max);
@@ -105,9 +111,9 @@ const BackendInfo& find(const std::vector<BackendInfo>& backends, const std::str
     names.push_back(backend.name);
   }
   const auto near = nearest_name(name, names);
-  throw input_error("backend", fmt::format("there is no back-end '{}'{}; known are: {}", name,
-                                           near ? fmt::format(" (did you mean '{}'?)", *near) : "",
-                                           fmt::join(names, ", ")));
+  throw input_error("backend",
+                    fmt::format("there is no back-end '{}'{}; known are: {}", name,
+                                near ? fmt::format(" (did you mean '{}'?)", *near) : "", fmt::join(names, ", ")));
 }
 
 ExitCode show_backends(const BackendsOptions& options, bool json) {

@@ -36,9 +36,9 @@ void check_names(const CompareOptions& options, const BackendSchemas& schemas) {
   for (const std::string& name : options.backends) {
     if (!schemas.contains(name)) {
       const auto near = nearest_name(name, known);
-      throw input_error("backends", fmt::format("--backends: there is no back-end '{}'{}; known are: {}", name,
-                                                near ? fmt::format(" (did you mean '{}'?)", *near) : "",
-                                                fmt::join(known, ", ")));
+      throw input_error("backends",
+                        fmt::format("--backends: there is no back-end '{}'{}; known are: {}", name,
+                                    near ? fmt::format(" (did you mean '{}'?)", *near) : "", fmt::join(known, ", ")));
     }
     if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
       throw input_error("backends", fmt::format("--backends: '{}' is there twice; name every back-end once", name));
@@ -63,9 +63,10 @@ void make_folder(const fs::path& folder, bool force) {
   std::error_code failure;
   if (fs::exists(folder, failure)) {
     if (!force) {
-      throw file_error(folder.string(), fmt::format("output folder {} exists; choose another one with -o, or write into it "
-                                                    "with --force",
-                                                    folder.string()));
+      throw file_error(folder.string(),
+                       fmt::format("output folder {} exists; choose another one with -o, or write into it "
+                                   "with --force",
+                                   folder.string()));
     }
     return;
   }
@@ -76,7 +77,8 @@ void make_folder(const fs::path& folder, bool force) {
   }
 }
 
-/// A back-end that cannot run the scenario, or fails in it, is a row with its reason; trouble with files or servers is not.
+/// A back-end that cannot run the scenario, or fails in it, is a row with its reason; trouble with files or servers is
+/// not.
 ComparisonRow run_one(const CompareOptions& options, const std::string& backend, const BackendSchemas& schemas,
                       Runner& runner, const fs::path& folder, bool quiet, std::stop_token stop) {
   ComparisonRow row{.backend = backend, .folder = {}, .summary = {}, .failure = {}};
@@ -134,8 +136,7 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
   comparison.scenario = options.scenario.stem().string();
   comparison.reference = options.reference;
   for (const std::string& backend : options.backends) {
-    comparison.rows.push_back(
-        run_one(options, backend, schemas, *runner, folder, options.quiet || json, stop));
+    comparison.rows.push_back(run_one(options, backend, schemas, *runner, folder, options.quiet || json, stop));
     write_files(comparison, folder);
     if (stop.stop_requested()) break;
   }

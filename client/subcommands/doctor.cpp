@@ -115,9 +115,10 @@ std::string trial_run(RemoteRunner& runner, std::stop_token stop) {
   if (summary.error) throw *summary.error;
   constexpr std::size_t expected_rows = 11;  // every millisecond from 0 to 10 ms
   if (sink.n_rows < expected_rows || !summary.rpc || summary.rpc->calls == 0) {
-    throw Error(ErrorCode::internal, fmt::format("the trial run gave {} rows and {} exchanges; expected at least {} rows "
-                                                 "and one exchange",
-                                                 sink.n_rows, summary.rpc ? summary.rpc->calls : 0, expected_rows));
+    throw Error(ErrorCode::internal,
+                fmt::format("the trial run gave {} rows and {} exchanges; expected at least {} rows "
+                            "and one exchange",
+                            sink.n_rows, summary.rpc ? summary.rpc->calls : 0, expected_rows));
   }
   return fmt::format("{} exchanges, median {:.0f} us", summary.rpc->calls, summary.rpc->p50_us);
 }
@@ -150,7 +151,8 @@ std::vector<Check> examine(const ServerOptions& options, std::stop_token stop) {
 ExitCode doctor(const ServerOptions& options, bool json, std::stop_token stop) {
   const std::vector<Check> checks = examine(options, std::move(stop));
   ExitCode code = ExitCode::ok;
-  Json report = {{"healthy", true}, {"version", program_version}, {"contract", contract_version}, {"checks", Json::array()}};
+  Json report = {
+      {"healthy", true}, {"version", program_version}, {"contract", contract_version}, {"checks", Json::array()}};
   for (const Check& check : checks) {
     if (!check.ok && code == ExitCode::ok) code = check.code;
     report["checks"].push_back({{"check", check.what}, {"ok", check.ok}, {"detail", check.detail}});
@@ -172,7 +174,9 @@ void add_doctor(CLI::App& program, Invocation& invocation) {
              "  heelstrike doctor                          starts a private pair of servers and tries it\n"
              "  heelstrike doctor --fem localhost:50051    asks a running one; for health checks of containers");
   command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token stop) { return doctor(*options, invocation.json, stop); };
+    invocation.action = [&invocation, options](std::stop_token stop) {
+      return doctor(*options, invocation.json, stop);
+    };
   });
 }
 

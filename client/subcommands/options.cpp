@@ -38,10 +38,11 @@ void add_connection_options(CLI::App& command, ConnectionOptions& options) {
 }
 
 void add_set_option(CLI::App& command, Overrides& overrides) {
-  command.add_option("--set", overrides.assignments,
-                     "Override a key of the scenario; repeatable.\n"
-                     "contact.restitution=0.6 sets a parameter of all pairs, contact.PAIR.restitution=0.6 of one,\n"
-                     "analysis.end_time=5 any other key")
+  command
+      .add_option("--set", overrides.assignments,
+                  "Override a key of the scenario; repeatable.\n"
+                  "contact.restitution=0.6 sets a parameter of all pairs, contact.PAIR.restitution=0.6 of one,\n"
+                  "analysis.end_time=5 any other key")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->take_all();

@@ -84,15 +84,17 @@ void add_run(CLI::App& program, Invocation& invocation) {
   command->add_option("-o,--output", options->output, "Run folder to make; default runs/SCENARIO-BACKEND[-N]")
       ->type_name("FOLDER");
   command->add_flag("--force", options->force, "Overwrite the run in an existing folder");
-  command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair; see heelstrike backends")
+  command
+      ->add_option("--backend", options->overrides.backend, "Contact back-end for every pair; see heelstrike backends")
       ->type_name("NAME");
   add_set_option(*command, options->overrides);
   command->add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
   command->add_flag("--json", invocation.json, "Print the summary as JSON");
   add_connection_options(*command, options->connection);
-  add_footer(*command,
-             "  heelstrike run examples/bouncing_ball.yaml\n"
-             "  heelstrike run examples/bouncing_ball.yaml --backend hunt_crossley --set contact.restitution=0.6 -o out");
+  add_footer(
+      *command,
+      "  heelstrike run examples/bouncing_ball.yaml\n"
+      "  heelstrike run examples/bouncing_ball.yaml --backend hunt_crossley --set contact.restitution=0.6 -o out");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token stop) { return run(*options, invocation.json, stop); };
   });

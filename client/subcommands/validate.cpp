@@ -21,8 +21,12 @@ struct ValidateOptions {
   ServerOptions servers;
 };
 
-std::string vector_text(const Vector3& v) { return fmt::format("[{:g}, {:g}, {:g}]", v.x(), v.y(), v.z()); }
-Json vector_json(const Vector3& v) { return Json::array({v.x(), v.y(), v.z()}); }
+std::string vector_text(const Vector3& v) {
+  return fmt::format("[{:g}, {:g}, {:g}]", v.x(), v.y(), v.z());
+}
+Json vector_json(const Vector3& v) {
+  return Json::array({v.x(), v.y(), v.z()});
+}
 
 std::string value_text(const ParameterValue& value) {
   if (const auto* number = std::get_if<double>(&value)) return number_text(*number);

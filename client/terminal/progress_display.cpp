@@ -39,7 +39,9 @@ std::string progress_text(const Progress& progress, double elapsed_s) {
 ProgressDisplay::ProgressDisplay(std::string label, bool quiet)
     : label_(std::move(label)), quiet_(quiet), on_terminal_(::isatty(STDERR_FILENO) != 0), last_(started_) {}
 
-ProgressDisplay::~ProgressDisplay() { clear(); }
+ProgressDisplay::~ProgressDisplay() {
+  clear();
+}
 
 void ProgressDisplay::show(const Progress& progress) {
   if (quiet_) return;

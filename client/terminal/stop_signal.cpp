@@ -22,7 +22,8 @@ StopSignal::StopSignal() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal_file_ = ::signalfd(-1, &signals, SFD_CLOEXEC);
   end_file_ = ::eventfd(0, EFD_CLOEXEC);
-  if (signal_file_ < 0 || end_file_ < 0) throw std::system_error(errno, std::generic_category(), "cannot wait for signals");
+  if (signal_file_ < 0 || end_file_ < 0)
+    throw std::system_error(errno, std::generic_category(), "cannot wait for signals");
   thread_ = std::thread([this] { watch(signal_file_); });
 }
 

@@ -6,9 +6,9 @@
 
 namespace heelstrike::client {
 
-/// Make one before any other thread is started: it blocks the signals for the whole process and waits for them in a thread
-/// of its own. The first signal requests a stop; the second ends the program at once with exit code 130 (servers that it
-/// started end by themselves).
+/// Make one before any other thread is started: it blocks the signals for the whole process and waits for them in a
+/// thread of its own. The first signal requests a stop; the second ends the program at once with exit code 130 (servers
+/// that it started end by themselves).
 class StopSignal {
  public:
   StopSignal();

@@ -76,6 +76,8 @@ std::string csv_line(const std::vector<std::string>& fields) {
   return line + '\n';
 }
 
-std::string number_text(double value, int digits) { return fmt::format("{:.{}g}", value, digits); }
+std::string number_text(double value, int digits) {
+  return fmt::format("{:.{}g}", value, digits);
+}
 
 }  // namespace heelstrike::client

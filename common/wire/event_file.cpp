@@ -31,7 +31,9 @@ EventFileWriter::EventFileWriter(std::filesystem::path path) : path_(std::move(p
   if (file_ < 0) throw io_error(path_, "cannot make the event file", errno);
 }
 
-EventFileWriter::~EventFileWriter() { ::close(file_); }
+EventFileWriter::~EventFileWriter() {
+  ::close(file_);
+}
 
 std::uint64_t EventFileWriter::append(const v1::RunEvent& event) {
   const std::size_t length = event.ByteSizeLong();
@@ -62,7 +64,9 @@ EventFileReader::EventFileReader(const std::filesystem::path& path) {
   if (file_ < 0) throw io_error(path, "cannot open the event file", errno);
 }
 
-EventFileReader::~EventFileReader() { ::close(file_); }
+EventFileReader::~EventFileReader() {
+  ::close(file_);
+}
 
 bool EventFileReader::fill(std::size_t bytes) {
   const auto used = static_cast<std::size_t>(position_ - buffer_start_);

@@ -1,8 +1,8 @@
-/// A file of numbered RunEvent messages, each preceded by its length as a varint: what the multibody server's spool is made
-/// of, and what the client reads after a server has been killed.
+/// A file of numbered RunEvent messages, each preceded by its length as a varint: what the multibody server's spool is
+/// made of, and what the client reads after a server has been killed.
 ///
-/// Every event is one write() of whole bytes, so that whatever was appended before a kill -9 is in the file; a torn last
-/// event (power loss, full disk) is recognised and left out.
+/// Every event is one write() of whole bytes, so that whatever was appended before a kill -9 is in the file; a torn
+/// last event (power loss, full disk) is recognised and left out.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,8 @@ class EventFileReader {
   EventFileReader& operator=(const EventFileReader&) = delete;
   ~EventFileReader();
 
-  /// The next whole event. @returns false at the end of the file, at a torn event, or at byte `limit`; call again later.
+  /// The next whole event. @returns false at the end of the file, at a torn event, or at byte `limit`; call again
+  /// later.
   bool next(v1::RunEvent& event, std::uint64_t limit = UINT64_MAX);
   /// Bytes read so far: the start of the next event.
   [[nodiscard]] std::uint64_t position() const { return position_; }

@@ -39,7 +39,8 @@ void add_fem_options(CLI::App& app, Settings& settings) {
       ->capture_default_str();
   app.add_option("--fem-tls-ca", settings.fem.tls.ca_file,
                  "PEM of the authority that signed its certificate; switches TLS to it on");
-  app.add_option("--fem-tls-cert", settings.fem.tls.certificate_file, "PEM of the certificate shown to it (mutual TLS)");
+  app.add_option("--fem-tls-cert", settings.fem.tls.certificate_file,
+                 "PEM of the certificate shown to it (mutual TLS)");
   app.add_option("--fem-tls-key", settings.fem.tls.key_file, "PEM of the key of that certificate");
   app.add_option("--fem-tls-authority", settings.fem.tls.authority, "name expected in its certificate");
   app.add_option("--exchange-timeout", settings.exchange_timeout, "time the contact server has for one answer [s]")
@@ -109,10 +110,10 @@ int serve(const Settings& settings) {
   rpc::RemoteContactOptions contact;
   contact.endpoint = settings.fem;
   contact.exchange_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.exchange_timeout));
-  mbs::SimulationService service(store,
-                                 {.schemas = [fem = settings.fem] { return mbs::fetch_schemas(fem); },
-                                  .open = rpc::open_remote_contact(contact)},
-                                 announced_contract());
+  mbs::SimulationService service(
+      store,
+      {.schemas = [fem = settings.fem] { return mbs::fetch_schemas(fem); }, .open = rpc::open_remote_contact(contact)},
+      announced_contract());
   const auto exposer = expose(settings.metrics_address, std::make_shared<mbs::RunMetrics>(store, service));
   grpc::Service* services[] = {&service};
   return rpc::run_server_program(

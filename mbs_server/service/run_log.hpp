@@ -1,7 +1,7 @@
 /// The events of one run: appended by the run's thread, read by any number of watchers at their own speed.
 ///
-/// The run's thread writes to the spool file and wakes whoever waits; it never waits for a watcher. Watchers read the file,
-/// not the memory of the run, so a slow or vanished one costs nothing.
+/// The run's thread writes to the spool file and wakes whoever waits; it never waits for a watcher. Watchers read the
+/// file, not the memory of the run, so a slow or vanished one costs nothing.
 #pragma once
 
 #include <condition_variable>

@@ -54,8 +54,9 @@ RunStore::RunStore(fs::path spool, RunLimits limits, RunFunction run)
   const fs::path lock = spool_ / ".lock";
   lock_file_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock_file_ < 0) {
-    throw file_error(spool_.string(), fmt::format("spool folder {} cannot be written: {}; choose another one with --spool",
-                                                  spool_.string(), std::generic_category().message(errno)));
+    throw file_error(spool_.string(),
+                     fmt::format("spool folder {} cannot be written: {}; choose another one with --spool",
+                                 spool_.string(), std::generic_category().message(errno)));
   }
   if (::flock(lock_file_, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock_file_);
@@ -82,7 +83,9 @@ void RunStore::load_spool() {
   }
 }
 
-fs::path RunStore::event_file(const std::string& run_id) const { return spool_ / (run_id + event_extension); }
+fs::path RunStore::event_file(const std::string& run_id) const {
+  return spool_ / (run_id + event_extension);
+}
 
 unsigned RunStore::n_running_locked() const {
   return static_cast<unsigned>(
@@ -105,8 +108,8 @@ void RunStore::check_can_start_locked(const std::string& run_id) const {
   if (!run_id.empty()) {
     check_id(run_id);
     if (runs_.contains(run_id)) {
-      throw input_error("run_id", fmt::format("a run named '{}' exists already; choose another name or forget it first",
-                                              run_id));
+      throw input_error("run_id",
+                        fmt::format("a run named '{}' exists already; choose another name or forget it first", run_id));
     }
   }
   if (n_running_locked() >= limits_.max_running) {
@@ -160,8 +163,8 @@ void RunStore::carry_out(Run& run, const RunInput& input, const ContactFactory& 
   } catch (const Error& error) {
     summary = failed_summary(input, error);
   } catch (const std::exception& defect) {
-    summary = failed_summary(input, Error(ErrorCode::internal, fmt::format("unexpected failure of the run: {}",
-                                                                           defect.what())));
+    summary = failed_summary(
+        input, Error(ErrorCode::internal, fmt::format("unexpected failure of the run: {}", defect.what())));
   }
   if (sink.failure()) {
     summary.status = "failed";
@@ -178,17 +181,22 @@ std::shared_ptr<RunStore::Run> RunStore::find(const std::string& run_id) const {
   const std::scoped_lock lock(mutex_);
   const auto found = runs_.find(run_id);
   if (found == runs_.end()) {
-    throw not_found_error(fmt::format("there is no run named '{}' on this multibody server; it was never submitted here "
-                                      "or has been forgotten",
-                                      run_id.substr(0, 2 * max_id_length)),
-                          "run_id");
+    throw not_found_error(
+        fmt::format("there is no run named '{}' on this multibody server; it was never submitted here "
+                    "or has been forgotten",
+                    run_id.substr(0, 2 * max_id_length)),
+        "run_id");
   }
   return found->second;
 }
 
-std::shared_ptr<RunLog> RunStore::log(const std::string& run_id) const { return find(run_id)->log; }
+std::shared_ptr<RunLog> RunStore::log(const std::string& run_id) const {
+  return find(run_id)->log;
+}
 
-void RunStore::cancel(const std::string& run_id) { find(run_id)->stop.request_stop(); }
+void RunStore::cancel(const std::string& run_id) {
+  find(run_id)->stop.request_stop();
+}
 
 v1::RunStatus RunStore::status_of(const std::string& run_id, Run& run) {
   v1::RunStatus status;
@@ -211,7 +219,9 @@ v1::RunStatus RunStore::status_of(const std::string& run_id, Run& run) {
   return status;
 }
 
-v1::RunStatus RunStore::status(const std::string& run_id) const { return status_of(run_id, *find(run_id)); }
+v1::RunStatus RunStore::status(const std::string& run_id) const {
+  return status_of(run_id, *find(run_id));
+}
 
 std::vector<v1::RunStatus> RunStore::list() const {
   const std::scoped_lock lock(mutex_);
@@ -224,8 +234,8 @@ std::vector<v1::RunStatus> RunStore::list() const {
 void RunStore::forget(const std::string& run_id) {
   const std::shared_ptr<Run> run = find(run_id);
   if (!run->log->closed()) {
-    throw order_error(fmt::format("run '{}' is still going on; cancel it and wait for its end before forgetting it",
-                                  run_id));
+    throw order_error(
+        fmt::format("run '{}' is still going on; cancel it and wait for its end before forgetting it", run_id));
   }
   {
     const std::scoped_lock lock(mutex_);
@@ -234,8 +244,8 @@ void RunStore::forget(const std::string& run_id) {
   std::error_code failure;
   fs::remove(event_file(run_id), failure);
   if (failure) {
-    throw file_error(event_file(run_id).string(), fmt::format("spool file of run '{}' cannot be removed: {}", run_id,
-                                                              failure.message()));
+    throw file_error(event_file(run_id).string(),
+                     fmt::format("spool file of run '{}' cannot be removed: {}", run_id, failure.message()));
   }
 }
 

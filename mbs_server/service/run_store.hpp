@@ -22,11 +22,11 @@
 namespace heelstrike::mbs {
 
 struct RunLimits {
-  unsigned max_running = 32;                         ///< runs at the same time
-  unsigned max_kept = 100000;                        ///< runs in the spool, finished ones included
-  unsigned max_watchers = 256;                       ///< WatchRun calls at the same time
-  std::uint64_t max_scenario_bytes = 2ULL << 20U;    ///< [bytes] of the scenario text
-  std::uint64_t max_files_bytes = 1024ULL << 20U;    ///< [bytes] of all files of one run together
+  unsigned max_running = 32;                       ///< runs at the same time
+  unsigned max_kept = 100000;                      ///< runs in the spool, finished ones included
+  unsigned max_watchers = 256;                     ///< WatchRun calls at the same time
+  std::uint64_t max_scenario_bytes = 2ULL << 20U;  ///< [bytes] of the scenario text
+  std::uint64_t max_files_bytes = 1024ULL << 20U;  ///< [bytes] of all files of one run together
 };
 
 /// What happened so far, for metrics.
@@ -38,8 +38,7 @@ struct RunCounters {
   std::atomic<std::uint64_t> steps{0};
 };
 
-using RunFunction =
-    std::function<RunSummary(const RunInput&, const ContactFactory&, RunSink&, std::stop_token)>;
+using RunFunction = std::function<RunSummary(const RunInput&, const ContactFactory&, RunSink&, std::stop_token)>;
 
 /// Thread-safe. The spool folder belongs to one store at a time.
 class RunStore {

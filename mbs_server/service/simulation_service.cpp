@@ -52,9 +52,10 @@ class FileCollector {
   void add(const v1::SubmitRunRequest::FileChunk& chunk) {
     n_bytes_ += chunk.content().size();
     if (n_bytes_ > max_bytes_) {
-      throw limit_error("files", fmt::format("the files of this scenario are larger than {} bytes together, which is the "
-                                             "limit of the multibody server (--max-files-mib)",
-                                             max_bytes_));
+      throw limit_error("files",
+                        fmt::format("the files of this scenario are larger than {} bytes together, which is the "
+                                    "limit of the multibody server (--max-files-mib)",
+                                    max_bytes_));
     }
     if (!open_) files_.push_back({chunk.name(), {}});
     if (files_.back().name != chunk.name()) {
@@ -116,13 +117,13 @@ std::string SimulationService::submit(grpc::ServerReader<v1::SubmitRunRequest>& 
     if (!part.has_file()) throw order_error("SubmitRun: after the header only chunks of files may follow");
     files.add(part.file());
   }
-  RunInput input =
-      make_run_input(header.scenario_yaml(), header.scenario_name(), files.take(), contact_.schemas());
+  RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), files.take(), contact_.schemas());
   input.run_id = header.run_id();
   input.resume_from = parse_checkpoint(header.resume_from());
   if (input.resume_from && input.resume_from->scenario_digest != input.scenario_digest) {
-    throw input_error("resume_from", "the checkpoint belongs to another scenario or to other files; resume with those it "
-                                     "was made with");
+    throw input_error("resume_from",
+                      "the checkpoint belongs to another scenario or to other files; resume with those it "
+                      "was made with");
   }
   return store_.start(std::move(input), contact_.open);
 }
@@ -141,9 +142,10 @@ grpc::ServerWriteReactor<v1::RunEvent>* SimulationService::WatchRun(grpc::Callba
   grpc::ServerWriteReactor<v1::RunEvent>* reactor = nullptr;
   const grpc::Status status = answered("WatchRun", *context, [&] {
     if (*n_watchers_ >= store_.limits().max_watchers) {
-      throw limit_error("max_watchers", fmt::format("the multibody server serves {} watchers at once, which is its limit "
-                                                    "(--max-watchers); try again later",
-                                                    store_.limits().max_watchers));
+      throw limit_error("max_watchers",
+                        fmt::format("the multibody server serves {} watchers at once, which is its limit "
+                                    "(--max-watchers); try again later",
+                                    store_.limits().max_watchers));
     }
     reactor = new WatchReactor(store_.log(request->run_id()), request->after_sequence(), n_watchers_);
   });

@@ -14,7 +14,8 @@ namespace heelstrike::mbs {
 
 /// Where the contact of the runs comes from.
 struct ContactSource {
-  /// Parameter schemas of the back-ends that the contact server has. @throws Error{unavailable}, Error{version_mismatch}
+  /// Parameter schemas of the back-ends that the contact server has. @throws Error{unavailable},
+  /// Error{version_mismatch}
   std::function<BackendSchemas()> schemas;
   ContactFactory open;
 };

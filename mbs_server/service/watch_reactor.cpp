@@ -33,8 +33,9 @@ void WatchReactor::serve() {
       if (!send()) break;
     }
     if (!saw_last && !gone_) {
-      status = wire::to_status(unavailable_error("the run ended without a last event: it belongs to an earlier server that "
-                                                 "was interrupted, or the spool folder could not be written"));
+      status =
+          wire::to_status(unavailable_error("the run ended without a last event: it belongs to an earlier server that "
+                                            "was interrupted, or the spool folder could not be written"));
     }
   } catch (const Error& error) {
     status = wire::to_status(error);

@@ -15,8 +15,8 @@
 
 namespace heelstrike::mbs {
 
-/// Owns itself; deletes itself when gRPC is done with it. Waits in a thread of its own, on conditions only: for new events,
-/// for the client to take the previous one, or for the client to go away.
+/// Owns itself; deletes itself when gRPC is done with it. Waits in a thread of its own, on conditions only: for new
+/// events, for the client to take the previous one, or for the client to go away.
 class WatchReactor : public grpc::ServerWriteReactor<v1::RunEvent> {
  public:
   /// @param n_watchers  counts the calls that go on

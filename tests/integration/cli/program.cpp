@@ -88,7 +88,9 @@ void Program::read(int descriptor, std::string& text) {
   changed_.notify_all();
 }
 
-void Program::signal(int number) const { ::kill(pid_, number); }
+void Program::signal(int number) const {
+  ::kill(pid_, number);
+}
 
 Finished Program::wait(std::chrono::seconds limit) {
   pollfd ended{pid_file_, POLLIN, 0};

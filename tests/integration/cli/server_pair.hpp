@@ -18,12 +18,11 @@ struct ServerPair {
                       std::vector<std::string> mbs_arguments = {})
       : fem_address("unix:" + (folder / "fem.sock").string()), mbs_address("unix:" + (folder / "mbs.sock").string()) {
     fem = std::make_unique<Program>("fem_server", std::vector<std::string>{"--listen", fem_address});
-    std::vector<std::string> arguments = {"--listen", mbs_address, "--fem", fem_address, "--spool",
-                                          (folder / "spool").string()};
+    std::vector<std::string> arguments = {"--listen",  mbs_address, "--fem",
+                                          fem_address, "--spool",   (folder / "spool").string()};
     arguments.insert(arguments.end(), mbs_arguments.begin(), mbs_arguments.end());
     mbs = std::make_unique<Program>(
-        "mbs_server", arguments,
-        ProgramOptions{.working_folder = folder, .environment = std::move(mbs_environment)});
+        "mbs_server", arguments, ProgramOptions{.working_folder = folder, .environment = std::move(mbs_environment)});
     EXPECT_TRUE(fem->wait_for_output("event=listening")) << fem->output();
     EXPECT_TRUE(mbs->wait_for_output("event=listening")) << mbs->output();
   }

@@ -1,0 +1,253 @@
+// The simulation service over gRPC, with a scripted run instead of an analysis.
+#include <gmock/gmock.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/wire/error_wire.hpp"
+#include "mbs_server/service/simulation_service.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr const char* scenario = R"(heelstrike: 1
+bodies:
+  ball: {mass: 1.0, inertia: [0.1, 0.1, 0.1]}
+analysis: {end_time: 1.0}
+output: {interval: 0.1}
+)";
+
+/// Lets the scripted run go on row by row.
+class Gate {
+ public:
+  void open(int n) {
+    const std::scoped_lock lock(mutex_);
+    passes_ += n;
+    changed_.notify_all();
+  }
+  /// @returns false when stopped
+  bool pass(std::stop_token stop) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait(lock, stop, [this] { return passes_ > 0; })) return false;
+    --passes_;
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  int passes_ = 0;
+};
+
+struct Service {
+  explicit Service(fs::path spool_folder, RunLimits limits = {})
+      : store(std::move(spool_folder), limits,
+              [this](const RunInput& input, const ContactFactory&, RunSink& sink, std::stop_token stop) {
+                return scripted(input, sink, stop);
+              }),
+        service(store, {.schemas = [] { return BackendSchemas(); }, .open = {}}, contract_version) {
+    grpc::ServerBuilder builder;
+    builder.RegisterService(&service);
+    server = builder.BuildAndStart();
+    stub = v1::SimulationService::NewStub(server->InProcessChannel({}));
+  }
+  ~Service() {
+    store.begin_drain();
+    EXPECT_TRUE(store.wait_until_idle(std::chrono::seconds{20}));
+    server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds{5});
+  }
+
+  /// Ten rows (t, 10 t), each when the gate lets it pass.
+  RunSummary scripted(const RunInput& input, RunSink& sink, std::stop_token stop) {
+    const Column columns[] = {{"time_s", "s", "time"}, {"x_m", "m", "place"}};
+    sink.on_schema(columns);
+    RunSummary summary;
+    summary.scenario = input.scenario.name;
+    summary.status = "completed";
+    for (int i = 0; i < 10; ++i) {
+      if (!gate.pass(stop)) {
+        summary.status = "cancelled";
+        break;
+      }
+      const double row[] = {0.1 * i, i * 1.0};
+      sink.on_row(row);
+      summary.integrator.steps = i + 1;
+    }
+    return summary;
+  }
+
+  Error submit(const std::string& yaml, const std::string& run_id, std::uint32_t contract = contract_version) {
+    grpc::ClientContext context;
+    v1::SubmitRunResponse response;
+    const auto writer = stub->SubmitRun(&context, &response);
+    v1::SubmitRunRequest request;
+    request.mutable_header()->set_scenario_yaml(yaml);
+    request.mutable_header()->set_scenario_name("test.yaml");
+    request.mutable_header()->set_run_id(run_id);
+    request.mutable_header()->set_contract(contract);
+    writer->Write(request);
+    writer->WritesDone();
+    const grpc::Status status = writer->Finish();
+    if (status.ok()) return {ErrorCode::internal, "accepted"};
+    return wire::from_status(status, context, "SubmitRun");
+  }
+
+  /// Values of all rows after `after`, and the last event.
+  std::vector<double> watch(const std::string& run_id, std::uint64_t after, std::string* status = nullptr) {
+    grpc::ClientContext context;
+    v1::WatchRunRequest request;
+    request.set_run_id(run_id);
+    request.set_after_sequence(after);
+    const auto reader = stub->WatchRun(&context, request);
+    std::vector<double> values;
+    std::uint64_t last = after;
+    for (v1::RunEvent event; reader->Read(&event);) {
+      EXPECT_GT(event.sequence(), last) << "events must come in order";
+      last = event.sequence();
+      values.insert(values.end(), event.samples().values().begin(), event.samples().values().end());
+      if (event.has_finished() && status != nullptr) *status = event.finished().status();
+    }
+    const grpc::Status end = reader->Finish();
+    if (!end.ok() && status != nullptr) *status = end.error_message();
+    return values;
+  }
+
+  v1::RunStatus status(const std::string& run_id) {
+    grpc::ClientContext context;
+    v1::FetchResultsRequest request;
+    request.set_run_id(run_id);
+    v1::FetchResultsResponse response;
+    EXPECT_TRUE(stub->FetchResults(&context, request, &response).ok());
+    return response.status();
+  }
+
+  Gate gate;
+  RunStore store;
+  SimulationService service;
+  std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<v1::SimulationService::Stub> stub;
+};
+
+class SimulationServiceTest : public testing::Test {
+ protected:
+  SimulationServiceTest() {
+    std::string name = (fs::temp_directory_path() / "hs-spool-XXXXXX").string();
+    spool = ::mkdtemp(name.data());
+  }
+  ~SimulationServiceTest() override { fs::remove_all(spool); }
+  fs::path spool;
+};
+
+TEST_F(SimulationServiceTest, WatchingFromAnyNumberGivesTheRest) {
+  Service service(spool);
+  ASSERT_EQ(std::string(service.submit(scenario, "one").what()), "accepted");
+  service.gate.open(10);
+  std::string status;
+  const std::vector<double> all = service.watch("one", 0, &status);
+  EXPECT_EQ(status, "completed");
+  ASSERT_EQ(all.size(), 20U);
+  EXPECT_EQ(all[19], 9.0);
+  // Event 1 is the schema, events 2 to 11 are the rows: after 6 rows 5 to 9 are left.
+  const std::vector<double> rest = service.watch("one", 6);
+  EXPECT_EQ(rest, std::vector<double>(all.begin() + 10, all.end()));
+}
+
+TEST_F(SimulationServiceTest, AWatcherThatNeverReadsDoesNotHoldTheRun) {
+  Service service(spool);
+  ASSERT_EQ(std::string(service.submit(scenario, "one").what()), "accepted");
+  grpc::ClientContext lazy;
+  v1::WatchRunRequest request;
+  request.set_run_id("one");
+  const auto never_read = service.stub->WatchRun(&lazy, request);
+  service.gate.open(10);
+  EXPECT_EQ(service.watch("one", 0).size(), 20U);
+  EXPECT_EQ(service.status("one").state(), "completed");
+  lazy.TryCancel();
+  (void)never_read->Finish();
+}
+
+TEST_F(SimulationServiceTest, CancelEndsTheRunAndForgetRemovesIt) {
+  Service service(spool);
+  ASSERT_EQ(std::string(service.submit(scenario, "one").what()), "accepted");
+  v1::ForgetRunRequest forget;
+  forget.set_run_id("one");
+  v1::ForgetRunResponse forgotten;
+  {
+    grpc::ClientContext context;
+    EXPECT_EQ(service.stub->ForgetRun(&context, forget, &forgotten).error_code(), grpc::FAILED_PRECONDITION);
+  }
+  grpc::ClientContext cancel_context;
+  v1::CancelRunRequest cancel;
+  cancel.set_run_id("one");
+  v1::CancelRunResponse cancelled;
+  EXPECT_TRUE(service.stub->CancelRun(&cancel_context, cancel, &cancelled).ok());
+  std::string status;
+  (void)service.watch("one", 0, &status);
+  EXPECT_EQ(status, "cancelled");
+  {
+    grpc::ClientContext context;
+    EXPECT_TRUE(service.stub->ForgetRun(&context, forget, &forgotten).ok());
+  }
+  EXPECT_FALSE(fs::exists(spool / "one.events"));
+  grpc::ClientContext context;
+  EXPECT_EQ(service.stub->ForgetRun(&context, forget, &forgotten).error_code(), grpc::NOT_FOUND);
+}
+
+TEST_F(SimulationServiceTest, RefusesWithReasons) {
+  RunLimits limits;
+  limits.max_running = 1;
+  limits.max_scenario_bytes = 1000;
+  Service service(spool, limits);
+  EXPECT_EQ(service.submit(scenario, "one", contract_version + 1).code(), ErrorCode::version_mismatch);
+  EXPECT_EQ(service.submit(scenario, "../one").code(), ErrorCode::invalid_input);
+  EXPECT_EQ(service.submit("heelstrike: 1\nbodies: [", "one").code(), ErrorCode::invalid_input);
+  const Error too_large = service.submit(scenario + std::string(1000, '#'), "one");
+  EXPECT_EQ(too_large.code(), ErrorCode::limit);
+  EXPECT_THAT(too_large.what(), HasSubstr("1000"));
+  ASSERT_EQ(std::string(service.submit(scenario, "one").what()), "accepted");
+  EXPECT_EQ(service.submit(scenario, "two").code(), ErrorCode::limit);
+  service.gate.open(10);
+  (void)service.watch("one", 0);
+  EXPECT_EQ(service.submit(scenario, "one").code(), ErrorCode::invalid_input) << "the name is taken";
+  service.store.begin_drain();
+  EXPECT_EQ(service.submit(scenario, "three").code(), ErrorCode::unavailable);
+}
+
+TEST_F(SimulationServiceTest, ARunWithoutLastEventIsInterruptedAfterARestart) {
+  {
+    Service service(spool);
+    ASSERT_EQ(std::string(service.submit(scenario, "whole").what()), "accepted");
+    service.gate.open(10);
+    (void)service.watch("whole", 0);
+  }
+  // As a kill -9 leaves it: the last event is missing, and a torn one may follow.
+  const auto size = fs::file_size(spool / "whole.events");
+  fs::copy(spool / "whole.events", spool / "torn.events");
+  fs::resize_file(spool / "torn.events", size - 3);
+  Service service(spool);
+  EXPECT_EQ(service.status("whole").state(), "completed");
+  EXPECT_EQ(service.status("torn").state(), "interrupted");
+  std::string status;
+  EXPECT_EQ(service.watch("torn", 0, &status).size(), 20U) << "all rows were committed";
+  EXPECT_THAT(status, HasSubstr("interrupted"));
+}
+
+TEST_F(SimulationServiceTest, ASpoolBelongsToOneServer) {
+  const Service service(spool);
+  EXPECT_THROW(RunStore(spool, {}, {}), Error);
+}
+
+}  // namespace
+}  // namespace heelstrike::mbs
