@@ -176,7 +176,10 @@ void CvodeIndex1::fail(int code) {
 
 StepResult CvodeIndex1::step(double t_end) {
   check_setup(CVodeSetStopTime(cvode_, t_end), "CVodeSetStopTime");
-  const int code = CVode(cvode_, t_end, state_.get(), &t_, CV_ONE_STEP);
+  // In one-step mode the output time only serves the estimate of the first step; a fixed distance keeps the results
+  // independent of how long the run goes on.
+  constexpr double horizon = 1.0;
+  const int code = CVode(cvode_, t_ + horizon, state_.get(), &t_, CV_ONE_STEP);
   if (code < 0) fail(code);
   cause_ = nullptr;
   attempted_time_ = t_;
