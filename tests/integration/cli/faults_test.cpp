@@ -52,16 +52,14 @@ struct LongRun {
     const std::string rows = read_text(out() / "timeseries.csv");
     EXPECT_EQ(rows.back(), '\n') << "a torn row";
     const std::string file = (scratch.path() / "ball.yaml").string();
-    const Finished whole =
-        run("heelstrike", {"run", file, "--in-process", "-o", "whole", "--set", "analysis.end_time=0.6", "--quiet"},
-            {.working_folder = scratch.path(), .environment = {}});
-    ASSERT_EQ(whole.exit_code, 0) << whole.err;
-    const std::string expected = read_text(scratch.path() / "whole/timeseries.csv");
-    // Up to 0.4 s nothing depends on the end time: free fall, contact starts at 0.428 s.
-    const std::size_t common = expected.find("\n0.4,");
-    ASSERT_NE(common, std::string::npos);
-    const std::size_t n = std::min(common, rows.size());
-    EXPECT_TRUE(rows.substr(0, n) == expected.substr(0, n));
+    // The same end time, because the integrator's first step depends on it.
+    Program whole("heelstrike", {"run", file, "--in-process", "-o", "whole", "--quiet"},
+                  {.working_folder = scratch.path(), .environment = {}});
+    const fs::path table = scratch.path() / "whole/timeseries.csv";
+    ASSERT_TRUE(eventually([&] { return read_text(table).size() >= rows.size(); }));
+    whole.signal(SIGTERM);
+    EXPECT_EQ(whole.wait().exit_code, 130);
+    EXPECT_TRUE(read_text(table).substr(0, rows.size()) == rows) << "not the beginning of the undisturbed run";
   }
 
   ScratchFolder scratch;

@@ -23,8 +23,9 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 constexpr const char* scenario = R"(heelstrike: 1
+gravity: [0, 0, 0]
 bodies:
-  ball: {mass: 1.0, inertia: [0.1, 0.1, 0.1]}
+  ball: {mass: 1.0, inertia: [0.1, 0.1, 0.1], position: [0, 0, 0]}
 analysis: {end_time: 1.0}
 output: {interval: 0.1}
 )";
