@@ -86,7 +86,7 @@ class FootShape {
         arch_{{0.20, 0.0}, {0.45, 1.0}, {0.68, 0.0}} {}
 
   /// [m] about the distance to the surface, negative inside.
-  [[nodiscard]] double operator()(const Vector3& p) const { return smooth_min(foot(p), leg(p), 0.022); }
+  [[nodiscard]] double operator()(const Vector3& p) const { return smooth_min(foot(p), leg(p), 0.018); }
 
  private:
   [[nodiscard]] double foot(const Vector3& p) const {
@@ -94,7 +94,7 @@ class FootShape {
     const double half_breadth = 0.5 * breadth_(t);
     const double across = (p.y() - center_(t)) / half_breadth;
     // The sole: raised on the medial side (negative y), flat on the lateral side.
-    const double medial = 1.0 - smooth_step(-0.95, 0.35, across);
+    const double medial = 1.0 - smooth_step(-0.55, 0.50, across);
     const double bottom = -d_.ankle_height + d_.arch_height * arch_(t) * medial;
     const double top = -d_.ankle_height + top_(t);
     const double half_height = 0.5 * (top - bottom);
@@ -117,17 +117,14 @@ class FootShape {
     return 0.0;
   }
 
-  /// Elliptic leg, leaning back a little towards the Achilles tendon below the cut.
+  /// Elliptic leg that ends like an ellipsoid inside the heel.
   [[nodiscard]] double leg(const Vector3& p) const {
-    const double from_cut = d_.cut_height - p.z();
-    const double half_length = 0.180 * d_.length + 0.12 * std::max(0.0, from_cut);
-    const double half_breadth = 0.52 * d_.heel_breadth;
-    const double center_x = 0.50 * half_length - 0.35 * d_.heel_to_ankle;
-    const double radius = std::hypot((p.x() - center_x + 0.006) / half_length, p.y() / half_breadth);
-    const double side = (radius - 1.0) * half_breadth;
-    // Ends in the middle of the heel.
-    const double below = -(p.z() + 0.45 * d_.ankle_height);
-    return std::max(side, below);
+    const double half_length = 0.175 * d_.length;
+    const double half_breadth = 0.47 * d_.heel_breadth;
+    const double center_x = 0.86 * half_length - 0.80 * d_.heel_to_ankle;
+    const double below = std::max(0.0, -0.10 * d_.ankle_height - p.z()) / (0.45 * d_.ankle_height);
+    const double radius = Vector3((p.x() - center_x) / half_length, p.y() / half_breadth, below).norm();
+    return (radius - 1.0) * half_breadth;
   }
 
   FootDimensions d_;
@@ -186,6 +183,8 @@ SurfaceMesh make_foot(const FootDimensions& d, double size, FootSide side) {
   SurfaceMesh foot = triangulate(body, size);
   fit(foot.vertices, 0, -d.heel_to_ankle, d.length - d.heel_to_ankle);
   fit(foot.vertices, 2, -d.ankle_height, d.cut_height);
+  const double breadth = d.ball_breadth / measure_foot(foot, d).ball_breadth;
+  for (Vector3& v : foot.vertices) v.y() *= breadth;
   return side == FootSide::left ? foot : mirrored_in_y(foot);
 }
 
@@ -213,17 +212,22 @@ FootMeasures measure_foot(const SurfaceMesh& foot, const FootDimensions& d) {
   m.heel_breadth = breadth(0.0, 0.2);
   m.instep_height =
       extent(2, [&](const Vector3& v) { return std::abs(along(v) - 0.5) < 0.01; }).second + d.ankle_height;
-  m.toe_height = extent(2, [&](const Vector3& v) { return along(v) > 0.94; }).second + d.ankle_height;
-  // The medial edge: faces down, in the middle of the length, on the inner half.
+  m.toe_height = extent(2, [&](const Vector3& v) { return along(v) > 0.90; }).second + d.ankle_height;
+  const auto in_arch = [&](const Vector3& v) {
+    return std::abs(along(v) - 0.45) < 0.02 && v.z() < -0.5 * d.ankle_height;
+  };
+  const auto [inner, outer] = extent(1, in_arch);
+  const double inner_quarter = inner + 0.25 * (outer - inner);
+  m.arch_height =
+      extent(2, [&, limit = inner_quarter](const Vector3& v) { return in_arch(v) && v.y() < limit; }).first +
+      d.ankle_height;
   for (std::size_t t = 0; t < foot.triangles.size(); ++t) {
     const Triangle& c = foot.triangles[t];
-    const Vector3 centroid = (foot.vertices[c[0]] + foot.vertices[c[1]] + foot.vertices[c[2]]) / 3.0;
-    const Vector3 cross = triangle_cross(foot, t);
-    const double height = centroid.z() + d.ankle_height;
-    const bool down = cross.z() < -0.9 * cross.norm();
-    if (down && std::abs(along(centroid) - 0.45) < 0.1) m.arch_height = std::max(m.arch_height, height);
+    const double height =
+        (foot.vertices[c[0]].z() + foot.vertices[c[1]].z() + foot.vertices[c[2]].z()) / 3.0 + d.ankle_height;
+    const double cross_z = triangle_cross(foot, t).z();
     constexpr double near_ground = 0.005;
-    if (cross.z() < 0.0 && height < near_ground) m.sole_area -= 0.5 * cross.z();
+    if (cross_z < 0.0 && height < near_ground) m.sole_area -= 0.5 * cross_z;
   }
   m.volume = signed_volume(foot);
   return m;

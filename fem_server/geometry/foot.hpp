@@ -15,7 +15,7 @@ struct FootDimensions {
   double length = 0.265;         ///< heel to the longest toe, along x
   double ball_breadth = 0.101;   ///< widest part, across the heads of the metatarsals, along y
   double heel_breadth = 0.068;   ///< widest part of the heel
-  double arch_height = 0.018;    ///< largest height of the medial edge of the sole above the ground
+  double arch_height = 0.018;    ///< height of the sole above the ground in the inner quarter of the middle foot
   double instep_height = 0.066;  ///< height of the back of the foot above the ground at half its length
   double toe_height = 0.023;     ///< height of the big toe above the ground
   double ankle_height = 0.078;   ///< ankle joint centre above the ground
@@ -37,9 +37,9 @@ struct FootMeasures {
   double length = 0.0;         ///< [m]
   double ball_breadth = 0.0;   ///< [m] largest extent in y for x in the front half
   double heel_breadth = 0.0;   ///< [m] largest extent in y in the rear fifth below the ankle's half height
-  double arch_height = 0.0;    ///< [m] largest height of the lowest medial points of the middle of the foot
+  double arch_height = 0.0;    ///< [m] lowest point of the inner quarter of the section at 45 % of the length
   double instep_height = 0.0;  ///< [m] at half the length
-  double toe_height = 0.0;     ///< [m] largest height in the front 6 %
+  double toe_height = 0.0;     ///< [m] largest height in the front 10 %
   double volume = 0.0;         ///< [m^3]
   double sole_area = 0.0;      ///< [m^2] projected area of the skin that faces down and lies within 5 mm of the ground
 };
