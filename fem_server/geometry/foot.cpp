@@ -15,7 +15,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// C1 interpolation through knots without overshoot [fritsch1980], constant outside.
+/// C1 interpolation through knots without overshoot [fritsch1984], constant outside.
 class Profile {
  public:
   using Knot = std::pair<double, double>;
