@@ -238,6 +238,9 @@ std::size_t SurfaceReport::count(SurfaceDefect defect) const {
 bool triangles_intersect(const SurfaceMesh& mesh, std::uint32_t s, std::uint32_t t) {
   const Triangle& a = mesh.triangles[s];
   const Triangle& b = mesh.triangles[t];
+  for (const Triangle& c : {a, b}) {
+    if (c[0] == c[1] || c[1] == c[2] || c[2] == c[0]) return false;  // no area; reported as degenerate
+  }
   const auto n_shared =
       std::count_if(a.begin(), a.end(), [&](std::uint32_t v) { return std::find(b.begin(), b.end(), v) != b.end(); });
   if (n_shared >= 3) return false;
