@@ -91,9 +91,12 @@ void check_options(std::string_view bytes, const ReadOptions& options) {
 void scale(std::vector<Vector3>& points, const ReadOptions& options) {
   for (Vector3& point : points) {
     point *= options.length_scale;
-    if (!point.allFinite()) {
-      throw input_error("length_scale", fmt::format("{}: coordinates times length_scale = {} are not finite",
-                                                    options.name, options.length_scale));
+    // Cubes of larger coordinates leave the range in which volumes mean anything.
+    constexpr double largest = 1e9;
+    if (!(point.cwiseAbs().maxCoeff() <= largest)) {
+      throw input_error("length_scale",
+                        fmt::format("{}: expected coordinates within {} m, found ({}, {}, {}) m with length_scale = {}",
+                                    options.name, largest, point.x(), point.y(), point.z(), options.length_scale));
     }
   }
 }

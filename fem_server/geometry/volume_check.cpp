@@ -107,7 +107,7 @@ double mean_ratio(const VolumeMesh& mesh, std::size_t e) {
   const auto nodes = mesh.element(e);
   double squares = 0.0;
   for (const auto& [a, b] : tetrahedron_edges) squares += (mesh.nodes[nodes[a]] - mesh.nodes[nodes[b]]).squaredNorm();
-  if (squares == 0.0) return 0.0;
+  if (squares == 0.0 || !std::isfinite(squares)) return 0.0;
   const double volume = element_volume(mesh, e);
   const double root = std::cbrt(3.0 * std::abs(volume));
   return std::copysign(12.0 * root * root / squares, volume);

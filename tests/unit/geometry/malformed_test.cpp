@@ -67,6 +67,7 @@ std::vector<BadFile> bad_files() {
       {"inf.stl", "solid\nfacet normal 0 0 1\nouter loop\nvertex 0 0 inf", "found 'inf'"},
       {"index.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n", "line 4: expected a vertex between 1 and 3"},
       {"zero.obj", "v 0 0 0\nf 0 0 0\n", "found 0"},
+      {"far.obj", "v 0 0 0\nv 1e200 0 0\nv 0 1 0\nf 1 2 3\n", "expected coordinates within"},
       {"two.obj", "v 0 0 0\nv 1 0 0\nf 1 2\n", "at least 3 corners, found 2"},
       {"nan.obj", "v 0 0 nan\n", "line 1: expected three finite coordinates"},
       {"verb.obj", "v 0 0 0\nfoo 1\n", "line 2: expected an OBJ statement"},
