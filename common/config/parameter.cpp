@@ -1,9 +1,9 @@
 #include "common/config/parameter.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "common/errors/error.hpp"
@@ -31,10 +31,14 @@ namespace {
 
 std::string_view kind_name(ParameterKind kind) {
   switch (kind) {
-    case ParameterKind::number: return "a number";
-    case ParameterKind::text: return "a text";
-    case ParameterKind::flag: return "true or false";
-    case ParameterKind::numbers: return "a list of numbers";
+    case ParameterKind::number:
+      return "a number";
+    case ParameterKind::text:
+      return "a text";
+    case ParameterKind::flag:
+      return "true or false";
+    case ParameterKind::numbers:
+      return "a list of numbers";
   }
   return "a value";
 }
@@ -62,8 +66,8 @@ void check_value(const ParameterValue& value, const ParameterSchema& schema, con
   }
   if (const auto* word = std::get_if<std::string>(&value)) {
     if (!schema.choices.empty() && std::ranges::find(schema.choices, *word) == schema.choices.end()) {
-      throw input_error(
-          key, fmt::format("{}: expected one of {}, found '{}'", key, fmt::join(schema.choices, ", "), *word));
+      throw input_error(key,
+                        fmt::format("{}: expected one of {}, found '{}'", key, fmt::join(schema.choices, ", "), *word));
     }
   }
 }
@@ -79,8 +83,7 @@ std::vector<std::string> names_of(std::span<const ParameterSchema> schema) {
   const std::string key = where + "." + name;
   const auto near = nearest_name(name, known);
   const std::string hint = near ? fmt::format("did you mean '{}'?", *near) : std::string("remove it");
-  throw input_error(key,
-                    fmt::format("{}: unknown key; {} (known here: {})", key, hint, fmt::join(known, ", ")));
+  throw input_error(key, fmt::format("{}: unknown key; {} (known here: {})", key, hint, fmt::join(known, ", ")));
 }
 
 const ParameterValue& value_of(const ParameterMap& parameters, const std::string& name) {
@@ -120,11 +123,15 @@ ParameterMap checked_parameters(const ParameterMap& given, std::span<const Param
   return result;
 }
 
-double number(const ParameterMap& parameters, const std::string& name) { return typed<double>(parameters, name); }
+double number(const ParameterMap& parameters, const std::string& name) {
+  return typed<double>(parameters, name);
+}
 const std::string& text(const ParameterMap& parameters, const std::string& name) {
   return typed<std::string>(parameters, name);
 }
-bool flag(const ParameterMap& parameters, const std::string& name) { return typed<bool>(parameters, name); }
+bool flag(const ParameterMap& parameters, const std::string& name) {
+  return typed<bool>(parameters, name);
+}
 
 std::optional<double> optional_number(const ParameterMap& parameters, const std::string& name) {
   if (!parameters.contains(name)) return std::nullopt;

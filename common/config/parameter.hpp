@@ -1,5 +1,5 @@
-/// Named parameters that know their unit, range and meaning. One schema feeds validation, `heelstrike backends`, the wire
-/// and the user guide.
+/// Named parameters that know their unit, range and meaning. One schema feeds validation, `heelstrike backends`, the
+/// wire and the user guide.
 #pragma once
 
 #include <limits>
@@ -42,8 +42,10 @@ struct ParameterSchema {
 
 /// Checks `given` against `schema` and fills in the defaults.
 /// @param where  dotted key of the map for messages, e.g. "contact.ball-ground.parameters"
-/// @throws Error{invalid_input} with the offending key for an unknown name (the nearest known one is suggested), a missing
-///         required one, a wrong kind, a number that is not finite or out of range, a text that is not among the choices
+/// @throws Error{invalid_input} with the offending key for an unknown name (the nearest known one is suggested), a
+/// missing
+///         required one, a wrong kind, a number that is not finite or out of range, a text that is not among the
+///         choices
 [[nodiscard]] ParameterMap checked_parameters(const ParameterMap& given, std::span<const ParameterSchema> schema,
                                               const std::string& where);
 

@@ -30,9 +30,9 @@ struct PlaneSurface {
   Vector3 point = Vector3::Zero();    ///< [m] any point of the plane
 };
 struct CylinderSurface {
-  double radius = 0.0;                                       ///< [m] > 0
-  Vector3 axis = Vector3::UnitZ();                           ///< [-] unit length
-  Vector3 center = Vector3::Zero();                          ///< [m] middle of the axis
+  double radius = 0.0;                                      ///< [m] > 0
+  Vector3 axis = Vector3::UnitZ();                          ///< [-] unit length
+  Vector3 center = Vector3::Zero();                         ///< [m] middle of the axis
   double length = std::numeric_limits<double>::infinity();  ///< [m] > 0
 };
 /// A mesh file by content (`sha256` of an uploaded asset) or by name in the server's asset folder.

@@ -1,7 +1,7 @@
 #include "common/spatial/spatial.hpp"
 
-#include <cmath>
 #include <fmt/format.h>
+#include <cmath>
 
 #include "common/errors/error.hpp"
 
@@ -25,7 +25,9 @@ Matrix3 rotation_from_vector(const Vector3& theta) {
   return Matrix3::Identity() + s * K + 0.5 * half_sinc * half_sinc * K * K;
 }
 
-Vector3 point_velocity(const Twist& V_AB, const Vector3& p_BP_A) { return V_AB.v + V_AB.w.cross(p_BP_A); }
+Vector3 point_velocity(const Twist& V_AB, const Vector3& p_BP_A) {
+  return V_AB.v + V_AB.w.cross(p_BP_A);
+}
 
 Wrench shift_wrench(const Wrench& F_A, const Vector3& p_AAp) {
   return {.torque = F_A.torque - p_AAp.cross(F_A.force), .force = F_A.force};
@@ -69,9 +71,10 @@ Quaternion quaternion_from_rotation(const Matrix3& R) {
 Matrix3 rotation_from_quaternion(const Quaternion& q) {
   const double norm = q.norm();
   if (!(std::abs(norm - 1.0) <= quaternion_norm_tolerance)) {
-    throw input_error("rotation", fmt::format("expected a unit quaternion (norm within {:g} of 1), found ({}, {}, {}, {}) "
-                                              "of norm {}; normalise it",
-                                              quaternion_norm_tolerance, q.w(), q.x(), q.y(), q.z(), norm));
+    throw input_error("rotation",
+                      fmt::format("expected a unit quaternion (norm within {:g} of 1), found ({}, {}, {}, {}) "
+                                  "of norm {}; normalise it",
+                                  quaternion_norm_tolerance, q.w(), q.x(), q.y(), q.z(), norm));
   }
   return q.normalized().toRotationMatrix();
 }

@@ -1,8 +1,8 @@
 /// Poses, twists and wrenches and how they move between frames.
 ///
-/// Monogram notation (docs/theory/notation.md): X_AB is the pose of frame B in frame A; in `p_AQ = X_AB * p_BQ` the inner
-/// letters cancel. V_AB is the twist of B in A, expressed in A, its linear part at B's origin. F_A is a wrench on A about
-/// A's origin, expressed in A. Six-vectors are ordered angular, then linear (torque, then force).
+/// Monogram notation (docs/theory/notation.md): X_AB is the pose of frame B in frame A; in `p_AQ = X_AB * p_BQ` the
+/// inner letters cancel. V_AB is the twist of B in A, expressed in A, its linear part at B's origin. F_A is a wrench on
+/// A about A's origin, expressed in A. Six-vectors are ordered angular, then linear (torque, then force).
 #pragma once
 
 #include <Eigen/Core>
@@ -72,12 +72,12 @@ inline constexpr double quaternion_norm_tolerance = 1e-6;
 /// matrices of Cartesian coordinates are accepted. Deterministic.
 [[nodiscard]] Quaternion quaternion_from_rotation(const Matrix3& R);
 
-/// Re-normalises and converts. @throws Error{invalid_input} when the norm differs from 1 by more than the tolerance or a
-/// component is not finite.
+/// Re-normalises and converts. @throws Error{invalid_input} when the norm differs from 1 by more than the tolerance or
+/// a component is not finite.
 [[nodiscard]] Matrix3 rotation_from_quaternion(const Quaternion& q);
 
-/// The pose as it looks after a trip over the wire. Local evaluation applies it too, so that local and remote runs see the
-/// same bits.
+/// The pose as it looks after a trip over the wire. Local evaluation applies it too, so that local and remote runs see
+/// the same bits.
 [[nodiscard]] Pose canonical_pose(const Pose& X_AB);
 
 }  // namespace heelstrike

@@ -205,8 +205,8 @@ void ForwardRun::take_step() {
       repeat_step(step.t);
     }
   } catch (const RecoverableError&) {
-    // A free flight that ended deep inside the partner, or a commit that failed at exactly the accepted state: go back to
-    // the last commit and come again with smaller steps.
+    // A free flight that ended deep inside the partner, or a commit that failed at exactly the accepted state: go back
+    // to the last commit and come again with smaller steps.
     if (++repeated_steps_ > input_.scenario.analysis.integrator.max_rejections) throw;
     repeat_step(integrator_->attempted_time());
   }

@@ -1,5 +1,5 @@
-/// One run from start to end: the only entry of the multibody side, used alike by the gRPC service, by in-process runs and
-/// by tests.
+/// One run from start to end: the only entry of the multibody side, used alike by the gRPC service, by in-process runs
+/// and by tests.
 #pragma once
 
 #include <optional>
@@ -22,8 +22,8 @@ struct RunInput {
 };
 
 /// Runs the analysis of `input.scenario` to its end, to a failure or until `stop` is requested.
-/// Never throws for a failure of the run itself: the summary then has status "failed" and the error, and everything up to
-/// the last committed step has been given to `sink`.
+/// Never throws for a failure of the run itself: the summary then has status "failed" and the error, and everything up
+/// to the last committed step has been given to `sink`.
 /// @throws Error{invalid_input} before the run starts, for a model that cannot be built
 [[nodiscard]] RunSummary run_scenario(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
                                       std::stop_token stop);

@@ -36,7 +36,8 @@ class Integrator {
   virtual void set_max_step(std::optional<double> max_step) = 0;
 
   /// Advances by one accepted step, or to the first root inside it, never beyond `t_end`.
-  /// @throws RecoverableError  a root function could not be evaluated at the end of the step, so that the step must be repeated
+  /// @throws RecoverableError  a root function could not be evaluated at the end of the step, so that the step must be
+  /// repeated
   ///                           from a restart with a smaller bound; attempted_time() tells where
   /// @throws Error             what the problem threw, or Error{solver_failed} when the integrator gives up
   virtual StepResult step(double t_end) = 0;

@@ -1,5 +1,5 @@
-/// Fuzz target: whatever the bytes of a scenario file, parsing answers with a scenario or with Error{invalid_input} that
-/// names file and line; a scenario that is good stays good when it is written out again by an override.
+/// Fuzz target: whatever the bytes of a scenario file, parsing answers with a scenario or with Error{invalid_input}
+/// that names file and line; a scenario that is good stays good when it is written out again by an override.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

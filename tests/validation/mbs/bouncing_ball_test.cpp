@@ -37,9 +37,13 @@ constexpr Reference table[] = {
     {"lankarani_nikravesh", 0.2, 1.635997, 10496.51, 1.406863, 2.821776},
 };
 
-std::string example() { return read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml"); }
+std::string example() {
+  return read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml");
+}
 
-double relative(double value, double reference) { return std::abs(value / reference - 1.0); }
+double relative(double value, double reference) {
+  return std::abs(value / reference - 1.0);
+}
 
 TEST(BouncingBall, FirstContactMeetsTheReferenceTable) {
   fmt::print("{:20} {:>4} {:>12} {:>12} {:>12} {:>12} {:>9} {:>6} {:>6}\n", "law", "c_r", "d_max mm", "F_max N",
@@ -53,10 +57,10 @@ TEST(BouncingBall, FirstContactMeetsTheReferenceTable) {
     ASSERT_EQ(run.summary.contacts.size(), 1U);
     const auto& contact = run.summary.contacts[0];
     const double duration_ms = 1e3 * (*contact.end - contact.onset);
-    const double worst = std::max({relative(1e3 * contact.max_indentation, reference.max_indentation_mm),
-                                   relative(contact.max_force, reference.max_force_N),
-                                   relative(duration_ms, reference.contact_ms),
-                                   relative(*contact.separation_speed, reference.separation_m_s)});
+    const double worst =
+        std::max({relative(1e3 * contact.max_indentation, reference.max_indentation_mm),
+                  relative(contact.max_force, reference.max_force_N), relative(duration_ms, reference.contact_ms),
+                  relative(*contact.separation_speed, reference.separation_m_s)});
     fmt::print("{:20} {:4.1f} {:12.6f} {:12.2f} {:12.6f} {:12.6f} {:9.1e} {:6} {:6}\n", reference.law,
                reference.restitution, 1e3 * contact.max_indentation, contact.max_force, duration_ms,
                *contact.separation_speed, worst, run.summary.integrator.steps, run.summary.contact_evaluations);
@@ -86,8 +90,8 @@ TEST(BouncingBall, EnergyBalanceCloses) {
   const auto run = run_local(scenario_from(example(), {"contact.restitution=0.5"}));
   ASSERT_EQ(run.summary.status, "completed");
   const auto& energy = run.summary.energy;
-  fmt::print("initial {} final {} dissipated {} balance error {:.2e}\n", energy.initial, energy.final, energy.dissipated,
-             energy.balance_error);
+  fmt::print("initial {} final {} dissipated {} balance error {:.2e}\n", energy.initial, energy.final,
+             energy.dissipated, energy.balance_error);
   EXPECT_GT(energy.dissipated, 6.0);
   EXPECT_LT(std::abs(energy.balance_error), 1e-6 * energy.initial);
 }

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Builds the fuzz targets of the mesh readers with clang and runs each one for a few seconds from its corpus.
+# Usage: mesh_readers.sh BUILD_FOLDER SECONDS [FORMAT ...]      Exit code 77: no clang with libFuzzer, nothing was run.
+set -eu
+source_dir=$(cd "$(dirname "$0")/../.." && pwd)
+build=$1
+seconds=$2
+shift 2
+[ $# -gt 0 ] || set -- stl obj ply vtp msh inp vtu vtk
+clang=$(command -v clang++-16 || command -v clang++-14 || command -v clang++ || true)
+[ -n "$clang" ] || { echo "no clang++: the fuzz targets of the mesh readers were not run"; exit 77; }
+mkdir -p "$build"
+flags="-std=c++20 -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I$source_dir -isystem /usr/include/eigen3"
+objects=
+cd "$source_dir"
+for source in common/errors/error.cpp fem_server/geometry/surface_mesh.cpp fem_server/geometry/volume_mesh.cpp \
+  fem_server/geometry/read_mesh.cpp fem_server/geometry/surface_check.cpp fem_server/geometry/surface_repair.cpp \
+  fem_server/geometry/surface_topology.cpp fem_server/geometry/triangle_tree.cpp fem_server/geometry/volume_check.cpp \
+  fem_server/geometry/io/*.cpp; do
+  object=$build/$(echo "$source" | tr / _).o
+  objects="$objects $object"
+  [ "$object" -nt "$source" ] || "$clang" $flags -fsanitize=fuzzer-no-link -c "$source" -o "$object"
+done
+for format in "$@"; do
+  "$clang" $flags -fsanitize=fuzzer "-DHEELSTRIKE_FUZZ_FORMAT=\"$format\"" tests/fuzz/mesh_readers.cpp $objects -lpugixml -lz -lfmt \
+    -o "$build/fuzz_$format"
+  mkdir -p "$build/found_$format"
+  "$build/fuzz_$format" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+    -artifact_prefix="$build/crash_${format}_" "$build/found_$format" "tests/fuzz/mesh_readers_corpus/$format"
+done

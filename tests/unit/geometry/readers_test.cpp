@@ -1,0 +1,316 @@
+// Well-formed files of every format give the mesh they describe.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "fem_server/geometry/io/base64.hpp"
+#include "fem_server/geometry/primitives.hpp"
+#include "fem_server/geometry/surface_check.hpp"
+#include "fem_server/geometry/volume_check.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
+#include "tests/unit/geometry/samples.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+using samples::named;
+using testing::ElementsAre;
+
+void expect_unit_cube(const SurfaceMesh& mesh) {
+  EXPECT_EQ(mesh.vertices.size(), 8U);
+  EXPECT_EQ(mesh.triangles.size(), 12U);
+  const SurfaceReport report = check_surface(mesh);
+  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_DOUBLE_EQ(report.volume, 1.0);  // sums of multiples of 1/6 of small integers: exact but for a few roundings
+}
+
+void expect_two_tetrahedra(const VolumeMesh& mesh) {
+  ASSERT_EQ(mesh.nodes.size(), 5U) << "the node that no element uses must go";
+  ASSERT_EQ(mesh.n_elements(), 2U);
+  const VolumeReport report = check_volume(mesh);
+  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_DOUBLE_EQ(report.volume, 0.5);  // 1/6 + 1/3
+}
+
+TEST(SurfaceReaders, BinaryStlMergesEqualCorners) {
+  expect_unit_cube(read_surface(write_stl(samples::cube()), named("cube.stl")));
+}
+
+TEST(SurfaceReaders, BinaryStlWhoseHeaderSaysSolid) {
+  std::string bytes = write_stl(samples::cube());
+  bytes.replace(0, 5, "solid");
+  expect_unit_cube(read_surface(bytes, named("cube.stl")));
+}
+
+TEST(SurfaceReaders, NegativeZeroIsZero) {
+  const std::string text =
+      "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid "
+      "a\n"
+      "solid b\nfacet normal nan 0 1\nouter loop\nvertex -0 -0 -0\nvertex 0 1 0\nvertex -1 0 "
+      "0\nendloop\nendfacet\nendsolid\n";
+  const SurfaceMesh mesh = read_surface(text, named("x.stl"));
+  EXPECT_EQ(mesh.vertices.size(), 4U);
+  EXPECT_THAT(mesh.group_names, ElementsAre("a", "b"));
+  EXPECT_THAT(mesh.triangle_groups, ElementsAre(0, 1));
+}
+
+TEST(SurfaceReaders, LengthScaleAndToleranceAreInMetres) {
+  const std::string text = "v 0 0 0\nv 1000 0 0\nv 0 1000 0\nv 0.004 0 0\nv 1000 1000 0\nf 1 2 3\nf 4 5 3\n";
+  ReadOptions options = named("x.obj");
+  options.length_scale = 1e-3;
+  options.merge_tolerance = 1e-5;
+  const SurfaceMesh mesh = read_surface(text, options);
+  EXPECT_EQ(mesh.vertices.size(), 4U);
+  EXPECT_DOUBLE_EQ(mesh.vertices[1].x(), 1.0);
+}
+
+TEST(SurfaceReaders, ObjPolygonsGroupsAndNegativeIndices) {
+  const std::string text =
+      "# cube\nmtllib x.mtl\ng bottom\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvn 0 0 1\nf -1/1/1 -2//1 -3/1 -4\ng "
+      "none\ng top\n"
+      "f 1 2 3\n";
+  const SurfaceMesh mesh = read_surface(text, named("x.obj"));
+  EXPECT_EQ(mesh.triangles.size(), 3U);
+  EXPECT_THAT(mesh.triangles[0], ElementsAre(3, 2, 1));
+  EXPECT_THAT(mesh.group_names, ElementsAre("bottom", "top"));
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("split")));
+}
+
+TEST(SurfaceReaders, PlyAsciiAndBinaryAgree) {
+  const SurfaceMesh cube = samples::cube();
+  std::string ascii =
+      "ply\nformat ascii 1.0\ncomment x\nelement vertex 8\nproperty float x\nproperty float y\nproperty float z\n"
+      "property uchar red\nelement face 12\nproperty list uchar int vertex_indices\nend_header\n";
+  std::string binary = ascii;
+  binary.replace(binary.find("ascii"), 5, "binary_little_endian");
+  for (const Vector3& v : cube.vertices) {
+    ascii += std::to_string(v.x()) + " " + std::to_string(v.y()) + " " + std::to_string(v.z()) + " 255\n";
+    for (const double x : v) samples::put(binary, static_cast<float>(x));
+    samples::put(binary, std::uint8_t{255});
+  }
+  for (const Triangle& t : cube.triangles) {
+    ascii += "3 " + std::to_string(t[0]) + " " + std::to_string(t[1]) + " " + std::to_string(t[2]) + "\n";
+    samples::put(binary, std::uint8_t{3});
+    for (const std::uint32_t v : t) samples::put(binary, static_cast<std::int32_t>(v));
+  }
+  expect_unit_cube(read_surface(ascii, named("cube.ply")));
+  expect_unit_cube(read_surface(binary, named("cube.ply")));
+}
+
+/// How the arrays of a VTP are stored.
+struct VtpStyle {
+  bool appended;
+  bool raw;
+  bool compressed;
+};
+
+/// Array of one style: its text inside the element, or what is appended. Compressed into two blocks.
+std::string vtp_array(const std::string& bytes, VtpStyle style) {
+  std::string header;
+  std::string body = bytes;
+  if (style.compressed) {
+    const std::size_t half = bytes.size() / 2;
+    std::vector<std::string> packed;
+    for (const std::string& part : {bytes.substr(0, half), bytes.substr(half)}) {
+      std::string out(compressBound(part.size()), '\0');
+      uLongf n = out.size();
+      compress(reinterpret_cast<Bytef*>(out.data()), &n, reinterpret_cast<const Bytef*>(part.data()), part.size());
+      packed.push_back(out.substr(0, n));
+    }
+    samples::put(header, std::uint32_t{2});
+    samples::put(header, static_cast<std::uint32_t>(std::max(half, bytes.size() - half)));
+    // Two full blocks of the same size are written with a last size of 0.
+    samples::put(header, std::uint32_t{bytes.size() % 2 == 0 ? 0U : static_cast<std::uint32_t>(bytes.size() - half)});
+    for (const std::string& part : packed) samples::put(header, static_cast<std::uint32_t>(part.size()));
+    body = packed[0] + packed[1];
+  } else {
+    samples::put(header, static_cast<std::uint32_t>(bytes.size()));
+  }
+  if (style.appended && style.raw) return header + body;
+  return style.compressed ? io::encode_base64(header) + io::encode_base64(body) : io::encode_base64(header + body);
+}
+
+std::string vtp(VtpStyle style) {
+  const SurfaceMesh cube = samples::cube();
+  std::string points;
+  std::string connectivity;
+  std::string offsets;
+  for (const Vector3& v : cube.vertices) {
+    for (const double x : v) samples::put(points, static_cast<float>(x));
+  }
+  std::int64_t end = 0;
+  for (const Triangle& t : cube.triangles) {
+    for (const std::uint32_t v : t) samples::put(connectivity, std::int64_t{v});
+    samples::put(offsets, end += 3);
+  }
+  std::string appended;
+  const auto array = [&](const std::string& attributes, const std::string& bytes) {
+    const std::string text = vtp_array(bytes, style);
+    if (!style.appended) return "<DataArray " + attributes + " format=\"binary\">\n  " + text + "\n</DataArray>";
+    const std::string element =
+        "<DataArray " + attributes + " format=\"appended\" offset=\"" + std::to_string(appended.size()) + "\"/>";
+    appended += text;
+    return element;
+  };
+  std::string xml = "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"0.1\" byte_order=\"LittleEndian\"";
+  if (style.compressed) xml += " compressor=\"vtkZLibDataCompressor\"";
+  xml += "><PolyData><Piece NumberOfPoints=\"8\" NumberOfPolys=\"12\" NumberOfVerts=\"0\"><Points>" +
+         array("type=\"Float32\" Name=\"Points\" NumberOfComponents=\"3\"", points) + "</Points><Polys>" +
+         array("type=\"Int64\" Name=\"connectivity\"", connectivity) +
+         array("type=\"Int64\" Name=\"offsets\"", offsets) + "</Polys></Piece></PolyData>";
+  if (style.appended)
+    xml += std::string("<AppendedData encoding=\"") + (style.raw ? "raw" : "base64") + "\">\n_" + appended +
+           "\n</AppendedData>";
+  return xml + "</VTKFile>";
+}
+
+TEST(SurfaceReaders, VtpInEveryEncoding) {
+  for (const VtpStyle style :
+       {VtpStyle{false, false, false}, VtpStyle{false, false, true}, VtpStyle{true, false, false},
+        VtpStyle{true, false, true}, VtpStyle{true, true, false}, VtpStyle{true, true, true}}) {
+    SCOPED_TRACE(testing::Message() << "appended " << style.appended << " raw " << style.raw << " compressed "
+                                    << style.compressed);
+    expect_unit_cube(read_surface(vtp(style), named("cube.vtp")));
+  }
+}
+
+TEST(SurfaceReaders, VtpAsciiPolygonsAndStrips) {
+  const std::string text =
+      "<VTKFile type='PolyData' byte_order='LittleEndian'><PolyData><Piece NumberOfPoints='4' NumberOfPolys='1' "
+      "NumberOfStrips='1'>"
+      "<Points><DataArray type='Float32' NumberOfComponents='3' format='ascii'>0 0 0 1 0 0 1 1 0 0 1 "
+      "0</DataArray></Points>"
+      "<Polys><DataArray type='Int32' Name='connectivity' format='ascii'>0 1 2 3</DataArray>"
+      "<DataArray type='Int32' Name='offsets' format='ascii'>4</DataArray></Polys>"
+      "<Strips><DataArray type='Int32' Name='connectivity' format='ascii'>0 1 3 2</DataArray>"
+      "<DataArray type='Int32' Name='offsets' format='ascii'>4</DataArray></Strips></Piece></PolyData></VTKFile>";
+  const SurfaceMesh mesh = read_surface(text, named("x.vtp"));
+  ASSERT_EQ(mesh.triangles.size(), 4U);
+  for (std::size_t t = 0; t < 4; ++t) EXPECT_GT(triangle_cross(mesh, t).z(), 0.0) << "triangle " << t;
+}
+
+void expect_groups(const VolumeMesh& mesh) {
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.element_sets.at("soft"), ElementsAre(0));
+  EXPECT_THAT(mesh.element_sets.at("hard"), ElementsAre(1));
+  EXPECT_THAT(mesh.face_sets.at("bottom"), ElementsAre(ElementFace{0, 0}));
+  EXPECT_THAT(mesh.node_sets.at("bottom"), ElementsAre(0, 1, 2));
+  EXPECT_THAT(mesh.node_sets.at("tip"), ElementsAre(3));
+}
+
+TEST(VolumeReaders, Gmsh22Ascii) {
+  expect_groups(read_volume(samples::msh22(), named("x.msh")));
+}
+TEST(VolumeReaders, Gmsh41Ascii) {
+  expect_groups(read_volume(samples::msh41(), named("x.msh")));
+}
+
+TEST(VolumeReaders, Gmsh22Binary) {
+  std::string bytes = "$MeshFormat\n2.2 1 8\n";
+  samples::put(bytes, std::int32_t{1});
+  bytes += "\n$EndMeshFormat\n$PhysicalNames\n1\n3 1 \"soft\"\n$EndPhysicalNames\n$Nodes\n4\n";
+  const double xyz[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  for (std::int32_t i = 0; i < 4; ++i) {
+    samples::put(bytes, i + 1);
+    for (const double x : xyz[i]) samples::put(bytes, x);
+  }
+  bytes += "\n$EndNodes\n$Elements\n1\n";
+  for (const std::int32_t value : {4, 1, 2, 1, 1, 1, 1, 2, 3, 4}) samples::put(bytes, value);
+  bytes += "\n$EndElements\n";
+  const VolumeMesh mesh = read_volume(bytes, named("x.msh"));
+  ASSERT_EQ(mesh.n_elements(), 1U);
+  EXPECT_THAT(mesh.element_sets.at("soft"), ElementsAre(0));
+}
+
+TEST(VolumeReaders, Gmsh41BinaryQuadraticOrderOfNodes) {
+  std::string bytes = "$MeshFormat\n4.1 1 8\n";
+  samples::put(bytes, std::int32_t{1});
+  bytes += "\n$EndMeshFormat\n$Nodes\n";
+  for (const std::uint64_t value : {1U, 10U, 1U, 10U}) samples::put(bytes, value);
+  for (const std::int32_t value : {3, 1, 0}) samples::put(bytes, value);
+  samples::put(bytes, std::uint64_t{10});
+  for (std::uint64_t i = 1; i <= 10; ++i) samples::put(bytes, i);
+  const std::vector<Vector3> c{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+  std::vector<Vector3> nodes = c;
+  // Gmsh: (0,1) (1,2) (2,0) (3,0) (2,3) (1,3)
+  for (const auto& [a, b] : {std::pair(0, 1), {1, 2}, {2, 0}, {3, 0}, {2, 3}, {1, 3}}) {
+    nodes.emplace_back(0.5 * (c[static_cast<std::size_t>(a)] + c[static_cast<std::size_t>(b)]));
+  }
+  for (const Vector3& p : nodes) {
+    for (const double x : p) samples::put(bytes, x);
+  }
+  bytes += "\n$EndNodes\n$Elements\n";
+  for (const std::uint64_t value : {1U, 1U, 1U, 1U}) samples::put(bytes, value);
+  for (const std::int32_t value : {3, 1, 11}) samples::put(bytes, value);
+  for (std::uint64_t value : {1U, 1U, 1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 9U, 10U}) samples::put(bytes, value);
+  bytes += "\n$EndElements\n";
+  const VolumeMesh mesh = read_volume(bytes, named("x.msh"));
+  ASSERT_EQ(mesh.nodes_per_element, 10U);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const auto [a, b] = tetrahedron_edges[i];
+    const Vector3 middle = 0.5 * (mesh.nodes[mesh.element(0)[a]] + mesh.nodes[mesh.element(0)[b]]);
+    EXPECT_EQ(mesh.nodes[mesh.element(0)[4 + i]], middle) << "edge " << i;
+  }
+}
+
+TEST(VolumeReaders, AbaqusSetsAndSurfaces) {
+  const VolumeMesh mesh = read_volume(samples::inp(), named("x.inp"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.element_sets.at("Soft"), ElementsAre(0));
+  EXPECT_THAT(mesh.element_sets.at("hard"), ElementsAre(1));
+  EXPECT_THAT(mesh.element_sets.at("both"), ElementsAre(0, 1));
+  EXPECT_THAT(mesh.element_sets.at("again"), ElementsAre(0, 1));
+  EXPECT_THAT(mesh.node_sets.at("base"), ElementsAre(0, 1, 2));
+  EXPECT_THAT(mesh.face_sets.at("bottom"), ElementsAre(ElementFace{0, 0}));
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("elastic")));
+}
+
+TEST(VolumeReaders, LegacyVtkAsciiAndBinaryAgree) {
+  const VolumeMesh ascii = read_volume(samples::vtk_ascii(), named("x.vtk"));
+  expect_two_tetrahedra(ascii);
+  EXPECT_THAT(ascii.element_sets.at("material_2"), ElementsAre(1));
+  EXPECT_THAT(ascii.face_sets.at("material_3"), ElementsAre(ElementFace{0, 0}));
+  std::string binary = "# vtk DataFile Version 5.1\nt\nBINARY\nDATASET UNSTRUCTURED_GRID\nPOINTS 5 double\n";
+  const auto big = [&](auto value) {
+    std::string bytes;
+    samples::put(bytes, value);
+    std::reverse(bytes.begin(), bytes.end());
+    binary += bytes;
+  };
+  for (const double x : {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1}) big(x);
+  binary += "\nCELLS 3 8\nOFFSETS vtktypeint64\n";
+  for (const std::int64_t x : {0, 4, 8}) big(x);
+  binary += "\nCONNECTIVITY vtktypeint64\n";
+  for (const std::int64_t x : {0, 1, 2, 3, 1, 4, 2, 3}) big(x);
+  binary += "\nCELL_TYPES 2\n";
+  for (const std::int32_t x : {10, 10}) big(x);
+  const VolumeMesh mesh = read_volume(binary, named("x.vtk"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_EQ(mesh.connectivity, ascii.connectivity);
+}
+
+TEST(VolumeWriters, VtuAndMshKeepMeshAndSets) {
+  CylinderOptions options{
+      .radius = 0.05, .height = 0.1, .size = 0.025, .core_radius = 0.025, .layers = {}, .order = 2, .limits = {}};
+  const VolumeMesh mesh = make_cylinder(options);
+  for (const auto& [name, bytes] : {std::pair("x.vtu", write_vtu(mesh)), std::pair("x.msh", write_msh(mesh))}) {
+    SCOPED_TRACE(name);
+    const VolumeMesh back = read_volume(bytes, named(name));
+    ASSERT_EQ(back.nodes.size(), mesh.nodes.size());
+    EXPECT_TRUE(back.nodes == mesh.nodes) << "coordinates must keep all bits";
+    EXPECT_EQ(back.n_elements(), mesh.n_elements());
+    EXPECT_EQ(check_volume(back).set_sizes, check_volume(mesh).set_sizes);
+    EXPECT_EQ(back.node_sets, mesh.node_sets);
+  }
+}
+
+TEST(ReadMesh, FormatFromContentWhenTheNameSaysNothing) {
+  EXPECT_EQ(read_volume(samples::msh41(), named("mesh")).n_elements(), 2U);
+  EXPECT_EQ(read_volume(samples::vtk_ascii(), named("mesh")).n_elements(), 2U);
+}
+
+}  // namespace
+}  // namespace heelstrike::fem

@@ -1,0 +1,139 @@
+// Volume meshes: checks, sets, structured primitives.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "common/errors/error.hpp"
+#include "fem_server/geometry/named_sets.hpp"
+#include "fem_server/geometry/primitives.hpp"
+#include "fem_server/geometry/surface_check.hpp"
+#include "fem_server/geometry/volume_check.hpp"
+#include "tests/unit/geometry/samples.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+VolumeMesh regular_tetrahedron() {
+  VolumeMesh mesh;
+  mesh.nodes = {{1, 1, 1}, {1, -1, -1}, {-1, -1, 1}, {-1, 1, -1}};
+  mesh.connectivity = {0, 1, 2, 3};
+  return mesh;
+}
+
+TEST(VolumeCheck, RegularTetrahedronHasMeanRatioOne) {
+  const VolumeMesh mesh = regular_tetrahedron();
+  EXPECT_GT(element_volume(mesh, 0), 0.0);
+  EXPECT_NEAR(mean_ratio(mesh, 0), 1.0, 1e-14);
+  EXPECT_EQ(check_volume(mesh).histogram[9], 1U);
+}
+
+TEST(VolumeCheck, FindsInvertedAndFlatElements) {
+  VolumeMesh mesh = regular_tetrahedron();
+  std::swap(mesh.connectivity[0], mesh.connectivity[1]);
+  const VolumeReport inverted = check_volume(mesh);
+  EXPECT_THAT(inverted.inverted, testing::ElementsAre(0));
+  EXPECT_THROW(require_sound(inverted, "mesh"), Error);
+  mesh = regular_tetrahedron();
+  mesh.nodes[3] = (mesh.nodes[0] + mesh.nodes[1] + mesh.nodes[2]) / 3.0;
+  EXPECT_EQ(check_volume(mesh).degenerate.size() + check_volume(mesh).inverted.size(), 1U);
+}
+
+TEST(VolumeCheck, CurvedElementThatFoldsIsInverted) {
+  VolumeMesh mesh = to_quadratic(regular_tetrahedron());
+  EXPECT_TRUE(check_volume(mesh).sound());
+  mesh.nodes[mesh.element(0)[4]] = Vector3::Zero() - 2.0 * mesh.nodes[mesh.element(0)[4]];
+  EXPECT_EQ(check_volume(mesh).inverted.size(), 1U);
+}
+
+TEST(VolumeMesh, FacesPointOutward) {
+  const VolumeMesh mesh = regular_tetrahedron();
+  const Boundary boundary = boundary_surface(mesh);
+  EXPECT_EQ(boundary.faces.size(), 4U);
+  const SurfaceReport report = check_surface(boundary.surface);
+  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_NEAR(report.volume, element_volume(mesh, 0), 1e-14);
+}
+
+TEST(Primitives, BlockFillsItsBox) {
+  for (const std::uint32_t order : {1U, 2U}) {
+    const VolumeMesh mesh = make_block({.lengths = {0.3, 0.2, 0.1}, .size = 0.05, .order = order, .limits = {}});
+    const VolumeReport report = check_volume(mesh);
+    EXPECT_TRUE(report.sound()) << describe(report);
+    EXPECT_EQ(report.n_elements, 6U * 6U * 4U * 2U);
+    EXPECT_NEAR(report.volume, 0.006, 1e-15);
+    EXPECT_EQ(mesh.face_sets.at("bottom").size(), 2U * 6U * 4U);
+    EXPECT_EQ(mesh.face_sets.at("side").size(), 2U * 2U * (6U + 4U) * 2U);
+    const std::size_t n_bottom = order == 1 ? 7U * 5U : 13U * 9U;
+    EXPECT_EQ(mesh.node_sets.at("bottom").size(), n_bottom);
+    for (const std::uint32_t node : mesh.node_sets.at("bottom")) EXPECT_EQ(mesh.nodes[node].z(), -0.05);
+    const SurfaceReport surface = check_surface(boundary_surface(mesh).surface);
+    EXPECT_TRUE(surface.sound()) << describe(surface);
+  }
+}
+
+TEST(Primitives, CylinderWithCoreAndLayers) {
+  const CylinderOptions options{.radius = 0.05,
+                                .height = 0.0,
+                                .size = 0.01,
+                                .core_radius = 0.02,
+                                .layers = {{"bone", 0.03}, {"cartilage", 0.005}},
+                                .order = 1,
+                                .limits = {}};
+  const VolumeMesh mesh = make_cylinder(options);
+  const VolumeReport report = check_volume(mesh);
+  EXPECT_TRUE(report.sound()) << describe(report);
+  // The outer ring has 6 n points, n = 5 rings: area of the regular 30-gon.
+  const double area = 15.0 * 0.05 * 0.05 * std::sin(2.0 * std::numbers::pi / 30.0);
+  EXPECT_NEAR(report.volume, area * 0.035, 1e-14);
+  const auto volume_of = [&](const std::string& set) {
+    double sum = 0.0;
+    for (const std::uint32_t e : mesh.element_sets.at(set)) sum += element_volume(mesh, e);
+    return sum;
+  };
+  const double core_area = 6.0 * 0.02 * 0.02 * std::sin(2.0 * std::numbers::pi / 12.0);
+  EXPECT_NEAR(volume_of("core"), core_area * 0.035, 1e-14);
+  EXPECT_NEAR(volume_of("core") + volume_of("shell"), report.volume, 1e-14);
+  EXPECT_NEAR(volume_of("cartilage"), area * 0.005, 1e-14);
+  EXPECT_NEAR(volume_of("bone"), area * 0.03, 1e-14);
+  for (const std::uint32_t node : mesh.node_sets.at("side")) {
+    EXPECT_NEAR(mesh.nodes[node].head<2>().norm(), 0.05, 1e-16);
+  }
+}
+
+TEST(Primitives, QuadraticCylinderLiesOnItsSurface) {
+  const VolumeMesh mesh = make_cylinder(
+      {.radius = 0.05, .height = 0.04, .size = 0.02, .core_radius = 0.0, .layers = {}, .order = 2, .limits = {}});
+  EXPECT_TRUE(check_volume(mesh).sound()) << describe(check_volume(mesh));
+  for (const std::uint32_t node : mesh.node_sets.at("side"))
+    EXPECT_NEAR(mesh.nodes[node].head<2>().norm(), 0.05, 1e-16);
+}
+
+TEST(Primitives, RefuseNonsense) {
+  EXPECT_THROW((void)make_block({.lengths = {0.0, 1, 1}, .size = 0.1, .order = 1, .limits = {}}), Error);
+  EXPECT_THROW((void)make_block({.lengths = {1, 1, 1}, .size = 1e-5, .order = 1, .limits = {}}), Error);
+  EXPECT_THROW((void)make_block({.lengths = {1, 1, 1}, .size = 0.5, .order = 3, .limits = {}}), Error);
+  EXPECT_THROW(
+      (void)make_cylinder(
+          {.radius = 0.1, .height = 0.1, .size = 0.05, .core_radius = 0.1, .layers = {}, .order = 1, .limits = {}}),
+      Error);
+  EXPECT_THROW((void)make_cylinder({.radius = 0.1,
+                                    .height = 0,
+                                    .size = 0.05,
+                                    .core_radius = 0,
+                                    .layers = {{"a", 1}, {"a", 1}},
+                                    .order = 1,
+                                    .limits = {}}),
+               Error);
+}
+
+TEST(NamedSets, EmptySetIsRefused) {
+  VolumeMesh mesh = regular_tetrahedron();
+  EXPECT_THROW(add_node_set(mesh, "ankle", [](const Vector3& p) { return p.z() > 10.0; }), Error);
+  add_node_set(mesh, "low", [](const Vector3& p) { return p.z() < 0.0; });
+  EXPECT_THAT(mesh.node_sets.at("low"), testing::ElementsAre(1, 3));
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
