@@ -119,15 +119,38 @@ TEST(Compare, WritesOneFolderAndOneTable) {
 TEST(Compare, AFailingBackendIsARow) {
   const ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", ball_scenario());
-  // A linear spring has no exponent to set.
+  // The stiffness of a rubber band: as a linear spring it stops the ball within its radius no more than as Hertz' law
+  // does.
   const Finished result = run("heelstrike",
                               {"compare", file, "--backends", "hertz,hooke", "--in-process", "-o", "cmp", "--json",
-                               "--set", "contact.exponent=2"},
+                               "--set", "contact.stiffness=10"},
                               {.working_folder = folder.path(), .environment = {}});
   EXPECT_EQ(result.exit_code, 3) << result.out << result.err;
   const auto comparison = nlohmann::json::parse(result.out);
   ASSERT_EQ(comparison["rows"].size(), 2U);
-  EXPECT_THAT(comparison["rows"][1]["failure"].get<std::string>(), HasSubstr("exponent"));
+  EXPECT_THAT(comparison["rows"][0]["failure"].get<std::string>(), HasSubstr("too deep"));
+}
+
+TEST(Compare, AParameterOnlySomeBackendsKnowIsLeftOutForTheOthersWithANote) {
+  const ScratchFolder folder;
+  const std::string file = folder.write("ball.yaml", ball_scenario());
+  const ProgramOptions there{.working_folder = folder.path(), .environment = {}};
+  const Finished result = run("heelstrike",
+                              {"compare", file, "--backends", "hertz,flores", "--in-process", "-o", "cmp", "--json",
+                               "--set", "contact.restitution=0.5"},
+                              there);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("restitution is not a parameter of back-end hertz"));
+  const auto rows = nlohmann::json::parse(result.out)["rows"];
+  EXPECT_NEAR(rows[0]["effective_restitution"].get<double>(), 1.0, 1e-5);
+  EXPECT_NEAR(rows[1]["effective_restitution"].get<double>(), 0.4704, 3e-3);
+
+  const Finished mistake = run(
+      "heelstrike",
+      {"compare", file, "--backends", "hertz,flores", "--in-process", "-o", "cmp2", "--set", "contact.restitutoin=0.5"},
+      there);
+  EXPECT_EQ(mistake.exit_code, 2) << mistake.err;
+  EXPECT_THAT(mistake.err, HasSubstr("restitution"));
 }
 
 TEST(Validate, PrintsWhatItUnderstood) {
