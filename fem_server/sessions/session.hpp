@@ -1,5 +1,5 @@
-/// One open contact pair: back-end, committed history, step order. No gRPC in here; the service and LocalContact are thin
-/// shells over it.
+/// One open contact pair: back-end, committed history, step order. No gRPC in here; the service and LocalContact are
+/// thin shells over it.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/contact/contact.hpp"
+#include "common/errors/error.hpp"
 #include "fem_server/backends/backend.hpp"
 
 namespace heelstrike::fem {
@@ -37,8 +38,8 @@ class Session {
   /// @throws Error{out_of_order} for another step, and whatever the back-end throws
   [[nodiscard]] Response evaluate(std::int64_t step, const PairState& state) const;
 
-  /// Evaluations of many states against the committed history, on up to `n_threads` threads; order kept, results independent
-  /// of the number of threads. Each entry is either a response or the error of that state.
+  /// Evaluations of many states against the committed history, on up to `n_threads` threads; order kept, results
+  /// independent of the number of threads. Each entry is either a response or the error of that state.
   struct BatchEntry {
     Response response;
     std::shared_ptr<const Error> error;  ///< null when `response` is valid

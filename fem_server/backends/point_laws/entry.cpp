@@ -1,0 +1,147 @@
+#include "fem_server/backends/point_laws/entry.hpp"
+
+#include <fmt/format.h>
+#include <cmath>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/point_laws/hysteresis.hpp"
+#include "fem_server/backends/point_laws/point_contact.hpp"
+#include "fem_server/backends/point_laws/stiffness.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Speed below which an impact no longer matters: a body that falls 51 nm has 1 mm/s, below the roughness of any
+/// machined surface and a hundredth of the slowest impacts in the sources (docs/theory/contact_laws.md, section 5).
+constexpr double default_speed_floor = 1e-3;
+
+constexpr Range positive{.min = 0.0, .min_excluded = true};
+
+ParameterSchema number_parameter(std::string name, std::string unit, std::string meaning,
+                                 std::optional<double> fallback, Range range) {
+  ParameterSchema s;
+  s.name = std::move(name);
+  s.unit = std::move(unit);
+  s.meaning = std::move(meaning);
+  if (fallback) s.fallback = *fallback;
+  s.range = range;
+  return s;
+}
+
+/// @param choices  the first one is the default
+ParameterSchema text_parameter(std::string name, std::string meaning, std::vector<std::string> choices) {
+  ParameterSchema s;
+  s.name = std::move(name);
+  s.kind = ParameterKind::text;
+  s.meaning = std::move(meaning);
+  s.fallback = choices.front();
+  s.choices = std::move(choices);
+  return s;
+}
+
+std::vector<ParameterSchema> schema_of(const LawKind& kind) {
+  std::vector<ParameterSchema> schema;
+  if (kind.linear) {
+    schema.push_back(number_parameter("stiffness", "N/m", "spring stiffness", std::nullopt, positive));
+    schema.back().required = true;
+  } else {
+    schema.push_back(
+        number_parameter("stiffness", "N/m^n",
+                         "generalised stiffness K; derived from radii and materials when not given (exponent "
+                         "1.5 only)",
+                         std::nullopt, positive));
+    schema.push_back(number_parameter("exponent", "-", "exponent n of the indentation; 1.5 is Hertz' parabolic contact",
+                                      1.5, {.min = 1.0, .max = 5.0}));
+  }
+  if (kind.form == LawForm::viscous) {
+    schema.push_back(number_parameter("damping", "N s/m", "dashpot constant D", 0.0, {.min = 0.0}));
+    schema.push_back(text_parameter("tensile_phase",
+                                    "where the formula attracts, at the end of restitution: cut = no force, keep = "
+                                    "attraction until the indentation is zero, as in textbooks",
+                                    {"cut", "keep"}));
+  }
+  if (kind.form == LawForm::hysteresis) {
+    schema.push_back(number_parameter("restitution", "-", "nominal coefficient of restitution c_r; 1 is elastic", 1.0,
+                                      {.min = 0.0, .max = 1.0, .min_excluded = true}));
+    schema.push_back(number_parameter("approach_speed_floor", "m/s",
+                                      "smallest approach speed that enters the damping, so that resting contact is not "
+                                      "singular",
+                                      default_speed_floor, positive));
+  }
+  if (kind.name == "gonthier") {
+    schema.push_back(text_parameter("factor_form",
+                                    "exact = root of the implicit equation, approximate = (1 - c_r^2) / c_r",
+                                    {"exact", "approximate"}));
+  }
+  return schema;
+}
+
+double derived_stiffness(const PairSpec& pair, double exponent, double effective_radius, const std::string& where) {
+  const std::string key = where + ".parameters.stiffness";
+  if (exponent != 1.5) {
+    throw input_error(
+        key, fmt::format("{}: missing; radii and materials give a stiffness for exponent 1.5 only, found exponent "
+                         "{}; give stiffness [N/m^{}]",
+                         key, exponent, exponent));
+  }
+  const double compliances = material_compliance(pair.main.materials, where + ".main.material") +
+                             material_compliance(pair.partner.materials, where + ".partner.material");
+  if (!(compliances > 0.0)) {
+    throw input_error(
+        key, fmt::format("{}: missing, and neither body has a material; give stiffness [N/m^1.5], or a material "
+                         "(youngs_modulus [Pa], poissons_ratio) for at least one of the two bodies",
+                         key));
+  }
+  return hertz_stiffness(compliances, effective_radius);
+}
+
+double factor_of(const LawKind& kind, const ParameterMap& parameters) {
+  const double c_r = number(parameters, "restitution");
+  if (kind.name == "gonthier" && text(parameters, "factor_form") == "approximate")
+    return gonthier_approximate_factor(c_r);
+  return kind.factor(c_r);
+}
+
+std::unique_ptr<ContactBackend> make_point_contact(const LawKind& kind, const PairSpec& pair) {
+  const std::string where = "contact." + pair.name;
+  PointPair geometry(pair.main.surface, pair.partner.surface, where);
+  ParameterMap parameters = pair.parameters;
+
+  PointLaw law;
+  law.form = kind.form;
+  law.exponent = kind.linear ? 1.0 : number(parameters, "exponent");
+  const auto given = optional_number(parameters, "stiffness");
+  law.stiffness = given ? *given : derived_stiffness(pair, law.exponent, geometry.effective_radius(), where);
+  parameters["stiffness"] = law.stiffness;
+  if (kind.form == LawForm::viscous) {
+    law.damping = number(parameters, "damping");
+    law.tensile = text(parameters, "tensile_phase") == "keep";
+  }
+  if (kind.form == LawForm::hysteresis) {
+    law.hysteresis_factor = factor_of(kind, parameters);
+    law.approach_speed_floor = number(parameters, "approach_speed_floor");
+    parameters["hysteresis_factor"] = law.hysteresis_factor;
+    parameters["effective_restitution"] = effective_restitution(law.hysteresis_factor);
+  }
+  return std::make_unique<PointContact>(std::string(kind.name), law, std::move(geometry), std::move(parameters));
+}
+
+}  // namespace
+
+std::vector<BackendEntry> point_law_entries() {
+  std::vector<BackendEntry> entries;
+  for (const LawKind& kind : law_table()) {
+    entries.push_back(
+        {.name = std::string(kind.name),
+         .summary = std::string(kind.summary),
+         .reference = std::string(kind.reference),
+         .parameters = schema_of(kind),
+         .surface_pairs = {"sphere-plane", "plane-sphere", "sphere-sphere"},
+         .make = [&kind](const PairSpec& pair, const PrepareContext&) { return make_point_contact(kind, pair); }});
+  }
+  return entries;
+}
+
+}  // namespace heelstrike::fem

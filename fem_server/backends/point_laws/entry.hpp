@@ -1,0 +1,12 @@
+/// Registry entries of the ten point contact laws.
+#pragma once
+
+#include <vector>
+
+#include "fem_server/backends/backend.hpp"
+
+namespace heelstrike::fem {
+
+[[nodiscard]] std::vector<BackendEntry> point_law_entries();
+
+}  // namespace heelstrike::fem

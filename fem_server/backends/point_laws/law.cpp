@@ -1,0 +1,63 @@
+#include "fem_server/backends/point_laws/law.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fem_server/backends/point_laws/hysteresis.hpp"
+
+namespace heelstrike::fem {
+
+std::span<const LawKind> law_table() {
+  static constexpr LawKind table[] = {
+      {"flores", "hysteresis law for soft to hard contacts; infinite damping as restitution tends to 0", "flores2011",
+       LawForm::hysteresis, false, flores_factor},
+      {"gonthier", "hysteresis law that gives exactly the restitution asked for", "gonthier2004", LawForm::hysteresis,
+       false, gonthier_exact_factor},
+      {"herbert_mcwhannell", "hysteresis law, more dissipative than hunt_crossley; for high restitution", "herbert1977",
+       LawForm::hysteresis, false, herbert_mcwhannell_factor},
+      {"hertz", "elastic power law of spheres, no dissipation", "hertz1881", LawForm::elastic, false, nullptr},
+      {"hooke", "linear spring, no dissipation", "hooke1678", LawForm::elastic, true, nullptr},
+      {"hunt_crossley", "hysteresis law, the first of its family; for high restitution", "hunt1975",
+       LawForm::hysteresis, false, hunt_crossley_factor},
+      {"kelvin_voigt", "linear spring and dashpot; the force jumps at onset", "goldsmith1960", LawForm::viscous, true,
+       nullptr},
+      {"lankarani_nikravesh", "hysteresis law from an energy balance; for high restitution", "lankarani1990",
+       LawForm::hysteresis, false, lankarani_nikravesh_factor},
+      {"lee_wang", "hysteresis law, the least dissipative of its family", "lee1983", LawForm::hysteresis, false,
+       lee_wang_factor},
+      {"zhiying_qishao", "hysteresis law, lankarani_nikravesh corrected for low restitution", "zhang2006",
+       LawForm::hysteresis, false, zhiying_qishao_factor},
+  };
+  return table;
+}
+
+LawForce law_force(const PointLaw& law, double depth, double rate, std::optional<double> approach_speed) {
+  const double K = law.stiffness;
+  const double n = law.exponent;
+  const double power = std::pow(depth, n - 1.0);
+  LawForce f;
+  f.elastic = K * power * depth;
+  f.stored_energy = f.elastic * depth / (n + 1.0);
+  f.force = f.elastic;
+  f.dF_ddepth = n * K * power;
+  if (law.form == LawForm::viscous) {
+    f.force += law.damping * rate;
+    f.dF_drate = law.damping;
+  } else if (law.form == LawForm::hysteresis) {
+    const double v0 = std::max(approach_speed.value_or(rate), law.approach_speed_floor);
+    const double factor = 1.0 + law.hysteresis_factor * (rate / v0);
+    // Without a latched value v0 follows the rate, their quotient is 1 and does not change with it.
+    const bool follows = !approach_speed && rate > law.approach_speed_floor;
+    f.dF_drate = follows ? 0.0 : f.elastic * law.hysteresis_factor / v0;
+    f.force *= factor;
+    f.dF_ddepth *= factor;
+  }
+  if (f.force < 0.0 && !law.tensile) {
+    f.force = 0.0;
+    f.dF_ddepth = 0.0;
+    f.dF_drate = 0.0;
+  }
+  return f;
+}
+
+}  // namespace heelstrike::fem

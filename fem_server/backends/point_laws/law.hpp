@@ -1,0 +1,55 @@
+/// Force of a point contact law as a pure function of depth, depth rate and approach speed.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace heelstrike::fem {
+
+enum class LawForm {
+  elastic,     ///< F = K d^n
+  viscous,     ///< F = K d + D d'
+  hysteresis,  ///< F = K d^n (1 + H d'/v0)
+};
+
+/// One row of the table of laws.
+struct LawKind {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view reference;  ///< key in docs/references.bib
+  LawForm form;
+  bool linear;                   ///< n = 1, K in N/m, no exponent
+  double (*factor)(double c_r);  ///< H(c_r); null for laws without restitution
+};
+
+/// The ten laws, sorted by name.
+[[nodiscard]] std::span<const LawKind> law_table();
+
+/// A law with its numbers.
+struct PointLaw {
+  LawForm form = LawForm::elastic;
+  double stiffness = 0.0;             ///< [N/m^n] K > 0
+  double exponent = 1.5;              ///< [-] n >= 1
+  double damping = 0.0;               ///< [N s/m] D >= 0, viscous form
+  bool tensile = false;               ///< viscous form: keep the attraction at the end of restitution
+  double hysteresis_factor = 0.0;     ///< [-] H >= 0, hysteresis form
+  double approach_speed_floor = 0.0;  ///< [m/s] > 0, lower bound of v0, hysteresis form
+};
+
+struct LawForce {
+  double force = 0.0;          ///< [N] pushing the bodies apart; >= 0 unless `tensile`
+  double elastic = 0.0;        ///< [N] K d^n, the part that comes from stored energy
+  double dF_ddepth = 0.0;      ///< [N/m]
+  double dF_drate = 0.0;       ///< [N s/m]
+  double stored_energy = 0.0;  ///< [J] K d^(n+1) / (n+1)
+};
+
+/// Cut at zero: where the formula is negative the surfaces have separated before the undeformed shapes do; force and
+/// derivatives are then exactly zero, and (F - F_elastic) d' >= 0 still accounts for the stored energy that is lost.
+/// @param depth           [m]    d >= 0
+/// @param rate            [m/s]  d', > 0 while approaching
+/// @param approach_speed  [m/s]  v0 latched at onset; none = not latched yet: max(rate, floor), derivatives included
+[[nodiscard]] LawForce law_force(const PointLaw& law, double depth, double rate, std::optional<double> approach_speed);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,107 @@
+#include "fem_server/backends/point_laws/point_contact.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/state_bytes.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+constexpr std::string_view format_version = "heelstrike point history 1";
+
+const PointHistory& own(const History& history) {
+  const auto* point = dynamic_cast<const PointHistory*>(&history);
+  if (point == nullptr) throw Error(ErrorCode::internal, "a point law was given the history of another back-end");
+  return *point;
+}
+
+}  // namespace
+
+PointHistory::PointHistory(std::string backend, std::optional<double> approach_speed)
+    : backend_(std::move(backend)), approach_speed_(approach_speed) {}
+
+std::string PointHistory::save() const {
+  StateWriter writer;
+  writer.put(format_version);
+  writer.put(std::string_view(backend_));
+  writer.put(std::uint64_t{approach_speed_ ? 1U : 0U});
+  writer.put(approach_speed_.value_or(0.0));
+  return writer.take();
+}
+
+PointContact::PointContact(std::string name, PointLaw law, PointPair pair, ParameterMap parameters)
+    : name_(std::move(name)), law_(law), pair_(std::move(pair)), parameters_(std::move(parameters)) {}
+
+std::shared_ptr<const History> PointContact::initial_history() const {
+  return std::make_shared<const PointHistory>(name_, std::nullopt);
+}
+
+std::shared_ptr<const History> PointContact::load_history(std::string_view bytes) const {
+  StateReader reader(bytes, fmt::format("history of back-end '{}'", name_));
+  reader.expect("format", format_version);
+  reader.expect("back-end", name_);
+  const std::uint64_t in_contact = reader.integer();
+  const double speed = reader.number();
+  reader.finish();
+  if (in_contact > 1 || !std::isfinite(speed) || speed < 0.0) {
+    throw input_error("state",
+                      fmt::format("history of back-end '{}': expected a finite approach speed >= 0 m/s, found {} "
+                                  "(contact flag {}); these bytes are damaged",
+                                  name_, speed, in_contact));
+  }
+  return std::make_shared<const PointHistory>(name_, in_contact == 1 ? std::optional(speed) : std::nullopt);
+}
+
+Response PointContact::evaluate(const History& history, const PairState& state) const {
+  return respond(pair_.at(state), own(history).approach_speed());
+}
+
+Committed PointContact::commit(const History& history, const PairState& state) const {
+  const PointGeometry geometry = pair_.at(state);
+  std::optional<double> speed = own(history).approach_speed();
+  const double closing = -geometry.gap_rate;
+  if (!speed && (geometry.gap < 0.0 || (geometry.gap == 0.0 && closing > 0.0))) {
+    speed = std::max(closing, law_.approach_speed_floor);
+  } else if (speed && geometry.gap >= 0.0 && closing <= 0.0) {
+    speed.reset();
+  }
+  return {.history = std::make_shared<const PointHistory>(name_, speed), .response = respond(geometry, speed)};
+}
+
+Response PointContact::respond(const PointGeometry& g, std::optional<double> approach_speed) const {
+  Response r;
+  r.gap = g.gap;
+  r.gap_rate = g.gap_rate;
+  r.p_ACop = g.p_AC;
+  if (g.gap > 0.0) return r;
+
+  const double depth = -g.gap;
+  const double rate = -g.gap_rate;
+  const LawForce f = law_force(law_, depth, rate, approach_speed);
+  // The unit wrench of the line of action, about A's origin; g.dgap_dX is the same line about B's origin.
+  const Vector6 line_A = (Vector6() << g.p_AC.cross(g.n_A), g.n_A).finished();
+  r.F_A = {.torque = -f.force * line_A.head<3>(), .force = -f.force * line_A.tail<3>()};
+
+  const RowVector6 df_dX = -f.dF_ddepth * g.dgap_dX - f.dF_drate * g.dgap_rate_dX;
+  Matrix6 dline_dX;
+  dline_dX << skew(g.p_AC) * g.dn_dX - skew(g.n_A) * g.dp_dX, g.dn_dX;
+  r.dF_A_dX = -line_A * df_dX - f.force * dline_dX;
+  r.dF_A_dV = f.dF_drate * line_A * g.dgap_dX;
+
+  r.stored_energy = f.stored_energy;
+  r.dissipated_power = (f.force - f.elastic) * rate;
+  r.statistics.active_points = 1;
+  r.area = std::numbers::pi * pair_.effective_radius() * depth;
+  // The dashpot of Kelvin and Voigt acts at zero area: its share would make the estimate infinite at onset.
+  const double load = law_.form == LawForm::viscous ? f.elastic : f.force;
+  if (r.area > 0.0) r.peak_pressure = 1.5 * load / r.area;
+  return r;
+}
+
+}  // namespace heelstrike::fem

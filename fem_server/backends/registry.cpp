@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/point_laws/entry.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// One line per folder with an entry.
+std::vector<BackendEntry> collect() {
+  std::vector<BackendEntry> entries;
+  std::ranges::move(point_law_entries(), std::back_inserter(entries));
+  std::ranges::sort(entries, {}, &BackendEntry::name);
+  return entries;
+}
+
+void check_surfaces(const PairSpec& pair, const BackendEntry& entry) {
+  const std::string shapes = surface_name(pair.main.surface) + "-" + surface_name(pair.partner.surface);
+  if (std::ranges::find(entry.surface_pairs, shapes) != entry.surface_pairs.end()) return;
+  const std::string key = "contact." + pair.name;
+  throw input_error(
+      key, fmt::format("{}: back-end '{}' accepts {} (main-partner), found {}; change a surface or the back-end", key,
+                       entry.name, fmt::join(entry.surface_pairs, ", "), shapes));
+}
+
+}  // namespace
+
+std::string ContactBackend::fields(const History& /*history*/, const PairState& /*state*/) const {
+  throw Error(ErrorCode::unimplemented, "this back-end has no fields: point laws know a force, not its distribution");
+}
+
+std::span<const BackendEntry> backend_registry() {
+  static const std::vector<BackendEntry> registry = collect();
+  return registry;
+}
+
+const BackendEntry& find_backend(const std::string& name) {
+  std::vector<std::string> names;
+  for (const BackendEntry& entry : backend_registry()) {
+    if (entry.name == name) return entry;
+    names.push_back(entry.name);
+  }
+  const auto near = nearest_name(name, names);
+  const std::string hint = near ? fmt::format("did you mean '{}'? ", *near) : std::string();
+  throw input_error("backend", fmt::format("unknown back-end '{}'; {}known: {}", name, hint, fmt::join(names, ", ")));
+}
+
+std::unique_ptr<ContactBackend> make_backend(const PairSpec& pair, const PrepareContext& context) {
+  const BackendEntry& entry = find_backend(pair.backend);
+  check_surfaces(pair, entry);
+  PairSpec complete = pair;
+  complete.parameters = checked_parameters(pair.parameters, entry.parameters, "contact." + pair.name + ".parameters");
+  return entry.make(complete, context);
+}
+
+}  // namespace heelstrike::fem

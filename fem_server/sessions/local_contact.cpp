@@ -1,0 +1,113 @@
+#include "fem_server/sessions/local_contact.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "common/errors/error.hpp"
+#include "fem_server/sessions/open_session.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// The state as a remote session would receive it. Session makes the pose canonical once more, after the wire as here.
+PairState as_sent(const PairState& state) {
+  if (!state.X_AB.R.allFinite()) return state;  // Session refuses it with the pair's name
+  return {.t = state.t, .X_AB = canonical_pose(state.X_AB), .V_AB = state.V_AB};
+}
+
+class LocalContact final : public Contact {
+ public:
+  explicit LocalContact(std::vector<std::unique_ptr<Session>> sessions) : sessions_(std::move(sessions)) {
+    for (const auto& session : sessions_) {
+      descriptions_.push_back(session->description());
+      pointers_.push_back(session.get());
+    }
+    sent_.resize(sessions_.size());
+  }
+
+  [[nodiscard]] std::span<const PairDescription> pairs() const override { return descriptions_; }
+
+  void evaluate(std::int64_t step, std::int32_t /*iteration*/, std::span<const PairState> states,
+                std::span<Response> responses) override {
+    check_sizes("evaluate", states.size(), responses.size());
+    for (std::size_t i = 0; i < sessions_.size(); ++i) responses[i] = sessions_[i]->evaluate(step, as_sent(states[i]));
+  }
+
+  void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
+    check_sizes("commit", states.size(), responses.size());
+    std::ranges::transform(states, sent_.begin(), as_sent);
+    commit_all(pointers_, step, sent_, responses);
+  }
+
+  [[nodiscard]] std::vector<std::string> save_state() override {
+    std::vector<std::string> states;
+    for (const auto& session : sessions_) states.push_back(session->save_state());
+    return states;
+  }
+
+  void restore_state(std::span<const std::string> states) override {
+    check_sizes("restore_state", states.size(), states.size());
+    const std::vector<std::string> before = save_state();
+    try {
+      for (std::size_t i = 0; i < sessions_.size(); ++i) sessions_[i]->restore_state(states[i]);
+    } catch (...) {
+      for (std::size_t i = 0; i < sessions_.size(); ++i) sessions_[i]->restore_state(before[i]);
+      throw;
+    }
+  }
+
+  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state) override {
+    if (pair >= sessions_.size()) {
+      throw input_error("pair", fmt::format("fields: expected a pair below {}, found {}", sessions_.size(), pair));
+    }
+    return sessions_[pair]->fields(as_sent(state));
+  }
+
+ private:
+  void check_sizes(std::string_view verb, std::size_t n_states, std::size_t n_responses) const {
+    if (n_states == sessions_.size() && n_responses == sessions_.size()) return;
+    throw input_error("pairs",
+                      fmt::format("{}: expected one entry for each of {} pairs, found {} states and {} responses", verb,
+                                  sessions_.size(), n_states, n_responses));
+  }
+
+  std::vector<std::unique_ptr<Session>> sessions_;
+  std::vector<Session*> pointers_;
+  std::vector<PairDescription> descriptions_;
+  std::vector<PairState> sent_;
+};
+
+const AssetContent& find_asset(std::span<const AssetContent> assets, const MeshSurface& mesh) {
+  const auto it = std::ranges::find_if(assets, [&](const AssetContent& asset) {
+    return mesh.sha256.empty() ? asset.name == mesh.asset_name : asset.sha256 == mesh.sha256;
+  });
+  if (it != assets.end()) return *it;
+  throw not_found_error(
+      fmt::format("mesh '{}' (sha256 '{}') is not among the {} files of this run; name it in the scenario",
+                  mesh.asset_name, mesh.sha256, assets.size()),
+      "surface.mesh");
+}
+
+}  // namespace
+
+std::unique_ptr<Contact> open_local_contact(std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
+                                            const OpenContext& context) {
+  std::vector<std::unique_ptr<Session>> sessions;
+  for (const PairSpec& pair : pairs) {
+    const double done = static_cast<double>(sessions.size());
+    const double share = 1.0 / static_cast<double>(pairs.size());
+    const PrepareContext prepare{
+        .asset = [assets](const MeshSurface& mesh) -> const AssetContent& { return find_asset(assets, mesh); },
+        .on_progress =
+            [&context, done, share](std::string_view stage, double fraction) {
+              if (context.on_progress) context.on_progress(stage, (done + fraction) * share);
+            },
+        .stop = context.stop};
+    sessions.push_back(open_session(pair, prepare));
+    prepare.on_progress("open", 1.0);
+  }
+  return std::make_unique<LocalContact>(std::move(sessions));
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,105 @@
+#include "fem_server/sessions/open_session.hpp"
+
+#include "common/config/digest.hpp"
+#include "common/errors/error.hpp"
+#include "fem_server/backends/state_bytes.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Canonical bytes of a specification; every list is preceded by its length, so that no two specifications share them.
+class SpecWriter {
+ public:
+  void put(std::string_view text) { writer_.put(text); }
+  void put(double value) { writer_.put(value); }
+  void put(const Vector3& v) {
+    for (const double x : v) put(x);
+  }
+  void put_count(std::size_t n) { writer_.put(static_cast<std::uint64_t>(n)); }
+
+  void put(const ParameterMap& parameters) {
+    put_count(parameters.size());
+    for (const auto& [name, value] : parameters) {
+      put(std::string_view(name));
+      put_count(value.index());
+      std::visit([this](const auto& v) { put_value(v); }, value);
+    }
+  }
+
+  void put(const ContactBody& body) {
+    put(std::string_view(surface_name(body.surface)));
+    std::visit([this](const auto& surface) { put_surface(surface); }, body.surface);
+    put_count(body.materials.size());
+    for (const Material& m : body.materials) {
+      put(m.youngs_modulus);
+      put(m.poissons_ratio);
+      put(m.density);
+      put(std::string_view(m.set));
+    }
+  }
+
+  [[nodiscard]] std::string take() { return writer_.take(); }
+
+ private:
+  void put_value(bool value) { put_count(value ? 1 : 0); }
+  void put_value(double value) { put(value); }
+  void put_value(const std::string& value) { put(std::string_view(value)); }
+  void put_value(const std::vector<double>& values) {
+    put_count(values.size());
+    for (const double x : values) put(x);
+  }
+
+  void put_surface(const SphereSurface& s) {
+    put(s.radius);
+    put(s.center);
+  }
+  void put_surface(const PlaneSurface& s) {
+    put(s.normal);
+    put(s.point);
+  }
+  void put_surface(const CylinderSurface& s) {
+    put(s.radius);
+    put(s.axis);
+    put(s.center);
+    put(s.length);
+  }
+  void put_surface(const MeshSurface& s) {
+    put(std::string_view(s.sha256));
+    put(std::string_view(s.asset_name));
+    put(std::string_view(s.format));
+    put(s.length_scale);
+    for (const double x : s.X_BodyMesh.R.reshaped()) put(x);
+    put(s.X_BodyMesh.p);
+  }
+  void put_surface(const PointCloudSurface& s) {
+    put_count(s.points.size());
+    for (const Vector3& p : s.points) put(p);
+    put_value(s.areas);
+  }
+
+  StateWriter writer_;
+};
+
+}  // namespace
+
+std::string pair_digest(const PairSpec& pair, const ParameterMap& parameters) {
+  SpecWriter writer;
+  writer.put(std::string_view("heelstrike pair 1"));
+  writer.put(std::string_view(pair.backend));
+  writer.put(parameters);
+  writer.put(pair.main);
+  writer.put(pair.partner);
+  return sha256_hex(writer.take());
+}
+
+std::unique_ptr<Session> open_session(const PairSpec& pair, const PrepareContext& context) {
+  if (context.stop.stop_requested()) {
+    throw Error(ErrorCode::cancelled, "opening of pair '" + pair.name + "' was cancelled");
+  }
+  auto backend = make_backend(pair, context);
+  std::string digest = pair_digest(pair, backend->parameters());
+  return std::make_unique<Session>(pair, std::move(backend), std::move(digest));
+}
+
+}  // namespace heelstrike::fem

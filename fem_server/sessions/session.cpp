@@ -1,0 +1,184 @@
+#include "fem_server/sessions/session.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include "fem_server/sessions/session_bytes.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+void check_finite(const PairState& state, const std::string& pair) {
+  const bool finite = std::isfinite(state.t) && state.X_AB.R.allFinite() && state.X_AB.p.allFinite() &&
+                      state.V_AB.w.allFinite() && state.V_AB.v.allFinite();
+  if (finite) return;
+  throw input_error("state",
+                    fmt::format("pair '{}': expected finite time, pose and twist, found NaN or infinity at t = {} s, "
+                                "p_AB = ({}, {}, {}) m, v_AB = ({}, {}, {}) m/s",
+                                pair, state.t, state.X_AB.p.x(), state.X_AB.p.y(), state.X_AB.p.z(), state.V_AB.v.x(),
+                                state.V_AB.v.y(), state.V_AB.v.z()));
+}
+
+bool same_bits(const double* a, const double* b, std::ptrdiff_t n) {
+  return std::equal(a, a + n, b, [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  });
+}
+
+bool same_bits(const PairState& a, const PairState& b) {
+  return same_bits(&a.t, &b.t, 1) && same_bits(a.X_AB.R.data(), b.X_AB.R.data(), 9) &&
+         same_bits(a.X_AB.p.data(), b.X_AB.p.data(), 3) && same_bits(a.V_AB.w.data(), b.V_AB.w.data(), 3) &&
+         same_bits(a.V_AB.v.data(), b.V_AB.v.data(), 3);
+}
+
+/// Checked, and with the pose as it looks after a trip over the wire.
+PairState canonical(const PairState& state, const std::string& pair) {
+  check_finite(state, pair);
+  return {.t = state.t, .X_AB = canonical_pose(state.X_AB), .V_AB = state.V_AB};
+}
+
+}  // namespace
+
+Session::Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::string digest)
+    : pair_(std::move(pair)), backend_(std::move(backend)) {
+  description_ = {
+      .name = pair_.name, .backend = pair_.backend, .parameters = backend_->parameters(), .digest = std::move(digest)};
+  memory_.history = backend_->initial_history();
+}
+
+Session::Memory Session::memory() const {
+  const std::lock_guard lock(mutex_);
+  return memory_;
+}
+
+std::int64_t Session::committed_step() const {
+  const std::lock_guard lock(mutex_);
+  return memory_.step;
+}
+
+Response Session::evaluate(std::int64_t step, const PairState& state) const {
+  std::shared_ptr<const History> history;
+  {
+    const std::lock_guard lock(mutex_);
+    if (step != -1 && step != memory_.step + 1) {
+      throw order_error(
+          fmt::format("pair '{}': evaluate expected step {} (the one after the last commit) or -1, found {}",
+                      pair_.name, memory_.step + 1, step));
+    }
+    history = memory_.history;
+  }
+  return backend_->evaluate(*history, canonical(state, pair_.name));
+}
+
+std::vector<Session::BatchEntry> Session::evaluate_batch(std::span<const PairState> states, unsigned n_threads) const {
+  const std::shared_ptr<const History> history = memory().history;
+  std::vector<BatchEntry> entries(states.size());
+  const auto evaluate_one = [&](std::size_t i) noexcept {
+    try {
+      entries[i].response = backend_->evaluate(*history, canonical(states[i], pair_.name));
+    } catch (const RecoverableError& error) {
+      entries[i].error = std::make_shared<const RecoverableError>(error);
+    } catch (const Error& error) {
+      entries[i].error = std::make_shared<const Error>(error);
+    } catch (const std::exception& error) {
+      entries[i].error = std::make_shared<const Error>(ErrorCode::internal, error.what());
+    }
+  };
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < states.size(); i = next++) evaluate_one(i);
+  };
+  const std::size_t n = std::min<std::size_t>(std::max(n_threads, 1U), states.size());
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t i = 1; i < n; ++i) helpers.emplace_back(work);
+    work();
+  }
+  return entries;
+}
+
+Session::PreparedCommit Session::prepare_commit(std::int64_t step, const PairState& state) const {
+  const Memory last = memory();
+  if (step == last.step && step >= 0) {
+    if (!same_bits(state, last.state)) {
+      throw order_error(
+          fmt::format("pair '{}': step {} is committed already, with another state (t = {} s, now {} s); commit "
+                      "step {} next, or repeat the last commit with the same input",
+                      pair_.name, step, last.state.t, state.t, step + 1));
+    }
+    return {.step = step, .state = last.state, .committed = {last.history, last.response}, .repetition = true};
+  }
+  if (step != last.step + 1) {
+    throw order_error(
+        fmt::format("pair '{}': commit expected step {}, found {}; steps are committed one after the other", pair_.name,
+                    last.step + 1, step));
+  }
+  return {.step = step,
+          .state = state,
+          .committed = backend_->commit(*last.history, canonical(state, pair_.name)),
+          .repetition = false};
+}
+
+void Session::publish(PreparedCommit prepared) {
+  const std::lock_guard lock(mutex_);
+  const bool current = prepared.repetition ? prepared.step == memory_.step : prepared.step == memory_.step + 1;
+  if (!current) {
+    throw order_error(
+        fmt::format("pair '{}': another commit or restore came between the two halves of the commit of step {}; "
+                    "the session is at step {}",
+                    pair_.name, prepared.step, memory_.step));
+  }
+  if (prepared.repetition) return;
+  memory_ = {.history = std::move(prepared.committed.history),
+             .step = prepared.step,
+             .state = prepared.state,
+             .response = prepared.committed.response};
+}
+
+std::string Session::save_state() const {
+  const Memory now = memory();
+  return session_bytes({.backend = pair_.backend,
+                        .digest = description_.digest,
+                        .history = now.history->save(),
+                        .step = now.step,
+                        .state = now.state,
+                        .response = now.response});
+}
+
+void Session::restore_state(std::string_view bytes) {
+  const SessionRecord record = session_record(bytes, pair_.name, pair_.backend, description_.digest);
+  Memory restored{.history = backend_->load_history(record.history),
+                  .step = record.step,
+                  .state = record.state,
+                  .response = record.response};
+  const std::lock_guard lock(mutex_);
+  memory_ = std::move(restored);
+}
+
+std::string Session::fields(const PairState& state) const {
+  return backend_->fields(*memory().history, canonical(state, pair_.name));
+}
+
+void commit_all(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,
+                std::span<Response> responses) {
+  if (states.size() != sessions.size() || responses.size() != sessions.size()) {
+    throw input_error(
+        "pairs", fmt::format("commit of step {}: expected {} states and responses, one per pair, found {} and {}", step,
+                             sessions.size(), states.size(), responses.size()));
+  }
+  std::vector<Session::PreparedCommit> prepared;
+  prepared.reserve(sessions.size());
+  for (std::size_t i = 0; i < sessions.size(); ++i) prepared.push_back(sessions[i]->prepare_commit(step, states[i]));
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    responses[i] = prepared[i].committed.response;
+    sessions[i]->publish(std::move(prepared[i]));
+  }
+}
+
+}  // namespace heelstrike::fem

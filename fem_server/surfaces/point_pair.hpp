@@ -1,0 +1,64 @@
+/// Closest points of two bodies that touch in one point: sphere on plane, sphere on sphere, sphere in a spherical
+/// socket. Everything by formula, with exact first derivatives (docs/theory/contact_laws.md, section 2).
+#pragma once
+
+#include <string>
+
+#include "common/contact/contact.hpp"
+#include "common/contact/surface.hpp"
+#include "common/spatial/spatial.hpp"
+
+namespace heelstrike::fem {
+
+using Matrix36 = Eigen::Matrix<double, 3, 6>;
+using RowVector6 = Eigen::Matrix<double, 1, 6>;
+
+/// The pair at one state. Everything is expressed in A; columns of the derivatives belong to (small rotation [rad] of B
+/// about its origin, translation [m] of B), both expressed in A, as in Response::dF_A_dX.
+struct PointGeometry {
+  double gap = 0.0;                         ///< [m] distance of the undeformed surfaces; negative is penetration
+  double gap_rate = 0.0;                    ///< [m/s] its rate; negative while approaching
+  Vector3 n_A = Vector3::UnitZ();           ///< [-] unit normal out of A towards B
+  Vector3 p_AC = Vector3::Zero();           ///< [m] contact point: middle between the two surfaces on the common normal
+  Matrix36 dn_dX = Matrix36::Zero();        ///< [-, 1/m]
+  Matrix36 dp_dX = Matrix36::Zero();        ///< [m, -]
+  RowVector6 dgap_dX = RowVector6::Zero();  ///< [m, -]; also d gap_rate / d V_AB
+  RowVector6 dgap_rate_dX = RowVector6::Zero();  ///< [m/s, 1/s]
+};
+
+class PointPair {
+ public:
+  /// @param where  dotted key of the pair for messages, e.g. "contact.ball-ground"
+  /// @throws Error{invalid_input}  shapes other than sphere-plane, plane-sphere and sphere-sphere; a radius that is
+  /// zero or
+  ///         not finite; a socket (negative radius) on a plane, on another socket, or not wider than the sphere in it;
+  ///         a plane normal that is not of unit length to 1e-6
+  PointPair(const Surface& main, const Surface& partner, const std::string& where);
+
+  /// @throws RecoverableError  penetration deeper than the radius of the smaller convex sphere: the centre has reached
+  /// the
+  ///                           other surface, no point law means anything there
+  [[nodiscard]] PointGeometry at(const PairState& state) const;
+
+  /// [m] > 0 radius of the equivalent sphere on a plane: R, or R_A R_B / (R_A + R_B) with signed radii.
+  [[nodiscard]] double effective_radius() const { return effective_radius_; }
+
+ private:
+  enum class Kind { sphere_on_plane, plane_under_sphere, spheres };
+
+  void read_plane(const PlaneSurface& plane, const SphereSurface& sphere, const std::string& where);
+  void read_spheres(const SphereSurface& main, const SphereSurface& partner, const std::string& where);
+  void locate(const PairState& state, PointGeometry& geometry) const;
+
+  Kind kind_ = Kind::spheres;
+  Vector3 center_A_ = Vector3::Zero();  ///< [m] sphere centre in A, if A is a sphere
+  Vector3 center_B_ = Vector3::Zero();  ///< [m] sphere centre in B, if B is a sphere
+  double radius_A_ = 0.0;               ///< [m] signed
+  double radius_B_ = 0.0;               ///< [m] signed
+  Vector3 normal_ = Vector3::UnitZ();   ///< [-] of the plane, in the frame of its body
+  Vector3 point_ = Vector3::Zero();     ///< [m] of the plane, in the frame of its body
+  double effective_radius_ = 0.0;       ///< [m]
+  double depth_limit_ = 0.0;            ///< [m]
+};
+
+}  // namespace heelstrike::fem
