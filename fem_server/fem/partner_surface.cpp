@@ -18,7 +18,7 @@ class PlanePartner final : public PartnerSurface {
  public:
   explicit PlanePartner(const PlaneSurface& plane) : normal_(plane.normal), offset_(plane.normal.dot(plane.point)) {}
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override {
-    return {.gap = normal_.dot(p_BQ) - offset_, .normal = normal_, .curvature = Matrix3::Zero()};
+    return {.gap = normal_.dot(p_BQ) - offset_, .normal = normal_, .curvature = Matrix3::Zero(), .bend = 0.0};
   }
 
  private:
@@ -34,8 +34,12 @@ class SpherePartner final : public PartnerSurface {
     const double distance = arm.norm();
     const double sign = radius_ > 0.0 ? 1.0 : -1.0;
     const Vector3 out = distance > 0.0 ? Vector3(arm / distance) : Vector3(Vector3::UnitZ());
-    SurfacePoint point{.gap = sign * distance - radius_, .normal = sign * out, .curvature = Matrix3::Zero()};
-    if (distance > 0.0) point.curvature = sign / distance * (Matrix3::Identity() - out * out.transpose());
+    SurfacePoint point{
+        .gap = sign * distance - radius_, .normal = sign * out, .curvature = Matrix3::Zero(), .bend = 0.0};
+    if (distance > 0.0) {
+      point.bend = sign / distance;
+      point.curvature = point.bend * (Matrix3::Identity() - out * out.transpose());
+    }
     return point;
   }
 
@@ -56,10 +60,11 @@ class CylinderPartner final : public PartnerSurface {
     const double beyond = std::abs(along) - 0.5 * cylinder_.length;
     const double outside = distance - cylinder_.radius;
     if (beyond > 0.0) return past_the_end(arm, out, outside);
-    SurfacePoint point{.gap = outside, .normal = out, .curvature = Matrix3::Zero()};
+    SurfacePoint point{.gap = outside, .normal = out, .curvature = Matrix3::Zero(), .bend = 0.0};
     if (distance > 0.0) {
+      point.bend = 1.0 / distance;
       point.curvature =
-          (Matrix3::Identity() - out * out.transpose() - cylinder_.axis * cylinder_.axis.transpose()) / distance;
+          point.bend * (Matrix3::Identity() - out * out.transpose() - cylinder_.axis * cylinder_.axis.transpose());
     }
     return point;
   }
@@ -70,10 +75,10 @@ class CylinderPartner final : public PartnerSurface {
     const double along = arm.dot(cylinder_.axis);
     const Vector3 end = (along > 0.0 ? 1.0 : -1.0) * cylinder_.axis;
     const double beyond = std::abs(along) - 0.5 * cylinder_.length;
-    if (outside <= 0.0) return {.gap = beyond, .normal = end, .curvature = Matrix3::Zero()};
+    if (outside <= 0.0) return {.gap = beyond, .normal = end, .curvature = Matrix3::Zero(), .bend = 0.0};
     const Vector3 away = beyond * end + outside * out;
     const double distance = away.norm();
-    return {.gap = distance, .normal = away / distance, .curvature = Matrix3::Zero()};
+    return {.gap = distance, .normal = away / distance, .curvature = Matrix3::Zero(), .bend = 0.0};
   }
 
   CylinderSurface cylinder_;

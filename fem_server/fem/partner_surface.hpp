@@ -11,9 +11,11 @@ namespace heelstrike::fem {
 
 /// Distance and its derivatives at one point, in the frame of the query.
 struct SurfacePoint {
-  double gap = 0.0;                     ///< [m] < 0 inside B
-  Vector3 normal = Vector3::UnitZ();    ///< [-] gradient of the gap: out of B
-  Matrix3 curvature = Matrix3::Zero();  ///< [1/m] Hessian of the gap; zero for triangle meshes
+  double gap = 0.0;                   ///< [m] < 0 inside B
+  Vector3 normal = Vector3::UnitZ();  ///< [-] gradient of the gap: out of B
+  Matrix3 curvature =
+      Matrix3::Zero();  ///< [1/m] Hessian H of the gap: `bend` times a projector; zero for triangle meshes
+  double bend = 0.0;    ///< [1/m] principal curvature of the level surface, < 0 inside a concave socket
 };
 
 /// Thread-safe.

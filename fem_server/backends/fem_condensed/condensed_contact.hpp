@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,14 @@
 #include "fem_server/backends/fem_condensed/condensed_history.hpp"
 #include "fem_server/backends/fem_condensed/contact_wrench.hpp"
 #include "fem_server/backends/fem_condensed/normal_contact.hpp"
+#include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/partner_surface.hpp"
 
 namespace heelstrike::fem {
+
+struct FrictionProblem;
+struct FrictionContact;
 
 /// Constants of the contact law.
 struct ContactOptions {
@@ -27,8 +32,9 @@ struct ContactOptions {
 
 /// A condensed body with its partner.
 struct CondensedModel {
-  std::vector<Vector3> points;  ///< [m] candidate nodes in A
-  std::vector<double> areas;    ///< [m^2] area each one stands for
+  std::vector<Vector3> points;    ///< [m] candidate nodes in A
+  std::vector<double> areas;      ///< [m^2] area each one stands for
+  std::vector<NodeWeights> mean;  ///< averaging weights of the pressure, see ContactNodes; empty = none
   SurfaceCompliance compliance;
   std::shared_ptr<const PartnerSurface> partner;
   ContactOptions options;
@@ -57,6 +63,17 @@ class CondensedContact final : public ContactBackend {
  private:
   struct Solution;
   [[nodiscard]] Solution solve(const CondensedHistory& history, const PairState& state) const;
+  void solve_frictionless(const CondensedHistory& history, const PairState& state, const NearNodes& near,
+                          const std::vector<SurfacePoint>& surface, Solution& solution) const;
+  void solve_with_friction(const CondensedHistory& history, const PairState& state, NearNodes near,
+                           const std::vector<SurfacePoint>& surface, Solution& solution) const;
+  void add_node(std::uint32_t candidate, const SurfacePoint& surface, double lambda, const Vector3& traction,
+                Solution& solution) const;
+  void remember(const FrictionProblem& problem, const FrictionContact& contact, const PairState& state,
+                Solution& solution) const;
+  [[nodiscard]] std::vector<double> mean_pressures(std::span<const std::uint32_t> touching,
+                                                   std::span<const double> pressures) const;
+  [[nodiscard]] double peak_pressure(std::span<const std::uint32_t> touching, std::span<const double> pressures) const;
   [[nodiscard]] Response respond(const Solution& solution, const CondensedHistory& history,
                                  const PairState& state) const;
 

@@ -15,13 +15,22 @@ Vector6 stack(const Vector3& angular, const Vector3& linear) {
   return (Vector6() << angular, linear).finished();
 }
 
-/// d (gap wrench) / d X at fixed u; derivatives of the curvature other than by rotation are neglected, they are of the
-/// order (u / radius)^2 of the tangent.
+/// Derivative of H u along the gap's argument: - bend ((n.v) H u + (n.u) H v + n (u.H v)) for a plane, sphere or
+/// cylinder.
+Matrix3 curvature_change(const TouchingNode& node) {
+  const Vector3& n = node.surface.normal;
+  const Vector3 Hu = node.surface.curvature * node.u;
+  return -node.surface.bend * (Hu * n.transpose() + n.dot(node.u) * node.surface.curvature + n * Hu.transpose());
+}
+
+/// d (gap wrench) / d X at fixed u.
 Matrix6 gap_wrench_derivative(const TouchingNode& node, const Vector3& p_AB) {
   const Matrix36 dn = normal_rotation(node, p_AB);
   const Matrix3& H = node.surface.curvature;
   Matrix36 dn_deformed = dn;
-  dn_deformed.leftCols<3>() += -skew(H * node.u) + H * skew(node.u);
+  const Matrix3 T = curvature_change(node);
+  dn_deformed.leftCols<3>() += -skew(H * node.u) + H * skew(node.u) + T * skew(node.x - p_AB);
+  dn_deformed.rightCols<3>() -= T;
   Matrix36 dtorque = skew(node.x - p_AB) * dn_deformed + skew(node.u) * dn;
   dtorque.rightCols<3>() += skew(deformed_normal(node));
   Matrix6 result;
@@ -63,7 +72,7 @@ Matrix36 force_rotation(const TouchingNode& node, const Vector3& p_AB) {
 }
 
 void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& derivatives, const PairState& state,
-                 const Hysteresis& hysteresis, Response& response) {
+                 const Hysteresis& hysteresis, Response& response, std::vector<double>& pressures) {
   const Vector3& p_AB = state.X_AB.p;
   const Vector6 V = state.V_AB.vector();
   Vector6 wrench = Vector6::Zero();
@@ -94,8 +103,8 @@ void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& 
       response.dF_A_dV += W * dfactor_dV.transpose();
       normal_force += factor * node.lambda;
       moment += factor * node.lambda * y;
-      response.peak_pressure = std::max(response.peak_pressure, factor * node.lambda / node.area);
     }
+    pressures.push_back(std::max(factor, 0.0) * node.lambda / node.area);
     response.dissipated_power += (std::max(factor, 0.0) - 1.0) * node.lambda * rate;
     response.stored_energy += 0.5 * node.u.dot(node.lambda * node.surface.normal + node.traction);
     response.area += node.area;

@@ -51,8 +51,9 @@ struct NodeDerivatives {
   std::vector<Matrix36> u;
 };
 
-/// Fills wrench, tangents, area, centre of pressure, peak pressure, dissipated power.
+/// Fills wrench, tangents, area, centre of pressure, energies.
+/// @param pressures  [Pa] out: normal force by area of each touching node, hysteresis included
 void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& derivatives, const PairState& state,
-                 const Hysteresis& hysteresis, Response& response);
+                 const Hysteresis& hysteresis, Response& response, std::vector<double>& pressures);
 
 }  // namespace heelstrike::fem

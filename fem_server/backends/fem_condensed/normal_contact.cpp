@@ -72,7 +72,7 @@ std::vector<std::uint32_t> violations(const SurfaceCompliance& compliance, const
 }
 
 /// Moves each listed position to the other side.
-void exchange(std::vector<std::uint32_t>& active, std::span<const std::uint32_t> positions) {
+void flip(std::vector<std::uint32_t>& active, std::span<const std::uint32_t> positions) {
   std::vector<std::uint32_t> sorted(positions.begin(), positions.end());
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::uint32_t> result;
@@ -108,7 +108,7 @@ NormalContact solve_normal_contact(const SurfaceCompliance& compliance, const Ne
     } else {
       wrong = {*std::max_element(wrong.begin(), wrong.end())};
     }
-    exchange(result.active, wrong);
+    flip(result.active, wrong);
   }
   throw RecoverableError(
       fmt::format("the contact solver found no active set in {} iterations ({} nodes near, {} active, "

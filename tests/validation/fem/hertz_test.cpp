@@ -22,18 +22,19 @@ std::unique_ptr<CondensedContact> make_ball(double h, double fine, double ratio)
                        std::vector<Material>{{.youngs_modulus = E, .poissons_ratio = nu, .density = 238.7, .set = ""}});
   const ContactNodes surface = contact_nodes(body, boundary_faces(body.mesh()));
   CondensedModel model;
-  std::vector<std::uint32_t> candidates;
-  for (std::size_t i = 0; i < surface.nodes.size(); ++i) {
-    const Vector3& x = body.mesh().nodes[surface.nodes[i]];
-    if (x.z() > 0.0 || x.head<2>().norm() > 1.2 * fine) continue;
-    candidates.push_back(surface.nodes[i]);
-    model.points.push_back(x);
-    model.areas.push_back(surface.areas[i]);
+  std::vector<bool> keep;
+  for (const std::uint32_t node : surface.nodes) {
+    const Vector3& x = body.mesh().nodes[node];
+    keep.push_back(x.z() < 0.0 && x.head<2>().norm() < 1.2 * fine);
   }
+  const ContactNodes candidates = selected(surface, keep);
+  for (const std::uint32_t node : candidates.nodes) model.points.push_back(body.mesh().nodes[node]);
+  model.areas = candidates.areas;
+  model.mean = candidates.mean;
   const auto quiet = [](std::string_view, double) {};
-  model.compliance = condense(body, {.inertia_relief = true, .clamped_nodes = {}}, candidates, quiet, {});
+  model.compliance = condense(body, {.inertia_relief = true, .clamped_nodes = {}}, candidates.nodes, quiet, {});
   std::printf("h = %.2g mm: %zu nodes, %zu elements, %zu candidates\n", 1e3 * h, body.mesh().nodes.size(),
-              body.mesh().n_elements(), candidates.size());
+              body.mesh().n_elements(), candidates.nodes.size());
   model.partner = make_analytic_partner(PlaneSurface{});
   model.options.depth_limit = 0.02;
   return std::make_unique<CondensedContact>("fem_condensed", std::move(model), ParameterMap{});
