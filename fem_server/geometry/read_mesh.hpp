@@ -3,8 +3,8 @@
 /// Surfaces: STL (binary, ASCII), OBJ, PLY (ASCII, binary little endian), VTP.
 /// Volumes: Gmsh .msh 2.2 and 4.1 (ASCII, binary), Abaqus .inp (C3D4, C3D10), VTU, legacy VTK (ASCII, binary).
 ///
-/// Every reader refuses what it does not understand with Error{invalid_input}, naming line or byte offset, what was expected
-/// and what was found; Error{limit} when a count passes a limit, before memory is taken.
+/// Every reader refuses what it does not understand with Error{invalid_input}, naming line or byte offset, what was
+/// expected and what was found; Error{limit} when a count passes a limit, before memory is taken.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +18,28 @@ namespace heelstrike::fem {
 
 /// Largest sizes a caller accepts.
 struct MeshLimits {
-  std::uint64_t max_nodes = 5'000'000;           ///< vertices or nodes
-  std::uint64_t max_elements = 20'000'000;       ///< triangles, or cells of all kinds
+  std::uint64_t max_nodes = 5'000'000;            ///< vertices or nodes
+  std::uint64_t max_elements = 20'000'000;        ///< triangles, or cells of all kinds
   std::uint64_t max_unpacked_bytes = 4ULL << 30;  ///< [byte] of one compressed array after decompression
 };
 
 struct ReadOptions {
-  std::string name;            ///< file name, for messages and, when `format` is empty, for its extension
-  std::string format;          ///< "stl", "obj", "ply", "vtp", "msh", "inp", "vtu", "vtk"; empty = from `name`, else from content
-  double length_scale = 1.0;   ///< [m per file unit] > 0
-  double merge_tolerance = 0;  ///< [m] >= 0; surfaces: vertices closer than this become one. 0 = only bit-identical ones (STL)
+  std::string name;  ///< file name, for messages and, when `format` is empty, for its extension
+  std::string
+      format;  ///< "stl", "obj", "ply", "vtp", "msh", "inp", "vtu", "vtk"; empty = from `name`, else from content
+  double length_scale = 1.0;  ///< [m per file unit] > 0
+  double merge_tolerance =
+      0;  ///< [m] >= 0; surfaces: vertices closer than this become one. 0 = only bit-identical ones (STL)
   MeshLimits limits;
 };
 
-/// Vertices of an STL are merged when their coordinates are equal bit for bit (-0 counts as 0). Polygons of other formats
-/// are split into triangles around their first corner.
+/// Vertices of an STL are merged when their coordinates are equal bit for bit (-0 counts as 0). Polygons of other
+/// formats are split into triangles around their first corner.
 /// @throws Error{invalid_input, limit}
 [[nodiscard]] SurfaceMesh read_surface(std::string_view bytes, const ReadOptions& options);
 
-/// Physical groups and sets become element, node and face sets; a group of boundary triangles becomes a face set and a node
-/// set of the same name. Nodes that no tetrahedron uses are dropped, with a note.
+/// Physical groups and sets become element, node and face sets; a group of boundary triangles becomes a face set and a
+/// node set of the same name. Nodes that no tetrahedron uses are dropped, with a note.
 /// @throws Error{invalid_input, limit}
 [[nodiscard]] VolumeMesh read_volume(std::string_view bytes, const ReadOptions& options);
 

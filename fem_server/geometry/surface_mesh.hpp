@@ -14,11 +14,11 @@ using Triangle = std::array<std::uint32_t, 3>;
 
 /// Vertices and triangles; counterclockwise seen from outside, so that normals point out of the body.
 struct SurfaceMesh {
-  std::vector<Vector3> vertices;                 ///< [m]
-  std::vector<Triangle> triangles;               ///< indices into `vertices`
-  std::vector<std::string> group_names;          ///< solids, OBJ groups or physical groups, in the order of the file
-  std::vector<std::uint32_t> triangle_groups;    ///< one index into `group_names` per triangle; empty when there are none
-  std::vector<std::string> notes;                ///< what the reader changed or left out, one sentence each
+  std::vector<Vector3> vertices;               ///< [m]
+  std::vector<Triangle> triangles;             ///< indices into `vertices`
+  std::vector<std::string> group_names;        ///< solids, OBJ groups or physical groups, in the order of the file
+  std::vector<std::uint32_t> triangle_groups;  ///< one index into `group_names` per triangle; empty when there are none
+  std::vector<std::string> notes;              ///< what the reader changed or left out, one sentence each
 };
 
 /// Twice the area [m^2] times the unit normal of triangle `t`.
@@ -27,7 +27,8 @@ struct SurfaceMesh {
 /// [m^2] sum over all triangles.
 [[nodiscard]] double surface_area(const SurfaceMesh& mesh);
 
-/// [m^3] volume enclosed, by the divergence theorem; negative when a closed surface is inside out, without meaning when it is open.
+/// [m^3] volume enclosed, by the divergence theorem; negative when a closed surface is inside out, without meaning when
+/// it is open.
 [[nodiscard]] double signed_volume(const SurfaceMesh& mesh);
 
 /// The same surface with y -> -y, triangles turned round: a right foot from a left one.

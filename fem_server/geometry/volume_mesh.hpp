@@ -20,13 +20,15 @@ struct ElementFace {
 };
 
 /// Corners of the faces of a tetrahedron, counterclockwise seen from outside; face i is face S(i+1) of Abaqus.
-inline constexpr std::array<std::array<std::uint8_t, 3>, 4> tetrahedron_faces{{{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}}};
+inline constexpr std::array<std::array<std::uint8_t, 3>, 4> tetrahedron_faces{
+    {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}}};
 
 /// End points of the edges that carry the nodes 4..9 of a quadratic tetrahedron (order of VTK and Abaqus).
 inline constexpr std::array<std::array<std::uint8_t, 2>, 6> tetrahedron_edges{
     {{0, 1}, {1, 2}, {0, 2}, {0, 3}, {1, 3}, {2, 3}}};
 
-/// Tetrahedra of one order, numbered so that (x1 - x0) x (x2 - x0) . (x3 - x0) > 0. Nodes 4..9 lie on the edges (0,1), (1,2), (0,2), (0,3), (1,3), (2,3).
+/// Tetrahedra of one order, numbered so that (x1 - x0) x (x2 - x0) . (x3 - x0) > 0. Nodes 4..9 lie on the edges (0,1),
+/// (1,2), (0,2), (0,3), (1,3), (2,3).
 struct VolumeMesh {
   std::vector<Vector3> nodes;               ///< [m]
   std::uint32_t nodes_per_element = 4;      ///< 4 or 10
@@ -65,8 +67,8 @@ struct Boundary {
 /// Removes nodes that no element uses (centres of circles and the like); sets follow. @return how many were removed
 std::size_t drop_unused_nodes(VolumeMesh& mesh);
 
-/// The linear mesh with nodes added in the middle of its straight edges. A mid-side node joins a node set when both ends of
-/// its edge belong to the set.
+/// The linear mesh with nodes added in the middle of its straight edges. A mid-side node joins a node set when both
+/// ends of its edge belong to the set.
 /// @pre mesh.nodes_per_element == 4
 [[nodiscard]] VolumeMesh to_quadratic(const VolumeMesh& mesh);
 

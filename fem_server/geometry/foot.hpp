@@ -1,0 +1,48 @@
+/// A foot of the project's own: a smooth closed surface from anthropometric dimensions.
+///
+/// Frame: origin at the ankle joint centre, x forward, y to the left, z up. The left foot has its big toe at negative
+/// y. The sole lies at z = -ankle_height, the leg is cut flat at z = cut_height.
+#pragma once
+
+#include <string>
+
+#include "fem_server/geometry/surface_mesh.hpp"
+
+namespace heelstrike::fem {
+
+/// Defaults: rounded values of an adult male foot, see docs/theory/geometry.md. All in metres.
+struct FootDimensions {
+  double length = 0.265;         ///< heel to the longest toe, along x
+  double ball_breadth = 0.101;   ///< widest part, across the heads of the metatarsals, along y
+  double heel_breadth = 0.068;   ///< widest part of the heel
+  double arch_height = 0.018;    ///< height of the sole above the ground in the inner quarter of the middle foot
+  double instep_height = 0.066;  ///< height of the back of the foot above the ground at half its length
+  double toe_height = 0.023;     ///< height of the big toe above the ground
+  double ankle_height = 0.078;   ///< ankle joint centre above the ground
+  double heel_to_ankle = 0.055;  ///< horizontal distance from the back of the heel to the ankle joint centre
+  double cut_height = 0.010;     ///< flat cut above the ankle joint centre
+};
+
+enum class FootSide { left, right };
+
+/// Closed surface, groups "skin" and "cap"; sections across x are superellipses whose breadth, height, sole and centre
+/// line are C1 functions of x, joined smoothly with an elliptic leg. The right foot is the mirror image, vertex by
+/// vertex. Length, ball breadth and heights of sole and cut are met exactly or within 1 mm, the others within 3 mm.
+/// @param size  [m] edge length of the triangles, in [0.0005, 0.02]
+/// @throws Error{invalid_input} for dimensions outside the range of human feet (each names its range)
+[[nodiscard]] SurfaceMesh make_foot(const FootDimensions& dimensions, double size, FootSide side = FootSide::left);
+
+/// Dimensions measured on a left foot as made above, for tests and reports.
+struct FootMeasures {
+  double length = 0.0;         ///< [m]
+  double ball_breadth = 0.0;   ///< [m] largest extent in y for x in the front half
+  double heel_breadth = 0.0;   ///< [m] largest extent in y in the rear fifth below the ankle's half height
+  double arch_height = 0.0;    ///< [m] lowest point of the inner quarter of the section at 45 % of the length
+  double instep_height = 0.0;  ///< [m] at half the length
+  double toe_height = 0.0;     ///< [m] largest height in the front 10 %
+  double volume = 0.0;         ///< [m^3]
+  double sole_area = 0.0;      ///< [m^2] projected area of the skin that faces down and lies within 5 mm of the ground
+};
+[[nodiscard]] FootMeasures measure_foot(const SurfaceMesh& foot, const FootDimensions& dimensions);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,260 @@
+// heelstrike-mesher: reads one request from standard input, meshes with Gmsh, writes one reply to standard output.
+// The only program of the project that is linked with Gmsh (GPL): docs/developer/licences.md. Started by
+// geometry/mesher.cpp.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gmsh.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "fem_server/geometry/mesher_protocol.hpp"
+
+namespace {
+
+using heelstrike::Error;
+using heelstrike::ErrorCode;
+using heelstrike::Vector3;
+using heelstrike::fem::BallRegion;
+using heelstrike::fem::BoxRegion;
+using heelstrike::fem::Refinement;
+using heelstrike::fem::SetRegion;
+using heelstrike::fem::SizeEvaluator;
+using heelstrike::fem::SizeField;
+using heelstrike::fem::SurfaceMesh;
+using heelstrike::fem::Triangle;
+namespace protocol = heelstrike::fem::mesher_protocol;
+using nlohmann::json;
+
+constexpr int triangle_type = 2;
+constexpr int tetrahedron_type = 4;
+
+struct Request {
+  json header;
+  SurfaceMesh surface;
+  SizeField size;
+};
+
+struct Reply {
+  std::vector<double> nodes;
+  std::vector<std::uint32_t> tetrahedra;
+};
+
+std::string read_all(int fd) {
+  std::string bytes;
+  std::vector<char> buffer(1U << 20U);
+  while (true) {
+    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return bytes;
+    bytes.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+}
+
+void write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;  // the caller has gone: nobody to tell
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+Vector3 vector3(const json& list) {
+  return {list.at(0).get<double>(), list.at(1).get<double>(), list.at(2).get<double>()};
+}
+
+Refinement read_refinement(const json& item, std::string_view& bytes) {
+  Refinement refinement;
+  refinement.size = item.at("size").get<double>();
+  const auto kind = item.at("kind").get<std::string>();
+  if (kind == "box") {
+    refinement.region = BoxRegion{vector3(item.at("low")), vector3(item.at("high"))};
+  } else if (kind == "ball") {
+    refinement.region = BallRegion{vector3(item.at("center")), item.at("radius").get<double>()};
+  } else {
+    SetRegion region;
+    region.distance = item.at("distance").get<double>();
+    region.set.vertices = protocol::take<Vector3>(bytes, item.at("n_vertices").get<std::size_t>());
+    region.set.triangles = protocol::take<Triangle>(bytes, item.at("n_triangles").get<std::size_t>());
+    refinement.region = std::move(region);
+  }
+  return refinement;
+}
+
+Request parse_request(std::string_view bytes) {
+  Request request;
+  request.header = protocol::take_header(bytes);
+  if (request.header.at("version").get<int>() != protocol::version) {
+    throw Error(ErrorCode::version_mismatch, "heelstrike-mesher: the caller is of another version");
+  }
+  request.size.size = request.header.at("size").get<double>();
+  request.size.growth = request.header.at("growth").get<double>();
+  request.surface.vertices = protocol::take<Vector3>(bytes, request.header.at("n_vertices").get<std::size_t>());
+  request.surface.triangles = protocol::take<Triangle>(bytes, request.header.at("n_triangles").get<std::size_t>());
+  for (const json& item : request.header.at("refinements"))
+    request.size.refinements.push_back(read_refinement(item, bytes));
+  return request;
+}
+
+void set_options() {
+  // One thread and a fixed seed: the same mesh for the same request. Sizes come from the callback alone.
+  for (const auto& [name, value] :
+       std::initializer_list<std::pair<const char*, double>>{{"General.Terminal", 0},
+                                                             {"General.NumThreads", 1},
+                                                             {"Mesh.RandomSeed", 1},
+                                                             {"Mesh.Algorithm", 6},
+                                                             {"Mesh.Algorithm3D", 1},
+                                                             {"Mesh.MeshSizeExtendFromBoundary", 0},
+                                                             {"Mesh.MeshSizeFromPoints", 0},
+                                                             {"Mesh.MeshSizeFromCurvature", 0},
+                                                             {"Mesh.Optimize", 1},
+                                                             {"Mesh.OptimizeNetgen", 0},
+                                                             {"Mesh.ElementOrder", 1}}) {
+    gmsh::option::setNumber(name, value);
+  }
+}
+
+void add_surface(const Request& request) {
+  gmsh::model::addDiscreteEntity(2, 1);
+  std::vector<std::size_t> node_tags;
+  std::vector<double> coordinates;
+  for (std::size_t i = 0; i < request.surface.vertices.size(); ++i) {
+    node_tags.push_back(i + 1);
+    const Vector3& p = request.surface.vertices[i];
+    coordinates.insert(coordinates.end(), {p.x(), p.y(), p.z()});
+  }
+  gmsh::model::mesh::addNodes(2, 1, node_tags, coordinates);
+  std::vector<std::size_t> element_tags;
+  std::vector<std::size_t> corners;
+  for (std::size_t t = 0; t < request.surface.triangles.size(); ++t) {
+    element_tags.push_back(t + 1);
+    for (const std::uint32_t corner : request.surface.triangles[t]) corners.push_back(corner + 1U);
+  }
+  gmsh::model::mesh::addElementsByType(1, triangle_type, element_tags, corners);
+}
+
+void build_volume_of_surface(const Request& request) {
+  add_surface(request);
+  if (request.header.at("remesh").get<bool>()) {
+    const double angle = request.header.at("feature_angle").get<double>();
+    gmsh::model::mesh::classifySurfaces(angle, true, true, angle);
+    gmsh::model::mesh::createGeometry();
+  }
+  gmsh::vectorpair surfaces;
+  gmsh::model::getEntities(surfaces, 2);
+  std::vector<int> tags;
+  for (const auto& [dimension, tag] : surfaces) tags.push_back(tag);
+  const int loop = gmsh::model::geo::addSurfaceLoop(tags);
+  gmsh::model::geo::addVolume({loop});
+  gmsh::model::geo::synchronize();
+}
+
+Reply take_mesh(const Request& request) {
+  std::vector<std::size_t> node_tags;
+  std::vector<double> coordinates;
+  std::vector<double> parameters;
+  gmsh::model::mesh::getNodes(node_tags, coordinates, parameters);
+  std::vector<std::size_t> element_tags;
+  std::vector<std::size_t> corners;
+  gmsh::model::mesh::getElementsByType(tetrahedron_type, element_tags, corners);
+  if (element_tags.empty()) throw Error(ErrorCode::solver_failed, "Gmsh produced no tetrahedra");
+  for (const auto& [what, n, limit] :
+       {std::tuple("nodes", node_tags.size(), request.header.at("max_nodes").get<std::uint64_t>()),
+        std::tuple("elements", element_tags.size(), request.header.at("max_elements").get<std::uint64_t>())}) {
+    if (n > limit)
+      throw Error(ErrorCode::limit, fmt::format("{} {} exceed the limit of {}; choose a larger size", n, what, limit));
+  }
+  std::unordered_map<std::size_t, std::size_t> index_of_tag;
+  for (std::size_t i = 0; i < node_tags.size(); ++i) index_of_tag[node_tags[i]] = i;
+  Reply reply;
+  std::vector<std::int64_t> new_index(node_tags.size(), -1);
+  for (const std::size_t tag : corners) {
+    const std::size_t i = index_of_tag.at(tag);
+    if (new_index[i] < 0) {
+      new_index[i] = static_cast<std::int64_t>(reply.nodes.size() / 3);
+      for (std::size_t k = 0; k < 3; ++k) reply.nodes.push_back(coordinates[3 * i + k]);
+    }
+    reply.tetrahedra.push_back(static_cast<std::uint32_t>(new_index[i]));
+  }
+  return reply;
+}
+
+Reply run(const Request& request) {
+  gmsh::model::add("body");
+  if (request.header.at("shape").get<std::string>() == "ball") {
+    gmsh::model::occ::addSphere(0.0, 0.0, 0.0, request.header.at("radius").get<double>());
+    gmsh::model::occ::synchronize();
+  } else {
+    build_volume_of_surface(request);
+  }
+  const SizeEvaluator size(request.size);
+  gmsh::model::mesh::setSizeCallback([&](int, int, double x, double y, double z) { return size(Vector3(x, y, z)); });
+  gmsh::model::mesh::generate(3);
+  return take_mesh(request);
+}
+
+/// Errors that Gmsh only logged.
+std::string logged_errors() {
+  std::vector<std::string> lines;
+  gmsh::logger::get(lines);
+  std::string errors;
+  for (const std::string& line : lines) {
+    if (line.starts_with("Error")) errors += "; " + line;
+  }
+  return errors;
+}
+
+std::string answer(const std::string& bytes) {
+  bool started = false;
+  const auto failure = [](std::string_view code, const std::string& message) {
+    return json{{"ok", false}, {"code", code}, {"message", message}}.dump(-1, ' ', false,
+                                                                          json::error_handler_t::replace) +
+           "\n";
+  };
+  try {
+    const Request request = parse_request(bytes);
+    gmsh::initialize(0, nullptr, false);
+    started = true;
+    set_options();
+    gmsh::logger::start();
+    const Reply reply = run(request);
+    std::string header = json{{"ok", true},
+                              {"mesher", "Gmsh " GMSH_API_VERSION},
+                              {"n_nodes", reply.nodes.size() / 3},
+                              {"n_elements", reply.tetrahedra.size() / 4}}
+                             .dump() +
+                         "\n";
+    protocol::append(header, reply.nodes);
+    protocol::append(header, reply.tetrahedra);
+    return header;
+  } catch (const Error& error) {
+    const std::string_view code = error.code() == ErrorCode::limit ? "limit" : "solver_failed";
+    return failure(code, error.what() + (started ? logged_errors() : std::string()));
+  } catch (const std::exception& error) {
+    return failure("solver_failed", error.what() + (started ? logged_errors() : std::string()));
+  } catch (...) {
+    return failure("solver_failed", "unknown failure");
+  }
+}
+
+}  // namespace
+
+int main() {
+  // Ends with its parent: a mesher without a caller would go on for minutes.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Whatever a library prints must not end up in the reply.
+  const int out = ::dup(STDOUT_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  write_all(out, answer(read_all(STDIN_FILENO)));
+  // Without Gmsh's and OpenCASCADE's clean-up: the reply is out, the process ends anyway.
+  ::_exit(0);
+}

@@ -1,0 +1,159 @@
+#include "fem_server/geometry/helper_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <vector>
+
+#include "common/errors/error.hpp"
+
+extern char** environ;
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// File descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close(); }
+  [[nodiscard]] int get() const { return fd_; }
+  void close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_;
+};
+
+/// Kills and reaps what it started unless it has ended by itself.
+class Child {
+ public:
+  explicit Child(pid_t pid) : pid_(pid) {}
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    wait();
+  }
+  int wait() {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+    return status;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+pid_t start(const std::string& path, int child_end) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, child_end, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, child_end, STDOUT_FILENO);
+  std::string name = path;
+  std::array<char*, 2> arguments{name.data(), nullptr};
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error == 0) return pid;
+  throw unavailable_error(
+      fmt::format("cannot start the helper program {}: {}; install it beside the server or set HEELSTRIKE_MESHER "
+                  "to its path",
+                  path, std::strerror(error)));
+}
+
+class Exchange {
+ public:
+  Exchange(int fd, const std::string& request, std::uint64_t max_answer)
+      : fd_(fd), request_(request), max_answer_(max_answer), buffer_(1U << 20U) {}
+
+  /// One round of waiting at most 50 ms. @return false when the answer is complete
+  bool step() {
+    pollfd entry{fd_, static_cast<short>(sent_ < request_.size() ? POLLIN | POLLOUT : POLLIN), 0};
+    if (::poll(&entry, 1, 50) <= 0) return true;
+    if ((entry.revents & POLLOUT) != 0) send();
+    if ((entry.revents & (POLLIN | POLLHUP | POLLERR)) != 0) return receive();
+    return true;
+  }
+  std::string take() { return std::move(answer_); }
+
+ private:
+  void send() {
+    // MSG_NOSIGNAL: a helper that died must not take the server with it.
+    const ssize_t n = ::send(fd_, request_.data() + sent_, request_.size() - sent_, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) sent_ += static_cast<std::size_t>(n);
+    if (n < 0 && errno != EAGAIN && errno != EINTR) sent_ = request_.size();
+    if (sent_ == request_.size()) ::shutdown(fd_, SHUT_WR);
+  }
+  bool receive() {
+    const ssize_t n = ::recv(fd_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (n < 0) return errno == EAGAIN || errno == EINTR;
+    answer_.append(buffer_.data(), static_cast<std::size_t>(n));
+    if (answer_.size() > max_answer_) {
+      throw limit_error(
+          "mesh",
+          fmt::format("the answer of the mesher exceeds the limit of {} bytes; choose a larger size", max_answer_));
+    }
+    return n > 0;
+  }
+
+  int fd_;
+  const std::string& request_;
+  std::uint64_t max_answer_;
+  std::vector<char> buffer_;
+  std::size_t sent_ = 0;
+  std::string answer_;
+};
+
+}  // namespace
+
+std::string run_helper(const std::string& path, const std::string& request, double timeout, std::uint64_t max_answer,
+                       const std::stop_token& stop) {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw unavailable_error(fmt::format("cannot open a channel to {}: {}", path, std::strerror(errno)));
+  }
+  const Descriptor own(ends[0]);
+  Descriptor childs(ends[1]);
+  Child child(start(path, childs.get()));
+  childs.close();
+  Exchange exchange(own.get(), request, max_answer);
+  const auto begin = std::chrono::steady_clock::now();
+  while (exchange.step()) {
+    if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "meshing was cancelled");
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > timeout) {
+      throw Error(ErrorCode::deadline,
+                  fmt::format("meshing took longer than {} s; choose a larger size or a longer time", timeout));
+    }
+  }
+  const int status = child.wait();
+  if (WIFSIGNALED(status)) {
+    throw Error(ErrorCode::solver_failed, fmt::format("the helper {} ended by signal {} ({})", path, WTERMSIG(status),
+                                                      ::strsignal(WTERMSIG(status))));
+  }
+  if (WEXITSTATUS(status) != 0) {
+    throw Error(ErrorCode::solver_failed,
+                fmt::format("the helper {} ended with exit code {}", path, WEXITSTATUS(status)));
+  }
+  return exchange.take();
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,19 @@
+/// A helper program that gets one message on its standard input and answers with one on its standard output.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+namespace heelstrike::fem {
+
+/// Starts `path`, writes `request`, closes, reads everything it answers until it ends. The helper is killed when
+/// stopped, when time is up, or when the answer grows beyond `max_answer` bytes.
+/// @param timeout  [s]
+/// @throws Error{unavailable} when it cannot be started; Error{cancelled}; Error{deadline}; Error{limit};
+/// Error{solver_failed}
+///         when it ends by a signal or with an exit code other than 0
+[[nodiscard]] std::string run_helper(const std::string& path, const std::string& request, double timeout,
+                                     std::uint64_t max_answer, const std::stop_token& stop);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,16 @@
+/// Base64 as VTK XML files use it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace heelstrike::fem::io {
+
+/// At most `n` decoded bytes from the start of `text`. White space is skipped; padding ends one stream and another may
+/// follow, as VTK writes header and data one after the other. Stops at the first character that belongs to neither.
+[[nodiscard]] std::string decode_base64(std::string_view text, std::size_t n);
+
+[[nodiscard]] std::string encode_base64(std::string_view bytes);
+
+}  // namespace heelstrike::fem::io

@@ -1,0 +1,387 @@
+// Gmsh .msh 2.2 and 4.1, ASCII and binary. Format: Gmsh reference manual, chapter "Gmsh file formats".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "common/errors/error.hpp"
+#include "fem_server/geometry/io/readers.hpp"
+#include "fem_server/geometry/io/scanner.hpp"
+
+namespace heelstrike::fem::io {
+
+namespace {
+
+using DimTag = std::pair<int, std::int64_t>;
+
+struct CellType {
+  int dimension;
+  std::size_t n_nodes;
+};
+
+/// Values of an ASCII or binary section alike.
+class Values {
+ public:
+  Values(Scanner& scanner, bool binary) : scanner_(scanner), binary_(binary) {}
+
+  std::int64_t integer(std::string_view what) { return binary_ ? stored<std::int32_t>(what) : scanner_.integer(what); }
+  std::uint64_t size(std::string_view what) {
+    if (!binary_) return scanner_.count(what);
+    const auto value = stored<std::uint64_t>(what);
+    if (value > UINT64_MAX / 2) scanner_.fail(fmt::format("expected {}, found {}", what, value));
+    return value;
+  }
+  double number(std::string_view what) {
+    if (!binary_) return scanner_.number(what);
+    const auto value = stored<double>(what);
+    if (!std::isfinite(value))
+      fail_at_byte(scanner_.name(), scanner_.offset() - 8, fmt::format("expected {}, found {}", what, value));
+    return value;
+  }
+  Vector3 position() {
+    const double x = number("a coordinate");
+    const double y = number("a coordinate");
+    const double z = number("a coordinate");
+    return {x, y, z};
+  }
+  [[nodiscard]] Place place() const {
+    return binary_ ? Place{"byte", scanner_.offset()} : Place{"line", scanner_.line()};
+  }
+  /// Smallest number of bytes of an item with `n` values.
+  [[nodiscard]] std::size_t bytes(std::size_t n, std::size_t size_in_binary) const {
+    return binary_ ? size_in_binary : 2 * n;
+  }
+
+ private:
+  template <class T>
+  T stored(std::string_view what) {
+    T value;
+    std::memcpy(&value, scanner_.raw(sizeof(T), what).data(), sizeof(T));
+    return value;
+  }
+  Scanner& scanner_;
+  bool binary_;
+};
+
+class GmshReader {
+ public:
+  GmshReader(std::string_view bytes, const ReadOptions& options)
+      : options_(options), scanner_(options.name, bytes), builder_(options) {}
+
+  VolumeMesh read() {
+    read_format();
+    for (std::string_view section = scanner_.word(); !section.empty(); section = scanner_.word()) {
+      if (section.front() != '$' || section.starts_with("$End"))
+        scanner_.fail_expected("a section such as $Nodes", section);
+      read_section(std::string(section.substr(1)));
+    }
+    if (!has_elements_) scanner_.fail("expected a section $Elements, found the end of the file: it is truncated");
+    return builder_.finish();
+  }
+
+ private:
+  void read_format() {
+    if (const auto word = scanner_.word(); word != "$MeshFormat") scanner_.fail_expected("$MeshFormat", word);
+    const std::string_view version = scanner_.word();
+    if (version != "2.2" && version != "4.1") {
+      scanner_.fail(fmt::format("expected format version 2.2 or 4.1, found {}; save the mesh again as version 4.1",
+                                quoted(version)));
+    }
+    version4_ = version == "4.1";
+    binary_ = scanner_.count("the file type 0 (ASCII) or 1 (binary)", 1) == 1;
+    if (scanner_.count("the size of a number") != 8) scanner_.fail("expected 8-byte numbers");
+    if (binary_) {
+      scanner_.rest_of_line();
+      std::int32_t one = 0;
+      std::memcpy(&one, scanner_.raw(sizeof one, "the byte-order mark").data(), sizeof one);
+      if (one != 1) scanner_.fail("expected a little-endian binary file; save the mesh again as ASCII");
+    }
+    expect_end("MeshFormat");
+  }
+
+  void expect_end(const std::string& section) {
+    const std::string_view found = scanner_.word();
+    if (found != "$End" + section) scanner_.fail_expected("$End" + section, found);
+  }
+
+  void read_section(const std::string& section) {
+    if (section == "PhysicalNames") {
+      read_physical_names();
+    } else if (section == "Entities" && version4_) {
+      read_entities();
+    } else if (section == "Nodes") {
+      scanner_.rest_of_line();
+      version4_ ? read_nodes4() : read_nodes2();
+    } else if (section == "Elements") {
+      scanner_.rest_of_line();
+      has_elements_ = true;
+      version4_ ? read_elements4() : read_elements2();
+    } else if (section == "PartitionedEntities") {
+      scanner_.fail("partitioned meshes are not supported; save the mesh unpartitioned");
+    } else {
+      skip(section);
+      return;
+    }
+    expect_end(section);
+  }
+
+  void skip(const std::string& section) {
+    builder_.add_note(fmt::format("section ${} was left out", section));
+    scanner_.rest_of_line();
+    while (!scanner_.at_end()) {
+      if (scanner_.rest_of_line() == "$End" + section) return;
+    }
+    scanner_.fail(fmt::format("expected $End{}, found the end of the file: it is truncated", section));
+  }
+
+  void read_physical_names() {
+    const std::uint64_t n = scanner_.count("the number of physical names");
+    scanner_.check_count("physical names", n, options_.limits.max_elements, 6);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const auto dimension = static_cast<int>(scanner_.count("a dimension between 0 and 3", 3));
+      const std::int64_t tag = scanner_.integer("the tag of a physical group");
+      const std::string_view rest = scanner_.rest_of_line();
+      if (rest.size() < 2 || rest.front() != '"' || rest.back() != '"') {
+        scanner_.fail_expected("the name of a physical group in quotes", rest);
+      }
+      names_[{dimension, tag}] = rest.substr(1, rest.size() - 2);
+    }
+  }
+
+  [[nodiscard]] std::string group_name(int dimension, std::int64_t tag) const {
+    const auto found = names_.find({dimension, tag});
+    if (found != names_.end()) return found->second;
+    static constexpr std::array<std::string_view, 4> kinds{"point", "curve", "surface", "volume"};
+    return fmt::format("{}_{}", kinds[static_cast<std::size_t>(dimension)], tag);
+  }
+
+  void read_entities() {
+    scanner_.rest_of_line();
+    Values values(scanner_, binary_);
+    std::array<std::uint64_t, 4> counts{};
+    for (std::uint64_t& count : counts) {
+      count = values.size("the number of entities");
+      scanner_.check_count("entities", count, options_.limits.max_elements, values.bytes(5, 36));
+    }
+    for (int dimension = 0; dimension < 4; ++dimension) {
+      for (std::uint64_t i = 0; i < counts[static_cast<std::size_t>(dimension)]; ++i) read_entity(values, dimension);
+    }
+  }
+
+  void read_entity(Values& values, int dimension) {
+    const std::int64_t tag = values.integer("the tag of an entity");
+    const int n_bounds = dimension == 0 ? 3 : 6;
+    for (int i = 0; i < n_bounds; ++i) values.number("a bound of an entity");
+    const std::uint64_t n_physical = values.size("the number of physical groups of an entity");
+    scanner_.check_count("physical groups", n_physical, options_.limits.max_elements, values.bytes(1, 4));
+    auto& groups = groups_[{dimension, tag}];
+    for (std::uint64_t i = 0; i < n_physical; ++i) {
+      // The sign of the tag only tells an orientation.
+      groups.push_back(group_name(dimension, std::abs(values.integer("the tag of a physical group"))));
+    }
+    if (dimension == 0) return;
+    const std::uint64_t n_bounding = values.size("the number of bounding entities");
+    scanner_.check_count("bounding entities", n_bounding, options_.limits.max_elements, values.bytes(1, 4));
+    for (std::uint64_t i = 0; i < n_bounding; ++i) values.integer("the tag of a bounding entity");
+  }
+
+  void read_nodes2() {
+    const std::uint64_t n = scanner_.count("the number of nodes");
+    Values values = section_body();
+    scanner_.check_count("nodes", n, options_.limits.max_nodes, values.bytes(4, 28));
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const Place place = values.place();
+      const auto label = static_cast<std::uint64_t>(values.integer("the number of a node"));
+      builder_.add_node(label, values.position(), place);
+    }
+  }
+
+  /// After the count in the first line, which is text in both encodings of version 2.
+  Values section_body() {
+    scanner_.rest_of_line();
+    return {scanner_, binary_};
+  }
+
+  void read_elements2() {
+    const std::uint64_t n = scanner_.count("the number of elements");
+    Values values = section_body();
+    scanner_.check_count("elements", n, options_.limits.max_elements, values.bytes(4, 8));
+    if (!binary_) {
+      for (std::uint64_t i = 0; i < n; ++i) {
+        const Place place = values.place();
+        values.integer("the number of an element");
+        const CellType type = cell_type(values.integer("the type of an element"));
+        read_element2(values, type, n_tags(values), place);
+      }
+      return;
+    }
+    for (std::uint64_t done = 0; done < n;) {
+      const CellType type = cell_type(values.integer("the type of the next elements"));
+      const std::int64_t block = values.integer("the number of elements of the next block");
+      if (block < 1 || static_cast<std::uint64_t>(block) > n - done) {
+        scanner_.fail(fmt::format("expected a block of 1 to {} elements, found {}", n - done, block));
+      }
+      const std::uint64_t tags = n_tags(values);
+      for (std::int64_t i = 0; i < block; ++i) {
+        const Place place = values.place();
+        values.integer("the number of an element");
+        read_element2(values, type, tags, place);
+      }
+      done += static_cast<std::uint64_t>(block);
+    }
+  }
+
+  std::uint64_t n_tags(Values& values) {
+    const std::int64_t n = values.integer("the number of tags");
+    constexpr std::int64_t plausible = 1000;
+    if (n < 0 || n > plausible) scanner_.fail(fmt::format("expected between 0 and {} tags, found {}", plausible, n));
+    return static_cast<std::uint64_t>(n);
+  }
+
+  void read_element2(Values& values, CellType type, std::uint64_t n, Place place) {
+    std::int64_t physical = 0;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const std::int64_t tag = values.integer("a tag of an element");
+      if (i == 0) physical = std::abs(tag);
+    }
+    std::array<std::uint32_t, 10> nodes{};
+    for (std::size_t i = 0; i < type.n_nodes; ++i) {
+      const auto label = static_cast<std::uint64_t>(values.integer("a node of an element"));
+      nodes[i] = builder_.node_index(label, place);
+    }
+    group_.clear();
+    if (physical != 0) group_.push_back(group_name(type.dimension, physical));
+    add_cell(type, nodes, group_, place);
+  }
+
+  void read_nodes4() {
+    Values values(scanner_, binary_);
+    const std::uint64_t n_blocks = values.size("the number of node blocks");
+    const std::uint64_t n = values.size("the number of nodes");
+    values.size("the smallest node tag");
+    values.size("the largest node tag");
+    scanner_.check_count("nodes", n, options_.limits.max_nodes, values.bytes(4, 32));
+    scanner_.check_count("node blocks", n_blocks, options_.limits.max_nodes, values.bytes(4, 20));
+    std::vector<std::uint64_t> labels;
+    for (std::uint64_t block = 0; block < n_blocks; ++block) {
+      const std::int64_t dimension = values.integer("the dimension of an entity");
+      values.integer("the tag of an entity");
+      const bool parametric = values.integer("the parametric flag") != 0;
+      const std::uint64_t n_in_block = values.size("the number of nodes of a block");
+      if (n_in_block > n - builder_.n_nodes()) {
+        scanner_.fail(fmt::format("expected {} nodes in all, found more", n));
+      }
+      labels.clear();
+      for (std::uint64_t i = 0; i < n_in_block; ++i) labels.push_back(values.size("the tag of a node"));
+      for (const std::uint64_t label : labels) {
+        const Place place = values.place();
+        builder_.add_node(label, values.position(), place);
+        for (std::int64_t k = 0; parametric && k < std::min<std::int64_t>(dimension, 3); ++k)
+          values.number("a parameter");
+      }
+    }
+    if (builder_.n_nodes() != n) scanner_.fail(fmt::format("expected {} nodes, found {}", n, builder_.n_nodes()));
+  }
+
+  void read_elements4() {
+    Values values(scanner_, binary_);
+    const std::uint64_t n_blocks = values.size("the number of element blocks");
+    const std::uint64_t n = values.size("the number of elements");
+    values.size("the smallest element tag");
+    values.size("the largest element tag");
+    scanner_.check_count("elements", n, options_.limits.max_elements, values.bytes(2, 16));
+    scanner_.check_count("element blocks", n_blocks, options_.limits.max_elements, values.bytes(4, 20));
+    std::uint64_t done = 0;
+    static const std::vector<std::string> no_groups;
+    for (std::uint64_t block = 0; block < n_blocks; ++block) {
+      const auto dimension = static_cast<int>(values.integer("the dimension of an entity"));
+      const std::int64_t entity = values.integer("the tag of an entity");
+      const CellType type = cell_type(values.integer("the type of an element"));
+      const std::uint64_t n_in_block = values.size("the number of elements of a block");
+      if (n_in_block > n - done) scanner_.fail(fmt::format("expected {} elements in all, found more", n));
+      done += n_in_block;
+      const auto found = groups_.find({dimension, entity});
+      const auto& groups = found == groups_.end() ? no_groups : found->second;
+      for (std::uint64_t i = 0; i < n_in_block; ++i) {
+        const Place place = values.place();
+        values.size("the tag of an element");
+        std::array<std::uint32_t, 10> nodes{};
+        for (std::size_t k = 0; k < type.n_nodes; ++k) {
+          nodes[k] = builder_.node_index(values.size("a node of an element"), place);
+        }
+        add_cell(type, nodes, groups, place);
+      }
+    }
+    if (done != n) scanner_.fail(fmt::format("expected {} elements, found {}", n, done));
+  }
+
+  CellType cell_type(std::int64_t type) const {
+    switch (type) {
+      case 15:
+        return {0, 1};
+      case 1:
+        return {1, 2};
+      case 8:
+        return {1, 3};
+      case 2:
+        return {2, 3};
+      case 9:
+        return {2, 6};
+      case 4:
+        return {3, 4};
+      case 11:
+        return {3, 10};
+      default:
+        scanner_.fail(fmt::format(
+            "expected tetrahedra with 4 or 10 nodes (Gmsh types 4 and 11) and their boundary (1, 2, 8, 9, 15), "
+            "found element type {}",
+            type));
+    }
+  }
+
+  void add_cell(CellType type, std::array<std::uint32_t, 10> nodes, const std::vector<std::string>& groups,
+                Place place) {
+    if (type.dimension == 3) {
+      if (type.n_nodes == 10) std::swap(nodes[8], nodes[9]);  // Gmsh: edge (2,3) before (1,3)
+      const std::uint32_t element = add_tetrahedron({nodes.data(), type.n_nodes}, place);
+      for (const std::string& group : groups) builder_.add_to_element_set(group, element);
+    } else if (type.dimension == 2) {
+      for (const std::string& group : groups) builder_.add_triangle({nodes[0], nodes[1], nodes[2]}, group);
+    } else {
+      for (const std::string& group : groups) {
+        for (std::size_t i = 0; i < type.n_nodes; ++i) builder_.add_to_node_set(group, nodes[i]);
+      }
+    }
+  }
+
+  std::uint32_t add_tetrahedron(std::span<const std::uint32_t> nodes, Place place) {
+    if (version4_) return builder_.add_tetrahedron(nodes, place);
+    // Version 2 repeats an element for every physical group it belongs to.
+    std::array<std::uint32_t, 4> key{nodes[0], nodes[1], nodes[2], nodes[3]};
+    std::sort(key.begin(), key.end());
+    const auto known = known_tetrahedra_.find(key);
+    if (known != known_tetrahedra_.end()) return known->second;
+    return known_tetrahedra_[key] = builder_.add_tetrahedron(nodes, place);
+  }
+
+  const ReadOptions& options_;
+  Scanner scanner_;
+  VolumeBuilder builder_;
+  bool version4_ = false;
+  bool binary_ = false;
+  bool has_elements_ = false;
+  std::map<DimTag, std::string> names_;
+  std::map<DimTag, std::vector<std::string>> groups_;
+  std::vector<std::string> group_;  ///< of the element being read (version 2)
+  std::map<std::array<std::uint32_t, 4>, std::uint32_t> known_tetrahedra_;
+};
+
+}  // namespace
+
+VolumeMesh read_gmsh(std::string_view bytes, const ReadOptions& options) {
+  return GmshReader(bytes, options).read();
+}
+
+}  // namespace heelstrike::fem::io

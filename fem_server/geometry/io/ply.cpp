@@ -1,0 +1,286 @@
+// PLY, ASCII and binary little endian: element vertex (x, y, z) and element face (vertex_indices); the rest is skipped.
+#include <fmt/format.h>
+
+#include <optional>
+#include <vector>
+
+#include "fem_server/geometry/io/readers.hpp"
+#include "fem_server/geometry/io/scanner.hpp"
+#include "fem_server/geometry/io/surface_builder.hpp"
+
+namespace heelstrike::fem::io {
+
+namespace {
+
+enum class Scalar { i8, u8, i16, u16, i32, u32, f32, f64 };
+
+struct Property {
+  std::string name;
+  Scalar type = Scalar::f32;
+  std::optional<Scalar> length_type;  ///< set for lists
+};
+
+struct Element {
+  std::string name;
+  std::uint64_t count = 0;
+  std::vector<Property> properties;
+};
+
+struct Header {
+  bool binary = false;
+  std::vector<Element> elements;
+};
+
+std::size_t size_of(Scalar type) {
+  switch (type) {
+    case Scalar::i8:
+    case Scalar::u8:
+      return 1;
+    case Scalar::i16:
+    case Scalar::u16:
+      return 2;
+    case Scalar::i32:
+    case Scalar::u32:
+    case Scalar::f32:
+      return 4;
+    case Scalar::f64:
+      return 8;
+  }
+  return 8;
+}
+
+Scalar scalar_type(const Scanner& scanner, std::string_view word) {
+  if (word == "char" || word == "int8") return Scalar::i8;
+  if (word == "uchar" || word == "uint8") return Scalar::u8;
+  if (word == "short" || word == "int16") return Scalar::i16;
+  if (word == "ushort" || word == "uint16") return Scalar::u16;
+  if (word == "int" || word == "int32") return Scalar::i32;
+  if (word == "uint" || word == "uint32") return Scalar::u32;
+  if (word == "float" || word == "float32") return Scalar::f32;
+  if (word == "double" || word == "float64") return Scalar::f64;
+  scanner.fail_expected("a PLY type such as float or int32", word);
+}
+
+Property read_property(Scanner& scanner) {
+  Property property;
+  std::string_view word = scanner.word_in_line();
+  if (word == "list") {
+    property.length_type = scalar_type(scanner, scanner.word_in_line());
+    if (*property.length_type == Scalar::f32 || *property.length_type == Scalar::f64) {
+      scanner.fail("expected an integer type for the length of a list, found a floating-point one");
+    }
+    word = scanner.word_in_line();
+  }
+  property.type = scalar_type(scanner, word);
+  property.name = scanner.word_in_line();
+  if (property.name.empty()) scanner.fail_expected("the name of a property", {});
+  return property;
+}
+
+void read_format(Scanner& scanner, Header& header) {
+  const std::string_view format = scanner.word_in_line();
+  if (format == "binary_big_endian") {
+    scanner.fail("big-endian PLY is not supported; save it as ascii or binary_little_endian");
+  }
+  if (format != "ascii" && format != "binary_little_endian") {
+    scanner.fail_expected("'ascii' or 'binary_little_endian'", format);
+  }
+  header.binary = format != "ascii";
+}
+
+Header read_header(Scanner& scanner) {
+  if (scanner.rest_of_line() != "ply") scanner.fail("expected 'ply' in the first line");
+  Header header;
+  bool has_format = false;
+  while (!scanner.at_end()) {
+    const std::string_view keyword = scanner.word_in_line();
+    if (keyword == "format") {
+      read_format(scanner, header);
+      has_format = true;
+    } else if (keyword == "element") {
+      Element element;
+      element.name = scanner.word_in_line();
+      const std::string_view count = scanner.word_in_line();
+      std::int64_t value = -1;
+      if (!parse_integer(count, value) || value < 0) scanner.fail_expected("the count of an element", count);
+      element.count = static_cast<std::uint64_t>(value);
+      header.elements.push_back(std::move(element));
+    } else if (keyword == "property") {
+      if (header.elements.empty()) scanner.fail("expected 'element' before 'property'");
+      header.elements.back().properties.push_back(read_property(scanner));
+    } else if (keyword == "end_header") {
+      scanner.rest_of_line();
+      if (!has_format) scanner.fail("expected a 'format' line in the header, found none");
+      return header;
+    } else if (!keyword.empty() && keyword != "comment" && keyword != "obj_info") {
+      scanner.fail_expected("'format', 'element', 'property', 'comment' or 'end_header'", keyword);
+    }
+    scanner.rest_of_line();
+  }
+  scanner.fail("expected 'end_header', found the end of the file");
+}
+
+template <class T>
+double binary_value(Scanner& scanner, std::string_view what) {
+  T value;
+  std::memcpy(&value, scanner.raw(sizeof(T), what).data(), sizeof(T));
+  return static_cast<double>(value);
+}
+
+/// Values of both encodings as double: exact for every PLY type.
+double read_value(Scanner& scanner, bool binary, Scalar type, std::string_view what) {
+  if (!binary) return scanner.number(what);
+  switch (type) {
+    case Scalar::i8:
+      return binary_value<std::int8_t>(scanner, what);
+    case Scalar::u8:
+      return binary_value<std::uint8_t>(scanner, what);
+    case Scalar::i16:
+      return binary_value<std::int16_t>(scanner, what);
+    case Scalar::u16:
+      return binary_value<std::uint16_t>(scanner, what);
+    case Scalar::i32:
+      return binary_value<std::int32_t>(scanner, what);
+    case Scalar::u32:
+      return binary_value<std::uint32_t>(scanner, what);
+    case Scalar::f32:
+      return binary_value<float>(scanner, what);
+    case Scalar::f64:
+      return binary_value<double>(scanner, what);
+  }
+  return 0.0;
+}
+
+std::uint64_t read_index(Scanner& scanner, bool binary, Scalar type, std::string_view what, std::uint64_t end) {
+  const double value = read_value(scanner, binary, type, what);
+  if (!(value >= 0.0) || value >= static_cast<double>(end) || value != std::floor(value)) {
+    scanner.fail(fmt::format("expected {} between 0 and {}, found {}", what, static_cast<double>(end) - 1.0, value));
+  }
+  return static_cast<std::uint64_t>(value);
+}
+
+/// Longest list that the rest of the file could hold.
+std::uint64_t longest_list(const Scanner& scanner, bool binary, Scalar type) {
+  return scanner.remaining() / (binary ? size_of(type) : 1) + 1;
+}
+
+class BodyReader {
+ public:
+  BodyReader(Scanner& scanner, SurfaceBuilder& builder, bool binary)
+      : scanner_(scanner), builder_(builder), binary_(binary) {}
+
+  void read_vertex(const Element& element) {
+    Vector3 position = Vector3::Constant(std::numeric_limits<double>::quiet_NaN());
+    for (const Property& property : element.properties) {
+      if (property.length_type) {
+        skip_list(property);
+        continue;
+      }
+      const double value = read_value(scanner_, binary_, property.type, "a value of a vertex");
+      if (property.name == "x") position.x() = value;
+      if (property.name == "y") position.y() = value;
+      if (property.name == "z") position.z() = value;
+    }
+    builder_.add_vertex(position, place());
+  }
+
+  void read_face(const Element& element) {
+    for (const Property& property : element.properties) {
+      if (property.name != "vertex_indices" && property.name != "vertex_index") {
+        skip(property);
+        continue;
+      }
+      const auto n = read_index(scanner_, binary_, *property.length_type, "the number of corners of a face",
+                                longest_list(scanner_, binary_, property.type));
+      corners_.clear();
+      for (std::uint64_t i = 0; i < n; ++i) {
+        corners_.push_back(static_cast<std::uint32_t>(
+            read_index(scanner_, binary_, property.type, "the index of a vertex", builder_.n_vertices())));
+      }
+      builder_.add_polygon(corners_, place());
+    }
+  }
+
+  void skip(const Property& property) {
+    if (property.length_type) {
+      skip_list(property);
+    } else {
+      read_value(scanner_, binary_, property.type, "a value");
+    }
+  }
+
+ private:
+  void skip_list(const Property& property) {
+    const auto n = read_index(scanner_, binary_, *property.length_type, "the length of a list",
+                              longest_list(scanner_, binary_, property.type));
+    for (std::uint64_t i = 0; i < n; ++i) read_value(scanner_, binary_, property.type, "a value of a list");
+  }
+  [[nodiscard]] Place place() const {
+    return binary_ ? Place{"byte", scanner_.offset()} : Place{"line", scanner_.line()};
+  }
+
+  Scanner& scanner_;
+  SurfaceBuilder& builder_;
+  bool binary_;
+  std::vector<std::uint32_t> corners_;
+};
+
+void check_elements(const Scanner& scanner, const Header& header, const ReadOptions& options) {
+  bool has_vertices = false;
+  bool has_faces = false;
+  for (const Element& element : header.elements) {
+    if (element.properties.empty()) scanner.fail(fmt::format("element '{}' has no properties", element.name));
+    std::size_t n_coordinates = 0;
+    bool has_indices = false;
+    for (const Property& property : element.properties) {
+      if (!property.length_type && (property.name == "x" || property.name == "y" || property.name == "z"))
+        ++n_coordinates;
+      if (property.name == "vertex_indices" || property.name == "vertex_index") {
+        if (!property.length_type) scanner.fail("expected 'vertex_indices' to be a list property");
+        has_indices = true;
+      }
+    }
+    if (element.name == "vertex") {
+      if (n_coordinates != 3) scanner.fail("expected the properties x, y and z of element 'vertex'");
+      scanner.check_count("vertices", element.count, options.limits.max_nodes, 3);
+      has_vertices = true;
+    } else if (element.name == "face") {
+      if (!has_indices || !has_vertices)
+        scanner.fail("expected element 'vertex' before 'face' with a list 'vertex_indices'");
+      scanner.check_count("faces", element.count, options.limits.max_elements, 1);
+      has_faces = true;
+    } else {
+      scanner.check_count(fmt::format("items of element '{}'", element.name), element.count,
+                          options.limits.max_elements, 1);
+    }
+  }
+  if (!has_vertices || !has_faces)
+    scanner.fail("expected the elements 'vertex' and 'face': a point cloud is no surface");
+}
+
+}  // namespace
+
+SurfaceMesh read_ply(std::string_view bytes, const ReadOptions& options) {
+  Scanner scanner(options.name, bytes);
+  const Header header = read_header(scanner);
+  check_elements(scanner, header, options);
+  SurfaceBuilder builder(options);
+  BodyReader body(scanner, builder, header.binary);
+  for (const Element& element : header.elements) {
+    const bool vertices = element.name == "vertex";
+    const bool faces = element.name == "face";
+    for (std::uint64_t i = 0; i < element.count; ++i) {
+      if (vertices) {
+        body.read_vertex(element);
+      } else if (faces) {
+        body.read_face(element);
+      } else {
+        for (const Property& property : element.properties) body.skip(property);
+      }
+    }
+    if (!vertices && !faces) builder.add_note(fmt::format("element '{}' was left out", element.name));
+  }
+  return builder.finish();
+}
+
+}  // namespace heelstrike::fem::io

@@ -1,0 +1,21 @@
+/// One function per file format; called by read_surface and read_volume. Coordinates in file units.
+#pragma once
+
+#include <string_view>
+
+#include "fem_server/geometry/io/volume_builder.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
+
+namespace heelstrike::fem::io {
+
+[[nodiscard]] SurfaceMesh read_stl(std::string_view bytes, const ReadOptions& options);
+[[nodiscard]] SurfaceMesh read_obj(std::string_view bytes, const ReadOptions& options);
+[[nodiscard]] SurfaceMesh read_ply(std::string_view bytes, const ReadOptions& options);
+[[nodiscard]] SurfaceMesh read_vtp(std::string_view bytes, const ReadOptions& options);
+
+[[nodiscard]] VolumeMesh read_gmsh(std::string_view bytes, const ReadOptions& options);
+[[nodiscard]] VolumeMesh read_abaqus(std::string_view bytes, const ReadOptions& options);
+[[nodiscard]] VolumeMesh read_vtu(std::string_view bytes, const ReadOptions& options);
+[[nodiscard]] VolumeMesh read_vtk_legacy(std::string_view bytes, const ReadOptions& options);
+
+}  // namespace heelstrike::fem::io

@@ -1,0 +1,110 @@
+/// Reading text and binary files piece by piece, with the place of every mistake.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/spatial/spatial.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
+
+namespace heelstrike::fem::io {
+
+/// "NAME, line LINE: MESSAGE" as Error{invalid_input}.
+[[noreturn]] void fail_at_line(const std::string& name, std::size_t line, const std::string& message);
+/// "NAME, byte OFFSET: MESSAGE" as Error{invalid_input}.
+[[noreturn]] void fail_at_byte(const std::string& name, std::size_t offset, const std::string& message);
+
+/// Printable, shortened form of bytes of a file, in quotes.
+[[nodiscard]] std::string quoted(std::string_view bytes);
+
+/// Refuses a count above the caller's limit. @param what  e.g. "triangles" @throws Error{limit}
+void check_limit(const std::string& name, std::string_view what, std::uint64_t count, std::uint64_t limit);
+
+/// Decimal number; "1.5D+3" is accepted for Fortran's sake. @return false when `word` is something else or not finite
+[[nodiscard]] bool parse_number(std::string_view word, double& value);
+/// @return false when `word` is something else or out of range
+[[nodiscard]] bool parse_integer(std::string_view word, std::int64_t& value);
+
+[[nodiscard]] bool is_space(char c);
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+[[nodiscard]] std::string lower_case(std::string_view text);
+/// Without regard to upper and lower case of ASCII letters.
+[[nodiscard]] bool equal_ignoring_case(std::string_view a, std::string_view b);
+
+/// Words and lines of a text. Lines count from 1. Every `expected_...` call throws Error{invalid_input} at the current
+/// line.
+class Scanner {
+ public:
+  Scanner(std::string name, std::string_view bytes, std::size_t first_line = 1)
+      : name_(std::move(name)), bytes_(bytes), line_(first_line) {}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::size_t line() const { return line_; }
+  [[nodiscard]] std::size_t offset() const { return offset_; }
+  [[nodiscard]] std::size_t remaining() const { return bytes_.size() - offset_; }
+  [[nodiscard]] bool at_end() const { return offset_ == bytes_.size(); }
+
+  /// Next word, across lines; empty at the end.
+  std::string_view word();
+  /// Next word of the current line; empty at its end.
+  std::string_view word_in_line();
+  /// What is left of the current line, without its line break, trimmed; goes to the next line.
+  std::string_view rest_of_line();
+  /// `n` raw bytes. @throws when fewer are left
+  std::string_view raw(std::size_t n, std::string_view what);
+  /// Goes back to `offset` on `line`, both obtained from here before.
+  void rewind(std::size_t offset, std::size_t line);
+
+  double number(std::string_view what);
+  std::int64_t integer(std::string_view what);
+  /// An integer in [0, max].
+  std::uint64_t count(std::string_view what, std::uint64_t max = UINT64_MAX / 2);
+  Vector3 vector(std::string_view what);
+
+  [[noreturn]] void fail(const std::string& message) const;
+  /// "expected WHAT, found 'FOUND'"
+  [[noreturn]] void fail_expected(std::string_view what, std::string_view found) const;
+  /// A count that the rest of the file could not even hold is refused here. @throws Error{invalid_input, limit}
+  void check_count(std::string_view what, std::uint64_t count, std::uint64_t limit, std::size_t min_bytes_each) const;
+
+ private:
+  std::string name_;
+  std::string_view bytes_;
+  std::size_t offset_ = 0;
+  std::size_t line_;
+};
+
+/// Fixed-size values of a binary file.
+class ByteReader {
+ public:
+  ByteReader(std::string name, std::string_view bytes, std::size_t offset, bool big_endian = false)
+      : name_(std::move(name)), bytes_(bytes), offset_(offset), big_endian_(big_endian) {}
+
+  [[nodiscard]] std::size_t offset() const { return offset_; }
+  [[nodiscard]] std::size_t remaining() const { return bytes_.size() - offset_; }
+
+  template <class T>
+  T read(std::string_view what) {
+    const std::string_view piece = raw(sizeof(T), what);
+    std::array<char, sizeof(T)> buffer{};
+    for (std::size_t i = 0; i < sizeof(T); ++i) buffer[big_endian_ ? sizeof(T) - 1 - i : i] = piece[i];
+    return std::bit_cast<T>(buffer);
+  }
+  std::string_view raw(std::size_t n, std::string_view what);
+  [[noreturn]] void fail(const std::string& message) const { fail_at_byte(name_, offset_, message); }
+  void check_count(std::string_view what, std::uint64_t count, std::uint64_t limit, std::size_t bytes_each) const;
+
+ private:
+  std::string name_;
+  std::string_view bytes_;
+  std::size_t offset_;
+  bool big_endian_;
+};
+
+}  // namespace heelstrike::fem::io

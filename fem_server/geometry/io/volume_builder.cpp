@@ -1,0 +1,131 @@
+#include "fem_server/geometry/io/volume_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/errors/error.hpp"
+#include "fem_server/geometry/io/scanner.hpp"
+
+namespace heelstrike::fem::io {
+
+namespace {
+
+[[noreturn]] void fail(const ReadOptions& options, Place place, const std::string& message) {
+  throw input_error(options.name, fmt::format("{}, {} {}: {}", options.name, place.unit, place.at, message));
+}
+
+template <class Values>
+void sort_unique(Values& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+}  // namespace
+
+void VolumeBuilder::add_node(std::uint64_t label, const Vector3& position, Place place) {
+  check_limit(options_.name, "nodes", nodes_.size() + 1, options_.limits.max_nodes);
+  if (!position.allFinite())
+    fail(options_, place, fmt::format("the coordinates of node {} are not finite numbers", label));
+  const auto [entry, fresh] = index_of_label_.emplace(label, static_cast<std::uint32_t>(nodes_.size()));
+  if (!fresh) fail(options_, place, fmt::format("node {} is given twice", label));
+  nodes_.push_back(position);
+  labels_.push_back(label);
+}
+
+std::uint32_t VolumeBuilder::node_index(std::uint64_t label, Place place) const {
+  const auto found = index_of_label_.find(label);
+  if (found == index_of_label_.end()) {
+    fail(options_, place,
+         fmt::format("expected one of the {} nodes of the file, found node {}, which is not defined", nodes_.size(),
+                     label));
+  }
+  return found->second;
+}
+
+void VolumeBuilder::count_cell() {
+  check_limit(options_.name, "cells", ++n_cells_, options_.limits.max_elements);
+}
+
+std::uint32_t VolumeBuilder::add_tetrahedron(std::span<const std::uint32_t> nodes, Place place) {
+  count_cell();
+  const auto order = static_cast<std::uint32_t>(nodes.size());
+  if (mesh_.connectivity.empty()) mesh_.nodes_per_element = order;
+  if (mesh_.nodes_per_element != order) {
+    fail(options_, place,
+         fmt::format("a tetrahedron with {} nodes follows ones with {}: export the mesh with elements of one order",
+                     order, mesh_.nodes_per_element));
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (nodes[i] == nodes[j])
+        fail(options_, place, fmt::format("a tetrahedron uses node {} twice", labels_[nodes[i]]));
+    }
+  }
+  mesh_.connectivity.insert(mesh_.connectivity.end(), nodes.begin(), nodes.end());
+  return static_cast<std::uint32_t>(mesh_.connectivity.size() / order - 1);
+}
+
+void VolumeBuilder::add_triangle(const Triangle& corners, const std::string& set) {
+  count_cell();
+  const auto [entry, fresh] = triangle_set_index_.emplace(set, static_cast<std::uint32_t>(triangle_set_names_.size()));
+  if (fresh) triangle_set_names_.push_back(set);
+  Triangle key = corners;
+  std::sort(key.begin(), key.end());
+  triangles_.push_back({key, entry->second});
+}
+
+void VolumeBuilder::match_triangles() {
+  if (triangles_.empty()) return;
+  const auto by_key = [](const BoundaryTriangle& a, const BoundaryTriangle& b) { return a.key < b.key; };
+  std::sort(triangles_.begin(), triangles_.end(), by_key);
+  std::vector<bool> matched(triangles_.size(), false);
+  for (std::uint32_t e = 0; e < mesh_.n_elements(); ++e) {
+    for (std::uint8_t f = 0; f < 4; ++f) {
+      BoundaryTriangle wanted{face_corners(mesh_, {e, f}), 0};
+      std::sort(wanted.key.begin(), wanted.key.end());
+      const auto [first, last] = std::equal_range(triangles_.begin(), triangles_.end(), wanted, by_key);
+      for (auto triangle = first; triangle != last; ++triangle) {
+        matched[static_cast<std::size_t>(triangle - triangles_.begin())] = true;
+        mesh_.face_sets[triangle_set_names_[triangle->set]].push_back({e, f});
+      }
+    }
+  }
+  const auto lonely = std::find(matched.begin(), matched.end(), false);
+  if (lonely == matched.end()) return;
+  const BoundaryTriangle& triangle = triangles_[static_cast<std::size_t>(lonely - matched.begin())];
+  throw input_error(
+      options_.name,
+      fmt::format(
+          "{}: {} of the {} triangles are no face of any tetrahedron, the first one (group '{}') has the nodes {}, {}, "
+          "{}; export only the surfaces of the meshed volume",
+          options_.name, std::count(matched.begin(), matched.end(), false), matched.size(),
+          triangle_set_names_[triangle.set], labels_[triangle.key[0]], labels_[triangle.key[1]],
+          labels_[triangle.key[2]]));
+}
+
+VolumeMesh VolumeBuilder::finish() {
+  if (mesh_.connectivity.empty()) {
+    throw input_error(
+        options_.name,
+        fmt::format("{}: expected tetrahedra, found {} nodes and {} triangles only; a surface has to be meshed "
+                    "to a volume first",
+                    options_.name, nodes_.size(), triangles_.size()));
+  }
+  mesh_.nodes = std::move(nodes_);
+  match_triangles();
+  for (auto& [name, faces] : mesh_.face_sets) {
+    sort_unique(faces);
+    auto& nodes = mesh_.node_sets[name];
+    const auto more = nodes_of_faces(mesh_, faces);
+    nodes.insert(nodes.end(), more.begin(), more.end());
+  }
+  for (auto& [name, elements] : mesh_.element_sets) sort_unique(elements);
+  for (auto& [name, nodes] : mesh_.node_sets) sort_unique(nodes);
+  if (const std::size_t n = drop_unused_nodes(mesh_); n > 0) {
+    add_note(fmt::format("{} of {} nodes belong to no tetrahedron and were left out", n, n + mesh_.nodes.size()));
+  }
+  return std::move(mesh_);
+}
+
+}  // namespace heelstrike::fem::io

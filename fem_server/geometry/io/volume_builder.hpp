@@ -1,0 +1,68 @@
+/// Collects nodes, cells and groups while a volume file is read, then matches boundary triangles with tetrahedra.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "fem_server/geometry/read_mesh.hpp"
+
+namespace heelstrike::fem::io {
+
+/// Where in a file something was found: "line" or "byte" and its number.
+struct Place {
+  std::string_view unit;
+  std::size_t at = 0;
+};
+
+class VolumeBuilder {
+ public:
+  explicit VolumeBuilder(const ReadOptions& options) : options_(options) {}
+
+  /// @throws Error{invalid_input} for a label given twice or coordinates that are not finite, Error{limit}
+  void add_node(std::uint64_t label, const Vector3& position, Place place);
+  /// @throws Error{invalid_input} for an unknown label
+  [[nodiscard]] std::uint32_t node_index(std::uint64_t label, Place place) const;
+  [[nodiscard]] std::size_t n_nodes() const { return nodes_.size(); }
+  /// @param index  position in the order of add_node
+  [[nodiscard]] std::uint64_t node_label(std::size_t index) const { return labels_[index]; }
+
+  /// Tetrahedron with 4 or 10 nodes in the order of VTK. @return its index
+  /// @throws Error{invalid_input} when orders are mixed or a node appears twice, Error{limit}
+  std::uint32_t add_tetrahedron(std::span<const std::uint32_t> nodes, Place place);
+  /// Triangle of the boundary, by its corners; becomes a face of `set`.
+  void add_triangle(const Triangle& corners, const std::string& set);
+
+  void add_to_element_set(const std::string& set, std::uint32_t element) { mesh_.element_sets[set].push_back(element); }
+  void add_to_node_set(const std::string& set, std::uint32_t node) { mesh_.node_sets[set].push_back(node); }
+  void add_to_face_set(const std::string& set, ElementFace face) { mesh_.face_sets[set].push_back(face); }
+  void add_note(std::string note) { mesh_.notes.push_back(std::move(note)); }
+
+  /// Inverted elements are kept as they are; check_volume reports them.
+  /// @throws Error{invalid_input} without tetrahedra, or when a boundary triangle belongs to no tetrahedron
+  [[nodiscard]] VolumeMesh finish();
+
+ private:
+  struct BoundaryTriangle {
+    Triangle key;       ///< sorted corners
+    std::uint32_t set;  ///< index into triangle_set_names_
+  };
+  void match_triangles();
+  void count_cell();
+
+  const ReadOptions& options_;
+  VolumeMesh mesh_;
+  std::vector<Vector3> nodes_;
+  std::vector<std::uint64_t> labels_;
+  std::unordered_map<std::uint64_t, std::uint32_t> index_of_label_;
+  std::uint64_t n_cells_ = 0;
+  std::vector<BoundaryTriangle> triangles_;
+  std::vector<std::string> triangle_set_names_;
+  std::map<std::string, std::uint32_t> triangle_set_index_;
+};
+
+}  // namespace heelstrike::fem::io

@@ -1,0 +1,208 @@
+#include "fem_server/geometry/mesher.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <numbers>
+
+#include "common/errors/error.hpp"
+#include "fem_server/geometry/helper_process.hpp"
+#include "fem_server/geometry/mesher_protocol.hpp"
+#include "fem_server/geometry/surface_check.hpp"
+#include "fem_server/geometry/triangle_tree.hpp"
+#include "fem_server/geometry/volume_check.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+using nlohmann::json;
+namespace protocol = mesher_protocol;
+
+std::string helper_path(const MeshingOptions& options) {
+  if (!options.helper.empty()) return options.helper;
+  if (const char* const path = std::getenv("HEELSTRIKE_MESHER"); path != nullptr && *path != '\0') return path;
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (error ? std::filesystem::path(".") : self.parent_path()) / "heelstrike-mesher";
+}
+
+void check_options(const MeshingOptions& options) {
+  check_size_field(options.size);
+  if (options.order != 1 && options.order != 2) {
+    throw input_error("order", fmt::format("order: expected 1 or 2, found {}", options.order));
+  }
+  if (!(options.feature_angle > 0.0 && options.feature_angle < std::numbers::pi)) {
+    throw input_error(
+        "feature_angle",
+        fmt::format("feature_angle: expected an angle between 0 and pi rad, found {} rad", options.feature_angle));
+  }
+  if (!(options.max_deviation >= 0.0)) {
+    throw input_error("max_deviation",
+                      fmt::format("max_deviation: expected a length >= 0 m, found {} m", options.max_deviation));
+  }
+  if (!(options.timeout > 0.0))
+    throw input_error("timeout", fmt::format("timeout: expected a time above 0 s, found {} s", options.timeout));
+}
+
+/// Refuses a request that would fill the memory before the limit is noticed.
+void check_expected_count(double volume, const MeshingOptions& options) {
+  // A regular tetrahedron of edge h has the volume h^3 / (6 sqrt 2); real meshes have somewhat more elements.
+  const double h = options.size.size;
+  const double expected = volume * 6.0 * std::numbers::sqrt2 / (h * h * h);
+  if (expected <= 2.0 * static_cast<double>(options.limits.max_elements)) return;
+  throw limit_error(
+      "size", fmt::format("size = {} m would give about {:.3g} tetrahedra, the limit is {}; choose a larger size", h,
+                          expected, options.limits.max_elements));
+}
+
+json to_json(const Vector3& v) {
+  return json::array({v.x(), v.y(), v.z()});
+}
+
+json refinement_header(const Refinement& refinement, std::string& arrays) {
+  json item{{"size", refinement.size}};
+  if (const auto* box = std::get_if<BoxRegion>(&refinement.region)) {
+    item.update({{"kind", "box"}, {"low", to_json(box->low)}, {"high", to_json(box->high)}});
+  } else if (const auto* ball = std::get_if<BallRegion>(&refinement.region)) {
+    item.update({{"kind", "ball"}, {"center", to_json(ball->center)}, {"radius", ball->radius}});
+  } else {
+    const auto& region = std::get<SetRegion>(refinement.region);
+    item.update({{"kind", "set"},
+                 {"distance", region.distance},
+                 {"n_vertices", region.set.vertices.size()},
+                 {"n_triangles", region.set.triangles.size()}});
+    protocol::append(arrays, region.set.vertices);
+    protocol::append(arrays, region.set.triangles);
+  }
+  return item;
+}
+
+std::string request_bytes(const std::string& shape, double radius, const SurfaceMesh& surface,
+                          const MeshingOptions& options) {
+  std::string arrays;
+  protocol::append(arrays, surface.vertices);
+  protocol::append(arrays, surface.triangles);
+  json refinements = json::array();
+  for (const Refinement& refinement : options.size.refinements)
+    refinements.push_back(refinement_header(refinement, arrays));
+  const json header{{"version", protocol::version},
+                    {"shape", shape},
+                    {"radius", radius},
+                    {"size", options.size.size},
+                    {"growth", options.size.growth},
+                    {"remesh", options.remesh_surface},
+                    {"feature_angle", options.feature_angle},
+                    {"max_nodes", options.limits.max_nodes},
+                    {"max_elements", options.limits.max_elements},
+                    {"n_vertices", surface.vertices.size()},
+                    {"n_triangles", surface.triangles.size()},
+                    {"refinements", refinements}};
+  return header.dump() + "\n" + arrays;
+}
+
+MeshingResult parse_reply(std::string_view bytes) {
+  const json header = protocol::take_header(bytes);
+  if (!header.value("ok", false)) {
+    const std::string message = header.value("message", "the mesher gave no reason");
+    if (header.value("code", "") == "limit") throw limit_error("size", message);
+    throw Error(
+        ErrorCode::solver_failed,
+        fmt::format("meshing failed: {}. Try another size, another feature_angle, or repair the surface", message));
+  }
+  MeshingResult result;
+  result.mesher = header.at("mesher").get<std::string>();
+  result.mesh.nodes = protocol::take<Vector3>(bytes, header.at("n_nodes").get<std::size_t>());
+  result.mesh.connectivity = protocol::take<std::uint32_t>(bytes, 4 * header.at("n_elements").get<std::size_t>());
+  for (const std::uint32_t node : result.mesh.connectivity) {
+    if (node >= result.mesh.nodes.size()) throw Error(ErrorCode::internal, "mesher protocol: node out of range");
+  }
+  for (std::size_t e = 0; e < result.mesh.n_elements(); ++e) {
+    if (element_volume(result.mesh, e) >= 0.0) continue;
+    std::swap(result.mesh.connectivity[4 * e + 1], result.mesh.connectivity[4 * e + 2]);
+  }
+  return result;
+}
+
+MeshingResult run_mesher(const std::string& request, const MeshingOptions& options) {
+  const std::uint64_t bytes_of_header = 1U << 16U;
+  const std::uint64_t max_answer = bytes_of_header + options.limits.max_nodes * sizeof(Vector3) +
+                                   options.limits.max_elements * 4 * sizeof(std::uint32_t);
+  return parse_reply(run_helper(helper_path(options), request, options.timeout, max_answer, options.stop));
+}
+
+/// Every boundary triangle takes the group of the closest triangle of the input.
+void take_over_groups(const SurfaceMesh& surface, const TriangleTree& tree, const Boundary& boundary,
+                      VolumeMesh& mesh) {
+  if (surface.triangle_groups.empty()) return;
+  for (std::size_t t = 0; t < boundary.faces.size(); ++t) {
+    const Triangle& c = boundary.surface.triangles[t];
+    const auto& v = boundary.surface.vertices;
+    const ClosestPoint closest = tree.closest((v[c[0]] + v[c[1]] + v[c[2]]) / 3.0);
+    const std::string& group = surface.group_names[surface.triangle_groups[closest.triangle]];
+    if (!group.empty()) mesh.face_sets[group].push_back(boundary.faces[t]);
+  }
+  for (const auto& [name, faces] : mesh.face_sets) mesh.node_sets[name] = nodes_of_faces(mesh, faces);
+}
+
+void require_close(double deviation, const MeshingOptions& options) {
+  const double allowed = options.max_deviation > 0.0 ? options.max_deviation : 0.5 * options.size.size;
+  if (deviation <= allowed) return;
+  throw input_error(
+      "size",
+      fmt::format("the meshed surface lies up to {:.4g} m from the given one, allowed are {:.4g} m; choose a smaller "
+                  "size, a refinement there, or a larger max_deviation",
+                  deviation, allowed));
+}
+
+/// Moves the mid-side nodes of boundary edges onto the sphere.
+void project_boundary(VolumeMesh& mesh, double radius) {
+  for (const std::uint32_t node : nodes_of_faces(mesh, mesh.face_sets.at("surface"))) {
+    const double distance = mesh.nodes[node].norm();
+    if (distance > 0.0) mesh.nodes[node] *= radius / distance;
+  }
+}
+
+}  // namespace
+
+MeshingResult mesh_surface(const SurfaceMesh& surface, const MeshingOptions& options) {
+  check_options(options);
+  const SurfaceReport report = check_surface(surface);
+  require_sound(report, "surface");
+  check_expected_count(report.volume, options);
+  MeshingResult result = run_mesher(request_bytes("surface", 0.0, surface, options), options);
+  const Boundary boundary = boundary_surface(result.mesh);
+  const TriangleTree input_tree(surface);
+  const TriangleTree output_tree(boundary.surface);
+  result.deviation = std::max(largest_distance(boundary.surface, input_tree), largest_distance(surface, output_tree));
+  require_close(result.deviation, options);
+  take_over_groups(surface, input_tree, boundary, result.mesh);
+  if (options.order == 2) result.mesh = to_quadratic(result.mesh);
+  require_sound(check_volume(result.mesh), "mesh");
+  return result;
+}
+
+MeshingResult mesh_ball(double radius, const MeshingOptions& options) {
+  check_options(options);
+  if (!(radius > 0.0) || !std::isfinite(radius)) {
+    throw input_error("radius", fmt::format("radius: expected a length above 0 m, found {} m", radius));
+  }
+  check_expected_count(4.0 / 3.0 * std::numbers::pi * radius * radius * radius, options);
+  MeshingResult result = run_mesher(request_bytes("ball", radius, {}, options), options);
+  result.mesh.face_sets["surface"] = boundary_faces(result.mesh);
+  project_boundary(result.mesh, radius);
+  if (options.order == 2) {
+    result.mesh = to_quadratic(result.mesh);
+    project_boundary(result.mesh, radius);
+  }
+  result.mesh.node_sets["surface"] = nodes_of_faces(result.mesh, result.mesh.face_sets.at("surface"));
+  require_sound(check_volume(result.mesh), "ball");
+  return result;
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,48 @@
+/// Fills a closed surface, or a ball, with tetrahedra. The work is done by Gmsh in the program `heelstrike-mesher`,
+/// started for each request: Gmsh is GPL (docs/developer/licences.md), keeps global state, and cannot be interrupted
+/// otherwise.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+
+#include "fem_server/geometry/read_mesh.hpp"
+#include "fem_server/geometry/size_field.hpp"
+#include "fem_server/geometry/volume_mesh.hpp"
+
+namespace heelstrike::fem {
+
+struct MeshingOptions {
+  SizeField size;
+  std::uint32_t order = 1;     ///< 1: four nodes; 2: ten nodes, straight edges
+  bool remesh_surface = true;  ///< false: the triangles of the surface stay as they are, only the inside is filled
+  double feature_angle =
+      0.6981317;  ///< [rad] edges with a larger angle between normals stay as they are (40 degrees), in (0, pi)
+  double max_deviation = 0.0;  ///< [m] largest allowed distance between input and meshed surface; 0 = half of size.size
+  MeshLimits limits;
+  double timeout = 600.0;  ///< [s] the helper is ended after this time
+  std::stop_token stop;    ///< ends the helper
+  std::string helper;      ///< path of heelstrike-mesher; empty = HEELSTRIKE_MESHER, else beside this program
+};
+
+struct MeshingResult {
+  VolumeMesh mesh;         ///< groups of the surface become face sets and node sets
+  double deviation = 0.0;  ///< [m] largest distance between the surfaces, both ways, at vertices and centroids
+  std::string mesher;      ///< e.g. "Gmsh 4.8.4", for the digest of what depends on it
+};
+
+/// Deterministic: one thread, fixed seed; same bytes for the same request and library version.
+/// @pre nothing; the surface is checked first
+/// @throws Error{invalid_input} for a surface that is not sound (all findings listed), options out of range, or a
+/// deviation
+///         above the limit; Error{limit} for more elements than allowed; Error{cancelled}; Error{deadline};
+///         Error{unavailable} when the helper is missing; Error{solver_failed} when Gmsh gives up or crashes
+[[nodiscard]] MeshingResult mesh_surface(const SurfaceMesh& surface, const MeshingOptions& options);
+
+/// Ball around the origin, nodes of the boundary exactly on the sphere, also mid-side nodes of order 2. Face and node
+/// set "surface". `deviation` is left zero: flat faces lie inside the sphere by construction.
+/// @throws as mesh_surface
+[[nodiscard]] MeshingResult mesh_ball(double radius, const MeshingOptions& options);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,289 @@
+#include "fem_server/geometry/surface_repair.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "fem_server/geometry/surface_topology.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+
+/// Removes the triangles marked in `drop`.
+std::size_t remove_triangles(SurfaceMesh& mesh, const std::vector<bool>& drop) {
+  std::size_t n_kept = 0;
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
+    if (drop[t]) continue;
+    mesh.triangles[n_kept] = mesh.triangles[t];
+    if (!mesh.triangle_groups.empty()) mesh.triangle_groups[n_kept] = mesh.triangle_groups[t];
+    ++n_kept;
+  }
+  const std::size_t n_dropped = mesh.triangles.size() - n_kept;
+  mesh.triangles.resize(n_kept);
+  if (!mesh.triangle_groups.empty()) mesh.triangle_groups.resize(n_kept);
+  return n_dropped;
+}
+
+struct Cell {
+  std::int64_t x, y, z;
+  bool operator==(const Cell&) const = default;
+};
+struct CellHash {
+  std::size_t operator()(const Cell& c) const {
+    const auto mix = [](std::uint64_t h, std::int64_t v) {
+      return (h ^ static_cast<std::uint64_t>(v)) * 0x9e3779b97f4a7c15ULL;
+    };
+    return mix(mix(mix(0x51ed270b, c.x), c.y), c.z) >> 7U;
+  }
+};
+
+Cell cell_of(const Vector3& p, double size) {
+  // Far from the origin in units of the tolerance the cells would leave the range of integers.
+  constexpr double largest = 4e18;
+  const auto index = [&](double x) {
+    return static_cast<std::int64_t>(std::clamp(std::floor(x / size), -largest, largest));
+  };
+  return {index(p.x()), index(p.y()), index(p.z())};
+}
+
+/// Vertices of the holes, each in the order in which its new triangles have to run.
+std::vector<std::vector<std::uint32_t>> boundary_loops(const SurfaceMesh& mesh) {
+  // A new triangle runs an open edge against its old one: from its end to its begin.
+  std::map<std::uint32_t, std::vector<std::uint32_t>> next;
+  const std::vector<EdgeUse> uses = edge_uses(mesh);
+  for (std::size_t i = 0; i < uses.size();) {
+    const std::size_t end = end_of_edge(uses, i);
+    if (end == i + 1) {
+      const auto [low, high] = uses[i].edge;
+      const bool forward = uses[i].forward;
+      next[forward ? high : low].push_back(forward ? low : high);
+    }
+    i = end;
+  }
+  std::vector<std::vector<std::uint32_t>> loops;
+  std::map<std::uint32_t, bool> visited;
+  for (const auto& [start, unused] : next) {
+    std::vector<std::uint32_t> loop;
+    std::uint32_t at = start;
+    // Where two holes touch in a vertex the way on is not unique; such holes stay open.
+    while (!visited[at] && next.contains(at) && next[at].size() == 1) {
+      visited[at] = true;
+      loop.push_back(at);
+      at = next[at].front();
+    }
+    if (loop.size() >= 3 && at == start) loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
+double area(const SurfaceMesh& mesh, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  return 0.5 * (mesh.vertices[b] - mesh.vertices[a]).cross(mesh.vertices[c] - mesh.vertices[a]).norm();
+}
+
+/// Triangulation of least area of one loop.
+std::vector<Triangle> least_area(const SurfaceMesh& mesh, const std::vector<std::uint32_t>& loop) {
+  const std::size_t n = loop.size();
+  std::vector<double> cost(n * n, 0.0);
+  std::vector<std::size_t> split(n * n, 0);
+  for (std::size_t width = 2; width < n; ++width) {
+    for (std::size_t i = 0; i + width < n; ++i) {
+      const std::size_t j = i + width;
+      cost[i * n + j] = std::numeric_limits<double>::infinity();
+      for (std::size_t k = i + 1; k < j; ++k) {
+        const double sum = cost[i * n + k] + cost[k * n + j] + area(mesh, loop[i], loop[k], loop[j]);
+        if (sum >= cost[i * n + j]) continue;
+        cost[i * n + j] = sum;
+        split[i * n + j] = k;
+      }
+    }
+  }
+  std::vector<Triangle> triangles;
+  std::vector<std::pair<std::size_t, std::size_t>> open{{0, n - 1}};
+  while (!open.empty()) {
+    const auto [i, j] = open.back();
+    open.pop_back();
+    if (j - i < 2) continue;
+    const std::size_t k = split[i * n + j];
+    triangles.push_back({loop[i], loop[k], loop[j]});
+    open.emplace_back(i, k);
+    open.emplace_back(k, j);
+  }
+  return triangles;
+}
+
+/// Marks the triangles to be turned so that every component winds like its first triangle.
+std::vector<bool> turns_for_consistency(const SurfaceMesh& mesh) {
+  struct Link {
+    std::uint32_t to;
+    bool opposite;
+  };
+  std::vector<std::vector<Link>> links(mesh.triangles.size());
+  const std::vector<EdgeUse> uses = edge_uses(mesh);
+  for (std::size_t i = 0; i < uses.size();) {
+    const std::size_t end = end_of_edge(uses, i);
+    if (end == i + 2) {
+      const bool opposite = uses[i].forward == uses[i + 1].forward;
+      links[uses[i].triangle].push_back({uses[i + 1].triangle, opposite});
+      links[uses[i + 1].triangle].push_back({uses[i].triangle, opposite});
+    }
+    i = end;
+  }
+  std::vector<bool> turn(mesh.triangles.size(), false);
+  std::vector<bool> reached(mesh.triangles.size(), false);
+  std::vector<std::uint32_t> stack;
+  for (std::uint32_t seed = 0; seed < mesh.triangles.size(); ++seed) {
+    if (reached[seed]) continue;
+    reached[seed] = true;
+    stack.assign(1, seed);
+    while (!stack.empty()) {
+      const std::uint32_t t = stack.back();
+      stack.pop_back();
+      for (const Link link : links[t]) {
+        if (reached[link.to]) continue;
+        reached[link.to] = true;
+        turn[link.to] = turn[t] != link.opposite;
+        stack.push_back(link.to);
+      }
+    }
+  }
+  return turn;
+}
+
+}  // namespace
+
+std::size_t merge_near_vertices(SurfaceMesh& mesh, double tolerance) {
+  if (!(tolerance > 0.0) || !std::isfinite(tolerance)) {
+    throw input_error("merge_tolerance",
+                      fmt::format("merge_tolerance: expected a length above 0 m, found {} m", tolerance));
+  }
+  std::unordered_map<Cell, std::vector<std::uint32_t>, CellHash> grid;
+  std::vector<std::uint32_t> new_index(mesh.vertices.size());
+  std::vector<Vector3> kept;
+  for (std::size_t i = 0; i < mesh.vertices.size(); ++i) {
+    const Vector3& p = mesh.vertices[i];
+    const Cell center = cell_of(p, tolerance);
+    std::uint32_t match = none;
+    for (int k = 0; k < 27; ++k) {
+      const auto bucket = grid.find({center.x + k % 3 - 1, center.y + k / 3 % 3 - 1, center.z + k / 9 - 1});
+      if (bucket == grid.end()) continue;
+      for (const std::uint32_t other : bucket->second) {
+        if (other < match && (kept[other] - p).norm() <= tolerance) match = other;
+      }
+    }
+    if (match == none) {
+      match = static_cast<std::uint32_t>(kept.size());
+      kept.push_back(p);
+      grid[center].push_back(match);
+    }
+    new_index[i] = match;
+  }
+  const std::size_t n_merged = mesh.vertices.size() - kept.size();
+  mesh.vertices = std::move(kept);
+  for (Triangle& triangle : mesh.triangles) {
+    for (std::uint32_t& corner : triangle) corner = new_index[corner];
+  }
+  return n_merged;
+}
+
+std::size_t drop_degenerate_triangles(SurfaceMesh& mesh) {
+  constexpr double relative_height = 1e-10;  // as check_surface
+  std::vector<bool> drop(mesh.triangles.size(), false);
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
+    const Triangle& c = mesh.triangles[t];
+    double longest = 0.0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      longest = std::max(longest, (mesh.vertices[c[(i + 1) % 3]] - mesh.vertices[c[i]]).squaredNorm());
+    }
+    drop[t] = triangle_cross(mesh, t).norm() <= relative_height * longest;
+  }
+  return remove_triangles(mesh, drop);
+}
+
+std::size_t drop_duplicate_triangles(SurfaceMesh& mesh) {
+  std::vector<std::pair<Triangle, std::size_t>> keys;
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
+    Triangle key = mesh.triangles[t];
+    std::sort(key.begin(), key.end());
+    keys.emplace_back(key, t);
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<bool> drop(mesh.triangles.size(), false);
+  for (std::size_t i = 1; i < keys.size(); ++i) drop[keys[i].second] = keys[i].first == keys[i - 1].first;
+  return remove_triangles(mesh, drop);
+}
+
+std::size_t reorient_triangles(SurfaceMesh& mesh) {
+  std::vector<bool> turn = turns_for_consistency(mesh);
+  SurfaceMesh consistent = mesh;
+  for (std::size_t t = 0; t < turn.size(); ++t) {
+    if (turn[t]) std::swap(consistent.triangles[t][1], consistent.triangles[t][2]);
+  }
+  const Components components = connected_components(consistent);
+  const std::vector<ComponentVolume> bodies = component_volumes(consistent, components);
+  std::size_t n_turned = 0;
+  for (std::size_t t = 0; t < turn.size(); ++t) {
+    const ComponentVolume& body = bodies[components.of_triangle[t]];
+    const bool wrong_side = body.closed && (body.volume > 0.0) == body.cavity;
+    if (turn[t] == wrong_side) continue;
+    std::swap(mesh.triangles[t][1], mesh.triangles[t][2]);
+    ++n_turned;
+  }
+  return n_turned;
+}
+
+std::size_t fill_holes(SurfaceMesh& mesh, std::size_t max_edges) {
+  std::size_t n_filled = 0;
+  for (const auto& loop : boundary_loops(mesh)) {
+    if (loop.size() > max_edges) continue;
+    for (const Triangle& triangle : least_area(mesh, loop)) {
+      mesh.triangles.push_back(triangle);
+      if (!mesh.triangle_groups.empty()) {
+        const std::string name = "filled";
+        const auto found = std::find(mesh.group_names.begin(), mesh.group_names.end(), name);
+        mesh.triangle_groups.push_back(static_cast<std::uint32_t>(found - mesh.group_names.begin()));
+        if (found == mesh.group_names.end()) mesh.group_names.push_back(name);
+      }
+    }
+    ++n_filled;
+  }
+  return n_filled;
+}
+
+std::vector<std::string> repair_surface(SurfaceMesh& mesh, const RepairOptions& options) {
+  constexpr std::size_t longest_loop = 2000;  // n^2 memory and n^3 time
+  if (options.max_hole_edges > longest_loop) {
+    throw input_error("max_hole_edges", fmt::format("max_hole_edges: expected at most {}, found {}", longest_loop,
+                                                    options.max_hole_edges));
+  }
+  std::vector<std::string> done;
+  const auto say = [&](std::size_t n, std::string_view what) {
+    if (n > 0) done.push_back(fmt::format("{} {}", n, what));
+  };
+  if (options.merge_tolerance != 0.0) {
+    say(merge_near_vertices(mesh, options.merge_tolerance),
+        fmt::format("vertices merged within {} m", options.merge_tolerance));
+  }
+  if (options.drop_degenerate) say(drop_degenerate_triangles(mesh), "triangles without area dropped");
+  if (options.drop_duplicate) say(drop_duplicate_triangles(mesh), "repeated triangles dropped");
+  if (options.reorient) say(reorient_triangles(mesh), "triangles turned");
+  if (options.max_hole_edges > 0) {
+    const std::size_t n = fill_holes(mesh, options.max_hole_edges);
+    say(n, fmt::format("holes of at most {} edges filled", options.max_hole_edges));
+    // A closed component may have been inside out without being recognised as closed before.
+    if (n > 0 && options.reorient) say(reorient_triangles(mesh), "triangles turned after filling holes");
+  }
+  return done;
+}
+
+}  // namespace heelstrike::fem

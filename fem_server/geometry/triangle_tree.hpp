@@ -1,0 +1,58 @@
+/// Bounding-volume tree over triangles: closest point and candidate pairs for checks of a surface before a run. Contact
+/// evaluation has its own tree.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "fem_server/geometry/surface_mesh.hpp"
+
+namespace heelstrike::fem {
+
+struct ClosestPoint {
+  Vector3 point = Vector3::Zero();  ///< [m] on the surface
+  double distance = 0.0;            ///< [m] >= 0
+  std::uint32_t triangle = 0;
+};
+
+/// Built once over a mesh that must outlive it. Queries may run in several threads.
+class TriangleTree {
+ public:
+  /// @pre at least one triangle
+  explicit TriangleTree(const SurfaceMesh& mesh);
+
+  /// The closest point of the surface to `q` [m]; the smaller triangle index wins a tie.
+  [[nodiscard]] ClosestPoint closest(const Vector3& q) const;
+
+  /// Calls `visit(s, t)` for s < t with overlapping boxes, in a fixed order, until it answers false.
+  void for_overlapping_pairs(const std::function<bool(std::uint32_t, std::uint32_t)>& visit) const;
+
+ private:
+  struct Box {
+    Vector3 low;
+    Vector3 high;
+    [[nodiscard]] bool overlaps(const Box& other) const;
+    [[nodiscard]] double squared_distance(const Vector3& q) const;
+  };
+  struct Node {
+    Box box;
+    std::uint32_t first = 0;  ///< leaf: into order_; inner: index of the left child
+    std::uint32_t right = 0;  ///< inner: index of the right child
+    std::uint32_t count = 0;  ///< 0 for inner nodes
+  };
+  std::uint32_t build(std::size_t begin, std::size_t end);
+  [[nodiscard]] Box triangle_box(std::uint32_t triangle) const;
+
+  const SurfaceMesh& mesh_;
+  std::vector<std::uint32_t> order_;
+  std::vector<Node> nodes_;
+};
+
+/// Closest point of the triangle abc to `q` [ericson2005, section 5.1.5].
+[[nodiscard]] Vector3 closest_on_triangle(const Vector3& q, const Vector3& a, const Vector3& b, const Vector3& c);
+
+/// Largest distance [m] from the vertices and centroids of `from` to the surface `to`.
+[[nodiscard]] double largest_distance(const SurfaceMesh& from, const TriangleTree& to);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,175 @@
+#include "fem_server/geometry/volume_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+constexpr double degenerate_ratio = 1e-4;
+constexpr std::size_t n_positions = 5;
+
+using Barycentric = std::array<double, 4>;
+
+/// Determinant of the derivative of the position of a quadratic tetrahedron at a point.
+double quadratic_jacobian(const VolumeMesh& mesh, std::size_t e, const Barycentric& l) {
+  const auto nodes = mesh.element(e);
+  // Columns: derivatives with respect to the barycentric coordinates; shape functions l (2 l - 1) and 4 l_a l_b.
+  std::array<Vector3, 4> d;
+  for (std::size_t i = 0; i < 4; ++i) d[i] = (4.0 * l[i] - 1.0) * mesh.nodes[nodes[i]];
+  for (std::size_t i = 0; i < 6; ++i) {
+    const auto [a, b] = tetrahedron_edges[i];
+    d[a] += 4.0 * l[b] * mesh.nodes[nodes[4 + i]];
+    d[b] += 4.0 * l[a] * mesh.nodes[nodes[4 + i]];
+  }
+  return (d[1] - d[0]).cross(d[2] - d[0]).dot(d[3] - d[0]);
+}
+
+bool inverted(const VolumeMesh& mesh, std::size_t e) {
+  if (element_volume(mesh, e) < 0.0) return true;
+  if (mesh.nodes_per_element != 10) return false;
+  for (std::size_t i = 0; i < 4; ++i) {
+    Barycentric corner{};
+    corner[i] = 1.0;
+    if (quadratic_jacobian(mesh, e, corner) < 0.0) return true;
+  }
+  for (const auto& [a, b] : tetrahedron_edges) {
+    Barycentric middle{};
+    middle[a] = 0.5;
+    middle[b] = 0.5;
+    if (quadratic_jacobian(mesh, e, middle) < 0.0) return true;
+  }
+  return false;
+}
+
+void check_faces(const VolumeMesh& mesh, VolumeReport& report) {
+  std::vector<std::pair<Triangle, std::uint32_t>> faces;
+  faces.reserve(4 * mesh.n_elements());
+  for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
+    for (std::uint8_t f = 0; f < 4; ++f) {
+      Triangle key = face_corners(mesh, {e, f});
+      std::sort(key.begin(), key.end());
+      faces.emplace_back(key, e);
+    }
+  }
+  std::sort(faces.begin(), faces.end());
+  std::vector<std::uint32_t> parent(mesh.n_elements());
+  std::iota(parent.begin(), parent.end(), 0U);
+  const auto root = [&](std::uint32_t e) {
+    while (parent[e] != e) e = parent[e] = parent[parent[e]];
+    return e;
+  };
+  for (std::size_t i = 1; i < faces.size(); ++i) {
+    if (faces[i].first != faces[i - 1].first) continue;
+    if (i >= 2 && faces[i].first == faces[i - 2].first) ++report.n_overfull_faces;
+    const std::uint32_t a = root(faces[i - 1].second);
+    const std::uint32_t b = root(faces[i].second);
+    parent[std::max(a, b)] = std::min(a, b);
+  }
+  for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) report.n_pieces += root(e) == e ? 1 : 0;
+}
+
+void measure_elements(const VolumeMesh& mesh, VolumeReport& report) {
+  report.worst_quality = std::numeric_limits<double>::infinity();
+  report.shortest_edge = std::numeric_limits<double>::infinity();
+  double sum = 0.0;
+  for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
+    const double quality = mean_ratio(mesh, e);
+    report.volume += element_volume(mesh, e);
+    report.worst_quality = std::min(report.worst_quality, quality);
+    sum += quality;
+    const double bin = std::clamp(std::floor(10.0 * quality), 0.0, 9.0);
+    ++report.histogram[static_cast<std::size_t>(bin)];
+    for (const auto& [a, b] : tetrahedron_edges) {
+      const double length = (mesh.nodes[mesh.element(e)[a]] - mesh.nodes[mesh.element(e)[b]]).norm();
+      report.shortest_edge = std::min(report.shortest_edge, length);
+      report.longest_edge = std::max(report.longest_edge, length);
+    }
+    if (inverted(mesh, e)) {
+      report.inverted.push_back(e);
+    } else if (quality < degenerate_ratio) {
+      report.degenerate.push_back(e);
+    }
+  }
+  report.mean_quality = sum / static_cast<double>(mesh.n_elements());
+}
+
+}  // namespace
+
+double mean_ratio(const VolumeMesh& mesh, std::size_t e) {
+  const auto nodes = mesh.element(e);
+  double squares = 0.0;
+  for (const auto& [a, b] : tetrahedron_edges) squares += (mesh.nodes[nodes[a]] - mesh.nodes[nodes[b]]).squaredNorm();
+  if (squares == 0.0) return 0.0;
+  const double volume = element_volume(mesh, e);
+  const double root = std::cbrt(3.0 * std::abs(volume));
+  return std::copysign(12.0 * root * root / squares, volume);
+}
+
+VolumeReport check_volume(const VolumeMesh& mesh) {
+  VolumeReport report;
+  report.n_nodes = mesh.nodes.size();
+  report.n_elements = mesh.n_elements();
+  report.nodes_per_element = mesh.nodes_per_element;
+  for (const auto& [name, members] : mesh.element_sets) report.set_sizes["element:" + name] = members.size();
+  for (const auto& [name, members] : mesh.node_sets) report.set_sizes["node:" + name] = members.size();
+  for (const auto& [name, members] : mesh.face_sets) report.set_sizes["face:" + name] = members.size();
+  std::vector<bool> used(mesh.nodes.size(), false);
+  for (const std::uint32_t node : mesh.connectivity) used[node] = true;
+  report.n_unused_nodes = static_cast<std::size_t>(std::count(used.begin(), used.end(), false));
+  if (report.n_elements == 0) return report;
+  measure_elements(mesh, report);
+  check_faces(mesh, report);
+  for (const auto* list : {&report.inverted, &report.degenerate}) {
+    for (const std::uint32_t e : *list) {
+      if (report.where.size() >= n_positions) break;
+      const auto nodes = mesh.element(e);
+      report.where.push_back(
+          0.25 * (mesh.nodes[nodes[0]] + mesh.nodes[nodes[1]] + mesh.nodes[nodes[2]] + mesh.nodes[nodes[3]]));
+    }
+  }
+  return report;
+}
+
+std::string describe(const VolumeReport& report) {
+  std::string text =
+      fmt::format("{} nodes, {} tetrahedra with {} nodes in {} pieces, volume {:.6g} m^3, edges {:.4g} to {:.4g} m\n",
+                  report.n_nodes, report.n_elements, report.nodes_per_element, report.n_pieces, report.volume,
+                  report.shortest_edge, report.longest_edge);
+  text += fmt::format("mean ratio: worst {:.4f}, mean {:.4f}; elements per tenth:", report.worst_quality,
+                      report.mean_quality);
+  for (const std::size_t n : report.histogram) text += fmt::format(" {}", n);
+  text += '\n';
+  const auto list = [&](std::string_view what, std::size_t n) {
+    if (n > 0) text += fmt::format("{} {}\n", n, what);
+  };
+  list("inverted elements", report.inverted.size());
+  list("degenerate elements (mean ratio below 1e-4)", report.degenerate.size());
+  list("nodes without an element", report.n_unused_nodes);
+  list("faces with more than two elements", report.n_overfull_faces);
+  for (const Vector3& p : report.where)
+    text += fmt::format("  bad element at ({:.6g}, {:.6g}, {:.6g}) m\n", p.x(), p.y(), p.z());
+  for (const auto& [name, size] : report.set_sizes) text += fmt::format("set {}: {}\n", name, size);
+  return text;
+}
+
+void require_sound(const VolumeReport& report, const std::string& name) {
+  if (report.sound()) return;
+  std::string first;
+  for (const auto* list : {&report.inverted, &report.degenerate}) {
+    if (first.empty() && !list->empty()) first = fmt::format("first bad element: {}\n", list->front());
+  }
+  throw input_error(
+      name, fmt::format("{}: expected a mesh of well-shaped tetrahedra, found:\n{}{}Mesh the body again, or turn the "
+                        "inverted elements.",
+                        name, describe(report), first));
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,50 @@
+/// Is a tetrahedral mesh fit for finite elements?
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fem_server/geometry/volume_mesh.hpp"
+
+namespace heelstrike::fem {
+
+struct VolumeReport {
+  std::size_t n_nodes = 0;
+  std::size_t n_elements = 0;
+  std::uint32_t nodes_per_element = 4;
+  double volume = 0.0;         ///< [m^3] sum over the straight-sided elements
+  double worst_quality = 0.0;  ///< [-] smallest mean ratio; 1 regular, 0 flat, negative inverted
+  double mean_quality = 0.0;   ///< [-]
+  std::array<std::size_t, 10>
+      histogram{};                      ///< elements by mean ratio: [0, 0.1), ..., [0.9, 1]; inverted ones in the first
+  double shortest_edge = 0.0;           ///< [m]
+  double longest_edge = 0.0;            ///< [m]
+  std::vector<std::uint32_t> inverted;  ///< elements with a Jacobian below zero at a node
+  std::vector<std::uint32_t> degenerate;  ///< elements with mean ratio below 1e-4, not inverted
+  std::size_t n_unused_nodes = 0;
+  std::size_t n_overfull_faces = 0;  ///< faces with more than two elements: overlapping or repeated elements
+  std::size_t n_pieces = 0;          ///< parts that hang together over faces
+  std::map<std::string, std::size_t> set_sizes;  ///< "element:NAME", "node:NAME", "face:NAME"
+  std::vector<Vector3> where;                    ///< [m] centroids of the first few inverted, then degenerate elements
+
+  [[nodiscard]] bool sound() const {
+    return n_elements > 0 && inverted.empty() && degenerate.empty() && n_unused_nodes == 0 && n_overfull_faces == 0;
+  }
+};
+
+[[nodiscard]] VolumeReport check_volume(const VolumeMesh& mesh);
+
+/// Mean ratio of the corners of element `e`, 12 (3 |V|)^(2/3) / sum of squared edges with the sign of V [liu1994]; 1
+/// for the regular tetrahedron.
+[[nodiscard]] double mean_ratio(const VolumeMesh& mesh, std::size_t e);
+
+[[nodiscard]] std::string describe(const VolumeReport& report);
+
+/// @throws Error{invalid_input} naming inverted and degenerate elements, unless the mesh is sound
+void require_sound(const VolumeReport& report, const std::string& name);
+
+}  // namespace heelstrike::fem

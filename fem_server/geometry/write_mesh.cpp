@@ -1,0 +1,214 @@
+#include "fem_server/geometry/write_mesh.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "fem_server/geometry/io/base64.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "STL and VTU are written little endian");
+
+template <class T>
+void append(std::string& bytes, const T& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void append_position(std::string& bytes, const Vector3& position) {
+  for (const double coordinate : position) append(bytes, static_cast<float>(coordinate));
+}
+
+std::string xml_escaped(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+/// A DataArray in base64: number of bytes, then the bytes.
+template <class T>
+std::string data_array(const std::string& name, std::string_view type, std::size_t n_components,
+                       const std::vector<T>& values) {
+  std::string bytes;
+  append(bytes, std::uint64_t{values.size() * sizeof(T)});
+  bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  const std::size_t n_tuples = values.size() / n_components;
+  return fmt::format(
+      "<DataArray type=\"{}\" Name=\"{}\" NumberOfComponents=\"{}\" NumberOfTuples=\"{}\" format=\"binary\">\n{}\n"
+      "</DataArray>\n",
+      type, xml_escaped(name), n_components, n_tuples, io::encode_base64(bytes));
+}
+
+std::string set_arrays(const std::map<std::string, std::vector<std::uint32_t>>& sets, std::size_t n_items) {
+  std::string text;
+  for (const auto& [name, members] : sets) {
+    std::vector<std::uint8_t> inside(n_items, 0);
+    for (const std::uint32_t member : members) inside[member] = 1;
+    text += data_array("set:" + name, "UInt8", 1, inside);
+  }
+  return text;
+}
+
+/// Items grouped by the combination of sets they belong to.
+template <class Item>
+std::map<std::vector<int>, std::vector<Item>> combinations(const std::map<Item, std::vector<int>>& groups_of) {
+  std::map<std::vector<int>, std::vector<Item>> entities;
+  for (const auto& [item, groups] : groups_of) entities[groups].push_back(item);
+  return entities;
+}
+
+struct MshGroups {
+  std::map<std::vector<int>, std::vector<std::uint32_t>> volumes;
+  std::map<std::vector<int>, std::vector<ElementFace>> surfaces;
+  std::string names;  ///< section $PhysicalNames
+};
+
+MshGroups msh_groups(const VolumeMesh& mesh) {
+  MshGroups groups;
+  std::map<std::uint32_t, std::vector<int>> of_element;
+  std::map<ElementFace, std::vector<int>> of_face;
+  for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) of_element[e];
+  std::string lines;
+  int tag = 0;
+  for (const auto& [name, faces] : mesh.face_sets) {
+    lines += fmt::format("2 {} \"{}\"\n", ++tag, name);
+    for (const ElementFace face : faces) of_face[face].push_back(tag);
+  }
+  for (const auto& [name, elements] : mesh.element_sets) {
+    lines += fmt::format("3 {} \"{}\"\n", ++tag, name);
+    for (const std::uint32_t element : elements) of_element[element].push_back(tag);
+  }
+  if (tag > 0) groups.names = fmt::format("$PhysicalNames\n{}\n{}$EndPhysicalNames\n", tag, lines);
+  groups.volumes = combinations(of_element);
+  groups.surfaces = combinations(of_face);
+  return groups;
+}
+
+std::string entity_line(const VolumeMesh& mesh, int tag, const std::vector<int>& groups) {
+  Vector3 low = mesh.nodes.front();
+  Vector3 high = low;
+  for (const Vector3& node : mesh.nodes) {
+    low = low.cwiseMin(node);
+    high = high.cwiseMax(node);
+  }
+  std::string line = fmt::format("{} {} {} {} {} {} {} {}", tag, low.x(), low.y(), low.z(), high.x(), high.y(),
+                                 high.z(), groups.size());
+  for (const int group : groups) line += fmt::format(" {}", group);
+  return line + " 0\n";
+}
+
+std::string msh_elements(const VolumeMesh& mesh, const MshGroups& groups) {
+  const bool quadratic = mesh.nodes_per_element == 10;
+  static constexpr std::array<std::array<std::size_t, 3>, 4> face_middles{{{6, 5, 4}, {4, 8, 7}, {5, 9, 8}, {7, 9, 6}}};
+  std::string body;
+  std::size_t n = 0;
+  int entity = 0;
+  for (const auto& [combination, faces] : groups.surfaces) {
+    body += fmt::format("2 {} {} {}\n", ++entity, quadratic ? 9 : 2, faces.size());
+    for (const ElementFace face : faces) {
+      const auto nodes = mesh.element(face.element);
+      body += fmt::format("{}", ++n);
+      for (const std::uint32_t corner : face_corners(mesh, face)) body += fmt::format(" {}", corner + 1);
+      for (std::size_t i = 0; quadratic && i < 3; ++i)
+        body += fmt::format(" {}", nodes[face_middles[face.face][i]] + 1);
+      body += '\n';
+    }
+  }
+  entity = 0;
+  for (const auto& [combination, elements] : groups.volumes) {
+    body += fmt::format("3 {} {} {}\n", ++entity, quadratic ? 11 : 4, elements.size());
+    for (const std::uint32_t element : elements) {
+      std::vector<std::uint32_t> nodes(mesh.element(element).begin(), mesh.element(element).end());
+      if (quadratic) std::swap(nodes[8], nodes[9]);  // Gmsh: edge (2,3) before (1,3)
+      body += fmt::format("{}", ++n);
+      for (const std::uint32_t node : nodes) body += fmt::format(" {}", node + 1);
+      body += '\n';
+    }
+  }
+  return fmt::format("$Elements\n{} {} 1 {}\n{}$EndElements\n", groups.surfaces.size() + groups.volumes.size(), n, n,
+                     body);
+}
+
+}  // namespace
+
+std::string write_stl(const SurfaceMesh& mesh) {
+  std::string bytes = "Heelstrike surface, metres";
+  bytes.resize(80, ' ');
+  append(bytes, static_cast<std::uint32_t>(mesh.triangles.size()));
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
+    const Vector3 cross = triangle_cross(mesh, t);
+    const double length = cross.norm();
+    append_position(bytes, length > 0.0 ? Vector3(cross / length) : Vector3::Zero());
+    for (const std::uint32_t vertex : mesh.triangles[t]) append_position(bytes, mesh.vertices[vertex]);
+    append(bytes, std::uint16_t{0});
+  }
+  return bytes;
+}
+
+std::string write_vtu(const VolumeMesh& mesh) {
+  std::vector<double> points;
+  for (const Vector3& node : mesh.nodes) points.insert(points.end(), node.begin(), node.end());
+  std::vector<std::int64_t> connectivity(mesh.connectivity.begin(), mesh.connectivity.end());
+  std::vector<std::int64_t> offsets;
+  for (std::size_t e = 1; e <= mesh.n_elements(); ++e)
+    offsets.push_back(static_cast<std::int64_t>(e * mesh.nodes_per_element));
+  const std::vector<std::uint8_t> types(mesh.n_elements(), mesh.nodes_per_element == 10 ? 24 : 10);
+  std::string field_data;
+  for (const auto& [name, faces] : mesh.face_sets) {
+    std::vector<std::int64_t> pairs;
+    for (const ElementFace face : faces) {
+      pairs.push_back(face.element);
+      pairs.push_back(face.face);
+    }
+    field_data += data_array("faces:" + name, "Int64", 2, pairs);
+  }
+  return "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
+         "header_type=\"UInt64\">\n<UnstructuredGrid>\n<FieldData>\n" +
+         field_data + "</FieldData>\n" +
+         fmt::format("<Piece NumberOfPoints=\"{}\" NumberOfCells=\"{}\">\n", mesh.nodes.size(), mesh.n_elements()) +
+         "<PointData>\n" + set_arrays(mesh.node_sets, mesh.nodes.size()) + "</PointData>\n<CellData>\n" +
+         set_arrays(mesh.element_sets, mesh.n_elements()) + "</CellData>\n<Points>\n" +
+         data_array("Points", "Float64", 3, points) + "</Points>\n<Cells>\n" +
+         data_array("connectivity", "Int64", 1, connectivity) + data_array("offsets", "Int64", 1, offsets) +
+         data_array("types", "UInt8", 1, types) + "</Cells>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n";
+}
+
+std::string write_msh(const VolumeMesh& mesh) {
+  const MshGroups groups = msh_groups(mesh);
+  std::string text = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n" + groups.names;
+  text += fmt::format("$Entities\n0 0 {} {}\n", groups.surfaces.size(), groups.volumes.size());
+  int tag = 0;
+  for (const auto& [combination, faces] : groups.surfaces) text += entity_line(mesh, ++tag, combination);
+  tag = 0;
+  for (const auto& [combination, elements] : groups.volumes) text += entity_line(mesh, ++tag, combination);
+  text += fmt::format("$EndEntities\n$Nodes\n1 {0} 1 {0}\n3 1 0 {0}\n", mesh.nodes.size());
+  for (std::size_t i = 1; i <= mesh.nodes.size(); ++i) text += fmt::format("{}\n", i);
+  for (const Vector3& node : mesh.nodes) text += fmt::format("{} {} {}\n", node.x(), node.y(), node.z());
+  return text + "$EndNodes\n" + msh_elements(mesh, groups);
+}
+
+}  // namespace heelstrike::fem
