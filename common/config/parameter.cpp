@@ -101,7 +101,7 @@ const T& typed(const ParameterMap& parameters, const std::string& name) {
 ParameterMap checked_parameters(const ParameterMap& given, std::span<const ParameterSchema> schema,
                                 const std::string& where) {
   for (const auto& [name, value] : given) {
-    const bool known = std::ranges::any_of(schema, [&](const ParameterSchema& s) { return s.name == name; });
+    const bool known = std::ranges::find(schema, name, &ParameterSchema::name) != schema.end();
     if (!known) refuse_unknown(name, names_of(schema), where);
   }
   ParameterMap result;

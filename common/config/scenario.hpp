@@ -1,7 +1,7 @@
 /// A scenario: model, contact pairs, analysis and output of one run, as read from one YAML file.
 ///
-/// The text is parsed once by the client (to say line and key of every mistake) and again by the multibody server from the
-/// same text, with the same code.
+/// The text is parsed once by the client (to say line and key of every mistake) and again by the multibody server from
+/// the same text, with the same code.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ struct BodySpec {
   Vector3 center_of_mass = Vector3::Zero();  ///< [m] in the body frame
   Matrix3 inertia = Matrix3::Zero();         ///< [kg m^2] about the centre of mass, in body axes
   Pose X_WB;                                 ///< initial pose in the world
-  Twist V_WB;                                ///< initial twist, expressed in the world, linear part at the body's origin
+  Twist V_WB;  ///< initial twist, expressed in the world, linear part at the body's origin
 };
 
 /// Constant force and torque on a body.
@@ -61,39 +61,48 @@ struct AnalysisSpec {
 enum class StepRows { none, contact, all };
 
 struct OutputSpec {
-  double interval = 0.0;                         ///< [s] distance of the regular rows
-  StepRows steps = StepRows::contact;            ///< which accepted steps become rows of their own
-  std::optional<double> checkpoint_interval;     ///< [s] simulated time between checkpoints; none = no checkpoints
+  double interval = 0.0;                      ///< [s] distance of the regular rows
+  StepRows steps = StepRows::contact;         ///< which accepted steps become rows of their own
+  std::optional<double> checkpoint_interval;  ///< [s] simulated time between checkpoints; none = no checkpoints
 };
 
 struct Scenario {
-  std::string name;          ///< file name without folder and extension
-  std::string description;   ///< free text
+  std::string name;                   ///< file name without folder and extension
+  std::string description;            ///< free text
   Vector3 gravity = Vector3::Zero();  ///< [m/s^2] in the world
   std::vector<BodySpec> bodies;       ///< in file order
   std::vector<LoadSpec> loads;
   std::vector<PairModel> pairs;
   AnalysisSpec analysis;
   OutputSpec output;
+  std::vector<std::string> files;  ///< files that travel with the scenario, as named in it, each once
 };
 
 /// Parameter schemas of the known back-ends by name; where they come from (registry, RPC) does not matter here.
 using BackendSchemas = std::map<std::string, std::vector<ParameterSchema>>;
 
-/// Parses and checks. Every mistake is Error{invalid_input} whose message starts with "file:line: key: ", names what was
-/// expected (with unit and range) and what was found, and suggests the nearest known key or name.
+/// Parses and checks. Every mistake is Error{invalid_input} whose message starts with "file:line: key: ", names what
+/// was expected (with unit and range) and what was found, and suggests the nearest known key or name.
 /// @param yaml       the text
 /// @param file_name  for messages and for `Scenario::name`
+/// @param backends   empty = back-end names and parameters are not checked here
 [[nodiscard]] Scenario parse_scenario(std::string_view yaml, const std::string& file_name,
                                       const BackendSchemas& backends);
 
-/// One `--set key=value`; value is YAML. `contact.PARAMETER=v` sets a parameter of all pairs, `contact.PAIR.PARAMETER=v` of
-/// one, any other dotted key replaces that key's value. An unknown key is an error that suggests the nearest one.
+/// The files that travel with the scenario (meshes), relative to the scenario file. A mesh surface names its file in
+/// `asset_name`; whoever has the content fills in `sha256`.
+[[nodiscard]] std::vector<std::string> files_named_by(const Scenario& scenario);
+
+/// One `--set key=value`; value is YAML. `contact.PARAMETER=v` sets a parameter of all pairs,
+/// `contact.PAIR.PARAMETER=v` of one, any other dotted key replaces that key's value. An unknown key is an error that
+/// suggests the nearest one. The changed value carries a comment `# --set key=value`, so that messages about it name
+/// the option, not a line.
 /// @returns the changed YAML text. @throws Error{invalid_input}
 [[nodiscard]] std::string with_override(std::string_view yaml, const std::string& file_name,
                                         const std::string& assignment);
 
-/// Replaces the back-end of every pair; parameters that the new back-end does not know are dropped and named in `dropped`.
+/// Replaces the back-end of every pair; parameters that the new back-end does not know are dropped and named in
+/// `dropped`.
 [[nodiscard]] std::string with_backend(std::string_view yaml, const std::string& file_name, const std::string& backend,
                                        const BackendSchemas& backends, std::vector<std::string>& dropped);
 

@@ -40,17 +40,17 @@ struct SolverStatistics {
 
 /// What one evaluation yields. With `gap` > 0 wrench and tangents are exactly zero: no adhesion.
 struct Response {
-  Wrench F_A;                               ///< on A about A's origin, expressed in A
-  Matrix6 dF_A_dX = Matrix6::Zero();        ///< d F_A / d (small rotation [rad], translation [m] of B, expressed in A)
-  Matrix6 dF_A_dV = Matrix6::Zero();        ///< d F_A / d V_AB
-  double gap = 0.0;                         ///< [m] smallest gap; negative is penetration
-  double gap_rate = 0.0;                    ///< [m/s] its rate; negative while approaching
-  double area = 0.0;                        ///< [m^2] contact area; point laws: Hertz' estimate
-  Vector3 p_ACop = Vector3::Zero();         ///< [m] centre of pressure in A; the closest point when there is no contact
-  double peak_pressure = 0.0;               ///< [Pa]; point laws: Hertz' estimate
-  double stored_energy = 0.0;               ///< [J] elastic energy that can be given back
-  double dissipated_power = 0.0;            ///< [W] rate of dissipation by velocity-dependent terms
-  double dissipated_increment = 0.0;        ///< [J] since the committed state, by rate-independent terms (friction)
+  Wrench F_A;                         ///< on A about A's origin, expressed in A
+  Matrix6 dF_A_dX = Matrix6::Zero();  ///< d F_A / d (small rotation [rad], translation [m] of B, expressed in A)
+  Matrix6 dF_A_dV = Matrix6::Zero();  ///< d F_A / d V_AB
+  double gap = 0.0;                   ///< [m] smallest gap; negative is penetration
+  double gap_rate = 0.0;              ///< [m/s] its rate; negative while approaching
+  double area = 0.0;                  ///< [m^2] contact area; point laws: Hertz' estimate
+  Vector3 p_ACop = Vector3::Zero();   ///< [m] centre of pressure in A; the closest point when there is no contact
+  double peak_pressure = 0.0;         ///< [Pa]; point laws: Hertz' estimate
+  double stored_energy = 0.0;         ///< [J] elastic energy that can be given back
+  double dissipated_power = 0.0;      ///< [W] rate of dissipation by velocity-dependent terms
+  double dissipated_increment = 0.0;  ///< [J] since the committed state, by rate-independent terms (friction)
   SolverStatistics statistics;
 };
 
@@ -85,12 +85,13 @@ class Contact {
   virtual void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                         std::span<Response> responses) = 0;
 
-  /// Accepts `states` as the end of `step`, advances the history and answers with the responses at `states` under the new
-  /// history. All pairs advance or none.
+  /// Accepts `states` as the end of `step`, advances the history and answers with the responses at `states` under the
+  /// new history, except that `dissipated_increment` is that of the step just accepted. All pairs advance or none.
   /// @throws as evaluate; Error{out_of_order} for any step but the next one or a repetition of the last
   virtual void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) = 0;
 
-  /// History of all pairs as opaque bytes, one entry per pair; restorable by a partner opened from the same specifications.
+  /// History of all pairs as opaque bytes, one entry per pair; restorable by a partner opened from the same
+  /// specifications.
   [[nodiscard]] virtual std::vector<std::string> save_state() = 0;
   virtual void restore_state(std::span<const std::string> states) = 0;
 
@@ -109,9 +110,9 @@ struct AssetContent {
 };
 
 struct OpenContext {
-  std::string run_id;                                                       ///< for logs and metrics
-  std::function<void(std::string_view stage, double fraction)> on_progress; ///< may be empty
-  std::stop_token stop;                                                     ///< cancels a preparation
+  std::string run_id;                                                        ///< for logs and metrics
+  std::function<void(std::string_view stage, double fraction)> on_progress;  ///< may be empty
+  std::stop_token stop;                                                      ///< cancels a preparation
 };
 
 /// Opens all pairs of a run. @throws Error as described in proto/heelstrike/v1/contact.proto

@@ -6,42 +6,59 @@ namespace heelstrike {
 
 std::string_view to_string(ErrorCode code) {
   switch (code) {
-    case ErrorCode::invalid_input: return "invalid input";
-    case ErrorCode::out_of_order: return "out of order";
-    case ErrorCode::not_found: return "not found";
-    case ErrorCode::limit: return "limit reached";
-    case ErrorCode::unavailable: return "unavailable";
-    case ErrorCode::deadline: return "deadline exceeded";
-    case ErrorCode::cancelled: return "cancelled";
-    case ErrorCode::version_mismatch: return "version mismatch";
-    case ErrorCode::recoverable: return "recoverable";
-    case ErrorCode::solver_failed: return "solver failed";
-    case ErrorCode::file: return "file";
-    case ErrorCode::unimplemented: return "not implemented";
-    case ErrorCode::internal: return "internal";
+    case ErrorCode::invalid_input:
+      return "invalid input";
+    case ErrorCode::out_of_order:
+      return "out of order";
+    case ErrorCode::not_found:
+      return "not found";
+    case ErrorCode::limit:
+      return "limit reached";
+    case ErrorCode::unavailable:
+      return "unavailable";
+    case ErrorCode::deadline:
+      return "deadline exceeded";
+    case ErrorCode::cancelled:
+      return "cancelled";
+    case ErrorCode::version_mismatch:
+      return "version mismatch";
+    case ErrorCode::recoverable:
+      return "recoverable";
+    case ErrorCode::solver_failed:
+      return "solver failed";
+    case ErrorCode::file:
+      return "file";
+    case ErrorCode::unimplemented:
+      return "not implemented";
+    case ErrorCode::internal:
+      return "internal";
   }
   return "internal";
 }
 
-Error::Error(ErrorCode code, std::string message, std::string field, bool retry_helps)
-    : std::runtime_error(std::move(message)), code_(code), field_(std::move(field)), retry_helps_(retry_helps) {}
+Error::Error(ErrorCode code, const std::string& message, std::string field, bool retry_helps)
+    : std::runtime_error(message), code_(code), field_(std::move(field)), retry_helps_(retry_helps) {}
 
-RecoverableError::RecoverableError(std::string message, std::string field)
-    : Error(ErrorCode::recoverable, std::move(message), std::move(field), true) {}
+RecoverableError::RecoverableError(const std::string& message, std::string field)
+    : Error(ErrorCode::recoverable, message, std::move(field), true) {}
 
-Error input_error(std::string field, std::string message) {
-  return {ErrorCode::invalid_input, std::move(message), std::move(field)};
+Error input_error(std::string field, const std::string& message) {
+  return {ErrorCode::invalid_input, message, std::move(field)};
 }
-Error order_error(std::string message) { return {ErrorCode::out_of_order, std::move(message)}; }
-Error not_found_error(std::string message, std::string field) {
-  return {ErrorCode::not_found, std::move(message), std::move(field)};
+Error order_error(const std::string& message) {
+  return {ErrorCode::out_of_order, message};
 }
-Error limit_error(std::string field, std::string message) {
-  return {ErrorCode::limit, std::move(message), std::move(field), true};
+Error not_found_error(const std::string& message, std::string field) {
+  return {ErrorCode::not_found, message, std::move(field)};
 }
-Error unavailable_error(std::string message) { return {ErrorCode::unavailable, std::move(message), {}, true}; }
-Error file_error(std::string path, std::string message) {
-  return {ErrorCode::file, std::move(message), std::move(path)};
+Error limit_error(std::string field, const std::string& message) {
+  return {ErrorCode::limit, message, std::move(field), true};
+}
+Error unavailable_error(const std::string& message) {
+  return {ErrorCode::unavailable, message, {}, true};
+}
+Error file_error(std::string path, const std::string& message) {
+  return {ErrorCode::file, message, std::move(path)};
 }
 
 void throw_typed(const Error& error) {

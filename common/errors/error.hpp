@@ -32,7 +32,7 @@ class Error : public std::runtime_error {
  public:
   /// @param field        offending field or key, dotted; empty when none
   /// @param retry_helps  the same call may succeed later
-  Error(ErrorCode code, std::string message, std::string field = {}, bool retry_helps = false);
+  Error(ErrorCode code, const std::string& message, std::string field = {}, bool retry_helps = false);
 
   [[nodiscard]] ErrorCode code() const { return code_; }
   [[nodiscard]] const std::string& field() const { return field_; }
@@ -47,16 +47,16 @@ class Error : public std::runtime_error {
 /// The one failure that an integrator answers with a smaller step instead of giving up.
 class RecoverableError : public Error {
  public:
-  explicit RecoverableError(std::string message, std::string field = {});
+  explicit RecoverableError(const std::string& message, std::string field = {});
 };
 
 /// Shorthands for the most frequent kinds.
-[[nodiscard]] Error input_error(std::string field, std::string message);
-[[nodiscard]] Error order_error(std::string message);
-[[nodiscard]] Error not_found_error(std::string message, std::string field = {});
-[[nodiscard]] Error limit_error(std::string field, std::string message);
-[[nodiscard]] Error unavailable_error(std::string message);
-[[nodiscard]] Error file_error(std::string path, std::string message);
+[[nodiscard]] Error input_error(std::string field, const std::string& message);
+[[nodiscard]] Error order_error(const std::string& message);
+[[nodiscard]] Error not_found_error(const std::string& message, std::string field = {});
+[[nodiscard]] Error limit_error(std::string field, const std::string& message);
+[[nodiscard]] Error unavailable_error(const std::string& message);
+[[nodiscard]] Error file_error(std::string path, const std::string& message);
 
 /// Throws `error` as the type its code asks for: RecoverableError for `recoverable`, else Error.
 [[noreturn]] void throw_typed(const Error& error);

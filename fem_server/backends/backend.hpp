@@ -1,7 +1,7 @@
 /// What every contact back-end is, and the registry entry that makes it known.
 ///
-/// A back-end is one folder below fem_server/backends with an `entry.cpp` that defines one BackendEntry, and one line in
-/// registry.cpp. Every back-end passes tests/unit/backends/conformance_test.cpp without exceptions to the rules.
+/// A back-end is one folder below fem_server/backends with an `entry.cpp` that defines one BackendEntry, and one line
+/// in registry.cpp. Every back-end passes tests/unit/backends/conformance_test.cpp without exceptions to the rules.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@
 
 namespace heelstrike::fem {
 
-/// What a back-end remembers between accepted steps. Opaque to everybody else; immutable once committed, so that any number
-/// of evaluations may share it.
+/// What a back-end remembers between accepted steps. Opaque to everybody else; immutable once committed, so that any
+/// number of evaluations may share it.
 class History {
  public:
   virtual ~History() = default;
@@ -62,17 +62,17 @@ class ContactBackend {
 
 /// What a factory gets besides the specification.
 struct PrepareContext {
-  std::function<const AssetContent&(const MeshSurface&)> asset;               ///< content of a mesh; throws not_found
-  std::function<void(std::string_view stage, double fraction)> on_progress;   ///< never empty
-  std::stop_token stop;                                                       ///< checked between stages of the preparation
+  std::function<const AssetContent&(const MeshSurface&)> asset;              ///< content of a mesh; throws not_found
+  std::function<void(std::string_view stage, double fraction)> on_progress;  ///< never empty
+  std::stop_token stop;  ///< checked between stages of the preparation
 };
 
 struct BackendEntry {
   std::string name;
-  std::string summary;                       ///< one sentence
-  std::string reference;                     ///< key in docs/references.bib
+  std::string summary;    ///< one sentence
+  std::string reference;  ///< key in docs/references.bib
   std::vector<ParameterSchema> parameters;
-  std::vector<std::string> surface_pairs;    ///< "sphere-plane": shapes of main and partner body it accepts
+  std::vector<std::string> surface_pairs;  ///< "sphere-plane": shapes of main and partner body it accepts
   /// @param pair  parameters already checked and completed by the schema
   /// @throws Error{invalid_input} for a combination that the schema cannot refuse; Error{cancelled} when stopped
   std::function<std::unique_ptr<ContactBackend>(const PairSpec& pair, const PrepareContext& context)> make;

@@ -14,7 +14,7 @@ namespace heelstrike::fem {
 namespace {
 
 /// Speed below which an impact no longer matters: a body that falls 51 nm has 1 mm/s, below the roughness of any
-/// machined surface and a hundredth of the slowest impacts in the sources (docs/theory/contact_laws.md, section 5).
+/// machined surface and 1/300 of the slowest impacts in the sources (docs/theory/contact_laws.md, section 5).
 constexpr double default_speed_floor = 1e-3;
 
 constexpr Range positive{.min = 0.0, .min_excluded = true};

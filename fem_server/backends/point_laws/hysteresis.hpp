@@ -12,7 +12,7 @@ namespace heelstrike::fem {
 [[nodiscard]] double gonthier_exact_factor(
     double c_r);  ///< [gonthier2004]   d / c_r, (1 + d/c_r)/(1 - d) = e^(d (1 + 1/c_r))
 [[nodiscard]] double gonthier_approximate_factor(double c_r);  ///< [gonthier2004]   (1 - c_r^2) / c_r
-[[nodiscard]] double zhiying_qishao_factor(double c_r);        ///< [zhang2006]      3/4 (1 - c_r^2) e^(2 (1 - c_r))
+[[nodiscard]] double zhiying_qishao_factor(double c_r);        ///< [zhiying2006]      3/4 (1 - c_r^2) e^(2 (1 - c_r))
 [[nodiscard]] double flores_factor(double c_r);                ///< [flores2011]     8 (1 - c_r) / (5 c_r)
 
 /// Restitution e in (0, 1] of an isolated impact under F = K d^n (1 + H d'/v0), the root of

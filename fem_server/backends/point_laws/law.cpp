@@ -25,7 +25,7 @@ std::span<const LawKind> law_table() {
        LawForm::hysteresis, false, lankarani_nikravesh_factor},
       {"lee_wang", "hysteresis law, the least dissipative of its family", "lee1983", LawForm::hysteresis, false,
        lee_wang_factor},
-      {"zhiying_qishao", "hysteresis law, lankarani_nikravesh corrected for low restitution", "zhang2006",
+      {"zhiying_qishao", "hysteresis law, lankarani_nikravesh corrected for low restitution", "zhiying2006",
        LawForm::hysteresis, false, zhiying_qishao_factor},
   };
   return table;

@@ -21,6 +21,21 @@ const PointHistory& own(const History& history) {
   return *point;
 }
 
+/// Wrench and tangents of the force `f` along the common normal. Where the force vanishes with its derivatives the
+/// response keeps its exact zeros, without signs.
+void add_wrench(const PointGeometry& g, const LawForce& f, Response& r) {
+  if (f.force == 0.0 && f.dF_ddepth == 0.0 && f.dF_drate == 0.0) return;
+  // The unit wrench of the line of action, about A's origin; g.dgap_dX is the same line about B's origin.
+  const Vector6 line_A = (Vector6() << g.p_AC.cross(g.n_A), g.n_A).finished();
+  r.F_A = {.torque = -f.force * line_A.head<3>(), .force = -f.force * line_A.tail<3>()};
+
+  const RowVector6 df_dX = -f.dF_ddepth * g.dgap_dX - f.dF_drate * g.dgap_rate_dX;
+  Matrix6 dline_dX;
+  dline_dX << skew(g.p_AC) * g.dn_dX - skew(g.n_A) * g.dp_dX, g.dn_dX;
+  r.dF_A_dX = -line_A * df_dX - f.force * dline_dX;
+  r.dF_A_dV = f.dF_drate * line_A * g.dgap_dX;
+}
+
 }  // namespace
 
 PointHistory::PointHistory(std::string backend, std::optional<double> approach_speed)
@@ -84,16 +99,7 @@ Response PointContact::respond(const PointGeometry& g, std::optional<double> app
   const double depth = -g.gap;
   const double rate = -g.gap_rate;
   const LawForce f = law_force(law_, depth, rate, approach_speed);
-  // The unit wrench of the line of action, about A's origin; g.dgap_dX is the same line about B's origin.
-  const Vector6 line_A = (Vector6() << g.p_AC.cross(g.n_A), g.n_A).finished();
-  r.F_A = {.torque = -f.force * line_A.head<3>(), .force = -f.force * line_A.tail<3>()};
-
-  const RowVector6 df_dX = -f.dF_ddepth * g.dgap_dX - f.dF_drate * g.dgap_rate_dX;
-  Matrix6 dline_dX;
-  dline_dX << skew(g.p_AC) * g.dn_dX - skew(g.n_A) * g.dp_dX, g.dn_dX;
-  r.dF_A_dX = -line_A * df_dX - f.force * dline_dX;
-  r.dF_A_dV = f.dF_drate * line_A * g.dgap_dX;
-
+  add_wrench(g, f, r);
   r.stored_energy = f.stored_energy;
   r.dissipated_power = (f.force - f.elastic) * rate;
   r.statistics.active_points = 1;

@@ -1,0 +1,43 @@
+# Images of the two servers and the client. Targets: fem_server, mbs_server, client (see docs/guide/docker.md).
+FROM debian:bookworm-slim AS builder
+WORKDIR /src
+COPY scripts/setup scripts/packages.txt scripts/
+RUN scripts/setup --group build --group grpc --group numerics --group files && rm -rf /var/lib/apt/lists/*
+COPY . .
+# The packages of the shared libraries that the programs really load, for the runtime stage.
+RUN cmake --preset release -DHEELSTRIKE_BUILD_TESTS=OFF -DHEELSTRIKE_BUILD_BENCHMARKS=OFF \
+ && scripts/build heelstrike mbs_server fem_server \
+ && mkdir -p /out/bin \
+ && install --strip -t /out/bin build/release/bin/heelstrike build/release/bin/mbs_server build/release/bin/fem_server \
+ && scripts/runtime-packages /out/bin/* > /out/packages
+
+FROM debian:bookworm-slim AS runtime
+COPY --from=builder /out/packages /usr/local/share/heelstrike/packages
+RUN apt-get update -qq \
+ && xargs -a /usr/local/share/heelstrike/packages apt-get install -y -qq --no-install-recommends \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --system --uid 10001 --user-group --home-dir /var/lib/heelstrike --shell /usr/sbin/nologin heelstrike \
+ && install -d -o heelstrike -g heelstrike -m 0700 /var/lib/heelstrike
+COPY --from=builder /out/bin/ /usr/local/bin/
+COPY examples/ /usr/local/share/heelstrike/examples/
+USER heelstrike
+WORKDIR /var/lib/heelstrike
+VOLUME /var/lib/heelstrike
+# SIGTERM drains: no new work, what runs may finish.
+STOPSIGNAL SIGTERM
+
+FROM runtime AS fem_server
+EXPOSE 50051
+ENTRYPOINT ["fem_server"]
+CMD ["--listen", "0.0.0.0:50051"]
+HEALTHCHECK --interval=5s --timeout=10s --start-period=20s --retries=3 CMD ["heelstrike", "doctor", "--fem", "127.0.0.1:50051"]
+
+FROM runtime AS mbs_server
+EXPOSE 50052
+ENTRYPOINT ["mbs_server"]
+CMD ["--listen", "0.0.0.0:50052", "--fem", "fem_server:50051", "--spool", "/var/lib/heelstrike/spool"]
+HEALTHCHECK --interval=5s --timeout=10s --start-period=20s --retries=3 CMD ["heelstrike", "doctor", "--mbs", "127.0.0.1:50052"]
+
+FROM runtime AS client
+ENTRYPOINT ["heelstrike"]
+CMD ["--help"]

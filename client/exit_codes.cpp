@@ -1,0 +1,24 @@
+#include "client/exit_codes.hpp"
+
+namespace heelstrike::client {
+
+ExitCode exit_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_input: return ExitCode::bad_input;
+    case ErrorCode::unavailable:
+    case ErrorCode::deadline:
+    case ErrorCode::limit: return ExitCode::unavailable;
+    case ErrorCode::version_mismatch: return ExitCode::version_mismatch;
+    case ErrorCode::file: return ExitCode::file;
+    case ErrorCode::cancelled: return ExitCode::interrupted;
+    case ErrorCode::out_of_order:
+    case ErrorCode::not_found:
+    case ErrorCode::recoverable:
+    case ErrorCode::solver_failed:
+    case ErrorCode::unimplemented: return ExitCode::run_failed;
+    case ErrorCode::internal: return ExitCode::internal;
+  }
+  return ExitCode::internal;
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,66 @@
+// heelstrike: the command line program.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "client/exit_codes.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "client/terminal/stop_signal.hpp"
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+
+namespace {
+
+using namespace heelstrike;
+using namespace heelstrike::client;
+
+ExitCode fail(const Error& error, bool json) {
+  fmt::print(stderr, "heelstrike: error: {}\n", error.what());
+  if (json) {
+    const nlohmann::ordered_json report = {
+        {"error", {{"code", to_string(error.code())}, {"message", error.what()}, {"field", error.field()}}}};
+    fmt::print("{}\n", report.dump(2));
+  }
+  return exit_code(error.code());
+}
+
+ExitCode act(const Invocation& invocation, StopSignal& stop) {
+  try {
+    return invocation.action(stop.token());
+  } catch (const Error& error) {
+    const ExitCode code = fail(error, invocation.json);
+    return stop.requested() ? ExitCode::interrupted : code;
+  } catch (const std::exception& defect) {
+    return fail(Error(ErrorCode::internal, fmt::format("defect of the program, please report it: {}", defect.what())),
+                invocation.json);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  StopSignal stop;  // before any other thread
+  Invocation invocation;
+  CLI::App program("Heelstrike: co-simulation of multibody systems with deformable contact.", "heelstrike");
+  program.set_version_flag("--version", fmt::format("heelstrike {} (contract {})", program_version, contract_version));
+  program.require_subcommand(1);
+  program.footer("heelstrike COMMAND --help shows options and an example.\n"
+                 "Example: heelstrike run examples/bouncing_ball.yaml\n\n" +
+                 std::string(exit_code_help));
+  for (const AddSubcommand add : subcommands()) add(program, invocation);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = program.exit(error);
+    return code == 0 ? 0 : to_int(ExitCode::bad_input);
+  }
+  const ExitCode code = act(invocation, stop);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    fmt::print(stderr, "heelstrike: error: standard output cannot be written\n");
+    return to_int(code == ExitCode::ok ? ExitCode::file : code);
+  }
+  return to_int(code);
+}

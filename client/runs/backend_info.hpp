@@ -1,0 +1,22 @@
+/// What a back-end is, as `heelstrike backends` shows it; the same whether it comes from this program or from a server.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/config/scenario.hpp"
+
+namespace heelstrike::client {
+
+struct BackendInfo {
+  std::string name;
+  std::string summary;
+  std::string reference;                   ///< key in docs/references.bib
+  std::vector<ParameterSchema> parameters;
+  std::vector<std::string> surface_pairs;  ///< "sphere-plane": shapes of main and partner body it accepts
+};
+
+/// As the scenario parser wants it.
+[[nodiscard]] BackendSchemas schemas_of(const std::vector<BackendInfo>& backends);
+
+}  // namespace heelstrike::client

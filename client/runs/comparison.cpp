@@ -1,0 +1,156 @@
+#include "client/runs/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace heelstrike::client {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// One quantity of a comparison: name in files, heading on the terminal, value of a run.
+struct Quantity {
+  const char* key;
+  const char* heading;
+  int digits;     ///< on the terminal
+  bool compared;  ///< against the reference
+  std::optional<double> (*value)(const RunSummary&);
+};
+
+std::optional<double> of_first_contact(const RunSummary& run, double ContactEpisode::*member) {
+  if (run.contacts.empty()) return std::nullopt;
+  return run.contacts.front().*member;
+}
+std::optional<double> of_first_contact(const RunSummary& run, std::optional<double> ContactEpisode::*member) {
+  if (run.contacts.empty()) return std::nullopt;
+  return run.contacts.front().*member;
+}
+std::optional<double> duration(const RunSummary& run) {
+  if (run.contacts.empty() || !run.contacts.front().end) return std::nullopt;
+  return *run.contacts.front().end - run.contacts.front().onset;
+}
+template <class Integer>
+std::optional<double> count(Integer n) {
+  return static_cast<double>(n);
+}
+
+const std::vector<Quantity>& quantities() {
+  using S = const RunSummary&;
+  static const std::vector<Quantity> all = {
+      {"max_force_N", "max force N", 6, true, [](S s) { return of_first_contact(s, &ContactEpisode::max_force); }},
+      {"max_indentation_m", "max indentation m", 5, true,
+       [](S s) { return of_first_contact(s, &ContactEpisode::max_indentation); }},
+      {"contact_duration_s", "duration s", 5, true, [](S s) { return duration(s); }},
+      {"separation_speed_m_s", "speed out m/s", 5, true,
+       [](S s) { return of_first_contact(s, &ContactEpisode::separation_speed); }},
+      {"effective_restitution", "restitution", 5, true,
+       [](S s) { return of_first_contact(s, &ContactEpisode::effective_restitution); }},
+      {"energy_balance_error_J", "balance J", 2, false, [](S s) { return count(s.energy.balance_error); }},
+      {"steps", "steps", 9, false, [](S s) { return count(s.integrator.steps); }},
+      {"contact_evaluations", "evaluations", 9, false, [](S s) { return count(s.contact_evaluations); }},
+      {"wall_time_s", "wall s", 3, false, [](S s) { return count(s.wall_time); }},
+  };
+  return all;
+}
+
+const ComparisonRow* find(const Comparison& comparison, const std::string& backend) {
+  const auto found = std::find_if(comparison.rows.begin(), comparison.rows.end(),
+                                  [&](const ComparisonRow& row) { return row.backend == backend; });
+  return found == comparison.rows.end() ? nullptr : &*found;
+}
+
+/// (value - reference) / reference, where both are there and the reference is not zero.
+std::optional<double> deviation(const Quantity& quantity, const ComparisonRow& row, const ComparisonRow* reference) {
+  if (reference == nullptr || !quantity.compared) return std::nullopt;
+  const auto value = quantity.value(row.summary);
+  const auto base = quantity.value(reference->summary);
+  if (!value || !base || *base == 0.0) return std::nullopt;
+  return (*value - *base) / *base;
+}
+
+bool has_numbers(const ComparisonRow& row) { return row.failure.empty(); }
+
+std::string exact(std::optional<double> value) { return value ? fmt::format("{}", *value) : ""; }
+
+}  // namespace
+
+bool Comparison::all_completed() const {
+  return std::all_of(rows.begin(), rows.end(), [](const ComparisonRow& row) { return row.failure.empty(); });
+}
+
+Table Comparison::table() const {
+  const ComparisonRow* base = reference.empty() ? nullptr : find(*this, reference);
+  Table table;
+  table.header = {"back-end"};
+  for (const Quantity& q : quantities()) {
+    table.header.push_back(q.heading);
+    if (base != nullptr && q.compared) table.header.emplace_back("%");
+  }
+  for (const ComparisonRow& row : rows) {
+    std::vector<std::string> line = {row.backend};
+    for (const Quantity& q : quantities()) {
+      const auto value = has_numbers(row) ? q.value(row.summary) : std::nullopt;
+      line.push_back(value ? number_text(*value, q.digits) : "-");
+      if (base == nullptr || !q.compared) continue;
+      const auto off = has_numbers(row) && has_numbers(*base) ? deviation(q, row, base) : std::nullopt;
+      line.push_back(off ? fmt::format("{:+.2f}", 100.0 * *off) : "-");
+    }
+    table.rows.push_back(std::move(line));
+  }
+  return table;
+}
+
+std::string Comparison::csv() const {
+  const ComparisonRow* base = reference.empty() ? nullptr : find(*this, reference);
+  std::vector<std::string> header = {"backend", "status"};
+  for (const Quantity& q : quantities()) {
+    header.emplace_back(q.key);
+    if (base != nullptr && q.compared) header.push_back(fmt::format("{}_relative_deviation", q.key));
+  }
+  header.insert(header.end(), {"folder", "failure"});
+  std::string text = csv_line(header);
+  for (const ComparisonRow& row : rows) {
+    std::vector<std::string> line = {row.backend, row.summary.status};
+    for (const Quantity& q : quantities()) {
+      line.push_back(has_numbers(row) ? exact(q.value(row.summary)) : "");
+      if (base == nullptr || !q.compared) continue;
+      line.push_back(has_numbers(row) && has_numbers(*base) ? exact(deviation(q, row, base)) : "");
+    }
+    line.insert(line.end(), {row.folder, row.failure});
+    text += csv_line(line);
+  }
+  return text;
+}
+
+std::string Comparison::json() const {
+  const ComparisonRow* base = reference.empty() ? nullptr : find(*this, reference);
+  const auto number = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
+  Json json = {{"scenario", scenario}, {"reference", reference.empty() ? Json() : Json(reference)}, {"rows", Json::array()}};
+  for (const ComparisonRow& row : rows) {
+    Json line = {{"backend", row.backend}, {"status", row.summary.status}};
+    for (const Quantity& q : quantities()) {
+      line[q.key] = has_numbers(row) ? number(q.value(row.summary)) : Json();
+      if (base == nullptr || !q.compared) continue;
+      line[fmt::format("{}_relative_deviation", q.key)] =
+          has_numbers(row) && has_numbers(*base) ? number(deviation(q, row, base)) : Json();
+    }
+    line["folder"] = row.folder;
+    line["failure"] = row.failure.empty() ? Json() : Json(row.failure);
+    json["rows"].push_back(std::move(line));
+  }
+  return json.dump(2) + '\n';
+}
+
+std::string Comparison::markdown() const {
+  std::string text = fmt::format("# {}: comparison of contact back-ends\n\n{}\n", scenario, table().markdown());
+  text += "Force, indentation, duration, speed and restitution are those of the first contact.\n";
+  if (!reference.empty()) text += fmt::format("Percentages are deviations from {}.\n", reference);
+  for (const ComparisonRow& row : rows) {
+    if (!row.failure.empty()) text += fmt::format("\n**{}**: {}\n", row.backend, row.failure);
+  }
+  return text;
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,36 @@
+/// The same scenario with several back-ends, side by side.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/terminal/table.hpp"
+#include "common/results/run_records.hpp"
+
+namespace heelstrike::client {
+
+/// One line of a comparison.
+struct ComparisonRow {
+  std::string backend;
+  std::string folder;   ///< of the run, relative to the comparison's folder; empty when it never began
+  RunSummary summary;   ///< status "completed", "cancelled" or "failed"
+  std::string failure;  ///< why there are no results, or only some; empty when the run completed
+};
+
+/// Force, indentation, duration, separation speed and restitution are those of the first contact of the run, so that all
+/// back-ends are compared under the same approach; energy balance, steps, evaluations and wall time are of the whole run.
+struct Comparison {
+  std::string scenario;
+  std::string reference;  ///< back-end that the others are measured against; empty = none
+  std::vector<ComparisonRow> rows;
+
+  [[nodiscard]] bool all_completed() const;
+  /// For a person: few digits, deviations from the reference in percent.
+  [[nodiscard]] Table table() const;
+  [[nodiscard]] std::string csv() const;
+  [[nodiscard]] std::string json() const;
+  [[nodiscard]] std::string markdown() const;
+};
+
+}  // namespace heelstrike::client

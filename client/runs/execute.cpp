@@ -1,0 +1,107 @@
+#include "client/runs/execute.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "client/terminal/progress_display.hpp"
+#include "client/terminal/table.hpp"
+#include "common/wire/run_records_wire.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t shown_episodes = 10;
+
+std::string encode(const Checkpoint& checkpoint) {
+  v1::Checkpoint message;
+  wire::to_proto(checkpoint, message);
+  return message.SerializeAsString();
+}
+
+/// Into the folder, and on the terminal what a person should see at once.
+class ReportingSink : public RunSink {
+ public:
+  ReportingSink(RunFolder& folder, ProgressDisplay& display)
+      : display_(display), files_(folder, [&display](const Progress& progress) { display.show(progress); }, encode) {}
+
+  void on_schema(std::span<const Column> columns) override { files_.on_schema(columns); }
+  void on_row(std::span<const double> values) override { files_.on_row(values); }
+  void on_progress(const Progress& progress) override { files_.on_progress(progress); }
+  void on_log(std::string_view level, std::string_view text) override {
+    files_.on_log(level, text);
+    if (level == "info" || level == "debug") return;
+    display_.clear();
+    fmt::print(stderr, "heelstrike: {}: {}\n", level, text);
+  }
+  void on_episode(const ContactEpisode& episode) override { files_.on_episode(episode); }
+  void on_checkpoint(const Checkpoint& checkpoint) override { files_.on_checkpoint(checkpoint); }
+
+ private:
+  ProgressDisplay& display_;
+  RunFolderSink files_;
+};
+
+std::string optional_text(const std::optional<double>& value) { return value ? number_text(*value) : "-"; }
+
+Table episode_table(const std::vector<ContactEpisode>& episodes) {
+  Table table;
+  table.header = {"contact",   "onset s",       "end s",          "max force N", "max indentation m",
+                  "speed in m/s", "speed out m/s", "restitution"};
+  for (const ContactEpisode& e : episodes) {
+    if (table.rows.size() == shown_episodes) {
+      table.rows.push_back({fmt::format("... {} more in summary.json", episodes.size() - shown_episodes)});
+      break;
+    }
+    table.rows.push_back({e.pair, number_text(e.onset), optional_text(e.end), number_text(e.max_force),
+                          number_text(e.max_indentation), number_text(e.approach_speed),
+                          optional_text(e.separation_speed), optional_text(e.effective_restitution)});
+  }
+  return table;
+}
+
+}  // namespace
+
+RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder, bool quiet, std::stop_token stop) {
+  ProgressDisplay display(fmt::format("{} {}", request.scenario.name, backend_label(request.scenario)), quiet);
+  ReportingSink sink(folder, display);
+  RunSummary summary = runner.run(request, sink, std::move(stop));
+  display.clear();
+  folder.finish(summary);
+  return summary;
+}
+
+fs::path default_folder(const RunRequest& request) {
+  const std::string name = fmt::format("{}-{}", request.scenario.name, backend_label(request.scenario));
+  fs::path folder = fs::path("runs") / name;
+  std::error_code ignored;
+  for (int n = 2; fs::exists(folder, ignored); ++n) folder = fs::path("runs") / fmt::format("{}-{}", name, n);
+  return folder;
+}
+
+std::string summary_text(const RunSummary& summary, const fs::path& folder) {
+  const double factor = summary.wall_time > 0.0 ? summary.simulated_time / summary.wall_time : 0.0;
+  std::string text = fmt::format(
+      "{} with {}: {} at t = {:g} s, {:.3g} s of wall time ({:.3g}x real time)\n"
+      "integrator  {}: {} steps, {} rejected, {} right-hand sides, {} Jacobians\n"
+      "contact     {} evaluations, {} commits",
+      summary.scenario, summary.backend, summary.status, summary.simulated_time, summary.wall_time, factor,
+      summary.integrator.name, summary.integrator.steps, summary.integrator.rejected_steps,
+      summary.integrator.rhs_evaluations, summary.integrator.jacobian_evaluations, summary.contact_evaluations,
+      summary.contact_commits);
+  if (summary.rpc) {
+    text += fmt::format("; {} calls, median {:.0f} us, 99 % below {:.0f} us", summary.rpc->calls, summary.rpc->p50_us,
+                        summary.rpc->p99_us);
+  }
+  text += fmt::format("\nenergy      {:.6g} J at the start, {:.6g} J at the end, {:.6g} J dissipated, balance {:.2e} J\n",
+                      summary.energy.initial, summary.energy.final, summary.energy.dissipated,
+                      summary.energy.balance_error);
+  if (!summary.contacts.empty()) text += episode_table(summary.contacts).aligned();
+  return text + fmt::format("results     {}\n", folder.string());
+}
+
+}  // namespace heelstrike::client

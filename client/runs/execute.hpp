@@ -1,0 +1,24 @@
+/// One run from request to finished folder.
+#pragma once
+
+#include <filesystem>
+#include <stop_token>
+#include <string>
+
+#include "client/runs/runner.hpp"
+#include "common/results/run_folder.hpp"
+
+namespace heelstrike::client {
+
+/// Runs `request`, writes `folder` and shows progress on stderr. A run that fails or is stopped leaves a folder marked
+/// incomplete with everything up to its last committed step.
+/// @throws Error when the run could not be started or the folder cannot be written
+RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder, bool quiet, std::stop_token stop);
+
+/// Where a run goes when the user did not say: runs/SCENARIO-BACKEND, with -2, -3, ... appended when that exists.
+[[nodiscard]] std::filesystem::path default_folder(const RunRequest& request);
+
+/// The last lines of a run on the terminal.
+[[nodiscard]] std::string summary_text(const RunSummary& summary, const std::filesystem::path& folder);
+
+}  // namespace heelstrike::client

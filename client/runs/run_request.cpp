@@ -1,0 +1,65 @@
+#include "client/runs/run_request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client {
+
+namespace fs = std::filesystem;
+
+std::string read_file(const fs::path& path, const std::string& what) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) {
+    throw input_error(path.string(), fmt::format("{}: file {} does not exist", what, path.string()));
+  }
+  if (fs::is_directory(path, ignored)) {
+    throw input_error(path.string(), fmt::format("{}: expected a file, found the folder {}", what, path.string()));
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  content << file.rdbuf();
+  if (!file) {
+    throw file_error(path.string(), fmt::format("{}: file {} cannot be read: {}", what, path.string(),
+                                                std::generic_category().message(errno)));
+  }
+  return std::move(content).str();
+}
+
+RunRequest load_request(const fs::path& scenario, const Overrides& overrides, const BackendSchemas& backends) {
+  RunRequest request;
+  request.file_name = scenario.string();
+  request.yaml = read_file(scenario, "scenario");
+  if (!overrides.backend.empty()) {
+    std::vector<std::string> dropped;
+    request.yaml = with_backend(request.yaml, request.file_name, overrides.backend, backends, dropped);
+    for (const std::string& parameter : dropped) {
+      request.notes.push_back(fmt::format("{} is not a parameter of back-end {} and was left out", parameter,
+                                          overrides.backend));
+    }
+  }
+  for (const std::string& assignment : overrides.assignments) {
+    request.yaml = with_override(request.yaml, request.file_name, assignment);
+  }
+  request.scenario = parse_scenario(request.yaml, request.file_name, backends);
+  for (const std::string& name : files_named_by(request.scenario)) {
+    request.files.push_back({name, read_file(scenario.parent_path() / name, request.file_name + ": mesh")});
+  }
+  return request;
+}
+
+std::string backend_label(const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const PairModel& pair : scenario.pairs) {
+    if (std::find(names.begin(), names.end(), pair.spec.backend) == names.end()) names.push_back(pair.spec.backend);
+  }
+  return names.empty() ? "no-contact" : fmt::format("{}", fmt::join(names, "+"));
+}
+
+}  // namespace heelstrike::client

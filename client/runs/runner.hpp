@@ -1,0 +1,25 @@
+/// What carries out a run: this process, or a pair of servers.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "client/runs/backend_info.hpp"
+#include "client/runs/run_request.hpp"
+#include "common/results/run_records.hpp"
+
+namespace heelstrike::client {
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+
+  /// Runs `request` to its end, to a failure, or until `stop` is requested. Everything that the run produced up to its last
+  /// committed step has been given to `sink` on return, also when a server died; the summary then says "failed" and why.
+  /// @throws Error when the run could not be started, or what `sink` throws
+  virtual RunSummary run(const RunRequest& request, RunSink& sink, std::stop_token stop) = 0;
+};
+
+}  // namespace heelstrike::client

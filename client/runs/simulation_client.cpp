@@ -1,0 +1,139 @@
+#include "client/runs/simulation_client.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/rpc/call.hpp"
+#include "common/rpc/transport_settings.hpp"
+#include "common/wire/error_wire.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+constexpr std::chrono::seconds submit_deadline{120};  // scenarios with meshes of hundreds of MB over slow lines
+constexpr std::chrono::seconds cancel_grace{15};      // from the cancel to the last event, on a loaded machine
+
+/// Cancels the run once a stop is requested, and the call itself when the run then does not end in time.
+class CancelOnStop {
+ public:
+  CancelOnStop(grpc::ClientContext& context, std::stop_token stop, std::function<void()> cancel_run)
+      : wake_(stop, std::function<void()>([this] {
+                {
+                  const std::scoped_lock lock(mutex_);
+                  stopping_ = true;
+                }
+                changed_.notify_all();
+              })),
+        thread_([this, &context, cancel = std::move(cancel_run)](const std::stop_token& finished) {
+          std::unique_lock lock(mutex_);
+          if (!changed_.wait(lock, finished, [this] { return stopping_; })) return;
+          lock.unlock();
+          try {
+            cancel();
+          } catch (const Error&) {
+            context.TryCancel();  // nobody there to cancel the run; the broken stream tells the reader
+            return;
+          }
+          lock.lock();
+          changed_.wait_for(lock, finished, cancel_grace, [] { return false; });
+          if (!finished.stop_requested()) context.TryCancel();
+        }) {}
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool stopping_ = false;
+  std::stop_callback<std::function<void()>> wake_;
+  std::jthread thread_;  ///< last member: stopped and joined first
+};
+
+}  // namespace
+
+SimulationClient::SimulationClient(const rpc::Endpoint& endpoint, std::string peer)
+    : address_(endpoint.address),
+      peer_(std::move(peer)),
+      channel_(rpc::make_channel(endpoint)),
+      stub_(v1::SimulationService::NewStub(channel_)) {
+  rpc::wait_for_ready(*channel_, endpoint.address);
+}
+
+void SimulationClient::wait_until_connected(std::chrono::milliseconds patience) {
+  rpc::wait_for_ready(*channel_, address_, patience);
+}
+
+v1::VersionInfo SimulationClient::version() {
+  v1::VersionInfo version;
+  rpc::call("GetVersion of " + peer_, {.timeout = std::chrono::seconds{5}, .attempts = 3},
+            [&](grpc::ClientContext& context) { return stub_->GetVersion(&context, {}, &version); });
+  return version;
+}
+
+std::string SimulationClient::submit(const RunRequest& request) {
+  rpc::check_version(version(), peer_);
+  v1::SubmitRunResponse response;
+  rpc::call("SubmitRun at " + peer_, {.timeout = submit_deadline, .attempts = 1}, [&](grpc::ClientContext& context) {
+    const auto writer = stub_->SubmitRun(&context, &response);
+    v1::SubmitRunRequest part;
+    part.mutable_header()->set_scenario_yaml(request.yaml);
+    part.mutable_header()->set_scenario_name(request.file_name);
+    part.mutable_header()->set_contract(contract_version);
+    bool going = writer->Write(part);
+    for (const NamedFile& file : request.files) {
+      for (std::size_t at = 0; going; at += rpc::upload_chunk_bytes) {
+        auto& chunk = *part.mutable_file();
+        chunk.set_name(file.name);
+        chunk.set_content(file.content.substr(at, rpc::upload_chunk_bytes));
+        chunk.set_last(at + rpc::upload_chunk_bytes >= file.content.size());
+        going = writer->Write(part);
+        if (chunk.last()) break;
+      }
+    }
+    writer->WritesDone();
+    return writer->Finish();  // says why, when the server stopped listening
+  });
+  return response.run_id();
+}
+
+void SimulationClient::watch(const std::string& run_id, std::uint64_t after,
+                             const std::function<void(const v1::RunEvent&)>& on_event, std::stop_token stop) {
+  grpc::ClientContext context;
+  v1::WatchRunRequest request;
+  request.set_run_id(run_id);
+  request.set_after_sequence(after);
+  const auto reader = stub_->WatchRun(&context, request);
+  const CancelOnStop cancel_on_stop(context, std::move(stop), [&] { cancel(run_id); });
+  v1::RunEvent event;
+  try {
+    while (reader->Read(&event)) on_event(event);
+  } catch (...) {
+    context.TryCancel();
+    while (reader->Read(&event)) {
+    }
+    (void)reader->Finish();
+    throw;
+  }
+  const grpc::Status status = reader->Finish();
+  if (!status.ok()) throw wire::from_status(status, context, "WatchRun of " + peer_);
+}
+
+void SimulationClient::cancel(const std::string& run_id) {
+  v1::CancelRunRequest request;
+  request.set_run_id(run_id);
+  v1::CancelRunResponse response;
+  rpc::call("CancelRun at " + peer_, {.timeout = std::chrono::seconds{5}, .attempts = 3},
+            [&](grpc::ClientContext& context) { return stub_->CancelRun(&context, request, &response); });
+}
+
+void SimulationClient::forget(const std::string& run_id) {
+  v1::ForgetRunRequest request;
+  request.set_run_id(run_id);
+  v1::ForgetRunResponse response;
+  rpc::call("ForgetRun at " + peer_, {.timeout = std::chrono::seconds{5}, .attempts = 1},
+            [&](grpc::ClientContext& context) { return stub_->ForgetRun(&context, request, &response); });
+}
+
+}  // namespace heelstrike::client

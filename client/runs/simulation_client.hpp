@@ -1,0 +1,47 @@
+/// Calls of the multibody server, as typed functions with deadlines.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "client/runs/run_request.hpp"
+#include "common/rpc/channel.hpp"
+#include "heelstrike/v1/simulation.grpc.pb.h"
+
+namespace heelstrike::client {
+
+class SimulationClient {
+ public:
+  /// Connects. @throws Error{unavailable} when nobody answers at the address within 4 s
+  /// @param peer  "mbs_server at ADDRESS", for messages
+  SimulationClient(const rpc::Endpoint& endpoint, std::string peer);
+
+  /// Waits for a lost connection to come back. @throws Error{unavailable}
+  void wait_until_connected(std::chrono::milliseconds patience);
+  /// @throws Error{unavailable}, Error{deadline}
+  [[nodiscard]] v1::VersionInfo version();
+  /// Sends the scenario with its files. @returns the run's identifier. @throws Error as the server answers
+  std::string submit(const RunRequest& request);
+  /// Hands every event after `after` to `on_event` until the last one.
+  /// @param stop  asks the server to cancel the run; what it still sends is handed on
+  /// @throws Error{unavailable} when the stream breaks or the server does not end a cancelled run in time, and whatever
+  ///         `on_event` throws
+  void watch(const std::string& run_id, std::uint64_t after, const std::function<void(const v1::RunEvent&)>& on_event,
+             std::stop_token stop);
+  void cancel(const std::string& run_id);
+  void forget(const std::string& run_id);
+
+ private:
+  std::string address_;
+  std::string peer_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::SimulationService::Stub> stub_;
+};
+
+}  // namespace heelstrike::client

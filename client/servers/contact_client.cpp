@@ -1,0 +1,34 @@
+#include "client/servers/contact_client.hpp"
+
+#include "common/rpc/call.hpp"
+#include "common/wire/parameter_wire.hpp"
+#include "heelstrike/v1/contact.grpc.pb.h"
+
+namespace heelstrike::client {
+
+std::vector<BackendInfo> list_backends(const rpc::Endpoint& fem) {
+  const std::string peer = "fem_server at " + fem.address;
+  const rpc::CallOptions options{.timeout = std::chrono::seconds{5}, .attempts = 3};
+  const auto channel = rpc::make_channel(fem);
+  rpc::wait_for_ready(*channel, fem.address);
+  const auto stub = v1::ContactService::NewStub(channel);
+  v1::VersionInfo version;
+  rpc::call("GetVersion of " + peer, options,
+            [&](grpc::ClientContext& context) { return stub->GetVersion(&context, {}, &version); });
+  rpc::check_version(version, peer);
+  v1::ListBackendsResponse response;
+  rpc::call("ListBackends of " + peer, options,
+            [&](grpc::ClientContext& context) { return stub->ListBackends(&context, {}, &response); });
+  std::vector<BackendInfo> backends;
+  for (const v1::BackendDescription& from : response.backends()) {
+    BackendInfo backend{from.name(), from.summary(), from.reference(), {}, {}};
+    for (const auto& parameter : from.parameters()) {
+      backend.parameters.push_back(wire::from_proto(parameter, wire::FieldPath(backend.name)));
+    }
+    backend.surface_pairs.assign(from.surface_pairs().begin(), from.surface_pairs().end());
+    backends.push_back(std::move(backend));
+  }
+  return backends;
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,62 @@
+/// The servers of one invocation: running ones that the user named, or a private pair started for the occasion.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "client/servers/child_process.hpp"
+#include "client/servers/private_folder.hpp"
+#include "common/rpc/channel.hpp"
+
+namespace heelstrike::client {
+
+struct ServerOptions {
+  std::string mbs;     ///< address of a running mbs_server; empty = start one
+  std::string fem;     ///< address of a running fem_server; empty = start one
+  rpc::ClientTls tls;  ///< for the named addresses; private servers talk over Unix sockets without it
+};
+
+/// Without addresses both servers are started, with `fem` alone only the multibody server, else none. What was started is
+/// ended and removed with this object.
+class Servers {
+ public:
+  /// @param log  where started servers write what they have to say; empty = beside their sockets
+  /// @throws Error{file} when a server cannot be started, Error{unavailable}, Error{deadline} with the end of its log when
+  ///         it does not become ready
+  Servers(const ServerOptions& options, std::filesystem::path log);
+  Servers(const Servers&) = delete;
+  Servers& operator=(const Servers&) = delete;
+  ~Servers();
+
+  [[nodiscard]] const rpc::Endpoint& mbs() const { return mbs_; }
+  /// The contact server, when it is known here: with `mbs` alone only that server knows it.
+  [[nodiscard]] const std::optional<rpc::Endpoint>& fem() const { return fem_; }
+  /// "mbs_server at unix:/...": for messages.
+  [[nodiscard]] std::string mbs_text() const;
+
+  /// The multibody server was started here, so that its spool can be read.
+  [[nodiscard]] bool owns_mbs() const { return mbs_child_ != nullptr; }
+  /// Event file of a run of the own multibody server.
+  [[nodiscard]] std::filesystem::path event_file(const std::string& run_id) const;
+
+  /// Which started server has ended unasked, and how: "the contact server (fem_server) ended with signal 9 (Killed)".
+  /// Waits up to `patience` for one to end.
+  [[nodiscard]] std::optional<std::string> casualty(std::chrono::milliseconds patience);
+
+ private:
+  void start_fem();
+  void start_mbs(const ServerOptions& options);
+  void wait_until_ready();
+  [[nodiscard]] std::string end_of_log() const;
+
+  std::unique_ptr<PrivateFolder> folder_;
+  std::filesystem::path log_;
+  std::unique_ptr<ChildProcess> fem_child_;
+  std::unique_ptr<ChildProcess> mbs_child_;
+  rpc::Endpoint mbs_;
+  std::optional<rpc::Endpoint> fem_;
+};
+
+}  // namespace heelstrike::client

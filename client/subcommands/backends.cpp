@@ -1,0 +1,160 @@
+// heelstrike backends: what contact models exist, with their parameters.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "client/terminal/table.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct BackendsOptions {
+  std::string name;
+  ServerOptions servers;
+};
+
+std::string kind_name(ParameterKind kind) {
+  switch (kind) {
+    case ParameterKind::number: return "number";
+    case ParameterKind::text: return "text";
+    case ParameterKind::flag: return "yes/no";
+    case ParameterKind::numbers: return "numbers";
+  }
+  return "?";
+}
+
+Json to_json(const ParameterValue& value) {
+  return std::visit([](const auto& content) { return Json(content); }, value);
+}
+
+std::string default_text(const ParameterSchema& parameter) {
+  if (parameter.required) return "required";
+  if (!parameter.fallback) return "derived";
+  if (const auto* number = std::get_if<double>(&*parameter.fallback)) return number_text(*number);
+  if (const auto* text = std::get_if<std::string>(&*parameter.fallback)) return *text;
+  return to_json(*parameter.fallback).dump();
+}
+
+std::string range_text(const ParameterSchema& parameter) {
+  if (!parameter.choices.empty()) return fmt::format("{}", fmt::join(parameter.choices, " | "));
+  return parameter.kind == ParameterKind::number || parameter.kind == ParameterKind::numbers ? parameter.range.text()
+                                                                                            : kind_name(parameter.kind);
+}
+
+Json to_json(const ParameterSchema& parameter) {
+  Json json = {{"name", parameter.name},         {"kind", kind_name(parameter.kind)}, {"unit", parameter.unit},
+               {"meaning", parameter.meaning},   {"required", parameter.required},
+               {"default", parameter.fallback ? to_json(*parameter.fallback) : Json()},
+               {"range", range_text(parameter)}, {"choices", parameter.choices}};
+  const auto bound = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  json["minimum"] = bound(parameter.range.min);
+  json["maximum"] = bound(parameter.range.max);
+  json["minimum_excluded"] = parameter.range.min_excluded;
+  json["maximum_excluded"] = parameter.range.max_excluded;
+  return json;
+}
+
+Json to_json(const BackendInfo& backend) {
+  Json json = {{"name", backend.name},
+               {"summary", backend.summary},
+               {"reference", backend.reference},
+               {"surface_pairs", backend.surface_pairs},
+               {"parameters", Json::array()}};
+  for (const ParameterSchema& parameter : backend.parameters) json["parameters"].push_back(to_json(parameter));
+  return json;
+}
+
+void print_one(const BackendInfo& backend) {
+  fmt::print("{}: {}\n", backend.name, backend.summary);
+  if (!backend.reference.empty()) fmt::print("reference: {}\n", backend.reference);
+  fmt::print("surfaces (main-partner): {}\n\n", fmt::join(backend.surface_pairs, ", "));
+  Table table;
+  table.header = {"parameter", "unit", "range", "default", "meaning"};
+  for (const ParameterSchema& parameter : backend.parameters) {
+    table.rows.push_back(
+        {parameter.name, parameter.unit, range_text(parameter), default_text(parameter), parameter.meaning});
+  }
+  fmt::print("{}", table.aligned());
+}
+
+void print_all(const std::vector<BackendInfo>& backends) {
+  Table table;
+  table.header = {"back-end", "surfaces", "parameters", "what it is"};
+  for (const BackendInfo& backend : backends) {
+    std::vector<std::string> names;
+    for (const ParameterSchema& parameter : backend.parameters) names.push_back(parameter.name);
+    table.rows.push_back({backend.name, fmt::format("{}", fmt::join(backend.surface_pairs, ",")),
+                          fmt::format("{}", fmt::join(names, ",")), backend.summary});
+  }
+  fmt::print("{}\nheelstrike backends NAME shows unit, range, default and meaning of every parameter.\n",
+             table.aligned());
+}
+
+const BackendInfo& find(const std::vector<BackendInfo>& backends, const std::string& name) {
+  std::vector<std::string> names;
+  for (const BackendInfo& backend : backends) {
+    if (backend.name == name) return backend;
+    names.push_back(backend.name);
+  }
+  const auto near = nearest_name(name, names);
+  throw input_error("backend", fmt::format("there is no back-end '{}'{}; known are: {}", name,
+                                           near ? fmt::format(" (did you mean '{}'?)", *near) : "",
+                                           fmt::join(names, ", ")));
+}
+
+ExitCode show_backends(const BackendsOptions& options, bool json) {
+  const std::vector<BackendInfo> backends = known_backends(options.servers);
+  if (!options.name.empty()) {
+    const BackendInfo& backend = find(backends, options.name);
+    if (json) {
+      fmt::print("{}\n", to_json(backend).dump(2));
+    } else {
+      print_one(backend);
+    }
+    return ExitCode::ok;
+  }
+  if (!json) {
+    print_all(backends);
+    return ExitCode::ok;
+  }
+  Json all = Json::array();
+  for (const BackendInfo& backend : backends) all.push_back(to_json(backend));
+  fmt::print("{}\n", Json{{"backends", all}}.dump(2));
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_backends(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("backends", "Show the contact back-ends and their parameters");
+  const auto options = std::make_shared<BackendsOptions>();
+  command->add_option("name", options->name, "Back-end to show in full")->type_name("NAME");
+  command->add_flag("--json", invocation.json, "Print as JSON");
+  const std::string group = "Server (none named: the back-ends of this program)";
+  command->add_option("--fem", options->servers.fem, "Address of a running fem_server to ask: host:port or unix:/path")
+      ->type_name("ADDRESS")
+      ->group(group);
+  command->add_option("--tls-ca", options->servers.tls.ca_file, "Certificate of the authority to trust")
+      ->type_name("FILE")
+      ->group(group);
+  command->add_option("--tls-cert", options->servers.tls.certificate_file, "Own certificate")
+      ->type_name("FILE")
+      ->group(group);
+  command->add_option("--tls-key", options->servers.tls.key_file, "Key of the own certificate")
+      ->type_name("FILE")
+      ->group(group);
+  add_footer(*command, "  heelstrike backends\n  heelstrike backends flores\n  heelstrike backends --json");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](std::stop_token) { return show_backends(*options, invocation.json); };
+  });
+}
+
+}  // namespace heelstrike::client

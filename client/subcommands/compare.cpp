@@ -1,0 +1,176 @@
+// heelstrike compare: one scenario with several back-ends, one table, one folder.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <system_error>
+
+#include "client/runs/comparison.hpp"
+#include "client/runs/execute.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "common/errors/error.hpp"
+#include "common/results/output_file.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CompareOptions {
+  fs::path scenario;
+  fs::path output;
+  bool force = false;
+  bool quiet = false;
+  std::vector<std::string> backends;
+  std::string reference;
+  Overrides overrides;
+  ConnectionOptions connection;
+};
+
+void check_names(const CompareOptions& options, const BackendSchemas& schemas) {
+  std::vector<std::string> known;
+  for (const auto& [name, schema] : schemas) known.push_back(name);
+  std::vector<std::string> seen;
+  for (const std::string& name : options.backends) {
+    if (!schemas.contains(name)) {
+      const auto near = nearest_name(name, known);
+      throw input_error("backends", fmt::format("--backends: there is no back-end '{}'{}; known are: {}", name,
+                                                near ? fmt::format(" (did you mean '{}'?)", *near) : "",
+                                                fmt::join(known, ", ")));
+    }
+    if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
+      throw input_error("backends", fmt::format("--backends: '{}' is there twice; name every back-end once", name));
+    }
+    seen.push_back(name);
+  }
+  if (!options.reference.empty() && std::find(seen.begin(), seen.end(), options.reference) == seen.end()) {
+    throw input_error("reference", fmt::format("--reference: expected one of the compared back-ends ({}), found '{}'",
+                                               fmt::join(options.backends, ", "), options.reference));
+  }
+}
+
+fs::path comparison_folder(const CompareOptions& options) {
+  if (!options.output.empty()) return options.output;
+  const std::string name = fmt::format("{}-comparison", options.scenario.stem().string());
+  fs::path folder = fs::path("runs") / name;
+  for (int n = 2; fs::exists(folder); ++n) folder = fs::path("runs") / fmt::format("{}-{}", name, n);
+  return folder;
+}
+
+void make_folder(const fs::path& folder, bool force) {
+  std::error_code failure;
+  if (fs::exists(folder, failure)) {
+    if (!force) {
+      throw file_error(folder.string(), fmt::format("output folder {} exists; choose another one with -o, or write into it "
+                                                    "with --force",
+                                                    folder.string()));
+    }
+    return;
+  }
+  fs::create_directories(folder, failure);
+  if (failure) {
+    throw file_error(folder.string(), fmt::format("output folder {} cannot be made: {}; choose another one with -o",
+                                                  folder.string(), failure.message()));
+  }
+}
+
+/// A back-end that cannot run the scenario, or fails in it, is a row with its reason; trouble with files or servers is not.
+ComparisonRow run_one(const CompareOptions& options, const std::string& backend, const BackendSchemas& schemas,
+                      Runner& runner, const fs::path& folder, bool quiet, std::stop_token stop) {
+  ComparisonRow row{.backend = backend, .folder = {}, .summary = {}, .failure = {}};
+  row.summary.status = "failed";
+  try {
+    Overrides overrides = options.overrides;
+    overrides.backend = backend;
+    const RunRequest request = load_request(options.scenario, overrides, schemas);
+    for (const std::string& note : request.notes) fmt::print(stderr, "heelstrike: note: {}\n", note);
+    RunFolder run_folder(folder / backend, request.yaml, options.force);
+    row.folder = backend;
+    row.summary = execute(runner, request, run_folder, quiet, stop);
+    if (row.summary.status != "completed") {
+      row.failure = row.summary.error ? row.summary.error->what() : "stopped on request";
+    }
+  } catch (const Error& error) {
+    const ExitCode code = exit_code(error.code());
+    if (code == ExitCode::file || code == ExitCode::unavailable || code == ExitCode::version_mismatch) throw;
+    row.failure = error.what();
+  }
+  return row;
+}
+
+void write_files(const Comparison& comparison, const fs::path& folder) {
+  write_whole_file(folder / "comparison.csv", comparison.csv());
+  write_whole_file(folder / "comparison.json", comparison.json());
+  write_whole_file(folder / "comparison.md", comparison.markdown());
+}
+
+void report(const Comparison& comparison, const fs::path& folder, const CompareOptions& options, bool json) {
+  if (json) {
+    fmt::print("{}", comparison.json());
+  } else {
+    fmt::print("{}", comparison.table().aligned());
+    if (!options.quiet) {
+      fmt::print("Force, indentation, duration, speed and restitution are those of the first contact.\n");
+      if (!options.reference.empty()) fmt::print("%: deviation from {}.\n", options.reference);
+      fmt::print("results     {}\n", folder.string());
+    }
+  }
+  for (const ComparisonRow& row : comparison.rows) {
+    if (!row.failure.empty()) fmt::print(stderr, "heelstrike: error: {}: {}\n", row.backend, row.failure);
+  }
+}
+
+ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop) {
+  const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
+  check_names(options, schemas);
+  // A mistake in the scenario itself is not the fault of a back-end and must not become a row.
+  (void)parse_scenario(read_file(options.scenario, "scenario"), options.scenario.string(), schemas);
+  const fs::path folder = comparison_folder(options);
+  make_folder(folder, options.force);
+  const auto runner = make_runner(options.connection, fs::absolute(folder / "servers.log"));
+  Comparison comparison;
+  comparison.scenario = options.scenario.stem().string();
+  comparison.reference = options.reference;
+  for (const std::string& backend : options.backends) {
+    comparison.rows.push_back(
+        run_one(options, backend, schemas, *runner, folder, options.quiet || json, stop));
+    write_files(comparison, folder);
+    if (stop.stop_requested()) break;
+  }
+  report(comparison, folder, options, json);
+  if (stop.stop_requested()) return ExitCode::interrupted;
+  return comparison.all_completed() ? ExitCode::ok : ExitCode::run_failed;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("compare", "Run a scenario with several back-ends and compare them");
+  const auto options = std::make_shared<CompareOptions>();
+  add_scenario_argument(*command, options->scenario);
+  command->add_option("--backends", options->backends, "Back-ends to compare, separated by commas")
+      ->required()
+      ->delimiter(',')
+      ->type_name("NAME,NAME,...");
+  command->add_option("--reference", options->reference, "Back-end to give deviations from")->type_name("NAME");
+  command->add_option("-o,--output", options->output, "Folder to make; default runs/SCENARIO-comparison[-N]")
+      ->type_name("FOLDER");
+  command->add_flag("--force", options->force, "Overwrite the comparison in an existing folder");
+  add_set_option(*command, options->overrides);
+  command->add_flag("--quiet", options->quiet, "No progress, only the table and errors");
+  command->add_flag("--json", invocation.json, "Print the comparison as JSON");
+  add_connection_options(*command, options->connection);
+  add_footer(*command,
+             "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hunt_crossley,lankarani_nikravesh\n"
+             "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hertz --reference hertz --json\n\n"
+             "A back-end that fails is a row with its reason; the exit code is then 3.");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](std::stop_token stop) {
+      return compare(*options, invocation.json, stop);
+    };
+  });
+}
+
+}  // namespace heelstrike::client

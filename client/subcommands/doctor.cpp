@@ -1,0 +1,179 @@
+// heelstrike doctor: are the servers there, healthy, and of the same version?
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "client/runs/remote_runner.hpp"
+#include "client/servers/health.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/rpc/call.hpp"
+#include "heelstrike/v1/contact.grpc.pb.h"
+#include "heelstrike/v1/simulation.grpc.pb.h"
+
+namespace heelstrike::client {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Check {
+  std::string what;
+  bool ok = false;
+  std::string detail;
+  ExitCode code = ExitCode::ok;
+};
+
+/// Runs one check; what it throws is the finding.
+bool add_check(std::vector<Check>& checks, std::string what, const std::function<std::string()>& examine) {
+  Check check{.what = std::move(what), .ok = false, .detail = {}, .code = ExitCode::ok};
+  try {
+    check.detail = examine();
+    check.ok = true;
+  } catch (const Error& error) {
+    check.detail = error.what();
+    check.code = exit_code(error.code());
+  }
+  checks.push_back(std::move(check));
+  return checks.back().ok;
+}
+
+std::string compare_versions(const v1::VersionInfo& version, const std::string& peer) {
+  rpc::check_version(version, peer);
+  if (version.version() != program_version) {
+    throw Error(ErrorCode::version_mismatch,
+                fmt::format("this program is version {}, {} is version {}; install the same on both sides",
+                            program_version, peer, version.version()));
+  }
+  return fmt::format("version {}, contract {}", version.version(), version.contract());
+}
+
+template <class Service, class Request>
+void check_server(std::vector<Check>& checks, const rpc::Endpoint& endpoint, const std::string& program) {
+  const std::string peer = program + " at " + endpoint.address;
+  std::shared_ptr<grpc::Channel> channel;
+  const bool there = add_check(checks, peer + " is there", [&] {
+    channel = rpc::make_channel(endpoint);
+    rpc::wait_for_ready(*channel, endpoint.address);
+    return std::string("connected");
+  });
+  if (!there) return;
+  const bool healthy = add_check(checks, peer + " is healthy", [&] {
+    check_health(channel, peer);
+    return std::string("serving");
+  });
+  if (!healthy) return;
+  add_check(checks, peer + " has the same version", [&] {
+    v1::VersionInfo version;
+    const auto stub = Service::NewStub(channel);
+    rpc::call("GetVersion of " + peer, {.timeout = std::chrono::seconds{5}, .attempts = 3},
+              [&](grpc::ClientContext& context) { return stub->GetVersion(&context, Request{}, &version); });
+    return compare_versions(version, peer);
+  });
+}
+
+/// Keeps the rows of the trial run.
+class TrialSink : public RunSink {
+ public:
+  void on_schema(std::span<const Column> /*columns*/) override {}
+  void on_row(std::span<const double> /*values*/) override { ++n_rows; }
+  void on_progress(const Progress& /*progress*/) override {}
+  void on_log(std::string_view /*level*/, std::string_view /*text*/) override {}
+  void on_episode(const ContactEpisode& /*episode*/) override {}
+  void on_checkpoint(const Checkpoint& /*checkpoint*/) override {}
+  std::size_t n_rows = 0;
+};
+
+// A ball that falls freely for 10 ms, 0.1 m above the ground: after that it must have 9.81e-2 m/s and no contact.
+constexpr const char* trial_scenario = R"(heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  ball: {mass: 1.0, inertia: [0.1, 0.1, 0.1], position: [0, 0, 0.2]}
+contact:
+  ball-ground:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: hertz
+    parameters: {stiffness: 1.0e8}
+analysis: {type: forward, end_time: 0.01}
+output: {interval: 1.0e-3}
+)";
+
+std::string trial_run(RemoteRunner& runner, std::stop_token stop) {
+  RunRequest request;
+  request.yaml = trial_scenario;
+  request.file_name = "trial.yaml";
+  request.scenario = parse_scenario(request.yaml, request.file_name, schemas_of(known_backends({})));
+  TrialSink sink;
+  const RunSummary summary = runner.run(request, sink, std::move(stop));
+  if (summary.error) throw *summary.error;
+  constexpr std::size_t expected_rows = 11;  // every millisecond from 0 to 10 ms
+  if (sink.n_rows < expected_rows || !summary.rpc || summary.rpc->calls == 0) {
+    throw Error(ErrorCode::internal, fmt::format("the trial run gave {} rows and {} exchanges; expected at least {} rows "
+                                                 "and one exchange",
+                                                 sink.n_rows, summary.rpc ? summary.rpc->calls : 0, expected_rows));
+  }
+  return fmt::format("{} exchanges, median {:.0f} us", summary.rpc->calls, summary.rpc->p50_us);
+}
+
+std::vector<Check> examine(const ServerOptions& options, std::stop_token stop) {
+  std::vector<Check> checks;
+  if (options.mbs.empty() && options.fem.empty()) {
+    std::unique_ptr<RemoteRunner> runner;
+    const bool started = add_check(checks, "private servers start", [&] {
+      runner = std::make_unique<RemoteRunner>(options, std::filesystem::path());
+      return std::string("both ready");
+    });
+    if (!started) return checks;
+    check_server<v1::ContactService, v1::GetVersionRequest>(checks, *runner->servers().fem(), "fem_server");
+    check_server<v1::SimulationService, v1::GetSimulationVersionRequest>(checks, runner->servers().mbs(), "mbs_server");
+    add_check(checks, "a trial run works", [&] { return trial_run(*runner, stop); });
+    return checks;
+  }
+  if (!options.fem.empty()) {
+    check_server<v1::ContactService, v1::GetVersionRequest>(checks, {.address = options.fem, .tls = options.tls},
+                                                            "fem_server");
+  }
+  if (!options.mbs.empty()) {
+    check_server<v1::SimulationService, v1::GetSimulationVersionRequest>(
+        checks, {.address = options.mbs, .tls = options.tls}, "mbs_server");
+  }
+  return checks;
+}
+
+ExitCode doctor(const ServerOptions& options, bool json, std::stop_token stop) {
+  const std::vector<Check> checks = examine(options, std::move(stop));
+  ExitCode code = ExitCode::ok;
+  Json report = {{"healthy", true}, {"version", program_version}, {"contract", contract_version}, {"checks", Json::array()}};
+  for (const Check& check : checks) {
+    if (!check.ok && code == ExitCode::ok) code = check.code;
+    report["checks"].push_back({{"check", check.what}, {"ok", check.ok}, {"detail", check.detail}});
+    if (!json) fmt::print("{:<4} {}: {}\n", check.ok ? "ok" : "FAIL", check.what, check.detail);
+  }
+  report["healthy"] = code == ExitCode::ok;
+  if (json) fmt::print("{}\n", report.dump(2));
+  return code;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("doctor", "Check that the servers are there, healthy and of the same version");
+  const auto options = std::make_shared<ServerOptions>();
+  add_server_options(*command, *options);
+  command->add_flag("--json", invocation.json, "Print as JSON");
+  add_footer(*command,
+             "  heelstrike doctor                          starts a private pair of servers and tries it\n"
+             "  heelstrike doctor --fem localhost:50051    asks a running one; for health checks of containers");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](std::stop_token stop) { return doctor(*options, invocation.json, stop); };
+  });
+}
+
+}  // namespace heelstrike::client

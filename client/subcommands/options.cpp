@@ -1,0 +1,68 @@
+#include "client/subcommands/options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "client/embedded/embedded.hpp"
+#include "client/exit_codes.hpp"
+#include "client/runs/remote_runner.hpp"
+#include "client/servers/contact_client.hpp"
+
+namespace heelstrike::client {
+
+void add_server_options(CLI::App& command, ServerOptions& options) {
+  const std::string group = "Servers (none named: both are started for the occasion)";
+  command.add_option("--mbs", options.mbs, "Address of a running mbs_server: host:port or unix:/path")
+      ->type_name("ADDRESS")
+      ->group(group);
+  command.add_option("--fem", options.fem, "Address of a running fem_server: host:port or unix:/path")
+      ->type_name("ADDRESS")
+      ->group(group);
+  command.add_option("--tls-ca", options.tls.ca_file, "Certificate of the authority to trust; switches encryption on")
+      ->type_name("FILE")
+      ->group(group);
+  command.add_option("--tls-cert", options.tls.certificate_file, "Own certificate, when the servers ask for one")
+      ->type_name("FILE")
+      ->group(group);
+  command.add_option("--tls-key", options.tls.key_file, "Key of the own certificate")->type_name("FILE")->group(group);
+  command.add_option("--tls-authority", options.tls.authority, "Name expected in the servers' certificates")
+      ->type_name("NAME")
+      ->group(group);
+}
+
+void add_connection_options(CLI::App& command, ConnectionOptions& options) {
+  add_server_options(command, options.servers);
+  command.add_flag("--in-process", options.in_process, "Compute in this process: no servers, no sockets")
+      ->excludes("--mbs")
+      ->excludes("--fem")
+      ->group("Servers (none named: both are started for the occasion)");
+}
+
+void add_set_option(CLI::App& command, Overrides& overrides) {
+  command.add_option("--set", overrides.assignments,
+                     "Override a key of the scenario; repeatable.\n"
+                     "contact.restitution=0.6 sets a parameter of all pairs, contact.PAIR.restitution=0.6 of one,\n"
+                     "analysis.end_time=5 any other key")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+void add_scenario_argument(CLI::App& command, std::filesystem::path& scenario) {
+  command.add_option("scenario", scenario, "Scenario file (YAML)")->required()->type_name("FILE");
+}
+
+void add_footer(CLI::App& command, const std::string& examples) {
+  command.footer("Examples:\n" + examples + "\n\n" + std::string(exit_code_help));
+}
+
+std::vector<BackendInfo> known_backends(const ServerOptions& options) {
+  if (options.fem.empty()) return embedded_backends();
+  return list_backends({.address = options.fem, .tls = options.tls});
+}
+
+std::unique_ptr<Runner> make_runner(const ConnectionOptions& options, const std::filesystem::path& log) {
+  if (options.in_process) return make_embedded_runner();
+  return std::make_unique<RemoteRunner>(options.servers, log);
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,41 @@
+/// Options that several subcommands share, with one wording.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/runs/backend_info.hpp"
+#include "client/runs/run_request.hpp"
+#include "client/runs/runner.hpp"
+#include "client/servers/servers.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace heelstrike::client {
+
+struct ConnectionOptions {
+  ServerOptions servers;
+  bool in_process = false;
+};
+
+/// --mbs, --fem, --tls-ca, --tls-cert, --tls-key, --tls-authority
+void add_server_options(CLI::App& command, ServerOptions& options);
+/// The same and --in-process
+void add_connection_options(CLI::App& command, ConnectionOptions& options);
+/// --set, repeatable
+void add_set_option(CLI::App& command, Overrides& overrides);
+/// SCENARIO
+void add_scenario_argument(CLI::App& command, std::filesystem::path& scenario);
+/// Example and exit codes at the end of --help.
+void add_footer(CLI::App& command, const std::string& examples);
+
+/// The back-ends of the contact server that was named, else those of this program. @throws as list_backends
+[[nodiscard]] std::vector<BackendInfo> known_backends(const ServerOptions& options);
+/// @param log  for servers that are started. @throws as RemoteRunner
+[[nodiscard]] std::unique_ptr<Runner> make_runner(const ConnectionOptions& options, const std::filesystem::path& log);
+
+}  // namespace heelstrike::client

@@ -1,0 +1,18 @@
+#include <array>
+
+#include "client/subcommands/subcommand.hpp"
+
+namespace heelstrike::client {
+
+void add_run(CLI::App& program, Invocation& invocation);
+void add_compare(CLI::App& program, Invocation& invocation);
+void add_validate(CLI::App& program, Invocation& invocation);
+void add_backends(CLI::App& program, Invocation& invocation);
+void add_doctor(CLI::App& program, Invocation& invocation);
+
+std::span<const AddSubcommand> subcommands() {
+  static constexpr std::array all{add_run, add_compare, add_validate, add_backends, add_doctor};
+  return all;
+}
+
+}  // namespace heelstrike::client

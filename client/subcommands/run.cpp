@@ -1,0 +1,101 @@
+// heelstrike run: one scenario, one run folder.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <system_error>
+
+#include "client/runs/execute.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "common/results/summary.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunOptions {
+  fs::path scenario;
+  fs::path output;
+  bool force = false;
+  bool quiet = false;
+  Overrides overrides;
+  ConnectionOptions connection;
+};
+
+/// Removes the folder of a run that never began, so that the corrected command can be given again.
+class FreshFolder {
+ public:
+  explicit FreshFolder(fs::path path) : path_(std::move(path)), is_new_(!fs::exists(path_)) {}
+  ~FreshFolder() {
+    std::error_code ignored;
+    if (is_new_ && !kept_ && !fs::exists(path_ / "timeseries.csv", ignored)) fs::remove_all(path_, ignored);
+  }
+  FreshFolder(const FreshFolder&) = delete;
+  FreshFolder& operator=(const FreshFolder&) = delete;
+  void keep() { kept_ = true; }
+
+ private:
+  fs::path path_;
+  bool is_new_;
+  bool kept_ = false;
+};
+
+void report(const RunSummary& summary, const fs::path& folder, const RunOptions& options, bool json) {
+  if (json) {
+    fmt::print("{}\n", summary_json(summary));
+  } else if (!options.quiet) {
+    fmt::print("{}", summary_text(summary, folder));
+  }
+  if (summary.error) fmt::print(stderr, "heelstrike: error: the run failed: {}\n", summary.error->what());
+  if (summary.status != "completed") {
+    fmt::print(stderr, "heelstrike: the run folder {} is marked incomplete; it holds everything up to t = {:g} s\n",
+               folder.string(), summary.simulated_time);
+  }
+}
+
+ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
+  const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
+  const RunRequest request = load_request(options.scenario, options.overrides, schemas);
+  for (const std::string& note : request.notes) fmt::print(stderr, "heelstrike: note: {}\n", note);
+  const fs::path path = options.output.empty() ? default_folder(request) : options.output;
+  FreshFolder fresh(path);
+  RunFolder folder(path, request.yaml, options.force);
+  const auto runner = make_runner(options.connection, fs::absolute(path / "run.log"));
+  const RunSummary summary = execute(*runner, request, folder, options.quiet || json, stop);
+  fresh.keep();
+  report(summary, path, options, json);
+  if (stop.stop_requested() && summary.status != "completed") return ExitCode::interrupted;
+  if (summary.error) {
+    const ExitCode code = exit_code(summary.error->code());
+    // The scenario was accepted, so whatever the run met later is a failure of the run.
+    return code == ExitCode::bad_input ? ExitCode::run_failed : code;
+  }
+  return summary.status == "completed" ? ExitCode::ok : ExitCode::run_failed;
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("run", "Run a scenario and write a run folder");
+  const auto options = std::make_shared<RunOptions>();
+  add_scenario_argument(*command, options->scenario);
+  command->add_option("-o,--output", options->output, "Run folder to make; default runs/SCENARIO-BACKEND[-N]")
+      ->type_name("FOLDER");
+  command->add_flag("--force", options->force, "Overwrite the run in an existing folder");
+  command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair; see heelstrike backends")
+      ->type_name("NAME");
+  add_set_option(*command, options->overrides);
+  command->add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
+  command->add_flag("--json", invocation.json, "Print the summary as JSON");
+  add_connection_options(*command, options->connection);
+  add_footer(*command,
+             "  heelstrike run examples/bouncing_ball.yaml\n"
+             "  heelstrike run examples/bouncing_ball.yaml --backend hunt_crossley --set contact.restitution=0.6 -o out");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](std::stop_token stop) { return run(*options, invocation.json, stop); };
+  });
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,140 @@
+// heelstrike validate: all checks of a scenario, and what was understood.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "client/terminal/table.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct ValidateOptions {
+  fs::path scenario;
+  Overrides overrides;
+  ServerOptions servers;
+};
+
+std::string vector_text(const Vector3& v) { return fmt::format("[{:g}, {:g}, {:g}]", v.x(), v.y(), v.z()); }
+Json vector_json(const Vector3& v) { return Json::array({v.x(), v.y(), v.z()}); }
+
+std::string value_text(const ParameterValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) return number_text(*number);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return std::visit([](const auto& content) { return Json(content).dump(); }, value);
+}
+
+void print_bodies(const Scenario& scenario) {
+  Table table;
+  table.header = {"body", "mass kg", "position m", "velocity m/s", "angular velocity rad/s"};
+  for (const BodySpec& body : scenario.bodies) {
+    table.rows.push_back({body.name, number_text(body.mass), vector_text(body.X_WB.p), vector_text(body.V_WB.v),
+                          vector_text(body.V_WB.w)});
+  }
+  fmt::print("\n{}", table.aligned());
+}
+
+void print_pairs(const Scenario& scenario) {
+  for (const PairModel& pair : scenario.pairs) {
+    fmt::print("\ncontact {}: {} ({}) against {} ({}), back-end {}\n", pair.spec.name, pair.main_body,
+               surface_name(pair.spec.main.surface), pair.partner_body, surface_name(pair.spec.partner.surface),
+               pair.spec.backend);
+    for (const auto& [name, value] : pair.spec.parameters) fmt::print("  {} = {}\n", name, value_text(value));
+  }
+}
+
+void print_text(const RunRequest& request) {
+  const Scenario& scenario = request.scenario;
+  fmt::print("{}: valid\n", request.file_name);
+  if (!scenario.description.empty()) fmt::print("{}\n", scenario.description);
+  fmt::print("gravity {} m/s^2\n", vector_text(scenario.gravity));
+  print_bodies(scenario);
+  for (const LoadSpec& load : scenario.loads) {
+    fmt::print("load {} on {}: force {} N, torque {} N m at {} m, {} axes\n", load.name, load.body,
+               vector_text(load.force), vector_text(load.torque), vector_text(load.point),
+               load.body_fixed ? "body" : "world");
+  }
+  print_pairs(scenario);
+  const AnalysisSpec& analysis = scenario.analysis;
+  fmt::print("\nanalysis {} to {:g} s with {} (rtol {:g}, atol {:g}{})\n", analysis.type, analysis.end_time,
+             analysis.integrator.name, analysis.integrator.rtol, analysis.integrator.atol,
+             analysis.integrator.max_step ? fmt::format(", steps up to {:g} s", *analysis.integrator.max_step) : "");
+  fmt::print("output every {:g} s\n", scenario.output.interval);
+  for (const NamedFile& file : request.files) fmt::print("file {} ({} bytes)\n", file.name, file.content.size());
+}
+
+Json pair_json(const PairModel& pair) {
+  Json parameters = Json::object();
+  for (const auto& [name, value] : pair.spec.parameters) {
+    parameters[name] = std::visit([](const auto& content) { return Json(content); }, value);
+  }
+  return {{"name", pair.spec.name},
+          {"backend", pair.spec.backend},
+          {"main", {{"body", pair.main_body}, {"surface", surface_name(pair.spec.main.surface)}}},
+          {"partner", {{"body", pair.partner_body}, {"surface", surface_name(pair.spec.partner.surface)}}},
+          {"parameters", parameters}};
+}
+
+void print_json(const RunRequest& request) {
+  const Scenario& scenario = request.scenario;
+  Json json = {{"valid", true},
+               {"scenario", scenario.name},
+               {"description", scenario.description},
+               {"gravity_m_s2", vector_json(scenario.gravity)},
+               {"bodies", Json::array()},
+               {"contact", Json::array()},
+               {"files", Json::array()}};
+  for (const BodySpec& body : scenario.bodies) {
+    json["bodies"].push_back({{"name", body.name}, {"mass_kg", body.mass}, {"position_m", vector_json(body.X_WB.p)}});
+  }
+  for (const PairModel& pair : scenario.pairs) json["contact"].push_back(pair_json(pair));
+  for (const NamedFile& file : request.files) {
+    json["files"].push_back({{"name", file.name}, {"bytes", file.content.size()}});
+  }
+  json["analysis"] = {{"type", scenario.analysis.type},
+                      {"end_time_s", scenario.analysis.end_time},
+                      {"integrator", scenario.analysis.integrator.name},
+                      {"rtol", scenario.analysis.integrator.rtol},
+                      {"atol", scenario.analysis.integrator.atol}};
+  json["output"] = {{"interval_s", scenario.output.interval}};
+  fmt::print("{}\n", json.dump(2));
+}
+
+ExitCode validate(const ValidateOptions& options, bool json) {
+  const RunRequest request =
+      load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)));
+  for (const std::string& note : request.notes) fmt::print(stderr, "heelstrike: note: {}\n", note);
+  if (json) {
+    print_json(request);
+  } else {
+    print_text(request);
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("validate", "Check a scenario and show what was understood");
+  const auto options = std::make_shared<ValidateOptions>();
+  add_scenario_argument(*command, options->scenario);
+  command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
+  add_set_option(*command, options->overrides);
+  command->add_option("--fem", options->servers.fem, "Check against the back-ends of this fem_server")
+      ->type_name("ADDRESS");
+  command->add_flag("--json", invocation.json, "Print as JSON");
+  add_footer(*command,
+             "  heelstrike validate examples/bouncing_ball.yaml\n"
+             "  heelstrike validate examples/bouncing_ball.yaml --set contact.restitution=0.6 --json");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](std::stop_token) { return validate(*options, invocation.json); };
+  });
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,24 @@
+/// A table of texts, printed aligned, as CSV or as Markdown.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace heelstrike::client {
+
+struct Table {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;  ///< as long as the header; shorter rows are filled up with empty cells
+
+  /// Columns aligned with two spaces between; numbers to the right, words to the left.
+  [[nodiscard]] std::string aligned() const;
+  [[nodiscard]] std::string markdown() const;
+};
+
+/// One CSV line, fields quoted where needed.
+[[nodiscard]] std::string csv_line(const std::vector<std::string>& fields);
+
+/// "4.53e-05" style with `digits` significant digits; "-" when absent.
+[[nodiscard]] std::string number_text(double value, int digits = 6);
+
+}  // namespace heelstrike::client

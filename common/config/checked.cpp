@@ -1,0 +1,270 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "common/config/schema.hpp"
+
+namespace heelstrike::config {
+
+namespace {
+
+constexpr std::size_t longest_name = 64;
+
+/// The note of a value; of a map, the one that all its values share.
+std::string note_of(const Node& node) {
+  if (node.type != Node::Type::map || node.entries.empty()) return node.note;
+  const std::string first = note_of(*node.entries.front().value);
+  const bool shared = std::ranges::all_of(node.entries, [&](const Entry& e) { return note_of(*e.value) == first; });
+  return shared ? first : node.note;
+}
+
+std::string joined(const std::string& path, const std::string& key) {
+  return path.empty() ? key : path + "." + key;
+}
+
+std::vector<std::string> names_of(const KeySchema& schema) {
+  std::vector<std::string> names;
+  for (const auto& key : schema.keys) names.push_back(key.name);
+  return names;
+}
+
+[[noreturn]] void refuse_kind(const Document& document, const Node& node, const KeySchema& schema,
+                              const std::string& path) {
+  const std::string advice = schema.meaning.empty() ? "change it" : "it is the " + schema.meaning;
+  refuse(document, node, path, expectation(schema), describe(node), advice);
+}
+
+void check_number(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
+  double value = 0.0;
+  if (!read_number(node, value)) {
+    refuse(document, node, path, expectation(schema), describe(node), number_advice(node, schema.unit));
+  }
+  const bool whole = schema.kind != KeyKind::integer || std::floor(value) == value;
+  if (!std::isfinite(value) || !whole || !schema.range.contains(value)) {
+    const std::string what = std::isfinite(value) ? "give a value in this range" : "give a finite number";
+    refuse(document, node, path, expectation(schema), describe(node), fmt::format("{} ({})", what, schema.meaning));
+  }
+}
+
+void check_numbers(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
+  if (node.type != Node::Type::sequence) refuse_kind(document, node, schema, path);
+  if (!schema.sizes.empty() && std::ranges::find(schema.sizes, node.items.size()) == schema.sizes.end()) {
+    refuse_kind(document, node, schema, path);
+  }
+  KeySchema entry = schema;
+  entry.kind = KeyKind::number;
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    check_number(document, *node.items[i], entry, fmt::format("{}[{}]", path, i));
+  }
+}
+
+void check_text(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
+  if (node.type != Node::Type::scalar || node.scalar.empty()) refuse_kind(document, node, schema, path);
+  if (schema.choices.empty() || std::ranges::find(schema.choices, node.scalar) != schema.choices.end()) return;
+  const auto near = nearest_name(node.scalar, schema.choices);
+  refuse(document, node, path, expectation(schema), describe(node),
+         near ? fmt::format("did you mean '{}'?", *near) : schema.meaning);
+}
+
+void check_flag(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
+  const bool ok = node.type == Node::Type::scalar && node.plain && (node.scalar == "true" || node.scalar == "false");
+  if (!ok) refuse_kind(document, node, schema, path);
+}
+
+bool is_name(const std::string& word) {
+  return !word.empty() && word.size() <= longest_name && std::ranges::all_of(word, [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+[[noreturn]] void refuse_key(const Document& document, const Node& map, const Entry& entry, const KeySchema& schema,
+                             const std::string& path) {
+  Node where = *entry.value;
+  where.line = entry.line;
+  if (where.note.empty()) where.note = map.note;
+  const auto names = names_of(schema);
+  const auto near = nearest_name(entry.key, names);
+  const std::string advice = near ? fmt::format("did you mean '{}'?", *near) : std::string("remove it");
+  const std::string key = joined(path, excerpt(entry.key));
+  throw input_error(
+      key, fmt::format("{}: {}: unknown key; expected one of {}, found '{}'; {}", location(document, where), key,
+                       fmt::join(names, ", "), excerpt(entry.key), advice));
+}
+
+void check_map_shape(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
+  if (node.type != Node::Type::map) {
+    refuse(document, node, path.empty() ? "scenario" : path, expectation(schema), describe(node),
+           "write `key: value` lines, indented below it");
+  }
+  for (const Entry& entry : node.entries) {
+    if (std::ranges::find(schema.keys, entry.key, &KeySchema::name) == schema.keys.end()) {
+      refuse_key(document, node, entry, schema, path);
+    }
+  }
+}
+
+std::shared_ptr<const Node> default_value(const KeySchema& schema, int line) {
+  auto value = std::make_shared<Node>(*load_document(schema.fallback, "default of " + schema.name).root);
+  value->line = line;
+  return value;
+}
+
+void refuse_missing(const Document& document, const Node& map, const KeySchema& key, const std::string& path) {
+  const std::string full = joined(path, key.name);
+  throw input_error(full, fmt::format("{}: {}: missing; expected {}, found nothing; add `{}:` ({})",
+                                      location(document, map), full, expectation(key), key.name, key.meaning));
+}
+
+std::shared_ptr<const Node> checked_map(const Document& document, const Node& node, const KeySchema& schema,
+                                        const std::string& path) {
+  check_map_shape(document, node, schema, path);
+  auto result = std::make_shared<Node>(node);
+  result->entries.clear();
+  for (const KeySchema& key : schema.keys) {
+    const std::string full = joined(path, key.name);
+    if (const Node* value = node.find(key.name)) {
+      result->entries.push_back({key.name, value->line, checked(document, *value, key, full)});
+    } else if (key.required) {
+      refuse_missing(document, node, key, path);
+    } else if (!key.fallback.empty()) {
+      result->entries.push_back({key.name, node.line, default_value(key, node.line)});
+    } else if (key.kind == KeyKind::map && std::ranges::none_of(key.keys, &KeySchema::required)) {
+      const Node empty{.type = Node::Type::map, .line = node.line};
+      result->entries.push_back({key.name, node.line, checked_map(document, empty, key, full)});
+    }
+  }
+  return result;
+}
+
+std::shared_ptr<const Node> checked_named(const Document& document, const Node& node, const KeySchema& schema,
+                                          const std::string& path) {
+  if (node.type != Node::Type::map) {
+    refuse(document, node, path, expectation(schema), describe(node), "write `name: {...}` lines, indented below it");
+  }
+  auto result = std::make_shared<Node>(node);
+  for (Entry& entry : result->entries) {
+    if (!is_name(entry.key)) {
+      Node where = *entry.value;
+      where.line = entry.line;
+      refuse(document, where, path, fmt::format("names of 1 to {} letters, digits, '_' or '-'", longest_name),
+             fmt::format("'{}'", excerpt(entry.key)), "rename it");
+    }
+    entry.value = checked_map(document, *entry.value, schema, joined(path, entry.key));
+  }
+  return result;
+}
+
+std::shared_ptr<const Node> checked_one_of(const Document& document, const Node& node, const KeySchema& schema,
+                                           const std::string& path) {
+  check_map_shape(document, node, schema, path);
+  if (node.entries.size() != 1) {
+    refuse(document, node, path, "exactly one of " + fmt::format("{}", fmt::join(names_of(schema), ", ")),
+           describe(node), "keep one of them");
+  }
+  auto result = std::make_shared<Node>(node);
+  Entry& entry = result->entries.front();
+  const auto key = std::ranges::find(schema.keys, entry.key, &KeySchema::name);
+  entry.value = checked(document, *entry.value, *key, joined(path, entry.key));
+  return result;
+}
+
+std::shared_ptr<const Node> checked_list(const Document& document, const Node& node, const KeySchema& schema,
+                                         const std::string& path) {
+  if (node.type != Node::Type::sequence) refuse_kind(document, node, schema, path);
+  auto result = std::make_shared<Node>(node);
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    result->items[i] = checked(document, *node.items[i], schema.keys.front(), fmt::format("{}[{}]", path, i));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string location(const Document& document, const Node& node) {
+  const std::string note = note_of(node);
+  return note.empty() ? fmt::format("{}:{}", document.file_name, node.line) : note;
+}
+
+void refuse(const Document& document, const Node& node, const std::string& path, const std::string& expected,
+            const std::string& found, const std::string& advice) {
+  throw input_error(
+      path, fmt::format("{}: {}: expected {}, found {}; {}", location(document, node), path, expected, found, advice));
+}
+
+bool read_number(const Node& node, double& value) {
+  if (node.type != Node::Type::scalar || !node.plain || node.scalar.empty()) return false;
+  std::string_view word = node.scalar;
+  const bool negative = word.front() == '-';
+  if (word.front() == '+' || negative) word.remove_prefix(1);
+  if (word == ".inf" || word == ".Inf" || word == ".INF") {
+    value = std::numeric_limits<double>::infinity();
+  } else if (word == ".nan" || word == ".NaN" || word == ".NAN") {
+    value = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    if (word.empty() || word.front() == '-' || word.front() == '+') return false;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (end != word.data() + word.size()) return false;
+    // Too large for a double: not finite, which every range refuses. Too small: zero is what it means.
+    if (error == std::errc::result_out_of_range) {
+      const auto e = word.find_first_of("eE");
+      const bool tiny = e != std::string_view::npos ? word.substr(e + 1).starts_with('-') : word.starts_with("0.");
+      value = tiny ? 0.0 : std::numeric_limits<double>::infinity();
+    } else if (error != std::errc()) {
+      return false;
+    }
+  }
+  if (negative) value = -value;
+  return true;
+}
+
+std::string number_advice(const Node& node, const std::string& unit) {
+  const std::string in = unit == "-" || unit.empty() ? "" : " in " + unit;
+  if (node.type != Node::Type::scalar) return fmt::format("give one plain number{}", in);
+  Node unquoted = node;
+  unquoted.plain = true;
+  double value = 0.0;
+  if (read_number(unquoted, value)) return "remove the quotes";
+  const auto* begin = node.scalar.data();
+  const auto* end = begin + node.scalar.size();
+  const auto result = std::from_chars(begin + (node.scalar.starts_with('+') ? 1 : 0), end, value);
+  if (result.ec == std::errc() && result.ptr != begin) {
+    return fmt::format("units are not read from the file: give the plain number{}", in);
+  }
+  return fmt::format("give a plain number{}", in);
+}
+
+std::shared_ptr<const Node> checked(const Document& document, const Node& node, const KeySchema& schema,
+                                    const std::string& path) {
+  switch (schema.kind) {
+    case KeyKind::number:
+    case KeyKind::integer:
+      check_number(document, node, schema, path);
+      break;
+    case KeyKind::text:
+      check_text(document, node, schema, path);
+      break;
+    case KeyKind::flag:
+      check_flag(document, node, schema, path);
+      break;
+    case KeyKind::numbers:
+      check_numbers(document, node, schema, path);
+      break;
+    case KeyKind::list:
+      return checked_list(document, node, schema, path);
+    case KeyKind::map:
+      return checked_map(document, node, schema, path);
+    case KeyKind::named:
+      return checked_named(document, node, schema, path);
+    case KeyKind::one_of:
+      return checked_one_of(document, node, schema, path);
+    case KeyKind::parameters:
+      if (node.type != Node::Type::map) refuse_kind(document, node, schema, path);
+      break;
+  }
+  return std::make_shared<const Node>(node);
+}
+
+}  // namespace heelstrike::config

@@ -1,0 +1,69 @@
+/// A YAML text as a tree that knows the line of everything, read with yaml-cpp's event parser: duplicate keys, depth
+/// and size are checked while reading, which the node interface of yaml-cpp cannot do.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::config {
+
+/// Limits of a scenario file; a hostile file meets them before it costs memory or time.
+inline constexpr std::size_t max_document_bytes = 8u << 20;
+inline constexpr std::size_t max_document_depth = 32;
+inline constexpr std::size_t max_document_nodes = 1'000'000;  ///< aliases count as what they stand for
+
+struct Node;
+
+/// One `key: value` of a map.
+struct Entry {
+  std::string key;
+  int line = 0;  ///< of the key
+  std::shared_ptr<const Node> value;
+};
+
+/// One value. Immutable once read, so that aliases share it.
+struct Node {
+  enum class Type { null, scalar, sequence, map };
+
+  Type type = Type::null;
+  std::string scalar = {};                              ///< text of a scalar
+  bool plain = true;                                    ///< a scalar without quotes: may be a number, true or false
+  bool flow = true;                                     ///< a map in braces, not one key per line
+  int line = 0;                                         ///< 1-based; 0 = not from the text
+  std::vector<std::shared_ptr<const Node>> items = {};  ///< of a sequence
+  std::vector<Entry> entries = {};                      ///< of a map, in file order, keys unique
+  std::size_t size = 1;                                 ///< number of nodes below and including this one
+  std::string note = {};                                ///< "--set key=value" when the value came from the command line
+
+  /// The entry's value, or nullptr.
+  [[nodiscard]] const Node* find(std::string_view key) const;
+};
+
+/// A text and where it came from.
+struct Document {
+  std::string file_name;
+  std::shared_ptr<const Node> root;
+};
+
+/// Reads one YAML document.
+/// @param file_name  for messages; "--set key=value" for a text from the command line
+/// @throws Error{invalid_input} "file:line: ..." for text that does not parse, duplicate keys, several documents, keys
+/// that
+///         are not texts, an alias inside its own anchor, and a file beyond the limits above
+[[nodiscard]] Document load_document(std::string_view yaml, const std::string& file_name);
+
+/// The tree as YAML text, keys on their old lines where possible; comments are not kept. Notes become trailing
+/// comments, which `load_document` reads back as notes.
+[[nodiscard]] std::string emit_document(const Node& root);
+
+/// "a text 'abc'", "a list of 3 values", "nothing": what a message says was found.
+[[nodiscard]] std::string describe(const Node& node);
+
+/// Printable, shortened copy of text from a file, for messages.
+[[nodiscard]] std::string excerpt(std::string_view text);
+
+}  // namespace heelstrike::config

@@ -1,0 +1,206 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
+#include <map>
+
+#include "common/config/scenario.hpp"
+#include "common/config/schema.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+
+namespace {
+
+using config::Document;
+using config::Entry;
+using config::KeyKind;
+using config::KeySchema;
+using config::Node;
+using Keys = std::vector<std::string>;
+using NodePointer = std::shared_ptr<const Node>;
+
+struct Assignment {
+  std::string note;  ///< "--set key=value", for messages and the comment
+  Keys keys;
+  NodePointer value;
+};
+
+[[noreturn]] void refuse_assignment(const std::string& note, const std::string& key, const std::string& text) {
+  throw input_error(key, fmt::format("{}: {}: {}", note, key, text));
+}
+
+NodePointer with_note(const Node& node, const std::string& note) {
+  auto copy = std::make_shared<Node>(node);
+  copy->note = note;
+  copy->line = 0;  // a line of the option's text means nothing in the file
+  copy->flow = true;
+  for (auto& item : copy->items) item = with_note(*item, note);
+  for (auto& entry : copy->entries) {
+    entry.line = 0;
+    entry.value = with_note(*entry.value, note);
+  }
+  return copy;
+}
+
+Keys split(const std::string& dotted) {
+  Keys keys;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
+    end = dotted.find('.', begin);
+    keys.push_back(dotted.substr(begin, end == std::string::npos ? end : end - begin));
+  }
+  return keys;
+}
+
+Assignment read_assignment(const std::string& assignment) {
+  const std::size_t equals = assignment.find('=');
+  const std::string note = "--set " + config::excerpt(assignment);
+  if (equals == std::string::npos || equals == 0) {
+    throw input_error("", fmt::format("{}: expected key=value, found no '{}'; write e.g. --set analysis.end_time=5",
+                                      note, equals == 0 ? "key" : "="));
+  }
+  const std::string key = assignment.substr(0, equals);
+  Assignment result{.note = note, .keys = split(key), .value = nullptr};
+  if (std::ranges::any_of(result.keys, &std::string::empty)) {
+    refuse_assignment(note, key, "expected names separated by single dots; write e.g. --set analysis.end_time=5");
+  }
+  result.value = with_note(*config::load_document(assignment.substr(equals + 1), note).root, note);
+  return result;
+}
+
+/// `map` with the value at `keys` replaced; maps on the way are made where they are absent.
+NodePointer replaced(const Node& map, std::span<const std::string> keys, const NodePointer& value) {
+  auto copy = std::make_shared<Node>(map);
+  if (copy->type == Node::Type::null) copy->type = Node::Type::map;
+  const auto it = std::ranges::find(copy->entries, keys.front(), &Entry::key);
+  const Node nothing{.type = Node::Type::map, .line = map.line};
+  const Node& old = it == copy->entries.end() ? nothing : *it->value;
+  const NodePointer next = keys.size() == 1 ? value : replaced(old, keys.subspan(1), value);
+  if (it == copy->entries.end()) {
+    copy->entries.push_back({.key = keys.front(), .line = map.line, .value = next});
+  } else {
+    it->value = next;
+  }
+  return copy;
+}
+
+Keys names_in(const Node* map) {
+  Keys names;
+  if (map != nullptr) {
+    for (const Entry& entry : map->entries) names.push_back(entry.key);
+  }
+  return names;
+}
+
+Keys names_in(const KeySchema& schema) {
+  Keys names;
+  for (const KeySchema& key : schema.keys) names.push_back(key.name);
+  return names;
+}
+
+const KeySchema* find_key(const KeySchema& schema, const std::string& name) {
+  const auto it = std::ranges::find(schema.keys, name, &KeySchema::name);
+  return it == schema.keys.end() ? nullptr : &*it;
+}
+
+[[noreturn]] void refuse_name(const Assignment& assignment, const std::string& name, const Keys& known) {
+  const auto near = nearest_name(name, known);
+  refuse_assignment(assignment.note, fmt::format("{}", fmt::join(assignment.keys, ".")),
+                    fmt::format("expected one of {}, found '{}'; {}", fmt::join(known, ", "), config::excerpt(name),
+                                near ? fmt::format("did you mean '{}'?", *near) : "name one of them"));
+}
+
+/// Refuses a path that leads nowhere. Things with a name of their own must be in the file already.
+void check_path(const Assignment& assignment, const Keys& keys, const Node& root) {
+  const KeySchema* schema = &config::scenario_schema();
+  const Node* node = &root;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::string& key = keys[i];
+    if (schema->kind == KeyKind::parameters) return;  // known to the back-end only, which parse_scenario asks
+    const KeySchema* next = find_key(*schema, key);
+    if (schema->keys.empty() || next == nullptr) refuse_name(assignment, key, names_in(*schema));
+    node = node == nullptr ? nullptr : node->find(key);
+    schema = next;
+    if (schema->kind == KeyKind::named && i + 1 < keys.size()) {
+      const std::string& name = keys[++i];
+      if (node == nullptr || node->find(name) == nullptr) refuse_name(assignment, name, names_in(node));
+      node = node->find(name);
+    }
+  }
+}
+
+/// The places that one `contact...` key means.
+std::vector<Keys> contact_targets(const Assignment& assignment, const Node& root) {
+  const Node* contact = root.find("contact");
+  const Keys pairs = names_in(contact);
+  const KeySchema& pair_schema = *find_key(config::scenario_schema(), "contact");
+  const Keys& keys = assignment.keys;
+  const bool names_pair = std::ranges::find(pairs, keys[1]) != pairs.end();
+  if (pairs.empty()) refuse_assignment(assignment.note, "contact", "the scenario has no contact pair; add one first");
+  if (names_pair) {
+    if (keys.size() != 3 || find_key(pair_schema, keys[2]) != nullptr) return {keys};
+    return {{keys[0], keys[1], "parameters", keys[2]}};
+  }
+  if (keys.size() > 2) refuse_name(assignment, keys[1], pairs);
+  std::vector<Keys> targets;
+  for (const std::string& pair : pairs) {
+    if (find_key(pair_schema, keys[1]) != nullptr) {
+      targets.push_back({keys[0], pair, keys[1]});
+    } else {
+      targets.push_back({keys[0], pair, "parameters", keys[1]});
+    }
+  }
+  return targets;
+}
+
+Document load_map(std::string_view yaml, const std::string& file_name) {
+  Document document = config::load_document(yaml, file_name);
+  if (document.root->type != Node::Type::map) {
+    config::refuse(document, *document.root, "scenario", "a map of keys", config::describe(*document.root),
+                   "write `key: value` lines");
+  }
+  return document;
+}
+
+}  // namespace
+
+std::string with_override(std::string_view yaml, const std::string& file_name, const std::string& assignment) {
+  const Document document = load_map(yaml, file_name);
+  const Assignment set = read_assignment(assignment);
+  const bool in_contact = set.keys.front() == "contact" && set.keys.size() > 1;
+  NodePointer root = document.root;
+  for (const Keys& keys : in_contact ? contact_targets(set, *root) : std::vector<Keys>{set.keys}) {
+    check_path(set, keys, *root);
+    root = replaced(*root, keys, set.value);
+  }
+  return config::emit_document(*root);
+}
+
+std::string with_backend(std::string_view yaml, const std::string& file_name, const std::string& backend,
+                         const BackendSchemas& backends, std::vector<std::string>& dropped) {
+  const Document document = load_map(yaml, file_name);
+  const std::string note = "--backend " + config::excerpt(backend);
+  const auto schema = backends.find(backend);
+  if (schema == backends.end()) {
+    Keys names;
+    for (const auto& entry : backends) names.push_back(entry.first);
+    refuse_name({.note = note, .keys = {"backend"}, .value = nullptr}, backend, names);
+  }
+  NodePointer root = document.root;
+  auto name = std::make_shared<Node>(Node{.type = Node::Type::scalar, .scalar = backend, .note = note});
+  for (const std::string& pair : names_in(document.root->find("contact"))) {
+    root = replaced(*root, Keys{"contact", pair, "backend"}, name);
+    const Node* parameters = root->find("contact")->find(pair)->find("parameters");
+    if (parameters == nullptr || parameters->type != Node::Type::map) continue;
+    auto kept = std::make_shared<Node>(*parameters);
+    std::erase_if(kept->entries, [&](const Entry& entry) {
+      const bool known = std::ranges::find(schema->second, entry.key, &ParameterSchema::name) != schema->second.end();
+      if (!known) dropped.push_back(pair + "." + entry.key);
+      return !known;
+    });
+    root = replaced(*root, Keys{"contact", pair, "parameters"}, kept);
+  }
+  return config::emit_document(*root);
+}
+
+}  // namespace heelstrike

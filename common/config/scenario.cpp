@@ -1,0 +1,370 @@
+#include "common/config/scenario.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "common/config/schema.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+
+namespace {
+
+using config::Document;
+using config::Entry;
+using config::Node;
+
+/// A checked value with its dotted key: reading cannot fail, only meaning can.
+class Field {
+ public:
+  Field(const Document& document, const Node& node, std::string path)
+      : document_(&document), node_(&node), path_(std::move(path)) {}
+
+  [[nodiscard]] bool has(const std::string& key) const { return node_->find(key) != nullptr; }
+  [[nodiscard]] Field operator[](const std::string& key) const {
+    const Node* value = node_->find(key);
+    if (value == nullptr) throw Error(ErrorCode::internal, fmt::format("{}.{} was not checked", path_, key));
+    return {*document_, *value, path_.empty() ? key : path_ + "." + key};
+  }
+  [[nodiscard]] std::vector<Field> entries() const {
+    std::vector<Field> fields;
+    for (const Entry& e : node_->entries) fields.emplace_back(*document_, *e.value, path_ + "." + e.key);
+    return fields;
+  }
+  /// Fields of a map that may be absent.
+  [[nodiscard]] std::vector<Field> entries_of(const std::string& key) const {
+    return has(key) ? (*this)[key].entries() : std::vector<Field>();
+  }
+  [[nodiscard]] std::string name() const { return path_.substr(path_.rfind('.') + 1); }
+  [[nodiscard]] const Node& node() const { return *node_; }
+  [[nodiscard]] const Document& document() const { return *document_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  [[nodiscard]] const std::string& text() const { return node_->scalar; }
+  [[nodiscard]] std::string text_or(const std::string& key) const { return has(key) ? (*this)[key].text() : ""; }
+  [[nodiscard]] bool flag() const { return node_->scalar == "true"; }
+  [[nodiscard]] double number() const { return number_of(*node_); }
+  [[nodiscard]] std::optional<double> optional_number(const std::string& key) const {
+    return has(key) ? std::optional((*this)[key].number()) : std::nullopt;
+  }
+  [[nodiscard]] std::vector<double> numbers() const {
+    std::vector<double> values;
+    for (const auto& item : node_->items) values.push_back(number_of(*item));
+    return values;
+  }
+  [[nodiscard]] Vector3 vector3() const {
+    const auto values = numbers();
+    return {values.at(0), values.at(1), values.at(2)};
+  }
+
+  [[noreturn]] void refuse(const std::string& expected, const std::string& found, const std::string& advice) const {
+    config::refuse(*document_, *node_, path_, expected, found, advice);
+  }
+
+ private:
+  [[nodiscard]] double number_of(const Node& node) const {
+    double value = 0.0;
+    if (!config::read_number(node, value)) throw Error(ErrorCode::internal, path_ + " was not checked");
+    return value;
+  }
+
+  const Document* document_;
+  const Node* node_;
+  std::string path_;
+};
+
+Matrix3 read_rotation(const Field& field) {
+  const auto q = field.numbers();
+  const double norm = std::sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+  if (!(std::abs(norm - 1.0) <= quaternion_norm_tolerance)) {
+    field.refuse(fmt::format("a unit quaternion [w, x, y, z] (norm within {:g} of 1)", quaternion_norm_tolerance),
+                 fmt::format("norm {}", norm),
+                 norm > 0.0 ? "divide its entries by this norm" : "no turn is [1, 0, 0, 0]");
+  }
+  return rotation_from_quaternion(Quaternion(q[0], q[1], q[2], q[3]));
+}
+
+Vector3 read_direction(const Field& field) {
+  const Vector3 direction = field.vector3();
+  const double length = direction.stableNorm();
+  if (!(length > 0.0)) field.refuse("a direction of any length but zero", "[0, 0, 0]", "give e.g. [0, 0, 1]");
+  return direction / length;
+}
+
+/// Positive definite, and no principal moment above the sum of the two others: otherwise no distribution of mass has
+/// it.
+void check_inertia(const Field& field, const Matrix3& inertia) {
+  const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
+  const std::string found = fmt::format("principal moments {:g}, {:g}, {:g}", principal[0], principal[1], principal[2]);
+  if (!(principal[0] > 0.0)) {
+    field.refuse("a positive definite inertia [kg m^2]", found,
+                 "check signs and the order Ixx, Iyy, Izz, Ixy, Ixz, Iyz");
+  }
+  // A thin plate meets the bound exactly; its decimal text may miss it by a few roundings.
+  constexpr double slack = 1.0 + 1e-9;
+  if (principal[2] > (principal[0] + principal[1]) * slack) {
+    field.refuse("an inertia [kg m^2] whose largest principal moment is at most the sum of the two others", found,
+                 "no body has such moments: check the values and that they are about the centre of mass");
+  }
+}
+
+Matrix3 read_inertia(const Field& field) {
+  const auto I = field.numbers();
+  Matrix3 inertia = Vector3(I[0], I[1], I[2]).asDiagonal();
+  if (I.size() == 6) {
+    inertia(0, 1) = inertia(1, 0) = I[3];
+    inertia(0, 2) = inertia(2, 0) = I[4];
+    inertia(1, 2) = inertia(2, 1) = I[5];
+  }
+  check_inertia(field, inertia);
+  return inertia;
+}
+
+BodySpec read_body(const Field& field) {
+  if (field.name() == "ground") {
+    field.refuse("a name other than 'ground'", "'ground'",
+                 "ground is always there and never moves: choose another name");
+  }
+  return {.name = field.name(),
+          .mass = field["mass"].number(),
+          .center_of_mass = field["center_of_mass"].vector3(),
+          .inertia = read_inertia(field["inertia"]),
+          .X_WB = {.R = read_rotation(field["orientation"]), .p = field["position"].vector3()},
+          .V_WB = {.w = field["angular_velocity"].vector3(), .v = field["velocity"].vector3()}};
+}
+
+/// Name of a body that exists; `ground` counts where `with_ground`.
+std::string read_body_name(const Field& field, const std::vector<BodySpec>& bodies, bool with_ground) {
+  std::vector<std::string> names;
+  for (const auto& body : bodies) names.push_back(body.name);
+  if (with_ground) names.emplace_back("ground");
+  if (std::ranges::find(names, field.text()) != names.end()) return field.text();
+  const auto near = nearest_name(field.text(), names);
+  field.refuse(fmt::format("the name of a body ({})", fmt::join(names, ", ")),
+               fmt::format("'{}'", config::excerpt(field.text())),
+               near ? fmt::format("did you mean '{}'?", *near) : "add it to `bodies` or name another");
+}
+
+LoadSpec read_load(const Field& field, const std::vector<BodySpec>& bodies) {
+  return {.name = field.name(),
+          .body = read_body_name(field["body"], bodies, false),
+          .force = field["force"].vector3(),
+          .torque = field["torque"].vector3(),
+          .point = field["point"].vector3(),
+          .body_fixed = field["frame"].text() == "body"};
+}
+
+MeshSurface read_mesh(const Field& field, std::vector<std::string>& files) {
+  if (field.has("file") == field.has("asset")) {
+    field.refuse("exactly one of file and asset", field.has("file") ? "both" : "none of them",
+                 "name the mesh file with `file:`, or a mesh in the contact server's folder with `asset:`");
+  }
+  const std::string file = field.text_or("file");
+  if (!file.empty() && std::ranges::find(files, file) == files.end()) files.push_back(file);
+  return {.sha256 = {},
+          .asset_name = file.empty() ? field.text_or("asset") : file,
+          .format = field.text_or("format"),
+          .length_scale = field["length_scale"].number(),
+          .X_BodyMesh = {.R = read_rotation(field["orientation"]), .p = field["position"].vector3()}};
+}
+
+PointCloudSurface read_points(const Field& field) {
+  PointCloudSurface cloud{.points = {}, .areas = field["areas"].numbers()};
+  const Field positions = field["positions"];
+  for (const auto& item : positions.node().items) {
+    cloud.points.push_back(Field(positions.document(), *item, positions.path()).vector3());
+  }
+  if (cloud.points.empty()) positions.refuse("at least one point", "an empty list", "add points or use a mesh");
+  if (cloud.points.size() != cloud.areas.size()) {
+    field["areas"].refuse(fmt::format("as many areas as points ({}) [m^2]", cloud.points.size()),
+                          fmt::format("{}", cloud.areas.size()), "give one tributary area for each point");
+  }
+  return cloud;
+}
+
+Surface read_surface(const Field& choice, std::vector<std::string>& files) {
+  const Field field = choice.entries().front();
+  if (field.name() == "sphere") {
+    const double radius = field["radius"].number();
+    return SphereSurface{.radius = field["concave"].flag() ? -radius : radius, .center = field["center"].vector3()};
+  }
+  if (field.name() == "plane") {
+    return PlaneSurface{.normal = read_direction(field["normal"]), .point = field["point"].vector3()};
+  }
+  if (field.name() == "cylinder") {
+    CylinderSurface cylinder{
+        .radius = field["radius"].number(), .axis = read_direction(field["axis"]), .center = field["center"].vector3()};
+    cylinder.length = field.optional_number("length").value_or(cylinder.length);
+    return cylinder;
+  }
+  if (field.name() == "mesh") return read_mesh(field, files);
+  return read_points(field);
+}
+
+ContactBody read_side(const Field& field, const Scenario& scenario, std::vector<std::string>& files) {
+  ContactBody side{.name = read_body_name(field["body"], scenario.bodies, true),
+                   .surface = read_surface(field["surface"], files),
+                   .materials = {}};
+  if (field.has("material")) {
+    const Field material = field["material"];
+    side.materials.push_back({.youngs_modulus = material["youngs_modulus"].number(),
+                              .poissons_ratio = material["poissons_ratio"].number(),
+                              .density = material["density"].number(),
+                              .set = {}});
+  }
+  return side;
+}
+
+ParameterValue read_parameter(const Field& field) {
+  const Node& node = field.node();
+  double value = 0.0;
+  if (config::read_number(node, value)) return value;
+  if (node.type == Node::Type::scalar && node.plain && (node.scalar == "true" || node.scalar == "false")) {
+    return node.scalar == "true";
+  }
+  if (node.type == Node::Type::scalar) return node.scalar;
+  if (node.type != Node::Type::sequence) {
+    field.refuse("a number, a text, true or false, or a list of numbers", config::describe(node), "give one value");
+  }
+  std::vector<double> list;
+  for (const auto& item : node.items) {
+    if (!config::read_number(*item, value)) {
+      field.refuse("a list of numbers", config::describe(*item), config::number_advice(*item, ""));
+    }
+    list.push_back(value);
+  }
+  return list;
+}
+
+/// A number given with its unit, or in quotes, deserves a better answer than "found a text".
+void check_units(const Field& field, std::span<const ParameterSchema> schema) {
+  const auto known = std::ranges::find(schema, field.name(), &ParameterSchema::name);
+  if (known == schema.end() || known->kind != ParameterKind::number) return;
+  double value = 0.0;
+  if (config::read_number(field.node(), value)) return;
+  field.refuse(fmt::format("a number {} [{}]", known->range.text(), known->unit), config::describe(field.node()),
+               config::number_advice(field.node(), known->unit));
+}
+
+/// Repeats what `checked_parameters` says with the place in the file.
+void check_parameters(const Field& pair, const ParameterMap& parameters, std::span<const ParameterSchema> schema) {
+  const std::string where = pair.path() + ".parameters";
+  try {
+    (void)checked_parameters(parameters, schema, where);
+  } catch (const Error& e) {
+    const Node* place = &pair.node();
+    if (pair.has("parameters")) place = &pair["parameters"].node();
+    if (e.field().starts_with(where + ".")) {
+      if (const Node* value = place->find(e.field().substr(where.size() + 1))) place = value;
+    }
+    throw input_error(e.field(), fmt::format("{}: {}", config::location(pair.document(), *place), e.what()));
+  }
+}
+
+void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas& backends) {
+  if (backends.empty()) return;
+  const auto it = backends.find(spec.backend);
+  if (it == backends.end()) {
+    std::vector<std::string> names;
+    for (const auto& entry : backends) names.push_back(entry.first);
+    const auto near = nearest_name(spec.backend, names);
+    pair["backend"].refuse(fmt::format("one of the contact back-ends {}", fmt::join(names, ", ")),
+                           fmt::format("'{}'", config::excerpt(spec.backend)),
+                           near ? fmt::format("did you mean '{}'?", *near) : "choose one of them");
+  }
+  for (const Field& parameter : pair.entries_of("parameters")) check_units(parameter, it->second);
+  check_parameters(pair, spec.parameters, it->second);
+}
+
+PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas& backends) {
+  PairModel pair;
+  pair.spec.name = field.name();
+  pair.spec.backend = field["backend"].text();
+  pair.spec.main = read_side(field["main"], scenario, scenario.files);
+  pair.spec.partner = read_side(field["partner"], scenario, scenario.files);
+  pair.main_body = pair.spec.main.name;
+  pair.partner_body = pair.spec.partner.name;
+  if (pair.main_body == pair.partner_body) {
+    field["partner"]["body"].refuse("another body than main's", fmt::format("'{}' on both sides", pair.main_body),
+                                    "a body has no contact with itself: name the other body");
+  }
+  for (const Field& parameter : field.entries_of("parameters")) {
+    pair.spec.parameters.emplace(parameter.name(), read_parameter(parameter));
+  }
+  check_backend(field, pair.spec, backends);
+  return pair;
+}
+
+AnalysisSpec read_analysis(const Field& field) {
+  const Field integrator = field["integrator"];
+  return {.type = field["type"].text(),
+          .end_time = field["end_time"].number(),
+          .integrator = {.name = integrator["name"].text(),
+                         .rtol = integrator["rtol"].number(),
+                         .atol = integrator["atol"].number(),
+                         .max_step = integrator.optional_number("max_step"),
+                         .max_rejections = static_cast<int>(integrator["max_rejections"].number())}};
+}
+
+OutputSpec read_output(const Field& field, double end_time) {
+  const double interval = field["interval"].number();
+  if (interval > end_time) {
+    field["interval"].refuse(fmt::format("at most analysis.end_time ({} s) [s]", end_time),
+                             fmt::format("{} s", interval), "rows would only be written at the start; make it smaller");
+  }
+  const std::string& steps = field["steps"].text();
+  return {.interval = interval,
+          .steps = steps == "none"  ? StepRows::none
+                   : steps == "all" ? StepRows::all
+                                    : StepRows::contact,
+          .checkpoint_interval = field.optional_number("checkpoint_interval")};
+}
+
+/// Before all other checks: a file of a newer version has keys that this program cannot know.
+void check_version(const Document& document) {
+  const Node& root = *document.root;
+  if (root.type != Node::Type::map) return;
+  const Node* version = root.find("heelstrike");
+  if (version == nullptr) {
+    throw input_error("heelstrike",
+                      fmt::format("{}:{}: heelstrike: missing; expected the version of the file format, found nothing; "
+                                  "add the line `heelstrike: {}`",
+                                  document.file_name, 1, config::scenario_version));
+  }
+  double value = 0.0;
+  if (config::read_number(*version, value) && value > config::scenario_version) {
+    config::refuse(document, *version, "heelstrike", fmt::format("a version up to {}", config::scenario_version),
+                   version->scalar, "the file is for a newer Heelstrike: update the program");
+  }
+}
+
+}  // namespace
+
+Scenario parse_scenario(std::string_view yaml, const std::string& file_name, const BackendSchemas& backends) {
+  Document document = config::load_document(yaml, file_name);
+  check_version(document);
+  document.root = config::checked(document, *document.root, config::scenario_schema(), "");
+  const Field root(document, *document.root, "");
+
+  Scenario scenario;
+  scenario.name = std::filesystem::path(file_name).stem().string();
+  scenario.description = root.text_or("description");
+  scenario.gravity = root["gravity"].vector3();
+  for (const Field& body : root.entries_of("bodies")) scenario.bodies.push_back(read_body(body));
+  if (scenario.bodies.empty()) root["bodies"].refuse("at least one body", "none", "add one");
+  for (const Field& load : root.entries_of("loads")) scenario.loads.push_back(read_load(load, scenario.bodies));
+  for (const Field& pair : root.entries_of("contact")) scenario.pairs.push_back(read_pair(pair, scenario, backends));
+  scenario.analysis = read_analysis(root["analysis"]);
+  scenario.output = read_output(root["output"], scenario.analysis.end_time);
+  return scenario;
+}
+
+std::vector<std::string> files_named_by(const Scenario& scenario) {
+  return scenario.files;
+}
+
+}  // namespace heelstrike

@@ -1,0 +1,329 @@
+#include "common/config/schema.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace heelstrike::config {
+
+namespace {
+
+constexpr Range positive{.min = 0.0, .min_excluded = true};
+
+KeySchema vector3(std::string name, std::string unit, std::string meaning, std::string fallback = "[0, 0, 0]") {
+  return {.name = std::move(name),
+          .kind = KeyKind::numbers,
+          .unit = std::move(unit),
+          .meaning = std::move(meaning),
+          .fallback = std::move(fallback),
+          .sizes = {3}};
+}
+
+KeySchema required(KeySchema key) {
+  key.required = true;
+  key.fallback.clear();
+  return key;
+}
+
+KeySchema quaternion(std::string name, std::string meaning) {
+  return {.name = std::move(name),
+          .kind = KeyKind::numbers,
+          .meaning = std::move(meaning),
+          .fallback = "[1, 0, 0, 0]",
+          .sizes = {4}};
+}
+
+KeySchema text(std::string name, std::string meaning) {
+  return {.name = std::move(name), .kind = KeyKind::text, .meaning = std::move(meaning)};
+}
+
+KeySchema number(std::string name, std::string unit, Range range, std::string meaning, std::string fallback = {}) {
+  return {.name = std::move(name),
+          .kind = KeyKind::number,
+          .unit = std::move(unit),
+          .meaning = std::move(meaning),
+          .fallback = std::move(fallback),
+          .range = range};
+}
+
+KeySchema body_keys() {
+  return {
+      .name = "bodies",
+      .kind = KeyKind::named,
+      .meaning = "the rigid bodies by name; `ground` is always there and is not listed",
+      .keys = {
+          required(number("mass", "kg", positive, "mass")),
+          {.name = "inertia",
+           .kind = KeyKind::numbers,
+           .unit = "kg m^2",
+           .meaning = "about the centre of mass in body axes: [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz]; the "
+                      "last three are the entries of the matrix (the negative products of inertia)",
+           .required = true,
+           .sizes = {3, 6}},
+          vector3("center_of_mass", "m", "centre of mass in the body's frame"),
+          vector3("position", "m", "initial position of the body's origin in the world"),
+          quaternion("orientation", "initial rotation of the body's axes in the world as unit quaternion [w, x, y, z]"),
+          vector3("velocity", "m/s", "initial velocity of the body's origin, world axes"),
+          vector3("angular_velocity", "rad/s", "initial angular velocity, world axes"),
+      }};
+}
+
+KeySchema load_keys() {
+  return {.name = "loads",
+          .kind = KeyKind::named,
+          .meaning = "constant forces and torques on bodies, by name",
+          .keys = {
+              required(text("body", "name of the body it acts on")),
+              vector3("force", "N", "force"),
+              vector3("torque", "N m", "torque"),
+              vector3("point", "m", "point of application of the force in the body's frame"),
+              {.name = "frame",
+               .kind = KeyKind::text,
+               .meaning = "axes in which force and torque are given: of the world, or turning with the body",
+               .fallback = "world",
+               .choices = {"world", "body"}},
+          }};
+}
+
+KeySchema surface_keys() {
+  const KeySchema center = vector3("center", "m", "centre in the body's frame");
+  return {
+      .name = "surface",
+      .kind = KeyKind::one_of,
+      .meaning = "geometry in the body's frame",
+      .required = true,
+      .keys = {
+          {.name = "sphere",
+           .kind = KeyKind::map,
+           .meaning = "ball, or a spherical socket",
+           .keys = {required(number("radius", "m", positive, "radius")),
+                    center,
+                    {.name = "concave",
+                     .kind = KeyKind::flag,
+                     .meaning = "true for a socket: material outside of the sphere",
+                     .fallback = "false"}}},
+          {.name = "plane",
+           .kind = KeyKind::map,
+           .meaning = "half space",
+           .keys = {vector3("normal", "-", "direction towards the free side; any length but zero, normalised when read",
+                            "[0, 0, 1]"),
+                    vector3("point", "m", "any point of the plane")}},
+          {.name = "cylinder",
+           .kind = KeyKind::map,
+           .meaning = "round cylinder",
+           .keys = {required(number("radius", "m", positive, "radius")),
+                    vector3("axis", "-", "direction of the axis; any length but zero, normalised when read",
+                            "[0, 0, 1]"),
+                    center, number("length", "m", positive, "length; infinite when not given")}},
+          {.name = "mesh",
+           .kind = KeyKind::map,
+           .meaning = "triangle or volume mesh: one of `file` and `asset`",
+           .keys = {text("file", "mesh file, relative to the scenario file"),
+                    text("asset", "name of a mesh in the contact server's asset folder"),
+                    text("format", "file format when the name does not tell it: stl, obj, ply, vtp, msh, inp, vtu"),
+                    number("length_scale", "m per file unit", positive, "0.001 for a file in millimetres", "1"),
+                    vector3("position", "m", "origin of the file's coordinates in the body's frame"),
+                    quaternion("orientation", "rotation of the file's axes in the body's frame, [w, x, y, z]")}},
+          {.name = "points",
+           .kind = KeyKind::map,
+           .meaning = "point cloud",
+           .keys = {{.name = "positions",
+                     .kind = KeyKind::list,
+                     .unit = "m",
+                     .meaning = "the points",
+                     .required = true,
+                     .keys = {required(vector3("", "m", "one point"))}},
+                    {.name = "areas",
+                     .kind = KeyKind::numbers,
+                     .unit = "m^2",
+                     .meaning = "tributary area of each point, as many as points",
+                     .required = true,
+                     .range = positive}}},
+      }};
+}
+
+KeySchema side_keys(std::string name, std::string meaning) {
+  return {
+      .name = std::move(name),
+      .kind = KeyKind::map,
+      .meaning = std::move(meaning),
+      .required = true,
+      .keys = {
+          required(text("body", "name of a body, or `ground`")),
+          surface_keys(),
+          {.name = "material",
+           .kind = KeyKind::map,
+           .meaning = "linear elastic material; without it the body is rigid, or the back-end's own parameters say it",
+           .keys = {required(number("youngs_modulus", "Pa", positive, "Young's modulus")),
+                    required(number("poissons_ratio", "-", {.min = 0.0, .max = 0.5, .max_excluded = true},
+                                    "Poisson's ratio")),
+                    number("density", "kg/m^3", {.min = 0.0}, "density; 0 where it is not needed", "0")}},
+      }};
+}
+
+KeySchema contact_keys() {
+  return {.name = "contact",
+          .kind = KeyKind::named,
+          .meaning = "contact pairs by name",
+          .keys = {
+              side_keys("main", "the deformable body, in whose frame the contact is computed"),
+              side_keys("partner", "the other body"),
+              required(text("backend", "name of the contact model; `heelstrike backends` lists them")),
+              {.name = "parameters",
+               .kind = KeyKind::parameters,
+               .meaning = "parameters of the contact model; `heelstrike backends NAME` lists them"},
+          }};
+}
+
+KeySchema analysis_keys() {
+  return {.name = "analysis",
+          .kind = KeyKind::map,
+          .meaning = "what is computed",
+          .required = true,
+          .keys = {
+              {.name = "type",
+               .kind = KeyKind::text,
+               .meaning = "forward: motion from loads",
+               .fallback = "forward",
+               .choices = {"forward"}},
+              required(number("end_time", "s", positive, "end of the run; it starts at 0")),
+              {.name = "integrator",
+               .kind = KeyKind::map,
+               .meaning = "time integration",
+               .keys = {{.name = "name",
+                         .kind = KeyKind::text,
+                         .meaning = "cvode_index1: SUNDIALS CVODE (BDF) with projection onto the constraints",
+                         .fallback = "cvode_index1",
+                         .choices = {"cvode_index1"}},
+                        number("rtol", "-", {.min = 1e-14, .max = 1e-2}, "relative tolerance per step", "1e-8"),
+                        number("atol", "m, m/s, -, 1/s", positive, "absolute tolerance per step of every coordinate",
+                               "1e-10"),
+                        number("max_step", "s", positive, "largest step; not limited when not given"),
+                        {.name = "max_rejections",
+                         .kind = KeyKind::integer,
+                         .meaning = "consecutive rejected steps after which the run gives up",
+                         .fallback = "50",
+                         .range = {.min = 1.0, .max = 1e6}}}},
+          }};
+}
+
+KeySchema output_keys() {
+  return {.name = "output",
+          .kind = KeyKind::map,
+          .meaning = "what is written",
+          .required = true,
+          .keys = {
+              required(number("interval", "s", positive, "distance of the regular rows of timeseries.csv")),
+              {.name = "steps",
+               .kind = KeyKind::text,
+               .meaning = "accepted steps of the integrator that become rows of their own: none, those in contact, all",
+               .fallback = "contact",
+               .choices = {"none", "contact", "all"}},
+              number("checkpoint_interval", "s", positive,
+                     "simulated time between checkpoints; no checkpoints when not given"),
+          }};
+}
+
+KeySchema make_schema() {
+  return {.name = "",
+          .kind = KeyKind::map,
+          .meaning = "scenario",
+          .keys = {
+              {.name = "heelstrike",
+               .kind = KeyKind::integer,
+               .meaning = "version of the file format",
+               .required = true,
+               .range = {.min = 1.0, .max = scenario_version}},
+              text("description", "free text for the reader"),
+              required(vector3("gravity", "m/s^2", "acceleration of gravity in the world")),
+              required(body_keys()),
+              load_keys(),
+              contact_keys(),
+              analysis_keys(),
+              output_keys(),
+          }};
+}
+
+std::string amount(const std::vector<std::size_t>& sizes) {
+  return sizes.empty() ? std::string() : fmt::format("{} ", fmt::join(sizes, " or "));
+}
+
+std::string in_unit(const KeySchema& key) {
+  return key.unit == "-" ? std::string() : fmt::format(" [{}]", key.unit);
+}
+
+std::string in_range(const KeySchema& key) {
+  return key.range.text() == "any" ? std::string() : fmt::format(" {}", key.range.text());
+}
+
+std::vector<std::string> quoted_names(const std::vector<KeySchema>& keys) {
+  std::vector<std::string> names;
+  for (const auto& key : keys) names.push_back(key.name);
+  return names;
+}
+
+std::string default_text(const KeySchema& key) {
+  if (key.required) return "required";
+  return key.fallback.empty() ? "-" : fmt::format("`{}`", key.fallback);
+}
+
+std::string child_path(const std::string& path, const KeySchema& parent, const KeySchema& key) {
+  if (key.name.empty()) return path + "[]";
+  const std::string middle = parent.kind == KeyKind::named ? ".NAME" : "";
+  return path.empty() ? key.name : fmt::format("{}{}.{}", path, middle, key.name);
+}
+
+void write_rows(std::string& out, const KeySchema& parent, const std::string& path) {
+  for (const KeySchema& key : parent.keys) {
+    const std::string here = child_path(path, parent, key);
+    out +=
+        fmt::format("| `{}` | {} | {} | {} | {} |\n", here, expectation(key), key.unit, default_text(key), key.meaning);
+    write_rows(out, key, here);
+  }
+}
+
+}  // namespace
+
+const KeySchema& scenario_schema() {
+  static const KeySchema schema = make_schema();
+  return schema;
+}
+
+std::string expectation(const KeySchema& key) {
+  switch (key.kind) {
+    case KeyKind::number:
+      return fmt::format("a number{}{}", in_range(key), in_unit(key));
+    case KeyKind::integer:
+      return fmt::format("a whole number{}", in_range(key));
+    case KeyKind::text:
+      return key.choices.empty() ? "a text" : fmt::format("one of {}", fmt::join(key.choices, ", "));
+    case KeyKind::flag:
+      return "true or false";
+    case KeyKind::numbers:
+      return fmt::format("a list of {}numbers{}{}", amount(key.sizes), in_range(key), in_unit(key));
+    case KeyKind::list:
+      return fmt::format("a list, each entry {}", expectation(key.keys.front()));
+    case KeyKind::map:
+      return fmt::format("a map with the keys {}", fmt::join(quoted_names(key.keys), ", "));
+    case KeyKind::named:
+      return "a map from names to entries";
+    case KeyKind::one_of:
+      return fmt::format("a map with one of {}", fmt::join(quoted_names(key.keys), ", "));
+    case KeyKind::parameters:
+      return "a map from parameter names to values";
+  }
+  return "a value";
+}
+
+std::string scenario_reference() {
+  std::string out =
+      "# Keys of a scenario file\n\n"
+      "<!-- Made from common/config/schema.cpp by `heelstrike schema --markdown`; a test compares. Do not edit. -->\n\n"
+      "A scenario is one YAML file. All quantities are plain numbers in the SI unit of the table: `mass: 1.0`, not\n"
+      "`1 kg`. Unknown keys are errors. `NAME` stands for a name you choose (letters, digits, `_` and `-`). Anchors,\n"
+      "aliases and merge keys (`<<`) of YAML work.\n\n"
+      "| key | value | unit | default | meaning |\n|---|---|---|---|---|\n";
+  write_rows(out, scenario_schema(), "");
+  return out;
+}
+
+}  // namespace heelstrike::config

@@ -1,0 +1,71 @@
+/// The keys of a scenario file as data: one table feeds validation, defaults, messages, `heelstrike schema` and
+/// docs/reference/scenario.md. A new key is one more row in schema.cpp and one line that reads it in scenario.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/config/document.hpp"
+#include "common/config/parameter.hpp"
+
+namespace heelstrike::config {
+
+enum class KeyKind {
+  number,     ///< finite, in `unit`, in `range`
+  integer,    ///< whole number in `range`
+  text,       ///< one of `choices` where there are any
+  flag,       ///< true or false
+  numbers,    ///< list of finite numbers in `range`, as many as one of `sizes` says (empty = any)
+  list,       ///< list; `keys[0]` describes every entry
+  map,        ///< the keys in `keys`
+  named,      ///< map of things whose names the user chooses; each is a map with the keys in `keys`
+  one_of,     ///< map with exactly one of `keys`
+  parameters  ///< map of parameters of a back-end; checked against the back-end's own schema
+};
+
+/// One key. Every member has an initializer, so that tables may leave out what they do not need.
+struct KeySchema {
+  std::string name = {};
+  KeyKind kind = KeyKind::map;
+  std::string unit = "-";
+  std::string meaning = {};
+  bool required = false;
+  std::string fallback = {};  ///< default value as YAML; empty = none
+  Range range = {};
+  std::vector<std::size_t> sizes = {};
+  std::vector<std::string> choices = {};
+  std::vector<KeySchema> keys = {};
+};
+
+/// The newest version of the file format that this program reads: the value of the key `heelstrike`.
+inline constexpr int scenario_version = 1;
+
+/// The whole scenario file, a `map`.
+[[nodiscard]] const KeySchema& scenario_schema();
+
+/// "a number > 0 [kg]", "a list of 3 or 6 numbers [kg m^2]": the second half of "expected ...".
+[[nodiscard]] std::string expectation(const KeySchema& key);
+
+/// Checks `node` against `schema` and returns it with defaults filled in.
+/// @param path  dotted key of `node`, empty for the whole file
+/// @throws Error{invalid_input} "file:line: dotted.key: expected ..., found ...; what to do"
+[[nodiscard]] std::shared_ptr<const Node> checked(const Document& document, const Node& node, const KeySchema& schema,
+                                                  const std::string& path);
+
+/// Where a message says the fault is: "file:line", or "--set key=value" when the value came from the command line.
+[[nodiscard]] std::string location(const Document& document, const Node& node);
+
+/// Throws "location: path: expected ..., found ...; advice".
+[[noreturn]] void refuse(const Document& document, const Node& node, const std::string& path,
+                         const std::string& expected, const std::string& found, const std::string& advice);
+
+/// A plain scalar as a number; false for anything else. `.inf` and `.nan` are numbers, which ranges then refuse.
+[[nodiscard]] bool read_number(const Node& node, double& value);
+
+/// Advice for a scalar that is no number, e.g. to drop a unit: "1 kg".
+[[nodiscard]] std::string number_advice(const Node& node, const std::string& unit);
+
+/// docs/reference/scenario.md
+[[nodiscard]] std::string scenario_reference();
+
+}  // namespace heelstrike::config

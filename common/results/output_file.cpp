@@ -1,0 +1,74 @@
+#include "common/results/output_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+
+OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) fail(errno);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void OutputFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(errno);
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+void OutputFile::close() {
+  // Devices and pipes cannot be synchronised; there is nothing to lose there.
+  if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
+  const int result = ::close(descriptor_);
+  descriptor_ = -1;
+  if (result != 0) fail(errno);
+}
+
+void OutputFile::fail(int error_number) const {
+  const bool full = error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG;
+  throw file_error(path_.string(), fmt::format("{}: expected to write this file, found: {}; {}", path_.string(),
+                                               std::generic_category().message(error_number),
+                                               full ? "free space or choose another folder with --output"
+                                                    : "choose a folder that you may write to with --output"));
+}
+
+void write_whole_file(const std::filesystem::path& path, std::string_view bytes) {
+  std::filesystem::path temporary = path;
+  temporary += ".part";
+  OutputFile file(temporary);
+  file.write(bytes);
+  file.close();
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    throw file_error(path.string(), fmt::format("{}: expected to rename {} to it, found: {}", path.string(),
+                                                temporary.string(), std::generic_category().message(errno)));
+  }
+}
+
+std::string read_whole_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    throw file_error(path.string(), fmt::format("{}: expected a readable file, found: {}; check the path",
+                                                path.string(), std::generic_category().message(errno)));
+  }
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) throw file_error(path.string(), fmt::format("{}: reading stopped in the middle", path.string()));
+  return bytes;
+}
+
+}  // namespace heelstrike

@@ -1,0 +1,38 @@
+/// A file being written, every write checked: a full disk is an error where it happens, never a short file.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace heelstrike {
+
+class OutputFile {
+ public:
+  /// Creates or empties the file. @throws Error{file}
+  explicit OutputFile(std::filesystem::path path);
+  /// Closes without checking: the file of an abandoned run.
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  /// Hands all bytes to the operating system: they survive the death of this process. @throws Error{file}
+  void write(std::string_view bytes);
+  /// Brings the bytes to the disk and closes. @throws Error{file}
+  void close();
+
+ private:
+  [[noreturn]] void fail(int error_number) const;
+
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+/// Writes `bytes` to a temporary name beside `path` and renames: the file is there in full or not at all. @throws
+/// Error{file}
+void write_whole_file(const std::filesystem::path& path, std::string_view bytes);
+
+/// @throws Error{file}
+[[nodiscard]] std::string read_whole_file(const std::filesystem::path& path);
+
+}  // namespace heelstrike

@@ -1,0 +1,147 @@
+#include "common/results/run_folder.hpp"
+
+#include <fmt/format.h>
+#include <system_error>
+
+#include "common/errors/error.hpp"
+#include "common/results/storage.hpp"
+#include "common/results/summary.hpp"
+
+namespace heelstrike {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* incomplete_name = "INCOMPLETE";
+constexpr const char* own_files[] = {"scenario.yaml",  "timeseries.csv", "summary.json", "forces.sto",
+                                     "kinematics.sto", "run.log",        incomplete_name};
+
+[[noreturn]] void refuse_folder(const fs::path& path, const std::string& found, const std::string& advice) {
+  throw file_error(path.string(),
+                   fmt::format("{}: expected to create the run folder, found: {}; {}", path.string(), found, advice));
+}
+
+/// Only files that a run writes: a mistyped folder name must not cost the user other files.
+void remove_earlier_run(const fs::path& path) {
+  std::error_code error;
+  for (const char* name : own_files) {
+    fs::remove(path / name, error);
+    if (error) refuse_folder(path, fmt::format("{} cannot be removed: {}", name, error.message()), "remove it by hand");
+  }
+  if (!fs::is_directory(path / "checkpoints")) return;
+  for (const auto& entry : fs::directory_iterator(path / "checkpoints")) {
+    if (entry.path().extension() == ".ckpt") fs::remove(entry.path());
+  }
+}
+
+void make_folder(const fs::path& path, bool force) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status)) {
+    if (!fs::is_directory(status)) refuse_folder(path, "a file of this name", "choose another name with --output");
+    if (!force) refuse_folder(path, "it exists", "choose another name with --output, or overwrite it with --force");
+    remove_earlier_run(path);
+    return;
+  }
+  fs::create_directories(path, error);
+  if (error) refuse_folder(path, error.message(), "choose a folder that you may write to with --output");
+}
+
+}  // namespace
+
+RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force) : path_(std::move(path)) {
+  make_folder(path_, force);
+  mark_incomplete("The run has not ended, or its client was killed.");
+  write_whole_file(path_ / "scenario.yaml", scenario_yaml);
+  log_ = std::make_unique<OutputFile>(path_ / "run.log");
+}
+
+void RunFolder::mark_incomplete(const std::string& reason) {
+  write_whole_file(path_ / incomplete_name, reason + "\n");
+}
+
+void RunFolder::start_table(std::span<const Column> columns) {
+  if (table_) throw Error(ErrorCode::internal, "the columns of the time series were given twice");
+  columns_.assign(columns.begin(), columns.end());
+  table_ = std::make_unique<OutputFile>(path_ / "timeseries.csv");
+  std::string header;
+  for (const Column& column : columns_) header += (header.empty() ? "" : ",") + column.name;
+  table_->write(header + "\n");
+}
+
+void RunFolder::add_row(std::span<const double> values) {
+  if (!table_ || values.size() != columns_.size()) {
+    throw Error(ErrorCode::internal,
+                fmt::format("expected a row of {} values after the columns, found {}", columns_.size(), values.size()));
+  }
+  row_.clear();
+  for (const double value : values) fmt::format_to(std::back_inserter(row_), "{},", value);
+  row_.back() = '\n';
+  table_->write(row_);
+}
+
+void RunFolder::add_log(std::string_view level, std::string_view text) {
+  log_->write(fmt::format("{}: {}\n", level, text));
+}
+
+void RunFolder::add_checkpoint(std::int64_t step, std::string_view bytes) {
+  const fs::path folder = path_ / "checkpoints";
+  std::error_code error;
+  fs::create_directory(folder, error);
+  if (error) refuse_folder(folder, error.message(), "check the permissions of the run folder");
+  write_whole_file(folder / fmt::format("step_{:08}.ckpt", step), bytes);
+}
+
+void RunFolder::write_storages() {
+  const TimeSeries series = read_timeseries(path_);
+  write_whole_file(path_ / "forces.sto", storage_text("forces", columns_, series, is_load));
+  write_whole_file(path_ / "kinematics.sto", storage_text("kinematics", columns_, series, is_motion));
+}
+
+void RunFolder::finish(const RunSummary& summary) {
+  if (table_) {
+    table_->close();
+    table_.reset();
+    write_storages();
+  }
+  log_->close();
+  log_.reset();
+  write_whole_file(path_ / "summary.json", summary_json(summary));
+  if (summary.status == "completed") {
+    if (!fs::remove(path_ / incomplete_name)) {
+      refuse_folder(path_, "INCOMPLETE is gone", "nothing else should write into a run folder");
+    }
+    return;
+  }
+  const std::string why = summary.error ? summary.error->what() : "stopped on request";
+  mark_incomplete(fmt::format("The run {} at t = {} s: {}", summary.status, summary.simulated_time, why));
+}
+
+RunFolderSink::RunFolderSink(RunFolder& folder, OnProgress on_progress, EncodeCheckpoint encode)
+    : folder_(folder), on_progress_(std::move(on_progress)), encode_(std::move(encode)) {}
+
+void RunFolderSink::on_schema(std::span<const Column> columns) {
+  folder_.start_table(columns);
+}
+void RunFolderSink::on_row(std::span<const double> values) {
+  folder_.add_row(values);
+}
+void RunFolderSink::on_progress(const Progress& progress) {
+  if (on_progress_) on_progress_(progress);
+}
+void RunFolderSink::on_log(std::string_view level, std::string_view text) {
+  folder_.add_log(level, text);
+}
+
+void RunFolderSink::on_episode(const ContactEpisode& e) {
+  folder_.add_log("info", fmt::format("{}: contact from {} s to {} s, largest force {} N", e.pair, e.onset,
+                                      e.end ? fmt::format("{}", *e.end) : "the end", e.max_force));
+}
+
+void RunFolderSink::on_checkpoint(const Checkpoint& checkpoint) {
+  if (!encode_) throw Error(ErrorCode::internal, "a checkpoint arrived, but nothing was given to encode it with");
+  folder_.add_checkpoint(checkpoint.step, encode_(checkpoint));
+}
+
+}  // namespace heelstrike

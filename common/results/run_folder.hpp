@@ -1,0 +1,103 @@
+/// The folder a run leaves behind:
+///
+///     scenario.yaml      as run, overrides applied
+///     timeseries.csv     one row per output time; units in the column names
+///     summary.json       outcome
+///     forces.sto         OpenSim storages made from the same rows
+///     kinematics.sto
+///     run.log
+///     checkpoints/step_00000042.ckpt
+///     INCOMPLETE         only while the run goes on, and after one that did not complete; says why
+///
+/// Rows are handed to the operating system one by one, so that all of them survive the death of the process. Everything
+/// else is written under a temporary name and renamed. `INCOMPLETE` is removed as the last act.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/results/output_file.hpp"
+#include "common/results/run_records.hpp"
+
+namespace heelstrike {
+
+class RunFolder {
+ public:
+  /// Creates the folder, its parents too, and writes scenario.yaml, run.log and INCOMPLETE.
+  /// @param force  empties an existing folder of the files of an earlier run; other files in it stay
+  /// @throws Error{file} when it exists and `force` is false, or when it cannot be written
+  RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  /// Once, before the first row. The first column is time [s].
+  void start_table(std::span<const Column> columns);
+  /// @param values  one per column
+  void add_row(std::span<const double> values);
+  void add_log(std::string_view level, std::string_view text);
+  /// @param bytes  what the run is resumed from
+  void add_checkpoint(std::int64_t step, std::string_view bytes);
+
+  /// Ends the run: closes the table, writes the storages and the summary. A run with another status than "completed"
+  /// stays marked INCOMPLETE with its error as the reason.
+  void finish(const RunSummary& summary);
+
+ private:
+  void mark_incomplete(const std::string& reason);
+  void write_storages();
+
+  std::filesystem::path path_;
+  std::vector<Column> columns_;
+  std::unique_ptr<OutputFile> table_;
+  std::unique_ptr<OutputFile> log_;
+  std::string row_;  ///< reused text of the current row
+};
+
+/// Writes what a run tells into its folder; used by runs in this process and by the client that replays events from the
+/// wire.
+class RunFolderSink final : public RunSink {
+ public:
+  using OnProgress = std::function<void(const Progress&)>;
+  using EncodeCheckpoint = std::function<std::string(const Checkpoint&)>;
+
+  /// @param folder       outlives the sink
+  /// @param on_progress  may be empty
+  /// @param encode       bytes of a checkpoint; empty = checkpoints are refused with Error{internal}
+  RunFolderSink(RunFolder& folder, OnProgress on_progress, EncodeCheckpoint encode);
+
+  void on_schema(std::span<const Column> columns) override;
+  void on_row(std::span<const double> values) override;
+  void on_progress(const Progress& progress) override;
+  void on_log(std::string_view level, std::string_view text) override;
+  void on_episode(const ContactEpisode& episode) override;
+  void on_checkpoint(const Checkpoint& checkpoint) override;
+
+ private:
+  RunFolder& folder_;
+  OnProgress on_progress_;
+  EncodeCheckpoint encode_;
+};
+
+/// timeseries.csv as read back.
+struct TimeSeries {
+  std::vector<std::string> columns;
+  std::vector<double> values;  ///< row-major, rows() x columns
+
+  [[nodiscard]] std::size_t rows() const { return columns.empty() ? 0 : values.size() / columns.size(); }
+  /// All values of one column. @throws Error{invalid_input} naming the nearest column
+  [[nodiscard]] std::vector<double> column(const std::string& name) const;
+};
+
+/// @throws Error{file} for a folder without a readable file of that kind
+[[nodiscard]] RunSummary read_summary(const std::filesystem::path& folder);
+/// A last row that was cut off by the death of the writer is left out.
+[[nodiscard]] TimeSeries read_timeseries(const std::filesystem::path& folder);
+/// Why the run in `folder` is not complete; empty when it is.
+[[nodiscard]] std::string incomplete_reason(const std::filesystem::path& folder);
+
+}  // namespace heelstrike

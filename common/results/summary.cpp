@@ -1,0 +1,153 @@
+#include "common/results/summary.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace heelstrike {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json episode_json(const ContactEpisode& e) {
+  return {{"pair", e.pair},
+          {"onset_s", e.onset},
+          {"end_s", or_null(e.end)},
+          {"max_force_N", e.max_force},
+          {"max_force_time_s", e.max_force_time},
+          {"max_indentation_m", e.max_indentation},
+          {"max_indentation_time_s", e.max_indentation_time},
+          {"approach_speed_m_s", e.approach_speed},
+          {"separation_speed_m_s", or_null(e.separation_speed)},
+          {"effective_restitution", or_null(e.effective_restitution)}};
+}
+
+Json integrator_json(const IntegratorStatistics& s) {
+  return {{"name", s.name},
+          {"steps", s.steps},
+          {"rejected_steps", s.rejected_steps},
+          {"rhs_evaluations", s.rhs_evaluations},
+          {"jacobian_evaluations", s.jacobian_evaluations},
+          {"restarts", s.restarts}};
+}
+
+Json rpc_json(const std::optional<RpcStatistics>& rpc) {
+  if (!rpc) return nullptr;
+  return {{"calls", rpc->calls}, {"p50_us", rpc->p50_us}, {"p99_us", rpc->p99_us}};
+}
+
+Json energy_json(const EnergyBalance& e) {
+  return {{"initial_J", e.initial},
+          {"final_J", e.final},
+          {"dissipated_J", e.dissipated},
+          {"external_work_J", e.external_work},
+          {"balance_error_J", e.balance_error}};
+}
+
+Json error_json(const std::optional<Error>& error) {
+  if (!error) return nullptr;
+  return {{"code", to_string(error->code())},
+          {"message", error->what()},
+          {"field", error->field()},
+          {"retry_helps", error->retry_helps()}};
+}
+
+ErrorCode code_from(const std::string& name) {
+  for (int i = 0; i <= static_cast<int>(ErrorCode::internal); ++i) {
+    if (to_string(static_cast<ErrorCode>(i)) == name) return static_cast<ErrorCode>(i);
+  }
+  throw std::invalid_argument(fmt::format("error.code: expected a known code, found '{}'", name));
+}
+
+template <typename T>
+std::optional<T> optional_at(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  return value.is_null() ? std::nullopt : std::optional(value.get<T>());
+}
+
+ContactEpisode episode_from(const Json& json) {
+  return {.pair = json.at("pair"),
+          .onset = json.at("onset_s"),
+          .end = optional_at<double>(json, "end_s"),
+          .max_force = json.at("max_force_N"),
+          .max_force_time = json.at("max_force_time_s"),
+          .max_indentation = json.at("max_indentation_m"),
+          .max_indentation_time = json.at("max_indentation_time_s"),
+          .approach_speed = json.at("approach_speed_m_s"),
+          .separation_speed = optional_at<double>(json, "separation_speed_m_s"),
+          .effective_restitution = optional_at<double>(json, "effective_restitution")};
+}
+
+RunSummary summary_from(const Json& json) {
+  RunSummary s;
+  s.scenario = json.at("scenario");
+  s.backend = json.at("backend");
+  s.status = json.at("status");
+  s.simulated_time = json.at("simulated_time_s");
+  s.wall_time = json.at("wall_time_s");
+  const Json& integrator = json.at("integrator");
+  s.integrator = {.name = integrator.at("name"),
+                  .steps = integrator.at("steps"),
+                  .rejected_steps = integrator.at("rejected_steps"),
+                  .rhs_evaluations = integrator.at("rhs_evaluations"),
+                  .jacobian_evaluations = integrator.at("jacobian_evaluations"),
+                  .restarts = integrator.at("restarts")};
+  s.contact_evaluations = json.at("contact").at("evaluations");
+  s.contact_commits = json.at("contact").at("commits");
+  if (const Json& rpc = json.at("rpc"); !rpc.is_null()) {
+    s.rpc = {.calls = rpc.at("calls"), .p50_us = rpc.at("p50_us"), .p99_us = rpc.at("p99_us")};
+  }
+  const Json& energy = json.at("energy");
+  s.energy = {.initial = energy.at("initial_J"),
+              .final = energy.at("final_J"),
+              .dissipated = energy.at("dissipated_J"),
+              .external_work = energy.at("external_work_J"),
+              .balance_error = energy.at("balance_error_J")};
+  for (const Json& episode : json.at("contacts")) s.contacts.push_back(episode_from(episode));
+  s.max_position_violation = json.at("constraints").at("max_position_violation");
+  s.max_velocity_violation = json.at("constraints").at("max_velocity_violation_1_s");
+  if (const Json& error = json.at("error"); !error.is_null()) {
+    s.error.emplace(code_from(error.at("code")), error.at("message"), error.at("field"), error.at("retry_helps"));
+  }
+  return s;
+}
+
+}  // namespace
+
+std::string summary_json(const RunSummary& s) {
+  Json contacts = Json::array();
+  for (const auto& episode : s.contacts) contacts.push_back(episode_json(episode));
+  const Json json = {{"scenario", s.scenario},
+                     {"backend", s.backend},
+                     {"status", s.status},
+                     {"simulated_time_s", s.simulated_time},
+                     {"wall_time_s", s.wall_time},
+                     {"real_time_factor", s.wall_time > 0.0 ? Json(s.simulated_time / s.wall_time) : Json(nullptr)},
+                     {"integrator", integrator_json(s.integrator)},
+                     {"contact", {{"evaluations", s.contact_evaluations}, {"commits", s.contact_commits}}},
+                     {"rpc", rpc_json(s.rpc)},
+                     {"energy", energy_json(s.energy)},
+                     {"constraints",
+                      {{"max_position_violation", s.max_position_violation},
+                       {"max_velocity_violation_1_s", s.max_velocity_violation}}},
+                     {"contacts", contacts},
+                     {"error", error_json(s.error)}};
+  // Names and messages may come from a file in another encoding; a summary with a replacement character beats none.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+RunSummary parse_summary(std::string_view json, const std::string& file_name) {
+  try {
+    return summary_from(Json::parse(json));
+  } catch (const std::exception& e) {
+    throw file_error(file_name,
+                     fmt::format("{}: expected the summary of a run, found: {}; run it again", file_name, e.what()));
+  }
+}
+
+}  // namespace heelstrike

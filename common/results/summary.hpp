@@ -1,0 +1,18 @@
+/// summary.json: the outcome of a run for people and programs. Its key names are an interface.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "common/results/run_records.hpp"
+
+namespace heelstrike {
+
+/// JSON text, keys in a fixed order, two spaces per level, shortest numbers that read back to the same bits.
+[[nodiscard]] std::string summary_json(const RunSummary& summary);
+
+/// @param file_name  for messages
+/// @throws Error{file} for text that is not such a summary
+[[nodiscard]] RunSummary parse_summary(std::string_view json, const std::string& file_name);
+
+}  // namespace heelstrike

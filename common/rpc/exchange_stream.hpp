@@ -1,0 +1,57 @@
+/// One bidirectional Exchange call with a deadline per exchange.
+///
+/// The calling thread drives the completion queue itself: no second thread, no polling; the deadline is the queue's.
+#pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/support/async_stream.h>
+
+#include <chrono>
+#include <memory>
+
+#include "heelstrike/v1/contact.grpc.pb.h"
+
+namespace heelstrike::rpc {
+
+class ExchangeStream {
+ public:
+  using Deadline = std::chrono::system_clock::time_point;
+  enum class Outcome { replied, lost, timed_out };
+
+  /// Starts the call; whether the server is there shows at the first exchange.
+  explicit ExchangeStream(v1::ContactService::StubInterface& stub);
+  /// Cancels the call unless `finish` has been called.
+  ~ExchangeStream();
+  ExchangeStream(const ExchangeStream&) = delete;
+  ExchangeStream& operator=(const ExchangeStream&) = delete;
+
+  /// Sends `request` and waits for the next reply. After any outcome but `replied` the stream is of no more use.
+  [[nodiscard]] Outcome exchange(const v1::ExchangeRequest& request, v1::ExchangeResponse& response, Deadline deadline);
+
+  /// Ends the call from this side; cancels it when the server has not agreed by `deadline`. The status it ended with.
+  grpc::Status finish(Deadline deadline);
+
+  /// For the trailing metadata, after `finish`.
+  [[nodiscard]] const grpc::ClientContext& context() const { return context_; }
+
+ private:
+  enum Operation : int { start, write, read, writes_done, end, n_operations };
+  void begin(Operation operation) { pending_ |= 1U << operation; }
+  [[nodiscard]] void* tag(Operation operation) { return &operations_[operation]; }
+  /// Waits for one operation; false = deadline passed.
+  bool next(Deadline deadline);
+  /// Waits for everything that was begun; false = deadline passed.
+  bool settle(Deadline deadline);
+  void cancel_and_settle();
+
+  grpc::ClientContext context_;
+  grpc::CompletionQueue queue_;
+  std::unique_ptr<grpc::ClientAsyncReaderWriterInterface<v1::ExchangeRequest, v1::ExchangeResponse>> stream_;
+  int operations_[n_operations] = {start, write, read, writes_done, end};  ///< addresses serve as tags
+  unsigned pending_ = 0;
+  unsigned failed_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace heelstrike::rpc

@@ -1,0 +1,281 @@
+#include "common/rpc/remote_contact.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/rpc/asset_upload.hpp"
+#include "common/rpc/call.hpp"
+#include "common/rpc/exchange_stream.hpp"
+#include "common/rpc/latency_histogram.hpp"
+#include "common/wire/contact_wire.hpp"
+#include "common/wire/error_wire.hpp"
+#include "common/wire/pair_spec_wire.hpp"
+
+namespace heelstrike::rpc {
+
+namespace {
+
+using wire::FieldPath;
+using Clock = std::chrono::system_clock;
+
+class RemoteContact final : public Contact {
+ public:
+  RemoteContact(RemoteContactOptions options, std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
+                const OpenContext& context);
+  ~RemoteContact() override;
+
+  [[nodiscard]] std::span<const PairDescription> pairs() const override { return descriptions_; }
+  void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                std::span<Response> responses) override;
+  void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override;
+  [[nodiscard]] std::vector<std::string> save_state() override;
+  void restore_state(std::span<const std::string> states) override;
+  [[nodiscard]] std::optional<RpcStatistics> rpc_statistics() const override;
+  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state) override;
+
+ private:
+  void open_session(const PairSpec& pair, std::size_t n_pairs, const OpenContext& context);
+  void exchange(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,
+                std::span<const PairState> states, std::span<Response> responses);
+  void fill_request(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,
+                    std::span<const PairState> states);
+  void round_trip();
+  [[noreturn]] void refuse_timeout();
+  [[nodiscard]] Error drop_stream(Clock::time_point deadline);
+  void close_sessions() noexcept;
+  [[nodiscard]] std::string called(std::string_view verb) const { return fmt::format("{} at {}", verb, peer_); }
+  [[nodiscard]] CallOptions safe_call() const { return {.timeout = options_.call_timeout, .attempts = 5}; }
+
+  RemoteContactOptions options_;
+  std::string peer_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::ContactService::StubInterface> stub_;
+  std::vector<PairDescription> descriptions_;
+  std::vector<std::string> session_ids_;
+  std::unique_ptr<ExchangeStream> stream_;
+  // Written in place at every exchange; nothing is allocated after the first one.
+  v1::ExchangeRequest request_;
+  v1::ExchangeResponse reply_;
+  std::uint64_t sequence_ = 0;
+  LatencyHistogram latencies_;
+};
+
+RemoteContact::RemoteContact(RemoteContactOptions options, std::span<const PairSpec> pairs,
+                             std::span<const AssetContent> assets, const OpenContext& context)
+    : options_(std::move(options)),
+      peer_("fem_server at " + options_.endpoint.address),
+      channel_(make_channel(options_.endpoint)),
+      stub_(v1::ContactService::NewStub(channel_)) {
+  wait_for_ready(*channel_, options_.endpoint.address, options_.connect_timeout);
+  call(called("GetVersion"), safe_call(), [&](grpc::ClientContext& call_context) {
+    v1::VersionInfo version;
+    const grpc::Status status = stub_->GetVersion(&call_context, {}, &version);
+    if (status.ok()) check_version(version, peer_);
+    return status;
+  });
+  for (const auto& asset : assets) {
+    upload_asset(*stub_, asset, peer_, {.timeout = options_.upload_timeout, .attempts = 3});
+  }
+  try {
+    for (const auto& pair : pairs) open_session(pair, pairs.size(), context);
+  } catch (...) {
+    close_sessions();
+    throw;
+  }
+}
+
+RemoteContact::~RemoteContact() {
+  if (stream_) {
+    stream_->finish(Clock::now() + options_.close_timeout);
+    stream_.reset();
+  }
+  close_sessions();
+}
+
+void RemoteContact::open_session(const PairSpec& pair, std::size_t n_pairs, const OpenContext& context) {
+  v1::OpenSessionRequest request;
+  wire::to_proto(pair, *request.mutable_pair());
+  request.set_run_id(context.run_id);
+  request.set_contract(contract_version);
+
+  grpc::ClientContext call_context;
+  call_context.set_deadline(Clock::now() + options_.open_timeout);
+  const std::stop_callback cancel(context.stop, [&] { call_context.TryCancel(); });
+  const auto reader = stub_->OpenSession(&call_context, request);
+  v1::OpenSessionResponse event;
+  bool opened = false;
+  while (reader->Read(&event)) {
+    if (event.has_progress() && context.on_progress) {
+      const double done = static_cast<double>(session_ids_.size());
+      context.on_progress(event.progress().stage(),
+                          (done + event.progress().fraction()) / static_cast<double>(n_pairs));
+    } else if (event.has_opened()) {
+      session_ids_.push_back(event.opened().session_id());
+      descriptions_.push_back(wire::from_proto(event.opened(), FieldPath("opened")));
+      opened = true;
+    }
+  }
+  const grpc::Status status = reader->Finish();
+  const std::string what = called(fmt::format("OpenSession of pair '{}'", pair.name));
+  if (context.stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
+  if (!status.ok()) throw_typed(wire::from_status(status, call_context, what));
+  if (!opened) throw Error(ErrorCode::internal, what + ": the server ended the call without a session");
+}
+
+void RemoteContact::close_sessions() noexcept {
+  const auto deadline = Clock::now() + options_.close_timeout;
+  for (const auto& id : session_ids_) {
+    grpc::ClientContext context;
+    context.set_deadline(deadline);
+    v1::CloseSessionRequest request;
+    v1::CloseSessionResponse response;
+    request.set_session_id(id);
+    // A session that cannot be closed expires on the server; a destructor has nobody to tell.
+    if (stub_->CloseSession(&context, request, &response).error_code() == grpc::StatusCode::UNAVAILABLE) break;
+  }
+  session_ids_.clear();
+}
+
+void RemoteContact::evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                             std::span<Response> responses) {
+  exchange(v1::ExchangeRequest::KIND_EVALUATE, step, iteration, states, responses);
+}
+
+void RemoteContact::commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) {
+  exchange(v1::ExchangeRequest::KIND_COMMIT, step, 0, states, responses);
+}
+
+void RemoteContact::exchange(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,
+                             std::span<const PairState> states, std::span<Response> responses) {
+  if (states.size() != session_ids_.size() || responses.size() != session_ids_.size()) {
+    throw Error(ErrorCode::internal, fmt::format("expected states and responses for {} pairs, found {} and {}",
+                                                 session_ids_.size(), states.size(), responses.size()));
+  }
+  fill_request(kind, step, iteration, states);
+  const auto begin = std::chrono::steady_clock::now();
+  round_trip();
+  latencies_.record(std::chrono::steady_clock::now() - begin);
+  if (static_cast<std::size_t>(reply_.pairs_size()) != states.size()) {
+    throw Error(ErrorCode::internal,
+                fmt::format("{} answered {} pairs instead of {}", peer_, reply_.pairs_size(), states.size()));
+  }
+  const FieldPath root("reply");
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    wire::from_proto(reply_.pairs(static_cast<int>(i)), responses[i], FieldPath(root, "pairs", i));
+  }
+}
+
+void RemoteContact::fill_request(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,
+                                 std::span<const PairState> states) {
+  request_.set_sequence(++sequence_);
+  request_.set_kind(kind);
+  while (static_cast<std::size_t>(request_.pairs_size()) < states.size()) {
+    request_.add_pairs()->set_session_id(session_ids_[static_cast<std::size_t>(request_.pairs_size()) - 1]);
+  }
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    auto& pair = *request_.mutable_pairs(static_cast<int>(i));
+    pair.set_step(step);
+    pair.set_iteration(iteration);
+    wire::to_proto(states[i], *pair.mutable_state());
+  }
+}
+
+void RemoteContact::round_trip() {
+  const auto deadline = Clock::now() + options_.exchange_timeout;
+  for (bool repeated = false;; repeated = true) {
+    if (!stream_) stream_ = std::make_unique<ExchangeStream>(*stub_);
+    const auto outcome = stream_->exchange(request_, reply_, deadline);
+    if (outcome == ExchangeStream::Outcome::timed_out) refuse_timeout();
+    if (outcome == ExchangeStream::Outcome::replied) {
+      if (reply_.sequence() == request_.sequence()) return;
+      stream_.reset();
+      throw Error(ErrorCode::internal,
+                  fmt::format("{} answered request {} instead of {}", peer_, reply_.sequence(), request_.sequence()));
+    }
+    const Error error = drop_stream(deadline);
+    if (repeated || error.code() != ErrorCode::unavailable) throw_typed(error);
+    const auto back_by = std::min(deadline, Clock::now() + options_.reconnect_timeout);
+    if (!channel_->WaitForConnected(back_by)) throw_typed(error);
+  }
+}
+
+void RemoteContact::refuse_timeout() {
+  stream_.reset();
+  throw Error(
+      ErrorCode::deadline,
+      fmt::format("{} did not answer {} of step {} within {:.1f} s; it may hang, be overloaded or need a longer "
+                  "exchange timeout",
+                  peer_, request_.kind() == v1::ExchangeRequest::KIND_COMMIT ? "commit" : "evaluate",
+                  request_.pairs(0).step(), static_cast<double>(options_.exchange_timeout.count()) / 1000.0),
+      {}, true);
+}
+
+Error RemoteContact::drop_stream(Clock::time_point deadline) {
+  const grpc::Status status = stream_->finish(deadline);
+  Error error = wire::from_status(status, stream_->context(), called("Exchange"));
+  // A server that ends a stream in good order while we have a question was told to stop.
+  if (status.ok())
+    error = unavailable_error(called("Exchange") + ": the server ended the stream; it may be shutting down");
+  stream_.reset();
+  return error;
+}
+
+std::vector<std::string> RemoteContact::save_state() {
+  std::vector<std::string> states;
+  for (const auto& id : session_ids_) {
+    v1::SaveStateRequest request;
+    v1::SaveStateResponse response;
+    request.set_session_id(id);
+    call(called("SaveState"), safe_call(),
+         [&](grpc::ClientContext& context) { return stub_->SaveState(&context, request, &response); });
+    states.push_back(std::move(*response.mutable_state()));
+  }
+  return states;
+}
+
+void RemoteContact::restore_state(std::span<const std::string> states) {
+  if (states.size() != session_ids_.size()) {
+    throw input_error(
+        "contact_states",
+        fmt::format("expected the state of {} pairs, found {}; the checkpoint belongs to another scenario",
+                    session_ids_.size(), states.size()));
+  }
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    v1::RestoreStateRequest request;
+    v1::RestoreStateResponse response;
+    request.set_session_id(session_ids_[i]);
+    request.set_state(states[i]);
+    call(called("RestoreState"), safe_call(),
+         [&](grpc::ClientContext& context) { return stub_->RestoreState(&context, request, &response); });
+  }
+}
+
+std::optional<RpcStatistics> RemoteContact::rpc_statistics() const {
+  return RpcStatistics{
+      .calls = latencies_.count(), .p50_us = latencies_.quantile_us(0.5), .p99_us = latencies_.quantile_us(0.99)};
+}
+
+std::string RemoteContact::fields(std::size_t pair, const PairState& state) {
+  v1::GetFieldsRequest request;
+  v1::GetFieldsResponse response;
+  request.set_session_id(session_ids_.at(pair));
+  wire::to_proto(state, *request.mutable_state());
+  call(called("GetFields"), safe_call(),
+       [&](grpc::ClientContext& context) { return stub_->GetFields(&context, request, &response); });
+  return std::move(*response.mutable_vtu());
+}
+
+}  // namespace
+
+ContactFactory open_remote_contact(RemoteContactOptions options) {
+  return [options = std::move(options)](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
+                                        const OpenContext& context) -> std::unique_ptr<Contact> {
+    return std::make_unique<RemoteContact>(options, pairs, assets, context);
+  };
+}
+
+}  // namespace heelstrike::rpc

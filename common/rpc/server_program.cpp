@@ -1,0 +1,205 @@
+#include "common/rpc/server_program.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include <yaml-cpp/yaml.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <ctime>
+
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/rpc/ready_line.hpp"
+
+namespace heelstrike::rpc {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+/// Stops this process when its parent ends: the kernel sends SIGTERM.
+class ParentWatch {
+ public:
+  explicit ParentWatch(bool enabled) : parent_(enabled ? ::getppid() : 0) {
+    if (enabled) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  }
+  /// A parent that ended before we were constructed shows when the ready line cannot be written. Process 1 is no sign
+  /// of it: in a container it may well be the parent.
+  [[nodiscard]] bool orphaned() const { return parent_ != 0 && ::getppid() != parent_; }
+
+ private:
+  pid_t parent_;
+};
+
+/// Name of the signal, or empty when none came within `timeout`.
+std::string wait_for_signal(milliseconds timeout) {
+  const sigset_t set = stop_signals();
+  const timespec time{.tv_sec = timeout.count() / 1000, .tv_nsec = (timeout.count() % 1000) * 1'000'000};
+  const int number = ::sigtimedwait(&set, nullptr, &time);
+  if (number == SIGTERM) return "SIGTERM";
+  if (number == SIGINT) return "SIGINT";
+  return {};
+}
+
+void wait_for_stop(const ServerProgramOptions& options, const ParentWatch& parent) {
+  std::string name;
+  while (name.empty() && !parent.orphaned()) name = wait_for_signal(milliseconds{3'600'000});
+  spdlog::info("event=stop program={} cause={}", options.program, parent.orphaned() ? "parent_ended" : name);
+}
+
+void set_health(grpc::Server& server, const ServerProgramOptions& options, bool serving) {
+  auto* health = server.GetHealthCheckService();
+  health->SetServingStatus(serving);
+  for (const auto& name : options.health_services) health->SetServingStatus(name, serving);
+}
+
+/// @return time left for the running calls when the server is shut down
+milliseconds drain(grpc::Server& server, const ServerProgramOptions& options, const DrainHooks& hooks,
+                   const ParentWatch& parent) {
+  set_health(server, options, false);
+  if (hooks.begin_drain) hooks.begin_drain();
+  if (!hooks.wait_idle || parent.orphaned()) return milliseconds{0};
+  const auto deadline = std::chrono::steady_clock::now() + options.drain_timeout;
+  while (!hooks.wait_idle(milliseconds{20})) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      spdlog::warn("event=drain program={} result=timeout timeout_ms={}", options.program,
+                   options.drain_timeout.count());
+      return milliseconds{0};
+    }
+    if (!wait_for_signal(milliseconds{0}).empty() || parent.orphaned()) return milliseconds{0};
+  }
+  spdlog::info("event=drain program={} result=idle", options.program);
+  return milliseconds{500};
+}
+
+void announce(const ServerProgramOptions& options, const std::vector<std::string>& addresses) {
+  spdlog::info("event=listening program={} version={} contract={} addresses=\"{}\" tls={}", options.program,
+               program_version, contract_version, fmt::join(addresses, " "),
+               !options.listen.tls.enabled()               ? "off"
+               : options.listen.tls.client_ca_file.empty() ? "on"
+                                                           : "mutual");
+  if (!options.ready_file.empty()) write_ready_file(options.ready_file, addresses);
+  if (options.ready_fd) write_ready_fd(*options.ready_fd, addresses);
+}
+
+void serve(const ServerProgramOptions& options, std::span<grpc::Service* const> services, const DrainHooks& hooks,
+           const ParentWatch& parent) {
+  Listener listener(options.listen);
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  listener.configure(builder);
+  grpc::ResourceQuota quota(options.program);
+  quota.SetMaxThreads(options.max_threads);
+  builder.SetResourceQuota(quota);
+  for (auto* service : services) builder.RegisterService(service);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  const auto addresses = listener.bound_addresses();
+  if (!server) throw unavailable_error(fmt::format("cannot listen on {}", fmt::join(addresses, ", ")));
+  set_health(*server, options, true);
+  announce(options, addresses);
+  wait_for_stop(options, parent);
+  const milliseconds left = drain(*server, options, hooks, parent);
+  server->Shutdown(std::chrono::system_clock::now() + left);
+  listener.remove_sockets();
+}
+
+/// `--config`: a YAML mapping of option names to scalars or lists.
+class YamlConfig final : public CLI::Config {
+ public:
+  std::string to_config(const CLI::App* /*app*/, bool /*defaults*/, bool /*descriptions*/,
+                        std::string /*prefix*/) const override {
+    return {};
+  }
+  std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+    std::vector<CLI::ConfigItem> items;
+    try {
+      const YAML::Node root = YAML::Load(input);
+      if (!root.IsMap()) throw CLI::ConfigError("the configuration file is not a YAML mapping of options");
+      for (const auto& entry : root) {
+        CLI::ConfigItem item;
+        item.name = entry.first.as<std::string>();
+        if (entry.second.IsSequence()) item.inputs = entry.second.as<std::vector<std::string>>();
+        if (entry.second.IsScalar()) item.inputs = {entry.second.as<std::string>()};
+        items.push_back(std::move(item));
+      }
+    } catch (const YAML::Exception& error) {
+      throw CLI::ConfigError(std::string("the configuration file does not parse: ") + error.what());
+    }
+    return items;
+  }
+};
+
+}  // namespace
+
+void block_stop_signals() {
+  const sigset_t set = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+void add_server_options(CLI::App& app, ServerProgramOptions& options) {
+  auto& tls = options.listen.tls;
+  app.add_option("--listen", options.listen.addresses, "address to listen on, host:port or unix:/path; repeatable")
+      ->take_all()
+      ->capture_default_str();
+  app.add_option("--tls-cert", tls.certificate_file, "PEM chain of the server's certificate; switches TLS on");
+  app.add_option("--tls-key", tls.key_file, "PEM of the server's key");
+  app.add_option("--tls-client-ca", tls.client_ca_file, "PEM of the authority whose clients are let in (mutual TLS)");
+  app.add_option_function<int>(
+         "--max-message-mib",
+         [&options](int mib) { options.listen.max_message_bytes = static_cast<std::size_t>(mib) << 20; },
+         "largest message [MiB] (default 64)")
+      ->check(CLI::Range(1, 2047));
+  app.add_option("--ready-fd", options.ready_fd, "write the bound addresses as one line to this file descriptor");
+  app.add_option("--ready-file", options.ready_file, "write the bound addresses as one line to this file");
+  app.add_flag("--exit-with-parent", options.exit_with_parent, "stop when the parent process ends");
+  app.add_option_function<double>(
+         "--drain-timeout",
+         [&options](double seconds) {
+           options.drain_timeout = milliseconds(static_cast<std::int64_t>(1000.0 * seconds));
+         },
+         "time that work in progress gets after SIGTERM [s] (default 10)")
+      ->check(CLI::Range(0.0, 86400.0));
+  app.add_option("--max-threads", options.max_threads, "threads for calls; an open stream occupies one")
+      ->check(CLI::Range(8, 100'000))
+      ->capture_default_str();
+  app.set_config("--config", "", "YAML file with the long options as keys, without the dashes");
+  app.config_formatter(std::make_shared<YamlConfig>());
+  app.allow_config_extras(CLI::config_extras_mode::error);
+}
+
+int run_server_program(const ServerProgramOptions& options, std::span<grpc::Service* const> services,
+                       const DrainHooks& hooks) {
+  const ParentWatch parent(options.exit_with_parent);
+  try {
+    serve(options, services, hooks, parent);
+    spdlog::info("event=stopped program={}", options.program);
+    return exit_ok;
+  } catch (const Error& error) {
+    spdlog::error("event=failed program={} code=\"{}\" message=\"{}\"", options.program, to_string(error.code()),
+                  error.what());
+    return error.code() == ErrorCode::unavailable ? exit_cannot_listen : exit_usage;
+  } catch (const std::exception& error) {
+    spdlog::error("event=failed program={} code=internal message=\"{}\"", options.program, error.what());
+    return exit_internal;
+  }
+}
+
+}  // namespace heelstrike::rpc

@@ -1,0 +1,73 @@
+/// The life of a server program around its services: listen, say so, serve, drain, stop.
+///
+///     int main(int argc, char** argv) {
+///       block_stop_signals();                     // before any thread exists
+///       ...parse options (add_server_options)...
+///       MyService service;
+///       grpc::Service* services[] = {&service};
+///       return run_server_program(options, services, {.begin_drain = ..., .wait_idle = ...});
+///     }
+///
+/// SIGTERM or SIGINT starts the drain: health answers NOT_SERVING, `begin_drain` makes the services refuse new work,
+/// work in progress may finish within `drain_timeout`, then the server stops. A second signal stops at once. With
+/// `exit_with_parent` the death of the parent stops at once, too. (Linux takes the end of the *thread* that started the
+/// child for it: start servers from a thread that lives as long as they shall.)
+#pragma once
+
+#include <grpcpp/impl/service_type.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/rpc/listener.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace heelstrike::rpc {
+
+/// Exit codes of the server programs.
+enum ServerExit : int {
+  exit_ok = 0,             ///< stopped on request
+  exit_internal = 1,       ///< a defect of the program
+  exit_usage = 2,          ///< options, configuration or files they name
+  exit_cannot_listen = 3,  ///< address in use or not available
+};
+
+struct ServerProgramOptions {
+  std::string program;  ///< "fem_server"
+  ListenOptions listen;
+  std::vector<std::string> health_services;  ///< names reported by the health service besides ""
+  std::optional<int> ready_fd;               ///< receives the ready line (ready_line.hpp)
+  std::string ready_file;                    ///< the same in a file; empty = none
+  bool exit_with_parent = false;
+  std::chrono::milliseconds drain_timeout{10'000};
+  int max_threads = 1024;  ///< a stream occupies one; further calls are refused with RESOURCE_EXHAUSTED
+};
+
+struct DrainHooks {
+  std::function<void()> begin_drain;  ///< refuse new work from now on; may be empty
+  /// Waits until no work is in progress; false when some is left after the time. May be empty: nothing to wait for.
+  std::function<bool(std::chrono::milliseconds)> wait_idle;
+};
+
+/// Blocks SIGTERM and SIGINT in this thread and all that it starts; `run_server_program` waits for them.
+/// SIGPIPE is ignored.
+void block_stop_signals();
+
+/// Adds --listen, --tls-cert, --tls-key, --tls-client-ca, --max-message-mib, --ready-fd, --ready-file,
+/// --exit-with-parent,
+/// --drain-timeout to a command line; what `options` holds is the default.
+void add_server_options(CLI::App& app, ServerProgramOptions& options);
+
+/// Serves until told to stop. Health service and reflection are added. Every failure is logged with its sentence.
+/// @return one of ServerExit
+[[nodiscard]] int run_server_program(const ServerProgramOptions& options, std::span<grpc::Service* const> services,
+                                     const DrainHooks& hooks);
+
+}  // namespace heelstrike::rpc

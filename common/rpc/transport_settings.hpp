@@ -1,0 +1,29 @@
+/// Transport settings that client and server have to agree on, in one place.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+namespace heelstrike::rpc {
+
+/// Both sides ping an otherwise silent connection this often and give it up when no answer comes within the timeout, so
+/// that a vanished peer is noticed in half a minute at the latest even when nothing is being sent.
+inline constexpr std::chrono::milliseconds keepalive_interval{20'000};
+inline constexpr std::chrono::milliseconds keepalive_timeout{10'000};
+/// A server tolerates pings down to this distance; below `keepalive_interval`, so that no honest client is
+/// disconnected.
+inline constexpr std::chrono::milliseconds keepalive_shortest_tolerated{5'000};
+
+/// Re-connection waits grow exponentially between these limits.
+inline constexpr std::chrono::milliseconds reconnect_backoff_min{100};
+inline constexpr std::chrono::milliseconds reconnect_backoff_max{2'000};
+/// One attempt to connect (TCP and TLS handshake) may take this long.
+inline constexpr std::chrono::milliseconds connect_attempt_timeout{3'000};
+
+/// Largest message in bytes; a server may be configured otherwise.
+inline constexpr std::size_t default_max_message_bytes = std::size_t{64} << 20;
+
+/// Size of the chunks in which files travel.
+inline constexpr std::size_t upload_chunk_bytes = std::size_t{1} << 20;
+
+}  // namespace heelstrike::rpc

@@ -1,0 +1,80 @@
+#include "common/wire/contact_wire.hpp"
+
+#include "common/wire/error_wire.hpp"
+#include "common/wire/spatial_wire.hpp"
+
+namespace heelstrike::wire {
+
+void to_proto(const PairState& from, v1::PairState& to) {
+  to.set_time(from.t);
+  to_proto(from.X_AB, *to.mutable_x_ab());
+  to_proto(from.V_AB, *to.mutable_v_ab());
+}
+
+void from_proto(const v1::PairState& from, PairState& to, const FieldPath& path) {
+  const FieldPath X_AB(path, "X_AB");
+  const FieldPath V_AB(path, "V_AB");
+  if (!from.has_x_ab()) refuse_missing(X_AB);
+  if (!from.has_v_ab()) refuse_missing(V_AB);
+  to.t = finite(from.time(), FieldPath(path, "time"));
+  from_proto(from.x_ab(), to.X_AB, X_AB);
+  from_proto(from.v_ab(), to.V_AB, V_AB);
+}
+
+void to_proto(const Response& from, v1::ContactResult& to) {
+  to_proto(from.F_A, *to.mutable_f_a());
+  to_proto(from.dF_A_dX, *to.mutable_df_a_dx());
+  to_proto(from.dF_A_dV, *to.mutable_df_a_dv());
+  to.set_gap(from.gap);
+  to.set_gap_rate(from.gap_rate);
+  to.set_area(from.area);
+  to_proto(from.p_ACop, *to.mutable_p_acop());
+  to.set_peak_pressure(from.peak_pressure);
+  to.set_stored_energy(from.stored_energy);
+  to.set_dissipated_power(from.dissipated_power);
+  to.set_dissipated_increment(from.dissipated_increment);
+  auto& statistics = *to.mutable_statistics();
+  statistics.set_iterations(from.statistics.iterations);
+  statistics.set_active_points(from.statistics.active_points);
+  statistics.set_residual(from.statistics.residual);
+}
+
+void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& path) {
+  const FieldPath F_A(path, "F_A");
+  const FieldPath dF_A_dX(path, "dF_A_dX");
+  const FieldPath dF_A_dV(path, "dF_A_dV");
+  const FieldPath p_ACop(path, "p_ACop");
+  const FieldPath statistics(path, "statistics");
+  if (!from.has_f_a()) refuse_missing(F_A);
+  if (!from.has_df_a_dx()) refuse_missing(dF_A_dX);
+  if (!from.has_df_a_dv()) refuse_missing(dF_A_dV);
+  if (!from.has_p_acop()) refuse_missing(p_ACop);
+  if (!from.has_statistics()) refuse_missing(statistics);
+  from_proto(from.f_a(), to.F_A, F_A);
+  from_proto(from.df_a_dx(), to.dF_A_dX, dF_A_dX);
+  from_proto(from.df_a_dv(), to.dF_A_dV, dF_A_dV);
+  to.gap = finite(from.gap(), FieldPath(path, "gap"));
+  to.gap_rate = finite(from.gap_rate(), FieldPath(path, "gap_rate"));
+  to.area = finite(from.area(), FieldPath(path, "area"));
+  from_proto(from.p_acop(), to.p_ACop, p_ACop);
+  to.peak_pressure = finite(from.peak_pressure(), FieldPath(path, "peak_pressure"));
+  to.stored_energy = finite(from.stored_energy(), FieldPath(path, "stored_energy"));
+  to.dissipated_power = finite(from.dissipated_power(), FieldPath(path, "dissipated_power"));
+  to.dissipated_increment = finite(from.dissipated_increment(), FieldPath(path, "dissipated_increment"));
+  to.statistics.iterations = from.statistics().iterations();
+  to.statistics.active_points = from.statistics().active_points();
+  to.statistics.residual = finite(from.statistics().residual(), FieldPath(statistics, "residual"));
+}
+
+void from_proto(const v1::PairResponse& from, Response& to, const FieldPath& path) {
+  switch (from.outcome_case()) {
+    case v1::PairResponse::kResult:
+      return from_proto(from.result(), to, FieldPath(path, "result"));
+    case v1::PairResponse::kError:
+      throw_typed(from_proto(from.error()));
+    case v1::PairResponse::OUTCOME_NOT_SET:
+      refuse_missing(FieldPath(path, "outcome"));
+  }
+}
+
+}  // namespace heelstrike::wire

@@ -1,0 +1,19 @@
+/// One contact evaluation <-> messages: the hot path. Refusals and in-place writing as in spatial_wire.hpp.
+#pragma once
+
+#include "common/contact/contact.hpp"
+#include "common/wire/field_path.hpp"
+#include "heelstrike/v1/contact.pb.h"
+
+namespace heelstrike::wire {
+
+void to_proto(const PairState& from, v1::PairState& to);
+void to_proto(const Response& from, v1::ContactResult& to);
+
+void from_proto(const v1::PairState& from, PairState& to, const FieldPath& path);
+void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& path);
+
+/// Result or the error of one pair. @throws RecoverableError or Error as the peer answered
+void from_proto(const v1::PairResponse& from, Response& to, const FieldPath& path);
+
+}  // namespace heelstrike::wire

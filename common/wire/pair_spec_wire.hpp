@@ -1,0 +1,23 @@
+/// What opens a contact pair, and how the server describes it <-> messages.
+///
+/// Beyond finite numbers, `from_proto` refuses what no back-end accepts: a missing surface, a zero radius, a cylinder
+/// without positive radius and length, a direction of length zero, a mesh that is named neither by digest nor by name,
+/// points and areas of different number, material constants out of range. Directions are normalised on receipt unless
+/// they already are.
+#pragma once
+
+#include "common/contact/contact.hpp"
+#include "common/contact/surface.hpp"
+#include "common/wire/field_path.hpp"
+#include "heelstrike/v1/contact.pb.h"
+
+namespace heelstrike::wire {
+
+void to_proto(const PairSpec& from, v1::PairSpec& to);
+[[nodiscard]] PairSpec from_proto(const v1::PairSpec& from, const FieldPath& path);
+
+/// Session id and idle timeout are the service's business and stay untouched.
+void to_proto(const PairDescription& from, v1::SessionDescription& to);
+[[nodiscard]] PairDescription from_proto(const v1::SessionDescription& from, const FieldPath& path);
+
+}  // namespace heelstrike::wire

@@ -1,0 +1,55 @@
+/// Files that sessions are made from: uploaded ones by digest, the owner's by name from one folder.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "common/contact/contact.hpp"
+#include "fem_server/service/limits.hpp"
+
+namespace heelstrike::fem {
+
+/// Thread-safe. What is handed out stays valid for its holder when it leaves the store.
+class AssetStore {
+ public:
+  using Content = std::shared_ptr<const AssetContent>;
+
+  /// @param folder  with the named assets; empty = there are none
+  AssetStore(const ServiceLimits& limits, std::filesystem::path folder);
+
+  /// Checks digest, name and size of what a client wants to upload.
+  /// @throws Error{invalid_input}, Error{limit}
+  void check_header(const std::string& sha256, const std::string& name, std::uint64_t size_bytes) const;
+
+  [[nodiscard]] bool contains(const std::string& sha256) const;
+
+  /// @throws Error{invalid_input} when digest and content differ
+  void insert(AssetContent asset);
+
+  /// By digest, or by name when the digest is empty.
+  /// @throws Error{not_found} with what to do; Error{invalid_input} for a name that is not a plain file name;
+  /// Error{file}
+  [[nodiscard]] Content find(const MeshSurface& mesh);
+
+ private:
+  struct Stored {
+    Content content;
+    std::uint64_t last_used = 0;
+  };
+  [[nodiscard]] Content find_uploaded(const std::string& sha256);
+  [[nodiscard]] Content read_named(const std::string& name) const;
+  void make_room(std::size_t bytes);
+
+  ServiceLimits limits_;
+  std::filesystem::path folder_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Stored> uploaded_;
+  std::size_t stored_bytes_ = 0;
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace heelstrike::fem

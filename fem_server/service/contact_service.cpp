@@ -1,0 +1,328 @@
+#include "fem_server/service/contact_service.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cctype>
+#include <deque>
+#include <thread>
+#include <utility>
+
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/rpc/transport_settings.hpp"
+#include "common/wire/contact_wire.hpp"
+#include "common/wire/error_wire.hpp"
+#include "common/wire/pair_spec_wire.hpp"
+#include "common/wire/parameter_wire.hpp"
+#include "fem_server/service/exchange_handler.hpp"
+#include "fem_server/sessions/open_session.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+using wire::FieldPath;
+
+/// What a client chose, fit for a line of the log.
+std::string for_log(std::string text) {
+  text = text.substr(0, 64);
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return !std::isprint(c) || c == '"' || c == ' '; }, '_');
+  return text.empty() ? "-" : text;
+}
+
+/// Requests a stop of a preparation soon after its client has cancelled the call or gone away.
+class CancelWatch {
+ public:
+  CancelWatch(grpc::ServerContext& context, std::stop_source& source)
+      : thread_([&context, &source](const std::stop_token& done) {
+          std::mutex mutex;
+          std::condition_variable_any ended;
+          std::unique_lock lock(mutex);
+          while (!done.stop_requested()) {
+            if (context.IsCancelled()) source.request_stop();
+            ended.wait_for(lock, done, std::chrono::milliseconds{50}, [] { return false; });
+          }
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+void send_progress(grpc::ServerWriter<v1::OpenSessionResponse>& writer, std::string_view stage, double fraction) {
+  v1::OpenSessionResponse event;
+  event.mutable_progress()->set_stage(std::string(stage));
+  event.mutable_progress()->set_fraction(fraction);
+  writer.Write(event);
+}
+
+std::vector<PairState> read_states(const v1::EvaluateBatchRequest& request) {
+  std::vector<PairState> states(static_cast<std::size_t>(request.states_size()));
+  const FieldPath root("");
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    wire::from_proto(request.states(static_cast<int>(i)), states[i], FieldPath(root, "states", i));
+  }
+  return states;
+}
+
+}  // namespace
+
+WorkGate::Work WorkGate::enter() {
+  const std::lock_guard lock(mutex_);
+  ++n_working_;
+  return Work(*this);
+}
+
+WorkGate::Work::~Work() {
+  const std::lock_guard lock(gate_.mutex_);
+  if (--gate_.n_working_ == 0) gate_.idle_.notify_all();
+}
+
+void WorkGate::begin_drain() {
+  const std::lock_guard lock(mutex_);
+  draining_ = true;
+}
+
+void WorkGate::require_open() const {
+  const std::lock_guard lock(mutex_);
+  if (draining_) throw unavailable_error("the contact server is shutting down and takes no new work; use another one");
+}
+
+bool WorkGate::wait_idle(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  return idle_.wait_for(lock, timeout, [this] { return n_working_ == 0; });
+}
+
+ContactServiceImpl::ContactServiceImpl(const ServiceLimits& limits, const std::filesystem::path& assets_folder)
+    : limits_(limits),
+      assets_(limits, assets_folder),
+      sessions_(limits, [this](std::size_t n) { metrics_.set_open_sessions(n); }) {}
+
+template <typename Body>
+grpc::Status ContactServiceImpl::answer(grpc::ServerContext& context, Body&& body) {
+  const WorkGate::Work work = gate_.enter();
+  try {
+    std::forward<Body>(body)();
+    return grpc::Status::OK;
+  } catch (const Error& error) {
+    metrics_.failed(error.code());
+    return wire::to_status(error, context);
+  } catch (const std::exception& exception) {
+    spdlog::error("event=defect peer=\"{}\" message=\"{}\"", context.peer(), exception.what());
+    metrics_.failed(ErrorCode::internal);
+    return wire::to_status(
+        Error(ErrorCode::internal, fmt::format("defect in the contact server: {}", exception.what())), context);
+  }
+}
+
+grpc::Status ContactServiceImpl::GetVersion(grpc::ServerContext* /*context*/, const v1::GetVersionRequest* /*request*/,
+                                            v1::VersionInfo* response) {
+  response->set_version(std::string(program_version));
+  response->set_contract(contract_version);
+  return grpc::Status::OK;
+}
+
+grpc::Status ContactServiceImpl::ListBackends(grpc::ServerContext* context, const v1::ListBackendsRequest* /*request*/,
+                                              v1::ListBackendsResponse* response) {
+  return answer(*context, [&] {
+    for (const auto& entry : backend_registry()) {
+      auto& backend = *response->add_backends();
+      backend.set_name(entry.name);
+      backend.set_summary(entry.summary);
+      backend.set_reference(entry.reference);
+      for (const auto& parameter : entry.parameters) wire::to_proto(parameter, *backend.add_parameters());
+      backend.mutable_surface_pairs()->Assign(entry.surface_pairs.begin(), entry.surface_pairs.end());
+    }
+  });
+}
+
+grpc::Status ContactServiceImpl::UploadAsset(grpc::ServerContext* context,
+                                             grpc::ServerReader<v1::UploadAssetRequest>* reader,
+                                             v1::UploadAssetResponse* response) {
+  return answer(*context, [&] {
+    gate_.require_open();
+    receive_asset(*reader, *response);
+  });
+}
+
+void ContactServiceImpl::receive_asset(grpc::ServerReader<v1::UploadAssetRequest>& reader,
+                                       v1::UploadAssetResponse& response) {
+  v1::UploadAssetRequest part;
+  if (!reader.Read(&part) || !part.has_header()) {
+    throw input_error("header", "header: the first message of an upload is the header; send it before the chunks");
+  }
+  const v1::Asset header = part.header();
+  assets_.check_header(header.sha256(), header.name(), header.size_bytes());
+  *response.mutable_asset() = header;
+  if (assets_.contains(header.sha256())) return response.set_already_there(true);
+
+  AssetContent asset{.sha256 = header.sha256(), .name = header.name(), .content = {}};
+  bool any_chunk = false;
+  while (reader.Read(&part)) {
+    if (part.part_case() != v1::UploadAssetRequest::kChunk || part.chunk().size() > rpc::upload_chunk_bytes) {
+      throw input_error(
+          "chunk",
+          fmt::format("chunk: expected chunks of at most {} bytes after the header, found {}", rpc::upload_chunk_bytes,
+                      part.has_header() ? "another header" : fmt::format("{} bytes", part.chunk().size())));
+    }
+    if (asset.content.size() + part.chunk().size() > header.size_bytes()) {
+      throw input_error("chunk", fmt::format("asset '{}': more content than the {} bytes that the header says",
+                                             header.name(), header.size_bytes()));
+    }
+    any_chunk = true;
+    asset.content += part.chunk();
+  }
+  if (!any_chunk) {
+    throw not_found_error(
+        fmt::format("asset with sha256 '{}' is not on the server; send its content", header.sha256()));
+  }
+  assets_.insert(std::move(asset));
+}
+
+grpc::Status ContactServiceImpl::OpenSession(grpc::ServerContext* context, const v1::OpenSessionRequest* request,
+                                             grpc::ServerWriter<v1::OpenSessionResponse>* writer) {
+  return answer(*context, [&] {
+    gate_.require_open();
+    open(*context, *request, *writer);
+  });
+}
+
+void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessionRequest& request,
+                              grpc::ServerWriter<v1::OpenSessionResponse>& writer) {
+  if (request.contract() != contract_version) {
+    throw Error(
+        ErrorCode::version_mismatch,
+        fmt::format("this server speaks contract {} (program {}), the client speaks contract {}; install the same "
+                    "version on both sides",
+                    contract_version, program_version, request.contract()),
+        "contract");
+  }
+  if (!request.has_pair()) wire::refuse_missing(FieldPath("pair"));
+  const PairSpec pair = wire::from_proto(request.pair(), FieldPath("pair"));
+  auto place = sessions_.reserve();
+  const auto begin = std::chrono::steady_clock::now();
+
+  std::stop_source stop;
+  const CancelWatch watch(context, stop);
+  std::deque<AssetStore::Content> assets;  // keeps what the preparation refers to
+  const PrepareContext prepare{
+      .asset = [&](const MeshSurface& mesh) -> const AssetContent& { return *assets.emplace_back(assets_.find(mesh)); },
+      .on_progress = [&](std::string_view stage, double fraction) { send_progress(writer, stage, fraction); },
+      .stop = stop.get_token()};
+  auto session = open_session(pair, prepare);
+  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "the client cancelled the preparation");
+  prepare.on_progress("open", 1.0);
+
+  const auto entry = sessions_.insert(std::move(place), for_log(request.run_id()), std::move(session));
+  metrics_.session_opened();
+  v1::OpenSessionResponse event;
+  auto& opened = *event.mutable_opened();
+  wire::to_proto(entry->session().description(), opened);
+  opened.set_session_id(entry->id());
+  opened.set_idle_timeout(static_cast<double>(sessions_.idle_timeout().count()) / 1000.0);
+  if (!writer.Write(event)) sessions_.close(entry->id());  // nobody will ever know the id
+  spdlog::info("event=session_opened run={} session={} pair={} backend={} took_ms={:.1f}", entry->run_id(), entry->id(),
+               for_log(pair.name), for_log(pair.backend),
+               std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+}
+
+grpc::Status ContactServiceImpl::Exchange(grpc::ServerContext* context,
+                                          grpc::ServerReaderWriter<v1::ExchangeResponse, v1::ExchangeRequest>* stream) {
+  return answer(*context, [&] {
+    const Metrics::OpenStream counted(metrics_);
+    ExchangeHandler handler(sessions_, metrics_, limits_.max_exchange_pairs);
+    v1::ExchangeRequest request;
+    v1::ExchangeResponse reply;
+    while (stream->Read(&request)) {
+      handler.answer(request, reply);
+      if (!stream->Write(reply)) break;
+    }
+  });
+}
+
+grpc::Status ContactServiceImpl::Evaluate(grpc::ServerContext* context, const v1::PairRequest* request,
+                                          v1::PairResponse* response) {
+  return answer(*context, [&] {
+    try {
+      evaluate_pair(*sessions_.find(request->session_id()), *request, *response, metrics_);
+    } catch (const Error& error) {
+      metrics_.failed(error.code());
+      wire::to_proto(error, *response->mutable_error());
+    }
+  });
+}
+
+grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, const v1::EvaluateBatchRequest* request,
+                                               v1::EvaluateBatchResponse* response) {
+  return answer(*context, [&] {
+    const auto session = sessions_.find(request->session_id());
+    const auto n = static_cast<std::size_t>(request->states_size());
+    if (n > limits_.max_batch_states) {
+      throw limit_error("states", fmt::format("states: this server accepts {} states in a batch, found {}; split it",
+                                              limits_.max_batch_states, n));
+    }
+    const std::vector<PairState> states = read_states(*request);
+    const OpenSession::Use use(*session);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto entries = session->session().evaluate_batch(states, std::max(1U, std::thread::hardware_concurrency()));
+    const auto mean = (std::chrono::steady_clock::now() - begin) / std::max<std::int64_t>(1, request->states_size());
+    response->mutable_pairs()->Reserve(request->states_size());
+    for (const auto& entry : entries) {
+      auto& pair = *response->add_pairs();
+      if (entry.error) {
+        metrics_.failed(entry.error->code());
+        wire::to_proto(*entry.error, *pair.mutable_error());
+      } else {
+        metrics_.evaluated(mean);
+        wire::to_proto(entry.response, *pair.mutable_result());
+      }
+    }
+  });
+}
+
+grpc::Status ContactServiceImpl::GetFields(grpc::ServerContext* context, const v1::GetFieldsRequest* request,
+                                           v1::GetFieldsResponse* response) {
+  return answer(*context, [&] {
+    const auto session = sessions_.find(request->session_id());
+    const FieldPath path("state");
+    if (!request->has_state()) wire::refuse_missing(path);
+    PairState state;
+    wire::from_proto(request->state(), state, path);
+    const OpenSession::Use use(*session);
+    response->set_vtu(session->session().fields(state));
+  });
+}
+
+grpc::Status ContactServiceImpl::SaveState(grpc::ServerContext* context, const v1::SaveStateRequest* request,
+                                           v1::SaveStateResponse* response) {
+  return answer(*context, [&] {
+    const auto session = sessions_.find(request->session_id());
+    const OpenSession::Use use(*session);
+    response->set_state(session->session().save_state());
+    response->set_committed_step(session->session().committed_step());
+  });
+}
+
+grpc::Status ContactServiceImpl::RestoreState(grpc::ServerContext* context, const v1::RestoreStateRequest* request,
+                                              v1::RestoreStateResponse* response) {
+  return answer(*context, [&] {
+    const auto session = sessions_.find(request->session_id());
+    const OpenSession::Use use(*session);
+    session->session().restore_state(request->state());
+    response->set_committed_step(session->session().committed_step());
+  });
+}
+
+grpc::Status ContactServiceImpl::CloseSession(grpc::ServerContext* context, const v1::CloseSessionRequest* request,
+                                              v1::CloseSessionResponse* /*response*/) {
+  return answer(*context, [&] {
+    const auto session = sessions_.find(request->session_id());
+    sessions_.close(request->session_id());
+    spdlog::info("event=session_closed run={} session={} pair={}", session->run_id(), session->id(),
+                 for_log(session->session().description().name));
+  });
+}
+
+}  // namespace heelstrike::fem

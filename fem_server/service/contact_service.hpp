@@ -1,0 +1,91 @@
+/// ContactService of proto/heelstrike/v1/contact.proto: a shell over sessions. Every failure leaves as the status and
+/// the trailing metadata of common/wire/error_wire.hpp; nothing a client sends stops the server.
+#pragma once
+
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+
+#include "fem_server/service/asset_store.hpp"
+#include "fem_server/service/limits.hpp"
+#include "fem_server/service/metrics.hpp"
+#include "fem_server/service/session_table.hpp"
+#include "heelstrike/v1/contact.grpc.pb.h"
+
+namespace heelstrike::fem {
+
+/// Counts the calls in progress and says whether new work is taken.
+class WorkGate {
+ public:
+  /// Held by a call in progress.
+  class Work {
+   public:
+    explicit Work(WorkGate& gate) : gate_(gate) {}
+    ~Work();
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+
+   private:
+    WorkGate& gate_;
+  };
+  [[nodiscard]] Work enter();
+  void begin_drain();
+  /// @throws Error{unavailable} while draining
+  void require_open() const;
+  /// False when calls are still in progress after `timeout`.
+  [[nodiscard]] bool wait_idle(std::chrono::milliseconds timeout);
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;
+  int n_working_ = 0;
+  bool draining_ = false;
+};
+
+class ContactServiceImpl final : public v1::ContactService::Service {
+ public:
+  ContactServiceImpl(const ServiceLimits& limits, const std::filesystem::path& assets_folder);
+
+  [[nodiscard]] Metrics& metrics() { return metrics_; }
+  [[nodiscard]] WorkGate& gate() { return gate_; }
+
+  grpc::Status GetVersion(grpc::ServerContext* context, const v1::GetVersionRequest* request,
+                          v1::VersionInfo* response) override;
+  grpc::Status ListBackends(grpc::ServerContext* context, const v1::ListBackendsRequest* request,
+                            v1::ListBackendsResponse* response) override;
+  grpc::Status UploadAsset(grpc::ServerContext* context, grpc::ServerReader<v1::UploadAssetRequest>* reader,
+                           v1::UploadAssetResponse* response) override;
+  grpc::Status OpenSession(grpc::ServerContext* context, const v1::OpenSessionRequest* request,
+                           grpc::ServerWriter<v1::OpenSessionResponse>* writer) override;
+  grpc::Status Exchange(grpc::ServerContext* context,
+                        grpc::ServerReaderWriter<v1::ExchangeResponse, v1::ExchangeRequest>* stream) override;
+  grpc::Status Evaluate(grpc::ServerContext* context, const v1::PairRequest* request,
+                        v1::PairResponse* response) override;
+  grpc::Status EvaluateBatch(grpc::ServerContext* context, const v1::EvaluateBatchRequest* request,
+                             v1::EvaluateBatchResponse* response) override;
+  grpc::Status GetFields(grpc::ServerContext* context, const v1::GetFieldsRequest* request,
+                         v1::GetFieldsResponse* response) override;
+  grpc::Status SaveState(grpc::ServerContext* context, const v1::SaveStateRequest* request,
+                         v1::SaveStateResponse* response) override;
+  grpc::Status RestoreState(grpc::ServerContext* context, const v1::RestoreStateRequest* request,
+                            v1::RestoreStateResponse* response) override;
+  grpc::Status CloseSession(grpc::ServerContext* context, const v1::CloseSessionRequest* request,
+                            v1::CloseSessionResponse* response) override;
+
+ private:
+  /// Runs a call: counts it as work, turns exceptions into status and metadata.
+  template <typename Body>
+  grpc::Status answer(grpc::ServerContext& context, Body&& body);
+
+  void receive_asset(grpc::ServerReader<v1::UploadAssetRequest>& reader, v1::UploadAssetResponse& response);
+  void open(grpc::ServerContext& context, const v1::OpenSessionRequest& request,
+            grpc::ServerWriter<v1::OpenSessionResponse>& writer);
+
+  ServiceLimits limits_;
+  Metrics metrics_;
+  WorkGate gate_;
+  AssetStore assets_;
+  SessionTable sessions_;
+};
+
+}  // namespace heelstrike::fem

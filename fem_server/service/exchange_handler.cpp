@@ -1,0 +1,140 @@
+#include "fem_server/service/exchange_handler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/errors/error.hpp"
+#include "common/wire/contact_wire.hpp"
+#include "common/wire/error_wire.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+using wire::FieldPath;
+
+void read_state(const v1::PairRequest& request, PairState& state, const FieldPath& pair) {
+  const FieldPath path(pair, "state");
+  if (!request.has_state()) wire::refuse_missing(path);
+  wire::from_proto(request.state(), state, path);
+}
+
+Error as_internal(const std::exception& error) {
+  return {ErrorCode::internal, fmt::format("defect in the contact server: {}", error.what())};
+}
+
+void evaluate_into(OpenSession& session, const v1::PairRequest& request, const FieldPath& path, v1::PairResponse& reply,
+                   Metrics& metrics) {
+  PairState state;
+  read_state(request, state, path);
+  const OpenSession::Use use(session);
+  const auto begin = std::chrono::steady_clock::now();
+  const Response response = session.session().evaluate(request.step(), state);
+  metrics.evaluated(std::chrono::steady_clock::now() - begin);
+  wire::to_proto(response, *reply.mutable_result());
+}
+
+}  // namespace
+
+void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
+  const auto n = static_cast<std::size_t>(request.pairs_size());
+  if (n == 0) throw input_error("pairs", "pairs: expected at least one pair in an exchange, found none");
+  if (n > max_pairs_) {
+    throw limit_error("pairs",
+                      fmt::format("pairs: this server accepts {} pairs in an exchange, found {}", max_pairs_, n));
+  }
+  remembered_.resize(n);
+  reply.set_sequence(request.sequence());
+  while (reply.pairs_size() < request.pairs_size()) reply.add_pairs();
+  while (reply.pairs_size() > request.pairs_size()) reply.mutable_pairs()->RemoveLast();
+  switch (request.kind()) {
+    case v1::ExchangeRequest::KIND_EVALUATE:
+      return evaluate(request, reply);
+    case v1::ExchangeRequest::KIND_COMMIT:
+      return commit(request, reply);
+    default:
+      for (auto& pair : *reply.mutable_pairs()) {
+        fail(pair, input_error("kind", fmt::format("kind: expected evaluate (1) or commit (2), found {}",
+                                                   static_cast<int>(request.kind()))));
+      }
+  }
+}
+
+OpenSession& ExchangeHandler::session_of(const v1::ExchangeRequest& request, std::size_t i) {
+  const auto& id = request.pairs(static_cast<int>(i)).session_id();
+  auto& known = remembered_[i];
+  if (!known || !known->is_open() || known->id() != id) {
+    known.reset();
+    known = sessions_.find(id);
+  }
+  return *known;
+}
+
+void ExchangeHandler::evaluate(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
+  const FieldPath root("");
+  for (int i = 0; i < request.pairs_size(); ++i) {
+    auto& pair = *reply.mutable_pairs(i);
+    try {
+      const auto index = static_cast<std::size_t>(i);
+      evaluate_into(session_of(request, index), request.pairs(i), FieldPath(root, "pairs", index), pair, metrics_);
+    } catch (const Error& error) {
+      fail(pair, error);
+    } catch (const std::exception& error) {
+      fail(pair, as_internal(error));
+    }
+  }
+}
+
+void ExchangeHandler::prepare_commit(const v1::ExchangeRequest& request) {
+  const auto n = static_cast<std::size_t>(request.pairs_size());
+  committing_.clear();
+  states_.resize(n);
+  responses_.resize(n);
+  const FieldPath root("");
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto& pair = request.pairs(static_cast<int>(i));
+    const FieldPath path(root, "pairs", i);
+    Session* session = &session_of(request, i).session();
+    if (std::ranges::find(committing_, session) != committing_.end()) {
+      throw input_error("pairs", fmt::format("pairs[{}]: the same session appears twice in a commit", i));
+    }
+    if (pair.step() != request.pairs(0).step()) {
+      throw input_error("pairs", fmt::format("pairs[{}].step: all pairs commit the same step; expected {}, found {}", i,
+                                             request.pairs(0).step(), pair.step()));
+    }
+    committing_.push_back(session);
+    read_state(pair, states_[i], path);
+  }
+}
+
+void ExchangeHandler::commit(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
+  const auto fail_all = [&](const Error& error) {
+    for (auto& pair : *reply.mutable_pairs()) fail(pair, error);
+  };
+  try {
+    prepare_commit(request);
+    commit_all(committing_, request.pairs(0).step(), states_, responses_);
+    for (int i = 0; i < request.pairs_size(); ++i) {
+      const auto index = static_cast<std::size_t>(i);
+      wire::to_proto(responses_[index], *reply.mutable_pairs(i)->mutable_result());
+      remembered_[index]->touch();
+      metrics_.committed();
+    }
+  } catch (const Error& error) {
+    fail_all(error);
+  } catch (const std::exception& error) {
+    fail_all(as_internal(error));
+  }
+}
+
+void ExchangeHandler::fail(v1::PairResponse& reply, const Error& error) {
+  metrics_.failed(error.code());
+  wire::to_proto(error, *reply.mutable_error());
+}
+
+void evaluate_pair(OpenSession& session, const v1::PairRequest& request, v1::PairResponse& reply, Metrics& metrics) {
+  evaluate_into(session, request, FieldPath(""), reply, metrics);
+}
+
+}  // namespace heelstrike::fem

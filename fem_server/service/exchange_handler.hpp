@@ -1,0 +1,45 @@
+/// Answers the requests of one Exchange stream: the hot path. Used by one thread.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "fem_server/service/metrics.hpp"
+#include "fem_server/service/session_table.hpp"
+#include "heelstrike/v1/contact.pb.h"
+
+namespace heelstrike::fem {
+
+class ExchangeHandler {
+ public:
+  ExchangeHandler(SessionTable& sessions, Metrics& metrics, std::size_t max_pairs)
+      : sessions_(sessions), metrics_(metrics), max_pairs_(max_pairs) {}
+
+  /// Writes the reply in place. Every failure becomes the outcome of its pair; a failed commit is the outcome of all
+  /// pairs, because all advance or none.
+  /// @throws Error{invalid_input} for a request without pairs or with too many (Error{limit}): a misuse that ends the
+  /// stream
+  void answer(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
+
+ private:
+  void evaluate(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
+  void commit(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
+  void prepare_commit(const v1::ExchangeRequest& request);
+  /// Session of pair `i`; remembered between requests, so that the table's lock is not needed again.
+  [[nodiscard]] OpenSession& session_of(const v1::ExchangeRequest& request, std::size_t i);
+  void fail(v1::PairResponse& reply, const Error& error);
+
+  SessionTable& sessions_;
+  Metrics& metrics_;
+  std::size_t max_pairs_;
+  std::vector<std::shared_ptr<OpenSession>> remembered_;
+  std::vector<Session*> committing_;
+  std::vector<PairState> states_;
+  std::vector<Response> responses_;
+};
+
+/// One evaluation with its metrics. @throws as Session::evaluate, and Error{invalid_input} with the field of a bad
+/// state
+void evaluate_pair(OpenSession& session, const v1::PairRequest& request, v1::PairResponse& reply, Metrics& metrics);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,19 @@
+/// What one server gives away. Reaching a limit is Error{limit} to that client and changes nothing for the others.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+namespace heelstrike::fem {
+
+struct ServiceLimits {
+  std::size_t max_sessions = 256;                            ///< open or being opened
+  std::size_t max_asset_bytes = std::size_t{256} << 20;      ///< one file
+  std::size_t max_asset_store_bytes = std::size_t{1} << 30;  ///< all uploaded files; the longest unused ones go first
+  std::size_t max_memory_bytes = std::size_t{0};      ///< resident memory above which nothing is opened; 0 = none
+  std::size_t max_exchange_pairs = 1024;              ///< in one exchange
+  std::size_t max_batch_states = 1'000'000;           ///< in one batch
+  std::chrono::milliseconds idle_timeout{3'600'000};  ///< a session without a call for so long is closed
+};
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,111 @@
+/// fem_server: the contact service as a program.
+#include <fmt/format.h>
+#include <prometheus/exposer.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/rpc/server_program.hpp"
+#include "fem_server/service/contact_service.hpp"
+
+namespace {
+
+using namespace heelstrike;
+
+struct Settings {
+  rpc::ServerProgramOptions program;
+  fem::ServiceLimits limits;
+  std::string assets_folder;
+  std::string metrics_address;
+  std::string log_level = "info";
+};
+
+void add_bytes_option(CLI::App& app, const std::string& name, std::size_t& bytes, const std::string& help) {
+  app.add_option_function<std::size_t>(
+         name, [&bytes](std::size_t mib) { bytes = mib << 20; },
+         fmt::format("{} [MiB] (default {})", help, bytes >> 20))
+      ->check(CLI::Range(0, 1 << 30));
+}
+
+void add_options(CLI::App& app, Settings& settings) {
+  auto& limits = settings.limits;
+  app.set_version_flag("--version", fmt::format("fem_server {} (contract {})", program_version, contract_version));
+  rpc::add_server_options(app, settings.program);
+  app.add_option("--metrics", settings.metrics_address, "serve Prometheus metrics at host:port (off by default)");
+  app.add_option("--assets-folder", settings.assets_folder, "folder whose files clients may name as meshes");
+  app.add_option("--max-sessions", limits.max_sessions, "contact sessions open at a time")->capture_default_str();
+  add_bytes_option(app, "--max-asset-mib", limits.max_asset_bytes, "largest uploaded file");
+  add_bytes_option(app, "--max-asset-store-mib", limits.max_asset_store_bytes, "all uploaded files together");
+  add_bytes_option(app, "--max-memory-mib", limits.max_memory_bytes,
+                   "resident memory above which no session is opened, 0 = no limit");
+  app.add_option_function<double>(
+         "--idle-timeout",
+         [&limits](double seconds) {
+           limits.idle_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * seconds));
+         },
+         "a session without a call for so long is closed [s] (default 3600)")
+      ->check(CLI::Range(0.05, 1e7));
+  app.add_option("--log-level", settings.log_level, "trace, debug, info, warning, error or off")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
+      ->capture_default_str();
+}
+
+void start_logging(const std::string& level) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("fem_server"));
+  spdlog::set_pattern("time=%Y-%m-%dT%H:%M:%S.%e%z level=%l %v");
+  spdlog::set_level(spdlog::level::from_str(level));
+}
+
+/// The metrics page; null when it is off. @throws Error{unavailable}
+std::unique_ptr<prometheus::Exposer> expose(const Settings& settings, const fem::Metrics& metrics) {
+  if (settings.metrics_address.empty()) return nullptr;
+  try {
+    auto exposer = std::make_unique<prometheus::Exposer>(settings.metrics_address, 1);
+    exposer->RegisterCollectable(metrics.registry());
+    spdlog::info("event=metrics address={} path=/metrics", settings.metrics_address);
+    return exposer;
+  } catch (const std::exception& error) {
+    throw unavailable_error(
+        fmt::format("cannot serve metrics at {}: {}; is the address in use?", settings.metrics_address, error.what()));
+  }
+}
+
+int serve(const Settings& settings) {
+  try {
+    fem::ContactServiceImpl service(settings.limits, settings.assets_folder);
+    const auto exposer = expose(settings, service.metrics());
+    grpc::Service* services[] = {&service};
+    return rpc::run_server_program(
+        settings.program, services,
+        {.begin_drain = [&] { service.gate().begin_drain(); },
+         .wait_idle = [&](std::chrono::milliseconds timeout) { return service.gate().wait_idle(timeout); }});
+  } catch (const Error& error) {
+    spdlog::error("event=failed program=fem_server code=\"{}\" message=\"{}\"", to_string(error.code()), error.what());
+    return error.code() == ErrorCode::unavailable ? rpc::exit_cannot_listen : rpc::exit_usage;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  rpc::block_stop_signals();
+  Settings settings;
+  settings.program.program = "fem_server";
+  settings.program.listen.addresses = {"127.0.0.1:50051"};
+  settings.program.health_services = {v1::ContactService::service_full_name()};
+  CLI::App app{
+      "The contact partner of Heelstrike: answers relative poses with wrenches and tangents.\n"
+      "Example: fem_server --listen 127.0.0.1:50051 --listen unix:/run/heelstrike/fem.sock"};
+  add_options(app, settings);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? rpc::exit_ok : rpc::exit_usage;
+  }
+  start_logging(settings.log_level);
+  return serve(settings);
+}

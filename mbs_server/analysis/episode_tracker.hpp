@@ -1,0 +1,53 @@
+/// Contact episodes of one pair from the responses at accepted steps.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/results/run_records.hpp"
+
+namespace heelstrike::mbs {
+
+/// Largest force by a parabola through three neighbouring steps, largest indentation by the cubic through gap and gap
+/// rate at two: both are of higher order than the distance of the steps.
+class EpisodeTracker {
+ public:
+  explicit EpisodeTracker(std::string pair) : pair_(std::move(pair)) {}
+
+  /// The pair touched at t. A run that starts in contact begins its episode at the start.
+  void begin(double t, const Response& response);
+  /// An accepted step within the episode.
+  void update(double t, const Response& response);
+  /// The pair separated at t; returns the finished episode.
+  ContactEpisode end(double t, const Response& response);
+
+  [[nodiscard]] bool open() const { return episode_.has_value(); }
+  /// The episode so far, without an end.
+  [[nodiscard]] const std::optional<ContactEpisode>& current() const { return episode_; }
+
+  struct Point {
+    double t = 0.0;
+    double force = 0.0;
+    double gap = 0.0;
+    double gap_rate = 0.0;
+  };
+  /// For checkpoints.
+  struct State {
+    std::optional<ContactEpisode> episode;
+    std::vector<Point> recent;
+  };
+  [[nodiscard]] State state() const { return {.episode = episode_, .recent = recent_}; }
+  void set_state(State state);
+
+ private:
+  void refine_force();
+  void refine_indentation();
+
+  std::string pair_;
+  std::optional<ContactEpisode> episode_;
+  std::vector<Point> recent_;  ///< the last three points, oldest first
+};
+
+}  // namespace heelstrike::mbs

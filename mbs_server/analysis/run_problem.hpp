@@ -1,0 +1,44 @@
+/// The multibody system with its contacts as an initial value problem. State y = {q, qd}; quadratures = {dissipated
+/// energy, work of external loads}; roots = gaps of all pairs, then the gap rates of open pairs.
+#pragma once
+
+#include "mbs_server/coupling/contact_coupling.hpp"
+#include "mbs_server/formulation/system.hpp"
+#include "mbs_server/integrators/problem.hpp"
+
+namespace heelstrike::mbs {
+
+class RunProblem final : public Problem {
+ public:
+  enum Quadrature { dissipated = 0, external_work = 1, n_quadrature_terms = 2 };
+
+  /// @param coupling  owned by `system` as one of its forces
+  RunProblem(System& system, ContactCoupling& coupling);
+
+  [[nodiscard]] int size() const override { return 2 * system_.n_q(); }
+  void rhs(double t, const ConstRef& y, MutableRef yd) override;
+  [[nodiscard]] int n_quadratures() const override { return n_quadrature_terms; }
+  void quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) override;
+  void project(double t, MutableRef y) override;
+  void project_tangent(MutableRef dy) override;
+  void linearize(double t, const ConstRef& y) override;
+  void factor_newton(double gamma) override;
+  void solve_newton(MutableRef b) override;
+
+  /// Root 2 i is the gap of pair i. Root 2 i + 1 is its gap rate while the pair is open, so that a touch that begins
+  /// and ends within one step is not missed; while the pair is closed it is the constant 1.
+  [[nodiscard]] int n_roots() const override { return 2 * static_cast<int>(coupling_.n_pairs()); }
+  void roots(double t, const ConstRef& y, MutableRef values) override;
+  /// Directions in which the roots matter: open pairs watch for a falling gap and a rising rate, closed ones for a
+  /// rising gap.
+  [[nodiscard]] std::vector<int> root_directions() const;
+
+ private:
+  [[nodiscard]] auto q_of(const ConstRef& y) const { return y.head(system_.n_q()); }
+  [[nodiscard]] auto qd_of(const ConstRef& y) const { return y.tail(system_.n_q()); }
+
+  System& system_;
+  ContactCoupling& coupling_;
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,84 @@
+#include "mbs_server/analysis/run_table.hpp"
+
+#include <algorithm>
+
+namespace heelstrike::mbs {
+namespace {
+
+void add_columns(std::vector<Column>& columns, const std::string& prefix, std::initializer_list<const char*> names,
+                 const std::string& suffix, const std::string& unit, const std::string& meaning) {
+  for (const char* name : names) columns.push_back({prefix + "." + name + suffix, unit, meaning});
+}
+
+void append(std::vector<double>& row, const Vector3& v) {
+  row.insert(row.end(), {v.x(), v.y(), v.z()});
+}
+
+void append_body(std::vector<double>& row, const ConstSegment& q, const ConstSegment& qd) {
+  const Pose X_WB = pose_from_coordinates(q);
+  const Quaternion rotation = quaternion_from_rotation(X_WB.R);
+  const Twist V_WB = twist_from_rates(q, qd);
+  append(row, X_WB.p);
+  row.insert(row.end(), {rotation.w(), rotation.x(), rotation.y(), rotation.z()});
+  append(row, V_WB.v);
+  append(row, V_WB.w);
+}
+
+void append_pair(std::vector<double>& row, std::size_t pair, const ConstVector& q, const Response& response,
+                 const ContactCoupling& coupling) {
+  // A pair that is open exerts no force, whatever its law says of a gap of minus one rounding error.
+  const Wrench F_W = coupling.closed(pair) ? coupling.world_wrench(pair, q, response) : Wrench{};
+  row.push_back(response.gap);
+  row.push_back(std::max(0.0, -response.gap));
+  row.push_back(response.gap_rate);
+  append(row, F_W.force);
+  append(row, F_W.torque);
+  append(row, coupling.main_pose(pair, q) * response.p_ACop);
+  row.push_back(coupling.closed(pair) ? response.area : 0.0);
+  row.push_back(coupling.closed(pair) ? response.peak_pressure : 0.0);
+}
+
+}  // namespace
+
+std::vector<Column> run_columns(const Model& model) {
+  std::vector<Column> columns = {{"time_s", "s", "simulated time"}};
+  for (const auto& body : model.bodies) {
+    add_columns(columns, body.name, {"x", "y", "z"}, "_m", "m", "origin of the body frame in the world");
+    add_columns(columns, body.name, {"qw", "qx", "qy", "qz"}, "", "-", "orientation, unit quaternion");
+    add_columns(columns, body.name, {"vx", "vy", "vz"}, "_m_s", "m/s", "velocity of the origin in the world");
+    add_columns(columns, body.name, {"wx", "wy", "wz"}, "_rad_s", "rad/s", "angular velocity in the world");
+  }
+  add_columns(columns, "energy", {"kinetic", "potential", "dissipated", "external"}, "_J", "J",
+              "energy balance; potential includes what contacts store");
+  for (const auto& pair : model.pairs) {
+    columns.push_back({pair.name + ".gap_m", "m", "smallest gap, negative in penetration"});
+    columns.push_back({pair.name + ".indentation_m", "m", "penetration, 0 when apart"});
+    columns.push_back({pair.name + ".gap_rate_m_s", "m/s", "rate of the gap, negative while approaching"});
+    add_columns(columns, pair.name, {"fx", "fy", "fz"}, "_N", "N", "contact force on the main body, in the world");
+    add_columns(columns, pair.name, {"tx", "ty", "tz"}, "_Nm", "N m",
+                "contact torque on the main body about its origin, in the world");
+    add_columns(columns, pair.name, {"copx", "copy", "copz"}, "_m", "m", "centre of pressure in the world");
+    columns.push_back({pair.name + ".area_m2", "m^2", "contact area"});
+    columns.push_back({pair.name + ".peak_pressure_Pa", "Pa", "largest contact pressure"});
+  }
+  return columns;
+}
+
+void fill_row(double t, const ConstVector& q, const ConstVector& qd, const RowEnergies& energies, System& system,
+              ContactCoupling& coupling, std::vector<double>& row) {
+  row.clear();
+  row.push_back(t);
+  for (Eigen::Index first = 0; first < q.size(); first += coordinates_per_body) {
+    append_body(row, q.segment<12>(first), qd.segment<12>(first));
+  }
+  const auto responses = coupling.responses(t, q, qd);
+  row.push_back(system.kinetic_energy(qd));
+  row.push_back(system.evaluate_energy(t, q, qd).potential);
+  row.push_back(energies.dissipated);
+  row.push_back(energies.external_work);
+  for (std::size_t i = 0; i < responses.size(); ++i) {
+    if (i < coupling.n_pairs()) append_pair(row, i, q, responses[i], coupling);
+  }
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,215 @@
+#include "mbs_server/coupling/contact_coupling.hpp"
+
+#include <algorithm>
+
+namespace heelstrike::mbs {
+
+using Matrix12d = Eigen::Matrix<double, 12, 12>;
+
+ContactCoupling::ContactCoupling(const Model& model, Contact& contact)
+    : model_(model),
+      contact_(contact),
+      closed_(model.pairs.size(), 0),
+      states_(model.pairs.size()),
+      responses_(model.pairs.size()),
+      cached_q_(coordinates_per_body * static_cast<Eigen::Index>(model.bodies.size())),
+      cached_qd_(cached_q_.size()) {}
+
+bool ContactCoupling::any_closed() const {
+  return std::ranges::any_of(closed_, [](char c) { return c != 0; });
+}
+
+ContactCoupling::BodyState ContactCoupling::body_state(BodyIndex body, const ConstVector& q, const ConstVector& qd) {
+  if (body == ground) return {};
+  const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
+  const auto q_b = q.segment<12>(first);
+  return {.X_WB = pose_from_coordinates(q_b), .V_WB = twist_from_rates(q_b, qd.segment<12>(first))};
+}
+
+void ContactCoupling::update_states(double t, const ConstVector& q, const ConstVector& qd) {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const BodyState A = body_state(model_.pairs[i].main, q, qd);
+    const BodyState B = body_state(model_.pairs[i].partner, q, qd);
+    states_[i] = {.t = t, .X_AB = A.X_WB.inverse() * B.X_WB, .V_AB = relative_twist(A.X_WB, A.V_WB, B.X_WB, B.V_WB)};
+  }
+}
+
+bool ContactCoupling::is_cached(double t, const ConstVector& q, const ConstVector& qd) const {
+  return cache_valid_ && t == cached_t_ && q == cached_q_ && qd == cached_qd_;
+}
+
+void ContactCoupling::remember(double t, const ConstVector& q, const ConstVector& qd) {
+  cached_t_ = t;
+  cached_q_ = q;
+  cached_qd_ = qd;
+  cache_valid_ = true;
+}
+
+std::span<const Response> ContactCoupling::responses(double t, const ConstVector& q, const ConstVector& qd) {
+  if (n_pairs() == 0 || is_cached(t, q, qd)) return responses_;
+  cache_valid_ = false;
+  update_states(t, q, qd);
+  ++n_evaluations_;
+  contact_.evaluate(committed_step_ + 1, iteration_++, states_, responses_);
+  remember(t, q, qd);
+  return responses_;
+}
+
+std::span<const Response> ContactCoupling::commit(double t, const ConstVector& q, const ConstVector& qd) {
+  if (n_pairs() > 0) {
+    cache_valid_ = false;
+    update_states(t, q, qd);
+    contact_.commit(committed_step_ + 1, states_, responses_);
+    remember(t, q, qd);
+  }
+  ++committed_step_;
+  iteration_ = 0;
+  return responses_;
+}
+
+Pose ContactCoupling::main_pose(std::size_t pair, const ConstVector& q) const {
+  const BodyIndex main = model_.pairs[pair].main;
+  if (main == ground) return {};
+  return pose_from_coordinates(q.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(main)));
+}
+
+Wrench ContactCoupling::world_wrench(std::size_t pair, const ConstVector& q, const Response& response) const {
+  const Matrix3 R_WA = main_pose(pair, q).R;
+  return {.torque = R_WA * response.F_A.torque, .force = R_WA * response.F_A.force};
+}
+
+namespace {
+
+/// Wrench on B about its origin, in the world, opposite to F_A_W; `D` = p_WB - p_WA.
+Wrench opposite_in_world(const Wrench& F_A_W, const Vector3& D) {
+  return {.torque = -F_A_W.torque + D.cross(F_A_W.force), .force = -F_A_W.force};
+}
+
+}  // namespace
+
+void ContactCoupling::add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
+                                 EnergyTerms& energy) {
+  if (!any_closed()) return;
+  const auto all = responses(t, q, qd);
+  for (std::size_t i = 0; i < n_pairs(); ++i) {
+    if (!closed(i)) continue;
+    energy.potential += all[i].stored_energy;
+    energy.dissipated_power += all[i].dissipated_power;
+    const Wrench F_A_W = world_wrench(i, q, all[i]);
+    const auto& pair = model_.pairs[i];
+    if (pair.main != ground) {
+      const auto first = coordinates_per_body * static_cast<Eigen::Index>(pair.main);
+      g.segment<12>(first) += generalized_force(q.segment<12>(first), F_A_W);
+    }
+    if (pair.partner != ground) {
+      const auto first = coordinates_per_body * static_cast<Eigen::Index>(pair.partner);
+      const Vector3 D = q.segment<3>(first) - main_pose(i, q).p;
+      g.segment<12>(first) += generalized_force(q.segment<12>(first), opposite_in_world(F_A_W, D));
+    }
+  }
+}
+
+void ContactCoupling::add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
+                                   SparseAssembler& C) {
+  if (any_closed()) (void)responses(t, q, qd);
+  for (std::size_t i = 0; i < n_pairs(); ++i) add_pair_tangents(i, q, qd, K, C);
+}
+
+namespace {
+
+/// What the change of the two world wrenches of a pair is made of; rows (W_A, W_B), columns (A, B), each angular then
+/// linear.
+struct WrenchTangents {
+  Matrix12d motion = Matrix12d::Zero();    ///< with respect to small motions (theta, r) of A and B in the world
+  Matrix12d velocity = Matrix12d::Zero();  ///< with respect to their twists in the world
+};
+
+using Matrix6x12d = Eigen::Matrix<double, 6, 12>;
+
+/// dX_AB and dV_AB from motions and twists of A and B in the world. For X: phi = R'(th_B - th_A),
+/// dp = R'(r_B - r_A + D x th_A); the same matrix maps the twists to V_AB.
+Matrix6x12d relative_motion_map(const Matrix3& R, const Vector3& D) {
+  Matrix6x12d T = Matrix6x12d::Zero();
+  T.block<3, 3>(0, 0) = -R.transpose();
+  T.block<3, 3>(0, 6) = R.transpose();
+  T.block<3, 3>(3, 0) = R.transpose() * skew(D);
+  T.block<3, 3>(3, 3) = -R.transpose();
+  T.block<3, 3>(3, 9) = R.transpose();
+  return T;
+}
+
+/// Change of V_AB with the motions at fixed twists in the world: the axes of A turn, and the arm of w_A changes.
+Matrix6x12d relative_twist_tangent(const Matrix3& R, const Twist& V_WA, const Twist& V_AB) {
+  Matrix6x12d S = Matrix6x12d::Zero();
+  S.block<3, 3>(0, 0) = R.transpose() * skew(R * V_AB.w);
+  S.block<3, 3>(3, 0) = R.transpose() * skew(R * V_AB.v);
+  S.block<3, 3>(3, 3) = R.transpose() * skew(V_WA.w);
+  S.block<3, 3>(3, 9) = -R.transpose() * skew(V_WA.w);
+  return S;
+}
+
+WrenchTangents world_tangents(const Pose& X_WA, const Twist& V_WA, const PairState& state, const Response& response) {
+  const Matrix3& R = X_WA.R;
+  const Vector3 D = R * state.X_AB.p;
+  Matrix6 rotate = Matrix6::Zero();
+  rotate.block<3, 3>(0, 0) = R;
+  rotate.block<3, 3>(3, 3) = R;
+  const Matrix6x12d T = relative_motion_map(R, D);
+  const Matrix6 dW_dX = rotate * response.dF_A_dX;
+  const Matrix6 dW_dV = rotate * response.dF_A_dV;
+
+  const Vector3 torque = R * response.F_A.torque;
+  const Vector3 force = R * response.F_A.force;
+  Matrix6x12d A_motion = dW_dX * T + dW_dV * relative_twist_tangent(R, V_WA, state.V_AB);
+  A_motion.block<3, 3>(0, 0) -= skew(torque);
+  A_motion.block<3, 3>(3, 0) -= skew(force);
+  const Matrix6x12d A_velocity = dW_dV * T;
+
+  WrenchTangents tangents;
+  const auto fill = [&](Matrix12d& target, const Matrix6x12d& A_rows) {
+    target.topRows<6>() = A_rows;
+    target.block<3, 12>(6, 0) = -A_rows.topRows<3>() + skew(D) * A_rows.bottomRows<3>();
+    target.block<3, 12>(9, 0) = -A_rows.bottomRows<3>();
+  };
+  fill(tangents.motion, A_motion);
+  fill(tangents.velocity, A_velocity);
+  tangents.motion.block<3, 3>(6, 3) += skew(force);
+  tangents.motion.block<3, 3>(6, 9) -= skew(force);
+  return tangents;
+}
+
+}  // namespace
+
+void ContactCoupling::add_pair_tangents(std::size_t i, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
+                                        SparseAssembler& C) const {
+  const auto& pair = model_.pairs[i];
+  const BodyIndex bodies[2] = {pair.main, pair.partner};
+  WrenchTangents tangents;
+  Wrench F_W[2];
+  if (closed(i)) {
+    const BodyState A = body_state(pair.main, q, qd);
+    tangents = world_tangents(A.X_WB, A.V_WB, states_[i], responses_[i]);
+    F_W[0] = world_wrench(i, q, responses_[i]);
+    F_W[1] = opposite_in_world(F_W[0], A.X_WB.R * states_[i].X_AB.p);
+  }
+  // Contributions come in the same sequence whether the pair is open or closed: the pattern of the matrices is fixed.
+  for (int row = 0; row < 2; ++row) {
+    if (bodies[row] == ground) continue;
+    const int first_row = coordinates_per_body * bodies[row];
+    const Matrix6x12 B_row = motion_map(q.segment<12>(first_row));
+    for (int col = 0; col < 2; ++col) {
+      if (bodies[col] == ground) continue;
+      const int first_col = coordinates_per_body * bodies[col];
+      const auto q_col = q.segment<12>(first_col);
+      const Matrix6x12 B_col = motion_map(q_col);
+      const Matrix6 motion = tangents.motion.block<6, 6>(6 * row, 6 * col);
+      const Matrix6 velocity = tangents.velocity.block<6, 6>(6 * row, 6 * col);
+      Matrix12 K_block = B_row.transpose() * (motion * B_col + velocity * twist_tangent(qd.segment<12>(first_col)));
+      if (row == col) K_block += generalized_force_tangent(F_W[row]);
+      K.add_block(first_row, first_col, K_block);
+      C.add_block(first_row, first_col, Matrix12(B_row.transpose() * velocity * B_col));
+    }
+  }
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,79 @@
+/// How the contact partner enters the integration.
+///
+/// Every pair is open or closed. An open pair exerts no force at all, so that free flight stays smooth and costs no
+/// contact evaluation; its gap is watched as a root, and the pair is closed exactly there. A closed pair acts until its
+/// gap has a root upwards. Evaluations are pure; only commit() advances the partner's history.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/contact/contact.hpp"
+#include "mbs_server/formulation/cartesian_coordinates.hpp"
+#include "mbs_server/formulation/force_element.hpp"
+#include "mbs_server/model/model.hpp"
+
+namespace heelstrike::mbs {
+
+class ContactCoupling final : public ForceElement {
+ public:
+  /// @param contact  one opened pair per entry of model.pairs, in the same order; outlives this object
+  ContactCoupling(const Model& model, Contact& contact);
+
+  [[nodiscard]] std::string name() const override { return "contact"; }
+  void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
+                  EnergyTerms& energy) override;
+  void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
+                    SparseAssembler& C) override;
+
+  /// Responses of all pairs at a state, open or closed, under the committed history. The last answer is kept: asking
+  /// again for the same state costs nothing.
+  [[nodiscard]] std::span<const Response> responses(double t, const ConstVector& q, const ConstVector& qd);
+
+  /// Accepts the state as the end of the next step and returns the responses under the new history.
+  std::span<const Response> commit(double t, const ConstVector& q, const ConstVector& qd);
+
+  [[nodiscard]] std::size_t n_pairs() const { return model_.pairs.size(); }
+  [[nodiscard]] bool closed(std::size_t pair) const { return closed_[pair]; }
+  void set_closed(std::size_t pair, bool closed) { closed_[pair] = closed; }
+  [[nodiscard]] bool any_closed() const;
+
+  /// -1 before the first commit.
+  [[nodiscard]] std::int64_t committed_step() const { return committed_step_; }
+  /// Goes on from a restored history.
+  void set_committed_step(std::int64_t step) { committed_step_ = step; }
+  [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
+
+  /// Wrench on the main body of a pair about its origin, in the world.
+  [[nodiscard]] Wrench world_wrench(std::size_t pair, const ConstVector& q, const Response& response) const;
+  /// Pose of the pair's main body in the world.
+  [[nodiscard]] Pose main_pose(std::size_t pair, const ConstVector& q) const;
+
+ private:
+  struct BodyState {
+    Pose X_WB;
+    Twist V_WB;
+  };
+  [[nodiscard]] static BodyState body_state(BodyIndex body, const ConstVector& q, const ConstVector& qd);
+  void update_states(double t, const ConstVector& q, const ConstVector& qd);
+  [[nodiscard]] bool is_cached(double t, const ConstVector& q, const ConstVector& qd) const;
+  void remember(double t, const ConstVector& q, const ConstVector& qd);
+  void add_pair_tangents(std::size_t pair, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
+                         SparseAssembler& C) const;
+
+  const Model& model_;
+  Contact& contact_;
+  std::vector<char> closed_;
+  std::int64_t committed_step_ = -1;
+  std::int32_t iteration_ = 0;
+  std::int64_t n_evaluations_ = 0;
+
+  std::vector<PairState> states_;
+  std::vector<Response> responses_;
+  bool cache_valid_ = false;
+  double cached_t_ = 0.0;
+  VectorX cached_q_, cached_qd_;
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,67 @@
+#include "mbs_server/formulation/cartesian_coordinates.hpp"
+
+namespace heelstrike::mbs {
+
+Vector12 coordinates_from_pose(const Pose& X_WB) {
+  Vector12 q;
+  q << X_WB.p, X_WB.R.col(0), X_WB.R.col(1), X_WB.R.col(2);
+  return q;
+}
+
+Vector12 rates_from_twist(const Pose& X_WB, const Twist& V_WB) {
+  Vector12 qd;
+  qd << V_WB.v, V_WB.w.cross(X_WB.R.col(0)), V_WB.w.cross(X_WB.R.col(1)), V_WB.w.cross(X_WB.R.col(2));
+  return qd;
+}
+
+Pose pose_from_coordinates(const ConstSegment& q) {
+  Pose X_WB;
+  X_WB.p = q.segment<3>(0);
+  X_WB.R << q.segment<3>(3), q.segment<3>(6), q.segment<3>(9);
+  return X_WB;
+}
+
+Twist twist_from_rates(const ConstSegment& q, const ConstSegment& qd) {
+  Twist V_WB{.w = Vector3::Zero(), .v = qd.segment<3>(0)};
+  for (int k = 3; k < 12; k += 3) V_WB.w += 0.5 * q.segment<3>(k).cross(qd.segment<3>(k));
+  return V_WB;
+}
+
+Twist acceleration_from_rates(const ConstSegment& q, const ConstSegment& qd, const ConstSegment& qdd) {
+  const Vector3 w = twist_from_rates(q, qd).w;
+  Twist A_WB{.w = Vector3::Zero(), .v = qdd.segment<3>(0)};
+  for (int k = 3; k < 12; k += 3) {
+    const Vector3 v_k = q.segment<3>(k);
+    A_WB.w += 0.5 * v_k.cross(qdd.segment<3>(k) - w.cross(w.cross(v_k)));
+  }
+  return A_WB;
+}
+
+Matrix6x12 motion_map(const ConstSegment& q) {
+  Matrix6x12 B = Matrix6x12::Zero();
+  B.block<3, 3>(3, 0).setIdentity();
+  for (int k = 3; k < 12; k += 3) B.block<3, 3>(0, k) = 0.5 * skew(q.segment<3>(k));
+  return B;
+}
+
+Vector12 generalized_force(const ConstSegment& q, const Wrench& F_W) {
+  Vector12 g;
+  g.segment<3>(0) = F_W.force;
+  for (int k = 3; k < 12; k += 3) g.segment<3>(k) = 0.5 * F_W.torque.cross(q.segment<3>(k));
+  return g;
+}
+
+Matrix12 generalized_force_tangent(const Wrench& F_W) {
+  Matrix12 K = Matrix12::Zero();
+  const Matrix3 half_torque = 0.5 * skew(F_W.torque);
+  for (int k = 3; k < 12; k += 3) K.block<3, 3>(k, k) = half_torque;
+  return K;
+}
+
+Matrix6x12 twist_tangent(const ConstSegment& qd) {
+  Matrix6x12 D = Matrix6x12::Zero();
+  for (int k = 3; k < 12; k += 3) D.block<3, 3>(0, k) = -0.5 * skew(qd.segment<3>(k));
+  return D;
+}
+
+}  // namespace heelstrike::mbs

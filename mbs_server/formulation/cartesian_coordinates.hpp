@@ -1,0 +1,46 @@
+/// Fully Cartesian coordinates of one body: q = {r_O, v1, v2, v3}, the origin and the three unit vectors of the body
+/// frame in the world, 12 numbers (Melo 2023, eq. 3.8; Jalon and Bayo 1994).
+///
+/// A small motion of a rigid body is (theta, r): rotation vector [rad] and displacement of the origin [m], in the
+/// world. It is read off a coordinate change by theta = 1/2 sum_k v_k x dv_k, and by the same formula the angular
+/// velocity off qd. The transpose of that map turns a wrench into generalised forces: force on r_O, 1/2 torque x v_k on
+/// v_k. The symmetric part that this leaves out only changes the multipliers of the rigid-body constraints.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "common/spatial/spatial.hpp"
+
+namespace heelstrike::mbs {
+
+using Vector12 = Eigen::Matrix<double, 12, 1>;
+using Matrix6x12 = Eigen::Matrix<double, 6, 12>;
+using Matrix12 = Eigen::Matrix<double, 12, 12>;
+using ConstSegment = Eigen::Ref<const Vector12>;
+
+inline constexpr int coordinates_per_body = 12;
+inline constexpr int rigid_constraints_per_body = 6;
+
+[[nodiscard]] Vector12 coordinates_from_pose(const Pose& X_WB);
+/// dq/dt of a body that moves with the twist V_WB.
+[[nodiscard]] Vector12 rates_from_twist(const Pose& X_WB, const Twist& V_WB);
+
+/// Pose with the matrix [v1 v2 v3] as it stands; orthonormal to the accuracy to which q satisfies its constraints.
+[[nodiscard]] Pose pose_from_coordinates(const ConstSegment& q);
+[[nodiscard]] Twist twist_from_rates(const ConstSegment& q, const ConstSegment& qd);
+/// Angular acceleration and acceleration of the origin from q, qd, qdd:
+/// alpha = 1/2 sum_k v_k x (vdd_k - w x (w x v_k)).
+[[nodiscard]] Twist acceleration_from_rates(const ConstSegment& q, const ConstSegment& qd, const ConstSegment& qdd);
+
+/// (theta, r) = B(q) dq; also V = B(q) qd.
+[[nodiscard]] Matrix6x12 motion_map(const ConstSegment& q);
+
+/// Generalised forces B(q)' W of the wrench (torque about r_O, force), both in the world.
+[[nodiscard]] Vector12 generalized_force(const ConstSegment& q, const Wrench& F_W);
+/// d(B(q)' W)/dq at constant W.
+[[nodiscard]] Matrix12 generalized_force_tangent(const Wrench& F_W);
+
+/// dV/dq at constant qd: change of the angular velocity 1/2 sum v_k x vd_k with v_k.
+[[nodiscard]] Matrix6x12 twist_tangent(const ConstSegment& qd);
+
+}  // namespace heelstrike::mbs

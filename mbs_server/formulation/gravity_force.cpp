@@ -1,0 +1,28 @@
+#include "mbs_server/formulation/gravity_force.hpp"
+
+#include "mbs_server/formulation/cartesian_coordinates.hpp"
+
+namespace heelstrike::mbs {
+
+GravityForce::GravityForce(const Model& model)
+    : generalized_(VectorX::Zero(coordinates_per_body * static_cast<Eigen::Index>(model.bodies.size()))) {
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+    const auto& properties = model.bodies[i].mass_properties;
+    const auto first = coordinates_per_body * static_cast<Eigen::Index>(i);
+    generalized_.segment<3>(first) = properties.mass * model.gravity;
+    for (int k = 0; k < 3; ++k) {
+      generalized_.segment<3>(first + 3 + 3 * k) = properties.mass * properties.center_of_mass[k] * model.gravity;
+    }
+  }
+}
+
+void GravityForce::add_forces(double /*t*/, const ConstVector& q, const ConstVector& /*qd*/, Eigen::Ref<VectorX> g,
+                              EnergyTerms& energy) {
+  g += generalized_;
+  energy.potential -= generalized_.dot(q);
+}
+
+void GravityForce::add_tangents(double /*t*/, const ConstVector& /*q*/, const ConstVector& /*qd*/,
+                                SparseAssembler& /*K*/, SparseAssembler& /*C*/) {}
+
+}  // namespace heelstrike::mbs

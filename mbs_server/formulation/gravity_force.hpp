@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+#include "mbs_server/formulation/force_element.hpp"
+#include "mbs_server/model/model.hpp"
+
+namespace heelstrike::mbs {
+
+/// Uniform gravity on all bodies: constant generalised forces m C_G' g, no tangent.
+class GravityForce final : public ForceElement {
+ public:
+  explicit GravityForce(const Model& model);
+
+  [[nodiscard]] std::string name() const override { return "gravity"; }
+  void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
+                  EnergyTerms& energy) override;
+  void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
+                    SparseAssembler& C) override;
+
+ private:
+  VectorX generalized_;  ///< potential energy is -generalized_ . q
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,71 @@
+/// Assembles a sparse matrix of fixed pattern from contributions that always come in the same order.
+///
+/// The first pass records where every contribution goes; later passes write straight to those places, without searching
+/// and without allocation.
+#pragma once
+
+#include <Eigen/SparseCore>
+#include <stdexcept>
+#include <vector>
+
+namespace heelstrike::mbs {
+
+using SparseMatrix = Eigen::SparseMatrix<double, Eigen::ColMajor, int>;
+
+class SparseAssembler {
+ public:
+  SparseAssembler() = default;
+  SparseAssembler(int rows, int cols) : matrix_(rows, cols) {}
+
+  void begin() {
+    next_ = 0;
+    if (recorded_) std::fill_n(matrix_.valuePtr(), matrix_.nonZeros(), 0.0);
+  }
+
+  void add(int row, int col, double value) {
+    if (recorded_) {
+      matrix_.valuePtr()[slots_[next_++]] += value;
+    } else {
+      triplets_.emplace_back(row, col, value);
+    }
+  }
+
+  template <typename Derived>
+  void add_block(int row, int col, const Eigen::MatrixBase<Derived>& block) {
+    for (Eigen::Index j = 0; j < block.cols(); ++j) {
+      for (Eigen::Index i = 0; i < block.rows(); ++i)
+        add(row + static_cast<int>(i), col + static_cast<int>(j), block(i, j));
+    }
+  }
+
+  void end() {
+    if (recorded_) {
+      if (next_ != slots_.size()) throw std::logic_error("sparse assembly: contributions changed between passes");
+      return;
+    }
+    matrix_.setFromTriplets(triplets_.begin(), triplets_.end());
+    matrix_.makeCompressed();
+    slots_.reserve(triplets_.size());
+    for (const auto& t : triplets_) slots_.push_back(slot(t.row(), t.col()));
+    triplets_.clear();
+    triplets_.shrink_to_fit();
+    recorded_ = true;
+  }
+
+  [[nodiscard]] const SparseMatrix& matrix() const { return matrix_; }
+
+ private:
+  [[nodiscard]] std::size_t slot(int row, int col) const {
+    const int* begin = matrix_.innerIndexPtr() + matrix_.outerIndexPtr()[col];
+    const int* end = matrix_.innerIndexPtr() + matrix_.outerIndexPtr()[col + 1];
+    return static_cast<std::size_t>(std::lower_bound(begin, end, row) - matrix_.innerIndexPtr());
+  }
+
+  SparseMatrix matrix_;
+  std::vector<Eigen::Triplet<double>> triplets_;
+  std::vector<std::size_t> slots_;
+  std::size_t next_ = 0;
+  bool recorded_ = false;
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,62 @@
+#include "mbs_server/formulation/sparse_lu.hpp"
+
+#include <klu.h>
+
+#include <stdexcept>
+
+namespace heelstrike::mbs {
+
+struct SparseLu::Impl {
+  klu_common common{};
+  klu_symbolic* symbolic = nullptr;
+  klu_numeric* numeric = nullptr;
+
+  Impl() { klu_defaults(&common); }
+  ~Impl() {
+    klu_free_numeric(&numeric, &common);
+    klu_free_symbolic(&symbolic, &common);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+};
+
+SparseLu::SparseLu() : impl_(std::make_unique<Impl>()) {}
+SparseLu::~SparseLu() = default;
+SparseLu::SparseLu(SparseLu&&) noexcept = default;
+SparseLu& SparseLu::operator=(SparseLu&&) noexcept = default;
+
+bool SparseLu::factor(const SparseMatrix& A) {
+  auto& s = *impl_;
+  // KLU's C interface takes pointers to non-const but only reads them.
+  auto* outer = const_cast<int*>(A.outerIndexPtr());
+  auto* inner = const_cast<int*>(A.innerIndexPtr());
+  auto* values = const_cast<double*>(A.valuePtr());
+  if (s.symbolic == nullptr) {
+    s.symbolic = klu_analyze(static_cast<int>(A.rows()), outer, inner, &s.common);
+    if (s.symbolic == nullptr) return false;
+  }
+  // The pivots of a rotating body's constraints move from one coordinate to another, so old pivots are only a guess:
+  // refactorise with them and look at the growth; below 1e-3 pivot anew.
+  constexpr double smallest_growth = 1e-3;
+  if (s.numeric != nullptr && klu_refactor(outer, inner, values, s.symbolic, s.numeric, &s.common) == 1 &&
+      klu_rgrowth(outer, inner, values, s.symbolic, s.numeric, &s.common) == 1 && s.common.rgrowth > smallest_growth) {
+    return true;
+  }
+  klu_free_numeric(&s.numeric, &s.common);
+  s.numeric = klu_factor(outer, inner, values, s.symbolic, &s.common);
+  if (s.numeric == nullptr) return false;
+  return klu_rcond(s.symbolic, s.numeric, &s.common) == 1 && s.common.rcond > 1e-15;
+}
+
+void SparseLu::forget_pivots() {
+  klu_free_numeric(&impl_->numeric, &impl_->common);
+}
+
+void SparseLu::solve(Eigen::Ref<Eigen::VectorXd> b) const {
+  auto& s = *impl_;
+  if (klu_solve(s.symbolic, s.numeric, static_cast<int>(b.size()), 1, b.data(), &s.common) != 1) {
+    throw std::logic_error("sparse LU: solve without a valid factorisation");
+  }
+}
+
+}  // namespace heelstrike::mbs

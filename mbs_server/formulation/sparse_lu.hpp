@@ -1,0 +1,37 @@
+/// Sparse LU factorisation by KLU [davis2010] in docs/references.bib: column ordering once, partial pivoting every
+/// time.
+#pragma once
+
+#include <Eigen/Core>
+#include <memory>
+
+#include "mbs_server/formulation/sparse_assembler.hpp"
+
+namespace heelstrike::mbs {
+
+class SparseLu {
+ public:
+  SparseLu();
+  ~SparseLu();
+  SparseLu(const SparseLu&) = delete;
+  SparseLu& operator=(const SparseLu&) = delete;
+  SparseLu(SparseLu&&) noexcept;
+  SparseLu& operator=(SparseLu&&) noexcept;
+
+  /// Factors `A` (square, compressed). The pattern of the first call is kept; later matrices must have the same.
+  /// @returns false when A is numerically singular
+  [[nodiscard]] bool factor(const SparseMatrix& A);
+
+  /// Forgets the pivots, so that the next factorisation does not depend on what came before. Called at restarts: a
+  /// resumed run then repeats the bits of the uninterrupted one.
+  void forget_pivots();
+
+  /// Solves A x = b in place. @pre factor() returned true
+  void solve(Eigen::Ref<Eigen::VectorXd> b) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace heelstrike::mbs

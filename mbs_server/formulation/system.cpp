@@ -1,0 +1,252 @@
+#include "mbs_server/formulation/system.hpp"
+
+#include <fmt/format.h>
+
+#include "common/errors/error.hpp"
+#include "mbs_server/formulation/gravity_force.hpp"
+#include "mbs_server/formulation/load_force.hpp"
+#include "mbs_server/formulation/quadratic_constraint.hpp"
+
+namespace heelstrike::mbs {
+
+System::System(const Model& model) : model_(model), n_q_(coordinates_per_body * static_cast<int>(model.bodies.size())) {
+  for (std::size_t i = 0; i < model_.bodies.size(); ++i) {
+    mass_.push_back(model_.bodies[i].mass_properties.cartesian_mass());
+    add_constraint(std::make_unique<QuadraticConstraint>(
+        rigid_body_constraint(model_.bodies[i].name, coordinates_per_body * static_cast<int>(i))));
+  }
+  add_force(std::make_unique<GravityForce>(model_));
+  for (std::size_t i = 0; i < model_.loads.size(); ++i) {
+    add_force(std::make_unique<LoadForce>(fmt::format("load {}", i), model_.loads[i]));
+  }
+}
+
+void System::add_constraint(std::unique_ptr<Constraint> constraint) {
+  n_constraints_ += constraint->rows();
+  constraints_.push_back(std::move(constraint));
+  const int n = n_q_ + n_constraints_;
+  Phi_q_ = SparseAssembler(n_constraints_, n_q_);
+  saddle_ = SparseAssembler(n, n);
+  newton_ = SparseAssembler(n, n);
+  K_ = SparseAssembler(n_q_, n_q_);
+  C_ = SparseAssembler(n_q_, n_q_);
+  G_q_ = SparseAssembler(n_constraints_, n_q_);
+  G_v_ = SparseAssembler(n_constraints_, n_q_);
+  g_ = qdd_ = VectorX::Zero(n_q_);
+  gamma_ = lambda_ = VectorX::Zero(n_constraints_);
+  rhs_ = newton_rhs_ = VectorX::Zero(n);
+  saddle_lu_ = SparseLu();
+  newton_lu_ = SparseLu();
+}
+
+void System::add_force(std::unique_ptr<ForceElement> force) {
+  forces_.push_back(std::move(force));
+}
+
+VectorX System::initial_q() const {
+  VectorX q(n_q_);
+  for (std::size_t i = 0; i < model_.bodies.size(); ++i) {
+    q.segment<12>(12 * static_cast<Eigen::Index>(i)) = coordinates_from_pose(model_.bodies[i].X_WB);
+  }
+  return q;
+}
+
+VectorX System::initial_qd() const {
+  VectorX qd(n_q_);
+  for (std::size_t i = 0; i < model_.bodies.size(); ++i) {
+    qd.segment<12>(12 * static_cast<Eigen::Index>(i)) = rates_from_twist(model_.bodies[i].X_WB, model_.bodies[i].V_WB);
+  }
+  return qd;
+}
+
+template <typename Fill>
+void System::for_each_block(Fill fill) const {
+  int row = 0;
+  for (const auto& constraint : constraints_) {
+    fill(*constraint, row);
+    row += constraint->rows();
+  }
+}
+
+void System::evaluate_gamma(double t, const ConstVector& q, const ConstVector& qd) {
+  for_each_block([&](const Constraint& c, int row) { c.acceleration_rhs(t, q, qd, gamma_.segment(row, c.rows())); });
+}
+
+void System::assemble_jacobian(double t, const ConstVector& q) {
+  Phi_q_.begin();
+  for_each_block([&](const Constraint& c, int row) { c.add_jacobian(t, q, row, Phi_q_); });
+  Phi_q_.end();
+}
+
+namespace {
+
+/// Adds scale * A at (row0, col0), or its transpose.
+void add_scaled(SparseAssembler& target, const SparseMatrix& A, int row0, int col0, double scale, bool transposed) {
+  for (int j = 0; j < A.outerSize(); ++j) {
+    for (SparseMatrix::InnerIterator it(A, j); it; ++it) {
+      const int r = static_cast<int>(transposed ? it.col() : it.row());
+      const int c = static_cast<int>(transposed ? it.row() : it.col());
+      target.add(row0 + r, col0 + c, scale * it.value());
+    }
+  }
+}
+
+void add_mass(SparseAssembler& target, const std::vector<Matrix4>& mass) {
+  for (std::size_t body = 0; body < mass.size(); ++body) {
+    const int first = coordinates_per_body * static_cast<int>(body);
+    for (int k = 0; k < 4; ++k) {
+      for (int l = 0; l < 4; ++l) {
+        for (int c = 0; c < 3; ++c) target.add(first + 3 * k + c, first + 3 * l + c, mass[body](k, l));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void System::factor_saddle() {
+  saddle_.begin();
+  add_mass(saddle_, mass_);
+  add_scaled(saddle_, Phi_q_.matrix(), n_q_, 0, 1.0, false);
+  add_scaled(saddle_, Phi_q_.matrix(), 0, n_q_, 1.0, true);
+  saddle_.end();
+  if (!saddle_lu_.factor(saddle_.matrix())) {
+    throw RecoverableError(
+        "the constraints are dependent at this configuration: singular position or redundant joints");
+  }
+}
+
+void System::solve_accelerations(double t, const ConstVector& q, const ConstVector& qd) {
+  g_.setZero();
+  energy_ = {};
+  for (const auto& force : forces_) force->add_forces(t, q, qd, g_, energy_);
+  assemble_jacobian(t, q);
+  factor_saddle();
+  evaluate_gamma(t, q, qd);
+  rhs_ << g_, gamma_;
+  saddle_lu_.solve(rhs_);
+  qdd_ = rhs_.head(n_q_);
+  lambda_ = rhs_.tail(n_constraints_);
+}
+
+EnergyTerms System::evaluate_energy(double t, const ConstVector& q, const ConstVector& qd) {
+  EnergyTerms energy;
+  for (const auto& force : forces_) force->add_forces(t, q, qd, g_, energy);
+  return energy;
+}
+
+void System::multiply_mass(const ConstVector& x, Eigen::Ref<VectorX> y) const {
+  for (std::size_t body = 0; body < mass_.size(); ++body) {
+    const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
+    for (int k = 0; k < 4; ++k) {
+      Vector3 sum = Vector3::Zero();
+      for (int l = 0; l < 4; ++l) sum += mass_[body](k, l) * x.segment<3>(first + 3 * l);
+      y.segment<3>(first + 3 * k) = sum;
+    }
+  }
+}
+
+double System::kinetic_energy(const ConstVector& qd) const {
+  VectorX p(n_q_);
+  multiply_mass(qd, p);
+  return 0.5 * qd.dot(p);
+}
+
+Violation System::violation(double t, const ConstVector& q, const ConstVector& qd) {
+  if (n_constraints_ == 0) return {};
+  assemble_jacobian(t, q);
+  for_each_block([&](const Constraint& c, int row) { c.velocity_rhs(t, q, gamma_.segment(row, c.rows())); });
+  const double velocity = (Phi_q_.matrix() * qd - gamma_).cwiseAbs().maxCoeff();
+  for_each_block([&](const Constraint& c, int row) { c.residual(t, q, gamma_.segment(row, c.rows())); });
+  return {.position = gamma_.cwiseAbs().maxCoeff(), .velocity = velocity};
+}
+
+int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
+  if (n_constraints_ == 0) return 0;
+  constexpr int max_iterations = 10;
+  // Residuals are sums of a handful of products of order one: a few rounding errors are all that can be asked for.
+  constexpr double tolerance = 1e-14;
+  double last = std::numeric_limits<double>::infinity();
+  for (int iteration = 0; iteration <= max_iterations; ++iteration) {
+    for_each_block([&](const Constraint& c, int row) { c.residual(t, q, gamma_.segment(row, c.rows())); });
+    const double residual = gamma_.cwiseAbs().maxCoeff();
+    assemble_jacobian(t, q);
+    factor_saddle();
+    // Converged, or as small as rounding lets it become.
+    if (residual <= tolerance || (residual < 1e-11 && residual >= 0.5 * last)) {
+      for_each_block([&](const Constraint& c, int row) { c.velocity_rhs(t, q, gamma_.segment(row, c.rows())); });
+      rhs_.head(n_q_).setZero();
+      rhs_.tail(n_constraints_) = gamma_ - Phi_q_.matrix() * qd;
+      saddle_lu_.solve(rhs_);
+      qd += rhs_.head(n_q_);
+      return iteration;
+    }
+    last = residual;
+    rhs_.head(n_q_).setZero();
+    rhs_.tail(n_constraints_) = -gamma_;
+    saddle_lu_.solve(rhs_);
+    q += rhs_.head(n_q_);
+  }
+  throw RecoverableError(
+      fmt::format("projection onto the constraints did not converge in {} iterations (largest "
+                  "residual {:g})",
+                  max_iterations, last));
+}
+
+void System::project_tangent(Eigen::Ref<VectorX> dq, Eigen::Ref<VectorX> dqd) {
+  if (n_constraints_ == 0) return;
+  for (auto* d : {&dq, &dqd}) {
+    rhs_.head(n_q_).setZero();
+    rhs_.tail(n_constraints_) = -(Phi_q_.matrix() * *d);
+    saddle_lu_.solve(rhs_);
+    *d += rhs_.head(n_q_);
+  }
+}
+
+void System::linearize(double t, const ConstVector& q, const ConstVector& qd) {
+  solve_accelerations(t, q, qd);
+  K_.begin();
+  C_.begin();
+  G_q_.begin();
+  G_v_.begin();
+  for (const auto& force : forces_) force->add_tangents(t, q, qd, K_, C_);
+  for_each_block([&](const Constraint& c, int row) {
+    c.add_force_tangent(t, q, lambda_.segment(row, c.rows()), K_);
+    c.add_acceleration_tangents(t, q, qd, qdd_, row, G_q_, G_v_);
+  });
+  K_.end();
+  C_.end();
+  G_q_.end();
+  G_v_.end();
+}
+
+void System::factor_newton(double gamma) {
+  newton_gamma_ = gamma;
+  newton_.begin();
+  add_mass(newton_, mass_);
+  add_scaled(newton_, C_.matrix(), 0, 0, -gamma, false);
+  add_scaled(newton_, K_.matrix(), 0, 0, -gamma * gamma, false);
+  add_scaled(newton_, Phi_q_.matrix(), 0, n_q_, 1.0, true);
+  add_scaled(newton_, Phi_q_.matrix(), n_q_, 0, 1.0, false);
+  add_scaled(newton_, G_v_.matrix(), n_q_, 0, -gamma, false);
+  add_scaled(newton_, G_q_.matrix(), n_q_, 0, -gamma * gamma, false);
+  newton_.end();
+  if (!newton_lu_.factor(newton_.matrix())) throw RecoverableError("the Newton matrix of the step is singular");
+}
+
+void System::solve_newton(Eigen::Ref<VectorX> x_q, Eigen::Ref<VectorX> x_v) {
+  const double gamma = newton_gamma_;
+  const VectorX s = x_q + gamma * x_v;
+  newton_rhs_.head(n_q_) = K_.matrix() * s + C_.matrix() * x_v;
+  newton_rhs_.tail(n_constraints_) = G_q_.matrix() * s + G_v_.matrix() * x_v;
+  newton_lu_.solve(newton_rhs_);
+  x_v += gamma * newton_rhs_.head(n_q_);
+  x_q += gamma * x_v;
+}
+
+void System::forget_pivots() {
+  saddle_lu_.forget_pivots();
+  newton_lu_.forget_pivots();
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,108 @@
+/// Equations of motion of a constrained multibody system in fully Cartesian coordinates:
+///
+///   M qdd + Phi_q' lambda = g(q, qd, t),   Phi(q, t) = 0        (Melo 2023, eqs 3.5, 3.6)
+///
+/// with constant M, sparse throughout. Offers what every integrator needs: accelerations and multipliers (index 1),
+/// projection onto the constraints, and the solution of the Newton systems of implicit methods with exact tangents.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mbs_server/formulation/cartesian_coordinates.hpp"
+#include "mbs_server/formulation/constraint.hpp"
+#include "mbs_server/formulation/force_element.hpp"
+#include "mbs_server/formulation/sparse_lu.hpp"
+#include "mbs_server/model/model.hpp"
+
+namespace heelstrike::mbs {
+
+/// Largest residual of the constraints.
+struct Violation {
+  double position = 0.0;  ///< max |Phi|
+  double velocity = 0.0;  ///< max |Phi_q qd - nu|
+};
+
+class System {
+ public:
+  /// Bodies, their rigid-body constraints, gravity and loads of `model`; joints and further forces are added
+  /// afterwards.
+  explicit System(const Model& model);
+
+  void add_constraint(std::unique_ptr<Constraint> constraint);
+  void add_force(std::unique_ptr<ForceElement> force);
+
+  [[nodiscard]] int n_q() const { return n_q_; }
+  [[nodiscard]] int n_constraints() const { return n_constraints_; }
+  [[nodiscard]] const Model& model() const { return model_; }
+  [[nodiscard]] VectorX initial_q() const;
+  [[nodiscard]] VectorX initial_qd() const;
+
+  /// qdd and lambda at (t, q, qd); kept and readable by qdd() and lambda() until the next call.
+  /// @throws RecoverableError for a singular configuration; whatever the force elements throw
+  void solve_accelerations(double t, const ConstVector& q, const ConstVector& qd);
+  [[nodiscard]] const VectorX& qdd() const { return qdd_; }
+  [[nodiscard]] const VectorX& lambda() const { return lambda_; }
+  /// Energy terms of all forces at the last solve_accelerations().
+  [[nodiscard]] const EnergyTerms& energy_terms() const { return energy_; }
+
+  /// Energy terms of all forces at a state, without solving for accelerations.
+  [[nodiscard]] EnergyTerms evaluate_energy(double t, const ConstVector& q, const ConstVector& qd);
+
+  [[nodiscard]] double kinetic_energy(const ConstVector& qd) const;
+  [[nodiscard]] Violation violation(double t, const ConstVector& q, const ConstVector& qd);
+
+  /// Moves (q, qd) onto the constraints along M-orthogonal directions: Newton on Phi(q, t) = 0, then one linear solve
+  /// for qd.
+  /// @returns number of Newton iterations
+  /// @throws RecoverableError when Newton does not converge
+  int project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd);
+  /// Removes from an error vector the parts that leave the constraints' tangent space, with the factors of the last
+  /// project().
+  void project_tangent(Eigen::Ref<VectorX> dq, Eigen::Ref<VectorX> dqd);
+
+  /// Linearises the index-1 equations at (t, q, qd) for Newton systems.
+  void linearize(double t, const ConstVector& q, const ConstVector& qd);
+  /// Factors (1 - gamma J), J the Jacobian of (q, qd) -> (qd, qdd), from the last linearize(). J is never formed: with
+  /// x_v = b_v + gamma da and x_q = b_q + gamma x_v the system reduces to
+  ///   [ M - gamma C - gamma^2 K     Phi_q' ] {da     }   { K (b_q + gamma b_v) + C b_v     }
+  ///   [ Phi_q - gamma G_v - gamma^2 G_q  0 ] {dlambda} = { G_q (b_q + gamma b_v) + G_v b_v }.
+  void factor_newton(double gamma);
+  /// Solves (1 - gamma J) x = b in place.
+  void solve_newton(Eigen::Ref<VectorX> x_q, Eigen::Ref<VectorX> x_v);
+
+  /// Makes all later results independent of earlier ones; called at restarts of the integration.
+  void forget_pivots();
+
+  [[nodiscard]] const std::vector<std::unique_ptr<Constraint>>& constraints() const { return constraints_; }
+
+ private:
+  void evaluate_gamma(double t, const ConstVector& q, const ConstVector& qd);
+  void assemble_jacobian(double t, const ConstVector& q);
+  void factor_saddle();
+  void multiply_mass(const ConstVector& x, Eigen::Ref<VectorX> y) const;
+  template <typename Fill>
+  void for_each_block(Fill fill) const;
+
+  Model model_;
+  int n_q_ = 0;
+  int n_constraints_ = 0;
+  std::vector<std::unique_ptr<Constraint>> constraints_;
+  std::vector<std::unique_ptr<ForceElement>> forces_;
+  std::vector<Matrix4> mass_;  ///< per body, M = mass (x) I3
+
+  SparseAssembler Phi_q_;
+  SparseAssembler saddle_;
+  SparseLu saddle_lu_;
+  VectorX g_, gamma_, qdd_, lambda_, rhs_;
+  EnergyTerms energy_;
+
+  SparseAssembler K_, C_, G_q_, G_v_;
+  SparseAssembler newton_;
+  SparseLu newton_lu_;
+  double newton_gamma_ = 0.0;
+  VectorX newton_rhs_;
+};
+
+}  // namespace heelstrike::mbs

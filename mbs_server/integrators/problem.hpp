@@ -1,0 +1,39 @@
+/// The initial value problem as an integrator sees it: y' = f(t, y) on the manifold of the constraints, y = {q, qd},
+/// with exact Newton systems, quadratures beside it, and root functions.
+#pragma once
+
+#include <Eigen/Core>
+
+namespace heelstrike::mbs {
+
+class Problem {
+ public:
+  using Vector = Eigen::VectorXd;
+  using ConstRef = Eigen::Ref<const Eigen::VectorXd>;
+  using MutableRef = Eigen::Ref<Eigen::VectorXd>;
+
+  virtual ~Problem() = default;
+
+  [[nodiscard]] virtual int size() const = 0;
+  /// f(t, y). May throw RecoverableError (a smaller step may help) or Error.
+  virtual void rhs(double t, const ConstRef& y, MutableRef yd) = 0;
+
+  [[nodiscard]] virtual int n_quadratures() const = 0;
+  /// Integrands that depend on y but do not act back on it.
+  virtual void quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) = 0;
+
+  /// Moves y onto the constraints.
+  virtual void project(double t, MutableRef y) = 0;
+  /// Removes from a small difference of states what the last project() would remove.
+  virtual void project_tangent(MutableRef dy) = 0;
+
+  /// Linearises f at (t, y), prepares (1 - gamma J), solves (1 - gamma J) x = b in place.
+  virtual void linearize(double t, const ConstRef& y) = 0;
+  virtual void factor_newton(double gamma) = 0;
+  virtual void solve_newton(MutableRef b) = 0;
+
+  [[nodiscard]] virtual int n_roots() const = 0;
+  virtual void roots(double t, const ConstRef& y, MutableRef values) = 0;
+};
+
+}  // namespace heelstrike::mbs

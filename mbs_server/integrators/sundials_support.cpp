@@ -1,0 +1,75 @@
+#include "mbs_server/integrators/sundials_support.hpp"
+
+#include <fmt/format.h>
+
+namespace heelstrike::mbs {
+
+void throw_solver_failure(const std::exception_ptr& cause, const std::string& solver, int code,
+                          const std::string& code_name, double t) {
+  std::string reason;
+  if (cause) {
+    try {
+      std::rethrow_exception(cause);
+    } catch (const RecoverableError& e) {
+      // Smaller steps did not help either: say what the model said last.
+      reason = fmt::format(" Last reason given by the model: {}", e.what());
+    }
+  }
+  throw Error(ErrorCode::solver_failed,
+              fmt::format("{} gave up at t = {} s ({}, code {}): the step size or the iteration could not be made to "
+                          "converge. Look at what happens in the model at that time, or loosen rtol.{}",
+                          solver, t, code_name, code, reason));
+}
+
+void check_setup(int code, const char* call) {
+  if (code != 0) throw Error(ErrorCode::internal, fmt::format("{} failed with code {}", call, code));
+}
+
+Context make_context() {
+  SUNContext context = nullptr;
+  check_setup(SUNContext_Create(nullptr, &context), "SUNContext_Create");
+  return Context(context);
+}
+
+namespace {
+
+NewtonBridge& bridge_of(SUNLinearSolver S) {
+  return *static_cast<NewtonBridge*>(S->content);
+}
+
+int solve(SUNLinearSolver S, SUNMatrix /*A*/, N_Vector x, N_Vector b, realtype /*tol*/) {
+  auto& bridge = bridge_of(S);
+  return guarded(
+      [&] {
+        view(x) = view(b);
+        bridge.problem->solve_newton(view(x));
+      },
+      *bridge.cause);
+}
+
+}  // namespace
+
+OwnedMatrix make_newton_matrix(SUNContext context) {
+  SUNMatrix A = SUNMatNewEmpty(context);
+  A->ops->getid = [](SUNMatrix) { return SUNMATRIX_CUSTOM; };
+  A->ops->destroy = [](SUNMatrix M) { SUNMatFreeEmpty(M); };
+  return OwnedMatrix(A);
+}
+
+OwnedLinearSolver make_newton_solver(NewtonBridge& bridge, SUNContext context) {
+  SUNLinearSolver S = SUNLinSolNewEmpty(context);
+  S->content = &bridge;
+  S->ops->gettype = [](SUNLinearSolver) { return SUNLINEARSOLVER_DIRECT; };
+  S->ops->getid = [](SUNLinearSolver) { return SUNLINEARSOLVER_CUSTOM; };
+  S->ops->initialize = [](SUNLinearSolver) { return 0; };
+  S->ops->setup = [](SUNLinearSolver, SUNMatrix) { return 0; };
+  S->ops->solve = solve;
+  S->ops->free = [](SUNLinearSolver solver) {
+    solver->content = nullptr;
+    SUNLinSolFreeEmpty(solver);
+    return 0;
+  };
+  return OwnedLinearSolver(S);
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,76 @@
+/// The border between our exceptions and SUNDIALS' return codes, and owners for its C objects.
+#pragma once
+
+#include <nvector/nvector_serial.h>
+#include <sundials/sundials_context.h>
+#include <sundials/sundials_linearsolver.h>
+#include <sundials/sundials_matrix.h>
+
+#include <concepts>
+#include <exception>
+#include <memory>
+
+#include "common/errors/error.hpp"
+#include "mbs_server/integrators/problem.hpp"
+
+namespace heelstrike::mbs {
+
+/// Runs `body` for a C solver: 0 = done, +1 = retry with a smaller step, -1 = stop. Nothing escapes into C. `cause`
+/// keeps the latest failure until the owner clears it after an accepted step.
+template <std::invocable Body>
+[[nodiscard]] int guarded(Body&& body, std::exception_ptr& cause) noexcept {
+  try {
+    std::forward<Body>(body)();
+    return 0;
+  } catch (const RecoverableError&) {
+    cause = std::current_exception();
+    return +1;
+  } catch (...) {
+    cause = std::current_exception();
+    return -1;
+  }
+}
+
+/// Rethrows `cause` when there is one, else throws Error{solver_failed} naming the call, its code and the time.
+[[noreturn]] void throw_solver_failure(const std::exception_ptr& cause, const std::string& solver, int code,
+                                       const std::string& code_name, double t);
+
+/// @throws Error{internal} when a set-up call of SUNDIALS failed
+void check_setup(int code, const char* call);
+
+struct ContextDeleter {
+  void operator()(SUNContext context) const { SUNContext_Free(&context); }
+};
+using Context = std::unique_ptr<std::remove_pointer_t<SUNContext>, ContextDeleter>;
+[[nodiscard]] Context make_context();
+
+struct VectorDeleter {
+  void operator()(N_Vector v) const { N_VDestroy(v); }
+};
+using OwnedVector = std::unique_ptr<std::remove_pointer_t<N_Vector>, VectorDeleter>;
+
+/// View of an N_Vector's data.
+[[nodiscard]] inline Eigen::Map<Eigen::VectorXd> view(N_Vector v) {
+  return {N_VGetArrayPointer(v), static_cast<Eigen::Index>(N_VGetLength_Serial(v))};
+}
+
+struct MatrixDeleter {
+  void operator()(SUNMatrix A) const { SUNMatDestroy(A); }
+};
+using OwnedMatrix = std::unique_ptr<std::remove_pointer_t<SUNMatrix>, MatrixDeleter>;
+struct LinearSolverDeleter {
+  void operator()(SUNLinearSolver S) const { SUNLinSolFree(S); }
+};
+using OwnedLinearSolver = std::unique_ptr<std::remove_pointer_t<SUNLinearSolver>, LinearSolverDeleter>;
+
+/// The Newton system (1 - gamma J) as SUNDIALS objects: an empty matrix that stands for the problem's own factors, and
+/// a direct solver that calls Problem::solve_newton.
+struct NewtonBridge {
+  Problem* problem = nullptr;
+  std::exception_ptr* cause = nullptr;
+};
+[[nodiscard]] OwnedMatrix make_newton_matrix(SUNContext context);
+/// @param bridge  outlives the solver
+[[nodiscard]] OwnedLinearSolver make_newton_solver(NewtonBridge& bridge, SUNContext context);
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,93 @@
+#include "mbs_server/service/log_sink.hpp"
+
+#include <utility>
+
+#include "common/wire/run_records_wire.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+constexpr std::chrono::milliseconds progress_distance{100};  // ten reports per second are enough for any display
+
+}  // namespace
+
+LogSink::LogSink(RunLog& log, std::stop_source stop, std::function<void(const Progress&)> on_progress)
+    : log_(log), stop_(std::move(stop)), on_progress_(std::move(on_progress)) {}
+
+void LogSink::append(v1::RunEvent& event) {
+  if (failure_) return;
+  try {
+    log_.append(event);
+  } catch (const Error& error) {
+    failure_ = error;
+    stop_.request_stop();
+  }
+}
+
+void LogSink::on_schema(std::span<const Column> columns) {
+  v1::RunEvent event;
+  wire::to_proto(columns, *event.mutable_schema());
+  append(event);
+}
+
+void LogSink::on_row(std::span<const double> values) {
+  auto& row = *row_.mutable_samples()->mutable_values();
+  row.Clear();
+  row.Add(values.begin(), values.end());
+  append(row_);
+}
+
+void LogSink::on_progress(const Progress& progress) {
+  on_progress_(progress);
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_progress_ < progress_distance) return;
+  last_progress_ = now;
+  v1::RunEvent event;
+  wire::to_proto(progress, *event.mutable_progress());
+  append(event);
+}
+
+void LogSink::on_log(std::string_view level, std::string_view text) {
+  v1::RunEvent event;
+  event.mutable_log()->set_level(std::string(level));
+  event.mutable_log()->set_text(std::string(text));
+  append(event);
+}
+
+void LogSink::on_episode(const ContactEpisode& episode) {
+  v1::RunEvent event;
+  wire::to_proto(episode, *event.mutable_episode());
+  append(event);
+}
+
+void LogSink::on_checkpoint(const Checkpoint& checkpoint) {
+  v1::RunEvent event;
+  wire::to_proto(checkpoint, *event.mutable_checkpoint());
+  append(event);
+}
+
+void LogSink::finish(const RunSummary& summary) {
+  v1::RunEvent event;
+  wire::to_proto(summary, *event.mutable_finished());
+  try {
+    log_.append(event);
+  } catch (const Error& error) {
+    if (!failure_) failure_ = error;
+    log_.close();
+  }
+}
+
+RunSummary failed_summary(const RunInput& input, const Error& error) {
+  RunSummary summary;
+  summary.scenario = input.scenario.name;
+  for (const PairModel& pair : input.scenario.pairs) {
+    if (!summary.backend.empty()) summary.backend += '+';
+    summary.backend += pair.spec.backend;
+  }
+  summary.status = "failed";
+  summary.integrator.name = input.scenario.analysis.integrator.name;
+  summary.error = error;
+  return summary;
+}
+
+}  // namespace heelstrike::mbs

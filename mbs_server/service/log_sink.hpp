@@ -1,0 +1,47 @@
+/// Turns what a run tells into events of its log.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <stop_token>
+
+#include "common/results/run_records.hpp"
+#include "mbs_server/analysis/run.hpp"
+#include "mbs_server/service/run_log.hpp"
+
+namespace heelstrike::mbs {
+
+/// Used from the run's thread only. When the spool cannot be written the run is asked to stop and the cause is kept.
+class LogSink : public RunSink {
+ public:
+  /// @param on_progress  called for every progress report; the log gets at most ten per second of wall time
+  LogSink(RunLog& log, std::stop_source stop, std::function<void(const Progress&)> on_progress);
+
+  void on_schema(std::span<const Column> columns) override;
+  void on_row(std::span<const double> values) override;
+  void on_progress(const Progress& progress) override;
+  void on_log(std::string_view level, std::string_view text) override;
+  void on_episode(const ContactEpisode& episode) override;
+  void on_checkpoint(const Checkpoint& checkpoint) override;
+
+  /// Appends the last event and closes the log.
+  void finish(const RunSummary& summary);
+  /// Why the spool could not be written.
+  [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+
+ private:
+  void append(v1::RunEvent& event);
+
+  RunLog& log_;
+  std::stop_source stop_;
+  std::function<void(const Progress&)> on_progress_;
+  std::optional<Error> failure_;
+  v1::RunEvent row_;  ///< reused, so that rows do not allocate
+  std::chrono::steady_clock::time_point last_progress_{};
+};
+
+/// The summary of a run that ended before it could make its own.
+[[nodiscard]] RunSummary failed_summary(const RunInput& input, const Error& error);
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,152 @@
+// mbs_server: runs simulations for clients, with the contact of a fem_server.
+#include <fmt/format.h>
+#include <prometheus/exposer.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/rpc/remote_contact.hpp"
+#include "common/rpc/server_program.hpp"
+#include "mbs_server/analysis/run.hpp"
+#include "mbs_server/service/fem_client.hpp"
+#include "mbs_server/service/run_metrics.hpp"
+#include "mbs_server/service/run_store.hpp"
+#include "mbs_server/service/simulation_service.hpp"
+
+namespace {
+
+using namespace heelstrike;
+
+struct Settings {
+  rpc::ServerProgramOptions program;
+  rpc::Endpoint fem;
+  std::string spool = "heelstrike-spool";
+  mbs::RunLimits limits;
+  double exchange_timeout = 30.0;  // [s]
+  std::string metrics_address;
+  std::string log_level = "info";
+};
+
+void add_fem_options(CLI::App& app, Settings& settings) {
+  app.add_option("--fem", settings.fem.address, "address of the contact server, host:port or unix:/path")
+      ->capture_default_str();
+  app.add_option("--fem-tls-ca", settings.fem.tls.ca_file,
+                 "PEM of the authority that signed its certificate; switches TLS to it on");
+  app.add_option("--fem-tls-cert", settings.fem.tls.certificate_file, "PEM of the certificate shown to it (mutual TLS)");
+  app.add_option("--fem-tls-key", settings.fem.tls.key_file, "PEM of the key of that certificate");
+  app.add_option("--fem-tls-authority", settings.fem.tls.authority, "name expected in its certificate");
+  app.add_option("--exchange-timeout", settings.exchange_timeout, "time the contact server has for one answer [s]")
+      ->check(CLI::Range(0.01, 86400.0))
+      ->capture_default_str();
+}
+
+void add_bytes_option(CLI::App& app, const std::string& name, std::uint64_t& bytes, const std::string& help) {
+  app.add_option_function<std::uint64_t>(
+         name, [&bytes](const std::uint64_t& kib) { bytes = kib << 10U; },
+         fmt::format("{} [KiB] (default {})", help, bytes >> 10U))
+      ->check(CLI::Range(1, 1 << 30));
+}
+
+void add_options(CLI::App& app, Settings& settings) {
+  app.set_version_flag("--version", fmt::format("mbs_server {} (contract {})", program_version, contract_version));
+  rpc::add_server_options(app, settings.program);
+  add_fem_options(app, settings);
+  app.add_option("--spool", settings.spool, "folder that keeps the events of all runs until they are forgotten")
+      ->capture_default_str();
+  app.add_option("--max-runs", settings.limits.max_running, "runs at the same time")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--max-kept", settings.limits.max_kept, "runs in the spool, finished ones included")
+      ->check(CLI::Range(1, 100000000))
+      ->capture_default_str();
+  app.add_option("--max-watchers", settings.limits.max_watchers, "clients watching runs at the same time")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  add_bytes_option(app, "--max-scenario-kib", settings.limits.max_scenario_bytes, "largest scenario text");
+  add_bytes_option(app, "--max-files-kib", settings.limits.max_files_bytes, "files of one scenario together");
+  app.add_option("--metrics", settings.metrics_address, "serve Prometheus metrics at host:port (off by default)");
+  app.add_option("--log-level", settings.log_level, "trace, debug, info, warning, error or off")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
+      ->capture_default_str();
+}
+
+void start_logging(const std::string& level) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("mbs_server"));
+  spdlog::set_pattern("time=%Y-%m-%dT%H:%M:%S.%e%z level=%l %v");
+  spdlog::set_level(spdlog::level::from_str(level));
+}
+
+/// The metrics page; null when it is off. @throws Error{unavailable}
+std::unique_ptr<prometheus::Exposer> expose(const std::string& address,
+                                            const std::shared_ptr<prometheus::Collectable>& metrics) {
+  if (address.empty()) return nullptr;
+  try {
+    auto exposer = std::make_unique<prometheus::Exposer>(address, 1);
+    exposer->RegisterCollectable(metrics);
+    spdlog::info("event=metrics address={} path=/metrics", address);
+    return exposer;
+  } catch (const std::exception& error) {
+    throw unavailable_error(
+        fmt::format("cannot serve metrics at {}: {}; is the address in use?", address, error.what()));
+  }
+}
+
+// Only for tests of what happens when versions differ.
+std::uint32_t announced_contract() {
+  const char* faked = std::getenv("HEELSTRIKE_TEST_CONTRACT");
+  return faked != nullptr ? static_cast<std::uint32_t>(std::strtoul(faked, nullptr, 10)) : contract_version;
+}
+
+int serve(const Settings& settings) {
+  mbs::RunStore store(settings.spool, settings.limits, mbs::run_scenario);
+  rpc::RemoteContactOptions contact;
+  contact.endpoint = settings.fem;
+  contact.exchange_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.exchange_timeout));
+  mbs::SimulationService service(store,
+                                 {.schemas = [fem = settings.fem] { return mbs::fetch_schemas(fem); },
+                                  .open = rpc::open_remote_contact(contact)},
+                                 announced_contract());
+  const auto exposer = expose(settings.metrics_address, std::make_shared<mbs::RunMetrics>(store, service));
+  grpc::Service* services[] = {&service};
+  return rpc::run_server_program(
+      settings.program, services,
+      {.begin_drain = [&store] { store.begin_drain(); },
+       .wait_idle = [&store](std::chrono::milliseconds patience) { return store.wait_until_idle(patience); }});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  rpc::block_stop_signals();
+  Settings settings;
+  settings.program.program = "mbs_server";
+  settings.program.listen.addresses = {"127.0.0.1:50052"};
+  settings.program.health_services = {v1::SimulationService::service_full_name()};
+  settings.fem.address = "127.0.0.1:50051";
+  CLI::App app(
+      "The multibody side of Heelstrike: runs simulations for heelstrike clients; contact comes from a fem_server.\n"
+      "Example: mbs_server --listen 127.0.0.1:50052 --fem 127.0.0.1:50051 --spool /var/lib/heelstrike/spool");
+  add_options(app, settings);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? rpc::exit_ok : rpc::exit_usage;
+  }
+  start_logging(settings.log_level);
+  try {
+    return serve(settings);
+  } catch (const Error& error) {
+    spdlog::error("event=failed program=mbs_server code=\"{}\" message=\"{}\"", to_string(error.code()), error.what());
+    return error.code() == ErrorCode::unavailable ? rpc::exit_cannot_listen : rpc::exit_usage;
+  } catch (const std::exception& defect) {
+    spdlog::error("event=failed program=mbs_server code=internal message=\"{}\"", defect.what());
+    return rpc::exit_internal;
+  }
+}

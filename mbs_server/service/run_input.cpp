@@ -1,0 +1,38 @@
+#include "mbs_server/service/run_input.hpp"
+
+#include <utility>
+
+#include "common/config/digest.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+void name_by_digest(ContactBody& body, const std::vector<AssetContent>& assets) {
+  auto* mesh = std::get_if<MeshSurface>(&body.surface);
+  if (mesh == nullptr || !mesh->sha256.empty()) return;
+  for (const AssetContent& asset : assets) {
+    if (asset.name == mesh->asset_name) mesh->sha256 = asset.sha256;
+  }
+}
+
+}  // namespace
+
+RunInput make_run_input(const std::string& yaml, const std::string& file_name, std::vector<ScenarioFile> files,
+                        const BackendSchemas& backends) {
+  RunInput input;
+  input.scenario = parse_scenario(yaml, file_name, backends);
+  std::string identity = sha256_hex(yaml);
+  for (ScenarioFile& file : files) {
+    const std::string digest = sha256_hex(file.content);
+    identity += '\n' + file.name + '\n' + digest;
+    input.assets.push_back({digest, std::move(file.name), std::move(file.content)});
+  }
+  input.scenario_digest = sha256_hex(identity);
+  for (PairModel& pair : input.scenario.pairs) {
+    name_by_digest(pair.spec.main, input.assets);
+    name_by_digest(pair.spec.partner, input.assets);
+  }
+  return input;
+}
+
+}  // namespace heelstrike::mbs

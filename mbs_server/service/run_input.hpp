@@ -1,0 +1,27 @@
+/// From what a client sends (scenario text and files) to what an analysis takes; the same for the service and for runs
+/// without servers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/config/scenario.hpp"
+#include "mbs_server/analysis/run.hpp"
+
+namespace heelstrike::mbs {
+
+/// A file that a scenario names, by content.
+struct ScenarioFile {
+  std::string name;     ///< as the scenario writes it
+  std::string content;  ///< bytes
+};
+
+/// Parses and checks the scenario, and replaces the names of its mesh files by the digests of their contents.
+/// `scenario_digest` is the sha256 over the text and, in order, name and content digest of every file.
+/// @param yaml       overrides applied
+/// @param file_name  for messages
+/// @throws Error{invalid_input} as parse_scenario
+[[nodiscard]] RunInput make_run_input(const std::string& yaml, const std::string& file_name,
+                                      std::vector<ScenarioFile> files, const BackendSchemas& backends);
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,115 @@
+#include "mbs_server/service/run_log.hpp"
+
+#include <utility>
+
+namespace heelstrike::mbs {
+namespace {
+
+constexpr int max_joined_values = 8192;  // 64 KiB of doubles per message
+
+}  // namespace
+
+std::shared_ptr<RunLog> RunLog::create(const std::filesystem::path& file) {
+  std::shared_ptr<RunLog> log(new RunLog(file));
+  log->writer_ = std::make_unique<wire::EventFileWriter>(file);
+  return log;
+}
+
+std::shared_ptr<RunLog> RunLog::open_existing(const std::filesystem::path& file) {
+  std::shared_ptr<RunLog> log(new RunLog(file));
+  wire::EventFileReader reader(file);
+  v1::RunEvent event;
+  while (reader.next(event)) {
+    log->last_sequence_ = event.sequence();
+    if (event.has_finished()) log->summary_ = std::make_unique<v1::RunSummary>(event.finished());
+  }
+  log->size_ = reader.position();
+  log->closed_ = true;
+  return log;
+}
+
+void RunLog::append(v1::RunEvent& event) {
+  // Only this thread changes the number, so it may be read outside the lock.
+  const std::uint64_t sequence = last_sequence_ + 1;
+  event.set_sequence(sequence);
+  const std::uint64_t size = writer_->append(event);
+  {
+    const std::scoped_lock lock(mutex_);
+    size_ = size;
+    last_sequence_ = sequence;
+    if (event.has_finished()) {
+      summary_ = std::make_unique<v1::RunSummary>(event.finished());
+      closed_ = true;
+    }
+  }
+  changed_.notify_all();
+}
+
+void RunLog::close() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_all();
+}
+
+void RunLog::wake() {
+  { const std::scoped_lock lock(mutex_); }  // a waiter between its test and its sleep must not miss this
+  changed_.notify_all();
+}
+
+std::uint64_t RunLog::wait_beyond(std::uint64_t position, const std::function<bool()>& give_up) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return size_ > position || closed_ || give_up(); });
+  return size_;
+}
+
+std::uint64_t RunLog::last_sequence() const {
+  const std::scoped_lock lock(mutex_);
+  return last_sequence_;
+}
+
+bool RunLog::closed() const {
+  const std::scoped_lock lock(mutex_);
+  return closed_;
+}
+
+std::unique_ptr<v1::RunSummary> RunLog::summary() const {
+  const std::scoped_lock lock(mutex_);
+  return summary_ ? std::make_unique<v1::RunSummary>(*summary_) : nullptr;
+}
+
+RunLogReader::RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after)
+    : log_(std::move(log)), reader_(log_->file()), after_(after) {}
+
+bool RunLogReader::read(v1::RunEvent& event) {
+  while (reader_.next(event, readable_)) {
+    if (event.sequence() > after_) return true;
+  }
+  return false;
+}
+
+bool RunLogReader::next(v1::RunEvent& event, const std::function<bool()>& give_up) {
+  if (has_ahead_) {
+    event.Swap(&ahead_);
+    has_ahead_ = false;
+  } else {
+    while (!read(event)) {
+      if (give_up()) return false;
+      const std::uint64_t size = log_->wait_beyond(reader_.position(), give_up);
+      if (size <= reader_.position() || size == readable_) return false;
+      readable_ = size;
+    }
+  }
+  while (event.has_samples() && event.samples().values_size() < max_joined_values && read(ahead_)) {
+    if (!ahead_.has_samples()) {
+      has_ahead_ = true;
+      break;
+    }
+    event.mutable_samples()->mutable_values()->MergeFrom(ahead_.samples().values());
+    event.set_sequence(ahead_.sequence());
+  }
+  return true;
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,77 @@
+/// The events of one run: appended by the run's thread, read by any number of watchers at their own speed.
+///
+/// The run's thread writes to the spool file and wakes whoever waits; it never waits for a watcher. Watchers read the file,
+/// not the memory of the run, so a slow or vanished one costs nothing.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "common/wire/event_file.hpp"
+
+namespace heelstrike::mbs {
+
+class RunLog {
+ public:
+  /// A new log in `file`, which must not exist. @throws Error{file}
+  static std::shared_ptr<RunLog> create(const std::filesystem::path& file);
+  /// The log of a run of an earlier server: complete or interrupted, never growing. @throws Error{file}
+  static std::shared_ptr<RunLog> open_existing(const std::filesystem::path& file);
+
+  /// Numbers the event, writes it and wakes the watchers. Only the run's thread calls this.
+  /// @throws Error{file} when it cannot be written; the number is then not used up
+  void append(v1::RunEvent& event);
+  /// No further event will come, because the last one was appended or cannot be written.
+  void close();
+  /// Wakes all waiters, so that they look at their own reasons to stop.
+  void wake();
+
+  /// Waits until there is more than `position` bytes, the log is closed, or `give_up` holds.
+  /// @returns the size up to which the file may be read
+  std::uint64_t wait_beyond(std::uint64_t position, const std::function<bool()>& give_up) const;
+
+  [[nodiscard]] std::uint64_t last_sequence() const;
+  [[nodiscard]] bool closed() const;
+  /// The last event, once it is there.
+  [[nodiscard]] std::unique_ptr<v1::RunSummary> summary() const;
+  [[nodiscard]] const std::filesystem::path& file() const { return file_; }
+
+ private:
+  explicit RunLog(std::filesystem::path file) : file_(std::move(file)) {}
+
+  const std::filesystem::path file_;
+  std::unique_ptr<wire::EventFileWriter> writer_;  ///< null for the log of an earlier server
+  mutable std::mutex mutex_;                       ///< guards what follows
+  mutable std::condition_variable changed_;
+  std::uint64_t size_ = 0;  ///< [bytes] whole events in the file
+  std::uint64_t last_sequence_ = 0;
+  bool closed_ = false;
+  std::unique_ptr<v1::RunSummary> summary_;
+};
+
+/// Reads a log event by event; consecutive rows are joined, so that a watcher that lags behind gets few large messages.
+class RunLogReader {
+ public:
+  /// @param after  number of the last event that the watcher has
+  RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after);
+
+  /// The next event, waiting for it if need be. Joined rows carry the number of the last event they come from.
+  /// @returns false when the log has ended or `give_up` holds
+  bool next(v1::RunEvent& event, const std::function<bool()>& give_up);
+
+ private:
+  bool read(v1::RunEvent& event);
+
+  std::shared_ptr<RunLog> log_;
+  wire::EventFileReader reader_;
+  std::uint64_t after_;
+  std::uint64_t readable_ = 0;
+  v1::RunEvent ahead_;  ///< read while joining rows, not yet handed out
+  bool has_ahead_ = false;
+};
+
+}  // namespace heelstrike::mbs

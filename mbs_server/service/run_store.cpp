@@ -1,0 +1,253 @@
+#include "mbs_server/service/run_store.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <random>
+#include <system_error>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "common/wire/run_records_wire.hpp"
+#include "mbs_server/service/log_sink.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* event_extension = ".events";
+constexpr std::size_t max_id_length = 64;
+
+void check_id(const std::string& run_id) {
+  const bool good = !run_id.empty() && run_id.size() <= max_id_length && run_id.front() != '.' &&
+                    std::all_of(run_id.begin(), run_id.end(), [](unsigned char c) {
+                      return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+                    });
+  if (!good) {
+    throw input_error("run_id", fmt::format("run identifier: expected 1 to {} letters, digits, '.', '_' or '-', not "
+                                            "starting with '.', found '{}'",
+                                            max_id_length, run_id.substr(0, 2 * max_id_length)));
+  }
+}
+
+std::string fresh_id() {
+  std::random_device device;
+  return fmt::format("run-{:08x}{:08x}", device(), device());
+}
+
+}  // namespace
+
+RunStore::RunStore(fs::path spool, RunLimits limits, RunFunction run)
+    : spool_(std::move(spool)), limits_(limits), run_(std::move(run)) {
+  std::error_code failure;
+  if (fs::create_directories(spool_, failure)) fs::permissions(spool_, fs::perms::owner_all, failure);
+  if (failure) {
+    throw file_error(spool_.string(), fmt::format("spool folder {} cannot be made: {}; choose another one with --spool",
+                                                  spool_.string(), failure.message()));
+  }
+  const fs::path lock = spool_ / ".lock";
+  lock_file_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock_file_ < 0) {
+    throw file_error(spool_.string(), fmt::format("spool folder {} cannot be written: {}; choose another one with --spool",
+                                                  spool_.string(), std::generic_category().message(errno)));
+  }
+  if (::flock(lock_file_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(lock_file_);
+    throw file_error(spool_.string(), fmt::format("spool folder {} is in use by another mbs_server; give every server "
+                                                  "its own with --spool",
+                                                  spool_.string()));
+  }
+  load_spool();
+}
+
+RunStore::~RunStore() {
+  begin_drain();
+  runs_.clear();  // joins their threads
+  ::close(lock_file_);
+}
+
+void RunStore::load_spool() {
+  for (const auto& entry : fs::directory_iterator(spool_)) {
+    if (entry.path().extension() != event_extension) continue;
+    auto run = std::make_shared<Run>();
+    run->log = RunLog::open_existing(entry.path());
+    run->interrupted = run->log->summary() == nullptr;
+    runs_.emplace(entry.path().stem().string(), std::move(run));
+  }
+}
+
+fs::path RunStore::event_file(const std::string& run_id) const { return spool_ / (run_id + event_extension); }
+
+unsigned RunStore::n_running_locked() const {
+  return static_cast<unsigned>(
+      std::count_if(runs_.begin(), runs_.end(), [](const auto& entry) { return !entry.second->log->closed(); }));
+}
+
+unsigned RunStore::n_running() const {
+  const std::scoped_lock lock(mutex_);
+  return n_running_locked();
+}
+
+void RunStore::join_finished_locked() {
+  for (auto& [run_id, run] : runs_) {
+    if (run->log->closed() && run->thread.joinable()) run->thread.join();
+  }
+}
+
+void RunStore::check_can_start_locked(const std::string& run_id) const {
+  if (draining_) throw unavailable_error("the multibody server is shutting down and starts no further runs");
+  if (!run_id.empty()) {
+    check_id(run_id);
+    if (runs_.contains(run_id)) {
+      throw input_error("run_id", fmt::format("a run named '{}' exists already; choose another name or forget it first",
+                                              run_id));
+    }
+  }
+  if (n_running_locked() >= limits_.max_running) {
+    throw limit_error("max_running", fmt::format("the multibody server runs {} simulations at once, which is its limit "
+                                                 "(--max-runs); try again later",
+                                                 limits_.max_running));
+  }
+  if (runs_.size() >= limits_.max_kept) {
+    throw limit_error("max_kept", fmt::format("the multibody server keeps {} runs, which is its limit (--max-kept); "
+                                              "forget finished ones",
+                                              limits_.max_kept));
+  }
+}
+
+void RunStore::check_can_start(const std::string& run_id) const {
+  const std::scoped_lock lock(mutex_);
+  check_can_start_locked(run_id);
+}
+
+std::string RunStore::start(RunInput input, ContactFactory open_contact) {
+  const std::scoped_lock lock(mutex_);
+  check_can_start_locked(input.run_id);
+  join_finished_locked();
+  while (input.run_id.empty() || runs_.contains(input.run_id)) input.run_id = fresh_id();
+  auto run = std::make_shared<Run>();
+  run->log = RunLog::create(event_file(input.run_id));
+  run->progress.set_end_time(input.scenario.analysis.end_time);
+  const std::string run_id = input.run_id;
+  runs_.emplace(run_id, run);
+  ++counters_.started;
+  {
+    const std::scoped_lock active(active_mutex_);
+    ++n_active_;
+  }
+  run->thread = std::jthread([this, raw = run.get(), kept_input = std::move(input), factory = std::move(open_contact)] {
+    carry_out(*raw, kept_input, factory);
+    const std::scoped_lock active(active_mutex_);
+    if (--n_active_ == 0) idle_.notify_all();
+  });
+  return run_id;
+}
+
+void RunStore::carry_out(Run& run, const RunInput& input, const ContactFactory& open_contact) {
+  LogSink sink(*run.log, run.stop, [&run](const Progress& progress) {
+    const std::scoped_lock lock(run.mutex);
+    wire::to_proto(progress, run.progress);
+  });
+  RunSummary summary;
+  try {
+    summary = run_(input, open_contact, sink, run.stop.get_token());
+  } catch (const Error& error) {
+    summary = failed_summary(input, error);
+  } catch (const std::exception& defect) {
+    summary = failed_summary(input, Error(ErrorCode::internal, fmt::format("unexpected failure of the run: {}",
+                                                                           defect.what())));
+  }
+  if (sink.failure()) {
+    summary.status = "failed";
+    summary.error = sink.failure();
+  }
+  counters_.steps += static_cast<std::uint64_t>(std::max<std::int64_t>(summary.integrator.steps, 0));
+  if (summary.status == "completed") ++counters_.completed;
+  if (summary.status == "cancelled") ++counters_.cancelled;
+  if (summary.status == "failed") ++counters_.failed;
+  sink.finish(summary);
+}
+
+std::shared_ptr<RunStore::Run> RunStore::find(const std::string& run_id) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = runs_.find(run_id);
+  if (found == runs_.end()) {
+    throw not_found_error(fmt::format("there is no run named '{}' on this multibody server; it was never submitted here "
+                                      "or has been forgotten",
+                                      run_id.substr(0, 2 * max_id_length)),
+                          "run_id");
+  }
+  return found->second;
+}
+
+std::shared_ptr<RunLog> RunStore::log(const std::string& run_id) const { return find(run_id)->log; }
+
+void RunStore::cancel(const std::string& run_id) { find(run_id)->stop.request_stop(); }
+
+v1::RunStatus RunStore::status_of(const std::string& run_id, Run& run) {
+  v1::RunStatus status;
+  status.set_run_id(run_id);
+  const auto summary = run.log->summary();
+  if (summary) {
+    status.set_state(summary->status());
+  } else if (run.interrupted) {
+    status.set_state("interrupted");
+  } else {
+    // Closed without a summary: the last event could not be written.
+    status.set_state(run.log->closed() ? "failed" : "running");
+  }
+  {
+    const std::scoped_lock lock(run.mutex);
+    *status.mutable_progress() = run.progress;
+  }
+  if (summary) status.mutable_progress()->set_time(summary->simulated_time());
+  status.set_last_sequence(run.log->last_sequence());
+  return status;
+}
+
+v1::RunStatus RunStore::status(const std::string& run_id) const { return status_of(run_id, *find(run_id)); }
+
+std::vector<v1::RunStatus> RunStore::list() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<v1::RunStatus> all;
+  all.reserve(runs_.size());
+  for (const auto& [run_id, run] : runs_) all.push_back(status_of(run_id, *run));
+  return all;
+}
+
+void RunStore::forget(const std::string& run_id) {
+  const std::shared_ptr<Run> run = find(run_id);
+  if (!run->log->closed()) {
+    throw order_error(fmt::format("run '{}' is still going on; cancel it and wait for its end before forgetting it",
+                                  run_id));
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    if (runs_.erase(run_id) == 0) return;
+  }
+  std::error_code failure;
+  fs::remove(event_file(run_id), failure);
+  if (failure) {
+    throw file_error(event_file(run_id).string(), fmt::format("spool file of run '{}' cannot be removed: {}", run_id,
+                                                              failure.message()));
+  }
+}
+
+void RunStore::begin_drain() {
+  const std::scoped_lock lock(mutex_);
+  draining_ = true;
+  for (auto& [run_id, run] : runs_) run->stop.request_stop();
+}
+
+bool RunStore::wait_until_idle(std::chrono::milliseconds patience) {
+  std::unique_lock lock(active_mutex_);
+  return idle_.wait_for(lock, patience, [this] { return n_active_ == 0; });
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,113 @@
+/// The runs of one multibody server: started in threads of their own, remembered with their events in the spool folder.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "heelstrike/v1/simulation.pb.h"
+#include "mbs_server/analysis/run.hpp"
+#include "mbs_server/service/run_log.hpp"
+
+namespace heelstrike::mbs {
+
+struct RunLimits {
+  unsigned max_running = 32;                         ///< runs at the same time
+  unsigned max_kept = 100000;                        ///< runs in the spool, finished ones included
+  unsigned max_watchers = 256;                       ///< WatchRun calls at the same time
+  std::uint64_t max_scenario_bytes = 2ULL << 20U;    ///< [bytes] of the scenario text
+  std::uint64_t max_files_bytes = 1024ULL << 20U;    ///< [bytes] of all files of one run together
+};
+
+/// What happened so far, for metrics.
+struct RunCounters {
+  std::atomic<std::uint64_t> started{0};
+  std::atomic<std::uint64_t> completed{0};
+  std::atomic<std::uint64_t> failed{0};
+  std::atomic<std::uint64_t> cancelled{0};
+  std::atomic<std::uint64_t> steps{0};
+};
+
+using RunFunction =
+    std::function<RunSummary(const RunInput&, const ContactFactory&, RunSink&, std::stop_token)>;
+
+/// Thread-safe. The spool folder belongs to one store at a time.
+class RunStore {
+ public:
+  /// Makes `spool` (0700) when missing and takes in the runs it holds: those without a last event are "interrupted".
+  /// @param run  what a run's thread does; run_scenario in the server
+  /// @throws Error{file} when the folder cannot be used or another server uses it
+  RunStore(std::filesystem::path spool, RunLimits limits, RunFunction run);
+  RunStore(const RunStore&) = delete;
+  RunStore& operator=(const RunStore&) = delete;
+  ~RunStore();
+
+  [[nodiscard]] const RunLimits& limits() const { return limits_; }
+  [[nodiscard]] const RunCounters& counters() const { return counters_; }
+  [[nodiscard]] unsigned n_running() const;
+
+  /// Starts a run. `input.run_id` empty = a fresh identifier. @returns the identifier
+  /// @throws Error{invalid_input} for an identifier that is malformed or taken, Error{limit}, Error{unavailable} while
+  ///         draining, Error{file}
+  std::string start(RunInput input, ContactFactory open_contact);
+  /// Refuses early what `start` would refuse, before files are received. @throws as start
+  void check_can_start(const std::string& run_id) const;
+
+  /// @throws Error{not_found}
+  [[nodiscard]] std::shared_ptr<RunLog> log(const std::string& run_id) const;
+  /// Asks the run to stop at its next step; a finished run stays as it is. @throws Error{not_found}
+  void cancel(const std::string& run_id);
+  [[nodiscard]] v1::RunStatus status(const std::string& run_id) const;
+  /// All runs, by identifier.
+  [[nodiscard]] std::vector<v1::RunStatus> list() const;
+  /// Removes a finished run. @throws Error{not_found}, Error{out_of_order} while it is running
+  void forget(const std::string& run_id);
+
+  /// Refuses new runs and cancels those that go on; they end at their next step with their last event in the spool.
+  void begin_drain();
+  /// Waits until all runs have ended. @returns false when some still go on after `patience`
+  bool wait_until_idle(std::chrono::milliseconds patience);
+
+ private:
+  struct Run {
+    std::shared_ptr<RunLog> log;
+    bool interrupted = false;  ///< of an earlier server, without a last event
+    std::stop_source stop;
+    std::mutex mutex;  ///< guards progress
+    v1::Progress progress;
+    std::jthread thread;  ///< last member: joined before the others go
+  };
+
+  void load_spool();
+  void carry_out(Run& run, const RunInput& input, const ContactFactory& open_contact);
+  void check_can_start_locked(const std::string& run_id) const;
+  [[nodiscard]] unsigned n_running_locked() const;
+  void join_finished_locked();
+  [[nodiscard]] std::shared_ptr<Run> find(const std::string& run_id) const;
+  [[nodiscard]] static v1::RunStatus status_of(const std::string& run_id, Run& run);
+  [[nodiscard]] std::filesystem::path event_file(const std::string& run_id) const;
+
+  const std::filesystem::path spool_;
+  const RunLimits limits_;
+  const RunFunction run_;
+  RunCounters counters_;
+  int lock_file_ = -1;
+  std::mutex active_mutex_;  ///< guards n_active_; never held together with mutex_ by a run's thread
+  std::condition_variable idle_;
+  unsigned n_active_ = 0;     ///< threads of runs that have not ended
+  mutable std::mutex mutex_;  ///< guards what follows
+  bool draining_ = false;
+  std::map<std::string, std::shared_ptr<Run>> runs_;
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,181 @@
+#include "mbs_server/service/simulation_service.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/wire/error_wire.hpp"
+#include "common/wire/run_records_wire.hpp"
+#include "mbs_server/service/run_input.hpp"
+#include "mbs_server/service/watch_reactor.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+/// Runs `body` and translates what it throws; nothing escapes into gRPC.
+grpc::Status answered(const char* verb, grpc::ServerContextBase& context, const std::function<void()>& body) {
+  try {
+    body();
+    return grpc::Status::OK;
+  } catch (const Error& error) {
+    spdlog::info("event=refused call={} code=\"{}\" reason=\"{}\"", verb, to_string(error.code()), error.what());
+    return wire::to_status(error, context);
+  } catch (const std::exception& defect) {
+    spdlog::error("event=defect call={} reason=\"{}\"", verb, defect.what());
+    return wire::to_status(Error(ErrorCode::internal, fmt::format("{} failed: {}", verb, defect.what())), context);
+  }
+}
+
+/// Ends a WatchRun call that cannot begin.
+class RefusedWatch : public grpc::ServerWriteReactor<v1::RunEvent> {
+ public:
+  explicit RefusedWatch(const grpc::Status& status) { Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+void check_contract(std::uint32_t client, std::uint32_t server) {
+  if (client == server) return;
+  throw Error(ErrorCode::version_mismatch,
+              fmt::format("the client speaks version {} of the contract, this mbs_server {} speaks version {}; install "
+                          "the same Heelstrike version on both sides",
+                          client, program_version, server));
+}
+
+/// Files of one submission, put together from their chunks.
+class FileCollector {
+ public:
+  explicit FileCollector(std::uint64_t max_bytes) : max_bytes_(max_bytes) {}
+
+  void add(const v1::SubmitRunRequest::FileChunk& chunk) {
+    n_bytes_ += chunk.content().size();
+    if (n_bytes_ > max_bytes_) {
+      throw limit_error("files", fmt::format("the files of this scenario are larger than {} bytes together, which is the "
+                                             "limit of the multibody server (--max-files-mib)",
+                                             max_bytes_));
+    }
+    if (!open_) files_.push_back({chunk.name(), {}});
+    if (files_.back().name != chunk.name()) {
+      throw order_error(fmt::format("file '{}' begins before '{}' was complete", chunk.name(), files_.back().name));
+    }
+    files_.back().content += chunk.content();
+    open_ = !chunk.last();
+  }
+
+  std::vector<ScenarioFile> take() {
+    if (open_) throw order_error(fmt::format("file '{}' ends before its last chunk", files_.back().name));
+    return std::move(files_);
+  }
+
+ private:
+  std::uint64_t max_bytes_;
+  std::uint64_t n_bytes_ = 0;
+  bool open_ = false;
+  std::vector<ScenarioFile> files_;
+};
+
+std::optional<Checkpoint> parse_checkpoint(const std::string& bytes) {
+  if (bytes.empty()) return std::nullopt;
+  v1::Checkpoint message;
+  if (!message.ParseFromString(bytes)) {
+    throw input_error("resume_from", "the checkpoint to resume from is not one: its bytes cannot be read");
+  }
+  return wire::from_proto(message, wire::FieldPath("resume_from"));
+}
+
+}  // namespace
+
+SimulationService::SimulationService(RunStore& store, ContactSource contact, std::uint32_t contract)
+    : store_(store), contact_(std::move(contact)), contract_(contract) {}
+
+grpc::Status SimulationService::GetVersion(grpc::ServerContext* /*context*/,
+                                           const v1::GetSimulationVersionRequest* /*request*/,
+                                           v1::VersionInfo* response) {
+  response->set_version(std::string(program_version));
+  response->set_contract(contract_);
+  return grpc::Status::OK;
+}
+
+std::string SimulationService::submit(grpc::ServerReader<v1::SubmitRunRequest>& reader) {
+  v1::SubmitRunRequest part;
+  if (!reader.Read(&part) || !part.has_header()) {
+    throw order_error("SubmitRun: the first message must carry the header with the scenario");
+  }
+  const v1::SubmitRunRequest::Header header = part.header();
+  check_contract(header.contract(), contract_);
+  if (header.scenario_yaml().size() > store_.limits().max_scenario_bytes) {
+    throw limit_error("scenario_yaml", fmt::format("the scenario has {} bytes; the multibody server takes at most {} "
+                                                   "(--max-scenario-kib)",
+                                                   header.scenario_yaml().size(), store_.limits().max_scenario_bytes));
+  }
+  store_.check_can_start(header.run_id());
+  FileCollector files(store_.limits().max_files_bytes);
+  while (reader.Read(&part)) {
+    if (!part.has_file()) throw order_error("SubmitRun: after the header only chunks of files may follow");
+    files.add(part.file());
+  }
+  RunInput input =
+      make_run_input(header.scenario_yaml(), header.scenario_name(), files.take(), contact_.schemas());
+  input.run_id = header.run_id();
+  input.resume_from = parse_checkpoint(header.resume_from());
+  if (input.resume_from && input.resume_from->scenario_digest != input.scenario_digest) {
+    throw input_error("resume_from", "the checkpoint belongs to another scenario or to other files; resume with those it "
+                                     "was made with");
+  }
+  return store_.start(std::move(input), contact_.open);
+}
+
+grpc::Status SimulationService::SubmitRun(grpc::ServerContext* context,
+                                          grpc::ServerReader<v1::SubmitRunRequest>* reader,
+                                          v1::SubmitRunResponse* response) {
+  return answered("SubmitRun", *context, [&] {
+    response->set_run_id(submit(*reader));
+    spdlog::info("event=run_started run={}", response->run_id());
+  });
+}
+
+grpc::ServerWriteReactor<v1::RunEvent>* SimulationService::WatchRun(grpc::CallbackServerContext* context,
+                                                                    const v1::WatchRunRequest* request) {
+  grpc::ServerWriteReactor<v1::RunEvent>* reactor = nullptr;
+  const grpc::Status status = answered("WatchRun", *context, [&] {
+    if (*n_watchers_ >= store_.limits().max_watchers) {
+      throw limit_error("max_watchers", fmt::format("the multibody server serves {} watchers at once, which is its limit "
+                                                    "(--max-watchers); try again later",
+                                                    store_.limits().max_watchers));
+    }
+    reactor = new WatchReactor(store_.log(request->run_id()), request->after_sequence(), n_watchers_);
+  });
+  return reactor != nullptr ? reactor : new RefusedWatch(status);
+}
+
+grpc::Status SimulationService::CancelRun(grpc::ServerContext* context, const v1::CancelRunRequest* request,
+                                          v1::CancelRunResponse* /*response*/) {
+  return answered("CancelRun", *context, [&] { store_.cancel(request->run_id()); });
+}
+
+grpc::Status SimulationService::FetchResults(grpc::ServerContext* context, const v1::FetchResultsRequest* request,
+                                             v1::FetchResultsResponse* response) {
+  return answered("FetchResults", *context, [&] {
+    *response->mutable_status() = store_.status(request->run_id());
+    if (const auto summary = store_.log(request->run_id())->summary()) *response->mutable_summary() = *summary;
+  });
+}
+
+grpc::Status SimulationService::ListRuns(grpc::ServerContext* context, const v1::ListRunsRequest* /*request*/,
+                                         v1::ListRunsResponse* response) {
+  return answered("ListRuns", *context, [&] {
+    for (v1::RunStatus& status : store_.list()) *response->add_runs() = std::move(status);
+  });
+}
+
+grpc::Status SimulationService::ForgetRun(grpc::ServerContext* context, const v1::ForgetRunRequest* request,
+                                          v1::ForgetRunResponse* /*response*/) {
+  return answered("ForgetRun", *context, [&] {
+    store_.forget(request->run_id());
+    spdlog::info("event=run_forgotten run={}", request->run_id());
+  });
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,55 @@
+/// The gRPC shell of the multibody server: checks what arrives, hands it to the run store, translates errors.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "common/config/scenario.hpp"
+#include "common/contact/contact.hpp"
+#include "heelstrike/v1/simulation.grpc.pb.h"
+#include "mbs_server/service/run_store.hpp"
+
+namespace heelstrike::mbs {
+
+/// Where the contact of the runs comes from.
+struct ContactSource {
+  /// Parameter schemas of the back-ends that the contact server has. @throws Error{unavailable}, Error{version_mismatch}
+  std::function<BackendSchemas()> schemas;
+  ContactFactory open;
+};
+
+/// Plain calls are answered in gRPC's threads; WatchRun is a reactor with a thread of its own.
+class SimulationService : public v1::SimulationService::WithCallbackMethod_WatchRun<v1::SimulationService::Service> {
+ public:
+  /// @param store     outlives the service
+  /// @param contract  version of the wire contract to answer with and to insist on; contract_version, except in tests
+  SimulationService(RunStore& store, ContactSource contact, std::uint32_t contract);
+
+  grpc::Status GetVersion(grpc::ServerContext* context, const v1::GetSimulationVersionRequest* request,
+                          v1::VersionInfo* response) override;
+  grpc::Status SubmitRun(grpc::ServerContext* context, grpc::ServerReader<v1::SubmitRunRequest>* reader,
+                         v1::SubmitRunResponse* response) override;
+  grpc::ServerWriteReactor<v1::RunEvent>* WatchRun(grpc::CallbackServerContext* context,
+                                                   const v1::WatchRunRequest* request) override;
+  grpc::Status CancelRun(grpc::ServerContext* context, const v1::CancelRunRequest* request,
+                         v1::CancelRunResponse* response) override;
+  grpc::Status FetchResults(grpc::ServerContext* context, const v1::FetchResultsRequest* request,
+                            v1::FetchResultsResponse* response) override;
+  grpc::Status ListRuns(grpc::ServerContext* context, const v1::ListRunsRequest* request,
+                        v1::ListRunsResponse* response) override;
+  grpc::Status ForgetRun(grpc::ServerContext* context, const v1::ForgetRunRequest* request,
+                         v1::ForgetRunResponse* response) override;
+
+  [[nodiscard]] unsigned n_watchers() const { return *n_watchers_; }
+
+ private:
+  std::string submit(grpc::ServerReader<v1::SubmitRunRequest>& reader);
+
+  RunStore& store_;
+  ContactSource contact_;
+  std::uint32_t contract_;
+  std::shared_ptr<std::atomic<unsigned>> n_watchers_ = std::make_shared<std::atomic<unsigned>>(0);
+};
+
+}  // namespace heelstrike::mbs

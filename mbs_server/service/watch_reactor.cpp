@@ -1,0 +1,67 @@
+#include "mbs_server/service/watch_reactor.hpp"
+
+#include <utility>
+
+#include "common/wire/error_wire.hpp"
+
+namespace heelstrike::mbs {
+
+WatchReactor::WatchReactor(std::shared_ptr<RunLog> log, std::uint64_t after,
+                           std::shared_ptr<std::atomic<unsigned>> n_watchers)
+    : log_(std::move(log)), n_watchers_(std::move(n_watchers)), reader_(log_, after) {
+  ++*n_watchers_;
+  thread_ = std::thread([this] { serve(); });
+}
+
+bool WatchReactor::send() {
+  {
+    const std::scoped_lock lock(mutex_);
+    writing_ = true;
+  }
+  StartWrite(&event_);  // outside the lock: gRPC may answer from within this call
+  std::unique_lock lock(mutex_);
+  written_.wait(lock, [this] { return !writing_; });
+  return !gone_;
+}
+
+void WatchReactor::serve() {
+  grpc::Status status;
+  try {
+    bool saw_last = false;
+    while (!saw_last && reader_.next(event_, [this] { return gone_.load(); })) {
+      saw_last = event_.has_finished();
+      if (!send()) break;
+    }
+    if (!saw_last && !gone_) {
+      status = wire::to_status(unavailable_error("the run ended without a last event: it belongs to an earlier server that "
+                                                 "was interrupted, or the spool folder could not be written"));
+    }
+  } catch (const Error& error) {
+    status = wire::to_status(error);
+  }
+  Finish(status);  // OnDone may run from here on: nothing of this object may be used
+}
+
+void WatchReactor::OnWriteDone(bool ok) {
+  const std::scoped_lock lock(mutex_);
+  if (!ok) gone_ = true;
+  writing_ = false;
+  written_.notify_all();
+}
+
+void WatchReactor::OnCancel() {
+  gone_ = true;
+  log_->wake();
+}
+
+void WatchReactor::OnDone() {
+  --*n_watchers_;
+  if (thread_.get_id() == std::this_thread::get_id()) {
+    thread_.detach();
+  } else {
+    thread_.join();
+  }
+  delete this;
+}
+
+}  // namespace heelstrike::mbs

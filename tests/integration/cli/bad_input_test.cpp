@@ -1,0 +1,115 @@
+// Every mistake a user can make gives a sentence that names it, and the documented exit code.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/cli/program.hpp"
+#include "tests/integration/cli/scenarios.hpp"
+
+namespace heelstrike::cli_test {
+namespace {
+
+using testing::HasSubstr;
+
+struct BadScenario {
+  std::string name;
+  std::string from;                    ///< text of the good scenario
+  std::string to;                      ///< what stands there instead
+  std::vector<std::string> said;       ///< parts of the message
+};
+
+class BadInput : public testing::TestWithParam<BadScenario> {};
+
+TEST_P(BadInput, IsNamedWithLineAndKey) {
+  const ScratchFolder folder;
+  const std::string file = folder.write("ball.yaml", ball_scenario(GetParam().from, GetParam().to));
+  for (const std::string command : {"validate", "run"}) {
+    const Finished result = run("heelstrike", {command, file}, {.working_folder = folder.path(), .environment = {}});
+    EXPECT_EQ(result.exit_code, 2) << command << ": " << result.err;
+    EXPECT_THAT(result.err, HasSubstr("ball.yaml")) << command;
+    for (const std::string& part : GetParam().said) EXPECT_THAT(result.err, HasSubstr(part)) << command;
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "runs")) << "a refused scenario must not leave a folder";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Scenarios, BadInput,
+    testing::Values(BadScenario{"NotYaml", "bodies:", "bodies: [", {}},
+                    BadScenario{"UnknownKey", "output:", "outptu:", {"outptu", "output"}},
+                    BadScenario{"MissingKey", "end_time: 0.5, ", "", {"end_time"}},
+                    BadScenario{"WrongType", "mass: 1.0", "mass: heavy", {"mass", "heavy"}},
+                    BadScenario{"NegativeRadius", "radius: 0.1", "radius: 0", {"radius"}},
+                    BadScenario{"NegativeMass", "mass: 1.0", "mass: -1.0", {"mass", "-1", "kg"}},
+                    BadScenario{"NegativeStiffness", "stiffness: 1.4e8", "stiffness: -1", {"stiffness", "-1"}},
+                    BadScenario{"RestitutionTooLarge", "restitution: 0.8", "restitution: 1.5", {"restitution", "1.5", "(0, 1]"}},
+                    BadScenario{"RestitutionZero", "restitution: 0.8", "restitution: 0", {"restitution", "(0, 1]"}},
+                    BadScenario{"NotANumber", "end_time: 0.5", "end_time: .nan", {"end_time"}},
+                    BadScenario{"Infinity", "mass: 1.0", "mass: .inf", {"mass"}},
+                    BadScenario{"Quaternion", "position: [0, 0, 1.0]",
+                                "position: [0, 0, 1.0], orientation: [1, 0, 0, 0.1]", {"orientation"}},
+                    BadScenario{"UnknownBackend", "backend: flores", "backend: floers", {"floers", "flores", "hertz"}}),
+    [](const auto& info) { return info.param.name; });
+
+struct BadCommand {
+  std::string name;
+  std::vector<std::string> arguments;  ///< SCENARIO stands for a good one
+  int exit_code;
+  std::vector<std::string> said;
+};
+
+class BadCommandLine : public testing::TestWithParam<BadCommand> {};
+
+TEST_P(BadCommandLine, IsNamed) {
+  const ScratchFolder folder;
+  const std::string file = folder.write("ball.yaml", ball_scenario());
+  std::filesystem::create_directory(folder.path() / "there");
+  std::vector<std::string> arguments = GetParam().arguments;
+  for (std::string& argument : arguments) {
+    if (argument == "SCENARIO") argument = file;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const Finished result = run("heelstrike", arguments, {.working_folder = folder.path(), .environment = {}});
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_EQ(result.exit_code, GetParam().exit_code) << result.out << result.err;
+  for (const std::string& part : GetParam().said) EXPECT_THAT(result.err, HasSubstr(part));
+  EXPECT_LT(seconds, 5.0) << "the limit for telling that no server is there";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Arguments, BadCommandLine,
+    testing::Values(
+        BadCommand{"NoSubcommand", {}, 2, {}}, BadCommand{"UnknownSubcommand", {"rnu"}, 2, {"rnu"}},
+        BadCommand{"UnknownOption", {"run", "SCENARIO", "--frobnicate"}, 2, {"frobnicate"}},
+        BadCommand{"MissingFile", {"run", "absent.yaml"}, 2, {"absent.yaml", "does not exist"}},
+        BadCommand{"FolderAsScenario", {"run", "/"}, 2, {"folder"}},
+        BadCommand{"UnknownSetKey", {"run", "SCENARIO", "--set", "analysis.end_tme=1"}, 2, {"end_tme", "end_time"}},
+        BadCommand{"BadSetValue", {"run", "SCENARIO", "--set", "contact.restitution=2"}, 2, {"restitution", "(0, 1]"}},
+        BadCommand{"UnknownBackend", {"run", "SCENARIO", "--backend", "floers"}, 2, {"floers", "flores"}},
+        BadCommand{"UnknownBackendShown", {"backends", "floers"}, 2, {"floers", "flores"}},
+        BadCommand{"UnknownCompared", {"compare", "SCENARIO", "--backends", "hertz,floers"}, 2, {"floers", "flores"}},
+        BadCommand{"TwiceCompared", {"compare", "SCENARIO", "--backends", "hertz,hertz"}, 2, {"twice"}},
+        BadCommand{"BadReference", {"compare", "SCENARIO", "--backends", "hertz", "--reference", "hooke"}, 2, {"hooke"}},
+        BadCommand{"OutputExists", {"run", "SCENARIO", "--in-process", "-o", "there"}, 5, {"there", "--force"}},
+        BadCommand{"OutputNotWritable", {"run", "SCENARIO", "--in-process", "-o", "/dev/null/out"}, 5, {"/dev/null/out"}},
+        BadCommand{"CompareOutputExists", {"compare", "SCENARIO", "--backends", "hertz", "-o", "there"}, 5, {"there", "--force"}},
+        BadCommand{"BadAddress", {"doctor", "--fem", "nonsense"}, 2, {"nonsense"}},
+        BadCommand{"NoMbsThere", {"run", "SCENARIO", "--mbs", "127.0.0.1:1"}, 4, {"127.0.0.1:1"}},
+        BadCommand{"NoFemThere", {"run", "SCENARIO", "--fem", "unix:/tmp/no-such-socket"}, 4, {"/tmp/no-such-socket"}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(BadCommandLine, ErrorsAreJsonForScripts) {
+  const Finished result = run("heelstrike", {"run", "absent.yaml", "--json"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.out, HasSubstr("\"code\": \"invalid input\""));
+}
+
+TEST(BadCommandLine, EveryHelpHasAnExampleAndTheExitCodes) {
+  for (const std::string command : {"run", "compare", "validate", "backends", "doctor"}) {
+    const Finished result = run("heelstrike", {command, "--help"});
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_THAT(result.out, HasSubstr("heelstrike " + command)) << command;
+    EXPECT_THAT(result.out, HasSubstr("Exit codes:")) << command;
+  }
+}
+
+}  // namespace
+}  // namespace heelstrike::cli_test

@@ -1,0 +1,215 @@
+// What is left when something dies, is stopped, or is not what it should be.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "tests/integration/cli/program.hpp"
+#include "tests/integration/cli/scenarios.hpp"
+#include "tests/integration/cli/server_pair.hpp"
+
+namespace heelstrike::cli_test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+/// A run that lasts until somebody ends it, with private servers whose folder is in `base`.
+struct LongRun {
+  LongRun() : base(scratch.path() / "run") {
+    fs::create_directory(base);
+    fs::permissions(base, fs::perms::owner_all);
+    const std::string file = scratch.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 1.0e5"));
+    client = std::make_unique<Program>(
+        "heelstrike", std::vector<std::string>{"run", file, "-o", "out"},
+        ProgramOptions{.working_folder = scratch.path(), .environment = {{"XDG_RUNTIME_DIR", base.string()}}});
+    // Some rows on disk: the run is in its middle.
+    EXPECT_TRUE(eventually([&] { return read_text(out() / "timeseries.csv").size() > 20000; })) << client->output();
+    fem = children(client->pid(), "fem_server");
+    mbs = children(client->pid(), "mbs_server");
+    EXPECT_EQ(fem.size(), 1U);
+    EXPECT_EQ(mbs.size(), 1U);
+  }
+
+  [[nodiscard]] fs::path out() const { return scratch.path() / "out"; }
+
+  void expect_nothing_left() const {
+    for (const pid_t server : {fem.at(0), mbs.at(0)}) {
+      EXPECT_TRUE(eventually([server] { return !alive(server); }, std::chrono::seconds{15})) << "orphan " << server;
+    }
+    EXPECT_TRUE(fs::is_empty(base)) << "stale " << fs::directory_iterator(base)->path();
+  }
+
+  /// Whole rows, the same as those of an undisturbed run.
+  void expect_rows_are_a_beginning() const {
+    const std::string rows = read_text(out() / "timeseries.csv");
+    EXPECT_EQ(rows.back(), '\n') << "a torn row";
+    const std::string file = (scratch.path() / "ball.yaml").string();
+    const Finished whole =
+        run("heelstrike", {"run", file, "--in-process", "-o", "whole", "--set", "analysis.end_time=0.6", "--quiet"},
+            {.working_folder = scratch.path(), .environment = {}});
+    ASSERT_EQ(whole.exit_code, 0) << whole.err;
+    const std::string expected = read_text(scratch.path() / "whole/timeseries.csv");
+    // Up to 0.4 s nothing depends on the end time: free fall, contact starts at 0.428 s.
+    const std::size_t common = expected.find("\n0.4,");
+    ASSERT_NE(common, std::string::npos);
+    EXPECT_TRUE(rows.substr(0, common) == expected.substr(0, common));
+  }
+
+  ScratchFolder scratch;
+  fs::path base;
+  std::unique_ptr<Program> client;
+  std::vector<pid_t> fem;
+  std::vector<pid_t> mbs;
+};
+
+TEST(Faults, KilledContactServerEndsTheRunWithItsName) {
+  LongRun run;
+  ::kill(run.fem.at(0), SIGKILL);
+  const Finished result = run.client->wait();
+  EXPECT_EQ(result.exit_code, 4) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("fem_server"));
+  EXPECT_THAT(result.err, HasSubstr("signal 9"));
+  EXPECT_THAT(read_text(run.out() / "INCOMPLETE"), HasSubstr("signal 9"));
+  EXPECT_EQ(nlohmann::json::parse(read_text(run.out() / "summary.json"))["status"], "failed");
+  run.expect_rows_are_a_beginning();
+  run.expect_nothing_left();
+}
+
+TEST(Faults, KilledMultibodyServerEndsTheRunWithItsName) {
+  LongRun run;
+  ::kill(run.mbs.at(0), SIGKILL);
+  const Finished result = run.client->wait();
+  EXPECT_EQ(result.exit_code, 4) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("mbs_server"));
+  EXPECT_THAT(result.err, HasSubstr("signal 9"));
+  EXPECT_THAT(read_text(run.out() / "INCOMPLETE"), HasSubstr("signal 9"));
+  EXPECT_EQ(nlohmann::json::parse(read_text(run.out() / "summary.json"))["status"], "failed");
+  run.expect_rows_are_a_beginning();
+  run.expect_nothing_left();
+}
+
+class Stopped : public testing::TestWithParam<int> {};
+
+TEST_P(Stopped, KeepsWhatThereIsAndLeavesNothingBehind) {
+  LongRun run;
+  run.client->signal(GetParam());
+  const Finished result = run.client->wait();
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(read_text(run.out() / "summary.json"))["status"], "cancelled");
+  EXPECT_THAT(read_text(run.out() / "INCOMPLETE"), HasSubstr("cancelled"));
+  run.expect_rows_are_a_beginning();
+  run.expect_nothing_left();
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, Stopped, testing::Values(SIGINT, SIGTERM),
+                         [](const auto& info) { return info.param == SIGINT ? "CtrlC" : "Sigterm"; });
+
+TEST(Faults, KilledClientLeavesNoOrphanAndTheNextStartCleansUp) {
+  LongRun run;
+  run.client->signal(SIGKILL);
+  EXPECT_EQ(run.client->wait().exit_code, 128 + SIGKILL);
+  for (const pid_t server : {run.fem.at(0), run.mbs.at(0)}) {
+    EXPECT_TRUE(eventually([server] { return !alive(server); }, std::chrono::seconds{15})) << "orphan " << server;
+  }
+  EXPECT_THAT(read_text(run.out() / "INCOMPLETE"), HasSubstr("killed"));
+  const Finished next = cli_test::run(
+      "heelstrike", {"doctor"}, {.working_folder = "/", .environment = {{"XDG_RUNTIME_DIR", run.base.string()}}});
+  EXPECT_EQ(next.exit_code, 0) << next.out;
+  EXPECT_TRUE(fs::is_empty(run.base)) << "the private folder of the killed client is still there";
+}
+
+TEST(Faults, DrainGivesRunningClientsTheirEnd) {
+  const ScratchFolder folder;
+  auto servers = std::make_unique<ServerPair>(folder.path());
+  const std::string file = folder.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 1.0e5"));
+  Program client("heelstrike", {"run", file, "--mbs", servers->mbs_address, "-o", "out"},
+                 {.working_folder = folder.path(), .environment = {}});
+  ASSERT_TRUE(eventually([&] { return read_text(folder.path() / "out/timeseries.csv").size() > 20000; }));
+  servers->mbs->signal(SIGTERM);
+  const Finished result = client.wait();
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(read_text(folder.path() / "out/summary.json"))["status"], "cancelled");
+}
+
+TEST(Faults, VersionMismatchSaysBothVersions) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path(), {{"HEELSTRIKE_TEST_CONTRACT", "99"}});
+  const std::string file = folder.write("ball.yaml", ball_scenario());
+  const Finished result = run("heelstrike", {"run", file, "--mbs", servers.mbs_address},
+                              {.working_folder = folder.path(), .environment = {}});
+  EXPECT_EQ(result.exit_code, 6) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("99"));
+  const Finished doctor = run("heelstrike", {"doctor", "--mbs", servers.mbs_address});
+  EXPECT_EQ(doctor.exit_code, 6) << doctor.out;
+}
+
+TEST(Faults, ScenarioAboveTheLimitIsRefused) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path(), {}, {"--max-scenario-kib", "1"});
+  const std::string file = folder.write("ball.yaml", ball_scenario() + "# " + std::string(2000, 'x') + "\n");
+  const Finished result = run("heelstrike", {"run", file, "--mbs", servers.mbs_address},
+                              {.working_folder = folder.path(), .environment = {}});
+  EXPECT_EQ(result.exit_code, 4) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("1024"));
+  EXPECT_FALSE(fs::exists(folder.path() / "runs/ball-flores")) << "a run that never began must not leave a folder";
+}
+
+TEST(Faults, PortInUseIsNamed) {
+  const int taken = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(::bind(taken, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(taken, 1), 0);
+  ::getsockname(taken, reinterpret_cast<sockaddr*>(&address), &size);
+  const std::string port = std::to_string(ntohs(address.sin_port));
+  const ScratchFolder folder;
+  const Finished result =
+      run("mbs_server", {"--listen", "127.0.0.1:" + port, "--spool", (folder.path() / "spool").string()});
+  ::close(taken);
+  EXPECT_EQ(result.exit_code, 3) << result.err;
+  EXPECT_THAT(result.err, HasSubstr(port));
+}
+
+TEST(Faults, GarbageOnThePortHurtsNobody) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path());
+  const int garbage = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = servers.mbs_address.substr(5);
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::connect(garbage, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const std::string bytes(100000, '\x7f');
+  (void)!::send(garbage, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  ::close(garbage);
+  EXPECT_EQ(run("heelstrike", {"doctor", "--mbs", servers.mbs_address}).exit_code, 0);
+}
+
+TEST(Faults, FullDiskIsAFileError) {
+  const ScratchFolder folder;
+  const fs::path disk = folder.path() / "disk";
+  fs::create_directory(disk);
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "mounting a small disk needs root";
+  const std::string file = folder.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 20"));
+  for (const std::string mode : {"", "--in-process"}) {
+    std::vector<std::string> arguments = {"run", file, "-o", (disk / ("out" + mode)).string()};
+    if (!mode.empty()) arguments.push_back(mode);
+    const Finished result = run("heelstrike", arguments, {.working_folder = folder.path(), .environment = {}});
+    EXPECT_EQ(result.exit_code, 5) << mode << result.err;
+    EXPECT_THAT(result.err, HasSubstr("No space left")) << mode;
+  }
+  EXPECT_EQ(::umount(disk.c_str()), 0);
+}
+
+}  // namespace
+}  // namespace heelstrike::cli_test

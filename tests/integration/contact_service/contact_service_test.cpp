@@ -1,0 +1,203 @@
+// The contract of proto/heelstrike/v1/contact.proto, kept by the real server over TCP and over a Unix socket.
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "common/config/digest.hpp"
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/rpc/asset_upload.hpp"
+#include "common/rpc/call.hpp"
+#include "fem_server/sessions/local_contact.hpp"
+#include "server_process.hpp"
+
+namespace heelstrike::testing_support {
+namespace {
+
+ErrorCode code_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  ADD_FAILURE() << "no error";
+  return ErrorCode::internal;
+}
+
+std::string local_bounce(int n_steps) {
+  const PairSpec pairs[] = {ball_on_ground()};
+  return bounce(*fem::open_local_contact(pairs, {}, {}), n_steps);
+}
+
+TEST(ContactService, RemoteAnswersAreTheLocalOnesBitForBitOnEveryTransport) {
+  const ServerProcess server;
+  ASSERT_EQ(server.addresses().size(), 2U);
+  const std::string expected = local_bounce(100);
+  for (const auto& address : server.addresses()) {
+    EXPECT_TRUE(bounce(*open_contact(address), 100) == expected) << address;
+  }
+}
+
+TEST(ContactService, EightClientsAtOnceGetWhatOneGetsAlone) {
+  const ServerProcess server;
+  const std::string expected = local_bounce(100);
+  std::vector<std::future<std::string>> clients;
+  for (std::size_t i = 0; i < 8; ++i) {
+    clients.push_back(
+        std::async(std::launch::async, [&server, i] { return bounce(*open_contact(server.address(i % 2)), 100); }));
+  }
+  for (auto& client : clients) EXPECT_TRUE(client.get() == expected);
+}
+
+TEST(ContactService, EvaluateChangesNothing) {
+  const ServerProcess server;
+  const auto contact = open_contact(server.address());
+  Response first[1];
+  Response again[1];
+  const PairState above[] = {ball_at(0.0, 0.2, 1.0)};
+  const PairState deep[] = {ball_at(0.1, 0.0999, 2.0)};
+  contact->commit(0, above, first);
+  contact->evaluate(1, 0, deep, first);
+  const PairState elsewhere[] = {ball_at(0.2, 0.0998, 5.0)};
+  contact->evaluate(1, 1, elsewhere, again);
+  contact->evaluate(1, 2, deep, again);
+  EXPECT_EQ(bits(first[0]), bits(again[0]));
+  EXPECT_LT(first[0].gap, 0.0);
+  EXPECT_NE(first[0].F_A.force.norm(), 0.0);
+}
+
+TEST(ContactService, RepeatedCommitAnswersTheSameBytesAndOtherStepsAreRefused) {
+  const ServerProcess server;
+  const auto contact = open_contact(server.address());
+  Response first[1];
+  Response again[1];
+  const PairState state[] = {ball_at(0.0, 0.0999, 1.0)};
+  const PairState other[] = {ball_at(0.0, 0.0998, 1.0)};
+  contact->commit(0, state, first);
+  contact->commit(0, state, again);
+  EXPECT_EQ(bits(first[0]), bits(again[0]));
+  EXPECT_EQ(code_of([&] { contact->commit(0, other, again); }), ErrorCode::out_of_order);
+  EXPECT_EQ(code_of([&] { contact->commit(2, state, again); }), ErrorCode::out_of_order);
+  EXPECT_EQ(code_of([&] { contact->evaluate(5, 0, state, again); }), ErrorCode::out_of_order);
+  contact->commit(1, other, again);  // the refusals were replies; stream and session go on
+}
+
+TEST(ContactService, SeveralPairsCommitTogetherOrNotAtAll) {
+  const ServerProcess server;
+  const PairSpec pairs[] = {ball_on_ground("one"), ball_on_ground("two")};
+  const auto contact = rpc::open_remote_contact({.endpoint = {.address = server.address(), .tls = {}}})(pairs, {}, {});
+  Response responses[2];
+  const PairState states[] = {ball_at(0.0, 0.0999, 1.0), ball_at(0.0, 0.2, 1.0)};
+  PairState bad[] = {states[0], states[1]};
+  bad[1].V_AB.v.x() = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(code_of([&] { contact->commit(0, bad, responses); }), ErrorCode::invalid_input);
+  contact->commit(0, states, responses);  // step 0 is still the next one for both
+  EXPECT_LT(responses[0].gap, 0.0);
+  EXPECT_GT(responses[1].gap, 0.0);
+}
+
+TEST(ContactService, SavedStateIsRestoredBitForBit) {
+  const ServerProcess server;
+  const auto contact = open_contact(server.address());
+  bounce(*contact, 20);
+  const auto saved = contact->save_state();
+  const auto other = open_contact(server.address(1));
+  other->restore_state(saved);
+  Response here[1];
+  Response there[1];
+  const PairState state[] = {ball_at(0.021, 0.09997, 0.4)};
+  contact->commit(21, state, here);
+  other->commit(21, state, there);
+  EXPECT_EQ(bits(here[0]), bits(there[0]));
+  const std::string garbage[] = {"garbage"};
+  EXPECT_EQ(code_of([&] { other->restore_state(garbage); }), ErrorCode::invalid_input);
+}
+
+TEST(ContactService, BatchAndUnaryAnswerAsTheStream) {
+  const ServerProcess server;
+  const auto stub = server.stub();
+  const auto session = open_session(*stub);
+  v1::EvaluateBatchRequest batch;
+  batch.set_session_id(session.session_id());
+  for (int i = 0; i < 500; ++i) *batch.add_states() = message_of(ball_at(1e-3 * i, 0.1 - 1e-7 * i, 1.0));
+  v1::EvaluateBatchResponse all;
+  rpc::call("EvaluateBatch", {}, [&](auto& context) { return stub->EvaluateBatch(&context, batch, &all); });
+  ASSERT_EQ(all.pairs_size(), 500);
+  for (const int i : {0, 1, 250, 499}) {
+    v1::PairRequest request;
+    request.set_session_id(session.session_id());
+    request.set_step(-1);
+    *request.mutable_state() = batch.states(i);
+    v1::PairResponse one;
+    rpc::call("Evaluate", {}, [&](auto& context) { return stub->Evaluate(&context, request, &one); });
+    EXPECT_EQ(one.SerializeAsString(), all.pairs(i).SerializeAsString()) << i;
+    EXPECT_TRUE(one.has_result()) << one.DebugString();
+  }
+}
+
+TEST(ContactService, ClosedSessionIsGoneAndFieldsAreNotImplemented) {
+  const ServerProcess server;
+  const auto stub = server.stub();
+  const auto session = open_session(*stub);
+  EXPECT_EQ(session.backend(), "flores");
+  EXPECT_GT(session.parameters_size(), 1);
+  EXPECT_EQ(session.digest().size(), 64U);
+  v1::GetFieldsRequest fields;
+  fields.set_session_id(session.session_id());
+  *fields.mutable_state() = message_of(ball_at(0.0, 0.1, 0.0));
+  v1::GetFieldsResponse vtu;
+  EXPECT_EQ(code_of([&] {
+              rpc::call("GetFields", {}, [&](auto& context) { return stub->GetFields(&context, fields, &vtu); });
+            }),
+            ErrorCode::unimplemented);
+  v1::CloseSessionRequest close;
+  close.set_session_id(session.session_id());
+  v1::CloseSessionResponse closed;
+  const auto close_it = [&] {
+    rpc::call("CloseSession", {}, [&](auto& context) { return stub->CloseSession(&context, close, &closed); });
+  };
+  close_it();
+  EXPECT_EQ(code_of(close_it), ErrorCode::not_found);
+}
+
+TEST(ContactService, ContactClosesItsSessionsAndCountsItsCalls) {
+  const ServerProcess server({"--max-sessions", "1"});
+  for (int i = 0; i < 3; ++i) {
+    const auto contact = open_contact(server.address());
+    bounce(*contact, 10);
+    const auto statistics = contact->rpc_statistics();
+    ASSERT_TRUE(statistics.has_value());
+    EXPECT_EQ(statistics->calls, 33);  // 11 steps, two evaluations and a commit each
+    EXPECT_GT(statistics->p50_us, 1.0);
+    EXPECT_GE(statistics->p99_us, statistics->p50_us);
+  }
+}
+
+TEST(ContactService, BackendsArriveWithTheirSchemas) {
+  const ServerProcess server;
+  const auto stub = server.stub();
+  v1::ListBackendsResponse list;
+  rpc::call("ListBackends", {}, [&](auto& context) { return stub->ListBackends(&context, {}, &list); });
+  EXPECT_GE(list.backends_size(), 10);
+  for (const auto& backend : list.backends()) {
+    EXPECT_FALSE(backend.summary().empty()) << backend.name();
+    EXPECT_GT(backend.surface_pairs_size(), 0) << backend.name();
+    for (const auto& parameter : backend.parameters()) EXPECT_FALSE(parameter.meaning().empty()) << parameter.name();
+  }
+}
+
+TEST(ContactService, AssetsAreStoredOnceUnderTheirDigest) {
+  const ServerProcess server({"--max-asset-mib", "4"});
+  const auto stub = server.stub();
+  AssetContent asset{.sha256 = {}, .name = "foot.stl", .content = std::string(3'000'000, 'm')};
+  asset.sha256 = sha256_hex(asset.content);
+  EXPECT_FALSE(rpc::upload_asset(*stub, asset, "test", {}));
+  EXPECT_TRUE(rpc::upload_asset(*stub, asset, "test", {}));
+  AssetContent changed{.sha256 = std::string(64, '0'), .name = "foot.stl", .content = "abc"};
+  EXPECT_EQ(code_of([&] { rpc::upload_asset(*stub, changed, "test", {}); }), ErrorCode::invalid_input);
+  AssetContent large{.sha256 = std::string(64, '1'), .name = "body.stl", .content = std::string(5'000'000, 'm')};
+  EXPECT_EQ(code_of([&] { rpc::upload_asset(*stub, large, "test", {}); }), ErrorCode::limit);
+}
+
+}  // namespace
+}  // namespace heelstrike::testing_support

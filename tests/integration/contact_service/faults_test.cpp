@@ -1,0 +1,123 @@
+// Killed, hanging and unreachable peers: typed errors in time, retries that change nothing.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <future>
+
+#include "common/errors/error.hpp"
+#include "cutting_proxy.hpp"
+#include "server_process.hpp"
+
+namespace heelstrike::testing_support {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Clock = std::chrono::steady_clock;
+
+Error error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "no error";
+  return {ErrorCode::internal, "no error"};
+}
+
+TEST(Faults, KilledInMidExchangeIsUnavailableWithinTheDeadline) {
+  ServerProcess server;
+  const auto contact = open_contact(rpc::RemoteContactOptions{.endpoint = {.address = server.address(), .tls = {}},
+                                                              .exchange_timeout = seconds{20},
+                                                              .reconnect_timeout = milliseconds{500}});
+  bounce(*contact, 3);
+  server.freeze();  // the request is on its way and cannot be answered
+  auto evaluation = std::async(std::launch::async, [&] {
+    Response response[1];
+    const PairState state[] = {ball_at(0.0, 0.1, 1.0)};
+    return error_of([&] { contact->evaluate(4, 0, state, response); });
+  });
+  const auto begin = Clock::now();
+  server.signal(SIGKILL);
+  const Error error = evaluation.get();
+  EXPECT_EQ(error.code(), ErrorCode::unavailable) << error.what();
+  EXPECT_NE(std::string(error.what()).find(server.address()), std::string::npos) << error.what();
+  EXPECT_LT(Clock::now() - begin, seconds{20});
+}
+
+TEST(Faults, HangingServerIsADeadlineAndTheNextCallWorks) {
+  const ServerProcess server;
+  const auto contact = open_contact(
+      rpc::RemoteContactOptions{.endpoint = {.address = server.address(1), .tls = {}}, .exchange_timeout = seconds{5}});
+  Response response[1];
+  const PairState state[] = {ball_at(0.0, 0.0999, 1.0)};
+  contact->commit(0, state, response);
+  const std::string expected = bits(response[0]);
+  server.freeze();
+  const auto begin = Clock::now();
+  const Error error = error_of([&] { contact->commit(0, state, response); });
+  EXPECT_EQ(error.code(), ErrorCode::deadline) << error.what();
+  EXPECT_NE(std::string(error.what()).find("commit of step 0"), std::string::npos) << error.what();
+  EXPECT_GE(Clock::now() - begin, milliseconds{4900});
+  EXPECT_LT(Clock::now() - begin, seconds{10});
+  server.signal(SIGCONT);
+  contact->commit(0, state, response);
+  EXPECT_EQ(bits(response[0]), expected);
+}
+
+TEST(Faults, LostConnectionIsRestoredAndTheRunGetsTheSameBits) {
+  const ServerProcess server({}, {"127.0.0.1:0"});
+  const std::string expected = bounce(*open_contact(server.address()), 40);
+  CuttingProxy proxy(server.address());
+  const auto contact = open_contact(proxy.address());
+  std::string answers;
+  Response response[1];
+  for (int step = 0; step <= 40; ++step) {
+    const double phase = 1e-3 * step;
+    const PairState state[] = {ball_at(phase, 0.1 + 2e-5 * std::cos(60.0 * phase), 0.5)};
+    for (int iteration = 0; iteration < 2; ++iteration) {
+      contact->evaluate(step, iteration, state, response);
+      answers += bits(response[0]);
+    }
+    if (step % 10 == 5) proxy.cut();
+    contact->commit(step, state, response);
+    answers += bits(response[0]);
+  }
+  EXPECT_TRUE(answers == expected);
+  EXPECT_GE(proxy.n_connections(), 5);
+}
+
+TEST(Faults, AnotherServerAtTheSameAddressDoesNotKnowTheSession) {
+  auto first = std::make_unique<ServerProcess>();
+  const std::string address = first->address(0);
+  const auto contact = open_contact(address);
+  bounce(*contact, 3);
+  first->signal(SIGKILL);
+  first->wait();
+  const ServerProcess second({}, {address});
+  Response response[1];
+  const PairState state[] = {ball_at(0.0, 0.1, 1.0)};
+  const Error error = error_of([&] { contact->evaluate(4, 0, state, response); });
+  EXPECT_EQ(error.code(), ErrorCode::not_found) << error.what();
+}
+
+TEST(Faults, NobodyThereIsSaidInLessThanFiveSeconds) {
+  const auto begin = Clock::now();
+  const Error error = error_of([] { open_contact("unix:/tmp/heelstrike-nobody-listens-here.sock"); });
+  EXPECT_EQ(error.code(), ErrorCode::unavailable);
+  EXPECT_NE(std::string(error.what()).find("heelstrike-nobody-listens-here"), std::string::npos) << error.what();
+  EXPECT_LT(Clock::now() - begin, seconds{5});
+}
+
+TEST(Faults, CancelledOpeningIsTyped) {
+  const ServerProcess server;
+  const PairSpec pairs[] = {ball_on_ground()};
+  std::stop_source stop;
+  stop.request_stop();
+  const auto open = rpc::open_remote_contact({.endpoint = {.address = server.address(), .tls = {}}});
+  const Error error = error_of([&] { open(pairs, {}, {.run_id = "", .on_progress = {}, .stop = stop.get_token()}); });
+  EXPECT_EQ(error.code(), ErrorCode::cancelled) << error.what();
+}
+
+}  // namespace
+}  // namespace heelstrike::testing_support

@@ -1,0 +1,77 @@
+"""The checks find what they are there to find, and leave alone what is right."""
+import unittest
+
+import includes
+import references
+import words
+
+
+def include_complaints(file, text, known=("common/contact/contact.hpp", "common/rpc/channel.hpp", "fem_server/fem/mesh.hpp",
+                                          "mbs_server/model/body.hpp")):
+    return list(includes.complaints([(file, text)], known))
+
+
+class Includes(unittest.TestCase):
+    def test_allowed_edges_pass(self):
+        for file, target in [
+            ("mbs_server/coupling/a.cpp", '"common/contact/contact.hpp"'),
+            ("mbs_server/service/a.cpp", '"common/rpc/channel.hpp"'),
+            ("mbs_server/service/a.cpp", "<grpcpp/grpcpp.h>"),
+            ("client/embedded/a.cpp", '"fem_server/fem/mesh.hpp"'),
+            ("client/run/a.cpp", '"heelstrike/v1/contact.grpc.pb.h"'),
+            ("fem_server/fem/a.cpp", "<deal.II/grid/tria.h>"),
+            ("mbs_server/integrators/a.cpp", "<cvode/cvode.h>"),
+            ("tests/unit/a.cpp", '"mbs_server/model/body.hpp"'),
+            ("common/contact/a.cpp", "<Eigen/Dense>"),
+        ]:
+            self.assertEqual(include_complaints(file, f"#include {target}\n"), [], f"{file} {target}")
+
+    def test_forbidden_edges_are_found(self):
+        for file, target in [
+            ("mbs_server/coupling/a.cpp", '"common/rpc/channel.hpp"'),
+            ("mbs_server/coupling/a.cpp", '"heelstrike/v1/contact.pb.h"'),
+            ("mbs_server/coupling/a.cpp", "<grpcpp/grpcpp.h>"),
+            ("mbs_server/model/a.hpp", '"fem_server/fem/mesh.hpp"'),
+            ("mbs_server/service/a.cpp", '"fem_server/fem/mesh.hpp"'),
+            ("mbs_server/model/a.cpp", "<deal.II/grid/tria.h>"),
+            ("fem_server/fem/a.cpp", '"mbs_server/model/body.hpp"'),
+            ("fem_server/fem/a.cpp", "<cvode/cvode.h>"),
+            ("client/run/a.cpp", '"mbs_server/model/body.hpp"'),
+            ("common/contact/a.cpp", '"common/rpc/channel.hpp"'),
+            ("common/rpc/a.cpp", '"mbs_server/model/body.hpp"'),
+            ("common/contact/a.cpp", "<google/protobuf/message.h>"),
+            ("common/contact/a.cpp", "<common/contact/contact.hpp>"),
+            ("common/contact/a.cpp", '"common/contact/missing.hpp"'),
+            ("elsewhere/a.cpp", "<vector>"),
+        ]:
+            self.assertEqual(len(include_complaints(file, f"#pragma once\n#include {target}\n")), 1, f"{file} {target}")
+
+    def test_names_file_and_line(self):
+        self.assertIn("common/contact/a.hpp:3:",
+                      include_complaints("common/contact/a.hpp", '#pragma once\n\n#  include "mbs_server/model/body.hpp"\n')[0])
+
+
+class References(unittest.TestCase):
+    def test_citations_are_found(self):
+        self.assertEqual(references.cited("/// see [hunt1975] and\n/// [lee_wang1983b].", False),
+                         [(1, "hunt1975"), (2, "lee_wang1983b")])
+        self.assertEqual(references.cited("/// law of [thesis] in\n/// docs/references.bib:", False), [(1, "thesis")])
+        self.assertEqual(references.cited('.reference = "flores",', True), [(1, "flores")])
+
+    def test_code_and_links_are_not_citations(self):
+        self.assertEqual(references.cited("double y = table[flores2011]; int z = f()[a1999];", False), [])
+        self.assertEqual(references.cited("[flores2011](https://example.org)", False), [])
+
+
+class Words(unittest.TestCase):
+    def test_notes_and_paths_are_found(self):
+        for text in ["// TO" + "DO: later", "see /ho" + "me/somebody/file", "'/wo" + "rk/x'", "<<<<<<< " + "HEAD", "blank \n"]:
+            self.assertEqual(len(list(words.complaints("a.md", text))), 1, text)
+
+    def test_ordinary_text_passes(self):
+        for text in ["kinetic/work/loads", "${HOME}/results", "build/wo" + "rk/x", "https://example.org/ho" + "me/x", "=======\n"]:
+            self.assertEqual(list(words.complaints("a.md", text)), [], text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,29 @@
+/// Comparison of responses bit for bit, for the promises of purity and repeatability.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "common/contact/contact.hpp"
+
+namespace heelstrike::fem::testing_support {
+
+/// All numbers of a response as bit patterns, in declaration order.
+[[nodiscard]] inline std::vector<std::uint64_t> bits_of(const Response& r) {
+  std::vector<std::uint64_t> bits;
+  const auto add = [&](double x) { bits.push_back(std::bit_cast<std::uint64_t>(x)); };
+  for (const double x : r.F_A.vector()) add(x);
+  for (const double x : r.dF_A_dX.reshaped()) add(x);
+  for (const double x : r.dF_A_dV.reshaped()) add(x);
+  for (const double x : r.p_ACop) add(x);
+  for (const double x : {r.gap, r.gap_rate, r.area, r.peak_pressure, r.stored_energy, r.dissipated_power,
+                         r.dissipated_increment, r.statistics.residual}) {
+    add(x);
+  }
+  bits.push_back(static_cast<std::uint64_t>(r.statistics.iterations));
+  bits.push_back(static_cast<std::uint64_t>(r.statistics.active_points));
+  return bits;
+}
+
+}  // namespace heelstrike::fem::testing_support

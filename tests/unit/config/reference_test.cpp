@@ -1,0 +1,45 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include "common/config/schema.hpp"
+
+namespace heelstrike::config {
+namespace {
+
+/// Set HEELSTRIKE_UPDATE to write the page anew after a change of the schema.
+TEST(Reference, ScenarioPageIsUpToDate) {
+  const std::string path = HEELSTRIKE_SOURCE_DIR "/docs/reference/scenario.md";
+  if (std::getenv("HEELSTRIKE_UPDATE") != nullptr) std::ofstream(path) << scenario_reference();
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  EXPECT_EQ(text.str(), scenario_reference()) << "run: HEELSTRIKE_UPDATE=1 build/release/bin/config_test "
+                                                 "--gtest_filter=Reference.* and commit docs/reference/scenario.md";
+}
+
+void expect_complete(const KeySchema& key, const std::string& path) {
+  EXPECT_FALSE(key.meaning.empty()) << path << " has no meaning";
+  EXPECT_FALSE(key.required && !key.fallback.empty()) << path << " is required and has a default";
+  for (const auto& child : key.keys) expect_complete(child, path + "." + child.name);
+}
+
+TEST(Reference, EveryKeySaysWhatItMeans) {
+  expect_complete(scenario_schema(), "scenario");
+}
+
+TEST(Reference, DefaultsPassTheirOwnChecks) {
+  const std::function<void(const KeySchema&)> check = [&](const KeySchema& key) {
+    if (!key.fallback.empty()) {
+      const Document document = load_document(key.fallback, key.name);
+      EXPECT_NO_THROW((void)checked(document, *document.root, key, key.name)) << key.name << ": " << key.fallback;
+    }
+    for (const auto& child : key.keys) check(child);
+  };
+  check(scenario_schema());
+}
+
+}  // namespace
+}  // namespace heelstrike::config

@@ -1,0 +1,319 @@
+// Step order, idempotent commit, saved state, batches, and the shells over Session.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "common/errors/error.hpp"
+#include "fem_server/sessions/local_contact.hpp"
+#include "fem_server/sessions/open_session.hpp"
+#include "tests/unit/backends/bits.hpp"
+#include "tests/unit/backends/example_pairs.hpp"
+#include "tests/unit/sessions/impact.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing_support::bits_of;
+using testing_support::no_context;
+using testing_support::straight_state;
+
+PairSpec ball_on_ground(const std::string& name = "ball-ground", double restitution = 0.6) {
+  PairSpec pair;
+  pair.name = name;
+  pair.backend = "flores";
+  pair.parameters = {{"stiffness", 1.4e8}, {"restitution", restitution}};
+  pair.main.surface = PlaneSurface{};
+  pair.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3::Zero()};
+  return pair;
+}
+
+template <typename Call>
+std::pair<ErrorCode, std::string> error_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  }
+  return {ErrorCode::internal, "no error"};
+}
+
+PairState state(double t, double opening, double closing) {
+  return straight_state(t, 0.1, opening, closing);
+}
+
+class SessionTest : public testing::Test {
+ protected:
+  Response commit(std::int64_t step, const PairState& s) {
+    auto prepared = session->prepare_commit(step, s);
+    const Response response = prepared.committed.response;
+    session->publish(std::move(prepared));
+    return response;
+  }
+
+  std::unique_ptr<Session> session = open_session(ball_on_ground(), no_context());
+};
+
+TEST_F(SessionTest, StepsGoOneByOne) {
+  EXPECT_EQ(session->committed_step(), -1);
+  const auto refused = [&](std::int64_t step) {
+    return error_of([&] { (void)session->prepare_commit(step, state(0, 0.5, 1)); }).first;
+  };
+  for (const std::int64_t step : {-2, -1, 1, 2}) EXPECT_EQ(refused(step), ErrorCode::out_of_order) << step;
+  commit(0, state(0, 0.5, 1));
+  EXPECT_EQ(session->committed_step(), 0);
+  for (const std::int64_t step : {-1, 0, 2, 7}) {
+    if (step != 0) {
+      EXPECT_EQ(refused(step), ErrorCode::out_of_order) << step;
+    }
+  }
+  commit(1, state(0.1, 0.4, 1));
+  EXPECT_EQ(refused(0), ErrorCode::out_of_order);
+  EXPECT_EQ(session->committed_step(), 1);
+}
+
+TEST_F(SessionTest, EvaluateKnowsTheStepBeingAttempted) {
+  EXPECT_NO_THROW((void)session->evaluate(0, state(0, 0.5, 1)));
+  EXPECT_NO_THROW((void)session->evaluate(-1, state(0, 0.5, 1)));
+  commit(0, state(0, 0.5, 1));
+  EXPECT_NO_THROW((void)session->evaluate(1, state(0, 0.5, 1)));
+  const auto [code, message] = error_of([&] { (void)session->evaluate(0, state(0, 0.5, 1)); });
+  EXPECT_EQ(code, ErrorCode::out_of_order);
+  EXPECT_THAT(message, AllOf(HasSubstr("ball-ground"), HasSubstr("expected step 1"), HasSubstr("found 0")));
+}
+
+TEST_F(SessionTest, RepeatedCommitAnswersTheSameBits) {
+  commit(0, state(0, 0.5, 3));
+  const PairState onset = state(0.1, -1e-6, 3);
+  const auto first = bits_of(commit(1, onset));
+  const std::string saved = session->save_state();
+  EXPECT_EQ(bits_of(commit(1, onset)), first);
+  EXPECT_EQ(bits_of(commit(1, onset)), first);
+  EXPECT_EQ(session->save_state(), saved);
+  EXPECT_EQ(session->committed_step(), 1);
+  PairState other = onset;
+  other.V_AB.v.z() = std::nextafter(other.V_AB.v.z(), 0.0);
+  const auto [code, message] = error_of([&] { commit(1, other); });
+  EXPECT_EQ(code, ErrorCode::out_of_order);
+  EXPECT_THAT(message, HasSubstr("committed already, with another state"));
+}
+
+TEST_F(SessionTest, PreparingChangesNothing) {
+  commit(0, state(0, 0.5, 3));
+  const std::string saved = session->save_state();
+  auto prepared = session->prepare_commit(1, state(0.1, -1e-6, 3));
+  EXPECT_EQ(session->save_state(), saved);
+  commit(1, state(0.1, -2e-6, 3));
+  EXPECT_EQ(error_of([&] { session->publish(std::move(prepared)); }).first, ErrorCode::out_of_order);
+}
+
+TEST_F(SessionTest, RefusesNumbersThatAreNone) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const int field : {0, 1, 2, 3, 4}) {
+    PairState s = state(0, 0.5, 1);
+    if (field == 0) s.t = nan;
+    if (field == 1) s.X_AB.R(1, 2) = nan;
+    if (field == 2) s.X_AB.p.x() = std::numeric_limits<double>::infinity();
+    if (field == 3) s.V_AB.w.y() = nan;
+    if (field == 4) s.V_AB.v.z() = nan;
+    const auto [code, message] = error_of([&] { (void)session->evaluate(-1, s); });
+    EXPECT_EQ(code, ErrorCode::invalid_input) << field;
+    EXPECT_THAT(message, HasSubstr("ball-ground"));
+    EXPECT_EQ(error_of([&] { commit(0, s); }).first, ErrorCode::invalid_input);
+  }
+  EXPECT_EQ(session->committed_step(), -1);
+}
+
+// A rotation that is off by the tolerance of an integrator is made a rotation before the back-end sees it.
+TEST_F(SessionTest, PoseIsMadeCanonical) {
+  PairState s = state(0, -1e-4, 1);
+  s.X_AB.R = rotation_from_vector({0.3, -0.2, 0.5});
+  PairState exact = s;
+  exact.X_AB = canonical_pose(s.X_AB);
+  s.X_AB.R *= 1.0 + 1e-9;
+  const Response r = session->evaluate(-1, s);
+  EXPECT_LT((r.F_A.vector() - session->evaluate(-1, exact).F_A.vector()).norm(), 1e-9 * r.F_A.force.norm());
+}
+
+TEST_F(SessionTest, RestoredSessionContinuesBitForBit) {
+  commit(0, state(0, 0.5, 3));
+  commit(1, state(0.1, -1e-6, 3));
+  const std::string saved = session->save_state();
+  const auto other = open_session(ball_on_ground("another name"), no_context());
+  other->restore_state(saved);
+  EXPECT_EQ(other->save_state(), saved);
+  EXPECT_EQ(other->committed_step(), 1);
+  // The answer to a repeated commit is part of the state.
+  EXPECT_EQ(bits_of(other->prepare_commit(1, state(0.1, -1e-6, 3)).committed.response),
+            bits_of(session->prepare_commit(1, state(0.1, -1e-6, 3)).committed.response));
+  for (std::int64_t step = 2; step < 6; ++step) {
+    const PairState s = state(0.1, -1e-4 * static_cast<double>(step), 4.0 - static_cast<double>(step));
+    EXPECT_EQ(bits_of(session->evaluate(step, s)), bits_of(other->evaluate(step, s)));
+    auto prepared = other->prepare_commit(step, s);
+    EXPECT_EQ(bits_of(commit(step, s)), bits_of(prepared.committed.response));
+    other->publish(std::move(prepared));
+  }
+  EXPECT_EQ(other->save_state(), session->save_state());
+}
+
+TEST_F(SessionTest, RestoreGoesBackInTime) {
+  commit(0, state(0, 0.5, 3));
+  const std::string saved = session->save_state();
+  commit(1, state(0.1, -1e-6, 3));
+  session->restore_state(saved);
+  EXPECT_EQ(session->committed_step(), 0);
+  EXPECT_NO_THROW(commit(1, state(0.1, -1e-6, 2)));
+}
+
+TEST_F(SessionTest, ForeignStateIsRefusedAndChangesNothing) {
+  commit(0, state(0, 0.5, 3));
+  const std::string saved = session->save_state();
+  PairSpec hertz = ball_on_ground();
+  hertz.backend = "hertz";
+  hertz.parameters.erase("restitution");
+  const auto refused = [&](std::string_view bytes) { return error_of([&] { session->restore_state(bytes); }).second; };
+  EXPECT_THAT(refused(open_session(hertz, no_context())->save_state()),
+              AllOf(HasSubstr("back-end 'flores'"), HasSubstr("found 'hertz'")));
+  EXPECT_THAT(refused(open_session(ball_on_ground("x", 0.61), no_context())->save_state()), HasSubstr("digest"));
+  EXPECT_THAT(refused("garbage"), HasSubstr("truncated"));
+  EXPECT_THAT(refused(std::string(2000, 'x')), HasSubstr("saved state"));
+  EXPECT_THAT(refused(saved + "x"), HasSubstr("left over"));
+  for (std::size_t n = 0; n < saved.size(); n += 13) {
+    EXPECT_EQ(error_of([&] { session->restore_state(std::string_view(saved).substr(0, n)); }).first,
+              ErrorCode::invalid_input);
+  }
+  EXPECT_EQ(session->save_state(), saved);
+}
+
+TEST_F(SessionTest, BatchKeepsOrderAndDoesNotDependOnThreads) {
+  commit(0, state(0, -1e-6, 3));
+  std::vector<PairState> states;
+  for (int i = 0; i < 101; ++i) states.push_back(state(0.1, -1e-5 * i, 3.0 - 0.05 * i));
+  states[50] = state(0.1, -0.15, 1);  // deeper than the radius
+  states[60].V_AB.v.x() = std::numeric_limits<double>::quiet_NaN();
+  const auto one = session->evaluate_batch(states, 1);
+  for (const unsigned n : {0U, 2U, 4U, 200U}) {
+    const auto many = session->evaluate_batch(states, n);
+    ASSERT_EQ(many.size(), states.size());
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      EXPECT_EQ(bits_of(many[i].response), bits_of(one[i].response)) << i;
+      EXPECT_EQ(many[i].error == nullptr, one[i].error == nullptr) << i;
+    }
+  }
+  EXPECT_EQ(bits_of(one[7].response), bits_of(session->evaluate(1, states[7])));
+  ASSERT_NE(one[50].error, nullptr);
+  EXPECT_EQ(one[50].error->code(), ErrorCode::recoverable);
+  ASSERT_NE(one[60].error, nullptr);
+  EXPECT_EQ(one[60].error->code(), ErrorCode::invalid_input);
+  EXPECT_TRUE(session->evaluate_batch({}, 4).empty());
+}
+
+TEST_F(SessionTest, EvaluationsRunBesideCommits) {
+  commit(0, state(0, -1e-6, 3));
+  std::vector<int> failures(2, 0);
+  {
+    std::vector<std::jthread> readers;
+    for (std::size_t k = 0; k < failures.size(); ++k) {
+      readers.emplace_back([&, k] {
+        for (int i = 0; i < 500; ++i) {
+          if (session->evaluate(-1, state(0.1, -1e-4, 1)).gap >= 0.0) ++failures[k];
+        }
+      });
+    }
+    for (std::int64_t step = 1; step < 200; ++step) {
+      commit(step, state(0.1, -1e-5, 1));
+      (void)session->save_state();
+    }
+  }
+  EXPECT_EQ(failures, std::vector<int>(2, 0));
+}
+
+TEST_F(SessionTest, DescriptionHasParametersInForceAndDigest) {
+  const PairDescription& d = session->description();
+  EXPECT_EQ(d.name, "ball-ground");
+  EXPECT_EQ(d.backend, "flores");
+  EXPECT_EQ(number(d.parameters, "exponent"), 1.5);
+  EXPECT_EQ(d.digest.size(), 64U);
+  EXPECT_EQ(open_session(ball_on_ground("renamed"), no_context())->description().digest, d.digest);
+  EXPECT_NE(open_session(ball_on_ground("x", 0.61), no_context())->description().digest, d.digest);
+  PairSpec moved = ball_on_ground();
+  std::get<SphereSurface>(moved.partner.surface).center.x() = 1e-9;
+  EXPECT_NE(open_session(moved, no_context())->description().digest, d.digest);
+}
+
+class LocalContactTest : public testing::Test {
+ protected:
+  std::unique_ptr<Contact> open(double restitution = 0.6) {
+    return open_local_contact(std::vector{ball_on_ground("left", restitution), ball_on_ground("right", restitution)},
+                              {}, {});
+  }
+  std::unique_ptr<Contact> contact = open();
+  std::vector<Response> responses = std::vector<Response>(2);
+};
+
+TEST_F(LocalContactTest, ListsItsPairs) {
+  ASSERT_EQ(contact->pairs().size(), 2U);
+  EXPECT_EQ(contact->pairs()[1].name, "right");
+  EXPECT_EQ(contact->rpc_statistics(), std::nullopt);
+}
+
+TEST_F(LocalContactTest, AllPairsAdvanceOrNone) {
+  contact->commit(0, std::vector{state(0, 0.5, 1), state(0, 0.5, 1)}, responses);
+  const auto saved = contact->save_state();
+  EXPECT_EQ(error_of([&] {
+              contact->commit(1, std::vector{state(0.1, -1e-6, 1), state(0.1, -0.15, 1)}, responses);
+            }).first,
+            ErrorCode::recoverable);
+  EXPECT_EQ(contact->save_state(), saved);
+  EXPECT_NO_THROW(contact->commit(1, std::vector{state(0.1, -1e-6, 1), state(0.1, 0.1, 1)}, responses));
+}
+
+TEST_F(LocalContactTest, AnswersAsASessionThatReceivedTheCanonicalPose) {
+  PairState s = state(0, 0.0, 1);
+  s.X_AB.R = rotation_from_vector({0.3, -0.2, 0.5});
+  s.X_AB.p.z() -= 1e-4;
+  contact->evaluate(0, 1, std::vector{s, s}, responses);
+  PairState sent = s;
+  sent.X_AB = canonical_pose(s.X_AB);
+  const auto session = open_session(ball_on_ground(), no_context());
+  EXPECT_EQ(bits_of(responses[0]), bits_of(session->evaluate(0, sent)));
+  EXPECT_EQ(bits_of(responses[1]), bits_of(responses[0]));
+}
+
+TEST_F(LocalContactTest, WrongSizesAreRefused) {
+  const std::vector one{state(0, 0.5, 1)};
+  EXPECT_EQ(error_of([&] { contact->evaluate(0, 0, one, responses); }).first, ErrorCode::invalid_input);
+  EXPECT_EQ(error_of([&] { contact->commit(0, one, responses); }).first, ErrorCode::invalid_input);
+  EXPECT_EQ(error_of([&] { contact->restore_state(std::vector<std::string>{"x"}); }).first, ErrorCode::invalid_input);
+  EXPECT_EQ(error_of([&] { (void)contact->fields(2, one[0]); }).first, ErrorCode::invalid_input);
+  EXPECT_EQ(error_of([&] { (void)contact->fields(0, one[0]); }).first, ErrorCode::unimplemented);
+}
+
+TEST_F(LocalContactTest, RestoresAllPairsOrNone) {
+  contact->commit(0, std::vector{state(0, 0.5, 1), state(0, 0.5, 1)}, responses);
+  const auto early = contact->save_state();
+  contact->commit(1, std::vector{state(0.1, -1e-6, 1), state(0.1, 0.4, 1)}, responses);
+  const auto late = contact->save_state();
+  EXPECT_THROW(contact->restore_state(std::vector<std::string>{early[0], "garbage"}), Error);
+  EXPECT_EQ(contact->save_state(), late);
+  contact->restore_state(early);
+  EXPECT_EQ(contact->save_state(), early);
+}
+
+TEST_F(LocalContactTest, OpeningReportsProgressAndCanBeCancelled) {
+  std::vector<double> fractions;
+  OpenContext context;
+  context.on_progress = [&](std::string_view, double fraction) { fractions.push_back(fraction); };
+  (void)open_local_contact(std::vector{ball_on_ground("a"), ball_on_ground("b")}, {}, context);
+  EXPECT_EQ(fractions, (std::vector<double>{0.5, 1.0}));
+  std::stop_source stop;
+  stop.request_stop();
+  context.stop = stop.get_token();
+  EXPECT_EQ(error_of([&] { (void)open_local_contact(std::vector{ball_on_ground()}, {}, context); }).first,
+            ErrorCode::cancelled);
+}
+
+}  // namespace
+}  // namespace heelstrike::fem

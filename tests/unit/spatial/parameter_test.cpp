@@ -1,0 +1,137 @@
+// Parameter schema: what is accepted, completed, refused, and what the messages say.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "common/config/parameter.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+ParameterSchema schema_entry(const std::string& name, ParameterKind kind) {
+  ParameterSchema s;
+  s.name = name;
+  s.kind = kind;
+  s.meaning = "meaning of " + name;
+  return s;
+}
+
+std::vector<ParameterSchema> example_schema() {
+  auto stiffness = schema_entry("stiffness", ParameterKind::number);
+  stiffness.unit = "N/m";
+  stiffness.required = true;
+  stiffness.range = {.min = 0.0, .min_excluded = true};
+  auto restitution = schema_entry("restitution", ParameterKind::number);
+  restitution.fallback = 1.0;
+  restitution.range = {.min = 0.0, .max = 1.0, .min_excluded = true};
+  auto form = schema_entry("form", ParameterKind::text);
+  form.fallback = std::string("exact");
+  form.choices = {"exact", "approximate"};
+  auto weights = schema_entry("weights", ParameterKind::numbers);
+  weights.range = {.min = 0.0};
+  auto warm = schema_entry("warm", ParameterKind::flag);
+  warm.fallback = true;
+  return {stiffness, restitution, form, weights, warm};
+}
+
+struct Refusal {
+  std::string field;
+  std::string message;
+};
+
+Refusal refusal(const ParameterMap& given) {
+  try {
+    (void)checked_parameters(given, example_schema(), "contact.a.parameters");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+    return {error.field(), error.what()};
+  }
+  return {"", "accepted"};
+}
+
+TEST(Parameters, DefaultsAreFilledInAndDerivedOnesLeftOut) {
+  const auto p = checked_parameters({{"stiffness", 5.0}}, example_schema(), "x");
+  EXPECT_EQ(number(p, "stiffness"), 5.0);
+  EXPECT_EQ(number(p, "restitution"), 1.0);
+  EXPECT_EQ(text(p, "form"), "exact");
+  EXPECT_TRUE(flag(p, "warm"));
+  EXPECT_FALSE(p.contains("weights"));
+  EXPECT_EQ(optional_number(p, "weights"), std::nullopt);
+  EXPECT_EQ(optional_number(p, "stiffness"), 5.0);
+}
+
+TEST(Parameters, GivenValuesWin) {
+  const auto p = checked_parameters(
+      {{"stiffness", 5.0}, {"form", std::string("approximate")}, {"weights", std::vector{0.0, 2.0}}, {"warm", false}},
+      example_schema(), "x");
+  EXPECT_EQ(text(p, "form"), "approximate");
+  EXPECT_FALSE(flag(p, "warm"));
+}
+
+TEST(Parameters, MissingRequiredOne) {
+  const auto r = refusal({});
+  EXPECT_EQ(r.field, "contact.a.parameters.stiffness");
+  EXPECT_THAT(r.message, AllOf(HasSubstr("missing"), HasSubstr("> 0"), HasSubstr("N/m"), HasSubstr("meaning of")));
+}
+
+TEST(Parameters, UnknownKeySuggestsTheNearest) {
+  const auto r = refusal({{"stiffness", 5.0}, {"restituton", 0.5}});
+  EXPECT_EQ(r.field, "contact.a.parameters.restituton");
+  EXPECT_THAT(r.message, AllOf(HasSubstr("unknown key"), HasSubstr("did you mean 'restitution'?")));
+  EXPECT_THAT(refusal({{"stiffness", 5.0}, {"colour", 0.5}}).message,
+              AllOf(HasSubstr("unknown key"), HasSubstr("known here"), Not(HasSubstr("did you mean"))));
+}
+
+TEST(Parameters, RangeAndFiniteness) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const double bad : {0.0, -1.0, inf, -inf, std::nan("")}) {
+    EXPECT_THAT(refusal({{"stiffness", bad}}).message, AllOf(HasSubstr("finite number > 0"), HasSubstr("N/m"))) << bad;
+  }
+  for (const double bad : {0.0, 1.0000001}) {
+    EXPECT_THAT(refusal({{"stiffness", 1.0}, {"restitution", bad}}).message, HasSubstr("in (0, 1]")) << bad;
+  }
+  EXPECT_EQ(refusal({{"stiffness", 1.0}, {"restitution", 1.0}}).message, "accepted");
+  EXPECT_EQ(refusal({{"stiffness", 1.0}, {"weights", std::vector{1.0, -1.0}}}).field, "contact.a.parameters.weights");
+}
+
+TEST(Parameters, KindAndChoices) {
+  EXPECT_THAT(refusal({{"stiffness", std::string("soft")}}).message, AllOf(HasSubstr("a number"), HasSubstr("a text")));
+  EXPECT_THAT(refusal({{"stiffness", true}}).message, HasSubstr("true or false"));
+  EXPECT_THAT(refusal({{"stiffness", 1.0}, {"form", std::string("exakt")}}).message,
+              AllOf(HasSubstr("exact, approximate"), HasSubstr("'exakt'")));
+}
+
+TEST(Parameters, AccessToWhatWasNotCheckedIsADefect) {
+  try {
+    (void)number({}, "stiffness");
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::internal);
+  }
+  EXPECT_THROW((void)text({{"a", 1.0}}, "a"), Error);
+}
+
+TEST(Range, Text) {
+  EXPECT_EQ((Range{.min = 0.0, .max = 1.0, .min_excluded = true}).text(), "in (0, 1]");
+  EXPECT_EQ((Range{.min = 0.0, .max = 0.5, .max_excluded = true}).text(), "in [0, 0.5)");
+  EXPECT_EQ((Range{.min = 0.0}).text(), ">= 0");
+  EXPECT_EQ((Range{.max = 3.0, .max_excluded = true}).text(), "< 3");
+  EXPECT_EQ(Range{}.text(), "any");
+  EXPECT_FALSE(Range{}.contains(std::nan("")));
+}
+
+TEST(NearestName, OnlyWhatIsNearEnough) {
+  const std::vector<std::string> names{"hertz", "hooke", "flores", "hunt_crossley"};
+  EXPECT_EQ(nearest_name("hert", names), "hertz");
+  EXPECT_EQ(nearest_name("hunt-crosley", names), "hunt_crossley");
+  EXPECT_EQ(nearest_name("elastic_foundation", names), std::nullopt);
+  EXPECT_EQ(nearest_name("x", std::vector<std::string>{}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace heelstrike
