@@ -4,6 +4,7 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/fem_condensed/entry.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
 
 namespace heelstrike::fem {
@@ -14,6 +15,7 @@ namespace {
 std::vector<BackendEntry> collect() {
   std::vector<BackendEntry> entries;
   std::ranges::move(point_law_entries(), std::back_inserter(entries));
+  entries.push_back(fem_condensed_entry());
   std::ranges::sort(entries, {}, &BackendEntry::name);
   return entries;
 }
