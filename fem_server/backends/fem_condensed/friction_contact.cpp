@@ -14,7 +14,10 @@ namespace {
 
 using Tangents = Eigen::Matrix<double, 3, 2>;
 
-constexpr int iteration_limit = 100;
+constexpr int iteration_limit = 120;
+/// Newton's method takes 3 to 10 iterations where it converges at all.
+constexpr int newton_patience = 20;
+constexpr int sweeps_per_rescue = 200;
 /// Of the largest penetration; the equations are solved to rounding, this only has to be above it.
 constexpr double tolerance = 1e-10;
 
@@ -101,7 +104,8 @@ class Iterate {
     return (traction_[i] - bound / v.norm() * v) / rho_[i];
   }
 
-  [[nodiscard]] Eigen::MatrixXd jacobian() const {
+  /// Gap and slip of the active nodes by their own forces, in their local axes.
+  [[nodiscard]] Eigen::MatrixXd compliance_matrix() const {
     const auto m = static_cast<Eigen::Index>(active_.size());
     Eigen::MatrixXd J(3 * m, 3 * m);
     std::vector<Matrix3> frames;
@@ -115,16 +119,50 @@ class Iterate {
                                       compliance_.block(node_a, node_b) * frames[static_cast<std::size_t>(b)];
       }
     }
-    for (Eigen::Index a = 0; a < m; ++a) slide_rows(active_[static_cast<std::size_t>(a)], a, J);
     return J;
   }
 
-  /// d / d(w) of the sliding equation: (bound / |v|) (I - v v^T / |v|^2), acting on rho dw / rho.
+  [[nodiscard]] Eigen::MatrixXd jacobian() const {
+    Eigen::MatrixXd J = compliance_matrix();
+    for (std::size_t a = 0; a < active_.size(); ++a) slide_rows(active_[a], static_cast<Eigen::Index>(a), J);
+    return J;
+  }
+
+  /// Derivative of the projection on the disc with respect to its argument v. Away from the solution the traction takes
+  /// the place of one v, cut to the disc: this keeps the matrix stable for any iterate [hueber2008, section 5].
   [[nodiscard]] Eigen::Matrix2d sliding_projector(std::uint32_t i) const {
     const Eigen::Vector2d v = trial(i);
     const double length = v.norm();
     const double bound = problem_.friction * std::max(lambda_[i], 0.0);
-    return bound / length * (Eigen::Matrix2d::Identity() - v * v.transpose() / (length * length));
+    const double size = traction_[i].norm();
+    const Eigen::Vector2d on_disc = size > bound ? Eigen::Vector2d(bound / size * traction_[i]) : traction_[i];
+    return (bound * Eigen::Matrix2d::Identity() - on_disc * v.transpose() / length) / length;
+  }
+
+  /// Projected Gauss-Seidel on the active nodes: slow, but every sweep comes nearer; a better start where Newton
+  /// cycles.
+  void sweep(int n_sweeps) {
+    const Eigen::MatrixXd B = compliance_matrix();
+    const auto m = static_cast<Eigen::Index>(active_.size());
+    Eigen::VectorXd state(3 * m);
+    for (Eigen::Index a = 0; a < m; ++a) {
+      const std::uint32_t i = active_[static_cast<std::size_t>(a)];
+      state.segment<3>(3 * a) << gamma_[i], slip_[i];
+    }
+    for (int sweep = 0; sweep < n_sweeps; ++sweep) {
+      for (Eigen::Index a = 0; a < m; ++a) {
+        const std::uint32_t i = active_[static_cast<std::size_t>(a)];
+        const double lambda = std::max(0.0, lambda_[i] - state[3 * a] / B(3 * a, 3 * a));
+        state += (lambda - lambda_[i]) * B.col(3 * a);
+        lambda_[i] = lambda;
+        const double stiffness = 1.0 / std::max(B(3 * a + 1, 3 * a + 1), B(3 * a + 2, 3 * a + 2));
+        Eigen::Vector2d traction = traction_[i] - stiffness * state.segment<2>(3 * a + 1);
+        const double bound = problem_.friction * lambda;
+        if (traction.norm() > bound) traction *= bound / traction.norm();
+        state += B.middleCols<2>(3 * a + 1) * (traction - traction_[i]);
+        traction_[i] = traction;
+      }
+    }
   }
 
   void step(const DenseLu& lu) {
@@ -201,7 +239,11 @@ FrictionContact solve_friction_contact(const SurfaceCompliance& compliance, cons
       iterate.store(result);
       return result;
     }
-    iterate.step(result.jacobian);
+    if (result.iterations % newton_patience == 0) {
+      iterate.sweep(sweeps_per_rescue);
+    } else {
+      iterate.step(result.jacobian);
+    }
   }
   throw RecoverableError(
       fmt::format("the friction solver did not converge in {} iterations (error {} m at a penetration of "
