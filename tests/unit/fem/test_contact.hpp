@@ -27,26 +27,32 @@ struct BlockOptions {
   ContactOptions options{.depth_limit = 0.02};
 };
 
+inline Material soft_material(double poissons_ratio) {
+  return {.youngs_modulus = 3.62e6, .poissons_ratio = poissons_ratio, .density = 1000.0, .set = ""};
+}
+
+/// Boundary faces in the plane z = 0.
+inline std::vector<ElementFace> bottom_faces(const VolumeMesh& mesh) {
+  std::vector<ElementFace> bottom;
+  for (const ElementFace face : boundary_faces(mesh)) {
+    const Triangle corners = face_corners(mesh, face);
+    if (std::all_of(corners.begin(), corners.end(), [&](std::uint32_t n) { return mesh.nodes[n].z() == 0.0; })) {
+      bottom.push_back(face);
+    }
+  }
+  return bottom;
+}
+
 /// Block 40 x 40 x 30 mm, clamped at the top z = 30 mm (or free), contact nodes at the bottom z = 0.
 inline std::unique_ptr<CondensedContact> make_block(const BlockOptions& options,
                                                     std::shared_ptr<const PartnerSurface> partner) {
   VolumeMesh mesh = block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, 0.03}, options.n, options.n, 3);
   if (options.quadratic) mesh = to_quadratic(mesh);
-  const BodyModel body(
-      std::move(mesh),
-      std::vector<Material>{
-          {.youngs_modulus = 3.62e6, .poissons_ratio = options.poissons_ratio, .density = 1000.0, .set = ""}});
+  const BodyModel body(std::move(mesh), std::vector<Material>{soft_material(options.poissons_ratio)});
   const auto& top = body.mesh().node_sets.at("z1");
   CondensedModel model;
   std::vector<std::uint32_t> candidates;
-  std::vector<ElementFace> bottom;
-  for (const ElementFace face : boundary_faces(body.mesh())) {
-    const Triangle corners = face_corners(body.mesh(), face);
-    if (std::all_of(corners.begin(), corners.end(), [&](std::uint32_t n) { return body.mesh().nodes[n].z() == 0.0; })) {
-      bottom.push_back(face);
-    }
-  }
-  const ContactNodes nodes = contact_nodes(body, bottom);
+  const ContactNodes nodes = contact_nodes(body, bottom_faces(body.mesh()));
   for (std::size_t i = 0; i < nodes.nodes.size(); ++i) {
     candidates.push_back(nodes.nodes[i]);
     model.points.push_back(body.mesh().nodes[nodes.nodes[i]]);

@@ -1,5 +1,5 @@
-// Time of one evaluation with about 2,600 candidate nodes and several hundred touching ones. Prints, asserts nothing but
-// generous limits: a loaded machine must not fail a test.
+// Time of one evaluation with about 2,600 candidate nodes and several hundred touching ones. Prints, asserts nothing
+// but generous limits: a loaded machine must not fail a test.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,10 +46,11 @@ TEST(Speed, SlowEvaluationWithManyCandidates) {
     const double cold = median_ms(3, [&] { (void)block->evaluate(*initial, next); });
     const double warm = median_ms(21, [&] { (void)block->evaluate(*history, next); });
     const auto m = static_cast<double>(r.statistics.active_points);
-    std::printf("mu %.1f: %zu candidates, %d active, %d iterations; preparation %.1f s, cold %.2f ms, warm %.2f ms; the active "
-                "block of 3x3 compliances has %.1f MB\n",
-                friction, block->model().points.size(), r.statistics.active_points, r.statistics.iterations, preparation, cold,
-                warm, 72e-6 * m * m);
+    std::printf(
+        "mu %.1f: %zu candidates, %d active, %d iterations; preparation %.1f s, cold %.2f ms, warm %.2f ms; the active "
+        "block of 3x3 compliances has %.1f MB\n",
+        friction, block->model().points.size(), r.statistics.active_points, r.statistics.iterations, preparation, cold,
+        warm, 72e-6 * m * m);
     EXPECT_LT(warm, 2000.0);
   }
 }
