@@ -60,8 +60,10 @@ void check_assignments(const CompareOptions& options, const BackendSchemas& sche
       try {
         (void)load_request(options.scenario, {.backend = backend, .assignments = assignments}, schemas);
         return true;
-      } catch (const Error&) {
-        if (!refusal) refusal = std::current_exception();
+      } catch (const Error& error) {
+        // The back-end that has a similar name to offer says most.
+        const bool helpful = std::string_view(error.what()).find("did you mean") != std::string_view::npos;
+        if (!refusal || helpful) refusal = std::current_exception();
       }
     }
     return false;
