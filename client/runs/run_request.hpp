@@ -27,8 +27,9 @@ struct RunRequest {
 struct Overrides {
   std::string backend;                   ///< for every pair; empty = as the scenario says
   std::vector<std::string> assignments;  ///< "key=value", applied in order
-  /// A comparison changes the back-end last, so that a parameter which only some of the compared back-ends know may be set
-  /// and is left out, with a note, for the others. A single run changes it first, and an unknown parameter is a mistake.
+  /// A comparison changes the back-end last, so that a parameter which only some of the compared back-ends know may be
+  /// set and is left out, with a note, for the others. A single run changes it first, and an unknown parameter is a
+  /// mistake.
   bool backend_last = false;
 };
 

@@ -206,14 +206,15 @@ void ForwardRun::take_step() {
       repeat_step(step.t);
     }
   } catch (const RecoverableError& e) {
-    // A free flight that ended deep inside the partner, or a commit that failed at exactly the accepted state: go back to
-    // the last commit and come again with smaller steps. Repetitions are counted until the run is past the time where the
-    // first one failed, so that a run cannot creep towards an obstacle for ever.
+    // A free flight that ended deep inside the partner, or a commit that failed at exactly the accepted state: go back
+    // to the last commit and come again with smaller steps. Repetitions are counted until the run is past the time
+    // where the first one failed, so that a run cannot creep towards an obstacle for ever.
     if (repeated_steps_ >= input_.scenario.analysis.integrator.max_rejections) {
-      throw Error(ErrorCode::solver_failed,
-                  fmt::format("the step from t = {} s was repeated {} times with smaller steps without getting past t = "
-                              "{} s. Last reason: {}",
-                              t_, repeated_steps_, limited_until_, e.what()));
+      throw Error(
+          ErrorCode::solver_failed,
+          fmt::format("the step from t = {} s was repeated {} times with smaller steps without getting past t = "
+                      "{} s. Last reason: {}",
+                      t_, repeated_steps_, limited_until_, e.what()));
     }
     repeat_step(integrator_->attempted_time());
   }

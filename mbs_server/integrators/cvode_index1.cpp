@@ -56,7 +56,7 @@ class CvodeIndex1 final : public Integrator {
   Eigen::VectorXd y_, z_, projected_;
   double t_ = 0.0;
   double attempted_time_ = 0.0;
-  int stalled_steps_ = 0;  ///< consecutive steps that did not advance t
+  int stalled_steps_ = 0;        ///< consecutive steps that did not advance t
   IntegratorStatistics totals_;  ///< of all runs before the last restart
 };
 
@@ -179,8 +179,8 @@ void CvodeIndex1::fail(int code) {
 }
 
 void CvodeIndex1::note_stall(double t_before) {
-  // CVODE only warns of steps below the rounding of t. In front of a state that cannot be evaluated it would take them for
-  // ever.
+  // CVODE only warns of steps below the rounding of t. In front of a state that cannot be evaluated it would take them
+  // for ever.
   const bool stalled = t_ - t_before <= 4.0 * std::numeric_limits<double>::epsilon() * std::abs(t_);
   if (!stalled) {
     stalled_steps_ = 0;
