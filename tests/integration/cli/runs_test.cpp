@@ -79,6 +79,18 @@ TEST(Run, ForceOverwrites) {
   EXPECT_EQ(run("heelstrike", {"run", file, "--in-process", "-o", "out", "--force"}, here).exit_code, 0);
 }
 
+TEST(Run, ANamedServerKeepsNothingOfARunThatHasBeenFetched) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path());
+  const std::string file = folder.write("ball.yaml", ball_scenario());
+  const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
+  const Finished result = run("heelstrike", {"run", file, "--mbs", servers.mbs_address, "-o", "out"}, here);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const auto& entry : fs::directory_iterator(folder.path() / "spool")) {
+    EXPECT_NE(entry.path().extension(), ".events") << entry.path();
+  }
+}
+
 TEST(Run, EightClientsShareOnePairOfServers) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path());
@@ -183,6 +195,7 @@ TEST(Doctor, TriesAPrivatePairAndAsksRunningServers) {
       run("heelstrike", {"doctor", "--json", "--mbs", servers.mbs_address, "--fem", servers.fem_address});
   EXPECT_EQ(named.exit_code, 0) << named.out << named.err;
   EXPECT_EQ(nlohmann::json::parse(named.out)["healthy"], true);
+  EXPECT_THAT(named.out, HasSubstr("10000 N, as expected"));
   // A contact server is not a multibody server; the sentence must not leave the user alone with gRPC's words.
   EXPECT_NE(run("heelstrike", {"doctor", "--mbs", servers.fem_address}).exit_code, 0);
 }
