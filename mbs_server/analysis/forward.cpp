@@ -219,10 +219,11 @@ void ForwardRun::accept(const StepResult& step) {
   const StepRows rows = input_.scenario.output.steps;
   const bool event = !step.roots.empty();
   write_rows_until(step.t, rows == StepRows::all || (rows == StepRows::contact && (event || coupling_->any_closed())));
-  const Eigen::VectorXd& y = integrator_->y();
-  const auto responses = coupling_->commit(step.t, q(y), qd(y));
+  y_ = integrator_->y();
+  // A state at an event is interpolated within its step: it satisfies the constraints only to the step's accuracy.
+  if (event) problem_->project(step.t, y_);
+  const auto responses = coupling_->commit(step.t, q(y_), qd(y_));
   t_ = step.t;
-  y_ = y;
   z_ = integrator_->quadratures();
   note_violation();
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
