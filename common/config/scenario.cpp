@@ -499,15 +499,61 @@ PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas
   return pair;
 }
 
+/// Which keys and orders an integrator knows; the schema cannot say what depends on another key.
+struct IntegratorTraits {
+  std::string_view name;
+  bool fixed_step = false;
+  std::vector<int> orders;
+};
+
+const IntegratorTraits& traits_of(const std::string& integrator) {
+  static const std::vector<IntegratorTraits> table = {
+      {.name = "cvode_index1", .orders = {1, 2, 3, 4, 5}},  {.name = "ida_ggl", .orders = {1, 2, 3, 4, 5}},
+      {.name = "arkode_erk", .orders = {2, 3, 4, 5, 6, 8}}, {.name = "arkode_dirk", .orders = {3, 4, 5}},
+      {.name = "rk4", .fixed_step = true, .orders = {4}},   {.name = "ab4am4", .fixed_step = true, .orders = {4}},
+  };
+  return *std::ranges::find(table, integrator, &IntegratorTraits::name);
+}
+
+void check_integrator(const Field& field, const IntegratorSpec& spec) {
+  const IntegratorTraits& traits = traits_of(spec.name);
+  if (spec.order && std::ranges::find(traits.orders, *spec.order) == traits.orders.end()) {
+    field["order"].refuse(fmt::format("one of {} for {}", fmt::join(traits.orders, ", "), spec.name),
+                          fmt::format("{}", *spec.order), "choose one of these or leave the key away");
+  }
+  if (traits.fixed_step) {
+    if (!spec.step) {
+      field["name"].refuse("a method that finds its own step, or the key `step` [s] beside it",
+                           fmt::format("'{}' without step", spec.name), "add step, e.g. step: 1e-4");
+    }
+    return;
+  }
+  for (const char* key : {"step", "baumgarte_alpha", "baumgarte_beta"}) {
+    if (!field.optional_number(key)) continue;
+    field[key].refuse(fmt::format("no such key with {}", spec.name), fmt::format("{}", *field.optional_number(key)),
+                      "it belongs to rk4 and ab4am4: take it away or choose one of them");
+  }
+}
+
+IntegratorSpec read_integrator(const Field& field) {
+  IntegratorSpec spec{.name = field["name"].text(),
+                      .rtol = field["rtol"].number(),
+                      .atol = field["atol"].number(),
+                      .max_step = field.optional_number("max_step"),
+                      .max_rejections = static_cast<int>(field["max_rejections"].number()),
+                      .order = {},
+                      .step = field.optional_number("step"),
+                      .baumgarte_alpha = field.optional_number("baumgarte_alpha"),
+                      .baumgarte_beta = field.optional_number("baumgarte_beta")};
+  if (const auto order = field.optional_number("order")) spec.order = static_cast<int>(*order);
+  check_integrator(field, spec);
+  return spec;
+}
+
 AnalysisSpec read_analysis(const Field& field) {
-  const Field integrator = field["integrator"];
   return {.type = field["type"].text(),
           .end_time = field["end_time"].number(),
-          .integrator = {.name = integrator["name"].text(),
-                         .rtol = integrator["rtol"].number(),
-                         .atol = integrator["atol"].number(),
-                         .max_step = integrator.optional_number("max_step"),
-                         .max_rejections = static_cast<int>(integrator["max_rejections"].number())}};
+          .integrator = read_integrator(field["integrator"])};
 }
 
 OutputSpec read_output(const Field& field, double end_time) {

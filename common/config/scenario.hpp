@@ -89,6 +89,10 @@ struct IntegratorSpec {
   double atol = 1e-10;             ///< [m, -, m/s, 1/s] for all coordinates
   std::optional<double> max_step;  ///< [s]
   int max_rejections = 50;         ///< consecutive rejected steps after which the run gives up
+  std::optional<int> order;        ///< largest order (BDF methods) or order (Runge-Kutta); none = the method's own
+  std::optional<double> step;      ///< [s] > 0 fixed-step methods, which require it
+  std::optional<double> baumgarte_alpha;  ///< [1/s] >= 0 fixed-step methods; none = 5
+  std::optional<double> baumgarte_beta;   ///< [1/s] >= 0 fixed-step methods; none = 5
 };
 
 struct AnalysisSpec {

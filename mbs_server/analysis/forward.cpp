@@ -170,7 +170,7 @@ void ForwardRun::note_violation() {
 }
 
 void ForwardRun::restart_integrator() {
-  system_.forget_pivots();
+  problem_->forget_pivots();
   const auto directions = problem_->root_directions();
   integrator_->restart(t_, y_, z_, step_limit_, directions);
 }

@@ -8,6 +8,7 @@
 #include "mbs_server/formulation/joint_registry.hpp"
 #include "mbs_server/formulation/load_force.hpp"
 #include "mbs_server/formulation/quadratic_constraint.hpp"
+#include "mbs_server/formulation/sparse_blocks.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -100,32 +101,6 @@ void System::assemble_jacobian(double t, const ConstVector& q) {
   Phi_q_.end();
 }
 
-namespace {
-
-/// Adds scale * A at (row0, col0), or its transpose.
-void add_scaled(SparseAssembler& target, const SparseMatrix& A, int row0, int col0, double scale, bool transposed) {
-  for (int j = 0; j < A.outerSize(); ++j) {
-    for (SparseMatrix::InnerIterator it(A, j); it; ++it) {
-      const int r = static_cast<int>(transposed ? it.col() : it.row());
-      const int c = static_cast<int>(transposed ? it.row() : it.col());
-      target.add(row0 + r, col0 + c, scale * it.value());
-    }
-  }
-}
-
-void add_mass(SparseAssembler& target, const std::vector<Matrix4>& mass) {
-  for (std::size_t body = 0; body < mass.size(); ++body) {
-    const int first = coordinates_per_body * static_cast<int>(body);
-    for (int k = 0; k < 4; ++k) {
-      for (int l = 0; l < 4; ++l) {
-        for (int c = 0; c < 3; ++c) target.add(first + 3 * k + c, first + 3 * l + c, mass[body](k, l));
-      }
-    }
-  }
-}
-
-}  // namespace
-
 bool System::factor_damped_saddle(double damping) {
   saddle_.begin();
   add_mass(saddle_, mass_);
@@ -201,13 +176,14 @@ VectorX System::constraint_forces(std::size_t constraint, double t, const ConstV
   return -(J.matrix().transpose() * lambda_.segment(row, c.rows()));
 }
 
-void System::solve_accelerations(double t, const ConstVector& q, const ConstVector& qd) {
+void System::solve_accelerations(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte) {
   g_.setZero();
   energy_ = {};
   for (const auto& force : forces_) force->add_forces(t, q, qd, g_, energy_);
   assemble_jacobian(t, q);
   factor_saddle();
   evaluate_gamma(t, q, qd);
+  if (baumgarte.active()) add_baumgarte(t, q, qd, baumgarte);
   rhs_ << g_, gamma_;
   saddle_lu_.solve(rhs_);
   qdd_ = rhs_.head(n_q_);
@@ -222,6 +198,14 @@ void System::add_driver_power(double t, const ConstVector& q) {
     c.velocity_rhs(t, q, rhs_.head(c.rows()));
     energy_.external_power -= lambda_.segment(row, c.rows()).dot(rhs_.head(c.rows()));
   });
+}
+
+void System::add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte) {
+  VectorX level(n_constraints_);
+  for_each_block([&](const Constraint& c, int row) { c.velocity_rhs(t, q, level.segment(row, c.rows())); });
+  gamma_ -= 2.0 * baumgarte.alpha * (Phi_q_.matrix() * qd - level);
+  for_each_block([&](const Constraint& c, int row) { c.residual(t, q, level.segment(row, c.rows())); });
+  gamma_ -= baumgarte.beta * baumgarte.beta * level;
 }
 
 EnergyTerms System::evaluate_energy(double t, const ConstVector& q, const ConstVector& qd) {

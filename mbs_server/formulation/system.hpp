@@ -24,6 +24,14 @@ struct Violation {
   double velocity = 0.0;  ///< max |Phi_q qd - nu|
 };
 
+/// Stabilisation of the acceleration constraints, gamma - 2 alpha (Phi_q qd - nu) - beta^2 Phi ([baumgarte1972];
+/// [machado2012] eq. 3.38). Zero = none.
+struct Baumgarte {
+  double alpha = 0.0;  ///< [1/s]
+  double beta = 0.0;   ///< [1/s]
+  [[nodiscard]] bool active() const { return alpha != 0.0 || beta != 0.0; }
+};
+
 class System {
  public:
   /// Bodies with their rigid-body constraints, joints, drivers, gravity and loads of `model`, in this order; further
@@ -55,7 +63,7 @@ class System {
 
   /// qdd and lambda at (t, q, qd); kept and readable by qdd() and lambda() until the next call.
   /// @throws RecoverableError for a singular configuration; whatever the force elements throw
-  void solve_accelerations(double t, const ConstVector& q, const ConstVector& qd);
+  void solve_accelerations(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte = {});
   [[nodiscard]] const VectorX& qdd() const { return qdd_; }
   [[nodiscard]] const VectorX& lambda() const { return lambda_; }
   /// Energy terms of all forces at the last solve_accelerations().
@@ -90,6 +98,11 @@ class System {
   void forget_pivots();
 
   [[nodiscard]] const std::vector<std::unique_ptr<Constraint>>& constraints() const { return constraints_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<ForceElement>>& forces() const { return forces_; }
+  /// Per body; M = mass (x) I3.
+  [[nodiscard]] const std::vector<Matrix4>& mass() const { return mass_; }
+  /// y = M x.
+  void multiply_mass(const ConstVector& x, Eigen::Ref<VectorX> y) const;
 
  private:
   void evaluate_gamma(double t, const ConstVector& q, const ConstVector& qd);
@@ -100,7 +113,7 @@ class System {
   void add_driver_power(double t, const ConstVector& q);
   void append(std::unique_ptr<Constraint> constraint);
   void resize();
-  void multiply_mass(const ConstVector& x, Eigen::Ref<VectorX> y) const;
+  void add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte);
   template <typename Fill>
   void for_each_block(Fill fill) const;
 
