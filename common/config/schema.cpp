@@ -84,6 +84,116 @@ KeySchema load_keys() {
           }};
 }
 
+KeySchema number_list(std::string name, std::string unit, std::string meaning, std::vector<std::size_t> sizes = {}) {
+  return {.name = std::move(name),
+          .kind = KeyKind::numbers,
+          .unit = std::move(unit),
+          .meaning = std::move(meaning),
+          .sizes = std::move(sizes)};
+}
+
+KeySchema text_list(std::string name, std::string meaning) {
+  return {.name = std::move(name), .kind = KeyKind::list, .meaning = std::move(meaning), .keys = {text("", "name")}};
+}
+
+KeySchema vector3_list(std::string name, std::string unit, std::string meaning) {
+  return {.name = std::move(name),
+          .kind = KeyKind::list,
+          .unit = unit,
+          .meaning = std::move(meaning),
+          .keys = {number_list("", unit, "a vector", {3})}};
+}
+
+KeySchema degree_key() {
+  return {.name = "spline",
+          .kind = KeyKind::text,
+          .meaning = "natural interpolating spline: cubic has two continuous derivatives, quintic four",
+          .fallback = "cubic",
+          .choices = {"cubic", "quintic"}};
+}
+
+/// A function of time.
+KeySchema function_keys(std::string name, const std::string& unit, const std::string& meaning) {
+  return {.name = std::move(name),
+          .kind = KeyKind::one_of,
+          .unit = unit,
+          .meaning = meaning + ", as function of time",
+          .keys = {number_list("polynomial", unit, "c0 + c1 t + c2 t^2 + ..."),
+                   text("expression",
+                        "formula in t [s] with + - * / ^, pi, sin, cos, tan, exp, log, sqrt, tanh, abs and "
+                        "step(t, t0, t1), a smooth rise from 0 to 1"),
+                   {.name = "table",
+                    .kind = KeyKind::map,
+                    .meaning = "values at given times, joined by a spline; it must cover the run",
+                    .keys = {required(number_list("times", "s", "increasing times")),
+                             required(number_list("values", unit, "as many values")), degree_key(),
+                             number("scale", "-", {}, "factor on the values, e.g. 0.0174532925 for degrees", "1")}},
+                   {.name = "file",
+                    .kind = KeyKind::map,
+                    .meaning = "column of a motion file (.mot, .sto, .csv), joined by a spline; it must cover the run",
+                    .keys = {required(text("name", "motion file, relative to the scenario file")),
+                             required(text("column", "heading of the column with the values")),
+                             {.name = "time",
+                              .kind = KeyKind::text,
+                              .meaning = "heading of the column with the times [s]",
+                              .fallback = "time"},
+                             degree_key(),
+                             number("scale", "-", {}, "factor on the values, e.g. 0.0174532925 for degrees", "1")}}}};
+}
+
+KeySchema joint_keys() {
+  return {.name = "joints",
+          .kind = KeyKind::named,
+          .meaning =
+              "joints by name; points and axes are given in the world at the initial poses (`point`, `axis`), or in "
+              "the frame of each body (`points`, `axes`)",
+          .keys = {
+              {.name = "type",
+               .kind = KeyKind::text,
+               .meaning = "kind of joint",
+               .required = true,
+               .choices = {"spherical", "revolute", "cylindrical", "prismatic", "universal", "planar", "fixed",
+                           "point_on_line", "point_on_plane", "distance", "gear"}},
+              text_list("bodies", "[a, b], names of two bodies or `ground`; a carries the line or plane"),
+              number_list("point", "m", "point of the joint, in the world; the end on a of a rod", {3}),
+              number_list("second_point", "m", "the end on b of a rod, in the world", {3}),
+              vector3_list("points", "m", "the point in the frame of a and in the frame of b"),
+              number_list("axis", "-", "axis, direction of a line, or normal of a plane, in the world", {3}),
+              number_list("second_axis", "-", "universal: the axis on b, in the world, normal to `axis`", {3}),
+              vector3_list("axes", "-", "the axis in the frame of a and in the frame of b"),
+              number("length", "m", positive, "length of a rod; that of the initial poses when not given"),
+              text_list("joints", "gear: two revolute or cylindrical joints [first, second]"),
+              number_list(
+                  "teeth", "-",
+                  "gear: whole numbers [n1, n2]; n2 angle2 = n1 angle1; opposite signs for wheels that turn against "
+                  "each other",
+                  {2}),
+              {.name = "reactions",
+               .kind = KeyKind::flag,
+               .meaning = "write the joint's force and torque on b, at the joint's point, in the world",
+               .fallback = "false"},
+          }};
+}
+
+KeySchema driver_keys() {
+  return {.name = "drivers",
+          .kind = KeyKind::named,
+          .meaning = "prescribed motion of a joint or of a body, by name",
+          .keys = {
+              text("joint", "the joint to be moved"),
+              text("body", "the body to be moved"),
+              function_keys("angle", "rad", "angle of a revolute or cylindrical joint, 0 at the initial poses"),
+              function_keys("displacement", "m",
+                            "displacement of a prismatic or cylindrical joint, 0 at the initial poses"),
+              function_keys("x", "m", "x of the body's origin in the world"),
+              function_keys("y", "m", "y of the body's origin in the world"),
+              function_keys("z", "m", "z of the body's origin in the world"),
+              function_keys("rx", "rad", "orientation R = Rx(rx) Ry(ry) Rz(rz) of the body; all three or none"),
+              function_keys("ry", "rad", "see rx"),
+              function_keys("rz", "rad", "see rx"),
+          }};
+}
+
 KeySchema surface_keys() {
   const KeySchema center = vector3("center", "m", "centre in the body's frame");
   return {
@@ -250,6 +360,8 @@ KeySchema make_schema() {
               required(vector3("gravity", "m/s^2", "acceleration of gravity in the world")),
               required(body_keys()),
               load_keys(),
+              joint_keys(),
+              driver_keys(),
               contact_keys(),
               analysis_keys(),
               output_keys(),

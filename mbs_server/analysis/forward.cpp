@@ -9,6 +9,7 @@
 #include "mbs_server/analysis/run_problem.hpp"
 #include "mbs_server/analysis/run_state.hpp"
 #include "mbs_server/analysis/run_table.hpp"
+#include "mbs_server/formulation/assembly.hpp"
 #include "mbs_server/integrators/integrator.hpp"
 
 namespace heelstrike::mbs {
@@ -79,6 +80,7 @@ class ForwardRun {
   RunSummary summary_;
 
   System system_;
+  Start assembled_;  ///< state at the start of the scenario
   std::unique_ptr<Contact> contact_;
   ContactCoupling* coupling_ = nullptr;  ///< owned by system_
   std::unique_ptr<RunProblem> problem_;
@@ -107,6 +109,7 @@ void ForwardRun::open(const ContactFactory& open_contact) {
                         .stop = stop_};
     contact_ = open_contact(specs, input_.assets, context);
   }
+  assembled_ = assemble(system_, 0.0, [this](const std::string& text) { sink_.on_log("info", text); });
   auto coupling = std::make_unique<ContactCoupling>(system_.model(), contact_.get());
   coupling_ = coupling.get();
   system_.add_force(std::move(coupling));
@@ -117,7 +120,7 @@ void ForwardRun::open(const ContactFactory& open_contact) {
 
 void ForwardRun::start() {
   y_.resize(problem_->size());
-  y_ << system_.initial_q(), system_.initial_qd();
+  y_ << assembled_.q, assembled_.qd;
   z_ = Eigen::VectorXd::Zero(problem_->n_quadratures());
   problem_->project(0.0, y_);
   const auto responses = coupling_->commit(0.0, q(y_), qd(y_));
@@ -224,10 +227,11 @@ void ForwardRun::accept(const StepResult& step) {
   const StepRows rows = input_.scenario.output.steps;
   const bool event = !step.roots.empty();
   write_rows_until(step.t, rows == StepRows::all || (rows == StepRows::contact && (event || coupling_->any_closed())));
-  const Eigen::VectorXd& y = integrator_->y();
-  const auto responses = coupling_->commit(step.t, q(y), qd(y));
+  y_ = integrator_->y();
+  // A state at an event is interpolated within its step: it satisfies the constraints only to the step's accuracy.
+  if (event) problem_->project(step.t, y_);
+  const auto responses = coupling_->commit(step.t, q(y_), qd(y_));
   t_ = step.t;
-  y_ = y;
   z_ = integrator_->quadratures();
   note_violation();
   for (std::size_t i = 0; i < trackers_.size(); ++i) {

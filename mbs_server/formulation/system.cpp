@@ -3,19 +3,32 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/formulation/driver.hpp"
 #include "mbs_server/formulation/gravity_force.hpp"
+#include "mbs_server/formulation/joint_registry.hpp"
 #include "mbs_server/formulation/load_force.hpp"
 #include "mbs_server/formulation/quadratic_constraint.hpp"
 #include "mbs_server/formulation/sparse_blocks.hpp"
 
 namespace heelstrike::mbs {
+namespace {
+
+/// [1/kg] damping of the multipliers in singular poses, times the inverse of the lightest mass: far below everything
+/// that determines them, far above rounding.
+constexpr double singular_damping = 1e-10;
+
+}  // namespace
 
 System::System(const Model& model) : model_(model), n_q_(coordinates_per_body * static_cast<int>(model.bodies.size())) {
   for (std::size_t i = 0; i < model_.bodies.size(); ++i) {
     mass_.push_back(model_.bodies[i].mass_properties.cartesian_mass());
-    add_constraint(std::make_unique<QuadraticConstraint>(
+    append(std::make_unique<QuadraticConstraint>(
         rigid_body_constraint(model_.bodies[i].name, coordinates_per_body * static_cast<int>(i))));
   }
+  const VectorX q0 = initial_q();
+  for (const auto& joint : model_.joints) append(make_joint(model_, joint, q0));
+  for (const auto& driver : model_.drivers) append(make_driver(model_, driver));
+  resize();
   add_force(std::make_unique<GravityForce>(model_));
   for (std::size_t i = 0; i < model_.loads.size(); ++i) {
     add_force(std::make_unique<LoadForce>(fmt::format("load {}", i), model_.loads[i]));
@@ -23,8 +36,17 @@ System::System(const Model& model) : model_(model), n_q_(coordinates_per_body * 
 }
 
 void System::add_constraint(std::unique_ptr<Constraint> constraint) {
+  append(std::move(constraint));
+  resize();
+}
+
+void System::append(std::unique_ptr<Constraint> constraint) {
+  driven_ = driven_ || constraint->depends_on_time();
   n_constraints_ += constraint->rows();
   constraints_.push_back(std::move(constraint));
+}
+
+void System::resize() {
   const int n = n_q_ + n_constraints_;
   Phi_q_ = SparseAssembler(n_constraints_, n_q_);
   saddle_ = SparseAssembler(n, n);
@@ -79,16 +101,79 @@ void System::assemble_jacobian(double t, const ConstVector& q) {
   Phi_q_.end();
 }
 
-void System::factor_saddle() {
+bool System::factor_damped_saddle(double damping) {
   saddle_.begin();
   add_mass(saddle_, mass_);
   add_scaled(saddle_, Phi_q_.matrix(), n_q_, 0, 1.0, false);
   add_scaled(saddle_, Phi_q_.matrix(), 0, n_q_, 1.0, true);
+  for (int i = n_q_; i < n_q_ + n_constraints_; ++i) saddle_.add(i, i, -damping);
   saddle_.end();
-  if (!saddle_lu_.factor(saddle_.matrix())) {
+  return saddle_lu_.factor(saddle_.matrix());
+}
+
+void System::factor_saddle() {
+  if (factor_damped_saddle(0.0)) return;
+  // A singular pose: the smallest multipliers that do the work, by Tikhonov's damping.
+  saddle_lu_.forget_pivots();
+  double lightest = std::numeric_limits<double>::infinity();
+  for (const auto& m : mass_) lightest = std::min(lightest, m(0, 0));
+  if (!factor_damped_saddle(singular_damping / lightest)) {
     throw RecoverableError(
         "the constraints are dependent at this configuration: singular position or redundant joints");
   }
+}
+
+SparseMatrix System::mass_matrix() const {
+  SparseAssembler M(n_q_, n_q_);
+  M.begin();
+  add_mass(M, mass_);
+  M.end();
+  return M.matrix();
+}
+
+const SparseMatrix& System::jacobian(double t, const ConstVector& q) {
+  assemble_jacobian(t, q);
+  return Phi_q_.matrix();
+}
+
+VectorX System::residual(double t, const ConstVector& q) const {
+  VectorX phi(n_constraints_);
+  for_each_block([&](const Constraint& c, int row) { c.residual(t, q, phi.segment(row, c.rows())); });
+  return phi;
+}
+
+VectorX System::velocity_residual(double t, const ConstVector& q, const ConstVector& qd) {
+  VectorX nu(n_constraints_);
+  for_each_block([&](const Constraint& c, int row) { c.velocity_rhs(t, q, nu.segment(row, c.rows())); });
+  return jacobian(t, q) * qd - nu;
+}
+
+void System::keep_rows(const std::vector<int>& kept) {
+  int first = 0;
+  int rows = 0;
+  for (const auto& constraint : constraints_) {
+    const int n = constraint->rows();
+    std::vector<int> own;
+    for (const int row : kept) {
+      if (row >= first && row < first + n) own.push_back(row - first);
+    }
+    if (static_cast<int>(own.size()) != n) constraint->keep_rows(own);
+    rows += constraint->rows();
+    first += n;
+  }
+  n_constraints_ = rows;
+  resize();
+}
+
+VectorX System::constraint_forces(std::size_t constraint, double t, const ConstVector& q) const {
+  const Constraint& c = *constraints_[constraint];
+  int row = 0;
+  for (std::size_t i = 0; i < constraint; ++i) row += constraints_[i]->rows();
+  SparseAssembler J(c.rows(), n_q_);
+  J.begin();
+  c.add_jacobian(t, q, 0, J);
+  J.end();
+  return -(J.matrix().transpose() * lambda_.segment(row, c.rows()));
 }
 
 void System::solve_accelerations(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte) {
@@ -103,6 +188,16 @@ void System::solve_accelerations(double t, const ConstVector& q, const ConstVect
   saddle_lu_.solve(rhs_);
   qdd_ = rhs_.head(n_q_);
   lambda_ = rhs_.tail(n_constraints_);
+  if (driven_) add_driver_power(t, q);
+}
+
+/// The forces -Phi_q' lambda of prescribed motion have the power -lambda . (Phi_q qd) = -lambda . nu.
+void System::add_driver_power(double t, const ConstVector& q) {
+  for_each_block([&](const Constraint& c, int row) {
+    if (!c.depends_on_time()) return;
+    c.velocity_rhs(t, q, rhs_.head(c.rows()));
+    energy_.external_power -= lambda_.segment(row, c.rows()).dot(rhs_.head(c.rows()));
+  });
 }
 
 void System::add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte) {
@@ -114,6 +209,10 @@ void System::add_baumgarte(double t, const ConstVector& q, const ConstVector& qd
 }
 
 EnergyTerms System::evaluate_energy(double t, const ConstVector& q, const ConstVector& qd) {
+  if (driven_) {
+    solve_accelerations(t, q, qd);
+    return energy_;
+  }
   EnergyTerms energy;
   for (const auto& force : forces_) force->add_forces(t, q, qd, g_, energy);
   return energy;

@@ -34,11 +34,25 @@ struct Baumgarte {
 
 class System {
  public:
-  /// Bodies, their rigid-body constraints, gravity and loads of `model`; joints and further forces are added
-  /// afterwards.
+  /// Bodies with their rigid-body constraints, joints, drivers, gravity and loads of `model`, in this order; further
+  /// forces are added afterwards.
   explicit System(const Model& model);
 
   void add_constraint(std::unique_ptr<Constraint> constraint);
+
+  /// M, sparse.
+  [[nodiscard]] SparseMatrix mass_matrix() const;
+  /// Phi_q qd - nu
+  [[nodiscard]] VectorX velocity_residual(double t, const ConstVector& q, const ConstVector& qd);
+  /// Phi_q at a state, all rows; for rank checks.
+  [[nodiscard]] const SparseMatrix& jacobian(double t, const ConstVector& q);
+  /// Phi at a state.
+  [[nodiscard]] VectorX residual(double t, const ConstVector& q) const;
+  /// Keeps only the given rows (increasing).
+  void keep_rows(const std::vector<int>& kept);
+  /// Generalised forces -Phi_q' lambda of one constraint alone, with the multipliers of the last
+  /// solve_accelerations().
+  [[nodiscard]] VectorX constraint_forces(std::size_t constraint, double t, const ConstVector& q) const;
   void add_force(std::unique_ptr<ForceElement> force);
 
   [[nodiscard]] int n_q() const { return n_q_; }
@@ -93,7 +107,12 @@ class System {
  private:
   void evaluate_gamma(double t, const ConstVector& q, const ConstVector& qd);
   void assemble_jacobian(double t, const ConstVector& q);
+  /// With -damping on the diagonal of the multipliers. @returns false when singular
+  [[nodiscard]] bool factor_damped_saddle(double damping);
   void factor_saddle();
+  void add_driver_power(double t, const ConstVector& q);
+  void append(std::unique_ptr<Constraint> constraint);
+  void resize();
   void add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte);
   template <typename Fill>
   void for_each_block(Fill fill) const;
@@ -101,6 +120,7 @@ class System {
   Model model_;
   int n_q_ = 0;
   int n_constraints_ = 0;
+  bool driven_ = false;  ///< some constraint does work
   std::vector<std::unique_ptr<Constraint>> constraints_;
   std::vector<std::unique_ptr<ForceElement>> forces_;
   std::vector<Matrix4> mass_;  ///< per body, M = mass (x) I3
