@@ -153,6 +153,11 @@ void RigidElimination::add_joint_rows(const SparseMatrix& A, double scale) {
   }
 }
 
+void RigidElimination::add_joint_damping(double damping) {
+  const int row0 = unknowns_per_body * n_bodies_;
+  for (int i = row0; i < row0 + n_joint_rows_; ++i) reduced_.add(i, i, -damping);
+}
+
 bool RigidElimination::factor() {
   reduced_.end();
   if (reduced_rhs_.size() > dense_limit) return sparse_lu_.factor(reduced_.matrix());

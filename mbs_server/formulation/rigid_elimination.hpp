@@ -48,6 +48,8 @@ class RigidElimination {
   /// The rows of joints: Phi of the multipliers, and the sum of scale * A for Phi^. Read again by solve().
   void add_joint_columns(const SparseMatrix& Phi_q);
   void add_joint_rows(const SparseMatrix& A, double scale);
+  /// Puts -damping on the diagonal of the joints' rows (Tikhonov), for poses where they depend on each other.
+  void add_joint_damping(double damping);
   /// @returns false when the system is numerically singular
   [[nodiscard]] bool factor();
 

@@ -155,6 +155,27 @@ Violation System::violation(double t, const ConstVector& q, const ConstVector& q
   return {.position = gamma_.cwiseAbs().maxCoeff(), .velocity = velocity};
 }
 
+WorstConstraint System::worst_constraint(double t, const ConstVector& q, const ConstVector& qd) {
+  assemble_jacobian(t, q);
+  evaluate_velocity_residual(t, q, qd);
+  const VectorX velocity = gamma_.cwiseAbs();
+  evaluate_residual(t, q);
+  WorstConstraint worst;
+  Eigen::Index row = 0;
+  for (const auto& constraint : constraints_) {
+    const Eigen::Index rows = constraint->rows();
+    if (rows > 0) {
+      const double position_part = gamma_.segment(row, rows).cwiseAbs().maxCoeff();
+      const double velocity_part = velocity.segment(row, rows).maxCoeff();
+      if (worst.name.empty() || std::max(position_part, velocity_part) > std::max(worst.position, worst.velocity)) {
+        worst = {.name = constraint->name(), .position = position_part, .velocity = velocity_part};
+      }
+    }
+    row += rows;
+  }
+  return worst;
+}
+
 int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
   if (n_constraints_ == 0) return 0;
   constexpr int max_iterations = 10;

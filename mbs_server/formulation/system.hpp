@@ -25,6 +25,13 @@ struct Violation {
   double velocity = 0.0;  ///< max |Phi_q qd - nu|
 };
 
+/// The constraint with the largest residual.
+struct WorstConstraint {
+  std::string name;       ///< empty when there are no constraints
+  double position = 0.0;  ///< max |Phi| of it
+  double velocity = 0.0;  ///< max |Phi_q qd - nu| of it
+};
+
 class System {
  public:
   /// Bodies, their rigid-body constraints, gravity and loads of `model`; joints and further forces are added
@@ -55,6 +62,9 @@ class System {
 
   [[nodiscard]] double kinetic_energy(const ConstVector& qd) const;
   [[nodiscard]] Violation violation(double t, const ConstVector& q, const ConstVector& qd);
+
+  /// For messages: by position, or by velocity where that is worse.
+  [[nodiscard]] WorstConstraint worst_constraint(double t, const ConstVector& q, const ConstVector& qd);
 
   /// Moves (q, qd) onto the constraints along M-orthogonal directions: Newton on Phi(q, t) = 0, then one linear solve
   /// for qd. A factorisation serves as long as q moves by less than 1e-8 of it.
