@@ -158,6 +158,206 @@ LoadSpec read_load(const Field& field, const std::vector<BodySpec>& bodies) {
           .body_fixed = field["frame"].text() == "body"};
 }
 
+std::string place_of(const Field& field) {
+  return fmt::format("{}: {}", config::location(field.document(), field.node()), field.path());
+}
+
+/// Repeats what a function of time found wrong with the place in the file.
+template <typename Make>
+TimeFunctionPtr made_function(const Field& field, Make make) {
+  try {
+    return make();
+  } catch (const Error& e) {
+    throw input_error(field.path(), fmt::format("{}: {}", place_of(field), e.what()));
+  }
+}
+
+void check_span(const Field& field, const TimeFunction& function, double end_time) {
+  if (function.first_time() <= 0.0 && function.last_time() >= end_time) return;
+  field.refuse(fmt::format("times that cover the run, 0 to {} s", end_time),
+               fmt::format("{} to {} s", function.first_time(), function.last_time()),
+               "add rows or change analysis.end_time");
+}
+
+FunctionSpec read_function(const Field& choice, double end_time, std::vector<std::string>& files) {
+  const Field field = choice.entries().front();
+  FunctionSpec spec;
+  spec.where = place_of(field);
+  if (field.name() == "polynomial") {
+    if (field.numbers().empty()) field.refuse("at least one coefficient", "an empty list", "give e.g. [0, 1]");
+    spec.function = make_polynomial(field.numbers());
+  } else if (field.name() == "expression") {
+    spec.function = made_function(field, [&] { return make_expression(field.text()); });
+  } else {
+    spec.degree = field["spline"].text() == "quintic" ? 5 : 3;
+    spec.scale = field["scale"].number();
+    if (field.name() == "file") {
+      spec.file = field["name"].text();
+      spec.column = field["column"].text();
+      spec.time_column = field["time"].text();
+      if (std::ranges::find(files, spec.file) == files.end()) files.push_back(spec.file);
+    } else {
+      spec.function = made_function(field, [&] {
+        return make_scaled(make_spline(field["times"].numbers(), field["values"].numbers(), spec.degree), spec.scale,
+                           0.0);
+      });
+      check_span(field, *spec.function, end_time);
+    }
+  }
+  return spec;
+}
+
+/// Keys that a type needs, and keys that it may have besides.
+struct KeyUse {
+  std::vector<std::string> needed;
+  std::vector<std::string> allowed;
+};
+
+void check_keys(const Field& field, const std::string& type, const KeyUse& use,
+                const std::vector<std::string>& always) {
+  const auto among = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  for (const Field& entry : field.entries()) {
+    if (among(always, entry.name()) || among(use.needed, entry.name()) || among(use.allowed, entry.name())) continue;
+    std::vector<std::string> known = use.needed;
+    known.insert(known.end(), use.allowed.begin(), use.allowed.end());
+    entry.refuse(fmt::format("one of the keys {} of '{}'", fmt::join(known, ", "), type),
+                 fmt::format("'{}'", entry.name()), "remove it");
+  }
+  for (const auto& name : use.needed) {
+    if (!field.has(name)) {
+      field.refuse(fmt::format("the key `{}` of '{}'", name, type), "nothing", "add it");
+    }
+  }
+}
+
+/// Points and axes: in the world, or one for each body.
+KeyUse joint_keys_of(const Field& field) {
+  const std::string& type = field["type"].text();
+  if (type == "gear") return {.needed = {"joints", "teeth"}, .allowed = {}};
+  KeyUse use{.needed = {"bodies"}, .allowed = {}};
+  const bool has_axis = type != "spherical" && type != "distance" && type != "fixed";
+  if (type == "distance") use.allowed = {"length"};
+  if (type == "fixed") use.allowed = {"point"};
+  if (field.has("points") || field.has("axes")) {
+    use.needed.emplace_back("points");
+    if (has_axis) use.needed.emplace_back("axes");
+    return use;
+  }
+  if (type != "fixed") use.needed.emplace_back("point");
+  if (has_axis) use.needed.emplace_back("axis");
+  if (type == "distance") use.needed.emplace_back("second_point");
+  if (type == "universal") use.needed.emplace_back("second_axis");
+  return use;
+}
+
+std::vector<Vector3> read_two(const Field& field, bool directions) {
+  std::vector<Vector3> values;
+  for (const auto& item : field.node().items) {
+    const Field entry(field.document(), *item, field.path());
+    values.push_back(directions ? read_direction(entry) : entry.vector3());
+  }
+  if (values.size() != 2) {
+    field.refuse("two vectors: one for each body", fmt::format("{}", values.size()), "give [[...], [...]]");
+  }
+  return values;
+}
+
+std::vector<std::string> read_joint_bodies(const Field& field, const std::vector<BodySpec>& bodies) {
+  std::vector<std::string> names;
+  for (const auto& item : field.node().items) {
+    names.push_back(read_body_name(Field(field.document(), *item, field.path()), bodies, true));
+  }
+  if (names.size() != 2) {
+    field.refuse("two bodies [a, b]", fmt::format("{}", names.size()), "name `ground` where the joint holds to it");
+  }
+  if (names[0] == names[1]) {
+    field.refuse("two different bodies", fmt::format("'{}' twice", names[0]), "name the other body");
+  }
+  return names;
+}
+
+JointSpec read_gear(const Field& field, JointSpec joint, const std::vector<JointSpec>& others) {
+  for (const auto& item : field["joints"].node().items) {
+    const auto other = std::ranges::find(others, item->scalar, &JointSpec::name);
+    if (other == others.end() || (other->type != "revolute" && other->type != "cylindrical")) {
+      field["joints"].refuse("names of two revolute or cylindrical joints that stand above the gear",
+                             fmt::format("'{}'", config::excerpt(item->scalar)), "name such joints");
+    }
+    joint.joints.push_back(item->scalar);
+  }
+  for (const double n : field["teeth"].numbers()) {
+    if (n == 0.0 || n != std::round(n) || std::abs(n) > 1e6) {
+      field["teeth"].refuse("whole numbers other than 0", fmt::format("{}", n), "write a ratio as two whole numbers");
+    }
+    joint.teeth.push_back(static_cast<int>(n));
+  }
+  if (joint.joints.size() != 2 || joint.joints[0] == joint.joints[1]) {
+    field["joints"].refuse("two different joints", fmt::format("{}", fmt::join(joint.joints, ", ")), "name two joints");
+  }
+  return joint;
+}
+
+JointSpec read_joint(const Field& field, const Scenario& scenario) {
+  JointSpec joint{.name = field.name(), .type = field["type"].text()};
+  joint.where = place_of(field);
+  joint.reactions = field["reactions"].flag();
+  check_keys(field, joint.type, joint_keys_of(field), {"type", "reactions"});
+  if (joint.type == "gear") return read_gear(field, std::move(joint), scenario.joints);
+  joint.bodies = read_joint_bodies(field["bodies"], scenario.bodies);
+  joint.in_world = !field.has("points");
+  joint.length = field.optional_number("length");
+  if (!joint.in_world) {
+    joint.points = read_two(field["points"], false);
+    if (field.has("axes")) joint.axes = read_two(field["axes"], true);
+    return joint;
+  }
+  if (field.has("point")) joint.points = {field["point"].vector3()};
+  if (field.has("axis")) joint.axes = {read_direction(field["axis"])};
+  if (field.has("second_point")) joint.second_point = field["second_point"].vector3();
+  if (field.has("second_axis")) joint.second_axis = read_direction(field["second_axis"]);
+  return joint;
+}
+
+KeyUse driver_keys_of(const Field& field, const Scenario& scenario) {
+  if (field.has("body")) return {.needed = {"body"}, .allowed = {"x", "y", "z", "rx", "ry", "rz"}};
+  if (!field.has("joint")) return {.needed = {"joint"}, .allowed = {}};
+  const auto joint = std::ranges::find(scenario.joints, field["joint"].text(), &JointSpec::name);
+  if (joint != scenario.joints.end()) {
+    if (joint->type == "revolute") return {.needed = {"joint", "angle"}, .allowed = {}};
+    if (joint->type == "prismatic") return {.needed = {"joint", "displacement"}, .allowed = {}};
+    if (joint->type == "cylindrical") return {.needed = {"joint"}, .allowed = {"angle", "displacement"}};
+  }
+  std::vector<std::string> names;
+  for (const auto& other : scenario.joints) names.push_back(other.name);
+  const auto near = nearest_name(field["joint"].text(), names);
+  field["joint"].refuse(
+      "the name of a revolute, prismatic or cylindrical joint",
+      fmt::format("'{}'", config::excerpt(field["joint"].text())),
+      near && joint == scenario.joints.end() ? fmt::format("did you mean '{}'?", *near) : "choose such a joint");
+}
+
+DriverSpec read_driver(const Field& field, Scenario& scenario) {
+  DriverSpec driver{.name = field.name(), .joint = field.text_or("joint"), .body = {}, .functions = {}, .where = {}};
+  driver.where = place_of(field);
+  const KeyUse use = driver_keys_of(field, scenario);
+  check_keys(field, driver.joint.empty() ? "driver of a body" : "driver of a joint", use, {});
+  if (field.has("body")) driver.body = read_body_name(field["body"], scenario.bodies, false);
+  for (const char* key : {"angle", "displacement", "x", "y", "z", "rx", "ry", "rz"}) {
+    if (!field.has(key)) continue;
+    driver.functions.emplace(key, read_function(field[key], scenario.analysis.end_time, scenario.files));
+  }
+  const auto turns =
+      driver.functions.contains("rx") + driver.functions.contains("ry") + driver.functions.contains("rz");
+  if (turns != 0 && turns != 3) {
+    field.refuse("all of rx, ry and rz or none", fmt::format("{} of them", turns),
+                 "an orientation has three angles; hold one at zero with {polynomial: [0]}");
+  }
+  if (driver.functions.empty()) field.refuse("a motion", "none", "add e.g. `angle:` or `x:`");
+  return driver;
+}
+
 MeshSurface read_mesh(const Field& field, std::vector<std::string>& files) {
   if (field.has("file") == field.has("asset")) {
     field.refuse("exactly one of file and asset", field.has("file") ? "both" : "none of them",
@@ -299,15 +499,61 @@ PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas
   return pair;
 }
 
+/// Which keys and orders an integrator knows; the schema cannot say what depends on another key.
+struct IntegratorTraits {
+  std::string_view name;
+  bool fixed_step = false;
+  std::vector<int> orders;
+};
+
+const IntegratorTraits& traits_of(const std::string& integrator) {
+  static const std::vector<IntegratorTraits> table = {
+      {.name = "cvode_index1", .orders = {1, 2, 3, 4, 5}},  {.name = "ida_ggl", .orders = {1, 2, 3, 4, 5}},
+      {.name = "arkode_erk", .orders = {2, 3, 4, 5, 6, 8}}, {.name = "arkode_dirk", .orders = {3, 4, 5}},
+      {.name = "rk4", .fixed_step = true, .orders = {4}},   {.name = "ab4am4", .fixed_step = true, .orders = {4}},
+  };
+  return *std::ranges::find(table, integrator, &IntegratorTraits::name);
+}
+
+void check_integrator(const Field& field, const IntegratorSpec& spec) {
+  const IntegratorTraits& traits = traits_of(spec.name);
+  if (spec.order && std::ranges::find(traits.orders, *spec.order) == traits.orders.end()) {
+    field["order"].refuse(fmt::format("one of {} for {}", fmt::join(traits.orders, ", "), spec.name),
+                          fmt::format("{}", *spec.order), "choose one of these or leave the key away");
+  }
+  if (traits.fixed_step) {
+    if (!spec.step) {
+      field["name"].refuse("a method that finds its own step, or the key `step` [s] beside it",
+                           fmt::format("'{}' without step", spec.name), "add step, e.g. step: 1e-4");
+    }
+    return;
+  }
+  for (const char* key : {"step", "baumgarte_alpha", "baumgarte_beta"}) {
+    if (!field.optional_number(key)) continue;
+    field[key].refuse(fmt::format("no such key with {}", spec.name), fmt::format("{}", *field.optional_number(key)),
+                      "it belongs to rk4 and ab4am4: take it away or choose one of them");
+  }
+}
+
+IntegratorSpec read_integrator(const Field& field) {
+  IntegratorSpec spec{.name = field["name"].text(),
+                      .rtol = field["rtol"].number(),
+                      .atol = field["atol"].number(),
+                      .max_step = field.optional_number("max_step"),
+                      .max_rejections = static_cast<int>(field["max_rejections"].number()),
+                      .order = {},
+                      .step = field.optional_number("step"),
+                      .baumgarte_alpha = field.optional_number("baumgarte_alpha"),
+                      .baumgarte_beta = field.optional_number("baumgarte_beta")};
+  if (const auto order = field.optional_number("order")) spec.order = static_cast<int>(*order);
+  check_integrator(field, spec);
+  return spec;
+}
+
 AnalysisSpec read_analysis(const Field& field) {
-  const Field integrator = field["integrator"];
   return {.type = field["type"].text(),
           .end_time = field["end_time"].number(),
-          .integrator = {.name = integrator["name"].text(),
-                         .rtol = integrator["rtol"].number(),
-                         .atol = integrator["atol"].number(),
-                         .max_step = integrator.optional_number("max_step"),
-                         .max_rejections = static_cast<int>(integrator["max_rejections"].number())}};
+          .integrator = read_integrator(field["integrator"])};
 }
 
 OutputSpec read_output(const Field& field, double end_time) {
@@ -356,9 +602,11 @@ Scenario parse_scenario(std::string_view yaml, const std::string& file_name, con
   scenario.gravity = root["gravity"].vector3();
   for (const Field& body : root.entries_of("bodies")) scenario.bodies.push_back(read_body(body));
   if (scenario.bodies.empty()) root["bodies"].refuse("at least one body", "none", "add one");
-  for (const Field& load : root.entries_of("loads")) scenario.loads.push_back(read_load(load, scenario.bodies));
-  for (const Field& pair : root.entries_of("contact")) scenario.pairs.push_back(read_pair(pair, scenario, backends));
   scenario.analysis = read_analysis(root["analysis"]);
+  for (const Field& load : root.entries_of("loads")) scenario.loads.push_back(read_load(load, scenario.bodies));
+  for (const Field& joint : root.entries_of("joints")) scenario.joints.push_back(read_joint(joint, scenario));
+  for (const Field& driver : root.entries_of("drivers")) scenario.drivers.push_back(read_driver(driver, scenario));
+  for (const Field& pair : root.entries_of("contact")) scenario.pairs.push_back(read_pair(pair, scenario, backends));
   scenario.output = read_output(root["output"], scenario.analysis.end_time);
   return scenario;
 }

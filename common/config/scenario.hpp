@@ -13,6 +13,7 @@
 
 #include "common/config/parameter.hpp"
 #include "common/contact/surface.hpp"
+#include "common/motion/time_function.hpp"
 #include "common/spatial/spatial.hpp"
 
 namespace heelstrike {
@@ -37,6 +38,44 @@ struct LoadSpec {
   bool body_fixed = false;           ///< components in body axes instead of world axes
 };
 
+/// A function of time as written in the file: known at once, or a column of a motion file that travels with the
+/// scenario.
+struct FunctionSpec {
+  TimeFunctionPtr function;  ///< none while `file` is to be read
+  std::string file;
+  std::string column;
+  std::string time_column;
+  int degree = 3;      ///< of the spline through the column
+  double scale = 1.0;  ///< factor on the column's values
+  std::string where;   ///< "file:line: key", for messages
+};
+
+/// A joint between two bodies, or a gear between two joints; which members mean something depends on `type`.
+struct JointSpec {
+  std::string name = {};
+  std::string type = {};
+  std::vector<std::string> bodies = {};  ///< [a, b], names in `bodies` or "ground"
+  std::vector<Vector3> points = {};  ///< [m] one in the world at the initial poses, or one in the frame of each body
+  std::optional<Vector3> second_point = {};  ///< [m] end on b of a rod, in the world
+  std::vector<Vector3> axes = {};            ///< none, one in the world, or one in the frame of each body; unit vectors
+  std::optional<Vector3> second_axis = {};   ///< axis on b of a universal joint, in the world
+  bool in_world = true;                      ///< points and axes are in the world at the initial poses
+  std::optional<double> length = {};         ///< [m] of a rod
+  std::vector<std::string> joints = {};      ///< of a gear
+  std::vector<int> teeth = {};               ///< of a gear
+  bool reactions = false;                    ///< force and torque become columns of the time series
+  std::string where = {};                    ///< "file:line: joints.NAME", for messages
+};
+
+/// Motion prescribed to a joint or a body.
+struct DriverSpec {
+  std::string name;
+  std::string joint;                              ///< name in `joints`, or empty
+  std::string body;                               ///< name in `bodies`, or empty
+  std::map<std::string, FunctionSpec> functions;  ///< angle, displacement; x, y, z, rx, ry, rz
+  std::string where;                              ///< "file:line: drivers.NAME"
+};
+
 /// A contact pair of the model.
 struct PairModel {
   PairSpec spec;
@@ -50,6 +89,10 @@ struct IntegratorSpec {
   double atol = 1e-10;             ///< [m, -, m/s, 1/s] for all coordinates
   std::optional<double> max_step;  ///< [s]
   int max_rejections = 50;         ///< consecutive rejected steps after which the run gives up
+  std::optional<int> order;        ///< largest order (BDF methods) or order (Runge-Kutta); none = the method's own
+  std::optional<double> step;      ///< [s] > 0 fixed-step methods, which require it
+  std::optional<double> baumgarte_alpha;  ///< [1/s] >= 0 fixed-step methods; none = 5
+  std::optional<double> baumgarte_beta;   ///< [1/s] >= 0 fixed-step methods; none = 5
 };
 
 struct AnalysisSpec {
@@ -72,6 +115,8 @@ struct Scenario {
   Vector3 gravity = Vector3::Zero();  ///< [m/s^2] in the world
   std::vector<BodySpec> bodies;       ///< in file order
   std::vector<LoadSpec> loads;
+  std::vector<JointSpec> joints;
+  std::vector<DriverSpec> drivers;
   std::vector<PairModel> pairs;
   AnalysisSpec analysis;
   OutputSpec output;

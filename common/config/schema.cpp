@@ -84,6 +84,116 @@ KeySchema load_keys() {
           }};
 }
 
+KeySchema number_list(std::string name, std::string unit, std::string meaning, std::vector<std::size_t> sizes = {}) {
+  return {.name = std::move(name),
+          .kind = KeyKind::numbers,
+          .unit = std::move(unit),
+          .meaning = std::move(meaning),
+          .sizes = std::move(sizes)};
+}
+
+KeySchema text_list(std::string name, std::string meaning) {
+  return {.name = std::move(name), .kind = KeyKind::list, .meaning = std::move(meaning), .keys = {text("", "name")}};
+}
+
+KeySchema vector3_list(std::string name, std::string unit, std::string meaning) {
+  return {.name = std::move(name),
+          .kind = KeyKind::list,
+          .unit = unit,
+          .meaning = std::move(meaning),
+          .keys = {number_list("", unit, "a vector", {3})}};
+}
+
+KeySchema degree_key() {
+  return {.name = "spline",
+          .kind = KeyKind::text,
+          .meaning = "natural interpolating spline: cubic has two continuous derivatives, quintic four",
+          .fallback = "cubic",
+          .choices = {"cubic", "quintic"}};
+}
+
+/// A function of time.
+KeySchema function_keys(std::string name, const std::string& unit, const std::string& meaning) {
+  return {.name = std::move(name),
+          .kind = KeyKind::one_of,
+          .unit = unit,
+          .meaning = meaning + ", as function of time",
+          .keys = {number_list("polynomial", unit, "c0 + c1 t + c2 t^2 + ..."),
+                   text("expression",
+                        "formula in t [s] with + - * / ^, pi, sin, cos, tan, exp, log, sqrt, tanh, abs and "
+                        "step(t, t0, t1), a smooth rise from 0 to 1"),
+                   {.name = "table",
+                    .kind = KeyKind::map,
+                    .meaning = "values at given times, joined by a spline; it must cover the run",
+                    .keys = {required(number_list("times", "s", "increasing times")),
+                             required(number_list("values", unit, "as many values")), degree_key(),
+                             number("scale", "-", {}, "factor on the values, e.g. 0.0174532925 for degrees", "1")}},
+                   {.name = "file",
+                    .kind = KeyKind::map,
+                    .meaning = "column of a motion file (.mot, .sto, .csv), joined by a spline; it must cover the run",
+                    .keys = {required(text("name", "motion file, relative to the scenario file")),
+                             required(text("column", "heading of the column with the values")),
+                             {.name = "time",
+                              .kind = KeyKind::text,
+                              .meaning = "heading of the column with the times [s]",
+                              .fallback = "time"},
+                             degree_key(),
+                             number("scale", "-", {}, "factor on the values, e.g. 0.0174532925 for degrees", "1")}}}};
+}
+
+KeySchema joint_keys() {
+  return {.name = "joints",
+          .kind = KeyKind::named,
+          .meaning =
+              "joints by name; points and axes are given in the world at the initial poses (`point`, `axis`), or in "
+              "the frame of each body (`points`, `axes`)",
+          .keys = {
+              {.name = "type",
+               .kind = KeyKind::text,
+               .meaning = "kind of joint",
+               .required = true,
+               .choices = {"spherical", "revolute", "cylindrical", "prismatic", "universal", "planar", "fixed",
+                           "point_on_line", "point_on_plane", "distance", "gear"}},
+              text_list("bodies", "[a, b], names of two bodies or `ground`; a carries the line or plane"),
+              number_list("point", "m", "point of the joint, in the world; the end on a of a rod", {3}),
+              number_list("second_point", "m", "the end on b of a rod, in the world", {3}),
+              vector3_list("points", "m", "the point in the frame of a and in the frame of b"),
+              number_list("axis", "-", "axis, direction of a line, or normal of a plane, in the world", {3}),
+              number_list("second_axis", "-", "universal: the axis on b, in the world, normal to `axis`", {3}),
+              vector3_list("axes", "-", "the axis in the frame of a and in the frame of b"),
+              number("length", "m", positive, "length of a rod; that of the initial poses when not given"),
+              text_list("joints", "gear: two revolute or cylindrical joints [first, second]"),
+              number_list(
+                  "teeth", "-",
+                  "gear: whole numbers [n1, n2]; n2 angle2 = n1 angle1; opposite signs for wheels that turn against "
+                  "each other",
+                  {2}),
+              {.name = "reactions",
+               .kind = KeyKind::flag,
+               .meaning = "write the joint's force and torque on b, at the joint's point, in the world",
+               .fallback = "false"},
+          }};
+}
+
+KeySchema driver_keys() {
+  return {.name = "drivers",
+          .kind = KeyKind::named,
+          .meaning = "prescribed motion of a joint or of a body, by name",
+          .keys = {
+              text("joint", "the joint to be moved"),
+              text("body", "the body to be moved"),
+              function_keys("angle", "rad", "angle of a revolute or cylindrical joint, 0 at the initial poses"),
+              function_keys("displacement", "m",
+                            "displacement of a prismatic or cylindrical joint, 0 at the initial poses"),
+              function_keys("x", "m", "x of the body's origin in the world"),
+              function_keys("y", "m", "y of the body's origin in the world"),
+              function_keys("z", "m", "z of the body's origin in the world"),
+              function_keys("rx", "rad", "orientation R = Rx(rx) Ry(ry) Rz(rz) of the body; all three or none"),
+              function_keys("ry", "rad", "see rx"),
+              function_keys("rz", "rad", "see rx"),
+          }};
+}
+
 KeySchema surface_keys() {
   const KeySchema center = vector3("center", "m", "centre in the body's frame");
   return {
@@ -191,12 +301,25 @@ KeySchema analysis_keys() {
                .meaning = "time integration",
                .keys = {{.name = "name",
                          .kind = KeyKind::text,
-                         .meaning = "cvode_index1: SUNDIALS CVODE (BDF) with projection onto the constraints",
+                         .meaning = "cvode_index1: BDF, projection onto the constraints; ida_ggl: BDF, stabilised "
+                                    "index 2; arkode_erk, arkode_dirk: explicit, implicit Runge-Kutta, projection; "
+                                    "rk4, ab4am4: fixed step, Baumgarte stabilisation",
                          .fallback = "cvode_index1",
-                         .choices = {"cvode_index1"}},
-                        number("rtol", "-", {.min = 1e-14, .max = 1e-2}, "relative tolerance per step", "1e-8"),
-                        number("atol", "m, m/s, -, 1/s", positive, "absolute tolerance per step of every coordinate",
-                               "1e-10"),
+                         .choices = {"cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk", "rk4", "ab4am4"}},
+                        number("rtol", "-", {.min = 1e-14, .max = 1e-2},
+                               "relative tolerance per step; fixed-step methods do not control their error", "1e-8"),
+                        number("atol", "m, m/s, -, 1/s", positive,
+                               "absolute tolerance per step of every coordinate; not for fixed-step methods", "1e-10"),
+                        {.name = "order",
+                         .kind = KeyKind::integer,
+                         .meaning = "largest order of cvode_index1 and ida_ggl (1 to 5, default 5); order of "
+                                    "arkode_erk (2 to 6 or 8, default 5) and arkode_dirk (3 to 5, default 5)",
+                         .range = {.min = 1.0, .max = 8.0}},
+                        number("step", "s", positive, "step of rk4 and ab4am4, which require it"),
+                        number("baumgarte_alpha", "1/s", {.min = 0.0},
+                               "damping of constraint violations, rk4 and ab4am4 only; 5 when not given"),
+                        number("baumgarte_beta", "1/s", {.min = 0.0},
+                               "stiffness of constraint violations, rk4 and ab4am4 only; 5 when not given"),
                         number("max_step", "s", positive, "largest step; not limited when not given"),
                         {.name = "max_rejections",
                          .kind = KeyKind::integer,
@@ -237,6 +360,8 @@ KeySchema make_schema() {
               required(vector3("gravity", "m/s^2", "acceleration of gravity in the world")),
               required(body_keys()),
               load_keys(),
+              joint_keys(),
+              driver_keys(),
               contact_keys(),
               analysis_keys(),
               output_keys(),

@@ -51,7 +51,7 @@ class ForwardRun final : public RunBase {
 
 void ForwardRun::start() {
   y_.resize(problem_->size());
-  y_ << system_.initial_q(), system_.initial_qd();
+  y_ << assembled_.q, assembled_.qd;
   z_ = Eigen::VectorXd::Zero(problem_->n_quadratures());
   problem_->project(0.0, y_);
   commit_initial_state();
@@ -83,7 +83,7 @@ void ForwardRun::resume(const Checkpoint& checkpoint) {
 }
 
 void ForwardRun::restart_integrator() {
-  system_.forget_pivots();
+  problem_->forget_pivots();
   const auto directions = problem_->root_directions();
   integrator_->restart(t_, y_, z_, step_limit_, directions);
 }
@@ -132,10 +132,11 @@ void ForwardRun::accept(const StepResult& step) {
   const StepRows rows = input_.scenario.output.steps;
   const bool event = !step.roots.empty();
   write_rows_until(step.t, rows == StepRows::all || (rows == StepRows::contact && (event || coupling_->any_closed())));
-  const Eigen::VectorXd& y = integrator_->y();
-  const auto responses = coupling_->commit(step.t, q(y), qd(y));
+  y_ = integrator_->y();
+  // A state at an event is interpolated within its step: it satisfies the constraints only to the step's accuracy.
+  if (event) problem_->project(step.t, y_);
+  const auto responses = coupling_->commit(step.t, q(y_), qd(y_));
   t_ = step.t;
-  y_ = y;
   z_ = integrator_->quadratures();
   note_violation();
   for (std::size_t i = 0; i < trackers_.size(); ++i) {

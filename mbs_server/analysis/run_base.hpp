@@ -11,6 +11,7 @@
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/analysis/run_state.hpp"
 #include "mbs_server/coupling/contact_coupling.hpp"
+#include "mbs_server/formulation/assembly.hpp"
 #include "mbs_server/formulation/system.hpp"
 
 namespace heelstrike::mbs {
@@ -59,6 +60,7 @@ class RunBase {
   RunSummary summary_;
 
   System system_;
+  Start assembled_;  ///< state at the start of the scenario
   std::unique_ptr<Contact> contact_;
   ContactCoupling* coupling_ = nullptr;  ///< owned by system_
   RunState state_;

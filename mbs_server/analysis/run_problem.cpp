@@ -4,10 +4,16 @@
 
 namespace heelstrike::mbs {
 
-RunProblem::RunProblem(System& system, ContactCoupling& coupling) : system_(system), coupling_(coupling) {}
+RunProblem::RunProblem(System& system, ContactCoupling& coupling)
+    : system_(system), coupling_(coupling), ggl_(system) {}
 
 void RunProblem::rhs(double t, const ConstRef& y, MutableRef yd) {
   system_.solve_accelerations(t, q_of(y), qd_of(y));
+  yd << qd_of(y), system_.qdd();
+}
+
+void RunProblem::stabilized_rhs(double t, const ConstRef& y, double alpha, double beta, MutableRef yd) {
+  system_.solve_accelerations(t, q_of(y), qd_of(y), {.alpha = alpha, .beta = beta});
   yd << qd_of(y), system_.qdd();
 }
 
@@ -36,6 +42,26 @@ void RunProblem::factor_newton(double gamma) {
 void RunProblem::solve_newton(MutableRef b) {
   const auto n = system_.n_q();
   system_.solve_newton(b.head(n), b.tail(n));
+}
+
+void RunProblem::multipliers(double t, const ConstRef& y, MutableRef lambda) {
+  system_.solve_accelerations(t, q_of(y), qd_of(y));
+  lambda = system_.lambda();
+}
+
+void RunProblem::index2_residual(double t, const ConstRef& x, const ConstRef& xd, MutableRef r) {
+  ggl_.residual(t, x, xd, r);
+}
+void RunProblem::factor_index2(double t, const ConstRef& x, double c) {
+  ggl_.factor(t, x, c);
+}
+void RunProblem::solve_index2(MutableRef b) {
+  ggl_.solve(b);
+}
+
+void RunProblem::forget_pivots() {
+  system_.forget_pivots();
+  ggl_.forget_pivots();
 }
 
 void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {

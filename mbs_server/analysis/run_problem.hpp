@@ -3,7 +3,7 @@
 #pragma once
 
 #include "mbs_server/coupling/contact_coupling.hpp"
-#include "mbs_server/formulation/system.hpp"
+#include "mbs_server/formulation/ggl_form.hpp"
 #include "mbs_server/integrators/problem.hpp"
 
 namespace heelstrike::mbs {
@@ -12,11 +12,13 @@ class RunProblem final : public Problem {
  public:
   enum Quadrature { dissipated = 0, external_work = 1, n_quadrature_terms = 2 };
 
+  /// @param system    complete: no joints or forces are added later
   /// @param coupling  owned by `system` as one of its forces
   RunProblem(System& system, ContactCoupling& coupling);
 
   [[nodiscard]] int size() const override { return 2 * system_.n_q(); }
   void rhs(double t, const ConstRef& y, MutableRef yd) override;
+  void stabilized_rhs(double t, const ConstRef& y, double alpha, double beta, MutableRef yd) override;
   [[nodiscard]] int n_quadratures() const override { return n_quadrature_terms; }
   void quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) override;
   void project(double t, MutableRef y) override;
@@ -24,6 +26,11 @@ class RunProblem final : public Problem {
   void linearize(double t, const ConstRef& y) override;
   void factor_newton(double gamma) override;
   void solve_newton(MutableRef b) override;
+  [[nodiscard]] int n_multipliers() const override { return system_.n_constraints(); }
+  void multipliers(double t, const ConstRef& y, MutableRef lambda) override;
+  void index2_residual(double t, const ConstRef& x, const ConstRef& xd, MutableRef r) override;
+  void factor_index2(double t, const ConstRef& x, double c) override;
+  void solve_index2(MutableRef b) override;
 
   /// Root 2 i is the gap of pair i. Root 2 i + 1 is its gap rate while the pair is open, so that a touch that begins
   /// and ends within one step is not missed; while the pair is closed it is the constant 1.
@@ -33,12 +40,16 @@ class RunProblem final : public Problem {
   /// rising gap.
   [[nodiscard]] std::vector<int> root_directions() const;
 
+  /// Makes all later results independent of earlier ones; called at restarts of the integration.
+  void forget_pivots();
+
  private:
   [[nodiscard]] auto q_of(const ConstRef& y) const { return y.head(system_.n_q()); }
   [[nodiscard]] auto qd_of(const ConstRef& y) const { return y.tail(system_.n_q()); }
 
   System& system_;
   ContactCoupling& coupling_;
+  GglForm ggl_;
 };
 
 }  // namespace heelstrike::mbs

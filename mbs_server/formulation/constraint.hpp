@@ -6,6 +6,7 @@
 
 #include <Eigen/Core>
 #include <string>
+#include <vector>
 
 #include "mbs_server/formulation/sparse_assembler.hpp"
 
@@ -21,6 +22,10 @@ class Constraint {
   /// "ball: rigid body": for messages.
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual int rows() const = 0;
+  /// True for prescribed motion, which does work on the system.
+  [[nodiscard]] virtual bool depends_on_time() const { return false; }
+  /// Drops all rows but `kept` (increasing): the others follow from earlier constraints.
+  virtual void keep_rows(const std::vector<int>& kept) = 0;
 
   /// Phi(q, t), written to `phi` (rows() entries).
   virtual void residual(double t, const ConstVector& q, Eigen::Ref<VectorX> phi) const = 0;

@@ -7,6 +7,12 @@ namespace heelstrike::mbs {
 QuadraticConstraint::QuadraticConstraint(std::string name, std::vector<QuadraticEquation> equations)
     : name_(std::move(name)), equations_(std::move(equations)) {}
 
+void QuadraticConstraint::keep_rows(const std::vector<int>& kept) {
+  std::vector<QuadraticEquation> equations;
+  for (const int row : kept) equations.push_back(equations_[static_cast<std::size_t>(row)]);
+  equations_ = std::move(equations);
+}
+
 void QuadraticConstraint::residual(double /*t*/, const ConstVector& q, Eigen::Ref<VectorX> phi) const {
   for (std::size_t r = 0; r < equations_.size(); ++r) {
     double value = equations_[r].constant;

@@ -31,6 +31,7 @@ class QuadraticConstraint final : public Constraint {
 
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] int rows() const override { return static_cast<int>(equations_.size()); }
+  void keep_rows(const std::vector<int>& kept) override;
   void residual(double t, const ConstVector& q, Eigen::Ref<VectorX> phi) const override;
   void velocity_rhs(double t, const ConstVector& q, Eigen::Ref<VectorX> nu) const override;
   void acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd,

@@ -3,19 +3,32 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/formulation/driver.hpp"
 #include "mbs_server/formulation/gravity_force.hpp"
+#include "mbs_server/formulation/joint_registry.hpp"
 #include "mbs_server/formulation/load_force.hpp"
 #include "mbs_server/formulation/quadratic_constraint.hpp"
+#include "mbs_server/formulation/sparse_blocks.hpp"
 
 namespace heelstrike::mbs {
+
+namespace {
+
+/// [1/kg] damping of the multipliers in singular poses, times the inverse of the lightest mass: far below everything
+/// that determines them, far above rounding.
+constexpr double singular_damping = 1e-10;
+
+}  // namespace
 
 System::System(const Model& model) : model_(model), n_q_(coordinates_per_body * static_cast<int>(model.bodies.size())) {
   for (std::size_t i = 0; i < model_.bodies.size(); ++i) {
     mass_.push_back(model_.bodies[i].mass_properties.cartesian_mass());
-    constraints_.push_back(std::make_unique<QuadraticConstraint>(
+    append(std::make_unique<QuadraticConstraint>(
         rigid_body_constraint(model_.bodies[i].name, coordinates_per_body * static_cast<int>(i))));
   }
-  n_constraints_ = n_rigid();
+  const VectorX q0 = initial_q();
+  for (const auto& joint : model_.joints) append(make_joint(model_, joint, q0));
+  for (const auto& driver : model_.drivers) append(make_driver(model_, driver));
   resize();
   add_force(std::make_unique<GravityForce>(model_));
   for (std::size_t i = 0; i < model_.loads.size(); ++i) {
@@ -24,15 +37,21 @@ System::System(const Model& model) : model_(model), n_q_(coordinates_per_body * 
 }
 
 void System::add_constraint(std::unique_ptr<Constraint> constraint) {
+  append(std::move(constraint));
+  resize();
+}
+
+void System::append(std::unique_ptr<Constraint> constraint) {
+  driven_ = driven_ || constraint->depends_on_time();
   n_constraints_ += constraint->rows();
   constraints_.push_back(std::move(constraint));
-  resize();
 }
 
 void System::resize() {
   const int n_bodies = static_cast<int>(mass_.size());
   const int n_joint_rows = n_constraints_ - n_rigid();
   Phi_q_ = G_q_ = G_v_ = SparseAssembler(n_joint_rows, n_q_);
+  full_Phi_q_ = SparseAssembler(n_constraints_, n_q_);
   K_ = C_ = SparseAssembler(n_q_, n_q_);
   saddle_ = RigidElimination(n_bodies, n_joint_rows);
   newton_ = RigidElimination(n_bodies, n_joint_rows);
@@ -59,6 +78,15 @@ VectorX System::initial_qd() const {
     qd.segment<12>(12 * static_cast<Eigen::Index>(i)) = rates_from_twist(model_.bodies[i].X_WB, model_.bodies[i].V_WB);
   }
   return qd;
+}
+
+template <typename Fill>
+void System::for_each_block(Fill fill) const {
+  int row = 0;
+  for (const auto& constraint : constraints_) {
+    fill(*constraint, row);
+    row += constraint->rows();
+  }
 }
 
 template <typename Fill>
@@ -105,35 +133,135 @@ void System::assemble_jacobian(double t, const ConstVector& q) {
   jacobian_at_.set(t, q);
 }
 
+bool System::factor_damped_saddle(const ConstVector& q, double damping) {
+  saddle_.begin(mass_, q, q);
+  saddle_.add_joint_rows(Phi_q_.matrix(), 1.0);
+  saddle_.add_joint_columns(Phi_q_.matrix());
+  saddle_.add_joint_damping(damping);
+  return saddle_.factor();
+}
+
 void System::factor_saddle(double t, const ConstVector& q) {
   assemble_jacobian(t, q);
   if (saddle_at_.matches(t, q)) return;
   saddle_at_.valid = false;
-  saddle_.begin(mass_, q, q);
-  saddle_.add_joint_rows(Phi_q_.matrix(), 1.0);
-  saddle_.add_joint_columns(Phi_q_.matrix());
-  if (!saddle_.factor()) {
-    throw RecoverableError(
-        "the constraints are dependent at this configuration: singular position or redundant joints");
+  if (!factor_damped_saddle(q, 0.0)) {
+    // A singular pose: the smallest multipliers that do the work, by Tikhonov's damping.
+    saddle_.forget_pivots();
+    double lightest = std::numeric_limits<double>::infinity();
+    for (const auto& m : mass_) lightest = std::min(lightest, m(0, 0));
+    if (!factor_damped_saddle(q, singular_damping / lightest)) {
+      throw RecoverableError(
+          "the constraints are dependent at this configuration: singular position or redundant joints");
+    }
   }
   saddle_at_.set(t, q);
 }
 
-void System::solve_accelerations(double t, const ConstVector& q, const ConstVector& qd) {
+SparseMatrix System::mass_matrix() const {
+  SparseAssembler M(n_q_, n_q_);
+  M.begin();
+  add_mass(M, mass_);
+  M.end();
+  return M.matrix();
+}
+
+const SparseMatrix& System::jacobian(double t, const ConstVector& q) {
+  full_Phi_q_.begin();
+  for_each_block([&](const Constraint& c, int row) { c.add_jacobian(t, q, row, full_Phi_q_); });
+  full_Phi_q_.end();
+  return full_Phi_q_.matrix();
+}
+
+VectorX System::residual(double t, const ConstVector& q) const {
+  VectorX phi(n_constraints_);
+  for_each_block([&](const Constraint& c, int row) { c.residual(t, q, phi.segment(row, c.rows())); });
+  return phi;
+}
+
+VectorX System::velocity_residual(double t, const ConstVector& q, const ConstVector& qd) {
+  VectorX nu(n_constraints_);
+  for_each_block([&](const Constraint& c, int row) { c.velocity_rhs(t, q, nu.segment(row, c.rows())); });
+  return jacobian(t, q) * qd - nu;
+}
+
+void System::keep_rows(const std::vector<int>& kept) {
+  int first = 0;
+  int rows = 0;
+  for (const auto& constraint : constraints_) {
+    const int n = constraint->rows();
+    std::vector<int> own;
+    for (const int row : kept) {
+      if (row >= first && row < first + n) own.push_back(row - first);
+    }
+    if (static_cast<int>(own.size()) != n) constraint->keep_rows(own);
+    rows += constraint->rows();
+    first += n;
+  }
+  n_constraints_ = rows;
+  resize();
+}
+
+VectorX System::constraint_forces(std::size_t constraint, double t, const ConstVector& q) const {
+  const Constraint& c = *constraints_[constraint];
+  int row = 0;
+  for (std::size_t i = 0; i < constraint; ++i) row += constraints_[i]->rows();
+  SparseAssembler J(c.rows(), n_q_);
+  J.begin();
+  c.add_jacobian(t, q, 0, J);
+  J.end();
+  return -(J.matrix().transpose() * lambda_.segment(row, c.rows()));
+}
+
+void System::solve_accelerations(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte) {
   g_.setZero();
   energy_ = {};
   for (const auto& force : forces_) force->add_forces(t, q, qd, g_, energy_);
   factor_saddle(t, q);
   evaluate_gamma(t, q, qd);
+  if (baumgarte.active()) add_baumgarte(t, q, qd, baumgarte);
   qdd_ = g_;
   lambda_ = gamma_;
   saddle_.solve(qdd_, lambda_, true);
+  if (driven_) add_driver_power(t, q);
+}
+
+/// The forces -Phi_q' lambda of prescribed motion have the power -lambda . (Phi_q qd) = -lambda . nu.
+void System::add_driver_power(double t, const ConstVector& q) {
+  for_each_block([&](const Constraint& c, int row) {
+    if (!c.depends_on_time()) return;
+    c.velocity_rhs(t, q, gamma_.head(c.rows()));
+    energy_.external_power -= lambda_.segment(row, c.rows()).dot(gamma_.head(c.rows()));
+  });
+}
+
+void System::add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte) {
+  VectorX stabilised = gamma_;
+  evaluate_velocity_residual(t, q, qd);
+  stabilised -= 2.0 * baumgarte.alpha * gamma_;
+  evaluate_residual(t, q);
+  gamma_ = stabilised - baumgarte.beta * baumgarte.beta * gamma_;
 }
 
 EnergyTerms System::evaluate_energy(double t, const ConstVector& q, const ConstVector& qd) {
+  if (driven_) {
+    solve_accelerations(t, q, qd);
+    return energy_;
+  }
   EnergyTerms energy;
   for (const auto& force : forces_) force->add_forces(t, q, qd, g_, energy);
   return energy;
+}
+
+void System::multiply_mass(const ConstVector& x, Eigen::Ref<VectorX> y) const {
+  for (std::size_t body = 0; body < mass_.size(); ++body) {
+    const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
+    for (int k = 0; k < 4; ++k) {
+      Vector3 sum = Vector3::Zero();
+      for (int l = 0; l < 4; ++l) sum += mass_[body](k, l) * x.segment<3>(first + 3 * l);
+      y.segment<3>(first + 3 * k) = sum;
+    }
+  }
 }
 
 double System::kinetic_energy(const ConstVector& qd) const {

@@ -25,6 +25,14 @@ struct Violation {
   double velocity = 0.0;  ///< max |Phi_q qd - nu|
 };
 
+/// Stabilisation of the acceleration constraints, gamma - 2 alpha (Phi_q qd - nu) - beta^2 Phi ([baumgarte1972];
+/// [machado2012] eq. 3.38). Zero = none.
+struct Baumgarte {
+  double alpha = 0.0;  ///< [1/s]
+  double beta = 0.0;   ///< [1/s]
+  [[nodiscard]] bool active() const { return alpha != 0.0 || beta != 0.0; }
+};
+
 /// The constraint with the largest residual.
 struct WorstConstraint {
   std::string name;       ///< empty when there are no constraints
@@ -34,13 +42,26 @@ struct WorstConstraint {
 
 class System {
  public:
-  /// Bodies, their rigid-body constraints, gravity and loads of `model`; joints and further forces are added
-  /// afterwards.
+  /// Bodies with their rigid-body constraints, joints, drivers, gravity and loads of `model`, in this order; further
+  /// forces are added afterwards.
   explicit System(const Model& model);
   System(const System&) = delete;  // the factored systems point at members
   System& operator=(const System&) = delete;
 
   void add_constraint(std::unique_ptr<Constraint> constraint);
+  /// M, sparse.
+  [[nodiscard]] SparseMatrix mass_matrix() const;
+  /// Phi_q qd - nu
+  [[nodiscard]] VectorX velocity_residual(double t, const ConstVector& q, const ConstVector& qd);
+  /// Phi_q at a state, all rows; for rank checks.
+  [[nodiscard]] const SparseMatrix& jacobian(double t, const ConstVector& q);
+  /// Phi at a state.
+  [[nodiscard]] VectorX residual(double t, const ConstVector& q) const;
+  /// Keeps only the given rows (increasing).
+  void keep_rows(const std::vector<int>& kept);
+  /// Generalised forces -Phi_q' lambda of one constraint alone, with the multipliers of the last
+  /// solve_accelerations().
+  [[nodiscard]] VectorX constraint_forces(std::size_t constraint, double t, const ConstVector& q) const;
   void add_force(std::unique_ptr<ForceElement> force);
 
   [[nodiscard]] int n_q() const { return n_q_; }
@@ -51,7 +72,7 @@ class System {
 
   /// qdd and lambda at (t, q, qd); kept and readable by qdd() and lambda() until the next call.
   /// @throws RecoverableError for a singular configuration; whatever the force elements throw
-  void solve_accelerations(double t, const ConstVector& q, const ConstVector& qd);
+  void solve_accelerations(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte = {});
   [[nodiscard]] const VectorX& qdd() const { return qdd_; }
   [[nodiscard]] const VectorX& lambda() const { return lambda_; }
   /// Energy terms of all forces at the last solve_accelerations().
@@ -90,19 +111,32 @@ class System {
 
   [[nodiscard]] const std::vector<std::unique_ptr<Constraint>>& constraints() const { return constraints_; }
 
+  [[nodiscard]] const std::vector<std::unique_ptr<ForceElement>>& forces() const { return forces_; }
+  /// Per body; M = mass (x) I3.
+  [[nodiscard]] const std::vector<Matrix4>& mass() const { return mass_; }
+  /// y = M x.
+  void multiply_mass(const ConstVector& x, Eigen::Ref<VectorX> y) const;
+
  private:
   void evaluate_residual(double t, const ConstVector& q);
   void evaluate_gamma(double t, const ConstVector& q, const ConstVector& qd);
   /// Phi_q x - nu, all rows.
   void evaluate_velocity_residual(double t, const ConstVector& q, const ConstVector& qd);
   void assemble_jacobian(double t, const ConstVector& q);
+  /// With -damping on the diagonal of the joints' multipliers. @returns false when singular
+  [[nodiscard]] bool factor_damped_saddle(const ConstVector& q, double damping);
   void factor_saddle(double t, const ConstVector& q);
+  void add_driver_power(double t, const ConstVector& q);
+  void append(std::unique_ptr<Constraint> constraint);
+  void add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte);
   void forget_factors();
   void resize();
   void project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved);
   [[nodiscard]] int n_rigid() const { return rigid_constraints_per_body * static_cast<int>(mass_.size()); }
   template <typename Fill>
   void for_each_joint(Fill fill) const;
+  template <typename Fill>
+  void for_each_block(Fill fill) const;
 
   /// A point at which something was computed and is still good.
   struct Key {
@@ -126,7 +160,10 @@ class System {
   std::vector<std::unique_ptr<ForceElement>> forces_;
   std::vector<Matrix4> mass_;  ///< per body, M = mass (x) I3
 
-  SparseAssembler Phi_q_;  ///< rows of joints only
+  bool driven_ = false;  ///< some constraint does work
+
+  SparseAssembler Phi_q_;       ///< rows of joints only
+  SparseAssembler full_Phi_q_;  ///< all rows
   Key jacobian_at_, saddle_at_;
   RigidElimination saddle_;
   VectorX g_, gamma_, qdd_, lambda_, correction_;

@@ -59,7 +59,7 @@ class CvodeIndex1 final : public Integrator {
 CvodeIndex1::CvodeIndex1(const IntegratorSpec& spec, Problem& problem)
     : spec_(spec),
       problem_(problem),
-      bridge_{.problem = &problem_, .cause = &cause_},
+      bridge_{.solve = [&problem](Problem::MutableRef b) { problem.solve_newton(b); }, .cause = &cause_},
       context_(make_context()),
       state_(N_VNew_Serial(problem.size(), context_.get())),
       quadrature_state_(N_VNew_Serial(problem.n_quadratures(), context_.get())),
@@ -117,14 +117,12 @@ void CvodeIndex1::create(double t) {
   if (cvode_ == nullptr) throw Error(ErrorCode::internal, "CVodeCreate failed");
   check_setup(CVodeInit(cvode_, rhs, t, state_.get()), "CVodeInit");
   check_setup(CVodeSetUserData(cvode_, this), "CVodeSetUserData");
-  // Failures are reported by our own exceptions; CVODE's prints to stderr would only repeat them.
-  check_setup(CVodeSetErrHandlerFn(
-                  cvode_, [](int, const char*, const char*, char*, void*) {}, nullptr),
-              "CVodeSetErrHandlerFn");
+  check_setup(CVodeSetErrHandlerFn(cvode_, ignore_message, nullptr), "CVodeSetErrHandlerFn");
   check_setup(CVodeSStolerances(cvode_, spec_.rtol, spec_.atol), "CVodeSStolerances");
   check_setup(CVodeSetLinearSolver(cvode_, solver_.get(), matrix_.get()), "CVodeSetLinearSolver");
   check_setup(CVodeSetLinSysFn(cvode_, newton_system), "CVodeSetLinSysFn");
   check_setup(CVodeSetProjFn(cvode_, project), "CVodeSetProjFn");
+  if (spec_.order) check_setup(CVodeSetMaxOrd(cvode_, *spec_.order), "CVodeSetMaxOrd");
   check_setup(CVodeSetMaxNumSteps(cvode_, -1), "CVodeSetMaxNumSteps");
   check_setup(CVodeSetMaxErrTestFails(cvode_, spec_.max_rejections), "CVodeSetMaxErrTestFails");
   check_setup(CVodeSetMaxConvFails(cvode_, spec_.max_rejections), "CVodeSetMaxConvFails");
@@ -168,18 +166,12 @@ void CvodeIndex1::fail(int code) {
   attempted_time_ = t_;
   (void)CVodeGetCurrentTime(cvode_, &attempted_time_);
   if (code == CV_RTFUNC_FAIL && cause_) std::rethrow_exception(cause_);
-  char* name = CVodeGetReturnFlagName(code);
-  const std::string code_name = name;
-  free(name);  // NOLINT(cppcoreguidelines-no-malloc): CVODE hands over a malloc'ed string
-  throw_solver_failure(cause_, "cvode_index1", code, code_name, attempted_time_);
+  throw_solver_failure(cause_, "cvode_index1", describe_code(code, CVodeGetReturnFlagName(code)), attempted_time_);
 }
 
 StepResult CvodeIndex1::step(double t_end) {
   check_setup(CVodeSetStopTime(cvode_, t_end), "CVodeSetStopTime");
-  // In one-step mode the output time only serves the estimate of the first step; a fixed distance keeps the results
-  // independent of how long the run goes on.
-  constexpr double horizon = 1.0;
-  const int code = CVode(cvode_, t_ + horizon, state_.get(), &t_, CV_ONE_STEP);
+  const int code = CVode(cvode_, t_ + first_step_horizon, state_.get(), &t_, CV_ONE_STEP);
   if (code < 0) fail(code);
   cause_ = nullptr;
   attempted_time_ = t_;

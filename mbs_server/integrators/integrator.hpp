@@ -59,6 +59,7 @@ class Integrator {
 struct IntegratorEntry {
   std::string name;
   std::string summary;
+  bool fixed_step = false;  ///< needs IntegratorSpec::step, does not control its error, does not project
   std::function<std::unique_ptr<Integrator>(const IntegratorSpec& spec, Problem& problem)> make;
 };
 

@@ -17,6 +17,9 @@ class Problem {
   [[nodiscard]] virtual int size() const = 0;
   /// f(t, y). May throw RecoverableError (a smaller step may help) or Error.
   virtual void rhs(double t, const ConstRef& y, MutableRef yd) = 0;
+  /// f(t, y) with Baumgarte's stabilisation of the constraints: gamma - 2 alpha Phid - beta^2 Phi.
+  /// @param alpha, beta  [1/s]
+  virtual void stabilized_rhs(double t, const ConstRef& y, double alpha, double beta, MutableRef yd) = 0;
 
   [[nodiscard]] virtual int n_quadratures() const = 0;
   /// Integrands that depend on y but do not act back on it.
@@ -31,6 +34,16 @@ class Problem {
   virtual void linearize(double t, const ConstRef& y) = 0;
   virtual void factor_newton(double gamma) = 0;
   virtual void solve_newton(MutableRef b) = 0;
+
+  /// The stabilised index-2 form r(t, x, xd) = 0, x = {q, qd, lambda, mu} with n_multipliers() entries in lambda and in
+  /// mu.
+  [[nodiscard]] virtual int n_multipliers() const = 0;
+  /// lambda that belongs to f(t, y).
+  virtual void multipliers(double t, const ConstRef& y, MutableRef lambda) = 0;
+  virtual void index2_residual(double t, const ConstRef& x, const ConstRef& xd, MutableRef r) = 0;
+  /// Factors dr/dx + c dr/dxd; solves with the last factors in place.
+  virtual void factor_index2(double t, const ConstRef& x, double c) = 0;
+  virtual void solve_index2(MutableRef b) = 0;
 
   [[nodiscard]] virtual int n_roots() const = 0;
   virtual void roots(double t, const ConstRef& y, MutableRef values) = 0;

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 namespace heelstrike::mbs {
 
-void throw_solver_failure(const std::exception_ptr& cause, const std::string& solver, int code,
-                          const std::string& code_name, double t) {
+void throw_solver_failure(const std::exception_ptr& cause, const std::string& solver, const std::string& what,
+                          double t) {
   std::string reason;
   if (cause) {
     try {
@@ -16,9 +18,15 @@ void throw_solver_failure(const std::exception_ptr& cause, const std::string& so
     }
   }
   throw Error(ErrorCode::solver_failed,
-              fmt::format("{} gave up at t = {} s ({}, code {}): the step size or the iteration could not be made to "
+              fmt::format("{} gave up at t = {} s ({}): the step size or the iteration could not be made to "
                           "converge. Look at what happens in the model at that time, or loosen rtol.{}",
-                          solver, t, code_name, code, reason));
+                          solver, t, what, reason));
+}
+
+std::string describe_code(int code, char* name) {
+  std::string text = fmt::format("{}, code {}", name, code);
+  free(name);  // NOLINT(cppcoreguidelines-no-malloc): SUNDIALS hands over a malloc'ed string
+  return text;
 }
 
 void check_setup(int code, const char* call) {
@@ -42,7 +50,7 @@ int solve(SUNLinearSolver S, SUNMatrix /*A*/, N_Vector x, N_Vector b, realtype /
   return guarded(
       [&] {
         view(x) = view(b);
-        bridge.problem->solve_newton(view(x));
+        bridge.solve(view(x));
       },
       *bridge.cause);
 }
@@ -52,6 +60,7 @@ int solve(SUNLinearSolver S, SUNMatrix /*A*/, N_Vector x, N_Vector b, realtype /
 OwnedMatrix make_newton_matrix(SUNContext context) {
   SUNMatrix A = SUNMatNewEmpty(context);
   A->ops->getid = [](SUNMatrix) { return SUNMATRIX_CUSTOM; };
+  A->ops->zero = [](SUNMatrix) { return 0; };
   A->ops->destroy = [](SUNMatrix M) { SUNMatFreeEmpty(M); };
   return OwnedMatrix(A);
 }

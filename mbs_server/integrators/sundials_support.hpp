@@ -8,7 +8,9 @@
 
 #include <concepts>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "common/errors/error.hpp"
 #include "mbs_server/integrators/problem.hpp"
@@ -31,9 +33,21 @@ template <std::invocable Body>
   }
 }
 
-/// Rethrows `cause` when there is one, else throws Error{solver_failed} naming the call, its code and the time.
-[[noreturn]] void throw_solver_failure(const std::exception_ptr& cause, const std::string& solver, int code,
-                                       const std::string& code_name, double t);
+/// Rethrows `cause` unless it is recoverable; else throws Error{solver_failed} that names the solver, what it said, the
+/// time, and the last reason given by the model.
+[[noreturn]] void throw_solver_failure(const std::exception_ptr& cause, const std::string& solver,
+                                       const std::string& what, double t);
+
+/// "CV_CONV_FAILURE, code -4" from a SUNDIALS code and the malloc'ed name that goes with it, which is freed.
+[[nodiscard]] std::string describe_code(int code, char* name);
+
+/// SUNDIALS' own prints to stderr would only repeat what our exceptions say.
+inline void ignore_message(int /*code*/, const char* /*module*/, const char* /*function*/, char* /*message*/,
+                           void* /*data*/) {}
+
+/// In one-step mode the output time only serves the estimate of the first step; a fixed distance [s] keeps the results
+/// independent of how long the run goes on.
+inline constexpr double first_step_horizon = 1.0;
 
 /// @throws Error{internal} when a set-up call of SUNDIALS failed
 void check_setup(int code, const char* call);
@@ -63,10 +77,10 @@ struct LinearSolverDeleter {
 };
 using OwnedLinearSolver = std::unique_ptr<std::remove_pointer_t<SUNLinearSolver>, LinearSolverDeleter>;
 
-/// The Newton system (1 - gamma J) as SUNDIALS objects: an empty matrix that stands for the problem's own factors, and
-/// a direct solver that calls Problem::solve_newton.
+/// Newton systems whose factors the problem keeps, as SUNDIALS objects: an empty matrix that stands for them, and a
+/// direct solver that calls `solve`.
 struct NewtonBridge {
-  Problem* problem = nullptr;
+  std::function<void(Eigen::Ref<Eigen::VectorXd>)> solve;  ///< in place
   std::exception_ptr* cause = nullptr;
 };
 [[nodiscard]] OwnedMatrix make_newton_matrix(SUNContext context);

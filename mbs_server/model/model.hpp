@@ -28,6 +28,36 @@ struct Load {
   bool body_fixed = false;           ///< components in body axes instead of world axes
 };
 
+/// One side of a joint: a frame fixed in the body. Its z axis is the joint's axis; x and y count the angle.
+struct JointSide {
+  BodyIndex body = ground;
+  Pose X_BF;
+};
+
+struct Joint {
+  std::string name;
+  std::string type;
+  JointSide a, b;
+  double length = 0.0;  ///< [m] of a rod
+  int first = -1;       ///< of a gear: index in Model::joints
+  int second = -1;
+  int teeth_first = 1;
+  int teeth_second = 1;
+  bool reactions = false;
+  std::string where = {};  ///< for messages
+};
+
+/// One prescribed coordinate, or the three angles of a body.
+struct Driver {
+  enum class Kind { angle, displacement, position, orientation };
+  std::string name;
+  Kind kind = Kind::angle;
+  int joint = -1;  ///< index in Model::joints
+  BodyIndex body = ground;
+  int component = 0;                            ///< of a position: 0 x, 1 y, 2 z
+  std::vector<TimeFunctionPtr> functions = {};  ///< one, or three angles rx, ry, rz
+};
+
 struct ContactPair {
   std::string name;
   BodyIndex main = ground;     ///< A
@@ -38,6 +68,8 @@ struct Model {
   Vector3 gravity = Vector3::Zero();  ///< [m/s^2]
   std::vector<Body> bodies;
   std::vector<Load> loads;
+  std::vector<Joint> joints;
+  std::vector<Driver> drivers;
   std::vector<ContactPair> pairs;
 };
 

@@ -1,0 +1,50 @@
+/// Smooth functions of time with exact first and second derivatives: what drivers and time-dependent loads are made of.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace heelstrike {
+
+/// Value and the first two derivatives with respect to time.
+struct Jet {
+  double f = 0.0;
+  double d = 0.0;   ///< f'
+  double dd = 0.0;  ///< f''
+};
+
+/// Immutable; callable from several threads.
+class TimeFunction {
+ public:
+  virtual ~TimeFunction() = default;
+  [[nodiscard]] virtual Jet at(double t) const = 0;
+  /// Last time at which the function is known, +inf for formulas.
+  [[nodiscard]] virtual double last_time() const;
+  /// First time at which the function is known, -inf for formulas.
+  [[nodiscard]] virtual double first_time() const;
+};
+
+using TimeFunctionPtr = std::shared_ptr<const TimeFunction>;
+
+/// coefficients[0] + coefficients[1] t + ...
+[[nodiscard]] TimeFunctionPtr make_polynomial(std::vector<double> coefficients);
+
+/// Natural interpolating spline of degree 3 (f'' = 0 at both ends) or 5 (f''' = f'''' = 0 at both ends); outside of the
+/// table the end value's polynomial goes on, so that a step that tries a time just beyond the end still gets an answer.
+/// @param times  at least 2 (cubic) or 3 (quintic), strictly increasing
+/// @throws Error{invalid_input} that says which entry is wrong
+[[nodiscard]] TimeFunctionPtr make_spline(std::vector<double> times, std::vector<double> values, int degree);
+
+/// Formula in t with + - * / ^ ( ), numbers, pi and the functions sin cos tan exp log sqrt tanh abs step(t, t0, t1).
+/// `step` rises from 0 to 1 between t0 and t1 with two continuous derivatives. Derivatives are exact: the formula is
+/// evaluated on (f, f', f'').
+/// @throws Error{invalid_input} that names the position of the mistake
+[[nodiscard]] TimeFunctionPtr make_expression(const std::string& text);
+
+/// scale * f(t) + offset.
+[[nodiscard]] TimeFunctionPtr make_scaled(TimeFunctionPtr f, double scale, double offset);
+
+}  // namespace heelstrike

@@ -1,0 +1,219 @@
+#include "mbs_server/formulation/assembly.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <Eigen/SparseLU>
+#include <Eigen/SparseQR>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+/// Residuals of a pose that counts as assembled; the projection at the start of the run goes on from there.
+constexpr double assembled = 1e-11;
+constexpr double dependent = 1e-9;
+
+/// Constraints whose rows among `rows` are not zero, worst first.
+std::vector<std::string> names_of_rows(const System& system, const std::vector<int>& rows) {
+  std::vector<std::string> names;
+  int first = 0;
+  for (const auto& constraint : system.constraints()) {
+    const int last = first + constraint->rows();
+    const auto n = std::ranges::count_if(rows, [&](int r) { return r >= first && r < last; });
+    if (n > 0) names.push_back(n == 1 ? constraint->name() : fmt::format("{} ({} equations)", constraint->name(), n));
+    first = last;
+  }
+  return names;
+}
+
+std::vector<int> rows_above(const VectorX& residual, double limit) {
+  std::vector<int> rows;
+  for (Eigen::Index i = 0; i < residual.size(); ++i) {
+    if (std::abs(residual[i]) > limit) rows.push_back(static_cast<int>(i));
+  }
+  return rows;
+}
+
+/// The joint among the rows in conflict that comes last in the file is as good a place as any to point to.
+std::string place_of_conflict(const System& system, const std::vector<int>& rows) {
+  std::string place;
+  for (const auto& name : names_of_rows(system, rows)) {
+    const std::string plain = name.substr(0, name.find(" ("));
+    const auto joint = std::ranges::find(system.model().joints, plain, &Joint::name);
+    if (joint != system.model().joints.end()) place = joint->where + ": ";
+  }
+  return place;
+}
+
+[[noreturn]] void refuse(const System& system, const VectorX& residual, const char* what, const char* unit) {
+  const double worst = residual.cwiseAbs().maxCoeff();
+  const auto rows = rows_above(residual, std::max(0.01 * worst, assembled));
+  throw input_error(
+      "joints",
+      fmt::format("{}expected a start that satisfies all joints and drivers, found none: {} remain violated "
+                  "by up to {:.3g} ({}) in {}; correct the poses, points and axes of these, or remove one",
+                  place_of_conflict(system, rows), what, worst, unit, fmt::join(names_of_rows(system, rows), ", ")));
+}
+
+/// Solves [M J'; J -damping] {x; lambda} = {0; b} for the rows `rows` of J: the least mass-weighted x with J x = b, or
+/// nearly so where rows depend on each other.
+VectorX least_change(const SparseMatrix& M, const SparseMatrix& J, const VectorX& b, const std::vector<int>& rows) {
+  const auto n = static_cast<int>(M.rows());
+  const auto m = static_cast<int>(rows.size());
+  std::vector<int> place(static_cast<std::size_t>(J.rows()), -1);
+  VectorX rhs = VectorX::Zero(n + m);
+  for (int i = 0; i < m; ++i) {
+    place[static_cast<std::size_t>(rows[static_cast<std::size_t>(i)])] = n + i;
+    rhs[n + i] = b[rows[static_cast<std::size_t>(i)]];
+  }
+  std::vector<Eigen::Triplet<double>> entries;
+  double heaviest = 0.0;
+  for (int column = 0; column < n; ++column) {
+    for (SparseMatrix::InnerIterator it(M, column); it; ++it) {
+      entries.emplace_back(static_cast<int>(it.row()), column, it.value());
+      heaviest = std::max(heaviest, std::abs(it.value()));
+    }
+    for (SparseMatrix::InnerIterator it(J, column); it; ++it) {
+      const int row = place[static_cast<std::size_t>(it.row())];
+      if (row < 0) continue;
+      entries.emplace_back(row, column, it.value());
+      entries.emplace_back(column, row, it.value());
+    }
+  }
+  for (int i = 0; i < m; ++i) entries.emplace_back(n + i, n + i, -1e-11 / heaviest);
+  SparseMatrix A(n + m, n + m);
+  A.setFromTriplets(entries.begin(), entries.end());
+  const Eigen::SparseLU<SparseMatrix> lu(A);
+  if (lu.info() != Eigen::Success) return VectorX::Zero(n);
+  VectorX x = lu.solve(rhs);
+  x += lu.solve(VectorX(rhs - A * x));
+  return x.head(n);
+}
+
+VectorX correction(System& system, double t, const VectorX& q, const std::vector<int>& rows) {
+  return least_change(system.mass_matrix(), system.jacobian(t, q), -system.residual(t, q), rows);
+}
+
+std::vector<int> all_rows(const System& system) {
+  std::vector<int> rows(static_cast<std::size_t>(system.n_constraints()));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+/// Damped Newton; true when the residual vanished.
+bool move_onto_constraints(System& system, double t, VectorX& q) {
+  constexpr int max_iterations = 100;
+  constexpr double longest_step = 0.5;
+  for (int i = 0; i < max_iterations; ++i) {
+    if (system.residual(t, q).cwiseAbs().maxCoeff() <= assembled) return true;
+    const VectorX step = correction(system, t, q, all_rows(system));
+    const double length = step.cwiseAbs().maxCoeff();
+    q += length > longest_step ? VectorX(step * (longest_step / length)) : step;
+    if (!q.allFinite() || length < 1e-15) break;
+  }
+  return q.allFinite() && system.residual(t, q).cwiseAbs().maxCoeff() <= assembled;
+}
+
+void report_moves(const System& system, const VectorX& before, const VectorX& after,
+                  const std::function<void(const std::string&)>& log) {
+  for (std::size_t i = 0; i < system.model().bodies.size(); ++i) {
+    const auto first = coordinates_per_body * static_cast<Eigen::Index>(i);
+    const Pose X_old = pose_from_coordinates(before.segment<12>(first));
+    const Pose X_new = pose_from_coordinates(after.segment<12>(first));
+    const double distance = (X_new.p - X_old.p).norm();
+    const Matrix3 turn = X_old.R.transpose() * X_new.R;
+    const double sine = 0.5 * Vector3(turn(2, 1) - turn(1, 2), turn(0, 2) - turn(2, 0), turn(1, 0) - turn(0, 1)).norm();
+    const double angle = std::atan2(sine, 0.5 * (turn.trace() - 1.0));
+    if (distance < 1e-9 && angle < 1e-9) continue;
+    log(fmt::format("assembly moved {} by {:.4g} m and turned it by {:.4g} rad", system.model().bodies[i].name,
+                    distance, angle));
+  }
+}
+
+/// A motion of size 1e-3 along the constraints that are kept: what they imply everywhere still holds there, what they
+/// imply only in the start pose does not.
+bool implied_everywhere(System& system, double t, const VectorX& q, const std::vector<int>& kept,
+                        const std::vector<int>& removed) {
+  VectorX trial = q;
+  for (Eigen::Index i = 0; i < q.size(); ++i) {
+    trial[i] += 1e-3 * std::sin(static_cast<double>(3 * i + 1));  // any direction will do; the same in every run
+  }
+  for (int i = 0; i < 20; ++i) trial += correction(system, t, trial, kept);
+  const VectorX residual = system.residual(t, trial);
+  double worst = 0.0;
+  for (const int row : removed) worst = std::max(worst, std::abs(residual[row]));
+  return worst < 1e-9;
+}
+
+void report_speed_changes(const System& system, const VectorX& before, const VectorX& after,
+                          const std::function<void(const std::string&)>& log) {
+  for (std::size_t i = 0; i < system.model().bodies.size(); ++i) {
+    const auto first = coordinates_per_body * static_cast<Eigen::Index>(i);
+    const double change = (after.segment<12>(first) - before.segment<12>(first)).cwiseAbs().maxCoeff();
+    if (change > 1e-9 * (1.0 + after.cwiseAbs().maxCoeff())) {
+      log(fmt::format("assembly changed the velocity of {} by up to {:.4g} m/s or 1/s", system.model().bodies[i].name,
+                      change));
+    }
+  }
+}
+
+void remove_redundant(System& system, double t, const VectorX& q, const std::function<void(const std::string&)>& log) {
+  const auto kept = independent_rows(system.jacobian(t, q));
+  std::vector<int> removed;
+  for (int row = 0; row < system.n_constraints(); ++row) {
+    if (!std::ranges::binary_search(kept, row)) removed.push_back(row);
+  }
+  if (removed.empty()) return;
+  const auto names = names_of_rows(system, removed);
+  if (!implied_everywhere(system, t, q, kept, removed)) {
+    log(
+        fmt::format("the start pose is singular: {} depend on the other constraints there, but not elsewhere; all "
+                    "equations are kept and solved with damping",
+                    fmt::join(names, ", ")));
+    return;
+  }
+  log(fmt::format("{} of {} constraint equations are redundant and not used: {}; their reactions count as zero",
+                  removed.size(), system.n_constraints(), fmt::join(names, ", ")));
+  system.keep_rows(kept);
+}
+
+}  // namespace
+
+std::vector<int> independent_rows(const SparseMatrix& Phi_q) {
+  SparseMatrix transposed = Phi_q.transpose();
+  transposed.makeCompressed();
+  Eigen::SparseQR<SparseMatrix, Eigen::NaturalOrdering<int>> qr;
+  qr.setPivotThreshold(dependent);
+  qr.compute(transposed);
+  const auto& order = qr.colsPermutation().indices();
+  std::vector<int> rows;
+  for (Eigen::Index k = 0; k < qr.rank(); ++k) rows.push_back(order[k]);
+  std::ranges::sort(rows);
+  return rows;
+}
+
+Start assemble(System& system, double t, const std::function<void(const std::string&)>& log) {
+  const VectorX q0 = system.initial_q();
+  const VectorX qd0 = system.initial_qd();
+  Start start{.q = q0, .qd = qd0};
+  if (system.n_constraints() == 0) return start;
+  if (!move_onto_constraints(system, t, start.q)) {
+    refuse(system, system.residual(t, start.q), "positions", "m or -");
+  }
+  report_moves(system, q0, start.q, log);
+  start.qd = qd0 + least_change(system.mass_matrix(), system.jacobian(t, start.q),
+                                -system.velocity_residual(t, start.q, qd0), all_rows(system));
+  const VectorX slip = system.velocity_residual(t, start.q, start.qd);
+  if (slip.cwiseAbs().maxCoeff() > 1e-8 * (1.0 + start.qd.cwiseAbs().maxCoeff())) {
+    refuse(system, slip, "velocities", "m/s or 1/s");
+  }
+  report_speed_changes(system, qd0, start.qd, log);
+  remove_redundant(system, t, start.q, log);
+  return start;
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,97 @@
+#include "mbs_server/formulation/ggl_form.hpp"
+
+#include "common/errors/error.hpp"
+#include "mbs_server/formulation/sparse_blocks.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+void add_identity(SparseAssembler& target, int row0, int col0, int n, double scale) {
+  for (int i = 0; i < n; ++i) target.add(row0 + i, col0 + i, scale);
+}
+
+}  // namespace
+
+GglForm::GglForm(System& system)
+    : system_(system),
+      n_(system.n_q()),
+      m_(system.n_constraints()),
+      Phi_q_(m_, n_),
+      K_(n_, n_),
+      C_(n_, n_),
+      K_mu_(n_, n_),
+      velocity_(m_, n_),
+      unused_(m_, n_),
+      matrix_(size(), size()),
+      g_(n_),
+      inertia_(n_),
+      zero_(VectorX::Zero(n_)) {}
+
+template <typename Fill>
+void GglForm::for_each_block(Fill fill) const {
+  int row = 0;
+  for (const auto& constraint : system_.constraints()) {
+    fill(*constraint, row);
+    row += constraint->rows();
+  }
+}
+
+void GglForm::assemble_jacobian(double t, const ConstVector& q) {
+  Phi_q_.begin();
+  for_each_block([&](const Constraint& c, int row) { c.add_jacobian(t, q, row, Phi_q_); });
+  Phi_q_.end();
+}
+
+void GglForm::residual(double t, const ConstVector& x, const ConstVector& xd, Eigen::Ref<VectorX> r) {
+  const auto q = x.head(n_);
+  const auto v = x.segment(n_, n_);
+  g_.setZero();
+  EnergyTerms unused;
+  for (const auto& force : system_.forces()) force->add_forces(t, q, v, g_, unused);
+  assemble_jacobian(t, q);
+  system_.multiply_mass(xd.segment(n_, n_), inertia_);
+  r.head(n_) = xd.head(n_) - v + Phi_q_.matrix().transpose() * x.tail(m_);
+  r.segment(n_, n_) = inertia_ - g_ + Phi_q_.matrix().transpose() * x.segment(2 * n_, m_);
+  auto position = r.segment(2 * n_, m_);
+  auto velocity = r.tail(m_);
+  for_each_block([&](const Constraint& c, int row) {
+    c.residual(t, q, position.segment(row, c.rows()));
+    c.velocity_rhs(t, q, velocity.segment(row, c.rows()));
+  });
+  velocity = Phi_q_.matrix() * v - velocity;
+}
+
+void GglForm::factor(double t, const ConstVector& x, double c) {
+  const auto q = x.head(n_);
+  const auto v = x.segment(n_, n_);
+  for (auto* part : {&K_, &C_, &K_mu_, &velocity_, &unused_}) part->begin();
+  for (const auto& force : system_.forces()) force->add_tangents(t, q, v, K_, C_);
+  for_each_block([&](const Constraint& constraint, int row) {
+    constraint.add_force_tangent(t, q, x.segment(2 * n_ + row, constraint.rows()), K_);
+    constraint.add_force_tangent(t, q, x.segment(2 * n_ + m_ + row, constraint.rows()), K_mu_);
+    // (gamma - Phi_q a)_q with the velocities at rest and a = v is -(Phi_q v)_q.
+    constraint.add_acceleration_tangents(t, q, zero_, v, row, velocity_, unused_);
+  });
+  for (auto* part : {&K_, &C_, &K_mu_, &velocity_, &unused_}) part->end();
+  assemble_jacobian(t, q);
+
+  const int v0 = n_;
+  const int lambda0 = 2 * n_;
+  const int mu0 = 2 * n_ + m_;
+  matrix_.begin();
+  add_identity(matrix_, 0, 0, n_, c);
+  add_scaled(matrix_, K_mu_.matrix(), 0, 0, -1.0, false);
+  add_identity(matrix_, 0, v0, n_, -1.0);
+  add_scaled(matrix_, Phi_q_.matrix(), 0, mu0, 1.0, true);
+  add_scaled(matrix_, K_.matrix(), v0, 0, -1.0, false);
+  add_mass(matrix_, system_.mass(), v0, v0, c);
+  add_scaled(matrix_, C_.matrix(), v0, v0, -1.0, false);
+  add_scaled(matrix_, Phi_q_.matrix(), v0, lambda0, 1.0, true);
+  add_scaled(matrix_, Phi_q_.matrix(), lambda0, 0, 1.0, false);
+  add_scaled(matrix_, velocity_.matrix(), mu0, 0, -1.0, false);
+  add_scaled(matrix_, Phi_q_.matrix(), mu0, v0, 1.0, false);
+  matrix_.end();
+  if (!lu_.factor(matrix_.matrix())) throw RecoverableError("the Newton matrix of the index-2 form is singular");
+}
+
+}  // namespace heelstrike::mbs

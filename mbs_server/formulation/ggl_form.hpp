@@ -1,0 +1,46 @@
+/// The stabilised index-2 form of the equations of motion ([gear1985] in docs/references.bib): position and velocity
+/// constraints both hold, the first by an extra multiplier mu in the kinematic equation.
+///
+///   qd  = v - Phi_q' mu          Phi(q, t)         = 0
+///   M vd = g - Phi_q' lambda     Phi_q v - nu(q,t) = 0
+///
+/// Unknowns x = {q, v, lambda, mu}. In exact arithmetic mu = 0.
+#pragma once
+
+#include "mbs_server/formulation/system.hpp"
+
+namespace heelstrike::mbs {
+
+class GglForm {
+ public:
+  /// @param system  complete: constraints and forces added later are not seen; outlives this object
+  explicit GglForm(System& system);
+
+  [[nodiscard]] int size() const { return 2 * (n_ + m_); }
+
+  /// r(t, x, xd) of size(), in the order of the four equations: q, v, lambda (Phi), mu (Phi_q v - nu).
+  void residual(double t, const ConstVector& x, const ConstVector& xd, Eigen::Ref<VectorX> r);
+
+  /// Factors dr/dx + c dr/dxd at (t, x), exact for constraints with Phi_tq = 0.
+  /// @throws RecoverableError for a singular configuration; whatever the force elements throw
+  void factor(double t, const ConstVector& x, double c);
+  /// Solves with the last factors, in place.
+  void solve(Eigen::Ref<VectorX> b) const { lu_.solve(b); }
+
+  void forget_pivots() { lu_.forget_pivots(); }
+
+ private:
+  template <typename Fill>
+  void for_each_block(Fill fill) const;
+  void assemble_jacobian(double t, const ConstVector& q);
+
+  System& system_;
+  int n_ = 0;
+  int m_ = 0;
+  SparseAssembler Phi_q_, K_, C_, K_mu_, velocity_, unused_;
+  SparseAssembler matrix_;
+  SparseLu lu_;
+  VectorX g_, inertia_, zero_;
+};
+
+}  // namespace heelstrike::mbs

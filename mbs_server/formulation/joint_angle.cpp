@@ -1,0 +1,96 @@
+#include "mbs_server/formulation/joint_angle.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+namespace heelstrike::mbs {
+
+QuadraticEquation joint_sine(const Joint& joint) {
+  return dot_equation(body_direction(joint.b.body, joint.b.X_BF.R.col(0)),
+                      body_direction(joint.a.body, joint.a.X_BF.R.col(1)));
+}
+
+QuadraticEquation joint_cosine(const Joint& joint) {
+  return dot_equation(body_direction(joint.b.body, joint.b.X_BF.R.col(0)),
+                      body_direction(joint.a.body, joint.a.X_BF.R.col(0)));
+}
+
+QuadraticEquation joint_displacement(const Joint& joint) {
+  return dot_equation(body_direction(joint.a.body, joint.a.X_BF.R.col(2)),
+                      body_point(joint.b.body, joint.b.X_BF.p) - body_point(joint.a.body, joint.a.X_BF.p));
+}
+
+JointAngle::JointAngle(const Joint& joint) {
+  const QuadraticEquation s = joint_sine(joint);
+  const QuadraticEquation c = joint_cosine(joint);
+  for (const auto* equation : {&s, &c}) {
+    for (const auto& term : equation->quadratic) indices_.insert(indices_.end(), {term.i, term.j});
+    for (const auto& term : equation->linear) indices_.push_back(term.i);
+  }
+  std::ranges::sort(indices_);
+  indices_.erase(std::unique(indices_.begin(), indices_.end()), indices_.end());
+  sine_ = dense(s);
+  cosine_ = dense(c);
+}
+
+JointAngle::Form JointAngle::dense(const QuadraticEquation& equation) const {
+  const auto n = static_cast<Eigen::Index>(indices_.size());
+  const auto place = [&](int i) { return std::ranges::lower_bound(indices_, i) - indices_.begin(); };
+  Form form{.constant = equation.constant, .b = VectorX::Zero(n), .H = Eigen::MatrixXd::Zero(n, n)};
+  for (const auto& term : equation.linear) form.b[place(term.i)] += term.b;
+  for (const auto& term : equation.quadratic) {
+    form.H(place(term.i), place(term.j)) += term.c;
+    form.H(place(term.j), place(term.i)) += term.c;
+  }
+  return form;
+}
+
+VectorX JointAngle::local(const ConstVector& x) const {
+  VectorX y(static_cast<Eigen::Index>(indices_.size()));
+  for (std::size_t k = 0; k < indices_.size(); ++k) y[static_cast<Eigen::Index>(k)] = x[indices_[k]];
+  return y;
+}
+
+double JointAngle::angle(const ConstVector& q) const {
+  const VectorX x = local(q);
+  return std::atan2(sine_.value(x), cosine_.value(x));
+}
+
+// phi = Im log z with z = c + i s: all partial derivatives are real or imaginary parts of powers of 1/z.
+JointAngle::Derivatives JointAngle::derivatives(const ConstVector& q) const {
+  const VectorX x = local(q);
+  const std::complex<double> z(cosine_.value(x), sine_.value(x));
+  const auto z1 = 1.0 / z;
+  const auto z2 = z1 * z1;
+  const VectorX s_q = sine_.gradient(x);
+  const VectorX c_q = cosine_.gradient(x);
+  Derivatives d{.angle = std::arg(z), .gradient = z1.real() * s_q + z1.imag() * c_q, .hessian = {}};
+  d.hessian = z1.real() * sine_.H + z1.imag() * cosine_.H +
+              z2.imag() * (s_q * s_q.transpose() - c_q * c_q.transpose()) -
+              z2.real() * (s_q * c_q.transpose() + c_q * s_q.transpose());
+  return d;
+}
+
+JointAngle::Curvature JointAngle::curvature(const ConstVector& q, const ConstVector& qd) const {
+  const VectorX x = local(q);
+  const VectorX v = local(qd);
+  const std::complex<double> z(cosine_.value(x), sine_.value(x));
+  const auto z1 = 1.0 / z;
+  const auto z2 = z1 * z1;
+  const auto z3 = z2 * z1;
+  const double f_s = z1.real(), f_c = z1.imag(), f_ss = z2.imag(), f_cc = -z2.imag(), f_sc = -z2.real();
+  const double f_sss = -2.0 * z3.real(), f_ssc = -2.0 * z3.imag(), f_scc = 2.0 * z3.real(), f_ccc = 2.0 * z3.imag();
+  const VectorX s_q = sine_.gradient(x), c_q = cosine_.gradient(x);
+  const VectorX s_v = sine_.H * v, c_v = cosine_.H * v;
+  const double a = s_q.dot(v), b = c_q.dot(v), hs = v.dot(s_v), hc = v.dot(c_v);
+  Curvature w;
+  w.value = f_s * hs + f_c * hc + f_ss * a * a + 2.0 * f_sc * a * b + f_cc * b * b;
+  w.by_q = (f_ss * hs + f_sc * hc + f_sss * a * a + 2.0 * f_ssc * a * b + f_scc * b * b) * s_q +
+           (f_sc * hs + f_cc * hc + f_ssc * a * a + 2.0 * f_scc * a * b + f_ccc * b * b) * c_q +
+           (2.0 * f_ss * a + 2.0 * f_sc * b) * s_v + (2.0 * f_sc * a + 2.0 * f_cc * b) * c_v;
+  w.by_qd = 2.0 * (f_s * s_v + f_c * c_v) + 2.0 * (f_ss * a + f_sc * b) * s_q + 2.0 * (f_sc * a + f_cc * b) * c_q;
+  return w;
+}
+
+}  // namespace heelstrike::mbs

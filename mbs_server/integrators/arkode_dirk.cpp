@@ -1,0 +1,72 @@
+#include "mbs_server/integrators/arkode_dirk.hpp"
+
+#include <arkode/arkode_ls.h>
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "mbs_server/integrators/arkode_stepper.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+using Tables = std::pair<ARKODE_DIRKTableID, ARKODE_ERKTableID>;
+
+Tables tables_of(const IntegratorSpec& spec) {
+  switch (spec.order.value_or(5)) {
+    case 3:
+      return {ARKODE_ARK324L2SA_DIRK_4_2_3, ARKODE_ARK324L2SA_ERK_4_2_3};
+    case 4:
+      return {ARKODE_ARK437L2SA_DIRK_7_3_4, ARKODE_ARK437L2SA_ERK_7_3_4};
+    case 5:
+      return {ARKODE_ARK548L2SAb_DIRK_8_4_5, ARKODE_ARK548L2SAb_ERK_8_4_5};
+    default:
+      throw input_error(
+          "analysis.integrator.order",
+          fmt::format("analysis.integrator.order: expected 3, 4 or 5 for {}, found {}", spec.name, *spec.order));
+  }
+}
+
+class ArkodeDirk final : public ArkodeStepper {
+ public:
+  ArkodeDirk(const IntegratorSpec& spec, Problem& problem)
+      : ArkodeStepper(spec, problem, true),
+        tables_(tables_of(spec)),
+        // The quadratures have no implicit part: there the Newton matrix is the identity.
+        bridge_{.solve = [&problem](Problem::MutableRef b) { problem.solve_newton(b.head(problem.size())); },
+                .cause = &cause()},
+        matrix_(make_newton_matrix(context())),
+        solver_(make_newton_solver(bridge_, context())) {}
+
+ private:
+  static int newton_system(realtype t, N_Vector Y, N_Vector /*F*/, SUNMatrix /*A*/, SUNMatrix /*M*/, booleantype j_ok,
+                           booleantype* j_current, realtype gamma, void* user_data, N_Vector, N_Vector, N_Vector) {
+    auto& me = static_cast<ArkodeDirk&>(self(user_data));
+    return guarded(
+        [&] {
+          if (j_ok == SUNFALSE) me.problem().linearize(t, view(Y).head(me.n_y()));
+          *j_current = j_ok == SUNFALSE ? SUNTRUE : SUNFALSE;
+          me.problem().factor_newton(gamma);
+        },
+        me.cause());
+  }
+
+  void configure(void* arkode) override {
+    check_setup(ARKStepSetTableNum(arkode, tables_.first, tables_.second), "ARKStepSetTableNum");
+    check_setup(ARKStepSetLinearSolver(arkode, solver_.get(), matrix_.get()), "ARKStepSetLinearSolver");
+    check_setup(ARKStepSetLinSysFn(arkode, newton_system), "ARKStepSetLinSysFn");
+  }
+
+  Tables tables_;
+  NewtonBridge bridge_;
+  OwnedMatrix matrix_;
+  OwnedLinearSolver solver_;
+};
+
+}  // namespace
+
+std::unique_ptr<Integrator> make_arkode_dirk(const IntegratorSpec& spec, Problem& problem) {
+  return std::make_unique<ArkodeDirk>(spec, problem);
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,14 @@
+/// Diagonally implicit, L-stable Runge-Kutta methods of ARKODE on the index-1 form ([kennedy2003], [kennedy2019]), with
+/// exact Newton systems and a projection of every accepted step onto the constraints. The quadratures are taken along
+/// by the explicit partner of the method, outside of the Newton iteration.
+#pragma once
+
+#include <memory>
+
+#include "mbs_server/integrators/integrator.hpp"
+
+namespace heelstrike::mbs {
+
+[[nodiscard]] std::unique_ptr<Integrator> make_arkode_dirk(const IntegratorSpec& spec, Problem& problem);
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,146 @@
+#include "mbs_server/integrators/arkode_stepper.hpp"
+
+#include <cmath>
+
+namespace heelstrike::mbs {
+
+ArkodeStepper::ArkodeStepper(const IntegratorSpec& spec, Problem& problem, bool implicit)
+    : OneStepIntegrator(spec, problem, true),
+      implicit_(implicit),
+      context_(make_context()),
+      state_(N_VNew_Serial(n_y() + n_z(), context_.get())),
+      derivative_(N_VClone(state_.get())) {
+  totals_.name = spec.name;
+}
+
+int ArkodeStepper::full_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data) {
+  auto& me = self(user_data);
+  return guarded(
+      [&] {
+        me.problem().rhs(t, view(Y).head(me.n_y()), view(F).head(me.n_y()));
+        if (me.n_z() > 0) me.problem().quadrature_rhs(t, view(Y).head(me.n_y()), view(F).tail(me.n_z()));
+      },
+      me.cause_);
+}
+
+int ArkodeStepper::motion_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data) {
+  auto& me = self(user_data);
+  return guarded(
+      [&] {
+        me.problem().rhs(t, view(Y).head(me.n_y()), view(F).head(me.n_y()));
+        view(F).tail(me.n_z()).setZero();
+      },
+      me.cause_);
+}
+
+int ArkodeStepper::quadrature_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data) {
+  auto& me = self(user_data);
+  return guarded(
+      [&] {
+        view(F).head(me.n_y()).setZero();
+        if (me.n_z() > 0) me.problem().quadrature_rhs(t, view(Y).head(me.n_y()), view(F).tail(me.n_z()));
+      },
+      me.cause_);
+}
+
+int ArkodeStepper::project(realtype t, N_Vector Y, void* user_data) {
+  auto& me = self(user_data);
+  return guarded([&] { me.problem().project(t, view(Y).head(me.n_y())); }, me.cause_);
+}
+
+int ArkodeStepper::weights(N_Vector Y, N_Vector w, void* user_data) {
+  auto& me = self(user_data);
+  const auto y = view(Y).head(me.n_y());
+  view(w).head(me.n_y()) = (me.spec().rtol * y.array().abs() + me.spec().atol).inverse().matrix();
+  // Not zero: ARKODE divides by weights where it estimates the first step.
+  view(w).tail(me.n_z()).setConstant(1e-20);
+  return view(w).allFinite() ? 0 : -1;
+}
+
+void ArkodeStepper::create(double t) {
+  arkode_ = implicit_ ? ARKStepCreate(quadrature_rhs, motion_rhs, t, state_.get(), context_.get())
+                      : ARKStepCreate(full_rhs, nullptr, t, state_.get(), context_.get());
+  if (arkode_ == nullptr) throw Error(ErrorCode::internal, "ARKStepCreate failed");
+  check_setup(ARKStepSetUserData(arkode_, this), "ARKStepSetUserData");
+  check_setup(ARKStepSetErrHandlerFn(arkode_, ignore_message, nullptr), "ARKStepSetErrHandlerFn");
+  check_setup(ARKStepWFtolerances(arkode_, weights), "ARKStepWFtolerances");
+  check_setup(ARKStepSetPostprocessStepFn(arkode_, project), "ARKStepSetPostprocessStepFn");
+  // Only the derivative at the end of a step is taken from it.
+  check_setup(ARKStepSetInterpolantType(arkode_, ARK_INTERP_HERMITE), "ARKStepSetInterpolantType");
+  check_setup(ARKStepSetMaxNumSteps(arkode_, -1), "ARKStepSetMaxNumSteps");
+  check_setup(ARKStepSetMaxErrTestFails(arkode_, spec().max_rejections), "ARKStepSetMaxErrTestFails");
+  check_setup(ARKStepSetMaxConvFails(arkode_, spec().max_rejections), "ARKStepSetMaxConvFails");
+  configure(arkode_);
+}
+
+void ArkodeStepper::begin(const Node& start) {
+  view(state_.get()) = start.Y;
+  cause_ = nullptr;
+  if (arkode_ == nullptr) {
+    create(start.t);
+    return;
+  }
+  add_current(totals_);
+  check_setup(implicit_ ? ARKStepReInit(arkode_, quadrature_rhs, motion_rhs, start.t, state_.get())
+                        : ARKStepReInit(arkode_, full_rhs, nullptr, start.t, state_.get()),
+              "ARKStepReInit");
+}
+
+void ArkodeStepper::bound_changed() {
+  // ARKODE reads 0 as "no bound".
+  check_setup(ARKStepSetMaxStep(arkode_, std::isinf(max_step()) ? 0.0 : max_step()), "ARKStepSetMaxStep");
+}
+
+void ArkodeStepper::fail(int code, double t) {
+  double attempted = t;
+  (void)ARKStepGetCurrentTime(arkode_, &attempted);
+  set_attempted_time(attempted);
+  // A projection that fails leaves no step to repeat from the inside.
+  if (code == ARK_POSTPROCESS_STEP_FAIL && cause_) std::rethrow_exception(cause_);
+  throw_solver_failure(cause_, spec().name, describe_code(code, ARKStepGetReturnFlagName(code)), attempted);
+}
+
+void ArkodeStepper::advance(double t_end, Node& from, Node& to) {
+  check_setup(ARKStepSetStopTime(arkode_, t_end), "ARKStepSetStopTime");
+  double t = from.t;
+  const int code = ARKStepEvolve(arkode_, from.t + first_step_horizon, state_.get(), &t, ARK_ONE_STEP);
+  if (code < 0) fail(code, from.t);
+  cause_ = nullptr;
+  if (first_after_restart()) {
+    check_setup(ARKStepGetDky(arkode_, from.t, 1, derivative_.get()), "ARKStepGetDky");
+    from.F = view(derivative_.get());
+  }
+  to.t = t;
+  to.Y = view(state_.get());
+  check_setup(ARKStepGetDky(arkode_, t, 1, derivative_.get()), "ARKStepGetDky");
+  to.F = view(derivative_.get());
+}
+
+void ArkodeStepper::add_current(IntegratorStatistics& s) const {
+  long steps = 0;
+  long explicit_evaluations = 0;
+  long implicit_evaluations = 0;
+  long error_failures = 0;
+  long nonlinear_failures = 0;
+  long jacobians = 0;
+  (void)ARKStepGetNumSteps(arkode_, &steps);
+  (void)ARKStepGetNumRhsEvals(arkode_, &explicit_evaluations, &implicit_evaluations);
+  (void)ARKStepGetNumErrTestFails(arkode_, &error_failures);
+  s.steps += steps;
+  s.rhs_evaluations += implicit_ ? implicit_evaluations : explicit_evaluations;
+  if (implicit_) {
+    (void)ARKStepGetNumStepSolveFails(arkode_, &nonlinear_failures);
+    (void)ARKStepGetNumJacEvals(arkode_, &jacobians);
+  }
+  s.rejected_steps += error_failures + nonlinear_failures;
+  s.jacobian_evaluations += jacobians;
+}
+
+IntegratorStatistics ArkodeStepper::statistics() const {
+  IntegratorStatistics s = totals_;
+  if (arkode_ != nullptr) add_current(s);
+  s.restarts = n_restarts();
+  return s;
+}
+
+}  // namespace heelstrike::mbs

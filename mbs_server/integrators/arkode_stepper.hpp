@@ -1,0 +1,52 @@
+/// What the two ARKODE methods have in common ([reynolds2023] in docs/references.bib): the state {y, z} with the
+/// quadratures appended, the projection of every accepted step, and statistics.
+///
+/// The quadratures do not act back and take part neither in the error test nor in the step size, as with CVODE and IDA.
+#pragma once
+
+#include <arkode/arkode_arkstep.h>
+
+#include "mbs_server/integrators/one_step.hpp"
+#include "mbs_server/integrators/sundials_support.hpp"
+
+namespace heelstrike::mbs {
+
+class ArkodeStepper : public OneStepIntegrator {
+ public:
+  ArkodeStepper(const IntegratorSpec& spec, Problem& problem, bool implicit);
+  ~ArkodeStepper() override { ARKStepFree(&arkode_); }
+  ArkodeStepper(const ArkodeStepper&) = delete;
+  ArkodeStepper& operator=(const ArkodeStepper&) = delete;
+
+  [[nodiscard]] IntegratorStatistics statistics() const final;
+
+ protected:
+  /// Chooses tables and solvers of a new ARKODE.
+  virtual void configure(void* arkode) = 0;
+  [[nodiscard]] std::exception_ptr& cause() { return cause_; }
+  [[nodiscard]] SUNContext context() const { return context_.get(); }
+  [[nodiscard]] static ArkodeStepper& self(void* user_data) { return *static_cast<ArkodeStepper*>(user_data); }
+
+ private:
+  static int full_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data);
+  static int motion_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data);
+  static int quadrature_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data);
+  static int project(realtype t, N_Vector Y, void* user_data);
+  static int weights(N_Vector Y, N_Vector w, void* user_data);
+
+  void begin(const Node& start) final;
+  void bound_changed() final;
+  void advance(double t_end, Node& from, Node& to) final;
+  void create(double t);
+  [[noreturn]] void fail(int code, double t);
+  void add_current(IntegratorStatistics& s) const;
+
+  bool implicit_;
+  std::exception_ptr cause_;
+  Context context_;
+  OwnedVector state_, derivative_;
+  void* arkode_ = nullptr;
+  IntegratorStatistics totals_;  ///< of all runs before the last restart
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,108 @@
+#include "mbs_server/integrators/fixed_step.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mbs_server/integrators/sundials_support.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+/// alpha = beta = 5 1/s, critical damping: the values of [machado2012] section 3.5.
+constexpr double default_baumgarte = 5.0;
+
+}  // namespace
+
+FixedStepIntegrator::FixedStepIntegrator(const IntegratorSpec& spec, Problem& problem)
+    : OneStepIntegrator(spec, problem, false),
+      alpha_(spec.baumgarte_alpha.value_or(default_baumgarte)),
+      beta_(spec.baumgarte_beta.value_or(default_baumgarte)) {
+  if (!spec.step) {
+    throw input_error("analysis.integrator.step",
+                      fmt::format("analysis.integrator.step: expected the fixed step of {} [s], found nothing; add "
+                                  "e.g. step: 1e-4",
+                                  spec.name));
+  }
+  totals_.name = spec.name;
+}
+
+void FixedStepIntegrator::evaluate(double t, const Eigen::VectorXd& Y, Eigen::VectorXd& F) {
+  ++totals_.rhs_evaluations;
+  F.resize(Y.size());
+  problem().stabilized_rhs(t, Y.head(n_y()), alpha_, beta_, F.head(n_y()));
+  if (n_z() > 0) problem().quadrature_rhs(t, Y.head(n_y()), F.tail(n_z()));
+}
+
+void FixedStepIntegrator::runge_kutta_step(double h, const Node& from, Node& to) {
+  stage_ = from.Y + 0.5 * h * from.F;
+  evaluate(from.t + 0.5 * h, stage_, f2_);
+  stage_ = from.Y + 0.5 * h * f2_;
+  evaluate(from.t + 0.5 * h, stage_, f3_);
+  stage_ = from.Y + h * f3_;
+  evaluate(from.t + h, stage_, f4_);
+  to.Y = from.Y + h / 6.0 * (from.F + 2.0 * f2_ + 2.0 * f3_ + f4_);
+}
+
+void FixedStepIntegrator::change_size(double h, double t) {
+  size_ = h;
+  grid_start_ = t;
+  count_ = 0;
+  forget_history();
+}
+
+void FixedStepIntegrator::begin(const Node& start) {
+  reduced_ = false;
+  change_size(std::min(*spec().step, max_step()), start.t);
+}
+
+void FixedStepIntegrator::bound_changed() {
+  const double h = std::min(*spec().step, max_step());
+  if (!reduced_ && h != size_) change_size(h, grid_start_ + static_cast<double>(count_) * size_);
+}
+
+void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
+  if (reduced_ && from.t >= limited_until_) {
+    reduced_ = false;
+    change_size(std::min(*spec().step, max_step()), from.t);
+  }
+  std::exception_ptr cause;
+  for (int attempt = 0; attempt <= spec().max_rejections; ++attempt) {
+    double t_next = grid_start_ + static_cast<double>(count_ + 1) * size_;
+    // A rest below a millionth of a step is taken along.
+    const bool last = t_next > t_end - 1e-6 * size_;
+    if (last) t_next = t_end;
+    set_attempted_time(t_next);
+    const int refused = guarded(
+        [&] {
+          if (first_after_restart()) evaluate(from.t, from.Y, from.F);
+          if (last) forget_history();
+          try_step(t_next - from.t, from, to);
+          to.t = t_next;
+          evaluate(t_next, to.Y, to.F);
+        },
+        cause);
+    if (refused == 0) {
+      ++totals_.steps;
+      ++count_;
+      accepted(from, !last);
+      return;
+    }
+    if (refused < 0) std::rethrow_exception(cause);
+    ++totals_.rejected_steps;
+    if (!reduced_) limited_until_ = t_next;
+    reduced_ = true;
+    change_size(0.5 * (t_next - from.t), from.t);
+  }
+  throw_solver_failure(cause, totals_.name,
+                       fmt::format("{} steps refused in a row, the last of {:g} s", spec().max_rejections + 1, size_),
+                       attempted_time());
+}
+
+IntegratorStatistics FixedStepIntegrator::statistics() const {
+  IntegratorStatistics s = totals_;
+  s.restarts = n_restarts();
+  return s;
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,49 @@
+/// What the fixed-step methods have in common: the grid of steps, Baumgarte's stabilisation instead of a projection,
+/// and the repetition of steps that the model refuses.
+///
+/// Steps start anew at every restart: t_k = t_0 + k h. The last step before the end of the run is shortened to meet it.
+/// A step that the model refuses is repeated with half the size, again and again up to max_rejections times, and the
+/// nominal size returns once the time of the refused step is passed. No error is estimated.
+#pragma once
+
+#include "mbs_server/integrators/one_step.hpp"
+
+namespace heelstrike::mbs {
+
+class FixedStepIntegrator : public OneStepIntegrator {
+ public:
+  /// @param spec  `step` is required
+  FixedStepIntegrator(const IntegratorSpec& spec, Problem& problem);
+
+  [[nodiscard]] IntegratorStatistics statistics() const final;
+
+ protected:
+  /// Fills to.Y at from.t + h; from.F is valid.
+  virtual void try_step(double h, const Node& from, Node& to) = 0;
+  /// A step of the current size from `from` was accepted; `regular` when the next one will have the same size.
+  virtual void accepted(const Node& from, bool regular) = 0;
+  /// What came before is no longer a step of the current size away.
+  virtual void forget_history() = 0;
+
+  /// F = {f with stabilisation, integrands} at (t, Y).
+  void evaluate(double t, const Eigen::VectorXd& Y, Eigen::VectorXd& F);
+  /// The classical Runge-Kutta step of order 4 ([machado2012] eqs 3.46-3.51).
+  void runge_kutta_step(double h, const Node& from, Node& to);
+
+ private:
+  void begin(const Node& start) final;
+  void bound_changed() final;
+  void advance(double t_end, Node& from, Node& to) final;
+  void change_size(double h, double t);
+
+  double alpha_, beta_;
+  double size_ = 0.0;           ///< [s] current step
+  double grid_start_ = 0.0;     ///< [s] steps of this size are counted from here
+  double limited_until_ = 0.0;  ///< [s] end of the step that was refused, while size_ is reduced for it
+  bool reduced_ = false;
+  std::int64_t count_ = 0;
+  Eigen::VectorXd stage_, f2_, f3_, f4_;
+  IntegratorStatistics totals_;
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,81 @@
+/// What the methods have in common that hand over one finished step at a time: dense output between its ends, and
+/// location of roots on it.
+///
+/// Dense output: with y = {q, qd} both ends give q, qd and qdd, hence q by the quintic Hermite polynomial (error O(h^6)
+/// beyond that of the method) and qd by its derivative (O(h^5)); quadratures by the cubic one. No evaluation of the
+/// problem is spent on it. States at roots are projected when the method projects its steps.
+///
+/// Roots: a sign change between the ends of a step is closed in by the Illinois variant of false position
+/// ([dowell1971]) down to rounding; the state handed out lies just behind the root, where the function has its new
+/// sign.
+#pragma once
+
+#include <vector>
+
+#include "mbs_server/integrators/integrator.hpp"
+
+namespace heelstrike::mbs {
+
+class OneStepIntegrator : public Integrator {
+ public:
+  OneStepIntegrator(const IntegratorSpec& spec, Problem& problem, bool projects);
+
+  void restart(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z, std::optional<double> max_step,
+               std::span<const int> directions) final;
+  void set_max_step(std::optional<double> max_step) final;
+  StepResult step(double t_end) final;
+  [[nodiscard]] double attempted_time() const final { return attempted_time_; }
+  [[nodiscard]] const Eigen::VectorXd& y() const final { return y_; }
+  [[nodiscard]] const Eigen::VectorXd& quadratures() const final { return z_; }
+  void interpolate(double t, Eigen::VectorXd& y, Eigen::VectorXd& z) final;
+
+ protected:
+  /// State and quadratures {y, z} at one time, and their derivatives.
+  struct Node {
+    double t = 0.0;
+    Eigen::VectorXd Y, F;
+  };
+
+  /// A restart at `start`, whose F is not valid. Forgets all history.
+  virtual void begin(const Node& start) = 0;
+  /// The bound of the step size has changed.
+  virtual void bound_changed() = 0;
+  /// One accepted step from `from` (F may be filled in when it is the first after begin()) to `to`, with F.
+  virtual void advance(double t_end, Node& from, Node& to) = 0;
+
+  /// [s] infinite when there is no bound.
+  [[nodiscard]] double max_step() const;
+  [[nodiscard]] const IntegratorSpec& spec() const { return spec_; }
+  [[nodiscard]] Problem& problem() { return problem_; }
+  [[nodiscard]] int n_y() const { return n_y_; }
+  [[nodiscard]] int n_z() const { return n_z_; }
+  [[nodiscard]] bool first_after_restart() const { return first_; }
+  void set_attempted_time(double t) { attempted_time_ = t; }
+  [[nodiscard]] std::int64_t n_restarts() const { return n_restarts_; }
+
+ private:
+  void take_next(double t_end);
+  void evaluate_roots(double t, const Eigen::VectorXd& y, Eigen::VectorXd& values);
+  [[nodiscard]] bool crosses(int root, const Eigen::VectorXd& before, const Eigen::VectorXd& after) const;
+  [[nodiscard]] std::vector<int> crossings(const Eigen::VectorXd& before, const Eigen::VectorXd& after) const;
+  void reach_end();
+  std::vector<int> locate();
+  void dense_state(double t, Eigen::VectorXd& y, Eigen::VectorXd& z) const;
+
+  IntegratorSpec spec_;
+  Problem& problem_;
+  bool projects_;
+  int n_y_, n_z_;
+  std::vector<int> directions_;
+  std::optional<double> max_step_;
+  Node from_, to_;
+  bool at_end_ = false;  ///< to_ has been handed out
+  bool first_ = false;   ///< no step since the restart
+  double t_ = 0.0;
+  double attempted_time_ = 0.0;
+  Eigen::VectorXd y_, z_;
+  Eigen::VectorXd g_, g_end_;  ///< roots at t_ and at the end of the step
+  std::int64_t n_restarts_ = -1;
+};
+
+}  // namespace heelstrike::mbs

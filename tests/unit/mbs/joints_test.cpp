@@ -1,0 +1,223 @@
+// Every joint and driver: all derivatives against differences, number of independent equations, motion that is left.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "mbs_server/formulation/assembly.hpp"
+#include "mbs_server/formulation/driver.hpp"
+#include "mbs_server/formulation/joint_registry.hpp"
+#include "mbs_server/formulation/system.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+Pose some_pose(std::mt19937& random) {
+  std::uniform_real_distribution<double> u(-1.0, 1.0);
+  return {.R = rotation_from_vector({u(random), u(random), u(random)}), .p = {u(random), u(random), u(random)}};
+}
+
+/// Three free bodies in general poses.
+Model three_bodies() {
+  std::mt19937 random(7);
+  Model model;
+  for (const char* name : {"first", "second", "third"}) {
+    Body body{.name = name,
+              .mass_properties = {.mass = 1.5, .center_of_mass = {0.1, -0.2, 0.05}, .inertia = Matrix3::Identity()},
+              .X_WB = some_pose(random),
+              .V_WB = {}};
+    model.bodies.push_back(body);
+  }
+  return model;
+}
+
+/// A joint of `type` that the initial poses satisfy.
+Joint joint_between(const Model& model, const std::string& type, BodyIndex a, BodyIndex b) {
+  const auto pose = [&](BodyIndex body) {
+    return body == ground ? Pose{} : model.bodies[static_cast<std::size_t>(body)].X_WB;
+  };
+  const Pose X_WF{.R = rotation_from_vector({0.3, -0.8, 0.5}), .p = {0.2, 0.1, -0.3}};
+  Pose X_WF_b = X_WF;
+  if (type == "universal") X_WF_b.R = X_WF.R * rotation_from_vector({0.5 * M_PI, 0.0, 0.0});
+  if (type == "distance") X_WF_b.p += Vector3(0.3, 0.4, 0.1);
+  Joint joint{.name = type,
+              .type = type,
+              .a = {.body = a, .X_BF = pose(a).inverse() * X_WF},
+              .b = {.body = b, .X_BF = pose(b).inverse() * X_WF_b}};
+  joint.length = (X_WF_b.p - X_WF.p).norm();
+  return joint;
+}
+
+VectorX random_vector(Eigen::Index n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> u(-1.0, 1.0);
+  return VectorX::NullaryExpr(n, [&] { return u(random); });
+}
+
+template <typename Add>
+Eigen::MatrixXd dense(int rows, int cols, Add add) {
+  SparseAssembler assembler(rows, cols);
+  assembler.begin();
+  add(assembler);
+  assembler.end();
+  return Eigen::MatrixXd(assembler.matrix());
+}
+
+/// Central differences of a function of one vector; error about (1e-5)^2 and 1e-16 / 1e-5.
+template <typename F>
+Eigen::MatrixXd difference(F f, const VectorX& x) {
+  const double h = 1e-5;
+  Eigen::MatrixXd J(f(x).size(), x.size());
+  for (Eigen::Index i = 0; i < x.size(); ++i) {
+    VectorX plus = x, minus = x;
+    plus[i] += h;
+    minus[i] -= h;
+    J.col(i) = (f(plus) - f(minus)) / (2.0 * h);
+  }
+  return J;
+}
+
+/// Everything the integrators use, at coordinates that do not satisfy anything.
+void expect_derivatives(const Constraint& c, const VectorX& q0, const std::string& what) {
+  const auto n = static_cast<int>(q0.size());
+  const double t = 0.3;
+  const VectorX q = q0 + 0.02 * random_vector(n, 1);
+  const VectorX qd = random_vector(n, 2);
+  const VectorX qdd = random_vector(n, 3);
+  const VectorX lambda = random_vector(c.rows(), 4);
+  const auto phi = [&](double time, const VectorX& x) {
+    VectorX r(c.rows());
+    c.residual(time, x, r);
+    return r;
+  };
+  const auto jacobian = [&](double time, const VectorX& x) {
+    return dense(c.rows(), n, [&](SparseAssembler& J) { c.add_jacobian(time, x, 0, J); });
+  };
+  const auto gamma = [&](const VectorX& x, const VectorX& v) {
+    VectorX r(c.rows());
+    c.acceleration_rhs(t, x, v, r);
+    return r;
+  };
+  const double tolerance = 2e-8;
+  const Eigen::MatrixXd J = jacobian(t, q);
+  EXPECT_LT((J - difference([&](const VectorX& x) { return phi(t, x); }, q)).cwiseAbs().maxCoeff(), tolerance) << what;
+
+  const double h = 1e-5;
+  VectorX nu(c.rows());
+  c.velocity_rhs(t, q, nu);
+  EXPECT_LT((nu + (phi(t + h, q) - phi(t - h, q)) / (2 * h)).cwiseAbs().maxCoeff(), tolerance) << what;
+
+  // d2/dt2 of Phi along q(t) = q + qd s + qdd s^2/2 is Phi_q qdd - gamma.
+  const double k = 1e-3;
+  const auto along = [&](double s) { return phi(t + s, q + s * qd + 0.5 * s * s * qdd); };
+  const VectorX second =
+      (-along(2 * k) + 16 * along(k) - 30 * along(0.0) + 16 * along(-k) - along(-2 * k)) / (12 * k * k);
+  EXPECT_LT((J * qdd - gamma(q, qd) - second).cwiseAbs().maxCoeff(), 1e-7) << what;
+
+  const Eigen::MatrixXd K = dense(n, n, [&](SparseAssembler& A) { c.add_force_tangent(t, q, lambda, A); });
+  EXPECT_LT((K - difference([&](const VectorX& x) { return VectorX(-jacobian(t, x).transpose() * lambda); }, q))
+                .cwiseAbs()
+                .maxCoeff(),
+            tolerance)
+      << what;
+
+  SparseAssembler G_q(c.rows(), n), G_v(c.rows(), n);
+  G_q.begin();
+  G_v.begin();
+  c.add_acceleration_tangents(t, q, qd, qdd, 0, G_q, G_v);
+  G_q.end();
+  G_v.end();
+  const auto slope = [&](const VectorX& x) { return VectorX(gamma(x, qd) - jacobian(t, x) * qdd); };
+  EXPECT_LT((Eigen::MatrixXd(G_q.matrix()) - difference(slope, q)).cwiseAbs().maxCoeff(), 5e-8) << what;
+  EXPECT_LT((Eigen::MatrixXd(G_v.matrix()) - difference([&](const VectorX& v) { return gamma(q, v); }, qd))
+                .cwiseAbs()
+                .maxCoeff(),
+            tolerance)
+      << what;
+}
+
+struct Freedom {
+  const char* type;
+  int equations;
+};
+constexpr Freedom joint_freedoms[] = {{"spherical", 3},      {"revolute", 5}, {"cylindrical", 4}, {"prismatic", 5},
+                                      {"universal", 4},      {"planar", 3},   {"fixed", 6},       {"point_on_line", 2},
+                                      {"point_on_plane", 1}, {"distance", 1}};
+
+TEST(Joints, AllDerivativesAreExactAndAllEquationsIndependent) {
+  const Model model = three_bodies();
+  const VectorX q0 = System(model).initial_q();
+  for (const auto& [type, equations] : joint_freedoms) {
+    for (const auto& [a, b] : {std::pair{0, 1}, std::pair{ground, 2}, std::pair{1, ground}}) {
+      const Joint joint = joint_between(model, type, a, b);
+      const auto constraint = make_joint(model, joint, q0);
+      EXPECT_EQ(constraint->rows(), equations) << type;
+      VectorX phi(constraint->rows());
+      constraint->residual(0.0, q0, phi);
+      EXPECT_LT(phi.cwiseAbs().maxCoeff(), 1e-14) << type;
+      expect_derivatives(*constraint, q0, type);
+      System system(model);
+      system.add_constraint(make_joint(model, joint, q0));
+      EXPECT_EQ(static_cast<int>(independent_rows(system.jacobian(0.0, q0)).size()), 18 + equations) << type;
+    }
+  }
+}
+
+TEST(Joints, GearDerivativesAreExact) {
+  Model model = three_bodies();
+  model.joints = {joint_between(model, "revolute", ground, 0), joint_between(model, "revolute", 1, 2)};
+  Joint gear{.name = "gear", .type = "gear", .a = {}, .b = {}};
+  gear.first = 0;
+  gear.second = 1;
+  gear.teeth_first = 17;
+  gear.teeth_second = -40;
+  const VectorX q0 = System(model).initial_q();
+  const auto constraint = make_joint(model, gear, q0);
+  VectorX phi(1);
+  constraint->residual(0.0, q0, phi);
+  EXPECT_LT(std::abs(phi[0]), 1e-14);
+  expect_derivatives(*constraint, q0, "gear");
+}
+
+TEST(Drivers, AllDerivativesAreExact) {
+  Model model = three_bodies();
+  model.joints = {joint_between(model, "cylindrical", 0, 1)};
+  const VectorX q0 = System(model).initial_q();
+  const auto f = make_expression("0.3*sin(2*t) + 0.1*t^2");
+  const auto g = make_polynomial({0.1, -0.4, 0.7});
+  Driver driver{.name = "d", .kind = Driver::Kind::angle, .joint = 0};
+  driver.functions = {f};
+  expect_derivatives(*make_driver(model, driver), q0, "angle");
+  driver.kind = Driver::Kind::displacement;
+  expect_derivatives(*make_driver(model, driver), q0, "displacement");
+  driver.kind = Driver::Kind::position;
+  driver.body = 2;
+  driver.component = 1;
+  expect_derivatives(*make_driver(model, driver), q0, "position");
+  driver.kind = Driver::Kind::orientation;
+  driver.functions = {f, g, make_polynomial({-0.2, 1.1})};
+  expect_derivatives(*make_driver(model, driver), q0, "orientation");
+}
+
+TEST(TimeFunctions, DerivativesAreExact) {
+  const double h = 1e-4;
+  const std::vector<TimeFunctionPtr> functions = {
+      make_expression("2*sin(3*t)^2 - exp(-t)/(1+t^2) + sqrt(t+1)*tanh(t) - -t^3 + log(2+t)*tan(t/3)"),
+      make_expression("3*step(t, 0.1, 0.9) + abs(t-2) + 2^t + pi"),
+      make_spline({0.0, 0.2, 0.5, 0.9, 1.0}, {0.0, 1.0, -0.5, 0.3, 0.8}, 3),
+      make_spline({0.0, 0.2, 0.5, 0.9, 1.0}, {0.0, 1.0, -0.5, 0.3, 0.8}, 5), make_polynomial({1.0, 2.0, -3.0, 0.5})};
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    for (const double t : {0.15, 0.33, 0.61, 0.93}) {
+      const Jet jet = functions[i]->at(t), plus = functions[i]->at(t + h), minus = functions[i]->at(t - h);
+      const double scale = 1.0 + std::abs(jet.dd);
+      EXPECT_NEAR(jet.d, (plus.f - minus.f) / (2 * h), 1e-4 * scale) << i << " at " << t;
+      EXPECT_NEAR(jet.dd, (plus.d - minus.d) / (2 * h), 1e-3 * scale) << i << " at " << t;
+    }
+  }
+  EXPECT_NEAR(functions[2]->at(0.5).f, -0.5, 1e-14);
+  EXPECT_NEAR(functions[3]->at(0.9).f, 0.3, 1e-14);
+}
+
+}  // namespace
+}  // namespace heelstrike::mbs
