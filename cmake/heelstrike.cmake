@@ -22,6 +22,14 @@ function(heelstrike_program NAME)
   target_link_libraries(${NAME} PRIVATE ${ARG_DEPS} heelstrike_warnings)
 endfunction()
 
+# Sanitizers make programs several times slower; every time limit of the tests grows by this factor.
+set(HEELSTRIKE_TEST_TIME_FACTOR 1)
+set(HEELSTRIKE_TEST_SANITIZED 0)
+if(HEELSTRIKE_SANITIZE)
+  set(HEELSTRIKE_TEST_TIME_FACTOR 6)
+  set(HEELSTRIKE_TEST_SANITIZED 1)
+endif()
+
 # heelstrike_test(NAME SOURCES ... DEPS ... LABEL unit|integration|validation|fuzz [TIMEOUT seconds] [NEEDS target ...])
 # NEEDS names programs that the test starts; they are built first.
 function(heelstrike_test NAME)
@@ -29,6 +37,7 @@ function(heelstrike_test NAME)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
+  math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * ${HEELSTRIKE_TEST_TIME_FACTOR}")
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main heelstrike_warnings)
   target_compile_definitions(${NAME} PRIVATE

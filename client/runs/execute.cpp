@@ -76,6 +76,11 @@ RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder,
   RunSummary summary = runner.run(request, sink, std::move(stop));
   display.clear();
   folder.finish(summary);
+  try {
+    runner.release();
+  } catch (const Error& error) {
+    fmt::print(stderr, "heelstrike: warning: the results are here, but the server keeps its copy: {}\n", error.what());
+  }
   return summary;
 }
 

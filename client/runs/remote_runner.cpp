@@ -144,6 +144,7 @@ Error RemoteRunner::explained(const Error& error) {
 
 RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop_token stop) {
   EventReader reader(sink);
+  finished_run_.clear();
   const std::string run_id = client_.submit(request);
   try {
     watch(run_id, reader, std::move(stop));
@@ -158,9 +159,15 @@ RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop
     }
     if (!reader.summary()) return reader.summary_without_end(request, cause);
   }
+  finished_run_ = run_id;
   RunSummary summary = *reader.summary();
   if (summary.error) summary.error = explained(*summary.error);
   return summary;
+}
+
+void RemoteRunner::release() {
+  if (servers_.owns_mbs() || finished_run_.empty()) return;
+  client_.forget(std::exchange(finished_run_, {}));
 }
 
 }  // namespace heelstrike::client

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "client/runs/runner.hpp"
 #include "client/runs/simulation_client.hpp"
@@ -17,6 +18,8 @@ class RemoteRunner : public Runner {
   RemoteRunner(const ServerOptions& options, std::filesystem::path log);
 
   RunSummary run(const RunRequest& request, RunSink& sink, std::stop_token stop) override;
+  /// Lets a named server forget the last run, if it ended; the spool of an own one vanishes anyway.
+  void release() override;
 
   [[nodiscard]] Servers& servers() { return servers_; }
 
@@ -27,6 +30,7 @@ class RemoteRunner : public Runner {
 
   Servers servers_;
   SimulationClient client_;
+  std::string finished_run_;  ///< whose last event has arrived; empty = none
 };
 
 }  // namespace heelstrike::client

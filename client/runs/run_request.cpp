@@ -32,21 +32,28 @@ std::string read_file(const fs::path& path, const std::string& what) {
   return std::move(content).str();
 }
 
+namespace {
+
+void change_backend(RunRequest& request, const std::string& backend, const BackendSchemas& backends) {
+  if (backend.empty()) return;
+  std::vector<std::string> dropped;
+  request.yaml = with_backend(request.yaml, request.file_name, backend, backends, dropped);
+  for (const std::string& parameter : dropped) {
+    request.notes.push_back(fmt::format("{} is not a parameter of back-end {} and was left out", parameter, backend));
+  }
+}
+
+}  // namespace
+
 RunRequest load_request(const fs::path& scenario, const Overrides& overrides, const BackendSchemas& backends) {
   RunRequest request;
   request.file_name = scenario.string();
   request.yaml = read_file(scenario, "scenario");
-  if (!overrides.backend.empty()) {
-    std::vector<std::string> dropped;
-    request.yaml = with_backend(request.yaml, request.file_name, overrides.backend, backends, dropped);
-    for (const std::string& parameter : dropped) {
-      request.notes.push_back(
-          fmt::format("{} is not a parameter of back-end {} and was left out", parameter, overrides.backend));
-    }
-  }
+  if (!overrides.backend_last) change_backend(request, overrides.backend, backends);
   for (const std::string& assignment : overrides.assignments) {
     request.yaml = with_override(request.yaml, request.file_name, assignment);
   }
+  if (overrides.backend_last) change_backend(request, overrides.backend, backends);
   request.scenario = parse_scenario(request.yaml, request.file_name, backends);
   for (const std::string& name : files_named_by(request.scenario)) {
     request.files.push_back({name, read_file(scenario.parent_path() / name, request.file_name + ": mesh")});

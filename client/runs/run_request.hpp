@@ -26,7 +26,11 @@ struct RunRequest {
 /// Changes to a scenario from the command line.
 struct Overrides {
   std::string backend;                   ///< for every pair; empty = as the scenario says
-  std::vector<std::string> assignments;  ///< "key=value", applied in order after the change of back-end
+  std::vector<std::string> assignments;  ///< "key=value", applied in order
+  /// A comparison changes the back-end last, so that a parameter which only some of the compared back-ends know may be
+  /// set and is left out, with a note, for the others. A single run changes it first, and an unknown parameter is a
+  /// mistake.
+  bool backend_last = false;
 };
 
 /// Reads, changes and checks a scenario and reads the files it names, relative to its folder.

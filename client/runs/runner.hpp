@@ -21,6 +21,8 @@ class Runner {
   /// and why.
   /// @throws Error when the run could not be started, or what `sink` throws
   virtual RunSummary run(const RunRequest& request, RunSink& sink, std::stop_token stop) = 0;
+  /// The results of the last run are safe on this side: whoever computed it may drop its copy. @throws Error
+  virtual void release() {}
 };
 
 }  // namespace heelstrike::client

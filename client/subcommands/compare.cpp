@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <system_error>
 
@@ -51,6 +52,29 @@ void check_names(const CompareOptions& options, const BackendSchemas& schemas) {
   }
 }
 
+/// An assignment that no compared back-end accepts is a mistake of the command, not of a back-end.
+void check_assignments(const CompareOptions& options, const BackendSchemas& schemas) {
+  if (options.overrides.assignments.empty()) return;
+  const auto accepted = [&](const std::vector<std::string>& assignments, std::exception_ptr& refusal) {
+    for (const std::string& backend : options.backends) {
+      try {
+        (void)load_request(options.scenario, {.backend = backend, .assignments = assignments}, schemas);
+        return true;
+      } catch (const Error& error) {
+        // The back-end that has a similar name to offer says most.
+        const bool helpful = std::string_view(error.what()).find("did you mean") != std::string_view::npos;
+        if (!refusal || helpful) refusal = std::current_exception();
+      }
+    }
+    return false;
+  };
+  std::exception_ptr refusal;
+  if (accepted(options.overrides.assignments, refusal)) return;
+  for (const std::string& assignment : options.overrides.assignments) {
+    if (!accepted({assignment}, refusal)) std::rethrow_exception(refusal);
+  }
+}
+
 fs::path comparison_folder(const CompareOptions& options) {
   if (!options.output.empty()) return options.output;
   const std::string name = fmt::format("{}-comparison", options.scenario.stem().string());
@@ -86,6 +110,7 @@ ComparisonRow run_one(const CompareOptions& options, const std::string& backend,
   try {
     Overrides overrides = options.overrides;
     overrides.backend = backend;
+    overrides.backend_last = true;
     const RunRequest request = load_request(options.scenario, overrides, schemas);
     for (const std::string& note : request.notes) fmt::print(stderr, "heelstrike: note: {}\n", note);
     RunFolder run_folder(folder / backend, request.yaml, options.force);
@@ -129,6 +154,7 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
   check_names(options, schemas);
   // A mistake in the scenario itself is not the fault of a back-end and must not become a row.
   (void)parse_scenario(read_file(options.scenario, "scenario"), options.scenario.string(), schemas);
+  check_assignments(options, schemas);
   const fs::path folder = comparison_folder(options);
   make_folder(folder, options.force);
   const auto runner = make_runner(options.connection, fs::absolute(folder / "servers.log"));

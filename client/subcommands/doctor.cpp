@@ -2,10 +2,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/runs/remote_runner.hpp"
@@ -15,6 +20,7 @@
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/rpc/call.hpp"
+#include "common/rpc/remote_contact.hpp"
 #include "heelstrike/v1/contact.grpc.pb.h"
 #include "heelstrike/v1/simulation.grpc.pb.h"
 
@@ -54,29 +60,53 @@ std::string compare_versions(const v1::VersionInfo& version, const std::string& 
   return fmt::format("version {}, contract {}", version.version(), version.contract());
 }
 
-template <class Service, class Request>
-void check_server(std::vector<Check>& checks, const rpc::Endpoint& endpoint, const std::string& program) {
-  const std::string peer = program + " at " + endpoint.address;
-  std::shared_ptr<grpc::Channel> channel;
-  const bool there = add_check(checks, peer + " is there", [&] {
-    channel = rpc::make_channel(endpoint);
-    rpc::wait_for_ready(*channel, endpoint.address);
-    return std::string("connected");
-  });
-  if (!there) return;
-  const bool healthy = add_check(checks, peer + " is healthy", [&] {
-    check_health(channel, peer);
-    return std::string("serving");
-  });
-  if (!healthy) return;
-  add_check(checks, peer + " has the same version", [&] {
-    v1::VersionInfo version;
-    const auto stub = Service::NewStub(channel);
-    rpc::call("GetVersion of " + peer, {.timeout = std::chrono::seconds{5}, .attempts = 3},
-              [&](grpc::ClientContext& context) { return stub->GetVersion(&context, Request{}, &version); });
-    return compare_versions(version, peer);
-  });
-}
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds answer_within{4};  // all servers together, so that "nobody there" is said within 5 s
+
+/// A server under examination. Connecting begins at once, so that several servers share the time for it.
+class Patient {
+ public:
+  Patient(rpc::Endpoint endpoint, const std::string& program)
+      : endpoint_(std::move(endpoint)), peer_(program + " at " + endpoint_.address) {
+    try {
+      channel_ = rpc::make_channel(endpoint_);
+      (void)channel_->GetState(true);
+    } catch (const Error& error) {
+      refusal_ = error;
+    }
+  }
+
+  [[nodiscard]] const rpc::Endpoint& endpoint() const { return endpoint_; }
+  [[nodiscard]] const std::string& peer() const { return peer_; }
+
+  /// @returns whether it passed everything
+  template <class Service, class Request>
+  bool examine(std::vector<Check>& checks, Clock::time_point until) const {
+    const bool there = add_check(checks, peer_ + " is there", [&] {
+      if (refusal_) throw *refusal_;
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+      rpc::wait_for_ready(*channel_, endpoint_.address, std::max(left, std::chrono::milliseconds{100}));
+      return std::string("connected");
+    });
+    const bool healthy = there && add_check(checks, peer_ + " is healthy", [&] {
+                           check_health(channel_, peer_);
+                           return std::string("serving");
+                         });
+    return healthy && add_check(checks, peer_ + " has the same version", [&] {
+             v1::VersionInfo version;
+             const auto stub = Service::NewStub(channel_);
+             rpc::call("GetVersion of " + peer_, {.timeout = std::chrono::seconds{5}, .attempts = 3},
+                       [&](grpc::ClientContext& context) { return stub->GetVersion(&context, Request{}, &version); });
+             return compare_versions(version, peer_);
+           });
+  }
+
+ private:
+  rpc::Endpoint endpoint_;
+  std::string peer_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::optional<Error> refusal_;  ///< why there is no channel
+};
 
 /// Keeps the rows of the trial run.
 class TrialSink : public RunSink {
@@ -123,28 +153,66 @@ std::string trial_run(RemoteRunner& runner, std::stop_token stop) {
   return fmt::format("{} exchanges, median {:.0f} us", summary.rpc->calls, summary.rpc->p50_us);
 }
 
-std::vector<Check> examine(const ServerOptions& options, std::stop_token stop) {
+/// One evaluation of a sphere 1 cm deep in a plane: F = K d = 1e6 N/m * 0.01 m.
+std::string trial_exchange(const rpc::Endpoint& fem, std::stop_token stop) {
+  PairSpec pair;
+  pair.name = "doctor";
+  pair.backend = "hooke";
+  pair.parameters = {{"stiffness", 1.0e6}};
+  pair.main = {.name = "ball", .surface = SphereSurface{.radius = 0.1}, .materials = {}};
+  pair.partner = {.name = "ground", .surface = PlaneSurface{}, .materials = {}};
+  constexpr double expected = 1.0e4;  // [N]
+  PairState state;
+  state.X_AB.p = Vector3(0.0, 0.0, -0.09);
+  Response response;
+  try {
+    const auto contact = rpc::open_remote_contact({.endpoint = fem,
+                                                   .call_timeout = std::chrono::seconds{5},
+                                                   .open_timeout = std::chrono::seconds{5},
+                                                   .exchange_timeout = std::chrono::seconds{5}})(
+        std::span(&pair, 1), {}, {.run_id = "doctor", .on_progress = {}, .stop = std::move(stop)});
+    contact->evaluate(0, 0, std::span(&state, 1), std::span(&response, 1));
+  } catch (const Error& error) {
+    // A server at work up to its limit is not ill.
+    if (error.code() != ErrorCode::limit) throw;
+    return std::string("not tried: ") + error.what();
+  }
+  const double force = response.F_A.force.norm();
+  if (!(std::abs(force - expected) <= 1e-9 * expected)) {
+    throw Error(ErrorCode::internal, fmt::format("expected a force of {} N, found {} N", expected, force));
+  }
+  return fmt::format("{:g} N, as expected", force);
+}
+
+/// Servers named by the user.
+std::vector<Check> examine_named(const ServerOptions& options, std::stop_token stop) {
   std::vector<Check> checks;
-  if (options.mbs.empty() && options.fem.empty()) {
-    std::unique_ptr<RemoteRunner> runner;
-    const bool started = add_check(checks, "private servers start", [&] {
-      runner = std::make_unique<RemoteRunner>(options, std::filesystem::path());
-      return std::string("both ready");
-    });
-    if (!started) return checks;
-    check_server<v1::ContactService, v1::GetVersionRequest>(checks, *runner->servers().fem(), "fem_server");
-    check_server<v1::SimulationService, v1::GetSimulationVersionRequest>(checks, runner->servers().mbs(), "mbs_server");
-    add_check(checks, "a trial run works", [&] { return trial_run(*runner, stop); });
-    return checks;
+  std::optional<Patient> fem;
+  std::optional<Patient> mbs;
+  const auto until = Clock::now() + answer_within;
+  if (!options.fem.empty()) fem.emplace(rpc::Endpoint{.address = options.fem, .tls = options.tls}, "fem_server");
+  if (!options.mbs.empty()) mbs.emplace(rpc::Endpoint{.address = options.mbs, .tls = options.tls}, "mbs_server");
+  if (fem && fem->examine<v1::ContactService, v1::GetVersionRequest>(checks, until)) {
+    add_check(checks, fem->peer() + " answers an exchange", [&] { return trial_exchange(fem->endpoint(), stop); });
   }
-  if (!options.fem.empty()) {
-    check_server<v1::ContactService, v1::GetVersionRequest>(checks, {.address = options.fem, .tls = options.tls},
-                                                            "fem_server");
-  }
-  if (!options.mbs.empty()) {
-    check_server<v1::SimulationService, v1::GetSimulationVersionRequest>(
-        checks, {.address = options.mbs, .tls = options.tls}, "mbs_server");
-  }
+  if (mbs) mbs->examine<v1::SimulationService, v1::GetSimulationVersionRequest>(checks, until);
+  return checks;
+}
+
+std::vector<Check> examine(const ServerOptions& options, std::stop_token stop) {
+  if (!options.mbs.empty() || !options.fem.empty()) return examine_named(options, std::move(stop));
+  std::vector<Check> checks;
+  std::unique_ptr<RemoteRunner> runner;
+  const bool started = add_check(checks, "private servers start", [&] {
+    runner = std::make_unique<RemoteRunner>(options, std::filesystem::path());
+    return std::string("both ready");
+  });
+  if (!started) return checks;
+  const auto until = Clock::now() + answer_within;
+  Patient(*runner->servers().fem(), "fem_server").examine<v1::ContactService, v1::GetVersionRequest>(checks, until);
+  Patient(runner->servers().mbs(), "mbs_server")
+      .examine<v1::SimulationService, v1::GetSimulationVersionRequest>(checks, until);
+  add_check(checks, "a trial run works", [&] { return trial_run(*runner, stop); });
   return checks;
 }
 

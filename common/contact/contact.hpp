@@ -93,7 +93,7 @@ class Contact {
   /// History of all pairs as opaque bytes, one entry per pair; restorable by a partner opened from the same
   /// specifications.
   [[nodiscard]] virtual std::vector<std::string> save_state() = 0;
-  virtual void restore_state(std::span<const std::string> states) = 0;
+  virtual void restore_state(std::span<const std::string> states) = 0;  ///< all pairs or, after an error, none
 
   /// Empty when no wire is involved.
   [[nodiscard]] virtual std::optional<RpcStatistics> rpc_statistics() const { return std::nullopt; }

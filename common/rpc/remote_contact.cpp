@@ -44,6 +44,7 @@ class RemoteContact final : public Contact {
   void fill_request(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,
                     std::span<const PairState> states);
   void round_trip();
+  void restore_pair(std::size_t pair, const std::string& state);
   [[noreturn]] void refuse_timeout();
   [[nodiscard]] Error drop_stream(Clock::time_point deadline);
   void close_sessions() noexcept;
@@ -244,14 +245,31 @@ void RemoteContact::restore_state(std::span<const std::string> states) {
         fmt::format("expected the state of {} pairs, found {}; the checkpoint belongs to another scenario",
                     session_ids_.size(), states.size()));
   }
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    v1::RestoreStateRequest request;
-    v1::RestoreStateResponse response;
-    request.set_session_id(session_ids_[i]);
-    request.set_state(states[i]);
-    call(called("RestoreState"), safe_call(),
-         [&](grpc::ClientContext& context) { return stub_->RestoreState(&context, request, &response); });
+  const std::vector<std::string> before = save_state();
+  std::size_t n_touched = 0;
+  try {
+    while (n_touched < states.size()) {
+      const std::size_t i = n_touched++;
+      restore_pair(i, states[i]);
+    }
+  } catch (...) {
+    // A call that failed may have had its effect, so its pair is put back as well. When even that fails the server is
+    // out of reach, and the first error says so.
+    try {
+      for (std::size_t i = 0; i < n_touched; ++i) restore_pair(i, before[i]);
+    } catch (const Error&) {
+    }
+    throw;
   }
+}
+
+void RemoteContact::restore_pair(std::size_t pair, const std::string& state) {
+  v1::RestoreStateRequest request;
+  v1::RestoreStateResponse response;
+  request.set_session_id(session_ids_[pair]);
+  request.set_state(state);
+  call(called("RestoreState"), safe_call(),
+       [&](grpc::ClientContext& context) { return stub_->RestoreState(&context, request, &response); });
 }
 
 std::optional<RpcStatistics> RemoteContact::rpc_statistics() const {

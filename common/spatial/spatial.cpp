@@ -44,11 +44,9 @@ Twist relative_twist(const Pose& X_WA, const Twist& V_WA, const Pose& X_WB, cons
           .v = X_WA.R.transpose() * (V_WB.v - V_WA.v - V_WA.w.cross(p_AB_W))};
 }
 
-namespace {
-
-/// Rotation nearest to R in the Frobenius norm, by Newton's iteration for the polar decomposition (Higham 1986).
-/// Coordinates within solver tolerance of a rotation need two or three iterations; 20 covers any matrix worth the name.
 Matrix3 nearest_rotation(const Matrix3& R) {
+  // Coordinates within solver tolerance of a rotation need two or three iterations; 20 covers any matrix worth the
+  // name.
   Matrix3 Q = R;
   for (int i = 0; i < 20; ++i) {
     const Matrix3 next = 0.5 * (Q + Q.inverse().transpose());
@@ -58,8 +56,6 @@ Matrix3 nearest_rotation(const Matrix3& R) {
   }
   return Q;
 }
-
-}  // namespace
 
 Quaternion quaternion_from_rotation(const Matrix3& R) {
   Quaternion q(nearest_rotation(R));

@@ -68,6 +68,10 @@ struct Wrench {
 /// Largest deviation of a unit quaternion's norm from 1 that is accepted where data enters a process.
 inline constexpr double quaternion_norm_tolerance = 1e-6;
 
+/// Rotation nearest to R in the Frobenius norm: polar decomposition by Newton's iteration [higham1986] in
+/// docs/references.bib. @pre det R > 0
+[[nodiscard]] Matrix3 nearest_rotation(const Matrix3& R);
+
 /// Unit quaternion with w >= 0 of the rotation nearest to R (polar decomposition), so that slightly non-orthogonal
 /// matrices of Cartesian coordinates are accepted. Deterministic.
 [[nodiscard]] Quaternion quaternion_from_rotation(const Matrix3& R);

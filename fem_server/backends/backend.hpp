@@ -64,7 +64,8 @@ class ContactBackend {
 struct PrepareContext {
   std::function<const AssetContent&(const MeshSurface&)> asset;              ///< content of a mesh; throws not_found
   std::function<void(std::string_view stage, double fraction)> on_progress;  ///< never empty
-  std::stop_token stop;  ///< checked between stages of the preparation
+  std::stop_token stop;           ///< checked between stages of the preparation
+  std::string cache_directory{};  ///< for products of preparations; empty = none
 };
 
 struct BackendEntry {

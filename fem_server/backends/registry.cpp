@@ -5,6 +5,9 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
+#ifdef HEELSTRIKE_FEM
+#include "fem_server/backends/fem_condensed/entry.hpp"
+#endif
 
 namespace heelstrike::fem {
 
@@ -14,6 +17,9 @@ namespace {
 std::vector<BackendEntry> collect() {
   std::vector<BackendEntry> entries;
   std::ranges::move(point_law_entries(), std::back_inserter(entries));
+#ifdef HEELSTRIKE_FEM
+  entries.push_back(fem_condensed_entry());
+#endif
   std::ranges::sort(entries, {}, &BackendEntry::name);
   return entries;
 }

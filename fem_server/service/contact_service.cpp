@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <deque>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -58,14 +59,25 @@ void send_progress(grpc::ServerWriter<v1::OpenSessionResponse>& writer, std::str
   writer.Write(event);
 }
 
-std::vector<PairState> read_states(const v1::EvaluateBatchRequest& request) {
-  std::vector<PairState> states(static_cast<std::size_t>(request.states_size()));
-  const FieldPath root("");
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    wire::from_proto(request.states(static_cast<int>(i)), states[i], FieldPath(root, "states", i));
+/// The states of a batch that can be read, and for each state of the request why it cannot be (null = it can).
+struct ReadStates {
+  explicit ReadStates(const v1::EvaluateBatchRequest& request)
+      : refusals(static_cast<std::size_t>(request.states_size())) {
+    const FieldPath root("");
+    good.reserve(refusals.size());
+    for (std::size_t i = 0; i < refusals.size(); ++i) {
+      try {
+        PairState state;
+        wire::from_proto(request.states(static_cast<int>(i)), state, FieldPath(root, "states", i));
+        good.push_back(state);
+      } catch (const Error& error) {
+        refusals[i] = std::make_unique<const Error>(error);
+      }
+    }
   }
-  return states;
-}
+  std::vector<PairState> good;  ///< in the order of the request
+  std::vector<std::unique_ptr<const Error>> refusals;
+};
 
 }  // namespace
 
@@ -263,21 +275,25 @@ grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, con
       throw limit_error("states", fmt::format("states: this server accepts {} states in a batch, found {}; split it",
                                               limits_.max_batch_states, n));
     }
-    const std::vector<PairState> states = read_states(*request);
+    const ReadStates states(*request);
     const OpenSession::Use use(*session);
     const auto begin = std::chrono::steady_clock::now();
-    const auto entries = session->session().evaluate_batch(states, std::max(1U, std::thread::hardware_concurrency()));
-    const auto mean = (std::chrono::steady_clock::now() - begin) / std::max<std::int64_t>(1, request->states_size());
+    const auto entries =
+        session->session().evaluate_batch(states.good, std::max(1U, std::thread::hardware_concurrency()));
+    const auto mean = (std::chrono::steady_clock::now() - begin) / std::max<std::size_t>(1, entries.size());
     response->mutable_pairs()->Reserve(request->states_size());
-    for (const auto& entry : entries) {
+    auto entry = entries.begin();
+    for (const auto& refusal : states.refusals) {
       auto& pair = *response->add_pairs();
-      if (entry.error) {
-        metrics_.failed(entry.error->code());
-        wire::to_proto(*entry.error, *pair.mutable_error());
+      const Error* error = refusal ? refusal.get() : entry->error.get();
+      if (error != nullptr) {
+        metrics_.failed(error->code());
+        wire::to_proto(*error, *pair.mutable_error());
       } else {
         metrics_.evaluated(mean);
-        wire::to_proto(entry.response, *pair.mutable_result());
+        wire::to_proto(entry->response, *pair.mutable_result());
       }
+      if (!refusal) ++entry;
     }
   });
 }

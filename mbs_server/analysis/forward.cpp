@@ -43,7 +43,7 @@ class ForwardRun final : public RunBase {
   std::unique_ptr<Integrator> integrator_;
   std::optional<double> step_limit_;  ///< [s] while a step is being repeated with a smaller one
   double limited_until_ = 0.0;        ///< [s] end of the step that failed
-  int repeated_steps_ = 0;            ///< since the last accepted step
+  int repeated_steps_ = 0;            ///< since the run was last past `limited_until_`
   int window_steps_ = 0;              ///< accepted since window_start_
   double window_start_ = 0.0;         ///< [s]
   Eigen::VectorXd row_y_, row_z_;
@@ -89,14 +89,16 @@ void ForwardRun::restart_integrator() {
 }
 
 void ForwardRun::repeat_step(double t_attempted) {
+  ++repeated_steps_;
   step_limit_ = 0.25 * (t_attempted - t_);
-  limited_until_ = t_attempted;
+  limited_until_ = std::max(limited_until_, t_attempted);
   restart_integrator();
 }
 
 void ForwardRun::lift_step_limit() {
   if (!step_limit_ || t_ < limited_until_) return;
   step_limit_.reset();
+  repeated_steps_ = 0;
   integrator_->set_max_step(std::nullopt);
 }
 
@@ -115,15 +117,21 @@ void ForwardRun::take_step() {
     const bool only_rates = !step.roots.empty() && std::ranges::all_of(step.roots, [](int r) { return r % 2 == 1; });
     if (!only_rates) {
       accept(step);
-      repeated_steps_ = 0;
     } else if (missed_touch(step)) {
       // The gap of an open pair passed a minimum below zero: the touch lies before it.
       repeat_step(step.t);
     }
-  } catch (const RecoverableError&) {
+  } catch (const RecoverableError& e) {
     // A free flight that ended deep inside the partner, or a commit that failed at exactly the accepted state: go back
-    // to the last commit and come again with smaller steps.
-    if (++repeated_steps_ > input_.scenario.analysis.integrator.max_rejections) throw;
+    // to the last commit and come again with smaller steps. Repetitions are counted until the run is past the time
+    // where the first one failed, so that a run cannot creep towards an obstacle for ever.
+    if (repeated_steps_ >= input_.scenario.analysis.integrator.max_rejections) {
+      throw Error(
+          ErrorCode::solver_failed,
+          fmt::format("the step from t = {} s was repeated {} times with smaller steps without getting past t = "
+                      "{} s. Last reason: {}",
+                      t_, repeated_steps_, limited_until_, e.what()));
+    }
     repeat_step(integrator_->attempted_time());
   }
 }
@@ -147,6 +155,8 @@ void ForwardRun::accept(const StepResult& step) {
   if (event) {
     switch_pairs(step, responses);
     step_limit_.reset();
+    repeated_steps_ = 0;
+    limited_until_ = t_;
     restart_integrator();
   } else {
     lift_step_limit();
@@ -234,14 +244,7 @@ void ForwardRun::integrate_step() {
   } catch (const Error& e) {
     const bool gave_up = e.code() == ErrorCode::solver_failed || e.code() == ErrorCode::recoverable;
     if (!gave_up) throw;
-    std::string reason = e.what();
-    if (e.code() == ErrorCode::recoverable) {
-      reason = fmt::format(
-          "the run gave up at t = {} s after {} repetitions of one step (analysis.integrator."
-          "max_rejections): {}",
-          integrator_->attempted_time(), repeated_steps_ - 1, reason);
-    }
-    throw Error(ErrorCode::solver_failed, reason + situation(), e.field());
+    throw Error(ErrorCode::solver_failed, e.what() + situation(), e.field());
   }
 }
 

@@ -54,7 +54,7 @@ void RunBase::open(const ContactFactory& open_contact) {
     contact_ = open_contact(specs, input_.assets, context);
   }
   assembled_ = assemble(system_, 0.0, [this](const std::string& text) { sink_.on_log("info", text); });
-  auto coupling = std::make_unique<ContactCoupling>(system_.model(), *contact_);
+  auto coupling = std::make_unique<ContactCoupling>(system_.model(), contact_.get());
   coupling_ = coupling.get();
   system_.add_force(std::move(coupling));
   for (const auto& pair : system_.model().pairs) trackers_.emplace_back(pair.name);

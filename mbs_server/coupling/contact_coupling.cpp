@@ -10,7 +10,7 @@ namespace heelstrike::mbs {
 
 using Matrix12d = Eigen::Matrix<double, 12, 12>;
 
-ContactCoupling::ContactCoupling(const Model& model, Contact& contact)
+ContactCoupling::ContactCoupling(const Model& model, Contact* contact)
     : model_(model),
       contact_(contact),
       closed_(model.pairs.size(), 0),
@@ -23,11 +23,24 @@ bool ContactCoupling::any_closed() const {
   return std::ranges::any_of(closed_, [](char c) { return c != 0; });
 }
 
+namespace {
+
+/// Pose with the rotation nearest to the coordinates' three vectors. Within an iteration these are not quite
+/// orthonormal; what stretches them must not reach the contact, and then the tangents are exact in every direction of
+/// q.
+Pose rigid_pose(const ConstSegment& q) {
+  Pose X_WB = pose_from_coordinates(q);
+  X_WB.R = nearest_rotation(X_WB.R);
+  return X_WB;
+}
+
+}  // namespace
+
 ContactCoupling::BodyState ContactCoupling::body_state(BodyIndex body, const ConstVector& q, const ConstVector& qd) {
   if (body == ground) return {};
   const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
   const auto q_b = q.segment<12>(first);
-  return {.X_WB = pose_from_coordinates(q_b), .V_WB = twist_from_rates(q_b, qd.segment<12>(first))};
+  return {.X_WB = rigid_pose(q_b), .V_WB = twist_from_rates(q_b, qd.segment<12>(first))};
 }
 
 void ContactCoupling::update_states(double t, const ConstVector& q, const ConstVector& qd) {
@@ -55,7 +68,7 @@ std::span<const Response> ContactCoupling::responses(double t, const ConstVector
   update_states(t, q, qd);
   ++n_evaluations_;
   try {
-    contact_.evaluate(committed_step_ + 1, iteration_++, states_, responses_);
+    contact_->evaluate(committed_step_ + 1, iteration_++, states_, responses_);
   } catch (const RecoverableError& e) {
     last_refusal_ = fmt::format("at t = {} s: {}", t, e.what());
     throw;
@@ -68,7 +81,7 @@ std::span<const Response> ContactCoupling::commit(double t, const ConstVector& q
   if (n_pairs() > 0) {
     cache_valid_ = false;
     update_states(t, q, qd);
-    contact_.commit(committed_step_ + 1, states_, responses_);
+    contact_->commit(committed_step_ + 1, states_, responses_);
     remember(t, q, qd);
   }
   ++committed_step_;
@@ -79,7 +92,7 @@ std::span<const Response> ContactCoupling::commit(double t, const ConstVector& q
 Pose ContactCoupling::main_pose(std::size_t pair, const ConstVector& q) const {
   const BodyIndex main = model_.pairs[pair].main;
   if (main == ground) return {};
-  return pose_from_coordinates(q.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(main)));
+  return rigid_pose(q.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(main)));
 }
 
 Wrench ContactCoupling::world_wrench(std::size_t pair, const ConstVector& q, const Response& response) const {

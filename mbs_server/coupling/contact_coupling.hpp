@@ -19,8 +19,8 @@ namespace heelstrike::mbs {
 
 class ContactCoupling final : public ForceElement {
  public:
-  /// @param contact  one opened pair per entry of model.pairs, in the same order; outlives this object
-  ContactCoupling(const Model& model, Contact& contact);
+  /// @param contact  one opened pair per entry of model.pairs, in the same order; outlives this object; null = no pairs
+  ContactCoupling(const Model& model, Contact* contact);
 
   [[nodiscard]] std::string name() const override { return "contact"; }
   void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
@@ -67,7 +67,7 @@ class ContactCoupling final : public ForceElement {
                          SparseAssembler& C) const;
 
   const Model& model_;
-  Contact& contact_;
+  Contact* contact_;
   std::vector<char> closed_;
   std::int64_t committed_step_ = -1;
   std::int32_t iteration_ = 0;

@@ -55,6 +55,9 @@ class ArkodeDirk final : public ArkodeStepper {
     check_setup(ARKStepSetTableNum(arkode, tables_.first, tables_.second), "ARKStepSetTableNum");
     check_setup(ARKStepSetLinearSolver(arkode, solver_.get(), matrix_.get()), "ARKStepSetLinearSolver");
     check_setup(ARKStepSetLinSysFn(arkode, newton_system), "ARKStepSetLinSysFn");
+    // Stage guesses from the last step, of lower order for later stages: a third of the evaluations of the trivial one.
+    constexpr int variable_order = 2;
+    check_setup(ARKStepSetPredictorMethod(arkode, variable_order), "ARKStepSetPredictorMethod");
   }
 
   Tables tables_;

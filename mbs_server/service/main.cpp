@@ -67,6 +67,13 @@ void add_options(CLI::App& app, Settings& settings) {
   app.add_option("--max-kept", settings.limits.max_kept, "runs in the spool, finished ones included")
       ->check(CLI::Range(1, 100000000))
       ->capture_default_str();
+  app.add_option_function<double>(
+         "--keep-finished",
+         [&settings](double hours) {
+           settings.limits.keep_finished = std::chrono::seconds(static_cast<std::int64_t>(3600.0 * hours));
+         },
+         "time after which a finished run that no client fetched is forgotten [h] (default 168)")
+      ->check(CLI::Range(0.0, 876000.0));
   app.add_option("--max-watchers", settings.limits.max_watchers, "clients watching runs at the same time")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();

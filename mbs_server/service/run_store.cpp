@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -65,6 +66,7 @@ RunStore::RunStore(fs::path spool, RunLimits limits, RunFunction run)
                                                   spool_.string()));
   }
   load_spool();
+  forget_expired_locked();  // nobody else knows this store yet
 }
 
 RunStore::~RunStore() {
@@ -103,6 +105,24 @@ void RunStore::join_finished_locked() {
   }
 }
 
+// The last write to the spool file is the end of its run; the file keeps that time over restarts.
+void RunStore::forget_expired_locked() {
+  const auto oldest_kept = fs::file_time_type::clock::now() - limits_.keep_finished;
+  for (auto it = runs_.begin(); it != runs_.end();) {
+    std::error_code failure;
+    const bool expired =
+        it->second->log->closed() && fs::last_write_time(event_file(it->first), failure) < oldest_kept && !failure;
+    if (!expired) {
+      ++it;
+      continue;
+    }
+    fs::remove(event_file(it->first), failure);
+    spdlog::info("event=run_expired run={} kept_s={}{}", it->first, limits_.keep_finished.count(),
+                 failure ? " file=\"" + failure.message() + "\"" : "");
+    it = runs_.erase(it);
+  }
+}
+
 void RunStore::check_can_start_locked(const std::string& run_id) const {
   if (draining_) throw unavailable_error("the multibody server is shutting down and starts no further runs");
   if (!run_id.empty()) {
@@ -131,6 +151,7 @@ void RunStore::check_can_start(const std::string& run_id) const {
 
 std::string RunStore::start(RunInput input, ContactFactory open_contact) {
   const std::scoped_lock lock(mutex_);
+  forget_expired_locked();
   check_can_start_locked(input.run_id);
   join_finished_locked();
   while (input.run_id.empty() || runs_.contains(input.run_id)) input.run_id = fresh_id();

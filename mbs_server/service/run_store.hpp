@@ -24,6 +24,7 @@ namespace heelstrike::mbs {
 struct RunLimits {
   unsigned max_running = 32;                       ///< runs at the same time
   unsigned max_kept = 100000;                      ///< runs in the spool, finished ones included
+  std::chrono::seconds keep_finished{7 * 86400};   ///< after its end a run is forgotten by itself
   unsigned max_watchers = 256;                     ///< WatchRun calls at the same time
   std::uint64_t max_scenario_bytes = 2ULL << 20U;  ///< [bytes] of the scenario text
   std::uint64_t max_files_bytes = 1024ULL << 20U;  ///< [bytes] of all files of one run together
@@ -44,6 +45,7 @@ using RunFunction = std::function<RunSummary(const RunInput&, const ContactFacto
 class RunStore {
  public:
   /// Makes `spool` (0700) when missing and takes in the runs it holds: those without a last event are "interrupted".
+  /// Runs that ended longer ago than limits.keep_finished are removed, here and at every start of a run.
   /// @param run  what a run's thread does; run_scenario in the server
   /// @throws Error{file} when the folder cannot be used or another server uses it
   RunStore(std::filesystem::path spool, RunLimits limits, RunFunction run);
@@ -92,6 +94,7 @@ class RunStore {
   void check_can_start_locked(const std::string& run_id) const;
   [[nodiscard]] unsigned n_running_locked() const;
   void join_finished_locked();
+  void forget_expired_locked();
   [[nodiscard]] std::shared_ptr<Run> find(const std::string& run_id) const;
   [[nodiscard]] static v1::RunStatus status_of(const std::string& run_id, Run& run);
   [[nodiscard]] std::filesystem::path event_file(const std::string& run_id) const;

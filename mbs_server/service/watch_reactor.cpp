@@ -39,6 +39,8 @@ void WatchReactor::serve() {
     }
   } catch (const Error& error) {
     status = wire::to_status(error);
+  } catch (const std::exception& defect) {
+    status = wire::to_status(Error(ErrorCode::internal, std::string("WatchRun failed: ") + defect.what()));
   }
   Finish(status);  // OnDone may run from here on: nothing of this object may be used
 }

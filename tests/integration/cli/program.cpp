@@ -15,9 +15,12 @@
 #include <iterator>
 #include <sstream>
 
+#include "tests/support/child_environment.hpp"
+
 namespace heelstrike::cli_test {
 
 namespace fs = std::filesystem;
+using testing_support::patience;
 
 ScratchFolder::ScratchFolder() {
   std::string name = (fs::temp_directory_path() / "hs-cli-XXXXXX").string();
@@ -49,9 +52,7 @@ Program::Program(const std::string& name, std::vector<std::string> arguments, co
   std::vector<char*> argv = {program.data()};
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  std::vector<std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) variables.emplace_back(*entry);
-  for (const auto& [key, value] : options.environment) variables.push_back(key + "=" + value);
+  std::vector<std::string> variables = testing_support::child_environment(options.environment);
   std::vector<char*> envp;
   for (std::string& variable : variables) envp.push_back(variable.data());
   envp.push_back(nullptr);
@@ -93,6 +94,7 @@ void Program::signal(int number) const {
 }
 
 Finished Program::wait(std::chrono::seconds limit) {
+  limit = patience(limit);
   pollfd ended{pid_file_, POLLIN, 0};
   const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
   if (::poll(&ended, 1, static_cast<int>(milliseconds)) <= 0) {
@@ -103,14 +105,14 @@ Finished Program::wait(std::chrono::seconds limit) {
   ::waitpid(pid_, &status, 0);
   reaped_ = true;
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, std::chrono::seconds{10}, [this] { return n_open_ == 0; });
+  changed_.wait_for(lock, patience(std::chrono::seconds{10}), [this] { return n_open_ == 0; });
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out_, err_};
 }
 
 bool Program::wait_for_output(const std::string& text, std::chrono::seconds limit) {
   std::unique_lock lock(mutex_);
   const auto found = [&] { return out_.find(text) != std::string::npos || err_.find(text) != std::string::npos; };
-  changed_.wait_for(lock, limit, [&] { return n_open_ == 0 || found(); });
+  changed_.wait_for(lock, patience(limit), [&] { return n_open_ == 0 || found(); });
   return found();
 }
 
@@ -124,7 +126,7 @@ Finished run(const std::string& name, std::vector<std::string> arguments, const 
 }
 
 bool eventually(const std::function<bool()>& condition, std::chrono::seconds limit) {
-  const auto until = std::chrono::steady_clock::now() + limit;
+  const auto until = std::chrono::steady_clock::now() + patience(limit);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > until) return false;
     ::poll(nullptr, 0, 5);

@@ -1,4 +1,6 @@
 /// Real programs as child processes of a test, with time limits and captured output.
+///
+/// Every limit is for a release build; a build with sanitizers waits longer (tests/support/child_environment.hpp).
 #pragma once
 
 #include <sys/types.h>

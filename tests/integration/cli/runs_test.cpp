@@ -79,6 +79,18 @@ TEST(Run, ForceOverwrites) {
   EXPECT_EQ(run("heelstrike", {"run", file, "--in-process", "-o", "out", "--force"}, here).exit_code, 0);
 }
 
+TEST(Run, ANamedServerKeepsNothingOfARunThatHasBeenFetched) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path());
+  const std::string file = folder.write("ball.yaml", ball_scenario());
+  const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
+  const Finished result = run("heelstrike", {"run", file, "--mbs", servers.mbs_address, "-o", "out"}, here);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const auto& entry : fs::directory_iterator(folder.path() / "spool")) {
+    EXPECT_NE(entry.path().extension(), ".events") << entry.path();
+  }
+}
+
 TEST(Run, EightClientsShareOnePairOfServers) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path());
@@ -119,15 +131,38 @@ TEST(Compare, WritesOneFolderAndOneTable) {
 TEST(Compare, AFailingBackendIsARow) {
   const ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", ball_scenario());
-  // A linear spring has no exponent to set.
+  // The stiffness of a rubber band: as a linear spring it stops the ball within its radius no more than as Hertz' law
+  // does.
   const Finished result = run("heelstrike",
                               {"compare", file, "--backends", "hertz,hooke", "--in-process", "-o", "cmp", "--json",
-                               "--set", "contact.exponent=2"},
+                               "--set", "contact.stiffness=10"},
                               {.working_folder = folder.path(), .environment = {}});
   EXPECT_EQ(result.exit_code, 3) << result.out << result.err;
   const auto comparison = nlohmann::json::parse(result.out);
   ASSERT_EQ(comparison["rows"].size(), 2U);
-  EXPECT_THAT(comparison["rows"][1]["failure"].get<std::string>(), HasSubstr("exponent"));
+  EXPECT_THAT(comparison["rows"][0]["failure"].get<std::string>(), HasSubstr("too deep"));
+}
+
+TEST(Compare, AParameterOnlySomeBackendsKnowIsLeftOutForTheOthersWithANote) {
+  const ScratchFolder folder;
+  const std::string file = folder.write("ball.yaml", ball_scenario());
+  const ProgramOptions there{.working_folder = folder.path(), .environment = {}};
+  const Finished result = run("heelstrike",
+                              {"compare", file, "--backends", "hertz,flores", "--in-process", "-o", "cmp", "--json",
+                               "--set", "contact.restitution=0.5"},
+                              there);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("restitution is not a parameter of back-end hertz"));
+  const auto rows = nlohmann::json::parse(result.out)["rows"];
+  EXPECT_NEAR(rows[0]["effective_restitution"].get<double>(), 1.0, 1e-5);
+  EXPECT_NEAR(rows[1]["effective_restitution"].get<double>(), 0.4704, 3e-3);
+
+  const Finished mistake = run(
+      "heelstrike",
+      {"compare", file, "--backends", "hertz,flores", "--in-process", "-o", "cmp2", "--set", "contact.restitutoin=0.5"},
+      there);
+  EXPECT_EQ(mistake.exit_code, 2) << mistake.err;
+  EXPECT_THAT(mistake.err, HasSubstr("restitution"));
 }
 
 TEST(Validate, PrintsWhatItUnderstood) {
@@ -160,6 +195,7 @@ TEST(Doctor, TriesAPrivatePairAndAsksRunningServers) {
       run("heelstrike", {"doctor", "--json", "--mbs", servers.mbs_address, "--fem", servers.fem_address});
   EXPECT_EQ(named.exit_code, 0) << named.out << named.err;
   EXPECT_EQ(nlohmann::json::parse(named.out)["healthy"], true);
+  EXPECT_THAT(named.out, HasSubstr("10000 N, as expected"));
   // A contact server is not a multibody server; the sentence must not leave the user alone with gRPC's words.
   EXPECT_NE(run("heelstrike", {"doctor", "--mbs", servers.fem_address}).exit_code, 0);
 }

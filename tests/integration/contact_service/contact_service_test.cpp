@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <limits>
 
 #include "common/config/digest.hpp"
 #include "common/config/version.hpp"
@@ -133,6 +134,51 @@ TEST(ContactService, BatchAndUnaryAnswerAsTheStream) {
     EXPECT_EQ(one.SerializeAsString(), all.pairs(i).SerializeAsString()) << i;
     EXPECT_TRUE(one.has_result()) << one.DebugString();
   }
+}
+
+TEST(ContactService, ABadStateOfABatchIsRefusedAloneAndNamed) {
+  const ServerProcess server;
+  const auto stub = server.stub();
+  v1::EvaluateBatchRequest batch;
+  batch.set_session_id(open_session(*stub).session_id());
+  for (int i = 0; i < 5; ++i) *batch.add_states() = message_of(ball_at(0.0, 0.1 - 1e-6 * i, 1.0));
+  batch.mutable_states(1)->clear_x_ab();
+  batch.mutable_states(3)->set_time(std::numeric_limits<double>::quiet_NaN());
+  v1::EvaluateBatchResponse all;
+  rpc::call("EvaluateBatch", {}, [&](auto& context) { return stub->EvaluateBatch(&context, batch, &all); });
+  ASSERT_EQ(all.pairs_size(), 5);
+  for (const int i : {1, 3}) {
+    ASSERT_TRUE(all.pairs(i).has_error()) << i;
+    EXPECT_NE(all.pairs(i).error().DebugString().find("states[" + std::to_string(i) + "]"), std::string::npos)
+        << all.pairs(i).error().DebugString();
+  }
+  v1::EvaluateBatchRequest good;
+  good.set_session_id(batch.session_id());
+  for (const int i : {0, 2, 4}) *good.add_states() = batch.states(i);
+  v1::EvaluateBatchResponse expected;
+  rpc::call("EvaluateBatch", {}, [&](auto& context) { return stub->EvaluateBatch(&context, good, &expected); });
+  for (int k = 0; k < 3; ++k) {
+    ASSERT_TRUE(all.pairs(2 * k).has_result()) << k;
+    EXPECT_EQ(all.pairs(2 * k).SerializeAsString(), expected.pairs(k).SerializeAsString()) << k;
+  }
+}
+
+TEST(ContactService, RestoringIsForAllPairsOrNone) {
+  const ServerProcess server;
+  const PairSpec pairs[] = {ball_on_ground("one"), ball_on_ground("two")};
+  const auto open = rpc::open_remote_contact({.endpoint = {.address = server.address(), .tls = {}}});
+  const auto contact = open(pairs, {}, {});
+  bounce(*contact, 5);
+  const auto early = contact->save_state();
+  Response responses[2];
+  const PairState next[] = {ball_at(0.006, 0.0999, 1.0), ball_at(0.006, 0.0998, 1.0)};
+  contact->commit(6, next, responses);
+  const auto late = contact->save_state();
+  const std::string half_bad[] = {early[0], "garbage"};
+  EXPECT_EQ(code_of([&] { contact->restore_state(half_bad); }), ErrorCode::invalid_input);
+  EXPECT_EQ(contact->save_state(), late) << "the first pair was left restored";
+  contact->restore_state(early);
+  EXPECT_EQ(contact->save_state(), early);
 }
 
 TEST(ContactService, ClosedSessionIsGoneAndFieldsAreNotImplemented) {

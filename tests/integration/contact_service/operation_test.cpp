@@ -5,12 +5,15 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
+#include <thread>
 
 #include "common/errors/error.hpp"
 #include "common/rpc/ready_line.hpp"
 #include "raw_calls.hpp"
 #include "server_process.hpp"
+#include "tests/support/child_environment.hpp"
 
 namespace heelstrike::testing_support {
 namespace {
@@ -194,6 +197,29 @@ TEST(Operation, ConfigurationFileGivesTheSameOptions) {
   EXPECT_EQ(rpc::parse_ready_line(line), server.addresses());
   const auto contact = open_contact(server.address());
   EXPECT_THROW(open_contact(server.address()), Error);
+}
+
+// In a container the parent may be process 1 from the start: that is no sign of a parent that has died.
+TEST(Operation, AnOrphanThatWatchesItsParentKeepsServing) {
+  const TemporaryFolder folder;
+  const std::string ready = folder.path("ready");
+  const std::string program = std::string(HEELSTRIKE_BIN_DIR) + "/fem_server";
+  // What the shell leaves behind starts the server when the shell is gone, so under its new parent.
+  const std::string script = "( while [ -e /proc/$$ ]; do :; done; exec " + program +
+                             " --exit-with-parent --listen unix:" + folder.path("fem.sock") + " --ready-file " + ready +
+                             " ) > " + folder.path("log") + " 2>&1 & echo $! > " + folder.path("pid");
+  ASSERT_EQ(std::system(script.c_str()), 0);
+  const auto until = std::chrono::steady_clock::now() + patience(std::chrono::seconds{30});
+  while (!std::filesystem::exists(ready) && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  }
+  ASSERT_TRUE(std::filesystem::exists(ready));
+  const auto contact = open_contact("unix:" + folder.path("fem.sock"));
+  EXPECT_FALSE(bounce(*contact, 3).empty());
+  pid_t server = 0;
+  std::ifstream(folder.path("pid")) >> server;
+  ASSERT_GT(server, 1);
+  EXPECT_EQ(::kill(server, SIGKILL), 0) << "the server ended by itself";
 }
 
 TEST(Operation, LogNamesTheRunAndKeepsToOneLine) {

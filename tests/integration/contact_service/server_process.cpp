@@ -22,6 +22,7 @@
 #include "common/wire/contact_wire.hpp"
 #include "common/wire/error_wire.hpp"
 #include "common/wire/pair_spec_wire.hpp"
+#include "tests/support/child_environment.hpp"
 
 namespace heelstrike::testing_support {
 
@@ -43,28 +44,34 @@ pid_t start(const std::vector<std::string>& arguments, const std::string& log, i
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  std::vector<std::string> variables = child_environment();
+  std::vector<char*> envp;
+  for (auto& variable : variables) envp.push_back(variable.data());
+  envp.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(&actions, 1, 2);
   if (ready_fd >= 0) posix_spawn_file_actions_adddup2(&actions, ready_fd, 3);
   pid_t pid = -1;
-  const int failure = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
+  const int failure = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&actions);
   if (failure != 0) throw std::runtime_error(fmt::format("cannot start {}: {}", program, std::strerror(failure)));
   return pid;
 }
 
-int wait_for(pid_t pid) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+/// @param nudge  signal sent again and again until the end; 0 = none
+int wait_for(pid_t pid, int nudge = 0) {
+  const auto deadline = std::chrono::steady_clock::now() + patience(std::chrono::seconds{30});
   int status = 0;
   while (::waitpid(pid, &status, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > deadline) {
-      ADD_FAILURE() << "the server did not end within 30 s";
+      ADD_FAILURE() << "the server did not end in time";
       ::kill(pid, SIGKILL);
       ::waitpid(pid, &status, 0);
       break;
     }
+    if (nudge != 0) ::kill(pid, nudge);
     std::this_thread::sleep_for(std::chrono::milliseconds{5});
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -94,7 +101,7 @@ ServerProcess::ServerProcess(std::vector<std::string> arguments, std::vector<std
   pid_ = start(arguments, folder_.path("log"), write_end);
   ::close(write_end);
   try {
-    addresses_ = rpc::read_ready_fd(pipe[0], 30'000);
+    addresses_ = rpc::read_ready_fd(pipe[0], patience(30'000));
   } catch (const std::exception& error) {
     ::close(pipe[0]);
     throw std::runtime_error(fmt::format("{}; log:\n{}", error.what(), log()));
@@ -105,11 +112,12 @@ ServerProcess::ServerProcess(std::vector<std::string> arguments, std::vector<std
 ServerProcess::~ServerProcess() {
   if (pid_ < 0) return;
   ::kill(pid_, SIGCONT);
-  ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
+  // A regular end, so that leaks are looked for; a second SIGTERM cuts the drain short.
+  EXPECT_EQ(wait_for(pid_, SIGTERM), killed_ ? 128 + SIGKILL : 0) << log();
 }
 
-void ServerProcess::signal(int number) const {
+void ServerProcess::signal(int number) {
+  killed_ = killed_ || number == SIGKILL;
   ::kill(pid_, number);
 }
 
@@ -130,7 +138,7 @@ std::string ServerProcess::log() const {
 }
 
 bool ServerProcess::wait_for_log(const std::string& text) const {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+  const auto deadline = std::chrono::steady_clock::now() + patience(std::chrono::seconds{20});
   while (log().find(text) == std::string::npos) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds{10});

@@ -34,13 +34,14 @@ class ServerProcess {
   /// Starts the server and waits for its ready line (30 s at most).
   /// @param arguments  after the ones for listening; `listen` empty = one port on the loopback and one Unix socket
   explicit ServerProcess(std::vector<std::string> arguments = {}, std::vector<std::string> listen = {});
+  /// Ends the server in order and expects exit code 0, unless it was killed or waited for.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
   [[nodiscard]] const std::string& address(std::size_t i = 0) const { return addresses_.at(i); }
   [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
-  void signal(int number) const;
+  void signal(int number);
   /// SIGSTOP; returns when the process stands still. SIGCONT lets it go on.
   void freeze() const;
   /// Exit code, or 128 + signal. Fails the test after 30 s.
@@ -55,6 +56,7 @@ class ServerProcess {
  private:
   TemporaryFolder folder_;
   pid_t pid_ = -1;
+  bool killed_ = false;
   std::vector<std::string> addresses_;
 };
 

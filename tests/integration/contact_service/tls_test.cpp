@@ -6,6 +6,7 @@
 
 #include "common/errors/error.hpp"
 #include "server_process.hpp"
+#include "tests/support/child_environment.hpp"
 
 namespace heelstrike::testing_support {
 namespace {
@@ -54,9 +55,10 @@ class Tls : public testing::Test {
 
   static bool works(const std::string& address, const rpc::ClientTls& tls) {
     try {
-      const auto contact = open_contact(rpc::RemoteContactOptions{.endpoint = {.address = address, .tls = tls},
-                                                                  .connect_timeout = std::chrono::milliseconds{1500},
-                                                                  .call_timeout = std::chrono::milliseconds{3000}});
+      const auto contact =
+          open_contact(rpc::RemoteContactOptions{.endpoint = {.address = address, .tls = tls},
+                                                 .connect_timeout = patience(std::chrono::milliseconds{1500}),
+                                                 .call_timeout = patience(std::chrono::milliseconds{3000})});
       return !bounce(*contact, 3).empty();
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::unavailable) << error.what();

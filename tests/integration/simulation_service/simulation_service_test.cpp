@@ -245,6 +245,32 @@ TEST_F(SimulationServiceTest, ARunWithoutLastEventIsInterruptedAfterARestart) {
   EXPECT_THAT(status, HasSubstr("interrupted"));
 }
 
+TEST_F(SimulationServiceTest, AFinishedRunNobodyFetchesIsForgottenInTheEnd) {
+  RunLimits limits;
+  limits.keep_finished = std::chrono::hours{1};
+  const auto age = [&](const std::string& run_id) {
+    fs::last_write_time(spool / (run_id + ".events"), fs::file_time_type::clock::now() - std::chrono::hours{2});
+  };
+  {
+    Service service(spool, limits);
+    service.gate.open(20);
+    for (const std::string name : {"old", "young"}) {
+      ASSERT_EQ(std::string(service.submit(scenario, name).what()), "accepted");
+      (void)service.watch(name, 0);
+    }
+    age("old");
+    ASSERT_EQ(std::string(service.submit(scenario, "next").what()), "accepted");
+    EXPECT_FALSE(fs::exists(spool / "old.events")) << "the start of a run makes room";
+    EXPECT_EQ(service.status("young").state(), "completed");
+    age("next");
+    ASSERT_EQ(std::string(service.submit(scenario, "last").what()), "accepted");
+    EXPECT_EQ(service.status("next").state(), "running") << "a run that goes on is kept, however old its last event";
+  }
+  age("young");
+  Service service(spool, limits);
+  EXPECT_FALSE(fs::exists(spool / "young.events")) << "a restart makes room";
+}
+
 TEST_F(SimulationServiceTest, ASpoolBelongsToOneServer) {
   const Service service(spool);
   EXPECT_THROW(RunStore(spool, {}, {}), Error);

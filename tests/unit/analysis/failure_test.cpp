@@ -72,25 +72,10 @@ TEST(GivingUp, TooDeepContactIsNamedWithTimeAndReason) {
   ASSERT_TRUE(run.summary.error.has_value());
   const std::string message = run.summary.error->what();
   EXPECT_EQ(run.summary.error->code(), ErrorCode::solver_failed) << message;
-  EXPECT_THAT(message, HasSubstr("gave up at t = 0.42"));
+  EXPECT_THAT(message, HasSubstr("largest constraint residual there: 'ball: rigid body'"));
   EXPECT_THAT(message, HasSubstr("scripted limit of 1 mm"));
   EXPECT_THAT(message, HasSubstr("'ball-ground' in contact"));
   EXPECT_THAT(message, HasSubstr("The last accepted step ended at t = 0.42"));
-  expect_kept(run);
-}
-
-TEST(GivingUp, ADiscontinuousForceNamesThePairInContact) {
-  // A force that changes its sign with the last bits of the position cannot be integrated to any tolerance.
-  const auto run = run_scripted([](const PairState& state, const Response& response) {
-    const_cast<Response&>(response).F_A.force *= std::sin(1e17 * state.X_AB.p.z()) > 0.0 ? 1.0 : -1.0;
-  });
-  EXPECT_EQ(run.summary.status, "failed");
-  ASSERT_TRUE(run.summary.error.has_value());
-  const std::string message = run.summary.error->what();
-  EXPECT_EQ(run.summary.error->code(), ErrorCode::solver_failed) << message;
-  EXPECT_THAT(message, HasSubstr("gave up at t = 0.42"));
-  EXPECT_THAT(message, HasSubstr("'ball-ground' in contact"));
-  EXPECT_THAT(message, HasSubstr("largest constraint residual there: 'ball: rigid body'"));
   expect_kept(run);
 }
 

@@ -1,0 +1,336 @@
+#include "fem_server/backends/fem_condensed/body_preparation.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/point_laws/hysteresis.hpp"
+#include "fem_server/geometry/mesher.hpp"
+#include "fem_server/geometry/primitives.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+constexpr Range positive{.min = 0.0, .min_excluded = true};
+constexpr Range not_negative{.min = 0.0};
+
+ParameterSchema number_parameter(std::string name, std::string unit, std::string meaning,
+                                 std::optional<double> fallback, Range range) {
+  ParameterSchema s;
+  s.name = std::move(name);
+  s.unit = std::move(unit);
+  s.meaning = std::move(meaning);
+  if (fallback) s.fallback = *fallback;
+  s.range = range;
+  return s;
+}
+
+ParameterSchema text_parameter(std::string name, std::string meaning, std::string fallback,
+                               std::vector<std::string> choices = {}) {
+  ParameterSchema s;
+  s.name = std::move(name);
+  s.kind = ParameterKind::text;
+  s.meaning = std::move(meaning);
+  s.fallback = std::move(fallback);
+  s.choices = std::move(choices);
+  return s;
+}
+
+ParameterSchema list_parameter(std::string name, std::string unit, std::string meaning) {
+  ParameterSchema s;
+  s.name = std::move(name);
+  s.kind = ParameterKind::numbers;
+  s.unit = std::move(unit);
+  s.meaning = std::move(meaning);
+  s.fallback = std::vector<double>{};
+  return s;
+}
+
+struct Place {
+  std::string where;  ///< "contact.NAME.parameters."
+  const ParameterMap& parameters;
+
+  [[nodiscard]] std::vector<double> numbers(const std::string& name, std::size_t expected) const {
+    const auto& values = std::get<std::vector<double>>(parameters.at(name));
+    if (!values.empty() && values.size() != expected) {
+      throw input_error(where + name, fmt::format("{}{}: expected {} numbers or none, found {}", where, name, expected,
+                                                  values.size()));
+    }
+    return values;
+  }
+};
+
+bool inside_box(const std::vector<double>& box, const Vector3& p) {
+  for (Eigen::Index k = 0; k < 3; ++k) {
+    const auto i = static_cast<std::size_t>(k);
+    if (p[k] < box[i] || p[k] > box[i + 3]) return false;
+  }
+  return true;
+}
+
+VolumeMesh placed(VolumeMesh mesh, const Pose& X_BodyMesh) {
+  for (Vector3& node : mesh.nodes) node = X_BodyMesh * node;
+  return mesh;
+}
+
+double required_size(const Place& place) {
+  const auto size = optional_number(place.parameters, "element_size");
+  if (!size) {
+    throw input_error(place.where + "element_size",
+                      fmt::format("{}element_size: missing; this body has no volume mesh yet and "
+                                  "is filled with tetrahedra of this size [m]",
+                                  place.where));
+  }
+  return *size;
+}
+
+VolumeMesh mesh_from_asset(const MeshSurface& surface, const Place& place, const PrepareContext& context) {
+  const AssetContent& asset = context.asset(surface);
+  ReadOptions read;
+  read.name = asset.name;
+  read.format = surface.format;
+  read.length_scale = surface.length_scale;
+  std::string format = surface.format.empty() ? asset.name.substr(asset.name.find_last_of('.') + 1) : surface.format;
+  std::ranges::transform(format, format.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  static const std::vector<std::string> volumes{"msh", "inp", "vtu", "vtk"};
+  const bool quadratic = number(place.parameters, "element_order") == 2.0;
+  if (std::ranges::find(volumes, format) != volumes.end()) {
+    VolumeMesh mesh = read_volume(asset.content, read);
+    if (quadratic && mesh.nodes_per_element == 4) mesh = to_quadratic(mesh);
+    return placed(std::move(mesh), surface.X_BodyMesh);
+  }
+  MeshingOptions meshing;
+  meshing.size.size = required_size(place);
+  meshing.order = quadratic ? 2 : 1;
+  meshing.stop = context.stop;
+  context.on_progress("mesh", 0.0);
+  return placed(mesh_surface(read_surface(asset.content, read), meshing).mesh, surface.X_BodyMesh);
+}
+
+VolumeMesh mesh_of(const Surface& surface, const Place& place, const PrepareContext& context) {
+  if (const auto* mesh = std::get_if<MeshSurface>(&surface)) return mesh_from_asset(*mesh, place, context);
+  const std::uint32_t order = number(place.parameters, "element_order") == 2.0 ? 2 : 1;
+  context.on_progress("mesh", 0.0);
+  if (const auto* sphere = std::get_if<SphereSurface>(&surface)) {
+    if (!(sphere->radius > 0.0)) {
+      throw input_error("main.surface.radius",
+                        fmt::format("a deformable ball needs a radius > 0 m, found {} m", sphere->radius));
+    }
+    BallOptions ball;
+    ball.radius = sphere->radius;
+    ball.size = required_size(place);
+    ball.contact_size = number(place.parameters, "contact_size");
+    ball.contact_radius = number(place.parameters, "contact_radius");
+    const auto direction = place.numbers("contact_direction", 3);
+    if (!direction.empty()) ball.contact_direction = Vector3(direction[0], direction[1], direction[2]);
+    ball.meshing.order = order;
+    ball.meshing.stop = context.stop;
+    return placed(make_ball(ball).mesh, {.R = Matrix3::Identity(), .p = sphere->center});
+  }
+  if (const auto* cylinder = std::get_if<CylinderSurface>(&surface)) {
+    CylinderOptions options;
+    options.radius = cylinder->radius;
+    options.height = cylinder->length;
+    options.size = required_size(place);
+    options.order = order;
+    const Matrix3 R = Quaternion::FromTwoVectors(Vector3::UnitZ(), cylinder->axis).toRotationMatrix();
+    return placed(make_cylinder(options), {.R = R, .p = cylinder->center});
+  }
+  throw input_error("main.surface", fmt::format("expected a mesh, sphere or cylinder as deformable body, found '{}'",
+                                                surface_name(surface)));
+}
+
+std::vector<std::uint32_t> node_set(const VolumeMesh& mesh, const std::string& name, const std::string& key) {
+  const auto set = mesh.node_sets.find(name);
+  if (set != mesh.node_sets.end() && !set->second.empty()) return set->second;
+  std::vector<std::string> known;
+  for (const auto& [other, nodes] : mesh.node_sets) known.push_back(other);
+  throw input_error(key, fmt::format("{}: node set '{}' {}; sets of the mesh: {}", key, name,
+                                     set == mesh.node_sets.end() ? "does not exist" : "is empty",
+                                     known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+}
+
+Support support_of(const VolumeMesh& mesh, const Place& place) {
+  Support support;
+  support.inertia_relief = text(place.parameters, "support") == "inertia_relief";
+  const std::string& set = text(place.parameters, "clamped_set");
+  if (!set.empty()) support.clamped_nodes = node_set(mesh, set, place.where + "clamped_set");
+  const auto box = place.numbers("clamped_box", 6);
+  if (!box.empty()) {
+    const std::size_t before = support.clamped_nodes.size();
+    for (std::uint32_t n = 0; n < mesh.nodes.size(); ++n) {
+      if (inside_box(box, mesh.nodes[n])) support.clamped_nodes.push_back(n);
+    }
+    if (support.clamped_nodes.size() == before) {
+      throw input_error(place.where + "clamped_box", place.where + "clamped_box: no node of the mesh lies in this box");
+    }
+  }
+  std::ranges::sort(support.clamped_nodes);
+  const auto repeated = std::ranges::unique(support.clamped_nodes);
+  support.clamped_nodes.erase(repeated.begin(), repeated.end());
+  return support;
+}
+
+std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, const Place& place) {
+  const std::string& name = text(place.parameters, "contact_set");
+  std::vector<ElementFace> faces = boundary_faces(mesh);
+  if (!name.empty()) {
+    const auto set = mesh.face_sets.find(name);
+    if (set == mesh.face_sets.end() || set->second.empty()) {
+      std::vector<std::string> known;
+      for (const auto& [other, members] : mesh.face_sets) known.push_back(other);
+      throw input_error(place.where + "contact_set",
+                        fmt::format("{}contact_set: face set '{}' {}; sets of the mesh: {}", place.where, name,
+                                    set == mesh.face_sets.end() ? "does not exist" : "is empty",
+                                    known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+    }
+    faces = set->second;
+  }
+  const auto box = place.numbers("contact_box", 6);
+  const auto direction = place.numbers("contact_direction", 3);
+  const double least_cosine = std::cos(number(place.parameters, "contact_angle"));
+  Vector3 towards = Vector3::Zero();
+  if (!direction.empty()) towards = Vector3(direction[0], direction[1], direction[2]).normalized();
+  std::erase_if(faces, [&](const ElementFace& face) {
+    const Triangle corners = face_corners(mesh, face);
+    const Vector3& a = mesh.nodes[corners[0]];
+    const Vector3& b = mesh.nodes[corners[1]];
+    const Vector3& c = mesh.nodes[corners[2]];
+    if (!box.empty() && !inside_box(box, (a + b + c) / 3.0)) return true;
+    return !direction.empty() && (b - a).cross(c - a).normalized().dot(towards) < least_cosine;
+  });
+  return faces;
+}
+
+/// Nodes of the chosen faces. Chosen without a set, nodes on the clamp are left out; a set that touches it is a
+/// mistake.
+ContactNodes candidates_of(const BodyModel& body, const Support& support, const Place& place) {
+  const ContactNodes all = contact_nodes(body, contact_faces(body.mesh(), place));
+  std::vector<bool> keep(all.nodes.size(), true);
+  if (text(place.parameters, "contact_set").empty()) {
+    for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+      keep[i] = !std::ranges::binary_search(support.clamped_nodes, all.nodes[i]);
+    }
+  }
+  ContactNodes chosen = selected(all, keep);
+  const double limit = number(place.parameters, "candidate_limit");
+  if (static_cast<double>(chosen.nodes.size()) > limit) {
+    throw limit_error(
+        place.where + "candidate_limit",
+        fmt::format("{} candidate contact nodes, candidate_limit is {}; their compliance would take {:.1f} GB. "
+                    "Narrow them by contact_set, contact_box or contact_direction, or raise the limit",
+                    chosen.nodes.size(), limit, 72e-9 * std::pow(static_cast<double>(chosen.nodes.size()), 2)));
+  }
+  return chosen;
+}
+
+double smallest_extent(const VolumeMesh& mesh) {
+  Vector3 low = mesh.nodes.front();
+  Vector3 high = low;
+  for (const Vector3& p : mesh.nodes) {
+    low = low.cwiseMin(p);
+    high = high.cwiseMax(p);
+  }
+  return (high - low).minCoeff();
+}
+
+std::shared_ptr<const PartnerSurface> partner_of(const Surface& surface, const PrepareContext& context) {
+  const auto* mesh = std::get_if<MeshSurface>(&surface);
+  if (mesh == nullptr) return make_analytic_partner(surface);
+  const AssetContent& asset = context.asset(*mesh);
+  ReadOptions read;
+  read.name = asset.name;
+  read.format = mesh->format;
+  read.length_scale = mesh->length_scale;
+  SurfaceMesh triangles = read_surface(asset.content, read);
+  for (Vector3& vertex : triangles.vertices) vertex = mesh->X_BodyMesh * vertex;
+  return make_mesh_partner(std::move(triangles));
+}
+
+}  // namespace
+
+std::vector<ParameterSchema> body_parameters() {
+  std::vector<ParameterSchema> s;
+  s.push_back(number_parameter("element_size", "m", "edge length of the tetrahedra when the body is meshed here",
+                               std::nullopt, positive));
+  s.push_back(
+      number_parameter("element_order", "-", "1 linear, 2 quadratic tetrahedra", 1.0, {.min = 1.0, .max = 2.0}));
+  s.push_back(number_parameter("contact_size", "m", "edge length at the contact pole of a ball; 0 = as elsewhere", 0.0,
+                               not_negative));
+  s.push_back(number_parameter("contact_radius", "m", "distance from the pole of a ball up to which contact_size holds",
+                               0.0, not_negative));
+  s.push_back(text_parameter("support",
+                             "how the body is held: by clamped nodes, or free in flight with its load balanced by "
+                             "its own inertia",
+                             "clamped", {"clamped", "inertia_relief"}));
+  s.push_back(text_parameter("clamped_set", "node set that is held", ""));
+  s.push_back(list_parameter("clamped_box", "m", "nodes in this box (x, y, z low, then high) are held"));
+  s.push_back(
+      text_parameter("contact_set", "face set that may touch; empty = the whole surface outside the clamp", ""));
+  s.push_back(
+      list_parameter("contact_box", "m", "only faces with their centre in this box may touch (low, then high)"));
+  s.push_back(
+      list_parameter("contact_direction", "-", "only faces that look this way may touch; also the pole of a ball"));
+  s.push_back(number_parameter("contact_angle", "rad", "largest angle between a face and contact_direction",
+                               std::numbers::pi / 3, {.min = 0.0, .max = std::numbers::pi}));
+  s.push_back(
+      number_parameter("candidate_limit", "-", "largest number of candidate contact nodes", 6000.0, {.min = 1.0}));
+  s.push_back(number_parameter("friction", "-", "Coulomb coefficient", 0.0, not_negative));
+  s.push_back(number_parameter("restitution", "-",
+                               "nominal coefficient of restitution c_r of the pressure hysteresis "
+                               "[flores2011]; 1 is elastic",
+                               1.0, {.min = 0.0, .max = 1.0, .min_excluded = true}));
+  s.push_back(number_parameter("approach_speed_floor", "m/s", "smallest approach speed that enters the damping", 1e-3,
+                               positive));
+  s.push_back(number_parameter("depth_limit", "m",
+                               "deepest overlap that is solved; default a quarter of the smallest extent of "
+                               "the body",
+                               std::nullopt, positive));
+  return s;
+}
+
+std::vector<std::string> body_surface_pairs() {
+  std::vector<std::string> pairs;
+  for (const char* main : {"mesh", "sphere", "cylinder"}) {
+    for (const char* partner : {"plane", "sphere", "cylinder", "mesh"})
+      pairs.push_back(fmt::format("{}-{}", main, partner));
+  }
+  return pairs;
+}
+
+PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, ParameterMap& parameters) {
+  const Place place{"contact." + pair.name + ".parameters.", pair.parameters};
+  if (pair.main.materials.empty()) {
+    throw input_error(
+        "contact." + pair.name + ".main.material",
+        fmt::format("contact.{}.main.material: missing; the deformable body needs youngs_modulus [Pa] and "
+                    "poissons_ratio",
+                    pair.name));
+  }
+  if (!pair.partner.materials.empty()) {
+    throw input_error(
+        "contact." + pair.name + ".partner.material",
+        fmt::format("contact.{}.partner.material: this back-end has a rigid partner; remove the material, or "
+                    "exchange main and partner",
+                    pair.name));
+  }
+  BodyModel body(mesh_of(pair.main.surface, place, context), pair.main.materials);
+  const Support support = support_of(body.mesh(), place);
+  const ContactNodes contact = candidates_of(body, support, place);
+  ContactOptions options;
+  options.friction = number(pair.parameters, "friction");
+  options.hysteresis_factor = flores_factor(number(pair.parameters, "restitution"));
+  options.approach_speed_floor = number(pair.parameters, "approach_speed_floor");
+  options.depth_limit = optional_number(pair.parameters, "depth_limit").value_or(0.25 * smallest_extent(body.mesh()));
+  parameters = pair.parameters;
+  parameters["depth_limit"] = options.depth_limit;
+  return {std::move(body), support, contact, partner_of(pair.partner.surface, context), options};
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,85 @@
+/// Contact of a linear elastic body, condensed to its candidate surface nodes, with a rigid partner.
+///
+/// Forces act at the deformed positions and the wrench is their sum about A's origin: the opposite wrench on B is in
+/// exact equilibrium with it. Method: docs/theory/contact_fem.md.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/fem_condensed/condensed_history.hpp"
+#include "fem_server/backends/fem_condensed/contact_wrench.hpp"
+#include "fem_server/backends/fem_condensed/normal_contact.hpp"
+#include "fem_server/fem/body_model.hpp"
+#include "fem_server/fem/condensation.hpp"
+#include "fem_server/fem/partner_surface.hpp"
+
+namespace heelstrike::fem {
+
+struct FrictionProblem;
+struct FrictionContact;
+
+/// Constants of the contact law.
+struct ContactOptions {
+  double friction = 0.0;               ///< [-] Coulomb coefficient >= 0
+  double hysteresis_factor = 0.0;      ///< [-] H >= 0 of the pressure factor 1 + H rate / v0
+  double approach_speed_floor = 1e-3;  ///< [m/s] > 0, lower bound of v0
+  double depth_limit = 0.0;            ///< [m] > 0, deepest overlap of the undeformed shapes that is solved
+};
+
+/// A condensed body with its partner.
+struct CondensedModel {
+  std::vector<Vector3> points;    ///< [m] candidate nodes in A
+  std::vector<double> areas;      ///< [m^2] area each one stands for
+  std::vector<NodeWeights> mean;  ///< averaging weights of the pressure, see ContactNodes; empty = none
+  SurfaceCompliance compliance;
+  std::shared_ptr<const PartnerSurface> partner;
+  ContactOptions options;
+};
+
+class CondensedContact final : public ContactBackend {
+ public:
+  /// @param name        of the back-end, written into saved histories
+  /// @param parameters  in force, as parameters() shall return them
+  CondensedContact(std::string name, CondensedModel model, ParameterMap parameters);
+
+  [[nodiscard]] std::shared_ptr<const History> initial_history() const override;
+  [[nodiscard]] Response evaluate(const History& history, const PairState& state) const override;
+  [[nodiscard]] Committed commit(const History& history, const PairState& state) const override;
+  [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;
+  [[nodiscard]] ParameterMap parameters() const override { return parameters_; }
+
+  /// Pressure [Pa] and displacement [m] of all candidates, for fields and tests.
+  struct SurfaceState {
+    std::vector<double> pressure;
+    std::vector<Vector3> displacement;
+  };
+  [[nodiscard]] SurfaceState surface_state(const History& history, const PairState& state) const;
+  [[nodiscard]] const CondensedModel& model() const { return model_; }
+
+ private:
+  struct Solution;
+  [[nodiscard]] Solution solve(const CondensedHistory& history, const PairState& state) const;
+  void solve_frictionless(const CondensedHistory& history, const PairState& state, const NearNodes& near,
+                          const std::vector<SurfacePoint>& surface, Solution& solution) const;
+  void solve_with_friction(const CondensedHistory& history, const PairState& state, NearNodes near,
+                           const std::vector<SurfacePoint>& surface, Solution& solution) const;
+  void add_node(std::uint32_t candidate, const SurfacePoint& surface, double lambda, const Vector3& traction,
+                Solution& solution) const;
+  void remember(const FrictionProblem& problem, const FrictionContact& contact, const PairState& state,
+                Solution& solution) const;
+  [[nodiscard]] std::vector<double> mean_pressures(std::span<const std::uint32_t> touching,
+                                                   std::span<const double> pressures) const;
+  [[nodiscard]] double peak_pressure(std::span<const std::uint32_t> touching, std::span<const double> pressures) const;
+  [[nodiscard]] Response respond(const Solution& solution, const CondensedHistory& history,
+                                 const PairState& state) const;
+
+  std::string name_;
+  CondensedModel model_;
+  ParameterMap parameters_;
+};
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,35 @@
+#include "fem_server/backends/fem_condensed/entry.hpp"
+
+#include "fem_server/backends/fem_condensed/body_preparation.hpp"
+#include "fem_server/fem/compliance_cache.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const PrepareContext& context) {
+  ParameterMap parameters;
+  PreparedBody prepared = prepare_body(pair, context, parameters);
+  CondensedModel model;
+  for (const std::uint32_t node : prepared.contact.nodes) model.points.push_back(prepared.body.mesh().nodes[node]);
+  model.areas = prepared.contact.areas;
+  model.mean = prepared.contact.mean;
+  model.compliance = cached_compliance(context.cache_directory, prepared.body, prepared.support, prepared.contact.nodes,
+                                       context.on_progress, context.stop);
+  model.partner = prepared.partner;
+  model.options = prepared.options;
+  return std::make_unique<CondensedContact>(pair.backend, std::move(model), std::move(parameters));
+}
+
+}  // namespace
+
+BackendEntry fem_condensed_entry() {
+  return {.name = "fem_condensed",
+          .summary = "linear finite elements condensed once to the contact surface; contact and friction solved there",
+          .reference = "melo2023",
+          .parameters = body_parameters(),
+          .surface_pairs = body_surface_pairs(),
+          .make = make_condensed};
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,10 @@
+/// Registry entry of the condensed finite-element contact.
+#pragma once
+
+#include "fem_server/backends/backend.hpp"
+
+namespace heelstrike::fem {
+
+[[nodiscard]] BackendEntry fem_condensed_entry();
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,44 @@
+#include "fem_server/backends/fem_full/entry.hpp"
+
+#include <algorithm>
+
+#include "fem_server/backends/fem_full/full_contact.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+std::vector<ParameterSchema> schema() {
+  std::vector<ParameterSchema> parameters = body_parameters();
+  ParameterSchema law;
+  law.name = "material_law";
+  law.kind = ParameterKind::text;
+  law.meaning = "neo_hookean = finite strain; linear = Hooke's law as in fem_condensed";
+  law.fallback = std::string("neo_hookean");
+  law.choices = {"neo_hookean", "linear"};
+  parameters.push_back(law);
+  return parameters;
+}
+
+std::unique_ptr<ContactBackend> make_full(const PairSpec& pair, const PrepareContext& context) {
+  ParameterMap parameters;
+  PreparedBody prepared = prepare_body(pair, context, parameters);
+  const MaterialLaw law =
+      text(pair.parameters, "material_law") == "linear" ? MaterialLaw::linear : MaterialLaw::neo_hookean;
+  context.on_progress("factorize", 0.5);
+  return std::make_unique<FullContact>(pair.backend, std::move(prepared), law, std::move(parameters));
+}
+
+}  // namespace
+
+BackendEntry fem_full_entry() {
+  return {.name = "fem_full",
+          .summary =
+              "all degrees of freedom, neo-Hookean or linear, without friction: the reference for the other back-ends",
+          .reference = "melo2023",
+          .parameters = schema(),
+          .surface_pairs = body_surface_pairs(),
+          .make = make_full};
+}
+
+}  // namespace heelstrike::fem

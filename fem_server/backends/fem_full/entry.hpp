@@ -1,0 +1,10 @@
+/// Registry entry of the full-order finite-element contact.
+#pragma once
+
+#include "fem_server/backends/backend.hpp"
+
+namespace heelstrike::fem {
+
+[[nodiscard]] BackendEntry fem_full_entry();
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,105 @@
+/// A deformable body: mesh, materials, and the matrices and surface quantities that follow from them.
+///
+/// Degrees of freedom: dof 3 n + k is the displacement [m] of node n in direction k of the body frame A.
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/SparseCore>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/contact/surface.hpp"
+#include "fem_server/fem/reference_element.hpp"
+#include "fem_server/geometry/volume_mesh.hpp"
+
+namespace heelstrike::fem {
+
+using SparseMatrix = Eigen::SparseMatrix<double, Eigen::ColMajor, std::int64_t>;
+
+/// Isotropic material of one element.
+struct LameConstants {
+  double mu = 0.0;       ///< [Pa] shear modulus
+  double lambda = 0.0;   ///< [Pa]
+  double density = 0.0;  ///< [kg/m^3]
+};
+
+/// mu = E / (2 (1 + nu)), lambda = E nu / ((1 + nu) (1 - 2 nu)).
+/// @throws Error{invalid_input} unless E > 0, nu in [0, 0.5), density >= 0
+[[nodiscard]] LameConstants lame_constants(const Material& material);
+
+/// Mesh with one material per element. Element integrals are isoparametric.
+class BodyModel {
+ public:
+  /// @param materials  the last one whose set contains an element wins; an empty set name means all elements
+  /// @throws Error{invalid_input} for a set that does not exist or is empty, an element without material, an inverted
+  /// or
+  ///         degenerate element (with its number and place)
+  BodyModel(VolumeMesh mesh, std::span<const Material> materials);
+
+  [[nodiscard]] const VolumeMesh& mesh() const { return mesh_; }
+  [[nodiscard]] const ReferenceElement& reference() const { return reference_; }
+  [[nodiscard]] const LameConstants& material(std::size_t element) const { return constants_[material_of_[element]]; }
+  [[nodiscard]] std::size_t n_dofs() const { return 3 * mesh_.nodes.size(); }
+
+  /// Shape gradients [1/m] (n_nodes x 3) and integration weight [m^3] of one quadrature point in the reference shape.
+  struct PointGeometry {
+    Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 10, 3> gradients;
+    double weight = 0.0;
+  };
+  [[nodiscard]] PointGeometry point_geometry(const ShapeTable& table, std::size_t element, std::size_t point) const;
+
+ private:
+  void assign_materials(std::span<const Material> materials);
+  void check_elements() const;
+
+  VolumeMesh mesh_;
+  ReferenceElement reference_;
+  std::vector<LameConstants> constants_;
+  std::vector<std::uint32_t> material_of_;
+};
+
+/// Pattern of all couplings of a body, zeros as values; symmetric, rows sorted.
+[[nodiscard]] SparseMatrix sparsity_pattern(const BodyModel& body);
+
+/// Adds an element matrix (3 n_nodes square, dof-wise) to `matrix`, whose pattern holds it.
+void add_element(SparseMatrix& matrix, std::span<const std::uint32_t> nodes, const Eigen::MatrixXd& element_matrix);
+
+/// Linear elastic stiffness [N/m].
+[[nodiscard]] SparseMatrix linear_stiffness(const BodyModel& body);
+
+/// Consistent mass times a field: M * field [kg * unit of field]; `field` has n_dofs() rows.
+[[nodiscard]] Eigen::MatrixXd mass_times(const BodyModel& body, const Eigen::MatrixXd& field);
+
+/// Displacement fields of the six rigid motions (n_dofs x 6): rotations about A's origin [m/rad], then translations
+/// [-].
+[[nodiscard]] Eigen::Matrix<double, Eigen::Dynamic, 6> rigid_modes(const BodyModel& body);
+
+/// Cauchy stress [Pa] of the linear material at the quadrature points of the stiffness rule, one column xx yy zz xy yz
+/// zx per (element, point), for a displacement (n_dofs).
+[[nodiscard]] Eigen::Matrix<double, 6, Eigen::Dynamic> linear_stress(const BodyModel& body, const Eigen::VectorXd& u);
+
+/// Surface nodes that can carry contact, with the area each one stands for.
+///
+/// Linear tetrahedra: the corners, with the consistent area integral of the shape function (a third of the adjacent
+/// triangles). Quadratic tetrahedra: the middles of the edges only. The consistent area of a corner of a six-node
+/// triangle is zero and that of a middle a third of the triangle, so corners cannot carry a uniform pressure and would
+/// show forces of either sign; with the middles alone, positive pressure means positive forces and the patch test is
+/// passed exactly.
+using NodeWeights = std::vector<std::pair<std::uint32_t, double>>;  ///< (position in ContactNodes::nodes, weight)
+
+struct ContactNodes {
+  std::vector<std::uint32_t> nodes;  ///< of the mesh, ascending
+  std::vector<double> areas;         ///< [m^2] > 0
+  std::vector<Vector3> normals;      ///< [-] outward, area-weighted mean of the adjacent faces
+  /// Weights of the mean of a field around each node, (1 / a_i) integral of N_i N_j: they take the node-to-node scatter
+  /// out of forces divided by areas. Sum 1; bias of a field with curvature k about k h^2 / 4.
+  std::vector<NodeWeights> mean;
+};
+[[nodiscard]] ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> faces);
+
+/// The nodes for which `keep` is true; weights follow, those towards dropped nodes stay missing (no pressure there).
+[[nodiscard]] ContactNodes selected(const ContactNodes& all, const std::vector<bool>& keep);
+
+}  // namespace heelstrike::fem

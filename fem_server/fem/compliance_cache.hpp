@@ -1,0 +1,32 @@
+/// Surface compliances on disk, so that a condensation is paid once.
+///
+/// One file per key, `<key>.compliance`, in a folder of the service's owner. A file is written under a temporary name
+/// and renamed; a file that is short, damaged, of another version or of another key is treated as absent.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "fem_server/fem/condensation.hpp"
+
+namespace heelstrike::fem {
+
+/// sha256 of everything the compliance depends on: mesh, materials, support, candidates, version of the method.
+[[nodiscard]] std::string compliance_key(const BodyModel& body, const Support& support,
+                                         std::span<const std::uint32_t> candidates);
+
+/// Empty when there is no sound file. @param problem  set to what is wrong with a file that is there, else left alone
+[[nodiscard]] std::optional<SurfaceCompliance> load_compliance(const std::string& directory, const std::string& key,
+                                                               std::size_t n_nodes, std::string& problem);
+
+/// @throws Error{file} when the folder cannot be written
+void store_compliance(const std::string& directory, const std::string& key, const SurfaceCompliance& compliance);
+
+/// From the cache, or condensed and stored; an empty `directory` means no cache. A damaged file is rebuilt, which is
+/// said through `progress`. @throws as condense, store_compliance
+[[nodiscard]] SurfaceCompliance cached_compliance(const std::string& directory, const BodyModel& body,
+                                                  const Support& support, std::span<const std::uint32_t> candidates,
+                                                  const Progress& progress, const std::stop_token& stop);
+
+}  // namespace heelstrike::fem

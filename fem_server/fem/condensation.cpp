@@ -1,0 +1,244 @@
+#include "fem_server/fem/condensation.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+#include "common/errors/error.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
+#include "fem_server/fem/sparse_cholesky.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+using SixColumns = Eigen::Matrix<double, Eigen::Dynamic, 6>;
+
+/// Degrees of freedom by role. Order within each list is ascending.
+struct Partition {
+  std::vector<std::int64_t> inner;
+  std::vector<std::int64_t> candidates;
+};
+
+Partition partition_dofs(const BodyModel& body, std::span<const std::uint32_t> candidates,
+                         const std::vector<bool>& fixed) {
+  std::vector<bool> is_candidate(body.mesh().nodes.size(), false);
+  for (const std::uint32_t node : candidates) is_candidate[node] = true;
+  Partition partition;
+  for (std::size_t dof = 0; dof < body.n_dofs(); ++dof) {
+    if (fixed[dof]) continue;
+    (is_candidate[dof / 3] ? partition.candidates : partition.inner).push_back(static_cast<std::int64_t>(dof));
+  }
+  return partition;
+}
+
+void check_support(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates) {
+  if (candidates.empty())
+    throw input_error("candidates", "no candidate contact node; widen the set, region or direction");
+  if (support.inertia_relief && !support.clamped_nodes.empty()) {
+    throw input_error("support", "both clamped nodes and inertia relief were asked for; choose one");
+  }
+  if (!support.inertia_relief && support.clamped_nodes.empty()) {
+    throw input_error(
+        "support",
+        "the body is free to move: nothing holds translations x, y, z and rotations about x, y, z; name a "
+        "clamped set or choose inertia relief");
+  }
+  for (const std::uint32_t node : candidates) {
+    if (!std::binary_search(support.clamped_nodes.begin(), support.clamped_nodes.end(), node)) continue;
+    const Vector3& p = body.mesh().nodes[node];
+    throw input_error("candidates",
+                      fmt::format("candidate node {} at ({}, {}, {}) m is clamped; a clamped node cannot take "
+                                  "contact, take it out of one of the sets",
+                                  node, p.x(), p.y(), p.z()));
+  }
+}
+
+/// Six dofs outside the candidates that stop all rigid motion, as far apart as the greedy pivots find them.
+std::vector<std::int64_t> isostatic_dofs(const SixColumns& modes, std::span<const std::int64_t> inner) {
+  Eigen::Matrix<double, 6, Eigen::Dynamic> columns(6, static_cast<Eigen::Index>(inner.size()));
+  for (std::size_t i = 0; i < inner.size(); ++i)
+    columns.col(static_cast<Eigen::Index>(i)) = modes.row(inner[i]).transpose();
+  const Eigen::ColPivHouseholderQR<Eigen::Matrix<double, 6, Eigen::Dynamic>> qr(columns);
+  if (inner.size() < 6 || qr.rank() < 6) {
+    throw input_error("candidates",
+                      "inertia relief needs at least three nodes that are not candidates; refine the mesh or "
+                      "take fewer candidates");
+  }
+  std::vector<std::int64_t> dofs;
+  for (Eigen::Index i = 0; i < 6; ++i) {
+    dofs.push_back(inner[static_cast<std::size_t>(qr.colsPermutation().indices()[i])]);
+  }
+  return dofs;
+}
+
+/// Terms that turn the compliance G of the isostatically held body into that of the free one:
+/// C_ij = G_ij - Y_i B_j^T - B_i Y_j^T + B_i Q B_j^T with Y = S^T G M R, B = S^T R (R^T M R)^-1, Q = R^T M G M R.
+struct ReliefTerms {
+  SixColumns Y;
+  SixColumns B;
+  Matrix6 Q;
+};
+
+/// Rigid motions about the mean of the nodes, rotations scaled to the size of translations: same span, better
+/// conditioned.
+SixColumns centred_modes(const BodyModel& body) {
+  Vector3 mean = Vector3::Zero();
+  for (const Vector3& node : body.mesh().nodes) mean += node;
+  mean /= static_cast<double>(body.mesh().nodes.size());
+  double radius = 0.0;
+  for (const Vector3& node : body.mesh().nodes) radius = std::max(radius, (node - mean).norm());
+  SixColumns modes(static_cast<Eigen::Index>(body.n_dofs()), 6);
+  for (std::size_t n = 0; n < body.mesh().nodes.size(); ++n) {
+    const auto row = 3 * static_cast<Eigen::Index>(n);
+    modes.block<3, 3>(row, 0) = -skew((body.mesh().nodes[n] - mean) / radius);
+    modes.block<3, 3>(row, 3) = Matrix3::Identity();
+  }
+  return modes;
+}
+
+ReliefTerms relief_terms(const BodyModel& body, const SparseCholesky& factor, const SixColumns& modes,
+                         std::span<const std::int64_t> candidate_dofs) {
+  const SixColumns MR = mass_times(body, modes);
+  const Matrix6 mass = modes.transpose() * MR;
+  const SixColumns GMR = factor.solve(MR);
+  const Matrix6 inverse = mass.inverse();
+  ReliefTerms terms;
+  const auto n = static_cast<Eigen::Index>(candidate_dofs.size());
+  terms.Y.resize(n, 6);
+  terms.B.resize(n, 6);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const std::int64_t dof = candidate_dofs[static_cast<std::size_t>(i)];
+    terms.Y.row(i) = GMR.row(dof);
+    terms.B.row(i) = modes.row(dof) * inverse;
+  }
+  terms.Q = MR.transpose() * GMR;
+  terms.Q = (0.5 * (terms.Q + terms.Q.transpose())).eval();
+  return terms;
+}
+
+void check_stop(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "condensation stopped on request");
+}
+
+/// (L L^T)^-1 by panels of columns, only the rows from the panel downwards; the rest follows from symmetry.
+std::vector<double> inverse_blocks(const Eigen::MatrixXd& L, const ReliefTerms* relief, const Progress& progress,
+                                   const std::stop_token& stop) {
+  const auto n = L.rows() / 3;
+  constexpr Eigen::Index panel_nodes = 64;
+  std::vector<double> blocks(static_cast<std::size_t>(9 * n * n));
+  const auto block = [&](Eigen::Index i, Eigen::Index j) {
+    return Eigen::Map<Matrix3>(blocks.data() + 9 * (j * n + i));
+  };
+  for (Eigen::Index first = 0; first < n; first += panel_nodes) {
+    check_stop(stop);
+    const Eigen::Index width = std::min(panel_nodes, n - first);
+    const Eigen::Index n_rows = 3 * (n - first);
+    Eigen::MatrixXd panel = Eigen::MatrixXd::Identity(n_rows, 3 * width);
+    const auto trailing = L.bottomRightCorner(n_rows, n_rows);
+    solve_lower(trailing, panel);
+    solve_lower_transposed(trailing, panel);
+    if (relief != nullptr) {
+      const auto Y = relief->Y.bottomRows(n_rows);
+      const auto B = relief->B.bottomRows(n_rows);
+      const auto Yj = relief->Y.middleRows(3 * first, 3 * width);
+      const auto Bj = relief->B.middleRows(3 * first, 3 * width);
+      panel += B * (relief->Q * Bj.transpose() - Yj.transpose()) - Y * Bj.transpose();
+    }
+    for (Eigen::Index j = first; j < first + width; ++j) {
+      const auto column = panel.middleCols<3>(3 * (j - first));
+      for (Eigen::Index i = j; i < n; ++i) {
+        const Matrix3 value = column.middleRows<3>(3 * (i - first));
+        block(i, j) = value;
+        block(j, i) = value.transpose();
+      }
+      const Matrix3 diagonal = block(j, j);
+      block(j, j) = 0.5 * (diagonal + diagonal.transpose());
+    }
+    progress("condense", 0.5 + 0.5 * static_cast<double>(first + width) / static_cast<double>(n));
+  }
+  return blocks;
+}
+
+}  // namespace
+
+SurfaceCompliance::SurfaceCompliance(std::size_t n_nodes, std::vector<double> blocks)
+    : n_nodes_(n_nodes), data_(std::move(blocks)) {
+  if (data_.size() != 9 * n_nodes * n_nodes)
+    throw Error(ErrorCode::internal, "compliance: size does not fit its nodes");
+}
+
+Eigen::MatrixXd SurfaceCompliance::dense() const {
+  const auto n = static_cast<Eigen::Index>(n_nodes_);
+  Eigen::MatrixXd matrix(3 * n, 3 * n);
+  for (Eigen::Index j = 0; j < n; ++j) {
+    for (Eigen::Index i = 0; i < n; ++i) {
+      matrix.block<3, 3>(3 * i, 3 * j) = block(static_cast<std::size_t>(i), static_cast<std::size_t>(j));
+    }
+  }
+  return matrix;
+}
+
+SurfaceCompliance condense(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates,
+                           const Progress& progress, const std::stop_token& stop) {
+  use_one_blas_thread();
+  check_support(body, support, candidates);
+  progress("assemble", 0.0);
+  const SparseMatrix K = linear_stiffness(body);
+  std::vector<bool> fixed(body.n_dofs(), false);
+  for (const std::uint32_t node : support.clamped_nodes)
+    fixed[3 * node] = fixed[3 * node + 1] = fixed[3 * node + 2] = true;
+  Partition partition = partition_dofs(body, candidates, fixed);
+  SixColumns modes;
+  if (support.inertia_relief) {
+    modes = centred_modes(body);
+    for (const std::int64_t dof : isostatic_dofs(modes, partition.inner)) fixed[static_cast<std::size_t>(dof)] = true;
+    partition = partition_dofs(body, candidates, fixed);
+    const double mass = (modes.rightCols<3>().transpose() * mass_times(body, modes.rightCols<3>()))(0, 0);
+    if (!(mass > 0.0)) {
+      throw input_error("materials.density",
+                        "inertia relief balances the load with the body's inertia, but its mass is 0 kg; "
+                        "give the material a density");
+    }
+  }
+  check_stop(stop);
+  progress("factorize", 0.1);
+  Eigen::MatrixXd L;
+  ReliefTerms relief;
+  {
+    SparseCholesky factor(K, partition.inner, partition.candidates);
+    check_stop(stop);
+    if (!factor.factorize(K)) {
+      throw input_error("support",
+                        "the stiffness matrix is singular: the clamped set leaves a motion free (are all parts of "
+                        "the mesh connected, and do at least three clamped nodes not lie on one line?)");
+    }
+    check_stop(stop);
+    if (support.inertia_relief) relief = relief_terms(body, factor, modes, partition.candidates);
+    L = factor.last_block();
+  }
+  progress("condense", 0.5);
+  return {candidates.size(), inverse_blocks(L, support.inertia_relief ? &relief : nullptr, progress, stop)};
+}
+
+Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::uint32_t> clamped_nodes,
+                                    std::span<const std::uint32_t> candidates) {
+  use_one_blas_thread();
+  SparseMatrix K = linear_stiffness(body);
+  std::vector<bool> fixed(body.n_dofs(), false);
+  for (const std::uint32_t node : clamped_nodes) fixed[3 * node] = fixed[3 * node + 1] = fixed[3 * node + 2] = true;
+  const Partition partition = partition_dofs(body, candidates, fixed);
+  // A shift on the candidates makes the last block definite without touching the elimination of the others.
+  const double shift = K.diagonal().maxCoeff();
+  for (const std::int64_t dof : partition.candidates) K.coeffRef(dof, dof) += shift;
+  SparseCholesky factor(K, partition.inner, partition.candidates);
+  if (!factor.factorize(K)) throw input_error("candidates", "the body can still move when all candidates are held");
+  const Eigen::MatrixXd L = factor.last_block();
+  Eigen::MatrixXd K_star = L.triangularView<Eigen::Lower>() * L.transpose();
+  K_star.diagonal().array() -= shift;
+  return 0.5 * (K_star + K_star.transpose());
+}
+
+}  // namespace heelstrike::fem

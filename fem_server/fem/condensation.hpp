@@ -1,0 +1,71 @@
+/// Static condensation of a linear elastic body to its candidate contact nodes.
+///
+/// What is kept is the surface compliance C: displacement of the candidates by unit forces on candidates,
+///
+///     clamped          C = S^T K^-1 S = (K_bb - K_ba K_aa^-1 K_ab)^-1 = K*^-1
+///     inertia relief   C = S^T P^T K^+ P S,   P = I - M R (R^T M R)^-1 R^T
+///
+/// with S the selection of candidate dofs, a the interior ones, R the rigid motions. P balances a load with the body's
+/// own inertia; P^T takes the mean rigid motion out of the displacement, so the frame A is the body's mean (Tisserand)
+/// frame. Derivation: docs/theory/contact_fem.md. Only preparation; not thread-safe.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+#include "fem_server/fem/body_model.hpp"
+
+namespace heelstrike::fem {
+
+/// How the body is held.
+struct Support {
+  bool inertia_relief = false;
+  std::vector<std::uint32_t> clamped_nodes;  ///< ascending; empty with inertia relief
+};
+
+/// Dense symmetric compliance of n candidate nodes, stored as 3x3 blocks; the blocks of one column of nodes are
+/// contiguous.
+class SurfaceCompliance {
+ public:
+  SurfaceCompliance() = default;
+  /// @param blocks  9 n^2 values; block (i, j) starts at 9 (j n + i), column-major inside
+  SurfaceCompliance(std::size_t n_nodes, std::vector<double> blocks);
+
+  [[nodiscard]] std::size_t n_nodes() const { return n_nodes_; }
+  /// [m/N] displacement of node i by a force on node j; block(j, i) is its transpose, bit for bit.
+  [[nodiscard]] Eigen::Map<const Matrix3> block(std::size_t i, std::size_t j) const {
+    return Eigen::Map<const Matrix3>(data_.data() + 9 * (j * n_nodes_ + i));
+  }
+  /// Blocks of column node j.
+  [[nodiscard]] const double* column(std::size_t j) const { return data_.data() + 9 * j * n_nodes_; }
+  [[nodiscard]] const std::vector<double>& data() const { return data_; }
+  /// The full matrix, 3 n square; for tests and small bodies.
+  [[nodiscard]] Eigen::MatrixXd dense() const;
+
+ private:
+  std::size_t n_nodes_ = 0;
+  std::vector<double> data_;
+};
+
+using Progress = std::function<void(std::string_view stage, double fraction)>;
+
+/// @param candidates  ascending node numbers
+/// @throws Error{invalid_input}  neither clamp nor inertia relief (names the six free motions), or both; a candidate on
+/// the
+///         clamp; a clamp that leaves a motion free; no mass with inertia relief
+/// @throws Error{cancelled}      `stop` was requested; checked between stages and between blocks of columns
+[[nodiscard]] SurfaceCompliance condense(const BodyModel& body, const Support& support,
+                                         std::span<const std::uint32_t> candidates, const Progress& progress,
+                                         const std::stop_token& stop);
+
+/// K* = K_bb - K_ba K_aa^-1 K_ab [N/m] on the candidate dofs; without clamped nodes it has the six rigid modes as null
+/// space.
+[[nodiscard]] Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::uint32_t> clamped_nodes,
+                                                  std::span<const std::uint32_t> candidates);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,37 @@
+/// The few LAPACK routines of the preparation and the contact solve, on column-major Eigen storage.
+///
+/// All of them run on the calling thread (`use_one_blas_thread`), so that results do not depend on the number of
+/// threads.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+namespace heelstrike::fem {
+
+/// Tells a threaded BLAS (OpenBLAS) to work on the calling thread only. Called before every preparation; idempotent.
+void use_one_blas_thread();
+
+/// Cholesky factor of a symmetric positive definite matrix in its lower triangle; the upper one is left alone.
+/// @return false when the matrix is not positive definite; the content is then undefined
+[[nodiscard]] bool cholesky_in_place(Eigen::Ref<Eigen::MatrixXd> matrix);
+
+/// rhs := L^-1 rhs for the lower triangle L of `factor`.
+void solve_lower(Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref<Eigen::MatrixXd> rhs);
+
+/// rhs := L^-T rhs.
+void solve_lower_transposed(Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref<Eigen::MatrixXd> rhs);
+
+/// LU factorisation with partial pivoting of a general square matrix.
+class DenseLu {
+ public:
+  /// @return false when the matrix is singular
+  [[nodiscard]] bool factorize(Eigen::MatrixXd matrix);
+  void solve(Eigen::Ref<Eigen::MatrixXd> rhs) const;
+
+ private:
+  Eigen::MatrixXd lu_;
+  std::vector<int> pivots_;
+};
+
+}  // namespace heelstrike::fem

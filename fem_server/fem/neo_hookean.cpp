@@ -1,0 +1,116 @@
+#include "fem_server/fem/neo_hookean.hpp"
+
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+
+namespace heelstrike::fem {
+
+Matrix3 first_piola_stress(const LameConstants& constants, const Matrix3& F) {
+  const Matrix3 inverse_transposed = F.inverse().transpose();
+  return constants.mu * (F - inverse_transposed) + constants.lambda * std::log(F.determinant()) * inverse_transposed;
+}
+
+Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& F) {
+  return first_piola_stress(constants, F) * F.transpose() / F.determinant();
+}
+
+double strain_energy_density(const LameConstants& constants, const Matrix3& F) {
+  const double log_J = std::log(F.determinant());
+  return 0.5 * constants.mu * (F.squaredNorm() - 3.0) - constants.mu * log_J + 0.5 * constants.lambda * log_J * log_J;
+}
+
+namespace {
+
+/// Contribution of one quadrature point; columns of `forces` are the nodes.
+struct PointWork {
+  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 10> forces;
+  double energy = 0.0;
+  bool valid = true;
+};
+
+Matrix3 displacement_gradient(const BodyModel::PointGeometry& geometry, std::span<const std::uint32_t> nodes,
+                              const Eigen::VectorXd& u) {
+  Matrix3 G = Matrix3::Zero();
+  for (std::size_t a = 0; a < nodes.size(); ++a) {
+    G += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) * geometry.gradients.row(static_cast<Eigen::Index>(a));
+  }
+  return G;
+}
+
+PointWork linear_point(const BodyModel::PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
+                       Eigen::MatrixXd& tangent) {
+  const auto& g = geometry.gradients;
+  Matrix3 stress = c.mu * (G + G.transpose());
+  stress.diagonal().array() += c.lambda * G.trace();
+  for (Eigen::Index b = 0; b < g.rows(); ++b) {
+    for (Eigen::Index a = 0; a < g.rows(); ++a) {
+      Matrix3 block = c.lambda * g.row(a).transpose() * g.row(b) + c.mu * g.row(b).transpose() * g.row(a);
+      block.diagonal().array() += c.mu * g.row(a).dot(g.row(b));
+      tangent.block<3, 3>(3 * a, 3 * b) += geometry.weight * block;
+    }
+  }
+  return {.forces = geometry.weight * stress * g.transpose(),
+          .energy = 0.5 * geometry.weight * stress.cwiseProduct(G).sum(),
+          .valid = true};
+}
+
+/// dP = mu dF + (mu - lambda ln J) F^-T dF^T F^-T + lambda (F^-T : dF) F^-T; with h = F^-T grad N the blocks are
+/// mu (ga.gb) 1 + (mu - lambda ln J) hb ha^T + lambda ha hb^T.
+PointWork neo_hookean_point(const BodyModel::PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
+                            Eigen::MatrixXd& tangent) {
+  const Matrix3 F = Matrix3::Identity() + G;
+  const double J = F.determinant();
+  PointWork work;
+  work.forces.setZero(3, geometry.gradients.rows());
+  if (!(J > 0.0)) {
+    work.valid = false;
+    return work;
+  }
+  const auto& g = geometry.gradients;
+  const Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 10, 3> h = g * F.inverse();
+  const double second = c.mu - c.lambda * std::log(J);
+  for (Eigen::Index b = 0; b < g.rows(); ++b) {
+    for (Eigen::Index a = 0; a < g.rows(); ++a) {
+      Matrix3 block = second * h.row(b).transpose() * h.row(a) + c.lambda * h.row(a).transpose() * h.row(b);
+      block.diagonal().array() += c.mu * g.row(a).dot(g.row(b));
+      tangent.block<3, 3>(3 * a, 3 * b) += geometry.weight * block;
+    }
+  }
+  work.forces = geometry.weight * first_piola_stress(c, F) * g.transpose();
+  work.energy = geometry.weight * strain_energy_density(c, F);
+  return work;
+}
+
+}  // namespace
+
+BodyEquations assemble_equations(const BodyModel& body, MaterialLaw law, const Eigen::VectorXd& u,
+                                 SparseMatrix& tangent) {
+  std::fill_n(tangent.valuePtr(), tangent.nonZeros(), 0.0);
+  BodyEquations equations;
+  equations.force = Eigen::VectorXd::Zero(u.size());
+  const ShapeTable& rule = body.reference().stiffness;
+  const auto n = static_cast<Eigen::Index>(3 * body.mesh().nodes_per_element);
+  Eigen::MatrixXd element_tangent(n, n);
+  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
+    const auto nodes = body.mesh().element(e);
+    element_tangent.setZero();
+    for (std::size_t q = 0; q < rule.weights.size(); ++q) {
+      const auto geometry = body.point_geometry(rule, e, q);
+      const Matrix3 G = displacement_gradient(geometry, nodes, u);
+      const PointWork work = law == MaterialLaw::linear
+                                 ? linear_point(geometry, body.material(e), G, element_tangent)
+                                 : neo_hookean_point(geometry, body.material(e), G, element_tangent);
+      equations.valid = equations.valid && work.valid;
+      equations.energy += work.energy;
+      for (std::size_t a = 0; a < nodes.size(); ++a) {
+        equations.force.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) +=
+            work.forces.col(static_cast<Eigen::Index>(a));
+      }
+    }
+    add_element(tangent, nodes, element_tangent);
+  }
+  return equations;
+}
+
+}  // namespace heelstrike::fem

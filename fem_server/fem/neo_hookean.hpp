@@ -1,0 +1,37 @@
+/// Compressible neo-Hookean material and the equations of a whole body made of it.
+///
+///     Psi = mu/2 (tr C - 3) - mu ln J + lambda/2 (ln J)^2,     P = mu (F - F^-T) + lambda ln J F^-T
+///
+/// [bonet2008, section 6.4]; for small strain it is Hooke's law with the same mu and lambda.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "fem_server/fem/body_model.hpp"
+
+namespace heelstrike::fem {
+
+/// [Pa] first Piola-Kirchhoff stress. @pre det F > 0
+[[nodiscard]] Matrix3 first_piola_stress(const LameConstants& constants, const Matrix3& F);
+
+/// [Pa] Cauchy stress P F^T / J. @pre det F > 0
+[[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& F);
+
+/// [J/m^3] Psi. @pre det F > 0
+[[nodiscard]] double strain_energy_density(const LameConstants& constants, const Matrix3& F);
+
+enum class MaterialLaw { linear, neo_hookean };
+
+/// Internal forces of a displaced body and their derivative.
+struct BodyEquations {
+  Eigen::VectorXd force;  ///< [N] n_dofs
+  double energy = 0.0;    ///< [J]
+  bool valid = true;      ///< false: an element is turned inside out; force and tangent are then incomplete
+};
+
+/// @param u        [m] displacement, n_dofs
+/// @param tangent  derivative of the force; its pattern is that of sparsity_pattern(body), its values are overwritten
+[[nodiscard]] BodyEquations assemble_equations(const BodyModel& body, MaterialLaw law, const Eigen::VectorXd& u,
+                                               SparseMatrix& tangent);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,66 @@
+// Programs started by the client: ready, too early an end, stubborn ones, and ones that are not there.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "client/servers/child_process.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+ChildOptions shell(const std::string& script) {
+  return {.name = "test shell", .program = "/bin/sh", .arguments = {"-c", script}, .log = {}};
+}
+
+Error error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error;
+  }
+  ADD_FAILURE() << "no error";
+  return {ErrorCode::internal, "no error"};
+}
+
+TEST(ChildProcess, ReadyLineArrivesAndTheEndOfTheScopeEndsTheProgram) {
+  pid_t pid = 0;
+  {
+    ChildProcess child(shell("echo ready here >&3; exec sleep 1000"));
+    EXPECT_EQ(child.wait_until_ready(seconds{30}), "ready here");
+    EXPECT_FALSE(child.ended().has_value());
+    pid = child.pid();
+  }
+  EXPECT_NE(::kill(pid, 0), 0) << "still there";
+}
+
+TEST(ChildProcess, AnEndBeforeReadyIsToldWithTheExitCode) {
+  ChildProcess child(shell("exit 3"));
+  const Error error = error_of([&] { child.wait_until_ready(seconds{30}); });
+  EXPECT_EQ(error.code(), ErrorCode::unavailable);
+  EXPECT_NE(std::string(error.what()).find("exit code 3"), std::string::npos) << error.what();
+}
+
+TEST(ChildProcess, NotReadyInTimeIsADeadline) {
+  ChildProcess child(shell("exec sleep 1000"));
+  EXPECT_EQ(error_of([&] { child.wait_until_ready(milliseconds{20}); }).code(), ErrorCode::deadline);
+}
+
+TEST(ChildProcess, OneThatIgnoresTheRequestIsKilled) {
+  ChildProcess child(shell("trap '' TERM; echo ready >&3; exec sleep 1000"));
+  child.wait_until_ready(seconds{30});
+  child.stop(milliseconds{20});
+  ASSERT_TRUE(child.ended().has_value());
+  EXPECT_EQ(*child.ended(), "signal 9 (Killed)");
+}
+
+TEST(ChildProcess, AProgramThatIsNotThereIsNamed) {
+  const Error error = error_of([] { ChildProcess({.name = "x", .program = "/no/such", .arguments = {}, .log = {}}); });
+  EXPECT_EQ(error.code(), ErrorCode::file);
+  EXPECT_NE(std::string(error.what()).find("/no/such"), std::string::npos) << error.what();
+}
+
+}  // namespace
+}  // namespace heelstrike::client

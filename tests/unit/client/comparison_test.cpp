@@ -1,0 +1,77 @@
+// The numbers of a comparison: which contact they come from, deviations, and what stands where there is no number.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "client/runs/comparison.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+using testing::HasSubstr;
+
+ComparisonRow completed(const std::string& backend, double force) {
+  ComparisonRow row;
+  row.backend = backend;
+  row.folder = backend;
+  row.summary.status = "completed";
+  ContactEpisode first;
+  first.onset = 0.5;
+  first.end = 0.75;
+  first.max_force = force;
+  ContactEpisode second = first;
+  second.max_force = 7.0 * force;
+  row.summary.contacts = {first, second};
+  return row;
+}
+
+ComparisonRow failed(const std::string& backend) {
+  ComparisonRow row;
+  row.backend = backend;
+  row.summary.status = "failed";
+  row.failure = "no parameter \"exponent\", at all";
+  return row;
+}
+
+Comparison comparison() {
+  return {.scenario = "ball", .reference = "hertz", .rows = {completed("hertz", 200.0), completed("flores", 150.0)}};
+}
+
+TEST(Comparison, NumbersAreOfTheFirstContactAndDeviationsOfTheReference) {
+  const auto json = nlohmann::json::parse(comparison().json());
+  EXPECT_EQ(json["reference"], "hertz");
+  EXPECT_EQ(json["rows"][1]["max_force_N"], 150.0);
+  EXPECT_EQ(json["rows"][1]["contact_duration_s"], 0.25);
+  EXPECT_EQ(json["rows"][1]["max_force_N_relative_deviation"], -0.25);
+  EXPECT_EQ(json["rows"][0]["max_force_N_relative_deviation"], 0.0);
+  EXPECT_THAT(comparison().table().aligned(), HasSubstr("-25.00"));
+}
+
+TEST(Comparison, AContactThatHasNotEndedHasNoDuration) {
+  Comparison one = comparison();
+  one.rows[1].summary.contacts[0].end.reset();
+  EXPECT_TRUE(nlohmann::json::parse(one.json())["rows"][1]["contact_duration_s"].is_null());
+}
+
+TEST(Comparison, AFailureIsARowWithoutNumbersAndItsReasonStaysReadable) {
+  Comparison one = comparison();
+  one.rows.push_back(failed("hooke"));
+  EXPECT_FALSE(one.all_completed());
+  const auto row = nlohmann::json::parse(one.json())["rows"][2];
+  EXPECT_EQ(row["status"], "failed");
+  EXPECT_TRUE(row["max_force_N"].is_null());
+  EXPECT_THAT(one.csv(), HasSubstr("\"no parameter \"\"exponent\"\", at all\"")) << "quoted as CSV wants it";
+  EXPECT_THAT(one.markdown(), HasSubstr("**hooke**: no parameter"));
+}
+
+TEST(Comparison, AFailedReferenceLeavesTheOthersWithoutDeviations) {
+  Comparison one = comparison();
+  one.rows[0] = failed("hertz");
+  const auto row = nlohmann::json::parse(one.json())["rows"][1];
+  EXPECT_EQ(row["max_force_N"], 150.0);
+  EXPECT_TRUE(row["max_force_N_relative_deviation"].is_null());
+}
+
+}  // namespace
+}  // namespace heelstrike::client

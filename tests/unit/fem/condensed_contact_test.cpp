@@ -1,0 +1,150 @@
+// Contact on the condensed surface: patch test, tangents, purity, history.
+#include "fem_server/backends/fem_condensed/condensed_contact.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <numbers>
+
+#include "common/errors/error.hpp"
+#include "fem_server/fem/body_model.hpp"
+#include "tests/unit/fem/test_contact.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+using test::central_difference;
+using test::make_block;
+
+PairState tilted_state(double depth) {
+  PairState state;
+  state.X_AB.R = rotation_from_vector(Vector3(0.02, -0.03, 0.4));
+  state.X_AB.p = Vector3(0.004, -0.003, depth);
+  state.V_AB = {.w = Vector3(0.2, -0.1, 0.3), .v = Vector3(0.01, 0.02, 0.1)};
+  return state;
+}
+
+TEST(CondensedContact, PatchTestOfUniformPressure) {
+  // A block under its own inertia is not in a uniform state; clamped laterally free is: nu = 0 makes the clamp
+  // harmless.
+  for (const bool quadratic : {false, true}) {
+    const auto contact = make_block({.quadratic = quadratic, .poissons_ratio = 0.0}, std::make_shared<test::Plane>());
+    PairState state;
+    state.X_AB.p.z() = 1e-3;
+    const Response r = contact->evaluate(*contact->initial_history(), state);
+    const double pressure = 3.62e6 * 1e-3 / 0.03;
+    const auto surface = contact->surface_state(*contact->initial_history(), state);
+    double error = 0.0;
+    for (const double p : surface.pressure) error = std::max(error, std::abs(p / pressure - 1.0));
+    std::printf("patch test, %s: largest error of the pressure %.2e\n", quadratic ? "quadratic" : "linear", error);
+    EXPECT_LT(error, 1e-8);  // issue
+    EXPECT_NEAR(r.F_A.force.z(), pressure * 0.04 * 0.04, 1e-8 * r.F_A.force.z());
+    EXPECT_NEAR(r.area, 0.0016, 1e-12);
+  }
+}
+
+struct TangentCase {
+  const char* name;
+  std::shared_ptr<const PartnerSurface> partner;
+  ContactOptions options;
+  double tolerance;  // relative to the largest entry of the block
+};
+
+TEST(CondensedContact, TangentsAreDerivativesOfTheWrench) {
+  const Surface ball = SphereSurface{.radius = 0.05, .center = Vector3(0.03, 0.0, -0.05)};
+  const Surface roll = CylinderSurface{.radius = 0.05, .axis = Vector3::UnitY(), .center = Vector3(0.03, 0.0, -0.05)};
+  const ContactOptions elastic{.depth_limit = 0.02};
+  const ContactOptions damped{.hysteresis_factor = 0.8, .depth_limit = 0.02};
+  const std::vector<TangentCase> cases{
+      {"plane", std::make_shared<test::Plane>(), elastic, 1e-6},
+      {"plane, damped", std::make_shared<test::Plane>(), damped, 1e-4},
+      {"sphere", make_analytic_partner(ball), elastic, 1e-4},
+      {"sphere, damped", make_analytic_partner(ball), damped, 1e-3},
+      {"cylinder", make_analytic_partner(roll), elastic, 1e-4},
+  };
+  for (const TangentCase& c : cases) {
+    const auto contact = make_block({.options = c.options}, c.partner);
+    const PairState state = tilted_state(2e-3);
+    auto history = contact->initial_history();
+    history = contact->commit(*history, state).history;  // latches the approach speed
+    const Response r = contact->evaluate(*history, state);
+    const auto [dX, dV] = central_difference(*contact, *history, state, 1e-7, 1e-4);
+    const double error_X = test::block_error(r.dF_A_dX, dX);
+    const double error_V = test::block_error(r.dF_A_dV, dV);
+    std::printf("%-16s %3d active, error of dF/dX %.1e, of dF/dV %.1e\n", c.name, r.statistics.active_points, error_X,
+                error_V);
+    EXPECT_LT(error_X, c.tolerance) << c.name << "\nanalytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
+    EXPECT_LT(error_V, 1e-6) << c.name << "\nanalytic\n" << r.dF_A_dV << "\nnumeric\n" << dV;
+  }
+}
+
+TEST(CondensedContact, FrictionTangentsAreDerivativesOfTheWrench) {
+  const Surface ball = SphereSurface{.radius = 0.05, .center = Vector3(0.03, 0.0, -0.05)};
+  struct Case {
+    const char* name;
+    std::shared_ptr<const PartnerSurface> partner;
+    double friction;
+    double drag;  // [m] since the commit
+  };
+  const std::vector<Case> cases{{"plane, sticks", std::make_shared<test::Plane>(), 0.9, 1e-5},
+                                {"plane, part slides", std::make_shared<test::Plane>(), 0.3, 2e-4},
+                                {"plane, slides", std::make_shared<test::Plane>(), 0.2, 5e-3},
+                                {"sphere, slides", make_analytic_partner(ball), 0.2, 2e-3}};
+  for (const Case& c : cases) {
+    const auto contact =
+        make_block({.options = {.friction = c.friction, .hysteresis_factor = 0.5, .depth_limit = 0.02}}, c.partner);
+    const auto history = contact->commit(*contact->initial_history(), tilted_state(1.9e-3)).history;
+    PairState state = tilted_state(2e-3);
+    state.X_AB.p.x() += c.drag;
+    const Response r = contact->evaluate(*history, state);
+    const auto [dX, dV] = central_difference(*contact, *history, state, 1e-8, 1e-4);
+    const double error_X = test::block_error(r.dF_A_dX, dX);
+    const double error_V = test::block_error(r.dF_A_dV, dV);
+    std::printf("%-20s %3d active, %2d iterations, Fx/Fz %.3f, error of dF/dX %.1e, of dF/dV %.1e\n", c.name,
+                r.statistics.active_points, r.statistics.iterations, r.F_A.force.x() / r.F_A.force.z(), error_X,
+                error_V);
+    EXPECT_LT(error_X, 1e-4) << c.name << "\nanalytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
+    EXPECT_LT(error_V, 1e-6) << c.name;
+  }
+}
+
+TEST(CondensedContact, EvaluateIsPureAndHistorySurvivesSaving) {
+  const auto contact = make_block({.options = {.friction = 0.3, .hysteresis_factor = 0.8, .depth_limit = 0.02}},
+                                  std::make_shared<test::Plane>());
+  const PairState first = tilted_state(1e-3);
+  const PairState second = tilted_state(1.5e-3);
+  const auto history = contact->commit(*contact->initial_history(), first).history;
+  const Response before = contact->evaluate(*history, second);
+  (void)contact->evaluate(*history, tilted_state(3e-3));
+  (void)contact->commit(*history, tilted_state(0.5e-3));
+  const Response after = contact->evaluate(*history, second);
+  EXPECT_EQ(before.F_A.vector(), after.F_A.vector());
+  EXPECT_EQ(before.dF_A_dX, after.dF_A_dX);
+  const auto restored = contact->load_history(history->save());
+  const Response again = contact->evaluate(*restored, second);
+  EXPECT_EQ(before.F_A.vector(), again.F_A.vector());
+  EXPECT_EQ(before.dF_A_dX, again.dF_A_dX);
+  EXPECT_EQ(before.dF_A_dV, again.dF_A_dV);
+  EXPECT_THROW((void)contact->load_history(history->save().substr(0, 40)), Error);
+}
+
+TEST(CondensedContact, IsExactlyZeroWhenApartAndRefusesTooDeep) {
+  const auto contact = make_block({.options = {.depth_limit = 0.004}}, std::make_shared<test::Plane>());
+  PairState state;
+  state.X_AB.p.z() = -1e-3;
+  const Response r = contact->evaluate(*contact->initial_history(), state);
+  EXPECT_DOUBLE_EQ(r.gap, 1e-3);
+  EXPECT_EQ(r.F_A.vector(), Vector6::Zero());
+  EXPECT_EQ(r.dF_A_dX, Matrix6::Zero());
+  state.X_AB.p.z() = 5e-3;
+  try {
+    (void)contact->evaluate(*contact->initial_history(), state);
+    FAIL() << "5 mm overlap with a limit of 4 mm";
+  } catch (const RecoverableError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("0.005 m"));
+  }
+}
+
+}  // namespace
+}  // namespace heelstrike::fem

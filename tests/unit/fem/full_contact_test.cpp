@@ -1,0 +1,81 @@
+// Full order against condensed on the same mesh, tangents, load stepping.
+#include "fem_server/backends/fem_full/full_contact.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "common/errors/error.hpp"
+#include "tests/unit/fem/test_contact.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+std::unique_ptr<FullContact> make_full(MaterialLaw law, const ContactOptions& options,
+                                       std::shared_ptr<const PartnerSurface> partner) {
+  VolumeMesh mesh = test::block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, 0.03}, 4, 4, 3);
+  BodyModel body(std::move(mesh), std::vector<Material>{test::soft_material(0.3)});
+  Support support{.inertia_relief = false, .clamped_nodes = body.mesh().node_sets.at("z1")};
+  ContactNodes contact = contact_nodes(body, test::bottom_faces(body.mesh()));
+  return std::make_unique<FullContact>(
+      "fem_full", PreparedBody{std::move(body), std::move(support), std::move(contact), std::move(partner), options},
+      law, ParameterMap{});
+}
+
+PairState tilted_state(double depth) {
+  PairState state;
+  state.X_AB.R = rotation_from_vector(Vector3(0.02, -0.03, 0.4));
+  state.X_AB.p = Vector3(0.004, -0.003, depth);
+  state.V_AB = {.w = Vector3(0.2, -0.1, 0.3), .v = Vector3(0.01, 0.02, 0.1)};
+  return state;
+}
+
+TEST(FullContact, LinearEqualsCondensed) {
+  const ContactOptions options{.depth_limit = 0.02};
+  const auto plane = std::make_shared<test::Plane>();
+  const auto full = make_full(MaterialLaw::linear, options, plane);
+  const auto finite = make_full(MaterialLaw::neo_hookean, options, plane);
+  const auto condensed = test::make_block({.options = options}, plane);
+  std::printf("%10s %14s %14s %14s %10s\n", "depth[mm]", "condensed [N]", "full [N]", "neo-Hooke [N]", "difference");
+  for (const double depth : {0.2e-3, 1e-3, 3e-3, 6e-3}) {
+    const PairState state = tilted_state(depth);
+    const Response a = condensed->evaluate(*condensed->initial_history(), state);
+    const Response b = full->evaluate(*full->initial_history(), state);
+    const Response c = finite->evaluate(*finite->initial_history(), state);
+    const double error = (a.F_A.vector() - b.F_A.vector()).norm() / a.F_A.vector().norm();
+    std::printf("%10.2f %14.6f %14.6f %14.6f %10.2e\n", 1e3 * depth, a.F_A.force.z(), b.F_A.force.z(), c.F_A.force.z(),
+                error);
+    EXPECT_LT(error, 1e-6) << "issue: condensed-linear equals full-linear";
+    EXPECT_EQ(a.statistics.active_points, b.statistics.active_points);
+    EXPECT_NEAR(a.peak_pressure, b.peak_pressure, 1e-6 * a.peak_pressure);
+    EXPECT_NEAR(a.stored_energy, b.stored_energy, 1e-6 * a.stored_energy);
+    EXPECT_LT(test::block_error(a.dF_A_dX, b.dF_A_dX), 1e-6);
+    if (depth < 0.5e-3) {
+      EXPECT_NEAR(c.F_A.force.z(), a.F_A.force.z(), 0.03 * a.F_A.force.z()) << "strain below 1 %";
+    }
+  }
+}
+
+TEST(FullContact, TangentsAreDerivativesOfTheWrench) {
+  const Surface ball = SphereSurface{.radius = 0.05, .center = Vector3(0.03, 0.0, -0.05)};
+  const ContactOptions options{.hysteresis_factor = 0.8, .depth_limit = 0.02};
+  for (const bool curved : {false, true}) {
+    const std::shared_ptr<const PartnerSurface> partner =
+        curved ? std::shared_ptr<const PartnerSurface>(make_analytic_partner(ball)) : std::make_shared<test::Plane>();
+    const auto full = make_full(MaterialLaw::neo_hookean, options, partner);
+    const PairState state = tilted_state(2e-3);
+    const auto history = full->commit(*full->initial_history(), state).history;
+    const Response r = full->evaluate(*history, state);
+    const auto [dX, dV] = test::central_difference(*full, *history, state, 1e-6, 1e-4);
+    const double error_X = test::block_error(r.dF_A_dX, dX);
+    std::printf("%s: %d active, error of dF/dX %.1e, of dF/dV %.1e\n", curved ? "sphere" : "plane",
+                r.statistics.active_points, error_X, test::block_error(r.dF_A_dV, dV));
+    EXPECT_LT(error_X, 1e-4) << "analytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
+    EXPECT_LT(test::block_error(r.dF_A_dV, dV), 1e-6);
+    const auto restored = full->load_history(history->save());
+    EXPECT_EQ(full->evaluate(*restored, state).F_A.vector(), r.F_A.vector());
+  }
+}
+
+}  // namespace
+}  // namespace heelstrike::fem

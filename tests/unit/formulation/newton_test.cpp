@@ -1,0 +1,79 @@
+// The Newton systems of implicit methods: (1 - gamma J) x = b with J checked against differences of the right-hand
+// side, contact in action, two moving bodies, everything skew.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "fem_server/sessions/local_contact.hpp"
+#include "mbs_server/analysis/run_problem.hpp"
+#include "tests/support/local_run.hpp"
+
+namespace heelstrike::test {
+namespace {
+
+constexpr const char* scenario = R"(
+heelstrike: 1
+gravity: [0.1, 0.2, -9.81]
+bodies:
+  left: {mass: 0.5, inertia: [0.002, 0.003, 0.004], center_of_mass: [0.001, 0.002, -0.001], position: [-0.0199, 0.001, 0.002],
+         velocity: [0.5, 0.1, -0.05], angular_velocity: [1, -2, 3]}
+  right: {mass: 0.7, inertia: [0.003, 0.004, 0.005], position: [0.0199, -0.002, 0.001], velocity: [-0.4, 0.02, 0.1],
+          angular_velocity: [-3, 1, 2]}
+loads:
+  push: {body: left, force: [1, 2, 3], torque: [0.1, -0.2, 0.3], point: [0.01, 0.02, 0.03], frame: body}
+contact:
+  pair:
+    main: {body: left, surface: {sphere: {radius: 0.02, center: [0.001, 0, 0.0005]}}}
+    partner: {body: right, surface: {sphere: {radius: 0.02}}}
+    backend: flores
+    parameters: {stiffness: 1.0e6, restitution: 0.6}
+analysis: {end_time: 1}
+output: {interval: 0.1}
+)";
+
+TEST(NewtonSystem, SolvesWithTheExactJacobianOfTheAccelerations) {
+  const Scenario s = scenario_from(scenario);
+  mbs::System system(mbs::build_model(s));
+  const auto contact = fem::open_local_contact(std::vector{s.pairs[0].spec}, {}, {});
+  auto owned = std::make_unique<mbs::ContactCoupling>(system.model(), contact.get());
+  mbs::ContactCoupling& coupling = *owned;
+  system.add_force(std::move(owned));
+  mbs::RunProblem problem(system, coupling);
+  Eigen::VectorXd y(problem.size());
+  y << system.initial_q(), system.initial_qd();
+  const auto n = system.n_q();
+  const auto responses = coupling.commit(0.0, y.head(n), y.tail(n));
+  ASSERT_LT(responses[0].gap, -1e-4);
+  coupling.set_closed(0, true);
+
+  const auto size = problem.size();
+  Eigen::MatrixXd J(size, size);
+  for (int k = 0; k < size; ++k) {
+    // Fourth-order central difference; coordinates of order 0.01 to 5. Truncation h^4 = 1e-20 f'''''/30, rounding 1e-16
+    // |f| / h.
+    const double h = 1e-5;
+    Eigen::VectorXd f[4];
+    const double offsets[4] = {-2 * h, -h, h, 2 * h};
+    for (int i = 0; i < 4; ++i) {
+      Eigen::VectorXd shifted = y;
+      shifted[k] += offsets[i];
+      f[i].resize(size);
+      problem.rhs(0.0, shifted, f[i]);
+    }
+    J.col(k) = (f[0] - 8.0 * f[1] + 8.0 * f[2] - f[3]) / (12.0 * h);
+  }
+  const double gamma = 1e-2;  // [s] makes gamma^2 K / m of order one, so that every block counts
+  problem.linearize(0.0, y);
+  problem.factor_newton(gamma);
+  Eigen::MatrixXd residual(size, size);
+  for (int k = 0; k < size; ++k) {
+    Eigen::VectorXd x = Eigen::VectorXd::Unit(size, k);
+    problem.solve_newton(x);
+    residual.col(k) = x - gamma * J * x - Eigen::VectorXd::Unit(size, k);
+  }
+  // Entries of gamma J are up to about 1e3; the differences carry about 1e-10 relative.
+  EXPECT_LT(residual.cwiseAbs().maxCoeff(), 1e-6);
+}
+
+}  // namespace
+}  // namespace heelstrike::test

@@ -1,0 +1,88 @@
+// A block pressed on a plane and dragged: stick, slip at mu N, reversal; work of friction; steps cut in two.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "tests/unit/fem/test_contact.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+constexpr double mu = 0.3;
+constexpr double depth = 5e-4;  // [m]
+
+PairState dragged(double x) {
+  PairState state;
+  state.X_AB.p = Vector3(x, 0.0, depth);
+  return state;
+}
+
+std::unique_ptr<CondensedContact> make_dragged_block() {
+  return test::make_block({.poissons_ratio = 0.0, .options = {.friction = mu, .depth_limit = 0.02}},
+                          std::make_shared<test::Plane>());
+}
+
+TEST(FrictionBlock, SticksThenSlidesAndReverses) {
+  const auto block = make_dragged_block();
+  auto history = block->commit(*block->initial_history(), dragged(0.0)).history;
+  double x = 0.0;
+  double dissipated = 0.0;
+  double work = 0.0;
+  double force_before = 0.0;
+  std::printf("%10s %10s %10s %12s\n", "x [mm]", "Fx [N]", "Fx/Fz", "dissip. [mJ]");
+  for (const double target : {1e-3, -1e-3, 1e-3}) {
+    const double start = x;
+    for (int i = 1; i <= 40; ++i) {
+      const double next = start + (target - start) * i / 40.0;
+      const Committed c = block->commit(*history, dragged(next));
+      history = c.history;
+      const Response& r = c.response;
+      dissipated += r.dissipated_increment;
+      work += 0.5 * (force_before + r.F_A.force.x()) * (next - x);
+      force_before = r.F_A.force.x();
+      x = next;
+      EXPECT_LE(r.F_A.force.head<2>().norm(), mu * r.F_A.force.z() * (1.0 + 1e-9));
+      if (i % 10 == 0)
+        std::printf("%10.4f %10.4f %10.6f %12.6f\n", 1e3 * x, r.F_A.force.x(), r.F_A.force.x() / r.F_A.force.z(),
+                    1e3 * dissipated);
+      if (i == 40) {
+        const double sign = target > start ? 1.0 : -1.0;
+        EXPECT_NEAR(r.F_A.force.x(), sign * mu * r.F_A.force.z(), 1e-9 * r.F_A.force.z()) << "fully sliding at " << x;
+      }
+    }
+  }
+  // Work put in by the drag = dissipated + stored in shear; 120 steps by the trapezoidal rule, kinked at stick-slip.
+  const double stored =
+      block->evaluate(*history, dragged(x)).stored_energy -
+      block->evaluate(*block->commit(*block->initial_history(), dragged(0.0)).history, dragged(0.0)).stored_energy;
+  std::printf("work %.6e J, dissipated %.6e J, stored %.6e J\n", work, dissipated, stored);
+  EXPECT_NEAR(work, dissipated + stored, 0.01 * work);
+}
+
+TEST(FrictionBlock, ResultDoesNotDependOnHowAStepIsCut) {
+  const auto block = make_dragged_block();
+  const auto start = block->commit(*block->initial_history(), dragged(0.0)).history;
+  for (const double target : {2e-5, 4e-4}) {
+    const Response once = block->evaluate(*start, dragged(target));
+    const auto half = block->commit(*start, dragged(0.5 * target)).history;
+    const Response twice = block->evaluate(*half, dragged(target));
+    std::printf("to %.2f mm: Fx %.9f N in one step, %.9f N in two\n", 1e3 * target, once.F_A.force.x(),
+                twice.F_A.force.x());
+    EXPECT_NEAR(once.F_A.force.x(), twice.F_A.force.x(), 1e-3 * once.F_A.force.z());
+  }
+}
+
+TEST(FrictionBlock, RepeatedCommitsDoNotCreep) {
+  const auto block = make_dragged_block();
+  auto history = block->commit(*block->initial_history(), dragged(0.0)).history;
+  history = block->commit(*history, dragged(2e-4)).history;
+  const Response first = block->evaluate(*history, dragged(2e-4));
+  for (int i = 0; i < 200; ++i) history = block->commit(*history, dragged(2e-4)).history;
+  const Response last = block->evaluate(*history, dragged(2e-4));
+  EXPECT_NEAR(first.F_A.force.x(), last.F_A.force.x(), 1e-9 * first.F_A.force.z());
+  EXPECT_NEAR(last.dissipated_increment, 0.0, 1e-15);
+}
+
+}  // namespace
+}  // namespace heelstrike::fem

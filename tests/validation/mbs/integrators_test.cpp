@@ -1,0 +1,112 @@
+// All integrators on the same two runs: a torque-free asymmetric body and the bouncing ball.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/support/local_run.hpp"
+
+namespace heelstrike::test {
+namespace {
+
+/// Spins about its middle axis with a small disturbance: it tumbles over and over.
+constexpr const char* spinning_body = R"(
+heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  box:
+    mass: 2.0
+    inertia: [0.3, 0.2, 0.1]
+    angular_velocity: [0.1, 5.0, 0.1]
+analysis:
+  end_time: 10
+  integrator: {rtol: 1.0e-8, atol: 1.0e-10}
+output: {interval: 0.05, steps: none}
+)";
+
+struct Method {
+  std::string name;
+  double step = 0.0;  ///< [s] of fixed-step methods, 0 = variable
+};
+
+Scenario with_method(const std::string& yaml, const Method& method, std::vector<std::string> overrides) {
+  overrides.push_back("analysis.integrator.name=" + method.name);
+  if (method.step > 0.0) overrides.push_back(fmt::format("analysis.integrator.step={}", method.step));
+  return scenario_from(yaml, overrides);
+}
+
+double largest_energy_error(const RecordedRun& run) {
+  const auto kinetic = run.column("energy.kinetic_J");
+  const auto potential = run.column("energy.potential_J");
+  double worst = 0.0;
+  for (std::size_t i = 0; i < kinetic.size(); ++i) {
+    worst = std::max(worst, std::abs(kinetic[i] + potential[i] - run.summary.energy.initial));
+  }
+  return worst / run.summary.energy.initial;
+}
+
+void print_head(const char* title) {
+  fmt::print("{}\n{:14} {:>8} {:>7} {:>8} {:>6} {:>10} {:>10} {:>10} {:>6}\n", title, "integrator", "steps", "reject",
+             "rhs", "Jac", "energy", "|Phi|", "|Phid|", "wall");
+}
+
+void print_row(const RecordedRun& run, double energy, double reference_wall) {
+  const auto& s = run.summary.integrator;
+  fmt::print("{:14} {:8} {:7} {:8} {:6} {:10.1e} {:10.1e} {:10.1e} {:6.2f}\n", s.name, s.steps, s.rejected_steps,
+             s.rhs_evaluations, s.jacobian_evaluations, energy, run.summary.max_position_violation,
+             run.summary.max_velocity_violation, run.summary.wall_time / reference_wall);
+}
+
+TEST(Integrators, SpinningBodyKeepsItsEnergy) {
+  print_head("torque-free asymmetric body, 10 s, rtol 1e-8 (fixed step 1 ms); energy: largest relative error");
+  double reference_wall = 0.0;
+  for (const Method& method :
+       {Method{"cvode_index1"}, {"ida_ggl"}, {"arkode_erk"}, {"arkode_dirk"}, {"rk4", 1e-3}, {"ab4am4", 1e-3}}) {
+    const auto run = run_local(with_method(spinning_body, method, {}));
+    ASSERT_EQ(run.summary.status, "completed") << method.name << ": " << run.summary.error->what();
+    if (reference_wall == 0.0) reference_wall = run.summary.wall_time;
+    const double energy = largest_energy_error(run);
+    print_row(run, energy, reference_wall);
+    EXPECT_EQ(run.summary.integrator.name, method.name);
+    EXPECT_LT(energy, 1e-7) << method.name;
+    if (method.step > 0.0) continue;  // Baumgarte bounds violations, it does not remove them
+    EXPECT_LT(run.summary.max_position_violation, 1e-10) << method.name;
+    EXPECT_LT(run.summary.max_velocity_violation, 1e-8) << method.name;
+  }
+}
+
+TEST(Integrators, BouncingBallFirstContactAgrees) {
+  const std::string yaml = read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml");
+  print_head("bouncing ball, first contact, rtol 1e-8 (fixed step 2 us); energy: relative error of the balance");
+  ContactEpisode reference;
+  double reference_wall = 0.0;
+  for (const Method& method :
+       {Method{"cvode_index1"}, {"ida_ggl"}, {"arkode_erk"}, {"arkode_dirk"}, {"rk4", 2e-6}, {"ab4am4", 2e-6}}) {
+    const auto run = run_local(
+        with_method(yaml, method, {"analysis.end_time=0.45", "analysis.integrator.rtol=1e-8", "output.steps=none"}));
+    ASSERT_EQ(run.summary.status, "completed") << method.name << ": " << run.summary.error->what();
+    ASSERT_EQ(run.summary.contacts.size(), 1U) << method.name;
+    const ContactEpisode& contact = run.summary.contacts[0];
+    if (reference_wall == 0.0) {
+      reference = contact;
+      reference_wall = run.summary.wall_time;
+    }
+    print_row(run, run.summary.energy.balance_error / run.summary.energy.initial, reference_wall);
+    const auto relative = [](double value, double expected) { return std::abs(value / expected - 1.0); };
+    const double worst = std::max({relative(contact.onset, reference.onset), relative(*contact.end, *reference.end),
+                                   relative(*contact.end - contact.onset, *reference.end - reference.onset),
+                                   relative(*contact.separation_speed, *reference.separation_speed)});
+    const double peak = relative(contact.max_force, reference.max_force);
+    fmt::print(
+        "    onset, end, duration, separation speed differ by {:.1e} from cvode_index1, largest force by "
+        "{:.1e}\n",
+        worst, peak);
+    EXPECT_LT(worst, 1e-5) << method.name;
+    // The largest force is the largest at an accepted step: wide steps pass the peak.
+    EXPECT_LT(peak, 1e-2) << method.name;
+  }
+}
+
+}  // namespace
+}  // namespace heelstrike::test
