@@ -23,6 +23,7 @@ class EpisodeTracker {
   /// The pair separated at t; returns the finished episode.
   ContactEpisode end(double t, const Response& response);
 
+  [[nodiscard]] const std::string& pair() const { return pair_; }
   [[nodiscard]] bool open() const { return episode_.has_value(); }
   /// The episode so far, without an end.
   [[nodiscard]] const std::optional<ContactEpisode>& current() const { return episode_; }

@@ -1,60 +1,34 @@
 #include "mbs_server/analysis/forward.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <chrono>
-#include <set>
+#include <algorithm>
+#include <limits>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/run_problem.hpp"
-#include "mbs_server/analysis/run_state.hpp"
-#include "mbs_server/analysis/run_table.hpp"
-#include "mbs_server/formulation/assembly.hpp"
 #include "mbs_server/integrators/integrator.hpp"
 
 namespace heelstrike::mbs {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-/// Progress is told at most this often; it goes to people.
-constexpr std::chrono::milliseconds progress_period{100};
-
-std::string backend_names(const Scenario& scenario) {
-  std::set<std::string> names;
-  for (const auto& pair : scenario.pairs) names.insert(pair.spec.backend);
-  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, "+"));
-}
-
-std::vector<PairSpec> pair_specs(const Scenario& scenario) {
-  std::vector<PairSpec> specs;
-  for (const auto& pair : scenario.pairs) specs.push_back(pair.spec);
-  return specs;
-}
-
 /// One forward run; lives as long as the run.
-class ForwardRun {
+class ForwardRun final : public RunBase {
  public:
-  ForwardRun(const RunInput& input, Model model, RunSink& sink, std::stop_token stop)
-      : input_(input),
-        sink_(sink),
-        stop_(std::move(stop)),
-        started_(Clock::now()),
-        last_progress_(started_),
-        system_(std::move(model)) {
-    summary_.scenario = input.scenario.name;
-    summary_.backend = backend_names(input.scenario);
-    summary_.integrator.name = input.scenario.analysis.integrator.name;
-  }
-
-  RunSummary run(const ContactFactory& open_contact);
+  using RunBase::RunBase;
 
  private:
-  void open(const ContactFactory& open_contact);
+  [[nodiscard]] bool solve() override;
+  void add_statistics(IntegratorStatistics& statistics) const override {
+    if (integrator_) statistics = integrator_->statistics();
+  }
   void start();
   void resume(const Checkpoint& checkpoint);
-  void integrate();
+  void integrate_step();
   void take_step();
+  void check_progress();
   void restart_integrator();
   void repeat_step(double t_attempted);
   void lift_step_limit();
@@ -62,76 +36,25 @@ class ForwardRun {
   void accept(const StepResult& step);
   void switch_pairs(const StepResult& step, std::span<const Response> responses);
   void write_rows_until(double t, bool step_is_row);
-  void write_row(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z);
   void checkpoint_if_due();
-  void note_violation();
-  void tell_progress(double step_size);
-  void finish();
-  [[nodiscard]] double total_energy(const Eigen::VectorXd& y);
-  [[nodiscard]] double end_time() const { return input_.scenario.analysis.end_time; }
-  [[nodiscard]] double wall_time() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
-  [[nodiscard]] auto q(const Eigen::VectorXd& y) const { return y.head(system_.n_q()); }
-  [[nodiscard]] auto qd(const Eigen::VectorXd& y) const { return y.tail(system_.n_q()); }
+  [[nodiscard]] std::string situation();
 
-  const RunInput& input_;
-  RunSink& sink_;
-  std::stop_token stop_;
-  Clock::time_point started_, last_progress_;
-  RunSummary summary_;
-
-  System system_;
-  Start assembled_;  ///< state at the start of the scenario
-  std::unique_ptr<Contact> contact_;
-  ContactCoupling* coupling_ = nullptr;  ///< owned by system_
   std::unique_ptr<RunProblem> problem_;
   std::unique_ptr<Integrator> integrator_;
-
-  RunState state_;
-  std::vector<EpisodeTracker> trackers_;
-  double t_ = 0.0;                    ///< last committed time
-  Eigen::VectorXd y_, z_;             ///< last committed state and quadratures
   std::optional<double> step_limit_;  ///< [s] while a step is being repeated with a smaller one
   double limited_until_ = 0.0;        ///< [s] end of the step that failed
   int repeated_steps_ = 0;            ///< since the run was last past `limited_until_`
-  std::vector<double> row_;
+  int window_steps_ = 0;              ///< accepted since window_start_
+  double window_start_ = 0.0;         ///< [s]
   Eigen::VectorXd row_y_, row_z_;
 };
-
-void ForwardRun::open(const ContactFactory& open_contact) {
-  const auto specs = pair_specs(input_.scenario);
-  if (!specs.empty()) {
-    OpenContext context{.run_id = input_.run_id,
-                        .on_progress =
-                            [this](std::string_view stage, double fraction) {
-                              sink_.on_log("info",
-                                           fmt::format("preparing contact: {} {:.0f} %", stage, 100 * fraction));
-                            },
-                        .stop = stop_};
-    contact_ = open_contact(specs, input_.assets, context);
-  }
-  assembled_ = assemble(system_, 0.0, [this](const std::string& text) { sink_.on_log("info", text); });
-  auto coupling = std::make_unique<ContactCoupling>(system_.model(), contact_.get());
-  coupling_ = coupling.get();
-  system_.add_force(std::move(coupling));
-  problem_ = std::make_unique<RunProblem>(system_, *coupling_);
-  integrator_ = make_integrator(input_.scenario.analysis.integrator, *problem_);
-  for (const auto& pair : system_.model().pairs) trackers_.emplace_back(pair.name);
-}
 
 void ForwardRun::start() {
   y_.resize(problem_->size());
   y_ << assembled_.q, assembled_.qd;
   z_ = Eigen::VectorXd::Zero(problem_->n_quadratures());
   problem_->project(0.0, y_);
-  const auto responses = coupling_->commit(0.0, q(y_), qd(y_));
-  for (std::size_t i = 0; i < trackers_.size(); ++i) {
-    coupling_->set_closed(i, responses[i].gap < 0.0 || (responses[i].gap == 0.0 && responses[i].gap_rate < 0.0));
-    if (coupling_->closed(i)) trackers_[i].begin(0.0, responses[i]);
-  }
-  state_.initial_energy = total_energy(y_);
-  note_violation();
-  write_row(0.0, y_, z_);
-  state_.next_row = 1;
+  commit_initial_state();
 }
 
 void ForwardRun::resume(const Checkpoint& checkpoint) {
@@ -157,16 +80,6 @@ void ForwardRun::resume(const Checkpoint& checkpoint) {
     trackers_[i].set_state(state_.episodes.at(i));
     coupling_->set_closed(i, state_.closed.at(i) != 0);
   }
-}
-
-double ForwardRun::total_energy(const Eigen::VectorXd& y) {
-  return system_.kinetic_energy(qd(y)) + system_.evaluate_energy(t_, q(y), qd(y)).potential;
-}
-
-void ForwardRun::note_violation() {
-  const Violation violation = system_.violation(t_, q(y_), qd(y_));
-  state_.max_position_violation = std::max(state_.max_position_violation, violation.position);
-  state_.max_velocity_violation = std::max(state_.max_velocity_violation, violation.velocity);
 }
 
 void ForwardRun::restart_integrator() {
@@ -283,13 +196,6 @@ void ForwardRun::write_rows_until(double t, bool step_is_row) {
   if (on_grid || step_is_row || t >= end_time()) write_row(t, integrator_->y(), integrator_->quadratures());
 }
 
-void ForwardRun::write_row(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z) {
-  const RowEnergies energies{.dissipated = z[RunProblem::dissipated] + state_.committed_dissipation,
-                             .external_work = z[RunProblem::external_work]};
-  fill_row(t, q(y), qd(y), energies, system_, *coupling_, row_);
-  sink_.on_row(row_);
-}
-
 void ForwardRun::checkpoint_if_due() {
   const auto interval = input_.scenario.output.checkpoint_interval;
   if (!interval || t_ < *interval * static_cast<double>(state_.next_checkpoint)) return;
@@ -313,81 +219,64 @@ void ForwardRun::checkpoint_if_due() {
   restart_integrator();
 }
 
-void ForwardRun::tell_progress(double step_size) {
-  const auto now = Clock::now();
-  if (now - last_progress_ < progress_period) return;
-  last_progress_ = now;
-  sink_.on_progress({.time = t_,
-                     .end_time = end_time(),
-                     .step = coupling_->committed_step(),
-                     .step_size = step_size,
-                     .wall_time = wall_time()});
+/// What to look at when the integration gives up after the last committed step: pairs in contact, and the constraint
+/// that is violated most.
+std::string ForwardRun::situation() {
+  std::string text = fmt::format(" The last accepted step ended at t = {} s", t_);
+  std::vector<std::string> touching;
+  for (std::size_t i = 0; i < trackers_.size(); ++i) {
+    if (coupling_->closed(i)) touching.push_back("'" + trackers_[i].pair() + "'");
+  }
+  text += touching.empty() ? std::string(" with no pair in contact")
+                           : fmt::format(" with {} in contact", fmt::join(touching, ", "));
+  const WorstConstraint worst = system_.worst_constraint(t_, q(y_), qd(y_));
+  if (!worst.name.empty()) {
+    text += fmt::format("; largest constraint residual there: '{}', {:.2g} in position", worst.name, worst.position);
+  }
+  if (!coupling_->last_refusal().empty()) text += "; the contact last refused a state " + coupling_->last_refusal();
+  return text + ".";
 }
 
-void ForwardRun::integrate() {
+void ForwardRun::integrate_step() {
+  try {
+    take_step();
+    check_progress();
+  } catch (const Error& e) {
+    const bool gave_up = e.code() == ErrorCode::solver_failed || e.code() == ErrorCode::recoverable;
+    if (!gave_up) throw;
+    throw Error(ErrorCode::solver_failed, e.what() + situation(), e.field());
+  }
+}
+
+/// Before a state that the model always refuses, an integrator can go on with steps of the size of a rounding error for
+/// ever.
+void ForwardRun::check_progress() {
+  constexpr int window = 200;
+  constexpr double smallest_step = 16.0 * std::numeric_limits<double>::epsilon();  // relative to t
+  if (++window_steps_ < window) return;
+  if (t_ - window_start_ < window * smallest_step * t_) {
+    throw Error(ErrorCode::solver_failed,
+                fmt::format("{} gave up at t = {} s: {} accepted steps advanced the time by only {:.2g} s.",
+                            input_.scenario.analysis.integrator.name, t_, window, t_ - window_start_));
+  }
+  window_steps_ = 0;
+  window_start_ = t_;
+}
+
+bool ForwardRun::solve() {
+  problem_ = std::make_unique<RunProblem>(system_, *coupling_);
+  integrator_ = make_integrator(input_.scenario.analysis.integrator, *problem_);
+  if (input_.resume_from) {
+    resume(*input_.resume_from);
+  } else {
+    start();
+  }
   restart_integrator();
   while (t_ < end_time()) {
-    if (stop_.stop_requested()) {
-      summary_.status = "cancelled";
-      return;
-    }
-    take_step();
+    if (stop_.stop_requested()) return false;
+    integrate_step();
   }
-  summary_.status = "completed";
-}
-
-void ForwardRun::finish() {
-  summary_.simulated_time = t_;
-  summary_.wall_time = wall_time();
-  if (integrator_) summary_.integrator = integrator_->statistics();
-  summary_.contacts = state_.finished;
-  for (const auto& tracker : trackers_) {
-    if (tracker.open()) {
-      summary_.contacts.push_back(*tracker.current());
-      sink_.on_episode(*tracker.current());
-    }
-  }
-  if (coupling_ != nullptr) {
-    summary_.contact_evaluations = coupling_->n_evaluations();
-    summary_.contact_commits = contact_ ? coupling_->committed_step() + 1 : 0;
-  }
-  if (contact_) summary_.rpc = contact_->rpc_statistics();
-  summary_.max_position_violation = state_.max_position_violation;
-  summary_.max_velocity_violation = state_.max_velocity_violation;
-  if (y_.size() == 0) return;
-  EnergyBalance& energy = summary_.energy;
-  energy.initial = state_.initial_energy;
-  energy.dissipated = z_[RunProblem::dissipated] + state_.committed_dissipation;
-  energy.external_work = z_[RunProblem::external_work];
-  try {
-    energy.final = total_energy(y_);
-    energy.balance_error = energy.final - energy.initial - energy.external_work + energy.dissipated;
-  } catch (const Error& e) {
-    // The partner is gone: without it the energy stored in contacts is unknown.
-    energy.final = energy.balance_error = std::numeric_limits<double>::quiet_NaN();
-    sink_.on_log("warning", fmt::format("final energy unknown: {}", e.what()));
-  }
-}
-
-RunSummary ForwardRun::run(const ContactFactory& open_contact) {
-  try {
-    open(open_contact);
-    sink_.on_schema(run_columns(system_.model()));
-    if (input_.resume_from) {
-      resume(*input_.resume_from);
-    } else {
-      start();
-    }
-    integrate();
-  } catch (const Error& e) {
-    summary_.status = e.code() == ErrorCode::cancelled ? "cancelled" : "failed";
-    if (summary_.status == "failed") summary_.error = e;
-  } catch (const std::exception& e) {
-    summary_.status = "failed";
-    summary_.error = Error(ErrorCode::internal, e.what());
-  }
-  finish();
-  return summary_;
+  return true;
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "mbs_server/coupling/contact_coupling.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "common/errors/error.hpp"
 
 namespace heelstrike::mbs {
 
@@ -63,7 +67,12 @@ std::span<const Response> ContactCoupling::responses(double t, const ConstVector
   cache_valid_ = false;
   update_states(t, q, qd);
   ++n_evaluations_;
-  contact_->evaluate(committed_step_ + 1, iteration_++, states_, responses_);
+  try {
+    contact_->evaluate(committed_step_ + 1, iteration_++, states_, responses_);
+  } catch (const RecoverableError& e) {
+    last_refusal_ = fmt::format("at t = {} s: {}", t, e.what());
+    throw;
+  }
   remember(t, q, qd);
   return responses_;
 }

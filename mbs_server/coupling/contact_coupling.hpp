@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/contact/contact.hpp"
@@ -45,6 +46,9 @@ class ContactCoupling final : public ForceElement {
   void set_committed_step(std::int64_t step) { committed_step_ = step; }
   [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
 
+  /// What the partner said when it last refused a state, recoverably; empty = never.
+  [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
+
   /// Wrench on the main body of a pair about its origin, in the world.
   [[nodiscard]] Wrench world_wrench(std::size_t pair, const ConstVector& q, const Response& response) const;
   /// Pose of the pair's main body in the world.
@@ -68,6 +72,7 @@ class ContactCoupling final : public ForceElement {
   std::int64_t committed_step_ = -1;
   std::int32_t iteration_ = 0;
   std::int64_t n_evaluations_ = 0;
+  std::string last_refusal_;
 
   std::vector<PairState> states_;
   std::vector<Response> responses_;

@@ -1,0 +1,158 @@
+#include "mbs_server/analysis/run_base.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <limits>
+#include <set>
+
+#include "common/errors/error.hpp"
+#include "mbs_server/analysis/run_table.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+/// Progress is told at most this often; it goes to people.
+constexpr std::chrono::milliseconds progress_period{100};
+
+std::string backend_names(const Scenario& scenario) {
+  std::set<std::string> names;
+  for (const auto& pair : scenario.pairs) names.insert(pair.spec.backend);
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, "+"));
+}
+
+std::vector<PairSpec> pair_specs(const Scenario& scenario) {
+  std::vector<PairSpec> specs;
+  for (const auto& pair : scenario.pairs) specs.push_back(pair.spec);
+  return specs;
+}
+
+}  // namespace
+
+RunBase::RunBase(const RunInput& input, const Model& model, RunSink& sink, std::stop_token stop)
+    : input_(input),
+      sink_(sink),
+      stop_(std::move(stop)),
+      started_(Clock::now()),
+      last_progress_(started_),
+      system_(model) {
+  summary_.scenario = input.scenario.name;
+  summary_.backend = backend_names(input.scenario);
+  summary_.integrator.name = input.scenario.analysis.integrator.name;
+}
+
+void RunBase::open(const ContactFactory& open_contact) {
+  const auto specs = pair_specs(input_.scenario);
+  if (!specs.empty()) {
+    OpenContext context{.run_id = input_.run_id,
+                        .on_progress =
+                            [this](std::string_view stage, double fraction) {
+                              sink_.on_log("info",
+                                           fmt::format("preparing contact: {} {:.0f} %", stage, 100 * fraction));
+                            },
+                        .stop = stop_};
+    contact_ = open_contact(specs, input_.assets, context);
+  }
+  assembled_ = assemble(system_, 0.0, [this](const std::string& text) { sink_.on_log("info", text); });
+  auto coupling = std::make_unique<ContactCoupling>(system_.model(), contact_.get());
+  coupling_ = coupling.get();
+  system_.add_force(std::move(coupling));
+  for (const auto& pair : system_.model().pairs) trackers_.emplace_back(pair.name);
+}
+
+void RunBase::commit_initial_state() {
+  const auto responses = coupling_->commit(0.0, q(y_), qd(y_));
+  for (std::size_t i = 0; i < trackers_.size(); ++i) {
+    coupling_->set_closed(i, responses[i].gap < 0.0 || (responses[i].gap == 0.0 && responses[i].gap_rate < 0.0));
+    if (coupling_->closed(i)) trackers_[i].begin(0.0, responses[i]);
+  }
+  state_.initial_energy = total_energy(y_);
+  note_violation();
+  write_row(0.0, y_, z_);
+  state_.next_row = 1;
+}
+
+double RunBase::total_energy(const Eigen::VectorXd& y) {
+  return system_.kinetic_energy(qd(y)) + system_.evaluate_energy(t_, q(y), qd(y)).potential;
+}
+
+void RunBase::note_violation() {
+  const Violation violation = system_.violation(t_, q(y_), qd(y_));
+  state_.max_position_violation = std::max(state_.max_position_violation, violation.position);
+  state_.max_velocity_violation = std::max(state_.max_velocity_violation, violation.velocity);
+}
+
+void RunBase::write_row(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z) {
+  const RowEnergies energies{.dissipated = z[EnergyQuadrature::dissipated] + state_.committed_dissipation,
+                             .external_work = z[EnergyQuadrature::external_work]};
+  fill_row(t, q(y), qd(y), energies, system_, *coupling_, row_);
+  add_to_row(t, y, row_);
+  sink_.on_row(row_);
+}
+
+void RunBase::tell_progress(double step_size) {
+  const auto now = Clock::now();
+  if (now - last_progress_ < progress_period) return;
+  last_progress_ = now;
+  sink_.on_progress({.time = t_,
+                     .end_time = end_time(),
+                     .step = coupling_->committed_step(),
+                     .step_size = step_size,
+                     .wall_time = wall_time()});
+}
+
+void RunBase::finish() {
+  summary_.simulated_time = t_;
+  summary_.wall_time = wall_time();
+  add_statistics(summary_.integrator);
+  summary_.contacts = state_.finished;
+  for (const auto& tracker : trackers_) {
+    if (tracker.open()) {
+      summary_.contacts.push_back(*tracker.current());
+      sink_.on_episode(*tracker.current());
+    }
+  }
+  if (coupling_ != nullptr) {
+    summary_.contact_evaluations = coupling_->n_evaluations();
+    summary_.contact_commits = contact_ ? coupling_->committed_step() + 1 : 0;
+  }
+  if (contact_) summary_.rpc = contact_->rpc_statistics();
+  summary_.max_position_violation = state_.max_position_violation;
+  summary_.max_velocity_violation = state_.max_velocity_violation;
+  if (y_.size() != 0) finish_energy();
+}
+
+void RunBase::finish_energy() {
+  EnergyBalance& energy = summary_.energy;
+  energy.initial = state_.initial_energy;
+  energy.dissipated = z_[EnergyQuadrature::dissipated] + state_.committed_dissipation;
+  energy.external_work = z_[EnergyQuadrature::external_work];
+  try {
+    energy.final = total_energy(y_);
+    energy.balance_error = energy.final - energy.initial - energy.external_work + energy.dissipated;
+  } catch (const Error& e) {
+    // The partner is gone: without it the energy stored in contacts is unknown.
+    energy.final = energy.balance_error = std::numeric_limits<double>::quiet_NaN();
+    sink_.on_log("warning", fmt::format("final energy unknown: {}", e.what()));
+  }
+}
+
+RunSummary RunBase::run(const ContactFactory& open_contact) {
+  try {
+    open(open_contact);
+    auto columns = run_columns(system_.model());
+    add_columns(columns);
+    sink_.on_schema(columns);
+    summary_.status = solve() ? "completed" : "cancelled";
+  } catch (const Error& e) {
+    summary_.status = e.code() == ErrorCode::cancelled ? "cancelled" : "failed";
+    if (summary_.status == "failed") summary_.error = e;
+  } catch (const std::exception& e) {
+    summary_.status = "failed";
+    summary_.error = Error(ErrorCode::internal, e.what());
+  }
+  finish();
+  return summary_;
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,93 @@
+// A run whose integrator gives up: the error says when, why and where to look, and what was reached is kept.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "fem_server/sessions/local_contact.hpp"
+#include "tests/support/local_run.hpp"
+
+namespace heelstrike::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A real contact that refuses states as the test says.
+class ScriptedContact final : public Contact {
+ public:
+  using Script = std::function<void(const PairState&, const Response&)>;
+  ScriptedContact(std::unique_ptr<Contact> real, Script script) : real_(std::move(real)), script_(std::move(script)) {}
+  [[nodiscard]] std::span<const PairDescription> pairs() const override { return real_->pairs(); }
+  void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                std::span<Response> responses) override {
+    real_->evaluate(step, iteration, states, responses);
+    script_(states[0], responses[0]);
+  }
+  void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
+    real_->commit(step, states, responses);
+  }
+  [[nodiscard]] std::vector<std::string> save_state() override { return real_->save_state(); }
+  void restore_state(std::span<const std::string> states) override { real_->restore_state(states); }
+  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state) override {
+    return real_->fields(pair, state);
+  }
+
+ private:
+  std::unique_ptr<Contact> real_;
+  Script script_;
+};
+
+RecordedRun run_scripted(const ScriptedContact::Script& script) {
+  const Scenario scenario = scenario_from(read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml"),
+                                          {"analysis.end_time=1", "analysis.integrator.max_rejections=10"});
+  return run_with(scenario, [&](auto pairs, auto assets, const auto& context) {
+    return std::make_unique<ScriptedContact>(fem::open_local_contact(pairs, assets, context), script);
+  });
+}
+
+const double onset = std::sqrt(2.0 * 0.9 / 9.81);  // free fall over 0.9 m
+
+/// Everything up to the failure is there, in order, and the episode that had begun.
+void expect_kept(const RecordedRun& run) {
+  ASSERT_FALSE(run.rows.empty());
+  for (std::size_t i = 1; i < run.rows.size(); ++i) EXPECT_GE(run.rows[i][0], run.rows[i - 1][0]);
+  EXPECT_NEAR(run.summary.simulated_time, run.rows.back()[0], 2e-3);
+  EXPECT_GT(run.summary.simulated_time, onset - 1e-9);
+  EXPECT_GT(run.summary.integrator.steps, 0);
+  ASSERT_EQ(run.summary.contacts.size(), 1U);
+  EXPECT_NEAR(run.summary.contacts[0].onset, onset, 1e-8);
+  EXPECT_FALSE(run.summary.contacts[0].end.has_value());
+  EXPECT_EQ(run.episodes.size(), 1U);
+}
+
+TEST(GivingUp, TooDeepContactIsNamedWithTimeAndReason) {
+  const auto run = run_scripted([](const PairState& state, const Response& response) {
+    if (response.gap < -1e-3) {
+      throw RecoverableError(
+          "pair 'ball-ground': deeper than the scripted limit of 1 mm at t = " + std::to_string(state.t) + " s");
+    }
+  });
+  EXPECT_EQ(run.summary.status, "failed");
+  ASSERT_TRUE(run.summary.error.has_value());
+  const std::string message = run.summary.error->what();
+  EXPECT_EQ(run.summary.error->code(), ErrorCode::solver_failed) << message;
+  EXPECT_THAT(message, HasSubstr("largest constraint residual there: 'ball: rigid body'"));
+  EXPECT_THAT(message, HasSubstr("scripted limit of 1 mm"));
+  EXPECT_THAT(message, HasSubstr("'ball-ground' in contact"));
+  EXPECT_THAT(message, HasSubstr("The last accepted step ended at t = 0.42"));
+  expect_kept(run);
+}
+
+TEST(GivingUp, ALostPartnerKeepsItsOwnError) {
+  const auto run = run_scripted([](const PairState&, const Response& response) {
+    if (response.gap < -1e-3) throw unavailable_error("the contact partner went away");
+  });
+  EXPECT_EQ(run.summary.status, "failed");
+  ASSERT_TRUE(run.summary.error.has_value());
+  EXPECT_EQ(run.summary.error->code(), ErrorCode::unavailable) << run.summary.error->what();
+  expect_kept(run);
+}
+
+}  // namespace
+}  // namespace heelstrike::test
