@@ -1,6 +1,8 @@
 #include "mbs_server/formulation/system.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
+#include <limits>
 
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/driver.hpp"
@@ -13,8 +15,8 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// [1/kg] damping of the multipliers in singular poses, times the inverse of the lightest mass: far below everything
-/// that determines them, far above rounding.
+/// Damping of the multipliers in singular poses, times the inverse of the lightest mass: far below everything that
+/// determines them, far above rounding.
 constexpr double singular_damping = 1e-10;
 
 }  // namespace
@@ -22,9 +24,10 @@ constexpr double singular_damping = 1e-10;
 System::System(const Model& model) : model_(model), n_q_(coordinates_per_body * static_cast<int>(model.bodies.size())) {
   for (std::size_t i = 0; i < model_.bodies.size(); ++i) {
     mass_.push_back(model_.bodies[i].mass_properties.cartesian_mass());
-    append(std::make_unique<QuadraticConstraint>(
+    constraints_.push_back(std::make_unique<QuadraticConstraint>(
         rigid_body_constraint(model_.bodies[i].name, coordinates_per_body * static_cast<int>(i))));
   }
+  n_constraints_ = n_rigid();
   const VectorX q0 = initial_q();
   for (const auto& joint : model_.joints) append(make_joint(model_, joint, q0));
   for (const auto& driver : model_.drivers) append(make_driver(model_, driver));
@@ -46,20 +49,33 @@ void System::append(std::unique_ptr<Constraint> constraint) {
   constraints_.push_back(std::move(constraint));
 }
 
+void System::keep_rows(const std::vector<int>& kept) {
+  int first = 0;
+  int rows = 0;
+  for (const auto& constraint : constraints_) {
+    const int n = constraint->rows();
+    std::vector<int> own;
+    for (auto row = std::ranges::lower_bound(kept, first); row != kept.end() && *row < first + n; ++row) {
+      own.push_back(*row - first);
+    }
+    if (static_cast<int>(own.size()) != n) constraint->keep_rows(own);
+    rows += constraint->rows();
+    first += n;
+  }
+  n_constraints_ = rows;
+  resize();
+}
+
 void System::resize() {
-  const int n = n_q_ + n_constraints_;
-  Phi_q_ = SparseAssembler(n_constraints_, n_q_);
-  saddle_ = SparseAssembler(n, n);
-  newton_ = SparseAssembler(n, n);
-  K_ = SparseAssembler(n_q_, n_q_);
-  C_ = SparseAssembler(n_q_, n_q_);
-  G_q_ = SparseAssembler(n_constraints_, n_q_);
-  G_v_ = SparseAssembler(n_constraints_, n_q_);
-  g_ = qdd_ = VectorX::Zero(n_q_);
-  gamma_ = lambda_ = VectorX::Zero(n_constraints_);
-  rhs_ = newton_rhs_ = VectorX::Zero(n);
-  saddle_lu_ = SparseLu();
-  newton_lu_ = SparseLu();
+  const int n_bodies = static_cast<int>(mass_.size());
+  const int n_joint_rows = n_constraints_ - n_rigid();
+  Phi_q_ = G_q_ = G_v_ = SparseAssembler(n_joint_rows, n_q_);
+  K_ = C_ = SparseAssembler(n_q_, n_q_);
+  saddle_ = RigidElimination(n_bodies, n_joint_rows);
+  newton_ = RigidElimination(n_bodies, n_joint_rows);
+  g_ = qdd_ = correction_ = newton_b_ = VectorX::Zero(n_q_);
+  gamma_ = lambda_ = newton_c_ = VectorX::Zero(n_constraints_);
+  forget_factors();
 }
 
 void System::add_force(std::unique_ptr<ForceElement> force) {
@@ -83,44 +99,104 @@ VectorX System::initial_qd() const {
 }
 
 template <typename Fill>
-void System::for_each_block(Fill fill) const {
+void System::for_each_joint(Fill fill) const {
   int row = 0;
-  for (const auto& constraint : constraints_) {
-    fill(*constraint, row);
-    row += constraint->rows();
+  for (std::size_t i = mass_.size(); i < constraints_.size(); ++i) {
+    fill(*constraints_[i], row);
+    row += constraints_[i]->rows();
   }
+}
+
+void System::evaluate_residual(double t, const ConstVector& q) {
+  for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
+    gamma_.segment<6>(6 * body) = rigid_residual(q.segment<12>(12 * body));
+  }
+  for_each_joint([&](const Constraint& c, int row) { c.residual(t, q, gamma_.segment(n_rigid() + row, c.rows())); });
 }
 
 void System::evaluate_gamma(double t, const ConstVector& q, const ConstVector& qd) {
-  for_each_block([&](const Constraint& c, int row) { c.acceleration_rhs(t, q, qd, gamma_.segment(row, c.rows())); });
+  for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
+    const auto qd_b = qd.segment<12>(12 * body);
+    gamma_.segment<6>(6 * body) = -rigid_jacobian_times(qd_b, qd_b);
+  }
+  for_each_joint(
+      [&](const Constraint& c, int row) { c.acceleration_rhs(t, q, qd, gamma_.segment(n_rigid() + row, c.rows())); });
+}
+
+void System::evaluate_velocity_residual(double t, const ConstVector& q, const ConstVector& qd) {
+  for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
+    gamma_.segment<6>(6 * body) = rigid_jacobian_times(q.segment<12>(12 * body), qd.segment<12>(12 * body));
+  }
+  for_each_joint(
+      [&](const Constraint& c, int row) { c.velocity_rhs(t, q, gamma_.segment(n_rigid() + row, c.rows())); });
+  auto joints = gamma_.tail(n_constraints_ - n_rigid());
+  joints = -joints;
+  joints.noalias() += Phi_q_.matrix() * qd;
 }
 
 void System::assemble_jacobian(double t, const ConstVector& q) {
+  if (jacobian_at_.matches(t, q)) return;
   Phi_q_.begin();
-  for_each_block([&](const Constraint& c, int row) { c.add_jacobian(t, q, row, Phi_q_); });
+  for_each_joint([&](const Constraint& c, int row) { c.add_jacobian(t, q, row, Phi_q_); });
   Phi_q_.end();
+  jacobian_at_.set(t, q);
 }
 
-bool System::factor_damped_saddle(double damping) {
-  saddle_.begin();
-  add_mass(saddle_, mass_);
-  add_scaled(saddle_, Phi_q_.matrix(), n_q_, 0, 1.0, false);
-  add_scaled(saddle_, Phi_q_.matrix(), 0, n_q_, 1.0, true);
-  for (int i = n_q_; i < n_q_ + n_constraints_; ++i) saddle_.add(i, i, -damping);
-  saddle_.end();
-  return saddle_lu_.factor(saddle_.matrix());
+bool System::factor_damped_saddle(const ConstVector& q, double damping) {
+  saddle_.begin(mass_, q, q);
+  saddle_.add_joint_rows(Phi_q_.matrix(), 1.0);
+  saddle_.add_joint_columns(Phi_q_.matrix());
+  saddle_.add_damping(damping);
+  return saddle_.factor();
 }
 
-void System::factor_saddle() {
-  if (factor_damped_saddle(0.0)) return;
-  // A singular pose: the smallest multipliers that do the work, by Tikhonov's damping.
-  saddle_lu_.forget_pivots();
-  double lightest = std::numeric_limits<double>::infinity();
-  for (const auto& m : mass_) lightest = std::min(lightest, m(0, 0));
-  if (!factor_damped_saddle(singular_damping / lightest)) {
-    throw RecoverableError(
-        "the constraints are dependent at this configuration: singular position or redundant joints");
+void System::factor_saddle(double t, const ConstVector& q) {
+  assemble_jacobian(t, q);
+  if (saddle_at_.matches(t, q)) return;
+  saddle_at_.valid = false;
+  if (!factor_damped_saddle(q, 0.0)) {
+    // A singular pose: the smallest multipliers that do the work, by Tikhonov's damping.
+    saddle_.forget_pivots();
+    double lightest = std::numeric_limits<double>::infinity();
+    for (const auto& m : mass_) lightest = std::min(lightest, m(0, 0));
+    if (!factor_damped_saddle(q, singular_damping / lightest)) {
+      throw RecoverableError(
+          "the constraints are dependent at this configuration: singular position or redundant joints");
+    }
   }
+  saddle_at_.set(t, q);
+}
+
+void System::solve_accelerations(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte) {
+  g_.setZero();
+  energy_ = {};
+  for (const auto& force : forces_) force->add_forces(t, q, qd, g_, energy_);
+  factor_saddle(t, q);
+  evaluate_gamma(t, q, qd);
+  if (baumgarte.active()) add_baumgarte(t, q, qd, baumgarte);
+  qdd_ = g_;
+  lambda_ = gamma_;
+  saddle_.solve(qdd_, lambda_, true);
+  if (driven_) add_driver_power(t, q);
+}
+
+void System::add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte) {
+  VectorX stabilised = gamma_;
+  evaluate_velocity_residual(t, q, qd);
+  stabilised -= 2.0 * baumgarte.alpha * gamma_;
+  evaluate_residual(t, q);
+  stabilised -= baumgarte.beta * baumgarte.beta * gamma_;
+  gamma_ = stabilised;
+}
+
+/// The forces -Phi_q' lambda of prescribed motion have the power -lambda . (Phi_q qd) = -lambda . nu.
+void System::add_driver_power(double t, const ConstVector& q) {
+  for_each_joint([&](const Constraint& c, int row) {
+    if (!c.depends_on_time()) return;
+    auto nu = gamma_.segment(n_rigid() + row, c.rows());
+    c.velocity_rhs(t, q, nu);
+    energy_.external_power -= lambda_.segment(n_rigid() + row, c.rows()).dot(nu);
+  });
 }
 
 SparseMatrix System::mass_matrix() const {
@@ -131,38 +207,36 @@ SparseMatrix System::mass_matrix() const {
   return M.matrix();
 }
 
-const SparseMatrix& System::jacobian(double t, const ConstVector& q) {
-  assemble_jacobian(t, q);
-  return Phi_q_.matrix();
+SparseMatrix System::jacobian(double t, const ConstVector& q) const {
+  SparseAssembler J(n_constraints_, n_q_);
+  J.begin();
+  int row = 0;
+  for (const auto& constraint : constraints_) {
+    constraint->add_jacobian(t, q, row, J);
+    row += constraint->rows();
+  }
+  J.end();
+  return J.matrix();
 }
 
 VectorX System::residual(double t, const ConstVector& q) const {
   VectorX phi(n_constraints_);
-  for_each_block([&](const Constraint& c, int row) { c.residual(t, q, phi.segment(row, c.rows())); });
+  int row = 0;
+  for (const auto& constraint : constraints_) {
+    constraint->residual(t, q, phi.segment(row, constraint->rows()));
+    row += constraint->rows();
+  }
   return phi;
 }
 
-VectorX System::velocity_residual(double t, const ConstVector& q, const ConstVector& qd) {
+VectorX System::velocity_residual(double t, const ConstVector& q, const ConstVector& qd) const {
   VectorX nu(n_constraints_);
-  for_each_block([&](const Constraint& c, int row) { c.velocity_rhs(t, q, nu.segment(row, c.rows())); });
-  return jacobian(t, q) * qd - nu;
-}
-
-void System::keep_rows(const std::vector<int>& kept) {
-  int first = 0;
-  int rows = 0;
+  int row = 0;
   for (const auto& constraint : constraints_) {
-    const int n = constraint->rows();
-    std::vector<int> own;
-    for (const int row : kept) {
-      if (row >= first && row < first + n) own.push_back(row - first);
-    }
-    if (static_cast<int>(own.size()) != n) constraint->keep_rows(own);
-    rows += constraint->rows();
-    first += n;
+    constraint->velocity_rhs(t, q, nu.segment(row, constraint->rows()));
+    row += constraint->rows();
   }
-  n_constraints_ = rows;
-  resize();
+  return jacobian(t, q) * qd - nu;
 }
 
 VectorX System::constraint_forces(std::size_t constraint, double t, const ConstVector& q) const {
@@ -176,36 +250,12 @@ VectorX System::constraint_forces(std::size_t constraint, double t, const ConstV
   return -(J.matrix().transpose() * lambda_.segment(row, c.rows()));
 }
 
-void System::solve_accelerations(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte) {
-  g_.setZero();
-  energy_ = {};
-  for (const auto& force : forces_) force->add_forces(t, q, qd, g_, energy_);
-  assemble_jacobian(t, q);
-  factor_saddle();
-  evaluate_gamma(t, q, qd);
-  if (baumgarte.active()) add_baumgarte(t, q, qd, baumgarte);
-  rhs_ << g_, gamma_;
-  saddle_lu_.solve(rhs_);
-  qdd_ = rhs_.head(n_q_);
-  lambda_ = rhs_.tail(n_constraints_);
-  if (driven_) add_driver_power(t, q);
-}
-
-/// The forces -Phi_q' lambda of prescribed motion have the power -lambda . (Phi_q qd) = -lambda . nu.
-void System::add_driver_power(double t, const ConstVector& q) {
-  for_each_block([&](const Constraint& c, int row) {
-    if (!c.depends_on_time()) return;
-    c.velocity_rhs(t, q, rhs_.head(c.rows()));
-    energy_.external_power -= lambda_.segment(row, c.rows()).dot(rhs_.head(c.rows()));
-  });
-}
-
-void System::add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte) {
-  VectorX level(n_constraints_);
-  for_each_block([&](const Constraint& c, int row) { c.velocity_rhs(t, q, level.segment(row, c.rows())); });
-  gamma_ -= 2.0 * baumgarte.alpha * (Phi_q_.matrix() * qd - level);
-  for_each_block([&](const Constraint& c, int row) { c.residual(t, q, level.segment(row, c.rows())); });
-  gamma_ -= baumgarte.beta * baumgarte.beta * level;
+void System::multiply_mass(const ConstVector& x, Eigen::Ref<VectorX> y) const {
+  using Columns = Eigen::Matrix<double, 3, 4>;
+  for (std::size_t body = 0; body < mass_.size(); ++body) {
+    const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
+    Eigen::Map<Columns>(y.data() + first) = Eigen::Map<const Columns>(x.data() + first) * mass_[body].transpose();
+  }
 }
 
 EnergyTerms System::evaluate_energy(double t, const ConstVector& q, const ConstVector& qd) {
@@ -218,29 +268,22 @@ EnergyTerms System::evaluate_energy(double t, const ConstVector& q, const ConstV
   return energy;
 }
 
-void System::multiply_mass(const ConstVector& x, Eigen::Ref<VectorX> y) const {
-  for (std::size_t body = 0; body < mass_.size(); ++body) {
-    const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
-    for (int k = 0; k < 4; ++k) {
-      Vector3 sum = Vector3::Zero();
-      for (int l = 0; l < 4; ++l) sum += mass_[body](k, l) * x.segment<3>(first + 3 * l);
-      y.segment<3>(first + 3 * k) = sum;
-    }
-  }
-}
-
 double System::kinetic_energy(const ConstVector& qd) const {
-  VectorX p(n_q_);
-  multiply_mass(qd, p);
-  return 0.5 * qd.dot(p);
+  double twice = 0.0;
+  for (std::size_t body = 0; body < mass_.size(); ++body) {
+    using Columns = Eigen::Matrix<double, 3, 4>;
+    const Eigen::Map<const Columns> velocities(qd.data() + coordinates_per_body * static_cast<Eigen::Index>(body));
+    twice += velocities.cwiseProduct(velocities * mass_[body]).sum();
+  }
+  return 0.5 * twice;
 }
 
 Violation System::violation(double t, const ConstVector& q, const ConstVector& qd) {
   if (n_constraints_ == 0) return {};
   assemble_jacobian(t, q);
-  for_each_block([&](const Constraint& c, int row) { c.velocity_rhs(t, q, gamma_.segment(row, c.rows())); });
-  const double velocity = (Phi_q_.matrix() * qd - gamma_).cwiseAbs().maxCoeff();
-  for_each_block([&](const Constraint& c, int row) { c.residual(t, q, gamma_.segment(row, c.rows())); });
+  evaluate_velocity_residual(t, q, qd);
+  const double velocity = gamma_.cwiseAbs().maxCoeff();
+  evaluate_residual(t, q);
   return {.position = gamma_.cwiseAbs().maxCoeff(), .velocity = velocity};
 }
 
@@ -249,26 +292,28 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
   constexpr int max_iterations = 10;
   // Residuals are sums of a handful of products of order one: a few rounding errors are all that can be asked for.
   constexpr double tolerance = 1e-14;
+  constexpr double reuse = 1e-8;
   double last = std::numeric_limits<double>::infinity();
+  double moved = std::numeric_limits<double>::infinity();  // since the last factorisation
   for (int iteration = 0; iteration <= max_iterations; ++iteration) {
-    for_each_block([&](const Constraint& c, int row) { c.residual(t, q, gamma_.segment(row, c.rows())); });
+    evaluate_residual(t, q);
     const double residual = gamma_.cwiseAbs().maxCoeff();
-    assemble_jacobian(t, q);
-    factor_saddle();
     // Converged, or as small as rounding lets it become.
-    if (residual <= tolerance || (residual < 1e-11 && residual >= 0.5 * last)) {
-      for_each_block([&](const Constraint& c, int row) { c.velocity_rhs(t, q, gamma_.segment(row, c.rows())); });
-      rhs_.head(n_q_).setZero();
-      rhs_.tail(n_constraints_) = gamma_ - Phi_q_.matrix() * qd;
-      saddle_lu_.solve(rhs_);
-      qd += rhs_.head(n_q_);
+    const bool converged = residual <= tolerance || (residual < 1e-11 && residual >= 0.5 * last);
+    if (moved > reuse) {
+      factor_saddle(t, q);
+      moved = 0.0;
+    }
+    if (converged) {
+      project_velocity(t, q, qd, moved);
       return iteration;
     }
     last = residual;
-    rhs_.head(n_q_).setZero();
-    rhs_.tail(n_constraints_) = -gamma_;
-    saddle_lu_.solve(rhs_);
-    q += rhs_.head(n_q_);
+    correction_.setZero();
+    gamma_ = -gamma_;
+    saddle_.solve(correction_, gamma_, false);
+    q += correction_;
+    moved += correction_.cwiseAbs().maxCoeff();
   }
   throw RecoverableError(
       fmt::format("projection onto the constraints did not converge in {} iterations (largest "
@@ -276,25 +321,46 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
                   max_iterations, last));
 }
 
+void System::project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved) {
+  assemble_jacobian(t, q);
+  evaluate_velocity_residual(t, q, qd);
+  // With factors of a point at distance d, a residual r is reduced to the order of d r.
+  constexpr double tolerance = 1e-16;
+  if (moved * gamma_.cwiseAbs().maxCoeff() > tolerance) factor_saddle(t, q);
+  correction_.setZero();
+  gamma_ = -gamma_;
+  saddle_.solve(correction_, gamma_, false);
+  qd += correction_;
+}
+
 void System::project_tangent(Eigen::Ref<VectorX> dq, Eigen::Ref<VectorX> dqd) {
   if (n_constraints_ == 0) return;
   for (auto* d : {&dq, &dqd}) {
-    rhs_.head(n_q_).setZero();
-    rhs_.tail(n_constraints_) = -(Phi_q_.matrix() * *d);
-    saddle_lu_.solve(rhs_);
-    *d += rhs_.head(n_q_);
+    for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
+      gamma_.segment<6>(6 * body) =
+          -rigid_jacobian_times(saddle_at_.q.segment<12>(12 * body), d->segment<12>(12 * body));
+    }
+    gamma_.tail(n_constraints_ - n_rigid()) = -(Phi_q_.matrix() * *d);
+    correction_.setZero();
+    saddle_.solve(correction_, gamma_, false);
+    *d += correction_;
   }
 }
 
 void System::linearize(double t, const ConstVector& q, const ConstVector& qd) {
   solve_accelerations(t, q, qd);
+  lin_q_ = q;
+  lin_qd_ = qd;
+  lin_qdd_ = qdd_;
+  lin_lambda_ = lambda_;
+  lin_Phi_q_ = Phi_q_.matrix();
   K_.begin();
   C_.begin();
   G_q_.begin();
   G_v_.begin();
   for (const auto& force : forces_) force->add_tangents(t, q, qd, K_, C_);
-  for_each_block([&](const Constraint& c, int row) {
-    c.add_force_tangent(t, q, lambda_.segment(row, c.rows()), K_);
+  for_each_joint([&](const Constraint& c, int row) {
+    c.add_force_tangent(t, q, lambda_.segment(n_rigid() + row, c.rows()), K_);
     c.add_acceleration_tangents(t, q, qd, qdd_, row, G_q_, G_v_);
   });
   K_.end();
@@ -303,33 +369,65 @@ void System::linearize(double t, const ConstVector& q, const ConstVector& qd) {
   G_v_.end();
 }
 
+namespace {
+
+/// The multipliers l of one rigid body as a matrix: Phi' l = Lambda (x) I3 q, so that -(Phi' l)_q = -Lambda (x) I3.
+Matrix4 rigid_multiplier_matrix(const RigidRows& l) {
+  Matrix4 Lambda = Matrix4::Zero();
+  Lambda.block<3, 3>(1, 1) << 2 * l[0], l[3], l[5], l[3], 2 * l[1], l[4], l[5], l[4], 2 * l[2];
+  return Lambda;
+}
+
+}  // namespace
+
 void System::factor_newton(double gamma) {
   newton_gamma_ = gamma;
-  newton_.begin();
-  add_mass(newton_, mass_);
-  add_scaled(newton_, C_.matrix(), 0, 0, -gamma, false);
-  add_scaled(newton_, K_.matrix(), 0, 0, -gamma * gamma, false);
-  add_scaled(newton_, Phi_q_.matrix(), 0, n_q_, 1.0, true);
-  add_scaled(newton_, Phi_q_.matrix(), n_q_, 0, 1.0, false);
-  add_scaled(newton_, G_v_.matrix(), n_q_, 0, -gamma, false);
-  add_scaled(newton_, G_q_.matrix(), n_q_, 0, -gamma * gamma, false);
-  newton_.end();
-  if (!newton_lu_.factor(newton_.matrix())) throw RecoverableError("the Newton matrix of the step is singular");
+  newton_mass_ = mass_;
+  for (std::size_t body = 0; body < mass_.size(); ++body) {
+    newton_mass_[body] +=
+        gamma * gamma * rigid_multiplier_matrix(lin_lambda_.segment<6>(6 * static_cast<Eigen::Index>(body)));
+  }
+  // Phi_q - gamma G_v - gamma^2 G_q of the rigid bodies is Phi_q at q^, because Phi is quadratic.
+  q_hat_ = lin_q_ + 2.0 * gamma * lin_qd_ + gamma * gamma * lin_qdd_;
+  newton_.begin(newton_mass_, lin_q_, q_hat_);
+  newton_.add(C_.matrix(), -gamma);
+  newton_.add(K_.matrix(), -gamma * gamma);
+  newton_.add_joint_columns(lin_Phi_q_);
+  newton_.add_joint_rows(lin_Phi_q_, 1.0);
+  newton_.add_joint_rows(G_v_.matrix(), -gamma);
+  newton_.add_joint_rows(G_q_.matrix(), -gamma * gamma);
+  if (!newton_.factor()) throw RecoverableError("the Newton matrix of the step is singular");
 }
 
 void System::solve_newton(Eigen::Ref<VectorX> x_q, Eigen::Ref<VectorX> x_v) {
   const double gamma = newton_gamma_;
-  const VectorX s = x_q + gamma * x_v;
-  newton_rhs_.head(n_q_) = K_.matrix() * s + C_.matrix() * x_v;
-  newton_rhs_.tail(n_constraints_) = G_q_.matrix() * s + G_v_.matrix() * x_v;
-  newton_lu_.solve(newton_rhs_);
-  x_v += gamma * newton_rhs_.head(n_q_);
+  shift_ = x_q + gamma * x_v;
+  newton_b_.noalias() = K_.matrix() * shift_;
+  newton_b_.noalias() += C_.matrix() * x_v;
+  for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
+    const auto at = 12 * body;
+    const Matrix4 Lambda = rigid_multiplier_matrix(lin_lambda_.segment<6>(6 * body));
+    using Columns = Eigen::Matrix<double, 3, 4>;
+    Eigen::Map<Columns>(newton_b_.data() + at) -= Eigen::Map<const Columns>(shift_.data() + at) * Lambda;
+    newton_c_.segment<6>(6 * body) = -rigid_jacobian_times(lin_qdd_.segment<12>(at), shift_.segment<12>(at)) -
+                                     2.0 * rigid_jacobian_times(lin_qd_.segment<12>(at), x_v.segment<12>(at));
+  }
+  auto joints = newton_c_.tail(n_constraints_ - n_rigid());
+  joints.noalias() = G_q_.matrix() * shift_;
+  joints.noalias() += G_v_.matrix() * x_v;
+  newton_.solve(newton_b_, newton_c_, false);
+  x_v += gamma * newton_b_;
   x_q += gamma * x_v;
 }
 
+void System::forget_factors() {
+  jacobian_at_.valid = saddle_at_.valid = false;
+}
+
 void System::forget_pivots() {
-  saddle_lu_.forget_pivots();
-  newton_lu_.forget_pivots();
+  saddle_.forget_pivots();
+  newton_.forget_pivots();
+  forget_factors();
 }
 
 }  // namespace heelstrike::mbs

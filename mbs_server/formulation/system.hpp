@@ -2,7 +2,8 @@
 ///
 ///   M qdd + Phi_q' lambda = g(q, qd, t),   Phi(q, t) = 0        (Melo 2023, eqs 3.5, 3.6)
 ///
-/// with constant M, sparse throughout. Offers what every integrator needs: accelerations and multipliers (index 1),
+/// with constant M, sparse throughout, the rigid-body constraints eliminated in closed form (RigidElimination). Offers
+/// what every integrator needs: accelerations and multipliers (index 1),
 /// projection onto the constraints, and the solution of the Newton systems of implicit methods with exact tangents.
 #pragma once
 
@@ -13,7 +14,7 @@
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/constraint.hpp"
 #include "mbs_server/formulation/force_element.hpp"
-#include "mbs_server/formulation/sparse_lu.hpp"
+#include "mbs_server/formulation/rigid_elimination.hpp"
 #include "mbs_server/model/model.hpp"
 
 namespace heelstrike::mbs {
@@ -37,23 +38,13 @@ class System {
   /// Bodies with their rigid-body constraints, joints, drivers, gravity and loads of `model`, in this order; further
   /// forces are added afterwards.
   explicit System(const Model& model);
+  System(const System&) = delete;  // the factored systems point at members
+  System& operator=(const System&) = delete;
 
   void add_constraint(std::unique_ptr<Constraint> constraint);
-
-  /// M, sparse.
-  [[nodiscard]] SparseMatrix mass_matrix() const;
-  /// Phi_q qd - nu
-  [[nodiscard]] VectorX velocity_residual(double t, const ConstVector& q, const ConstVector& qd);
-  /// Phi_q at a state, all rows; for rank checks.
-  [[nodiscard]] const SparseMatrix& jacobian(double t, const ConstVector& q);
-  /// Phi at a state.
-  [[nodiscard]] VectorX residual(double t, const ConstVector& q) const;
-  /// Keeps only the given rows (increasing).
-  void keep_rows(const std::vector<int>& kept);
-  /// Generalised forces -Phi_q' lambda of one constraint alone, with the multipliers of the last
-  /// solve_accelerations().
-  [[nodiscard]] VectorX constraint_forces(std::size_t constraint, double t, const ConstVector& q) const;
   void add_force(std::unique_ptr<ForceElement> force);
+  /// Drops all constraint equations but the given rows (increasing; all rows of rigid bodies among them).
+  void keep_rows(const std::vector<int>& kept);
 
   [[nodiscard]] int n_q() const { return n_q_; }
   [[nodiscard]] int n_constraints() const { return n_constraints_; }
@@ -76,7 +67,7 @@ class System {
   [[nodiscard]] Violation violation(double t, const ConstVector& q, const ConstVector& qd);
 
   /// Moves (q, qd) onto the constraints along M-orthogonal directions: Newton on Phi(q, t) = 0, then one linear solve
-  /// for qd.
+  /// for qd. A factorisation serves as long as q moves by less than 1e-8 of it.
   /// @returns number of Newton iterations
   /// @throws RecoverableError when Newton does not converge
   int project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd);
@@ -103,39 +94,74 @@ class System {
   [[nodiscard]] const std::vector<Matrix4>& mass() const { return mass_; }
   /// y = M x.
   void multiply_mass(const ConstVector& x, Eigen::Ref<VectorX> y) const;
+  /// M, sparse.
+  [[nodiscard]] SparseMatrix mass_matrix() const;
+  /// Phi_q, all rows; assembled anew, for checks and for the start.
+  [[nodiscard]] SparseMatrix jacobian(double t, const ConstVector& q) const;
+  /// Phi, all rows.
+  [[nodiscard]] VectorX residual(double t, const ConstVector& q) const;
+  /// Phi_q qd - nu, all rows.
+  [[nodiscard]] VectorX velocity_residual(double t, const ConstVector& q, const ConstVector& qd) const;
+  /// Generalised forces -Phi_q' lambda of one constraint alone, with the multipliers of the last
+  /// solve_accelerations().
+  [[nodiscard]] VectorX constraint_forces(std::size_t constraint, double t, const ConstVector& q) const;
 
  private:
+  void evaluate_residual(double t, const ConstVector& q);
   void evaluate_gamma(double t, const ConstVector& q, const ConstVector& qd);
+  /// Phi_q x - nu, all rows.
+  void evaluate_velocity_residual(double t, const ConstVector& q, const ConstVector& qd);
   void assemble_jacobian(double t, const ConstVector& q);
-  /// With -damping on the diagonal of the multipliers. @returns false when singular
-  [[nodiscard]] bool factor_damped_saddle(double damping);
-  void factor_saddle();
+  /// @returns false when singular. @param damping [1/kg] of the multipliers of joints
+  [[nodiscard]] bool factor_damped_saddle(const ConstVector& q, double damping);
+  void factor_saddle(double t, const ConstVector& q);
+  void add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte);
   void add_driver_power(double t, const ConstVector& q);
   void append(std::unique_ptr<Constraint> constraint);
+  void forget_factors();
   void resize();
-  void add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte);
+  void project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved);
+  [[nodiscard]] int n_rigid() const { return rigid_constraints_per_body * static_cast<int>(mass_.size()); }
   template <typename Fill>
-  void for_each_block(Fill fill) const;
+  void for_each_joint(Fill fill) const;
+
+  /// A point at which something was computed and is still good.
+  struct Key {
+    bool valid = false;
+    double t = 0.0;
+    VectorX q;
+    [[nodiscard]] bool matches(double t_now, const ConstVector& q_now) const {
+      return valid && t == t_now && q == q_now;
+    }
+    void set(double t_now, const ConstVector& q_now) {
+      t = t_now;
+      q = q_now;
+      valid = true;
+    }
+  };
 
   Model model_;
   int n_q_ = 0;
   int n_constraints_ = 0;
-  bool driven_ = false;  ///< some constraint does work
-  std::vector<std::unique_ptr<Constraint>> constraints_;
+  bool driven_ = false;                                   ///< some constraint does work
+  std::vector<std::unique_ptr<Constraint>> constraints_;  ///< the rigid-body blocks of all bodies come first
   std::vector<std::unique_ptr<ForceElement>> forces_;
   std::vector<Matrix4> mass_;  ///< per body, M = mass (x) I3
 
-  SparseAssembler Phi_q_;
-  SparseAssembler saddle_;
-  SparseLu saddle_lu_;
-  VectorX g_, gamma_, qdd_, lambda_, rhs_;
+  SparseAssembler Phi_q_;  ///< rows of joints only
+  Key jacobian_at_, saddle_at_;
+  RigidElimination saddle_;
+  VectorX g_, gamma_, qdd_, lambda_, correction_;
   EnergyTerms energy_;
 
+  /// Linearisation: point, tangents of forces and joints (the rigid bodies' follow from q, qd, qdd and lambda).
+  VectorX lin_q_, lin_qd_, lin_qdd_, lin_lambda_;
+  SparseMatrix lin_Phi_q_;
   SparseAssembler K_, C_, G_q_, G_v_;
-  SparseAssembler newton_;
-  SparseLu newton_lu_;
+  RigidElimination newton_;
+  std::vector<Matrix4> newton_mass_;
   double newton_gamma_ = 0.0;
-  VectorX newton_rhs_;
+  VectorX q_hat_, shift_, newton_b_, newton_c_;
 };
 
 }  // namespace heelstrike::mbs

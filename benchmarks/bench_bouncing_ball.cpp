@@ -1,0 +1,112 @@
+/// The whole run of examples/bouncing_ball.yaml, with the contact in this process and with the real contact service
+/// behind a Unix socket. Prints steps, evaluations, median wall time, real-time factor and the ratio of the two, which
+/// is the price of the wire for a model whose contact is as cheap as a contact can be. Repetitions of both alternate
+/// (--benchmark_enable_random_interleaving), so that a busy machine slows both alike.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/rpc/listener.hpp"
+#include "common/rpc/remote_contact.hpp"
+#include "fem_server/service/contact_service.hpp"
+#include "fem_server/sessions/local_contact.hpp"
+#include "tests/support/local_run.hpp"
+
+namespace {
+
+using namespace heelstrike;
+
+constexpr int repetitions = 15;
+
+struct Record {
+  std::vector<double> seconds;
+  RunSummary summary;
+};
+
+using Records = std::map<std::string, Record>;
+
+void run_once(benchmark::State& state, const Scenario& scenario, const ContactFactory& open_contact, Record& record) {
+  for (auto _ : state) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto run = test::run_with(scenario, open_contact);
+    record.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    if (run.summary.error) state.SkipWithError(run.summary.error->what());
+    record.summary = std::move(run.summary);
+  }
+  state.counters["steps"] = static_cast<double>(record.summary.integrator.steps);
+  state.counters["evaluations"] = static_cast<double>(record.summary.contact_evaluations);
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0.0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+void print_table(const Records& records) {
+  fmt::print("\n{:<8}{:>8}{:>8}{:>8}{:>8}{:>12}{:>12}{:>12}{:>16}\n", "contact", "steps", "rhs", "evals", "commits",
+             "median ms", "us/step", "min ms", "x real time");
+  for (const auto& [name, record] : records) {
+    const double seconds = median(record.seconds);
+    const auto& s = record.summary;
+    fmt::print("{:<8}{:>8}{:>8}{:>8}{:>8}{:>12.2f}{:>12.2f}{:>12.2f}{:>16.1f}\n", name, s.integrator.steps,
+               s.integrator.rhs_evaluations, s.contact_evaluations, s.contact_commits, 1e3 * seconds,
+               1e6 * seconds / static_cast<double>(std::max<std::int64_t>(1, s.integrator.steps)),
+               1e3 * *std::ranges::min_element(record.seconds), s.simulated_time / seconds);
+  }
+  if (records.size() < 2) return;
+  const double local = median(records.at("local").seconds);
+  const double remote = median(records.at("remote").seconds);
+  const auto exchanges =
+      records.at("remote").summary.contact_evaluations + records.at("remote").summary.contact_commits;
+  fmt::print("remote / local {:.2f}; {:.1f} us of wire per exchange\n", remote / local,
+             1e6 * (remote - local) / static_cast<double>(exchanges));
+}
+
+void add(const std::string& name, const Scenario& scenario, const ContactFactory& open_contact, Records& records) {
+  benchmark::RegisterBenchmark(("bouncing_ball/" + name).c_str(),
+                               [&scenario, open_contact, name, &records](benchmark::State& state) {
+                                 run_once(state, scenario, open_contact, records[name]);
+                               })
+      ->Iterations(1)
+      ->Repetitions(repetitions)
+      ->ReportAggregatesOnly()
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<char*> arguments(argv, argv + argc);
+  std::string interleaving = "--benchmark_enable_random_interleaving=true";
+  arguments.insert(arguments.begin() + 1, interleaving.data());
+  int n_arguments = static_cast<int>(arguments.size());
+  benchmark::Initialize(&n_arguments, arguments.data());
+  spdlog::set_level(spdlog::level::warn);
+
+  const Scenario scenario = test::scenario_from(test::read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml"));
+  fem::ContactServiceImpl service({}, {});
+  rpc::Listener listener({.addresses = {fmt::format("unix:/tmp/heelstrike-bench-{}.sock", ::getpid())}, .tls = {}});
+  grpc::ServerBuilder builder;
+  listener.configure(builder);
+  builder.RegisterService(&service);
+  const auto server = builder.BuildAndStart();
+  Records records;
+  add("local", scenario, fem::open_local_contact, records);
+  add("remote", scenario,
+      rpc::open_remote_contact({.endpoint = {.address = listener.bound_addresses().front(), .tls = {}}}), records);
+  benchmark::RunSpecifiedBenchmarks();
+  print_table(records);
+  server->Shutdown();
+  listener.remove_sockets();
+}
