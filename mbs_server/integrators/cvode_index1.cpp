@@ -44,6 +44,7 @@ class CvodeIndex1 final : public Integrator {
   IntegratorSpec spec_;
   Problem& problem_;
   std::exception_ptr cause_;
+  StallGuard stall_;
   NewtonBridge bridge_;
   Context context_;
   OwnedVector state_, quadrature_state_;
@@ -143,6 +144,7 @@ void CvodeIndex1::restart(double t, const Eigen::VectorXd& y, const Eigen::Vecto
   z_ = z;
   t_ = t;
   cause_ = nullptr;
+  stall_.reset();
   if (cvode_ == nullptr) {
     create(t);
   } else {
@@ -173,15 +175,16 @@ StepResult CvodeIndex1::step(double t_end) {
   check_setup(CVodeSetStopTime(cvode_, t_end), "CVodeSetStopTime");
   const int code = CVode(cvode_, t_ + first_step_horizon, state_.get(), &t_, CV_ONE_STEP);
   if (code < 0) fail(code);
-  cause_ = nullptr;
   attempted_time_ = t_;
+  StepResult result{.t = t_, .step_size = 0.0, .roots = {}};
+  check_setup(CVodeGetLastStep(cvode_, &result.step_size), "CVodeGetLastStep");
+  stall_.check(result.step_size, t_, cause_, spec_.name);
+  cause_ = nullptr;
   y_ = view(state_.get());
   if (problem_.n_quadratures() > 0) {
     check_setup(CVodeGetQuadDky(cvode_, t_, 0, quadrature_state_.get()), "CVodeGetQuadDky");
     z_ = view(quadrature_state_.get());
   }
-  StepResult result{.t = t_, .step_size = 0.0, .roots = {}};
-  check_setup(CVodeGetLastStep(cvode_, &result.step_size), "CVodeGetLastStep");
   if (code == CV_ROOT_RETURN) {
     std::vector<int> found(static_cast<std::size_t>(problem_.n_roots()));
     check_setup(CVodeGetRootInfo(cvode_, found.data()), "CVodeGetRootInfo");
