@@ -64,9 +64,18 @@ TEST(Integrators, SpinningBodyKeepsItsEnergy) {
   print_head(
       "torque-free asymmetric body, 10 s, rtol 1e-8, last two 1e-10 (fixed step 1 ms); energy: largest relative error");
   double reference_wall = 0.0;
-  for (const Method& method :
-       {Method{"cvode_index1"}, {"ida_ggl"}, {"arkode_erk"}, {"arkode_dirk"}, {"rk4", 1e-3}, {"ab4am4", 1e-3}}) {
-    const auto run = run_local(with_method(spinning_body, method, {}));
+  // The BDF formulas damp: at the same tolerance they lose a hundred times more than the Runge-Kutta methods.
+  for (const Method& method : {Method{"cvode_index1", 0.0, 1e-8, 1e-5},
+                               {"ida_ggl", 0.0, 1e-8, 1e-5},
+                               {"arkode_erk"},
+                               {"arkode_dirk"},
+                               {"rk4", 1e-3},
+                               {"ab4am4", 1e-3},
+                               {"cvode_index1", 0.0, 1e-10},
+                               {"ida_ggl", 0.0, 1e-10}}) {
+    const auto run = run_local(with_method(spinning_body, method,
+                                           {fmt::format("analysis.integrator.rtol={}", method.rtol),
+                                            fmt::format("analysis.integrator.atol={}", 0.01 * method.rtol)}));
     ASSERT_EQ(run.summary.status, "completed") << method.name << ": " << run.summary.error->what();
     if (reference_wall == 0.0) reference_wall = run.summary.wall_time;
     const double energy = largest_energy_error(run);
