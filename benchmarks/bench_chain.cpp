@@ -8,45 +8,26 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "benchmarks/chain_record.hpp"
 #include "mbs_server/analysis/run_problem.hpp"
 #include "mbs_server/integrators/integrator.hpp"
-#ifdef HEELSTRIKE_HAVE_SIMBODY
-#include <Simbody.h>
-#endif
 
 namespace {
 
 using namespace heelstrike;
-using Clock = std::chrono::steady_clock;
+using bench::accuracy, bench::angle_of, bench::Clock, bench::length, bench::mass, bench::Record, bench::seconds_since,
+    bench::simulated_time, bench::timed;
 
 constexpr int sizes[] = {10, 100, 1000};
-constexpr double length = 0.1;          // m
-constexpr double mass = 0.1;            // kg
-constexpr double simulated_time = 0.1;  // s
-constexpr double accuracy = 1e-6;       // relative
-constexpr double half_angle = 0.3;      // rad, of the zigzag
-
-struct Record {
-  double acceleration = 0.0;  // s
-  double factor = 0.0;        // s
-  double run = 0.0;           // s
-  std::int64_t steps = 0;
-  double tip_height = 0.0;  // m, to see that both computed the same
-};
 std::map<std::string, std::map<int, Record>>& records() {
   static std::map<std::string, std::map<int, Record>> all;
   return all;
-}
-
-double angle_of(int link) {
-  return link % 2 == 0 ? half_angle : -half_angle;
 }
 
 mbs::Model chain(int n) {
@@ -72,23 +53,6 @@ mbs::Model chain(int n) {
     model.joints.push_back(joint);
   }
   return model;
-}
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-/// Median of five.
-template <typename Work>
-double timed(int repetitions, Work work) {
-  std::vector<double> times;
-  for (int k = 0; k < 5; ++k) {
-    const auto begin = Clock::now();
-    for (int i = 0; i < repetitions; ++i) work(i);
-    times.push_back(seconds_since(begin) / repetitions);
-  }
-  std::ranges::nth_element(times, times.begin() + 2);
-  return times[2];
 }
 
 void run_heelstrike(benchmark::State& state) {
@@ -128,45 +92,9 @@ void run_heelstrike(benchmark::State& state) {
 }
 
 #ifdef HEELSTRIKE_HAVE_SIMBODY
-void run_simbody(benchmark::State& benchmark_state) {
-  const int n = static_cast<int>(benchmark_state.range(0));
-  Record& record = records()["simbody"][n];
-  for (auto _ : benchmark_state) {
-    SimTK::MultibodySystem system;
-    SimTK::SimbodyMatterSubsystem matter(system);
-    SimTK::GeneralForceSubsystem forces(system);
-    const SimTK::Force::Gravity gravity(forces, matter, SimTK::Vec3(0, 0, -9.81));
-    const double J = mass * length * length / 12.0;
-    const SimTK::Vec3 center(0.5 * length, 0, 0);
-    const SimTK::Inertia central(0.1 * J, J, J);
-    const SimTK::Body::Rigid link(SimTK::MassProperties(mass, center, central.shiftFromMassCenter(-center, mass)));
-    SimTK::MobilizedBody parent = matter.Ground();
-    std::vector<SimTK::MobilizedBody::Ball> links;
-    for (int i = 0; i < n; ++i) {
-      links.emplace_back(parent, SimTK::Transform(SimTK::Vec3(i == 0 ? 0.0 : length, 0, 0)), link, SimTK::Transform());
-      parent = links.back();
-    }
-    system.realizeTopology();
-    SimTK::State state = system.getDefaultState();
-    for (int i = 0; i < n; ++i) {
-      const double angle = i == 0 ? angle_of(0) : angle_of(i) - angle_of(i - 1);
-      links[static_cast<std::size_t>(i)].setQToFitRotation(state, SimTK::Rotation(angle, SimTK::YAxis));
-    }
-    system.realize(state, SimTK::Stage::Acceleration);
-    record.acceleration = timed(std::max(1, 1000 / n), [&](int) {
-      state.updQ();  // invalidates everything that depends on positions
-      system.realize(state, SimTK::Stage::Acceleration);
-    });
-    SimTK::RungeKuttaMersonIntegrator integrator(system);
-    integrator.setAccuracy(accuracy);
-    const auto begin = Clock::now();
-    integrator.initialize(state);
-    integrator.setFinalTime(simulated_time);
-    integrator.stepTo(simulated_time);
-    record.run = seconds_since(begin);
-    record.steps = integrator.getNumStepsTaken();
-    record.tip_height = links.back().findStationLocationInGround(integrator.getState(), SimTK::Vec3(length, 0, 0))[2];
-  }
+void run_simbody(benchmark::State& state) {
+  const int n = static_cast<int>(state.range(0));
+  for (auto _ : state) records()["simbody"][n] = bench::run_simbody_chain(n);
 }
 #endif
 
