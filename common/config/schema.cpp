@@ -326,9 +326,10 @@ KeySchema analysis_keys() {
           .keys = {
               {.name = "type",
                .kind = KeyKind::text,
-               .meaning = "forward: motion from loads",
+               .meaning = "forward: motion from loads; kinematic: contact of a motion that drivers prescribe; "
+                          "inverse: the loads of joints and drivers besides",
                .fallback = "forward",
-               .choices = {"forward"}},
+               .choices = {"forward", "kinematic", "inverse"}},
               required(number("end_time", "s", positive, "end of the run; it starts at 0")),
               {.name = "integrator",
                .kind = KeyKind::map,

@@ -1,17 +1,37 @@
 #include "mbs_server/analysis/run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "common/errors/error.hpp"
 #include "mbs_server/analysis/forward.hpp"
+#include "mbs_server/analysis/prescribed.hpp"
 
 namespace heelstrike::mbs {
+namespace {
+
+struct AnalysisEntry {
+  std::string_view type;
+  RunSummary (*run)(const RunInput&, const ContactFactory&, RunSink&, std::stop_token);
+};
+
+constexpr AnalysisEntry analyses[] = {
+    {.type = "forward", .run = run_forward},
+    {.type = "kinematic", .run = run_kinematic},
+    {.type = "inverse", .run = run_inverse},
+};
+
+}  // namespace
 
 RunSummary run_scenario(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
                         std::stop_token stop) {
-  if (input.scenario.analysis.type == "forward") return run_forward(input, open_contact, sink, std::move(stop));
-  throw input_error("analysis.type",
-                    fmt::format("analysis.type: expected 'forward', found '{}'", input.scenario.analysis.type));
+  std::vector<std::string_view> types;
+  for (const auto& entry : analyses) {
+    if (entry.type == input.scenario.analysis.type) return entry.run(input, open_contact, sink, std::move(stop));
+    types.push_back(entry.type);
+  }
+  throw input_error("analysis.type", fmt::format("analysis.type: expected one of {}, found '{}'",
+                                                 fmt::join(types, ", "), input.scenario.analysis.type));
 }
 
 }  // namespace heelstrike::mbs

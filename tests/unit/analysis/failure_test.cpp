@@ -86,7 +86,9 @@ TEST(GivingUp, ALostPartnerKeepsItsOwnError) {
   EXPECT_EQ(run.summary.status, "failed");
   ASSERT_TRUE(run.summary.error.has_value());
   EXPECT_EQ(run.summary.error->code(), ErrorCode::unavailable) << run.summary.error->what();
-  expect_kept(run);
+  // The step that touches may have been the one that lost the partner.
+  EXPECT_GT(run.rows.size(), 400U);
+  EXPECT_NEAR(run.summary.simulated_time, onset, 2e-3);
 }
 
 }  // namespace

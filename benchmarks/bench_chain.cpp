@@ -1,0 +1,149 @@
+/// Pendulum chains of 10, 100 and 1000 bodies with spherical joints, falling from a horizontal zigzag under gravity.
+/// Prints per chain: time of one acceleration (assembly, factorisation, solution), of one Newton factorisation, and of
+/// one accepted step of cvode_index1, each with the slope d log(time) / d log(N) from the chain before; and, where
+/// Simbody was found at configure time, the same chain with ball mobilizers at the same accuracy in the same program.
+///
+/// The two are not the same algorithm: Simbody's coordinates are the joints' own, its order-n recursion needs no
+/// factorisation, and its integrator here is explicit (Runge-Kutta-Merson).
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "benchmarks/chain_record.hpp"
+#include "mbs_server/analysis/run_problem.hpp"
+#include "mbs_server/integrators/integrator.hpp"
+
+namespace {
+
+using namespace heelstrike;
+using bench::accuracy, bench::angle_of, bench::Clock, bench::length, bench::mass, bench::Record, bench::seconds_since,
+    bench::simulated_time, bench::timed;
+
+constexpr int sizes[] = {10, 100, 1000};
+std::map<std::string, std::map<int, Record>>& records() {
+  static std::map<std::string, std::map<int, Record>> all;
+  return all;
+}
+
+mbs::Model chain(int n) {
+  mbs::Model model;
+  model.gravity = {0.0, 0.0, -9.81};
+  Vector3 top = Vector3::Zero();
+  for (int i = 0; i < n; ++i) {
+    mbs::Body body;
+    body.name = fmt::format("link{}", i);
+    const double J = mass * length * length / 12.0;
+    body.mass_properties = {
+        .mass = mass, .center_of_mass = {0.5 * length, 0.0, 0.0}, .inertia = Vector3(0.1 * J, J, J).asDiagonal()};
+    body.X_WB.R = Eigen::AngleAxisd(angle_of(i), Vector3::UnitY()).toRotationMatrix();
+    body.X_WB.p = top;
+    top = body.X_WB * Vector3(length, 0.0, 0.0);
+    model.bodies.push_back(body);
+    mbs::Joint joint;
+    joint.name = fmt::format("joint{}", i);
+    joint.type = "spherical";
+    joint.a.body = i == 0 ? mbs::ground : i - 1;
+    joint.a.X_BF.p = i == 0 ? Vector3(Vector3::Zero()) : Vector3(length, 0.0, 0.0);
+    joint.b.body = i;
+    model.joints.push_back(joint);
+  }
+  return model;
+}
+
+void run_heelstrike(benchmark::State& state) {
+  const int n = static_cast<int>(state.range(0));
+  Record& record = records()["heelstrike"][n];
+  const mbs::Model model = chain(n);
+  for (auto _ : state) {
+    mbs::System system(model);
+    auto owned = std::make_unique<mbs::ContactCoupling>(system.model(), nullptr);
+    mbs::ContactCoupling& coupling = *owned;
+    system.add_force(std::move(owned));
+    mbs::RunProblem problem(system, coupling);
+    mbs::VectorX q = system.initial_q();
+    const mbs::VectorX qd = system.initial_qd();
+    system.linearize(0.0, q, qd);
+    // Another q every time: an equal one would find its factors again.
+    record.acceleration = timed(std::max(1, 1000 / n), [&](int i) {
+      q[0] = 1e-12 * (i + 1);
+      system.solve_accelerations(0.0, q, qd);
+    });
+    record.factor = timed(std::max(1, 1000 / n), [&](int i) { system.factor_newton(1e-3 + 1e-6 * i); });
+
+    mbs::VectorX y(problem.size());
+    y << system.initial_q(), qd;
+    const auto integrator =
+        mbs::make_integrator({.name = "cvode_index1", .rtol = accuracy, .atol = accuracy, .max_step = {}}, problem);
+    problem.forget_pivots();
+    const auto begin = Clock::now();
+    integrator->restart(0.0, y, mbs::VectorX::Zero(problem.n_quadratures()), {}, {});
+    double t = 0.0;
+    while (t < simulated_time) t = integrator->step(simulated_time).t;
+    record.run = seconds_since(begin);
+    record.steps = integrator->statistics().steps;
+    const auto last = integrator->y().segment<12>(12 * (n - 1));
+    record.tip_height = (mbs::pose_from_coordinates(last) * Vector3(length, 0.0, 0.0)).z();
+  }
+}
+
+#ifdef HEELSTRIKE_HAVE_SIMBODY
+void run_simbody(benchmark::State& state) {
+  const int n = static_cast<int>(state.range(0));
+  for (auto _ : state) records()["simbody"][n] = bench::run_simbody_chain(n);
+}
+#endif
+
+double slope(double before, double now, int n_before, int n_now) {
+  return std::log(now / before) / std::log(static_cast<double>(n_now) / n_before);
+}
+
+void print_table() {
+  for (const auto& [name, by_size] : records()) {
+    fmt::print("\n{:<11}{:>6}{:>16}{:>7}{:>16}{:>7}{:>8}{:>14}{:>7}{:>12}{:>14}\n", name, "N", "acceleration us",
+               "slope", "factor us", "slope", "steps", "us/step", "slope", "run ms", "tip z [m]");
+    const Record* last = nullptr;
+    int last_n = 0;
+    for (const auto& [n, r] : by_size) {
+      const auto per_step = [](const Record& record) {
+        return record.run / static_cast<double>(std::max<std::int64_t>(1, record.steps));
+      };
+      const auto text = [&](double now, double before) {
+        return last != nullptr && before > 0.0 ? fmt::format("{:.2f}", slope(before, now, last_n, n))
+                                               : std::string("-");
+      };
+      fmt::print("{:<11}{:>6}{:>16.1f}{:>7}{:>16.1f}{:>7}{:>8}{:>14.1f}{:>7}{:>12.1f}{:>14.8f}\n", "", n,
+                 1e6 * r.acceleration, text(r.acceleration, last ? last->acceleration : 0.0), 1e6 * r.factor,
+                 text(r.factor, last ? last->factor : 0.0), r.steps, 1e6 * per_step(r),
+                 text(per_step(r), last ? per_step(*last) : 0.0), 1e3 * r.run, r.tip_height);
+      last = &r;
+      last_n = n;
+    }
+  }
+#ifdef HEELSTRIKE_HAVE_SIMBODY
+  fmt::print("\nheelstrike / simbody, wall time of the same {} s:", simulated_time);
+  for (const int n : sizes)
+    fmt::print("  N={}: {:.2f}", n, records()["heelstrike"][n].run / records()["simbody"][n].run);
+  fmt::print("\n");
+#else
+  fmt::print("\nSimbody was not found at configure time (libsimbody-dev): no comparison\n");
+#endif
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  for (const int n : sizes) {
+    benchmark::RegisterBenchmark("chain/heelstrike", run_heelstrike)->Arg(n)->Iterations(1)->UseRealTime();
+#ifdef HEELSTRIKE_HAVE_SIMBODY
+    benchmark::RegisterBenchmark("chain/simbody", run_simbody)->Arg(n)->Iterations(1)->UseRealTime();
+#endif
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  print_table();
+}

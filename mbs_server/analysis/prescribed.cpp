@@ -1,0 +1,200 @@
+#include "mbs_server/analysis/prescribed.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "common/errors/error.hpp"
+#include "mbs_server/analysis/run_base.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+/// A joint or driver and one body that it acts on.
+struct Reaction {
+  std::size_t constraint;
+  BodyIndex body;
+};
+
+class PrescribedRun final : public RunBase {
+ public:
+  PrescribedRun(const RunInput& input, const Model& model, RunSink& sink, std::stop_token stop, bool with_loads)
+      : RunBase(input, model, sink, std::move(stop)), with_loads_(with_loads) {}
+
+ private:
+  [[nodiscard]] bool solve() override;
+  void add_statistics(IntegratorStatistics& statistics) const override {
+    statistics.name = with_loads_ ? "inverse" : "kinematic";
+    statistics.steps = n_frames_;
+  }
+  void add_columns(std::vector<Column>& columns) const override;
+  void add_to_row(double t, const Eigen::VectorXd& y, std::vector<double>& row) override;
+
+  [[nodiscard]] std::vector<Reaction> reactions() const;
+  void require_prescribed_motion() const;
+  void move_to(double t);
+  void update_contact(double t);
+  void switch_pair(std::size_t pair, double t, const Response& response);
+  [[nodiscard]] Eigen::Vector2d powers();
+
+  bool with_loads_;
+  std::int64_t n_frames_ = 0;
+  Eigen::Vector2d powers_ = Eigen::Vector2d::Zero();  ///< [W] of the last frame, in the order of EnergyQuadrature
+};
+
+std::vector<Reaction> PrescribedRun::reactions() const {
+  std::vector<Reaction> result;
+  const VectorX q0 = system_.initial_q();
+  for (std::size_t i = system_.model().bodies.size(); i < system_.constraints().size(); ++i) {
+    const Constraint& c = *system_.constraints()[i];
+    SparseAssembler J(c.rows(), system_.n_q());
+    J.begin();
+    c.add_jacobian(0.0, q0, 0, J);
+    J.end();
+    std::set<BodyIndex> bodies;
+    for (int column = 0; column < J.matrix().outerSize(); ++column) {
+      if (SparseMatrix::InnerIterator(J.matrix(), column)) bodies.insert(column / coordinates_per_body);
+    }
+    for (const BodyIndex body : bodies) result.push_back({.constraint = i, .body = body});
+  }
+  return result;
+}
+
+void PrescribedRun::add_columns(std::vector<Column>& columns) const {
+  if (!with_loads_) return;
+  std::set<std::string> taken;
+  for (const Reaction& reaction : reactions()) {
+    std::string prefix = fmt::format("{}.{}", system_.constraints()[reaction.constraint]->name(),
+                                     system_.model().bodies[static_cast<std::size_t>(reaction.body)].name);
+    std::ranges::replace_if(
+        prefix, [](char c) { return c == ' ' || c == ':' || c == ','; }, '_');
+    const std::string plain = prefix;
+    for (int n = 2; !taken.insert(prefix).second; ++n) prefix = fmt::format("{}_{}", plain, n);
+    for (const char* axis : {"x", "y", "z"}) {
+      columns.push_back({prefix + ".f" + axis + "_N", "N", "force of the joint or driver on the body, in the world"});
+    }
+    for (const char* axis : {"x", "y", "z"}) {
+      columns.push_back({prefix + ".t" + axis + "_Nm", "N m",
+                         "torque of the joint or driver on the body about its origin, in the world"});
+    }
+  }
+}
+
+void PrescribedRun::add_to_row(double t, const Eigen::VectorXd& y, std::vector<double>& row) {
+  if (!with_loads_) return;
+  system_.solve_accelerations(t, q(y), qd(y));
+  for (const Reaction& reaction : reactions()) {
+    const auto first = coordinates_per_body * static_cast<Eigen::Index>(reaction.body);
+    const VectorX g = system_.constraint_forces(reaction.constraint, t, q(y));
+    Vector3 torque = Vector3::Zero();
+    for (int k = 3; k < coordinates_per_body; k += 3) {
+      torque += y.segment<3>(first + k).cross(g.segment<3>(first + k));
+    }
+    row.insert(row.end(), {g[first], g[first + 1], g[first + 2], torque.x(), torque.y(), torque.z()});
+  }
+}
+
+void PrescribedRun::require_prescribed_motion() const {
+  const int n_free = system_.n_q() - system_.n_constraints();
+  if (n_free == 0) return;
+  throw input_error(
+      "analysis.type",
+      fmt::format("analysis.type: expected joints and drivers that prescribe all motion, found {} degrees of freedom "
+                  "left free; add drivers, or use `type: forward`",
+                  n_free));
+}
+
+Eigen::Vector2d PrescribedRun::powers() {
+  const EnergyTerms terms = system_.evaluate_energy(t_, q(y_), qd(y_));
+  return {terms.dissipated_power, terms.external_power};
+}
+
+void PrescribedRun::move_to(double t) {
+  const auto n = system_.n_q();
+  const double h = t - t_;
+  system_.solve_accelerations(t_, q(y_), qd(y_));
+  y_.head(n) += h * (y_.tail(n) + 0.5 * h * system_.qdd());
+  y_.tail(n) += h * system_.qdd();
+  try {
+    system_.project(t, y_.head(n), y_.tail(n));
+  } catch (const RecoverableError& e) {
+    const WorstConstraint worst = system_.worst_constraint(t, q(y_), qd(y_));
+    throw Error(ErrorCode::solver_failed,
+                fmt::format("no position satisfies joints and drivers at t = {} s, coming from t = {} s: {}; worst is "
+                            "'{}'. Check that the prescribed motion can be reached, or reduce output.interval",
+                            t, t_, e.what(), worst.name),
+                e.field());
+  }
+  t_ = t;
+}
+
+void PrescribedRun::switch_pair(std::size_t pair, double t, const Response& response) {
+  const bool touching = response.gap < 0.0 || (response.gap == 0.0 && response.gap_rate < 0.0);
+  if (touching && !trackers_[pair].open()) {
+    trackers_[pair].begin(t, response);
+  } else if (touching) {
+    trackers_[pair].update(t, response);
+  } else if (trackers_[pair].open()) {
+    state_.finished.push_back(trackers_[pair].end(t, response));
+    sink_.on_episode(state_.finished.back());
+  }
+  coupling_->set_closed(pair, touching);
+}
+
+void PrescribedRun::update_contact(double t) {
+  if (trackers_.empty()) {
+    (void)coupling_->commit(t, q(y_), qd(y_));
+    return;
+  }
+  const auto responses = coupling_->commit(t, q(y_), qd(y_));
+  for (std::size_t i = 0; i < trackers_.size(); ++i) {
+    switch_pair(i, t, responses[i]);
+    state_.committed_dissipation += responses[i].dissipated_increment;
+  }
+}
+
+bool PrescribedRun::solve() {
+  if (input_.resume_from) {
+    throw input_error("checkpoint",
+                      "checkpoint: expected a forward analysis, found one of prescribed motion; start it "
+                      "anew, it costs one linear solution per row");
+  }
+  require_prescribed_motion();
+  y_.resize(2 * system_.n_q());
+  y_ << assembled_.q, assembled_.qd;
+  z_ = Eigen::VectorXd::Zero(EnergyQuadrature::n);
+  system_.project(0.0, y_.head(system_.n_q()), y_.tail(system_.n_q()));
+  commit_initial_state();
+  powers_ = powers();
+  for (std::int64_t frame = 1; t_ < end_time(); ++frame) {
+    if (stop_.stop_requested()) return false;
+    const double before = t_;
+    const double grid = input_.scenario.output.interval * static_cast<double>(frame);
+    // A grid that ends at the end time but for rounding has no extra frame there.
+    const bool last = grid >= end_time() * (1.0 - 1e-12);
+    move_to(last ? end_time() : grid);
+    update_contact(t_);
+    const Eigen::Vector2d now = powers();
+    z_ += 0.5 * (t_ - before) * (powers_ + now);
+    powers_ = now;
+    note_violation();
+    write_row(t_, y_, z_);
+    ++n_frames_;
+    tell_progress(t_ - before);
+  }
+  return true;
+}
+
+}  // namespace
+
+RunSummary run_kinematic(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
+                         std::stop_token stop) {
+  return PrescribedRun(input, build_model(input.scenario), sink, std::move(stop), false).run(open_contact);
+}
+
+RunSummary run_inverse(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
+  return PrescribedRun(input, build_model(input.scenario), sink, std::move(stop), true).run(open_contact);
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,24 @@
+/// Analyses of motion that is known beforehand: drivers and joints determine every coordinate.
+///
+/// At each time of the regular output grid: positions by Newton on Phi(q, t) = 0 from the extrapolated last frame,
+/// velocities from Phi_q qd = nu, accelerations and multipliers from M qdd + Phi_q' lambda = g. The contact is
+/// evaluated at the frame and committed there. Energies are integrated over the frames by the trapezoidal rule, so that
+/// the energy balance closes to the order of the interval squared.
+#pragma once
+
+#include <stop_token>
+
+#include "mbs_server/analysis/run.hpp"
+
+namespace heelstrike::mbs {
+
+/// Motion and contact wrench.
+[[nodiscard]] RunSummary run_kinematic(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
+                                       std::stop_token stop);
+
+/// The same with the loads that the motion needs: for every joint and driver and each body that it acts on, its force
+/// and its torque about the body's origin, in the world.
+[[nodiscard]] RunSummary run_inverse(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
+                                     std::stop_token stop);
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,103 @@
+// Kinematic and inverse analysis of a driven arm, against the forward run that has its torque as a load.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/local_run.hpp"
+
+namespace heelstrike::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A load of 0.6 N m on an arm with 0.3 kg m^2 about a fixed axis through its centre: angle = t^2, exactly.
+constexpr double torque = 0.6;  // N m
+
+std::string arm(const std::string& motion, const std::string& type) {
+  return R"(heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  arm:
+    mass: 2.0
+    inertia: [0.2, 0.3, 0.25]
+    position: [0, 0, 1]
+joints:
+  hinge: {type: revolute, bodies: [ground, arm], point: [0, 0, 1], axis: [0, 1, 0]}
+)" + motion +
+         "analysis: {type: " + type + ", end_time: 1.0, integrator: {rtol: 1.0e-11, atol: 1.0e-12}}\n" +
+         "output: {interval: 0.05}\n";
+}
+
+std::string loaded() {
+  return fmt::format("loads:\n  motor: {{body: arm, torque: [0, {}, 0]}}\n", torque);
+}
+std::string driven() {
+  return "drivers:\n  motor: {joint: hinge, angle: {polynomial: [0, 0, 1]}}\n";
+}
+
+TEST(Inverse, ReturnsTheLoadsOfTheForwardRun) {
+  const auto forward = run_local(scenario_from(arm(loaded(), "forward")));
+  ASSERT_EQ(forward.summary.status, "completed") << forward.summary.error->what();
+  const auto inverse = run_local(scenario_from(arm(driven(), "inverse")));
+  ASSERT_EQ(inverse.summary.status, "completed") << inverse.summary.error->what();
+  // The prescribed motion is the forward run's, to its accuracy.
+  for (const char* name : {"arm.qw", "arm.qy", "arm.wy_rad_s"}) {
+    ASSERT_EQ(forward.rows.size(), inverse.rows.size());
+    for (std::size_t i = 0; i < forward.rows.size(); ++i) {
+      EXPECT_NEAR(forward.column(name)[i], inverse.column(name)[i], 1e-8) << name << " row " << i;
+    }
+  }
+  for (const auto& column : inverse.columns) {
+    if (column.name.find("hinge.arm") == 0 || column.name.find("motor") == 0) fmt::print("{} ", column.name);
+  }
+  fmt::print("\n");
+  std::string motor;
+  for (const auto& column : inverse.columns) {
+    if (column.name.find("motor") != std::string::npos && column.name.ends_with(".ty_Nm")) motor = column.name;
+  }
+  for (const double value : inverse.column(motor)) EXPECT_NEAR(value, torque, 1e-8);
+  for (const double value : inverse.column("hinge.arm.fz_N")) EXPECT_NEAR(value, 2.0 * 9.81, 1e-8);
+  for (const double value : inverse.column("hinge.arm.fx_N")) EXPECT_NEAR(value, 0.0, 1e-8);
+}
+
+TEST(Kinematic, RowsFollowTheDriverAndTheEnergyBalanceCloses) {
+  const auto run = run_local(scenario_from(arm(driven(), "kinematic")));
+  ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
+  ASSERT_EQ(run.rows.size(), 21U);
+  const auto t = run.column("time_s");
+  const auto w = run.column("arm.wy_rad_s");
+  for (std::size_t i = 0; i < t.size(); ++i) EXPECT_NEAR(w[i], 2.0 * t[i], 1e-10);
+  // Power 2 t torque is linear in time: the trapezoidal rule is exact.
+  EXPECT_NEAR(run.summary.energy.external_work, torque * 1.0, 1e-9);
+  EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-9);
+  EXPECT_LT(run.summary.max_position_violation, 1e-12);
+}
+
+TEST(Kinematic, FreeMotionIsRefusedWithTheNumberOfFreedoms) {
+  const auto run = run_local(scenario_from(arm(loaded(), "kinematic")));
+  ASSERT_TRUE(run.summary.error.has_value());
+  EXPECT_THAT(run.summary.error->what(), HasSubstr("found 1 degrees of freedom left free"));
+}
+
+TEST(Kinematic, ContactOfAPrescribedMotionIsEvaluatedAndCommittedPerFrame) {
+  // A ball whose centre is led through z = 0.1 - 0.001 sin(pi t): into the ground by 1 mm and out again.
+  std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml");
+  text.insert(
+      text.find("contact:"),
+      "drivers:\n  lead: {body: ball, x: {polynomial: [0]}, y: {polynomial: [0]}, z: {expression: \"0.1 - 0.001 "
+      "* sin(pi * t)\"}, rx: {polynomial: [0]}, ry: {polynomial: [0]}, rz: {polynomial: [0]}}\n");
+  const auto run =
+      run_local(scenario_from(text, {"analysis.type=kinematic", "analysis.end_time=1.1", "output.interval=0.01",
+                                     "bodies.ball.position=[0, 0, 0.1]", "contact.restitution=1"}));
+  ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
+  ASSERT_EQ(run.summary.contacts.size(), 1U);
+  EXPECT_NEAR(run.summary.contacts[0].max_indentation, 1e-3, 1e-9);
+  // Hertz: 1.4e8 d^1.5.
+  EXPECT_NEAR(run.summary.contacts[0].max_force, 1.4e8 * std::pow(1e-3, 1.5), 1e-3);
+  EXPECT_EQ(run.summary.contact_commits, static_cast<std::int64_t>(run.rows.size()));
+}
+
+}  // namespace
+}  // namespace heelstrike::test
