@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/formulation/driver.hpp"
 #include "mbs_server/formulation/deformation_force.hpp"
+#include "mbs_server/formulation/driver.hpp"
 #include "mbs_server/formulation/gravity_force.hpp"
 #include "mbs_server/formulation/joint_registry.hpp"
 #include "mbs_server/formulation/load_force.hpp"
