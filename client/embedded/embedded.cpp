@@ -12,6 +12,7 @@ class EmbeddedRunner : public Runner {
  public:
   RunSummary run(const RunRequest& request, RunSink& sink, std::stop_token stop) override {
     std::vector<mbs::ScenarioFile> files;
+    files.reserve(request.files.size());
     for (const NamedFile& file : request.files) files.push_back({file.name, file.content});
     mbs::RunInput input =
         mbs::make_run_input(request.yaml, request.file_name, std::move(files), schemas_of(embedded_backends()));

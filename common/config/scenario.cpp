@@ -304,6 +304,9 @@ JointSpec read_joint(const Field& field, const Scenario& scenario) {
   joint.where = place_of(field);
   joint.reactions = field["reactions"].flag();
   check_keys(field, joint.type, joint_keys_of(field), {"type", "reactions"});
+  if (joint.type == "gear" && joint.reactions) {
+    field["reactions"].refuse("reactions of a joint between two bodies", "a gear", "remove it");
+  }
   if (joint.type == "gear") return read_gear(field, std::move(joint), scenario.joints);
   joint.bodies = read_joint_bodies(field["bodies"], scenario.bodies);
   joint.in_world = !field.has("points");
@@ -318,6 +321,70 @@ JointSpec read_joint(const Field& field, const Scenario& scenario) {
   if (field.has("second_point")) joint.second_point = field["second_point"].vector3();
   if (field.has("second_axis")) joint.second_axis = read_direction(field["second_axis"]);
   return joint;
+}
+
+KeyUse force_keys_of(const Field& field) {
+  const std::string& type = field["type"].text();
+  if (type == "torsional_spring") return {.needed = {"joint", "stiffness"}, .allowed = {"damping", "neutral"}};
+  KeyUse use{.needed = {"bodies"}, .allowed = {}};
+  if (type == "bushing") {
+    use.needed.emplace_back("stiffness_matrix");
+    use.allowed = {"damping_matrix"};
+  } else {
+    use.needed.emplace_back("stiffness");
+    use.allowed = {"damping", "length"};
+    if (type != "spring_damper") use.allowed.emplace_back("reference_strain");
+    if (type == "ligament_toe") use.allowed.emplace_back("toe_strain");
+  }
+  if (field.has("points")) {
+    use.needed.emplace_back("points");
+  } else {
+    use.needed.emplace_back("point");
+    if (type != "bushing") use.needed.emplace_back("second_point");
+  }
+  return use;
+}
+
+Matrix6 read_matrix6(const Field& field) {
+  const auto values = field.numbers();
+  if (values.size() == 6) return Eigen::Map<const Vector6>(values.data()).asDiagonal();
+  const Matrix6 matrix = Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(values.data());
+  if ((matrix - matrix.transpose()).cwiseAbs().maxCoeff() > 1e-9 * matrix.cwiseAbs().maxCoeff()) {
+    field.refuse("a symmetric matrix", "another", "an elastic bushing has an energy: make it symmetric");
+  }
+  return matrix;
+}
+
+ForceSpec read_force(const Field& field, const Scenario& scenario) {
+  ForceSpec force{.name = field.name(), .type = field["type"].text()};
+  force.where = place_of(field);
+  check_keys(field, force.type, force_keys_of(field), {"type"});
+  force.k = field.optional_number("stiffness").value_or(0.0);
+  force.c = field.optional_number("damping").value_or(0.0);
+  force.neutral = field.optional_number("neutral").value_or(0.0);
+  force.toe_strain = field.optional_number("toe_strain").value_or(force.toe_strain);
+  force.reference_strain = field.optional_number("reference_strain").value_or(0.0);
+  if (field.has("stiffness_matrix")) force.K = read_matrix6(field["stiffness_matrix"]);
+  if (field.has("damping_matrix")) force.C = read_matrix6(field["damping_matrix"]);
+  if (field.has("joint")) {
+    force.joint = field["joint"].text();
+    const auto joint = std::ranges::find(scenario.joints, force.joint, &JointSpec::name);
+    if (joint == scenario.joints.end() || (joint->type != "revolute" && joint->type != "cylindrical")) {
+      field["joint"].refuse("the name of a revolute or cylindrical joint",
+                            fmt::format("'{}'", config::excerpt(force.joint)), "name one of `joints`");
+    }
+    return force;
+  }
+  force.ends.bodies = read_joint_bodies(field["bodies"], scenario.bodies);
+  force.ends.in_world = !field.has("points");
+  force.ends.length = field.optional_number("length");
+  if (!force.ends.in_world) {
+    force.ends.points = read_two(field["points"], false);
+  } else {
+    force.ends.points = {field["point"].vector3()};
+    if (field.has("second_point")) force.ends.second_point = field["second_point"].vector3();
+  }
+  return force;
 }
 
 KeyUse driver_keys_of(const Field& field, const Scenario& scenario) {
@@ -605,6 +672,7 @@ Scenario parse_scenario(std::string_view yaml, const std::string& file_name, con
   scenario.analysis = read_analysis(root["analysis"]);
   for (const Field& load : root.entries_of("loads")) scenario.loads.push_back(read_load(load, scenario.bodies));
   for (const Field& joint : root.entries_of("joints")) scenario.joints.push_back(read_joint(joint, scenario));
+  for (const Field& force : root.entries_of("forces")) scenario.forces.push_back(read_force(force, scenario));
   for (const Field& driver : root.entries_of("drivers")) scenario.drivers.push_back(read_driver(driver, scenario));
   for (const Field& pair : root.entries_of("contact")) scenario.pairs.push_back(read_pair(pair, scenario, backends));
   scenario.output = read_output(root["output"], scenario.analysis.end_time);

@@ -67,6 +67,22 @@ struct JointSpec {
   std::string where = {};                    ///< "file:line: joints.NAME", for messages
 };
 
+/// A spring, ligament or bushing.
+struct ForceSpec {
+  std::string name;
+  std::string type;               ///< spring_damper, ligament_quadratic, ligament_toe, torsional_spring, bushing
+  JointSpec ends = {};            ///< bodies, points, unstrained length
+  std::string joint = {};         ///< of a torsional spring
+  double k = 0.0;                 ///< [N/m], [N m/rad]; ligament_quadratic: [N] at strain 1
+  double c = 0.0;                 ///< [N s/m], [N m s/rad]
+  double neutral = 0.0;           ///< [rad] of a torsional spring
+  double toe_strain = 0.03;       ///< [-] half the strain at which a ligament becomes linear
+  double reference_strain = 0.0;  ///< [-] strain at the initial poses when no length is given
+  Matrix6 K = Matrix6::Zero();    ///< of a bushing
+  Matrix6 C = Matrix6::Zero();
+  std::string where = {};  ///< "file:line: forces.NAME"
+};
+
 /// Motion prescribed to a joint or a body.
 struct DriverSpec {
   std::string name;
@@ -117,6 +133,7 @@ struct Scenario {
   std::vector<LoadSpec> loads;
   std::vector<JointSpec> joints;
   std::vector<DriverSpec> drivers;
+  std::vector<ForceSpec> forces;
   std::vector<PairModel> pairs;
   AnalysisSpec analysis;
   OutputSpec output;

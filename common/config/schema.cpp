@@ -175,6 +175,40 @@ KeySchema joint_keys() {
           }};
 }
 
+KeySchema force_keys() {
+  const Range not_negative{.min = 0.0};
+  return {
+      .name = "forces",
+      .kind = KeyKind::named,
+      .meaning = "springs, ligaments and bushings by name",
+      .keys = {
+          {.name = "type",
+           .kind = KeyKind::text,
+           .meaning = "kind of element",
+           .required = true,
+           .choices = {"spring_damper", "ligament_quadratic", "ligament_toe", "torsional_spring", "bushing"}},
+          text_list("bodies", "[a, b], names of two bodies or `ground`"),
+          number_list("point", "m", "the end on a (bushing: its centre), in the world at the initial poses", {3}),
+          number_list("second_point", "m", "the end on b, in the world at the initial poses", {3}),
+          vector3_list("points", "m", "the ends, one in the frame of each body"),
+          text("joint", "torsional_spring: a revolute or cylindrical joint"),
+          number(
+              "stiffness", "N/m, N m/rad, N", not_negative,
+              "slope of the force; ligament_quadratic: force at strain 1, F = stiffness strain^2; ligament_toe: slope "
+              "of the linear part"),
+          number("damping", "N s/m, N m s/rad", not_negative, "damping; 0 when not given"),
+          number("length", "m", positive, "unstrained length; that of the initial poses when not given"),
+          number("reference_strain", "-", {.min = -1.0, .min_excluded = true},
+                 "ligaments without `length`: strain at the initial poses"),
+          number("toe_strain", "-", positive,
+                 "ligament_toe: half the strain at which the linear part begins; 0.03 when not given"),
+          number("neutral", "rad", {}, "torsional_spring: angle without torque; 0 when not given"),
+          number_list("stiffness_matrix", "N m/rad, N/m",
+                      "bushing: 6 diagonal or 36 entries by rows, order turns x y z, displacements x y z", {6, 36}),
+          number_list("damping_matrix", "N m s/rad, N s/m", "bushing: likewise; 0 when not given", {6, 36}),
+      }};
+}
+
 KeySchema driver_keys() {
   return {.name = "drivers",
           .kind = KeyKind::named,
@@ -363,6 +397,7 @@ KeySchema make_schema() {
               load_keys(),
               joint_keys(),
               driver_keys(),
+              force_keys(),
               contact_keys(),
               analysis_keys(),
               output_keys(),

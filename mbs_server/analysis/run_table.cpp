@@ -38,6 +38,34 @@ void append_pair(std::vector<double>& row, std::size_t pair, const ConstVector& 
   row.push_back(coupling.closed(pair) ? response.peak_pressure : 0.0);
 }
 
+/// Force and torque of a joint on its side b (or, where b is ground, minus those on a), about the joint's point on b.
+Wrench joint_reaction(std::size_t joint, double t, const ConstVector& q, const System& system) {
+  const Joint& j = system.model().joints[joint];
+  const bool on_a = j.b.body == ground;
+  const BodyIndex body = on_a ? j.a.body : j.b.body;
+  const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
+  const Vector12 q_b = q.segment<12>(first);
+  const Vector12 g = system.constraint_forces(system.model().bodies.size() + joint, t, q).segment<12>(first);
+  Wrench reaction{.torque = Vector3::Zero(), .force = g.head<3>()};
+  for (int k = 3; k < 12; k += 3) reaction.torque += q_b.segment<3>(k).cross(g.segment<3>(k));
+  const Pose X_WB = pose_from_coordinates(q_b);
+  reaction.torque -= (X_WB.R * (on_a ? j.a : j.b).X_BF.p).cross(reaction.force);
+  if (on_a) return {.torque = -reaction.torque, .force = -reaction.force};
+  return reaction;
+}
+
+void append_reactions(std::vector<double>& row, double t, const ConstVector& q, const ConstVector& qd, System& system) {
+  bool solved = false;
+  for (std::size_t i = 0; i < system.model().joints.size(); ++i) {
+    if (!system.model().joints[i].reactions) continue;
+    if (!solved) system.solve_accelerations(t, q, qd);
+    solved = true;
+    const Wrench reaction = joint_reaction(i, t, q, system);
+    append(row, reaction.force);
+    append(row, reaction.torque);
+  }
+}
+
 }  // namespace
 
 std::vector<Column> run_columns(const Model& model) {
@@ -61,6 +89,13 @@ std::vector<Column> run_columns(const Model& model) {
     columns.push_back({pair.name + ".area_m2", "m^2", "contact area"});
     columns.push_back({pair.name + ".peak_pressure_Pa", "Pa", "largest contact pressure"});
   }
+  for (const auto& joint : model.joints) {
+    if (!joint.reactions) continue;
+    add_columns(columns, joint.name, {"fx", "fy", "fz"}, "_N", "N",
+                "force of the joint on its second body, in the world");
+    add_columns(columns, joint.name, {"tx", "ty", "tz"}, "_Nm", "N m",
+                "torque of the joint on its second body about the joint's point there, in the world");
+  }
   return columns;
 }
 
@@ -79,6 +114,7 @@ void fill_row(double t, const ConstVector& q, const ConstVector& qd, const RowEn
   for (std::size_t i = 0; i < responses.size(); ++i) {
     if (i < coupling.n_pairs()) append_pair(row, i, q, responses[i], coupling);
   }
+  append_reactions(row, t, q, qd, system);
 }
 
 }  // namespace heelstrike::mbs

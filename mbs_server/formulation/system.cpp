@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/formulation/deformation_force.hpp"
 #include "mbs_server/formulation/driver.hpp"
 #include "mbs_server/formulation/gravity_force.hpp"
 #include "mbs_server/formulation/joint_registry.hpp"
@@ -31,6 +32,7 @@ System::System(const Model& model) : model_(model), n_q_(coordinates_per_body * 
   for (const auto& driver : model_.drivers) append(make_driver(model_, driver));
   resize();
   add_force(std::make_unique<GravityForce>(model_));
+  for (const auto& spring : model_.springs) add_force(make_spring(model_, spring));
   for (std::size_t i = 0; i < model_.loads.size(); ++i) {
     add_force(std::make_unique<LoadForce>(fmt::format("load {}", i), model_.loads[i]));
   }

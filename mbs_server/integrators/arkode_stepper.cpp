@@ -1,6 +1,8 @@
 #include "mbs_server/integrators/arkode_stepper.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace heelstrike::mbs {
 
@@ -9,7 +11,8 @@ ArkodeStepper::ArkodeStepper(const IntegratorSpec& spec, Problem& problem, bool 
       implicit_(implicit),
       context_(make_context()),
       state_(N_VNew_Serial(n_y() + n_z(), context_.get())),
-      derivative_(N_VClone(state_.get())) {
+      derivative_(N_VClone(state_.get())),
+      repeat_bound_(std::numeric_limits<double>::infinity()) {
   totals_.name = spec.name;
 }
 
@@ -73,38 +76,77 @@ void ArkodeStepper::create(double t) {
   configure(arkode_);
 }
 
-void ArkodeStepper::begin(const Node& start) {
+void ArkodeStepper::reinitialize(const Node& start) {
   view(state_.get()) = start.Y;
-  cause_ = nullptr;
-  if (arkode_ == nullptr) {
-    create(start.t);
-    return;
-  }
   add_current(totals_);
   check_setup(implicit_ ? ARKStepReInit(arkode_, quadrature_rhs, motion_rhs, start.t, state_.get())
                         : ARKStepReInit(arkode_, full_rhs, nullptr, start.t, state_.get()),
               "ARKStepReInit");
 }
 
+void ArkodeStepper::begin(const Node& start) {
+  cause_ = nullptr;
+  stall_.reset();
+  repeat_bound_ = std::numeric_limits<double>::infinity();
+  if (arkode_ == nullptr) {
+    view(state_.get()) = start.Y;
+    create(start.t);
+  } else {
+    reinitialize(start);
+  }
+}
+
 void ArkodeStepper::bound_changed() {
+  apply_bound();
+}
+
+void ArkodeStepper::apply_bound() {
+  const double bound = std::min(max_step(), repeat_bound_);
   // ARKODE reads 0 as "no bound".
-  check_setup(ARKStepSetMaxStep(arkode_, std::isinf(max_step()) ? 0.0 : max_step()), "ARKStepSetMaxStep");
+  check_setup(ARKStepSetMaxStep(arkode_, std::isinf(bound) ? 0.0 : bound), "ARKStepSetMaxStep");
+}
+
+bool ArkodeStepper::may_repeat(int code) const {
+  if (code != ARK_UNREC_RHSFUNC_ERR && code != ARK_POSTPROCESS_STEP_FAIL) return false;
+  try {
+    if (cause_) std::rethrow_exception(cause_);
+    return false;
+  } catch (const RecoverableError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 
 void ArkodeStepper::fail(int code, double t) {
   double attempted = t;
   (void)ARKStepGetCurrentTime(arkode_, &attempted);
   set_attempted_time(attempted);
-  // A projection that fails leaves no step to repeat from the inside.
-  if (code == ARK_POSTPROCESS_STEP_FAIL && cause_) std::rethrow_exception(cause_);
   throw_solver_failure(cause_, spec().name, describe_code(code, ARKStepGetReturnFlagName(code)), attempted);
 }
 
 void ArkodeStepper::advance(double t_end, Node& from, Node& to) {
-  check_setup(ARKStepSetStopTime(arkode_, t_end), "ARKStepSetStopTime");
+  if (from.t >= limited_until_ && !std::isinf(repeat_bound_)) {
+    repeat_bound_ = std::numeric_limits<double>::infinity();
+    apply_bound();
+  }
   double t = from.t;
-  const int code = ARKStepEvolve(arkode_, from.t + first_step_horizon, state_.get(), &t, ARK_ONE_STEP);
-  if (code < 0) fail(code, from.t);
+  for (int attempt = 0;; ++attempt) {
+    check_setup(ARKStepSetStopTime(arkode_, t_end), "ARKStepSetStopTime");
+    const int code = ARKStepEvolve(arkode_, from.t + first_step_horizon, state_.get(), &t, ARK_ONE_STEP);
+    if (code >= 0) break;
+    if (attempt >= spec().max_rejections || !may_repeat(code)) fail(code, from.t);
+    ++n_refused_;
+    double h = 0.0;
+    check_setup(ARKStepGetCurrentStep(arkode_, &h), "ARKStepGetCurrentStep");
+    h = std::min(h, repeat_bound_);
+    if (std::isinf(repeat_bound_)) limited_until_ = from.t + h;
+    repeat_bound_ = 0.25 * h;
+    reinitialize(from);
+    apply_bound();
+  }
+  set_attempted_time(t);
+  stall_.check(t - from.t, t, cause_, spec().name);
   cause_ = nullptr;
   if (first_after_restart()) {
     check_setup(ARKStepGetDky(arkode_, from.t, 1, derivative_.get()), "ARKStepGetDky");
@@ -139,6 +181,7 @@ void ArkodeStepper::add_current(IntegratorStatistics& s) const {
 IntegratorStatistics ArkodeStepper::statistics() const {
   IntegratorStatistics s = totals_;
   if (arkode_ != nullptr) add_current(s);
+  s.rejected_steps += n_refused_;
   s.restarts = n_restarts();
   return s;
 }

@@ -1,6 +1,9 @@
 /// What the two ARKODE methods have in common ([reynolds2023] in docs/references.bib): the state {y, z} with the
 /// quadratures appended, the projection of every accepted step, and statistics.
 ///
+/// ARKODE gives up at once when an explicit stage or the projection is refused recoverably; then the step is repeated
+/// here from its start with a quarter of its size, up to max_rejections times.
+///
 /// The quadratures do not act back and take part neither in the error test nor in the step size, as with CVODE and IDA.
 #pragma once
 
@@ -38,14 +41,21 @@ class ArkodeStepper : public OneStepIntegrator {
   void bound_changed() final;
   void advance(double t_end, Node& from, Node& to) final;
   void create(double t);
+  void reinitialize(const Node& start);
+  [[nodiscard]] bool may_repeat(int code) const;
+  void apply_bound();
   [[noreturn]] void fail(int code, double t);
   void add_current(IntegratorStatistics& s) const;
 
   bool implicit_;
   std::exception_ptr cause_;
+  StallGuard stall_;
   Context context_;
   OwnedVector state_, derivative_;
   void* arkode_ = nullptr;
+  double repeat_bound_;         ///< [s] of the step while a refused one is being repeated; infinite when not
+  double limited_until_ = 0.0;  ///< [s] end of the step that was refused
+  std::int64_t n_refused_ = 0;
   IntegratorStatistics totals_;  ///< of all runs before the last restart
 };
 

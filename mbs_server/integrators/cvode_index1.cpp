@@ -4,8 +4,6 @@
 #include <cvodes/cvodes_ls.h>
 #include <cvodes/cvodes_proj.h>
 
-#include <cmath>
-#include <limits>
 #include <vector>
 
 #include "mbs_server/integrators/sundials_support.hpp"
@@ -42,11 +40,11 @@ class CvodeIndex1 final : public Integrator {
   void create(double t);
   void add_statistics();
   [[noreturn]] void fail(int code);
-  void note_stall(double t_before);
 
   IntegratorSpec spec_;
   Problem& problem_;
   std::exception_ptr cause_;
+  StallGuard stall_;
   NewtonBridge bridge_;
   Context context_;
   OwnedVector state_, quadrature_state_;
@@ -56,7 +54,6 @@ class CvodeIndex1 final : public Integrator {
   Eigen::VectorXd y_, z_, projected_;
   double t_ = 0.0;
   double attempted_time_ = 0.0;
-  int stalled_steps_ = 0;        ///< consecutive steps that did not advance t
   IntegratorStatistics totals_;  ///< of all runs before the last restart
 };
 
@@ -147,6 +144,7 @@ void CvodeIndex1::restart(double t, const Eigen::VectorXd& y, const Eigen::Vecto
   z_ = z;
   t_ = t;
   cause_ = nullptr;
+  stall_.reset();
   if (cvode_ == nullptr) {
     create(t);
   } else {
@@ -173,34 +171,20 @@ void CvodeIndex1::fail(int code) {
   throw_solver_failure(cause_, "cvode_index1", describe_code(code, CVodeGetReturnFlagName(code)), attempted_time_);
 }
 
-void CvodeIndex1::note_stall(double t_before) {
-  // CVODE only warns of steps below the rounding of t. In front of a state that cannot be evaluated it would take them
-  // for ever.
-  const bool stalled = t_ - t_before <= 4.0 * std::numeric_limits<double>::epsilon() * std::abs(t_);
-  if (!stalled) {
-    stalled_steps_ = 0;
-    cause_ = nullptr;
-    return;
-  }
-  if (++stalled_steps_ > spec_.max_rejections) {
-    throw_solver_failure(cause_, "cvode_index1", "step size below the rounding of t", t_);
-  }
-}
-
 StepResult CvodeIndex1::step(double t_end) {
   check_setup(CVodeSetStopTime(cvode_, t_end), "CVodeSetStopTime");
-  const double t_before = t_;
   const int code = CVode(cvode_, t_ + first_step_horizon, state_.get(), &t_, CV_ONE_STEP);
   if (code < 0) fail(code);
-  note_stall(t_before);
   attempted_time_ = t_;
+  StepResult result{.t = t_, .step_size = 0.0, .roots = {}};
+  check_setup(CVodeGetLastStep(cvode_, &result.step_size), "CVodeGetLastStep");
+  stall_.check(result.step_size, t_, cause_, spec_.name);
+  cause_ = nullptr;
   y_ = view(state_.get());
   if (problem_.n_quadratures() > 0) {
     check_setup(CVodeGetQuadDky(cvode_, t_, 0, quadrature_state_.get()), "CVodeGetQuadDky");
     z_ = view(quadrature_state_.get());
   }
-  StepResult result{.t = t_, .step_size = 0.0, .roots = {}};
-  check_setup(CVodeGetLastStep(cvode_, &result.step_size), "CVodeGetLastStep");
   if (code == CV_ROOT_RETURN) {
     std::vector<int> found(static_cast<std::size_t>(problem_.n_roots()));
     check_setup(CVodeGetRootInfo(cvode_, found.data()), "CVodeGetRootInfo");

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "mbs_server/integrators/sundials_support.hpp"
-
 namespace heelstrike::mbs {
 namespace {
 
@@ -53,6 +51,7 @@ void FixedStepIntegrator::change_size(double h, double t) {
 
 void FixedStepIntegrator::begin(const Node& start) {
   reduced_ = false;
+  stall_.reset();
   change_size(std::min(*spec().step, max_step()), start.t);
 }
 
@@ -86,6 +85,8 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
       ++totals_.steps;
       ++count_;
       accepted(from, !last);
+      // The rest of a step at the end of the run may be tiny.
+      if (!last) stall_.check(to.t - from.t, to.t, cause, totals_.name);
       return;
     }
     if (refused < 0) std::rethrow_exception(cause);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "mbs_server/integrators/one_step.hpp"
+#include "mbs_server/integrators/sundials_support.hpp"
 
 namespace heelstrike::mbs {
 
@@ -43,6 +44,7 @@ class FixedStepIntegrator : public OneStepIntegrator {
   bool reduced_ = false;
   std::int64_t count_ = 0;
   Eigen::VectorXd stage_, f2_, f3_, f4_;
+  StallGuard stall_;
   IntegratorStatistics totals_;
 };
 

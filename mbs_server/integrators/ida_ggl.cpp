@@ -47,6 +47,7 @@ class IdaGgl final : public Integrator {
   Problem& problem_;
   int n_y_;
   std::exception_ptr cause_;
+  StallGuard stall_;
   NewtonBridge bridge_;
   Context context_;
   OwnedVector state_, derivative_, quadrature_state_, interpolated_;
@@ -167,6 +168,7 @@ void IdaGgl::restart(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& 
   z_ = z;
   t_ = t;
   cause_ = nullptr;
+  stall_.reset();
   directions_.assign(directions.begin(), directions.end());
   max_step_ = max_step;
   fresh_ = true;
@@ -215,16 +217,17 @@ StepResult IdaGgl::step(double t_end) {
   check_setup(IDASetStopTime(ida_, t_end), "IDASetStopTime");
   const int code = IDASolve(ida_, t_ + first_step_horizon, &t_, state_.get(), derivative_.get(), IDA_ONE_STEP);
   if (code < 0) fail(code);
-  cause_ = nullptr;
   attempted_time_ = t_;
+  StepResult result{.t = t_, .step_size = 0.0, .roots = {}};
+  check_setup(IDAGetLastStep(ida_, &result.step_size), "IDAGetLastStep");
+  stall_.check(result.step_size, t_, cause_, spec_.name);
+  cause_ = nullptr;
   y_ = view(state_.get()).head(n_y_);
   problem_.project(t_, y_);
   if (problem_.n_quadratures() > 0) {
     check_setup(IDAGetQuadDky(ida_, t_, 0, quadrature_state_.get()), "IDAGetQuadDky");
     z_ = view(quadrature_state_.get());
   }
-  StepResult result{.t = t_, .step_size = 0.0, .roots = {}};
-  check_setup(IDAGetLastStep(ida_, &result.step_size), "IDAGetLastStep");
   if (code == IDA_ROOT_RETURN) {
     std::vector<int> found(static_cast<std::size_t>(problem_.n_roots()));
     check_setup(IDAGetRootInfo(ida_, found.data()), "IDAGetRootInfo");

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 
 namespace heelstrike::mbs {
 
@@ -21,6 +23,16 @@ void throw_solver_failure(const std::exception_ptr& cause, const std::string& so
               fmt::format("{} gave up at t = {} s ({}): the step size or the iteration could not be made to "
                           "converge. Look at what happens in the model at that time, or loosen rtol.{}",
                           solver, t, what, reason));
+}
+
+void StallGuard::check(double h, double t, const std::exception_ptr& cause, const std::string& solver) {
+  constexpr int max_tiny = 20;
+  if (cause) last_cause_ = cause;
+  const bool tiny = std::abs(h) <= 100.0 * std::numeric_limits<double>::epsilon() * std::abs(t);
+  n_tiny_ = tiny ? n_tiny_ + 1 : 0;
+  if (!tiny) last_cause_ = nullptr;
+  if (n_tiny_ < max_tiny) return;
+  throw_solver_failure(last_cause_, solver, fmt::format("{} steps in a row that do not move the time", n_tiny_), t);
 }
 
 std::string describe_code(int code, char* name) {

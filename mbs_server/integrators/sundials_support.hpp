@@ -38,6 +38,21 @@ template <std::invocable Body>
 [[noreturn]] void throw_solver_failure(const std::exception_ptr& cause, const std::string& solver,
                                        const std::string& what, double t);
 
+/// Ends a creep towards a time that cannot be passed. Every single step succeeds there, each smaller than the last,
+/// until they no longer move the time: no solver notices by itself.
+class StallGuard {
+ public:
+  void reset() { *this = {}; }
+  /// Looks at an accepted step of size `h` [s] that ended at `t` [s].
+  /// @param cause  what was refused on the way to it; may be empty
+  /// @throws Error{solver_failed} after 20 steps in a row that the time does not notice
+  void check(double h, double t, const std::exception_ptr& cause, const std::string& solver);
+
+ private:
+  int n_tiny_ = 0;
+  std::exception_ptr last_cause_;
+};
+
 /// "CV_CONV_FAILURE, code -4" from a SUNDIALS code and the malloc'ed name that goes with it, which is freed.
 [[nodiscard]] std::string describe_code(int code, char* name);
 

@@ -108,9 +108,39 @@ Joint build_joint(const Model& model, const JointSpec& spec) {
   return joint;
 }
 
+SpringElement build_spring(const Model& model, const ForceSpec& spec) {
+  SpringElement spring{.name = spec.name, .type = spec.type, .a = {}, .b = {}};
+  spring.k = spec.k;
+  spring.c = spec.c;
+  spring.toe_strain = spec.toe_strain;
+  spring.K = spec.K;
+  spring.C = spec.C;
+  if (spec.type == "torsional_spring") {
+    spring.joint = find_joint(model, spec.joint);
+    spring.length = spec.neutral;
+    return spring;
+  }
+  const std::string field = "forces." + spec.name + ".bodies";
+  spring.a.body = find_body(model, spec.ends.bodies.at(0), field);
+  spring.b.body = find_body(model, spec.ends.bodies.at(1), field);
+  WorldFrames frames = world_frames(model, spec.ends, spring.a.body, spring.b.body);
+  if (spec.type == "bushing") frames.a.R = frames.b.R = Matrix3::Identity();
+  spring.a.X_BF = initial_pose(model, spring.a.body).inverse() * frames.a;
+  spring.b.X_BF = initial_pose(model, spring.b.body).inverse() * frames.b;
+  const double now = (frames.b.p - frames.a.p).norm();
+  spring.length = spec.ends.length.value_or(now / (1.0 + spec.reference_strain));
+  if (spec.type != "bushing" && !(spring.length > 0.0)) {
+    throw input_error(
+        "forces." + spec.name,
+        fmt::format("{}: expected two different ends or a `length` > 0 [m], found ends that meet", spec.where));
+  }
+  return spring;
+}
+
 TimeFunctionPtr resolved(const FunctionSpec& spec) {
   if (spec.function) return spec.function;
-  throw input_error("drivers", spec.where + ": motion files are not read yet");
+  throw input_error("drivers",
+                    spec.where + ": expected the motion file with the run, found nothing; its content was not read");
 }
 
 void add_drivers(Model& model, const DriverSpec& spec) {
@@ -136,7 +166,8 @@ void add_drivers(Model& model, const DriverSpec& spec) {
 }  // namespace
 
 Model build_model(const Scenario& scenario) {
-  Model model{.gravity = scenario.gravity, .bodies = {}, .loads = {}, .joints = {}, .drivers = {}, .pairs = {}};
+  Model model{
+      .gravity = scenario.gravity, .bodies = {}, .loads = {}, .joints = {}, .drivers = {}, .springs = {}, .pairs = {}};
   for (const auto& spec : scenario.bodies) {
     Body body{.name = spec.name,
               .mass_properties = {.mass = spec.mass, .center_of_mass = spec.center_of_mass, .inertia = spec.inertia},
@@ -153,6 +184,7 @@ Model build_model(const Scenario& scenario) {
                            .body_fixed = load.body_fixed});
   }
   for (const auto& joint : scenario.joints) model.joints.push_back(build_joint(model, joint));
+  for (const auto& force : scenario.forces) model.springs.push_back(build_spring(model, force));
   for (const auto& driver : scenario.drivers) add_drivers(model, driver);
   for (const auto& pair : scenario.pairs) {
     const std::string where = "contact." + pair.spec.name;

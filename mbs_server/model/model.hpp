@@ -47,6 +47,20 @@ struct Joint {
   std::string where = {};  ///< for messages
 };
 
+/// Spring, ligament or bushing between two bodies, or about a joint.
+struct SpringElement {
+  std::string name;
+  std::string type;  ///< spring_damper, ligament_quadratic, ligament_toe, torsional_spring, bushing
+  JointSide a, b;
+  int joint = -1;               ///< of a torsional spring
+  double k = 0.0;               ///< [N/m], [N m/rad]; ligament_quadratic: [N] at strain 1
+  double c = 0.0;               ///< [N s/m], [N m s/rad]
+  double length = 0.0;          ///< [m] unstrained; [rad] neutral angle
+  double toe_strain = 0.0;      ///< half the strain at which a ligament becomes linear
+  Matrix6 K = Matrix6::Zero();  ///< of a bushing: turns [rad], then displacements [m]
+  Matrix6 C = Matrix6::Zero();
+};
+
 /// One prescribed coordinate, or the three angles of a body.
 struct Driver {
   enum class Kind { angle, displacement, position, orientation };
@@ -70,6 +84,7 @@ struct Model {
   std::vector<Load> loads;
   std::vector<Joint> joints;
   std::vector<Driver> drivers;
+  std::vector<SpringElement> springs;
   std::vector<ContactPair> pairs;
 };
 

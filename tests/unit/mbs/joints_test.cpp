@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "common/errors/error.hpp"
+#include "common/motion/motion_file.hpp"
 #include "mbs_server/formulation/assembly.hpp"
 #include "mbs_server/formulation/driver.hpp"
 #include "mbs_server/formulation/joint_registry.hpp"
@@ -198,6 +200,24 @@ TEST(Drivers, AllDerivativesAreExact) {
   driver.kind = Driver::Kind::orientation;
   driver.functions = {f, g, make_polynomial({-0.2, 1.1})};
   expect_derivatives(*make_driver(model, driver), q0, "orientation");
+}
+
+TEST(TimeFunctions, MotionFilesAreRead) {
+  const std::string mot =
+      "Coordinates\nversion=1\ninDegrees=yes\nendheader\ntime\tknee\thip\n0.0\t1\t2\n 0.5\t+3e1\t4\r\n";
+  EXPECT_EQ(motion_column(mot, "a.mot", "knee"), (std::vector<double>{1.0, 30.0}));
+  EXPECT_EQ(motion_column("time, x\n0, 1\n1, -2\n", "a.csv", "x"), (std::vector<double>{1.0, -2.0}));
+  const auto message = [](const std::string& text, const std::string& heading) -> std::string {
+    try {
+      (void)motion_column(text, "a.csv", heading);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  EXPECT_NE(message("time,x\n0,1\n", "y").find("a.csv:1: expected a column 'y', found time, x"), std::string::npos);
+  EXPECT_NE(message("time,x\n0,one\n", "x").find("a.csv:2: expected a number, found 'one'"), std::string::npos);
+  EXPECT_NE(message("time,x\n0\n", "x").find("a.csv:2: expected 2 entries"), std::string::npos);
 }
 
 TEST(TimeFunctions, DerivativesAreExact) {

@@ -28,6 +28,8 @@ output: {interval: 0.05, steps: none}
 struct Method {
   std::string name;
   double step = 0.0;  ///< [s] of fixed-step methods, 0 = variable
+  double rtol = 1e-8;
+  double energy_limit = 1e-7;  ///< of the relative energy error
 };
 
 Scenario with_method(const std::string& yaml, const Method& method, std::vector<std::string> overrides) {
@@ -59,30 +61,62 @@ void print_row(const RecordedRun& run, double energy, double reference_wall) {
 }
 
 TEST(Integrators, SpinningBodyKeepsItsEnergy) {
-  print_head("torque-free asymmetric body, 10 s, rtol 1e-8 (fixed step 1 ms); energy: largest relative error");
+  print_head(
+      "torque-free asymmetric body, 10 s, rtol 1e-8, last two 1e-10 (fixed step 1 ms); energy: largest relative error");
   double reference_wall = 0.0;
-  for (const Method& method :
-       {Method{"cvode_index1"}, {"ida_ggl"}, {"arkode_erk"}, {"arkode_dirk"}, {"rk4", 1e-3}, {"ab4am4", 1e-3}}) {
-    const auto run = run_local(with_method(spinning_body, method, {}));
+  // The BDF formulas damp: at the same tolerance they lose a hundred times more than the Runge-Kutta methods.
+  for (const Method& method : {Method{"cvode_index1", 0.0, 1e-8, 1e-5},
+                               {"ida_ggl", 0.0, 1e-8, 1e-5},
+                               {"arkode_erk"},
+                               {"arkode_dirk"},
+                               {"rk4", 1e-3},
+                               {"ab4am4", 1e-3},
+                               {"cvode_index1", 0.0, 1e-10},
+                               {"ida_ggl", 0.0, 1e-10}}) {
+    const auto run = run_local(with_method(spinning_body, method,
+                                           {fmt::format("analysis.integrator.rtol={}", method.rtol),
+                                            fmt::format("analysis.integrator.atol={}", 0.01 * method.rtol)}));
     ASSERT_EQ(run.summary.status, "completed") << method.name << ": " << run.summary.error->what();
     if (reference_wall == 0.0) reference_wall = run.summary.wall_time;
     const double energy = largest_energy_error(run);
     print_row(run, energy, reference_wall);
     EXPECT_EQ(run.summary.integrator.name, method.name);
-    EXPECT_LT(energy, 1e-7) << method.name;
+    EXPECT_LT(energy, method.energy_limit) << method.name << " at " << method.rtol;
     if (method.step > 0.0) continue;  // Baumgarte bounds violations, it does not remove them
     EXPECT_LT(run.summary.max_position_violation, 1e-10) << method.name;
     EXPECT_LT(run.summary.max_velocity_violation, 1e-8) << method.name;
   }
 }
 
+TEST(Integrators, KeysThatDoNotFitAreRefused) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"analysis.integrator.name=rk4"}, "'rk4' without step"},
+      {{"analysis.integrator.step=1e-3"}, "analysis.integrator.step"},
+      {{"analysis.integrator.baumgarte_alpha=5"}, "analysis.integrator.baumgarte_alpha"},
+      {{"analysis.integrator.order=6"}, "one of 1, 2, 3, 4, 5 for cvode_index1"},
+      {{"analysis.integrator.name=arkode_dirk", "analysis.integrator.order=2"}, "one of 3, 4, 5 for arkode_dirk"},
+      {{"analysis.integrator.rtol=1"}, "analysis.integrator.rtol"},
+      {{"analysis.integrator.atol=0"}, "analysis.integrator.atol"},
+      {{"analysis.integrator.name=ida"}, "ida_ggl"},
+  };
+  for (const auto& [overrides, expected] : cases) {
+    try {
+      (void)scenario_from(spinning_body, overrides);
+      ADD_FAILURE() << overrides.back() << " was accepted";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::invalid_input);
+      EXPECT_NE(std::string(e.what()).find(expected), std::string::npos) << e.what();
+    }
+  }
+}
+
 TEST(Integrators, BouncingBallFirstContactAgrees) {
   const std::string yaml = read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml");
-  print_head("bouncing ball, first contact, rtol 1e-8 (fixed step 2 us); energy: relative error of the balance");
+  print_head("bouncing ball, first contact, rtol 1e-8 (fixed step 10 us); energy: relative error of the balance");
   ContactEpisode reference;
   double reference_wall = 0.0;
   for (const Method& method :
-       {Method{"cvode_index1"}, {"ida_ggl"}, {"arkode_erk"}, {"arkode_dirk"}, {"rk4", 2e-6}, {"ab4am4", 2e-6}}) {
+       {Method{"cvode_index1"}, {"ida_ggl"}, {"arkode_erk"}, {"arkode_dirk"}, {"rk4", 1e-5}, {"ab4am4", 1e-5}}) {
     const auto run = run_local(
         with_method(yaml, method, {"analysis.end_time=0.45", "analysis.integrator.rtol=1e-8", "output.steps=none"}));
     ASSERT_EQ(run.summary.status, "completed") << method.name << ": " << run.summary.error->what();
