@@ -478,7 +478,7 @@ std::string expectation(const KeySchema& key) {
 std::string scenario_reference() {
   std::string out =
       "# Keys of a scenario file\n\n"
-      "<!-- Made from common/config/schema.cpp by `heelstrike schema --markdown`; a test compares. Do not edit. -->\n\n"
+      "<!-- Made from common/config/schema.cpp by `heelstrike schema`; a test compares. Do not edit. -->\n\n"
       "A scenario is one YAML file. All quantities are plain numbers in the SI unit of the table: `mass: 1.0`, not\n"
       "`1 kg`. Unknown keys are errors. `NAME` stands for a name you choose (letters, digits, `_` and `-`). Anchors,\n"
       "aliases and merge keys (`<<`) of YAML work.\n\n"
