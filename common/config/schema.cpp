@@ -96,7 +96,7 @@ KeySchema text_list(std::string name, std::string meaning) {
   return {.name = std::move(name), .kind = KeyKind::list, .meaning = std::move(meaning), .keys = {text("", "name")}};
 }
 
-KeySchema vector3_list(std::string name, std::string unit, std::string meaning) {
+KeySchema vector3_list(std::string name, const std::string& unit, std::string meaning) {
   return {.name = std::move(name),
           .kind = KeyKind::list,
           .unit = unit,

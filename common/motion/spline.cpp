@@ -105,7 +105,7 @@ Eigen::MatrixXd coefficients(const std::vector<double>& times, const std::vector
 
 }  // namespace
 
-TimeFunctionPtr make_spline(std::vector<double> times, std::vector<double> values, int degree) {
+TimeFunctionPtr make_spline(std::vector<double> times, const std::vector<double>& values, int degree) {
   check_table(times, values, degree);
   auto c = coefficients(times, values, degree);
   return std::make_shared<Spline>(std::move(times), std::move(c));

@@ -36,7 +36,7 @@ using TimeFunctionPtr = std::shared_ptr<const TimeFunction>;
 /// table the end value's polynomial goes on, so that a step that tries a time just beyond the end still gets an answer.
 /// @param times  at least 2 (cubic) or 3 (quintic), strictly increasing
 /// @throws Error{invalid_input} that says which entry is wrong
-[[nodiscard]] TimeFunctionPtr make_spline(std::vector<double> times, std::vector<double> values, int degree);
+[[nodiscard]] TimeFunctionPtr make_spline(std::vector<double> times, const std::vector<double>& values, int degree);
 
 /// Formula in t with + - * / ^ ( ), numbers, pi and the functions sin cos tan exp log sqrt tanh abs step(t, t0, t1).
 /// `step` rises from 0 to 1 between t0 and t1 with two continuous derivatives. Derivatives are exact: the formula is
