@@ -348,7 +348,7 @@ KeyUse force_keys_of(const Field& field) {
 Matrix6 read_matrix6(const Field& field) {
   const auto values = field.numbers();
   if (values.size() == 6) return Eigen::Map<const Vector6>(values.data()).asDiagonal();
-  const Matrix6 matrix = Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(values.data());
+  Matrix6 matrix = Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(values.data());
   if ((matrix - matrix.transpose()).cwiseAbs().maxCoeff() > 1e-9 * matrix.cwiseAbs().maxCoeff()) {
     field.refuse("a symmetric matrix", "another", "an elastic bushing has an energy: make it symmetric");
   }

@@ -224,7 +224,8 @@ class LegacyReader {
         scanner_.fail(fmt::format("expected integers, found values of type {}", t));
       }
       if (t == "char")
-        value = static_cast<Value>(reader.read<std::int8_t>(t));
+        // VTK's char is a small signed integer.
+        value = static_cast<Value>(reader.read<std::int8_t>(t));  // NOLINT(bugprone-signed-char-misuse)
       else if (t == "unsigned_char")
         value = static_cast<Value>(reader.read<std::uint8_t>(t));
       else if (t == "short")

@@ -172,7 +172,7 @@ class VtkXmlFile {
     for (std::uint64_t i = 0; i < n; ++i) {
       Stored stored;
       std::memcpy(&stored, bytes.data() + i * sizeof(Stored), sizeof(Stored));
-      values[i] = static_cast<Value>(stored);
+      values[i] = static_cast<Value>(stored);  // NOLINT(bugprone-signed-char-misuse): Int8 is a number here
     }
     return values;
   }
