@@ -1,11 +1,11 @@
-#include "fem_server/backends/experimental/fem_condensed/normal_contact.hpp"
+#include "fem_server/backends/fem_condensed/normal_contact.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/experimental/fem_condensed/compliance_product.hpp"
+#include "fem_server/backends/fem_condensed/compliance_product.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
