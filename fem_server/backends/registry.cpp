@@ -6,7 +6,7 @@
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
 #ifdef HEELSTRIKE_FEM
-#include "fem_server/backends/experimental/fem_condensed/entry.hpp"
+#include "fem_server/backends/fem_condensed/entry.hpp"
 #endif
 
 namespace heelstrike::fem {

@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include "fem_server/backends/experimental/fem_condensed/body_preparation.hpp"
+#include "fem_server/backends/fem_condensed/body_preparation.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 #include "fem_server/geometry/mesher.hpp"
 #include "fem_server/geometry/read_mesh.hpp"

@@ -1,5 +1,5 @@
 // Full order against condensed on the same mesh, tangents, load stepping.
-#include "fem_server/backends/experimental/fem_full/full_contact.hpp"
+#include "fem_server/backends/fem_full/full_contact.hpp"
 
 #include <gtest/gtest.h>
 

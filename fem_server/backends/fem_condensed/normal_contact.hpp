@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fem_server/backends/experimental/fem_condensed/gathered_block.hpp"
+#include "fem_server/backends/fem_condensed/gathered_block.hpp"
 #include "fem_server/fem/condensation.hpp"
 
 namespace heelstrike::fem {

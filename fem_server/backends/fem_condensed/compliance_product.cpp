@@ -1,4 +1,4 @@
-#include "fem_server/backends/experimental/fem_condensed/compliance_product.hpp"
+#include "fem_server/backends/fem_condensed/compliance_product.hpp"
 
 // Wider registers only: with contraction off and the fields as vector lanes, both clones round alike.
 #define HEELSTRIKE_VECTOR_CLONES __attribute__((target_clones("avx2", "default")))

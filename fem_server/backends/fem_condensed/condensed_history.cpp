@@ -1,4 +1,4 @@
-#include "fem_server/backends/experimental/fem_condensed/condensed_history.hpp"
+#include "fem_server/backends/fem_condensed/condensed_history.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "fem_server/backends/experimental/fem_condensed/friction_contact.hpp"
+#include "fem_server/backends/fem_condensed/friction_contact.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/experimental/fem_condensed/compliance_product.hpp"
+#include "fem_server/backends/fem_condensed/compliance_product.hpp"
 
 namespace heelstrike::fem {
 

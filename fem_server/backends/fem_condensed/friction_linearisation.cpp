@@ -1,4 +1,4 @@
-#include "fem_server/backends/experimental/fem_condensed/friction_linearisation.hpp"
+#include "fem_server/backends/fem_condensed/friction_linearisation.hpp"
 
 #include <Eigen/Dense>
 #include <algorithm>

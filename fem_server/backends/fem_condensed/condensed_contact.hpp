@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/experimental/fem_condensed/condensed_history.hpp"
-#include "fem_server/backends/experimental/fem_condensed/contact_wrench.hpp"
-#include "fem_server/backends/experimental/fem_condensed/normal_contact.hpp"
+#include "fem_server/backends/fem_condensed/condensed_history.hpp"
+#include "fem_server/backends/fem_condensed/contact_wrench.hpp"
+#include "fem_server/backends/fem_condensed/normal_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/partner_surface.hpp"

@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "fem_server/backends/experimental/fem_condensed/contact_wrench.hpp"
-#include "fem_server/backends/experimental/fem_condensed/normal_contact.hpp"
+#include "fem_server/backends/fem_condensed/contact_wrench.hpp"
+#include "fem_server/backends/fem_condensed/normal_contact.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 

@@ -1,9 +1,9 @@
-#include "fem_server/backends/experimental/fem_condensed/gathered_block.hpp"
+#include "fem_server/backends/fem_condensed/gathered_block.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "fem_server/backends/experimental/fem_condensed/compliance_product.hpp"
+#include "fem_server/backends/fem_condensed/compliance_product.hpp"
 
 namespace heelstrike::fem {
 

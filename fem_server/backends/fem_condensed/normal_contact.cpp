@@ -1,4 +1,4 @@
-#include "fem_server/backends/experimental/fem_condensed/normal_contact.hpp"
+#include "fem_server/backends/fem_condensed/normal_contact.hpp"
 
 #include <fmt/format.h>
 
