@@ -83,8 +83,7 @@ inline PreparedBody foot_body(VolumeMesh mesh, double friction, double angle = s
   const ContactNodes all = contact_nodes(body, boundary_faces(body.mesh()));
   std::vector<bool> keep(all.nodes.size());
   for (std::size_t i = 0; i < keep.size(); ++i) {
-    keep[i] = body.mesh().nodes[all.nodes[i]].z() < foot_clamp_height - 1e-9 &&
-              -all.normals[i].z() >= std::cos(angle);
+    keep[i] = body.mesh().nodes[all.nodes[i]].z() < foot_clamp_height - 1e-9 && -all.normals[i].z() >= std::cos(angle);
   }
   ContactNodes contact = selected(all, keep);
   ContactOptions options;

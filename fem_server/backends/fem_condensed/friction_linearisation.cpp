@@ -21,27 +21,33 @@ Eigen::Index row_of(std::size_t node) {
 
 }  // namespace
 
+Eigen::MatrixXd local_compliance(std::span<const NodeLinearisation> nodes, const Eigen::MatrixXd& C) {
+  Eigen::MatrixXd B(C.rows(), C.cols());
+  for (std::size_t b = 0; b < nodes.size(); ++b) {
+    const Eigen::Matrix<double, Eigen::Dynamic, 3> columns = C.middleCols<3>(row_of(b)) * nodes[b].frame;
+    for (std::size_t a = 0; a < nodes.size(); ++a) {
+      B.block<3, 3>(row_of(a), row_of(b)).noalias() = nodes[a].frame.transpose() * columns.middleRows<3>(row_of(a));
+    }
+  }
+  return B;
+}
+
 FrictionReference::FrictionReference(std::vector<std::uint32_t> candidates, std::vector<NodeLinearisation> nodes,
                                      const Eigen::MatrixXd& C)
     : candidates_(std::move(candidates)), nodes_(std::move(nodes)) {
-  Eigen::MatrixXd J(C.rows(), C.cols());
-  for (std::size_t b = 0; b < nodes_.size(); ++b) {
-    const Eigen::Matrix<double, Eigen::Dynamic, 3> columns = C.middleCols<3>(row_of(b)) * nodes_[b].frame;
-    for (std::size_t a = 0; a < nodes_.size(); ++a) {
-      const Matrix3 own = nodes_[a].frame.transpose() * columns.middleRows<3>(row_of(a));
-      J.block<3, 3>(row_of(a), row_of(b)) = nodes_[a].S * own;
-    }
-    J.block<3, 3>(row_of(b), row_of(b)) += nodes_[b].E;
+  Eigen::MatrixXd J = local_compliance(nodes_, C);
+  for (std::size_t a = 0; a < nodes_.size(); ++a) {
+    if (!nodes_[a].S.isIdentity(0.0)) J.middleRows<3>(row_of(a)) = (nodes_[a].S * J.middleRows<3>(row_of(a))).eval();
+    J.block<3, 3>(row_of(a), row_of(a)) += nodes_[a].E;
   }
   if (!factor_.factorize(J)) {
     throw RecoverableError("the friction solver met a singular system; take a smaller step");
   }
 }
 
-FrictionSystem::FrictionSystem(const Eigen::MatrixXd& C, std::vector<std::uint32_t> candidates,
-                               std::vector<NodeLinearisation> nodes,
-                               std::shared_ptr<const FrictionReference> reference)
-    : C_(C), candidates_(std::move(candidates)), nodes_(std::move(nodes)), reference_(std::move(reference)) {
+FrictionSystem::FrictionSystem(std::shared_ptr<const Eigen::MatrixXd> C, std::vector<std::uint32_t> candidates,
+                               std::vector<NodeLinearisation> nodes, std::shared_ptr<const FrictionReference> reference)
+    : C_(std::move(C)), candidates_(std::move(candidates)), nodes_(std::move(nodes)), reference_(std::move(reference)) {
   match_reference();
 }
 
@@ -60,15 +66,19 @@ void FrictionSystem::match_reference() {
       continue;
     }
     const Matrix3& F = nodes_[a].frame;
-    const Matrix3 own = nodes_[a].S * (F.transpose() * C_.block<3, 3>(row_of(a), row_of(a)) * F) + nodes_[a].E;
+    const Matrix3 own = nodes_[a].S * (F.transpose() * C_->block<3, 3>(row_of(a), row_of(a)) * F) + nodes_[a].E;
     local_inverse_[a] = own.inverse();
   }
   if (static_cast<double>(n_known) < least_overlap * static_cast<double>(candidates_.size())) reference_.reset();
 }
 
 void FrictionSystem::factor_anew() {
-  reference_ = std::make_shared<const FrictionReference>(candidates_, nodes_, C_);
+  reference_ = fresh_reference();
   match_reference();
+}
+
+std::shared_ptr<const FrictionReference> FrictionSystem::fresh_reference() const {
+  return std::make_shared<const FrictionReference>(candidates_, nodes_, *C_);
 }
 
 Eigen::MatrixXd FrictionSystem::apply(const Eigen::MatrixXd& x) const {
@@ -77,7 +87,7 @@ Eigen::MatrixXd FrictionSystem::apply(const Eigen::MatrixXd& x) const {
     forces.middleRows<3>(row_of(a)) = nodes_[a].frame * x.middleRows<3>(row_of(a));
   }
   Eigen::MatrixXd u(x.rows(), x.cols());
-  multiply(C_, forces, u);
+  multiply(*C_, forces, u);
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
     u.middleRows<3>(row_of(a)) = (nodes_[a].S * (nodes_[a].frame.transpose() * u.middleRows<3>(row_of(a))) +
                                   nodes_[a].E * x.middleRows<3>(row_of(a)))

@@ -27,6 +27,9 @@ struct NodeLinearisation {
   Matrix3 E = Matrix3::Zero();          ///< [m/N]
 };
 
+/// [m/N] B = F^T C F. @param C  blocks of the same nodes in A's axes
+[[nodiscard]] Eigen::MatrixXd local_compliance(std::span<const NodeLinearisation> nodes, const Eigen::MatrixXd& C);
+
 /// A factored J. Equal content gives equal bits, so it may be kept, shared, or rebuilt from saved bytes.
 class FrictionReference {
  public:
@@ -48,9 +51,9 @@ class FrictionReference {
 /// J of the present iterate with a preconditioner.
 class FrictionSystem {
  public:
-  /// @param C          blocks among the active nodes, in A's axes; must outlive the system
+  /// @param C          blocks among the active nodes, in A's axes
   /// @param reference  may be null
-  FrictionSystem(const Eigen::MatrixXd& C, std::vector<std::uint32_t> candidates,
+  FrictionSystem(std::shared_ptr<const Eigen::MatrixXd> C, std::vector<std::uint32_t> candidates,
                  std::vector<NodeLinearisation> nodes, std::shared_ptr<const FrictionReference> reference);
 
   /// Solves J x = rhs column by column to `tolerance` relative to each; factors J anew when the reference is missing or
@@ -61,6 +64,9 @@ class FrictionSystem {
   /// The reference in use: the given one or that of this J.
   [[nodiscard]] const std::shared_ptr<const FrictionReference>& reference() const { return reference_; }
   [[nodiscard]] int iterations() const { return iterations_; }
+  [[nodiscard]] const std::vector<NodeLinearisation>& nodes() const { return nodes_; }
+  /// A reference at this very J.
+  [[nodiscard]] std::shared_ptr<const FrictionReference> fresh_reference() const;
 
  private:
   [[nodiscard]] Eigen::MatrixXd apply(const Eigen::MatrixXd& x) const;
@@ -69,12 +75,12 @@ class FrictionSystem {
   void match_reference();
   void factor_anew();
 
-  const Eigen::MatrixXd& C_;
+  std::shared_ptr<const Eigen::MatrixXd> C_;
   std::vector<std::uint32_t> candidates_;
   std::vector<NodeLinearisation> nodes_;
   std::shared_ptr<const FrictionReference> reference_;
-  std::vector<std::int32_t> place_;      ///< of each node in the reference, -1 = not there
-  std::vector<Matrix3> local_inverse_;   ///< for nodes that are not there
+  std::vector<std::int32_t> place_;     ///< of each node in the reference, -1 = not there
+  std::vector<Matrix3> local_inverse_;  ///< for nodes that are not there
   int iterations_ = 0;
 };
 

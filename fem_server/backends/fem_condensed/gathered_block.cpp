@@ -7,20 +7,16 @@
 
 namespace heelstrike::fem {
 
-GatheredBlock::GatheredBlock(const SurfaceCompliance& compliance, const NearNodes& near,
-                             std::vector<std::uint32_t> positions)
-    : positions_(std::move(positions)) {
-  const std::size_t n = positions_.size();
-  std::vector<std::size_t> offsets;
-  for (const std::uint32_t i : positions_) offsets.push_back(9 * static_cast<std::size_t>(near.nodes[i]));
-  matrix_.resize(static_cast<Eigen::Index>(3 * n), static_cast<Eigen::Index>(3 * n));
+Eigen::MatrixXd gathered(const SurfaceCompliance& compliance, std::span<const std::uint32_t> candidates) {
+  const std::size_t n = candidates.size();
+  Eigen::MatrixXd matrix(static_cast<Eigen::Index>(3 * n), static_cast<Eigen::Index>(3 * n));
   for (std::size_t j = 0; j < n; ++j) {
-    const double* column = compliance.column(near.nodes[positions_[j]]);
-    double* x = matrix_.data() + 9 * n * j;
+    const double* column = compliance.column(candidates[j]);
+    double* x = matrix.data() + 9 * n * j;
     double* y = x + 3 * n;
     double* z = y + 3 * n;
     for (std::size_t i = 0; i < n; ++i) {
-      const double* block = column + offsets[i];
+      const double* block = column + 9 * static_cast<std::size_t>(candidates[i]);
       for (std::size_t k = 0; k < 3; ++k) {
         x[3 * i + k] = block[k];
         y[3 * i + k] = block[3 + k];
@@ -28,6 +24,15 @@ GatheredBlock::GatheredBlock(const SurfaceCompliance& compliance, const NearNode
       }
     }
   }
+  return matrix;
+}
+
+GatheredBlock::GatheredBlock(const SurfaceCompliance& compliance, const NearNodes& near,
+                             std::vector<std::uint32_t> positions)
+    : positions_(std::move(positions)) {
+  std::vector<std::uint32_t> candidates;
+  for (const std::uint32_t i : positions_) candidates.push_back(near.nodes[i]);
+  matrix_ = gathered(compliance, candidates);
 }
 
 Eigen::MatrixXd GatheredBlock::among(std::span<const std::uint32_t> members) const {

@@ -26,6 +26,9 @@ struct NearNodes {
   std::vector<bool> known;
 };
 
+/// The blocks among some candidates, 3 n square, in A's axes.
+[[nodiscard]] Eigen::MatrixXd gathered(const SurfaceCompliance& compliance, std::span<const std::uint32_t> candidates);
+
 class GatheredBlock {
  public:
   /// @param positions  in near.nodes, ascending
@@ -46,8 +49,8 @@ class GatheredBlock {
 /// Positions in `near`, outside the block, that penetrate by more than `allowed` [m] under forces on the block's nodes.
 ///
 /// Most are settled without their rows of the compliance: C is positive semidefinite, so a change of the forces by df
-/// moves node i along n by at most sqrt(n . C_ii n) sqrt(df . C df), and df . C df is known from the block alone when it
-/// holds all nodes that carry forces before and after.
+/// moves node i along n by at most sqrt(n . C_ii n) sqrt(df . C df), and df . C df is known from the block alone when
+/// it holds all nodes that carry forces before and after.
 /// @param forces  [N] 3 per node of the block
 /// @param u       [m] displacements of the block under them
 /// @param deepest [m] out: largest penetration found, >= 0

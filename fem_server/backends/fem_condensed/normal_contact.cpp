@@ -171,8 +171,7 @@ NormalContact solve_normal_contact(const SurfaceCompliance& compliance, const Ne
     Eigen::VectorXd u(3 * m);
     multiply(result.block.matrix(), forces, u);
     double deepest = 0.0;
-    const auto found =
-        penetrating_outside(compliance, near, result.block, forces, u, tolerance * scale, deepest);
+    const auto found = penetrating_outside(compliance, near, result.block, forces, u, tolerance * scale, deepest);
     result.residual = std::max(result.residual, deepest / scale);
     if (found.empty()) return result;
     std::vector<std::uint32_t> active_positions;
