@@ -89,7 +89,11 @@ inline PreparedBody foot_body(VolumeMesh mesh, double friction, double angle = s
   ContactOptions options;
   options.friction = friction;
   options.depth_limit = 0.02;
-  return {std::move(body), std::move(support), std::move(contact), make_analytic_partner(PlaneSurface{}), options};
+  return {.body = std::move(body),
+          .support = std::move(support),
+          .contact = std::move(contact),
+          .partner = make_analytic_partner(PlaneSurface{}),
+          .options = options};
 }
 
 inline CondensedModel condensed_model(const PreparedBody& prepared) {

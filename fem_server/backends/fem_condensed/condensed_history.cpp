@@ -58,7 +58,7 @@ std::shared_ptr<const FrictionReference> read_reference(StateReader& reader, con
   std::vector<std::uint32_t> candidates;
   std::vector<NodeLinearisation> nodes;
   for (std::uint64_t a = 0; a < n; ++a) {
-    const std::int64_t before = candidates.empty() ? -1 : candidates.back();
+    const std::int64_t before = candidates.empty() ? std::int64_t{-1} : std::int64_t{candidates.back()};
     candidates.push_back(candidate_after(reader, before, compliance.n_nodes()));
     NodeLinearisation node;
     for (Matrix3* matrix : {&node.frame, &node.S, &node.E}) {
@@ -115,7 +115,7 @@ CondensedHistory CondensedHistory::load(std::string_view bytes, const std::strin
   const std::uint64_t n = node_count(reader, compliance.n_nodes());
   for (std::uint64_t i = 0; i < n; ++i) {
     CommittedNode entry;
-    const std::int64_t before = history.nodes.empty() ? -1 : history.nodes.back().node;
+    const std::int64_t before = history.nodes.empty() ? std::int64_t{-1} : std::int64_t{history.nodes.back().node};
     entry.node = candidate_after(reader, before, compliance.n_nodes());
     entry.force = vector(reader);
     entry.u = vector(reader);

@@ -19,10 +19,13 @@ constexpr int iteration_limit = 120;
 /// Newton's method takes 3 to 10 iterations where it converges at all.
 constexpr int newton_patience = 20;
 constexpr int sweeps_per_rescue = 200;
+/// Sort out which nodes stick before Newton's method looks: from a first guess, judged by the slip of a rigid motion,
+/// nearly all would slide. Saves two to four Newton iterations, costs a tenth of one.
+constexpr int first_sweeps = 10;
 /// Of the largest penetration; the equations are solved to rounding, this only has to be above it.
 constexpr double tolerance = 1e-10;
 /// Tangents: their error enters a Newton matrix of the integrator only.
-constexpr double tangent_tolerance = 1e-8;
+constexpr double tangent_tolerance = 1e-6;
 
 /// Smooth in n away from -z [duff2017]: the axes of a node must not jump between a committed and a present pose.
 Tangents basis_in_B(const Vector3& n) {
@@ -164,7 +167,7 @@ class Iterate {
     for (std::size_t a = 0; a < active.size(); ++a) {
       rhs.block<3, 1>(static_cast<Eigen::Index>(3 * a), 0) << -active[a]->gamma, -equation(*active[a]);
     }
-    const double accuracy = std::clamp(0.1 * target / error, 1e-10, 1e-4);
+    const double accuracy = std::clamp(0.1 * target / error, 1e-4, 1e-1);
     const Eigen::MatrixXd change = system.solve(rhs, accuracy);
     reference_ = system.reference();
     for (std::size_t a = 0; a < active.size(); ++a) {
@@ -227,7 +230,10 @@ class Iterate {
   }
 
  private:
-  [[nodiscard]] bool slides(const Member& m) const { return trial(m).norm() > problem_.friction * m.lambda; }
+  [[nodiscard]] bool slides(const Member& m) const {
+    const double bound = problem_.friction * m.lambda;
+    return trial(m).norm() > bound;
+  }
   [[nodiscard]] static Eigen::Vector2d trial(const Member& m) { return m.traction - m.rho * m.slip; }
 
   /// Tangential equation in metres: slip, or the distance of the traction from the cone divided by rho.
@@ -311,7 +317,9 @@ bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error)
       continue;
     }
     system = iterate.linearise();
-    if (iteration % newton_patience == 0) {
+    if (iteration == 1) {
+      iterate.sweep(*system, first_sweeps);
+    } else if (iteration % newton_patience == 0) {
       iterate.sweep(*system, sweeps_per_rescue);
     } else {
       iterate.step(*system, error, target);

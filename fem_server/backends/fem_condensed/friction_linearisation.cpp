@@ -10,8 +10,16 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// GMRES steps of one system before the matrix is factored anew: about the cost of the factorisation.
-constexpr int patience = 24;
+/// Largest number of GMRES steps of one system.
+constexpr Eigen::Index step_limit = 40;
+
+/// GMRES steps before the matrix is factored anew: about half the cost of the factorisation.
+Eigen::Index patience(Eigen::Index n_rows) {
+  return std::clamp<Eigen::Index>(n_rows / 60, 6, 20);
+}
+
+/// Difference of S from which a node counts as changed; each costs GMRES about two steps.
+constexpr double state_change = 0.2;
 /// Share of the nodes that a reference must know to be worth trying.
 constexpr double least_overlap = 0.7;
 
@@ -57,23 +65,29 @@ void FrictionSystem::match_reference() {
   local_inverse_.assign(candidates_.size(), Matrix3::Zero());
   const auto& known = reference_->candidates();
   std::size_t n_known = 0;
+  Eigen::Index n_changed = 0;
   std::size_t k = 0;
   for (std::size_t a = 0; a < candidates_.size(); ++a) {
     while (k < known.size() && known[k] < candidates_[a]) ++k;
     if (k < known.size() && known[k] == candidates_[a]) {
       place_[a] = static_cast<std::int32_t>(k);
       ++n_known;
+      const Matrix3& before = reference_->nodes()[k].S;
+      if ((nodes_[a].S - before).cwiseAbs().maxCoeff() > state_change) ++n_changed;
       continue;
     }
     const Matrix3& F = nodes_[a].frame;
     const Matrix3 own = nodes_[a].S * (F.transpose() * C_->block<3, 3>(row_of(a), row_of(a)) * F) + nodes_[a].E;
     local_inverse_[a] = own.inverse();
   }
-  if (static_cast<double>(n_known) < least_overlap * static_cast<double>(candidates_.size())) reference_.reset();
+  const auto n = static_cast<Eigen::Index>(candidates_.size());
+  const bool overlaps = static_cast<double>(n_known) >= least_overlap * static_cast<double>(n);
+  if (!overlaps || n_changed > patience(3 * n) / 2) reference_.reset();
 }
 
 void FrictionSystem::factor_anew() {
   reference_ = fresh_reference();
+  fresh_ = true;
   match_reference();
 }
 
@@ -119,23 +133,24 @@ Eigen::MatrixXd FrictionSystem::precondition(const Eigen::MatrixXd& r) const {
   return x;
 }
 
-bool FrictionSystem::gmres(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x) {
+bool FrictionSystem::gmres(const Eigen::VectorXd& rhs, double tolerance, Eigen::Index limit,
+                           Eigen::Ref<Eigen::VectorXd> x) {
   // Flexible form, x = Z y: no further use of the preconditioner at the end.
   Eigen::VectorXd residual = rhs;
   if (!x.isZero(0.0)) residual -= apply(x);
   const double target = tolerance * rhs.norm();
   const double beta = residual.norm();
   if (beta <= target) return true;
-  Eigen::MatrixXd V(rhs.size(), patience + 1);
-  Eigen::MatrixXd Z(rhs.size(), patience);
-  Eigen::MatrixXd H = Eigen::MatrixXd::Zero(patience + 1, patience);
-  Eigen::VectorXd g = Eigen::VectorXd::Zero(patience + 1);
-  Eigen::Matrix<double, 2, Eigen::Dynamic> rotations(2, patience);
+  Eigen::MatrixXd V(rhs.size(), limit + 1);
+  Eigen::MatrixXd Z(rhs.size(), limit);
+  Eigen::MatrixXd H = Eigen::MatrixXd::Zero(limit + 1, limit);
+  Eigen::VectorXd g = Eigen::VectorXd::Zero(limit + 1);
+  Eigen::Matrix<double, 2, Eigen::Dynamic> rotations(2, limit);
   V.col(0) = residual / beta;
   g[0] = beta;
   Eigen::Index n = 0;
   bool good = false;
-  while (n < patience && !good) {
+  while (n < limit && !good) {
     ++iterations_;
     Z.col(n) = precondition(V.col(n));
     Eigen::VectorXd w = apply(Z.col(n));
@@ -166,7 +181,7 @@ bool FrictionSystem::gmres(const Eigen::VectorXd& rhs, double tolerance, Eigen::
 
 Eigen::MatrixXd FrictionSystem::solve(const Eigen::MatrixXd& rhs, double tolerance) {
   if (reference_ == nullptr) factor_anew();
-  // All columns at once while each step wins a digit; then one by one, with a better method.
+  // All columns at once while the steps converge well; then one by one, with a better method.
   Eigen::MatrixXd x = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
   if (rhs.cols() > 1) {
     const Eigen::RowVectorXd target = tolerance * rhs.colwise().norm();
@@ -177,16 +192,18 @@ Eigen::MatrixXd FrictionSystem::solve(const Eigen::MatrixXd& rhs, double toleran
       const Eigen::MatrixXd next = x + precondition(residual);
       residual = rhs - apply(next);
       const double now = residual.norm();
-      if (!(now < 0.1 * before)) break;
+      if (!(now < 0.6 * before)) break;
       x = next;
       before = now;
     }
   }
   for (Eigen::Index column = 0; column < rhs.cols(); ++column) {
-    if (gmres(rhs.col(column), tolerance, x.col(column))) continue;
-    factor_anew();
-    x.col(column).setZero();
-    if (gmres(rhs.col(column), tolerance, x.col(column))) continue;
+    const Eigen::Index limit = fresh_ ? step_limit : patience(rhs.rows());
+    if (gmres(rhs.col(column), tolerance, limit, x.col(column))) continue;
+    if (!fresh_) {
+      factor_anew();
+      if (gmres(rhs.col(column), tolerance, step_limit, x.col(column))) continue;
+    }
     throw RecoverableError("the friction solver met a nearly singular system; take a smaller step");
   }
   return x;

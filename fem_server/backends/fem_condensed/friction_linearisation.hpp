@@ -71,7 +71,8 @@ class FrictionSystem {
  private:
   [[nodiscard]] Eigen::MatrixXd apply(const Eigen::MatrixXd& x) const;
   [[nodiscard]] Eigen::MatrixXd precondition(const Eigen::MatrixXd& r) const;
-  [[nodiscard]] bool gmres(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x);
+  [[nodiscard]] bool gmres(const Eigen::VectorXd& rhs, double tolerance, Eigen::Index limit,
+                           Eigen::Ref<Eigen::VectorXd> x);
   void match_reference();
   void factor_anew();
 
@@ -81,6 +82,7 @@ class FrictionSystem {
   std::shared_ptr<const FrictionReference> reference_;
   std::vector<std::int32_t> place_;     ///< of each node in the reference, -1 = not there
   std::vector<Matrix3> local_inverse_;  ///< for nodes that are not there
+  bool fresh_ = false;                  ///< the reference is this J
   int iterations_ = 0;
 };
 
