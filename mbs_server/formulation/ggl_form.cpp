@@ -75,20 +75,34 @@ void GglForm::factor(double t, const ConstVector& x, double c) {
   const int v0 = n_;
   const int lambda0 = 2 * n_;
   const int mu0 = 2 * n_ + m_;
+  // In the unknowns q, v / c, lambda / c^2, mu / c and with the equations divided by c, c^2, 1, c the matrix tends to
+  // a limit for small steps, so that its conditioning is that of the constraints.
+  const double h = 1.0 / c;
   matrix_.begin();
-  add_identity(matrix_, 0, 0, n_, c);
-  add_scaled(matrix_, K_mu_.matrix(), 0, 0, -1.0, false);
+  add_identity(matrix_, 0, 0, n_, 1.0);
+  add_scaled(matrix_, K_mu_.matrix(), 0, 0, -h, false);
   add_identity(matrix_, 0, v0, n_, -1.0);
   add_scaled(matrix_, Phi_q_.matrix(), 0, mu0, 1.0, true);
-  add_scaled(matrix_, K_.matrix(), v0, 0, -1.0, false);
-  add_mass(matrix_, system_.mass(), v0, v0, c);
-  add_scaled(matrix_, C_.matrix(), v0, v0, -1.0, false);
+  add_scaled(matrix_, K_.matrix(), v0, 0, -h * h, false);
+  add_mass(matrix_, system_.mass(), v0, v0, 1.0);
+  add_scaled(matrix_, C_.matrix(), v0, v0, -h, false);
   add_scaled(matrix_, Phi_q_.matrix(), v0, lambda0, 1.0, true);
   add_scaled(matrix_, Phi_q_.matrix(), lambda0, 0, 1.0, false);
-  add_scaled(matrix_, velocity_.matrix(), mu0, 0, 1.0, false);
+  add_scaled(matrix_, velocity_.matrix(), mu0, 0, h, false);
   add_scaled(matrix_, Phi_q_.matrix(), mu0, v0, 1.0, false);
   matrix_.end();
+  c_ = c;
   if (!lu_.factor(matrix_.matrix())) throw RecoverableError("the Newton matrix of the index-2 form is singular");
+}
+
+void GglForm::solve(Eigen::Ref<VectorX> b) const {
+  b.head(n_) /= c_;
+  b.segment(n_, n_) /= c_ * c_;
+  b.tail(m_) /= c_;
+  lu_.solve(b);
+  b.segment(n_, n_) *= c_;
+  b.segment(2 * n_, m_) *= c_ * c_;
+  b.tail(m_) *= c_;
 }
 
 }  // namespace heelstrike::mbs

@@ -25,7 +25,7 @@ class GglForm {
   /// @throws RecoverableError for a singular configuration; whatever the force elements throw
   void factor(double t, const ConstVector& x, double c);
   /// Solves with the last factors, in place.
-  void solve(Eigen::Ref<VectorX> b) const { lu_.solve(b); }
+  void solve(Eigen::Ref<VectorX> b) const;
 
   void forget_pivots() { lu_.forget_pivots(); }
 
@@ -40,6 +40,7 @@ class GglForm {
   SparseAssembler Phi_q_, K_, C_, K_mu_, velocity_;
   SparseAssembler matrix_;
   SparseLu lu_;
+  double c_ = 1.0;  ///< [1/s] of the last factor()
   VectorX g_, inertia_;
 };
 

@@ -1,6 +1,8 @@
 #include "mbs_server/formulation/system.hpp"
 
 #include <fmt/format.h>
+#include <cmath>
+#include <limits>
 
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/deformation_force.hpp"
@@ -350,10 +352,11 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
     q += correction_;
     moved += correction_.cwiseAbs().maxCoeff();
   }
+  evaluate_residual(t, q);
   throw RecoverableError(
       fmt::format("projection onto the constraints did not converge in {} iterations (largest "
-                  "residual {:g})",
-                  max_iterations, last));
+                  "residual {:g}, in '{}')",
+                  max_iterations, last, name_of_largest(gamma_)));
 }
 
 void System::project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved) {
@@ -380,6 +383,39 @@ void System::project_tangent(Eigen::Ref<VectorX> dq, Eigen::Ref<VectorX> dqd) {
     saddle_.solve(correction_, gamma_, false);
     *d += correction_;
   }
+}
+
+double System::smallest_singular_value(double t, const ConstVector& q, std::string* weakest) {
+  const Eigen::Index n_joint_rows = n_constraints_ - n_rigid();
+  if (n_joint_rows == 0) return std::numeric_limits<double>::infinity();
+  factor_saddle(t, q);
+  // [M J'; J 0] {x; l} = {0; c} gives l = -(J M^-1 J')^-1 c.
+  VectorX c = VectorX::Zero(n_constraints_);
+  for (Eigen::Index i = 0; i < n_joint_rows; ++i) c[n_rigid() + i] = 1.0 + 0.3 * std::sin(static_cast<double>(i));
+  double growth = 0.0;
+  constexpr int iterations = 4;
+  for (int i = 0; i < iterations; ++i) {
+    c.head(n_rigid()).setZero();  // solve() leaves something there
+    c /= c.norm();
+    correction_.setZero();
+    saddle_.solve(correction_, c, false);
+    growth = c.tail(n_joint_rows).norm();
+  }
+  if (weakest != nullptr) {
+    c.head(n_rigid()).setZero();
+    *weakest = name_of_largest(c);
+  }
+  return 1.0 / std::sqrt(growth);
+}
+
+std::string System::name_of_largest(const VectorX& rows) const {
+  Eigen::Index row = 0;
+  rows.cwiseAbs().maxCoeff(&row);
+  std::string name;
+  for_each_block([&](const Constraint& c, int first) {
+    if (row >= first && row < first + c.rows()) name = c.name();
+  });
+  return name;
 }
 
 void System::linearize(double t, const ConstVector& q, const ConstVector& qd) {

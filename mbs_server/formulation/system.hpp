@@ -98,6 +98,12 @@ class System {
   /// project().
   void project_tangent(Eigen::Ref<VectorX> dq, Eigen::Ref<VectorX> dqd);
 
+  /// How far the joints' equations are from depending on each other at (t, q): an estimate of the smallest singular
+  /// value of Phi_q M^-1/2 on the rigid motions [kg^-1/2], by inverse iteration; 0 in a singular pose, +inf without
+  /// joints.
+  /// @param weakest  receives the name of the joint that takes the largest part in the dependence; may be null
+  [[nodiscard]] double smallest_singular_value(double t, const ConstVector& q, std::string* weakest = nullptr);
+
   /// Linearises the index-1 equations at (t, q, qd) for Newton systems.
   void linearize(double t, const ConstVector& q, const ConstVector& qd);
   /// Factors (1 - gamma J), J the Jacobian of (q, qd) -> (qd, qdd), from the last linearize(). J is never formed: with
@@ -135,6 +141,7 @@ class System {
   void resize();
   void project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved);
   [[nodiscard]] int n_rigid() const { return rigid_constraints_per_body * static_cast<int>(mass_.size()); }
+  [[nodiscard]] std::string name_of_largest(const VectorX& rows) const;
   template <typename Fill>
   void for_each_joint(Fill fill) const;
   template <typename Fill>
