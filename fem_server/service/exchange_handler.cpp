@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "common/errors/error.hpp"
 #include "common/wire/contact_wire.hpp"
@@ -114,11 +115,12 @@ void ExchangeHandler::commit(const v1::ExchangeRequest& request, v1::ExchangeRes
   };
   try {
     prepare_commit(request);
+    std::deque<OpenSession::Use> uses;  // a commit may take longer than the idle time
+    for (const auto& session : remembered_) uses.emplace_back(*session);
     commit_all(committing_, request.pairs(0).step(), states_, responses_);
     for (int i = 0; i < request.pairs_size(); ++i) {
       const auto index = static_cast<std::size_t>(i);
       wire::to_proto(responses_[index], *reply.mutable_pairs(i)->mutable_result());
-      remembered_[index]->touch();
       metrics_.committed();
     }
   } catch (const Error& error) {

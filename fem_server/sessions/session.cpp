@@ -5,6 +5,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <thread>
 #include <utility>
 
@@ -125,20 +126,37 @@ Session::PreparedCommit Session::prepare_commit(std::int64_t step, const PairSta
           .repetition = false};
 }
 
+void Session::check_current(const PreparedCommit& prepared) const {
+  const bool next = !prepared.repetition && prepared.step == memory_.step + 1;
+  const bool published = prepared.step == memory_.step && same_bits(prepared.state, memory_.state);
+  if (next || published) return;
+  throw order_error(
+      fmt::format("pair '{}': another commit or restore came between the two halves of the commit of step {}; "
+                  "the session is at step {}",
+                  pair_.name, prepared.step, memory_.step));
+}
+
 void Session::publish(PreparedCommit prepared) {
-  const std::lock_guard lock(mutex_);
-  const bool current = prepared.repetition ? prepared.step == memory_.step : prepared.step == memory_.step + 1;
-  if (!current) {
-    throw order_error(
-        fmt::format("pair '{}': another commit or restore came between the two halves of the commit of step {}; "
-                    "the session is at step {}",
-                    pair_.name, prepared.step, memory_.step));
+  Session* const self = this;
+  publish_all({&self, 1}, {&prepared, 1});
+}
+
+void Session::publish_all(std::span<Session* const> sessions, std::span<PreparedCommit> prepared) {
+  // In the order of addresses: two streams that commit the same sessions cannot wait for each other.
+  std::vector<Session*> ordered(sessions.begin(), sessions.end());
+  std::ranges::sort(ordered, std::less<>());
+  std::vector<std::unique_lock<std::mutex>> locks;
+  locks.reserve(ordered.size());
+  for (const Session* session : ordered) locks.emplace_back(session->mutex_);
+  for (std::size_t i = 0; i < sessions.size(); ++i) sessions[i]->check_current(prepared[i]);
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    Memory& memory = sessions[i]->memory_;
+    if (prepared[i].step == memory.step) continue;
+    memory = {.history = std::move(prepared[i].committed.history),
+              .step = prepared[i].step,
+              .state = prepared[i].state,
+              .response = prepared[i].committed.response};
   }
-  if (prepared.repetition) return;
-  memory_ = {.history = std::move(prepared.committed.history),
-             .step = prepared.step,
-             .state = prepared.state,
-             .response = prepared.committed.response};
 }
 
 std::string Session::save_state() const {
@@ -175,10 +193,8 @@ void commit_all(std::span<Session* const> sessions, std::int64_t step, std::span
   std::vector<Session::PreparedCommit> prepared;
   prepared.reserve(sessions.size());
   for (std::size_t i = 0; i < sessions.size(); ++i) prepared.push_back(sessions[i]->prepare_commit(step, states[i]));
-  for (std::size_t i = 0; i < sessions.size(); ++i) {
-    responses[i] = prepared[i].committed.response;
-    sessions[i]->publish(std::move(prepared[i]));
-  }
+  Session::publish_all(sessions, prepared);
+  for (std::size_t i = 0; i < sessions.size(); ++i) responses[i] = prepared[i].committed.response;
 }
 
 }  // namespace heelstrike::fem

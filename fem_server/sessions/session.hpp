@@ -49,8 +49,13 @@ class Session {
   /// First half of a commit; changes nothing.
   /// @throws Error{out_of_order} unless `step` is the next one, or the last one with the same input bit for bit
   [[nodiscard]] PreparedCommit prepare_commit(std::int64_t step, const PairState& state) const;
-  /// Second half. @pre prepared by this session since its last commit
+  /// Second half. A retry may run beside the call that it repeats: when the same step with the same input has been
+  /// published meanwhile, nothing changes.
+  /// @throws Error{out_of_order} when another commit or a restore came between the two halves
   void publish(PreparedCommit prepared);
+  /// Second half of several sessions, all or none. @param prepared  one per session, no session twice
+  /// @throws as publish, and then no session has changed
+  static void publish_all(std::span<Session* const> sessions, std::span<PreparedCommit> prepared);
 
   /// -1 before the first commit.
   [[nodiscard]] std::int64_t committed_step() const;
@@ -69,6 +74,8 @@ class Session {
     Response response;
   };
   [[nodiscard]] Memory memory() const;
+  /// @pre mutex_ held. @throws Error{out_of_order}
+  void check_current(const PreparedCommit& prepared) const;
 
   PairSpec pair_;
   std::unique_ptr<ContactBackend> backend_;

@@ -159,17 +159,27 @@ std::string RunStore::start(RunInput input, ContactFactory open_contact) {
   run->log = RunLog::create(event_file(input.run_id));
   run->progress.set_end_time(input.scenario.analysis.end_time);
   const std::string run_id = input.run_id;
-  runs_.emplace(run_id, run);
-  ++counters_.started;
   {
     const std::scoped_lock active(active_mutex_);
     ++n_active_;
   }
-  run->thread = std::jthread([this, raw = run.get(), kept_input = std::move(input), factory = std::move(open_contact)] {
-    carry_out(*raw, kept_input, factory);
+  try {
+    run->thread =
+        std::jthread([this, raw = run.get(), kept_input = std::move(input), factory = std::move(open_contact)] {
+          carry_out(*raw, kept_input, factory);
+          const std::scoped_lock active(active_mutex_);
+          if (--n_active_ == 0) idle_.notify_all();
+        });
+  } catch (const std::system_error& failure) {  // no thread to be had: the run never was
     const std::scoped_lock active(active_mutex_);
-    if (--n_active_ == 0) idle_.notify_all();
-  });
+    --n_active_;
+    std::error_code ignored;  // a file that stays is found as interrupted at the next start
+    fs::remove(event_file(run_id), ignored);
+    throw limit_error("max_running",
+                      fmt::format("run '{}' gets no thread of its own: {}; try again later", run_id, failure.what()));
+  }
+  runs_.emplace(run_id, run);
+  ++counters_.started;
   return run_id;
 }
 

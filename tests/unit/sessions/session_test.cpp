@@ -109,6 +109,58 @@ TEST_F(SessionTest, PreparingChangesNothing) {
   EXPECT_EQ(error_of([&] { session->publish(std::move(prepared)); }).first, ErrorCode::out_of_order);
 }
 
+// A client that lost its connection repeats a commit whose first call may still be at work.
+TEST_F(SessionTest, RetryBesideTheCallItRepeatsIsAccepted) {
+  commit(0, state(0, 0.5, 3));
+  const PairState onset = state(0.1, -1e-6, 3);
+  auto first = session->prepare_commit(1, onset);
+  auto retry = session->prepare_commit(1, onset);
+  EXPECT_EQ(bits_of(first.committed.response), bits_of(retry.committed.response));
+  session->publish(std::move(first));
+  const std::string saved = session->save_state();
+  EXPECT_NO_THROW(session->publish(std::move(retry)));
+  EXPECT_EQ(session->save_state(), saved);
+}
+
+TEST_F(SessionTest, SeveralSessionsArePublishedAllOrNone) {
+  const auto other = open_session(ball_on_ground("other"), no_context());
+  const std::vector<Session*> both{session.get(), other.get()};
+  const PairState s = state(0, 0.5, 3);
+  std::vector<Session::PreparedCommit> prepared;
+  for (const Session* one : both) prepared.push_back(one->prepare_commit(0, s));
+  auto intruder = other->prepare_commit(0, state(0, 0.4, 3));
+  other->publish(std::move(intruder));
+  EXPECT_EQ(error_of([&] { Session::publish_all(both, prepared); }).first, ErrorCode::out_of_order);
+  EXPECT_EQ(session->committed_step(), -1) << "the first session must not have advanced alone";
+  EXPECT_EQ(other->committed_step(), 0);
+}
+
+TEST_F(SessionTest, OppositeOrdersOfTheSameSessionsNeitherLockNorSplit) {
+  const auto other = open_session(ball_on_ground("other"), no_context());
+  const std::vector<Session*> forth{session.get(), other.get()};
+  const std::vector<Session*> back{other.get(), session.get()};
+  constexpr std::int64_t n_steps = 200;
+  const auto commit_in = [&](const std::vector<Session*>& order) {
+    std::vector<Response> responses(2);
+    for (std::int64_t step = 0; step < n_steps; ++step) {
+      const PairState s = state(0.1 * static_cast<double>(step), -1e-6, 3);
+      try {
+        commit_all(order, step, std::vector{s, s}, responses);
+      } catch (const Error& error) {  // the other thread is further on: refused, and nothing has changed
+        EXPECT_EQ(error.code(), ErrorCode::out_of_order);
+      }
+      EXPECT_GE(session->committed_step(), step);
+      EXPECT_GE(other->committed_step(), step);
+    }
+  };
+  {
+    const std::jthread one(commit_in, std::cref(forth));
+    const std::jthread two(commit_in, std::cref(back));
+  }
+  EXPECT_EQ(session->committed_step(), n_steps - 1);
+  EXPECT_EQ(other->committed_step(), n_steps - 1);
+}
+
 TEST_F(SessionTest, RefusesNumbersThatAreNone) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const int field : {0, 1, 2, 3, 4}) {

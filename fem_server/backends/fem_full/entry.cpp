@@ -1,8 +1,8 @@
-#include "fem_server/backends/experimental/fem_full/entry.hpp"
+#include "fem_server/backends/fem_full/entry.hpp"
 
 #include <algorithm>
 
-#include "fem_server/backends/experimental/fem_full/full_contact.hpp"
+#include "fem_server/backends/fem_full/full_contact.hpp"
 
 namespace heelstrike::fem {
 

@@ -1,4 +1,4 @@
-#include "fem_server/backends/experimental/fem_condensed/contact_wrench.hpp"
+#include "fem_server/backends/fem_condensed/contact_wrench.hpp"
 
 #include <algorithm>
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/experimental/fem_condensed/body_preparation.hpp"
+#include "fem_server/backends/fem_condensed/body_preparation.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/experimental/fem_condensed/condensed_contact.hpp"
+#include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/partner_surface.hpp"

@@ -1,4 +1,4 @@
-#include "fem_server/backends/experimental/fem_condensed/body_preparation.hpp"
+#include "fem_server/backends/fem_condensed/body_preparation.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

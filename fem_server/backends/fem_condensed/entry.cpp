@@ -1,6 +1,6 @@
-#include "fem_server/backends/experimental/fem_condensed/entry.hpp"
+#include "fem_server/backends/fem_condensed/entry.hpp"
 
-#include "fem_server/backends/experimental/fem_condensed/body_preparation.hpp"
+#include "fem_server/backends/fem_condensed/body_preparation.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 
 namespace heelstrike::fem {
