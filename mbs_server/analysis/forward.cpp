@@ -245,6 +245,8 @@ void ForwardRun::switch_pairs(const StepResult& step, std::span<const Response> 
     if (root % 2 == 1) continue;
     const auto pair = static_cast<std::size_t>(root / 2);
     if (coupling_->closed(pair)) {
+      // Right after an onset the gap is zero to rounding and may change its sign once more: not a separation.
+      if (responses[pair].gap_rate < 0.0) continue;
       coupling_->set_closed(pair, false);
       state_.finished.push_back(trackers_[pair].end(t_, responses[pair]));
       sink_.on_episode(state_.finished.back());
