@@ -3,7 +3,10 @@
 // for a cylinder). Needs HEELSTRIKE_DATA.
 #include <fmt/format.h>
 
-#include <chrono>
+#include <time.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "fem_server/backends/fem_full/full_contact.hpp"
 #include "tests/support/foot_case.hpp"
@@ -11,8 +14,11 @@
 namespace heelstrike::fem {
 namespace {
 
+/// Processor time of this thread: a shared machine must not count.
 double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 /// [s] median of 9.
@@ -74,6 +80,6 @@ int main(int argc, char** argv) {
   }
   std::vector<double> sizes;
   for (int i = 1; i < argc; ++i) sizes.push_back(1e-3 * std::atof(argv[i]));
-  if (sizes.empty()) sizes = {10e-3, 8e-3, 6e-3, 5e-3, 4e-3, 3e-3};
+  if (sizes.empty()) sizes = {8e-3, 6e-3, 5e-3, 4e-3, 3e-3};
   for (const double h : sizes) heelstrike::fem::press(h, h > 3.5e-3);
 }

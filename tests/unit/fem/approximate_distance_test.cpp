@@ -22,7 +22,7 @@ double closed_form(double r, double c) {
 
 TEST(ApproximateDistance, FollowsItsClosedFormAndTendsToTheDistance) {
   const BodyModel body(
-      test::ball_mesh(R, 4e-3, 0.1, 1.0),
+      test::ball_mesh(R, 1e-2, 0.1, 1.0),
       std::vector<Material>{{.youngs_modulus = 1.0, .poissons_ratio = 0.3, .density = 1.0, .set = ""}});
   const double edge = mean_edge_length(body);
   std::printf("%zu nodes, mean edge %.2f mm\n%8s %22s %22s\n", body.mesh().nodes.size(), 1e3 * edge, "c [mm]",

@@ -39,15 +39,15 @@ TEST(RollingBall, DoesNotCreep) {
     const Vector3 force = rolled(angle, hertz::R).X_AB.R.transpose() * last.F_A.force;
     if (i % 5 == 0)
       std::printf("%10.4f %12.5f %12.3f %14.6f\n", angle, force.x() / (mu * force.z()), force.z(), 1e3 * dissipated);
-    EXPECT_GE(last.dissipated_increment, -1e-12);
+    EXPECT_GE(last.dissipated_increment, -1e-11) << "rounding of 5 kN times the resolution of the gap";
     EXPECT_LE(force.head<2>().norm(), mu * force.z() * (1.0 + 1e-9));
   }
   // Back where it started: the remaining tangential force is the hysteresis of partial slip at the edge, far from mu N.
-  EXPECT_NEAR(last.F_A.force.x(), first.F_A.force.x(), 0.15 * mu * first.F_A.force.z());
+  EXPECT_NEAR(last.F_A.force.x(), first.F_A.force.x(), 0.05 * mu * first.F_A.force.z());
   EXPECT_NEAR(last.F_A.force.z(), first.F_A.force.z(), 5e-3 * first.F_A.force.z());
-  // Held: five hundred commits of the same state change nothing.
+  // Held: a hundred commits of the same state change nothing.
   const Response held = ball.evaluate(*history, rolled(0.0, hertz::R));
-  for (int i = 0; i < 500; ++i) history = ball.commit(*history, rolled(0.0, hertz::R)).history;
+  for (int i = 0; i < 100; ++i) history = ball.commit(*history, rolled(0.0, hertz::R)).history;
   const Response later = ball.evaluate(*history, rolled(0.0, hertz::R));
   EXPECT_NEAR(held.F_A.force.x(), later.F_A.force.x(), 1e-9 * held.F_A.force.z());
   EXPECT_NEAR(later.dissipated_increment, 0.0, 1e-12);
