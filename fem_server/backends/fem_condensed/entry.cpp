@@ -7,6 +7,19 @@ namespace heelstrike::fem {
 
 namespace {
 
+std::vector<ParameterSchema> schema() {
+  std::vector<ParameterSchema> parameters = body_parameters();
+  ParameterSchema penalty;
+  penalty.name = "penalty";
+  penalty.unit = "Pa/m^2";
+  penalty.meaning =
+      "quadratic penalty of Courant and Beltrami: pressure = penalty * penetration^2; 0 = no penetration (exact)";
+  penalty.fallback = 0.0;
+  penalty.range = {.min = 0.0};
+  parameters.push_back(penalty);
+  return parameters;
+}
+
 std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const PrepareContext& context) {
   ParameterMap parameters;
   PreparedBody prepared = prepare_body(pair, context, parameters);
@@ -18,6 +31,7 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
                                        context.on_progress, context.stop);
   model.partner = prepared.partner;
   model.options = prepared.options;
+  model.options.penalty = number(pair.parameters, "penalty");
   return std::make_unique<CondensedContact>(pair.backend, std::move(model), std::move(parameters));
 }
 
@@ -27,7 +41,7 @@ BackendEntry fem_condensed_entry() {
   return {.name = "fem_condensed",
           .summary = "linear finite elements condensed once to the contact surface; contact and friction solved there",
           .reference = "melo2023",
-          .parameters = body_parameters(),
+          .parameters = schema(),
           .surface_pairs = body_surface_pairs(),
           .make = make_condensed};
 }
