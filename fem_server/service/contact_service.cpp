@@ -107,10 +107,12 @@ bool WorkGate::wait_idle(std::chrono::milliseconds timeout) {
   return idle_.wait_for(lock, timeout, [this] { return n_working_ == 0; });
 }
 
-ContactServiceImpl::ContactServiceImpl(const ServiceLimits& limits, const std::filesystem::path& assets_folder)
+ContactServiceImpl::ContactServiceImpl(const ServiceLimits& limits, const std::filesystem::path& assets_folder,
+                                       std::string cache_directory)
     : limits_(limits),
       assets_(limits, assets_folder),
-      sessions_(limits, [this](std::size_t n) { metrics_.set_open_sessions(n); }) {}
+      sessions_(limits, [this](std::size_t n) { metrics_.set_open_sessions(n); }),
+      cache_directory_(std::move(cache_directory)) {}
 
 template <typename Body>
 grpc::Status ContactServiceImpl::answer(grpc::ServerContext& context, Body&& body) {
@@ -222,7 +224,10 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   const PrepareContext prepare{
       .asset = [&](const MeshSurface& mesh) -> const AssetContent& { return *assets.emplace_back(assets_.find(mesh)); },
       .on_progress = [&](std::string_view stage, double fraction) { send_progress(writer, stage, fraction); },
-      .stop = stop.get_token()};
+      .stop = stop.get_token(),
+      .cache_directory = cache_directory_,
+      .max_elements = limits_.max_mesh_elements,
+      .locks = &locks_};
   auto session = open_session(pair, prepare);
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "the client cancelled the preparation");
   prepare.on_progress("open", 1.0);
@@ -307,7 +312,7 @@ grpc::Status ContactServiceImpl::GetFields(grpc::ServerContext* context, const v
     PairState state;
     wire::from_proto(request->state(), state, path);
     const OpenSession::Use use(*session);
-    response->set_vtu(session->session().fields(state));
+    response->set_vtu(session->session().fields(state, wire::from_proto(*request, FieldPath("request"))));
   });
 }
 

@@ -9,6 +9,7 @@
 #include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
+#include "fem_server/fem/partner_shape.hpp"
 #include "fem_server/fem/partner_surface.hpp"
 
 namespace heelstrike::fem {
@@ -18,6 +19,7 @@ struct PreparedBody {
   Support support;
   ContactNodes contact;  ///< candidates
   std::shared_ptr<const PartnerSurface> partner;
+  PartnerShape shape;  ///< of the partner, for drawing
   ContactOptions options;
 };
 
