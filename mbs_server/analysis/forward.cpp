@@ -35,8 +35,9 @@ class ForwardRun final : public RunBase {
   [[nodiscard]] bool missed_touch(const StepResult& step);
   void accept(const StepResult& step);
   void switch_pairs(const StepResult& step, std::span<const Response> responses);
-  void write_rows_until(double t, bool step_is_row);
-  void write_fields_until(double t);
+  /// @returns false when the run was stopped meanwhile
+  bool write_rows_until(double t, bool step_is_row);
+  bool write_fields_until(double t);
   void checkpoint_if_due();
   [[nodiscard]] std::string situation();
 
@@ -141,8 +142,9 @@ void ForwardRun::take_step() {
 void ForwardRun::accept(const StepResult& step) {
   const StepRows rows = input_.scenario.output.steps;
   const bool event = !step.roots.empty();
-  write_fields_until(step.t);
-  write_rows_until(step.t, rows == StepRows::all || (rows == StepRows::contact && (event || coupling_->any_closed())));
+  const bool step_is_row = rows == StepRows::all || (rows == StepRows::contact && (event || coupling_->any_closed()));
+  if (!write_fields_until(step.t) || !write_rows_until(step.t, step_is_row))
+    return;  // stopped: the step is not committed
   y_ = integrator_->y();
   // A state at an event is interpolated within its step: it satisfies the constraints only to the step's accuracy.
   if (event) problem_->project(step.t, y_);
@@ -183,11 +185,12 @@ void ForwardRun::switch_pairs(const StepResult& step, std::span<const Response> 
   }
 }
 
-void ForwardRun::write_rows_until(double t, bool step_is_row) {
+bool ForwardRun::write_rows_until(double t, bool step_is_row) {
   const double interval = input_.scenario.output.interval;
   // Times on the regular grid are products, not sums: no drift.
   for (double grid = interval * static_cast<double>(state_.next_row); grid < t;
        grid = interval * static_cast<double>(++state_.next_row)) {
+    if (stop_.stop_requested()) return false;  // a body at rest takes steps of many thousand rows
     row_y_.resize(y_.size());
     row_z_.resize(z_.size());
     integrator_->interpolate(grid, row_y_, row_z_);
@@ -197,17 +200,20 @@ void ForwardRun::write_rows_until(double t, bool step_is_row) {
   const bool on_grid = interval * static_cast<double>(state_.next_row) == t;
   if (on_grid) ++state_.next_row;
   if (on_grid || step_is_row || t >= end_time()) write_row(t, integrator_->y(), integrator_->quadratures());
+  return true;
 }
 
-void ForwardRun::write_fields_until(double t) {
+bool ForwardRun::write_fields_until(double t) {
   for (auto due = fields_.next_time(); due && *due <= t; due = fields_.next_time()) {
     row_y_.resize(y_.size());
     row_z_.resize(z_.size());
     row_y_ = integrator_->y();
     if (*due < t) integrator_->interpolate(*due, row_y_, row_z_);
     problem_->project(*due, row_y_);
+    if (stop_.stop_requested()) return false;
     write_fields(*due, row_y_);
   }
+  return true;
 }
 
 void ForwardRun::checkpoint_if_due() {

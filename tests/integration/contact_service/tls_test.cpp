@@ -1,54 +1,27 @@
 // TLS and mutual TLS with certificates made on the spot.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-
 #include "common/errors/error.hpp"
 #include "server_process.hpp"
+#include "tests/support/certificates.hpp"
 #include "tests/support/child_environment.hpp"
 
 namespace heelstrike::testing_support {
 namespace {
 
-/// An authority with a certificate for "contact.test" and one for a client, and a second authority nobody trusts.
 class Tls : public testing::Test {
  protected:
-  void SetUp() override {
-    std::ofstream(file("server.ext")) << "subjectAltName=DNS:contact.test\n";
-    for (const std::string ca : {"ca", "other"}) {
-      run("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=" + ca + " -keyout " + file(ca + ".key") + " -out " +
-          file(ca + ".pem"));
-    }
-    issue("server", "ca", " -extfile " + file("server.ext"));
-    issue("client", "ca", "");
-    issue("stranger", "other", "");
-  }
-
-  void issue(const std::string& name, const std::string& ca, const std::string& extensions) {
-    run("req -newkey rsa:2048 -nodes -subj /CN=" + name + " -keyout " + file(name + ".key") + " -out " +
-        file(name + ".csr"));
-    run("x509 -req -days 2 -in " + file(name + ".csr") + " -CA " + file(ca + ".pem") + " -CAkey " + file(ca + ".key") +
-        " -CAcreateserial -out " + file(name + ".pem") + extensions);
-  }
-
-  static void run(const std::string& arguments) {
-    const std::string command = "openssl " + arguments + " >/dev/null 2>&1";
-    ASSERT_EQ(std::system(command.c_str()), 0) << command;
-  }
-
-  [[nodiscard]] std::string file(const std::string& name) const { return folder_.path(name); }
+  [[nodiscard]] std::string certificate(const std::string& name) const { return certificates_.certificate(name); }
 
   [[nodiscard]] std::vector<std::string> server_options() const {
-    return {"--tls-cert", file("server.pem"), "--tls-key", file("server.key")};
+    return {"--tls-cert", certificate("server"), "--tls-key", certificates_.key("server")};
   }
 
-  [[nodiscard]] rpc::ClientTls client(const std::string& ca, const std::string& certificate) const {
-    rpc::ClientTls tls{
-        .ca_file = file(ca + ".pem"), .certificate_file = {}, .key_file = {}, .authority = "contact.test"};
-    if (!certificate.empty()) {
-      tls.certificate_file = file(certificate + ".pem");
-      tls.key_file = file(certificate + ".key");
+  [[nodiscard]] rpc::ClientTls client(const std::string& ca, const std::string& name) const {
+    rpc::ClientTls tls{.ca_file = certificate(ca), .certificate_file = {}, .key_file = {}, .authority = "contact.test"};
+    if (!name.empty()) {
+      tls.certificate_file = certificate(name);
+      tls.key_file = certificates_.key(name);
     }
     return tls;
   }
@@ -68,6 +41,7 @@ class Tls : public testing::Test {
 
  private:
   TemporaryFolder folder_;
+  Certificates certificates_{folder_.path("")};
 };
 
 TEST_F(Tls, ServerIsTrustedByItsAuthorityAndNameOnly) {
@@ -82,7 +56,7 @@ TEST_F(Tls, ServerIsTrustedByItsAuthorityAndNameOnly) {
 
 TEST_F(Tls, MutualTlsLetsOnlyKnownClientsIn) {
   auto options = server_options();
-  options.insert(options.end(), {"--tls-client-ca", file("ca.pem")});
+  options.insert(options.end(), {"--tls-client-ca", certificate("ca")});
   const ServerProcess server(options, {"127.0.0.1:0"});
   EXPECT_TRUE(works(server.address(), client("ca", "client")));
   EXPECT_FALSE(works(server.address(), client("ca", "")));
