@@ -1,6 +1,7 @@
 #include "fem_server/service/contact_service.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -228,8 +229,20 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
       .cache_directory = cache_directory_,
       .max_elements = limits_.max_mesh_elements,
       .locks = &locks_};
-  auto session = open_session(pair, prepare);
-  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "the client cancelled the preparation");
+  std::unique_ptr<Session> session;
+  try {
+    session = open_session(pair, prepare);
+    if (stop.stop_requested())
+      throw Error(ErrorCode::cancelled, "the client's call ended: preparation stopped on request");
+  } catch (const Error& error) {
+    spdlog::info("event=session_not_opened run={} pair={} backend={} code=\"{}\" message=\"{}\"",
+                 for_log(request.run_id()), for_log(pair.name), for_log(pair.backend), to_string(error.code()),
+                 error.what());
+    session.reset();
+    // What a preparation has freed in small pieces would stay with the process.
+    ::malloc_trim(0);
+    throw;
+  }
   prepare.on_progress("open", 1.0);
 
   const auto entry = sessions_.insert(std::move(place), for_log(request.run_id()), std::move(session));

@@ -10,6 +10,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/body_mesh.hpp"
 #include "fem_server/backends/point_laws/hysteresis.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 
 namespace heelstrike::fem {
@@ -231,6 +232,8 @@ std::vector<std::string> body_surface_pairs() {
 }
 
 PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, ParameterMap& parameters) {
+  // Here and not in the condensation alone: what comes from the cache is evaluated and drawn by the same kernels.
+  use_one_blas_thread();
   const Place place{"contact." + pair.name + ".parameters.", pair.parameters};
   if (pair.main.materials.empty()) {
     throw input_error(
