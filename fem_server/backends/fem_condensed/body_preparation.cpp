@@ -261,7 +261,7 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
   parameters = pair.parameters;
   parameters["depth_limit"] = options.depth_limit;
   Partner partner = partner_of(pair.partner.surface, size.maxCoeff(), context);
-  return {std::move(body), support, contact, std::move(partner.surface), std::move(partner.shape), options};
+  return {std::move(body), support, contact, std::move(partner.surface), options, std::move(partner.shape)};
 }
 
 }  // namespace heelstrike::fem

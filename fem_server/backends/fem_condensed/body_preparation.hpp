@@ -19,8 +19,8 @@ struct PreparedBody {
   Support support;
   ContactNodes contact;  ///< candidates
   std::shared_ptr<const PartnerSurface> partner;
-  PartnerShape shape;  ///< of the partner, for drawing
   ContactOptions options;
+  PartnerShape shape{};  ///< of the partner, for drawing
 };
 
 /// Parameters that describe mesh, support, candidates and contact law.

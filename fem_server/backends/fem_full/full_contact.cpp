@@ -20,6 +20,8 @@ constexpr int largest_number_of_steps = 32;
 constexpr double tolerance = 1e-10;
 /// Penalty over the node's own stiffness: the multipliers gain this factor per iteration, rounding loses it.
 constexpr double penalty_factor = 1e3;
+/// Each wins three digits.
+constexpr int tangent_passes = 3;
 
 const FullHistory& own(const History& history) {
   const auto* full = dynamic_cast<const FullHistory*>(&history);
@@ -97,6 +99,7 @@ FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw la
     penalty_.push_back(penalty_factor * trace / 3.0);
   }
   factor_ = std::make_unique<SparseCholesky>(tangent_, free, std::vector<std::int64_t>{});
+  fields_ = std::make_unique<const BodyFields>(prepared_.body, prepared_.support, prepared_.contact, prepared_.shape);
 }
 
 std::shared_ptr<const History> FullContact::initial_history() const {
@@ -155,7 +158,8 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
       residual.segment<3>(dof) += lambda * n;
       correction.segment<3>(dof) -= penalty_[c] * surface[c].gap * n;
       largest_gap = std::max(largest_gap, std::abs(surface[c].gap));
-      const Matrix3 stiffness = penalty_[c] * n * n.transpose() - force * surface[c].curvature;
+      // Of the multiplier alone: the penalty force of an iterate that is far off would make the matrix indefinite.
+      const Matrix3 stiffness = penalty_[c] * n * n.transpose() - lambda * surface[c].curvature;
       for (Eigen::Index l = 0; l < 3; ++l) {
         for (Eigen::Index k = 0; k < 3; ++k) tangent_.coeffRef(dof + k, dof + l) += stiffness(k, l);
       }
@@ -200,26 +204,36 @@ void FullContact::load_in_steps(const PairState& state, Solution& solution) cons
                   -solution.gap, largest_number_of_steps));
 }
 
+// The factor at hand is that of K + sum k n n^T. Exact derivatives hold n . du = G instead: the multipliers of this
+// constraint gain the factor k per pass, as those of the contact do.
 void FullContact::differentiate(const PairState& state, Solution& solution) const {
   const auto n = static_cast<Eigen::Index>(prepared_.body.n_dofs());
-  Eigen::MatrixXd rhs = Eigen::MatrixXd::Zero(n, 6);
   const Vector3& p_AB = state.X_AB.p;
-  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    const std::uint32_t c = solution.touching[i];
-    const TouchingNode& node = solution.nodes[i];
-    rhs.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c])) +=
-        penalty_[c] * node.surface.normal * gap_wrench(node, p_AB).transpose() +
-        node.lambda * normal_rotation(node, p_AB);
+  using Row = Eigen::Matrix<double, 1, 6>;
+  std::vector<Row> dlambda(solution.nodes.size(), Row::Zero());
+  Eigen::MatrixXd du;
+  for (int pass = 0; pass < tangent_passes; ++pass) {
+    Eigen::MatrixXd rhs = Eigen::MatrixXd::Zero(n, 6);
+    for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+      const std::uint32_t c = solution.touching[i];
+      const TouchingNode& node = solution.nodes[i];
+      rhs.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c])) +=
+          node.surface.normal * (penalty_[c] * gap_wrench(node, p_AB).transpose() + dlambda[i]) +
+          node.lambda * normal_rotation(node, p_AB);
+    }
+    du = factor_->solve(rhs);
+    for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+      const std::uint32_t c = solution.touching[i];
+      const TouchingNode& node = solution.nodes[i];
+      const Matrix36 own_du = du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
+      dlambda[i] += penalty_[c] * (gap_wrench(node, p_AB).transpose() - node.surface.normal.transpose() * own_du);
+    }
   }
-  const Eigen::MatrixXd du = factor_->solve(rhs);
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const std::uint32_t c = solution.touching[i];
-    const TouchingNode& node = solution.nodes[i];
-    const Matrix36 own_du = du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
-    solution.derivatives.u.push_back(own_du);
+    solution.derivatives.u.emplace_back(du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c])));
     solution.derivatives.traction.emplace_back(Matrix36::Zero());
-    solution.derivatives.lambda.emplace_back(
-        penalty_[c] * (gap_wrench(node, p_AB).transpose() - node.surface.normal.transpose() * own_du));
+    solution.derivatives.lambda.emplace_back(dlambda[i]);
   }
 }
 
@@ -315,6 +329,57 @@ Committed FullContact::commit(const History& history, const PairState& state) co
   next->lambda = solution.lambda;
   Response response = respond(solution, next->approach_speed, state);
   return {.history = std::move(next), .response = response};
+}
+
+namespace {
+
+/// As linear_stress, for finite strain.
+Eigen::Matrix<double, 6, Eigen::Dynamic> neo_hookean_stress(const BodyModel& body, const Eigen::VectorXd& u) {
+  const ShapeTable& rule = body.reference().stiffness;
+  const std::size_t n_points = rule.weights.size();
+  Eigen::Matrix<double, 6, Eigen::Dynamic> stress(6, static_cast<Eigen::Index>(n_points * body.mesh().n_elements()));
+  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
+    const auto nodes = body.mesh().element(e);
+    for (std::size_t q = 0; q < n_points; ++q) {
+      const auto geometry = body.point_geometry(rule, e, q);
+      Matrix3 F = Matrix3::Identity();
+      for (std::size_t a = 0; a < nodes.size(); ++a) {
+        F += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) *
+             geometry.gradients.row(static_cast<Eigen::Index>(a));
+      }
+      const Matrix3 s = cauchy_stress(body.material(e), F);
+      stress.col(static_cast<Eigen::Index>(e * n_points + q)) << s(0, 0), s(1, 1), s(2, 2), s(0, 1), s(1, 2), s(2, 0);
+    }
+  }
+  return stress;
+}
+
+}  // namespace
+
+std::string FullContact::fields(const History& history, const PairState& state, const FieldRequest& request) const {
+  if (request.part == FieldPart::partner) return fields_->draw_partner(state.X_AB, request);
+  const FullHistory& full = own(history);
+  const Solution solution = solve(full, state);
+  const Vector6 V = state.V_AB.vector();
+  const double closing = gap_wrench(solution.closest, state.X_AB.p).dot(V);
+  const double speed = std::max(full.approach_speed.value_or(closing), prepared_.options.approach_speed_floor);
+  std::vector<Vector3> normals(prepared_.contact.nodes.size(), Vector3::Zero());
+  DrawnState picture;
+  picture.displacement = solution.u;
+  if (picture.displacement.size() == 0) {
+    picture.displacement = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(prepared_.body.n_dofs()));
+  }
+  picture.stress = law_ == MaterialLaw::linear ? linear_stress(prepared_.body, picture.displacement)
+                                               : neo_hookean_stress(prepared_.body, picture.displacement);
+  picture.forces = normals;
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+    const TouchingNode& node = solution.nodes[i];
+    const double rate = gap_wrench(node, state.X_AB.p).dot(V);
+    const double factor = std::max(0.0, 1.0 + prepared_.options.hysteresis_factor / speed * rate);
+    normals[solution.touching[i]] = node.surface.normal;
+    picture.forces[solution.touching[i]] = factor * node.lambda * node.surface.normal;
+  }
+  return fields_->draw_body(picture, normals, request);
 }
 
 }  // namespace heelstrike::fem
