@@ -42,6 +42,7 @@ class ReportingSink : public RunSink {
   }
   void on_episode(const ContactEpisode& episode) override { files_.on_episode(episode); }
   void on_checkpoint(const Checkpoint& checkpoint) override { files_.on_checkpoint(checkpoint); }
+  void on_fields(const FieldFrame& frame) override { files_.on_fields(frame); }
 
  private:
   ProgressDisplay& display_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -33,6 +34,27 @@ std::string read_file(const fs::path& path, const std::string& what) {
   return std::move(content).str();
 }
 
+std::string expand_variables(const std::string& name, const std::string& where) {
+  std::string expanded;
+  for (std::size_t at = 0; at < name.size();) {
+    if (!name.substr(at).starts_with("${")) {
+      expanded += name[at++];
+      continue;
+    }
+    const std::size_t end = name.find('}', at);
+    const std::string variable = end == std::string::npos ? std::string() : name.substr(at + 2, end - at - 2);
+    const char* value = variable.empty() ? nullptr : std::getenv(variable.c_str());
+    if (value == nullptr) {
+      throw input_error(name, fmt::format("{}: file name '{}': expected a variable of the environment that is set in "
+                                          "${{...}}, found '{}'; export it or write the path",
+                                          where, name, variable));
+    }
+    expanded += value;
+    at = end + 1;
+  }
+  return expanded;
+}
+
 namespace {
 
 void change_backend(RunRequest& request, const std::string& backend, const BackendSchemas& backends) {
@@ -57,8 +79,8 @@ RunRequest load_request(const fs::path& scenario, const Overrides& overrides, co
   if (overrides.backend_last) change_backend(request, overrides.backend, backends);
   request.scenario = parse_scenario(request.yaml, request.file_name, backends);
   for (const std::string& name : files_named_by(request.scenario)) {
-    request.files.push_back(
-        {name, read_file(scenario.parent_path() / name, request.file_name + ": named in the scenario")});
+    const fs::path path = scenario.parent_path() / expand_variables(name, request.file_name);
+    request.files.push_back({name, read_file(path, request.file_name + ": file of the scenario")});
   }
   read_motion_columns(request.scenario, [&](const std::string& name) -> const std::string* {
     const auto file = std::ranges::find(request.files, name, &NamedFile::name);

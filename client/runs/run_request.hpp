@@ -42,6 +42,10 @@ struct Overrides {
 /// Content of a file. @throws as load_request
 [[nodiscard]] std::string read_file(const std::filesystem::path& path, const std::string& what);
 
+/// `${NAME}` in a file name replaced by that variable of the environment. @param where  scenario, for messages
+/// @throws Error{invalid_input} for a variable that is not set
+[[nodiscard]] std::string expand_variables(const std::string& name, const std::string& where);
+
 /// Names of the back-ends of all pairs, each once, joined by '+'.
 [[nodiscard]] std::string backend_label(const Scenario& scenario);
 

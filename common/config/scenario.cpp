@@ -483,6 +483,21 @@ PointCloudSurface read_points(const Field& field) {
   return cloud;
 }
 
+FootSurface read_foot(const Field& field) {
+  const auto length = [&](const char* key) { return field[key].number(); };
+  return {.dimensions = {.length = length("length"),
+                         .ball_breadth = length("ball_breadth"),
+                         .heel_breadth = length("heel_breadth"),
+                         .arch_height = length("arch_height"),
+                         .instep_height = length("instep_height"),
+                         .toe_height = length("toe_height"),
+                         .ankle_height = length("ankle_height"),
+                         .heel_to_ankle = length("heel_to_ankle"),
+                         .cut_height = length("cut_height")},
+          .right = field["side"].text() == "right",
+          .ankle = field["ankle"].vector3()};
+}
+
 Surface read_surface(const Field& choice, std::vector<std::string>& files) {
   const Field field = choice.entries().front();
   if (field.name() == "sphere") {
@@ -498,6 +513,10 @@ Surface read_surface(const Field& choice, std::vector<std::string>& files) {
     cylinder.length = field.optional_number("length").value_or(cylinder.length);
     return cylinder;
   }
+  if (field.name() == "block") {
+    return BlockSurface{.lengths = field["lengths"].vector3(), .center = field["center"].vector3()};
+  }
+  if (field.name() == "foot") return read_foot(field);
   if (field.name() == "mesh") return read_mesh(field, files);
   return read_points(field);
 }
@@ -653,6 +672,32 @@ AnalysisSpec read_analysis(const Field& field) {
           .integrator = read_integrator(field["integrator"])};
 }
 
+FieldOutput read_fields(const Field& field, double end_time) {
+  FieldOutput output{.interval = field["interval"].number(),
+                     .mesh = field["mesh"].text() == "volume" ? FieldMesh::volume : FieldMesh::surface,
+                     .quantities = {},
+                     .contact_only = field["only_contact"].flag()};
+  // A file name has five digits, and nobody looks at more pictures.
+  constexpr double max_files = 100'000;
+  if (end_time / output.interval > max_files) {
+    field["interval"].refuse(fmt::format("at least {} s, for at most {} files", end_time / max_files, max_files),
+                             fmt::format("{} s", output.interval), "make it larger");
+  }
+  if (!field.has("quantities")) return output;
+  std::vector<std::string> known;
+  for (const FieldQuantity& quantity : field_quantities) known.emplace_back(quantity.name);
+  for (const auto& item : field["quantities"].node().items) {
+    if (std::ranges::find(known, item->scalar) == known.end()) {
+      const auto near = nearest_name(item->scalar, known);
+      field["quantities"].refuse(fmt::format("names among {}", fmt::join(known, ", ")),
+                                 fmt::format("'{}'", config::excerpt(item->scalar)),
+                                 near ? fmt::format("did you mean '{}'?", *near) : "choose among them");
+    }
+    output.quantities.push_back(item->scalar);
+  }
+  return output;
+}
+
 OutputSpec read_output(const Field& field, double end_time) {
   const double interval = field["interval"].number();
   if (interval > end_time) {
@@ -665,7 +710,8 @@ OutputSpec read_output(const Field& field, double end_time) {
           .steps = steps == "none"  ? StepRows::none
                    : steps == "all" ? StepRows::all
                                     : StepRows::contact,
-          .checkpoint_interval = field.optional_number("checkpoint_interval")};
+          .checkpoint_interval = field.optional_number("checkpoint_interval"),
+          .fields = field.has("fields") ? std::optional(read_fields(field["fields"], end_time)) : std::nullopt};
 }
 
 /// Before all other checks: a file of a newer version has keys that this program cannot know.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/config/parameter.hpp"
+#include "common/contact/fields.hpp"
 #include "common/contact/surface.hpp"
 #include "common/motion/body_record.hpp"
 #include "common/motion/time_function.hpp"
@@ -132,11 +133,20 @@ struct AnalysisSpec {
 
 enum class StepRows { none, contact, all };
 
+/// Files for ParaView.
+struct FieldOutput {
+  double interval = 0.0;                ///< [s] > 0
+  FieldMesh mesh = FieldMesh::surface;  ///< boundary triangles or tetrahedra
+  std::vector<std::string> quantities;  ///< empty = all
+  bool contact_only = false;            ///< only while the pair touches
+};
+
 struct OutputSpec {
   double interval = 0.0;                      ///< [s] distance of the regular rows
   bool accelerations = false;                 ///< of all bodies, as columns
   StepRows steps = StepRows::contact;         ///< which accepted steps become rows of their own
   std::optional<double> checkpoint_interval;  ///< [s] simulated time between checkpoints; none = no checkpoints
+  std::optional<FieldOutput> fields = {};     ///< none = no fields
 };
 
 struct Scenario {

@@ -1,5 +1,8 @@
 #include "common/config/schema.hpp"
 
+#include "common/contact/fields.hpp"
+#include "common/contact/surface.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -243,6 +246,33 @@ KeySchema driver_keys() {
           }};
 }
 
+KeySchema foot_keys() {
+  const FootDimensions d;
+  const auto dimension = [](std::string name, double fallback, std::string meaning) {
+    return number(std::move(name), "m", positive, std::move(meaning), fmt::format("{}", fallback));
+  };
+  return {.name = "foot",
+          .kind = KeyKind::map,
+          .meaning =
+              "parametric foot, origin at the ankle joint centre, x forward, y to the left, z up; deformable bodies "
+              "only. Sets: skin, cap (the cut above the ankle)",
+          .keys = {dimension("length", d.length, "heel to the longest toe"),
+                   dimension("ball_breadth", d.ball_breadth, "largest breadth, across the ball"),
+                   dimension("heel_breadth", d.heel_breadth, "largest breadth of the heel"),
+                   dimension("arch_height", d.arch_height, "of the sole's arch above the ground"),
+                   dimension("instep_height", d.instep_height, "of the back of the foot at half its length"),
+                   dimension("toe_height", d.toe_height, "of the big toe"),
+                   dimension("ankle_height", d.ankle_height, "ankle joint centre above the ground"),
+                   dimension("heel_to_ankle", d.heel_to_ankle, "back of the heel to the ankle joint centre"),
+                   dimension("cut_height", d.cut_height, "flat cut above the ankle joint centre"),
+                   {.name = "side",
+                    .kind = KeyKind::text,
+                    .meaning = "which foot",
+                    .fallback = "left",
+                    .choices = {"left", "right"}},
+                   vector3("ankle", "m", "ankle joint centre in the body's frame")}};
+}
+
 KeySchema surface_keys() {
   const KeySchema center = vector3("center", "m", "centre in the body's frame");
   return {
@@ -273,6 +303,19 @@ KeySchema surface_keys() {
                     vector3("axis", "-", "direction of the axis; any length but zero, normalised when read",
                             "[0, 0, 1]"),
                     center, number("length", "m", positive, "length; infinite when not given")}},
+          {.name = "block",
+           .kind = KeyKind::map,
+           .meaning = "rectangular block, edges along the body's axes; deformable bodies only. Sets: bottom (z-), top, "
+                      "left (y+), right, front (x+), back, side",
+           .keys = {{.name = "lengths",
+                     .kind = KeyKind::numbers,
+                     .unit = "m",
+                     .meaning = "along x, y, z",
+                     .required = true,
+                     .range = positive,
+                     .sizes = {3}},
+                    center}},
+          foot_keys(),
           {.name = "mesh",
            .kind = KeyKind::map,
            .meaning = "triangle or volume mesh: one of `file` and `asset`",
@@ -380,6 +423,26 @@ KeySchema analysis_keys() {
           }};
 }
 
+KeySchema field_keys() {
+  std::string names;
+  for (const FieldQuantity& q : field_quantities)
+    names += fmt::format("{}{} [{}]", names.empty() ? "" : ", ", q.name, q.unit);
+  return {.name = "fields",
+          .kind = KeyKind::map,
+          .meaning = "files for ParaView (fields.pvd) of deformable bodies and their partners; none when not given",
+          .keys = {required(number("interval", "s", positive, "distance of the files in simulated time")),
+                   {.name = "mesh",
+                    .kind = KeyKind::text,
+                    .meaning = "the boundary as triangles, or all tetrahedra",
+                    .fallback = "surface",
+                    .choices = {"surface", "volume"}},
+                   text_list("quantities", "which of " + names + "; all when not given"),
+                   {.name = "only_contact",
+                    .kind = KeyKind::flag,
+                    .meaning = "true: only while the pair touches",
+                    .fallback = "false"}}};
+}
+
 KeySchema output_keys() {
   return {.name = "output",
           .kind = KeyKind::map,
@@ -399,6 +462,7 @@ KeySchema output_keys() {
                .choices = {"none", "contact", "all"}},
               number("checkpoint_interval", "s", positive,
                      "simulated time between checkpoints; no checkpoints when not given"),
+              field_keys(),
           }};
 }
 
