@@ -59,9 +59,11 @@ class System {
   [[nodiscard]] VectorX residual(double t, const ConstVector& q) const;
   /// Keeps only the given rows (increasing).
   void keep_rows(const std::vector<int>& kept);
-  /// Generalised forces -Phi_q' lambda of one constraint alone, with the multipliers of the last
-  /// solve_accelerations().
-  [[nodiscard]] VectorX constraint_forces(std::size_t constraint, double t, const ConstVector& q) const;
+  /// Generalised forces -Phi_q' lambda of one constraint alone on one body, with the multipliers of the last
+  /// solve_accelerations() and the Phi_q of the last jacobian(), which is at the same state.
+  [[nodiscard]] Vector12 constraint_force(std::size_t constraint, BodyIndex body) const;
+  /// Bodies that a constraint acts on, increasing.
+  [[nodiscard]] std::vector<BodyIndex> bodies_of(std::size_t constraint) const;
   void add_force(std::unique_ptr<ForceElement> force);
 
   [[nodiscard]] int n_q() const { return n_q_; }
@@ -156,6 +158,7 @@ class System {
   Model model_;
   int n_q_ = 0;
   int n_constraints_ = 0;
+  std::vector<int> first_rows_;                           ///< per constraint
   std::vector<std::unique_ptr<Constraint>> constraints_;  ///< the rigid-body blocks of all bodies come first
   std::vector<std::unique_ptr<ForceElement>> forces_;
   std::vector<Matrix4> mass_;  ///< per body, M = mass (x) I3
