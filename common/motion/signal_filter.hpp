@@ -32,8 +32,8 @@ struct LowPass {
 
 /// Amplitude of a sinusoid of `frequency` [Hz] behind the filter: with W = tan(pi f / rate) / tan(pi cutoff / rate)
 ///   gain = 1 / (1 + (sqrt(2) - 1) W^order)
-/// which is the square of the Butterworth amplitude with its cut-off moved by (sqrt(2) - 1)^(-1/order) [winter2009,
-/// section 3.4.4.2] and mapped by the bilinear transform [oppenheim2010, section 7.2].
+/// which is the square of the Butterworth amplitude with its cut-off moved by (sqrt(2) - 1)^(-1/order) for the two
+/// passes [winter2009] and mapped by the bilinear transform [oppenheim2010].
 [[nodiscard]] double low_pass_gain(const LowPass& filter, double frequency);
 
 /// Zero-lag Butterworth low-pass. Before filtering the signal goes on at both ends as its point reflection (2 x_0 -

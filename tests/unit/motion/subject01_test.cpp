@@ -13,6 +13,8 @@
 #include "common/motion/axis_map.hpp"
 #include "common/motion/force_plate.hpp"
 #include "common/motion/ground_speed.hpp"
+#include "common/motion/plate_synchrony.hpp"
+#include "tests/unit/motion/refusal.hpp"
 
 namespace heelstrike {
 namespace {
@@ -173,6 +175,20 @@ TEST_F(Subject01, PlatesGiveStancesAndMass) {
   EXPECT_NEAR(body_mass(both, up), 72.9, 0.1);
   const double peak = std::ranges::max_element(both[0].force, {}, [](const Vector3& f) { return f.z(); })->z();
   EXPECT_NEAR(peak, 805.0, 0.5);
+}
+
+TEST_F(Subject01, PlatesAndMarkersAreInStep) {
+  auto both = plates();
+  for (std::size_t foot = 0; foot < 2; ++foot) {
+    const Synchrony found = synchrony(walking_, feet_[foot].markers, both[foot], up);
+    EXPECT_GT(found.share, 0.97) << "foot " << foot;
+    EXPECT_NO_THROW(check_synchrony(walking_, feet_[foot].markers, both[foot], up));
+  }
+  const std::string swapped = refusal([&] { check_synchrony(walking_, feet_[0].markers, both[1], up); });
+  EXPECT_THAT(swapped, testing::HasSubstr("other foot"));
+  for (double& t : both[0].times) t += 0.1;
+  const std::string late = refusal([&] { check_synchrony(walking_, feet_[0].markers, both[0], up); });
+  EXPECT_THAT(late, testing::AllOf(testing::HasSubstr("out of step"), testing::HasSubstr("with -0.")));
 }
 
 }  // namespace
