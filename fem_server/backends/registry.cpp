@@ -7,6 +7,7 @@
 #include "fem_server/backends/point_laws/entry.hpp"
 #ifdef HEELSTRIKE_FEM
 #include "fem_server/backends/fem_condensed/entry.hpp"
+#include "fem_server/backends/fem_full/entry.hpp"
 #endif
 
 namespace heelstrike::fem {
@@ -19,6 +20,7 @@ std::vector<BackendEntry> collect() {
   std::ranges::move(point_law_entries(), std::back_inserter(entries));
 #ifdef HEELSTRIKE_FEM
   entries.push_back(fem_condensed_entry());
+  entries.push_back(fem_full_entry());
 #endif
   std::ranges::sort(entries, {}, &BackendEntry::name);
   return entries;

@@ -4,9 +4,14 @@ extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void dtrsm_(const char* side, const char* uplo, const char* transposed, const char* diagonal, const int* m,
             const int* n, const double* alpha, const double* a, const int* lda, double* b, const int* ldb);
-void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* pivots, int* info);
-void dgetrs_(const char* transposed, const int* n, const int* n_rhs, const double* a, const int* lda, const int* pivots,
-             double* b, const int* ldb, int* info);
+void dgemm_(const char* transposed_a, const char* transposed_b, const int* m, const int* n, const int* k,
+            const double* alpha, const double* a, const int* lda, const double* b, const int* ldb, const double* beta,
+            double* c, const int* ldc);
+void dgemv_(const char* transposed, const int* m, const int* n, const double* alpha, const double* a, const int* lda,
+            const double* x, const int* incx, const double* beta, double* y, const int* incy);
+void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* pivots, int* info);
+void sgetrs_(const char* transposed, const int* n, const int* n_rhs, const float* a, const int* lda, const int* pivots,
+             float* b, const int* ldb, int* info);
 void openblas_set_num_threads(int n_threads) __attribute__((weak));
 }
 
@@ -52,23 +57,46 @@ void solve_lower_transposed(Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref
   triangular_solve("T", factor, rhs);
 }
 
-bool DenseLu::factorize(Eigen::MatrixXd matrix) {
-  lu_ = std::move(matrix);
+void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::MatrixXd> rhs,
+              Eigen::Ref<Eigen::MatrixXd> result) {
+  const int m = as_int(matrix.rows());
+  const int n = as_int(rhs.cols());
+  const int k = as_int(matrix.cols());
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    result.setZero();
+    return;
+  }
+  const int lda = as_int(matrix.outerStride());
+  const double one = 1.0;
+  const double zero = 0.0;
+  const int step = 1;
+  if (n == 1) {
+    dgemv_("N", &m, &k, &one, matrix.data(), &lda, rhs.data(), &step, &zero, result.data(), &step);
+    return;
+  }
+  const int ldb = as_int(rhs.outerStride());
+  const int ldc = as_int(result.outerStride());
+  dgemm_("N", "N", &m, &n, &k, &one, matrix.data(), &lda, rhs.data(), &ldb, &zero, result.data(), &ldc);
+}
+
+bool SingleLu::factorize(const Eigen::MatrixXd& matrix) {
+  lu_ = matrix.cast<float>();
   const int n = as_int(lu_.rows());
   pivots_.resize(static_cast<std::size_t>(n));
   if (n == 0) return true;
   int info = 0;
-  dgetrf_(&n, &n, lu_.data(), &n, pivots_.data(), &info);
+  sgetrf_(&n, &n, lu_.data(), &n, pivots_.data(), &info);
   return info == 0;
 }
 
-void DenseLu::solve(Eigen::Ref<Eigen::MatrixXd> rhs) const {
+void SingleLu::solve(Eigen::Ref<Eigen::MatrixXf> rhs) const {
   const int n = as_int(lu_.rows());
   const int n_rhs = as_int(rhs.cols());
   if (n == 0 || n_rhs == 0) return;
   const int ldb = as_int(rhs.outerStride());
   int info = 0;
-  dgetrs_("N", &n, &n_rhs, lu_.data(), &n, pivots_.data(), rhs.data(), &ldb, &info);
+  sgetrs_("N", &n, &n_rhs, lu_.data(), &n, pivots_.data(), rhs.data(), &ldb, &info);
 }
 
 }  // namespace heelstrike::fem

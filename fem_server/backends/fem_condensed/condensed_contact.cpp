@@ -14,36 +14,29 @@ namespace heelstrike::fem {
 
 /// Everything that the response is made of.
 struct CondensedContact::Solution {
-  double gap = 0.0;                       ///< [m] smallest, of the undeformed shapes
-  std::size_t deepest = 0;                ///< candidate with that gap
-  TouchingNode closest;                   ///< the same, undeformed
-  std::vector<std::uint32_t> candidates;  ///< touching ones, ascending
-  std::vector<TouchingNode> nodes;        ///< the same
-  std::vector<CommittedNode> memory;      ///< what a commit would remember of the near nodes, ascending
-  double dissipated = 0.0;                ///< [J] by friction since the commit
+  double gap = 0.0;      ///< [m] smallest, of the undeformed shapes
+  TouchingNode closest;  ///< candidate with that gap, undeformed
+  NearNodes near;
+  std::vector<SurfacePoint> surface;             ///< of the near nodes, in A
+  std::vector<std::uint32_t> candidates;         ///< touching ones, ascending
+  std::vector<TouchingNode> nodes;               ///< the same
+  std::vector<std::optional<Vector3>> stuck_to;  ///< [m] point in A that a touching node sticks to; none = it slides
+  std::shared_ptr<const FrictionReference> reference;  ///< for the next committed state
+  double dissipated = 0.0;                             ///< [J] by friction since the commit
   NodeDerivatives derivatives;
   SolverStatistics statistics;
 };
 
 namespace {
 
+/// Steps of the tangent solve from which a new factorisation pays for the next evaluations.
+constexpr int tired_reference = 6;
+
 SurfacePoint in_A(const PartnerSurface& partner, const Pose& X_AB, const Vector3& p_AQ) {
   SurfacePoint point = partner.closest(X_AB.R.transpose() * (p_AQ - X_AB.p));
   point.normal = X_AB.R * point.normal;
   if (!point.curvature.isZero(0.0)) point.curvature = X_AB.R * point.curvature * X_AB.R.transpose();
   return point;
-}
-
-/// Positions in `near` of the nodes that touched at the last commit.
-std::vector<std::uint32_t> warm_start(const CondensedHistory& history, const NearNodes& near) {
-  std::vector<std::uint32_t> positions;
-  auto node = history.nodes.begin();
-  for (std::uint32_t i = 0; i < near.nodes.size(); ++i) {
-    while (node != history.nodes.end() && node->node < near.nodes[i]) ++node;
-    if (node == history.nodes.end()) break;
-    if (node->node == near.nodes[i] && !node->force.isZero(0.0)) positions.push_back(i);
-  }
-  return positions;
 }
 
 const CommittedNode* find_node(const CondensedHistory& history, std::uint32_t candidate) {
@@ -88,26 +81,29 @@ Anchor anchor_of(const CondensedHistory& history, const PartnerSurface& partner,
 /// Displacements of the touching nodes by their forces, and by the turning of these forces with the pose: the latter as
 /// six fields d u / d X at fixed force components.
 struct ForcedDisplacements {
-  NodeFields<8> u;
+  Eigen::MatrixXd u;
   [[nodiscard]] Vector3 displacement(std::size_t i) const { return u.block<3, 1>(3 * static_cast<Eigen::Index>(i), 0); }
   [[nodiscard]] Matrix36 by_rotation(std::size_t i) const { return u.block<3, 6>(3 * static_cast<Eigen::Index>(i), 1); }
 };
 
-ForcedDisplacements forced_displacements(const CondensedModel& model, std::span<const std::uint32_t> candidates,
-                                         const std::vector<TouchingNode>& nodes, const Vector3& p_AB) {
-  NodeFields<8> forces = NodeFields<8>::Zero(static_cast<Eigen::Index>(3 * nodes.size()), 8);
+/// @param C  compliance among the touching nodes
+ForcedDisplacements forced_displacements(const Eigen::MatrixXd& C, const std::vector<TouchingNode>& nodes,
+                                         const Vector3& p_AB) {
+  Eigen::MatrixXd forces(C.rows(), 7);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto row = 3 * static_cast<Eigen::Index>(i);
     forces.block<3, 1>(row, 0) = nodes[i].lambda * nodes[i].surface.normal + nodes[i].traction;
     forces.block<3, 6>(row, 1) = force_rotation(nodes[i], p_AB);
   }
-  return {displacement<8>(model.compliance, candidates, candidates, forces)};
+  ForcedDisplacements result{.u = Eigen::MatrixXd(C.rows(), 7)};
+  multiply(C, forces, result.u);
+  return result;
 }
 
 /// d lambda / d X = A^-1 (G - N^T d u / d X at fixed lambda), then d u / d X.
-NodeDerivatives frictionless_derivatives(const CondensedModel& model, std::span<const std::uint32_t> candidates,
-                                         const std::vector<TouchingNode>& nodes, const Eigen::MatrixXd& factor,
-                                         const ForcedDisplacements& forced, const Vector3& p_AB) {
+NodeDerivatives frictionless_derivatives(const Eigen::MatrixXd& C, const std::vector<TouchingNode>& nodes,
+                                         const Eigen::MatrixXd& factor, const ForcedDisplacements& forced,
+                                         const Vector3& p_AB) {
   const auto m = static_cast<Eigen::Index>(nodes.size());
   Eigen::MatrixXd dlambda(m, 6);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -116,17 +112,18 @@ NodeDerivatives frictionless_derivatives(const CondensedModel& model, std::span<
   }
   solve_lower(factor, dlambda);
   solve_lower_transposed(factor, dlambda);
-  NodeFields<8> forces = NodeFields<8>::Zero(3 * m, 8);
+  Eigen::MatrixXd forces(3 * m, 6);
   for (Eigen::Index i = 0; i < m; ++i) {
-    forces.block<3, 6>(3 * i, 0) = nodes[static_cast<std::size_t>(i)].surface.normal * dlambda.row(i);
+    forces.middleRows<3>(3 * i) = nodes[static_cast<std::size_t>(i)].surface.normal * dlambda.row(i);
   }
-  const NodeFields<8> u = displacement<8>(model.compliance, candidates, candidates, forces);
+  Eigen::MatrixXd u(3 * m, 6);
+  multiply(C, forces, u);
   NodeDerivatives derivatives;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto row = static_cast<Eigen::Index>(i);
     derivatives.lambda.emplace_back(dlambda.row(row));
     derivatives.traction.emplace_back(Matrix36::Zero());
-    derivatives.u.emplace_back(u.block<3, 6>(3 * row, 0) + forced.by_rotation(i));
+    derivatives.u.emplace_back(u.middleRows<3>(3 * row) + forced.by_rotation(i));
   }
   return derivatives;
 }
@@ -147,19 +144,59 @@ std::shared_ptr<const History> CondensedContact::initial_history() const {
 }
 
 std::shared_ptr<const History> CondensedContact::load_history(std::string_view bytes) const {
-  return std::make_shared<const CondensedHistory>(CondensedHistory::load(bytes, name_, model_.points.size()));
+  return std::make_shared<const CondensedHistory>(CondensedHistory::load(bytes, name_, model_.compliance));
+}
+
+double CondensedContact::smallest_gap(const PairState& state, std::vector<double>& gaps, std::size_t& deepest) const {
+  const Matrix3 R_BA = state.X_AB.R.transpose();
+  const Vector3 p_BA = -(R_BA * state.X_AB.p);
+  gaps.resize(model_.points.size());
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    gaps[i] = model_.partner->gap(R_BA * model_.points[i] + p_BA, 0.0);
+    if (gaps[i] < gaps[deepest]) deepest = i;
+  }
+  if (gaps[deepest] <= 0.0) return gaps[deepest];
+  // All outside: the values are lower bounds only.
+  double smallest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    if (gaps[i] >= smallest) continue;
+    const double exact = model_.partner->closest(R_BA * model_.points[i] + p_BA).gap;
+    if (exact >= smallest) continue;
+    smallest = exact;
+    deepest = i;
+  }
+  return smallest;
+}
+
+void CondensedContact::find_near(const CondensedHistory& history, const PairState& state,
+                                 const std::vector<double>& gaps, Solution& solution) const {
+  const double depth = -solution.gap;
+  auto committed = history.nodes.begin();
+  for (std::uint32_t i = 0; i < gaps.size(); ++i) {
+    while (committed != history.nodes.end() && committed->node < i) ++committed;
+    const bool known = committed != history.nodes.end() && committed->node == i;
+    const bool loaded = known && !committed->force.isZero(0.0);
+    // The surface rises nowhere by more than the partner has pushed it down: farther nodes cannot touch.
+    if (gaps[i] > depth && !loaded) continue;
+    const SurfacePoint point = in_A(*model_.partner, state.X_AB, model_.points[i]);
+    if (point.gap > depth && !loaded) continue;
+    solution.near.nodes.push_back(i);
+    solution.near.gaps.push_back(point.gap);
+    solution.near.normals.push_back(point.normal);
+    solution.near.force_before.push_back(loaded ? committed->force : Vector3(Vector3::Zero()));
+    solution.near.u_before.push_back(known ? committed->u : Vector3(Vector3::Zero()));
+    solution.near.known.push_back(known);
+    solution.surface.push_back(point);
+  }
 }
 
 CondensedContact::Solution CondensedContact::solve(const CondensedHistory& history, const PairState& state) const {
   Solution solution;
-  std::vector<SurfacePoint> surface(model_.points.size());
-  for (std::size_t i = 0; i < surface.size(); ++i) {
-    surface[i] = in_A(*model_.partner, state.X_AB, model_.points[i]);
-    if (surface[i].gap < surface[solution.deepest].gap) solution.deepest = i;
-  }
-  solution.gap = surface[solution.deepest].gap;
-  solution.closest.x = model_.points[solution.deepest];
-  solution.closest.surface = surface[solution.deepest];
+  std::vector<double> gaps;
+  std::size_t deepest = 0;
+  solution.gap = smallest_gap(state, gaps, deepest);
+  solution.closest.x = model_.points[deepest];
+  solution.closest.surface = in_A(*model_.partner, state.X_AB, model_.points[deepest]);
   const double depth = -solution.gap;
   if (depth < 0.0) return solution;
   if (depth > model_.options.depth_limit) {
@@ -168,27 +205,20 @@ CondensedContact::Solution CondensedContact::solve(const CondensedHistory& histo
                     "step, correct the initial pose or raise depth_limit",
                     depth, model_.options.depth_limit, state.t));
   }
-  // The surface rises nowhere by more than the partner has pushed it down: farther nodes cannot touch.
-  NearNodes near;
-  for (std::uint32_t i = 0; i < surface.size(); ++i) {
-    if (surface[i].gap > depth) continue;
-    near.nodes.push_back(i);
-    near.gaps.push_back(surface[i].gap);
-    near.normals.push_back(surface[i].normal);
-  }
+  find_near(history, state, gaps, solution);
   if (model_.options.friction > 0.0) {
-    solve_with_friction(history, state, std::move(near), surface, solution);
+    solve_with_friction(history, state, solution);
   } else {
-    solve_frictionless(history, state, near, surface, solution);
+    solve_frictionless(state, solution);
   }
   return solution;
 }
 
-void CondensedContact::add_node(std::uint32_t candidate, const SurfacePoint& surface, double lambda,
-                                const Vector3& traction, Solution& solution) const {
+void CondensedContact::add_node(std::uint32_t near, double lambda, const Vector3& traction, Solution& solution) const {
+  const std::uint32_t candidate = solution.near.nodes[near];
   TouchingNode node;
   node.x = model_.points[candidate];
-  node.surface = surface;
+  node.surface = solution.surface[near];
   node.lambda = lambda;
   node.traction = traction;
   node.area = model_.areas[candidate];
@@ -196,90 +226,76 @@ void CondensedContact::add_node(std::uint32_t candidate, const SurfacePoint& sur
   solution.nodes.push_back(node);
 }
 
-void CondensedContact::solve_frictionless(const CondensedHistory& history, const PairState& state,
-                                          const NearNodes& near, const std::vector<SurfacePoint>& surface,
-                                          Solution& solution) const {
-  const NormalContact contact = solve_normal_contact(model_.compliance, near, warm_start(history, near));
+void CondensedContact::solve_frictionless(const PairState& state, Solution& solution) const {
+  const NormalContact contact = solve_normal_contact(model_.compliance, solution.near);
   solution.statistics.iterations = contact.iterations;
   solution.statistics.residual = contact.residual;
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
-    const std::uint32_t candidate = near.nodes[contact.active[a]];
-    add_node(candidate, surface[candidate], contact.lambda[static_cast<Eigen::Index>(a)], Vector3::Zero(), solution);
+    add_node(contact.block.positions()[contact.active[a]], contact.lambda[static_cast<Eigen::Index>(a)],
+             Vector3::Zero(), solution);
+    solution.stuck_to.emplace_back(std::nullopt);
   }
-  const ForcedDisplacements forced = forced_displacements(model_, solution.candidates, solution.nodes, state.X_AB.p);
-  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    TouchingNode& node = solution.nodes[i];
-    node.u = forced.displacement(i);
-    CommittedNode entry;
-    entry.node = solution.candidates[i];
-    entry.force = node.lambda * node.surface.normal;
-    entry.p_BAnchor = state.X_AB.inverse() * (node.x + node.u);
-    solution.memory.push_back(entry);
-  }
-  solution.derivatives =
-      frictionless_derivatives(model_, solution.candidates, solution.nodes, contact.factor, forced, state.X_AB.p);
+  const Eigen::MatrixXd C = contact.block.among(contact.active);
+  const ForcedDisplacements forced = forced_displacements(C, solution.nodes, state.X_AB.p);
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u = forced.displacement(i);
+  solution.derivatives = frictionless_derivatives(C, solution.nodes, contact.factor, forced, state.X_AB.p);
 }
 
-void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state, NearNodes near,
-                                           const std::vector<SurfacePoint>& surface, Solution& solution) const {
+void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state,
+                                           Solution& solution) const {
   FrictionProblem problem;
   problem.friction = model_.options.friction;
-  const NormalContact start = solve_normal_contact(model_.compliance, near, warm_start(history, near));
-  problem.first_active = start.active;
-  problem.first_lambda = start.lambda;
-  for (const std::uint32_t i : start.active) {
-    const CommittedNode* node = find_node(history, near.nodes[i]);
-    const Vector3& n = near.normals[i];
-    problem.first_traction.emplace_back(node != nullptr ? Vector3(node->force - n * n.dot(node->force))
-                                                        : Vector3::Zero());
-  }
-  for (std::size_t i = 0; i < near.nodes.size(); ++i) {
-    const Vector3& x = model_.points[near.nodes[i]];
-    problem.positions.push_back(x);
-    problem.anchors.push_back(
-        anchor_of(history, *model_.partner, state.X_AB, x, near.nodes[i], surface[near.nodes[i]]));
-  }
-  problem.near = std::move(near);
+  problem.R_AB = state.X_AB.R;
+  problem.reference = history.reference;
+  for (const std::uint32_t candidate : solution.near.nodes) problem.positions.push_back(model_.points[candidate]);
+  problem.anchor = [&](std::uint32_t i) {
+    return anchor_of(history, *model_.partner, state.X_AB, model_.points[solution.near.nodes[i]],
+                     solution.near.nodes[i], solution.surface[i]);
+  };
+  problem.near = solution.near;
   const FrictionContact contact = solve_friction_contact(model_.compliance, problem);
-  solution.statistics.iterations = start.iterations + contact.iterations;
+  solution.statistics.iterations = contact.iterations;
   solution.statistics.residual = contact.residual;
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
-    const std::uint32_t candidate = problem.near.nodes[contact.active[a]];
-    add_node(candidate, surface[candidate], contact.lambda[static_cast<Eigen::Index>(a)], contact.traction[a],
-             solution);
+    add_node(contact.active[a], contact.lambda[static_cast<Eigen::Index>(a)], contact.traction[a], solution);
+    solution.stuck_to.push_back(contact.sliding[a] ? std::optional<Vector3>() : contact.anchors[a].p_AP);
     solution.dissipated -= contact.traction[a].dot(contact.slip[a]);
   }
-  const ForcedDisplacements forced = forced_displacements(model_, solution.candidates, solution.nodes, state.X_AB.p);
+  if (contact.active.empty()) return;
+  const ForcedDisplacements forced = forced_displacements(*contact.compliance, solution.nodes, state.X_AB.p);
   std::vector<Matrix36> by_rotation;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     solution.nodes[i].u = forced.displacement(i);
     by_rotation.push_back(forced.by_rotation(i));
   }
-  solution.derivatives = friction_derivatives(model_.compliance, problem, contact, solution.candidates, solution.nodes,
-                                              by_rotation, state.X_AB.p);
-  remember(problem, contact, state, solution);
+  solution.derivatives = friction_derivatives(problem, contact, solution.nodes, by_rotation, state.X_AB.p);
+  solution.reference =
+      contact.system->iterations() > tired_reference ? contact.system->fresh_reference() : contact.system->reference();
 }
 
-void CondensedContact::remember(const FrictionProblem& problem, const FrictionContact& contact, const PairState& state,
-                                Solution& solution) const {
+std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution, const PairState& state) const {
   NodeFields<1> forces(static_cast<Eigen::Index>(3 * solution.nodes.size()));
   for (std::size_t a = 0; a < solution.nodes.size(); ++a) {
     const TouchingNode& node = solution.nodes[a];
     forces.segment<3>(static_cast<Eigen::Index>(3 * a)) = node.lambda * node.surface.normal + node.traction;
   }
-  const NodeFields<1> u = displacement<1>(model_.compliance, problem.near.nodes, solution.candidates, forces);
+  const NodeFields<1> u = displacement<1>(model_.compliance, solution.near.nodes, solution.candidates, forces);
   const Pose X_BA = state.X_AB.inverse();
+  std::vector<CommittedNode> memory;
   std::size_t a = 0;
-  for (std::uint32_t i = 0; i < problem.near.nodes.size(); ++i) {
-    const Vector3 y = problem.positions[i] + u.segment<3>(static_cast<Eigen::Index>(3 * i));
-    CommittedNode entry{.node = problem.near.nodes[i], .force = Vector3::Zero(), .p_BAnchor = X_BA * y};
-    if (a < contact.active.size() && contact.active[a] == i) {
+  for (std::size_t i = 0; i < solution.near.nodes.size(); ++i) {
+    CommittedNode entry;
+    entry.node = solution.near.nodes[i];
+    entry.u = u.segment<3>(static_cast<Eigen::Index>(3 * i));
+    entry.p_BAnchor = X_BA * (model_.points[entry.node] + entry.u);
+    if (a < solution.candidates.size() && solution.candidates[a] == entry.node) {
       entry.force = forces.segment<3>(static_cast<Eigen::Index>(3 * a));
-      if (!contact.sliding[a]) entry.p_BAnchor = X_BA * problem.anchors[i].p_AP;
+      if (solution.stuck_to[a]) entry.p_BAnchor = X_BA * *solution.stuck_to[a];
       ++a;
     }
-    solution.memory.push_back(entry);
+    memory.push_back(entry);
   }
+  return memory;
 }
 
 Response CondensedContact::respond(const Solution& solution, const CondensedHistory& history,
@@ -341,7 +357,8 @@ Committed CondensedContact::commit(const History& history, const PairState& stat
   } else if (next->approach_speed && solution.gap >= 0.0 && closing <= 0.0) {
     next->approach_speed.reset();
   }
-  next->nodes = solution.memory;
+  next->nodes = memory_of(solution, state);
+  next->reference = solution.reference;
   Response response = respond(solution, *next, state);
   return {.history = std::move(next), .response = response};
 }

@@ -19,9 +19,6 @@
 
 namespace heelstrike::fem {
 
-struct FrictionProblem;
-struct FrictionContact;
-
 /// Constants of the contact law.
 struct ContactOptions {
   double friction = 0.0;               ///< [-] Coulomb coefficient >= 0
@@ -63,14 +60,14 @@ class CondensedContact final : public ContactBackend {
  private:
   struct Solution;
   [[nodiscard]] Solution solve(const CondensedHistory& history, const PairState& state) const;
-  void solve_frictionless(const CondensedHistory& history, const PairState& state, const NearNodes& near,
-                          const std::vector<SurfacePoint>& surface, Solution& solution) const;
-  void solve_with_friction(const CondensedHistory& history, const PairState& state, NearNodes near,
-                           const std::vector<SurfacePoint>& surface, Solution& solution) const;
-  void add_node(std::uint32_t candidate, const SurfacePoint& surface, double lambda, const Vector3& traction,
-                Solution& solution) const;
-  void remember(const FrictionProblem& problem, const FrictionContact& contact, const PairState& state,
-                Solution& solution) const;
+  /// @param gaps  [m] out: of all candidates, exact where <= 0, else lower bounds
+  [[nodiscard]] double smallest_gap(const PairState& state, std::vector<double>& gaps, std::size_t& deepest) const;
+  void find_near(const CondensedHistory& history, const PairState& state, const std::vector<double>& gaps,
+                 Solution& solution) const;
+  void solve_frictionless(const PairState& state, Solution& solution) const;
+  void solve_with_friction(const CondensedHistory& history, const PairState& state, Solution& solution) const;
+  void add_node(std::uint32_t near, double lambda, const Vector3& traction, Solution& solution) const;
+  [[nodiscard]] std::vector<CommittedNode> memory_of(const Solution& solution, const PairState& state) const;
   [[nodiscard]] std::vector<double> mean_pressures(std::span<const std::uint32_t> touching,
                                                    std::span<const double> pressures) const;
   [[nodiscard]] double peak_pressure(std::span<const std::uint32_t> touching, std::span<const double> pressures) const;

@@ -5,13 +5,14 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/gathered_block.hpp"
 #include "fem_server/backends/state_bytes.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
 
-constexpr std::string_view format_version = "heelstrike surface history 1";
+constexpr std::string_view format_version = "heelstrike surface history 2";
 
 void put(StateWriter& writer, const Vector3& v) {
   for (int k = 0; k < 3; ++k) writer.put(v[k]);
@@ -30,6 +31,45 @@ Vector3 vector(StateReader& reader) {
   return v;
 }
 
+/// Number of a candidate that must follow `before`.
+std::uint32_t candidate_after(StateReader& reader, std::int64_t before, std::size_t n_candidates) {
+  const std::uint64_t node = reader.integer();
+  if (node >= n_candidates || static_cast<std::int64_t>(node) <= before) {
+    throw input_error("state",
+                      fmt::format("saved contact history: candidate {} of {} is out of range or out of order; the "
+                                  "bytes are damaged",
+                                  node, n_candidates));
+  }
+  return static_cast<std::uint32_t>(node);
+}
+
+std::uint64_t node_count(StateReader& reader, std::size_t n_candidates) {
+  const std::uint64_t n = reader.integer();
+  if (n > n_candidates) {
+    throw input_error("state",
+                      fmt::format("saved contact history holds {} nodes, the body has {} candidates", n, n_candidates));
+  }
+  return n;
+}
+
+std::shared_ptr<const FrictionReference> read_reference(StateReader& reader, const SurfaceCompliance& compliance) {
+  const std::uint64_t n = node_count(reader, compliance.n_nodes());
+  if (n == 0) return nullptr;
+  std::vector<std::uint32_t> candidates;
+  std::vector<NodeLinearisation> nodes;
+  for (std::uint64_t a = 0; a < n; ++a) {
+    const std::int64_t before = candidates.empty() ? std::int64_t{-1} : std::int64_t{candidates.back()};
+    candidates.push_back(candidate_after(reader, before, compliance.n_nodes()));
+    NodeLinearisation node;
+    for (Matrix3* matrix : {&node.frame, &node.S, &node.E}) {
+      for (int k = 0; k < 3; ++k) matrix->col(k) = vector(reader);
+    }
+    nodes.push_back(node);
+  }
+  const Eigen::MatrixXd C = gathered(compliance, candidates);
+  return std::make_shared<const FrictionReference>(std::move(candidates), std::move(nodes), C);
+}
+
 }  // namespace
 
 std::string CondensedHistory::save() const {
@@ -45,12 +85,22 @@ std::string CondensedHistory::save() const {
   for (const CommittedNode& node : nodes) {
     writer.put(std::uint64_t{node.node});
     put(writer, node.force);
+    put(writer, node.u);
     put(writer, node.p_BAnchor);
+  }
+  writer.put(std::uint64_t{reference != nullptr ? reference->candidates().size() : 0});
+  for (std::size_t a = 0; reference != nullptr && a < reference->candidates().size(); ++a) {
+    writer.put(std::uint64_t{reference->candidates()[a]});
+    const NodeLinearisation& node = reference->nodes()[a];
+    for (const Matrix3* matrix : {&node.frame, &node.S, &node.E}) {
+      for (int k = 0; k < 3; ++k) put(writer, matrix->col(k));
+    }
   }
   return writer.take();
 }
 
-CondensedHistory CondensedHistory::load(std::string_view bytes, const std::string& backend, std::size_t n_candidates) {
+CondensedHistory CondensedHistory::load(std::string_view bytes, const std::string& backend,
+                                        const SurfaceCompliance& compliance) {
   StateReader reader(bytes, fmt::format("history of back-end '{}'", backend));
   reader.expect("format", format_version);
   reader.expect("back-end", backend);
@@ -62,26 +112,17 @@ CondensedHistory CondensedHistory::load(std::string_view bytes, const std::strin
   history.started = reader.integer() != 0;
   for (int k = 0; k < 3; ++k) history.X_AB.R.col(k) = vector(reader);
   history.X_AB.p = vector(reader);
-  const std::uint64_t n = reader.integer();
-  if (n > n_candidates) {
-    throw input_error("state",
-                      fmt::format("saved contact history holds {} nodes, the body has {} candidates", n, n_candidates));
-  }
+  const std::uint64_t n = node_count(reader, compliance.n_nodes());
   for (std::uint64_t i = 0; i < n; ++i) {
-    const std::uint64_t node = reader.integer();
-    const bool ascending = history.nodes.empty() || node > history.nodes.back().node;
-    if (node >= n_candidates || !ascending) {
-      throw input_error("state",
-                        fmt::format("saved contact history: candidate {} of {} is out of range or out of order; the "
-                                    "bytes are damaged",
-                                    node, n_candidates));
-    }
     CommittedNode entry;
-    entry.node = static_cast<std::uint32_t>(node);
+    const std::int64_t before = history.nodes.empty() ? std::int64_t{-1} : std::int64_t{history.nodes.back().node};
+    entry.node = candidate_after(reader, before, compliance.n_nodes());
     entry.force = vector(reader);
+    entry.u = vector(reader);
     entry.p_BAnchor = vector(reader);
     history.nodes.push_back(entry);
   }
+  history.reference = read_reference(reader, compliance);
   reader.finish();
   return history;
 }

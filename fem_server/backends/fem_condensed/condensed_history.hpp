@@ -2,19 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/fem_condensed/friction_linearisation.hpp"
 
 namespace heelstrike::fem {
 
-/// A touching node at the last commit.
+/// A node near the partner at the last commit.
 struct CommittedNode {
   std::uint32_t node = 0;           ///< candidate number
   Vector3 force = Vector3::Zero();  ///< [N] on A, in A, at the commit; first guess of the next solve
+  Vector3 u = Vector3::Zero();      ///< [m] displacement at the commit
   Vector3 p_BAnchor =
       Vector3::Zero();  ///< [m] point of B that the node would stick to; friction measures slip from here
 };
@@ -26,11 +29,13 @@ class CondensedHistory final : public History {
   bool started = false;                  ///< a state has been committed: `X_AB` is valid
   Pose X_AB;                             ///< [-, m] committed pose; where nodes that touch since then come from
   std::vector<CommittedNode> nodes;      ///< ascending
+  /// Factored Newton matrix that the next solves start from; null = none. Saved as what it is made of.
+  std::shared_ptr<const FrictionReference> reference;
 
   [[nodiscard]] std::string save() const override;
   /// @throws Error{invalid_input}
   [[nodiscard]] static CondensedHistory load(std::string_view bytes, const std::string& backend,
-                                             std::size_t n_candidates);
+                                             const SurfaceCompliance& compliance);
 };
 
 /// @throws Error{internal} for the history of another back-end

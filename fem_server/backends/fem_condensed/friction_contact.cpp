@@ -6,7 +6,8 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/fem_condensed/compliance_product.hpp"
+#include "fem_server/backends/fem_condensed/normal_contact.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
 
@@ -18,209 +19,314 @@ constexpr int iteration_limit = 120;
 /// Newton's method takes 3 to 10 iterations where it converges at all.
 constexpr int newton_patience = 20;
 constexpr int sweeps_per_rescue = 200;
+/// Sort out which nodes stick before Newton's method looks: from a first guess, judged by the slip of a rigid motion,
+/// nearly all would slide. Saves two to four Newton iterations, costs a tenth of one.
+constexpr int first_sweeps = 10;
 /// Of the largest penetration; the equations are solved to rounding, this only has to be above it.
 constexpr double tolerance = 1e-10;
+/// Tangents: their error enters a Newton matrix of the integrator only.
+constexpr double tangent_tolerance = 1e-6;
 
-Tangents tangent_basis(const Vector3& n) {
+/// Smooth in n away from -z [duff2017]: the axes of a node must not jump between a committed and a present pose.
+Tangents basis_in_B(const Vector3& n) {
+  const double sign = n.z() < 0.0 ? -1.0 : 1.0;
+  const double a = -1.0 / (sign + n.z());
+  const double b = n.x() * n.y() * a;
   Tangents T;
-  T.col(0) = n.unitOrthogonal();
-  T.col(1) = n.cross(T.col(0));
+  T.col(0) << 1.0 + sign * n.x() * n.x() * a, sign * b, -sign * n.x();
+  T.col(1) << b, sign + n.y() * n.y() * a, -n.y();
   return T;
 }
 
-/// One Newton iterate on all near nodes; inactive ones carry no force.
+/// A node of the working set.
+struct Member {
+  std::uint32_t position = 0;  ///< in `near`
+  NodeLinearisation linear;
+  Anchor anchor;
+  double rho = 0.0;
+  bool active = false;
+  double lambda = 0.0;
+  Eigen::Vector2d traction = Eigen::Vector2d::Zero();
+  double gamma = 0.0;
+  Eigen::Vector2d slip = Eigen::Vector2d::Zero();
+  [[nodiscard]] Tangents tangents() const { return linear.frame.rightCols<2>(); }
+  [[nodiscard]] Vector3 force() const { return linear.frame.col(0) * lambda + tangents() * traction; }
+};
+
+/// One Newton iterate.
 class Iterate {
  public:
   Iterate(const SurfaceCompliance& compliance, const FrictionProblem& problem)
-      : compliance_(compliance), problem_(problem) {
-    const std::size_t n = problem.near.nodes.size();
-    lambda_.assign(n, 0.0);
-    traction_.assign(n, Eigen::Vector2d::Zero());
-    for (std::size_t i = 0; i < n; ++i) {
-      tangents_.push_back(tangent_basis(problem.near.normals[i]));
-      const auto C = compliance.block(problem.near.nodes[i], problem.near.nodes[i]);
-      rho_.push_back(2.0 / (tangents_[i].transpose() * C * tangents_[i]).trace());
-    }
-    active_ = problem.first_active;
-    for (std::size_t a = 0; a < active_.size(); ++a) {
-      lambda_[active_[a]] = problem.first_lambda[static_cast<Eigen::Index>(a)];
-      traction_[active_[a]] = tangents_[active_[a]].transpose() * problem.first_traction[a];
-    }
+      : compliance_(compliance),
+        problem_(problem),
+        block_(compliance, problem.near, {}),
+        reference_(problem.reference) {
     for (const double gap : problem.near.gaps) scale_ = std::max(scale_, -gap);
   }
 
-  /// Gap and slip under the present forces; then nodes that penetrate join and nodes that pull leave.
-  /// @return whether the active set has changed
-  bool update() {
-    NodeFields<1> forces(static_cast<Eigen::Index>(3 * active_.size()));
-    std::vector<std::uint32_t> columns;
-    for (std::size_t a = 0; a < active_.size(); ++a) {
-      const std::uint32_t i = active_[a];
-      columns.push_back(problem_.near.nodes[i]);
-      forces.segment<3>(static_cast<Eigen::Index>(3 * a)) =
-          lambda_[i] * problem_.near.normals[i] + tangents_[i] * traction_[i];
+  /// Committed forces as first guess.
+  void start_from_commit() {
+    members_.clear();
+    extend(first_working_set(problem_.near));
+    for (Member& m : members_) {
+      const Vector3& force = problem_.near.force_before[m.position];
+      m.active = !force.isZero(0.0);
+      m.lambda = std::max(0.0, m.linear.frame.col(0).dot(force));
+      m.traction = m.tangents().transpose() * force;
     }
-    const NodeFields<1> u = displacement<1>(compliance_, problem_.near.nodes, columns, forces);
-    gamma_.resize(lambda_.size());
-    slip_.resize(lambda_.size());
-    for (std::size_t i = 0; i < lambda_.size(); ++i) {
-      const Vector3 own = u.segment<3>(static_cast<Eigen::Index>(3 * i));
-      gamma_[i] = problem_.near.gaps[i] + problem_.near.normals[i].dot(own);
-      slip_[i] = tangents_[i].transpose() * (problem_.positions[i] + own - problem_.anchors[i].p_AP);
-    }
-    std::vector<std::uint32_t> next;
-    for (std::uint32_t i = 0; i < lambda_.size(); ++i) {
-      const bool was = std::binary_search(active_.begin(), active_.end(), i);
-      const bool is = was ? lambda_[i] > 0.0 : gamma_[i] < -tolerance * scale_;
-      if (is) {
-        next.push_back(i);
-      } else {
-        lambda_[i] = 0.0;
-        traction_[i].setZero();
-      }
-    }
-    const bool changed = next != active_;
-    active_ = std::move(next);
-    return changed;
   }
 
-  [[nodiscard]] bool slides(std::uint32_t i) const { return trial(i).norm() > problem_.friction * lambda_[i]; }
-  [[nodiscard]] Eigen::Vector2d trial(std::uint32_t i) const { return traction_[i] - rho_[i] * slip_[i]; }
+  /// Frictionless solution with the committed tractions.
+  void start_without_friction() {
+    members_.clear();
+    const NormalContact start = solve_normal_contact(compliance_, problem_.near);
+    iterations_before_ += start.iterations;
+    extend(start.block.positions());
+    for (std::size_t a = 0; a < start.active.size(); ++a) {
+      Member& m = members_[start.active[a]];
+      m.active = true;
+      m.lambda = start.lambda[static_cast<Eigen::Index>(a)];
+      m.traction = m.tangents().transpose() * problem_.near.force_before[m.position];
+    }
+    active_changed_ = true;
+  }
+
+  /// Gap and slip under the present forces; then nodes that penetrate join and nodes that pull leave.
+  void update() {
+    Eigen::VectorXd forces = all_forces();
+    u_.resize(forces.size());
+    multiply(block_.matrix(), forces, u_);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      Member& m = members_[i];
+      const Vector3 own = u_.segment<3>(static_cast<Eigen::Index>(3 * i));
+      m.gamma = problem_.near.gaps[m.position] + m.linear.frame.col(0).dot(own);
+      m.slip = m.tangents().transpose() * (problem_.positions[m.position] + own - m.anchor.p_AP);
+      const bool is = m.active ? m.lambda > 0.0 : m.gamma < -tolerance * scale_;
+      active_changed_ = active_changed_ || is != m.active;
+      m.active = is;
+      if (!is) {
+        m.lambda = 0.0;
+        m.traction.setZero();
+      }
+    }
+  }
+
+  /// Near nodes outside the working set that penetrate join it. @return whether there were any
+  bool join_penetrating() {
+    double deepest = 0.0;
+    const auto found =
+        penetrating_outside(compliance_, problem_.near, block_, all_forces(), u_, tolerance * scale_, deepest);
+    if (found.empty()) return false;
+    extend(found);
+    return true;
+  }
 
   /// Largest error [m] of the equations of the active nodes.
   [[nodiscard]] double error() const {
     double largest = 0.0;
-    for (const std::uint32_t i : active_) {
-      largest = std::max({largest, std::abs(gamma_[i]), equation(i).norm()});
+    for (const Member& m : members_) {
+      if (m.active) largest = std::max({largest, std::abs(m.gamma), equation(m).norm()});
     }
     return largest;
   }
 
-  /// Tangential equation in metres: slip, or the distance of the traction from the cone divided by rho.
-  [[nodiscard]] Eigen::Vector2d equation(std::uint32_t i) const {
-    const Eigen::Vector2d v = trial(i);
-    const double bound = problem_.friction * lambda_[i];
-    if (v.norm() <= bound) return slip_[i];
-    return (traction_[i] - bound / v.norm() * v) / rho_[i];
-  }
-
-  /// Gap and slip of the active nodes by their own forces, in their local axes.
-  [[nodiscard]] Eigen::MatrixXd compliance_matrix() const {
-    const auto m = static_cast<Eigen::Index>(active_.size());
-    Eigen::MatrixXd J(3 * m, 3 * m);
-    std::vector<Matrix3> frames;
-    for (const std::uint32_t i : active_)
-      frames.push_back((Matrix3() << problem_.near.normals[i], tangents_[i]).finished());
-    for (Eigen::Index b = 0; b < m; ++b) {
-      const std::uint32_t node_b = problem_.near.nodes[active_[static_cast<std::size_t>(b)]];
-      for (Eigen::Index a = 0; a < m; ++a) {
-        const std::uint32_t node_a = problem_.near.nodes[active_[static_cast<std::size_t>(a)]];
-        J.block<3, 3>(3 * a, 3 * b) = frames[static_cast<std::size_t>(a)].transpose() *
-                                      compliance_.block(node_a, node_b) * frames[static_cast<std::size_t>(b)];
+  /// Newton's matrix at the present state.
+  std::unique_ptr<FrictionSystem> linearise() {
+    std::vector<std::uint32_t> chosen;
+    std::vector<std::uint32_t> candidates;
+    std::vector<NodeLinearisation> nodes;
+    for (std::uint32_t i = 0; i < members_.size(); ++i) {
+      Member& m = members_[i];
+      if (!m.active) continue;
+      chosen.push_back(i);
+      candidates.push_back(problem_.near.nodes[m.position]);
+      m.linear.S.setIdentity();
+      m.linear.E.setZero();
+      if (slides(m)) {
+        const Eigen::Matrix2d P = sliding_projector(m);
+        m.linear.S.bottomRightCorner<2, 2>() = P;
+        m.linear.E.bottomRightCorner<2, 2>() = (Eigen::Matrix2d::Identity() - P) / m.rho;
+        m.linear.E.bottomLeftCorner<2, 1>() = -problem_.friction / m.rho * trial(m).normalized();
       }
+      nodes.push_back(m.linear);
     }
-    return J;
+    if (active_changed_ || active_block_ == nullptr) {
+      active_block_ = std::make_shared<const Eigen::MatrixXd>(block_.among(chosen));
+    }
+    active_changed_ = false;
+    return std::make_unique<FrictionSystem>(active_block_, std::move(candidates), std::move(nodes), reference_);
   }
 
-  [[nodiscard]] Eigen::MatrixXd jacobian() const {
-    Eigen::MatrixXd J = compliance_matrix();
-    for (std::size_t a = 0; a < active_.size(); ++a) slide_rows(active_[a], static_cast<Eigen::Index>(a), J);
-    return J;
-  }
-
-  /// Derivative of the projection on the disc with respect to its argument v. Away from the solution the traction takes
-  /// the place of one v, cut to the disc: this keeps the matrix stable for any iterate [hueber2008, section 5].
-  [[nodiscard]] Eigen::Matrix2d sliding_projector(std::uint32_t i) const {
-    const Eigen::Vector2d v = trial(i);
-    const double length = v.norm();
-    const double bound = problem_.friction * std::max(lambda_[i], 0.0);
-    const double size = traction_[i].norm();
-    const Eigen::Vector2d on_disc = size > bound ? Eigen::Vector2d(bound / size * traction_[i]) : traction_[i];
-    return (bound * Eigen::Matrix2d::Identity() - on_disc * v.transpose() / length) / length;
+  /// @param target  [m] error aimed at
+  void step(FrictionSystem& system, double error, double target) {
+    std::vector<Member*> active;
+    for (Member& m : members_) {
+      if (m.active) active.push_back(&m);
+    }
+    Eigen::MatrixXd rhs(static_cast<Eigen::Index>(3 * active.size()), 1);
+    for (std::size_t a = 0; a < active.size(); ++a) {
+      rhs.block<3, 1>(static_cast<Eigen::Index>(3 * a), 0) << -active[a]->gamma, -equation(*active[a]);
+    }
+    const double accuracy = std::clamp(0.1 * target / error, 1e-4, 1e-1);
+    const Eigen::MatrixXd change = system.solve(rhs, accuracy);
+    reference_ = system.reference();
+    for (std::size_t a = 0; a < active.size(); ++a) {
+      const auto row = static_cast<Eigen::Index>(3 * a);
+      active[a]->lambda += change(row, 0);
+      active[a]->traction += change.block<2, 1>(row + 1, 0);
+    }
   }
 
   /// Projected Gauss-Seidel on the active nodes: slow, but every sweep comes nearer; a better start where Newton
   /// cycles.
-  void sweep(int n_sweeps) {
-    const Eigen::MatrixXd B = compliance_matrix();
-    const auto m = static_cast<Eigen::Index>(active_.size());
-    Eigen::VectorXd state(3 * m);
-    for (Eigen::Index a = 0; a < m; ++a) {
-      const std::uint32_t i = active_[static_cast<std::size_t>(a)];
-      state.segment<3>(3 * a) << gamma_[i], slip_[i];
+  void sweep(const FrictionSystem& system, int n_sweeps) {
+    const Eigen::MatrixXd B = local_compliance(system.nodes(), *active_block_);
+    std::vector<Member*> active;
+    for (Member& m : members_) {
+      if (m.active) active.push_back(&m);
+    }
+    Eigen::VectorXd state(B.rows());
+    for (std::size_t a = 0; a < active.size(); ++a) {
+      state.segment<3>(static_cast<Eigen::Index>(3 * a)) << active[a]->gamma, active[a]->slip;
     }
     for (int sweep = 0; sweep < n_sweeps; ++sweep) {
-      for (Eigen::Index a = 0; a < m; ++a) {
-        const std::uint32_t i = active_[static_cast<std::size_t>(a)];
-        const double lambda = std::max(0.0, lambda_[i] - state[3 * a] / B(3 * a, 3 * a));
-        state += (lambda - lambda_[i]) * B.col(3 * a);
-        lambda_[i] = lambda;
-        const double stiffness = 1.0 / std::max(B(3 * a + 1, 3 * a + 1), B(3 * a + 2, 3 * a + 2));
-        Eigen::Vector2d traction = traction_[i] - stiffness * state.segment<2>(3 * a + 1);
+      for (std::size_t a = 0; a < active.size(); ++a) {
+        Member& m = *active[a];
+        const auto row = static_cast<Eigen::Index>(3 * a);
+        const double lambda = std::max(0.0, m.lambda - state[row] / B(row, row));
+        state += (lambda - m.lambda) * B.col(row);
+        m.lambda = lambda;
+        const double stiffness = 1.0 / std::max(B(row + 1, row + 1), B(row + 2, row + 2));
+        Eigen::Vector2d traction = m.traction - stiffness * state.segment<2>(row + 1);
         const double bound = problem_.friction * lambda;
         if (traction.norm() > bound) traction *= bound / traction.norm();
-        state += B.middleCols<2>(3 * a + 1) * (traction - traction_[i]);
-        traction_[i] = traction;
+        state += B.middleCols<2>(row + 1) * (traction - m.traction);
+        m.traction = traction;
       }
     }
   }
 
-  void step(const DenseLu& lu) {
-    Eigen::MatrixXd rhs(static_cast<Eigen::Index>(3 * active_.size()), 1);
-    for (std::size_t a = 0; a < active_.size(); ++a) {
-      const auto row = static_cast<Eigen::Index>(3 * a);
-      rhs(row, 0) = -gamma_[active_[a]];
-      rhs.block<2, 1>(row + 1, 0) = -equation(active_[a]);
-    }
-    lu.solve(rhs);
-    for (std::size_t a = 0; a < active_.size(); ++a) {
-      const auto row = static_cast<Eigen::Index>(3 * a);
-      lambda_[active_[a]] += rhs(row, 0);
-      traction_[active_[a]] += rhs.block<2, 1>(row + 1, 0);
-    }
-  }
-
-  [[nodiscard]] const std::vector<std::uint32_t>& active() const { return active_; }
+  [[nodiscard]] bool any_active() const { return std::ranges::any_of(members_, &Member::active); }
+  [[nodiscard]] bool active_changed() const { return active_changed_; }
   [[nodiscard]] double scale() const { return scale_; }
+  [[nodiscard]] int iterations_before() const { return iterations_before_; }
 
   void store(FrictionContact& result) const {
-    result.active = active_;
-    result.lambda.resize(static_cast<Eigen::Index>(active_.size()));
-    for (std::size_t a = 0; a < active_.size(); ++a) {
-      const std::uint32_t i = active_[a];
-      result.lambda[static_cast<Eigen::Index>(a)] = lambda_[i];
-      result.sliding.push_back(slides(i));
-      result.tangents.push_back(tangents_[i]);
-      result.traction.emplace_back(tangents_[i] * traction_[i]);
-      result.slip.emplace_back(tangents_[i] * slip_[i]);
-      result.rho.push_back(rho_[i]);
+    std::vector<double> lambda;
+    for (const Member& m : members_) {
+      if (!m.active) continue;
+      result.active.push_back(m.position);
+      lambda.push_back(m.lambda);
+      result.sliding.push_back(slides(m));
+      result.tangents.push_back(m.tangents());
+      result.traction.emplace_back(m.tangents() * m.traction);
+      result.slip.emplace_back(m.tangents() * m.slip);
+      result.anchors.push_back(m.anchor);
+      result.rho.push_back(m.rho);
     }
+    result.lambda = Eigen::Map<const Eigen::VectorXd>(lambda.data(), static_cast<Eigen::Index>(lambda.size()));
+    result.compliance = active_block_;
     result.residual = scale_ > 0.0 ? error() / scale_ : 0.0;
   }
 
  private:
-  /// Replaces the rows of a sliding node, which hold d slip / d forces, by those of its projection equation.
-  void slide_rows(std::uint32_t i, Eigen::Index a, Eigen::MatrixXd& J) const {
-    if (!slides(i)) return;
-    const Eigen::Vector2d v = trial(i);
-    const Eigen::Matrix2d P = sliding_projector(i);
-    const Eigen::MatrixXd dslip = J.middleRows<2>(3 * a + 1);
-    J.middleRows<2>(3 * a + 1) = P * dslip;
-    J.block<2, 2>(3 * a + 1, 3 * a + 1) += (Eigen::Matrix2d::Identity() - P) / rho_[i];
-    J.block<2, 1>(3 * a + 1, 3 * a) -= problem_.friction / rho_[i] * v.normalized();
+  [[nodiscard]] bool slides(const Member& m) const {
+    const double bound = problem_.friction * m.lambda;
+    return trial(m).norm() > bound;
+  }
+  [[nodiscard]] static Eigen::Vector2d trial(const Member& m) { return m.traction - m.rho * m.slip; }
+
+  /// Tangential equation in metres: slip, or the distance of the traction from the cone divided by rho.
+  [[nodiscard]] Eigen::Vector2d equation(const Member& m) const {
+    const Eigen::Vector2d v = trial(m);
+    const double bound = problem_.friction * m.lambda;
+    if (v.norm() <= bound) return m.slip;
+    return (m.traction - bound / v.norm() * v) / m.rho;
+  }
+
+  /// Derivative of the projection on the disc with respect to its argument v. Away from the solution the traction takes
+  /// the place of one v, cut to the disc: this keeps the matrix stable for any iterate [hueber2008, section 5].
+  [[nodiscard]] Eigen::Matrix2d sliding_projector(const Member& m) const {
+    const Eigen::Vector2d v = trial(m);
+    const double length = v.norm();
+    const double bound = problem_.friction * std::max(m.lambda, 0.0);
+    const double size = m.traction.norm();
+    const Eigen::Vector2d on_disc = size > bound ? Eigen::Vector2d(bound / size * m.traction) : m.traction;
+    return (bound * Eigen::Matrix2d::Identity() - on_disc * v.transpose() / length) / length;
+  }
+
+  [[nodiscard]] Eigen::VectorXd all_forces() const {
+    Eigen::VectorXd forces = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(3 * members_.size()));
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (members_[i].active) forces.segment<3>(static_cast<Eigen::Index>(3 * i)) = members_[i].force();
+    }
+    return forces;
+  }
+
+  /// Adds near nodes to the working set, without force.
+  void extend(const std::vector<std::uint32_t>& positions) {
+    for (const std::uint32_t position : positions) {
+      Member m;
+      m.position = position;
+      const Vector3& n = problem_.near.normals[position];
+      m.linear.frame.col(0) = n;
+      m.linear.frame.rightCols<2>() = problem_.R_AB * basis_in_B(problem_.R_AB.transpose() * n);
+      const auto C = compliance_.block(problem_.near.nodes[position], problem_.near.nodes[position]);
+      m.rho = 2.0 / (m.tangents().transpose() * C * m.tangents()).trace();
+      m.anchor = problem_.anchor(position);
+      members_.push_back(m);
+    }
+    std::ranges::sort(members_, {}, &Member::position);
+    std::vector<std::uint32_t> all;
+    for (const Member& m : members_) all.push_back(m.position);
+    block_ = GatheredBlock(compliance_, problem_.near, std::move(all));
+    active_changed_ = true;
   }
 
   const SurfaceCompliance& compliance_;
   const FrictionProblem& problem_;
-  std::vector<std::uint32_t> active_;
-  std::vector<double> lambda_;
-  std::vector<Eigen::Vector2d> traction_;
-  std::vector<Tangents> tangents_;
-  std::vector<double> rho_;
-  std::vector<double> gamma_;
-  std::vector<Eigen::Vector2d> slip_;
+  GatheredBlock block_;
+  std::vector<Member> members_;  ///< ascending
+  std::shared_ptr<const FrictionReference> reference_;
+  std::shared_ptr<const Eigen::MatrixXd> active_block_;
+  Eigen::VectorXd u_;
+  bool active_changed_ = true;
   double scale_ = 0.0;
+  int iterations_before_ = 0;
 };
+
+/// @return whether it converged
+bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error) {
+  std::unique_ptr<FrictionSystem> system;
+  for (int iteration = 1; iteration <= limit; ++iteration) {
+    ++result.iterations;
+    iterate.update();
+    const double target = tolerance * iterate.scale();
+    error = iterate.error();
+    if (!iterate.active_changed() && error <= target) {
+      if (!iterate.join_penetrating()) {
+        result.system = iterate.linearise();
+        iterate.store(result);
+        return true;
+      }
+      iterate.update();
+      error = iterate.error();
+    }
+    if (!iterate.any_active()) {
+      if (!iterate.join_penetrating()) return true;
+      continue;
+    }
+    system = iterate.linearise();
+    if (iteration == 1) {
+      iterate.sweep(*system, first_sweeps);
+    } else if (iteration % newton_patience == 0) {
+      iterate.sweep(*system, sweeps_per_rescue);
+    } else {
+      iterate.step(*system, error, target);
+    }
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -228,38 +334,30 @@ FrictionContact solve_friction_contact(const SurfaceCompliance& compliance, cons
   FrictionContact result;
   Iterate iterate(compliance, problem);
   double error = 0.0;
-  for (result.iterations = 1; result.iterations <= iteration_limit; ++result.iterations) {
-    const bool changed = iterate.update();
-    error = iterate.error();
-    if (iterate.active().empty()) return result;
-    if (!result.jacobian.factorize(iterate.jacobian())) {
-      throw RecoverableError("the friction solver met a singular system; take a smaller step");
-    }
-    if (!changed && error <= tolerance * iterate.scale()) {
-      iterate.store(result);
-      return result;
-    }
-    if (result.iterations % newton_patience == 0) {
-      iterate.sweep(sweeps_per_rescue);
-    } else {
-      iterate.step(result.jacobian);
-    }
+  const bool warm =
+      std::ranges::any_of(problem.near.force_before, [](const Vector3& force) { return !force.isZero(0.0); });
+  if (warm) {
+    iterate.start_from_commit();
+    if (newton(iterate, newton_patience - 1, result, error)) return result;
   }
+  iterate.start_without_friction();
+  const bool good = newton(iterate, iteration_limit, result, error);
+  result.iterations += iterate.iterations_before();
+  if (good) return result;
   throw RecoverableError(
       fmt::format("the friction solver did not converge in {} iterations (error {} m at a penetration of "
                   "{} m); take a smaller step",
                   iteration_limit, error, iterate.scale()));
 }
 
-NodeDerivatives friction_derivatives(const SurfaceCompliance& compliance, const FrictionProblem& problem,
-                                     const FrictionContact& contact, std::span<const std::uint32_t> candidates,
+NodeDerivatives friction_derivatives(const FrictionProblem& problem, const FrictionContact& contact,
                                      const std::vector<TouchingNode>& nodes, std::span<const Matrix36> by_rotation,
                                      const Vector3& p_AB) {
   const auto m = static_cast<Eigen::Index>(nodes.size());
   Eigen::MatrixXd rhs(3 * m, 6);
   for (std::size_t a = 0; a < nodes.size(); ++a) {
     const auto row = static_cast<Eigen::Index>(3 * a);
-    const Anchor& anchor = problem.anchors[contact.active[a]];
+    const Anchor& anchor = contact.anchors[a];
     const Vector3 off = nodes[a].x + nodes[a].u - anchor.p_AP;
     Matrix36 moved = by_rotation[a] - anchor.dp_dX;
     moved.leftCols<3>() += skew(off);
@@ -278,20 +376,21 @@ NodeDerivatives friction_derivatives(const SurfaceCompliance& compliance, const 
     rhs.row(row) = gap_wrench(nodes[a], p_AB).transpose() - nodes[a].surface.normal.transpose() * by_rotation[a];
     rhs.middleRows<2>(row + 1) = -dslip;
   }
-  contact.jacobian.solve(rhs);
-  NodeFields<8> forces = NodeFields<8>::Zero(3 * m, 8);
+  rhs = contact.system->solve(rhs, tangent_tolerance);
+  Eigen::MatrixXd forces(3 * m, 6);
   NodeDerivatives derivatives;
   for (std::size_t a = 0; a < nodes.size(); ++a) {
     const auto row = static_cast<Eigen::Index>(3 * a);
     const Matrix36 by_traction = contact.tangents[a] * rhs.middleRows<2>(row + 1);
-    forces.block<3, 6>(row, 0) = nodes[a].surface.normal * rhs.row(row) + by_traction;
+    forces.middleRows<3>(row) = nodes[a].surface.normal * rhs.row(row) + by_traction;
     derivatives.lambda.emplace_back(rhs.row(row));
     derivatives.traction.emplace_back(by_traction + force_rotation(nodes[a], p_AB) -
                                       nodes[a].lambda * normal_rotation(nodes[a], p_AB));
   }
-  const NodeFields<8> u = displacement<8>(compliance, candidates, candidates, forces);
+  Eigen::MatrixXd u(3 * m, 6);
+  multiply(*contact.compliance, forces, u);
   for (std::size_t a = 0; a < nodes.size(); ++a) {
-    derivatives.u.emplace_back(u.block<3, 6>(static_cast<Eigen::Index>(3 * a), 0) + by_rotation[a]);
+    derivatives.u.emplace_back(u.middleRows<3>(static_cast<Eigen::Index>(3 * a)) + by_rotation[a]);
   }
   return derivatives;
 }

@@ -4,18 +4,21 @@
 ///     |tau| <= mu lambda,   w = 0 where |tau| < mu lambda,   tau = - mu lambda w / |w| where it slides
 ///
 /// solved by a semismooth Newton method on the projection equations [alart1991]: normal rows by active set, tangential
-/// rows tau = proj(tau - rho w) on the disc of radius mu lambda.
+/// rows tau = proj(tau - rho w) on the disc of radius mu lambda. Runs on a working set of nodes that grows until no
+/// near node outside penetrates.
 #pragma once
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "fem_server/backends/fem_condensed/contact_wrench.hpp"
-#include "fem_server/backends/fem_condensed/normal_contact.hpp"
+#include "fem_server/backends/fem_condensed/friction_linearisation.hpp"
+#include "fem_server/backends/fem_condensed/gathered_block.hpp"
 #include "fem_server/fem/condensation.hpp"
-#include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
 
@@ -27,12 +30,11 @@ struct Anchor {
 
 struct FrictionProblem {
   double friction = 0.0;  ///< [-] mu > 0
+  Matrix3 R_AB = Matrix3::Identity();
   NearNodes near;
-  std::vector<Vector3> positions;           ///< [m] reference positions of the near nodes
-  std::vector<Anchor> anchors;              ///< of the near nodes
-  std::vector<std::uint32_t> first_active;  ///< positions in `near`
-  std::vector<Vector3> first_traction;      ///< [N] first guess, per first_active
-  Eigen::VectorXd first_lambda;             ///< [N]
+  std::vector<Vector3> positions;                      ///< [m] reference positions of the near nodes
+  std::function<Anchor(std::uint32_t)> anchor;         ///< of a near node; asked once for nodes that are looked at
+  std::shared_ptr<const FrictionReference> reference;  ///< of the committed state; may be null
 };
 
 struct FrictionContact {
@@ -41,10 +43,12 @@ struct FrictionContact {
   Eigen::VectorXd lambda;             ///< [N]
   std::vector<Vector3> traction;      ///< [N] on A
   std::vector<Vector3> slip;          ///< [m] w of each active node, in A, tangential
+  std::vector<Anchor> anchors;
   std::vector<Eigen::Matrix<double, 3, 2>> tangents;
-  std::vector<double> rho;  ///< [N/m]
-  DenseLu jacobian;         ///< rows and columns: normal, tangent 1, tangent 2 per active node
-  int iterations = 0;
+  std::vector<double> rho;                            ///< [N/m]
+  std::shared_ptr<const Eigen::MatrixXd> compliance;  ///< [m/N] among the active nodes, A's axes
+  std::unique_ptr<FrictionSystem> system;             ///< Newton's matrix at the solution
+  int iterations = 0;                                 ///< of Newton's method
   double residual = 0.0;
 };
 
@@ -53,9 +57,7 @@ struct FrictionContact {
                                                      const FrictionProblem& problem);
 
 /// Derivatives of the converged solution. @param by_rotation  d u / d X of each active node at fixed force components
-[[nodiscard]] NodeDerivatives friction_derivatives(const SurfaceCompliance& compliance, const FrictionProblem& problem,
-                                                   const FrictionContact& contact,
-                                                   std::span<const std::uint32_t> candidates,
+[[nodiscard]] NodeDerivatives friction_derivatives(const FrictionProblem& problem, const FrictionContact& contact,
                                                    const std::vector<TouchingNode>& nodes,
                                                    std::span<const Matrix36> by_rotation, const Vector3& p_AB);
 

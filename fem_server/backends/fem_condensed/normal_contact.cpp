@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/fem_condensed/compliance_product.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
@@ -19,101 +18,176 @@ constexpr int patience = 5;
 /// Violations below this part of the largest penetration (or force) are rounding.
 constexpr double tolerance = 1e-11;
 
-template <class T>
-std::vector<T> pick(const std::vector<T>& values, std::span<const std::uint32_t> positions) {
-  std::vector<T> result;
-  result.reserve(positions.size());
-  for (const std::uint32_t i : positions) result.push_back(values[i]);
-  return result;
+/// A(i, j) = n_i . C_ij n_j over the block, both triangles.
+Eigen::MatrixXd normal_compliance(const GatheredBlock& block, const NearNodes& near) {
+  const auto m = static_cast<Eigen::Index>(block.n_nodes());
+  Eigen::MatrixXd A(m, m);
+  Eigen::VectorXd w(3 * m);
+  for (Eigen::Index j = 0; j < m; ++j) {
+    const Vector3& n = near.normals[block.positions()[static_cast<std::size_t>(j)]];
+    const Eigen::Index rest = 3 * (m - j);
+    w.tail(rest) = block.matrix().col(3 * j).tail(rest) * n.x() + block.matrix().col(3 * j + 1).tail(rest) * n.y() +
+                   block.matrix().col(3 * j + 2).tail(rest) * n.z();
+    for (Eigen::Index i = j; i < m; ++i) {
+      A(i, j) = near.normals[block.positions()[static_cast<std::size_t>(i)]].dot(w.segment<3>(3 * i));
+      A(j, i) = A(i, j);
+    }
+  }
+  return A;
 }
 
-/// Solves A lambda = -g on result.active.
-void solve_active(const SurfaceCompliance& compliance, const NearNodes& near, NormalContact& result) {
-  const auto m = static_cast<Eigen::Index>(result.active.size());
-  result.factor.resize(m, m);
-  normal_compliance(compliance, pick(near.nodes, result.active), pick(near.normals, result.active), result.factor);
-  if (!cholesky_in_place(result.factor)) {
-    throw Error(ErrorCode::internal, "the contact compliance is not positive definite; the condensation is damaged");
-  }
-  result.lambda.resize(m);
-  for (Eigen::Index a = 0; a < m; ++a) result.lambda[a] = -near.gaps[result.active[static_cast<std::size_t>(a)]];
-  solve_lower(result.factor, result.lambda);
-  solve_lower_transposed(result.factor, result.lambda);
-}
+/// The complementarity problem on the working set.
+class WorkingProblem {
+ public:
+  WorkingProblem(const NearNodes& near, double scale, NormalContact& result)
+      : near_(near), scale_(scale), result_(result), A_(normal_compliance(result.block, near)) {}
 
-/// Positions whose sign is wrong: active ones that pull, inactive ones that penetrate.
-std::vector<std::uint32_t> violations(const SurfaceCompliance& compliance, const NearNodes& near, double scale,
-                                      NormalContact& result) {
-  std::vector<std::uint32_t> wrong;
-  const double force_scale = result.lambda.size() > 0 ? result.lambda.cwiseAbs().maxCoeff() : 0.0;
-  std::vector<bool> is_active(near.nodes.size(), false);
-  NodeFields<1> forces(3 * result.lambda.size());
-  for (std::size_t a = 0; a < result.active.size(); ++a) {
-    const std::uint32_t i = result.active[a];
-    const auto row = static_cast<Eigen::Index>(a);
-    is_active[i] = true;
-    forces.segment<3>(3 * row) = result.lambda[row] * near.normals[i];
-    if (result.lambda[row] <= -tolerance * force_scale) wrong.push_back(i);
+  void solve() {
+    std::size_t fewest = result_.block.n_nodes() + 1;
+    int budget = patience;
+    while (result_.iterations < iteration_limit) {
+      ++result_.iterations;
+      solve_active();
+      std::vector<std::uint32_t> wrong = violations();
+      if (wrong.empty()) return;
+      if (wrong.size() < fewest) {
+        fewest = wrong.size();
+        budget = patience;
+      } else if (budget > 0) {
+        --budget;
+      } else {
+        wrong = {wrong.back()};
+      }
+      flip(wrong);
+    }
+    throw RecoverableError(
+        fmt::format("the contact solver found no active set in {} iterations ({} nodes near, {} active, "
+                    "deepest {} m); take a smaller step",
+                    iteration_limit, near_.nodes.size(), result_.active.size(), scale_));
   }
-  std::vector<std::uint32_t> others;
-  for (std::uint32_t i = 0; i < near.nodes.size(); ++i) {
-    if (!is_active[i]) others.push_back(i);
-  }
-  const NodeFields<1> u =
-      displacement<1>(compliance, pick(near.nodes, others), pick(near.nodes, result.active), forces);
-  result.residual = 0.0;
-  for (std::size_t k = 0; k < others.size(); ++k) {
-    const std::uint32_t i = others[k];
-    const double gamma = near.gaps[i] + near.normals[i].dot(u.segment<3>(3 * static_cast<Eigen::Index>(k)));
-    result.residual = std::max(result.residual, -gamma / scale);
-    if (gamma < -tolerance * scale) wrong.push_back(i);
-  }
-  return wrong;
-}
 
-/// Moves each listed position to the other side.
-void flip(std::vector<std::uint32_t>& active, std::span<const std::uint32_t> positions) {
-  std::vector<std::uint32_t> sorted(positions.begin(), positions.end());
-  std::sort(sorted.begin(), sorted.end());
-  std::vector<std::uint32_t> result;
-  std::set_symmetric_difference(active.begin(), active.end(), sorted.begin(), sorted.end(), std::back_inserter(result));
-  active = std::move(result);
+ private:
+  [[nodiscard]] double gap(std::size_t member) const { return near_.gaps[result_.block.positions()[member]]; }
+
+  /// Solves A lambda = -g on the active nodes.
+  void solve_active() {
+    const auto m = static_cast<Eigen::Index>(result_.active.size());
+    result_.factor.resize(m, m);
+    result_.lambda.resize(m);
+    for (Eigen::Index b = 0; b < m; ++b) {
+      const auto j = static_cast<Eigen::Index>(result_.active[static_cast<std::size_t>(b)]);
+      for (Eigen::Index a = b; a < m; ++a) {
+        result_.factor(a, b) = A_(result_.active[static_cast<std::size_t>(a)], j);
+      }
+      result_.lambda[b] = -gap(static_cast<std::size_t>(j));
+    }
+    if (!cholesky_in_place(result_.factor)) {
+      throw Error(ErrorCode::internal, "the contact compliance is not positive definite; the condensation is damaged");
+    }
+    solve_lower(result_.factor, result_.lambda);
+    solve_lower_transposed(result_.factor, result_.lambda);
+  }
+
+  /// Members whose sign is wrong, ascending: active ones that pull, inactive ones that penetrate.
+  [[nodiscard]] std::vector<std::uint32_t> violations() {
+    const double force_scale = result_.lambda.size() > 0 ? result_.lambda.cwiseAbs().maxCoeff() : 0.0;
+    Eigen::VectorXd lambda = Eigen::VectorXd::Zero(A_.rows());
+    for (std::size_t a = 0; a < result_.active.size(); ++a) {
+      lambda[result_.active[a]] = result_.lambda[static_cast<Eigen::Index>(a)];
+    }
+    Eigen::VectorXd gamma(A_.rows());
+    multiply(A_, lambda, gamma);
+    std::vector<std::uint32_t> wrong;
+    result_.residual = 0.0;
+    auto active = result_.active.begin();
+    for (std::uint32_t i = 0; i < gamma.size(); ++i) {
+      if (active != result_.active.end() && *active == i) {
+        ++active;
+        if (lambda[i] <= -tolerance * force_scale) wrong.push_back(i);
+        continue;
+      }
+      const double penetration = -(gap(i) + gamma[i]);
+      result_.residual = std::max(result_.residual, penetration / scale_);
+      if (penetration > tolerance * scale_) wrong.push_back(i);
+    }
+    return wrong;
+  }
+
+  /// Moves each listed member to the other side.
+  void flip(const std::vector<std::uint32_t>& members) {
+    std::vector<std::uint32_t> next;
+    std::set_symmetric_difference(result_.active.begin(), result_.active.end(), members.begin(), members.end(),
+                                  std::back_inserter(next));
+    result_.active = std::move(next);
+  }
+
+  const NearNodes& near_;
+  double scale_;
+  NormalContact& result_;
+  Eigen::MatrixXd A_;
+};
+
+/// Members of the block that a new working set starts with as active: those that carry force or penetrate.
+std::vector<std::uint32_t> first_active(const NearNodes& near, const GatheredBlock& block) {
+  std::vector<std::uint32_t> active;
+  for (std::uint32_t a = 0; a < block.n_nodes(); ++a) {
+    const std::uint32_t i = block.positions()[a];
+    const double predicted = near.gaps[i] + (near.known[i] ? near.normals[i].dot(near.u_before[i]) : 0.0);
+    if (!near.force_before[i].isZero(0.0) || predicted < 0.0) active.push_back(a);
+  }
+  return active;
 }
 
 }  // namespace
 
-NormalContact solve_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near,
-                                   std::span<const std::uint32_t> warm) {
-  NormalContact result;
+std::vector<std::uint32_t> first_working_set(const NearNodes& near) {
+  std::vector<std::uint32_t> positions;
+  for (std::uint32_t i = 0; i < near.nodes.size(); ++i) {
+    const double predicted = near.gaps[i] + (near.known[i] ? near.normals[i].dot(near.u_before[i]) : 0.0);
+    if (!near.force_before[i].isZero(0.0) || predicted < 0.0) positions.push_back(i);
+  }
+  return positions;
+}
+
+NormalContact solve_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near) {
   double scale = 0.0;
   for (const double gap : near.gaps) scale = std::max(scale, -gap);
+  NormalContact result{
+      .block = GatheredBlock(compliance, near, scale > 0.0 ? first_working_set(near) : std::vector<std::uint32_t>{}),
+      .active = {},
+      .lambda = {},
+      .factor = {}};
   if (scale == 0.0) return result;
-  result.active.assign(warm.begin(), warm.end());
-  if (result.active.empty()) {
-    for (std::uint32_t i = 0; i < near.gaps.size(); ++i) {
-      if (near.gaps[i] < 0.0) result.active.push_back(i);
+  result.active = first_active(near, result.block);
+  for (;;) {
+    WorkingProblem(near, scale, result).solve();
+    const auto m = static_cast<Eigen::Index>(result.block.n_nodes());
+    Eigen::VectorXd forces = Eigen::VectorXd::Zero(3 * m);
+    for (std::size_t a = 0; a < result.active.size(); ++a) {
+      const std::uint32_t member = result.active[a];
+      forces.segment<3>(3 * static_cast<Eigen::Index>(member)) =
+          result.lambda[static_cast<Eigen::Index>(a)] * near.normals[result.block.positions()[member]];
+    }
+    Eigen::VectorXd u(3 * m);
+    multiply(result.block.matrix(), forces, u);
+    double deepest = 0.0;
+    const auto found = penetrating_outside(compliance, near, result.block, forces, u, tolerance * scale, deepest);
+    result.residual = std::max(result.residual, deepest / scale);
+    if (found.empty()) return result;
+    std::vector<std::uint32_t> active_positions;
+    for (const std::uint32_t member : result.active) active_positions.push_back(result.block.positions()[member]);
+    std::vector<std::uint32_t> joined;
+    std::set_union(result.block.positions().begin(), result.block.positions().end(), found.begin(), found.end(),
+                   std::back_inserter(joined));
+    std::vector<std::uint32_t> active;
+    std::set_union(active_positions.begin(), active_positions.end(), found.begin(), found.end(),
+                   std::back_inserter(active));
+    result.block = GatheredBlock(compliance, near, std::move(joined));
+    result.active.clear();
+    for (std::uint32_t a = 0; a < result.block.n_nodes(); ++a) {
+      if (std::binary_search(active.begin(), active.end(), result.block.positions()[a])) result.active.push_back(a);
     }
   }
-  std::size_t fewest = near.nodes.size() + 1;
-  int budget = patience;
-  for (result.iterations = 1; result.iterations <= iteration_limit; ++result.iterations) {
-    solve_active(compliance, near, result);
-    std::vector<std::uint32_t> wrong = violations(compliance, near, scale, result);
-    if (wrong.empty()) return result;
-    if (wrong.size() < fewest) {
-      fewest = wrong.size();
-      budget = patience;
-    } else if (budget > 0) {
-      --budget;
-    } else {
-      wrong = {*std::max_element(wrong.begin(), wrong.end())};
-    }
-    flip(result.active, wrong);
-  }
-  throw RecoverableError(
-      fmt::format("the contact solver found no active set in {} iterations ({} nodes near, {} active, "
-                  "deepest {} m); take a smaller step",
-                  iteration_limit, near.nodes.size(), result.active.size(), scale));
 }
 
 }  // namespace heelstrike::fem

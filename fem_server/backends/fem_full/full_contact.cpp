@@ -20,6 +20,8 @@ constexpr int largest_number_of_steps = 32;
 constexpr double tolerance = 1e-10;
 /// Penalty over the node's own stiffness: the multipliers gain this factor per iteration, rounding loses it.
 constexpr double penalty_factor = 1e3;
+/// Each wins three digits.
+constexpr int tangent_passes = 3;
 
 const FullHistory& own(const History& history) {
   const auto* full = dynamic_cast<const FullHistory*>(&history);
@@ -155,7 +157,8 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
       residual.segment<3>(dof) += lambda * n;
       correction.segment<3>(dof) -= penalty_[c] * surface[c].gap * n;
       largest_gap = std::max(largest_gap, std::abs(surface[c].gap));
-      const Matrix3 stiffness = penalty_[c] * n * n.transpose() - force * surface[c].curvature;
+      // Of the multiplier alone: the penalty force of an iterate that is far off would make the matrix indefinite.
+      const Matrix3 stiffness = penalty_[c] * n * n.transpose() - lambda * surface[c].curvature;
       for (Eigen::Index l = 0; l < 3; ++l) {
         for (Eigen::Index k = 0; k < 3; ++k) tangent_.coeffRef(dof + k, dof + l) += stiffness(k, l);
       }
@@ -200,26 +203,36 @@ void FullContact::load_in_steps(const PairState& state, Solution& solution) cons
                   -solution.gap, largest_number_of_steps));
 }
 
+// The factor at hand is that of K + sum k n n^T. Exact derivatives hold n . du = G instead: the multipliers of this
+// constraint gain the factor k per pass, as those of the contact do.
 void FullContact::differentiate(const PairState& state, Solution& solution) const {
   const auto n = static_cast<Eigen::Index>(prepared_.body.n_dofs());
-  Eigen::MatrixXd rhs = Eigen::MatrixXd::Zero(n, 6);
   const Vector3& p_AB = state.X_AB.p;
-  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    const std::uint32_t c = solution.touching[i];
-    const TouchingNode& node = solution.nodes[i];
-    rhs.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c])) +=
-        penalty_[c] * node.surface.normal * gap_wrench(node, p_AB).transpose() +
-        node.lambda * normal_rotation(node, p_AB);
+  using Row = Eigen::Matrix<double, 1, 6>;
+  std::vector<Row> dlambda(solution.nodes.size(), Row::Zero());
+  Eigen::MatrixXd du;
+  for (int pass = 0; pass < tangent_passes; ++pass) {
+    Eigen::MatrixXd rhs = Eigen::MatrixXd::Zero(n, 6);
+    for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+      const std::uint32_t c = solution.touching[i];
+      const TouchingNode& node = solution.nodes[i];
+      rhs.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c])) +=
+          node.surface.normal * (penalty_[c] * gap_wrench(node, p_AB).transpose() + dlambda[i]) +
+          node.lambda * normal_rotation(node, p_AB);
+    }
+    du = factor_->solve(rhs);
+    for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+      const std::uint32_t c = solution.touching[i];
+      const TouchingNode& node = solution.nodes[i];
+      const Matrix36 own_du = du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
+      dlambda[i] += penalty_[c] * (gap_wrench(node, p_AB).transpose() - node.surface.normal.transpose() * own_du);
+    }
   }
-  const Eigen::MatrixXd du = factor_->solve(rhs);
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const std::uint32_t c = solution.touching[i];
-    const TouchingNode& node = solution.nodes[i];
-    const Matrix36 own_du = du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
-    solution.derivatives.u.push_back(own_du);
+    solution.derivatives.u.emplace_back(du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c])));
     solution.derivatives.traction.emplace_back(Matrix36::Zero());
-    solution.derivatives.lambda.emplace_back(
-        penalty_[c] * (gap_wrench(node, p_AB).transpose() - node.surface.normal.transpose() * own_du));
+    solution.derivatives.lambda.emplace_back(dlambda[i]);
   }
 }
 

@@ -255,7 +255,10 @@ TEST_P(Conformance, TooDeepIsRecoverable) {
 
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
-  for (const auto& entry : backend_registry()) names.push_back(entry.name);
+  // The finite-element back-ends need a mesh and a material: tests/unit/fem asks the same questions of them.
+  for (const auto& entry : backend_registry()) {
+    if (!entry.name.starts_with("fem_")) names.push_back(entry.name);
+  }
   return names;
 }
 

@@ -17,9 +17,13 @@ std::unique_ptr<FullContact> make_full(MaterialLaw law, const ContactOptions& op
   BodyModel body(std::move(mesh), std::vector<Material>{test::soft_material(0.3)});
   Support support{.inertia_relief = false, .clamped_nodes = body.mesh().node_sets.at("z1")};
   ContactNodes contact = contact_nodes(body, test::bottom_faces(body.mesh()));
-  return std::make_unique<FullContact>(
-      "fem_full", PreparedBody{std::move(body), std::move(support), std::move(contact), std::move(partner), options},
-      law, ParameterMap{});
+  return std::make_unique<FullContact>("fem_full",
+                                       PreparedBody{.body = std::move(body),
+                                                    .support = std::move(support),
+                                                    .contact = std::move(contact),
+                                                    .partner = std::move(partner),
+                                                    .options = options},
+                                       law, ParameterMap{});
 }
 
 PairState tilted_state(double depth) {
