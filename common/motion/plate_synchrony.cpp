@@ -44,13 +44,17 @@ Counts count(const MarkerTrial& trial, const FootMarkers& foot, const ForcePlate
 Synchrony synchrony(const MarkerTrial& trial, const FootMarkers& foot, const ForcePlate& plate, const Vector3& up) {
   const Counts now = count(trial, foot, plate, up, 0.0);
   Synchrony result{.n_samples = now.all, .share = now.share(), .best_shift = 0.0, .best_share = now.share()};
+  double sum = 0.0, n = 0.0;
   for (int i = -30; i <= 30; ++i) {
     const Counts counts = count(trial, foot, plate, up, 0.01 * i);
     // A shift that pushes most of the record out of the trial proves nothing.
-    if (2 * counts.all < now.all || counts.share() <= result.best_share) continue;
+    if (2 * counts.all < now.all || counts.share() < result.best_share) continue;
+    if (counts.share() > result.best_share) sum = n = 0.0;
     result.best_share = counts.share();
-    result.best_shift = 0.01 * i;
+    sum += 0.01 * i;
+    n += 1.0;
   }
+  if (n > 0.0 && result.best_share > result.share) result.best_shift = sum / n;
   return result;
 }
 

@@ -11,7 +11,8 @@ namespace heelstrike {
 struct Synchrony {
   std::size_t n_samples = 0;
   double share = 0.0;       ///< [-] as recorded
-  double best_shift = 0.0;  ///< [s] to be added to the times of the plate for the largest share, within 0.3 s
+  double best_shift = 0.0;  ///< [s] to be added to the times of the plate for the largest share, within 0.3 s: the
+                            ///< middle of all that do
   double best_share = 0.0;  ///< [-] there
 };
 
