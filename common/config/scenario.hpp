@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/config/marker_motion.hpp"
 #include "common/config/parameter.hpp"
 #include "common/contact/fields.hpp"
 #include "common/contact/surface.hpp"
@@ -103,6 +104,7 @@ struct DriverSpec {
   std::string body;                               ///< name in `bodies`, or empty
   std::map<std::string, FunctionSpec> functions;  ///< angle, displacement; x, y, z, rx, ry, rz
   RecordSpec record = {};                         ///< instead of functions
+  std::string follow = {};                        ///< instead of functions: MOTION.FOOT.SEGMENT or MOTION.ground
   std::string where;                              ///< "file:line: drivers.NAME"
 };
 
@@ -156,11 +158,13 @@ struct Scenario {
   std::vector<BodySpec> bodies;       ///< in file order
   std::vector<LoadSpec> loads;
   std::vector<JointSpec> joints;
+  std::vector<MarkerMotionSpec> motions;
   std::vector<DriverSpec> drivers;
   std::vector<ForceSpec> forces;
   std::vector<PairModel> pairs;
   AnalysisSpec analysis;
   OutputSpec output;
+  std::vector<std::string> notes;  ///< what reading the recordings found and the user should know
   std::vector<std::string> files;  ///< files that travel with the scenario, as named in it, each once
 };
 

@@ -234,6 +234,10 @@ KeySchema driver_keys() {
               function_keys("rx", "rad", "orientation R = Rx(rx) Ry(ry) Rz(rz) of the body; all three or none"),
               function_keys("ry", "rad", "see rx"),
               function_keys("rz", "rad", "see rx"),
+              text("follow",
+                   "instead of functions: the body's whole pose follows a recording of the section `motion`: "
+                   "MOTION.FOOT.hindfoot, MOTION.FOOT.toes, or MOTION.ground, the ground under the feet; the body's "
+                   "initial pose and twist are those of the recording"),
               {.name = "recorded",
                .kind = KeyKind::map,
                .meaning = "instead of functions: all coordinates of the joint (also spherical), or the body's whole "
@@ -271,6 +275,69 @@ KeySchema foot_keys() {
                     .fallback = "left",
                     .choices = {"left", "right"}},
                    vector3("ankle", "m", "ankle joint centre in the body's frame")}};
+}
+
+KeySchema axes_keys() {
+  const auto axis = [](const std::string& name, const std::string& fallback) {
+    return KeySchema{.name = name,
+                     .kind = KeyKind::text,
+                     .meaning = "where the " + name + " axis of the files points in the world",
+                     .fallback = fallback,
+                     .choices = {"x", "y", "z", "-x", "-y", "-z"}};
+  };
+  return {.name = "axes",
+          .kind = KeyKind::map,
+          .meaning =
+              "axes of all files of the recording; a laboratory with x forward, y up, z to the right in a world "
+              "with z up is {x: x, y: z, z: -y}",
+          .keys = {axis("x", "x"), axis("y", "y"), axis("z", "z")}};
+}
+
+KeySchema feet_keys() {
+  return {.name = "feet",
+          .kind = KeyKind::named,
+          .meaning =
+              "the feet by name; x of a foot's frame points forward (heel to toe tip, in the ground plane of the "
+              "static trial), z up",
+          .keys = {
+              required(text_list("hindfoot", "at least three markers behind the metatarsophalangeal joints")),
+              required(text("heel", "marker at the heel")),
+              required(text("toe_tip", "marker at the tip of the toes")),
+              required(text("toe_lateral", "marker at the outer end of the metatarsophalangeal axis")),
+              required(text("toe_medial", "marker at its inner end")),
+              required(text_list("origin",
+                                 "markers of the static trial whose mean is the origin of the hindfoot, e.g. "
+                                 "both malleoli; that of the toes is the middle of the metatarsophalangeal "
+                                 "axis")),
+              text("plate", "the foot's force plate: prefix of its columns, e.g. ground_force or 1_ground_force"),
+          }};
+}
+
+KeySchema motion_keys() {
+  return {
+      .name = "motion",
+      .kind = KeyKind::named,
+      .meaning = "recordings of a walking person, by name, for drivers with `follow`",
+      .keys = {
+          required(text("markers", "trial, a .trc file, relative to the scenario file")),
+          required(text("static", "static trial with the feet flat, a .trc file")),
+          text("plates",
+               "ground forces, an OpenSim .mot file; checked for synchrony with the markers, and the run "
+               "folder then has ground_reactions.mot with the same columns"),
+          axes_keys(),
+          number("start", "s", {}, "time of the files at which the run begins", "0"),
+          number("max_gap", "s", {.min = 0.0}, "longest gap of a marker that a spline fills", "0.1"),
+          number("cutoff", "Hz", positive,
+                 "low-pass of the markers without lag: 3 dB here after both passes; unfiltered when not given"),
+          {.name = "order",
+           .kind = KeyKind::integer,
+           .meaning = "order of the low-pass, both passes together; even",
+           .fallback = "4",
+           .range = {.min = 2.0, .max = 16.0}},
+          number_list("ground_velocity", "m/s",
+                      "velocity of the ground in the world (treadmill); found from the flat foot when not given", {3}),
+          required(feet_keys()),
+      }};
 }
 
 KeySchema surface_keys() {
@@ -481,6 +548,7 @@ KeySchema make_schema() {
               required(body_keys()),
               load_keys(),
               joint_keys(),
+              motion_keys(),
               driver_keys(),
               force_keys(),
               contact_keys(),
