@@ -6,13 +6,17 @@ namespace heelstrike::client {
 
 void add_run(CLI::App& program, Invocation& invocation);
 void add_compare(CLI::App& program, Invocation& invocation);
+void add_report(CLI::App& program, Invocation& invocation);
+void add_sweep(CLI::App& program, Invocation& invocation);
+void add_watch(CLI::App& program, Invocation& invocation);
 void add_validate(CLI::App& program, Invocation& invocation);
 void add_backends(CLI::App& program, Invocation& invocation);
 void add_schema(CLI::App& program, Invocation& invocation);
 void add_doctor(CLI::App& program, Invocation& invocation);
 
 std::span<const AddSubcommand> subcommands() {
-  static constexpr std::array all{add_run, add_compare, add_validate, add_backends, add_schema, add_doctor};
+  static constexpr std::array all{add_run,      add_compare,  add_report, add_sweep, add_watch,
+                                  add_validate, add_backends, add_schema, add_doctor};
   return all;
 }
 

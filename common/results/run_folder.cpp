@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* incomplete_name = "INCOMPLETE";
 constexpr const char* own_files[] = {"scenario.yaml",  "timeseries.csv", "summary.json", "forces.sto",
-                                     "kinematics.sto", "run.log",        incomplete_name};
+                                     "kinematics.sto", "run.log",        "report.html",  incomplete_name};
 
 [[noreturn]] void refuse_folder(const fs::path& path, const std::string& found, const std::string& advice) {
   throw file_error(path.string(),

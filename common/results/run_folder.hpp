@@ -5,6 +5,7 @@
 ///     summary.json       outcome
 ///     forces.sto         OpenSim storages made from the same rows
 ///     kinematics.sto
+///     report.html        page made of the files above (client/report)
 ///     run.log
 ///     checkpoints/step_00000042.ckpt
 ///     INCOMPLETE         only while the run goes on, and after one that did not complete; says why
