@@ -66,7 +66,7 @@ std::string chart_places(bool with_scatter) {
   const std::string waiting = "<p class=\"needs-script note\">Charts appear here when scripts are allowed.</p>";
   if (with_scatter) {
     text += section("speed-accuracy", "Accuracy against cost",
-                    fmt::format("<div id=\"scatter-chart\" class=\"charts\">{}</div>\n", waiting));
+                    fmt::format("<div id=\"scatter-chart\">{}</div>\n", waiting));
   }
   text += section("charts", "Over time",
                   fmt::format("<p class=\"note no-print\">Drag to zoom, double-click or “Show all” to see everything; "

@@ -117,6 +117,10 @@ void finish(Task& task, const std::string& how, const fs::path& folder) {
     return;
   }
   task.state = State::failed;
+  if (task.row.summary.error) {
+    task.row.failure = task.row.summary.error->what();
+    return;
+  }
   const std::string said = last_line(log_of(folder, task));
   task.row.failure = said.empty() ? how : fmt::format("{} ({})", said, how);
 }

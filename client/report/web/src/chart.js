@@ -21,7 +21,7 @@ function axis(label, onValues) {
 /** Axes of a plot: time or another quantity below, a quantity on the left as wide as its labels. */
 export function axes(xLabel, yLabel, values = tickLabels) {
   const left = axis(yLabel, values);
-  left.size = (plot, labels) => Math.max(44, 12 + 7 * Math.max(0, ...(labels ?? []).map((text) => String(text).length)));
+  left.size = (plot, labels) => Math.max(48, 18 + 7.5 * Math.max(0, ...(labels ?? []).map((text) => String(text).length)));
   return [axis(xLabel, values), left];
 }
 

@@ -12,6 +12,13 @@ export function number(value, digits = shownDigits) {
   return `${Number(mantissa)}e${Number(exponent)}`;
 }
 
+/** Decimals that show `step` in full. */
+function decimalsOf(step) {
+  let decimals = 0;
+  while (decimals < 12 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6) ++decimals;
+  return decimals;
+}
+
 /** Labels of the ticks of one axis: all with the same number of decimals, or all with an exponent. */
 export function tickLabels(ticks) {
   const largest = Math.max(...ticks.map((tick) => Math.abs(tick ?? 0)));
@@ -19,10 +26,10 @@ export function tickLabels(ticks) {
   const step = distinct.length > 1 ? Math.abs(distinct[1] - distinct[0]) : largest;
   if (largest >= 1e5 || (largest > 0 && largest < 1e-2)) {
     const power = Math.floor(Math.log10(largest));
-    const decimals = Math.max(0, power - Math.floor(Math.log10(step) + 1e-9));
+    const decimals = decimalsOf(step / 10 ** power);
     return ticks.map((tick) => (tick === null ? '' : tick === 0 ? '0' : `${(tick / 10 ** power).toFixed(decimals)}e${power}`));
   }
-  const decimals = Math.max(0, Math.min(12, -Math.floor(Math.log10(step || 1) + 1e-9)));
+  const decimals = decimalsOf(step);
   return ticks.map((tick) => (tick === null ? '' : tick.toFixed(decimals)));
 }
 

@@ -78,7 +78,7 @@ function addTimeCharts(place, runs) {
 function addExplorer(place, runs) {
   const names = [...new Set(runs.flatMap((run) => run.columns.filter((c) => c.varies).map((c) => c.name)))];
   if (names.length === 0) return;
-  const holder = element('div');
+  const holder = element('div', { class: 'wide' });
   const select = element('select', { id: 'column-choice' }, ...names.map((name) => element('option', {}, name)));
   const show = () => {
     holder.querySelector('figure')?.remove();
@@ -86,7 +86,8 @@ function addExplorer(place, runs) {
     new TimeChart(holder, { title: select.value, id: 'chart-column', unit: curves[0].unit, curves });
   };
   select.addEventListener('change', show);
-  place.append(element('p', { class: 'no-print' }, element('label', { for: 'column-choice' }, 'Any other column: '), select), holder);
+  place.append(holder);
+  holder.append(element('p', { class: 'no-print' }, element('label', { for: 'column-choice' }, 'Any other column: '), select));
   show();
 }
 
@@ -123,8 +124,10 @@ function addScatter(place, comparison, runs) {
       x: [row.cost[c.key]], y: [Math.abs(row.accuracy[a.key] ?? NaN) * 100],
     })).filter((curve) => curve.label !== reference && curve.x[0] > 0 && curve.y[0] >= 0);
     const positive = curves.every((curve) => curve.y[0] > 0);
+    const xs = curves.map((curve) => curve.x[0]);
+    const wide = Math.max(...xs) > 8 * Math.min(...xs);
     new XyChart(holder, {
-      title: `Accuracy against cost (reference: ${reference})`, id: 'chart-scatter', curves, points: true, log: [true, positive],
+      title: `Accuracy against cost (reference: ${reference})`, id: 'chart-scatter', curves, points: true, log: [wide, positive],
       xLabel: withUnit(c.label, c.unit), yLabel: `deviation of ${a.label} [%]`,
     });
   };

@@ -68,7 +68,15 @@ export class TimeChart extends Chart {
     group.add(this);
   }
 
+  /** Legend entries of curves that are not part of the choice are out of the way. */
+  makeLegend() {
+    super.makeLegend();
+    if (this.offered) this.entries.forEach((entry, i) => { entry.button.hidden = !this.offered.includes(this.curves[i].key); });
+  }
+
   offer(choices) {
+    this.offered = choices[0].curves;
+    this.makeLegend();
     const select = element('select', { 'aria-label': 'Curves to show' },
       ...choices.map((choice, i) => element('option', { value: String(i) }, choice.label)));
     select.addEventListener('change', () => this.choose(choices[Number(select.value)].curves));
@@ -76,6 +84,8 @@ export class TimeChart extends Chart {
   }
 
   choose(keys) {
+    this.offered = keys;
+    this.entries.forEach((entry, i) => { entry.button.hidden = !keys.includes(this.curves[i].key); });
     this.curves.forEach((curve, index) => { if (curve.shown !== keys.includes(curve.key)) this.toggle(index); });
   }
 

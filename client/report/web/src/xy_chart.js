@@ -104,6 +104,8 @@ export class XyChart extends Chart {
     const ratio = devicePixelRatio;
     context.save();
     context.font = `${12 * ratio}px system-ui, sans-serif`;
+    context.textAlign = 'left';
+    context.textBaseline = 'alphabetic';
     context.fillStyle = theme.cssColour('--ink');
     const placed = [];
     this.curves.forEach((curve) => {
