@@ -22,6 +22,7 @@ constexpr std::chrono::seconds drawing_time{120};
 constexpr double dots_per_inch = 300.0;
 constexpr double cm_per_inch = 2.54;
 constexpr double points_per_inch = 72.0;
+constexpr double screen_dots = 96.0;
 
 struct Curve {
   std::string using_columns;  ///< as gnuplot writes them: "1:5"
@@ -105,11 +106,11 @@ std::string script_of(const std::vector<Picture>& pictures, const fs::path& fold
       "set encoding utf8\nset datafile separator ','\nset grid lc rgb '#d9dee4'\nset border 3\nset tics nomirror\nset "
       "key noenhanced outside top horizontal\n";
   if (style.format == PictureFormat::png) {
-    // pngcairo takes points as pixels at 72 dots per inch; a larger scale keeps the font as large as stated on paper.
+    // pngcairo draws for 96 dots per inch; the scale keeps letters and lines as large as stated on paper.
     script += fmt::format(
         "set terminal pngcairo noenhanced size {:.0f},{:.0f} font 'Sans,{:g}' fontscale {:g} linewidth {:g}\n",
         style.width_cm / cm_per_inch * dots_per_inch, style.height_cm / cm_per_inch * dots_per_inch, style.font_points,
-        dots_per_inch / points_per_inch, dots_per_inch / points_per_inch * 0.7);
+        dots_per_inch / screen_dots, dots_per_inch / screen_dots);
   } else {
     script += fmt::format("set terminal svg noenhanced size {:.0f},{:.0f} font 'sans-serif,{:g}' linewidth 1.2\n",
                           style.width_cm / cm_per_inch * points_per_inch,
