@@ -7,6 +7,7 @@
 #include <memory>
 #include <system_error>
 
+#include "client/report/write_report.hpp"
 #include "client/runs/comparison.hpp"
 #include "client/runs/execute.hpp"
 #include "client/subcommands/options.hpp"
@@ -133,7 +134,7 @@ void write_files(const Comparison& comparison, const fs::path& folder) {
   write_whole_file(folder / "comparison.md", comparison.markdown());
 }
 
-void report(const Comparison& comparison, const fs::path& folder, const CompareOptions& options, bool json) {
+void tell(const Comparison& comparison, const fs::path& folder, const CompareOptions& options, bool json) {
   if (json) {
     fmt::print("{}", comparison.json());
   } else {
@@ -166,7 +167,8 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
     write_files(comparison, folder);
     if (stop.stop_requested()) break;
   }
-  report(comparison, folder, options, json);
+  (void)report::write_report(folder);
+  tell(comparison, folder, options, json);
   if (stop.stop_requested()) return ExitCode::interrupted;
   return comparison.all_completed() ? ExitCode::ok : ExitCode::run_failed;
 }

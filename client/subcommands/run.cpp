@@ -5,6 +5,7 @@
 #include <memory>
 #include <system_error>
 
+#include "client/report/write_report.hpp"
 #include "client/runs/execute.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
@@ -42,7 +43,7 @@ class FreshFolder {
   bool kept_ = false;
 };
 
-void report(const RunSummary& summary, const fs::path& folder, const RunOptions& options, bool json) {
+void tell(const RunSummary& summary, const fs::path& folder, const RunOptions& options, bool json) {
   if (json) {
     fmt::print("{}\n", summary_json(summary));
   } else if (!options.quiet) {
@@ -65,7 +66,8 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   const auto runner = make_runner(options.connection, fs::absolute(path / "run.log"));
   const RunSummary summary = execute(*runner, request, folder, options.quiet || json, stop);
   fresh.keep();
-  report(summary, path, options, json);
+  (void)report::write_report(path);
+  tell(summary, path, options, json);
   if (stop.stop_requested() && summary.status != "completed") return ExitCode::interrupted;
   if (summary.error) {
     const ExitCode code = exit_code(summary.error->code());

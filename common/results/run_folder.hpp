@@ -5,6 +5,7 @@
 ///     summary.json       outcome
 ///     forces.sto         OpenSim storages made from the same rows
 ///     kinematics.sto
+///     report.html        page made of the files above (client/report)
 ///     run.log
 ///     fields.pvd         series for ParaView, when the scenario asks for fields
 ///     fields/PAIR_BODY_00042.vtu

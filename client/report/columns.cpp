@@ -1,0 +1,51 @@
+#include "client/report/columns.hpp"
+
+#include <array>
+#include <utility>
+
+namespace heelstrike::client::report {
+namespace {
+
+// Longer endings first: "_m_s" ends with "_s", too.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> units = {{{"_rad_s", "rad/s"},
+                                                                                  {"_rad", "rad"},
+                                                                                  {"_m_s", "m/s"},
+                                                                                  {"_Nm", "N m"},
+                                                                                  {"_m2", "m²"},
+                                                                                  {"_Pa", "Pa"},
+                                                                                  {"_m", "m"},
+                                                                                  {"_N", "N"},
+                                                                                  {"_J", "J"},
+                                                                                  {"_W", "W"},
+                                                                                  {"_s", "s"}}};
+
+std::string quantity_of(const ColumnName& column) {
+  if (column.owner == "energy") return "energy";
+  const std::string& name = column.short_name;
+  if (name.size() == 2 && column.unit == "N" && name[0] == 'f') return "force";
+  if (name.size() == 2 && column.unit == "N m" && name[0] == 't') return "torque";
+  if (name.size() == 4 && name.starts_with("cop")) return "cop";
+  return name;
+}
+
+}  // namespace
+
+ColumnName read_column_name(std::string_view name) {
+  ColumnName column{.owner = {}, .short_name = {}, .unit = "-", .quantity = {}};
+  // Names of bodies may hold dots; the last one separates.
+  const std::size_t dot = name.rfind('.');
+  if (dot != std::string_view::npos) column.owner = name.substr(0, dot);
+  std::string_view rest = dot == std::string_view::npos ? name : name.substr(dot + 1);
+  for (const auto& [ending, unit] : units) {
+    if (rest.size() > ending.size() && rest.ends_with(ending)) {
+      column.unit = unit;
+      rest.remove_suffix(ending.size());
+      break;
+    }
+  }
+  column.short_name = rest;
+  column.quantity = quantity_of(column);
+  return column;
+}
+
+}  // namespace heelstrike::client::report

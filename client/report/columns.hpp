@@ -1,0 +1,18 @@
+/// What the name of a column of timeseries.csv says: "ball-ground.fz_N" is the force of pair ball-ground, in N.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace heelstrike::client::report {
+
+struct ColumnName {
+  std::string owner;       ///< body, pair or joint: "ball-ground"; "energy" for energies
+  std::string short_name;  ///< "fz"
+  std::string unit;        ///< "N"; "-" when the name has none
+  std::string quantity;    ///< group drawn in one chart: "force", "cop", "energy", or the short name
+};
+
+[[nodiscard]] ColumnName read_column_name(std::string_view name);
+
+}  // namespace heelstrike::client::report

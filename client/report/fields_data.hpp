@@ -1,0 +1,49 @@
+/// Fields of a run folder (fields.pvd and the VTU files it names) as a page shows them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/report/packing.hpp"
+
+namespace heelstrike::client::report {
+
+struct PointArray {
+  std::string name;
+  std::string unit;
+  std::size_t n_components = 1;
+  std::vector<double> values;  ///< n_components per point
+};
+
+/// An unstructured grid of triangles or tetrahedra.
+struct FieldGrid {
+  std::vector<double> points;            ///< [m] 3 per point
+  std::vector<std::uint32_t> triangles;  ///< 3 points per triangle; of tetrahedra those of the boundary
+  std::vector<PointArray> arrays;
+};
+
+/// Reads a VTU file as Heelstrike writes it: one piece, binary arrays without compression, 64-bit headers.
+/// @throws Error{file} for anything else
+[[nodiscard]] FieldGrid parse_vtu(std::string_view text, const std::string& file_name);
+
+/// One entry of a PVD file.
+struct FieldFile {
+  double time = 0.0;  ///< [s]
+  std::string name;   ///< of the series
+  std::string file;   ///< relative to the folder
+};
+/// @throws Error{file}
+[[nodiscard]] std::vector<FieldFile> read_field_index(const std::filesystem::path& folder);
+
+/// {parts: [{name, times, triangles, n_points, low, step, positions, quantities: [{name, unit, low, high, values}]}]}
+/// with positions and values as 16-bit numbers: a part in 65535 of the range of the run, finer than a screen shows.
+/// Vectors become their lengths. Of more frames than fit into `values_budget` numbers evenly spaced ones are kept, the
+/// first and the last among them.
+/// @throws Error{file} for files that cannot be read or whose triangles change with time
+[[nodiscard]] Json fields_json(const std::filesystem::path& folder, std::size_t values_budget);
+
+}  // namespace heelstrike::client::report

@@ -1,0 +1,87 @@
+#include "client/report/packing.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client::report {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "pages hold little-endian numbers");
+
+std::string compressed(const std::string& bytes) {
+  uLongf size = compressBound(static_cast<uLong>(bytes.size()));
+  std::string result(size, '\0');
+  const int code = compress2(reinterpret_cast<Bytef*>(result.data()), &size,
+                             reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uLong>(bytes.size()), 6);
+  if (code != Z_OK) throw Error(ErrorCode::internal, "numbers of a report cannot be compressed");
+  result.resize(size);
+  return result;
+}
+
+template <class Value>
+std::string transposed_text(std::span<const Value> values) {
+  constexpr std::size_t width = sizeof(Value);
+  std::string planes(values.size() * width, '\0');
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    char bytes[width];
+    std::memcpy(bytes, &values[i], width);
+    for (std::size_t k = 0; k < width; ++k) planes[k * values.size() + i] = bytes[k];
+  }
+  return base64(compressed(planes));
+}
+
+}  // namespace
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      text += i + k <= bytes.size() ? digits[group >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+Json packed(std::span<const double> values) {
+  const auto same = [&](double value) { return std::memcmp(&value, values.data(), sizeof(value)) == 0; };
+  if (!values.empty() && std::isfinite(values[0]) && std::all_of(values.begin(), values.end(), same)) {
+    return {{"n", values.size()}, {"constant", values[0]}};
+  }
+  return {{"n", values.size()}, {"f64", transposed_text(values)}};
+}
+
+Json packed(std::span<const std::uint16_t> values) {
+  return {{"n", values.size()}, {"u16", transposed_text(values)}};
+}
+
+Json packed(std::span<const std::uint32_t> values) {
+  return {{"n", values.size()}, {"u32", transposed_text(values)}};
+}
+
+std::string script_json(const Json& json) {
+  const std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string safe;
+  safe.reserve(text.size());
+  for (const char c : text) {
+    if (c == '<') {
+      safe += "\\u003c";
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+}  // namespace heelstrike::client::report

@@ -1,0 +1,27 @@
+/// Numbers and texts as they are put into a page. client/report/web/src/decode.js reads them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace heelstrike::client::report {
+
+using Json = nlohmann::ordered_json;
+
+[[nodiscard]] std::string base64(std::string_view bytes);
+
+/// {n, constant} when all values are the same bits, else {n, f64}: the bytes of all values, transposed (all first
+/// bytes, then all second bytes, ...), compressed with zlib, in base64. Every bit is kept.
+[[nodiscard]] Json packed(std::span<const double> values);
+/// {n, u16}, packed in the same way.
+[[nodiscard]] Json packed(std::span<const std::uint16_t> values);
+/// {n, u32}
+[[nodiscard]] Json packed(std::span<const std::uint32_t> values);
+
+/// JSON for the inside of a <script> element: no '<', so that no text can end the element or open a comment.
+[[nodiscard]] std::string script_json(const Json& json);
+
+}  // namespace heelstrike::client::report

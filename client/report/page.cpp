@@ -1,0 +1,309 @@
+#include "client/report/page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "client/report/html.hpp"
+#include "client/report/resources.hpp"
+#include "client/terminal/table.hpp"
+#include "common/config/version.hpp"
+
+namespace heelstrike::client::report {
+namespace {
+
+constexpr std::size_t least_budget = 1000;  // of one column: more than a chart has pixels
+constexpr std::size_t largest_budget = 20'000;
+constexpr std::size_t shown_contacts = 200;
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string text_of(const std::optional<double>& value) {
+  return value ? number_text(*value) : "-";
+}
+
+std::string status_text(const RunData& run) {
+  if (!run.summary) return "incomplete";
+  return run.summary->status;
+}
+
+std::size_t budget_for(std::span<const RunData> runs) {
+  std::size_t n_columns = 1;
+  for (const RunData& run : runs) n_columns += run.series.columns.size();
+  return std::clamp(values_per_page / n_columns, least_budget, largest_budget);
+}
+
+/// Nothing may be loaded from anywhere, whatever a page contains.
+constexpr const char* policy =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+
+std::string document(const std::string& title, const std::string& header, const std::string& body, const Json& data) {
+  std::string text = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
+      "<link rel=\"icon\" href=\"data:,\">\n<title>{}</title>\n<style>\n",
+      policy, escaped(title));
+  text += style_sheet();
+  text += fmt::format("</style>\n</head>\n<body>\n<header><h1>{}</h1>{}</header>\n<main>\n{}</main>\n", escaped(title),
+                      header, body);
+  text += "<script type=\"application/json\" id=\"report-data\">" + script_json(data) + "</script>\n<script>\n";
+  text += report_script();
+  if (data.contains("fields")) {
+    text += "</script>\n<script>\n";
+    text += fields_script();
+  }
+  return text + "</script>\n</body>\n</html>\n";
+}
+
+std::string section(const std::string& id, const std::string& heading, const std::string& content) {
+  return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, escaped(heading), content);
+}
+
+std::string chart_places(bool with_scatter) {
+  std::string text;
+  const std::string waiting = "<p class=\"needs-script note\">Charts appear here when scripts are allowed.</p>";
+  if (with_scatter) {
+    text += section("speed-accuracy", "Accuracy against cost",
+                    fmt::format("<div id=\"scatter-chart\">{}</div>\n", waiting));
+  }
+  text += section("charts", "Over time",
+                  fmt::format("<p class=\"note no-print\">Drag to zoom, double-click or “Show all” to see everything; "
+                              "click a name to hide its curve. All charts share their time axis.</p>\n"
+                              "<div id=\"time-charts\" class=\"charts\">{}</div>\n",
+                              waiting));
+  return text + section("loops", "Force against indentation",
+                        fmt::format("<div id=\"loop-charts\" class=\"charts\">{}</div>\n", waiting));
+}
+
+std::string link_to(const std::string& folder, const std::string& file) {
+  const std::string path = folder.empty() ? file : folder + "/" + file;
+  std::string url;
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._~/").find(c) != std::string_view::npos;
+    url += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return fmt::format("<a href=\"{}\">{}</a>", url, escaped(path));
+}
+
+std::string fields_section(const RunData& run) {
+  if (run.fields.is_null()) return {};
+  return section("fields", "Fields",
+                 "<div id=\"field-view\"><p class=\"needs-script note\">The body appears here when scripts are allowed."
+                 "</p></div>\n<p class=\"note\">For ParaView: " +
+                     link_to(run.folder, "fields.pvd") + " (full precision)</p>\n");
+}
+
+std::string facts_table(std::span<const RunData> runs) {
+  Rows rows;
+  std::vector<std::string> links;
+  for (const RunData& run : runs) {
+    std::vector<std::string> row = {run.label, run.summary ? run.summary->backend : "-", status_text(run)};
+    row.push_back(run.summary ? number_text(run.summary->simulated_time) : "-");
+    row.push_back(fmt::format("{}", run.series.rows()));
+    row.push_back(run.scenario_digest.substr(0, 16));
+    rows.push_back(std::move(row));
+  }
+  std::string text =
+      html_table({"run", "back-end", "status", "simulated time [s]", "rows", "sha256 of the scenario"}, rows);
+  text += "<p>Full data: ";
+  for (const RunData& run : runs) {
+    text += link_to(run.folder, "timeseries.csv") + " " + link_to(run.folder, "summary.json") + " ";
+  }
+  return text +
+         fmt::format("</p>\n<p class=\"note\">Heelstrike {}, contract {}.</p>\n", program_version, contract_version);
+}
+
+std::string problems(std::span<const RunData> runs) {
+  std::string text;
+  for (const RunData& run : runs) {
+    if (run.incomplete.empty()) continue;
+    text += fmt::format("<p class=\"status incomplete\">{}: {}</p>\n", escaped(run.label), escaped(run.incomplete));
+  }
+  return text;
+}
+
+std::string contact_table(std::span<const RunData> runs) {
+  Rows rows;
+  std::vector<std::string> attributes;
+  std::size_t n_left_out = 0;
+  for (const RunData& run : runs) {
+    if (!run.summary) continue;
+    for (const ContactEpisode& e : run.summary->contacts) {
+      if (rows.size() == shown_contacts) {
+        ++n_left_out;
+        continue;
+      }
+      rows.push_back({run.label, e.pair, number_text(e.onset, 8), e.end ? number_text(*e.end, 8) : "-",
+                      number_text(e.max_force), number_text(e.max_indentation), number_text(e.approach_speed),
+                      text_of(e.separation_speed), text_of(e.effective_restitution)});
+      rows.back().emplace_back();
+      attributes.push_back(
+          fmt::format("data-onset=\"{}\" data-end=\"{}\"", e.onset, e.end.value_or(run.summary->simulated_time)));
+    }
+  }
+  if (rows.empty()) return "<p>No contact.</p>\n";
+  std::string text = html_table({"run", "pair", "onset [s]", "end [s]", "largest force [N]", "largest indentation [m]",
+                                 "speed in [m/s]", "speed out [m/s]", "restitution", ""},
+                                rows, attributes);
+  if (n_left_out > 0) text += fmt::format("<p class=\"note\">{} more in summary.json.</p>\n", n_left_out);
+  return text;
+}
+
+std::string cost_table(std::span<const RunData> runs) {
+  Rows rows;
+  for (const RunData& run : runs) {
+    if (!run.summary) continue;
+    const RunSummary& s = *run.summary;
+    const double factor = s.wall_time > 0.0 ? s.simulated_time / s.wall_time : 0.0;
+    rows.push_back({run.label, s.integrator.name, fmt::format("{}", s.integrator.steps),
+                    fmt::format("{}", s.integrator.rejected_steps), fmt::format("{}", s.integrator.rhs_evaluations),
+                    fmt::format("{}", s.integrator.jacobian_evaluations), fmt::format("{}", s.contact_evaluations),
+                    number_text(s.wall_time, 3), number_text(factor, 3), s.rpc ? fmt::format("{}", s.rpc->calls) : "-",
+                    s.rpc ? number_text(s.rpc->p50_us, 3) : "-", s.rpc ? number_text(s.rpc->p99_us, 3) : "-"});
+  }
+  return html_table({"run", "integrator", "steps", "rejected", "right-hand sides", "Jacobians", "contact evaluations",
+                     "wall time [s]", "real-time factor", "exchanges", "median [us]", "99 % [us]"},
+                    rows);
+}
+
+std::string energy_table(std::span<const RunData> runs) {
+  Rows rows;
+  for (const RunData& run : runs) {
+    if (!run.summary) continue;
+    const EnergyBalance& e = run.summary->energy;
+    rows.push_back({run.label, number_text(e.initial), number_text(e.final), number_text(e.dissipated),
+                    number_text(e.external_work), number_text(e.balance_error, 3)});
+  }
+  return html_table({"run", "start [J]", "end [J]", "dissipated [J]", "external work [J]", "balance error [J]"}, rows);
+}
+
+std::string scenario_texts(std::span<const RunData> runs) {
+  std::string text;
+  for (const RunData& run : runs) {
+    text += fmt::format("<details{}><summary>{}</summary>\n<p class=\"digest\">sha256 {}</p><pre>{}</pre></details>\n",
+                        "", escaped(run.label), run.scenario_digest, escaped(run.scenario));
+  }
+  return text;
+}
+
+std::string common_sections(std::span<const RunData> runs, bool with_scatter) {
+  return chart_places(with_scatter) + section("contacts", "Contacts", contact_table(runs)) +
+         section("cost", "Cost", cost_table(runs)) + section("energy", "Energy balance", energy_table(runs)) +
+         section("scenario", "Scenario as run", scenario_texts(runs));
+}
+
+constexpr std::string_view deviation_ending = "_relative_deviation";
+
+struct Quantity {
+  std::string key;
+  const char* label;
+  const char* unit;
+};
+const std::vector<Quantity>& accuracies() {
+  static const std::vector<Quantity> all = {{"max_force_N", "largest force", "N"},
+                                            {"max_indentation_m", "largest indentation", "m"},
+                                            {"contact_duration_s", "contact duration", "s"},
+                                            {"separation_speed_m_s", "speed out", "m/s"},
+                                            {"effective_restitution", "restitution", ""}};
+  return all;
+}
+const std::vector<Quantity>& costs() {
+  static const std::vector<Quantity> all = {
+      {"wall_time_s", "wall time", "s"}, {"contact_evaluations", "contact evaluations", ""}, {"steps", "steps", ""}};
+  return all;
+}
+
+std::optional<double> number_at(const Json& row, const std::string& key) {
+  const auto found = row.find(key);
+  if (found == row.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+std::string comparison_table(const Json& comparison) {
+  const bool compared = comparison.at("reference").is_string();
+  std::vector<std::string> header = {"run", "status"};
+  for (const Quantity& q : accuracies()) {
+    header.push_back(*q.unit ? fmt::format("{} [{}]", q.label, q.unit) : q.label);
+    if (compared) header.emplace_back("deviation");
+  }
+  for (const Quantity& q : costs()) header.push_back(*q.unit ? fmt::format("{} [{}]", q.label, q.unit) : q.label);
+  Rows rows;
+  for (const Json& row : comparison.at("rows")) {
+    std::vector<std::string> line = {row.at("backend"), row.at("status")};
+    for (const Quantity& q : accuracies()) {
+      line.push_back(text_of(number_at(row, q.key)));
+      if (!compared) continue;
+      const auto deviation = number_at(row, q.key + std::string(deviation_ending));
+      line.push_back(deviation ? fmt::format("{:+.2f} %", 100.0 * *deviation) : "-");
+    }
+    for (const Quantity& q : costs()) line.push_back(text_of(number_at(row, q.key)));
+    rows.push_back(std::move(line));
+  }
+  std::string text = html_table(header, rows);
+  text += "<p class=\"note\">Force, indentation, duration, speed and restitution are those of the first contact.";
+  text += compared
+              ? fmt::format(" Deviations are from {}.</p>\n", escaped(comparison.at("reference").get<std::string>()))
+              : std::string(" No reference was chosen; --reference NAME adds deviations.</p>\n");
+  for (const Json& row : comparison.at("rows")) {
+    if (!row.at("failure").is_string()) continue;
+    text += fmt::format("<p class=\"status failed\">{}: {}</p>\n", escaped(row.at("backend").get<std::string>()),
+                        escaped(row.at("failure").get<std::string>()));
+  }
+  return text;
+}
+
+Json quantities_json(const std::vector<Quantity>& quantities) {
+  Json json = Json::array();
+  for (const Quantity& q : quantities) json.push_back({{"key", q.key}, {"label", q.label}, {"unit", q.unit}});
+  return json;
+}
+
+Json scatter_json(const Json& comparison) {
+  Json rows = Json::array();
+  for (const Json& row : comparison.at("rows")) {
+    Json line = {{"label", row.at("backend")}, {"accuracy", Json::object()}, {"cost", Json::object()}};
+    for (const Quantity& q : accuracies()) {
+      const auto value = number_at(row, q.key + std::string(deviation_ending));
+      line["accuracy"][q.key] = value ? Json(*value) : Json();
+    }
+    for (const Quantity& q : costs()) {
+      const auto value = number_at(row, q.key);
+      line["cost"][q.key] = value ? Json(*value) : Json();
+    }
+    rows.push_back(std::move(line));
+  }
+  return {{"reference", comparison.at("reference")},
+          {"rows", rows},
+          {"accuracy", quantities_json(accuracies())},
+          {"cost", quantities_json(costs())}};
+}
+
+}  // namespace
+
+std::string run_page(const RunData& run) {
+  const std::span<const RunData> runs(&run, 1);
+  const std::string title =
+      run.summary ? fmt::format("{} with {}", run.summary->scenario, run.summary->backend) : run.label;
+  const std::string header = fmt::format("<span class=\"status {0}\">{0}</span>", escaped(status_text(run)));
+  const std::string body = problems(runs) + section("what", "What was run", facts_table(runs)) + fields_section(run) +
+                           common_sections(runs, false);
+  Json data = {{"runs", Json::array({charts_json(run, budget_for(runs))})}};
+  if (!run.fields.is_null()) data["fields"] = run.fields;
+  return document(title, header, body, data);
+}
+
+std::string comparison_page(const Json& comparison, std::span<const RunData> runs) {
+  const bool compared = comparison.at("reference").is_string();
+  const std::string title = fmt::format("{}: comparison", comparison.at("scenario").get<std::string>());
+  const std::string body = section("comparison", "Accuracy and cost", comparison_table(comparison)) + problems(runs) +
+                           common_sections(runs, compared) + section("what", "What was run", facts_table(runs));
+  Json data = {{"runs", Json::array()}};
+  for (const RunData& run : runs) data["runs"].push_back(charts_json(run, budget_for(runs)));
+  if (compared) data["comparison"] = scatter_json(comparison);
+  return document(title, fmt::format("<span>{} runs</span>", runs.size()), body, data);
+}
+
+}  // namespace heelstrike::client::report

@@ -1,0 +1,22 @@
+/// The page of a run or of several: one self-contained HTML file. Tables are in the page itself, so that it says what
+/// it has to say also where scripts are not allowed; charts are added by the script.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "client/report/run_data.hpp"
+
+namespace heelstrike::client::report {
+
+/// Values kept over all columns of all runs of a page; a double is about 8 bytes of text after compression, so that a
+/// page stays below 4 MB.
+constexpr std::size_t values_per_page = 400'000;
+
+[[nodiscard]] std::string run_page(const RunData& run);
+
+/// @param comparison  content of comparison.json
+/// @param runs        those of its rows that have a folder, in its order
+[[nodiscard]] std::string comparison_page(const Json& comparison, std::span<const RunData> runs);
+
+}  // namespace heelstrike::client::report

@@ -1,0 +1,25 @@
+/// Charts of a run as files for papers, drawn by gnuplot without a display.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace heelstrike::client::report {
+
+enum class PictureFormat { png, svg };
+
+struct PictureStyle {
+  PictureFormat format = PictureFormat::png;
+  double width_cm = 12.0;  ///< PNG at 300 dots per inch
+  double height_cm = 8.0;
+  double font_points = 9.0;
+};
+
+/// Writes force, indentation, gap, energy and the hysteresis loop of every pair of the run in `folder` to
+/// `folder`/pictures, one file each. Quantities that never change are left out.
+/// @returns the files
+/// @throws Error{file} when the folder has no time series, gnuplot is not installed or refuses
+std::vector<std::filesystem::path> write_pictures(const std::filesystem::path& folder, const PictureStyle& style);
+
+}  // namespace heelstrike::client::report

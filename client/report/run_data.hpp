@@ -1,0 +1,32 @@
+/// A run folder as a page needs it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "client/report/packing.hpp"
+#include "common/results/run_folder.hpp"
+
+namespace heelstrike::client::report {
+
+struct RunData {
+  std::string label;                  ///< how the page calls the run
+  std::string folder;                 ///< relative to the page; "" = the page lies in it
+  std::optional<RunSummary> summary;  ///< none when the run has not ended
+  std::string incomplete;             ///< why the run is not complete; empty when it is
+  std::string scenario;               ///< text of scenario.yaml
+  std::string scenario_digest;        ///< sha256 of that text
+  TimeSeries series;                  ///< without rows when the run produced none
+  Json fields;                        ///< of fields.pvd, see fields_data.hpp; null without fields
+};
+
+/// @param folder  relative to the page, for links
+/// @throws Error{file} when the folder is not one of a run
+[[nodiscard]] RunData read_run_data(const std::filesystem::path& path, std::string label, std::string folder);
+
+/// {label, columns: [{name, owner, short, unit, quantity, packed, times?}], time, loops: [{pair, indentation, force}]}
+/// @param budget  values kept of one column; longer ones are thinned with their extremes kept
+[[nodiscard]] Json charts_json(const RunData& run, std::size_t budget);
+
+}  // namespace heelstrike::client::report

@@ -1,0 +1,36 @@
+#include "client/report/thinning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace heelstrike::client::report {
+
+std::vector<std::size_t> rows_with_extremes(std::span<const double> values, std::size_t budget) {
+  const std::size_t n = values.size();
+  std::vector<std::size_t> rows;
+  if (n <= budget) {
+    rows.resize(n);
+    std::iota(rows.begin(), rows.end(), std::size_t{0});
+    return rows;
+  }
+  const auto add = [&rows](std::size_t row) {
+    if (rows.empty() || rows.back() < row) rows.push_back(row);
+  };
+  const std::size_t n_blocks = std::max<std::size_t>(1, budget / 2);
+  add(0);
+  for (std::size_t block = 0; block < n_blocks; ++block) {
+    std::size_t low = block * n / n_blocks;
+    std::size_t high = low;
+    for (std::size_t row = low + 1; row < (block + 1) * n / n_blocks; ++row) {
+      if (values[row] < values[low] || std::isnan(values[low])) low = row;
+      if (values[row] > values[high] || std::isnan(values[high])) high = row;
+    }
+    add(std::min(low, high));
+    add(std::max(low, high));
+  }
+  add(n - 1);
+  return rows;
+}
+
+}  // namespace heelstrike::client::report

@@ -1,0 +1,175 @@
+// The page of a run, a comparison or a sweep: reads the data the program put into the page and adds charts to it.
+import { unpackDoubles } from './decode.js';
+import { element, withUnit } from './format.js';
+import * as theme from './theme.js';
+import { TimeChart, showTimes } from './time_chart.js';
+import { XyChart } from './xy_chart.js';
+
+const titles = {
+  force: 'Contact force', torque: 'Contact torque', gap: 'Gap', indentation: 'Indentation', gap_rate: 'Rate of the gap',
+  cop: 'Centre of pressure', area: 'Contact area', peak_pressure: 'Largest pressure', energy: 'Energy',
+};
+const firstQuantities = ['force', 'indentation', 'gap', 'energy', 'peak_pressure', 'area'];
+
+async function unpackRun(run) {
+  const time = await unpackDoubles(run.time);
+  for (const column of run.columns) {
+    column.value = await unpackDoubles(column.packed);
+    column.time = column.times ? await unpackDoubles(column.times) : time;
+    column.varies = column.packed.constant === undefined;
+  }
+  for (const loop of run.loops) {
+    loop.x = await unpackDoubles(loop.indentation);
+    loop.y = await unpackDoubles(loop.force);
+  }
+}
+
+/** Curves of the columns that `wanted` picks, over all runs. One run: a colour per column; several: a colour per run. */
+function curvesOf(runs, wanted) {
+  const components = [...new Set(runs.flatMap((run) => run.columns.filter((c) => wanted(c) && c.varies).map((c) => c.name)))];
+  const curves = [];
+  runs.forEach((run, r) => {
+    components.forEach((name, k) => {
+      const column = run.columns.find((c) => c.name === name);
+      if (!column) return;
+      curves.push({
+        key: `${run.label}:${name}`, name, unit: column.unit, time: column.time, value: column.value, shown: true,
+        label: runs.length === 1 ? column.short : components.length === 1 ? run.label : `${run.label} ${column.short}`,
+        colour: runs.length === 1 ? k : r, dash: runs.length === 1 ? 0 : k,
+      });
+    });
+  });
+  return { components, curves };
+}
+
+function span(curves) {
+  let min = Infinity, max = -Infinity;
+  for (const curve of curves) for (const v of curve.value) { if (v < min) min = v; if (v > max) max = v; }
+  return max - min;
+}
+
+/** With several runs only the component with the largest range is shown at first; the others are a selection away. */
+function choicesOf(runs, { components, curves }) {
+  if (runs.length === 1 || components.length < 2) return [];
+  const choices = components.map((name) => {
+    const own = curves.filter((curve) => curve.name === name);
+    return { label: name, range: span(own), curves: own.map((curve) => curve.key) };
+  });
+  choices.sort((a, b) => b.range - a.range);
+  curves.forEach((curve) => { curve.shown = choices[0].curves.includes(curve.key); });
+  return [...choices, { label: 'all', curves: curves.map((curve) => curve.key) }];
+}
+
+function addTimeCharts(place, runs) {
+  const columns = runs.flatMap((run) => run.columns);
+  for (const quantity of firstQuantities) {
+    const owners = [...new Set(columns.filter((c) => c.quantity === quantity).map((c) => c.owner))];
+    for (const owner of owners) {
+      const picked = curvesOf(runs, (c) => c.quantity === quantity && c.owner === owner);
+      if (picked.curves.length === 0) continue;
+      const title = quantity === 'energy' ? titles.energy : `${titles[quantity]}: ${owner}`;
+      const choices = choicesOf(runs, picked);
+      new TimeChart(place, { title, id: `chart-${quantity}-${owner}`, unit: picked.curves[0].unit, curves: picked.curves, choices });
+    }
+  }
+}
+
+/** Any column that varies, chosen from a list. */
+function addExplorer(place, runs) {
+  const names = [...new Set(runs.flatMap((run) => run.columns.filter((c) => c.varies).map((c) => c.name)))];
+  if (names.length === 0) return;
+  const holder = element('div', { class: 'wide' });
+  const select = element('select', { id: 'column-choice' }, ...names.map((name) => element('option', {}, name)));
+  const show = () => {
+    holder.querySelector('figure')?.remove();
+    const { curves } = curvesOf(runs, (c) => c.name === select.value);
+    new TimeChart(holder, { title: select.value, id: 'chart-column', unit: curves[0].unit, curves });
+  };
+  select.addEventListener('change', show);
+  place.append(holder);
+  holder.append(element('p', { class: 'no-print' }, element('label', { for: 'column-choice' }, 'Any other column: '), select));
+  show();
+}
+
+function addLoops(place, runs) {
+  const pairs = [...new Set(runs.flatMap((run) => run.loops.map((loop) => loop.pair)))];
+  for (const pair of pairs) {
+    const curves = runs.flatMap((run, r) => run.loops.filter((loop) => loop.pair === pair && loop.x.length > 0).map((loop) => ({
+      key: `${run.label}:loop`, label: run.label, unit: 'N', xUnit: 'm', x: loop.x, y: loop.y, colour: r, shown: true,
+    })));
+    if (curves.length === 0) continue;
+    new XyChart(place, {
+      title: `Force against indentation: ${pair}`, id: `chart-loop-${pair}`, curves,
+      xLabel: 'indentation [m]', yLabel: 'resultant contact force [N]',
+    });
+  }
+}
+
+/** Deviation from the reference against what a run cost. */
+function addScatter(place, comparison, runs) {
+  const { rows, reference, accuracy, cost } = comparison;
+  const holder = element('div');
+  const choice = (id, label, options) => {
+    const select = element('select', { id }, ...options.map((o) => element('option', { value: o.key }, o.label)));
+    select.addEventListener('change', () => show());
+    return [element('label', { for: id }, label), select];
+  };
+  const bar = element('p', { class: 'no-print' }, ...choice('accuracy-choice', 'Accuracy: ', accuracy), ...choice('cost-choice', ' Cost: ', cost));
+  const show = () => {
+    holder.querySelector('figure')?.remove();
+    const a = accuracy.find((o) => o.key === bar.querySelector('#accuracy-choice').value);
+    const c = cost.find((o) => o.key === bar.querySelector('#cost-choice').value);
+    const curves = rows.map((row, r) => ({
+      key: row.label, label: row.label, colour: r, shown: true, unit: '%', xUnit: c.unit,
+      x: [row.cost[c.key]], y: [Math.abs(row.accuracy[a.key] ?? NaN) * 100],
+    })).filter((curve) => curve.label !== reference && curve.x[0] > 0 && curve.y[0] >= 0);
+    const positive = curves.every((curve) => curve.y[0] > 0);
+    const xs = curves.map((curve) => curve.x[0]);
+    const wide = Math.max(...xs) > 8 * Math.min(...xs);
+    new XyChart(holder, {
+      title: `Accuracy against cost (reference: ${reference})`, id: 'chart-scatter', curves, points: true, log: [wide, positive],
+      xLabel: withUnit(c.label, c.unit), yLabel: `deviation of ${a.label} [%]`,
+    });
+  };
+  place.append(bar, holder);
+  show();
+}
+
+/** A button in each row of the contact table that shows this contact in all charts. */
+function addZoomButtons() {
+  for (const row of document.querySelectorAll('tr[data-onset]')) {
+    const from = Number(row.dataset.onset), to = Number(row.dataset.end);
+    const margin = 0.3 * (to - from || 1e-3);
+    const button = element('button', { type: 'button', class: 'no-print', onclick: () => {
+      showTimes(from - margin, to + margin);
+      document.getElementById('charts').scrollIntoView();
+    } }, 'show');
+    row.lastElementChild.append(button);
+  }
+}
+
+async function main() {
+  const report = JSON.parse(document.getElementById('report-data').textContent);
+  theme.install(document.querySelector('header'));
+  const runs = report.runs;
+  await Promise.all(runs.map(unpackRun));
+  const place = document.getElementById('time-charts');
+  place.replaceChildren();
+  addTimeCharts(place, runs);
+  addExplorer(place, runs);
+  const loops = document.getElementById('loop-charts');
+  loops.replaceChildren();
+  addLoops(loops, runs);
+  const scatter = document.getElementById('scatter-chart');
+  if (scatter && report.comparison) { scatter.replaceChildren(); addScatter(scatter, report.comparison, runs); }
+  addZoomButtons();
+  // The script of the fields shares what was unpacked here.
+  window.heelstrikeReport = report;
+  dispatchEvent(new CustomEvent('heelstrike-report', { detail: report }));
+  document.documentElement.dataset.ready = 'true';
+}
+
+main().catch((error) => {
+  document.querySelectorAll('.needs-script').forEach((place) => { place.textContent = `The charts cannot be drawn: ${error.message}`; });
+  throw error;
+});

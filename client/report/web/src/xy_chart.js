@@ -1,0 +1,142 @@
+// One quantity against another: loops that are not functions of x, and points with names.
+import { Chart, axes } from './chart.js';
+import { number, tickLabels } from './format.js';
+import * as theme from './theme.js';
+
+/** Path through the points in their order; a NaN starts a new piece. */
+function loopPath(plot, series) {
+  const path = new Path2D();
+  const [xs, ys] = plot.data[series];
+  let drawing = false;
+  for (let i = 0; i < xs.length; ++i) {
+    if (Number.isNaN(xs[i]) || Number.isNaN(ys[i])) { drawing = false; continue; }
+    const x = plot.valToPos(xs[i], 'x', true), y = plot.valToPos(ys[i], 'y', true);
+    if (drawing) path.lineTo(x, y); else path.moveTo(x, y);
+    drawing = true;
+  }
+  return { stroke: path, fill: null, clip: null, flags: 1 };
+}
+
+function pointPath(plot, series) {
+  const path = new Path2D();
+  const [xs, ys] = plot.data[series];
+  const radius = 6 * devicePixelRatio;
+  for (let i = 0; i < xs.length; ++i) {
+    const x = plot.valToPos(xs[i], 'x', true), y = plot.valToPos(ys[i], 'y', true);
+    path.moveTo(x + radius, y);
+    path.arc(x, y, radius, 0, 2 * Math.PI);
+  }
+  return { stroke: path, fill: path, clip: null, flags: 3 };
+}
+
+/** Range of all shown curves, with a margin; logarithmic: to whole factors. */
+function rangeOf(plot, component, logarithmic) {
+  let min = Infinity, max = -Infinity;
+  plot.series.forEach((series, i) => {
+    if (i === 0 || !series.show) return;
+    for (const value of plot.data[i][component]) {
+      if (Number.isNaN(value)) continue;
+      min = Math.min(min, value);
+      max = Math.max(max, value);
+    }
+  });
+  if (min > max) return logarithmic ? [0.1, 1] : [0, 1];
+  if (logarithmic) return [min / 2.5, max * 2.5];
+  const margin = 0.04 * (max - min || Math.abs(max) || 1);
+  return [min - margin, max + margin];
+}
+
+export class XyChart extends Chart {
+  /** @param curves also {x, y}
+   *  @param points draw labelled points instead of lines
+   *  @param log [x, y] logarithmic axes */
+  constructor(place, { title, id, xLabel, yLabel, curves, points = false, log = [false, false] }) {
+    super(place, { title, id, curves });
+    Object.assign(this, { xLabel, yLabel, points, log });
+  }
+
+  plotData() {
+    return [null, ...this.curves.map((curve) => [curve.x, curve.y])];
+  }
+
+  plotOptions() {
+    const scale = (component) => ({
+      time: false,
+      distr: this.log[component] ? 3 : 1,
+      range: (plot, min, max) => (this.zoomed ? [min, max] : rangeOf(plot, component, this.log[component])),
+    });
+    const values = (ticks) => (this.log.some(Boolean) ? ticks.map((tick) => (tick === null ? '' : number(tick, 3))) : tickLabels(ticks));
+    return {
+      mode: 2,
+      scales: { x: scale(0), y: scale(1) },
+      axes: axes(this.xLabel, this.yLabel, values),
+      series: [null, ...this.curves.map((curve, i) => ({
+        ...this.stroke(i), facets: [{ scale: 'x', auto: true }, { scale: 'y', auto: true }],
+        ...(this.points ? { fill: this.stroke(i).stroke } : {}),
+        paths: this.points ? pointPath : loopPath,
+      }))],
+      cursor: {
+        drag: { x: true, y: true, uni: 20 },
+        points: { show: false },
+        dataIdx: () => 0,
+        bind: { dblclick: () => () => { this.reset(); return null; } },
+      },
+      hooks: {
+        setCursor: [(plot) => this.cursorMoved(plot)],
+        setSelect: [() => { this.zoomed = true; }],
+        draw: [(plot) => { if (this.points) this.drawNames(plot); }],
+      },
+    };
+  }
+
+  reset() {
+    this.zoomed = false;
+    this.draw();
+  }
+
+  zoom(factor) {
+    this.zoomed = true;
+    super.zoom(factor);
+  }
+
+  drawNames(plot) {
+    const context = plot.ctx;
+    const ratio = devicePixelRatio;
+    context.save();
+    context.font = `${12 * ratio}px system-ui, sans-serif`;
+    context.textAlign = 'left';
+    context.textBaseline = 'alphabetic';
+    context.fillStyle = theme.cssColour('--ink');
+    const placed = [];
+    this.curves.forEach((curve) => {
+      if (!curve.shown) return;
+      const width = context.measureText(curve.label).width;
+      const x = plot.valToPos(curve.x[0], 'x', true), y = plot.valToPos(curve.y[0], 'y', true);
+      const right = plot.bbox.left + plot.bbox.width;
+      const at = x + 10 * ratio + width < right ? x + 10 * ratio : x - 10 * ratio - width;
+      let line = y + 4 * ratio;
+      while (placed.some((p) => Math.abs(p.line - line) < 14 * ratio && at < p.at + p.width && p.at < at + width)) line += 14 * ratio;
+      placed.push({ at, width, line });
+      context.fillText(curve.label, at, line);
+    });
+    context.restore();
+  }
+
+  /** Sample nearest to the pointer, over all shown curves. */
+  cursorMoved(plot) {
+    const { left, top } = plot.cursor;
+    if (left < 0) return this.showValues('', null);
+    let best = { distance: 30 ** 2 };
+    this.curves.forEach((curve, k) => {
+      if (!curve.shown) return;
+      for (let i = 0; i < curve.x.length; ++i) {
+        const distance = (plot.valToPos(curve.x[i], 'x') - left) ** 2 + (plot.valToPos(curve.y[i], 'y') - top) ** 2;
+        if (distance < best.distance) best = { distance, k, i };
+      }
+    });
+    if (best.k === undefined) return this.showValues('', null);
+    const curve = this.curves[best.k];
+    const values = this.curves.map((_, k) => (k === best.k ? curve.y[best.i] : null));
+    return this.showValues(`${this.xLabel.split(' [')[0]} = ${number(curve.x[best.i])} ${curve.xUnit ?? ''}`, values);
+  }
+}

@@ -1,0 +1,60 @@
+#include "client/report/write_report.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "client/report/fields_data.hpp"
+#include "client/report/page.hpp"
+#include "common/errors/error.hpp"
+#include "common/results/output_file.hpp"
+
+namespace heelstrike::client::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t field_values_per_page = 1'300'000;  // 2 bytes each before compression: a page below 6 MB
+
+std::string page_of_comparison(const fs::path& folder) {
+  const fs::path file = folder / "comparison.json";
+  Json comparison;
+  try {
+    comparison = Json::parse(read_whole_file(file));
+    std::vector<RunData> runs;
+    for (const Json& row : comparison.at("rows")) {
+      const std::string name = row.at("folder");
+      if (!name.empty()) runs.push_back(read_run_data(folder / name, row.at("backend"), name));
+    }
+    return comparison_page(comparison, runs);
+  } catch (const Json::exception& error) {
+    throw file_error(file.string(), fmt::format("{}: expected a comparison as heelstrike compare writes it, found: {}",
+                                                file.string(), error.what()));
+  }
+}
+
+}  // namespace
+
+bool is_comparison(const fs::path& folder) {
+  return fs::exists(folder / "comparison.json");
+}
+
+fs::path write_report(const fs::path& folder) {
+  const fs::path file = folder / "report.html";
+  if (is_comparison(folder)) {
+    write_whole_file(file, page_of_comparison(folder));
+    return file;
+  }
+  if (!fs::exists(folder / "scenario.yaml")) {
+    throw file_error(folder.string(), fmt::format("{}: expected a run folder (with scenario.yaml) or the folder of a "
+                                                  "comparison (with comparison.json), found neither",
+                                                  folder.string()));
+  }
+  RunData run = read_run_data(folder, fs::absolute(folder).lexically_normal().filename().string(), "");
+  if (fs::exists(folder / "fields.pvd")) run.fields = fields_json(folder, field_values_per_page);
+  if (run.summary) run.label = run.summary->backend;
+  write_whole_file(file, run_page(run));
+  return file;
+}
+
+}  // namespace heelstrike::client::report

@@ -1,0 +1,90 @@
+// heelstrike report: makes the page of a run folder or a comparison again.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "client/report/pictures.hpp"
+#include "client/report/write_report.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+struct ReportOptions {
+  std::filesystem::path folder;
+  bool png = false;
+  bool svg = false;
+  report::PictureStyle style;
+};
+
+/// Folders of single runs: the folder itself, or those of the rows of a comparison.
+std::vector<std::filesystem::path> run_folders(const std::filesystem::path& folder) {
+  if (!report::is_comparison(folder)) return {folder};
+  std::vector<std::filesystem::path> folders;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (std::filesystem::exists(entry.path() / "timeseries.csv")) folders.push_back(entry.path());
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+std::vector<std::string> write_files(const ReportOptions& options) {
+  std::vector<std::string> files = {report::write_report(options.folder).string()};
+  for (const auto& [wanted, format] :
+       {std::pair{options.png, report::PictureFormat::png}, std::pair{options.svg, report::PictureFormat::svg}}) {
+    if (!wanted) continue;
+    report::PictureStyle style = options.style;
+    style.format = format;
+    for (const auto& folder : run_folders(options.folder)) {
+      for (const auto& file : report::write_pictures(folder, style)) files.push_back(file.string());
+    }
+  }
+  return files;
+}
+
+ExitCode report_on(const ReportOptions& options, bool json) {
+  const std::vector<std::string> files = write_files(options);
+  if (json) {
+    fmt::print("{}\n", nlohmann::json{{"files", files}}.dump(2));
+  } else {
+    for (const std::string& file : files) fmt::print("{}\n", file);
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_report(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("report", "Make the page (report.html) or pictures of a run or a comparison");
+  const auto options = std::make_shared<ReportOptions>();
+  command->add_option("folder", options->folder, "Run folder, or folder of a comparison or sweep")
+      ->required()
+      ->type_name("FOLDER");
+  command->add_flag("--png", options->png, "Also charts as PNG, 300 dots per inch, in FOLDER/pictures (with gnuplot)");
+  command->add_flag("--svg", options->svg, "Also charts as SVG in FOLDER/pictures (with gnuplot)");
+  command->add_option("--width", options->style.width_cm, "Width of a chart in cm")
+      ->check(CLI::Range(2.0, 100.0))
+      ->capture_default_str();
+  command->add_option("--height", options->style.height_cm, "Height of a chart in cm")
+      ->check(CLI::Range(2.0, 100.0))
+      ->capture_default_str();
+  command->add_option("--font-size", options->style.font_points, "Size of the letters in points")
+      ->check(CLI::Range(3.0, 72.0))
+      ->capture_default_str();
+  command->add_flag("--json", invocation.json, "Print the written files as JSON");
+  add_footer(*command,
+             "  heelstrike report runs/bouncing_ball-flores\n"
+             "  heelstrike report runs/bouncing_ball-flores --svg --width 8.4 --height 6 --font-size 8");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](std::stop_token) { return report_on(*options, invocation.json); };
+  });
+}
+
+}  // namespace heelstrike::client

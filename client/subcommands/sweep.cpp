@@ -1,0 +1,241 @@
+// heelstrike sweep: a grid of runs of one scenario, each in a process of its own.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <system_error>
+#include <thread>
+
+#include "client/report/write_report.hpp"
+#include "client/runs/comparison.hpp"
+#include "client/runs/sweep_grid.hpp"
+#include "client/servers/child_process.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "common/errors/error.hpp"
+#include "common/results/output_file.hpp"
+#include "common/results/run_folder.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds look_every{20};
+constexpr std::chrono::seconds stop_grace{10};
+
+struct SweepOptions {
+  fs::path scenario;
+  fs::path output;
+  std::vector<std::string> vary;
+  unsigned jobs = 0;
+  bool quiet = false;
+  Overrides overrides;
+};
+
+enum class State { waiting, running, done, failed };
+
+/// One point of the grid with its run.
+struct Task {
+  SweepPoint point;
+  Overrides overrides;
+  State state = State::waiting;
+  bool found = false;  ///< done by an earlier sweep into the same folder
+  std::unique_ptr<ChildProcess> child;
+  ComparisonRow row;
+};
+
+fs::path log_of(const fs::path& folder, const Task& task) {
+  return folder / "logs" / (task.point.folder + ".log");
+}
+
+std::string last_line(const fs::path& file) {
+  std::string text = fs::exists(file) ? read_whole_file(file) : "";
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+/// Complete, and of the very scenario that this point asks for.
+bool is_done(const fs::path& run, const std::string& yaml) {
+  return fs::exists(run / "summary.json") && incomplete_reason(run).empty() &&
+         read_whole_file(run / "scenario.yaml") == yaml;
+}
+
+std::vector<Task> make_tasks(const SweepOptions& options, const BackendSchemas& schemas, const fs::path& folder) {
+  std::vector<Variation> variations;
+  for (const std::string& text : options.vary) variations.push_back(parse_variation(text));
+  std::vector<Task> tasks;
+  for (SweepPoint& point : sweep_points(variations)) {
+    Task task{.point = std::move(point), .overrides = options.overrides, .child = nullptr, .row = {}};
+    task.overrides.assignments.insert(task.overrides.assignments.end(), task.point.assignments.begin(),
+                                      task.point.assignments.end());
+    task.row.backend = task.point.label;
+    task.row.summary.status = "failed";
+    const RunRequest request = load_request(options.scenario, task.overrides, schemas);
+    if (is_done(folder / task.point.folder, request.yaml)) {
+      task.state = State::done;
+      task.found = true;
+      task.row.folder = task.point.folder;
+      task.row.summary = read_summary(folder / task.point.folder);
+    }
+    tasks.push_back(std::move(task));
+  }
+  return tasks;
+}
+
+void start(Task& task, const SweepOptions& options, const fs::path& folder) {
+  std::vector<std::string> arguments = {
+      "run", fs::absolute(options.scenario).string(), "--in-process", "--quiet", "--force",
+      "-o",  (folder / task.point.folder).string()};
+  if (!task.overrides.backend.empty()) arguments.insert(arguments.end(), {"--backend", task.overrides.backend});
+  for (const std::string& assignment : task.overrides.assignments) {
+    arguments.insert(arguments.end(), {"--set", assignment});
+  }
+  std::error_code ignored;
+  fs::remove(log_of(folder, task), ignored);
+  task.child = std::make_unique<ChildProcess>(ChildOptions{.name = task.point.label,
+                                                           .program = "/proc/self/exe",
+                                                           .arguments = std::move(arguments),
+                                                           .log = log_of(folder, task)});
+  task.state = State::running;
+}
+
+/// Takes the result of a run that has ended.
+void finish(Task& task, const std::string& how, const fs::path& folder) {
+  task.child.reset();
+  const fs::path run = folder / task.point.folder;
+  if (fs::exists(run / "summary.json")) {
+    task.row.folder = task.point.folder;
+    task.row.summary = read_summary(run);
+  }
+  if (how == "exit code 0") {
+    task.state = State::done;
+    return;
+  }
+  task.state = State::failed;
+  if (task.row.summary.error) {
+    task.row.failure = task.row.summary.error->what();
+    return;
+  }
+  const std::string said = last_line(log_of(folder, task));
+  task.row.failure = said.empty() ? how : fmt::format("{} ({})", said, how);
+}
+
+/// "12 of 20 runs, 1 failed, 2 running, 0:30 left"
+void show(const std::vector<Task>& tasks, Clock::time_point started, bool quiet) {
+  if (quiet) return;
+  const auto count = [&](State state) {
+    return std::count_if(tasks.begin(), tasks.end(), [&](const Task& t) { return t.state == state; });
+  };
+  const auto found = std::count_if(tasks.begin(), tasks.end(), [](const Task& t) { return t.found; });
+  const auto ended = count(State::done) + count(State::failed);
+  std::string text = fmt::format("{} of {} runs, {} failed, {} running", ended, tasks.size(), count(State::failed),
+                                 count(State::running));
+  if (ended > found && ended < static_cast<long>(tasks.size())) {
+    const double elapsed = std::chrono::duration<double>(Clock::now() - started).count();
+    text += fmt::format(", about {:.0f} s left", elapsed / static_cast<double>(ended - found) *
+                                                     static_cast<double>(static_cast<long>(tasks.size()) - ended));
+  }
+  const bool terminal = ::isatty(STDERR_FILENO) != 0;
+  fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", text, terminal ? "" : "\n");
+  std::fflush(stderr);
+}
+
+void run_all(std::vector<Task>& tasks, const SweepOptions& options, const fs::path& folder,
+             const std::stop_token& stop) {
+  const unsigned cores = options.jobs > 0 ? options.jobs : std::max(1U, std::thread::hardware_concurrency());
+  const auto started = Clock::now();
+  show(tasks, started, options.quiet);
+  while (true) {
+    unsigned running = 0;
+    bool changed = false;
+    for (Task& task : tasks) {
+      if (task.state == State::running) {
+        if (stop.stop_requested()) task.child->stop(stop_grace);
+        if (const auto how = task.child->ended()) {
+          finish(task, *how, folder);
+          changed = true;
+        }
+      }
+      running += task.state == State::running ? 1U : 0U;
+    }
+    for (Task& task : tasks) {
+      if (running >= cores || stop.stop_requested()) break;
+      if (task.state != State::waiting) continue;
+      start(task, options, folder);
+      ++running;
+      changed = true;
+    }
+    if (changed) show(tasks, started, options.quiet);
+    if (running == 0) break;
+    std::this_thread::sleep_for(look_every);
+  }
+  if (!options.quiet && ::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
+}
+
+ExitCode sweep(const SweepOptions& options, bool json, std::stop_token stop) {
+  const BackendSchemas schemas = schemas_of(known_backends({}));
+  const fs::path folder = fs::absolute(
+      options.output.empty() ? fs::path("runs") / (options.scenario.stem().string() + "-sweep") : options.output);
+  std::vector<Task> tasks = make_tasks(options, schemas, folder);
+  std::error_code failure;
+  fs::create_directories(folder / "logs", failure);
+  if (failure)
+    throw file_error(folder.string(), fmt::format("{} cannot be made: {}", folder.string(), failure.message()));
+  run_all(tasks, options, folder, stop);
+  Comparison comparison;
+  comparison.scenario = options.scenario.stem().string();
+  for (Task& task : tasks) {
+    if (task.state == State::waiting) continue;
+    comparison.rows.push_back(std::move(task.row));
+  }
+  write_whole_file(folder / "comparison.csv", comparison.csv());
+  write_whole_file(folder / "comparison.json", comparison.json());
+  write_whole_file(folder / "comparison.md", comparison.markdown());
+  const fs::path page = report::write_report(folder);
+  fmt::print("{}", json ? comparison.json() : comparison.table().aligned());
+  if (!json && !options.quiet) fmt::print("results     {}\n", page.string());
+  for (const ComparisonRow& row : comparison.rows) {
+    if (!row.failure.empty()) fmt::print(stderr, "heelstrike: error: {}: {}\n", row.backend, row.failure);
+  }
+  if (stop.stop_requested()) {
+    fmt::print(stderr, "heelstrike: stopped; the same command goes on where it stopped\n");
+    return ExitCode::interrupted;
+  }
+  return comparison.all_completed() ? ExitCode::ok : ExitCode::run_failed;
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("sweep", "Run a grid of variations of a scenario on the available cores");
+  const auto options = std::make_shared<SweepOptions>();
+  add_scenario_argument(*command, options->scenario);
+  command->add_option("--vary", options->vary, "Key to vary, repeatable: KEY=FROM:TO:STEP or KEY=VALUE,VALUE,...")
+      ->required()
+      ->allow_extra_args(false)
+      ->take_all()
+      ->type_name("VARIATION");
+  command
+      ->add_option("-o,--output", options->output,
+                   "Folder; default runs/SCENARIO-sweep. Runs that are complete in it are not run again")
+      ->type_name("FOLDER");
+  command->add_option("--jobs", options->jobs, "Runs at once; default one per core")->type_name("N");
+  command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
+  add_set_option(*command, options->overrides);
+  command->add_flag("--quiet", options->quiet, "No progress, only the table and errors");
+  command->add_flag("--json", invocation.json, "Print the table as JSON");
+  add_footer(*command,
+             "  heelstrike sweep examples/bouncing_ball.yaml --vary contact.restitution=0.2:1:0.2\n\n"
+             "A run that fails is a row with its reason; the exit code is then 3. The same command given again runs\n"
+             "only what is missing, failed or has changed.");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](std::stop_token stop) { return sweep(*options, invocation.json, stop); };
+  });
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,228 @@
+// The pages of real runs of the real program, in a real browser.
+// Usage: node report_test.mjs HEELSTRIKE EXAMPLES NPM_FOLDER OUTPUT_FOLDER
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { check, drawnPixels, finish, openBrowser, openPage, readCsv } from './browser.mjs';
+
+const [program, examples, npmFolder, output] = process.argv.slice(2);
+const browser = await openBrowser(npmFolder);
+fs.rmSync(output, { recursive: true, force: true });
+fs.mkdirSync(output, { recursive: true });
+
+function heelstrike(...parameters) {
+  return execFileSync(program, parameters, { cwd: output, stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+function shown(value) {
+  return String(Number(value.toPrecision(6)));
+}
+
+async function clean(page, name) {
+  check(page.complaints.length === 0, `${name}: no complaints ${page.complaints.join(' | ')}`);
+  check(page.requests.length === 0, `${name}: no requests ${page.requests.join(' ')}`);
+}
+
+/** The value in the legend is one of the CSV at the time in the legend, to the shown digits. */
+async function cursorEqualsCsv(page, chart, curve, csv, column) {
+  const plot = page.locator(`[id="${chart}"] .u-over`);
+  await plot.scrollIntoViewIfNeeded();
+  const box = await plot.boundingBox();
+  let compared = 0;
+  for (const fraction of [0.11, 0.37, 0.52, 0.71, 0.93]) {
+    await page.mouse.move(box.x + box.width * fraction, box.y + box.height / 2);
+    const { time, value } = await page.evaluate(([c, k]) => {
+      const figure = document.getElementById(c);
+      const entry = [...figure.querySelectorAll('.legend-entry')].find((e) => e.dataset.curve === k);
+      return { time: Number(figure.querySelector('.cursor-position').dataset.time), value: entry.querySelector('.value').dataset.value };
+    }, [chart, curve]);
+    // An event has several rows at one time: any of them may be shown.
+    const rows = csv.time_s.map((t, i) => [t, csv[column][i]]).filter(([t]) => t === time).map(([, v]) => v);
+    const expected = rows.map((v) => (v === 0 ? '0' : Math.abs(v) >= 1e-3 && Math.abs(v) < 1e6 ? shown(v) : null));
+    check(rows.length > 0, `${chart}: ${time} s is a time of the CSV`);
+    if (expected.includes(null)) continue;
+    check(expected.includes(value), `${chart} at ${time} s: shown ${value}, CSV ${expected.join(' or ')}`);
+    ++compared;
+  }
+  check(compared >= 3, `${chart}: ${compared} values compared`);
+}
+
+async function testRun() {
+  heelstrike('run', path.join(examples, 'bouncing_ball.yaml'), '--in-process', '--quiet', '-o', 'run');
+  const page = await openPage(browser, path.join(output, 'run/report.html'));
+  for (const id of ['chart-force-ball-ground', 'chart-energy-energy', 'chart-indentation-ball-ground', 'chart-loop-ball-ground']) {
+    check(await drawnPixels(page, `[id="${id}"]`) > 2000, `${id}: something is drawn`);
+  }
+  const csv = readCsv(path.join(output, 'run/timeseries.csv'));
+  await cursorEqualsCsv(page, 'chart-energy-energy', 'flores:energy.potential_J', csv, 'energy.potential_J');
+  await cursorEqualsCsv(page, 'chart-gap-ball-ground', 'flores:ball-ground.gap_m', csv, 'ball-ground.gap_m');
+  const zoomBefore = await drawnPixels(page, '[id="chart-force-ball-ground"]');
+  await page.locator('tr[data-onset] button').first().click();
+  check(await drawnPixels(page, '[id="chart-force-ball-ground"]') !== zoomBefore, 'the button of a contact zooms to it');
+  await page.waitForTimeout(100);
+  await page.screenshot({ path: path.join(output, 'run_zoomed.png') });
+  await page.locator('[id="chart-force-ball-ground"] .plot').focus();
+  await page.keyboard.press('0');
+  await page.keyboard.press('ArrowRight');
+  check((await page.locator('[id="chart-force-ball-ground"] .cursor-position').textContent()).startsWith('t = '), 'keys move the cursor');
+  await page.screenshot({ path: path.join(output, 'run.png'), fullPage: true });
+  await clean(page, 'run');
+}
+
+async function testComparison() {
+  heelstrike('compare', path.join(examples, 'bouncing_ball.yaml'), '--in-process', '--quiet', '-o', 'comparison',
+    '--backends', 'flores,hunt_crossley,lankarani_nikravesh,hertz', '--reference', 'flores');
+  const file = path.join(output, 'comparison/report.html');
+  check(fs.statSync(file).size < 6e6, `comparison: ${fs.statSync(file).size} bytes, below 6 MB`);
+  const page = await openPage(browser, file);
+  check(await drawnPixels(page, '#chart-scatter') > 500, 'scatter: something is drawn');
+  const force = '[id="chart-force-ball-ground"]';
+  const before = await drawnPixels(page, force);
+  const entry = page.locator(`${force} .legend-entry[aria-pressed=true]`).first();
+  await entry.click();
+  await page.waitForTimeout(50);
+  const after = await drawnPixels(page, force);
+  check(after < before - 100, `a click in the legend hides a curve: ${before} pixels, then ${after}`);
+  await page.locator(`${force} .legend-entry[aria-pressed=false]`).first().click();
+  check(await page.locator('#comparison tbody tr').count() === 4, 'four rows in the comparison table');
+  const csv = readCsv(path.join(output, 'comparison/hertz/timeseries.csv'));
+  check(csv.time_s.length > 1000, 'the CSV is there');
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.screenshot({ path: path.join(output, 'comparison.png') });
+  await page.screenshot({ path: path.join(output, 'comparison_full.png'), fullPage: true });
+  await clean(page, 'comparison');
+  const dark = await openPage(browser, file, { colorScheme: 'dark' });
+  await dark.locator(force).scrollIntoViewIfNeeded();
+  await dark.screenshot({ path: path.join(output, 'comparison_dark.png') });
+  await clean(dark, 'dark');
+  await dark.emulateMedia({ media: 'print' });
+  await dark.pdf({ path: path.join(output, 'comparison.pdf'), format: 'A4' });
+}
+
+async function testHostileNames() {
+  const name = '<script>document.title=1<!--';
+  const text = fs.readFileSync(path.join(examples, 'bouncing_ball.yaml'), 'utf8')
+    .replace(/^description:.*$/m, 'description: "</script><script>document.title=1</script><img src=x onerror=alert(1)>"')
+    .replaceAll('ball-ground', '"<script>&amp;"').replace('end_time: 2.0', 'end_time: 0.6');
+  const file = path.join(output, `${name}.yaml`);
+  fs.writeFileSync(file, text);
+  let refused = false;
+  try {
+    heelstrike('run', file, '--in-process', '--quiet', '-o', 'hostile');
+  } catch {
+    // Such a name of a pair is refused; the name of the scenario is not.
+    refused = true;
+    fs.writeFileSync(file, text.replaceAll('"<script>&amp;"', 'ball-ground'));
+    heelstrike('run', file, '--in-process', '--quiet', '-o', 'hostile', '--force');
+  }
+  const page = await openPage(browser, path.join(output, 'hostile/report.html'));
+  check((await page.title()).includes('<script>'), `the title is text: ${await page.title()}${refused ? ' (pair name refused)' : ''}`);
+  check(await page.locator('img').count() === 0, 'no element came from a text');
+  check(await page.locator('script').count() === 2, 'no script came from a text');
+  await clean(page, 'hostile');
+}
+
+function vtkArray(name, type, components, values, unit = '') {
+  const data = Buffer.from(values.buffer, values.byteOffset, values.byteLength);
+  const header = Buffer.alloc(8);
+  header.writeBigUInt64LE(BigInt(data.length));
+  const key = unit && `<InformationKey name="UNITS_LABEL" location="vtkDataArray">${unit}</InformationKey>`;
+  return `<DataArray type="${type}" Name="${name}" NumberOfComponents="${components}" format="binary">${key}${Buffer.concat([header, data]).toString('base64')}</DataArray>\n`;
+}
+
+/** A run folder with a moving, bulging patch of n x n points whose pressure is largest where its number says. */
+function writePatch(folder, n, nFrames) {
+  fs.mkdirSync(path.join(folder, 'fields'), { recursive: true });
+  let index = '';
+  for (let frame = 0; frame < nFrames; ++frame) {
+    const points = new Float64Array(3 * n * n), pressure = new Float64Array(n * n);
+    const cells = [];
+    for (let i = 0; i < n * n; ++i) {
+      const x = (i % n) / (n - 1), y = Math.floor(i / n) / (n - 1);
+      pressure[i] = 1e5 * Math.exp(-20 * ((x - frame / nFrames) ** 2 + (y - 0.5) ** 2));
+      points.set([0.2 * x, 0.1 * y, 1e-7 * pressure[i] + 0.01 * frame], 3 * i);
+      if (x < 1 && y < 1) cells.push(i, i + 1, i + n, i + 1, i + n + 1, i + n);
+    }
+    const nCells = cells.length / 3;
+    fs.writeFileSync(path.join(folder, `fields/p_${frame}.vtu`), `<?xml version="1.0"?>
+<VTKFile type="UnstructuredGrid" version="1.0" byte_order="LittleEndian" header_type="UInt64"><UnstructuredGrid>
+<Piece NumberOfPoints="${n * n}" NumberOfCells="${nCells}"><PointData>${vtkArray('contact_pressure', 'Float64', 1, pressure, 'Pa')}</PointData>
+<Points>${vtkArray('Points', 'Float64', 3, points)}</Points><Cells>${vtkArray('connectivity', 'Int64', 1, BigInt64Array.from(cells.map(BigInt)))}${
+  vtkArray('offsets', 'Int64', 1, BigInt64Array.from({ length: nCells }, (_, c) => BigInt(3 * c + 3)))}${
+  vtkArray('types', 'UInt8', 1, new Uint8Array(nCells).fill(5))}</Cells></Piece></UnstructuredGrid></VTKFile>\n`);
+    index += `<DataSet timestep="${0.1 * frame}" part="0" name="ball-ground_ball" file="fields/p_${frame}.vtu"/>\n`;
+  }
+  fs.writeFileSync(path.join(folder, 'fields.pvd'), `<?xml version="1.0"?>\n<VTKFile type="Collection"><Collection>${index}</Collection></VTKFile>\n`);
+}
+
+async function testFields() {
+  const folder = path.join(output, 'fields');
+  fs.cpSync(path.join(output, 'run'), folder, { recursive: true });
+  writePatch(folder, 41, 11);
+  heelstrike('report', folder);
+  const page = await openPage(browser, path.join(folder, 'report.html'));
+  await page.waitForSelector('html[data-fields=true]');
+  const view = page.locator('.field-canvas');
+  await view.scrollIntoViewIfNeeded();
+  const picture = () => view.screenshot();
+  const first = await picture();
+  check(first.length > 8000, `the body is drawn (${first.length} bytes of picture)`);
+  const set = (value) => page.evaluate((v) => {
+    const slider = document.querySelector('.field-time input');
+    slider.value = v;
+    slider.dispatchEvent(new Event('input'));
+  }, value);
+  await set(5);
+  check((await page.locator('.clock').textContent()) === 't = 0.5 s', 'the slider moves the time');
+  check(Buffer.compare(first, await picture()) !== 0, 'the slider moves the field');
+  const box = await view.boundingBox();
+  let largest = 0;
+  for (let k = 0; k <= 40; ++k) {
+    await page.mouse.move(box.x + box.width * (0.3 + 0.01 * k), box.y + box.height / 2);
+    const said = /: ([0-9.e+]+) Pa/.exec(await page.locator('.field-value').textContent());
+    if (said) largest = Math.max(largest, Number(said[1]));
+  }
+  check(largest > 0.9e5 && largest <= 1e5, `the value under the pointer reaches the peak of 1e5 Pa: ${largest}`);
+  await page.locator('.play').click();
+  await page.waitForFunction(() => document.querySelector('.clock').textContent !== 't = 0.5 s');
+  check(true, 'it plays');
+  await page.locator('.play').click();
+  await page.screenshot({ path: path.join(output, 'fields.png') });
+  await clean(page, 'fields');
+}
+
+async function testMillionRows() {
+  const folder = path.join(output, 'million');
+  fs.cpSync(path.join(output, 'run'), folder, { recursive: true });
+  const header = 'time_s,ball.z_m,ball-ground.gap_m,ball-ground.indentation_m,ball-ground.fx_N,ball-ground.fy_N,ball-ground.fz_N';
+  const lines = [header];
+  for (let i = 0; i < 1e6; ++i) {
+    const spike = i === 765432 ? 12345.678 : Math.max(0, Math.sin(i / 900)) * 100 + (i % 7);
+    lines.push(`${i * 1e-6},${Math.sin(i / 1000)},${Math.cos(i / 1000)},${Math.max(0, Math.sin(i / 900))},0,0,${spike}`);
+  }
+  fs.writeFileSync(path.join(folder, 'timeseries.csv'), lines.join('\n') + '\n');
+  heelstrike('report', folder);
+  const page = await openPage(browser, path.join(folder, 'report.html'));
+  check(page.milliseconds < 3000, `a million rows open in ${page.milliseconds} ms, below 3000`);
+  const size = fs.statSync(path.join(folder, 'report.html')).size;
+  check(size < 6e6, `a million rows: ${size} bytes, below 6 MB`);
+  const spike = await page.evaluate(() => {
+    const column = window.heelstrikeReport.runs[0].columns.find((c) => c.name === 'ball-ground.fz_N');
+    return { kept: column.value.length, largest: column.value.reduce((a, b) => Math.max(a, b)) };
+  });
+  check(spike.largest === 12345.678, `the spike of one sample is kept: ${spike.largest} among ${spike.kept} samples`);
+  await page.screenshot({ path: path.join(output, 'million.png') });
+  await clean(page, 'million');
+  fs.rmSync(path.join(folder, 'timeseries.csv'));
+}
+
+try {
+  await testRun();
+  await testComparison();
+  await testHostileNames();
+  await testFields();
+  await testMillionRows();
+} finally {
+  await browser.close();
+}
+finish();

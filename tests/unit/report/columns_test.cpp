@@ -1,0 +1,40 @@
+// Names of columns: owner, unit and the chart they belong to.
+#include <gtest/gtest.h>
+
+#include "client/report/columns.hpp"
+
+namespace heelstrike::client::report {
+namespace {
+
+struct Case {
+  const char* name;
+  const char* owner;
+  const char* short_name;
+  const char* unit;
+  const char* quantity;
+};
+
+class ColumnNames : public testing::TestWithParam<Case> {};
+
+TEST_P(ColumnNames, SayWhatTheyAre) {
+  const Case& c = GetParam();
+  const ColumnName read = read_column_name(c.name);
+  EXPECT_EQ(read.owner, c.owner);
+  EXPECT_EQ(read.short_name, c.short_name);
+  EXPECT_EQ(read.unit, c.unit);
+  EXPECT_EQ(read.quantity, c.quantity);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Columns, ColumnNames,
+    testing::Values(Case{"time_s", "", "time", "s", "time"}, Case{"ball.vz_m_s", "ball", "vz", "m/s", "vz"},
+                    Case{"ball.qw", "ball", "qw", "-", "qw"},
+                    Case{"energy.kinetic_J", "energy", "kinetic", "J", "energy"},
+                    Case{"ball-ground.fz_N", "ball-ground", "fz", "N", "force"},
+                    Case{"ball-ground.tx_Nm", "ball-ground", "tx", "N m", "torque"},
+                    Case{"ball-ground.copx_m", "ball-ground", "copx", "m", "cop"},
+                    Case{"a.b.area_m2", "a.b", "area", "m²", "area"},
+                    Case{"ball-ground.gap_rate_m_s", "ball-ground", "gap_rate", "m/s", "gap_rate"}));
+
+}  // namespace
+}  // namespace heelstrike::client::report

@@ -1,0 +1,51 @@
+// VTU files as a page reads them: triangles of boundaries, units, and files that are not what they say.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "client/report/fields_data.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client::report {
+namespace {
+
+template <class Value>
+std::string array(const std::string& name, const char* type, int components, const std::vector<Value>& values) {
+  const std::uint64_t size = values.size() * sizeof(Value);
+  std::string bytes(sizeof(size) + size, '\0');
+  std::memcpy(bytes.data(), &size, sizeof(size));
+  std::memcpy(bytes.data() + sizeof(size), values.data(), size);
+  return "<DataArray type=\"" + std::string(type) + "\" Name=\"" + name + "\" NumberOfComponents=\"" +
+         std::to_string(components) + "\" format=\"binary\">\n<InformationKey name=\"UNITS_LABEL\" " +
+         "location=\"vtkDataArray\">\nPa\n</InformationKey>" + base64(bytes) + "\n</DataArray>\n";
+}
+
+/// Two tetrahedra with a common face.
+std::string two_tetrahedra(const std::vector<std::int64_t>& connectivity = {0, 1, 2, 3, 1, 2, 3, 4}) {
+  return "<VTKFile type=\"UnstructuredGrid\" header_type=\"UInt64\"><UnstructuredGrid><Piece>\n<PointData>" +
+         array<double>("pressure", "Float64", 1, {1.0, 2.0, 3.0, 4.0, 5.0}) + "</PointData><Points>" +
+         array<double>("Points", "Float64", 3, {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1}) + "</Points><Cells>" +
+         array<std::int64_t>("connectivity", "Int64", 1, connectivity) +
+         array<std::int64_t>("offsets", "Int64", 1, {4, 8}) + array<std::uint8_t>("types", "UInt8", 1, {10, 10}) +
+         "</Cells></Piece></UnstructuredGrid></VTKFile>";
+}
+
+TEST(ParseVtu, OfTetrahedraTheBoundaryIsDrawn) {
+  const FieldGrid grid = parse_vtu(two_tetrahedra(), "t.vtu");
+  EXPECT_EQ(grid.points.size(), 15U);
+  EXPECT_EQ(grid.triangles.size(), 3U * 6U) << "8 faces, one of them shared by both";
+  ASSERT_EQ(grid.arrays.size(), 1U);
+  EXPECT_EQ(grid.arrays[0].name, "pressure");
+  EXPECT_EQ(grid.arrays[0].unit, "Pa");
+  EXPECT_EQ(grid.arrays[0].values[4], 5.0);
+}
+
+TEST(ParseVtu, BrokenFilesAreRefused) {
+  std::string cut = two_tetrahedra();
+  EXPECT_THROW((void)parse_vtu(cut.substr(0, cut.size() / 2), "t.vtu"), Error);
+  EXPECT_THROW((void)parse_vtu("", "t.vtu"), Error);
+  EXPECT_THROW((void)parse_vtu(two_tetrahedra({0, 1, 2, 3, 1, 2, 3, 99}), "t.vtu"), Error) << "no such point";
+}
+
+}  // namespace
+}  // namespace heelstrike::client::report

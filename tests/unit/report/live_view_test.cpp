@@ -1,0 +1,72 @@
+// A run watched while its folder is written.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "client/runs/live_view.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class LiveFolder : public testing::Test {
+ protected:
+  LiveFolder() {
+    fs::create_directories(path_);
+    append("scenario.yaml", "analysis: {end_time: 2.0}\n");
+    append("INCOMPLETE", "The run has not ended, or its client was killed.\n");
+  }
+  ~LiveFolder() override { fs::remove_all(path_); }
+  void append(const char* name, const std::string& text) const { std::ofstream(path_ / name, std::ios::app) << text; }
+
+  fs::path path_ = fs::temp_directory_path() / ("heelstrike-live-" + std::to_string(::getpid()));
+};
+
+TEST_F(LiveFolder, ATornRowWaitsForItsOtherHalf) {
+  LiveView view(path_);
+  view.read();
+  EXPECT_EQ(view.rows(), 0U);
+  append("timeseries.csv", "time_s,p.fz_N\n0,0\n0.5,12");
+  view.read();
+  EXPECT_EQ(view.rows(), 1U);
+  append("timeseries.csv", "5\n");
+  view.read();
+  EXPECT_EQ(view.rows(), 2U);
+  EXPECT_EQ(view.time(), 0.5);
+  EXPECT_FALSE(view.over());
+  EXPECT_THAT(view.text(), HasSubstr("t = 0.5 of 2 s, 25 %"));
+  EXPECT_THAT(view.text(), HasSubstr("p.fz_N"));
+  EXPECT_THAT(view.text(), HasSubstr("125"));
+}
+
+TEST_F(LiveFolder, TheEndIsSeen) {
+  LiveView view(path_);
+  fs::remove(path_ / "INCOMPLETE");
+  append("summary.json", "{}");
+  view.read();
+  EXPECT_TRUE(view.over());
+  EXPECT_THAT(view.text(), HasSubstr("completed"));
+}
+
+TEST_F(LiveFolder, APeakOfOneRowAmongManyStaysInTheSmallCurve) {
+  std::string rows = "time_s,p.fz_N\n";
+  for (int i = 0; i < 10'000; ++i) rows += std::to_string(i) + (i == 5'000 ? ",1000\n" : ",1\n");
+  append("timeseries.csv", rows);
+  LiveView view(path_);
+  view.read();
+  EXPECT_EQ(view.rows(), 10'000U);
+  EXPECT_THAT(view.text(), HasSubstr("█"));
+}
+
+TEST(LiveView, AFolderWithoutARunIsRefused) {
+  EXPECT_THROW(LiveView("/nonexistent"), Error);
+}
+
+}  // namespace
+}  // namespace heelstrike::client

@@ -1,0 +1,73 @@
+// The page as text: what users wrote never becomes markup, nothing is loaded from anywhere.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/report/html.hpp"
+#include "client/report/page.hpp"
+
+namespace heelstrike::client::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+RunData hostile_run() {
+  RunData run{.label = "</script><script>alert(1)</script>",
+              .folder = "a b<c",
+              .summary = RunSummary{},
+              .incomplete = "<b>stopped</b>",
+              .scenario = "description: <img src=x onerror=alert(1)>",
+              .scenario_digest = std::string(64, '0'),
+              .series = {},
+              .fields = {}};
+  run.summary->scenario = "<script>";
+  run.summary->backend = "flores & \"co\"";
+  run.summary->status = "completed";
+  run.fields = {};
+  run.series.columns = {"time_s", "</script>.z_m"};
+  run.series.values = {0.0, 1.0, 0.1, 2.0};
+  return run;
+}
+
+TEST(RunPage, TextsOfUsersAreEscaped) {
+  const std::string page = run_page(hostile_run());
+  EXPECT_THAT(page, HasSubstr("<title>&lt;script&gt; with flores &amp; &quot;co&quot;</title>"));
+  EXPECT_THAT(page, Not(HasSubstr("</script><script>alert")));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, Not(HasSubstr("<b>stopped")));
+  EXPECT_THAT(page, HasSubstr("href=\"a%20b%3Cc/timeseries.csv\""));
+}
+
+TEST(RunPage, HoldsNothingThatTheNetworkWouldHaveToDeliver) {
+  const std::string page = run_page(hostile_run());
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, Not(HasSubstr("<script src")));
+  EXPECT_THAT(page, Not(HasSubstr("<link rel=\"stylesheet\"")));
+  EXPECT_THAT(page, Not(HasSubstr("@import")));
+  EXPECT_LT(page.size(), 1'000'000U) << "a page without data";
+}
+
+TEST(ScriptJson, CannotEndItsElement) {
+  const Json json = {{"name", "</script><!--<script>"}, {"line", "a\u2028b"}};
+  const std::string text = script_json(json);
+  EXPECT_THAT(text, Not(HasSubstr("<")));
+  EXPECT_EQ(Json::parse(text), json);
+}
+
+TEST(Base64, OfTheVectorsOfRfc4648) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+}
+
+TEST(Packed, AConstantIsOneNumber) {
+  const std::vector<double> values(1000, 0.25);
+  EXPECT_EQ(packed(values).dump(), R"({"n":1000,"constant":0.25})");
+  const std::vector<double> nothing;
+  EXPECT_EQ(packed(nothing)["n"], 0);
+}
+
+}  // namespace
+}  // namespace heelstrike::client::report
