@@ -8,6 +8,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "common/config/motion_columns.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {
@@ -56,8 +57,13 @@ RunRequest load_request(const fs::path& scenario, const Overrides& overrides, co
   if (overrides.backend_last) change_backend(request, overrides.backend, backends);
   request.scenario = parse_scenario(request.yaml, request.file_name, backends);
   for (const std::string& name : files_named_by(request.scenario)) {
-    request.files.push_back({name, read_file(scenario.parent_path() / name, request.file_name + ": mesh")});
+    request.files.push_back(
+        {name, read_file(scenario.parent_path() / name, request.file_name + ": named in the scenario")});
   }
+  read_motion_columns(request.scenario, [&](const std::string& name) -> const std::string* {
+    const auto file = std::ranges::find(request.files, name, &NamedFile::name);
+    return file == request.files.end() ? nullptr : &file->content;
+  });
   return request;
 }
 

@@ -149,15 +149,6 @@ std::string read_body_name(const Field& field, const std::vector<BodySpec>& bodi
                near ? fmt::format("did you mean '{}'?", *near) : "add it to `bodies` or name another");
 }
 
-LoadSpec read_load(const Field& field, const std::vector<BodySpec>& bodies) {
-  return {.name = field.name(),
-          .body = read_body_name(field["body"], bodies, false),
-          .force = field["force"].vector3(),
-          .torque = field["torque"].vector3(),
-          .point = field["point"].vector3(),
-          .body_fixed = field["frame"].text() == "body"};
-}
-
 std::string place_of(const Field& field) {
   return fmt::format("{}: {}", config::location(field.document(), field.node()), field.path());
 }
@@ -205,6 +196,21 @@ FunctionSpec read_function(const Field& choice, double end_time, std::vector<std
     }
   }
   return spec;
+}
+
+LoadSpec read_load(const Field& field, Scenario& scenario) {
+  LoadSpec load{.name = field.name(),
+                .body = read_body_name(field["body"], scenario.bodies, false),
+                .force = field["force"].vector3(),
+                .torque = field["torque"].vector3(),
+                .point = field["point"].vector3(),
+                .body_fixed = field["frame"].text() == "body",
+                .functions = {}};
+  for (const char* key : {"fx", "fy", "fz", "tx", "ty", "tz"}) {
+    if (!field.has(key)) continue;
+    load.functions.emplace(key, read_function(field[key], scenario.analysis.end_time, scenario.files));
+  }
+  return load;
 }
 
 /// Keys that a type needs, and keys that it may have besides.
@@ -405,9 +411,33 @@ KeyUse driver_keys_of(const Field& field, const Scenario& scenario) {
       near && joint == scenario.joints.end() ? fmt::format("did you mean '{}'?", *near) : "choose such a joint");
 }
 
+/// A driver whose motion is in a table of recorded poses.
+DriverSpec read_recorded_driver(const Field& field, DriverSpec driver, Scenario& scenario) {
+  const bool of_body = field.has("body");
+  check_keys(field, "recorded motion", {.needed = {of_body ? "body" : "joint", "recorded"}, .allowed = {}}, {});
+  if (of_body) {
+    driver.body = read_body_name(field["body"], scenario.bodies, false);
+  } else {
+    const auto joint = std::ranges::find(scenario.joints, driver.joint, &JointSpec::name);
+    const bool driven = joint != scenario.joints.end() && (joint->type == "revolute" || joint->type == "prismatic" ||
+                                                           joint->type == "cylindrical" || joint->type == "spherical");
+    if (!driven) {
+      field["joint"].refuse("the name of a revolute, prismatic, cylindrical or spherical joint",
+                            fmt::format("'{}'", config::excerpt(driver.joint)), "choose such a joint");
+    }
+  }
+  const Field record = field["recorded"];
+  driver.record = {
+      .file = record["name"].text(), .time_column = record.text_or("time"), .where = place_of(record), .bodies = {}};
+  auto& files = scenario.files;
+  if (std::ranges::find(files, driver.record.file) == files.end()) files.push_back(driver.record.file);
+  return driver;
+}
+
 DriverSpec read_driver(const Field& field, Scenario& scenario) {
   DriverSpec driver{.name = field.name(), .joint = field.text_or("joint"), .body = {}, .functions = {}, .where = {}};
   driver.where = place_of(field);
+  if (field.has("recorded")) return read_recorded_driver(field, std::move(driver), scenario);
   const KeyUse use = driver_keys_of(field, scenario);
   check_keys(field, driver.joint.empty() ? "driver of a body" : "driver of a joint", use, {});
   if (field.has("body")) driver.body = read_body_name(field["body"], scenario.bodies, false);
@@ -631,6 +661,7 @@ OutputSpec read_output(const Field& field, double end_time) {
   }
   const std::string& steps = field["steps"].text();
   return {.interval = interval,
+          .accelerations = field["accelerations"].flag(),
           .steps = steps == "none"  ? StepRows::none
                    : steps == "all" ? StepRows::all
                                     : StepRows::contact,
@@ -670,7 +701,7 @@ Scenario parse_scenario(std::string_view yaml, const std::string& file_name, con
   for (const Field& body : root.entries_of("bodies")) scenario.bodies.push_back(read_body(body));
   if (scenario.bodies.empty()) root["bodies"].refuse("at least one body", "none", "add one");
   scenario.analysis = read_analysis(root["analysis"]);
-  for (const Field& load : root.entries_of("loads")) scenario.loads.push_back(read_load(load, scenario.bodies));
+  for (const Field& load : root.entries_of("loads")) scenario.loads.push_back(read_load(load, scenario));
   for (const Field& joint : root.entries_of("joints")) scenario.joints.push_back(read_joint(joint, scenario));
   for (const Field& force : root.entries_of("forces")) scenario.forces.push_back(read_force(force, scenario));
   for (const Field& driver : root.entries_of("drivers")) scenario.drivers.push_back(read_driver(driver, scenario));

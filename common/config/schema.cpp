@@ -67,23 +67,6 @@ KeySchema body_keys() {
       }};
 }
 
-KeySchema load_keys() {
-  return {.name = "loads",
-          .kind = KeyKind::named,
-          .meaning = "constant forces and torques on bodies, by name",
-          .keys = {
-              required(text("body", "name of the body it acts on")),
-              vector3("force", "N", "force"),
-              vector3("torque", "N m", "torque"),
-              vector3("point", "m", "point of application of the force in the body's frame"),
-              {.name = "frame",
-               .kind = KeyKind::text,
-               .meaning = "axes in which force and torque are given: of the world, or turning with the body",
-               .fallback = "world",
-               .choices = {"world", "body"}},
-          }};
-}
-
 KeySchema number_list(std::string name, std::string unit, std::string meaning, std::vector<std::size_t> sizes = {}) {
   return {.name = std::move(name),
           .kind = KeyKind::numbers,
@@ -139,6 +122,29 @@ KeySchema function_keys(std::string name, const std::string& unit, const std::st
                               .fallback = "time"},
                              degree_key(),
                              number("scale", "-", {}, "factor on the values, e.g. 0.0174532925 for degrees", "1")}}}};
+}
+
+KeySchema load_keys() {
+  return {.name = "loads",
+          .kind = KeyKind::named,
+          .meaning = "forces and torques on bodies, by name: constants, functions of time, or their sum",
+          .keys = {
+              required(text("body", "name of the body it acts on")),
+              vector3("force", "N", "constant force"),
+              vector3("torque", "N m", "constant torque"),
+              function_keys("fx", "N", "x component added to the constant force"),
+              function_keys("fy", "N", "y component added to the constant force"),
+              function_keys("fz", "N", "z component added to the constant force"),
+              function_keys("tx", "N m", "x component added to the constant torque"),
+              function_keys("ty", "N m", "y component added to the constant torque"),
+              function_keys("tz", "N m", "z component added to the constant torque"),
+              vector3("point", "m", "point of application of the force in the body's frame"),
+              {.name = "frame",
+               .kind = KeyKind::text,
+               .meaning = "axes in which force and torque are given: of the world, or turning with the body",
+               .fallback = "world",
+               .choices = {"world", "body"}},
+          }};
 }
 
 KeySchema joint_keys() {
@@ -225,6 +231,15 @@ KeySchema driver_keys() {
               function_keys("rx", "rad", "orientation R = Rx(rx) Ry(ry) Rz(rz) of the body; all three or none"),
               function_keys("ry", "rad", "see rx"),
               function_keys("rz", "rad", "see rx"),
+              {.name = "recorded",
+               .kind = KeyKind::map,
+               .meaning = "instead of functions: all coordinates of the joint (also spherical), or the body's whole "
+                          "pose, follow a table that a run (timeseries.csv, kinematics.sto) or a measurement recorded",
+               .keys = {required(text("name",
+                                      "the table, relative to the scenario file; columns BODY.x_m, y_m, z_m, BODY.qw, "
+                                      "qx, qy, qz, and if it has them BODY.vx_m_s, wx_rad_s, ax_m_s2, alphax_rad_s2 "
+                                      "and so on, all in the world; units in the headings may be missing")),
+                        text("time", "heading of the column with the times [s]; `time_s` or `time` when not given")}},
           }};
 }
 
@@ -326,10 +341,11 @@ KeySchema analysis_keys() {
           .keys = {
               {.name = "type",
                .kind = KeyKind::text,
-               .meaning = "forward: motion from loads; kinematic: contact of a motion that drivers prescribe; "
-                          "inverse: the loads of joints and drivers besides",
+               .meaning =
+                   "forward: motion from loads; kinematic: contact of a motion that drivers prescribe; "
+                   "inverse: the loads of joints and drivers besides; static: balance of all that drivers leave free",
                .fallback = "forward",
-               .choices = {"forward", "kinematic", "inverse"}},
+               .choices = {"forward", "kinematic", "inverse", "static"}},
               required(number("end_time", "s", positive, "end of the run; it starts at 0")),
               {.name = "integrator",
                .kind = KeyKind::map,
@@ -371,6 +387,11 @@ KeySchema output_keys() {
           .required = true,
           .keys = {
               required(number("interval", "s", positive, "distance of the regular rows of timeseries.csv")),
+              {.name = "accelerations",
+               .kind = KeyKind::flag,
+               .meaning = "write the accelerations of all bodies too, so that `recorded` drivers repeat the motion "
+                          "exactly at the rows",
+               .fallback = "false"},
               {.name = "steps",
                .kind = KeyKind::text,
                .meaning = "accepted steps of the integrator that become rows of their own: none, those in contact, all",
