@@ -30,7 +30,7 @@ STOPSIGNAL SIGTERM
 FROM runtime AS fem_server
 EXPOSE 50051
 ENTRYPOINT ["fem_server"]
-CMD ["--listen", "0.0.0.0:50051"]
+CMD ["--listen", "0.0.0.0:50051", "--cache-dir", "/var/lib/heelstrike/cache"]
 HEALTHCHECK --interval=5s --timeout=10s --start-period=20s --retries=3 CMD ["heelstrike", "doctor", "--fem", "127.0.0.1:50051"]
 
 FROM runtime AS mbs_server

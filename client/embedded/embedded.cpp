@@ -1,6 +1,7 @@
 #include "client/embedded/embedded.hpp"
 
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/run_input.hpp"
@@ -8,16 +9,19 @@
 namespace heelstrike::client {
 namespace {
 
+mbs::RunInput run_input(const RunRequest& request, const BackendSchemas& schemas) {
+  std::vector<mbs::ScenarioFile> files;
+  files.reserve(request.files.size());
+  for (const NamedFile& file : request.files) files.push_back({file.name, file.content});
+  return mbs::make_run_input(request.yaml, request.file_name, std::move(files), schemas);
+}
+
 class EmbeddedRunner : public Runner {
  public:
   RunSummary run(const RunRequest& request, RunSink& sink, std::stop_token stop) override {
-    std::vector<mbs::ScenarioFile> files;
-    files.reserve(request.files.size());
-    for (const NamedFile& file : request.files) files.push_back({file.name, file.content});
-    mbs::RunInput input =
-        mbs::make_run_input(request.yaml, request.file_name, std::move(files), schemas_of(embedded_backends()));
+    mbs::RunInput input = run_input(request, schemas_of(embedded_backends()));
     input.run_id = "in-process";
-    return mbs::run_scenario(input, fem::open_local_contact, sink, std::move(stop));
+    return mbs::run_scenario(input, embedded_contact(), sink, std::move(stop));
   }
 };
 
@@ -33,6 +37,18 @@ std::vector<BackendInfo> embedded_backends() {
 
 std::unique_ptr<Runner> make_embedded_runner() {
   return std::make_unique<EmbeddedRunner>();
+}
+
+ContactSetup contact_setup(const RunRequest& request) {
+  // The request has been checked against the schemas of whoever shall open it.
+  mbs::RunInput input = run_input(request, {});
+  ContactSetup setup{.pairs = {}, .assets = std::move(input.assets)};
+  for (PairModel& pair : input.scenario.pairs) setup.pairs.push_back(std::move(pair.spec));
+  return setup;
+}
+
+ContactFactory embedded_contact() {
+  return fem::local_contact_factory(fem::default_cache_directory());
 }
 
 }  // namespace heelstrike::client

@@ -7,10 +7,21 @@
 
 #include "client/runs/backend_info.hpp"
 #include "client/runs/runner.hpp"
+#include "common/contact/contact.hpp"
 
 namespace heelstrike::client {
 
 [[nodiscard]] std::vector<BackendInfo> embedded_backends();
 [[nodiscard]] std::unique_ptr<Runner> make_embedded_runner();
+
+/// The pairs of a scenario with the files they name.
+struct ContactSetup {
+  std::vector<PairSpec> pairs;  ///< meshes by digest
+  std::vector<AssetContent> assets;
+};
+[[nodiscard]] ContactSetup contact_setup(const RunRequest& request);
+
+/// Opens contact in this process, with the user's cache of prepared products.
+[[nodiscard]] ContactFactory embedded_contact();
 
 }  // namespace heelstrike::client

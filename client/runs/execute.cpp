@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "client/runs/ground_reactions.hpp"
 #include "client/terminal/progress_display.hpp"
 #include "client/terminal/table.hpp"
 #include "common/wire/run_records_wire.hpp"
@@ -42,11 +43,21 @@ class ReportingSink : public RunSink {
   }
   void on_episode(const ContactEpisode& episode) override { files_.on_episode(episode); }
   void on_checkpoint(const Checkpoint& checkpoint) override { files_.on_checkpoint(checkpoint); }
+  void on_fields(const FieldFrame& frame) override { files_.on_fields(frame); }
 
  private:
   ProgressDisplay& display_;
   RunFolderSink files_;
 };
+
+void write_ground_reactions(const RunRequest& request, const RunFolder& folder) {
+  if (request.scenario.motions.empty() || !fs::exists(folder.path() / "timeseries.csv")) return;
+  const std::string text = ground_reactions(request.scenario, read_timeseries(folder.path()), [&](const auto& name) {
+    const auto file = std::ranges::find(request.files, name, &NamedFile::name);
+    return file == request.files.end() ? nullptr : &file->content;
+  });
+  if (!text.empty()) write_whole_file(folder.path() / ground_reactions_file, text);
+}
 
 std::string optional_text(const std::optional<double>& value) {
   return value ? number_text(*value) : "-";
@@ -75,6 +86,7 @@ RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder,
   ReportingSink sink(folder, display);
   RunSummary summary = runner.run(request, sink, std::move(stop));
   display.clear();
+  write_ground_reactions(request, folder);
   folder.finish(summary);
   try {
     runner.release();

@@ -81,6 +81,9 @@ class RemoteRunner::EventReader {
       case v1::RunEvent::kCheckpoint:
         sink_.on_checkpoint(wire::from_proto(event.checkpoint(), path));
         break;
+      case v1::RunEvent::kFields:
+        sink_.on_fields(wire::from_proto(event.fields(), path));
+        break;
       case v1::RunEvent::kFinished:
         summary_ = wire::from_proto(event.finished(), path);
         break;

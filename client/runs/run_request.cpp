@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -33,6 +34,28 @@ std::string read_file(const fs::path& path, const std::string& what) {
   return std::move(content).str();
 }
 
+std::string expand_variables(const std::string& name, const std::string& where) {
+  std::string path;
+  std::size_t done = 0;
+  for (auto begin = name.find("${"); begin != std::string::npos; begin = name.find("${", done)) {
+    const auto end = name.find('}', begin);
+    if (end == std::string::npos) {
+      throw input_error("file",
+                        fmt::format("{}: '{}': expected '}}' after '${{', found none; write ${{NAME}}", where, name));
+    }
+    const std::string variable = name.substr(begin + 2, end - begin - 2);
+    const char* value = std::getenv(variable.c_str());
+    if (value == nullptr || *value == '\0') {
+      throw input_error("file", fmt::format("{}: '{}': expected the environment variable {}, found none; set it to the "
+                                            "folder that holds the file, e.g. export {}=/folder",
+                                            where, name, variable, variable));
+    }
+    path += name.substr(done, begin - done) + value;
+    done = end + 1;
+  }
+  return path + name.substr(done);
+}
+
 namespace {
 
 void change_backend(RunRequest& request, const std::string& backend, const BackendSchemas& backends) {
@@ -57,13 +80,14 @@ RunRequest load_request(const fs::path& scenario, const Overrides& overrides, co
   if (overrides.backend_last) change_backend(request, overrides.backend, backends);
   request.scenario = parse_scenario(request.yaml, request.file_name, backends);
   for (const std::string& name : files_named_by(request.scenario)) {
-    request.files.push_back(
-        {name, read_file(scenario.parent_path() / name, request.file_name + ": named in the scenario")});
+    const fs::path path = scenario.parent_path() / expand_variables(name, request.file_name);
+    request.files.push_back({name, read_file(path, request.file_name + ": file of the scenario")});
   }
   read_motion_columns(request.scenario, [&](const std::string& name) -> const std::string* {
     const auto file = std::ranges::find(request.files, name, &NamedFile::name);
     return file == request.files.end() ? nullptr : &file->content;
   });
+  request.notes.insert(request.notes.end(), request.scenario.notes.begin(), request.scenario.notes.end());
   return request;
 }
 

@@ -33,7 +33,8 @@ struct Overrides {
   bool backend_last = false;
 };
 
-/// Reads, changes and checks a scenario and reads the files it names, relative to its folder.
+/// Reads, changes and checks a scenario and reads the files it names, relative to its folder; `${NAME}` in their names
+/// stands for a variable of the environment of this process.
 /// @throws Error{invalid_input} for a mistake in it or a missing file, Error{file} when the file is there but
 /// unreadable
 [[nodiscard]] RunRequest load_request(const std::filesystem::path& scenario, const Overrides& overrides,
@@ -41,6 +42,10 @@ struct Overrides {
 
 /// Content of a file. @throws as load_request
 [[nodiscard]] std::string read_file(const std::filesystem::path& path, const std::string& what);
+
+/// `${NAME}` in a file name replaced by that variable of the environment. @param where  scenario, for messages
+/// @throws Error{invalid_input} for a variable that is not set
+[[nodiscard]] std::string expand_variables(const std::string& name, const std::string& where);
 
 /// Names of the back-ends of all pairs, each once, joined by '+'.
 [[nodiscard]] std::string backend_label(const Scenario& scenario);

@@ -6,6 +6,7 @@
 #include "client/exit_codes.hpp"
 #include "client/runs/remote_runner.hpp"
 #include "client/servers/contact_client.hpp"
+#include "common/rpc/remote_contact.hpp"
 
 namespace heelstrike::client {
 
@@ -59,6 +60,13 @@ void add_footer(CLI::App& command, const std::string& examples) {
 std::vector<BackendInfo> known_backends(const ServerOptions& options) {
   if (options.fem.empty()) return embedded_backends();
   return list_backends({.address = options.fem, .tls = options.tls});
+}
+
+ContactFactory contact_factory(const ServerOptions& options) {
+  if (options.fem.empty()) return embedded_contact();
+  rpc::RemoteContactOptions remote;
+  remote.endpoint = {.address = options.fem, .tls = options.tls};
+  return rpc::open_remote_contact(remote);
 }
 
 std::unique_ptr<Runner> make_runner(const ConnectionOptions& options, const std::filesystem::path& log) {

@@ -35,6 +35,8 @@ void add_footer(CLI::App& command, const std::string& examples);
 
 /// The back-ends of the contact server that was named, else those of this program. @throws as list_backends
 [[nodiscard]] std::vector<BackendInfo> known_backends(const ServerOptions& options);
+/// Contact at the contact server that was named, else in this process.
+[[nodiscard]] ContactFactory contact_factory(const ServerOptions& options);
 /// @param log  for servers that are started. @throws as RemoteRunner
 [[nodiscard]] std::unique_ptr<Runner> make_runner(const ConnectionOptions& options, const std::filesystem::path& log);
 

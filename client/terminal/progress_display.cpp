@@ -15,6 +15,7 @@ constexpr std::chrono::seconds line_distance{5};
 constexpr int bar_width = 30;
 
 double fraction_of(const Progress& progress) {
+  if (!progress.stage.empty()) return std::clamp(progress.fraction, 0.0, 1.0);
   return progress.end_time > 0.0 ? std::clamp(progress.time / progress.end_time, 0.0, 1.0) : 0.0;
 }
 
@@ -28,6 +29,10 @@ std::string clock_text(double seconds) {
 
 std::string progress_text(const Progress& progress, double elapsed_s) {
   const double fraction = fraction_of(progress);
+  if (!progress.stage.empty()) {
+    return fmt::format("{:3.0f} %  preparing the contact: {}  {} so far", 100.0 * fraction, progress.stage,
+                       clock_text(elapsed_s));
+  }
   std::string text = fmt::format("{:3.0f} %  {:.3f} of {:g} s", 100.0 * fraction, progress.time, progress.end_time);
   if (elapsed_s > 0.0 && progress.time > 0.0) {
     text += fmt::format("  {:.3g}x real time  {} left", progress.time / elapsed_s,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "common/config/marker_drivers.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
 
@@ -54,7 +55,7 @@ void check_bodies(const RecordSpec& spec, double end_time) {
 
 void read_record(DriverSpec& driver, const Scenario& scenario, const FileContent& content_of) {
   RecordSpec& spec = driver.record;
-  if (spec.file.empty()) return;
+  if (spec.file.empty() || !driver.follow.empty()) return;
   const std::string& text = content(spec.file, spec.where, content_of);
   std::vector<std::string> names = {driver.body};
   if (!driver.joint.empty()) names = std::ranges::find(scenario.joints, driver.joint, &JointSpec::name)->bodies;
@@ -74,6 +75,7 @@ void read_motion_columns(Scenario& scenario, const FileContent& content_of) {
   for (auto& load : scenario.loads) {
     for (auto& [key, function] : load.functions) read_column(function, end_time, content_of);
   }
+  read_marker_motions(scenario, content_of);
   for (auto& driver : scenario.drivers) {
     for (auto& [key, function] : driver.functions) read_column(function, end_time, content_of);
     read_record(driver, scenario, content_of);

@@ -411,6 +411,90 @@ KeyUse driver_keys_of(const Field& field, const Scenario& scenario) {
       near && joint == scenario.joints.end() ? fmt::format("did you mean '{}'?", *near) : "choose such a joint");
 }
 
+void add_file(std::vector<std::string>& files, const std::string& name) {
+  if (!name.empty() && std::ranges::find(files, name) == files.end()) files.push_back(name);
+}
+
+std::vector<std::string> read_texts(const Field& field) {
+  std::vector<std::string> texts;
+  for (const auto& item : field.node().items) texts.push_back(item->scalar);
+  return texts;
+}
+
+FootSpec read_foot(const Field& field) {
+  FootSpec foot{.name = field.name(),
+                .markers = {.hindfoot = read_texts(field["hindfoot"]),
+                            .heel = field["heel"].text(),
+                            .toe_tip = field["toe_tip"].text(),
+                            .toe_lateral = field["toe_lateral"].text(),
+                            .toe_medial = field["toe_medial"].text(),
+                            .origin = read_texts(field["origin"])},
+                .plate = field.text_or("plate"),
+                .where = place_of(field)};
+  if (foot.markers.hindfoot.size() < 3) {
+    field["hindfoot"].refuse("at least three markers", fmt::format("{}", foot.markers.hindfoot.size()), "add markers");
+  }
+  if (foot.markers.origin.empty()) field["origin"].refuse("at least one marker", "none", "name e.g. both malleoli");
+  return foot;
+}
+
+MarkerMotionSpec read_marker_motion(const Field& field, std::vector<std::string>& files) {
+  const Field axes = field["axes"];
+  MarkerMotionSpec motion{.name = field.name(),
+                          .markers = field["markers"].text(),
+                          .standing = field["static"].text(),
+                          .plates = field.text_or("plates"),
+                          .axes = {.x = axes["x"].text(), .y = axes["y"].text(), .z = axes["z"].text()},
+                          .start = field["start"].number(),
+                          .max_gap = field["max_gap"].number(),
+                          .cutoff = field.optional_number("cutoff"),
+                          .order = static_cast<int>(field["order"].number()),
+                          .ground_velocity = {},
+                          .feet = {},
+                          .where = place_of(field)};
+  if (motion.order % 2 != 0) {
+    field["order"].refuse("an even number (two passes)", fmt::format("{}", motion.order), "choose e.g. 4");
+  }
+  if (field.has("ground_velocity")) motion.ground_velocity = field["ground_velocity"].vector3();
+  for (const Field& foot : field["feet"].entries()) {
+    motion.feet.push_back(read_foot(foot));
+    if (!motion.feet.back().plate.empty() && motion.plates.empty()) {
+      foot["plate"].refuse("the key `plates` of the recording, with the file of ground forces", "nothing", "add it");
+    }
+  }
+  for (const std::string& name : {motion.markers, motion.standing, motion.plates}) add_file(files, name);
+  return motion;
+}
+
+/// MOTION.FOOT.SEGMENT or MOTION.ground
+std::vector<std::string> followable(const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const auto& motion : scenario.motions) {
+    for (const auto& foot : motion.feet) {
+      for (const char* segment : {"hindfoot", "toes"}) {
+        names.push_back(fmt::format("{}.{}.{}", motion.name, foot.name, segment));
+      }
+    }
+    names.push_back(motion.name + ".ground");
+  }
+  return names;
+}
+
+DriverSpec read_following_driver(const Field& field, DriverSpec driver, const Scenario& scenario) {
+  check_keys(field, "driver that follows a recording", {.needed = {"body", "follow"}, .allowed = {}}, {});
+  driver.body = read_body_name(field["body"], scenario.bodies, false);
+  driver.follow = field["follow"].text();
+  const auto names = followable(scenario);
+  if (std::ranges::find(names, driver.follow) == names.end()) {
+    const auto near = nearest_name(driver.follow, names);
+    field["follow"].refuse(
+        names.empty() ? "a recording in the section `motion`" : fmt::format("one of {}", fmt::join(names, ", ")),
+        fmt::format("'{}'", config::excerpt(driver.follow)),
+        near ? fmt::format("did you mean '{}'?", *near) : "name one of these");
+  }
+  return driver;
+}
+
 /// A driver whose motion is in a table of recorded poses.
 DriverSpec read_recorded_driver(const Field& field, DriverSpec driver, Scenario& scenario) {
   const bool of_body = field.has("body");
@@ -437,6 +521,7 @@ DriverSpec read_recorded_driver(const Field& field, DriverSpec driver, Scenario&
 DriverSpec read_driver(const Field& field, Scenario& scenario) {
   DriverSpec driver{.name = field.name(), .joint = field.text_or("joint"), .body = {}, .functions = {}, .where = {}};
   driver.where = place_of(field);
+  if (field.has("follow")) return read_following_driver(field, std::move(driver), scenario);
   if (field.has("recorded")) return read_recorded_driver(field, std::move(driver), scenario);
   const KeyUse use = driver_keys_of(field, scenario);
   check_keys(field, driver.joint.empty() ? "driver of a body" : "driver of a joint", use, {});
@@ -483,6 +568,21 @@ PointCloudSurface read_points(const Field& field) {
   return cloud;
 }
 
+FootSurface read_foot(const Field& field) {
+  const auto length = [&](const char* key) { return field[key].number(); };
+  return {.dimensions = {.length = length("length"),
+                         .ball_breadth = length("ball_breadth"),
+                         .heel_breadth = length("heel_breadth"),
+                         .arch_height = length("arch_height"),
+                         .instep_height = length("instep_height"),
+                         .toe_height = length("toe_height"),
+                         .ankle_height = length("ankle_height"),
+                         .heel_to_ankle = length("heel_to_ankle"),
+                         .cut_height = length("cut_height")},
+          .right = field["side"].text() == "right",
+          .ankle = field["ankle"].vector3()};
+}
+
 Surface read_surface(const Field& choice, std::vector<std::string>& files) {
   const Field field = choice.entries().front();
   if (field.name() == "sphere") {
@@ -498,6 +598,10 @@ Surface read_surface(const Field& choice, std::vector<std::string>& files) {
     cylinder.length = field.optional_number("length").value_or(cylinder.length);
     return cylinder;
   }
+  if (field.name() == "block") {
+    return BlockSurface{.lengths = field["lengths"].vector3(), .center = field["center"].vector3()};
+  }
+  if (field.name() == "foot") return read_foot(field);
   if (field.name() == "mesh") return read_mesh(field, files);
   return read_points(field);
 }
@@ -653,6 +757,32 @@ AnalysisSpec read_analysis(const Field& field) {
           .integrator = read_integrator(field["integrator"])};
 }
 
+FieldOutput read_fields(const Field& field, double end_time) {
+  FieldOutput output{.interval = field["interval"].number(),
+                     .mesh = field["mesh"].text() == "volume" ? FieldMesh::volume : FieldMesh::surface,
+                     .quantities = {},
+                     .contact_only = field["only_contact"].flag()};
+  // A file name has five digits, and nobody looks at more pictures.
+  constexpr double max_files = 100'000;
+  if (end_time / output.interval > max_files) {
+    field["interval"].refuse(fmt::format("at least {} s, for at most {} files", end_time / max_files, max_files),
+                             fmt::format("{} s", output.interval), "make it larger");
+  }
+  if (!field.has("quantities")) return output;
+  std::vector<std::string> known;
+  for (const FieldQuantity& quantity : field_quantities) known.emplace_back(quantity.name);
+  for (const auto& item : field["quantities"].node().items) {
+    if (std::ranges::find(known, item->scalar) == known.end()) {
+      const auto near = nearest_name(item->scalar, known);
+      field["quantities"].refuse(fmt::format("names among {}", fmt::join(known, ", ")),
+                                 fmt::format("'{}'", config::excerpt(item->scalar)),
+                                 near ? fmt::format("did you mean '{}'?", *near) : "choose among them");
+    }
+    output.quantities.push_back(item->scalar);
+  }
+  return output;
+}
+
 OutputSpec read_output(const Field& field, double end_time) {
   const double interval = field["interval"].number();
   if (interval > end_time) {
@@ -665,7 +795,8 @@ OutputSpec read_output(const Field& field, double end_time) {
           .steps = steps == "none"  ? StepRows::none
                    : steps == "all" ? StepRows::all
                                     : StepRows::contact,
-          .checkpoint_interval = field.optional_number("checkpoint_interval")};
+          .checkpoint_interval = field.optional_number("checkpoint_interval"),
+          .fields = field.has("fields") ? std::optional(read_fields(field["fields"], end_time)) : std::nullopt};
 }
 
 /// Before all other checks: a file of a newer version has keys that this program cannot know.
@@ -704,6 +835,9 @@ Scenario parse_scenario(std::string_view yaml, const std::string& file_name, con
   for (const Field& load : root.entries_of("loads")) scenario.loads.push_back(read_load(load, scenario));
   for (const Field& joint : root.entries_of("joints")) scenario.joints.push_back(read_joint(joint, scenario));
   for (const Field& force : root.entries_of("forces")) scenario.forces.push_back(read_force(force, scenario));
+  for (const Field& motion : root.entries_of("motion")) {
+    scenario.motions.push_back(read_marker_motion(motion, scenario.files));
+  }
   for (const Field& driver : root.entries_of("drivers")) scenario.drivers.push_back(read_driver(driver, scenario));
   for (const Field& pair : root.entries_of("contact")) scenario.pairs.push_back(read_pair(pair, scenario, backends));
   scenario.output = read_output(root["output"], scenario.analysis.end_time);

@@ -11,7 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "common/config/marker_motion.hpp"
 #include "common/config/parameter.hpp"
+#include "common/contact/fields.hpp"
 #include "common/contact/surface.hpp"
 #include "common/motion/body_record.hpp"
 #include "common/motion/time_function.hpp"
@@ -102,6 +104,7 @@ struct DriverSpec {
   std::string body;                               ///< name in `bodies`, or empty
   std::map<std::string, FunctionSpec> functions;  ///< angle, displacement; x, y, z, rx, ry, rz
   RecordSpec record = {};                         ///< instead of functions
+  std::string follow = {};                        ///< instead of functions: MOTION.FOOT.SEGMENT or MOTION.ground
   std::string where;                              ///< "file:line: drivers.NAME"
 };
 
@@ -132,11 +135,20 @@ struct AnalysisSpec {
 
 enum class StepRows { none, contact, all };
 
+/// Files for ParaView.
+struct FieldOutput {
+  double interval = 0.0;                ///< [s] > 0
+  FieldMesh mesh = FieldMesh::surface;  ///< boundary triangles or tetrahedra
+  std::vector<std::string> quantities;  ///< empty = all
+  bool contact_only = false;            ///< only while the pair touches
+};
+
 struct OutputSpec {
   double interval = 0.0;                      ///< [s] distance of the regular rows
   bool accelerations = false;                 ///< of all bodies, as columns
   StepRows steps = StepRows::contact;         ///< which accepted steps become rows of their own
   std::optional<double> checkpoint_interval;  ///< [s] simulated time between checkpoints; none = no checkpoints
+  std::optional<FieldOutput> fields = {};     ///< none = no fields
 };
 
 struct Scenario {
@@ -146,11 +158,13 @@ struct Scenario {
   std::vector<BodySpec> bodies;       ///< in file order
   std::vector<LoadSpec> loads;
   std::vector<JointSpec> joints;
+  std::vector<MarkerMotionSpec> motions;
   std::vector<DriverSpec> drivers;
   std::vector<ForceSpec> forces;
   std::vector<PairModel> pairs;
   AnalysisSpec analysis;
   OutputSpec output;
+  std::vector<std::string> notes;  ///< what reading the recordings found and the user should know
   std::vector<std::string> files;  ///< files that travel with the scenario, as named in it, each once
 };
 

@@ -1,5 +1,8 @@
 #include "common/config/schema.hpp"
 
+#include "common/contact/fields.hpp"
+#include "common/contact/surface.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -231,6 +234,10 @@ KeySchema driver_keys() {
               function_keys("rx", "rad", "orientation R = Rx(rx) Ry(ry) Rz(rz) of the body; all three or none"),
               function_keys("ry", "rad", "see rx"),
               function_keys("rz", "rad", "see rx"),
+              text("follow",
+                   "instead of functions: the body's whole pose follows a recording of the section `motion`: "
+                   "MOTION.FOOT.hindfoot, MOTION.FOOT.toes, or MOTION.ground, the ground under the feet; the body's "
+                   "initial pose and twist are those of the recording"),
               {.name = "recorded",
                .kind = KeyKind::map,
                .meaning = "instead of functions: all coordinates of the joint (also spherical), or the body's whole "
@@ -241,6 +248,96 @@ KeySchema driver_keys() {
                                       "and so on, all in the world; units in the headings may be missing")),
                         text("time", "heading of the column with the times [s]; `time_s` or `time` when not given")}},
           }};
+}
+
+KeySchema foot_keys() {
+  const FootDimensions d;
+  const auto dimension = [](std::string name, double fallback, std::string meaning) {
+    return number(std::move(name), "m", positive, std::move(meaning), fmt::format("{}", fallback));
+  };
+  return {.name = "foot",
+          .kind = KeyKind::map,
+          .meaning =
+              "parametric foot, origin at the ankle joint centre, x forward, y to the left, z up; deformable bodies "
+              "only. Sets: skin, cap (the cut above the ankle)",
+          .keys = {dimension("length", d.length, "heel to the longest toe"),
+                   dimension("ball_breadth", d.ball_breadth, "largest breadth, across the ball"),
+                   dimension("heel_breadth", d.heel_breadth, "largest breadth of the heel"),
+                   dimension("arch_height", d.arch_height, "of the sole's arch above the ground"),
+                   dimension("instep_height", d.instep_height, "of the back of the foot at half its length"),
+                   dimension("toe_height", d.toe_height, "of the big toe"),
+                   dimension("ankle_height", d.ankle_height, "ankle joint centre above the ground"),
+                   dimension("heel_to_ankle", d.heel_to_ankle, "back of the heel to the ankle joint centre"),
+                   dimension("cut_height", d.cut_height, "flat cut above the ankle joint centre"),
+                   {.name = "side",
+                    .kind = KeyKind::text,
+                    .meaning = "which foot",
+                    .fallback = "left",
+                    .choices = {"left", "right"}},
+                   vector3("ankle", "m", "ankle joint centre in the body's frame")}};
+}
+
+KeySchema axes_keys() {
+  const auto axis = [](const std::string& name, const std::string& fallback) {
+    return KeySchema{.name = name,
+                     .kind = KeyKind::text,
+                     .meaning = "where the " + name + " axis of the files points in the world",
+                     .fallback = fallback,
+                     .choices = {"x", "y", "z", "-x", "-y", "-z"}};
+  };
+  return {.name = "axes",
+          .kind = KeyKind::map,
+          .meaning =
+              "axes of all files of the recording; a laboratory with x forward, y up, z to the right in a world "
+              "with z up is {x: x, y: z, z: -y}",
+          .keys = {axis("x", "x"), axis("y", "y"), axis("z", "z")}};
+}
+
+KeySchema feet_keys() {
+  return {.name = "feet",
+          .kind = KeyKind::named,
+          .meaning =
+              "the feet by name; x of a foot's frame points forward (heel to toe tip, in the ground plane of the "
+              "static trial), z up",
+          .keys = {
+              required(text_list("hindfoot", "at least three markers behind the metatarsophalangeal joints")),
+              required(text("heel", "marker at the heel")),
+              required(text("toe_tip", "marker at the tip of the toes")),
+              required(text("toe_lateral", "marker at the outer end of the metatarsophalangeal axis")),
+              required(text("toe_medial", "marker at its inner end")),
+              required(text_list("origin",
+                                 "markers of the static trial whose mean is the origin of the hindfoot, e.g. "
+                                 "both malleoli; that of the toes is the middle of the metatarsophalangeal "
+                                 "axis")),
+              text("plate", "the foot's force plate: prefix of its columns, e.g. ground_force or 1_ground_force"),
+          }};
+}
+
+KeySchema motion_keys() {
+  return {
+      .name = "motion",
+      .kind = KeyKind::named,
+      .meaning = "recordings of a walking person, by name, for drivers with `follow`",
+      .keys = {
+          required(text("markers", "trial, a .trc file, relative to the scenario file")),
+          required(text("static", "static trial with the feet flat, a .trc file")),
+          text("plates",
+               "ground forces, an OpenSim .mot file; checked for synchrony with the markers, and the run "
+               "folder then has ground_reactions.mot with the same columns"),
+          axes_keys(),
+          number("start", "s", {}, "time of the files at which the run begins", "0"),
+          number("max_gap", "s", {.min = 0.0}, "longest gap of a marker that a spline fills", "0.1"),
+          number("cutoff", "Hz", positive,
+                 "low-pass of the markers without lag: 3 dB here after both passes; unfiltered when not given"),
+          {.name = "order",
+           .kind = KeyKind::integer,
+           .meaning = "order of the low-pass, both passes together; even",
+           .fallback = "4",
+           .range = {.min = 2.0, .max = 16.0}},
+          number_list("ground_velocity", "m/s",
+                      "velocity of the ground in the world (treadmill); found from the flat foot when not given", {3}),
+          required(feet_keys()),
+      }};
 }
 
 KeySchema surface_keys() {
@@ -273,6 +370,19 @@ KeySchema surface_keys() {
                     vector3("axis", "-", "direction of the axis; any length but zero, normalised when read",
                             "[0, 0, 1]"),
                     center, number("length", "m", positive, "length; infinite when not given")}},
+          {.name = "block",
+           .kind = KeyKind::map,
+           .meaning = "rectangular block, edges along the body's axes; deformable bodies only. Sets: bottom (z-), top, "
+                      "left (y+), right, front (x+), back, side",
+           .keys = {{.name = "lengths",
+                     .kind = KeyKind::numbers,
+                     .unit = "m",
+                     .meaning = "along x, y, z",
+                     .required = true,
+                     .range = positive,
+                     .sizes = {3}},
+                    center}},
+          foot_keys(),
           {.name = "mesh",
            .kind = KeyKind::map,
            .meaning = "triangle or volume mesh: one of `file` and `asset`",
@@ -380,6 +490,26 @@ KeySchema analysis_keys() {
           }};
 }
 
+KeySchema field_keys() {
+  std::string names;
+  for (const FieldQuantity& q : field_quantities)
+    names += fmt::format("{}{} [{}]", names.empty() ? "" : ", ", q.name, q.unit);
+  return {.name = "fields",
+          .kind = KeyKind::map,
+          .meaning = "files for ParaView (fields.pvd) of deformable bodies and their partners; none when not given",
+          .keys = {required(number("interval", "s", positive, "distance of the files in simulated time")),
+                   {.name = "mesh",
+                    .kind = KeyKind::text,
+                    .meaning = "the boundary as triangles, or all tetrahedra",
+                    .fallback = "surface",
+                    .choices = {"surface", "volume"}},
+                   text_list("quantities", "which of " + names + "; all when not given"),
+                   {.name = "only_contact",
+                    .kind = KeyKind::flag,
+                    .meaning = "true: only while the pair touches",
+                    .fallback = "false"}}};
+}
+
 KeySchema output_keys() {
   return {.name = "output",
           .kind = KeyKind::map,
@@ -399,6 +529,7 @@ KeySchema output_keys() {
                .choices = {"none", "contact", "all"}},
               number("checkpoint_interval", "s", positive,
                      "simulated time between checkpoints; no checkpoints when not given"),
+              field_keys(),
           }};
 }
 
@@ -417,6 +548,7 @@ KeySchema make_schema() {
               required(body_keys()),
               load_keys(),
               joint_keys(),
+              motion_keys(),
               driver_keys(),
               force_keys(),
               contact_keys(),

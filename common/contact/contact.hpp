@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "common/contact/fields.hpp"
 #include "common/contact/surface.hpp"
 #include "common/spatial/spatial.hpp"
 
@@ -98,8 +99,9 @@ class Contact {
   /// Empty when no wire is involved.
   [[nodiscard]] virtual std::optional<RpcStatistics> rpc_statistics() const { return std::nullopt; }
 
-  /// Fields (VTU bytes) of one pair at a state. @throws Error{unimplemented} where the back-end has none.
-  [[nodiscard]] virtual std::string fields(std::size_t pair, const PairState& state) = 0;
+  /// Fields (VTU bytes) of one pair at a state, given the committed history.
+  /// @throws Error{unimplemented} where the back-end has none, Error{invalid_input} for an unknown quantity
+  [[nodiscard]] virtual std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) = 0;
 };
 
 /// Content of a mesh or other file that a pair names, by digest.

@@ -3,7 +3,7 @@
 namespace heelstrike {
 
 std::string surface_name(const Surface& surface) {
-  constexpr const char* names[] = {"sphere", "plane", "cylinder", "mesh", "points"};
+  constexpr const char* names[] = {"sphere", "plane", "cylinder", "mesh", "points", "block", "foot"};
   return names[surface.index()];
 }
 

@@ -14,8 +14,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* incomplete_name = "INCOMPLETE";
-constexpr const char* own_files[] = {"scenario.yaml",  "timeseries.csv", "summary.json", "forces.sto",
-                                     "kinematics.sto", "run.log",        incomplete_name};
+constexpr const char* own_files[] = {"scenario.yaml", "timeseries.csv",       "summary.json",
+                                     "forces.sto",    "ground_reactions.mot", "kinematics.sto",
+                                     "run.log",       "fields.pvd",           incomplete_name};
 
 [[noreturn]] void refuse_folder(const fs::path& path, const std::string& found, const std::string& advice) {
   throw file_error(path.string(),
@@ -29,9 +30,11 @@ void remove_earlier_run(const fs::path& path) {
     fs::remove(path / name, error);
     if (error) refuse_folder(path, fmt::format("{} cannot be removed: {}", name, error.message()), "remove it by hand");
   }
-  if (!fs::is_directory(path / "checkpoints")) return;
-  for (const auto& entry : fs::directory_iterator(path / "checkpoints")) {
-    if (entry.path().extension() == ".ckpt") fs::remove(entry.path());
+  for (const auto& [folder, extension] : {std::pair{"checkpoints", ".ckpt"}, std::pair{"fields", ".vtu"}}) {
+    if (!fs::is_directory(path / folder)) continue;
+    for (const auto& entry : fs::directory_iterator(path / folder)) {
+      if (entry.path().extension() == extension) fs::remove(entry.path());
+    }
   }
 }
 
@@ -93,6 +96,54 @@ void RunFolder::add_checkpoint(std::int64_t step, std::string_view bytes) {
   write_whole_file(folder / fmt::format("step_{:08}.ckpt", step), bytes);
 }
 
+namespace {
+
+/// Text fit for a file name and for XML.
+std::string plain_name(std::string text) {
+  for (char& c : text) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+    if (!plain) c = '_';
+  }
+  return text;
+}
+
+}  // namespace
+
+void RunFolder::add_fields(const FieldFrame& frame) {
+  const bool partner = frame.part == FieldPart::partner;
+  const auto [entry, is_new] = series_.try_emplace({frame.pair, frame.part});
+  FieldSeries& series = entry->second;
+  if (is_new) {
+    series.part = static_cast<int>(series_.size()) - 1;
+    series.stem = plain_name(fmt::format("{}_{}{}", frame.pair, frame.body, partner ? "_partner" : ""));
+    for (const auto& [key, other] : series_) {
+      if (&other != &series && other.stem == series.stem) series.stem += fmt::format("_{}", series.part);
+    }
+  }
+  if (!frame.vtu.empty()) {
+    const fs::path folder = path_ / "fields";
+    std::error_code error;
+    fs::create_directory(folder, error);
+    if (error) refuse_folder(folder, error.message(), "check the permissions of the run folder");
+    series.last_file = fmt::format("fields/{}_{:05}.vtu", series.stem, series.n_files++);
+    write_whole_file(path_ / series.last_file, frame.vtu);
+  }
+  if (series.last_file.empty()) throw Error(ErrorCode::internal, "fields without bytes came before any with bytes");
+  field_index_ += fmt::format("<DataSet timestep=\"{}\" part=\"{}\" name=\"{}\" file=\"{}\"/>\n", frame.time,
+                              series.part, series.stem, series.last_file);
+  // Often enough that a killed run leaves an index, and not so often that a long series is written many times over.
+  if (n_indexed_ % (1 + n_indexed_ / 100) == 0) write_field_index();
+  ++n_indexed_;
+}
+
+void RunFolder::write_field_index() {
+  write_whole_file(path_ / "fields.pvd",
+                   "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
+                   "byte_order=\"LittleEndian\">\n<Collection>\n" +
+                       field_index_ + "</Collection>\n</VTKFile>\n");
+}
+
 void RunFolder::write_storages() {
   const TimeSeries series = read_timeseries(path_);
   write_whole_file(path_ / "forces.sto", storage_text("forces", columns_, series, is_load));
@@ -105,6 +156,7 @@ void RunFolder::finish(const RunSummary& summary) {
     table_.reset();
     write_storages();
   }
+  if (!field_index_.empty()) write_field_index();
   log_->close();
   log_.reset();
   write_whole_file(path_ / "summary.json", summary_json(summary));
@@ -129,6 +181,9 @@ void RunFolderSink::on_row(std::span<const double> values) {
 }
 void RunFolderSink::on_progress(const Progress& progress) {
   if (on_progress_) on_progress_(progress);
+}
+void RunFolderSink::on_fields(const FieldFrame& frame) {
+  folder_.add_fields(frame);
 }
 void RunFolderSink::on_log(std::string_view level, std::string_view text) {
   folder_.add_log(level, text);

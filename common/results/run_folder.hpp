@@ -6,6 +6,8 @@
 ///     forces.sto         OpenSim storages made from the same rows
 ///     kinematics.sto
 ///     run.log
+///     fields.pvd         series for ParaView, when the scenario asks for fields
+///     fields/PAIR_BODY_00042.vtu
 ///     checkpoints/step_00000042.ckpt
 ///     INCOMPLETE         only while the run goes on, and after one that did not complete; says why
 ///
@@ -15,10 +17,12 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/results/output_file.hpp"
@@ -42,6 +46,8 @@ class RunFolder {
   void add_log(std::string_view level, std::string_view text);
   /// @param bytes  what the run is resumed from
   void add_checkpoint(std::int64_t step, std::string_view bytes);
+  /// A frame without bytes refers to the file of the frame of this part before.
+  void add_fields(const FieldFrame& frame);
 
   /// Ends the run: closes the table, writes the storages and the summary. A run with another status than "completed"
   /// stays marked INCOMPLETE with its error as the reason.
@@ -50,12 +56,23 @@ class RunFolder {
  private:
   void mark_incomplete(const std::string& reason);
   void write_storages();
+  void write_field_index();
 
   std::filesystem::path path_;
   std::vector<Column> columns_;
   std::unique_ptr<OutputFile> table_;
   std::unique_ptr<OutputFile> log_;
   std::string row_;  ///< reused text of the current row
+
+  struct FieldSeries {
+    std::string stem;  ///< of the file names
+    int part = 0;
+    int n_files = 0;
+    std::string last_file;
+  };
+  std::map<std::pair<std::string, FieldPart>, FieldSeries> series_;
+  std::string field_index_;  ///< lines of fields.pvd
+  std::size_t n_indexed_ = 0;
 };
 
 /// Writes what a run tells into its folder; used by runs in this process and by the client that replays events from the
@@ -76,6 +93,7 @@ class RunFolderSink final : public RunSink {
   void on_log(std::string_view level, std::string_view text) override;
   void on_episode(const ContactEpisode& episode) override;
   void on_checkpoint(const Checkpoint& checkpoint) override;
+  void on_fields(const FieldFrame& frame) override;
 
  private:
   RunFolder& folder_;

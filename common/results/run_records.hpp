@@ -26,6 +26,17 @@ struct Progress {
   std::int64_t step = 0;   ///< last committed step
   double step_size = 0.0;  ///< [s] of the last step
   double wall_time = 0.0;  ///< [s] since the run started
+  std::string stage = {};  ///< of the preparation of the contact ("mesh", "factorize", ...); empty = under way
+  double fraction = 0.0;   ///< [-] 0..1 of that preparation
+};
+
+/// Fields of one side of a pair at one time, as a file for ParaView.
+struct FieldFrame {
+  double time = 0.0;  ///< [s]
+  std::string pair;
+  std::string body;
+  FieldPart part = FieldPart::main;
+  std::string vtu;  ///< bytes of the file, in world coordinates; empty = the same as the frame of this part before
 };
 
 /// One interval of contact of one pair.
@@ -96,6 +107,8 @@ class RunSink {
   virtual void on_log(std::string_view level, std::string_view text) = 0;
   virtual void on_episode(const ContactEpisode& episode) = 0;
   virtual void on_checkpoint(const Checkpoint& checkpoint) = 0;
+  /// A sink that keeps numbers only may leave the pictures.
+  virtual void on_fields(const FieldFrame& /*frame*/) {}
 };
 
 }  // namespace heelstrike

@@ -35,7 +35,7 @@ class RemoteContact final : public Contact {
   [[nodiscard]] std::vector<std::string> save_state() override;
   void restore_state(std::span<const std::string> states) override;
   [[nodiscard]] std::optional<RpcStatistics> rpc_statistics() const override;
-  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state) override;
+  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override;
 
  private:
   void open_session(const PairSpec& pair, std::size_t n_pairs, const OpenContext& context);
@@ -277,13 +277,14 @@ std::optional<RpcStatistics> RemoteContact::rpc_statistics() const {
       .calls = latencies_.count(), .p50_us = latencies_.quantile_us(0.5), .p99_us = latencies_.quantile_us(0.99)};
 }
 
-std::string RemoteContact::fields(std::size_t pair, const PairState& state) {
-  v1::GetFieldsRequest request;
+std::string RemoteContact::fields(std::size_t pair, const PairState& state, const FieldRequest& request) {
+  v1::GetFieldsRequest message;
   v1::GetFieldsResponse response;
-  request.set_session_id(session_ids_.at(pair));
-  wire::to_proto(state, *request.mutable_state());
-  call(called("GetFields"), safe_call(),
-       [&](grpc::ClientContext& context) { return stub_->GetFields(&context, request, &response); });
+  message.set_session_id(session_ids_.at(pair));
+  wire::to_proto(state, *message.mutable_state());
+  wire::to_proto(request, message);
+  call(called("GetFields"), {.timeout = options_.fields_timeout, .attempts = 5},
+       [&](grpc::ClientContext& context) { return stub_->GetFields(&context, message, &response); });
   return std::move(*response.mutable_vtu());
 }
 

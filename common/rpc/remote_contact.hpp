@@ -16,6 +16,7 @@ struct RemoteContactOptions {
   std::chrono::milliseconds open_timeout{
       3'600'000};  ///< preparation of one pair (meshing, factorisation, condensation)
   std::chrono::milliseconds exchange_timeout{30'000};  ///< one evaluate or commit of all pairs
+  std::chrono::milliseconds fields_timeout{120'000};   ///< fields of one pair; the first one factorises the body
   std::chrono::milliseconds reconnect_timeout{2'000};  ///< for coming back after a lost stream
   std::chrono::milliseconds close_timeout{500};        ///< for saying good-bye in the destructor
 };

@@ -77,4 +77,20 @@ void from_proto(const v1::PairResponse& from, Response& to, const FieldPath& pat
   }
 }
 
+void to_proto(const FieldRequest& from, v1::GetFieldsRequest& to) {
+  to.mutable_fields()->Assign(from.quantities.begin(), from.quantities.end());
+  to.set_partner(from.part == FieldPart::partner);
+  to.set_volume(from.mesh == FieldMesh::volume);
+  to_proto(from.X_WA, *to.mutable_x_wa());
+}
+
+FieldRequest from_proto(const v1::GetFieldsRequest& from, const FieldPath& path) {
+  FieldRequest to;
+  to.quantities.assign(from.fields().begin(), from.fields().end());
+  if (from.partner()) to.part = FieldPart::partner;
+  if (from.volume()) to.mesh = FieldMesh::volume;
+  if (from.has_x_wa()) from_proto(from.x_wa(), to.X_WA, FieldPath(path, "X_WA"));
+  return to;
+}
+
 }  // namespace heelstrike::wire

@@ -13,6 +13,10 @@ void to_proto(const Response& from, v1::ContactResult& to);
 void from_proto(const v1::PairState& from, PairState& to, const FieldPath& path);
 void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& path);
 
+/// Leaves session and state alone.
+void to_proto(const FieldRequest& from, v1::GetFieldsRequest& to);
+[[nodiscard]] FieldRequest from_proto(const v1::GetFieldsRequest& from, const FieldPath& path);
+
 /// Result or the error of one pair. @throws RecoverableError or Error as the peer answered
 void from_proto(const v1::PairResponse& from, Response& to, const FieldPath& path);
 

@@ -43,6 +43,24 @@ struct SurfaceWriter {
     }
     points.mutable_area()->Assign(from.areas.begin(), from.areas.end());
   }
+  void operator()(const BlockSurface& from) const {
+    to_proto(from.lengths, *to.mutable_block()->mutable_lengths());
+    to_proto(from.center, *to.mutable_block()->mutable_center());
+  }
+  void operator()(const FootSurface& from) const {
+    auto& foot = *to.mutable_foot();
+    foot.set_length(from.dimensions.length);
+    foot.set_ball_breadth(from.dimensions.ball_breadth);
+    foot.set_heel_breadth(from.dimensions.heel_breadth);
+    foot.set_arch_height(from.dimensions.arch_height);
+    foot.set_instep_height(from.dimensions.instep_height);
+    foot.set_toe_height(from.dimensions.toe_height);
+    foot.set_ankle_height(from.dimensions.ankle_height);
+    foot.set_heel_to_ankle(from.dimensions.heel_to_ankle);
+    foot.set_cut_height(from.dimensions.cut_height);
+    foot.set_right(from.right);
+    to_proto(from.ankle, *foot.mutable_ankle());
+  }
 };
 
 Vector3 vector(bool present, const v1::Vector3& from, const FieldPath& path) {
@@ -116,6 +134,31 @@ PointCloudSurface from_proto(const v1::PointCloud& from, const FieldPath& path) 
   return to;
 }
 
+BlockSurface from_proto(const v1::Block& from, const FieldPath& path) {
+  BlockSurface to{.lengths = vector(from.has_lengths(), from.lengths(), FieldPath(path, "lengths")),
+                  .center = vector(from.has_center(), from.center(), FieldPath(path, "center"))};
+  for (const double length : to.lengths) (void)positive(length, FieldPath(path, "lengths"), "m");
+  return to;
+}
+
+/// The ranges of the dimensions are those of feet: the mesher checks them.
+FootSurface from_proto(const v1::Foot& from, const FieldPath& path) {
+  FootSurface to;
+  FootDimensions& d = to.dimensions;
+  d.length = finite(from.length(), FieldPath(path, "length"));
+  d.ball_breadth = finite(from.ball_breadth(), FieldPath(path, "ball_breadth"));
+  d.heel_breadth = finite(from.heel_breadth(), FieldPath(path, "heel_breadth"));
+  d.arch_height = finite(from.arch_height(), FieldPath(path, "arch_height"));
+  d.instep_height = finite(from.instep_height(), FieldPath(path, "instep_height"));
+  d.toe_height = finite(from.toe_height(), FieldPath(path, "toe_height"));
+  d.ankle_height = finite(from.ankle_height(), FieldPath(path, "ankle_height"));
+  d.heel_to_ankle = finite(from.heel_to_ankle(), FieldPath(path, "heel_to_ankle"));
+  d.cut_height = finite(from.cut_height(), FieldPath(path, "cut_height"));
+  to.right = from.right();
+  if (from.has_ankle()) from_proto(from.ankle(), to.ankle, FieldPath(path, "ankle"));
+  return to;
+}
+
 Surface surface_from_proto(const v1::ContactBody& from, const FieldPath& path) {
   switch (from.surface_case()) {
     case v1::ContactBody::kSphere:
@@ -128,6 +171,10 @@ Surface surface_from_proto(const v1::ContactBody& from, const FieldPath& path) {
       return from_proto(from.mesh(), FieldPath(path, "mesh"));
     case v1::ContactBody::kPoints:
       return from_proto(from.points(), FieldPath(path, "points"));
+    case v1::ContactBody::kBlock:
+      return from_proto(from.block(), FieldPath(path, "block"));
+    case v1::ContactBody::kFoot:
+      return from_proto(from.foot(), FieldPath(path, "foot"));
     case v1::ContactBody::SURFACE_NOT_SET:
       break;
   }

@@ -70,6 +70,8 @@ void to_proto(const Progress& from, v1::Progress& to) {
   to.set_step(from.step);
   to.set_step_size(from.step_size);
   to.set_wall_time(from.wall_time);
+  to.set_stage(from.stage);
+  to.set_fraction(from.fraction);
 }
 
 Progress from_proto(const v1::Progress& from, const FieldPath& path) {
@@ -77,7 +79,9 @@ Progress from_proto(const v1::Progress& from, const FieldPath& path) {
           .end_time = finite(from.end_time(), FieldPath(path, "end_time")),
           .step = from.step(),
           .step_size = finite(from.step_size(), FieldPath(path, "step_size")),
-          .wall_time = finite(from.wall_time(), FieldPath(path, "wall_time"))};
+          .wall_time = finite(from.wall_time(), FieldPath(path, "wall_time")),
+          .stage = from.stage(),
+          .fraction = finite(from.fraction(), FieldPath(path, "fraction"))};
 }
 
 void to_proto(const ContactEpisode& from, v1::ContactEpisode& to) {
@@ -184,6 +188,22 @@ RunSummary from_proto(const v1::RunSummary& from, const FieldPath& path) {
   to.max_position_violation = from.max_position_violation();
   to.max_velocity_violation = from.max_velocity_violation();
   return to;
+}
+
+void to_proto(const FieldFrame& from, v1::FieldFrame& to) {
+  to.set_time(from.time);
+  to.set_pair(from.pair);
+  to.set_body(from.body);
+  to.set_partner(from.part == FieldPart::partner);
+  to.set_vtu(from.vtu);
+}
+
+FieldFrame from_proto(const v1::FieldFrame& from, const FieldPath& path) {
+  return {.time = finite(from.time(), FieldPath(path, "time")),
+          .pair = from.pair(),
+          .body = from.body(),
+          .part = from.partner() ? FieldPart::partner : FieldPart::main,
+          .vtu = from.vtu()};
 }
 
 }  // namespace heelstrike::wire

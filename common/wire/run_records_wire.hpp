@@ -20,11 +20,13 @@ void to_proto(const Progress& from, v1::Progress& to);
 void to_proto(const ContactEpisode& from, v1::ContactEpisode& to);
 void to_proto(const Checkpoint& from, v1::Checkpoint& to);
 void to_proto(const RunSummary& from, v1::RunSummary& to);
+void to_proto(const FieldFrame& from, v1::FieldFrame& to);
 
 [[nodiscard]] std::vector<Column> from_proto(const v1::TableSchema& from, const FieldPath& path);
 [[nodiscard]] Progress from_proto(const v1::Progress& from, const FieldPath& path);
 [[nodiscard]] ContactEpisode from_proto(const v1::ContactEpisode& from, const FieldPath& path);
 [[nodiscard]] Checkpoint from_proto(const v1::Checkpoint& from, const FieldPath& path);
 [[nodiscard]] RunSummary from_proto(const v1::RunSummary& from, const FieldPath& path);
+[[nodiscard]] FieldFrame from_proto(const v1::FieldFrame& from, const FieldPath& path);
 
 }  // namespace heelstrike::wire

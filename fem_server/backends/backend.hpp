@@ -4,6 +4,7 @@
 /// in registry.cpp. Every back-end passes tests/unit/backends/conformance_test.cpp without exceptions to the rules.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -57,15 +58,20 @@ class ContactBackend {
   [[nodiscard]] virtual ParameterMap parameters() const = 0;
 
   /// Fields as VTU bytes. @throws Error{unimplemented} where the model has none
-  [[nodiscard]] virtual std::string fields(const History& history, const PairState& state) const;
+  [[nodiscard]] virtual std::string fields(const History& history, const PairState& state,
+                                           const FieldRequest& request) const;
 };
+
+class PreparationLocks;
 
 /// What a factory gets besides the specification.
 struct PrepareContext {
   std::function<const AssetContent&(const MeshSurface&)> asset;              ///< content of a mesh; throws not_found
   std::function<void(std::string_view stage, double fraction)> on_progress;  ///< never empty
-  std::stop_token stop;           ///< checked between stages of the preparation
-  std::string cache_directory{};  ///< for products of preparations; empty = none
+  std::stop_token stop;                     ///< checked between stages of the preparation
+  std::string cache_directory{};            ///< for products of preparations; empty = none
+  std::uint64_t max_elements = 20'000'000;  ///< of a mesh
+  PreparationLocks* locks = nullptr;        ///< of all sessions of this process; null = nobody else prepares
 };
 
 struct BackendEntry {

@@ -37,7 +37,8 @@ void check_surfaces(const PairSpec& pair, const BackendEntry& entry) {
 
 }  // namespace
 
-std::string ContactBackend::fields(const History& /*history*/, const PairState& /*state*/) const {
+std::string ContactBackend::fields(const History& /*history*/, const PairState& /*state*/,
+                                   const FieldRequest& /*request*/) const {
   throw Error(ErrorCode::unimplemented, "this back-end has no fields: point laws know a force, not its distribution");
 }
 

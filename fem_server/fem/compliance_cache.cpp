@@ -1,15 +1,14 @@
 #include "fem_server/fem/compliance_cache.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
+#include "fem_server/fem/cache_file.hpp"
 
 namespace heelstrike::fem {
 
@@ -28,7 +27,7 @@ void append(std::string& bytes, const T* values, std::size_t n) {
 }
 
 std::filesystem::path path_of(const std::string& directory, const std::string& key) {
-  return std::filesystem::path(directory) / (key + ".compliance");
+  return cache_path(directory, key, "compliance");
 }
 
 std::string_view as_bytes(const std::vector<double>& values) {
@@ -79,29 +78,8 @@ std::optional<SurfaceCompliance> load_compliance(const std::string& directory, c
 }
 
 void store_compliance(const std::string& directory, const std::string& key, const SurfaceCompliance& compliance) {
-  static std::atomic<std::uint64_t> counter{0};  // two sessions of one process may store the same key at once
-  std::error_code code;
-  std::filesystem::create_directories(directory, code);
-  const auto path = path_of(directory, key);
-  const auto temporary = path.string() + fmt::format(".{}.{}.tmp", ::getpid(), counter++);
-  {
-    std::ofstream file(temporary, std::ios::binary);
-    const std::string_view bytes = as_bytes(compliance.data());
-    file << magic << key << sha256_hex(bytes);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.flush();
-    if (!file) {
-      std::filesystem::remove(temporary, code);
-      throw file_error(temporary,
-                       fmt::format("cannot write the cache file {} ({} bytes); free space or choose another cache "
-                                   "folder",
-                                   temporary, bytes.size()));
-    }
-  }
-  std::filesystem::rename(temporary, path, code);
-  if (code)
-    throw file_error(path.string(),
-                     fmt::format("cannot rename {} to {}: {}", temporary, path.string(), code.message()));
+  const std::string_view bytes = as_bytes(compliance.data());
+  write_cache_file(path_of(directory, key), {magic, key, sha256_hex(bytes), bytes});
 }
 
 SurfaceCompliance cached_compliance(const std::string& directory, const BodyModel& body, const Support& support,
@@ -111,12 +89,17 @@ SurfaceCompliance cached_compliance(const std::string& directory, const BodyMode
   const std::string key = compliance_key(body, support, candidates);
   std::string problem;
   if (auto found = load_compliance(directory, key, candidates.size(), problem)) {
+    touch_cache_file(path_of(directory, key));
     progress("loaded from the cache", 1.0);
     return std::move(*found);
   }
   if (!problem.empty()) progress(problem, 0.0);
   SurfaceCompliance compliance = condense(body, support, candidates, progress, stop);
-  store_compliance(directory, key, compliance);
+  try {
+    store_compliance(directory, key, compliance);
+  } catch (const Error& error) {
+    progress(fmt::format("the condensation is not kept: {}", error.what()), 1.0);
+  }
   return compliance;
 }
 

@@ -24,7 +24,7 @@ namespace heelstrike::fem {
 void store_compliance(const std::string& directory, const std::string& key, const SurfaceCompliance& compliance);
 
 /// From the cache, or condensed and stored; an empty `directory` means no cache. A damaged file is rebuilt, which is
-/// said through `progress`. @throws as condense, store_compliance
+/// said through `progress`, as is a folder that cannot be written. @throws as condense
 [[nodiscard]] SurfaceCompliance cached_compliance(const std::string& directory, const BodyModel& body,
                                                   const Support& support, std::span<const std::uint32_t> candidates,
                                                   const Progress& progress, const std::stop_token& stop);

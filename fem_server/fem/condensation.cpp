@@ -8,13 +8,12 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
+#include "fem_server/fem/rigid_motion.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
-
-using SixColumns = Eigen::Matrix<double, Eigen::Dynamic, 6>;
 
 /// Degrees of freedom by role. Order within each list is ascending.
 struct Partition {
@@ -56,24 +55,6 @@ void check_support(const BodyModel& body, const Support& support, std::span<cons
   }
 }
 
-/// Six dofs outside the candidates that stop all rigid motion, as far apart as the greedy pivots find them.
-std::vector<std::int64_t> isostatic_dofs(const SixColumns& modes, std::span<const std::int64_t> inner) {
-  Eigen::Matrix<double, 6, Eigen::Dynamic> columns(6, static_cast<Eigen::Index>(inner.size()));
-  for (std::size_t i = 0; i < inner.size(); ++i)
-    columns.col(static_cast<Eigen::Index>(i)) = modes.row(inner[i]).transpose();
-  const Eigen::ColPivHouseholderQR<Eigen::Matrix<double, 6, Eigen::Dynamic>> qr(columns);
-  if (inner.size() < 6 || qr.rank() < 6) {
-    throw input_error("candidates",
-                      "inertia relief needs at least three nodes that are not candidates; refine the mesh or "
-                      "take fewer candidates");
-  }
-  std::vector<std::int64_t> dofs;
-  for (Eigen::Index i = 0; i < 6; ++i) {
-    dofs.push_back(inner[static_cast<std::size_t>(qr.colsPermutation().indices()[i])]);
-  }
-  return dofs;
-}
-
 /// Terms that turn the compliance G of the isostatically held body into that of the free one:
 /// C_ij = G_ij - Y_i B_j^T - B_i Y_j^T + B_i Q B_j^T with Y = S^T G M R, B = S^T R (R^T M R)^-1, Q = R^T M G M R.
 struct ReliefTerms {
@@ -81,23 +62,6 @@ struct ReliefTerms {
   SixColumns B;
   Matrix6 Q;
 };
-
-/// Rigid motions about the mean of the nodes, rotations scaled to the size of translations: same span, better
-/// conditioned.
-SixColumns centred_modes(const BodyModel& body) {
-  Vector3 mean = Vector3::Zero();
-  for (const Vector3& node : body.mesh().nodes) mean += node;
-  mean /= static_cast<double>(body.mesh().nodes.size());
-  double radius = 0.0;
-  for (const Vector3& node : body.mesh().nodes) radius = std::max(radius, (node - mean).norm());
-  SixColumns modes(static_cast<Eigen::Index>(body.n_dofs()), 6);
-  for (std::size_t n = 0; n < body.mesh().nodes.size(); ++n) {
-    const auto row = 3 * static_cast<Eigen::Index>(n);
-    modes.block<3, 3>(row, 0) = -skew((body.mesh().nodes[n] - mean) / radius);
-    modes.block<3, 3>(row, 3) = Matrix3::Identity();
-  }
-  return modes;
-}
 
 ReliefTerms relief_terms(const BodyModel& body, const SparseCholesky& factor, const SixColumns& modes,
                          std::span<const std::int64_t> candidate_dofs) {

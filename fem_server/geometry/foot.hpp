@@ -6,22 +6,10 @@
 
 #include <string>
 
+#include "common/contact/surface.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 
 namespace heelstrike::fem {
-
-/// Defaults: rounded values of an adult male foot, see docs/theory/geometry.md. All in metres.
-struct FootDimensions {
-  double length = 0.265;         ///< heel to the longest toe, along x
-  double ball_breadth = 0.101;   ///< widest part, across the heads of the metatarsals, along y
-  double heel_breadth = 0.068;   ///< widest part of the heel
-  double arch_height = 0.018;    ///< height of the sole above the ground in the inner quarter of the middle foot
-  double instep_height = 0.066;  ///< height of the back of the foot above the ground at half its length
-  double toe_height = 0.023;     ///< height of the big toe above the ground
-  double ankle_height = 0.078;   ///< ankle joint centre above the ground
-  double heel_to_ankle = 0.055;  ///< horizontal distance from the back of the heel to the ankle joint centre
-  double cut_height = 0.010;     ///< flat cut above the ankle joint centre
-};
 
 enum class FootSide { left, right };
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "fem_server/geometry/io/base64.hpp"
+#include "fem_server/geometry/io/vtk_array.hpp"
 
 namespace heelstrike::fem {
 
@@ -26,49 +26,12 @@ void append_position(std::string& bytes, const Vector3& position) {
   for (const double coordinate : position) append(bytes, static_cast<float>(coordinate));
 }
 
-std::string xml_escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
-/// A DataArray in base64: number of bytes, then the bytes.
-template <class T>
-std::string data_array(const std::string& name, std::string_view type, std::size_t n_components,
-                       const std::vector<T>& values) {
-  std::string bytes;
-  append(bytes, std::uint64_t{values.size() * sizeof(T)});
-  bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
-  const std::size_t n_tuples = values.size() / n_components;
-  return fmt::format(
-      "<DataArray type=\"{}\" Name=\"{}\" NumberOfComponents=\"{}\" NumberOfTuples=\"{}\" format=\"binary\">\n{}\n"
-      "</DataArray>\n",
-      type, xml_escaped(name), n_components, n_tuples, io::encode_base64(bytes));
-}
-
 std::string set_arrays(const std::map<std::string, std::vector<std::uint32_t>>& sets, std::size_t n_items) {
   std::string text;
   for (const auto& [name, members] : sets) {
     std::vector<std::uint8_t> inside(n_items, 0);
     for (const std::uint32_t member : members) inside[member] = 1;
-    text += data_array("set:" + name, "UInt8", 1, inside);
+    text += io::vtk_array("set:" + name, "UInt8", 1, inside);
   }
   return text;
 }
@@ -184,7 +147,7 @@ std::string write_vtu(const VolumeMesh& mesh) {
       pairs.push_back(face.element);
       pairs.push_back(face.face);
     }
-    field_data += data_array("faces:" + name, "Int64", 2, pairs);
+    field_data += io::vtk_array("faces:" + name, "Int64", 2, pairs);
   }
   return "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
          "header_type=\"UInt64\">\n<UnstructuredGrid>\n<FieldData>\n" +
@@ -192,9 +155,9 @@ std::string write_vtu(const VolumeMesh& mesh) {
          fmt::format("<Piece NumberOfPoints=\"{}\" NumberOfCells=\"{}\">\n", mesh.nodes.size(), mesh.n_elements()) +
          "<PointData>\n" + set_arrays(mesh.node_sets, mesh.nodes.size()) + "</PointData>\n<CellData>\n" +
          set_arrays(mesh.element_sets, mesh.n_elements()) + "</CellData>\n<Points>\n" +
-         data_array("Points", "Float64", 3, points) + "</Points>\n<Cells>\n" +
-         data_array("connectivity", "Int64", 1, connectivity) + data_array("offsets", "Int64", 1, offsets) +
-         data_array("types", "UInt8", 1, types) + "</Cells>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n";
+         io::vtk_array("Points", "Float64", 3, points) + "</Points>\n<Cells>\n" +
+         io::vtk_array("connectivity", "Int64", 1, connectivity) + io::vtk_array("offsets", "Int64", 1, offsets) +
+         io::vtk_array("types", "UInt8", 1, types) + "</Cells>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n";
 }
 
 std::string write_msh(const VolumeMesh& mesh) {

@@ -1,6 +1,7 @@
 #include "fem_server/service/contact_service.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -107,10 +108,12 @@ bool WorkGate::wait_idle(std::chrono::milliseconds timeout) {
   return idle_.wait_for(lock, timeout, [this] { return n_working_ == 0; });
 }
 
-ContactServiceImpl::ContactServiceImpl(const ServiceLimits& limits, const std::filesystem::path& assets_folder)
+ContactServiceImpl::ContactServiceImpl(const ServiceLimits& limits, const std::filesystem::path& assets_folder,
+                                       std::string cache_directory)
     : limits_(limits),
       assets_(limits, assets_folder),
-      sessions_(limits, [this](std::size_t n) { metrics_.set_open_sessions(n); }) {}
+      sessions_(limits, [this](std::size_t n) { metrics_.set_open_sessions(n); }),
+      cache_directory_(std::move(cache_directory)) {}
 
 template <typename Body>
 grpc::Status ContactServiceImpl::answer(grpc::ServerContext& context, Body&& body) {
@@ -222,9 +225,24 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   const PrepareContext prepare{
       .asset = [&](const MeshSurface& mesh) -> const AssetContent& { return *assets.emplace_back(assets_.find(mesh)); },
       .on_progress = [&](std::string_view stage, double fraction) { send_progress(writer, stage, fraction); },
-      .stop = stop.get_token()};
-  auto session = open_session(pair, prepare);
-  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "the client cancelled the preparation");
+      .stop = stop.get_token(),
+      .cache_directory = cache_directory_,
+      .max_elements = limits_.max_mesh_elements,
+      .locks = &locks_};
+  std::unique_ptr<Session> session;
+  try {
+    session = open_session(pair, prepare);
+    if (stop.stop_requested())
+      throw Error(ErrorCode::cancelled, "the client's call ended: preparation stopped on request");
+  } catch (const Error& error) {
+    spdlog::info("event=session_not_opened run={} pair={} backend={} code=\"{}\" message=\"{}\"",
+                 for_log(request.run_id()), for_log(pair.name), for_log(pair.backend), to_string(error.code()),
+                 error.what());
+    session.reset();
+    // What a preparation has freed in small pieces would stay with the process.
+    ::malloc_trim(0);
+    throw;
+  }
   prepare.on_progress("open", 1.0);
 
   const auto entry = sessions_.insert(std::move(place), for_log(request.run_id()), std::move(session));
@@ -307,7 +325,7 @@ grpc::Status ContactServiceImpl::GetFields(grpc::ServerContext* context, const v
     PairState state;
     wire::from_proto(request->state(), state, path);
     const OpenSession::Use use(*session);
-    response->set_vtu(session->session().fields(state));
+    response->set_vtu(session->session().fields(state, wire::from_proto(*request, FieldPath("request"))));
   });
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <mutex>
 
+#include "fem_server/backends/preparation_locks.hpp"
 #include "fem_server/service/asset_store.hpp"
 #include "fem_server/service/limits.hpp"
 #include "fem_server/service/metrics.hpp"
@@ -44,7 +45,9 @@ class WorkGate {
 
 class ContactServiceImpl final : public v1::ContactService::Service {
  public:
-  ContactServiceImpl(const ServiceLimits& limits, const std::filesystem::path& assets_folder);
+  /// @param cache_directory  for products of preparations; empty = none
+  ContactServiceImpl(const ServiceLimits& limits, const std::filesystem::path& assets_folder,
+                     std::string cache_directory = {});
 
   [[nodiscard]] Metrics& metrics() { return metrics_; }
   [[nodiscard]] WorkGate& gate() { return gate_; }
@@ -86,6 +89,8 @@ class ContactServiceImpl final : public v1::ContactService::Service {
   WorkGate gate_;
   AssetStore assets_;
   SessionTable sessions_;
+  std::string cache_directory_;
+  PreparationLocks locks_;
 };
 
 }  // namespace heelstrike::fem

@@ -11,6 +11,7 @@
 #include "common/errors/error.hpp"
 #include "common/rpc/server_program.hpp"
 #include "fem_server/service/contact_service.hpp"
+#include "fem_server/sessions/cache_directory.hpp"
 
 namespace {
 
@@ -20,6 +21,7 @@ struct Settings {
   rpc::ServerProgramOptions program;
   fem::ServiceLimits limits;
   std::string assets_folder;
+  std::string cache_folder = fem::default_cache_directory();
   std::string metrics_address;
   std::string log_level = "info";
 };
@@ -37,6 +39,11 @@ void add_options(CLI::App& app, Settings& settings) {
   rpc::add_server_options(app, settings.program);
   app.add_option("--metrics", settings.metrics_address, "serve Prometheus metrics at host:port (off by default)");
   app.add_option("--assets-folder", settings.assets_folder, "folder whose files clients may name as meshes");
+  app.add_option("--cache-dir", settings.cache_folder,
+                 "folder that keeps meshes and condensations; '' = keep none (default $XDG_CACHE_HOME/heelstrike)");
+  app.add_option("--max-mesh-elements", limits.max_mesh_elements, "tetrahedra or triangles of one mesh")
+      ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
   app.add_option("--max-sessions", limits.max_sessions, "contact sessions open at a time")->capture_default_str();
   add_bytes_option(app, "--max-asset-mib", limits.max_asset_bytes, "largest uploaded file");
   add_bytes_option(app, "--max-asset-store-mib", limits.max_asset_store_bytes, "all uploaded files together");
@@ -76,7 +83,7 @@ std::unique_ptr<prometheus::Exposer> expose(const Settings& settings, const fem:
 
 int serve(const Settings& settings) {
   try {
-    fem::ContactServiceImpl service(settings.limits, settings.assets_folder);
+    fem::ContactServiceImpl service(settings.limits, settings.assets_folder, settings.cache_folder);
     const auto exposer = expose(settings, service.metrics());
     grpc::Service* services[] = {&service};
     return rpc::run_server_program(

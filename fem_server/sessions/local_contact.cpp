@@ -16,6 +16,11 @@ PairState as_sent(const PairState& state) {
   return {.t = state.t, .X_AB = canonical_pose(state.X_AB), .V_AB = state.V_AB};
 }
 
+FieldRequest request_as_sent(FieldRequest request) {
+  request.X_WA = canonical_pose(request.X_WA);
+  return request;
+}
+
 class LocalContact final : public Contact {
  public:
   explicit LocalContact(std::vector<std::unique_ptr<Session>> sessions) : sessions_(std::move(sessions)) {
@@ -57,11 +62,11 @@ class LocalContact final : public Contact {
     }
   }
 
-  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state) override {
+  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
     if (pair >= sessions_.size()) {
       throw input_error("pair", fmt::format("fields: expected a pair below {}, found {}", sessions_.size(), pair));
     }
-    return sessions_[pair]->fields(as_sent(state));
+    return sessions_[pair]->fields(as_sent(state), request_as_sent(request));
   }
 
  private:
@@ -93,21 +98,30 @@ const AssetContent& find_asset(std::span<const AssetContent> assets, const MeshS
 
 std::unique_ptr<Contact> open_local_contact(std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
                                             const OpenContext& context) {
-  std::vector<std::unique_ptr<Session>> sessions;
-  for (const PairSpec& pair : pairs) {
-    const double done = static_cast<double>(sessions.size());
-    const double share = 1.0 / static_cast<double>(pairs.size());
-    const PrepareContext prepare{
-        .asset = [assets](const MeshSurface& mesh) -> const AssetContent& { return find_asset(assets, mesh); },
-        .on_progress =
-            [&context, done, share](std::string_view stage, double fraction) {
-              if (context.on_progress) context.on_progress(stage, (done + fraction) * share);
-            },
-        .stop = context.stop};
-    sessions.push_back(open_session(pair, prepare));
-    prepare.on_progress("open", 1.0);
-  }
-  return std::make_unique<LocalContact>(std::move(sessions));
+  return local_contact_factory({})(pairs, assets, context);
+}
+
+ContactFactory local_contact_factory(std::string cache_directory) {
+  return [cache_directory = std::move(cache_directory)](std::span<const PairSpec> pairs,
+                                                        std::span<const AssetContent> assets,
+                                                        const OpenContext& context) -> std::unique_ptr<Contact> {
+    std::vector<std::unique_ptr<Session>> sessions;
+    for (const PairSpec& pair : pairs) {
+      const double done = static_cast<double>(sessions.size());
+      const double share = 1.0 / static_cast<double>(pairs.size());
+      const PrepareContext prepare{
+          .asset = [assets](const MeshSurface& mesh) -> const AssetContent& { return find_asset(assets, mesh); },
+          .on_progress =
+              [&context, done, share](std::string_view stage, double fraction) {
+                if (context.on_progress) context.on_progress(stage, (done + fraction) * share);
+              },
+          .stop = context.stop,
+          .cache_directory = cache_directory};
+      sessions.push_back(open_session(pair, prepare));
+      prepare.on_progress("open", 1.0);
+    }
+    return std::make_unique<LocalContact>(std::move(sessions));
+  };
 }
 
 }  // namespace heelstrike::fem

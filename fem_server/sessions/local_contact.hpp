@@ -2,13 +2,18 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "common/contact/contact.hpp"
 
 namespace heelstrike::fem {
 
-/// Opens all pairs in this process. Usable as a ContactFactory.
+/// Opens all pairs in this process.
+/// @param cache_directory  for products of preparations; empty = none
+[[nodiscard]] ContactFactory local_contact_factory(std::string cache_directory);
+
+/// The same without a cache. Usable as a ContactFactory.
 [[nodiscard]] std::unique_ptr<Contact> open_local_contact(std::span<const PairSpec> pairs,
                                                           std::span<const AssetContent> assets,
                                                           const OpenContext& context);

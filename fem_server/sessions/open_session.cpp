@@ -72,6 +72,19 @@ class SpecWriter {
     for (const double x : s.X_BodyMesh.R.reshaped()) put(x);
     put(s.X_BodyMesh.p);
   }
+  void put_surface(const BlockSurface& s) {
+    put(s.lengths);
+    put(s.center);
+  }
+  void put_surface(const FootSurface& s) {
+    const FootDimensions& d = s.dimensions;
+    for (const double x : {d.length, d.ball_breadth, d.heel_breadth, d.arch_height, d.instep_height, d.toe_height,
+                           d.ankle_height, d.heel_to_ankle, d.cut_height}) {
+      put(x);
+    }
+    put_count(s.right ? 1 : 0);
+    put(s.ankle);
+  }
   void put_surface(const PointCloudSurface& s) {
     put_count(s.points.size());
     for (const Vector3& p : s.points) put(p);
@@ -93,12 +106,25 @@ std::string pair_digest(const PairSpec& pair, const ParameterMap& parameters) {
   return sha256_hex(writer.take());
 }
 
+namespace {
+
+/// A mesh that is named only: its content belongs to the digest, because its owner may change the file.
+PairSpec with_digests(PairSpec pair, const PrepareContext& context) {
+  for (ContactBody* body : {&pair.main, &pair.partner}) {
+    auto* mesh = std::get_if<MeshSurface>(&body->surface);
+    if (mesh != nullptr && mesh->sha256.empty()) mesh->sha256 = context.asset(*mesh).sha256;
+  }
+  return pair;
+}
+
+}  // namespace
+
 std::unique_ptr<Session> open_session(const PairSpec& pair, const PrepareContext& context) {
   if (context.stop.stop_requested()) {
     throw Error(ErrorCode::cancelled, "opening of pair '" + pair.name + "' was cancelled");
   }
   auto backend = make_backend(pair, context);
-  std::string digest = pair_digest(pair, backend->parameters());
+  std::string digest = pair_digest(with_digests(pair, context), backend->parameters());
   return std::make_unique<Session>(pair, std::move(backend), std::move(digest));
 }
 

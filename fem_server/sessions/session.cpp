@@ -179,8 +179,8 @@ void Session::restore_state(std::string_view bytes) {
   memory_ = std::move(restored);
 }
 
-std::string Session::fields(const PairState& state) const {
-  return backend_->fields(*memory().history, canonical(state, pair_.name));
+std::string Session::fields(const PairState& state, const FieldRequest& request) const {
+  return backend_->fields(*memory().history, canonical(state, pair_.name), request);
 }
 
 void commit_all(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,

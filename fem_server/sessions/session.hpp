@@ -64,7 +64,7 @@ class Session {
   /// @throws Error{invalid_input} for bytes of another format, another back-end or another digest
   void restore_state(std::string_view bytes);
 
-  [[nodiscard]] std::string fields(const PairState& state) const;
+  [[nodiscard]] std::string fields(const PairState& state, const FieldRequest& request) const;
 
  private:
   struct Memory {

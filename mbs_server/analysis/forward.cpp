@@ -54,6 +54,7 @@ class ForwardRun final : public RunBase {
   void switch_pairs(const StepResult& step, std::span<const Response> responses);
   /// @returns false when the run was stopped meanwhile
   bool write_rows_until(double t, bool step_is_row);
+  bool write_fields_until(double t);
   void checkpoint_if_due();
   bool cross_singularity(const CrossingRule& rule);
   [[nodiscard]] bool touches(double t, const Eigen::VectorXd& y);
@@ -99,6 +100,7 @@ void ForwardRun::resume(const Checkpoint& checkpoint) {
   if (contact_) contact_->restore_state(checkpoint.contact_states);
   coupling_->set_committed_step(checkpoint.step);
   state_ = load_run_state(checkpoint.engine);
+  fields_.skip_to(t_);
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     trackers_[i].set_state(state_.episodes.at(i));
     coupling_->set_closed(i, state_.closed.at(i) != 0);
@@ -164,7 +166,8 @@ void ForwardRun::accept(const StepResult& step) {
   const StepRows rows = input_.scenario.output.steps;
   const bool event = !step.roots.empty();
   const bool step_is_row = rows == StepRows::all || (rows == StepRows::contact && (event || coupling_->any_closed()));
-  if (!write_rows_until(step.t, step_is_row)) return;  // stopped: the step is not committed
+  if (!write_fields_until(step.t) || !write_rows_until(step.t, step_is_row))
+    return;  // stopped: the step is not committed
   y_ = integrator_->y();
   // A state at an event is interpolated within its step: it satisfies the constraints only to the step's accuracy.
   if (event) problem_->project(step.t, y_);
@@ -272,6 +275,19 @@ bool ForwardRun::write_rows_until(double t, bool step_is_row) {
   const bool on_grid = interval * static_cast<double>(state_.next_row) == t;
   if (on_grid) ++state_.next_row;
   if (on_grid || step_is_row || t >= end_time()) write_row(t, integrator_->y(), integrator_->quadratures());
+  return true;
+}
+
+bool ForwardRun::write_fields_until(double t) {
+  for (auto due = fields_.next_time(); due && *due <= t; due = fields_.next_time()) {
+    row_y_.resize(y_.size());
+    row_z_.resize(z_.size());
+    row_y_ = integrator_->y();
+    if (*due < t) integrator_->interpolate(*due, row_y_, row_z_);
+    problem_->project(*due, row_y_);
+    if (stop_.stop_requested()) return false;
+    write_fields(*due, row_y_);
+  }
   return true;
 }
 

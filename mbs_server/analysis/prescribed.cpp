@@ -106,6 +106,11 @@ bool PrescribedRun::solve() {
     powers_ = now;
     note_violation();
     write_row(t_, y_, z_);
+    // Fields lie on frames: those of the grid that have become due since the last one are written once.
+    if (const auto due = fields_.next_time(); due && *due <= t_ * (1.0 + 1e-12)) {
+      fields_.skip_to(t_ * (1.0 - 1e-9));
+      write_fields(t_, y_);
+    }
     ++n_frames_;
     tell_progress(t_ - before);
   }

@@ -35,7 +35,8 @@ RunBase::RunBase(const RunInput& input, const Model& model, RunSink& sink, std::
       stop_(std::move(stop)),
       started_(Clock::now()),
       last_progress_(started_),
-      system_(model) {
+      system_(model),
+      fields_(input.scenario, input.scenario.output.fields, sink) {
   summary_.scenario = input.scenario.name;
   summary_.backend = backend_names(input.scenario);
   summary_.integrator.name = input.scenario.analysis.integrator.name;
@@ -44,13 +45,10 @@ RunBase::RunBase(const RunInput& input, const Model& model, RunSink& sink, std::
 void RunBase::open(const ContactFactory& open_contact) {
   const auto specs = pair_specs(input_.scenario);
   if (!specs.empty()) {
-    OpenContext context{.run_id = input_.run_id,
-                        .on_progress =
-                            [this](std::string_view stage, double fraction) {
-                              sink_.on_log("info",
-                                           fmt::format("preparing contact: {} {:.0f} %", stage, 100 * fraction));
-                            },
-                        .stop = stop_};
+    OpenContext context{
+        .run_id = input_.run_id,
+        .on_progress = [this](std::string_view stage, double fraction) { tell_preparation(stage, fraction); },
+        .stop = stop_};
     contact_ = open_contact(specs, input_.assets, context);
   }
   for (const auto& driver : input_.scenario.drivers) tell_differentiation(driver);
@@ -81,6 +79,11 @@ void RunBase::commit_initial_state() {
   note_violation();
   write_row(0.0, y_, z_);
   state_.next_row = 1;
+  if (fields_.next_time()) write_fields(0.0, y_);
+}
+
+void RunBase::write_fields(double t, const Eigen::VectorXd& y) {
+  if (contact_) fields_.write(*contact_, *coupling_, t, q(y), qd(y));
 }
 
 void RunBase::switch_given_pair(std::size_t pair, double t, const Response& response) {
@@ -136,6 +139,24 @@ void RunBase::tell_progress(double step_size) {
                      .step = coupling_->committed_step(),
                      .step_size = step_size,
                      .wall_time = wall_time()});
+}
+
+void RunBase::tell_preparation(std::string_view stage, double fraction) {
+  const bool new_stage = stage != preparation_stage_;
+  if (new_stage) {
+    preparation_stage_ = stage;
+    sink_.on_log("info", fmt::format("preparing contact: {} ({:.1f} s)", stage, wall_time()));
+  }
+  const auto now = Clock::now();
+  if (!new_stage && now - last_progress_ < progress_period) return;
+  last_progress_ = now;
+  sink_.on_progress({.time = 0.0,
+                     .end_time = end_time(),
+                     .step = 0,
+                     .step_size = 0.0,
+                     .wall_time = wall_time(),
+                     .stage = std::string(stage),
+                     .fraction = fraction});
 }
 
 void RunBase::finish() {

@@ -5,9 +5,12 @@
 #include <chrono>
 #include <memory>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "mbs_server/analysis/episode_tracker.hpp"
+#include "mbs_server/analysis/field_output.hpp"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/analysis/run_state.hpp"
 #include "mbs_server/coupling/contact_coupling.hpp"
@@ -48,6 +51,8 @@ class RunBase {
   void commit_given_state(double t);
   /// Commits y_ as step 0, opens the episodes of pairs that touch already, writes the first row.
   void commit_initial_state();
+  /// Fields, when the grid of the scenario has a time up to `t` (rounding aside) and the state is at that time.
+  void write_fields(double t, const Eigen::VectorXd& y);
   void write_row(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z);
   void note_violation();
   void tell_progress(double step_size);
@@ -68,6 +73,7 @@ class RunBase {
   ContactCoupling* coupling_ = nullptr;  ///< owned by system_
   RunState state_;
   std::vector<EpisodeTracker> trackers_;
+  FieldOutputWriter fields_;
   double t_ = 0.0;         ///< last committed time
   Eigen::VectorXd y_, z_;  ///< last committed state {q, qd} and quadratures
 
@@ -77,9 +83,11 @@ class RunBase {
   void tell_differentiation(const DriverSpec& driver);
   void finish();
   void finish_energy();
+  void tell_preparation(std::string_view stage, double fraction);
   [[nodiscard]] double wall_time() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
 
   std::vector<double> row_;
+  std::string preparation_stage_;
 };
 
 }  // namespace heelstrike::mbs

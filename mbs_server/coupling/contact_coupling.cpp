@@ -44,11 +44,13 @@ ContactCoupling::BodyState ContactCoupling::body_state(BodyIndex body, const Con
 }
 
 void ContactCoupling::update_states(double t, const ConstVector& q, const ConstVector& qd) {
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    const BodyState A = body_state(model_.pairs[i].main, q, qd);
-    const BodyState B = body_state(model_.pairs[i].partner, q, qd);
-    states_[i] = {.t = t, .X_AB = A.X_WB.inverse() * B.X_WB, .V_AB = relative_twist(A.X_WB, A.V_WB, B.X_WB, B.V_WB)};
-  }
+  for (std::size_t i = 0; i < states_.size(); ++i) states_[i] = pair_state(i, t, q, qd);
+}
+
+PairState ContactCoupling::pair_state(std::size_t pair, double t, const ConstVector& q, const ConstVector& qd) const {
+  const BodyState A = body_state(model_.pairs[pair].main, q, qd);
+  const BodyState B = body_state(model_.pairs[pair].partner, q, qd);
+  return {.t = t, .X_AB = A.X_WB.inverse() * B.X_WB, .V_AB = relative_twist(A.X_WB, A.V_WB, B.X_WB, B.V_WB)};
 }
 
 bool ContactCoupling::is_cached(double t, const ConstVector& q, const ConstVector& qd) const {

@@ -51,6 +51,8 @@ class ContactCoupling final : public ForceElement {
 
   /// Wrench on the main body of a pair about its origin, in the world.
   [[nodiscard]] Wrench world_wrench(std::size_t pair, const ConstVector& q, const Response& response) const;
+  /// What the partner is asked at a state.
+  [[nodiscard]] PairState pair_state(std::size_t pair, double t, const ConstVector& q, const ConstVector& qd) const;
   /// Pose of the pair's main body in the world.
   [[nodiscard]] Pose main_pose(std::size_t pair, const ConstVector& q) const;
 

@@ -171,7 +171,7 @@ void add_drivers(Model& model, const DriverSpec& spec) {
     for (const char* key : keys) driver.functions.push_back(resolved(spec.functions.at(key)));
     model.drivers.push_back(driver);
   };
-  if (!spec.record.file.empty()) {
+  if (!spec.record.file.empty() || !spec.follow.empty()) {
     if (spec.record.bodies.empty()) {
       throw input_error("file", spec.record.where + ": expected the table with the run, found nothing");
     }

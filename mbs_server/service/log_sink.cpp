@@ -1,5 +1,7 @@
 #include "mbs_server/service/log_sink.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "common/wire/run_records_wire.hpp"
@@ -11,8 +13,9 @@ constexpr std::chrono::milliseconds progress_distance{100};  // ten reports per 
 
 }  // namespace
 
-LogSink::LogSink(RunLog& log, std::stop_source stop, std::function<void(const Progress&)> on_progress)
-    : log_(log), stop_(std::move(stop)), on_progress_(std::move(on_progress)) {}
+LogSink::LogSink(RunLog& log, std::stop_source stop, std::function<void(const Progress&)> on_progress,
+                 std::uint64_t max_field_bytes)
+    : log_(log), stop_(std::move(stop)), on_progress_(std::move(on_progress)), max_field_bytes_(max_field_bytes) {}
 
 void LogSink::append(v1::RunEvent& event) {
   if (failure_) return;
@@ -63,6 +66,22 @@ void LogSink::on_episode(const ContactEpisode& episode) {
 void LogSink::on_checkpoint(const Checkpoint& checkpoint) {
   v1::RunEvent event;
   wire::to_proto(checkpoint, *event.mutable_checkpoint());
+  append(event);
+}
+
+void LogSink::on_fields(const FieldFrame& frame) {
+  if (fields_full_) return;
+  if (field_bytes_ + frame.vtu.size() > max_field_bytes_) {
+    fields_full_ = true;
+    on_log("warning",
+           fmt::format("no fields from t = {} s on: those before take {} MiB and this server keeps {} MiB of a run; "
+                       "raise its --max-field-mib, or output.fields.interval",
+                       frame.time, field_bytes_ >> 20U, max_field_bytes_ >> 20U));
+    return;
+  }
+  field_bytes_ += frame.vtu.size();
+  v1::RunEvent event;
+  wire::to_proto(frame, *event.mutable_fields());
   append(event);
 }
 

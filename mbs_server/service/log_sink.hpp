@@ -16,7 +16,10 @@ namespace heelstrike::mbs {
 class LogSink : public RunSink {
  public:
   /// @param on_progress  called for every progress report; the log gets at most ten per second of wall time
-  LogSink(RunLog& log, std::stop_source stop, std::function<void(const Progress&)> on_progress);
+  /// @param max_field_bytes  of fields; beyond them no more are kept, which a warning says: spool and client stay
+  /// bounded
+  LogSink(RunLog& log, std::stop_source stop, std::function<void(const Progress&)> on_progress,
+          std::uint64_t max_field_bytes);
 
   void on_schema(std::span<const Column> columns) override;
   void on_row(std::span<const double> values) override;
@@ -24,6 +27,7 @@ class LogSink : public RunSink {
   void on_log(std::string_view level, std::string_view text) override;
   void on_episode(const ContactEpisode& episode) override;
   void on_checkpoint(const Checkpoint& checkpoint) override;
+  void on_fields(const FieldFrame& frame) override;
 
   /// Appends the last event and closes the log.
   void finish(const RunSummary& summary);
@@ -39,6 +43,9 @@ class LogSink : public RunSink {
   std::optional<Error> failure_;
   v1::RunEvent row_;  ///< reused, so that rows do not allocate
   std::chrono::steady_clock::time_point last_progress_{};
+  std::uint64_t max_field_bytes_;
+  std::uint64_t field_bytes_ = 0;
+  bool fields_full_ = false;
 };
 
 /// The summary of a run that ended before it could make its own.

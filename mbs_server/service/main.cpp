@@ -77,6 +77,10 @@ void add_options(CLI::App& app, Settings& settings) {
   app.add_option("--max-watchers", settings.limits.max_watchers, "clients watching runs at the same time")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
+  app.add_option_function<std::uint64_t>(
+         "--max-field-mib", [&settings](std::uint64_t mib) { settings.limits.max_field_bytes = mib << 20U; },
+         "all fields (files for ParaView) of one run together [MiB] (default 4096)")
+      ->check(CLI::Range(0, 1 << 30));
   add_bytes_option(app, "--max-scenario-kib", settings.limits.max_scenario_bytes, "largest scenario text");
   add_bytes_option(app, "--max-files-kib", settings.limits.max_files_bytes, "files of one scenario together");
   app.add_option("--metrics", settings.metrics_address, "serve Prometheus metrics at host:port (off by default)");

@@ -184,10 +184,11 @@ std::string RunStore::start(RunInput input, ContactFactory open_contact) {
 }
 
 void RunStore::carry_out(Run& run, const RunInput& input, const ContactFactory& open_contact) {
-  LogSink sink(*run.log, run.stop, [&run](const Progress& progress) {
+  const auto on_progress = [&run](const Progress& progress) {
     const std::scoped_lock lock(run.mutex);
     wire::to_proto(progress, run.progress);
-  });
+  };
+  LogSink sink(*run.log, run.stop, on_progress, limits_.max_field_bytes);
   RunSummary summary;
   try {
     summary = run_(input, open_contact, sink, run.stop.get_token());

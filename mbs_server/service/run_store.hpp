@@ -28,6 +28,7 @@ struct RunLimits {
   unsigned max_watchers = 256;                     ///< WatchRun calls at the same time
   std::uint64_t max_scenario_bytes = 2ULL << 20U;  ///< [bytes] of the scenario text
   std::uint64_t max_files_bytes = 1024ULL << 20U;  ///< [bytes] of all files of one run together
+  std::uint64_t max_field_bytes = 4096ULL << 20U;  ///< [bytes] of all fields of one run together
 };
 
 /// What happened so far, for metrics.

@@ -8,9 +8,9 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/body_mesh.hpp"
 #include "fem_server/backends/point_laws/hysteresis.hpp"
-#include "fem_server/geometry/mesher.hpp"
-#include "fem_server/geometry/primitives.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 
 namespace heelstrike::fem {
@@ -52,19 +52,7 @@ ParameterSchema list_parameter(std::string name, std::string unit, std::string m
   return s;
 }
 
-struct Place {
-  std::string where;  ///< "contact.NAME.parameters."
-  const ParameterMap& parameters;
-
-  [[nodiscard]] std::vector<double> numbers(const std::string& name, std::size_t expected) const {
-    const auto& values = std::get<std::vector<double>>(parameters.at(name));
-    if (!values.empty() && values.size() != expected) {
-      throw input_error(where + name, fmt::format("{}{}: expected {} numbers or none, found {}", where, name, expected,
-                                                  values.size()));
-    }
-    return values;
-  }
-};
+using Place = ParameterPlace;
 
 bool inside_box(const std::vector<double>& box, const Vector3& p) {
   for (Eigen::Index k = 0; k < 3; ++k) {
@@ -72,78 +60,6 @@ bool inside_box(const std::vector<double>& box, const Vector3& p) {
     if (p[k] < box[i] || p[k] > box[i + 3]) return false;
   }
   return true;
-}
-
-VolumeMesh placed(VolumeMesh mesh, const Pose& X_BodyMesh) {
-  for (Vector3& node : mesh.nodes) node = X_BodyMesh * node;
-  return mesh;
-}
-
-double required_size(const Place& place) {
-  const auto size = optional_number(place.parameters, "element_size");
-  if (!size) {
-    throw input_error(place.where + "element_size",
-                      fmt::format("{}element_size: missing; this body has no volume mesh yet and "
-                                  "is filled with tetrahedra of this size [m]",
-                                  place.where));
-  }
-  return *size;
-}
-
-VolumeMesh mesh_from_asset(const MeshSurface& surface, const Place& place, const PrepareContext& context) {
-  const AssetContent& asset = context.asset(surface);
-  ReadOptions read;
-  read.name = asset.name;
-  read.format = surface.format;
-  read.length_scale = surface.length_scale;
-  std::string format = surface.format.empty() ? asset.name.substr(asset.name.find_last_of('.') + 1) : surface.format;
-  std::ranges::transform(format, format.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  static const std::vector<std::string> volumes{"msh", "inp", "vtu", "vtk"};
-  const bool quadratic = number(place.parameters, "element_order") == 2.0;
-  if (std::ranges::find(volumes, format) != volumes.end()) {
-    VolumeMesh mesh = read_volume(asset.content, read);
-    if (quadratic && mesh.nodes_per_element == 4) mesh = to_quadratic(mesh);
-    return placed(std::move(mesh), surface.X_BodyMesh);
-  }
-  MeshingOptions meshing;
-  meshing.size.size = required_size(place);
-  meshing.order = quadratic ? 2 : 1;
-  meshing.stop = context.stop;
-  context.on_progress("mesh", 0.0);
-  return placed(mesh_surface(read_surface(asset.content, read), meshing).mesh, surface.X_BodyMesh);
-}
-
-VolumeMesh mesh_of(const Surface& surface, const Place& place, const PrepareContext& context) {
-  if (const auto* mesh = std::get_if<MeshSurface>(&surface)) return mesh_from_asset(*mesh, place, context);
-  const std::uint32_t order = number(place.parameters, "element_order") == 2.0 ? 2 : 1;
-  context.on_progress("mesh", 0.0);
-  if (const auto* sphere = std::get_if<SphereSurface>(&surface)) {
-    if (!(sphere->radius > 0.0)) {
-      throw input_error("main.surface.radius",
-                        fmt::format("a deformable ball needs a radius > 0 m, found {} m", sphere->radius));
-    }
-    BallOptions ball;
-    ball.radius = sphere->radius;
-    ball.size = required_size(place);
-    ball.contact_size = number(place.parameters, "contact_size");
-    ball.contact_radius = number(place.parameters, "contact_radius");
-    const auto direction = place.numbers("contact_direction", 3);
-    if (!direction.empty()) ball.contact_direction = Vector3(direction[0], direction[1], direction[2]);
-    ball.meshing.order = order;
-    ball.meshing.stop = context.stop;
-    return placed(make_ball(ball).mesh, {.R = Matrix3::Identity(), .p = sphere->center});
-  }
-  if (const auto* cylinder = std::get_if<CylinderSurface>(&surface)) {
-    CylinderOptions options;
-    options.radius = cylinder->radius;
-    options.height = cylinder->length;
-    options.size = required_size(place);
-    options.order = order;
-    const Matrix3 R = Quaternion::FromTwoVectors(Vector3::UnitZ(), cylinder->axis).toRotationMatrix();
-    return placed(make_cylinder(options), {.R = R, .p = cylinder->center});
-  }
-  throw input_error("main.surface", fmt::format("expected a mesh, sphere or cylinder as deformable body, found '{}'",
-                                                surface_name(surface)));
 }
 
 std::vector<std::uint32_t> node_set(const VolumeMesh& mesh, const std::string& name, const std::string& key) {
@@ -230,27 +146,35 @@ ContactNodes candidates_of(const BodyModel& body, const Support& support, const 
   return chosen;
 }
 
-double smallest_extent(const VolumeMesh& mesh) {
+/// Edges of the box around the body.
+Vector3 extents(const VolumeMesh& mesh) {
   Vector3 low = mesh.nodes.front();
   Vector3 high = low;
   for (const Vector3& p : mesh.nodes) {
     low = low.cwiseMin(p);
     high = high.cwiseMax(p);
   }
-  return (high - low).minCoeff();
+  return high - low;
 }
 
-std::shared_ptr<const PartnerSurface> partner_of(const Surface& surface, const PrepareContext& context) {
+struct Partner {
+  std::shared_ptr<const PartnerSurface> surface;
+  PartnerShape shape;
+};
+
+Partner partner_of(const Surface& surface, double extent, const PrepareContext& context) {
   const auto* mesh = std::get_if<MeshSurface>(&surface);
-  if (mesh == nullptr) return make_analytic_partner(surface);
+  if (mesh == nullptr) return {.surface = make_analytic_partner(surface), .shape = PartnerShape(surface, extent)};
   const AssetContent& asset = context.asset(*mesh);
   ReadOptions read;
   read.name = asset.name;
   read.format = mesh->format;
   read.length_scale = mesh->length_scale;
+  read.limits.max_elements = context.max_elements;
   SurfaceMesh triangles = read_surface(asset.content, read);
   for (Vector3& vertex : triangles.vertices) vertex = mesh->X_BodyMesh * vertex;
-  return make_mesh_partner(std::move(triangles));
+  PartnerShape shape(triangles);
+  return {.surface = make_mesh_partner(std::move(triangles)), .shape = std::move(shape)};
 }
 
 }  // namespace
@@ -261,10 +185,13 @@ std::vector<ParameterSchema> body_parameters() {
                                std::nullopt, positive));
   s.push_back(
       number_parameter("element_order", "-", "1 linear, 2 quadratic tetrahedra", 1.0, {.min = 1.0, .max = 2.0}));
-  s.push_back(number_parameter("contact_size", "m", "edge length at the contact pole of a ball; 0 = as elsewhere", 0.0,
-                               not_negative));
-  s.push_back(number_parameter("contact_radius", "m", "distance from the pole of a ball up to which contact_size holds",
+  s.push_back(number_parameter("contact_size", "m",
+                               "edge length at the contact pole of a ball, or at the faces that look along "
+                               "contact_direction; 0 = as elsewhere",
                                0.0, not_negative));
+  s.push_back(number_parameter("contact_radius", "m",
+                               "distance from the pole or these faces up to which contact_size holds", 0.0,
+                               not_negative));
   s.push_back(text_parameter("support",
                              "how the body is held: by clamped nodes, or free in flight with its load balanced by "
                              "its own inertia",
@@ -297,7 +224,7 @@ std::vector<ParameterSchema> body_parameters() {
 
 std::vector<std::string> body_surface_pairs() {
   std::vector<std::string> pairs;
-  for (const char* main : {"mesh", "sphere", "cylinder"}) {
+  for (const char* main : {"mesh", "sphere", "cylinder", "block", "foot"}) {
     for (const char* partner : {"plane", "sphere", "cylinder", "mesh"})
       pairs.push_back(fmt::format("{}-{}", main, partner));
   }
@@ -305,6 +232,8 @@ std::vector<std::string> body_surface_pairs() {
 }
 
 PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, ParameterMap& parameters) {
+  // Here and not in the condensation alone: what comes from the cache is evaluated and drawn by the same kernels.
+  use_one_blas_thread();
   const Place place{"contact." + pair.name + ".parameters.", pair.parameters};
   if (pair.main.materials.empty()) {
     throw input_error(
@@ -320,17 +249,19 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
                     "exchange main and partner",
                     pair.name));
   }
-  BodyModel body(mesh_of(pair.main.surface, place, context), pair.main.materials);
+  BodyModel body(body_mesh(pair.main.surface, place, context), pair.main.materials);
   const Support support = support_of(body.mesh(), place);
   const ContactNodes contact = candidates_of(body, support, place);
+  const Vector3 size = extents(body.mesh());
   ContactOptions options;
   options.friction = number(pair.parameters, "friction");
   options.hysteresis_factor = flores_factor(number(pair.parameters, "restitution"));
   options.approach_speed_floor = number(pair.parameters, "approach_speed_floor");
-  options.depth_limit = optional_number(pair.parameters, "depth_limit").value_or(0.25 * smallest_extent(body.mesh()));
+  options.depth_limit = optional_number(pair.parameters, "depth_limit").value_or(0.25 * size.minCoeff());
   parameters = pair.parameters;
   parameters["depth_limit"] = options.depth_limit;
-  return {std::move(body), support, contact, partner_of(pair.partner.surface, context), options};
+  Partner partner = partner_of(pair.partner.surface, size.maxCoeff(), context);
+  return {std::move(body), support, contact, std::move(partner.surface), options, std::move(partner.shape)};
 }
 
 }  // namespace heelstrike::fem

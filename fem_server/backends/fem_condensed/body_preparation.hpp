@@ -9,6 +9,7 @@
 #include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
+#include "fem_server/fem/partner_shape.hpp"
 #include "fem_server/fem/partner_surface.hpp"
 
 namespace heelstrike::fem {
@@ -19,6 +20,7 @@ struct PreparedBody {
   ContactNodes contact;  ///< candidates
   std::shared_ptr<const PartnerSurface> partner;
   ContactOptions options;
+  PartnerShape shape{};  ///< of the partner, for drawing
 };
 
 /// Parameters that describe mesh, support, candidates and contact law.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/body_fields.hpp"
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/friction_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
@@ -390,6 +391,33 @@ CondensedContact::SurfaceState CondensedContact::surface_state(const History& hi
   const NodeFields<1> u = displacement<1>(model_.compliance, all, solution.candidates, forces);
   for (std::size_t i = 0; i < all.size(); ++i) result.displacement[i] = u.segment<3>(3 * static_cast<Eigen::Index>(i));
   return result;
+}
+
+std::string CondensedContact::fields(const History& history, const PairState& state,
+                                     const FieldRequest& request) const {
+  if (!model_.fields) return ContactBackend::fields(history, state, request);
+  if (request.part == FieldPart::partner) return model_.fields->draw_partner(state.X_AB, request);
+  const CondensedHistory& own = condensed_history(history);
+  const Solution solution = solve(own, state);
+  const Vector6 V = state.V_AB.vector();
+  const double closing = gap_wrench(solution.closest, state.X_AB.p).dot(V);
+  const double speed = std::max(own.approach_speed.value_or(closing), model_.options.approach_speed_floor);
+  std::vector<Vector3> elastic(model_.points.size(), Vector3::Zero());
+  std::vector<Vector3> normals = elastic;
+  std::vector<Vector3> drawn = elastic;
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+    const TouchingNode& node = solution.nodes[i];
+    const std::uint32_t candidate = solution.candidates[i];
+    const double rate = gap_wrench(node, state.X_AB.p).dot(V);
+    const double factor = std::max(0.0, 1.0 + model_.options.hysteresis_factor / speed * rate);
+    normals[candidate] = node.surface.normal;
+    elastic[candidate] = node.lambda * node.surface.normal + node.traction;
+    drawn[candidate] = factor * elastic[candidate];
+  }
+  // The body deforms under the elastic forces; pressure and traction are those of the response, hysteresis included.
+  DrawnState picture = model_.fields->linear_state(std::move(elastic));
+  picture.forces = std::move(drawn);
+  return model_.fields->draw_body(picture, normals, request);
 }
 
 }  // namespace heelstrike::fem

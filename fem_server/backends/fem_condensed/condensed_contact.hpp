@@ -19,6 +19,8 @@
 
 namespace heelstrike::fem {
 
+class BodyFields;
+
 /// Constants of the contact law.
 struct ContactOptions {
   double friction = 0.0;               ///< [-] Coulomb coefficient >= 0
@@ -37,6 +39,7 @@ struct CondensedModel {
   SurfaceCompliance compliance;
   std::shared_ptr<const PartnerSurface> partner;
   ContactOptions options;
+  std::shared_ptr<const BodyFields> fields{};  ///< for pictures; null = none
 };
 
 class CondensedContact final : public ContactBackend {
@@ -50,6 +53,9 @@ class CondensedContact final : public ContactBackend {
   [[nodiscard]] Committed commit(const History& history, const PairState& state) const override;
   [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;
   [[nodiscard]] ParameterMap parameters() const override { return parameters_; }
+
+  [[nodiscard]] std::string fields(const History& history, const PairState& state,
+                                   const FieldRequest& request) const override;
 
   /// Pressure [Pa] and displacement [m] of all candidates, for fields and tests.
   struct SurfaceState {

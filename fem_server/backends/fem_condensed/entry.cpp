@@ -1,6 +1,8 @@
 #include "fem_server/backends/fem_condensed/entry.hpp"
 
+#include "fem_server/backends/fem_condensed/body_fields.hpp"
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
+#include "fem_server/backends/preparation_locks.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 
 namespace heelstrike::fem {
@@ -20,6 +22,17 @@ std::vector<ParameterSchema> schema() {
   return parameters;
 }
 
+SurfaceCompliance prepared_compliance(const PreparedBody& prepared, const PrepareContext& context) {
+  const auto lookup = [&] {
+    return cached_compliance(context.cache_directory, prepared.body, prepared.support, prepared.contact.nodes,
+                             context.on_progress, context.stop);
+  };
+  if (context.locks == nullptr) return lookup();
+  const std::string key = compliance_key(prepared.body, prepared.support, prepared.contact.nodes);
+  const auto hold = context.locks->acquire(key, context.stop);
+  return lookup();
+}
+
 std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const PrepareContext& context) {
   ParameterMap parameters;
   PreparedBody prepared = prepare_body(pair, context, parameters);
@@ -27,11 +40,12 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
   for (const std::uint32_t node : prepared.contact.nodes) model.points.push_back(prepared.body.mesh().nodes[node]);
   model.areas = prepared.contact.areas;
   model.mean = prepared.contact.mean;
-  model.compliance = cached_compliance(context.cache_directory, prepared.body, prepared.support, prepared.contact.nodes,
-                                       context.on_progress, context.stop);
+  model.compliance = prepared_compliance(prepared, context);
   model.partner = prepared.partner;
   model.options = prepared.options;
   model.options.penalty = number(pair.parameters, "penalty");
+  model.fields = std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support,
+                                                    std::move(prepared.contact), std::move(prepared.shape));
   return std::make_unique<CondensedContact>(pair.backend, std::move(model), std::move(parameters));
 }
 

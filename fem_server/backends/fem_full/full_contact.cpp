@@ -99,6 +99,7 @@ FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw la
     penalty_.push_back(penalty_factor * trace / 3.0);
   }
   factor_ = std::make_unique<SparseCholesky>(tangent_, free, std::vector<std::int64_t>{});
+  fields_ = std::make_unique<const BodyFields>(prepared_.body, prepared_.support, prepared_.contact, prepared_.shape);
 }
 
 std::shared_ptr<const History> FullContact::initial_history() const {
@@ -328,6 +329,57 @@ Committed FullContact::commit(const History& history, const PairState& state) co
   next->lambda = solution.lambda;
   Response response = respond(solution, next->approach_speed, state);
   return {.history = std::move(next), .response = response};
+}
+
+namespace {
+
+/// As linear_stress, for finite strain.
+Eigen::Matrix<double, 6, Eigen::Dynamic> neo_hookean_stress(const BodyModel& body, const Eigen::VectorXd& u) {
+  const ShapeTable& rule = body.reference().stiffness;
+  const std::size_t n_points = rule.weights.size();
+  Eigen::Matrix<double, 6, Eigen::Dynamic> stress(6, static_cast<Eigen::Index>(n_points * body.mesh().n_elements()));
+  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
+    const auto nodes = body.mesh().element(e);
+    for (std::size_t q = 0; q < n_points; ++q) {
+      const auto geometry = body.point_geometry(rule, e, q);
+      Matrix3 F = Matrix3::Identity();
+      for (std::size_t a = 0; a < nodes.size(); ++a) {
+        F += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) *
+             geometry.gradients.row(static_cast<Eigen::Index>(a));
+      }
+      const Matrix3 s = cauchy_stress(body.material(e), F);
+      stress.col(static_cast<Eigen::Index>(e * n_points + q)) << s(0, 0), s(1, 1), s(2, 2), s(0, 1), s(1, 2), s(2, 0);
+    }
+  }
+  return stress;
+}
+
+}  // namespace
+
+std::string FullContact::fields(const History& history, const PairState& state, const FieldRequest& request) const {
+  if (request.part == FieldPart::partner) return fields_->draw_partner(state.X_AB, request);
+  const FullHistory& full = own(history);
+  const Solution solution = solve(full, state);
+  const Vector6 V = state.V_AB.vector();
+  const double closing = gap_wrench(solution.closest, state.X_AB.p).dot(V);
+  const double speed = std::max(full.approach_speed.value_or(closing), prepared_.options.approach_speed_floor);
+  std::vector<Vector3> normals(prepared_.contact.nodes.size(), Vector3::Zero());
+  DrawnState picture;
+  picture.displacement = solution.u;
+  if (picture.displacement.size() == 0) {
+    picture.displacement = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(prepared_.body.n_dofs()));
+  }
+  picture.stress = law_ == MaterialLaw::linear ? linear_stress(prepared_.body, picture.displacement)
+                                               : neo_hookean_stress(prepared_.body, picture.displacement);
+  picture.forces = normals;
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+    const TouchingNode& node = solution.nodes[i];
+    const double rate = gap_wrench(node, state.X_AB.p).dot(V);
+    const double factor = std::max(0.0, 1.0 + prepared_.options.hysteresis_factor / speed * rate);
+    normals[solution.touching[i]] = node.surface.normal;
+    picture.forces[solution.touching[i]] = factor * node.lambda * node.surface.normal;
+  }
+  return fields_->draw_body(picture, normals, request);
 }
 
 }  // namespace heelstrike::fem

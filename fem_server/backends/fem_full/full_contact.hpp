@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/fem_condensed/body_fields.hpp"
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"
@@ -39,6 +40,9 @@ class FullContact final : public ContactBackend {
   [[nodiscard]] Committed commit(const History& history, const PairState& state) const override;
   [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;
   [[nodiscard]] ParameterMap parameters() const override { return parameters_; }
+  /// Cauchy stresses of the law in force.
+  [[nodiscard]] std::string fields(const History& history, const PairState& state,
+                                   const FieldRequest& request) const override;
 
  private:
   struct Solution;
@@ -57,7 +61,8 @@ class FullContact final : public ContactBackend {
   ParameterMap parameters_;
   std::vector<bool> fixed_;
   std::vector<double> penalty_;  ///< [N/m] k_i
-  mutable std::mutex mutex_;     ///< guards the two below; their content does not outlive an evaluation
+  std::unique_ptr<const BodyFields> fields_;
+  mutable std::mutex mutex_;  ///< guards the two below; their content does not outlive an evaluation
   mutable SparseMatrix tangent_;
   mutable std::unique_ptr<SparseCholesky> factor_;
 };

@@ -15,9 +15,10 @@ namespace heelstrike::cli_test {
 /// Both on Unix sockets in `folder`; ended with SIGTERM and checked to end well.
 struct ServerPair {
   explicit ServerPair(const std::filesystem::path& folder, std::map<std::string, std::string> mbs_environment = {},
-                      std::vector<std::string> mbs_arguments = {})
+                      std::vector<std::string> mbs_arguments = {}, std::vector<std::string> fem_arguments = {})
       : fem_address("unix:" + (folder / "fem.sock").string()), mbs_address("unix:" + (folder / "mbs.sock").string()) {
-    fem = std::make_unique<Program>("fem_server", std::vector<std::string>{"--listen", fem_address});
+    fem_arguments.insert(fem_arguments.begin(), {"--listen", fem_address});
+    fem = std::make_unique<Program>("fem_server", fem_arguments);
     std::vector<std::string> arguments = {"--listen",  mbs_address, "--fem",
                                           fem_address, "--spool",   (folder / "spool").string()};
     arguments.insert(arguments.end(), mbs_arguments.begin(), mbs_arguments.end());

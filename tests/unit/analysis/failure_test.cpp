@@ -29,8 +29,8 @@ class ScriptedContact final : public Contact {
   }
   [[nodiscard]] std::vector<std::string> save_state() override { return real_->save_state(); }
   void restore_state(std::span<const std::string> states) override { real_->restore_state(states); }
-  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state) override {
-    return real_->fields(pair, state);
+  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
+    return real_->fields(pair, state, request);
   }
 
  private:

@@ -262,7 +262,7 @@ TEST(KelvinVoigt, TensilePhaseIsCutUnlessKept) {
 TEST(PointLaw, HasNoFields) {
   const auto backend = make_example(example_pair("hertz", example_geometries()[0]));
   try {
-    (void)backend->fields(*backend->initial_history(), {});
+    (void)backend->fields(*backend->initial_history(), {}, {});
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unimplemented);

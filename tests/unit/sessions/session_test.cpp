@@ -339,8 +339,8 @@ TEST_F(LocalContactTest, WrongSizesAreRefused) {
   EXPECT_EQ(error_of([&] { contact->evaluate(0, 0, one, responses); }).first, ErrorCode::invalid_input);
   EXPECT_EQ(error_of([&] { contact->commit(0, one, responses); }).first, ErrorCode::invalid_input);
   EXPECT_EQ(error_of([&] { contact->restore_state(std::vector<std::string>{"x"}); }).first, ErrorCode::invalid_input);
-  EXPECT_EQ(error_of([&] { (void)contact->fields(2, one[0]); }).first, ErrorCode::invalid_input);
-  EXPECT_EQ(error_of([&] { (void)contact->fields(0, one[0]); }).first, ErrorCode::unimplemented);
+  EXPECT_EQ(error_of([&] { (void)contact->fields(2, one[0], {}); }).first, ErrorCode::invalid_input);
+  EXPECT_EQ(error_of([&] { (void)contact->fields(0, one[0], {}); }).first, ErrorCode::unimplemented);
 }
 
 TEST_F(LocalContactTest, RestoresAllPairsOrNone) {

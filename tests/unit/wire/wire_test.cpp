@@ -187,7 +187,9 @@ PairSpec every_surface(int i) {
                   .format = "stl",
                   .length_scale = 1e-3,
                   .X_BodyMesh = {.R = Matrix3::Identity(), .p = {7, 8, 9}}},
-      PointCloudSurface{.points = {{1, 2, 3}, {4, 5, 6}}, .areas = {0.5, 0.25}}};
+      PointCloudSurface{.points = {{1, 2, 3}, {4, 5, 6}}, .areas = {0.5, 0.25}},
+      BlockSurface{.lengths = {1, 2, 3}, .center = {4, 5, 6}},
+      FootSurface{.dimensions = {.length = 0.25, .cut_height = 0.02}, .right = true, .ankle = {1, 2, 3}}};
   spec.main = {.name = "a",
                .surface = surfaces[i],
                .materials = {{.youngs_modulus = 1e9, .poissons_ratio = 0.3, .density = 0.0, .set = "bone"}}};
@@ -196,7 +198,7 @@ PairSpec every_surface(int i) {
 }
 
 TEST(Wire, PairSpecificationsSurviveTwoTripsWithTheSameBytes) {
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 7; ++i) {
     const PairSpec spec = every_surface(i);
     v1::PairSpec first;
     to_proto(spec, first);

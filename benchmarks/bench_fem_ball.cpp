@@ -1,0 +1,129 @@
+/// One bounce of examples/fem_ball.yaml, with the contact in this process and with the real contact service behind a
+/// Unix socket. Prints the share of the remote run's wall time that is spent in transport: the time inside the contact
+/// calls of the remote run minus that of the local one, which makes the same calls and gets the same bits. Preparation
+/// is not counted. Runs of both alternate, so that a busy machine slows both alike; medians over the pairs of runs.
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/rpc/listener.hpp"
+#include "common/rpc/remote_contact.hpp"
+#include "fem_server/service/contact_service.hpp"
+#include "fem_server/sessions/cache_directory.hpp"
+#include "fem_server/sessions/local_contact.hpp"
+#include "tests/support/local_run.hpp"
+
+namespace {
+
+using namespace heelstrike;
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Times the calls of another contact.
+class TimedContact final : public Contact {
+ public:
+  TimedContact(std::unique_ptr<Contact> inner, double& seconds) : inner_(std::move(inner)), seconds_(seconds) {}
+
+  [[nodiscard]] std::span<const PairDescription> pairs() const override { return inner_->pairs(); }
+  void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                std::span<Response> responses) override {
+    const auto begin = Clock::now();
+    inner_->evaluate(step, iteration, states, responses);
+    seconds_ += since(begin);
+  }
+  void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
+    const auto begin = Clock::now();
+    inner_->commit(step, states, responses);
+    seconds_ += since(begin);
+  }
+  [[nodiscard]] std::vector<std::string> save_state() override { return inner_->save_state(); }
+  void restore_state(std::span<const std::string> states) override { inner_->restore_state(states); }
+  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
+    return inner_->fields(pair, state, request);
+  }
+
+ private:
+  std::unique_ptr<Contact> inner_;
+  double& seconds_;
+};
+
+struct Measured {
+  double wall = 0.0;     ///< [s] of the run after the contact was opened
+  double contact = 0.0;  ///< [s] inside the contact calls
+  RunSummary summary;
+};
+
+Measured measure(const Scenario& scenario, const ContactFactory& open) {
+  Measured m;
+  Clock::time_point opened;
+  const ContactFactory timed = [&](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
+                                   const OpenContext& context) -> std::unique_ptr<Contact> {
+    auto contact = std::make_unique<TimedContact>(open(pairs, assets, context), m.contact);
+    opened = Clock::now();
+    return contact;
+  };
+  m.summary = test::run_with(scenario, timed).summary;
+  m.wall = since(opened);
+  return m;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+}  // namespace
+
+int main() {
+  constexpr int n_pairs = 5;
+  spdlog::set_level(spdlog::level::warn);
+  Scenario scenario = test::scenario_from(test::read_text(HEELSTRIKE_SOURCE_DIR "/examples/fem_ball.yaml"));
+  scenario.analysis.end_time = 0.5;
+  scenario.output.fields.reset();
+  const std::string cache = fem::default_cache_directory();
+  fem::ContactServiceImpl service({}, {}, cache);
+  rpc::Listener listener({.addresses = {fmt::format("unix:/tmp/heelstrike-bench-{}.sock", ::getpid())}, .tls = {}});
+  grpc::ServerBuilder builder;
+  listener.configure(builder);
+  builder.RegisterService(&service);
+  const auto server = builder.BuildAndStart();
+  rpc::RemoteContactOptions options;
+  options.endpoint = {.address = listener.bound_addresses().front(), .tls = {}};
+
+  std::vector<double> shares;
+  std::vector<double> per_call;
+  Measured local;
+  Measured remote;
+  fmt::print("{:>12}{:>14}{:>14}{:>16}{:>14}\n", "local s", "remote s", "in contact s", "transport us", "share %");
+  for (int i = 0; i < n_pairs; ++i) {
+    local = measure(scenario, fem::local_contact_factory(cache));
+    remote = measure(scenario, rpc::open_remote_contact(options));
+    const double transport = remote.contact - local.contact;
+    const auto calls = static_cast<double>(remote.summary.contact_evaluations + remote.summary.contact_commits);
+    shares.push_back(transport / remote.wall);
+    per_call.push_back(transport / calls);
+    fmt::print("{:>12.3f}{:>14.3f}{:>14.3f}{:>16.1f}{:>14.2f}\n", local.wall, remote.wall, remote.contact,
+               1e6 * per_call.back(), 100.0 * shares.back());
+  }
+  const bool same = local.summary.contacts.at(0).max_force == remote.summary.contacts.at(0).max_force;
+  fmt::print(
+      "share of transport in the wall time of the remote run: {:.2f} % (median of {}; limit 15 %), {:.1f} us per "
+      "call, {} evaluations and {} commits; largest force {}\n",
+      100.0 * median(shares), n_pairs, 1e6 * median(per_call), remote.summary.contact_evaluations,
+      remote.summary.contact_commits, same ? "the same bit for bit" : "DIFFERS");
+  server->Shutdown();
+  listener.remove_sockets();
+  return same ? 0 : 1;
+}

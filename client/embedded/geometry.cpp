@@ -1,0 +1,154 @@
+#include "client/embedded/geometry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "common/errors/error.hpp"
+#include "fem_server/geometry/foot.hpp"
+#include "fem_server/geometry/mesher.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
+#include "fem_server/geometry/surface_check.hpp"
+#include "fem_server/geometry/surface_repair.hpp"
+#include "fem_server/geometry/volume_check.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+bool is_volume_format(const std::string& name) {
+  std::string extension = name.substr(name.find_last_of('.') + 1);
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension == "msh" || extension == "inp" || extension == "vtu" || extension == "vtk";
+}
+
+fem::ReadOptions read_options(const MeshJob& job) {
+  fem::ReadOptions options;
+  options.name = job.name;
+  options.length_scale = job.length_scale;
+  return options;
+}
+
+fem::SurfaceMesh surface_of(const MeshJob& job) {
+  if (!job.foot) return fem::read_surface(job.content, read_options(job));
+  const double size = std::clamp(job.size > 0.0 ? 0.5 * job.size : 0.003, 0.0005, 0.02);
+  return fem::make_foot(job.dimensions, size, job.right ? fem::FootSide::right : fem::FootSide::left);
+}
+
+Vector3 vector(const std::vector<double>& values, std::size_t first) {
+  return {values[first], values[first + 1], values[first + 2]};
+}
+
+fem::Refinement refinement_of(const MeshRefinement& wish, const fem::SurfaceMesh& surface) {
+  fem::Refinement refinement;
+  refinement.size = wish.size;
+  if (!wish.box.empty()) {
+    refinement.region = fem::BoxRegion{.low = vector(wish.box, 0), .high = vector(wish.box, 3)};
+  } else if (!wish.ball.empty()) {
+    refinement.region = fem::BallRegion{.center = vector(wish.ball, 0), .radius = wish.ball[3]};
+  } else {
+    const auto group = std::ranges::find(surface.group_names, wish.group);
+    if (group == surface.group_names.end()) {
+      throw input_error(
+          "refine",
+          fmt::format("--refine: the surface has no group '{}'; it has: {}", wish.group,
+                      surface.group_names.empty() ? "none" : fmt::format("{}", fmt::join(surface.group_names, ", "))));
+    }
+    const auto index = static_cast<std::uint32_t>(group - surface.group_names.begin());
+    fem::SetRegion region{.set = {}, .distance = wish.distance};
+    region.set.vertices = surface.vertices;
+    for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
+      if (surface.triangle_groups[t] == index) region.set.triangles.push_back(surface.triangles[t]);
+    }
+    refinement.region = std::move(region);
+  }
+  return refinement;
+}
+
+fem::MeshingOptions meshing_options(const MeshJob& job, const fem::SurfaceMesh& surface, std::stop_token stop) {
+  fem::MeshingOptions options;
+  options.size.size = job.size;
+  options.size.growth = job.growth;
+  for (const MeshRefinement& wish : job.refinements) {
+    options.size.refinements.push_back(refinement_of(wish, surface));
+  }
+  options.order = job.order;
+  options.remesh_surface = !job.keep_surface;
+  options.stop = std::move(stop);
+  return options;
+}
+
+void report_surface(const fem::SurfaceReport& report, MeshOutcome& outcome) {
+  outcome.sound = report.sound();
+  outcome.surface_report = fem::describe(report);
+  outcome.facts.push_back({"surface_triangles", static_cast<double>(report.n_triangles)});
+  outcome.facts.push_back({"surface_area_m2", report.area});
+  outcome.facts.push_back({"surface_volume_m3", report.volume});
+  for (const fem::SurfaceFinding& finding : report.findings) {
+    outcome.facts.push_back(
+        {fmt::format("defect_{}", fem::to_string(finding.defect)), static_cast<double>(finding.count)});
+  }
+}
+
+void report_volume(const fem::VolumeReport& report, MeshOutcome& outcome) {
+  outcome.volume_report = fem::describe(report);
+  outcome.facts.push_back({"nodes", static_cast<double>(report.n_nodes)});
+  outcome.facts.push_back({"elements", static_cast<double>(report.n_elements)});
+  outcome.facts.push_back({"nodes_per_element", static_cast<double>(report.nodes_per_element)});
+  outcome.facts.push_back({"volume_m3", report.volume});
+  outcome.facts.push_back({"shortest_edge_m", report.shortest_edge});
+  outcome.facts.push_back({"longest_edge_m", report.longest_edge});
+  outcome.facts.push_back({"worst_quality", report.worst_quality});
+  outcome.facts.push_back({"mean_quality", report.mean_quality});
+  outcome.facts.push_back(
+      {"quality_histogram", std::vector<std::size_t>(report.histogram.begin(), report.histogram.end())});
+  outcome.facts.push_back({"inverted", static_cast<double>(report.inverted.size())});
+  outcome.facts.push_back({"degenerate", static_cast<double>(report.degenerate.size())});
+}
+
+std::string written(const fem::VolumeMesh& mesh, const std::string& format) {
+  if (format == "stl") return fem::write_stl(fem::boundary_surface(mesh).surface);
+  return format == "msh" ? fem::write_msh(mesh) : fem::write_vtu(mesh);
+}
+
+MeshOutcome process_volume(const MeshJob& job) {
+  fem::VolumeMesh mesh = fem::read_volume(job.content, read_options(job));
+  if (job.order == 2 && mesh.nodes_per_element == 4) mesh = fem::to_quadratic(mesh);
+  MeshOutcome outcome;
+  outcome.repaired = mesh.notes;
+  const fem::VolumeReport report = fem::check_volume(mesh);
+  outcome.sound = report.sound();
+  report_volume(report, outcome);
+  if (!job.output_format.empty()) outcome.bytes = written(mesh, job.output_format);
+  return outcome;
+}
+
+}  // namespace
+
+MeshOutcome process_mesh(const MeshJob& job, std::stop_token stop) {
+  if (!job.foot && is_volume_format(job.name)) return process_volume(job);
+  fem::SurfaceMesh surface = surface_of(job);
+  MeshOutcome outcome;
+  outcome.repaired = fem::repair_surface(surface, {.merge_tolerance = job.repairs.merge_tolerance,
+                                                   .drop_degenerate = job.repairs.drop_degenerate,
+                                                   .drop_duplicate = job.repairs.drop_duplicate,
+                                                   .reorient = job.repairs.reorient,
+                                                   .max_hole_edges = job.repairs.max_hole_edges});
+  const fem::SurfaceReport report = fem::check_surface(surface);
+  report_surface(report, outcome);
+  if (job.size == 0.0) {
+    if (job.output_format == "stl") outcome.bytes = fem::write_stl(surface);
+    return outcome;
+  }
+  fem::require_sound(report, job.name);
+  const fem::MeshingResult result = fem::mesh_surface(surface, meshing_options(job, surface, std::move(stop)));
+  report_volume(fem::check_volume(result.mesh), outcome);
+  outcome.facts.push_back({"deviation_m", result.deviation});
+  outcome.facts.push_back({"mesher", result.mesher});
+  if (!job.output_format.empty()) outcome.bytes = written(result.mesh, job.output_format);
+  return outcome;
+}
+
+}  // namespace heelstrike::client

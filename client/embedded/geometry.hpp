@@ -1,0 +1,66 @@
+/// Surfaces and volume meshes for `heelstrike mesh`: checking, repairing, filling, converting; no servers involved.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/contact/surface.hpp"
+
+namespace heelstrike::client {
+
+/// Finer elements near a place.
+struct MeshRefinement {
+  std::vector<double> box;   ///< [m] six numbers, low and high corner; empty = not a box
+  std::vector<double> ball;  ///< [m] centre and radius; empty = not a ball
+  std::string group;         ///< group of the surface; empty = not a group
+  double distance = 0.0;     ///< [m] from the group
+  double size = 0.0;         ///< [m] > 0 edge length there
+};
+
+struct MeshRepairs {
+  double merge_tolerance = 0.0;  ///< [m] 0 = none
+  bool drop_degenerate = false;
+  bool drop_duplicate = false;
+  bool reorient = false;
+  std::size_t max_hole_edges = 0;  ///< 0 = none
+};
+
+struct MeshJob {
+  std::string name;     ///< file name, for messages and the format
+  std::string content;  ///< of the file; empty when `foot` is meant
+  bool foot = false;    ///< the parametric foot instead of a file
+  bool right = false;   ///< its mirror image
+  FootDimensions dimensions;
+  double length_scale = 1.0;  ///< [m per file unit]
+  double size = 0.0;          ///< [m] edge length of the tetrahedra; 0 = the surface is checked, not filled
+  std::uint32_t order = 1;
+  double growth = 0.3;        ///< [-]
+  bool keep_surface = false;  ///< the triangles stay as they are
+  std::vector<MeshRefinement> refinements;
+  MeshRepairs repairs;
+  std::string output_format;  ///< "stl", "msh", "vtu"; empty = nothing is written
+};
+
+/// One fact with its unit, in the order of the report.
+struct MeshFact {
+  std::string name;
+  std::variant<double, std::string, std::vector<std::size_t>> value;
+};
+
+struct MeshOutcome {
+  bool sound = false;                 ///< of what was read, after the repairs
+  std::vector<std::string> repaired;  ///< one sentence per repair
+  std::string surface_report;         ///< for a person; empty when a volume mesh was read
+  std::string volume_report;          ///< for a person; empty when nothing was filled or read
+  std::vector<MeshFact> facts;        ///< the same numbers, for programs
+  std::string bytes;                  ///< in the output format
+};
+
+/// @throws Error{invalid_input} for a file that cannot be read, an unsound surface that shall be filled, options out of
+/// range; and what the mesher throws
+[[nodiscard]] MeshOutcome process_mesh(const MeshJob& job, std::stop_token stop);
+
+}  // namespace heelstrike::client

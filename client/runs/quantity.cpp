@@ -1,0 +1,44 @@
+#include "client/runs/quantity.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client {
+
+double parse_length(const std::string& text, const std::string& what) {
+  constexpr std::array<std::pair<std::string_view, double>, 5> units{
+      {{"mm", 1e-3}, {"cm", 1e-2}, {"um", 1e-6}, {"m", 1.0}, {"", 1.0}}};
+  double value = 0.0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  while (unit.starts_with(' ')) unit.remove_prefix(1);
+  const auto known = std::ranges::find(units, unit, &std::pair<std::string_view, double>::first);
+  if (error != std::errc() || known == units.end() || !std::isfinite(value)) {
+    throw input_error(
+        what, fmt::format("{}: expected a length such as 4mm, 0.4cm, 120um or 0.004 (metres), found '{}'", what, text));
+  }
+  return value * known->second;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> pieces(1);
+  for (const char c : text) {
+    if (c == separator) {
+      pieces.emplace_back();
+    } else {
+      pieces.back() += c;
+    }
+  }
+  return pieces;
+}
+
+}  // namespace heelstrike::client

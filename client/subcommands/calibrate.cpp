@@ -1,0 +1,191 @@
+// heelstrike calibrate: find the modulus (or the height of the clamp) that gives a force at a depth.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "client/embedded/embedded.hpp"
+#include "client/runs/calibration.hpp"
+#include "client/runs/quantity.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "client/terminal/progress_display.hpp"
+#include "client/terminal/table.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+struct CalibrateOptions {
+  std::filesystem::path scenario;
+  Overrides overrides;
+  ServerOptions servers;
+  std::string depth;
+  std::string pair;
+  std::string fit = "modulus";
+  std::string clamp_range;
+  std::string clamp_step = "1mm";
+  std::vector<double> direction;
+  double force = 0.0;
+  double tolerance = 1e-4;
+};
+
+Pose initial_pose(const Scenario& scenario, const std::string& body) {
+  const auto found = std::ranges::find(scenario.bodies, body, &BodySpec::name);
+  return found == scenario.bodies.end() ? Pose{} : found->X_WB;
+}
+
+CalibrationTask make_task(const CalibrateOptions& options, const RunRequest& request) {
+  const ContactSetup setup = contact_setup(request);
+  std::vector<std::string> names;
+  for (const PairSpec& pair : setup.pairs) names.push_back(pair.name);
+  if (names.empty()) throw input_error("contact", "calibrate: the scenario has no contact pair");
+  const auto name = options.pair.empty() && names.size() == 1 ? names.begin() : std::ranges::find(names, options.pair);
+  if (name == names.end()) {
+    throw input_error("pair",
+                      fmt::format("--pair: expected one of {}, found '{}'", fmt::join(names, ", "), options.pair));
+  }
+  const auto index = static_cast<std::size_t>(name - names.begin());
+  const PairModel& model = request.scenario.pairs[index];
+  CalibrationTask task;
+  task.pairs = {setup.pairs[index]};
+  task.assets = setup.assets;
+  task.X_AB =
+      initial_pose(request.scenario, model.main_body).inverse() * initial_pose(request.scenario, model.partner_body);
+  if (!options.direction.empty()) {
+    task.direction = Vector3(options.direction[0], options.direction[1], options.direction[2]);
+    if (task.direction->isZero(0.0))
+      throw input_error("direction", "--direction: expected a vector other than 0, 0, 0");
+  }
+  task.depth = parse_length(options.depth, "--depth");
+  if (!(task.depth > 0.0))
+    throw input_error("depth", fmt::format("--depth: expected a length > 0, found '{}'", options.depth));
+  task.force = options.force;
+  task.tolerance = options.tolerance;
+  task.clamp_step = parse_length(options.clamp_step, "--clamp-step");
+  if (options.fit == "clamp") {
+    task.value = CalibratedValue::clamp_height;
+    for (const std::string& end : split(options.clamp_range, ':'))
+      task.clamp_range.push_back(parse_length(end, "--clamp-range"));
+    if (task.clamp_range.size() != 2 || !(task.clamp_range[0] < task.clamp_range[1])) {
+      throw input_error(
+          "clamp", fmt::format("--clamp-range: expected LOW:HIGH, e.g. -20mm:10mm, found '{}'", options.clamp_range));
+    }
+  }
+  return task;
+}
+
+std::vector<std::string> cells(const CalibrationTrial& t) {
+  return {number_text(t.youngs_modulus * 1e-6),
+          t.clamp_height ? number_text(*t.clamp_height * 1e3) : "-",
+          number_text(t.force),
+          number_text(t.area * 1e4),
+          number_text(t.peak_pressure * 1e-3),
+          number_text(t.seconds, 3)};
+}
+
+nlohmann::ordered_json to_json(const CalibrationTrial& t) {
+  nlohmann::ordered_json json = {{"youngs_modulus_Pa", t.youngs_modulus},
+                                 {"force_N", t.force},
+                                 {"area_m2", t.area},
+                                 {"peak_pressure_Pa", t.peak_pressure},
+                                 {"stiffness_N_per_m", t.stiffness},
+                                 {"seconds", t.seconds}};
+  if (t.clamp_height) json["clamp_height_m"] = *t.clamp_height;
+  return json;
+}
+
+void report(const CalibrationResult& result, const CalibrationTask& task, bool as_json) {
+  const CalibrationTrial& found = result.found;
+  if (as_json) {
+    nlohmann::ordered_json json = {{"found", to_json(found)}, {"dF_dE_N_per_Pa", result.force_by_modulus}};
+    if (result.force_by_clamp_height) json["dF_dz_N_per_m"] = *result.force_by_clamp_height;
+    json["dF_ddepth_N_per_m"] = found.stiffness;
+    for (const CalibrationTrial& t : result.trials) json["trials"].push_back(to_json(t));
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  Table table;
+  table.header = {"E MPa", "clamp mm", "force N", "area cm^2", "peak kPa", "time s"};
+  for (const CalibrationTrial& t : result.trials) table.rows.push_back(cells(t));
+  fmt::print("{}\n", table.aligned());
+  fmt::print("E = {:.6g} Pa{} gives {:.6g} N at {:.4g} mm\n", found.youngs_modulus,
+             found.clamp_height ? fmt::format(" with the clamp at z >= {:.4g} mm", *found.clamp_height * 1e3) : "",
+             found.force, task.depth * 1e3);
+  fmt::print("sensitivity  dF/dE = {:.5g} N/MPa  (1 % of E: {:.4g} N)\n", result.force_by_modulus * 1e6,
+             result.force_by_modulus * 0.01 * found.youngs_modulus);
+  if (result.force_by_clamp_height) {
+    fmt::print("             dF/dz = {:.5g} N/mm, z the height of the clamp\n", *result.force_by_clamp_height * 1e-3);
+  }
+  fmt::print("             dF/ddepth = {:.5g} N/mm\n", found.stiffness * 1e-3);
+}
+
+ExitCode run(const CalibrateOptions& options, bool as_json, const std::stop_token& stop) {
+  const RunRequest request =
+      load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)));
+  const CalibrationTask task = make_task(options, request);
+  ProgressDisplay display("calibrate", as_json);
+  const OpenContext context{
+      .run_id = "calibrate",
+      .on_progress = [&](std::string_view stage,
+                         double fraction) { display.show({.stage = std::string(stage), .fraction = fraction}); },
+      .stop = stop};
+  const CalibrationResult result =
+      calibrate(task, contact_factory(options.servers), context, [&](const CalibrationTrial& t) {
+        display.clear();
+        if (!as_json) fmt::print(stderr, "E = {:.6g} Pa: {:.6g} N ({:.1f} s)\n", t.youngs_modulus, t.force, t.seconds);
+      });
+  display.clear();
+  report(result, task, as_json);
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& program, Invocation& invocation) {
+  auto* command =
+      program.add_subcommand("calibrate", "Find the modulus that gives a force at a depth, with sensitivities");
+  const auto options = std::make_shared<CalibrateOptions>();
+  add_scenario_argument(*command, options->scenario);
+  command->add_option("--depth", options->depth, "Overlap of the undeformed shapes, e.g. 8.8mm")
+      ->required()
+      ->type_name("LENGTH");
+  command->add_option("--force", options->force, "Force at that depth [N]")
+      ->required()
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  command->add_option("--pair", options->pair, "Contact pair, when the scenario has several")->type_name("NAME");
+  command
+      ->add_option("--direction", options->direction,
+                   "Direction of the partner's motion in the main body's frame: x y z; default out of a plane partner")
+      ->expected(3);
+  command->add_option("--fit", options->fit, "What is found: the modulus, or the height of the clamp (clamped_box)")
+      ->check(CLI::IsMember({"modulus", "clamp"}))
+      ->capture_default_str();
+  command->add_option("--clamp-range", options->clamp_range, "LOW:HIGH for --fit clamp, e.g. -20mm:10mm")
+      ->type_name("RANGE");
+  command->add_option("--clamp-step", options->clamp_step, "Difference for dF/dz")
+      ->type_name("LENGTH")
+      ->capture_default_str();
+  command->add_option("--tolerance", options->tolerance, "Of the force, relative")
+      ->check(CLI::Range(1e-9, 0.1))
+      ->capture_default_str();
+  command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
+  add_set_option(*command, options->overrides);
+  command->add_option("--fem", options->servers.fem, "Solve on a running fem_server: host:port or unix:/path")
+      ->type_name("ADDRESS");
+  command->add_flag("--json", invocation.json, "Print the result as JSON");
+  add_footer(
+      *command,
+      "  heelstrike calibrate examples/foot_press.yaml --depth 8.8mm --force 622\n"
+      "  heelstrike calibrate examples/foot_press.yaml --depth 8.8mm --force 622 --fit clamp --clamp-range -20mm:5mm");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](const std::stop_token& stop) {
+      return run(*options, invocation.json, stop);
+    };
+  });
+}
+
+}  // namespace heelstrike::client

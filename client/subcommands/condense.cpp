@@ -1,0 +1,86 @@
+// heelstrike condense: prepare the contact of a scenario and keep it in the cache.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "client/embedded/embedded.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "client/terminal/progress_display.hpp"
+#include "client/terminal/table.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+struct CondenseOptions {
+  std::filesystem::path scenario;
+  Overrides overrides;
+  ServerOptions servers;
+};
+
+ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token& stop) {
+  const RunRequest request =
+      load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)));
+  const ContactSetup setup = contact_setup(request);
+  std::vector<std::string> stages;
+  std::unique_ptr<Contact> contact;
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    ProgressDisplay display(fmt::format("{} {}", request.scenario.name, backend_label(request.scenario)), as_json);
+    const OpenContext context{.run_id = "condense",
+                              .on_progress =
+                                  [&](std::string_view stage, double fraction) {
+                                    if (stages.empty() || stages.back() != stage) stages.emplace_back(stage);
+                                    display.show({.stage = std::string(stage), .fraction = fraction});
+                                  },
+                              .stop = stop};
+    contact = contact_factory(options.servers)(setup.pairs, setup.assets, context);
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (as_json) {
+    nlohmann::ordered_json json = {
+        {"seconds", seconds}, {"stages", stages}, {"pairs", nlohmann::ordered_json::array()}};
+    for (const PairDescription& pair : contact->pairs()) {
+      json["pairs"].push_back({{"name", pair.name}, {"backend", pair.backend}, {"digest", pair.digest}});
+    }
+    fmt::print("{}\n", json.dump(2));
+    return ExitCode::ok;
+  }
+  for (const std::string& stage : stages) fmt::print("{}\n", stage);
+  Table table;
+  table.header = {"pair", "backend", "digest"};
+  for (const PairDescription& pair : contact->pairs()) {
+    table.rows.push_back({pair.name, pair.backend, pair.digest.substr(0, 16)});
+  }
+  fmt::print("{}prepared in {:.2f} s\n", table.aligned(), seconds);
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_condense(CLI::App& program, Invocation& invocation) {
+  auto* command =
+      program.add_subcommand("condense", "Prepare the contact of a scenario (mesh, condensation) and cache it");
+  const auto options = std::make_shared<CondenseOptions>();
+  add_scenario_argument(*command, options->scenario);
+  command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
+  add_set_option(*command, options->overrides);
+  command->add_flag("--json", invocation.json, "Print the report as JSON");
+  command
+      ->add_option("--fem", options->servers.fem,
+                   "Prepare in the cache of a running fem_server: host:port or unix:/path")
+      ->type_name("ADDRESS");
+  add_footer(*command,
+             "  heelstrike condense examples/foot_press.yaml\n"
+             "  heelstrike condense examples/foot_press.yaml --set contact.element_size=0.004");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](const std::stop_token& stop) {
+      return run(*options, invocation.json, stop);
+    };
+  });
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,189 @@
+// heelstrike mesh: check a surface, repair it when asked, fill it with tetrahedra.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "client/embedded/geometry.hpp"
+#include "client/runs/quantity.hpp"
+#include "client/runs/run_request.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "common/errors/error.hpp"
+#include "common/results/output_file.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct MeshOptions {
+  std::string input;
+  fs::path output;
+  std::string size;
+  std::vector<std::string> refine;
+  std::vector<std::string> repair;
+  std::string merge;
+  std::size_t max_hole_edges = 0;
+  double length_scale = 1.0;
+  double growth = 0.3;
+  std::uint32_t order = 1;
+  bool keep_surface = false;
+};
+
+std::string extension_of(const fs::path& path) {
+  std::string extension = path.extension().string();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension.empty() ? extension : extension.substr(1);
+}
+
+/// PLACE:SIZE with PLACE box:x0,y0,z0,x1,y1,z1 or ball:x,y,z,r or group:NAME,distance.
+MeshRefinement parse_refinement(const std::string& text) {
+  const auto pieces = split(text, ':');
+  MeshRefinement wish;
+  if (pieces.size() == 3) {
+    const auto values = split(pieces[1], ',');
+    wish.size = parse_length(pieces[2], "--refine: size");
+    const auto lengths = [&] {
+      std::vector<double> numbers;
+      for (const std::string& value : values) numbers.push_back(parse_length(value, "--refine: coordinate"));
+      return numbers;
+    };
+    if (pieces[0] == "box" && values.size() == 6) wish.box = lengths();
+    if (pieces[0] == "ball" && values.size() == 4) wish.ball = lengths();
+    if (pieces[0] == "group" && values.size() == 2) {
+      wish.group = values[0];
+      wish.distance = parse_length(values[1], "--refine: distance");
+    }
+  }
+  if (wish.box.empty() && wish.ball.empty() && wish.group.empty()) {
+    throw input_error("refine", fmt::format("--refine: expected box:x0,y0,z0,x1,y1,z1:SIZE, ball:x,y,z,r:SIZE or "
+                                            "group:NAME,DISTANCE:SIZE, found '{}'",
+                                            text));
+  }
+  return wish;
+}
+
+MeshJob make_job(const MeshOptions& options) {
+  MeshJob job;
+  job.name = options.input;
+  job.foot = (options.input == "foot" || options.input == "foot-right") && !fs::exists(options.input);
+  job.right = options.input == "foot-right";
+  if (!job.foot) job.content = read_file(options.input, "mesh");
+  job.length_scale = options.length_scale;
+  if (!options.size.empty()) job.size = parse_length(options.size, "--size");
+  if (!options.size.empty() && !(job.size > 0.0)) {
+    throw input_error("size", fmt::format("--size: expected a length > 0, found '{}'", options.size));
+  }
+  job.order = options.order;
+  job.growth = options.growth;
+  job.keep_surface = options.keep_surface;
+  for (const std::string& text : options.refine) job.refinements.push_back(parse_refinement(text));
+  if (!options.merge.empty()) job.repairs.merge_tolerance = parse_length(options.merge, "--merge");
+  const auto asked = [&](const char* what) { return std::ranges::find(options.repair, what) != options.repair.end(); };
+  job.repairs.drop_degenerate = asked("degenerate");
+  job.repairs.drop_duplicate = asked("duplicates");
+  job.repairs.reorient = asked("orientation");
+  job.repairs.max_hole_edges = options.max_hole_edges;
+  if (!options.output.empty()) {
+    job.output_format = extension_of(options.output);
+    const bool fills = job.size > 0.0;
+    if (job.output_format != "msh" && job.output_format != "vtu" && job.output_format != "stl") {
+      throw input_error("output", fmt::format("--output: expected a name ending in .msh, .vtu or .stl, found '{}'",
+                                              options.output.string()));
+    }
+    const std::string read = extension_of(options.input);
+    const bool has_volume = fills || read == "msh" || read == "inp" || read == "vtu" || read == "vtk";
+    if (job.output_format != "stl" && !has_volume) {
+      throw input_error("size",
+                        fmt::format("--size: missing; {} holds tetrahedra, say how large", options.output.string()));
+    }
+  }
+  return job;
+}
+
+nlohmann::ordered_json to_json(const MeshOutcome& outcome) {
+  nlohmann::ordered_json json = {{"sound", outcome.sound}, {"repaired", outcome.repaired}};
+  for (const MeshFact& fact : outcome.facts) {
+    std::string name = fact.name;
+    std::ranges::replace(name, ' ', '_');
+    std::visit([&](const auto& value) { json[name] = value; }, fact.value);
+  }
+  return json;
+}
+
+ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& stop) {
+  const MeshOutcome outcome = process_mesh(make_job(options), stop);
+  if (!options.output.empty()) write_whole_file(options.output, outcome.bytes);
+  if (as_json) {
+    fmt::print("{}\n", to_json(outcome).dump(2));
+  } else {
+    for (const std::string& sentence : outcome.repaired) fmt::print("repaired: {}\n", sentence);
+    if (!outcome.surface_report.empty()) fmt::print("{}\n", outcome.surface_report);
+    if (!outcome.volume_report.empty()) fmt::print("{}\n", outcome.volume_report);
+    if (!options.output.empty()) {
+      fmt::print("written    {} ({} bytes)\n", options.output.string(), outcome.bytes.size());
+    }
+  }
+  return outcome.sound ? ExitCode::ok : ExitCode::bad_input;
+}
+
+}  // namespace
+
+void add_mesh(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("mesh", "Check a surface, repair it when asked, fill it with tetrahedra");
+  const auto options = std::make_shared<MeshOptions>();
+  command
+      ->add_option("input", options->input,
+                   "Surface (STL, OBJ, PLY, VTP) or volume mesh (msh, inp, vtu, vtk); `foot` or `foot-right` for the "
+                   "project's own foot")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("-o,--output", options->output, "Mesh to write: .vtu, .msh, or .stl for the surface")
+      ->type_name("FILE");
+  command->add_option("--size", options->size, "Edge length of the tetrahedra, e.g. 4mm; without it only a check")
+      ->type_name("LENGTH");
+  command
+      ->add_option("--refine", options->refine,
+                   "Smaller elements in a place; repeatable. box:x0,y0,z0,x1,y1,z1:SIZE, ball:x,y,z,r:SIZE or\n"
+                   "group:NAME,DISTANCE:SIZE, lengths in metres or with a unit")
+      ->type_name("PLACE:SIZE")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--growth", options->growth, "Increase of the edge length per distance from a refinement")
+      ->check(CLI::Range(1e-3, 2.0))
+      ->capture_default_str();
+  command->add_option("--order", options->order, "1: four nodes, 2: ten nodes")
+      ->check(CLI::Range(1, 2))
+      ->capture_default_str();
+  command->add_option("--scale", options->length_scale, "Metres per unit of the file: 0.001 for millimetres")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--keep-surface", options->keep_surface, "Keep the triangles as they are, fill the inside only");
+  command
+      ->add_option("--repair", options->repair,
+                   "Repairs before the check: degenerate, duplicates (drop such triangles), orientation (turn\n"
+                   "triangles outward); nothing is repaired unasked")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"degenerate", "duplicates", "orientation"}));
+  command->add_option("--merge", options->merge, "Repair: vertices closer than this become one")->type_name("LENGTH");
+  command->add_option("--fill-holes", options->max_hole_edges, "Repair: fill holes with at most so many edges")
+      ->type_name("EDGES");
+  command->add_flag("--json", invocation.json, "Print the report as JSON");
+  add_footer(*command,
+             "  heelstrike mesh foot.stl --scale 0.001\n"
+             "  heelstrike mesh foot.stl --scale 0.001 --repair orientation --fill-holes 30 --size 4mm -o foot.vtu\n"
+             "  heelstrike mesh foot --size 6mm --refine box:-60mm,-60mm,-80mm,200mm,60mm,-60mm:3mm -o foot.msh");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](const std::stop_token& stop) {
+      return run(*options, invocation.json, stop);
+    };
+  });
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,172 @@
+#include "fem_server/backends/fem_condensed/body_fields.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "fem_server/fem/nodal_stress.hpp"
+#include "fem_server/geometry/write_fields.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+void check_quantities(const FieldRequest& request) {
+  std::vector<std::string> known;
+  for (const FieldQuantity& quantity : field_quantities) known.emplace_back(quantity.name);
+  for (const std::string& name : request.quantities) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    throw input_error("fields", fmt::format("fields: unknown quantity '{}'; known: {}", name, fmt::join(known, ", ")));
+  }
+}
+
+bool wanted(const FieldRequest& request, std::string_view name) {
+  return request.quantities.empty() || std::ranges::find(request.quantities, name) != request.quantities.end();
+}
+
+std::string unit_of(std::string_view name) {
+  return std::string(std::ranges::find(field_quantities, name, &FieldQuantity::name)->unit);
+}
+
+/// Cells to draw, and the node of the mesh behind each of their points.
+struct DrawnMesh {
+  FieldGrid grid;
+  std::vector<std::uint32_t> nodes;
+};
+
+DrawnMesh drawn_mesh(const VolumeMesh& mesh, const FieldRequest& request) {
+  DrawnMesh drawn;
+  if (request.mesh == FieldMesh::volume) {
+    drawn.grid.nodes_per_cell = mesh.nodes_per_element;
+    drawn.grid.connectivity = mesh.connectivity;
+    for (std::uint32_t n = 0; n < mesh.nodes.size(); ++n) drawn.nodes.push_back(n);
+  } else {
+    const Boundary boundary = boundary_surface(mesh);
+    drawn.nodes = boundary.vertex_nodes;
+    for (const Triangle& t : boundary.surface.triangles) {
+      drawn.grid.connectivity.insert(drawn.grid.connectivity.end(), t.begin(), t.end());
+    }
+  }
+  for (const std::uint32_t node : drawn.nodes) drawn.grid.points.push_back(request.X_WA * mesh.nodes[node]);
+  return drawn;
+}
+
+PointField vectors(std::string_view name, const DrawnMesh& drawn, const Matrix3& R_WA,
+                   const std::function<Vector3(std::uint32_t)>& at) {
+  PointField field{.name = std::string(name), .unit = unit_of(name), .n_components = 3, .values = {}};
+  for (const std::uint32_t node : drawn.nodes) {
+    const Vector3 v = R_WA * at(node);
+    field.values.insert(field.values.end(), v.begin(), v.end());
+  }
+  return field;
+}
+
+PointField picked(std::string_view name, const DrawnMesh& drawn, std::size_t n_components,
+                  const std::vector<double>& values) {
+  PointField field{.name = std::string(name), .unit = unit_of(name), .n_components = n_components, .values = {}};
+  for (const std::uint32_t node : drawn.nodes) {
+    for (std::size_t k = 0; k < n_components; ++k) field.values.push_back(values[n_components * node + k]);
+  }
+  return field;
+}
+
+}  // namespace
+
+BodyFields::BodyFields(BodyModel body, const Support& support, ContactNodes contact, PartnerShape partner)
+    : body_(std::move(body)), contact_(std::move(contact)), partner_(std::move(partner)), recovery_(body_, support) {
+  Vector3 low = body_.mesh().nodes.front();
+  Vector3 high = low;
+  for (const Vector3& p : body_.mesh().nodes) {
+    low = low.cwiseMin(p);
+    high = high.cwiseMax(p);
+  }
+  center_ = 0.5 * (low + high);
+  extent_ = (high - low).maxCoeff();
+}
+
+DrawnState BodyFields::linear_state(std::vector<Vector3> forces) const {
+  Eigen::VectorXd f = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(body_.n_dofs()));
+  for (std::size_t i = 0; i < forces.size(); ++i) {
+    f.segment<3>(3 * static_cast<Eigen::Index>(contact_.nodes[i])) = forces[i];
+  }
+  DrawnState state;
+  const bool loaded = !f.isZero(0.0);
+  state.displacement = loaded ? recovery_.displacement(f) : f;
+  state.stress = linear_stress(body_, state.displacement);
+  state.forces = std::move(forces);
+  return state;
+}
+
+std::vector<Vector3> BodyFields::nodal_tractions(const std::vector<Vector3>& forces) const {
+  const VolumeMesh& mesh = body_.mesh();
+  std::vector<Vector3> tractions(mesh.nodes.size(), Vector3::Zero());
+  for (std::size_t i = 0; i < contact_.nodes.size(); ++i) {
+    for (const auto& [neighbour, weight] : contact_.mean[i]) {
+      tractions[contact_.nodes[i]] += weight * forces[neighbour] / contact_.areas[neighbour];
+    }
+  }
+  if (mesh.nodes_per_element == 4) return tractions;
+  // Contact nodes of quadratic elements are the middles of edges: a corner shows the mean of those around it.
+  std::vector<int> count(mesh.nodes.size(), 0);
+  std::vector<Vector3> sum(mesh.nodes.size(), Vector3::Zero());
+  for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
+    const auto nodes = mesh.element(e);
+    for (std::size_t k = 0; k < tetrahedron_edges.size(); ++k) {
+      const std::uint32_t middle = nodes[4 + k];
+      if (!std::ranges::binary_search(contact_.nodes, middle)) continue;
+      for (const std::uint8_t end : tetrahedron_edges[k]) {
+        sum[nodes[end]] += tractions[middle];
+        ++count[nodes[end]];
+      }
+    }
+  }
+  for (std::size_t n = 0; n < sum.size(); ++n) {
+    if (count[n] > 0) tractions[n] = sum[n] / count[n];
+  }
+  return tractions;
+}
+
+std::string BodyFields::draw_body(const DrawnState& state, const std::vector<Vector3>& normals,
+                                  const FieldRequest& request) const {
+  check_quantities(request);
+  const DrawnMesh drawn = drawn_mesh(body_.mesh(), request);
+  std::vector<PointField> fields;
+  const auto displacement = [&](std::uint32_t node) -> Vector3 {
+    return state.displacement.segment<3>(3 * static_cast<Eigen::Index>(node));
+  };
+  if (wanted(request, "displacement")) {
+    fields.push_back(vectors("displacement", drawn, request.X_WA.R, displacement));
+  }
+  if (wanted(request, "contact_pressure")) {
+    std::vector<Vector3> normal_forces;
+    for (std::size_t i = 0; i < state.forces.size(); ++i) {
+      normal_forces.emplace_back(std::max(0.0, state.forces[i].dot(normals[i])), 0.0, 0.0);
+    }
+    std::vector<double> pressure;
+    for (const Vector3& p : nodal_tractions(normal_forces)) pressure.push_back(p.x());
+    fields.push_back(picked("contact_pressure", drawn, 1, pressure));
+  }
+  if (wanted(request, "traction")) {
+    const std::vector<Vector3> tractions = nodal_tractions(state.forces);
+    fields.push_back(vectors("traction", drawn, request.X_WA.R, [&](std::uint32_t n) { return tractions[n]; }));
+  }
+  if (wanted(request, "von_mises") || wanted(request, "principal_stress")) {
+    const NodalStress stress = nodal_stress(body_, state.stress);
+    if (wanted(request, "von_mises")) fields.push_back(picked("von_mises", drawn, 1, stress.von_mises));
+    if (wanted(request, "principal_stress")) fields.push_back(picked("principal_stress", drawn, 3, stress.principal));
+  }
+  return write_fields(drawn.grid, fields);
+}
+
+std::string BodyFields::draw_partner(const Pose& X_AB, const FieldRequest& request) const {
+  const SurfaceMesh shape = partner_.triangles(X_AB.inverse() * center_, extent_);
+  const Pose X_WB = request.X_WA * X_AB;
+  FieldGrid grid;
+  for (const Vector3& p : shape.vertices) grid.points.push_back(X_WB * p);
+  for (const Triangle& t : shape.triangles) grid.connectivity.insert(grid.connectivity.end(), t.begin(), t.end());
+  return write_fields(grid, {});
+}
+
+}  // namespace heelstrike::fem

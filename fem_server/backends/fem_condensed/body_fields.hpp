@@ -1,0 +1,53 @@
+/// Pictures of a deformable body and its rigid partner: displacement, contact pressure, traction and stresses as VTU.
+#pragma once
+
+#include <Eigen/Core>
+#include <string>
+#include <vector>
+
+#include "common/contact/contact.hpp"
+#include "fem_server/fem/body_model.hpp"
+#include "fem_server/fem/displacement_recovery.hpp"
+#include "fem_server/fem/partner_shape.hpp"
+
+namespace heelstrike::fem {
+
+/// State of the body that is drawn.
+struct DrawnState {
+  Eigen::VectorXd displacement;                     ///< [m] n_dofs
+  Eigen::Matrix<double, 6, Eigen::Dynamic> stress;  ///< [Pa] at the quadrature points, see linear_stress
+  std::vector<Vector3> forces;                      ///< [N] on the contact nodes, in A
+};
+
+/// Thread-safe; holds the body for as long as a session may ask for pictures.
+class BodyFields {
+ public:
+  /// @param contact  candidates with areas and averaging weights
+  BodyFields(BodyModel body, const Support& support, ContactNodes contact, PartnerShape partner);
+
+  [[nodiscard]] const BodyModel& body() const { return body_; }
+  [[nodiscard]] const ContactNodes& contact() const { return contact_; }
+  /// The linear body under forces [N] on its contact nodes, in A.
+  [[nodiscard]] DrawnState linear_state(std::vector<Vector3> forces) const;
+
+  /// The body undeformed at its pose, with the quantities asked for; vectors are turned into the drawn frame.
+  /// @param normals  [-] out of the partner at the contact nodes, in A
+  /// @throws Error{invalid_input} for an unknown quantity
+  [[nodiscard]] std::string draw_body(const DrawnState& state, const std::vector<Vector3>& normals,
+                                      const FieldRequest& request) const;
+  /// The partner's surface; of a plane a square patch about the body.
+  [[nodiscard]] std::string draw_partner(const Pose& X_AB, const FieldRequest& request) const;
+
+ private:
+  /// Mean around each contact node, zero elsewhere; 3 per node of the mesh.
+  [[nodiscard]] std::vector<Vector3> nodal_tractions(const std::vector<Vector3>& forces) const;
+
+  BodyModel body_;
+  ContactNodes contact_;
+  PartnerShape partner_;
+  DisplacementRecovery recovery_;
+  Vector3 center_ = Vector3::Zero();  ///< [m] of the body's box, in A
+  double extent_ = 0.0;               ///< [m] largest edge of the box
+};
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,29 @@
+/// The tetrahedra of a deformable body: read from its file, made from its shape, or taken from the cache.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fem_server/backends/backend.hpp"
+#include "fem_server/geometry/volume_mesh.hpp"
+
+namespace heelstrike::fem {
+
+/// Parameters of a pair with the place where they stand, for messages.
+struct ParameterPlace {
+  std::string where;  ///< "contact.NAME.parameters."
+  const ParameterMap& parameters;
+
+  /// A list that is empty or has `expected` entries. @throws Error{invalid_input}
+  [[nodiscard]] std::vector<double> numbers(const std::string& name, std::size_t expected) const;
+};
+
+/// Mesh in the body's frame. Uses the parameters element_size, element_order, contact_size, contact_radius,
+/// contact_direction and contact_angle of body_parameters(). Meshes that the mesher makes are kept in
+/// `context.cache_directory`; blocks, cylinders and volume files are not, because they take no time.
+/// @throws Error{invalid_input} for a surface or file that is not sound, a shape that is no body, sizes out of range
+/// @throws Error{limit} for more than `context.max_elements`, before the mesher is started when that is foreseeable
+/// @throws Error{cancelled}, and what the mesher throws
+[[nodiscard]] VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context);
+
+}  // namespace heelstrike::fem

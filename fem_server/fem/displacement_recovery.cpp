@@ -1,0 +1,51 @@
+#include "fem_server/fem/displacement_recovery.hpp"
+
+#include <Eigen/Dense>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "fem_server/fem/rigid_motion.hpp"
+
+namespace heelstrike::fem {
+
+DisplacementRecovery::DisplacementRecovery(const BodyModel& body, Support support)
+    : body_(body), support_(std::move(support)) {}
+
+void DisplacementRecovery::factorize() const {
+  std::vector<bool> fixed(body_.n_dofs(), false);
+  for (const std::uint32_t node : support_.clamped_nodes) {
+    for (std::size_t k = 0; k < 3; ++k) fixed[3 * std::size_t{node} + k] = true;
+  }
+  if (support_.inertia_relief) {
+    const SixColumns R = centred_modes(body_);
+    std::vector<std::int64_t> all(body_.n_dofs());
+    for (std::size_t dof = 0; dof < all.size(); ++dof) all[dof] = static_cast<std::int64_t>(dof);
+    for (const std::int64_t dof : isostatic_dofs(R, all)) fixed[static_cast<std::size_t>(dof)] = true;
+    const Eigen::MatrixXd MR = mass_times(body_, R);
+    modes_ = R;
+    mass_modes_ = MR * (R.transpose() * MR).inverse();
+  }
+  std::vector<std::int64_t> free;
+  for (std::size_t dof = 0; dof < body_.n_dofs(); ++dof) {
+    if (!fixed[dof]) free.push_back(static_cast<std::int64_t>(dof));
+  }
+  const SparseMatrix K = linear_stiffness(body_);
+  auto factor = std::make_unique<SparseCholesky>(K, free, std::span<const std::int64_t>());
+  if (!factor->factorize(K)) {
+    throw Error(ErrorCode::internal, "the stiffness matrix became singular after it had been condensed");
+  }
+  factor_ = std::move(factor);
+}
+
+Eigen::VectorXd DisplacementRecovery::displacement(const Eigen::VectorXd& forces) const {
+  const std::scoped_lock lock(mutex_);
+  if (!factor_) factorize();
+  if (!support_.inertia_relief) return factor_->solve(forces);
+  // The load is balanced by the inertia of the rigid motion it causes; of the displacement the mean rigid motion is
+  // taken out.
+  const Eigen::VectorXd balanced = forces - mass_modes_ * (modes_.transpose() * forces);
+  const Eigen::VectorXd u = factor_->solve(balanced);
+  return u - modes_ * (mass_modes_.transpose() * u);
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,20 @@
+/// Stresses at nodes for drawing: means over the adjacent elements, weighted by volume.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "fem_server/fem/body_model.hpp"
+
+namespace heelstrike::fem {
+
+struct NodalStress {
+  std::vector<double> von_mises;  ///< [Pa] per node
+  std::vector<double> principal;  ///< [Pa] 3 per node: largest, middle, smallest
+};
+
+/// Invariants of the mean stress tensor around each node.
+/// @param stress  [Pa] xx yy zz xy yz zx at the quadrature points, as linear_stress returns it
+[[nodiscard]] NodalStress nodal_stress(const BodyModel& body, const Eigen::Matrix<double, 6, Eigen::Dynamic>& stress);
+
+}  // namespace heelstrike::fem

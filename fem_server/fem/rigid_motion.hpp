@@ -1,0 +1,23 @@
+/// Rigid motions of a body: what inertia relief holds and takes out again.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fem_server/fem/body_model.hpp"
+
+namespace heelstrike::fem {
+
+using SixColumns = Eigen::Matrix<double, Eigen::Dynamic, 6>;
+
+/// Rigid motions about the mean of the nodes, rotations scaled to the size of translations: same span as rigid_modes(),
+/// better conditioned.
+[[nodiscard]] SixColumns centred_modes(const BodyModel& body);
+
+/// Six of the given dofs that stop all rigid motion, as far apart as greedy pivots find them.
+/// @throws Error{invalid_input} when they cannot
+[[nodiscard]] std::vector<std::int64_t> isostatic_dofs(const SixColumns& modes, std::span<const std::int64_t> dofs);
+
+}  // namespace heelstrike::fem

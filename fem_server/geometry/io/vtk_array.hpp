@@ -1,0 +1,37 @@
+/// DataArray elements of VTK's XML files.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fem_server/geometry/io/base64.hpp"
+
+namespace heelstrike::fem::io {
+
+/// Text fit for an attribute.
+[[nodiscard]] std::string xml_escaped(const std::string& text);
+
+/// In base64: number of bytes, then the bytes.
+/// @param unit  written as UNITS_LABEL; empty = none
+template <class T>
+std::string vtk_array(const std::string& name, std::string_view type, std::size_t n_components,
+                      const std::vector<T>& values, const std::string& unit = {}) {
+  std::string bytes;
+  const std::uint64_t n_bytes = values.size() * sizeof(T);
+  bytes.append(reinterpret_cast<const char*>(&n_bytes), sizeof n_bytes);
+  bytes.append(reinterpret_cast<const char*>(values.data()), n_bytes);
+  const std::string label =
+      unit.empty() ? std::string()
+                   : fmt::format("<InformationKey name=\"UNITS_LABEL\" location=\"vtkDataArray\">{}</InformationKey>\n",
+                                 xml_escaped(unit));
+  return fmt::format(
+      "<DataArray type=\"{}\" Name=\"{}\" NumberOfComponents=\"{}\" NumberOfTuples=\"{}\" format=\"binary\">\n{}\n{}"
+      "</DataArray>\n",
+      type, xml_escaped(name), n_components, values.size() / n_components, encode_base64(bytes), label);
+}
+
+}  // namespace heelstrike::fem::io

@@ -1,0 +1,32 @@
+/// Meshes with quantities at their nodes as VTU files for ParaView.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fem_server/geometry/surface_mesh.hpp"
+#include "fem_server/geometry/volume_mesh.hpp"
+
+namespace heelstrike::fem {
+
+/// One point-data array.
+struct PointField {
+  std::string name;
+  std::string unit;  ///< written as the array's UNITS_LABEL, which ParaView shows
+  std::size_t n_components = 1;
+  std::vector<double> values;  ///< n_components per point
+};
+
+/// Points with triangles or tetrahedra (linear or quadratic).
+struct FieldGrid {
+  std::vector<Vector3> points;              ///< [m]
+  std::uint32_t nodes_per_cell = 3;         ///< 3, 4 or 10
+  std::vector<std::uint32_t> connectivity;  ///< nodes_per_cell per cell
+};
+
+/// VTU 1.0, little endian, base64 without compression: what VTK 6 and later read. Numbers keep all bits.
+/// @pre every field has n_components values per point
+[[nodiscard]] std::string write_fields(const FieldGrid& grid, const std::vector<PointField>& fields);
+
+}  // namespace heelstrike::fem

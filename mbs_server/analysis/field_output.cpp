@@ -1,0 +1,69 @@
+#include "mbs_server/analysis/field_output.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::mbs {
+
+FieldOutputWriter::FieldOutputWriter(const Scenario& scenario, const std::optional<FieldOutput>& spec, RunSink& sink)
+    : scenario_(scenario),
+      spec_(spec),
+      sink_(sink),
+      off_(scenario.pairs.size(), 0),
+      partner_drawn_(scenario.pairs.size(), 0) {}
+
+std::optional<double> FieldOutputWriter::next_time() const {
+  if (!spec_ || off_.empty()) return std::nullopt;
+  // Times of the grid are products, not sums: no drift.
+  return spec_->interval * static_cast<double>(next_);
+}
+
+void FieldOutputWriter::skip_to(double t) {
+  if (spec_) next_ = static_cast<std::int64_t>(std::floor(t / spec_->interval)) + 1;
+}
+
+void FieldOutputWriter::write(Contact& contact, ContactCoupling& coupling, double t, const ConstVector& q,
+                              const ConstVector& qd) {
+  ++next_;
+  for (std::size_t pair = 0; pair < off_.size(); ++pair) {
+    if (off_[pair] != 0 || (spec_->contact_only && !coupling.closed(pair))) continue;
+    try {
+      write_pair(pair, contact, coupling, t, q, qd);
+    } catch (const Error& e) {
+      const bool may_work_later = e.code() == ErrorCode::recoverable;
+      off_[pair] = may_work_later ? 0 : 1;
+      sink_.on_log("warning", fmt::format("no fields of pair '{}' {} t = {} s{}: {}", scenario_.pairs[pair].spec.name,
+                                          may_work_later ? "at" : "from", t, may_work_later ? "" : " on", e.what()));
+    }
+  }
+}
+
+void FieldOutputWriter::write_pair(std::size_t pair, Contact& contact, ContactCoupling& coupling, double t,
+                                   const ConstVector& q, const ConstVector& qd) {
+  const PairModel& model = scenario_.pairs[pair];
+  const PairState state = coupling.pair_state(pair, t, q, qd);
+  FieldRequest request{.part = FieldPart::main,
+                       .mesh = spec_->mesh,
+                       .quantities = spec_->quantities,
+                       .X_WA = coupling.main_pose(pair, q)};
+  sink_.on_fields({.time = t,
+                   .pair = model.spec.name,
+                   .body = model.main_body,
+                   .part = FieldPart::main,
+                   .vtu = contact.fields(pair, state, request)});
+  FieldFrame partner{
+      .time = t, .pair = model.spec.name, .body = model.partner_body, .part = FieldPart::partner, .vtu = {}};
+  char& drawn = partner_drawn_[pair];
+  // A rigid partner at rest is sent once.
+  if (model.partner_body != "ground" || drawn == 0) {
+    request.part = FieldPart::partner;
+    partner.vtu = contact.fields(pair, state, request);
+    drawn = 1;
+  }
+  sink_.on_fields(partner);
+}
+
+}  // namespace heelstrike::mbs

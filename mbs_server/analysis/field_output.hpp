@@ -1,0 +1,39 @@
+/// Fields of the contact pairs at the times the scenario asks for.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "common/config/scenario.hpp"
+#include "common/results/run_records.hpp"
+#include "mbs_server/coupling/contact_coupling.hpp"
+
+namespace heelstrike::mbs {
+
+/// Asks the contact partner for the fields and hands them to the sink. A pair whose back-end has none is left out,
+/// which a warning says once; so is one whose fields cannot be had for another reason. The run goes on in both cases.
+class FieldOutputWriter {
+ public:
+  /// @param spec  none = nothing is ever due
+  FieldOutputWriter(const Scenario& scenario, const std::optional<FieldOutput>& spec, RunSink& sink);
+
+  /// Time of the next files; none when there are none to come.
+  [[nodiscard]] std::optional<double> next_time() const;
+  /// Goes on from `t` in a resumed run.
+  void skip_to(double t);
+  /// Writes the files of next_time() with the state at that time and moves on.
+  void write(Contact& contact, ContactCoupling& coupling, double t, const ConstVector& q, const ConstVector& qd);
+
+ private:
+  void write_pair(std::size_t pair, Contact& contact, ContactCoupling& coupling, double t, const ConstVector& q,
+                  const ConstVector& qd);
+
+  const Scenario& scenario_;
+  std::optional<FieldOutput> spec_;
+  RunSink& sink_;
+  std::int64_t next_ = 0;
+  std::vector<char> off_;            ///< pairs without fields
+  std::vector<char> partner_drawn_;  ///< pairs whose partner's shape has been written
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,99 @@
+/// Scenarios and meshes with finite elements that take seconds.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace heelstrike::cli_test {
+
+/// A rubber block pressed 0.1 mm onto a plane and dragged 0.2 mm, with fields; `from` empty = unchanged.
+inline std::string block_scenario(const std::string& from = "", const std::string& to = "") {
+  std::string text = R"yaml(heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  block: {mass: 0.1, inertia: [1.0e-4, 1.0e-4, 1.0e-4], position: [0, 0, 0.0101]}
+drivers:
+  drag:
+    body: block
+    x: {expression: "0.2e-3 * step(t, 0.2, 1)"}
+    y: {polynomial: [0]}
+    z: {expression: "0.0101 - 0.2e-3 * step(t, 0, 0.2)"}
+    rx: {polynomial: [0]}
+    ry: {polynomial: [0]}
+    rz: {polynomial: [0]}
+contact:
+  block-ground:
+    main:
+      body: block
+      surface: {block: {lengths: [0.04, 0.03, 0.02]}}
+      material: {youngs_modulus: 2.0e6, poissons_ratio: 0.3, density: 1100}
+    partner:
+      body: ground
+      surface: {plane: {normal: [0, 0, 1]}}
+    backend: fem_condensed
+    parameters: {element_size: 0.005, clamped_set: top, contact_set: bottom, friction: 0.5}
+analysis: {type: kinematic, end_time: 1.0}
+output: {interval: 0.05, fields: {interval: 0.5}}
+)yaml";
+  if (!from.empty()) text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+/// The block's surface taken from a file instead.
+inline std::string mesh_scenario(const std::string& file, const std::string& parameters) {
+  std::string text = block_scenario("{block: {lengths: [0.04, 0.03, 0.02]}}", "{mesh: {file: " + file + "}}");
+  const std::string from = "{element_size: 0.005, clamped_set: top, contact_set: bottom, friction: 0.5}";
+  return text.replace(text.find(from), from.size(), parameters);
+}
+
+/// A cube of 20 mm about the origin as ASCII STL. @param n  triangles written (12 = closed)
+/// @param inside_out  normals inward
+inline std::string cube_stl(std::size_t n = 12, bool inside_out = false) {
+  constexpr std::array<std::array<int, 3>, 12> triangles{{{0, 2, 1},
+                                                          {1, 2, 3},
+                                                          {4, 5, 6},
+                                                          {5, 7, 6},
+                                                          {0, 1, 4},
+                                                          {1, 5, 4},
+                                                          {2, 6, 3},
+                                                          {3, 6, 7},
+                                                          {0, 4, 2},
+                                                          {2, 4, 6},
+                                                          {1, 3, 5},
+                                                          {3, 7, 5}}};
+  std::string text = "solid cube\n";
+  for (std::size_t t = 0; t < n; ++t) {
+    text += "facet normal 0 0 0\nouter loop\n";
+    for (std::size_t k = 0; k < 3; ++k) {
+      const int corner = triangles[t][inside_out ? 2 - k : k];
+      text += fmt::format("vertex {} {} {}\n", corner % 2 == 0 ? -0.01 : 0.01, corner / 2 % 2 == 0 ? -0.01 : 0.01,
+                          corner / 4 == 0 ? -0.01 : 0.01);
+    }
+    text += "endloop\nendfacet\n";
+  }
+  return text + "endsolid cube\n";
+}
+
+/// Two tetrahedra as Abaqus input; `height` [m] of the second one's tip below the common face: 0 = flat, < 0 =
+/// inverted.
+inline std::string two_tetrahedra(double height) {
+  return fmt::format(R"(*NODE
+1, 0, 0, 0
+2, 0.02, 0, 0
+3, 0, 0.02, 0
+4, 0, 0, 0.02
+5, 0.005, 0.005, {}
+*ELEMENT, TYPE=C3D4, ELSET=ALL
+1, 1, 2, 3, 4
+2, 1, 3, 2, 5
+*NSET, NSET=TIP
+4
+*NSET, NSET=NOBODY
+)",
+                     -height);
+}
+
+}  // namespace heelstrike::cli_test

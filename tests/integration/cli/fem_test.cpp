@@ -1,0 +1,389 @@
+// Finite elements through the real programs: the same bits everywhere, the cache, the files for ParaView, and what
+// becomes of bad meshes, vanished clients and clients that ask for the same thing.
+#include "tests/integration/cli/fem_scenarios.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/integration/cli/program.hpp"
+#include "tests/integration/cli/server_pair.hpp"
+#include "tests/support/child_environment.hpp"
+
+namespace heelstrike::cli_test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Runs below `folder` with a cache of its own.
+ProgramOptions here(const ScratchFolder& folder, std::map<std::string, std::string> more = {}) {
+  more["XDG_CACHE_HOME"] = (folder.path() / "cache").string();
+  return {.working_folder = folder.path(), .environment = std::move(more)};
+}
+
+/// Time series and fields of a run as one text.
+std::string results_of(const fs::path& run) {
+  std::string text = read_text(run / "timeseries.csv") + read_text(run / "fields.pvd");
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(run / "fields")) files.push_back(entry.path());
+  std::ranges::sort(files);
+  for (const fs::path& file : files) text += file.filename().string() + read_text(file);
+  return text;
+}
+
+// Requirement: local, in-process and remote runs with 1 and 2 threads give the same bits, fields included.
+TEST(Fem, GivesTheSameBitsEverywhere) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
+  const std::string file = folder.write("block.yaml", block_scenario());
+  const Finished in_process = run("heelstrike", {"run", file, "--in-process", "-o", "a"}, here(folder));
+  ASSERT_EQ(in_process.exit_code, 0) << in_process.err;
+  const std::string expected = results_of(folder.path() / "a");
+  EXPECT_GT(expected.size(), 100000U);
+  struct Way {
+    std::string folder;
+    std::vector<std::string> arguments;
+    std::string threads;
+  };
+  for (const Way& way :
+       {Way{"b", {"--in-process"}, "1"}, Way{"c", {}, "1"}, Way{"d", {}, "2"},
+        Way{"e", {"--mbs", servers.mbs_address}, "2"}, Way{"f", {"--fem", servers.fem_address}, "1"}}) {
+    std::vector<std::string> arguments{"run", file, "-o", way.folder};
+    arguments.insert(arguments.end(), way.arguments.begin(), way.arguments.end());
+    const Finished result = run("heelstrike", arguments,
+                                here(folder, {{"OMP_NUM_THREADS", way.threads},
+                                              {"OPENBLAS_NUM_THREADS", way.threads},
+                                              {"DEAL_II_NUM_THREADS", way.threads}}));
+    ASSERT_EQ(result.exit_code, 0) << way.folder << ": " << result.err;
+    EXPECT_TRUE(results_of(folder.path() / way.folder) == expected) << "a and " << way.folder << " differ";
+  }
+}
+
+TEST(Fem, WritesASeriesForParaView) {
+  const ScratchFolder folder;
+  const std::string file = folder.write("block.yaml", block_scenario());
+  ASSERT_EQ(run("heelstrike", {"run", file, "--in-process", "-o", "a"}, here(folder)).exit_code, 0);
+  const std::string index = read_text(folder.path() / "a/fields.pvd");
+  for (const char* part : {"timestep=\"0\"", "timestep=\"0.5\"", "timestep=\"1\"", "block-ground_block_00002.vtu",
+                           "block-ground_ground_partner_00000.vtu"}) {
+    EXPECT_THAT(index, HasSubstr(part));
+  }
+  // The ground stands still: written once, shown at every time.
+  EXPECT_FALSE(fs::exists(folder.path() / "a/fields/block-ground_ground_partner_00001.vtu"));
+  const std::string last = read_text(folder.path() / "a/fields/block-ground_block_00002.vtu");
+  for (const char* name : {"displacement", "contact_pressure", "traction", "von_mises", "principal_stress"}) {
+    EXPECT_THAT(last, HasSubstr("Name=\"" + std::string(name) + "\""));
+  }
+  EXPECT_THAT(last, HasSubstr("UNITS_LABEL"));
+  const Finished fewer = run("heelstrike",
+                             {"run", file, "--in-process", "-o", "b", "--set", "output.fields.quantities=[von_mises]",
+                              "--set", "output.fields.mesh=volume"},
+                             here(folder));
+  ASSERT_EQ(fewer.exit_code, 0) << fewer.err;
+  const std::string picked = read_text(folder.path() / "b/fields/block-ground_block_00002.vtu");
+  EXPECT_THAT(picked, HasSubstr("von_mises"));
+  EXPECT_THAT(picked, Not(HasSubstr("traction")));
+  // Point laws have no fields: the run goes on and says so.
+  const std::string ball = folder.write("ball.yaml", R"(heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies: {ball: {mass: 1.0, inertia: [0.1, 0.1, 0.1], position: [0, 0, 0.2]}}
+contact:
+  pair:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}}
+    partner: {body: ground, surface: {plane: {}}}
+    backend: flores
+    parameters: {stiffness: 1.4e8}
+analysis: {end_time: 0.01}
+output: {interval: 1.0e-3, fields: {interval: 5.0e-3}}
+)");
+  const Finished without = run("heelstrike", {"run", ball, "--in-process", "-o", "c"}, here(folder));
+  EXPECT_EQ(without.exit_code, 0);
+  EXPECT_THAT(without.err, HasSubstr("no fields of pair 'pair'"));
+  EXPECT_FALSE(fs::exists(folder.path() / "c/fields.pvd"));
+}
+
+TEST(Fem, TakesPreparationsFromTheCacheAndRebuildsWhatIsDamaged) {
+  const ScratchFolder folder;
+  // A surface to be meshed, so that both kinds of files are in the cache.
+  folder.write("cube.stl", cube_stl());
+  const std::string file =
+      folder.write("cube.yaml", mesh_scenario("cube.stl",
+                                              "{element_size: 0.005, clamped_box: [-1, -1, 0.009, 1, 1, 1], "
+                                              "contact_direction: [0, 0, -1], contact_angle: 0.2}"));
+  const auto run_it = [&](const std::string& out) {
+    const Finished result = run("heelstrike", {"run", file, "--in-process", "-o", out}, here(folder));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return read_text(folder.path() / out / "run.log");
+  };
+  const std::string first = run_it("a");
+  EXPECT_THAT(first, HasSubstr("mesh"));
+  EXPECT_THAT(first, HasSubstr("factorize"));
+  const std::string second = run_it("b");
+  EXPECT_THAT(second, HasSubstr("loaded from the cache"));
+  EXPECT_THAT(second, Not(HasSubstr("factorize")));
+  std::vector<fs::path> kept;
+  for (const auto& entry : fs::directory_iterator(folder.path() / "cache/heelstrike")) kept.push_back(entry.path());
+  ASSERT_EQ(kept.size(), 2U) << "a mesh and a condensation";
+  for (const fs::path& path : kept) {
+    std::fstream bytes(path, std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(500);
+    bytes.put('~');
+  }
+  EXPECT_THAT(run_it("c"), HasSubstr("is damaged; it will be rebuilt"));
+  for (const fs::path& path : kept) fs::resize_file(path, fs::file_size(path) / 2);
+  EXPECT_THAT(run_it("d"), HasSubstr("it will be rebuilt"));
+  EXPECT_THAT(run_it("e"), HasSubstr("loaded from the cache"));
+  for (const char* other : {"b", "c", "d", "e"}) {
+    EXPECT_TRUE(read_text(folder.path() / other / "timeseries.csv") == read_text(folder.path() / "a/timeseries.csv"))
+        << "a and " << other << " differ";
+  }
+}
+
+struct BadBody {
+  std::string name;
+  std::string scenario;
+  std::map<std::string, std::string> files;
+  std::vector<std::string> said;
+  int exit_code = 3;  ///< the scenario was accepted, its preparation failed
+};
+
+void PrintTo(const BadBody& body, std::ostream* out) {
+  *out << body.name;
+}
+
+class BadBodies : public testing::TestWithParam<BadBody> {};
+
+TEST_P(BadBodies, AreNamed) {
+  const ScratchFolder folder;
+  for (const auto& [name, content] : GetParam().files) folder.write(name, content);
+  const std::string file = folder.write("body.yaml", GetParam().scenario);
+  for (const bool in_process : {true, false}) {
+    std::vector<std::string> arguments{"run", file, "-o", in_process ? "a" : "b"};
+    if (in_process) arguments.emplace_back("--in-process");
+    const Finished result = run("heelstrike", arguments, here(folder));
+    EXPECT_EQ(result.exit_code, GetParam().exit_code) << result.err;
+    for (const std::string& part : GetParam().said) EXPECT_THAT(result.err, HasSubstr(part));
+  }
+}
+
+const std::string clamped_cube = "{element_size: 0.005, clamped_box: [-1, -1, 0.009, 1, 1, 1]}";
+const std::string clamped_tip = "{clamped_set: TIP}";
+const std::string plane_partner = "surface: {plane: {normal: [0, 0, 1]}}";
+
+INSTANTIATE_TEST_SUITE_P(
+    Files, BadBodies,
+    testing::Values(
+        BadBody{"SurfaceWithAHole",
+                mesh_scenario("cube.stl", clamped_cube),
+                {{"cube.stl", cube_stl(11)}},
+                {"open edge", "3"}},
+        BadBody{"InvertedElement",
+                mesh_scenario("two.inp", clamped_tip),
+                {{"two.inp", two_tetrahedra(-0.003)}},
+                {"element"}},
+        BadBody{"FlatElement", mesh_scenario("two.inp", clamped_tip), {{"two.inp", two_tetrahedra(0.0)}}, {"element"}},
+        BadBody{"UnknownSet",
+                mesh_scenario("two.inp", "{clamped_set: TOP}"),
+                {{"two.inp", two_tetrahedra(0.02)}},
+                {"'TOP' does not exist", "TIP"}},
+        BadBody{"EmptySet",
+                mesh_scenario("two.inp", "{clamped_set: NOBODY}"),
+                {{"two.inp", two_tetrahedra(0.02)}},
+                {"NOBODY"}},
+        BadBody{"NothingHolds",
+                block_scenario("clamped_set: top, ", ""),
+                {},
+                {"translations x, y, z and rotations about x, y, z", "inertia relief"}},
+        BadBody{"CandidatesOnTheClamp",
+                block_scenario("contact_set: bottom", "contact_set: side"),
+                {},
+                {"is clamped", "candidate node"}},
+        BadBody{"Incompressible",
+                block_scenario("poissons_ratio: 0.3", "poissons_ratio: 0.5"),
+                {},
+                {"poissons_ratio", "0.5"},
+                2},
+        BadBody{"NoStiffness",
+                block_scenario("youngs_modulus: 2.0e6", "youngs_modulus: 0"),
+                {},
+                {"youngs_modulus", "Pa"},
+                2},
+        BadBody{"PartnerInsideOut",
+                block_scenario(plane_partner, "surface: {mesh: {file: cube.stl}}"),
+                {{"cube.stl", cube_stl(12, true)}},
+                {"normals pointing into the material"}},
+        BadBody{"PartnerOpen",
+                block_scenario(plane_partner, "surface: {mesh: {file: cube.stl}}"),
+                {{"cube.stl", cube_stl(11)}},
+                {"open"}},
+        BadBody{"TooDeep",
+                block_scenario("0.0101 - 0.2e-3 * step(t, 0, 0.2)", "0.0101 - 12e-3 * step(t, 0, 0.2)"),
+                {},
+                {"deep", "m"}},
+        BadBody{"WrongKindOfFile",
+                mesh_scenario("cube.stl", clamped_cube),
+                {{"cube.stl", "this is a letter\n"}},
+                {"cube.stl"}},
+        BadBody{"TruncatedFile",
+                mesh_scenario("cube.stl", clamped_cube),
+                {{"cube.stl", cube_stl().substr(0, 700)}},
+                {"cube.stl"}},
+        BadBody{"MissingVariable",
+                mesh_scenario("\"${HEELSTRIKE_NOT_SET}/cube.stl\"", clamped_cube),
+                {},
+                {"HEELSTRIKE_NOT_SET"},
+                2},
+        BadBody{"NoElementSize",
+                mesh_scenario("cube.stl", "{clamped_box: [-1, -1, 0.009, 1, 1, 1]}"),
+                {{"cube.stl", cube_stl()}},
+                {"element_size", "missing"}}),
+    [](const auto& info) { return info.param.name; });
+
+/// Resident memory of a process [MiB].
+double memory_of(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  std::string word;
+  while (status >> word) {
+    if (word == "VmRSS:") {
+      double kib = 0.0;
+      status >> kib;
+      return kib / 1024.0;
+    }
+  }
+  return 0.0;
+}
+
+/// A ball that takes some seconds to condense.
+std::string large_ball() {
+  return R"(heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies: {ball: {mass: 1.0, inertia: [0.1, 0.1, 0.1], position: [0, 0, 0.2]}}
+contact:
+  ball-ground:
+    main:
+      body: ball
+      surface: {sphere: {radius: 0.1}}
+      material: {youngs_modulus: 300.0e6, poissons_ratio: 0.3, density: 240}
+    partner: {body: ground, surface: {plane: {}}}
+    backend: fem_condensed
+    parameters: {support: inertia_relief, element_size: 0.0085}
+analysis: {end_time: 0.1}
+output: {interval: 0.01}
+)";
+}
+
+// Requirement: two clients that ask for the same preparation at once have it done once.
+TEST(Fem, TheSamePreparationTwiceAtOnceIsDoneOnce) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", (folder.path() / "server_cache").string()});
+  const std::string file = folder.write("ball.yaml", large_ball());
+  const std::vector<std::string> arguments{"condense", file, "--fem", servers.fem_address, "--json"};
+  Program first("heelstrike", arguments, here(folder));
+  Program second("heelstrike", arguments, here(folder));
+  int n_meshed = 0;
+  int n_condensed = 0;
+  for (Program* program : {&first, &second}) {
+    const Finished result = program->wait(std::chrono::seconds{120});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const auto stages = nlohmann::json::parse(result.out)["stages"].get<std::vector<std::string>>();
+    n_meshed += static_cast<int>(std::ranges::count(stages, "mesh"));
+    n_condensed += static_cast<int>(std::ranges::count(stages, "factorize"));
+  }
+  EXPECT_EQ(n_meshed, 1);
+  EXPECT_EQ(n_condensed, 1);
+}
+
+// Requirement: a client that goes away during the preparation leaves neither work nor memory behind.
+TEST(Fem, AVanishedClientStopsItsPreparation) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
+  const std::string small = folder.write("block.yaml", block_scenario());
+  // Libraries and buffers that any preparation leaves behind.
+  ASSERT_EQ(run("heelstrike", {"condense", small, "--fem", servers.fem_address}, here(folder)).exit_code, 0);
+  const double before = memory_of(servers.fem->pid());
+  const std::string file = folder.write("ball.yaml", large_ball());
+  {
+    Program client("heelstrike", {"condense", file, "--fem", servers.fem_address}, here(folder));
+    // The compliance of about 2700 nodes takes 500 MiB; its columns are being computed.
+    EXPECT_TRUE(eventually([&] { return memory_of(servers.fem->pid()) > before + 200.0; }, std::chrono::seconds{90}));
+    client.signal(SIGKILL);
+    (void)client.wait();
+  }
+  EXPECT_TRUE(servers.fem->wait_for_output("stopped on request", std::chrono::seconds{30})) << servers.fem->output();
+  // Measured within 10 MiB; an eighth of the product allows for fragments.
+  EXPECT_TRUE(eventually([&] { return memory_of(servers.fem->pid()) < before + 60.0; }))
+      << before << " MiB before, " << memory_of(servers.fem->pid()) << " MiB after";
+  EXPECT_EQ(run("heelstrike", {"condense", small, "--fem", servers.fem_address}, here(folder)).exit_code, 0);
+}
+
+TEST(Fem, AMeshOverTheServersLimitIsRefused) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", "", "--max-mesh-elements", "1000"});
+  const std::string ball = folder.write("ball.yaml", large_ball());
+  const Finished refused = run("heelstrike", {"condense", ball, "--fem", servers.fem_address}, here(folder));
+  EXPECT_EQ(refused.exit_code, 4) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("the limit here is 1000"));
+  const std::string block = folder.write("block.yaml", block_scenario());
+  EXPECT_EQ(run("heelstrike", {"condense", block, "--fem", servers.fem_address, "--set", "contact.element_size=0.01"},
+                here(folder))
+                .exit_code,
+            0)
+      << "others are not affected";
+}
+
+TEST(Mesh, ChecksRepairsOnlyWhenAskedAndFills) {
+  const ScratchFolder folder;
+  const std::string open = folder.write("open.stl", cube_stl(11));
+  const Finished check = run("heelstrike", {"mesh", open}, here(folder));
+  EXPECT_EQ(check.exit_code, 2);
+  EXPECT_THAT(check.out, HasSubstr("open edge"));
+  EXPECT_THAT(check.out, Not(HasSubstr("repaired")));
+  const Finished repaired =
+      run("heelstrike", {"mesh", open, "--fill-holes", "5", "--size", "5mm", "-o", "cube.vtu", "--json"}, here(folder));
+  ASSERT_EQ(repaired.exit_code, 0) << repaired.err;
+  const auto report = nlohmann::json::parse(repaired.out);
+  EXPECT_EQ(report["repaired"].size(), 1U);
+  EXPECT_NEAR(report["volume_m3"].get<double>(), 8e-6, 1e-12) << "flat faces are met exactly";
+  EXPECT_GT(report["elements"].get<double>(), 200.0);
+  EXPECT_EQ(report["quality_histogram"].size(), 10U);
+  EXPECT_TRUE(fs::exists(folder.path() / "cube.vtu"));
+  const Finished again = run("heelstrike", {"mesh", "cube.vtu", "--json"}, here(folder));
+  EXPECT_EQ(nlohmann::json::parse(again.out)["elements"], report["elements"]);
+  EXPECT_EQ(run("heelstrike", {"mesh", open, "--size", "5mm"}, here(folder)).exit_code, 2) << "not repaired unasked";
+  EXPECT_EQ(run("heelstrike", {"mesh", open, "--size", "5 parsec"}, here(folder)).exit_code, 2);
+}
+
+// The force of a linear body is proportional to its modulus: the result is known beforehand.
+TEST(Calibrate, FindsTheModulusThatGivesAForce) {
+  const ScratchFolder folder;
+  const std::string file = folder.write("block.yaml", block_scenario(", friction: 0.5", ""));
+  const auto calibrated = [&](const std::string& force) {
+    const Finished result =
+        run("heelstrike", {"calibrate", file, "--depth", "0.1mm", "--force", force, "--json"}, here(folder));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return nlohmann::json::parse(result.out);
+  };
+  const auto one = calibrated("10");
+  const auto two = calibrated("20");
+  const double E = one["found"]["youngs_modulus_Pa"];
+  EXPECT_NEAR(one["found"]["force_N"].get<double>(), 10.0, 1e-3);
+  EXPECT_NEAR(two["found"]["youngs_modulus_Pa"].get<double>() / E, 2.0, 4e-4);
+  EXPECT_NEAR(one["dF_dE_N_per_Pa"].get<double>() * E, 10.0, 1e-2);
+  // Between uniaxial stress (E A / h) and uniaxial strain (E' A / h with E' = 1.35 E for nu = 0.3).
+  const double uniaxial = 10.0 * 0.02 / (0.04 * 0.03 * 1e-4);
+  EXPECT_GT(E, uniaxial / 1.35);
+  EXPECT_LT(E, uniaxial);
+  const Finished impossible = run(
+      "heelstrike", {"calibrate", file, "--depth", "0.1mm", "--force", "10", "--fit", "clamp", "--clamp-range", "0:1"},
+      here(folder));
+  EXPECT_EQ(impossible.exit_code, 2);
+  EXPECT_THAT(impossible.err, HasSubstr("clamped_box"));
+}
+
+}  // namespace
+}  // namespace heelstrike::cli_test
