@@ -421,7 +421,7 @@ std::vector<std::string> read_texts(const Field& field) {
   return texts;
 }
 
-FootSpec read_foot(const Field& field) {
+FootSpec read_recorded_foot(const Field& field) {
   FootSpec foot{.name = field.name(),
                 .markers = {.hindfoot = read_texts(field["hindfoot"]),
                             .heel = field["heel"].text(),
@@ -457,7 +457,7 @@ MarkerMotionSpec read_marker_motion(const Field& field, std::vector<std::string>
   }
   if (field.has("ground_velocity")) motion.ground_velocity = field["ground_velocity"].vector3();
   for (const Field& foot : field["feet"].entries()) {
-    motion.feet.push_back(read_foot(foot));
+    motion.feet.push_back(read_recorded_foot(foot));
     if (!motion.feet.back().plate.empty() && motion.plates.empty()) {
       foot["plate"].refuse("the key `plates` of the recording, with the file of ground forces", "nothing", "add it");
     }
@@ -568,7 +568,7 @@ PointCloudSurface read_points(const Field& field) {
   return cloud;
 }
 
-FootSurface read_foot(const Field& field) {
+FootSurface read_foot_surface(const Field& field) {
   const auto length = [&](const char* key) { return field[key].number(); };
   return {.dimensions = {.length = length("length"),
                          .ball_breadth = length("ball_breadth"),
@@ -601,7 +601,7 @@ Surface read_surface(const Field& choice, std::vector<std::string>& files) {
   if (field.name() == "block") {
     return BlockSurface{.lengths = field["lengths"].vector3(), .center = field["center"].vector3()};
   }
-  if (field.name() == "foot") return read_foot(field);
+  if (field.name() == "foot") return read_foot_surface(field);
   if (field.name() == "mesh") return read_mesh(field, files);
   return read_points(field);
 }
