@@ -3,6 +3,8 @@
 /// one accepted step of cvode_index1, each with the slope d log(time) / d log(N) from the chain before; and, where
 /// Simbody was found at configure time, the same chain with ball mobilizers at the same accuracy in the same program.
 ///
+/// Besides, a few balls bouncing without loss: a run that contact dominates, the whole of it on either side.
+///
 /// The two are not the same algorithm: Simbody's coordinates are the joints' own, its order-n recursion needs no
 /// factorisation, and its integrator here is explicit (Runge-Kutta-Merson).
 #include <benchmark/benchmark.h>
@@ -15,6 +17,9 @@
 #include <vector>
 
 #include "benchmarks/chain_record.hpp"
+#include "fem_server/backends/backend.hpp"
+#include "fem_server/sessions/local_contact.hpp"
+#include "mbs_server/analysis/run.hpp"
 #include "mbs_server/analysis/run_problem.hpp"
 #include "mbs_server/integrators/integrator.hpp"
 
@@ -93,12 +98,82 @@ void run_heelstrike(benchmark::State& state) {
   }
 }
 
+std::map<std::string, bench::BallsRecord>& balls() {
+  static std::map<std::string, bench::BallsRecord> all;
+  return all;
+}
+
+/// Keeps the last row only.
+class LastRow final : public RunSink {
+ public:
+  void on_schema(std::span<const Column> /*columns*/) override {}
+  void on_row(std::span<const double> values) override { row.assign(values.begin(), values.end()); }
+  void on_progress(const Progress& /*progress*/) override {}
+  void on_log(std::string_view /*level*/, std::string_view /*text*/) override {}
+  void on_episode(const ContactEpisode& /*episode*/) override {}
+  void on_checkpoint(const Checkpoint& /*checkpoint*/) override {}
+
+  std::vector<double> row;
+};
+
+std::string balls_scenario(const std::string& integrator) {
+  std::string bodies, contacts;
+  const double J = 0.4 * bench::ball_mass * bench::ball_radius * bench::ball_radius;
+  for (int i = 0; i < bench::n_balls; ++i) {
+    bodies += fmt::format("  ball{0}: {{mass: {1}, inertia: [{2}, {2}, {2}], position: [{0}, 0, {3}]}}\n", i,
+                          bench::ball_mass, J, bench::drop_height(i));
+    contacts += fmt::format(
+        "  pair{0}: {{main: {{body: ball{0}, surface: {{sphere: {{radius: {1}}}}}}}, partner: {{body: ground, surface: "
+        "{{plane: {{}}}}}}, backend: hertz, parameters: {{stiffness: {2}, exponent: 1.5}}}}\n",
+        i, bench::ball_radius, bench::ball_stiffness);
+  }
+  return fmt::format(
+      "heelstrike: 1\ngravity: [0, 0, -9.81]\nbodies:\n{}contact:\n{}analysis: {{end_time: {}, integrator: {{name: "
+      "{}, rtol: {}, atol: {}}}}}\noutput: {{interval: {}, steps: none}}\n",
+      bodies, contacts, bench::balls_time, integrator, accuracy, accuracy, bench::balls_time);
+}
+
+void run_balls(benchmark::State& state, const std::string& integrator) {
+  BackendSchemas schemas;
+  for (const auto& entry : fem::backend_registry()) schemas[entry.name] = entry.parameters;
+  const Scenario scenario = parse_scenario(balls_scenario(integrator), "balls.yaml", schemas);
+  bench::BallsRecord& record = balls()["heelstrike " + integrator];
+  for (auto _ : state) {
+    LastRow sink;
+    const mbs::RunInput input{
+        .scenario = scenario, .assets = {}, .run_id = "bench", .scenario_digest = "bench", .resume_from = {}};
+    const auto begin = Clock::now();
+    const RunSummary summary = mbs::run_scenario(input, fem::open_local_contact, sink, {});
+    record.run = seconds_since(begin);
+    if (summary.error) state.SkipWithError(summary.error->what());
+    record.steps = summary.integrator.steps;
+    record.energy_error = summary.energy.balance_error / summary.energy.initial;
+    record.heights.clear();
+    for (int i = 0; i < bench::n_balls; ++i) record.heights.push_back(sink.row[static_cast<std::size_t>(3 + 13 * i)]);
+  }
+}
+
 #ifdef HEELSTRIKE_HAVE_SIMBODY
+void run_simbody_contact(benchmark::State& state) {
+  for (auto _ : state) balls()["simbody"] = bench::run_simbody_balls();
+}
+
 void run_simbody(benchmark::State& state) {
   const int n = static_cast<int>(state.range(0));
   for (auto _ : state) records()["simbody"][n] = bench::run_simbody_chain(n);
 }
 #endif
+
+void print_balls() {
+  fmt::print("\n{} balls bouncing without loss for {} s, accuracy {:.0e}\n", bench::n_balls, bench::balls_time,
+             accuracy);
+  for (const auto& [name, r] : balls()) {
+    fmt::print("{:<24}{:>8} steps {:>10.2f} ms {:>10.2f} us/step  energy error {:9.1e}  heights", name, r.steps,
+               1e3 * r.run, 1e6 * r.run / static_cast<double>(std::max<std::int64_t>(1, r.steps)), r.energy_error);
+    for (const double z : r.heights) fmt::print(" {:.6f}", z);
+    fmt::print("\n");
+  }
+}
 
 double slope(double before, double now, int n_before, int n_now) {
   return std::log(now / before) / std::log(static_cast<double>(n_now) / n_before);
@@ -146,6 +221,16 @@ int main(int argc, char** argv) {
     benchmark::RegisterBenchmark("chain/simbody", run_simbody)->Arg(n)->Iterations(1)->UseRealTime();
 #endif
   }
+  for (const std::string integrator : {"cvode_index1", "arkode_erk"}) {
+    benchmark::RegisterBenchmark(("balls/heelstrike/" + integrator).c_str(),
+                                 [integrator](benchmark::State& state) { run_balls(state, integrator); })
+        ->Iterations(3)
+        ->UseRealTime();
+  }
+#ifdef HEELSTRIKE_HAVE_SIMBODY
+  benchmark::RegisterBenchmark("balls/simbody", run_simbody_contact)->Iterations(3)->UseRealTime();
+#endif
   benchmark::RunSpecifiedBenchmarks();
+  print_balls();
   print_table();
 }

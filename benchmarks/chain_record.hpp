@@ -47,4 +47,25 @@ double timed(int repetitions, Work work) {
 /// The chain with Simbody's ball mobilizers and its Runge-Kutta-Merson integrator.
 Record run_simbody_chain(int n);
 
+// Balls that bounce on the ground without loss, each dropped from another height.
+constexpr int n_balls = 3;
+constexpr double ball_mass = 1.0;         // kg
+constexpr double ball_radius = 0.1;       // m
+constexpr double ball_stiffness = 1.0e7;  // N/m^1.5
+constexpr double balls_time = 2.0;        // s
+
+inline double drop_height(int ball) {
+  return 0.3 + 0.05 * ball;
+}
+
+struct BallsRecord {
+  double run = 0.0;  // s
+  std::int64_t steps = 0;
+  double energy_error = 0.0;    // relative, at the end
+  std::vector<double> heights;  // m, at the end
+};
+
+/// The balls with Simbody's Hunt-Crossley force without damping.
+BallsRecord run_simbody_balls();
+
 }  // namespace heelstrike::bench

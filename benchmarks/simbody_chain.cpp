@@ -34,12 +34,58 @@ Record run_simbody_chain(int n) {
   SimTK::RungeKuttaMersonIntegrator integrator(system);
   integrator.setAccuracy(accuracy);
   const auto begin = Clock::now();
-  integrator.initialize(state);
   integrator.setFinalTime(simulated_time);
-  integrator.stepTo(simulated_time);
+  integrator.initialize(state);
+  // It also comes back at the start and at the end of every interval.
+  while (integrator.getTime() < simulated_time) integrator.stepTo(simulated_time);
   record.run = seconds_since(begin);
   record.steps = integrator.getNumStepsTaken();
   record.tip_height = links.back().findStationLocationInGround(integrator.getState(), SimTK::Vec3(length, 0, 0))[2];
+  return record;
+}
+
+BallsRecord run_simbody_balls() {
+  SimTK::MultibodySystem system;
+  SimTK::SimbodyMatterSubsystem matter(system);
+  SimTK::GeneralForceSubsystem forces(system);
+  SimTK::GeneralContactSubsystem contacts(system);
+  const SimTK::Force::Gravity gravity(forces, matter, SimTK::Vec3(0, 0, -9.81));
+  const auto set = contacts.createContactSet();
+  SimTK::HuntCrossleyForce law(forces, contacts, set);
+  // Simbody: f = 4/3 k x sqrt(R k x) with k = k1 k2 / (k1 + k2).
+  const double k = std::pow(0.75 * ball_stiffness / std::sqrt(ball_radius), 2.0 / 3.0);
+  const double J = 0.4 * ball_mass * ball_radius * ball_radius;
+  const SimTK::Body::Rigid ball(SimTK::MassProperties(ball_mass, SimTK::Vec3(0), SimTK::Inertia(J, J, J)));
+  // Normal of Simbody's half space: -x.
+  contacts.addBody(set, matter.Ground(), SimTK::ContactGeometry::HalfSpace(),
+                   SimTK::Transform(SimTK::Rotation(0.5 * SimTK::Pi, SimTK::YAxis)));
+  std::vector<SimTK::MobilizedBody::Free> balls;
+  for (int i = 0; i < n_balls; ++i) {
+    balls.emplace_back(matter.Ground(), SimTK::Transform(), ball, SimTK::Transform());
+    contacts.addBody(set, balls.back(), SimTK::ContactGeometry::Sphere(ball_radius), SimTK::Transform());
+  }
+  for (int i = 0; i <= n_balls; ++i) {
+    law.setBodyParameters(SimTK::ContactSurfaceIndex(i), 2.0 * k, 0.0, 0.0, 0.0, 0.0);
+  }
+  system.realizeTopology();
+  SimTK::State state = system.getDefaultState();
+  for (int i = 0; i < n_balls; ++i) {
+    balls[static_cast<std::size_t>(i)].setQToFitTranslation(state, SimTK::Vec3(i, 0, drop_height(i)));
+  }
+  system.realize(state, SimTK::Stage::Acceleration);
+  const double energy = system.calcEnergy(state);
+  SimTK::RungeKuttaMersonIntegrator integrator(system);
+  integrator.setAccuracy(accuracy);
+  BallsRecord record;
+  const auto begin = Clock::now();
+  integrator.setFinalTime(balls_time);
+  integrator.initialize(state);
+  while (integrator.getTime() < balls_time) integrator.stepTo(balls_time);
+  record.run = seconds_since(begin);
+  record.steps = integrator.getNumStepsTaken();
+  system.realize(integrator.getState(), SimTK::Stage::Acceleration);
+  record.energy_error = system.calcEnergy(integrator.getState()) / energy - 1.0;
+  for (const auto& b : balls) record.heights.push_back(b.getBodyOriginLocation(integrator.getState())[2]);
   return record;
 }
 

@@ -30,6 +30,14 @@ if(HEELSTRIKE_SANITIZE)
   set(HEELSTRIKE_TEST_SANITIZED 1)
 endif()
 
+# Measured data for tests, never part of the project: a folder beside the sources, or HEELSTRIKE_DATA in the environment.
+# Tests that need it read the variable and skip without it.
+set(HEELSTRIKE_TEST_ENVIRONMENT "")
+get_filename_component(HEELSTRIKE_DATA_BESIDE "${PROJECT_SOURCE_DIR}/../shared/data" ABSOLUTE)
+if(NOT DEFINED ENV{HEELSTRIKE_DATA} AND EXISTS "${HEELSTRIKE_DATA_BESIDE}/README.md")
+  set(HEELSTRIKE_TEST_ENVIRONMENT ENVIRONMENT "HEELSTRIKE_DATA=${HEELSTRIKE_DATA_BESIDE}")
+endif()
+
 # heelstrike_test(NAME SOURCES ... DEPS ... LABEL unit|integration|validation|fuzz [TIMEOUT seconds] [NEEDS target ...])
 # NEEDS names programs that the test starts; they are built first.
 function(heelstrike_test NAME)
@@ -46,5 +54,5 @@ function(heelstrike_test NAME)
     add_dependencies(${NAME} ${ARG_NEEDS})
   endif()
   gtest_discover_tests(${NAME} DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} ${HEELSTRIKE_TEST_ENVIRONMENT})
 endfunction()

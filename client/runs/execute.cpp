@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "client/runs/ground_reactions.hpp"
 #include "client/terminal/progress_display.hpp"
 #include "client/terminal/table.hpp"
 #include "common/wire/run_records_wire.hpp"
@@ -49,6 +50,15 @@ class ReportingSink : public RunSink {
   RunFolderSink files_;
 };
 
+void write_ground_reactions(const RunRequest& request, const RunFolder& folder) {
+  if (request.scenario.motions.empty() || !fs::exists(folder.path() / "timeseries.csv")) return;
+  const std::string text = ground_reactions(request.scenario, read_timeseries(folder.path()), [&](const auto& name) {
+    const auto file = std::ranges::find(request.files, name, &NamedFile::name);
+    return file == request.files.end() ? nullptr : &file->content;
+  });
+  if (!text.empty()) write_whole_file(folder.path() / ground_reactions_file, text);
+}
+
 std::string optional_text(const std::optional<double>& value) {
   return value ? number_text(*value) : "-";
 }
@@ -76,6 +86,7 @@ RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder,
   ReportingSink sink(folder, display);
   RunSummary summary = runner.run(request, sink, std::move(stop));
   display.clear();
+  write_ground_reactions(request, folder);
   folder.finish(summary);
   try {
     runner.release();

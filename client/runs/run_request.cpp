@@ -9,6 +9,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "common/config/motion_columns.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {
@@ -34,24 +35,25 @@ std::string read_file(const fs::path& path, const std::string& what) {
 }
 
 std::string expand_variables(const std::string& name, const std::string& where) {
-  std::string expanded;
-  for (std::size_t at = 0; at < name.size();) {
-    if (!name.substr(at).starts_with("${")) {
-      expanded += name[at++];
-      continue;
+  std::string path;
+  std::size_t done = 0;
+  for (auto begin = name.find("${"); begin != std::string::npos; begin = name.find("${", done)) {
+    const auto end = name.find('}', begin);
+    if (end == std::string::npos) {
+      throw input_error("file",
+                        fmt::format("{}: '{}': expected '}}' after '${{', found none; write ${{NAME}}", where, name));
     }
-    const std::size_t end = name.find('}', at);
-    const std::string variable = end == std::string::npos ? std::string() : name.substr(at + 2, end - at - 2);
-    const char* value = variable.empty() ? nullptr : std::getenv(variable.c_str());
-    if (value == nullptr) {
-      throw input_error(name, fmt::format("{}: file name '{}': expected a variable of the environment that is set in "
-                                          "${{...}}, found '{}'; export it or write the path",
-                                          where, name, variable));
+    const std::string variable = name.substr(begin + 2, end - begin - 2);
+    const char* value = std::getenv(variable.c_str());
+    if (value == nullptr || *value == '\0') {
+      throw input_error("file", fmt::format("{}: '{}': expected the environment variable {}, found none; set it to the "
+                                            "folder that holds the file, e.g. export {}=/folder",
+                                            where, name, variable, variable));
     }
-    expanded += value;
-    at = end + 1;
+    path += name.substr(done, begin - done) + value;
+    done = end + 1;
   }
-  return expanded;
+  return path + name.substr(done);
 }
 
 namespace {
@@ -81,6 +83,11 @@ RunRequest load_request(const fs::path& scenario, const Overrides& overrides, co
     const fs::path path = scenario.parent_path() / expand_variables(name, request.file_name);
     request.files.push_back({name, read_file(path, request.file_name + ": file of the scenario")});
   }
+  read_motion_columns(request.scenario, [&](const std::string& name) -> const std::string* {
+    const auto file = std::ranges::find(request.files, name, &NamedFile::name);
+    return file == request.files.end() ? nullptr : &file->content;
+  });
+  request.notes.insert(request.notes.end(), request.scenario.notes.begin(), request.scenario.notes.end());
   return request;
 }
 

@@ -33,7 +33,8 @@ struct Overrides {
   bool backend_last = false;
 };
 
-/// Reads, changes and checks a scenario and reads the files it names, relative to its folder.
+/// Reads, changes and checks a scenario and reads the files it names, relative to its folder; `${NAME}` in their names
+/// stands for a variable of the environment of this process.
 /// @throws Error{invalid_input} for a mistake in it or a missing file, Error{file} when the file is there but
 /// unreadable
 [[nodiscard]] RunRequest load_request(const std::filesystem::path& scenario, const Overrides& overrides,

@@ -6,6 +6,7 @@ namespace heelstrike::client {
 
 void add_run(CLI::App& program, Invocation& invocation);
 void add_compare(CLI::App& program, Invocation& invocation);
+void add_compare_grf(CLI::App& program, Invocation& invocation);
 void add_validate(CLI::App& program, Invocation& invocation);
 void add_mesh(CLI::App& program, Invocation& invocation);
 void add_condense(CLI::App& program, Invocation& invocation);
@@ -15,8 +16,8 @@ void add_schema(CLI::App& program, Invocation& invocation);
 void add_doctor(CLI::App& program, Invocation& invocation);
 
 std::span<const AddSubcommand> subcommands() {
-  static constexpr std::array all{add_run,       add_compare,  add_validate, add_mesh,  add_condense,
-                                  add_calibrate, add_backends, add_schema,   add_doctor};
+  static constexpr std::array all{add_run,      add_compare,   add_compare_grf, add_validate, add_mesh,
+                                  add_condense, add_calibrate, add_backends,    add_schema,   add_doctor};
   return all;
 }
 

@@ -60,8 +60,10 @@ void print_text(const RunRequest& request) {
   fmt::print("gravity {} m/s^2\n", vector_text(scenario.gravity));
   print_bodies(scenario);
   for (const LoadSpec& load : scenario.loads) {
-    fmt::print("load {} on {}: force {} N, torque {} N m at {} m, {} axes\n", load.name, load.body,
-               vector_text(load.force), vector_text(load.torque), vector_text(load.point),
+    std::string functions;
+    for (const auto& [key, function] : load.functions) functions += fmt::format(" + {}(t)", key);
+    fmt::print("load {} on {}: force {} N, torque {} N m{} at {} m, {} axes\n", load.name, load.body,
+               vector_text(load.force), vector_text(load.torque), functions, vector_text(load.point),
                load.body_fixed ? "body" : "world");
   }
   print_pairs(scenario);

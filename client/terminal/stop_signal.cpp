@@ -12,13 +12,23 @@
 #include <system_error>
 
 #include "client/exit_codes.hpp"
+#include "common/signals/gather_signals.hpp"
 
 namespace heelstrike::client {
 
-StopSignal::StopSignal() {
+namespace {
+
+sigset_t stop_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+}  // namespace
+
+StopSignal::StopSignal() {
+  const sigset_t signals = stop_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal_file_ = ::signalfd(-1, &signals, SFD_CLOEXEC);
   end_file_ = ::eventfd(0, EFD_CLOEXEC);
@@ -36,6 +46,7 @@ StopSignal::~StopSignal() {
 }
 
 void StopSignal::watch(int signal_file) {
+  gather_signals_here(stop_signals());
   std::array<pollfd, 2> waiting{pollfd{signal_file, POLLIN, 0}, pollfd{end_file_, POLLIN, 0}};
   while (true) {
     if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;

@@ -149,15 +149,6 @@ std::string read_body_name(const Field& field, const std::vector<BodySpec>& bodi
                near ? fmt::format("did you mean '{}'?", *near) : "add it to `bodies` or name another");
 }
 
-LoadSpec read_load(const Field& field, const std::vector<BodySpec>& bodies) {
-  return {.name = field.name(),
-          .body = read_body_name(field["body"], bodies, false),
-          .force = field["force"].vector3(),
-          .torque = field["torque"].vector3(),
-          .point = field["point"].vector3(),
-          .body_fixed = field["frame"].text() == "body"};
-}
-
 std::string place_of(const Field& field) {
   return fmt::format("{}: {}", config::location(field.document(), field.node()), field.path());
 }
@@ -205,6 +196,21 @@ FunctionSpec read_function(const Field& choice, double end_time, std::vector<std
     }
   }
   return spec;
+}
+
+LoadSpec read_load(const Field& field, Scenario& scenario) {
+  LoadSpec load{.name = field.name(),
+                .body = read_body_name(field["body"], scenario.bodies, false),
+                .force = field["force"].vector3(),
+                .torque = field["torque"].vector3(),
+                .point = field["point"].vector3(),
+                .body_fixed = field["frame"].text() == "body",
+                .functions = {}};
+  for (const char* key : {"fx", "fy", "fz", "tx", "ty", "tz"}) {
+    if (!field.has(key)) continue;
+    load.functions.emplace(key, read_function(field[key], scenario.analysis.end_time, scenario.files));
+  }
+  return load;
 }
 
 /// Keys that a type needs, and keys that it may have besides.
@@ -405,9 +411,118 @@ KeyUse driver_keys_of(const Field& field, const Scenario& scenario) {
       near && joint == scenario.joints.end() ? fmt::format("did you mean '{}'?", *near) : "choose such a joint");
 }
 
+void add_file(std::vector<std::string>& files, const std::string& name) {
+  if (!name.empty() && std::ranges::find(files, name) == files.end()) files.push_back(name);
+}
+
+std::vector<std::string> read_texts(const Field& field) {
+  std::vector<std::string> texts;
+  for (const auto& item : field.node().items) texts.push_back(item->scalar);
+  return texts;
+}
+
+FootSpec read_foot(const Field& field) {
+  FootSpec foot{.name = field.name(),
+                .markers = {.hindfoot = read_texts(field["hindfoot"]),
+                            .heel = field["heel"].text(),
+                            .toe_tip = field["toe_tip"].text(),
+                            .toe_lateral = field["toe_lateral"].text(),
+                            .toe_medial = field["toe_medial"].text(),
+                            .origin = read_texts(field["origin"])},
+                .plate = field.text_or("plate"),
+                .where = place_of(field)};
+  if (foot.markers.hindfoot.size() < 3) {
+    field["hindfoot"].refuse("at least three markers", fmt::format("{}", foot.markers.hindfoot.size()), "add markers");
+  }
+  if (foot.markers.origin.empty()) field["origin"].refuse("at least one marker", "none", "name e.g. both malleoli");
+  return foot;
+}
+
+MarkerMotionSpec read_marker_motion(const Field& field, std::vector<std::string>& files) {
+  const Field axes = field["axes"];
+  MarkerMotionSpec motion{.name = field.name(),
+                          .markers = field["markers"].text(),
+                          .standing = field["static"].text(),
+                          .plates = field.text_or("plates"),
+                          .axes = {.x = axes["x"].text(), .y = axes["y"].text(), .z = axes["z"].text()},
+                          .start = field["start"].number(),
+                          .max_gap = field["max_gap"].number(),
+                          .cutoff = field.optional_number("cutoff"),
+                          .order = static_cast<int>(field["order"].number()),
+                          .ground_velocity = {},
+                          .feet = {},
+                          .where = place_of(field)};
+  if (motion.order % 2 != 0) {
+    field["order"].refuse("an even number (two passes)", fmt::format("{}", motion.order), "choose e.g. 4");
+  }
+  if (field.has("ground_velocity")) motion.ground_velocity = field["ground_velocity"].vector3();
+  for (const Field& foot : field["feet"].entries()) {
+    motion.feet.push_back(read_foot(foot));
+    if (!motion.feet.back().plate.empty() && motion.plates.empty()) {
+      foot["plate"].refuse("the key `plates` of the recording, with the file of ground forces", "nothing", "add it");
+    }
+  }
+  for (const std::string& name : {motion.markers, motion.standing, motion.plates}) add_file(files, name);
+  return motion;
+}
+
+/// MOTION.FOOT.SEGMENT or MOTION.ground
+std::vector<std::string> followable(const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const auto& motion : scenario.motions) {
+    for (const auto& foot : motion.feet) {
+      for (const char* segment : {"hindfoot", "toes"}) {
+        names.push_back(fmt::format("{}.{}.{}", motion.name, foot.name, segment));
+      }
+    }
+    names.push_back(motion.name + ".ground");
+  }
+  return names;
+}
+
+DriverSpec read_following_driver(const Field& field, DriverSpec driver, const Scenario& scenario) {
+  check_keys(field, "driver that follows a recording", {.needed = {"body", "follow"}, .allowed = {}}, {});
+  driver.body = read_body_name(field["body"], scenario.bodies, false);
+  driver.follow = field["follow"].text();
+  const auto names = followable(scenario);
+  if (std::ranges::find(names, driver.follow) == names.end()) {
+    const auto near = nearest_name(driver.follow, names);
+    field["follow"].refuse(
+        names.empty() ? "a recording in the section `motion`" : fmt::format("one of {}", fmt::join(names, ", ")),
+        fmt::format("'{}'", config::excerpt(driver.follow)),
+        near ? fmt::format("did you mean '{}'?", *near) : "name one of these");
+  }
+  return driver;
+}
+
+/// A driver whose motion is in a table of recorded poses.
+DriverSpec read_recorded_driver(const Field& field, DriverSpec driver, Scenario& scenario) {
+  const bool of_body = field.has("body");
+  check_keys(field, "recorded motion", {.needed = {of_body ? "body" : "joint", "recorded"}, .allowed = {}}, {});
+  if (of_body) {
+    driver.body = read_body_name(field["body"], scenario.bodies, false);
+  } else {
+    const auto joint = std::ranges::find(scenario.joints, driver.joint, &JointSpec::name);
+    const bool driven = joint != scenario.joints.end() && (joint->type == "revolute" || joint->type == "prismatic" ||
+                                                           joint->type == "cylindrical" || joint->type == "spherical");
+    if (!driven) {
+      field["joint"].refuse("the name of a revolute, prismatic, cylindrical or spherical joint",
+                            fmt::format("'{}'", config::excerpt(driver.joint)), "choose such a joint");
+    }
+  }
+  const Field record = field["recorded"];
+  driver.record = {
+      .file = record["name"].text(), .time_column = record.text_or("time"), .where = place_of(record), .bodies = {}};
+  auto& files = scenario.files;
+  if (std::ranges::find(files, driver.record.file) == files.end()) files.push_back(driver.record.file);
+  return driver;
+}
+
 DriverSpec read_driver(const Field& field, Scenario& scenario) {
   DriverSpec driver{.name = field.name(), .joint = field.text_or("joint"), .body = {}, .functions = {}, .where = {}};
   driver.where = place_of(field);
+  if (field.has("follow")) return read_following_driver(field, std::move(driver), scenario);
+  if (field.has("recorded")) return read_recorded_driver(field, std::move(driver), scenario);
   const KeyUse use = driver_keys_of(field, scenario);
   check_keys(field, driver.joint.empty() ? "driver of a body" : "driver of a joint", use, {});
   if (field.has("body")) driver.body = read_body_name(field["body"], scenario.bodies, false);
@@ -676,6 +791,7 @@ OutputSpec read_output(const Field& field, double end_time) {
   }
   const std::string& steps = field["steps"].text();
   return {.interval = interval,
+          .accelerations = field["accelerations"].flag(),
           .steps = steps == "none"  ? StepRows::none
                    : steps == "all" ? StepRows::all
                                     : StepRows::contact,
@@ -716,9 +832,12 @@ Scenario parse_scenario(std::string_view yaml, const std::string& file_name, con
   for (const Field& body : root.entries_of("bodies")) scenario.bodies.push_back(read_body(body));
   if (scenario.bodies.empty()) root["bodies"].refuse("at least one body", "none", "add one");
   scenario.analysis = read_analysis(root["analysis"]);
-  for (const Field& load : root.entries_of("loads")) scenario.loads.push_back(read_load(load, scenario.bodies));
+  for (const Field& load : root.entries_of("loads")) scenario.loads.push_back(read_load(load, scenario));
   for (const Field& joint : root.entries_of("joints")) scenario.joints.push_back(read_joint(joint, scenario));
   for (const Field& force : root.entries_of("forces")) scenario.forces.push_back(read_force(force, scenario));
+  for (const Field& motion : root.entries_of("motion")) {
+    scenario.motions.push_back(read_marker_motion(motion, scenario.files));
+  }
   for (const Field& driver : root.entries_of("drivers")) scenario.drivers.push_back(read_driver(driver, scenario));
   for (const Field& pair : root.entries_of("contact")) scenario.pairs.push_back(read_pair(pair, scenario, backends));
   scenario.output = read_output(root["output"], scenario.analysis.end_time);

@@ -11,9 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "common/config/marker_motion.hpp"
 #include "common/config/parameter.hpp"
 #include "common/contact/fields.hpp"
 #include "common/contact/surface.hpp"
+#include "common/motion/body_record.hpp"
 #include "common/motion/time_function.hpp"
 #include "common/spatial/spatial.hpp"
 
@@ -29,16 +31,6 @@ struct BodySpec {
   Twist V_WB;  ///< initial twist, expressed in the world, linear part at the body's origin
 };
 
-/// Constant force and torque on a body.
-struct LoadSpec {
-  std::string name;
-  std::string body;
-  Vector3 force = Vector3::Zero();   ///< [N]
-  Vector3 torque = Vector3::Zero();  ///< [N m]
-  Vector3 point = Vector3::Zero();   ///< [m] point of application in the body frame
-  bool body_fixed = false;           ///< components in body axes instead of world axes
-};
-
 /// A function of time as written in the file: known at once, or a column of a motion file that travels with the
 /// scenario.
 struct FunctionSpec {
@@ -49,6 +41,17 @@ struct FunctionSpec {
   int degree = 3;      ///< of the spline through the column
   double scale = 1.0;  ///< factor on the column's values
   std::string where;   ///< "file:line: key", for messages
+};
+
+/// Force and torque on a body: a constant part, and components that follow functions of time.
+struct LoadSpec {
+  std::string name;
+  std::string body;
+  Vector3 force = Vector3::Zero();                ///< [N]
+  Vector3 torque = Vector3::Zero();               ///< [N m]
+  Vector3 point = Vector3::Zero();                ///< [m] point of application in the body frame
+  bool body_fixed = false;                        ///< components in body axes instead of world axes
+  std::map<std::string, FunctionSpec> functions;  ///< fx, fy, fz [N], tx, ty, tz [N m], added to the constants
 };
 
 /// A joint between two bodies, or a gear between two joints; which members mean something depends on `type`.
@@ -84,12 +87,24 @@ struct ForceSpec {
   std::string where = {};  ///< "file:line: forces.NAME"
 };
 
+/// Table of the poses of bodies that a run or a measurement recorded.
+struct RecordSpec {
+  std::string file;         ///< empty = none
+  std::string time_column;  ///< empty = `time_s` or `time`, whichever is there
+  std::string where;        ///< "file:line: drivers.NAME.recorded", for messages
+  /// What the file says of the driven body, or of the bodies a and b of the driven joint; null for ground, and while
+  /// the file is to be read.
+  std::vector<BodyRecordPtr> bodies;
+};
+
 /// Motion prescribed to a joint or a body.
 struct DriverSpec {
   std::string name;
   std::string joint;                              ///< name in `joints`, or empty
   std::string body;                               ///< name in `bodies`, or empty
   std::map<std::string, FunctionSpec> functions;  ///< angle, displacement; x, y, z, rx, ry, rz
+  RecordSpec record = {};                         ///< instead of functions
+  std::string follow = {};                        ///< instead of functions: MOTION.FOOT.SEGMENT or MOTION.ground
   std::string where;                              ///< "file:line: drivers.NAME"
 };
 
@@ -130,6 +145,7 @@ struct FieldOutput {
 
 struct OutputSpec {
   double interval = 0.0;                      ///< [s] distance of the regular rows
+  bool accelerations = false;                 ///< of all bodies, as columns
   StepRows steps = StepRows::contact;         ///< which accepted steps become rows of their own
   std::optional<double> checkpoint_interval;  ///< [s] simulated time between checkpoints; none = no checkpoints
   std::optional<FieldOutput> fields = {};     ///< none = no fields
@@ -142,11 +158,13 @@ struct Scenario {
   std::vector<BodySpec> bodies;       ///< in file order
   std::vector<LoadSpec> loads;
   std::vector<JointSpec> joints;
+  std::vector<MarkerMotionSpec> motions;
   std::vector<DriverSpec> drivers;
   std::vector<ForceSpec> forces;
   std::vector<PairModel> pairs;
   AnalysisSpec analysis;
   OutputSpec output;
+  std::vector<std::string> notes;  ///< what reading the recordings found and the user should know
   std::vector<std::string> files;  ///< files that travel with the scenario, as named in it, each once
 };
 

@@ -70,23 +70,6 @@ KeySchema body_keys() {
       }};
 }
 
-KeySchema load_keys() {
-  return {.name = "loads",
-          .kind = KeyKind::named,
-          .meaning = "constant forces and torques on bodies, by name",
-          .keys = {
-              required(text("body", "name of the body it acts on")),
-              vector3("force", "N", "force"),
-              vector3("torque", "N m", "torque"),
-              vector3("point", "m", "point of application of the force in the body's frame"),
-              {.name = "frame",
-               .kind = KeyKind::text,
-               .meaning = "axes in which force and torque are given: of the world, or turning with the body",
-               .fallback = "world",
-               .choices = {"world", "body"}},
-          }};
-}
-
 KeySchema number_list(std::string name, std::string unit, std::string meaning, std::vector<std::size_t> sizes = {}) {
   return {.name = std::move(name),
           .kind = KeyKind::numbers,
@@ -142,6 +125,29 @@ KeySchema function_keys(std::string name, const std::string& unit, const std::st
                               .fallback = "time"},
                              degree_key(),
                              number("scale", "-", {}, "factor on the values, e.g. 0.0174532925 for degrees", "1")}}}};
+}
+
+KeySchema load_keys() {
+  return {.name = "loads",
+          .kind = KeyKind::named,
+          .meaning = "forces and torques on bodies, by name: constants, functions of time, or their sum",
+          .keys = {
+              required(text("body", "name of the body it acts on")),
+              vector3("force", "N", "constant force"),
+              vector3("torque", "N m", "constant torque"),
+              function_keys("fx", "N", "x component added to the constant force"),
+              function_keys("fy", "N", "y component added to the constant force"),
+              function_keys("fz", "N", "z component added to the constant force"),
+              function_keys("tx", "N m", "x component added to the constant torque"),
+              function_keys("ty", "N m", "y component added to the constant torque"),
+              function_keys("tz", "N m", "z component added to the constant torque"),
+              vector3("point", "m", "point of application of the force in the body's frame"),
+              {.name = "frame",
+               .kind = KeyKind::text,
+               .meaning = "axes in which force and torque are given: of the world, or turning with the body",
+               .fallback = "world",
+               .choices = {"world", "body"}},
+          }};
 }
 
 KeySchema joint_keys() {
@@ -228,6 +234,19 @@ KeySchema driver_keys() {
               function_keys("rx", "rad", "orientation R = Rx(rx) Ry(ry) Rz(rz) of the body; all three or none"),
               function_keys("ry", "rad", "see rx"),
               function_keys("rz", "rad", "see rx"),
+              text("follow",
+                   "instead of functions: the body's whole pose follows a recording of the section `motion`: "
+                   "MOTION.FOOT.hindfoot, MOTION.FOOT.toes, or MOTION.ground, the ground under the feet; the body's "
+                   "initial pose and twist are those of the recording"),
+              {.name = "recorded",
+               .kind = KeyKind::map,
+               .meaning = "instead of functions: all coordinates of the joint (also spherical), or the body's whole "
+                          "pose, follow a table that a run (timeseries.csv, kinematics.sto) or a measurement recorded",
+               .keys = {required(text("name",
+                                      "the table, relative to the scenario file; columns BODY.x_m, y_m, z_m, BODY.qw, "
+                                      "qx, qy, qz, and if it has them BODY.vx_m_s, wx_rad_s, ax_m_s2, alphax_rad_s2 "
+                                      "and so on, all in the world; units in the headings may be missing")),
+                        text("time", "heading of the column with the times [s]; `time_s` or `time` when not given")}},
           }};
 }
 
@@ -256,6 +275,69 @@ KeySchema foot_keys() {
                     .fallback = "left",
                     .choices = {"left", "right"}},
                    vector3("ankle", "m", "ankle joint centre in the body's frame")}};
+}
+
+KeySchema axes_keys() {
+  const auto axis = [](const std::string& name, const std::string& fallback) {
+    return KeySchema{.name = name,
+                     .kind = KeyKind::text,
+                     .meaning = "where the " + name + " axis of the files points in the world",
+                     .fallback = fallback,
+                     .choices = {"x", "y", "z", "-x", "-y", "-z"}};
+  };
+  return {.name = "axes",
+          .kind = KeyKind::map,
+          .meaning =
+              "axes of all files of the recording; a laboratory with x forward, y up, z to the right in a world "
+              "with z up is {x: x, y: z, z: -y}",
+          .keys = {axis("x", "x"), axis("y", "y"), axis("z", "z")}};
+}
+
+KeySchema feet_keys() {
+  return {.name = "feet",
+          .kind = KeyKind::named,
+          .meaning =
+              "the feet by name; x of a foot's frame points forward (heel to toe tip, in the ground plane of the "
+              "static trial), z up",
+          .keys = {
+              required(text_list("hindfoot", "at least three markers behind the metatarsophalangeal joints")),
+              required(text("heel", "marker at the heel")),
+              required(text("toe_tip", "marker at the tip of the toes")),
+              required(text("toe_lateral", "marker at the outer end of the metatarsophalangeal axis")),
+              required(text("toe_medial", "marker at its inner end")),
+              required(text_list("origin",
+                                 "markers of the static trial whose mean is the origin of the hindfoot, e.g. "
+                                 "both malleoli; that of the toes is the middle of the metatarsophalangeal "
+                                 "axis")),
+              text("plate", "the foot's force plate: prefix of its columns, e.g. ground_force or 1_ground_force"),
+          }};
+}
+
+KeySchema motion_keys() {
+  return {
+      .name = "motion",
+      .kind = KeyKind::named,
+      .meaning = "recordings of a walking person, by name, for drivers with `follow`",
+      .keys = {
+          required(text("markers", "trial, a .trc file, relative to the scenario file")),
+          required(text("static", "static trial with the feet flat, a .trc file")),
+          text("plates",
+               "ground forces, an OpenSim .mot file; checked for synchrony with the markers, and the run "
+               "folder then has ground_reactions.mot with the same columns"),
+          axes_keys(),
+          number("start", "s", {}, "time of the files at which the run begins", "0"),
+          number("max_gap", "s", {.min = 0.0}, "longest gap of a marker that a spline fills", "0.1"),
+          number("cutoff", "Hz", positive,
+                 "low-pass of the markers without lag: 3 dB here after both passes; unfiltered when not given"),
+          {.name = "order",
+           .kind = KeyKind::integer,
+           .meaning = "order of the low-pass, both passes together; even",
+           .fallback = "4",
+           .range = {.min = 2.0, .max = 16.0}},
+          number_list("ground_velocity", "m/s",
+                      "velocity of the ground in the world (treadmill); found from the flat foot when not given", {3}),
+          required(feet_keys()),
+      }};
 }
 
 KeySchema surface_keys() {
@@ -369,10 +451,11 @@ KeySchema analysis_keys() {
           .keys = {
               {.name = "type",
                .kind = KeyKind::text,
-               .meaning = "forward: motion from loads; kinematic: contact of a motion that drivers prescribe; "
-                          "inverse: the loads of joints and drivers besides",
+               .meaning =
+                   "forward: motion from loads; kinematic: contact of a motion that drivers prescribe; "
+                   "inverse: the loads of joints and drivers besides; static: balance of all that drivers leave free",
                .fallback = "forward",
-               .choices = {"forward", "kinematic", "inverse"}},
+               .choices = {"forward", "kinematic", "inverse", "static"}},
               required(number("end_time", "s", positive, "end of the run; it starts at 0")),
               {.name = "integrator",
                .kind = KeyKind::map,
@@ -434,6 +517,11 @@ KeySchema output_keys() {
           .required = true,
           .keys = {
               required(number("interval", "s", positive, "distance of the regular rows of timeseries.csv")),
+              {.name = "accelerations",
+               .kind = KeyKind::flag,
+               .meaning = "write the accelerations of all bodies too, so that `recorded` drivers repeat the motion "
+                          "exactly at the rows",
+               .fallback = "false"},
               {.name = "steps",
                .kind = KeyKind::text,
                .meaning = "accepted steps of the integrator that become rows of their own: none, those in contact, all",
@@ -460,6 +548,7 @@ KeySchema make_schema() {
               required(body_keys()),
               load_keys(),
               joint_keys(),
+              motion_keys(),
               driver_keys(),
               force_keys(),
               contact_keys(),

@@ -12,19 +12,6 @@ namespace {
 
 constexpr int deepest_nesting = 64;
 
-/// g(a) by the chain rule from g, g', g'' at a.f.
-Jet chain(const Jet& a, double g, double g1, double g2) {
-  return {.f = g, .d = g1 * a.d, .dd = g2 * a.d * a.d + g1 * a.dd};
-}
-Jet add(const Jet& a, const Jet& b, double sign) {
-  return {.f = a.f + sign * b.f, .d = a.d + sign * b.d, .dd = a.dd + sign * b.dd};
-}
-Jet multiply(const Jet& a, const Jet& b) {
-  return {.f = a.f * b.f, .d = a.d * b.f + a.f * b.d, .dd = a.dd * b.f + 2.0 * a.d * b.d + a.f * b.dd};
-}
-Jet divide(const Jet& a, const Jet& b) {
-  return multiply(a, chain(b, 1.0 / b.f, -1.0 / (b.f * b.f), 2.0 / (b.f * b.f * b.f)));
-}
 Jet power(const Jet& a, const Jet& b) {
   if (b.d == 0.0 && b.dd == 0.0) {
     const double n = b.f;
@@ -33,17 +20,17 @@ Jet power(const Jet& a, const Jet& b) {
     return chain(a, std::pow(a.f, n), g1, g2);
   }
   const Jet log_a = chain(a, std::log(a.f), 1.0 / a.f, -1.0 / (a.f * a.f));
-  const Jet e = multiply(b, log_a);
+  const Jet e = b * log_a;
   return chain(e, std::exp(e.f), std::exp(e.f), std::exp(e.f));
 }
 
 Jet call(const std::string& name, const std::array<Jet, 3>& x) {
   const Jet& a = x[0];
-  if (name == "sin") return chain(a, std::sin(a.f), std::cos(a.f), -std::sin(a.f));
-  if (name == "cos") return chain(a, std::cos(a.f), -std::sin(a.f), -std::cos(a.f));
+  if (name == "sin") return sine(a);
+  if (name == "cos") return cosine(a);
   if (name == "exp") return chain(a, std::exp(a.f), std::exp(a.f), std::exp(a.f));
   if (name == "log") return chain(a, std::log(a.f), 1.0 / a.f, -1.0 / (a.f * a.f));
-  if (name == "abs") return a.f < 0.0 ? add({}, a, -1.0) : a;
+  if (name == "abs") return a.f < 0.0 ? -a : a;
   if (name == "sqrt") {
     const double r = std::sqrt(a.f);
     return chain(a, r, 0.5 / r, -0.25 / (r * a.f));
@@ -57,7 +44,7 @@ Jet call(const std::string& name, const std::array<Jet, 3>& x) {
     return chain(a, g, 1.0 - g * g, -2.0 * g * (1.0 - g * g));
   }
   // step: 10 s^3 - 15 s^4 + 6 s^5 between the two times
-  const Jet s = divide(add(a, x[1], -1.0), add(x[2], x[1], -1.0));
+  const Jet s = (a - x[1]) / (x[2] - x[1]);
   if (s.f <= 0.0) return {};
   if (s.f >= 1.0) return {.f = 1.0, .d = 0.0, .dd = 0.0};
   const double f = s.f;
@@ -86,7 +73,7 @@ class Expression final : public TimeFunction {
       } else if (i.code == Code::time) {
         stack[top++] = {.f = t, .d = 1.0, .dd = 0.0};
       } else if (i.code == Code::negate) {
-        stack[top - 1] = add({}, stack[top - 1], -1.0);
+        stack[top - 1] = -stack[top - 1];
       } else if (i.code == Code::call) {
         std::array<Jet, 3> x;
         top -= static_cast<std::size_t>(i.arguments);
@@ -103,10 +90,10 @@ class Expression final : public TimeFunction {
  private:
   static Jet binary(Instruction::Code code, const Jet& a, const Jet& b) {
     using Code = Instruction::Code;
-    if (code == Code::multiply) return multiply(a, b);
-    if (code == Code::divide) return divide(a, b);
+    if (code == Code::multiply) return a * b;
+    if (code == Code::divide) return a / b;
     if (code == Code::power) return power(a, b);
-    return add(a, b, code == Code::add ? 1.0 : -1.0);
+    return code == Code::add ? a + b : a - b;
   }
   std::vector<Instruction> program_;
 };

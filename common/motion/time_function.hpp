@@ -7,14 +7,9 @@
 #include <utility>
 #include <vector>
 
-namespace heelstrike {
+#include "common/motion/jet.hpp"
 
-/// Value and the first two derivatives with respect to time.
-struct Jet {
-  double f = 0.0;
-  double d = 0.0;   ///< f'
-  double dd = 0.0;  ///< f''
-};
+namespace heelstrike {
 
 /// Immutable; callable from several threads.
 class TimeFunction {
@@ -37,6 +32,11 @@ using TimeFunctionPtr = std::shared_ptr<const TimeFunction>;
 /// @param times  at least 2 (cubic) or 3 (quintic), strictly increasing
 /// @throws Error{invalid_input} that says which entry is wrong
 [[nodiscard]] TimeFunctionPtr make_spline(std::vector<double> times, const std::vector<double>& values, int degree);
+
+/// Quintic Hermite polynomials through given values and derivatives: what is given comes back exactly at the times.
+/// @param times  at least 2, strictly increasing
+/// @throws Error{invalid_input} that says which entry is wrong
+[[nodiscard]] TimeFunctionPtr make_hermite(std::vector<double> times, std::vector<Jet> jets);
 
 /// Formula in t with + - * / ^ ( ), numbers, pi and the functions sin cos tan exp log sqrt tanh abs step(t, t0, t1).
 /// `step` rises from 0 to 1 between t0 and t1 with two continuous derivatives. Derivatives are exact: the formula is

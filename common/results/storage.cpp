@@ -11,6 +11,7 @@ namespace {
 std::string label(const Column& column) {
   std::string suffix = "_" + column.unit;
   std::erase(suffix, ' ');
+  std::erase(suffix, '^');
   std::ranges::replace(suffix, '/', '_');
   return column.name.ends_with(suffix) ? column.name.substr(0, column.name.size() - suffix.size()) : column.name;
 }
@@ -32,7 +33,7 @@ bool is_load(const Column& column) {
 }
 
 bool is_motion(const Column& column) {
-  constexpr const char* units[] = {"-", "m", "m/s", "rad", "rad/s"};
+  constexpr const char* units[] = {"-", "m", "m/s", "rad", "rad/s", "m/s^2", "rad/s^2"};
   return std::ranges::find(units, column.unit) != std::end(units);
 }
 

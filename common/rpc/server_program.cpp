@@ -18,6 +18,7 @@
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/rpc/ready_line.hpp"
+#include "common/signals/gather_signals.hpp"
 
 namespace heelstrike::rpc {
 
@@ -149,8 +150,7 @@ class YamlConfig final : public CLI::Config {
 }  // namespace
 
 void block_stop_signals() {
-  const sigset_t set = stop_signals();
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  gather_signals_here(stop_signals());
   std::signal(SIGPIPE, SIG_IGN);
 }
 

@@ -9,10 +9,27 @@
 #include "common/errors/error.hpp"
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/run_problem.hpp"
+#include "mbs_server/analysis/singular_crossing.hpp"
 #include "mbs_server/integrators/integrator.hpp"
 
 namespace heelstrike::mbs {
 namespace {
+
+/// When a singular pose is crossed by extrapolation: how many steps before it, and how well the far side must agree in
+/// units of the tolerance per step. Normally before the integrator's next step could reach the pose; from farther away,
+/// and less strictly, when the integrator has given up before it.
+struct CrossingRule {
+  double steps;
+  double tolerance;
+};
+constexpr CrossingRule before_singularity{.steps = 2.0, .tolerance = 1.0};
+/// The multipliers of the index-2 form suffer sooner, and its restarts need more distance.
+constexpr CrossingRule before_singularity_index2{.steps = 6.0, .tolerance = 100.0};
+constexpr CrossingRule after_failure{.steps = 1e6, .tolerance = 1e4};
+
+/// [-] squared smallest singular value times the lightest mass below which a failure is told to be near a singular
+/// pose.
+constexpr double nearly_dependent = 1e-4;
 
 /// One forward run; lives as long as the run.
 class ForwardRun final : public RunBase {
@@ -39,10 +56,15 @@ class ForwardRun final : public RunBase {
   bool write_rows_until(double t, bool step_is_row);
   bool write_fields_until(double t);
   void checkpoint_if_due();
+  bool cross_singularity(const CrossingRule& rule);
+  [[nodiscard]] bool touches(double t, const Eigen::VectorXd& y);
+  void write_rows_across(const SingularCrossing::Crossing& crossing);
   [[nodiscard]] std::string situation();
 
   std::unique_ptr<RunProblem> problem_;
   std::unique_ptr<Integrator> integrator_;
+  std::unique_ptr<SingularCrossing> singularities_;
+  bool told_singularity_ = false;
   std::optional<double> step_limit_;  ///< [s] while a step is being repeated with a smaller one
   double limited_until_ = 0.0;        ///< [s] end of the step that failed
   int repeated_steps_ = 0;            ///< since the run was last past `limited_until_`
@@ -87,6 +109,7 @@ void ForwardRun::resume(const Checkpoint& checkpoint) {
 
 void ForwardRun::restart_integrator() {
   problem_->forget_pivots();
+  if (singularities_) singularities_->forget();
   const auto directions = problem_->root_directions();
   integrator_->restart(t_, y_, z_, step_limit_, directions);
 }
@@ -167,7 +190,57 @@ void ForwardRun::accept(const StepResult& step) {
     lift_step_limit();
   }
   checkpoint_if_due();
+  if (!event) {
+    singularities_->look(t_, y_);
+    (void)cross_singularity(input_.scenario.analysis.integrator.name == "ida_ggl" ? before_singularity_index2
+                                                                                  : before_singularity);
+  }
   tell_progress(step.step_size);
+}
+
+bool ForwardRun::touches(double t, const Eigen::VectorXd& y) {
+  if (trackers_.empty()) return false;
+  const auto responses = coupling_->responses(t, q(y), qd(y));
+  return std::ranges::any_of(responses, [](const Response& r) { return r.gap <= 0.0; });
+}
+
+/// Contact is too stiff to be extrapolated over: with a pair in touch the integrator has to find its way alone.
+bool ForwardRun::cross_singularity(const CrossingRule& rule) {
+  if (coupling_->any_closed()) return false;
+  const auto crossing = singularities_->crossing(rule.steps, rule.tolerance, end_time());
+  if (!crossing || touches(crossing->t, crossing->y)) return false;
+  if (!told_singularity_) {
+    sink_.on_log("info",
+                 fmt::format("the joints are in a singular pose at t = {:.6g} s: the motion is continued across "
+                             "it by extrapolation from {:.6g} s to {:.6g} s; later ones are not told",
+                             crossing->t_singular, t_, crossing->t));
+    told_singularity_ = true;
+  }
+  write_rows_across(*crossing);
+  Eigen::VectorXd power(z_.size());
+  problem_->quadrature_rhs(t_, y_, power);
+  z_ += 0.5 * (crossing->t - t_) * power;
+  problem_->quadrature_rhs(crossing->t, crossing->y, power);
+  z_ += 0.5 * (crossing->t - t_) * power;
+  (void)coupling_->commit(crossing->t, q(crossing->y), qd(crossing->y));
+  t_ = crossing->t;
+  y_ = crossing->y;
+  note_violation();
+  restart_integrator();
+  return true;
+}
+
+void ForwardRun::write_rows_across(const SingularCrossing::Crossing& crossing) {
+  const double interval = input_.scenario.output.interval;
+  VectorX q_row, qd_row, unused;
+  for (double grid = interval * static_cast<double>(state_.next_row); grid < crossing.t;
+       grid = interval * static_cast<double>(++state_.next_row)) {
+    crossing.motion.at(grid, q_row, qd_row, unused);
+    row_y_.resize(y_.size());
+    row_y_ << q_row, qd_row;
+    problem_->project(grid, row_y_);
+    write_row(grid, row_y_, z_);
+  }
 }
 
 void ForwardRun::switch_pairs(const StepResult& step, std::span<const Response> responses) {
@@ -175,6 +248,8 @@ void ForwardRun::switch_pairs(const StepResult& step, std::span<const Response> 
     if (root % 2 == 1) continue;
     const auto pair = static_cast<std::size_t>(root / 2);
     if (coupling_->closed(pair)) {
+      // Right after an onset the gap is zero to rounding and may change its sign once more: not a separation.
+      if (responses[pair].gap_rate < 0.0) continue;
       coupling_->set_closed(pair, false);
       state_.finished.push_back(trackers_[pair].end(t_, responses[pair]));
       sink_.on_episode(state_.finished.back());
@@ -253,6 +328,14 @@ std::string ForwardRun::situation() {
   if (!worst.name.empty()) {
     text += fmt::format("; largest constraint residual there: '{}', {:.2g} in position", worst.name, worst.position);
   }
+  // Far from any dependence the value is of the order of one over the root of a mass.
+  std::string weakest;
+  double lightest = std::numeric_limits<double>::infinity();
+  for (const auto& body : system_.model().bodies) lightest = std::min(lightest, body.mass_properties.mass);
+  const double size = system_.smallest_singular_value(t_, q(y_), &weakest);
+  if (size * size * lightest < nearly_dependent) {
+    text += fmt::format("; the joints are close to a singular pose there, '{}' most of all", weakest);
+  }
   if (!coupling_->last_refusal().empty()) text += "; the contact last refused a state " + coupling_->last_refusal();
   return text + ".";
 }
@@ -264,6 +347,7 @@ void ForwardRun::integrate_step() {
   } catch (const Error& e) {
     const bool gave_up = e.code() == ErrorCode::solver_failed || e.code() == ErrorCode::recoverable;
     if (!gave_up) throw;
+    if (cross_singularity(after_failure)) return;
     throw Error(ErrorCode::solver_failed, e.what() + situation(), e.field());
   }
 }
@@ -286,6 +370,7 @@ void ForwardRun::check_progress() {
 bool ForwardRun::solve() {
   problem_ = std::make_unique<RunProblem>(system_, *coupling_);
   integrator_ = make_integrator(input_.scenario.analysis.integrator, *problem_);
+  singularities_ = std::make_unique<SingularCrossing>(system_, input_.scenario.analysis.integrator);
   if (input_.resume_from) {
     resume(*input_.resume_from);
   } else {

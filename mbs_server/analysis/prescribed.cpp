@@ -3,19 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/analysis/reaction_table.hpp"
 #include "mbs_server/analysis/run_base.hpp"
 
 namespace heelstrike::mbs {
 namespace {
-
-/// A joint or driver and one body that it acts on.
-struct Reaction {
-  std::size_t constraint;
-  BodyIndex body;
-};
 
 class PrescribedRun final : public RunBase {
  public:
@@ -28,71 +22,28 @@ class PrescribedRun final : public RunBase {
     statistics.name = with_loads_ ? "inverse" : "kinematic";
     statistics.steps = n_frames_;
   }
-  void add_columns(std::vector<Column>& columns) const override;
+  void add_columns(std::vector<Column>& columns) override;
   void add_to_row(double t, const Eigen::VectorXd& y, std::vector<double>& row) override;
 
-  [[nodiscard]] std::vector<Reaction> reactions() const;
   void require_prescribed_motion() const;
   void move_to(double t);
-  void update_contact(double t);
-  void switch_pair(std::size_t pair, double t, const Response& response);
   [[nodiscard]] Eigen::Vector2d powers();
 
   bool with_loads_;
+  ReactionTable loads_;
   std::int64_t n_frames_ = 0;
   Eigen::Vector2d powers_ = Eigen::Vector2d::Zero();  ///< [W] of the last frame, in the order of EnergyQuadrature
 };
 
-std::vector<Reaction> PrescribedRun::reactions() const {
-  std::vector<Reaction> result;
-  const VectorX q0 = system_.initial_q();
-  for (std::size_t i = system_.model().bodies.size(); i < system_.constraints().size(); ++i) {
-    const Constraint& c = *system_.constraints()[i];
-    SparseAssembler J(c.rows(), system_.n_q());
-    J.begin();
-    c.add_jacobian(0.0, q0, 0, J);
-    J.end();
-    std::set<BodyIndex> bodies;
-    for (int column = 0; column < J.matrix().outerSize(); ++column) {
-      if (SparseMatrix::InnerIterator(J.matrix(), column)) bodies.insert(column / coordinates_per_body);
-    }
-    for (const BodyIndex body : bodies) result.push_back({.constraint = i, .body = body});
-  }
-  return result;
-}
-
-void PrescribedRun::add_columns(std::vector<Column>& columns) const {
+void PrescribedRun::add_columns(std::vector<Column>& columns) {
   if (!with_loads_) return;
-  std::set<std::string> taken;
-  for (const Reaction& reaction : reactions()) {
-    std::string prefix = fmt::format("{}.{}", system_.constraints()[reaction.constraint]->name(),
-                                     system_.model().bodies[static_cast<std::size_t>(reaction.body)].name);
-    std::ranges::replace_if(
-        prefix, [](char c) { return c == ' ' || c == ':' || c == ','; }, '_');
-    const std::string plain = prefix;
-    for (int n = 2; !taken.insert(prefix).second; ++n) prefix = fmt::format("{}_{}", plain, n);
-    for (const char* axis : {"x", "y", "z"}) {
-      columns.push_back({prefix + ".f" + axis + "_N", "N", "force of the joint or driver on the body, in the world"});
-    }
-    for (const char* axis : {"x", "y", "z"}) {
-      columns.push_back({prefix + ".t" + axis + "_Nm", "N m",
-                         "torque of the joint or driver on the body about its origin, in the world"});
-    }
-  }
+  loads_ = ReactionTable(system_);
+  const auto more = loads_.columns(system_);
+  columns.insert(columns.end(), more.begin(), more.end());
 }
 
 void PrescribedRun::add_to_row(double t, const Eigen::VectorXd& y, std::vector<double>& row) {
-  if (!with_loads_) return;
-  system_.solve_accelerations(t, q(y), qd(y));
-  for (const Reaction& reaction : reactions()) {
-    const auto first = coordinates_per_body * static_cast<Eigen::Index>(reaction.body);
-    const VectorX g = system_.constraint_forces(reaction.constraint, t, q(y));
-    Vector3 torque = Vector3::Zero();
-    for (int k = 3; k < coordinates_per_body; k += 3) {
-      torque += y.segment<3>(first + k).cross(g.segment<3>(first + k));
-    }
-    row.insert(row.end(), {g[first], g[first + 1], g[first + 2], torque.x(), torque.y(), torque.z()});
-  }
+  if (with_loads_) loads_.append(t, q(y), qd(y), system_, row);
 }
 
 void PrescribedRun::require_prescribed_motion() const {
@@ -129,31 +80,6 @@ void PrescribedRun::move_to(double t) {
   t_ = t;
 }
 
-void PrescribedRun::switch_pair(std::size_t pair, double t, const Response& response) {
-  const bool touching = response.gap < 0.0 || (response.gap == 0.0 && response.gap_rate < 0.0);
-  if (touching && !trackers_[pair].open()) {
-    trackers_[pair].begin(t, response);
-  } else if (touching) {
-    trackers_[pair].update(t, response);
-  } else if (trackers_[pair].open()) {
-    state_.finished.push_back(trackers_[pair].end(t, response));
-    sink_.on_episode(state_.finished.back());
-  }
-  coupling_->set_closed(pair, touching);
-}
-
-void PrescribedRun::update_contact(double t) {
-  if (trackers_.empty()) {
-    (void)coupling_->commit(t, q(y_), qd(y_));
-    return;
-  }
-  const auto responses = coupling_->commit(t, q(y_), qd(y_));
-  for (std::size_t i = 0; i < trackers_.size(); ++i) {
-    switch_pair(i, t, responses[i]);
-    state_.committed_dissipation += responses[i].dissipated_increment;
-  }
-}
-
 bool PrescribedRun::solve() {
   if (input_.resume_from) {
     throw input_error("checkpoint",
@@ -174,7 +100,7 @@ bool PrescribedRun::solve() {
     // A grid that ends at the end time but for rounding has no extra frame there.
     const bool last = grid >= end_time() * (1.0 - 1e-12);
     move_to(last ? end_time() : grid);
-    update_contact(t_);
+    commit_given_state(t_);
     const Eigen::Vector2d now = powers();
     z_ += 0.5 * (t_ - before) * (powers_ + now);
     powers_ = now;

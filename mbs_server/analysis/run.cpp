@@ -6,6 +6,7 @@
 #include "common/errors/error.hpp"
 #include "mbs_server/analysis/forward.hpp"
 #include "mbs_server/analysis/prescribed.hpp"
+#include "mbs_server/analysis/static_run.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -19,6 +20,7 @@ constexpr AnalysisEntry analyses[] = {
     {.type = "forward", .run = run_forward},
     {.type = "kinematic", .run = run_kinematic},
     {.type = "inverse", .run = run_inverse},
+    {.type = "static", .run = run_static},
 };
 
 }  // namespace

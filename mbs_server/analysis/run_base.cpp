@@ -51,11 +51,22 @@ void RunBase::open(const ContactFactory& open_contact) {
         .stop = stop_};
     contact_ = open_contact(specs, input_.assets, context);
   }
+  for (const auto& driver : input_.scenario.drivers) tell_differentiation(driver);
   assembled_ = assemble(system_, 0.0, [this](const std::string& text) { sink_.on_log("info", text); });
   auto coupling = std::make_unique<ContactCoupling>(system_.model(), contact_.get());
   coupling_ = coupling.get();
   system_.add_force(std::move(coupling));
   for (const auto& pair : system_.model().pairs) trackers_.emplace_back(pair.name);
+}
+
+/// A record without accelerations is differentiated: how well is a property of the record that nobody else can know.
+void RunBase::tell_differentiation(const DriverSpec& driver) {
+  double worst = 0.0;
+  for (const auto& body : driver.record.bodies) worst = std::max(worst, body ? body->acceleration_error : 0.0);
+  if (worst == 0.0) return;
+  sink_.on_log("info", fmt::format("driver {}: accelerations are derivatives of splines through {}; half as many rows "
+                                   "would change them by up to {:.2g} m/s^2 (or 1/s^2 of the quaternion)",
+                                   driver.name, driver.record.file, worst));
 }
 
 void RunBase::commit_initial_state() {
@@ -75,6 +86,31 @@ void RunBase::write_fields(double t, const Eigen::VectorXd& y) {
   if (contact_) fields_.write(*contact_, *coupling_, t, q(y), qd(y));
 }
 
+void RunBase::switch_given_pair(std::size_t pair, double t, const Response& response) {
+  const bool touching = response.gap < 0.0 || (response.gap == 0.0 && response.gap_rate < 0.0);
+  if (touching && !trackers_[pair].open()) {
+    trackers_[pair].begin(t, response);
+  } else if (touching) {
+    trackers_[pair].update(t, response);
+  } else if (trackers_[pair].open()) {
+    state_.finished.push_back(trackers_[pair].end(t, response));
+    sink_.on_episode(state_.finished.back());
+  }
+  coupling_->set_closed(pair, touching);
+}
+
+void RunBase::commit_given_state(double t) {
+  if (trackers_.empty()) {
+    (void)coupling_->commit(t, q(y_), qd(y_));
+    return;
+  }
+  const auto responses = coupling_->commit(t, q(y_), qd(y_));
+  for (std::size_t i = 0; i < trackers_.size(); ++i) {
+    switch_given_pair(i, t, responses[i]);
+    state_.committed_dissipation += responses[i].dissipated_increment;
+  }
+}
+
 double RunBase::total_energy(const Eigen::VectorXd& y) {
   return system_.kinetic_energy(qd(y)) + system_.evaluate_energy(t_, q(y), qd(y)).potential;
 }
@@ -89,6 +125,7 @@ void RunBase::write_row(double t, const Eigen::VectorXd& y, const Eigen::VectorX
   const RowEnergies energies{.dissipated = z[EnergyQuadrature::dissipated] + state_.committed_dissipation,
                              .external_work = z[EnergyQuadrature::external_work]};
   fill_row(t, q(y), qd(y), energies, system_, *coupling_, row_);
+  if (input_.scenario.output.accelerations) append_accelerations(t, q(y), qd(y), system_, row_);
   add_to_row(t, y, row_);
   sink_.on_row(row_);
 }
@@ -162,6 +199,10 @@ RunSummary RunBase::run(const ContactFactory& open_contact) {
   try {
     open(open_contact);
     auto columns = run_columns(system_.model());
+    if (input_.scenario.output.accelerations) {
+      const auto more = acceleration_columns(system_.model());
+      columns.insert(columns.end(), more.begin(), more.end());
+    }
     add_columns(columns);
     sink_.on_schema(columns);
     summary_.status = solve() ? "completed" : "cancelled";

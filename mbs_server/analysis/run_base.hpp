@@ -43,9 +43,12 @@ class RunBase {
   [[nodiscard]] virtual bool solve() = 0;
   virtual void add_statistics(IntegratorStatistics& /*statistics*/) const {}
   /// Columns of this analysis after those that all have, and their values.
-  virtual void add_columns(std::vector<Column>& /*columns*/) const {}
+  virtual void add_columns(std::vector<Column>& /*columns*/) {}
   virtual void add_to_row(double /*t*/, const Eigen::VectorXd& /*y*/, std::vector<double>& /*row*/) {}
 
+  /// Evaluates and commits the contact at the state y_ of a motion that does not depend on it, and opens and closes
+  /// the pairs.
+  void commit_given_state(double t);
   /// Commits y_ as step 0, opens the episodes of pairs that touch already, writes the first row.
   void commit_initial_state();
   /// Fields, when the grid of the scenario has a time up to `t` (rounding aside) and the state is at that time.
@@ -76,6 +79,8 @@ class RunBase {
 
  private:
   void open(const ContactFactory& open_contact);
+  void switch_given_pair(std::size_t pair, double t, const Response& response);
+  void tell_differentiation(const DriverSpec& driver);
   void finish();
   void finish_energy();
   void tell_preparation(std::string_view stage, double fraction);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mbs_server/analysis/reaction_table.hpp"
+
 namespace heelstrike::mbs {
 namespace {
 
@@ -39,15 +41,12 @@ void append_pair(std::vector<double>& row, std::size_t pair, const ConstVector& 
 }
 
 /// Force and torque of a joint on its side b (or, where b is ground, minus those on a), about the joint's point on b.
-Wrench joint_reaction(std::size_t joint, double t, const ConstVector& q, const System& system) {
+Wrench joint_reaction(std::size_t joint, const ConstVector& q, const System& system) {
   const Joint& j = system.model().joints[joint];
   const bool on_a = j.b.body == ground;
   const BodyIndex body = on_a ? j.a.body : j.b.body;
-  const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
-  const Vector12 q_b = q.segment<12>(first);
-  const Vector12 g = system.constraint_forces(system.model().bodies.size() + joint, t, q).segment<12>(first);
-  Wrench reaction{.torque = Vector3::Zero(), .force = g.head<3>()};
-  for (int k = 3; k < 12; k += 3) reaction.torque += q_b.segment<3>(k).cross(g.segment<3>(k));
+  const Vector12 q_b = q.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(body));
+  Wrench reaction = wrench_of(q_b, system.constraint_force(system.model().bodies.size() + joint, body));
   const Pose X_WB = pose_from_coordinates(q_b);
   reaction.torque -= (X_WB.R * (on_a ? j.a : j.b).X_BF.p).cross(reaction.force);
   if (on_a) return {.torque = -reaction.torque, .force = -reaction.force};
@@ -58,15 +57,39 @@ void append_reactions(std::vector<double>& row, double t, const ConstVector& q, 
   bool solved = false;
   for (std::size_t i = 0; i < system.model().joints.size(); ++i) {
     if (!system.model().joints[i].reactions) continue;
-    if (!solved) system.solve_accelerations(t, q, qd);
-    solved = true;
-    const Wrench reaction = joint_reaction(i, t, q, system);
+    if (!solved) {
+      system.solve_accelerations(t, q, qd);
+      (void)system.jacobian(t, q);
+      solved = true;
+    }
+    const Wrench reaction = joint_reaction(i, q, system);
     append(row, reaction.force);
     append(row, reaction.torque);
   }
 }
 
 }  // namespace
+
+std::vector<Column> acceleration_columns(const Model& model) {
+  std::vector<Column> columns;
+  for (const auto& body : model.bodies) {
+    add_columns(columns, body.name, {"ax", "ay", "az"}, "_m_s2", "m/s^2", "acceleration of the origin in the world");
+    add_columns(columns, body.name, {"alphax", "alphay", "alphaz"}, "_rad_s2", "rad/s^2",
+                "angular acceleration in the world");
+  }
+  return columns;
+}
+
+void append_accelerations(double t, const ConstVector& q, const ConstVector& qd, System& system,
+                          std::vector<double>& row) {
+  system.solve_accelerations(t, q, qd);
+  for (Eigen::Index first = 0; first < q.size(); first += coordinates_per_body) {
+    const Twist A_WB =
+        acceleration_from_rates(q.segment<12>(first), qd.segment<12>(first), system.qdd().segment<12>(first));
+    append(row, A_WB.v);
+    append(row, A_WB.w);
+  }
+}
 
 std::vector<Column> run_columns(const Model& model) {
   std::vector<Column> columns = {{"time_s", "s", "simulated time"}};

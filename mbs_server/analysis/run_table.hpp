@@ -13,6 +13,11 @@ namespace heelstrike::mbs {
 /// time, then per body pose and twist, the energies, and per pair the contact.
 [[nodiscard]] std::vector<Column> run_columns(const Model& model);
 
+/// Accelerations of all bodies, for those who ask.
+[[nodiscard]] std::vector<Column> acceleration_columns(const Model& model);
+void append_accelerations(double t, const ConstVector& q, const ConstVector& qd, System& system,
+                          std::vector<double>& row);
+
 /// Energies of one row [J].
 struct RowEnergies {
   double dissipated = 0.0;

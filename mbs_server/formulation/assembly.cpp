@@ -51,7 +51,10 @@ std::string place_of_conflict(const System& system, const std::vector<int>& rows
 
 [[noreturn]] void refuse(const System& system, const VectorX& residual, const char* what, const char* unit) {
   const double worst = residual.cwiseAbs().maxCoeff();
-  const auto rows = rows_above(residual, std::max(0.01 * worst, assembled));
+  auto rows = rows_above(residual, std::max(0.01 * worst, assembled));
+  // Rigid bodies give way too where joints pull at them: they are not what can be corrected.
+  const int n_rigid = rigid_constraints_per_body * static_cast<int>(system.model().bodies.size());
+  if (rows.back() >= n_rigid) std::erase_if(rows, [&](int row) { return row < n_rigid; });
   throw input_error(
       "joints",
       fmt::format("{}expected a start that satisfies all joints and drivers, found none: {} remain violated "

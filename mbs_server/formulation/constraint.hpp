@@ -37,6 +37,9 @@ class Constraint {
 
   /// Adds Phi_q at rows `row0`...
   virtual void add_jacobian(double t, const ConstVector& q, int row0, SparseAssembler& Phi_q) const = 0;
+  /// Adds (Phi_q qd - nu)_q at rows `row0`...
+  virtual void add_velocity_tangent(double t, const ConstVector& q, const ConstVector& qd, int row0,
+                                    SparseAssembler& V_q) const = 0;
   /// Adds -(Phi_q' lambda)_q to the force tangent K; `lambda` holds this block's rows() multipliers.
   virtual void add_force_tangent(double t, const ConstVector& q, const ConstVector& lambda,
                                  SparseAssembler& K) const = 0;

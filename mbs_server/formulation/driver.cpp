@@ -1,31 +1,15 @@
 #include "mbs_server/formulation/driver.hpp"
 
 #include <array>
-#include <cmath>
+#include <tuple>
 
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/joint_angle.hpp"
+#include "mbs_server/formulation/recorded_pose.hpp"
 
 namespace heelstrike::mbs {
 namespace {
 
-Jet sine(const Jet& a) {
-  const double s = std::sin(a.f), c = std::cos(a.f);
-  return {.f = s, .d = c * a.d, .dd = c * a.dd - s * a.d * a.d};
-}
-Jet cosine(const Jet& a) {
-  const double s = std::sin(a.f), c = std::cos(a.f);
-  return {.f = c, .d = -s * a.d, .dd = -s * a.dd - c * a.d * a.d};
-}
-Jet times(const Jet& a, const Jet& b) {
-  return {.f = a.f * b.f, .d = a.d * b.f + a.f * b.d, .dd = a.dd * b.f + 2.0 * a.d * b.d + a.f * b.dd};
-}
-Jet plus(const Jet& a, const Jet& b, double factor = 1.0) {
-  return {.f = a.f + factor * b.f, .d = a.d + factor * b.d, .dd = a.dd + factor * b.dd};
-}
-Jet minus(const Jet& a) {
-  return {.f = -a.f, .d = -a.d, .dd = -a.dd};
-}
 Jet one(double /*t*/) {
   return {.f = 1.0, .d = 0.0, .dd = 0.0};
 }
@@ -39,39 +23,99 @@ QuadraticEquation unit_form() {
 /// form(q) = f(t)
 RheonomicEquation follows(QuadraticEquation form, const TimeFunctionPtr& f) {
   return {.terms = {{.factor = one, .form = std::move(form)},
-                    {.factor = [f](double t) { return minus(f->at(t)); }, .form = unit_form()}}};
+                    {.factor = [f](double t) { return -f->at(t); }, .form = unit_form()}}};
 }
 
 RheonomicEquation angle_equation(const Joint& joint, const TimeFunctionPtr& f) {
   return {.terms = {{.factor = [f](double t) { return cosine(f->at(t)); }, .form = joint_sine(joint)},
-                    {.factor = [f](double t) { return minus(sine(f->at(t))); }, .form = joint_cosine(joint)}}};
+                    {.factor = [f](double t) { return -sine(f->at(t)); }, .form = joint_cosine(joint)}}};
 }
 
 /// Entry (row, column) of Rx(a) Ry(b) Rz(c).
 Jet rotation_entry(int row, int column, const Jet& a, const Jet& b, const Jet& c) {
   const Jet ca = cosine(a), sa = sine(a), cb = cosine(b), sb = sine(b), cc = cosine(c), sc = sine(c);
   const std::array<std::array<Jet, 3>, 3> R = {{
-      {times(cb, cc), minus(times(cb, sc)), sb},
-      {plus(times(ca, sc), times(sa, times(sb, cc))), plus(times(ca, cc), times(sa, times(sb, sc)), -1.0),
-       minus(times(sa, cb))},
-      {plus(times(sa, sc), times(ca, times(sb, cc)), -1.0), plus(times(sa, cc), times(ca, times(sb, sc))),
-       times(ca, cb)},
+      {cb * cc, -(cb * sc), sb},
+      {ca * sc + sa * (sb * cc), ca * cc - sa * (sb * sc), -(sa * cb)},
+      {sa * sc - ca * (sb * cc), sa * cc + ca * (sb * sc), ca * cb},
   }};
   return R[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)];
 }
 
-std::vector<RheonomicEquation> orientation_equations(BodyIndex body, const std::vector<TimeFunctionPtr>& f) {
-  constexpr std::array<std::array<int, 2>, 3> pairs = {{{1, 2}, {2, 0}, {0, 1}}};
+/// v_2.d_3 = v_3.d_1 = v_1.d_2 = 0 for the directions d_l(t) that the axes v_k shall have.
+constexpr std::array<std::array<int, 2>, 3> turn_pairs = {{{1, 2}, {2, 0}, {0, 1}}};
+
+/// @param entry  component c of d_l at a time
+template <typename Entry>
+std::vector<RheonomicEquation> orientation_equations(BodyIndex body, Entry entry) {
   std::vector<RheonomicEquation> equations;
-  for (const auto& [v, d] : pairs) {
+  for (const auto& [v, d] : turn_pairs) {
     RheonomicEquation equation;
     for (int c = 0; c < 3; ++c) {
-      equation.terms.push_back(
-          {.factor = [f, c, d = d](double t) { return rotation_entry(c, d, f[0]->at(t), f[1]->at(t), f[2]->at(t)); },
-           .form = component_equation(body_direction(body, Vector3::Unit(v)), c)});
+      equation.terms.push_back({.factor = [entry, c, d = d](double t) { return entry(c, d, t); },
+                                .form = component_equation(body_direction(body, Vector3::Unit(v)), c)});
     }
     equations.push_back(std::move(equation));
   }
+  return equations;
+}
+
+std::vector<RheonomicEquation> recorded_body(BodyIndex body, const BodyRecordPtr& record) {
+  auto equations = orientation_equations(body, [record](int c, int d, double t) {
+    return recorded_pose(record.get(), t).axes[static_cast<std::size_t>(d)][static_cast<std::size_t>(c)];
+  });
+  for (std::size_t c = 0; c < 3; ++c) {
+    equations.push_back(
+        follows(component_equation(body_point(body, Vector3::Zero()), static_cast<int>(c)), record->position[c]));
+  }
+  return equations;
+}
+
+/// The angle of the joint with its recorded sine and cosine.
+RheonomicEquation recorded_angle(const Joint& joint, const BodyRecordPtr& a, const BodyRecordPtr& b) {
+  const auto recorded = [a, b, joint](int axis_of_a, double t) {
+    return dot(recorded_direction(b.get(), t, joint.b.X_BF.R.col(0)),
+               recorded_direction(a.get(), t, joint.a.X_BF.R.col(axis_of_a)));
+  };
+  return {.terms = {{.factor = [recorded](double t) { return recorded(0, t); }, .form = joint_sine(joint)},
+                    {.factor = [recorded](double t) { return -recorded(1, t); }, .form = joint_cosine(joint)}}};
+}
+
+RheonomicEquation recorded_displacement(const Joint& joint, const BodyRecordPtr& a, const BodyRecordPtr& b) {
+  const auto recorded = [a, b, joint](double t) {
+    return dot(recorded_direction(a.get(), t, joint.a.X_BF.R.col(2)),
+               recorded_point(b.get(), t, joint.b.X_BF.p) - recorded_point(a.get(), t, joint.a.X_BF.p));
+  };
+  return {.terms = {{.factor = one, .form = joint_displacement(joint)},
+                    {.factor = [recorded](double t) { return -recorded(t); }, .form = unit_form()}}};
+}
+
+/// The axes of b lie in a as they were recorded there.
+std::vector<RheonomicEquation> recorded_turn(const Joint& joint, const BodyRecordPtr& a, const BodyRecordPtr& b) {
+  std::vector<RheonomicEquation> equations;
+  for (const auto& [v, d] : turn_pairs) {
+    RheonomicEquation equation;
+    for (int c = 0; c < 3; ++c) {
+      const auto factor = [a, b, c, d = d](double t) {
+        return dot(recorded_direction(a.get(), t, Vector3::Unit(c)), recorded_direction(b.get(), t, Vector3::Unit(d)));
+      };
+      equation.terms.push_back({.factor = factor,
+                                .form = dot_equation(body_direction(joint.a.body, Vector3::Unit(c)),
+                                                     body_direction(joint.b.body, Vector3::Unit(v)))});
+    }
+    equations.push_back(std::move(equation));
+  }
+  return equations;
+}
+
+std::vector<RheonomicEquation> recorded_equations(const Model& model, const Driver& driver) {
+  if (driver.joint < 0) return recorded_body(driver.body, driver.records[0]);
+  const Joint& joint = model.joints[static_cast<std::size_t>(driver.joint)];
+  const auto& [a, b] = std::tie(driver.records[0], driver.records[1]);
+  if (joint.type == "spherical") return recorded_turn(joint, a, b);
+  std::vector<RheonomicEquation> equations;
+  if (joint.type != "prismatic") equations.push_back(recorded_angle(joint, a, b));
+  if (joint.type != "revolute") equations.push_back(recorded_displacement(joint, a, b));
   return equations;
 }
 
@@ -92,7 +136,12 @@ std::unique_ptr<RheonomicConstraint> make_driver(const Model& model, const Drive
           follows(component_equation(body_point(driver.body, Vector3::Zero()), driver.component), driver.functions[0]));
       break;
     case Driver::Kind::orientation:
-      equations = orientation_equations(driver.body, driver.functions);
+      equations = orientation_equations(driver.body, [f = driver.functions](int c, int d, double t) {
+        return rotation_entry(c, d, f[0]->at(t), f[1]->at(t), f[2]->at(t));
+      });
+      break;
+    case Driver::Kind::recorded:
+      equations = recorded_equations(model, driver);
       break;
   }
   return std::make_unique<RheonomicConstraint>("driver " + driver.name, std::move(equations));

@@ -47,6 +47,16 @@ void GearConstraint::add_jacobian(double /*t*/, const ConstVector& q, int row0, 
   }
 }
 
+void GearConstraint::add_velocity_tangent(double /*t*/, const ConstVector& q, const ConstVector& qd, int row0,
+                                          SparseAssembler& V_q) const {
+  if (!active_) return;
+  for (const auto& wheel : wheels_) {
+    const VectorX bent = wheel.factor / teeth_ * (wheel.angle.derivatives(q).hessian * wheel.angle.local(qd));
+    const auto& at = wheel.angle.indices();
+    for (std::size_t k = 0; k < at.size(); ++k) V_q.add(row0, at[k], bent[static_cast<Eigen::Index>(k)]);
+  }
+}
+
 void GearConstraint::add_force_tangent(double /*t*/, const ConstVector& q, const ConstVector& lambda,
                                        SparseAssembler& K) const {
   if (!active_) return;

@@ -21,11 +21,9 @@ GglForm::GglForm(System& system)
       C_(n_, n_),
       K_mu_(n_, n_),
       velocity_(m_, n_),
-      unused_(m_, n_),
       matrix_(size(), size()),
       g_(n_),
-      inertia_(n_),
-      zero_(VectorX::Zero(n_)) {}
+      inertia_(n_) {}
 
 template <typename Fill>
 void GglForm::for_each_block(Fill fill) const {
@@ -64,34 +62,47 @@ void GglForm::residual(double t, const ConstVector& x, const ConstVector& xd, Ei
 void GglForm::factor(double t, const ConstVector& x, double c) {
   const auto q = x.head(n_);
   const auto v = x.segment(n_, n_);
-  for (auto* part : {&K_, &C_, &K_mu_, &velocity_, &unused_}) part->begin();
+  for (auto* part : {&K_, &C_, &K_mu_, &velocity_}) part->begin();
   for (const auto& force : system_.forces()) force->add_tangents(t, q, v, K_, C_);
   for_each_block([&](const Constraint& constraint, int row) {
     constraint.add_force_tangent(t, q, x.segment(2 * n_ + row, constraint.rows()), K_);
     constraint.add_force_tangent(t, q, x.segment(2 * n_ + m_ + row, constraint.rows()), K_mu_);
-    // (gamma - Phi_q a)_q with the velocities at rest and a = v is -(Phi_q v)_q.
-    constraint.add_acceleration_tangents(t, q, zero_, v, row, velocity_, unused_);
+    constraint.add_velocity_tangent(t, q, v, row, velocity_);
   });
-  for (auto* part : {&K_, &C_, &K_mu_, &velocity_, &unused_}) part->end();
+  for (auto* part : {&K_, &C_, &K_mu_, &velocity_}) part->end();
   assemble_jacobian(t, q);
 
   const int v0 = n_;
   const int lambda0 = 2 * n_;
   const int mu0 = 2 * n_ + m_;
+  // In the unknowns q, v / c, lambda / c^2, mu / c and with the equations divided by c, c^2, 1, c the matrix tends to
+  // a limit for small steps, so that its conditioning is that of the constraints.
+  const double h = 1.0 / c;
   matrix_.begin();
-  add_identity(matrix_, 0, 0, n_, c);
-  add_scaled(matrix_, K_mu_.matrix(), 0, 0, -1.0, false);
+  add_identity(matrix_, 0, 0, n_, 1.0);
+  add_scaled(matrix_, K_mu_.matrix(), 0, 0, -h, false);
   add_identity(matrix_, 0, v0, n_, -1.0);
   add_scaled(matrix_, Phi_q_.matrix(), 0, mu0, 1.0, true);
-  add_scaled(matrix_, K_.matrix(), v0, 0, -1.0, false);
-  add_mass(matrix_, system_.mass(), v0, v0, c);
-  add_scaled(matrix_, C_.matrix(), v0, v0, -1.0, false);
+  add_scaled(matrix_, K_.matrix(), v0, 0, -h * h, false);
+  add_mass(matrix_, system_.mass(), v0, v0, 1.0);
+  add_scaled(matrix_, C_.matrix(), v0, v0, -h, false);
   add_scaled(matrix_, Phi_q_.matrix(), v0, lambda0, 1.0, true);
   add_scaled(matrix_, Phi_q_.matrix(), lambda0, 0, 1.0, false);
-  add_scaled(matrix_, velocity_.matrix(), mu0, 0, -1.0, false);
+  add_scaled(matrix_, velocity_.matrix(), mu0, 0, h, false);
   add_scaled(matrix_, Phi_q_.matrix(), mu0, v0, 1.0, false);
   matrix_.end();
+  c_ = c;
   if (!lu_.factor(matrix_.matrix())) throw RecoverableError("the Newton matrix of the index-2 form is singular");
+}
+
+void GglForm::solve(Eigen::Ref<VectorX> b) const {
+  b.head(n_) /= c_;
+  b.segment(n_, n_) /= c_ * c_;
+  b.tail(m_) /= c_;
+  lu_.solve(b);
+  b.segment(n_, n_) *= c_;
+  b.segment(2 * n_, m_) *= c_ * c_;
+  b.tail(m_) *= c_;
 }
 
 }  // namespace heelstrike::mbs

@@ -21,11 +21,11 @@ class GglForm {
   /// r(t, x, xd) of size(), in the order of the four equations: q, v, lambda (Phi), mu (Phi_q v - nu).
   void residual(double t, const ConstVector& x, const ConstVector& xd, Eigen::Ref<VectorX> r);
 
-  /// Factors dr/dx + c dr/dxd at (t, x), exact for constraints with Phi_tq = 0.
+  /// Factors dr/dx + c dr/dxd at (t, x).
   /// @throws RecoverableError for a singular configuration; whatever the force elements throw
   void factor(double t, const ConstVector& x, double c);
   /// Solves with the last factors, in place.
-  void solve(Eigen::Ref<VectorX> b) const { lu_.solve(b); }
+  void solve(Eigen::Ref<VectorX> b) const;
 
   void forget_pivots() { lu_.forget_pivots(); }
 
@@ -37,10 +37,11 @@ class GglForm {
   System& system_;
   int n_ = 0;
   int m_ = 0;
-  SparseAssembler Phi_q_, K_, C_, K_mu_, velocity_, unused_;
+  SparseAssembler Phi_q_, K_, C_, K_mu_, velocity_;
   SparseAssembler matrix_;
   SparseLu lu_;
-  VectorX g_, inertia_, zero_;
+  double c_ = 1.0;  ///< [1/s] of the last factor()
+  VectorX g_, inertia_;
 };
 
 }  // namespace heelstrike::mbs

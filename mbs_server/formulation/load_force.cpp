@@ -1,45 +1,54 @@
 #include "mbs_server/formulation/load_force.hpp"
 
-#include <utility>
-
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 
 namespace heelstrike::mbs {
 
-LoadForce::LoadForce(std::string name, const Load& load) : name_(std::move(name)), load_(load) {}
+LoadForce::LoadForce(const Load& load) : load_(load) {}
 
-Wrench LoadForce::world_wrench(const Pose& X_WB) const {
+Wrench LoadForce::given_wrench(double t) const {
+  Wrench wrench{.torque = load_.torque, .force = load_.force};
+  for (std::size_t i = 0; i < load_.functions.size(); ++i) {
+    if (!load_.functions[i]) continue;
+    Vector3& part = i < 3 ? wrench.force : wrench.torque;
+    part[static_cast<Eigen::Index>(i % 3)] += load_.functions[i]->at(t).f;
+  }
+  return wrench;
+}
+
+Wrench LoadForce::world_wrench(const Wrench& given, const Pose& X_WB) const {
   const Vector3 arm = X_WB.R * load_.point;
-  const Vector3 force = load_.body_fixed ? Vector3(X_WB.R * load_.force) : load_.force;
-  const Vector3 torque = load_.body_fixed ? Vector3(X_WB.R * load_.torque) : load_.torque;
+  const Vector3 force = load_.body_fixed ? Vector3(X_WB.R * given.force) : given.force;
+  const Vector3 torque = load_.body_fixed ? Vector3(X_WB.R * given.torque) : given.torque;
   return {.torque = torque + arm.cross(force), .force = force};
 }
 
-void LoadForce::add_forces(double /*t*/, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
+void LoadForce::add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
                            EnergyTerms& energy) {
   if (load_.body == ground) return;
   const auto first = coordinates_per_body * static_cast<Eigen::Index>(load_.body);
   const Vector12 q_b = q.segment<12>(first);
-  const Vector12 g_b = generalized_force(q_b, world_wrench(pose_from_coordinates(q_b)));
+  const Vector12 g_b = generalized_force(q_b, world_wrench(given_wrench(t), pose_from_coordinates(q_b)));
   g.segment<12>(first) += g_b;
   energy.external_power += g_b.dot(qd.segment<12>(first));
 }
 
-void LoadForce::add_tangents(double /*t*/, const ConstVector& q, const ConstVector& /*qd*/, SparseAssembler& K,
+void LoadForce::add_tangents(double t, const ConstVector& q, const ConstVector& /*qd*/, SparseAssembler& K,
                              SparseAssembler& /*C*/) {
   if (load_.body == ground) return;
   const int first = coordinates_per_body * load_.body;
   const Vector12 q_b = q.segment<12>(first);
   const Pose X_WB = pose_from_coordinates(q_b);
-  const Wrench F_W = world_wrench(X_WB);
+  const Wrench given = given_wrench(t);
+  const Wrench F_W = world_wrench(given, X_WB);
   // Change of the world wrench with each column v_k of R: the arm R point, and in body axes force and torque too.
   Matrix6x12 dW = Matrix6x12::Zero();
   for (int k = 0; k < 3; ++k) {
     const auto column = 3 + 3 * k;
     dW.block<3, 3>(0, column) -= load_.point[k] * skew(F_W.force);
     if (load_.body_fixed) {
-      dW.block<3, 3>(0, column) += load_.torque[k] * Matrix3::Identity() + load_.force[k] * skew(X_WB.R * load_.point);
-      dW.block<3, 3>(3, column) = load_.force[k] * Matrix3::Identity();
+      dW.block<3, 3>(0, column) += given.torque[k] * Matrix3::Identity() + given.force[k] * skew(X_WB.R * load_.point);
+      dW.block<3, 3>(3, column) = given.force[k] * Matrix3::Identity();
     }
   }
   const Matrix12 tangent = generalized_force_tangent(F_W) + motion_map(q_b).transpose() * dW;

@@ -5,22 +5,23 @@
 
 namespace heelstrike::mbs {
 
-/// Constant force at a body-fixed point and constant torque, components in the world or in body axes. Its work counts
-/// as external.
+/// Force at a body-fixed point and torque, each a constant plus functions of time, components in the world or in body
+/// axes. Its work counts as external.
 class LoadForce final : public ForceElement {
  public:
-  LoadForce(std::string name, const Load& load);
+  explicit LoadForce(const Load& load);
 
-  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] std::string name() const override { return "load " + load_.name; }
   void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
                   EnergyTerms& energy) override;
   void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
                     SparseAssembler& C) override;
 
  private:
-  [[nodiscard]] Wrench world_wrench(const Pose& X_WB) const;
+  /// As given: in body axes or in the world, the force at its point.
+  [[nodiscard]] Wrench given_wrench(double t) const;
+  [[nodiscard]] Wrench world_wrench(const Wrench& given, const Pose& X_WB) const;
 
-  std::string name_;
   Load load_;
 };
 

@@ -47,6 +47,18 @@ void QuadraticConstraint::add_jacobian(double /*t*/, const ConstVector& q, int r
   }
 }
 
+void QuadraticConstraint::add_velocity_tangent(double /*t*/, const ConstVector& /*q*/, const ConstVector& qd, int row0,
+                                               SparseAssembler& V_q) const {
+  int row = row0;
+  for (const auto& equation : equations_) {
+    for (const auto& term : equation.quadratic) {
+      V_q.add(row, term.i, term.c * qd[term.j]);
+      V_q.add(row, term.j, term.c * qd[term.i]);
+    }
+    ++row;
+  }
+}
+
 void QuadraticConstraint::add_force_tangent(double /*t*/, const ConstVector& /*q*/, const ConstVector& lambda,
                                             SparseAssembler& K) const {
   for (std::size_t r = 0; r < equations_.size(); ++r) {

@@ -37,6 +37,8 @@ class QuadraticConstraint final : public Constraint {
   void acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd,
                         Eigen::Ref<VectorX> gamma) const override;
   void add_jacobian(double t, const ConstVector& q, int row0, SparseAssembler& Phi_q) const override;
+  void add_velocity_tangent(double t, const ConstVector& q, const ConstVector& qd, int row0,
+                            SparseAssembler& V_q) const override;
   void add_force_tangent(double t, const ConstVector& q, const ConstVector& lambda, SparseAssembler& K) const override;
   void add_acceleration_tangents(double t, const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
                                  int row0, SparseAssembler& G_q, SparseAssembler& G_v) const override;

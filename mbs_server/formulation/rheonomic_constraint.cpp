@@ -85,6 +85,19 @@ void RheonomicConstraint::add_jacobian(double t, const ConstVector& q, int row0,
   }
 }
 
+void RheonomicConstraint::add_velocity_tangent(double t, const ConstVector& q, const ConstVector& qd, int row0,
+                                               SparseAssembler& V_q) const {
+  int row = row0;
+  for (const auto& equation : equations_) {
+    for (const auto& term : equation.terms) {
+      const Jet f = term.factor(t);
+      add_hessian_product(term.form, f.f, qd, row, V_q);
+      add_gradient(term.form, f.d, q, row, V_q);
+    }
+    ++row;
+  }
+}
+
 void RheonomicConstraint::add_force_tangent(double t, const ConstVector& /*q*/, const ConstVector& lambda,
                                             SparseAssembler& K) const {
   for (std::size_t r = 0; r < equations_.size(); ++r) {

@@ -56,6 +56,12 @@ RigidRows rigid_jacobian_times(const ConstSegment& q, const ConstSegment& x) {
   return rows_of(product + product.transpose());
 }
 
+Matrix4 rigid_multiplier_matrix(const RigidRows& l) {
+  Matrix4 Lambda = Matrix4::Zero();
+  Lambda.block<3, 3>(1, 1) << 2 * l[0], l[3], l[5], l[3], 2 * l[1], l[4], l[5], l[4], 2 * l[2];
+  return Lambda;
+}
+
 RigidElimination::RigidElimination(int n_bodies, int n_joint_rows)
     : n_bodies_(n_bodies),
       n_joint_rows_(n_joint_rows),

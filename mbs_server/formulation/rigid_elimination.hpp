@@ -35,6 +35,9 @@ using RigidRows = Eigen::Matrix<double, 6, 1>;
 /// V'X + X'V: the Jacobian at `q` times `x`.
 [[nodiscard]] RigidRows rigid_jacobian_times(const ConstSegment& q, const ConstSegment& x);
 
+/// The multipliers l of one rigid body as a matrix: Phi' l = Lambda (x) I3 q, so that -(Phi' l)_q = -Lambda (x) I3.
+[[nodiscard]] Matrix4 rigid_multiplier_matrix(const RigidRows& l);
+
 class RigidElimination {
  public:
   RigidElimination() = default;

@@ -1,6 +1,8 @@
 #include "mbs_server/formulation/system.hpp"
 
 #include <fmt/format.h>
+#include <cmath>
+#include <limits>
 
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/deformation_force.hpp"
@@ -33,9 +35,7 @@ System::System(const Model& model) : model_(model), n_q_(coordinates_per_body * 
   resize();
   add_force(std::make_unique<GravityForce>(model_));
   for (const auto& spring : model_.springs) add_force(make_spring(model_, spring));
-  for (std::size_t i = 0; i < model_.loads.size(); ++i) {
-    add_force(std::make_unique<LoadForce>(fmt::format("load {}", i), model_.loads[i]));
-  }
+  for (const auto& load : model_.loads) add_force(std::make_unique<LoadForce>(load));
 }
 
 void System::add_constraint(std::unique_ptr<Constraint> constraint) {
@@ -49,6 +49,15 @@ void System::append(std::unique_ptr<Constraint> constraint) {
   constraints_.push_back(std::move(constraint));
 }
 
+template <typename Fill>
+void System::for_each_block(Fill fill) const {
+  int row = 0;
+  for (const auto& constraint : constraints_) {
+    fill(*constraint, row);
+    row += constraint->rows();
+  }
+}
+
 void System::resize() {
   const int n_bodies = static_cast<int>(mass_.size());
   const int n_joint_rows = n_constraints_ - n_rigid();
@@ -57,6 +66,8 @@ void System::resize() {
   K_ = C_ = SparseAssembler(n_q_, n_q_);
   saddle_ = RigidElimination(n_bodies, n_joint_rows);
   newton_ = RigidElimination(n_bodies, n_joint_rows);
+  first_rows_.clear();
+  for_each_block([&](const Constraint&, int row) { first_rows_.push_back(row); });
   g_ = qdd_ = correction_ = newton_b_ = VectorX::Zero(n_q_);
   gamma_ = lambda_ = newton_c_ = VectorX::Zero(n_constraints_);
   forget_factors();
@@ -80,15 +91,6 @@ VectorX System::initial_qd() const {
     qd.segment<12>(12 * static_cast<Eigen::Index>(i)) = rates_from_twist(model_.bodies[i].X_WB, model_.bodies[i].V_WB);
   }
   return qd;
-}
-
-template <typename Fill>
-void System::for_each_block(Fill fill) const {
-  int row = 0;
-  for (const auto& constraint : constraints_) {
-    fill(*constraint, row);
-    row += constraint->rows();
-  }
 }
 
 template <typename Fill>
@@ -204,15 +206,31 @@ void System::keep_rows(const std::vector<int>& kept) {
   resize();
 }
 
-VectorX System::constraint_forces(std::size_t constraint, double t, const ConstVector& q) const {
-  const Constraint& c = *constraints_[constraint];
-  int row = 0;
-  for (std::size_t i = 0; i < constraint; ++i) row += constraints_[i]->rows();
-  SparseAssembler J(c.rows(), n_q_);
+Vector12 System::constraint_force(std::size_t constraint, BodyIndex body) const {
+  const int first = first_rows_[constraint];
+  const int last = first + constraints_[constraint]->rows();
+  Vector12 g = Vector12::Zero();
+  for (int k = 0; k < coordinates_per_body; ++k) {
+    for (SparseMatrix::InnerIterator it(full_Phi_q_.matrix(), coordinates_per_body * body + k); it; ++it) {
+      if (it.row() >= first && it.row() < last) g[k] -= it.value() * lambda_[it.row()];
+    }
+  }
+  return g;
+}
+
+std::vector<BodyIndex> System::bodies_of(std::size_t constraint) const {
+  SparseAssembler J(constraints_[constraint]->rows(), n_q_);
   J.begin();
-  c.add_jacobian(t, q, 0, J);
+  constraints_[constraint]->add_jacobian(0.0, initial_q(), 0, J);
   J.end();
-  return -(J.matrix().transpose() * lambda_.segment(row, c.rows()));
+  std::vector<BodyIndex> bodies;
+  for (int column = 0; column < J.matrix().outerSize(); ++column) {
+    const BodyIndex body = column / coordinates_per_body;
+    if (SparseMatrix::InnerIterator(J.matrix(), column) && (bodies.empty() || bodies.back() != body)) {
+      bodies.push_back(body);
+    }
+  }
+  return bodies;
 }
 
 void System::solve_accelerations(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte) {
@@ -334,10 +352,11 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
     q += correction_;
     moved += correction_.cwiseAbs().maxCoeff();
   }
+  evaluate_residual(t, q);
   throw RecoverableError(
       fmt::format("projection onto the constraints did not converge in {} iterations (largest "
-                  "residual {:g})",
-                  max_iterations, last));
+                  "residual {:g}, in '{}')",
+                  max_iterations, last, name_of_largest(gamma_)));
 }
 
 void System::project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved) {
@@ -366,6 +385,39 @@ void System::project_tangent(Eigen::Ref<VectorX> dq, Eigen::Ref<VectorX> dqd) {
   }
 }
 
+double System::smallest_singular_value(double t, const ConstVector& q, std::string* weakest) {
+  const Eigen::Index n_joint_rows = n_constraints_ - n_rigid();
+  if (n_joint_rows == 0) return std::numeric_limits<double>::infinity();
+  factor_saddle(t, q);
+  // [M J'; J 0] {x; l} = {0; c} gives l = -(J M^-1 J')^-1 c.
+  VectorX c = VectorX::Zero(n_constraints_);
+  for (Eigen::Index i = 0; i < n_joint_rows; ++i) c[n_rigid() + i] = 1.0 + 0.3 * std::sin(static_cast<double>(i));
+  double growth = 0.0;
+  constexpr int iterations = 4;
+  for (int i = 0; i < iterations; ++i) {
+    c.head(n_rigid()).setZero();  // solve() leaves something there
+    c /= c.norm();
+    correction_.setZero();
+    saddle_.solve(correction_, c, false);
+    growth = c.tail(n_joint_rows).norm();
+  }
+  if (weakest != nullptr) {
+    c.head(n_rigid()).setZero();
+    *weakest = name_of_largest(c);
+  }
+  return 1.0 / std::sqrt(growth);
+}
+
+std::string System::name_of_largest(const VectorX& rows) const {
+  Eigen::Index row = 0;
+  rows.cwiseAbs().maxCoeff(&row);
+  std::string name;
+  for_each_block([&](const Constraint& c, int first) {
+    if (row >= first && row < first + c.rows()) name = c.name();
+  });
+  return name;
+}
+
 void System::linearize(double t, const ConstVector& q, const ConstVector& qd) {
   solve_accelerations(t, q, qd);
   lin_q_ = q;
@@ -387,17 +439,6 @@ void System::linearize(double t, const ConstVector& q, const ConstVector& qd) {
   G_q_.end();
   G_v_.end();
 }
-
-namespace {
-
-/// The multipliers l of one rigid body as a matrix: Phi' l = Lambda (x) I3 q, so that -(Phi' l)_q = -Lambda (x) I3.
-Matrix4 rigid_multiplier_matrix(const RigidRows& l) {
-  Matrix4 Lambda = Matrix4::Zero();
-  Lambda.block<3, 3>(1, 1) << 2 * l[0], l[3], l[5], l[3], 2 * l[1], l[4], l[5], l[4], 2 * l[2];
-  return Lambda;
-}
-
-}  // namespace
 
 void System::factor_newton(double gamma) {
   newton_gamma_ = gamma;

@@ -59,9 +59,11 @@ class System {
   [[nodiscard]] VectorX residual(double t, const ConstVector& q) const;
   /// Keeps only the given rows (increasing).
   void keep_rows(const std::vector<int>& kept);
-  /// Generalised forces -Phi_q' lambda of one constraint alone, with the multipliers of the last
-  /// solve_accelerations().
-  [[nodiscard]] VectorX constraint_forces(std::size_t constraint, double t, const ConstVector& q) const;
+  /// Generalised forces -Phi_q' lambda of one constraint alone on one body, with the multipliers of the last
+  /// solve_accelerations() and the Phi_q of the last jacobian(), which is at the same state.
+  [[nodiscard]] Vector12 constraint_force(std::size_t constraint, BodyIndex body) const;
+  /// Bodies that a constraint acts on, increasing.
+  [[nodiscard]] std::vector<BodyIndex> bodies_of(std::size_t constraint) const;
   void add_force(std::unique_ptr<ForceElement> force);
 
   [[nodiscard]] int n_q() const { return n_q_; }
@@ -95,6 +97,12 @@ class System {
   /// Removes from an error vector the parts that leave the constraints' tangent space, with the factors of the last
   /// project().
   void project_tangent(Eigen::Ref<VectorX> dq, Eigen::Ref<VectorX> dqd);
+
+  /// How far the joints' equations are from depending on each other at (t, q): an estimate of the smallest singular
+  /// value of Phi_q M^-1/2 on the rigid motions [kg^-1/2], by inverse iteration; 0 in a singular pose, +inf without
+  /// joints.
+  /// @param weakest  receives the name of the joint that takes the largest part in the dependence; may be null
+  [[nodiscard]] double smallest_singular_value(double t, const ConstVector& q, std::string* weakest = nullptr);
 
   /// Linearises the index-1 equations at (t, q, qd) for Newton systems.
   void linearize(double t, const ConstVector& q, const ConstVector& qd);
@@ -133,6 +141,7 @@ class System {
   void resize();
   void project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved);
   [[nodiscard]] int n_rigid() const { return rigid_constraints_per_body * static_cast<int>(mass_.size()); }
+  [[nodiscard]] std::string name_of_largest(const VectorX& rows) const;
   template <typename Fill>
   void for_each_joint(Fill fill) const;
   template <typename Fill>
@@ -156,6 +165,7 @@ class System {
   Model model_;
   int n_q_ = 0;
   int n_constraints_ = 0;
+  std::vector<int> first_rows_;                           ///< per constraint
   std::vector<std::unique_ptr<Constraint>> constraints_;  ///< the rigid-body blocks of all bodies come first
   std::vector<std::unique_ptr<ForceElement>> forces_;
   std::vector<Matrix4> mass_;  ///< per body, M = mass (x) I3

@@ -55,8 +55,8 @@ int ArkodeStepper::weights(N_Vector Y, N_Vector w, void* user_data) {
   auto& me = self(user_data);
   const auto y = view(Y).head(me.n_y());
   view(w).head(me.n_y()) = (me.spec().rtol * y.array().abs() + me.spec().atol).inverse().matrix();
-  // Not zero: ARKODE divides by weights where it estimates the first step.
-  view(w).tail(me.n_z()).setConstant(1e-20);
+  view(w).tail(me.n_z()) =
+      (me.spec().rtol * view(Y).tail(me.n_z()).array().abs() + quadrature_atol(me.spec())).inverse().matrix();
   return view(w).allFinite() ? 0 : -1;
 }
 

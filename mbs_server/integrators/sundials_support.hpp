@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "common/config/scenario.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/integrators/problem.hpp"
 
@@ -59,6 +60,12 @@ class StallGuard {
 /// SUNDIALS' own prints to stderr would only repeat what our exceptions say.
 inline void ignore_message(int /*code*/, const char* /*module*/, const char* /*function*/, char* /*message*/,
                            void* /*data*/) {}
+
+/// [J] absolute tolerance per step of work and dissipation: relative to 1 J, so that a start at zero does not stop the
+/// run. Without error control a motion that takes wide steps would have a work that is off by percents.
+[[nodiscard]] inline double quadrature_atol(const IntegratorSpec& spec) {
+  return spec.rtol;
+}
 
 /// In one-step mode the output time only serves the estimate of the first step; a fixed distance [s] keeps the results
 /// independent of how long the run goes on.

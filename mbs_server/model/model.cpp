@@ -139,8 +139,24 @@ SpringElement build_spring(const Model& model, const ForceSpec& spec) {
 
 TimeFunctionPtr resolved(const FunctionSpec& spec) {
   if (spec.function) return spec.function;
-  throw input_error("drivers",
+  throw input_error("file",
                     spec.where + ": expected the motion file with the run, found nothing; its content was not read");
+}
+
+Load build_load(const Model& model, const LoadSpec& spec) {
+  Load load{.name = spec.name,
+            .body = find_body(model, spec.body, "loads." + spec.name + ".body"),
+            .force = spec.force,
+            .torque = spec.torque,
+            .point = spec.point,
+            .body_fixed = spec.body_fixed};
+  constexpr std::array<const char*, 6> keys = {"fx", "fy", "fz", "tx", "ty", "tz"};
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (const auto found = spec.functions.find(keys[i]); found != spec.functions.end()) {
+      load.functions[i] = resolved(found->second);
+    }
+  }
+  return load;
 }
 
 void add_drivers(Model& model, const DriverSpec& spec) {
@@ -155,6 +171,14 @@ void add_drivers(Model& model, const DriverSpec& spec) {
     for (const char* key : keys) driver.functions.push_back(resolved(spec.functions.at(key)));
     model.drivers.push_back(driver);
   };
+  if (!spec.record.file.empty() || !spec.follow.empty()) {
+    if (spec.record.bodies.empty()) {
+      throw input_error("file", spec.record.where + ": expected the table with the run, found nothing");
+    }
+    driver.kind = Driver::Kind::recorded;
+    driver.records = spec.record.bodies;
+    model.drivers.push_back(driver);
+  }
   add(Driver::Kind::angle, 0, {"angle"});
   add(Driver::Kind::displacement, 0, {"displacement"});
   add(Driver::Kind::position, 0, {"x"});
@@ -176,13 +200,7 @@ Model build_model(const Scenario& scenario) {
     body.mass_properties.check(spec.name);
     model.bodies.push_back(std::move(body));
   }
-  for (const auto& load : scenario.loads) {
-    model.loads.push_back({.body = find_body(model, load.body, "loads." + load.name + ".body"),
-                           .force = load.force,
-                           .torque = load.torque,
-                           .point = load.point,
-                           .body_fixed = load.body_fixed});
-  }
+  for (const auto& load : scenario.loads) model.loads.push_back(build_load(model, load));
   for (const auto& joint : scenario.joints) model.joints.push_back(build_joint(model, joint));
   for (const auto& force : scenario.forces) model.springs.push_back(build_spring(model, force));
   for (const auto& driver : scenario.drivers) add_drivers(model, driver);

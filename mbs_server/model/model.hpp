@@ -1,6 +1,7 @@
 /// The multibody model of a scenario: what moves, what holds it, what pushes it. Plain data with resolved references.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,13 @@ struct Body {
 };
 
 struct Load {
+  std::string name = {};
   BodyIndex body = ground;
-  Vector3 force = Vector3::Zero();   ///< [N]
-  Vector3 torque = Vector3::Zero();  ///< [N m]
-  Vector3 point = Vector3::Zero();   ///< [m] in the body frame
-  bool body_fixed = false;           ///< components in body axes instead of world axes
+  Vector3 force = Vector3::Zero();                ///< [N]
+  Vector3 torque = Vector3::Zero();               ///< [N m]
+  Vector3 point = Vector3::Zero();                ///< [m] in the body frame
+  bool body_fixed = false;                        ///< components in body axes instead of world axes
+  std::array<TimeFunctionPtr, 6> functions = {};  ///< fx fy fz [N] tx ty tz [N m] added to the constants; none = 0
 };
 
 /// One side of a joint: a frame fixed in the body. Its z axis is the joint's axis; x and y count the angle.
@@ -63,13 +66,14 @@ struct SpringElement {
 
 /// One prescribed coordinate, or the three angles of a body.
 struct Driver {
-  enum class Kind { angle, displacement, position, orientation };
+  enum class Kind { angle, displacement, position, orientation, recorded };
   std::string name;
   Kind kind = Kind::angle;
   int joint = -1;  ///< index in Model::joints
   BodyIndex body = ground;
   int component = 0;                            ///< of a position: 0 x, 1 y, 2 z
   std::vector<TimeFunctionPtr> functions = {};  ///< one, or three angles rx, ry, rz
+  std::vector<BodyRecordPtr> records = {};      ///< of the body, or of the joint's bodies (null = ground)
 };
 
 struct ContactPair {

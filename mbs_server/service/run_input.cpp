@@ -1,12 +1,10 @@
 #include "mbs_server/service/run_input.hpp"
 
-#include <fmt/format.h>
 #include <algorithm>
 #include <utility>
 
 #include "common/config/digest.hpp"
-#include "common/errors/error.hpp"
-#include "common/motion/motion_file.hpp"
+#include "common/config/motion_columns.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -16,29 +14,6 @@ void name_by_digest(ContactBody& body, const std::vector<AssetContent>& assets) 
   if (mesh == nullptr || !mesh->sha256.empty()) return;
   for (const AssetContent& asset : assets) {
     if (asset.name == mesh->asset_name) mesh->sha256 = asset.sha256;
-  }
-}
-
-/// Reads the motion file of a prescribed function and checks that it covers the run.
-void read_motion(FunctionSpec& spec, const std::vector<AssetContent>& assets, double end_time) {
-  if (spec.file.empty()) return;
-  const auto asset = std::ranges::find(assets, spec.file, &AssetContent::name);
-  if (asset == assets.end()) {
-    throw input_error("file", fmt::format("{}: expected the file '{}' with the scenario, found nothing; send it along",
-                                          spec.where, spec.file));
-  }
-  try {
-    spec.function = make_scaled(make_spline(motion_column(asset->content, spec.file, spec.time_column),
-                                            motion_column(asset->content, spec.file, spec.column), spec.degree),
-                                spec.scale, 0.0);
-  } catch (const Error& e) {
-    throw input_error("file", fmt::format("{}: {}", spec.where, e.what()));
-  }
-  if (spec.function->first_time() > 0.0 || spec.function->last_time() < end_time) {
-    throw input_error("file",
-                      fmt::format("{}: expected times that cover the run, 0 to {} s, found {} to {} s; add rows "
-                                  "or change analysis.end_time",
-                                  spec.where, end_time, spec.function->first_time(), spec.function->last_time()));
   }
 }
 
@@ -54,10 +29,10 @@ RunInput make_run_input(const std::string& yaml, const std::string& file_name, s
     identity += '\n' + file.name + '\n' + digest;
     input.assets.push_back({digest, std::move(file.name), std::move(file.content)});
   }
-  for (DriverSpec& driver : input.scenario.drivers) {
-    for (auto& [key, function] : driver.functions)
-      read_motion(function, input.assets, input.scenario.analysis.end_time);
-  }
+  read_motion_columns(input.scenario, [&](const std::string& name) -> const std::string* {
+    const auto asset = std::ranges::find(input.assets, name, &AssetContent::name);
+    return asset == input.assets.end() ? nullptr : &asset->content;
+  });
   input.scenario_digest = sha256_hex(identity);
   for (PairModel& pair : input.scenario.pairs) {
     name_by_digest(pair.spec.main, input.assets);

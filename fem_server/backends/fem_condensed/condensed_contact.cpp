@@ -24,6 +24,7 @@ struct CondensedContact::Solution {
   std::vector<std::optional<Vector3>> stuck_to;  ///< [m] point in A that a touching node sticks to; none = it slides
   std::shared_ptr<const FrictionReference> reference;  ///< for the next committed state
   double dissipated = 0.0;                             ///< [J] by friction since the commit
+  double penalty_energy = 0.0;                         ///< [J]
   NodeDerivatives derivatives;
   SolverStatistics statistics;
 };
@@ -136,6 +137,12 @@ CondensedContact::CondensedContact(std::string name, CondensedModel model, Param
   if (model_.points.size() != model_.areas.size() || model_.points.size() != model_.compliance.n_nodes()) {
     throw Error(ErrorCode::internal, "condensed contact: points, areas and compliance differ in size");
   }
+  if (model_.options.penalty > 0.0 && model_.options.friction > 0.0) {
+    throw input_error("penalty",
+                      fmt::format("the penalty is for frictionless contact, found friction = {} and penalty = "
+                                  "{} Pa/m^2; set one of them to 0",
+                                  model_.options.friction, model_.options.penalty));
+  }
 }
 
 std::shared_ptr<const History> CondensedContact::initial_history() const {
@@ -187,6 +194,7 @@ void CondensedContact::find_near(const CondensedHistory& history, const PairStat
     solution.near.force_before.push_back(loaded ? committed->force : Vector3(Vector3::Zero()));
     solution.near.u_before.push_back(known ? committed->u : Vector3(Vector3::Zero()));
     solution.near.known.push_back(known);
+    if (model_.options.penalty > 0.0) solution.near.penalty.push_back(model_.options.penalty * model_.areas[i]);
     solution.surface.push_back(point);
   }
 }
@@ -231,6 +239,7 @@ void CondensedContact::solve_frictionless(const PairState& state, Solution& solu
   const NormalContact contact = solve_normal_contact(model_.compliance, solution.near);
   solution.statistics.iterations = contact.iterations;
   solution.statistics.residual = contact.residual;
+  solution.penalty_energy = contact.penalty_energy;
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
     add_node(contact.block.positions()[contact.active[a]], contact.lambda[static_cast<Eigen::Index>(a)],
              Vector3::Zero(), solution);
@@ -318,6 +327,7 @@ Response CondensedContact::respond(const Solution& solution, const CondensedHist
   fill_wrench(solution.nodes, solution.derivatives, state, hysteresis, response, pressures);
   response.peak_pressure = peak_pressure(solution.candidates, pressures);
   response.dissipated_increment = solution.dissipated;
+  response.stored_energy += solution.penalty_energy;
   return response;
 }
 

@@ -9,6 +9,19 @@ namespace heelstrike::fem {
 
 namespace {
 
+std::vector<ParameterSchema> schema() {
+  std::vector<ParameterSchema> parameters = body_parameters();
+  ParameterSchema penalty;
+  penalty.name = "penalty";
+  penalty.unit = "Pa/m^2";
+  penalty.meaning =
+      "quadratic penalty of Courant and Beltrami: pressure = penalty * penetration^2; 0 = no penetration (exact)";
+  penalty.fallback = 0.0;
+  penalty.range = {.min = 0.0};
+  parameters.push_back(penalty);
+  return parameters;
+}
+
 SurfaceCompliance prepared_compliance(const PreparedBody& prepared, const PrepareContext& context) {
   const auto lookup = [&] {
     return cached_compliance(context.cache_directory, prepared.body, prepared.support, prepared.contact.nodes,
@@ -30,6 +43,7 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
   model.compliance = prepared_compliance(prepared, context);
   model.partner = prepared.partner;
   model.options = prepared.options;
+  model.options.penalty = number(pair.parameters, "penalty");
   model.fields = std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support,
                                                     std::move(prepared.contact), std::move(prepared.shape));
   return std::make_unique<CondensedContact>(pair.backend, std::move(model), std::move(parameters));
@@ -41,7 +55,7 @@ BackendEntry fem_condensed_entry() {
   return {.name = "fem_condensed",
           .summary = "linear finite elements condensed once to the contact surface; contact and friction solved there",
           .reference = "melo2023",
-          .parameters = body_parameters(),
+          .parameters = schema(),
           .surface_pairs = body_surface_pairs(),
           .make = make_condensed};
 }

@@ -24,6 +24,8 @@ struct NearNodes {
   /// [m] the displacements they cause; meaningful where `known`.
   std::vector<Vector3> u_before;
   std::vector<bool> known;
+  /// [N/m^2] Courant-Beltrami penalty of each node, force = penalty * penetration^2; empty = no penetration at all.
+  std::vector<double> penalty{};
 };
 
 /// The blocks among some candidates, 3 n square, in A's axes.

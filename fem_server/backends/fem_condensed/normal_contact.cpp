@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/errors/error.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
@@ -43,6 +44,16 @@ class WorkingProblem {
       : near_(near), scale_(scale), result_(result), A_(normal_compliance(result.block, near)) {}
 
   void solve() {
+    if (near_.penalty.empty()) {
+      exchange();
+    } else {
+      newton();
+    }
+  }
+
+ private:
+  /// Block principal pivoting.
+  void exchange() {
     std::size_t fewest = result_.block.n_nodes() + 1;
     int budget = patience;
     while (result_.iterations < iteration_limit) {
@@ -60,13 +71,84 @@ class WorkingProblem {
       }
       flip(wrong);
     }
+    give_up();
+  }
+
+  [[noreturn]] void give_up() const {
     throw RecoverableError(
         fmt::format("the contact solver found no active set in {} iterations ({} nodes near, {} active, "
                     "deepest {} m); take a smaller step",
                     iteration_limit, near_.nodes.size(), result_.active.size(), scale_));
   }
 
- private:
+  [[nodiscard]] double penalty(std::size_t member) const { return near_.penalty[result_.block.positions()[member]]; }
+
+  /// With s the penetrations, lambda = k s^2 linearised about s_k gives (A + D) lambda = -g - s_k / 2, D = 1 / (2 k
+  /// s_k). A penetration may fall to a tenth per step at most, so that D stays bounded; it ends at zero below
+  /// `smallest`.
+  void newton() {
+    const double smallest = 1e-9 * scale_;
+    Eigen::VectorXd s(A_.rows());
+    for (Eigen::Index i = 0; i < s.size(); ++i) s[i] = std::max(-gap(static_cast<std::size_t>(i)), 0.0);
+    double change = scale_;
+    while (result_.iterations < iteration_limit) {
+      ++result_.iterations;
+      solve_linearised(s);
+      if (change <= tolerance * scale_) return finish(s);
+      const Eigen::VectorXd gamma = gaps();
+      change = 0.0;
+      for (Eigen::Index i = 0; i < s.size(); ++i) {
+        double next = std::max(-gamma[i], 0.1 * s[i]);
+        if (next < smallest) next = 0.0;
+        change = std::max(change, std::abs(next - s[i]));
+        s[i] = next;
+      }
+    }
+    give_up();
+  }
+
+  /// Active nodes, their multipliers and the factor of A + D for the penetrations s.
+  void solve_linearised(const Eigen::VectorXd& s) {
+    result_.active.clear();
+    for (std::uint32_t i = 0; i < s.size(); ++i) {
+      if (s[i] > 0.0) result_.active.push_back(i);
+    }
+    const auto m = static_cast<Eigen::Index>(result_.active.size());
+    result_.factor.resize(m, m);
+    result_.lambda.resize(m);
+    for (Eigen::Index b = 0; b < m; ++b) {
+      const std::uint32_t j = result_.active[static_cast<std::size_t>(b)];
+      for (Eigen::Index a = b; a < m; ++a) result_.factor(a, b) = A_(result_.active[static_cast<std::size_t>(a)], j);
+      result_.factor(b, b) += 0.5 / (penalty(j) * s[j]);
+      result_.lambda[b] = -gap(j) - 0.5 * s[j];
+    }
+    if (!cholesky_in_place(result_.factor)) {
+      throw Error(ErrorCode::internal, "the contact compliance is not positive definite; the condensation is damaged");
+    }
+    solve_lower(result_.factor, result_.lambda);
+    solve_lower_transposed(result_.factor, result_.lambda);
+  }
+
+  [[nodiscard]] Eigen::VectorXd gaps() const {
+    Eigen::VectorXd lambda = Eigen::VectorXd::Zero(A_.rows());
+    for (std::size_t a = 0; a < result_.active.size(); ++a) {
+      lambda[result_.active[a]] = result_.lambda[static_cast<Eigen::Index>(a)];
+    }
+    Eigen::VectorXd gamma(A_.rows());
+    multiply(A_, lambda, gamma);
+    for (Eigen::Index i = 0; i < gamma.size(); ++i) gamma[i] += gap(static_cast<std::size_t>(i));
+    return gamma;
+  }
+
+  void finish(const Eigen::VectorXd& s) {
+    result_.penalty_energy = 0.0;
+    for (std::size_t a = 0; a < result_.active.size(); ++a) {
+      const std::uint32_t i = result_.active[a];
+      result_.lambda[static_cast<Eigen::Index>(a)] = penalty(i) * s[i] * s[i];
+      result_.penalty_energy += penalty(i) * s[i] * s[i] * s[i] / 3.0;
+    }
+  }
+
   [[nodiscard]] double gap(std::size_t member) const { return near_.gaps[result_.block.positions()[member]]; }
 
   /// Solves A lambda = -g on the active nodes.

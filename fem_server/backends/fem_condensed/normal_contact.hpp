@@ -20,7 +20,9 @@ struct NormalContact {
   GatheredBlock block;                ///< of the working set
   std::vector<std::uint32_t> active;  ///< indices into block.positions(), ascending
   Eigen::VectorXd lambda;             ///< [N] per active node, > 0
-  Eigen::MatrixXd factor;             ///< Cholesky factor (lower triangle) of A on the active nodes
+  /// Cholesky factor (lower triangle) of A on the active nodes; of A - d gamma / d lambda with a penalty
+  Eigen::MatrixXd factor;
+  double penalty_energy = 0.0;  ///< [J]
   int iterations = 0;
   double residual = 0.0;  ///< [-] largest violation of gamma >= 0, relative to the largest penetration
 };

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <numbers>
 
@@ -107,6 +108,40 @@ TEST(CondensedContact, FrictionTangentsAreDerivativesOfTheWrench) {
     EXPECT_LT(error_X, 1e-4) << c.name << "\nanalytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
     EXPECT_LT(error_V, 1e-6) << c.name;
   }
+}
+
+TEST(CondensedContact, PenaltyFollowsItsLawAndTendsToNoPenetration) {
+  // nu = 0: every column of the block is a spring k = E / L per area in series with the penalty, so that
+  // kappa s^2 = E (d - s) / L with the penetration s.
+  constexpr double d = 1e-3;
+  constexpr double stiffness = 3.62e6 / 0.03;
+  PairState state;
+  state.X_AB.p.z() = d;
+  std::printf("%12s %14s %14s\n", "kappa", "force [N]", "closed form");
+  double hard = 0.0;
+  for (const double kappa : {1e9, 1e11, 1e19}) {
+    const auto contact = make_block({.poissons_ratio = 0.0, .options = {.depth_limit = 0.02, .penalty = kappa}},
+                                    std::make_shared<test::Plane>());
+    const auto history = contact->initial_history();
+    const Response r = contact->evaluate(*history, state);
+    const double s = (std::sqrt(stiffness * stiffness + 4.0 * kappa * stiffness * d) - stiffness) / (2.0 * kappa);
+    const double force = kappa * s * s * 0.0016;
+    std::printf("%12.1e %14.8f %14.8f\n", kappa, r.F_A.force.z(), force);
+    EXPECT_NEAR(r.F_A.force.z(), force, 1e-9 * force);
+    EXPECT_NEAR(r.stored_energy, 0.0016 * (kappa * s * s * s / 3.0 + 0.5 * stiffness * (d - s) * (d - s)),
+                1e-9 * r.stored_energy);
+    hard = r.F_A.force.z();
+  }
+  EXPECT_NEAR(hard, stiffness * d * 0.0016, 1e-3 * hard) << "no penetration in the limit";
+  const auto contact = make_block({.options = {.depth_limit = 0.02, .penalty = 1e11}}, std::make_shared<test::Plane>());
+  const PairState tilted = tilted_state(2e-3);
+  const auto history = contact->commit(*contact->initial_history(), tilted).history;
+  const Response r = contact->evaluate(*history, tilted);
+  const auto [dX, dV] = central_difference(*contact, *history, tilted, 1e-7, 1e-4);
+  EXPECT_LT(test::block_error(r.dF_A_dX, dX), 1e-6) << "analytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
+  EXPECT_THROW((void)make_block({.options = {.friction = 0.3, .depth_limit = 0.02, .penalty = 1e11}},
+                                std::make_shared<test::Plane>()),
+               Error);
 }
 
 TEST(CondensedContact, EvaluateIsPureAndHistorySurvivesSaving) {

@@ -75,5 +75,60 @@ TEST(NewtonSystem, SolvesWithTheExactJacobianOfTheAccelerations) {
   EXPECT_LT(residual.cwiseAbs().maxCoeff(), 1e-6);
 }
 
+// A crank that turns with t^2 and pulls a rod: quadratic, gear and rheonomic constraints, so that every term of the
+// index-2 form counts, Phi_tq too.
+constexpr const char* driven_crank = R"yaml(
+heelstrike: 1
+gravity: [0, -9.81, 0]
+bodies:
+  crank: {mass: 1, inertia: [0.01, 0.02, 0.03], position: [0.3, 0.1, 0]}
+  rod: {mass: 0.5, inertia: [0.004, 0.005, 0.006], position: [0.9, 0.2, 0.1]}
+  wheel: {mass: 2, inertia: [0.1, 0.1, 0.1], position: [0, 0, 0.5]}
+joints:
+  pin: {type: revolute, bodies: [ground, crank], point: [0, 0, 0], axis: [0, 0, 1]}
+  eye: {type: spherical, bodies: [crank, rod], point: [0.6, 0.2, 0]}
+  axle: {type: revolute, bodies: [ground, wheel], point: [0, 0, 0.5], axis: [0, 0, 1]}
+  teeth: {type: gear, joints: [pin, axle], teeth: [2, -3]}
+drivers:
+  motor: {joint: pin, angle: {polynomial: [0, 0.4, 1]}}
+  lift: {body: rod, z: {expression: "0.1 + 0.05*sin(3*t)"}}
+forces:
+  spring: {type: spring_damper, bodies: [ground, rod], point: [2, 0, 0], second_point: [1.2, 0.3, 0.2], stiffness: 20, damping: 3}
+analysis: {end_time: 1}
+output: {interval: 0.1}
+)yaml";
+
+TEST(IndexTwoForm, NewtonMatrixIsExactWithDrivers) {
+  const Scenario s = scenario_from(driven_crank);
+  mbs::System system(mbs::build_model(s));
+  mbs::GglForm form(system);
+  const auto n = system.n_q();
+  const int m = system.n_constraints();
+  Eigen::VectorXd x = Eigen::VectorXd::LinSpaced(form.size(), -0.7, 0.9);
+  x.head(n) = system.initial_q();
+  x.segment(2 * n + m, m) *= 0.1;
+  const Eigen::VectorXd xd = Eigen::VectorXd::LinSpaced(form.size(), 0.3, -0.4);
+  const double t = 0.2;
+  const double c = 30.0;  // [1/s]
+  const auto size = form.size();
+  Eigen::MatrixXd A(size, size);
+  for (int k = 0; k < size; ++k) {
+    const double h = 1e-5;  // truncation h^2 of cubic terms, rounding 1e-15 / h
+    const Eigen::VectorXd e = h * Eigen::VectorXd::Unit(size, k);
+    Eigen::VectorXd plus(size), minus(size);
+    form.residual(t, x + e, xd + c * e, plus);
+    form.residual(t, x - e, xd - c * e, minus);
+    A.col(k) = (plus - minus) / (2.0 * h);
+  }
+  form.factor(t, x, c);
+  Eigen::MatrixXd residual(size, size);
+  for (int k = 0; k < size; ++k) {
+    Eigen::VectorXd b = A.col(k);
+    form.solve(b);
+    residual.col(k) = b - Eigen::VectorXd::Unit(size, k);
+  }
+  EXPECT_LT(residual.cwiseAbs().maxCoeff(), 1e-5);
+}
+
 }  // namespace
 }  // namespace heelstrike::test

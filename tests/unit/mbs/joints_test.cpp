@@ -124,6 +124,14 @@ void expect_derivatives(const Constraint& c, const VectorX& q0, const std::strin
             tolerance)
       << what;
 
+  const auto slip = [&](const VectorX& x) {
+    VectorX rate(c.rows());
+    c.velocity_rhs(t, x, rate);
+    return VectorX(jacobian(t, x) * qd - rate);
+  };
+  const Eigen::MatrixXd V_q = dense(c.rows(), n, [&](SparseAssembler& A) { c.add_velocity_tangent(t, q, qd, 0, A); });
+  EXPECT_LT((V_q - difference(slip, q)).cwiseAbs().maxCoeff(), tolerance) << what;
+
   SparseAssembler G_q(c.rows(), n), G_v(c.rows(), n);
   G_q.begin();
   G_v.begin();
@@ -200,6 +208,34 @@ TEST(Drivers, AllDerivativesAreExact) {
   driver.kind = Driver::Kind::orientation;
   driver.functions = {f, g, make_polynomial({-0.2, 1.1})};
   expect_derivatives(*make_driver(model, driver), q0, "orientation");
+}
+
+/// A body that moves and turns smoothly about three axes; not normalised, as records are between their rows.
+BodyRecordPtr smooth_record(double phase) {
+  auto record = std::make_shared<BodyRecord>();
+  const auto shifted = [&](const char* text) { return make_expression(fmt::format(fmt::runtime(text), phase)); };
+  record->position = {shifted("0.3*sin(2*t+{})"), shifted("0.1*t^2+{}"), shifted("0.2*cos(t-{})")};
+  record->quaternion = {shifted("0.8+0.1*t*{}"), shifted("0.4*sin(t+{})"), shifted("0.3*cos(2*t+{})"),
+                        shifted("0.2*t-{}")};
+  return record;
+}
+
+TEST(Drivers, RecordedMotionHasExactDerivatives) {
+  Model model = three_bodies();
+  const VectorX q0 = System(model).initial_q();
+  for (const auto& [type, rows] : {std::pair{"revolute", 1}, {"prismatic", 1}, {"cylindrical", 2}, {"spherical", 3}}) {
+    for (const auto& [a, b] : {std::pair{0, 1}, std::pair{ground, 2}, std::pair{1, ground}}) {
+      model.joints = {joint_between(model, type, a, b)};
+      Driver driver{.name = "d", .kind = Driver::Kind::recorded, .joint = 0};
+      driver.records = {a == ground ? nullptr : smooth_record(0.3), b == ground ? nullptr : smooth_record(1.1)};
+      const auto constraint = make_driver(model, driver);
+      EXPECT_EQ(constraint->rows(), rows) << type;
+      expect_derivatives(*constraint, q0, type);
+    }
+  }
+  Driver driver{.name = "d", .kind = Driver::Kind::recorded, .body = 2};
+  driver.records = {smooth_record(0.5)};
+  expect_derivatives(*make_driver(model, driver), q0, "body");
 }
 
 TEST(TimeFunctions, MotionFilesAreRead) {

@@ -73,6 +73,43 @@ TEST(FrictionBlock, ResultDoesNotDependOnHowAStepIsCut) {
   }
 }
 
+TEST(FrictionBlock, WorkOfFrictionIsWhatIsDissipated) {
+  // Two closed cycles: what is stored returns, so all the work of the drag is dissipated. The trapezoidal rule errs by
+  // the square of the step; both step widths are shown.
+  const auto block = make_dragged_block();
+  std::printf("%8s %14s %14s %12s\n", "steps", "work [mJ]", "dissip. [mJ]", "error");
+  double before = 0.0;
+  for (const int n_steps : {40, 160}) {
+    auto history = block->commit(*block->initial_history(), dragged(0.0)).history;
+    double x = 0.0;
+    double force = 0.0;
+    double work = 0.0;
+    double dissipated = 0.0;
+    const auto drag = [&](double target, bool count) {
+      const double start = x;
+      for (int i = 1; i <= n_steps; ++i) {
+        const double next = start + (target - start) * i / n_steps;
+        const Committed c = block->commit(*history, dragged(next));
+        history = c.history;
+        if (count) work += 0.5 * (force + c.response.F_A.force.x()) * (next - x);
+        if (count) dissipated += c.response.dissipated_increment;
+        force = c.response.F_A.force.x();
+        x = next;
+      }
+    };
+    drag(1e-3, false);
+    drag(-1e-3, true);
+    drag(1e-3, true);
+    const double error = std::abs(work / dissipated - 1.0);
+    std::printf("%8d %14.8f %14.8f %12.2e\n", n_steps, 1e3 * work, 1e3 * dissipated, error);
+    if (before > 0.0) {
+      EXPECT_LT(error, 0.5 * before);
+      EXPECT_LT(error, 2e-3);
+    }
+    before = error;
+  }
+}
+
 TEST(FrictionBlock, RepeatedCommitsDoNotCreep) {
   const auto block = make_dragged_block();
   auto history = block->commit(*block->initial_history(), dragged(0.0)).history;

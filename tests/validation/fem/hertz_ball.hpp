@@ -19,7 +19,7 @@ constexpr double E = 302.2e6;  // [Pa]
 constexpr double nu = 0.3;
 constexpr double E_star = E / (1.0 - nu * nu);
 
-inline std::unique_ptr<CondensedContact> make_ball(double h, double fine, double ratio) {
+inline CondensedModel ball_model(double h, double fine, double ratio) {
   const BodyModel body(test::ball_mesh(R, h, fine, ratio),
                        std::vector<Material>{{.youngs_modulus = E, .poissons_ratio = nu, .density = 238.7, .set = ""}});
   const ContactNodes surface = contact_nodes(body, boundary_faces(body.mesh()));
@@ -39,7 +39,11 @@ inline std::unique_ptr<CondensedContact> make_ball(double h, double fine, double
               body.mesh().n_elements(), candidates.nodes.size());
   model.partner = make_analytic_partner(PlaneSurface{});
   model.options.depth_limit = 0.02;
-  return std::make_unique<CondensedContact>("fem_condensed", std::move(model), ParameterMap{});
+  return model;
+}
+
+inline std::unique_ptr<CondensedContact> make_ball(double h, double fine, double ratio) {
+  return std::make_unique<CondensedContact>("fem_condensed", ball_model(h, fine, ratio), ParameterMap{});
 }
 
 inline PairState pressed(double depth) {

@@ -1,0 +1,85 @@
+// The press test of the thesis over mesh size: the scanned foot on a rigid plate, h = 5, 4, 3 mm, clamp at z >= 0,
+// E = 3.62 MPa, nu = 0.3; and the time of one evaluation with and without condensation (figure 5.8 of the thesis, there
+// for a cylinder). Needs HEELSTRIKE_DATA.
+#include <fmt/format.h>
+
+#include <time.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "fem_server/backends/fem_full/full_contact.hpp"
+#include "tests/support/foot_case.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+/// Processor time of this thread: a shared machine must not count.
+double seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// [s] median of 9.
+double evaluation_time(const ContactBackend& contact, const History& history, const PairState& state, int n) {
+  std::vector<double> times;
+  for (int i = 0; i < n; ++i) {
+    const double start = seconds();
+    (void)contact.evaluate(history, state);
+    times.push_back(seconds() - start);
+  }
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+void press(double h, bool with_full_order) {
+  const VolumeMesh mesh = test::foot_mesh(h);
+  // Candidates: all that looks down within 70 degrees; nothing else comes near the plate at these depths.
+  const PreparedBody prepared = test::foot_body(mesh, 0.0, 1.22);
+  const double start = seconds();
+  const CondensedContact contact("fem_condensed", test::condensed_model(prepared), {});
+  const double preparation = seconds() - start;
+  const double sole = test::sole_height(contact.model().points);
+  fmt::print("\nh = {} mm: {} nodes, {} tetrahedra, {} candidates, condensation (or cache) {:.1f} s\n", 1e3 * h,
+             mesh.nodes.size(), mesh.n_elements(), prepared.contact.nodes.size(), preparation);
+  fmt::print("{:>7}{:>11}{:>10}{:>10}{:>10}{:>11}{:>8}{:>11}\n", "d mm", "F N", "A cm2", "x mm", "y mm", "peak kPa",
+             "nodes", "warm ms");
+  auto history = contact.initial_history();
+  for (const double depth : {2e-3, 4e-3, 6e-3, 8e-3, 8.8e-3}) {
+    const PairState state = test::pressed_foot(sole, depth);
+    Committed c = contact.commit(*history, state);
+    history = c.history;
+    const Response& r = c.response;
+    PairState next = state;
+    next.X_AB.p.z() += 1e-5;
+    fmt::print("{:>7.1f}{:>11.3f}{:>10.3f}{:>10.3f}{:>10.3f}{:>11.2f}{:>8}{:>11.3f}\n", 1e3 * depth, r.F_A.force.z(),
+               1e4 * r.area, 1e3 * r.p_ACop.x(), 1e3 * r.p_ACop.y(), 1e-3 * r.peak_pressure, r.statistics.active_points,
+               1e3 * evaluation_time(contact, *history, next, 9));
+  }
+  if (!with_full_order) return;
+  const PairState state = test::pressed_foot(sole, 5e-3);
+  PairState next = state;
+  next.X_AB.p.z() += 1e-5;
+  const FullContact full("fem_full", test::foot_body(mesh, 0.0), MaterialLaw::neo_hookean, {});
+  const auto full_history = full.commit(*full.initial_history(), state).history;
+  const auto own_history = contact.commit(*contact.initial_history(), state).history;
+  const double without = evaluation_time(full, *full_history, next, 1);
+  const double with = evaluation_time(contact, *own_history, next, 9);
+  fmt::print("one evaluation at 5 mm: with condensation {:.3f} ms, without {:.0f} ms, ratio {:.0f}\n", 1e3 * with,
+             1e3 * without, without / with);
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
+
+int main(int argc, char** argv) {
+  if (!heelstrike::fem::test::foot_scan()) {
+    fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that holds foot/foot_left.stl\n");
+    return 0;
+  }
+  std::vector<double> sizes;
+  for (int i = 1; i < argc; ++i) sizes.push_back(1e-3 * std::atof(argv[i]));
+  if (sizes.empty()) sizes = {8e-3, 6e-3, 5e-3, 4e-3, 3e-3};
+  for (const double h : sizes) heelstrike::fem::press(h, h > 3.5e-3);
+}

@@ -1,0 +1,137 @@
+#include "client/runs/ground_reactions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "common/errors/error.hpp"
+#include "common/motion/axis_map.hpp"
+#include "common/motion/force_plate.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+std::vector<Vector3> vectors(const TimeSeries& series, const std::string& stem, const std::string& unit) {
+  const auto x = series.column(stem + "x" + unit), y = series.column(stem + "y" + unit),
+             z = series.column(stem + "z" + unit);
+  std::vector<Vector3> result;
+  for (std::size_t i = 0; i < x.size(); ++i) result.emplace_back(x[i], y[i], z[i]);
+  return result;
+}
+
+/// Load on a foot about the origin of the world.
+struct FootLoad {
+  std::vector<Vector3> force, moment;
+};
+
+void add_pair(const TimeSeries& series, const PairModel& pair, double sign, FootLoad& load) {
+  const auto force = vectors(series, pair.spec.name + ".f", "_N");
+  const auto torque = vectors(series, pair.spec.name + ".t", "_Nm");
+  std::vector<Vector3> origin(force.size(), Vector3::Zero());
+  if (pair.main_body != "ground") origin = vectors(series, pair.main_body + ".", "_m");
+  for (std::size_t i = 0; i < force.size(); ++i) {
+    load.force[i] += sign * force[i];
+    load.moment[i] += sign * (torque[i] + origin[i].cross(force[i]));
+  }
+}
+
+FootLoad load_on(const Scenario& scenario, const TimeSeries& series, const std::string& motion,
+                 const std::string& foot) {
+  std::vector<std::string> bodies;
+  for (const DriverSpec& driver : scenario.drivers) {
+    if (driver.follow.starts_with(motion + "." + foot + ".")) bodies.push_back(driver.body);
+  }
+  const auto is_foot = [&](const std::string& body) { return std::ranges::find(bodies, body) != bodies.end(); };
+  FootLoad load{.force = std::vector<Vector3>(series.rows(), Vector3::Zero()),
+                .moment = std::vector<Vector3>(series.rows(), Vector3::Zero())};
+  for (const PairModel& pair : scenario.pairs) {
+    // Contact between the segments of one foot is none with the ground.
+    if (is_foot(pair.main_body) == is_foot(pair.partner_body)) continue;
+    add_pair(series, pair, is_foot(pair.main_body) ? 1.0 : -1.0, load);
+  }
+  return load;
+}
+
+/// Mean height of the measured centre of pressure while loaded.
+Vector3 plane_point(const ForcePlate& measured, const Vector3& up) {
+  double height = 0.0, n = 0.0;
+  for (std::size_t i = 0; i < measured.times.size(); ++i) {
+    if (measured.force[i].dot(up) < stance_threshold) continue;
+    height += measured.point[i].dot(up);
+    n += 1.0;
+  }
+  return n > 0.0 ? Vector3(height / n * up) : Vector3(Vector3::Zero());
+}
+
+ForcePlate as_plate(const FootLoad& load, const ForcePlate& measured, const Vector3& up) {
+  ForcePlate plate{.name = measured.name, .times = {}, .force = load.force, .point = {}, .moment = {}};
+  const Vector3 origin = plane_point(measured, up);
+  for (std::size_t i = 0; i < load.force.size(); ++i) {
+    if (!(load.force[i].dot(up) > 0.0)) {
+      plate.point.emplace_back(Vector3::Zero());
+      plate.moment.emplace_back(Vector3::Zero());
+      continue;
+    }
+    const auto center = center_of_pressure(load.force[i], load.moment[i] - origin.cross(load.force[i]), origin, up);
+    plate.point.push_back(center.point);
+    plate.moment.emplace_back(center.free_moment * up);
+  }
+  return plate;
+}
+
+std::string torque_stem(std::string stem) {
+  const std::string force = "ground_force";
+  return stem.replace(stem.find(force), force.size(), "ground_torque");
+}
+
+std::string mot_text(const std::vector<ForcePlate>& plates, const std::vector<double>& times) {
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    // Of several rows at one time (an event) the last counts: OpenSim wants increasing times.
+    if (i + 1 == times.size() || times[i + 1] > times[i]) rows.push_back(i);
+  }
+  std::string text = fmt::format("ground_reactions\nversion=1\nnRows={}\nnColumns={}\ninDegrees=no\nendheader\ntime",
+                                 rows.size(), 1 + 9 * plates.size());
+  for (const ForcePlate& plate : plates) {
+    for (const char* c : {"_vx", "_vy", "_vz", "_px", "_py", "_pz"}) text += "\t" + plate.name + c;
+    for (const char* c : {"_x", "_y", "_z"}) text += "\t" + torque_stem(plate.name) + c;
+  }
+  text += '\n';
+  for (const std::size_t i : rows) {
+    text += fmt::format("{}", times[i]);
+    for (const ForcePlate& plate : plates) {
+      for (const Vector3& v : {plate.force[i], plate.point[i], plate.moment[i]}) {
+        text += fmt::format("\t{}\t{}\t{}", v.x(), v.y(), v.z());
+      }
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ground_reactions(const Scenario& scenario, const TimeSeries& series, const FileContent& content_of) {
+  std::vector<ForcePlate> plates;
+  std::vector<double> times = series.column("time_s");
+  for (const MarkerMotionSpec& motion : scenario.motions) {
+    if (motion.plates.empty()) continue;
+    const Matrix3 R_WF = axis_map(motion.axes);
+    const Vector3 up = -scenario.gravity.normalized();
+    const auto measured = read_force_plates(read_motion_table(*content_of(motion.plates), motion.plates));
+    if (plates.empty()) std::ranges::for_each(times, [&](double& t) { t += motion.start; });
+    for (const FootSpec& foot : motion.feet) {
+      const auto plate = std::ranges::find(measured, foot.plate, &ForcePlate::name);
+      if (foot.plate.empty() || plate == measured.end()) continue;
+      const FootLoad load = load_on(scenario, series, motion.name, foot.name);
+      plates.push_back(turned(as_plate(load, turned(*plate, R_WF), up), R_WF.transpose()));
+    }
+    // A second recording has its own clock.
+    if (!plates.empty()) break;
+  }
+  return plates.empty() ? std::string() : mot_text(plates, times);
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,16 @@
+/// From the markers of a scenario to what its drivers follow.
+#pragma once
+
+#include "common/config/motion_columns.hpp"
+#include "common/config/scenario.hpp"
+
+namespace heelstrike {
+
+/// Reads every recording of `scenario` and gives each driver with the key `follow` its record of poses, and the body it
+/// drives the initial pose and twist of it. What was found (ground velocity, glitches, gaps, body mass) goes into
+/// `scenario.notes`.
+/// @throws Error{invalid_input} "file:line: key: ..." as the readers, make_foot_template, track_foot, find_ground_speed
+///         and check_synchrony say, and when the trial does not cover the run
+void read_marker_motions(Scenario& scenario, const FileContent& content_of);
+
+}  // namespace heelstrike

@@ -1,0 +1,74 @@
+/// Force plates: what they measured, when a foot stood on them, and the centre of pressure.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/motion/motion_table.hpp"
+#include "common/spatial/spatial.hpp"
+
+namespace heelstrike {
+
+/// One plate, in the laboratory frame: force on the foot, acting at `point`, and moment on the foot about `point`.
+struct ForcePlate {
+  std::string name;             ///< prefix of its columns: "ground_force", "1_ground_force", "ground_force_1"
+  std::vector<double> times;    ///< [s] strictly increasing
+  std::vector<Vector3> force;   ///< [N]
+  std::vector<Vector3> point;   ///< [m] centre of pressure
+  std::vector<Vector3> moment;  ///< [N m] about `point`; the free moment and whatever the plate software left there
+};
+
+/// All plates of a table with OpenSim's headings: for every `PREFIXground_force_NUMBERvx` (prefix `1_` or number `1_`,
+/// both may be empty) also vy, vz, px, py, pz, and `PREFIXground_torque_NUMBERx`, y, z.
+/// @throws Error{invalid_input} for a table without plates, and for a plate whose other columns are not there
+[[nodiscard]] std::vector<ForcePlate> read_force_plates(const MotionTable& table);
+
+/// One contact of a foot with a plate.
+struct Stance {
+  double start = 0.0;     ///< [s] force rises above the threshold, linear between the samples
+  double end = 0.0;       ///< [s] force falls below it
+  bool has_start = true;  ///< false: loaded from the first row on
+  bool has_end = true;    ///< false: loaded up to the last row
+
+  [[nodiscard]] bool complete() const { return has_start && has_end; }
+  [[nodiscard]] double duration() const { return end - start; }
+};
+
+/// Usual threshold of gait analysis: well above the noise of plates, a few percent of body weight.
+inline constexpr double stance_threshold = 20.0;  ///< [N]
+
+/// Intervals with force along `up` above `threshold` that last at least `min_duration`.
+/// @param up  unit vector
+[[nodiscard]] std::vector<Stance> stances(const ForcePlate& plate, const Vector3& up,
+                                          double threshold = stance_threshold, double min_duration = 0.03);
+
+/// Mean total force along `up` between two times over standard gravity 9.80665 m/s^2 (trapezoidal rule). Right over
+/// whole strides, because the mean vertical acceleration is then zero.
+/// @param plates  with the same times
+/// @returns [kg]
+[[nodiscard]] double body_mass(std::span<const ForcePlate> plates, const Vector3& up,
+                               double from = -std::numeric_limits<double>::infinity(),
+                               double to = std::numeric_limits<double>::infinity());
+
+/// Moment [N m] of the plate's load about another point [m] of the laboratory.
+[[nodiscard]] Vector3 moment_about(const ForcePlate& plate, std::size_t row, const Vector3& point);
+
+/// Where the line of action meets a plane, and the moment that is left there.
+struct CenterOfPressure {
+  Vector3 point = Vector3::Zero();  ///< [m]
+  double free_moment = 0.0;         ///< [N m] about the normal
+};
+
+/// Centre of pressure on the plane through `origin` with unit `normal`: r = n x M / (n . F) from `origin`, and
+/// T = n . (M - r x F).
+/// @param force   [N] with a component along `normal` above zero
+/// @param moment  [N m] about `origin`
+[[nodiscard]] CenterOfPressure center_of_pressure(const Vector3& force, const Vector3& moment, const Vector3& origin,
+                                                  const Vector3& normal);
+
+/// Value of a series at any time, linear between the rows, constant beyond the ends.
+[[nodiscard]] Vector3 interpolated(std::span<const double> times, std::span<const Vector3> values, double t);
+
+}  // namespace heelstrike

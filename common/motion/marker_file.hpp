@@ -1,0 +1,42 @@
+/// Marker trajectories of a motion capture trial, from a `.trc` file.
+///
+/// The file has five header lines (PathFileType; names of the data values; the values; marker names, one for every
+/// three columns after frame number and time; X1 Y1 Z1 ...) and rows separated by tabs. C3D files are not read: Debian
+/// 12 has no package of ezc3d; export them as .trc.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/spatial/spatial.hpp"
+
+namespace heelstrike {
+
+/// Positions in metres and in the axes of the file, or of the world once they were turned into it.
+struct MarkerTrial {
+  std::string file_name;
+  double rate = 0.0;                            ///< [Hz] DataRate of the header
+  std::vector<double> times;                    ///< [s] strictly increasing
+  std::vector<std::string> names;               ///< of the markers, all different
+  std::vector<std::vector<Vector3>> positions;  ///< [m] of every marker at every time; NaN where it was not seen
+
+  [[nodiscard]] std::size_t frames() const { return times.size(); }
+  /// @throws Error{invalid_input} that lists the nearest names
+  [[nodiscard]] std::size_t index(const std::string& name) const;
+  [[nodiscard]] const std::vector<Vector3>& marker(const std::string& name) const { return positions[index(name)]; }
+};
+
+/// Whether the marker was seen.
+[[nodiscard]] inline bool is_seen(const Vector3& p) {
+  return p.allFinite();
+}
+
+/// Reads a .trc file. Units mm, cm and m become metres. A marker whose three entries are empty, NaN or all exactly zero
+/// was not seen in that frame.
+/// @throws Error{invalid_input} "file:line: ..." for a header that does not fit the rows (NumMarkers, NumFrames,
+///         DataRate within 5 % of the times), unknown units, names given twice, rows of another length, entries that
+///         are not numbers, times that do not increase
+[[nodiscard]] MarkerTrial read_trc(std::string_view text, const std::string& file_name);
+
+}  // namespace heelstrike

@@ -1,0 +1,36 @@
+#include "common/signals/gather_signals.hpp"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cerrno>
+
+namespace heelstrike {
+
+namespace {
+
+// A signal handler has no other way to know the thread.
+std::atomic<pthread_t> receiver{};
+static_assert(std::atomic<pthread_t>::is_always_lock_free, "read in a signal handler");
+
+void pass_on(int number) {
+  const int kept = errno;
+  pthread_kill(receiver.load(std::memory_order_relaxed), number);
+  errno = kept;
+}
+
+}  // namespace
+
+void gather_signals_here(const sigset_t& signals) {
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  receiver.store(pthread_self(), std::memory_order_relaxed);
+  struct sigaction action {};
+  action.sa_handler = pass_on;
+  action.sa_mask = signals;
+  action.sa_flags = SA_RESTART;
+  for (int number = 1; number < SIGRTMIN; ++number) {
+    if (sigismember(&signals, number) == 1) sigaction(number, &action, nullptr);
+  }
+}
+
+}  // namespace heelstrike

@@ -1,0 +1,307 @@
+#include "mbs_server/analysis/static_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/errors/error.hpp"
+#include "mbs_server/analysis/reaction_table.hpp"
+#include "mbs_server/analysis/run_base.hpp"
+#include "mbs_server/formulation/load_force.hpp"
+#include "mbs_server/formulation/static_form.hpp"
+#include "mbs_server/integrators/kinsol_balance.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+/// Imbalance over acting forces of an equilibrium.
+constexpr double balanced = 1e-10;
+/// [1/m] makes constraint residuals of 1e-13 m count as much as a relative imbalance of 1e-10.
+constexpr double constraint_weight = 1e3;
+/// At which KINSOL takes over from the overdamped motion.
+constexpr double nearly_balanced = 1e-4;
+/// [m, -] longest change of a coordinate in one step: a twentieth of a radian.
+constexpr double longest_step = 0.05;
+constexpr int max_approach_steps = 2000;
+/// [1/s^2] resistance per mass that keeps what is free where it is. Stiffness per mass of anything that holds is far
+/// larger (a pendulum of 1 km has 1e-2).
+constexpr double smallest_shift = 1e-5;
+
+class StaticRun final : public RunBase {
+ public:
+  using RunBase::RunBase;
+
+ private:
+  [[nodiscard]] bool solve() override;
+  void add_statistics(IntegratorStatistics& statistics) const override {
+    statistics.name = "static";
+    statistics.steps = n_equilibria_;
+    statistics.rhs_evaluations = n_evaluations_;
+    statistics.jacobian_evaluations = n_factorizations_;
+  }
+  void add_columns(std::vector<Column>& columns) override;
+  void add_to_row(double t, const Eigen::VectorXd& y, std::vector<double>& row) override {
+    loads_.append(t, q(y), qd(y), system_, row);
+  }
+
+  [[nodiscard]] bool depends_on_time() const;
+  void find_equilibrium(double t, bool from_afar);
+  [[nodiscard]] bool approach(double t);
+  [[nodiscard]] bool approach_step(double t, double shift, double& norm);
+  [[nodiscard]] BalanceResult finish_equilibrium(double t);
+  void measure_forces(double t);
+  [[nodiscard]] double evaluate(double t, const VectorX& x);
+  [[noreturn]] void give_up(double t, const std::string& reason);
+  [[nodiscard]] std::string imbalance(double t);
+  [[nodiscard]] std::string contact_situation(double t);
+  [[nodiscard]] VectorX external_forces(double t, const VectorX& q);
+
+  std::unique_ptr<StaticForm> form_;
+  ReactionTable loads_;
+  VectorX x_, F_, trial_;
+  double scale_ = 1.0;  ///< [N, N m] forces at work
+  std::string last_refusal_;
+  std::int64_t n_equilibria_ = 0, n_evaluations_ = 0, n_factorizations_ = 0;
+};
+
+void StaticRun::add_columns(std::vector<Column>& columns) {
+  loads_ = ReactionTable(system_);
+  const auto more = loads_.columns(system_);
+  columns.insert(columns.end(), more.begin(), more.end());
+}
+
+bool StaticRun::depends_on_time() const {
+  const Model& model = system_.model();
+  return !model.drivers.empty() || std::ranges::any_of(model.loads, [](const Load& load) {
+    return std::ranges::any_of(load.functions, [](const auto& f) { return f != nullptr; });
+  });
+}
+
+void StaticRun::measure_forces(double t) {
+  scale_ = std::max(form_->force_scale(t, x_), 1e-12);
+}
+
+/// Imbalance relative to the forces at work, constraint residuals in their own units; leaves F in F_.
+double StaticRun::evaluate(double t, const VectorX& x) {
+  ++n_evaluations_;
+  form_->residual(t, x, F_);
+  const auto n = system_.n_q();
+  double norm = F_.head(n).lpNorm<Eigen::Infinity>() / scale_;
+  if (F_.size() > n) norm = std::max(norm, F_.tail(F_.size() - n).lpNorm<Eigen::Infinity>());
+  return norm;
+}
+
+/// One implicit step of the overdamped motion. @returns false when it went too far and must be shorter
+bool StaticRun::approach_step(double t, double shift, double& norm) {
+  const auto n = system_.n_q();
+  try {
+    form_->factor(t, x_, shift);
+    ++n_factorizations_;
+    trial_ = -F_;
+    form_->solve(trial_);
+    if (!trial_.allFinite() || trial_.head(n).lpNorm<Eigen::Infinity>() > longest_step) return false;
+    trial_ += x_;
+    VectorX rest = VectorX::Zero(n);
+    system_.project(t, trial_.head(n), rest);
+    const double reached = evaluate(t, trial_);
+    // An imbalance that grows tenfold is a fall into something hard.
+    if (!(reached <= std::max(10.0 * norm, nearly_balanced)) || !std::isfinite(reached)) return false;
+    x_ = trial_;
+    norm = reached;
+    return true;
+  } catch (const RecoverableError& e) {
+    last_refusal_ = e.what();
+    return false;
+  }
+}
+
+bool StaticRun::approach(double t) {
+  measure_forces(t);
+  double norm = evaluate(t, x_);
+  double shift = 1e3;
+  for (int step = 0; step < max_approach_steps && norm > nearly_balanced; ++step) {
+    if (stop_.stop_requested()) throw Error(ErrorCode::cancelled, "stopped on request");
+    const double before = norm;
+    if (approach_step(t, shift, norm)) {
+      // Steps grow as the imbalance falls, and on a long way with constant force too.
+      shift = std::max(smallest_shift, shift * std::clamp(norm / before, 0.1, 0.6));
+    } else {
+      (void)evaluate(t, x_);
+      shift *= 4.0;
+      if (shift > 1e18) return false;
+    }
+  }
+  return norm <= nearly_balanced;
+}
+
+BalanceResult StaticRun::finish_equilibrium(double t) {
+  const auto n = system_.n_q();
+  measure_forces(t);
+  const double norm = evaluate(t, x_);
+  form_->factor(t, x_, smallest_shift);
+  BalanceSettings settings;
+  settings.F_scale = VectorX::Ones(x_.size());
+  settings.F_scale.head(n) /= scale_;
+  settings.F_scale.tail(x_.size() - n).setConstant(constraint_weight);
+  // Only positions count in the length of a step.
+  settings.x_scale = VectorX::Constant(x_.size(), 1e-6 / scale_);
+  settings.x_scale.head(n).setOnes();
+  settings.longest_step = longest_step * std::sqrt(static_cast<double>(n));
+  // A stiff contact turns the rounding of positions into forces.
+  const double rounding = 1e-15 * (1.0 + x_.head(n).lpNorm<Eigen::Infinity>()) * form_->stiffest() / scale_;
+  settings.tolerance = std::max(balanced, rounding);
+  const BalanceEquations equations{.residual =
+                                       [&](const auto& x, auto F) {
+                                         ++n_evaluations_;
+                                         form_->residual(t, x, F);
+                                       },
+                                   .factor =
+                                       [&](const auto& x) {
+                                         ++n_factorizations_;
+                                         form_->factor(t, x, smallest_shift);
+                                       },
+                                   .solve = [&](auto b) { form_->solve(b); }};
+  if (norm <= settings.tolerance)
+    return {.converged = true, .norm = norm, .iterations = 0, .evaluations = 0, .reason = {}};
+  return solve_balance(equations, settings, x_);
+}
+
+void StaticRun::find_equilibrium(double t, bool from_afar) {
+  const auto n = system_.n_q();
+  const VectorX start = x_;
+  for (std::size_t i = 0; i < coupling_->n_pairs(); ++i) coupling_->set_closed(i, true);
+  BalanceResult result;
+  try {
+    VectorX rest = VectorX::Zero(n);
+    system_.project(t, x_.head(n), rest);
+    if (!from_afar) result = finish_equilibrium(t);
+    if (!result.converged) {
+      x_ = start;
+      rest.setZero();
+      system_.project(t, x_.head(n), rest);
+      if (!approach(t)) {
+        give_up(t, fmt::format("the overdamped motion did not come to rest in {} steps{}", max_approach_steps,
+                               last_refusal_.empty() ? "" : "; last refusal: " + last_refusal_));
+      }
+      result = finish_equilibrium(t);
+    }
+  } catch (const RecoverableError& e) {
+    give_up(t, e.what());
+  }
+  if (!result.converged) give_up(t, fmt::format("{} after {} iterations", result.reason, result.iterations));
+  ++n_equilibria_;
+  y_.head(n) = x_.head(n);
+  y_.tail(n).setZero();
+  t_ = t;
+}
+
+std::string StaticRun::contact_situation(double t) {
+  std::string text;
+  double largest = -1.0;
+  const auto n = system_.n_q();
+  const auto responses = coupling_->responses(t, x_.head(n), VectorX::Zero(n));
+  for (std::size_t i = 0; i < coupling_->n_pairs(); ++i) {
+    const double force = responses[i].F_A.force.norm();
+    if (force <= largest) continue;
+    largest = force;
+    text = fmt::format("; contact '{}' presses with {:.4g} N at a gap of {:.4g} m", system_.model().pairs[i].name,
+                       force, responses[i].gap);
+  }
+  return text;
+}
+
+/// The body on which the forces that remain are largest.
+std::string StaticRun::imbalance(double t) {
+  (void)evaluate(t, x_);
+  std::string text;
+  double largest = -1.0;
+  for (std::size_t i = 0; i < system_.model().bodies.size(); ++i) {
+    const auto first = coordinates_per_body * static_cast<Eigen::Index>(i);
+    const Wrench rest = wrench_of(x_.segment<12>(first), -F_.segment<12>(first));
+    const double size = std::max(rest.force.norm(), rest.torque.norm());
+    if (size <= largest) continue;
+    largest = size;
+    text = fmt::format("largest imbalance: {:.4g} N and {:.4g} N m on body '{}'", rest.force.norm(), rest.torque.norm(),
+                       system_.model().bodies[i].name);
+  }
+  const WorstConstraint worst = system_.worst_constraint(t, x_.head(system_.n_q()), VectorX::Zero(system_.n_q()));
+  if (worst.position > 1e-9) text += fmt::format("; '{}' violated by {:.2g}", worst.name, worst.position);
+  return text + contact_situation(t);
+}
+
+void StaticRun::give_up(double t, const std::string& reason) {
+  std::string what;
+  try {
+    what = imbalance(t);
+  } catch (const Error& e) {
+    what = e.what();
+  }
+  throw Error(ErrorCode::solver_failed,
+              fmt::format("static: no equilibrium found at t = {} s ({}); {}. Hold it with a joint, a driver or a "
+                          "spring, start nearer to the equilibrium, or reduce output.interval",
+                          t, reason, what));
+}
+
+/// Generalised forces of loads and drivers at an equilibrium.
+VectorX StaticRun::external_forces(double t, const VectorX& q) {
+  const auto n = system_.n_q();
+  VectorX g = VectorX::Zero(n);
+  EnergyTerms unused;
+  const VectorX rest = VectorX::Zero(n);
+  for (const auto& load : system_.model().loads) LoadForce(load).add_forces(t, q, rest, g, unused);
+  (void)system_.jacobian(t, q);
+  system_.solve_accelerations(t, q, rest);
+  for (std::size_t i = 0; i < system_.constraints().size(); ++i) {
+    if (!system_.constraints()[i]->depends_on_time()) continue;
+    for (const BodyIndex body : system_.bodies_of(i)) {
+      g.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(body)) += system_.constraint_force(i, body);
+    }
+  }
+  return g;
+}
+
+bool StaticRun::solve() {
+  if (input_.resume_from) {
+    throw input_error("checkpoint", "checkpoint: expected a forward analysis, found a static one; start it anew");
+  }
+  form_ = std::make_unique<StaticForm>(system_);
+  const auto n = system_.n_q();
+  x_ = VectorX::Zero(form_->size());
+  F_ = x_;
+  x_.head(n) = assembled_.q;
+  y_ = VectorX::Zero(2 * n);
+  y_.head(n) = assembled_.q;
+  z_ = VectorX::Zero(EnergyQuadrature::n);
+  find_equilibrium(0.0, true);
+  commit_initial_state();
+  if (!depends_on_time()) {
+    t_ = end_time();
+    return true;
+  }
+  VectorX pushed = external_forces(0.0, y_.head(n));
+  for (std::int64_t row = 1; t_ < end_time(); ++row) {
+    if (stop_.stop_requested()) return false;
+    const double before = t_;
+    const VectorX q_before = y_.head(n);
+    const double grid = input_.scenario.output.interval * static_cast<double>(row);
+    find_equilibrium(grid >= end_time() * (1.0 - 1e-12) ? end_time() : grid, false);
+    commit_given_state(t_);
+    // Work along the way between two equilibria, by the trapezoidal rule.
+    const VectorX now = external_forces(t_, y_.head(n));
+    z_[EnergyQuadrature::external_work] += 0.5 * (pushed + now).dot(y_.head(n) - q_before);
+    pushed = now;
+    note_violation();
+    write_row(t_, y_, z_);
+    tell_progress(t_ - before);
+  }
+  return true;
+}
+
+}  // namespace
+
+RunSummary run_static(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
+  return StaticRun(input, build_model(input.scenario), sink, std::move(stop)).run(open_contact);
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,72 @@
+#include "mbs_server/formulation/static_form.hpp"
+
+#include <algorithm>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::mbs {
+
+StaticForm::StaticForm(System& system)
+    : system_(system),
+      n_(system.n_q()),
+      m_(system.n_constraints()),
+      K_(n_, n_),
+      matrix_(static_cast<int>(system.mass().size()),
+              m_ - rigid_constraints_per_body * static_cast<int>(system.mass().size())),
+      g_(n_),
+      zero_(VectorX::Zero(n_)) {}
+
+void StaticForm::residual(double t, const ConstVector& x, Eigen::Ref<VectorX> F) {
+  const auto q = x.head(n_);
+  g_.setZero();
+  EnergyTerms unused;
+  for (const auto& force : system_.forces()) force->add_forces(t, q, zero_, g_, unused);
+  F.head(n_) = system_.jacobian(t, q).transpose() * x.tail(m_) - g_;
+  F.tail(m_) = system_.residual(t, q);
+}
+
+double StaticForm::force_scale(double t, const ConstVector& x) {
+  const auto q = x.head(n_);
+  double scale = (system_.jacobian(t, q).transpose() * x.tail(m_)).lpNorm<Eigen::Infinity>();
+  g_.setZero();
+  EnergyTerms unused;
+  for (const auto& force : system_.forces()) {
+    force->add_forces(t, q, zero_, g_, unused);
+    scale = std::max(scale, g_.lpNorm<Eigen::Infinity>());
+  }
+  return scale;
+}
+
+void StaticForm::factor(double t, const ConstVector& x, double shift) {
+  const auto q = x.head(n_);
+  const auto n_bodies = static_cast<int>(system_.mass().size());
+  const int n_rigid = rigid_constraints_per_body * n_bodies;
+  SparseAssembler unused(n_, n_);
+  unused.begin();
+  K_.begin();
+  for (const auto& force : system_.forces()) force->add_tangents(t, q, zero_, K_, unused);
+  int row = 0;
+  for (const auto& constraint : system_.constraints()) {
+    if (row >= n_rigid) constraint->add_force_tangent(t, q, x.segment(n_ + row, constraint->rows()), K_);
+    row += constraint->rows();
+  }
+  K_.end();
+  stiffest_ = K_.matrix().nonZeros() == 0 ? 0.0 : K_.matrix().coeffs().cwiseAbs().maxCoeff();
+  std::vector<Matrix4> W = system_.mass();
+  for (int body = 0; body < n_bodies; ++body) {
+    W[static_cast<std::size_t>(body)] *= shift;
+    W[static_cast<std::size_t>(body)] += rigid_multiplier_matrix(x.segment<6>(n_ + 6 * body));
+  }
+  joint_Phi_q_ = system_.jacobian(t, q).bottomRows(m_ - n_rigid);
+  matrix_.begin(W, q, q);
+  matrix_.add(K_.matrix(), -1.0);
+  matrix_.add_joint_columns(joint_Phi_q_);
+  matrix_.add_joint_rows(joint_Phi_q_, 1.0);
+  if (!matrix_.factor()) throw RecoverableError("the stiffness matrix is singular");
+}
+
+void StaticForm::solve(Eigen::Ref<VectorX> b) {
+  matrix_.solve(b.head(n_), b.tail(m_), true);
+}
+
+}  // namespace heelstrike::mbs

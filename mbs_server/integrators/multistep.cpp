@@ -1,0 +1,141 @@
+#include "mbs_server/integrators/multistep.hpp"
+
+#include <utility>
+
+namespace heelstrike::mbs {
+
+MultistepIntegrator::MultistepIntegrator(const IntegratorSpec& spec, Problem& problem, const MultistepCalls& calls,
+                                         int n_state, std::function<void(Eigen::Ref<Eigen::VectorXd>)> solve_newton)
+    : spec_(spec),
+      problem_(problem),
+      calls_(calls),
+      n_y_(problem.size()),
+      bridge_{.solve = std::move(solve_newton), .cause = &cause_},
+      context_(make_context()),
+      state_(N_VNew_Serial(n_state, context_.get())),
+      quadrature_state_(N_VNew_Serial(problem.n_quadratures(), context_.get())),
+      dense_(N_VClone(state_.get())),
+      matrix_(make_newton_matrix(context_.get())),
+      solver_(make_newton_solver(bridge_, context_.get())),
+      y_(problem.size()),
+      z_(problem.n_quadratures()) {
+  totals_.name = spec.name;
+}
+
+void MultistepIntegrator::configure(void* memory) {
+  memory_ = memory;
+  check_setup(calls_.set_error_handler(memory, ignore_message, nullptr), "SetErrHandlerFn");
+  if (spec_.order) check_setup(calls_.set_max_order(memory, *spec_.order), "SetMaxOrd");
+  check_setup(calls_.set_max_steps(memory, -1), "SetMaxNumSteps");
+  check_setup(calls_.set_max_error_failures(memory, spec_.max_rejections), "SetMaxErrTestFails");
+  check_setup(calls_.set_max_newton_failures(memory, spec_.max_rejections), "SetMaxConvFails");
+  if (problem_.n_roots() > 0) check_setup(calls_.set_no_inactive_root_warning(memory), "SetNoInactiveRootWarn");
+}
+
+void MultistepIntegrator::restart(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z,
+                                  std::optional<double> max_step, std::span<const int> directions) {
+  totals_ = statistics();
+  if (memory_ != nullptr) ++totals_.restarts;
+  y_ = y;
+  z_ = z;
+  t_ = t;
+  cause_ = nullptr;
+  stall_.reset();
+  directions_.assign(directions.begin(), directions.end());
+  max_step_ = max_step;
+  fresh_ = true;
+}
+
+/// Not in restart(): the model may refuse the start, and then step() is where that is told.
+void MultistepIntegrator::start() {
+  attempted_time_ = t_;
+  view(state_.get()).head(n_y_) = y_;
+  view(quadrature_state_.get()) = z_;
+  make_consistent();
+  if (memory_ == nullptr) {
+    create();
+  } else {
+    reinitialize();
+  }
+  fresh_ = false;
+  apply_max_step();
+  if (problem_.n_roots() > 0 && !directions_.empty()) {
+    check_setup(calls_.set_root_direction(memory_, directions_.data()), "SetRootDirection");
+  }
+}
+
+void MultistepIntegrator::set_max_step(std::optional<double> max_step) {
+  max_step_ = max_step;
+  if (!fresh_) apply_max_step();
+}
+
+void MultistepIntegrator::apply_max_step() {
+  // CVODE and IDA read 0 as "no bound".
+  check_setup(calls_.set_max_step(memory_, max_step_.value_or(spec_.max_step.value_or(0.0))), "SetMaxStep");
+}
+
+void MultistepIntegrator::fail(int code) {
+  attempted_time_ = t_;
+  (void)calls_.get_current_time(memory_, &attempted_time_);
+  if (code == calls_.root_failed && cause_) std::rethrow_exception(cause_);
+  throw_solver_failure(cause_, spec_.name, describe_code(code, calls_.code_name(code)), attempted_time_);
+}
+
+std::vector<int> MultistepIntegrator::roots_found() {
+  std::vector<int> found(static_cast<std::size_t>(problem_.n_roots()));
+  check_setup(calls_.get_root_info(memory_, found.data()), "GetRootInfo");
+  std::vector<int> roots;
+  for (int i = 0; i < problem_.n_roots(); ++i) {
+    if (found[static_cast<std::size_t>(i)] != 0) roots.push_back(i);
+  }
+  return roots;
+}
+
+StepResult MultistepIntegrator::step(double t_end) {
+  if (fresh_) start();
+  check_setup(calls_.set_stop_time(memory_, t_end), "SetStopTime");
+  const int code = advance(t_ + first_step_horizon, t_);
+  if (code < 0) fail(code);
+  attempted_time_ = t_;
+  StepResult result{.t = t_, .step_size = 0.0, .roots = {}};
+  check_setup(calls_.get_last_step(memory_, &result.step_size), "GetLastStep");
+  stall_.check(result.step_size, t_, cause_, spec_.name);
+  cause_ = nullptr;
+  y_ = view(state_.get()).head(n_y_);
+  finish_step(t_, y_);
+  if (problem_.n_quadratures() > 0) {
+    check_setup(calls_.get_quadratures(memory_, t_, 0, quadrature_state_.get()), "GetQuadDky");
+    z_ = view(quadrature_state_.get());
+  }
+  if (code == calls_.root_found) result.roots = roots_found();
+  return result;
+}
+
+void MultistepIntegrator::interpolate(double t, Eigen::VectorXd& y, Eigen::VectorXd& z) {
+  check_setup(calls_.get_dense(memory_, t, 0, dense_.get()), "GetDky");
+  y = view(dense_.get()).head(n_y_);
+  if (problem_.n_quadratures() > 0) {
+    const OwnedVector z_t(N_VMake_Serial(z.size(), z.data(), context_.get()));
+    check_setup(calls_.get_quadratures(memory_, t, 0, z_t.get()), "GetQuadDky");
+  }
+}
+
+IntegratorStatistics MultistepIntegrator::statistics() const {
+  IntegratorStatistics s = totals_;
+  if (memory_ == nullptr || fresh_) return s;
+  long steps = 0;
+  long evaluations = 0;
+  long error_failures = 0;
+  long newton_failures = 0;
+  (void)calls_.get_steps(memory_, &steps);
+  (void)calls_.get_evaluations(memory_, &evaluations);
+  (void)calls_.get_error_failures(memory_, &error_failures);
+  (void)calls_.get_newton_failures(memory_, &newton_failures);
+  s.steps += steps;
+  s.rhs_evaluations += evaluations;
+  s.rejected_steps += error_failures + newton_failures;
+  add_statistics(s);
+  return s;
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,185 @@
+// Static analysis against equilibria in closed form.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "tests/support/local_run.hpp"
+
+namespace heelstrike::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string at_rest(const std::string& model, const std::string& analysis = "end_time: 1") {
+  return "heelstrike: 1\ngravity: [0, 0, -10]\n" + model + "analysis: {type: static, " + analysis +
+         "}\noutput: {interval: 0.25}\n";
+}
+
+RecordedRun completed(const std::string& text) {
+  auto run = run_local(scenario_from(text));
+  EXPECT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
+  return run;
+}
+
+TEST(Static, ASpringHangsWhereItsForceIsTheWeight) {
+  const auto run = completed(at_rest(R"(
+bodies:
+  bob: {mass: 2, inertia: [0.01, 0.01, 0.01], position: [0.1, 0.2, -1]}
+forces:
+  coil: {type: spring_damper, bodies: [ground, bob], points: [[0, 0, 0], [0, 0, 0]], stiffness: 100, length: 1, damping: 3}
+)"));
+  ASSERT_EQ(run.rows.size(), 1U);
+  // m g / k = 0.2 m; the spring pulls the bob below its hook. A balance to 1e-10 of 20 N is 2e-11 m, sideways with the
+  // stiffness m g / l.
+  EXPECT_NEAR(run.column("bob.z_m")[0], -1.2, 1e-9);
+  EXPECT_NEAR(run.column("bob.x_m")[0], 0.0, 1e-8);
+  EXPECT_NEAR(run.column("bob.y_m")[0], 0.0, 1e-8);
+  EXPECT_EQ(run.summary.integrator.steps, 1);
+}
+
+TEST(Static, ABallRestsInTheGroundByHertz) {
+  for (const double z : {0.0999, 0.15, 1.1}) {
+    const auto run = completed(at_rest(R"(
+bodies:
+  ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0.3, -0.2, )" +
+                                       std::to_string(z) + R"(]}
+contact:
+  ball-ground:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: hertz
+    parameters: {stiffness: 1.0e8, exponent: 1.5}
+)"));
+    const double depth = std::pow(10.0 / 1.0e8, 1.0 / 1.5);
+    // Rounding of positions times the stiffness 1.5 K sqrt(depth) is 1e-11 of the weight.
+    EXPECT_NEAR(run.column("ball-ground.indentation_m")[0] / depth, 1.0, 1e-9) << "from z = " << z;
+    EXPECT_NEAR(run.column("ball-ground.fz_N")[0], 10.0, 1e-7);
+    // Nothing holds it sideways: there it stays.
+    EXPECT_NEAR(run.column("ball.x_m")[0], 0.3, 1e-9);
+    EXPECT_NEAR(run.column("ball.y_m")[0], -0.2, 1e-9);
+    EXPECT_EQ(run.summary.contact_commits, 1);
+    ASSERT_EQ(run.summary.contacts.size(), 1U);
+  }
+}
+
+/// A parallelogram of cranks and coupler of 1 m and 1 kg that a horizontal spring at the coupler holds: with the angle
+/// a of the cranks from the vertical, 2 m g sin a / 1 (two cranks at half height and the coupler) = k (d - sin a) cos
+/// a.
+TEST(Static, AFourBarWithASpringFindsTheClosedForm) {
+  const auto run = completed(at_rest(R"(
+bodies:
+  left: {mass: 1, inertia: [0.083, 0.083, 0.001], position: [0, 0, 0.5]}
+  right: {mass: 1, inertia: [0.083, 0.083, 0.001], position: [1, 0, 0.5]}
+  coupler: {mass: 1, inertia: [0.001, 0.083, 0.083], position: [0.5, 0, 1]}
+joints:
+  a: {type: revolute, bodies: [ground, left], point: [0, 0, 0], axis: [0, 1, 0]}
+  b: {type: spherical, bodies: [left, coupler], point: [0, 0, 1], reactions: true}
+  c: {type: revolute, bodies: [coupler, right], point: [1, 0, 1], axis: [0, 1, 0]}
+  d: {type: revolute, bodies: [ground, right], point: [1, 0, 0], axis: [0, 1, 0]}
+forces:
+  coil: {type: torsional_spring, joint: a, stiffness: 30, neutral: 0.5}
+)"));
+  // Potential m g (0.5 + 0.5 + 1) cos a + 15 (a - 0.5)^2: 20 sin a = 30 (a - 0.5).
+  double angle = 1.0;
+  for (int i = 0; i < 50; ++i) angle -= (20 * std::sin(angle) - 30 * (angle - 0.5)) / (20 * std::cos(angle) - 30);
+  EXPECT_NEAR(run.column("coupler.x_m")[0], 0.5 + std::sin(angle), 1e-8);
+  EXPECT_NEAR(run.column("coupler.z_m")[0], std::cos(angle), 1e-8);
+  EXPECT_NEAR(run.column("coupler.qy")[0], 0.0, 1e-9) << "the coupler stays level";
+  EXPECT_LT(run.summary.max_position_violation, 1e-12);
+}
+
+TEST(Static, ADriverMakesASequenceAndItsWorkIsTheEnergyOfTheSpring) {
+  const auto run = completed(at_rest(R"(
+bodies:
+  slider: {mass: 1, inertia: [0.01, 0.01, 0.01]}
+  bob: {mass: 3, inertia: [0.01, 0.01, 0.01], position: [0, 0, -1]}
+joints:
+  rail: {type: prismatic, bodies: [ground, slider], point: [0, 0, 0], axis: [0, 0, 1]}
+drivers:
+  lift: {joint: rail, displacement: {expression: "0.2*t"}}
+forces:
+  coil: {type: spring_damper, bodies: [slider, bob], points: [[0, 0, 0], [0, 0, 0]], stiffness: 300, length: 1}
+)"));
+  ASSERT_EQ(run.rows.size(), 5U);
+  const auto t = run.column("time_s");
+  const auto z = run.column("bob.z_m");
+  for (std::size_t i = 0; i < t.size(); ++i) EXPECT_NEAR(z[i], 0.2 * t[i] - 1.1, 1e-9) << t[i];
+  // The driver carries both weights over 0.2 m.
+  EXPECT_NEAR(run.column("driver_lift.slider.fz_N")[2], 40.0, 1e-7);
+  EXPECT_NEAR(run.summary.energy.external_work, 8.0, 1e-7);
+  EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-7);
+}
+
+TEST(Static, ADriverPressesABallByHertz) {
+  const auto run = completed(at_rest(R"(
+bodies:
+  press: {mass: 1, inertia: [0.01, 0.01, 0.01], position: [0, 0, 0.2]}
+  ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.1]}
+joints:
+  guide: {type: prismatic, bodies: [ground, press], point: [0, 0, 0.2], axis: [0, 0, 1]}
+  rail: {type: prismatic, bodies: [ground, ball], point: [0, 0, 0.1], axis: [0, 0, 1]}
+drivers:
+  push: {joint: guide, displacement: {polynomial: [0, -0.001]}}
+contact:
+  top:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}}
+    partner: {body: press, surface: {plane: {normal: [0, 0, -1]}}}
+    backend: hertz
+    parameters: {stiffness: 1.0e8, exponent: 1.5}
+  bottom:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: hertz
+    parameters: {stiffness: 1.0e8, exponent: 1.5}
+)"));
+  ASSERT_EQ(run.rows.size(), 5U);
+  for (std::size_t i = 1; i < run.rows.size(); ++i) {
+    const double top = run.column("top.indentation_m")[i];
+    const double bottom = run.column("bottom.indentation_m")[i];
+    EXPECT_NEAR(top + bottom, 0.001 * run.column("time_s")[i], 1e-12);
+    // The lower contact carries the ball's weight too.
+    EXPECT_NEAR(1e8 * (std::pow(bottom, 1.5) - std::pow(top, 1.5)), 10.0, 1e-6);
+  }
+  EXPECT_EQ(run.summary.contact_commits, 5);
+  EXPECT_EQ(run.summary.contacts.size(), 2U);
+}
+
+TEST(Static, WhatCannotComeToRestIsNamed) {
+  const auto falls = run_local(scenario_from(at_rest(R"(
+bodies:
+  held: {mass: 1, inertia: [0.01, 0.01, 0.01]}
+  stone: {mass: 4, inertia: [0.01, 0.01, 0.01], position: [1, 0, 0]}
+joints:
+  hook: {type: spherical, bodies: [ground, held], point: [0, 0, 0.3]}
+)")));
+  EXPECT_EQ(falls.summary.status, "failed");
+  ASSERT_TRUE(falls.summary.error.has_value());
+  EXPECT_EQ(falls.summary.error->code(), ErrorCode::solver_failed);
+  EXPECT_THAT(falls.summary.error->what(), HasSubstr("static: no equilibrium found at t = 0 s"));
+  EXPECT_THAT(falls.summary.error->what(), HasSubstr("40 N and"));
+  EXPECT_THAT(falls.summary.error->what(), HasSubstr("on body 'stone'"));
+}
+
+TEST(Static, AContactThatIsNotEnoughIsNamedWithItsForce) {
+  // A wind of 30 N sideways on a ball that rests without friction: it slides for ever.
+  const auto slides = run_local(scenario_from(at_rest(R"(
+bodies:
+  ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.1]}
+loads:
+  wind: {body: ball, force: [30, 0, 0]}
+contact:
+  ball-ground:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: hertz
+    parameters: {stiffness: 1.0e6, exponent: 1.5}
+)")));
+  ASSERT_TRUE(slides.summary.error.has_value());
+  EXPECT_THAT(slides.summary.error->what(), HasSubstr("30 N and"));
+  EXPECT_THAT(slides.summary.error->what(), HasSubstr("contact 'ball-ground' presses with 10 N"));
+}
+
+}  // namespace
+}  // namespace heelstrike::test
