@@ -180,7 +180,8 @@ TEST(Backends, ServerAndProgramAgree) {
   const ServerPair servers(folder.path());
   const Finished own = run("heelstrike", {"backends", "--json"});
   ASSERT_EQ(own.exit_code, 0) << own.err;
-  EXPECT_EQ(nlohmann::json::parse(own.out)["backends"].size(), 10U);
+  // Ten point laws, and what the build adds to them.
+  EXPECT_GE(nlohmann::json::parse(own.out)["backends"].size(), 10U);
   EXPECT_EQ(run("heelstrike", {"backends", "--json", "--fem", servers.fem_address}).out, own.out);
   EXPECT_THAT(run("heelstrike", {"backends", "flores"}).out, HasSubstr("(0, 1]"));
 }
