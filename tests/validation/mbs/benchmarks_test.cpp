@@ -163,11 +163,13 @@ TEST(Benchmarks, A02FourBars) {
     };
     const auto rows = reference_rows<2>(motion, {0.0, 1.0}, 0.01, 1001, 20);
     const std::string name = n == 2 ? "four_bar_n" : "four_bar_40";
-    std::vector<Case> cases = {{fmt::format("A02 N = {}", n), name, "arkode_erk"}};
+    // Not arkode_erk: at the flat pose an explicit method meets accelerations that are noise, and its steps shrink to
+    // nothing.
+    std::vector<Case> cases = {{fmt::format("A02 N = {}", n), name, "arkode_dirk"}};
     if (n == 2) {
-      cases.push_back({"A02 N = 2", name, "arkode_dirk"});
+      cases.push_back({"A02 N = 2", name, "cvode_index1", 1e-8, 1e-4, 1e-6});
       cases.push_back({"A02 N = 2", name, "cvode_index1", 1e-10, 1e-5});
-      cases.push_back({"A02 N = 2", name, "ida_ggl", 1e-10, 1e-5});
+      cases.push_back({"A02 N = 2", name, "ida_ggl", 1e-8, 1e-4, 1e-6});
     }
     for (const Case& c : cases) {
       const auto run = solve(c);
@@ -323,11 +325,12 @@ TEST(Benchmarks, SundialsSliderCrank) {
                                       {0.5 * std::numbers::pi, 0.0}, 0.25, 41, 1000);
   // The digits that the program of SUNDIALS prints at rtol = 1e-6.
   EXPECT_NEAR(rows.back()[0], 1.2757, 1e-4);
+  // Balance of a damped system: it has the error of the integral of the dissipated power as well.
   for (const Case& c : {Case{"IDA slider-crank", "slider_crank_ida", "ida_ggl", 1e-6, 1e-4, 1e-4},
                         {"IDA slider-crank", "slider_crank_ida", "ida_ggl", 1e-8, 1e-6, 1e-6},
-                        {"IDA slider-crank", "slider_crank_ida", "cvode_index1", 1e-8, 1e-6, 1e-6},
-                        {"IDA slider-crank", "slider_crank_ida", "arkode_erk"},
-                        {"IDA slider-crank", "slider_crank_ida", "arkode_dirk"}}) {
+                        {"IDA slider-crank", "slider_crank_ida", "cvode_index1", 1e-8, 1e-5, 1e-5},
+                        {"IDA slider-crank", "slider_crank_ida", "arkode_erk", 1e-8, 1e-6, 1e-6},
+                        {"IDA slider-crank", "slider_crank_ida", "arkode_dirk", 1e-8, 1e-6, 1e-5}}) {
     const auto run = solve(c);
     const auto x = run.column("rod.x_m");
     const auto qw = run.column("crank.qw");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "tests/support/local_run.hpp"
 
@@ -198,11 +199,13 @@ std::string episodes_of(const RecordedRun& run) {
 TEST(SliderCrank, VariableStepIntegratorsAgree) {
   for (const auto& law : table) {
     std::vector<double> reference;
-    // Two impacts magnify the error of the flight before them; a tenth of the example's tolerance leaves a margin.
-    for (const auto* name : {"arkode_erk", "arkode_dirk", "cvode_index1", "ida_ggl"}) {
-      const auto run =
-          run_local(with_law(law, {fmt::format("analysis.integrator.name={}", name), "analysis.integrator.rtol=1e-10",
-                                   "analysis.integrator.atol=1e-12", "output.steps=none"}));
+    // Two impacts magnify the error of the flight before them; a tenth of the example's tolerance leaves a margin. Of
+    // the four, ida_ggl does with the example's.
+    for (const auto& [name, rtol] :
+         {std::pair{"arkode_erk", 1e-10}, {"arkode_dirk", 1e-10}, {"cvode_index1", 1e-10}, {"ida_ggl", 1e-9}}) {
+      const auto run = run_local(with_law(
+          law, {fmt::format("analysis.integrator.name={}", name), fmt::format("analysis.integrator.rtol={}", rtol),
+                fmt::format("analysis.integrator.atol={}", 0.01 * rtol), "output.steps=none"}));
       ASSERT_EQ(run.summary.status, "completed") << name << ": " << run.summary.error->what();
       ASSERT_EQ(run.summary.contacts.size(), 2U) << name << episodes_of(run);
       const auto values = observed(run);
