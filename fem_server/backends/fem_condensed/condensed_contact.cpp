@@ -48,38 +48,6 @@ const CommittedNode* find_node(const CondensedHistory& history, std::uint32_t ca
   return found != history.nodes.end() && found->node == candidate ? &*found : nullptr;
 }
 
-/// A touching node sticks to the point of B that it was committed to. A node that has come down since the commit sticks
-/// to where it met B: between its committed place relative to B and the present one, at the fraction of the way where
-/// the undeformed gap went through zero. Deformation since the commit counts as slip in full.
-Anchor anchor_of(const CondensedHistory& history, const PartnerSurface& partner, const Pose& X_AB, const Vector3& x,
-                 std::uint32_t candidate, const SurfacePoint& surface) {
-  Anchor anchor;
-  if (!history.started) {
-    anchor.p_AP = x;
-    return anchor;
-  }
-  const CommittedNode* node = find_node(history, candidate);
-  const Pose X_BA_committed = history.X_AB.inverse();
-  const Vector3 p_BQ = node != nullptr ? node->p_BAnchor : X_BA_committed * x;
-  const Vector3 p_AQ = X_AB * p_BQ;
-  Matrix36 carried;
-  carried << -skew(p_AQ - X_AB.p), Matrix3::Identity();
-  if (node != nullptr && !node->force.isZero(0.0)) return {.p_AP = p_AQ, .dp_dX = carried};
-  const double gap_before = std::max(partner.closest(X_BA_committed * x).gap, 0.0);
-  const double travel = gap_before - surface.gap;
-  const double fraction = surface.gap < 0.0 ? gap_before / travel : 1.0;
-  const Vector3 here = x + (history.X_AB * p_BQ - x);  // present place: reference position and committed displacement
-  anchor.p_AP = (1.0 - fraction) * p_AQ + fraction * here;
-  anchor.dp_dX = (1.0 - fraction) * carried;
-  if (fraction < 1.0) {
-    TouchingNode undeformed;
-    undeformed.x = x;
-    undeformed.surface = surface;
-    anchor.dp_dX -= (here - p_AQ) * (fraction / travel * gap_wrench(undeformed, X_AB.p).transpose());
-  }
-  return anchor;
-}
-
 /// Displacements of the touching nodes by their forces, and by the turning of these forces with the pose: the latter as
 /// six fields d u / d X at fixed force components.
 struct ForcedDisplacements {
@@ -259,8 +227,12 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
   problem.reference = history.reference;
   for (const std::uint32_t candidate : solution.near.nodes) problem.positions.push_back(model_.points[candidate]);
   problem.anchor = [&](std::uint32_t i) {
-    return anchor_of(history, *model_.partner, state.X_AB, model_.points[solution.near.nodes[i]],
-                     solution.near.nodes[i], solution.surface[i]);
+    const CommittedNode* node = find_node(history, solution.near.nodes[i]);
+    AnchorMemory memory;
+    if (history.started) memory.X_AB = history.X_AB;
+    if (node != nullptr) memory.p_BAnchor = node->p_BAnchor;
+    memory.touched = node != nullptr && !node->force.isZero(0.0);
+    return anchor_of(memory, *model_.partner, state.X_AB, model_.points[solution.near.nodes[i]], solution.surface[i]);
   };
   problem.near = solution.near;
   const FrictionContact contact = solve_friction_contact(model_.compliance, problem);

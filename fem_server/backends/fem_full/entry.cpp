@@ -32,13 +32,13 @@ std::unique_ptr<ContactBackend> make_full(const PairSpec& pair, const PrepareCon
 }  // namespace
 
 BackendEntry fem_full_entry() {
-  return {.name = "fem_full",
-          .summary =
-              "all degrees of freedom, neo-Hookean or linear, without friction: the reference for the other back-ends",
-          .reference = "melo2023",
-          .parameters = schema(),
-          .surface_pairs = body_surface_pairs(),
-          .make = make_full};
+  return {
+      .name = "fem_full",
+      .summary = "all degrees of freedom, neo-Hookean or linear, with friction: the reference for the other back-ends",
+      .reference = "melo2023",
+      .parameters = schema(),
+      .surface_pairs = body_surface_pairs(),
+      .make = make_full};
 }
 
 }  // namespace heelstrike::fem
