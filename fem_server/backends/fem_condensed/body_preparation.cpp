@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -157,6 +158,19 @@ Vector3 extents(const VolumeMesh& mesh) {
   return high - low;
 }
 
+/// Shapes that are surfaces of the partner only when it is meshed.
+bool is_body_shape(const Surface& surface) {
+  return std::holds_alternative<BlockSurface>(surface) || std::holds_alternative<FootSurface>(surface);
+}
+
+bool is_volume_file(const MeshSurface& surface, const PrepareContext& context) {
+  const std::string name = surface.format.empty() ? context.asset(surface).name : "." + surface.format;
+  for (const char* ending : {".msh", ".inp", ".vtu", ".vtk"}) {
+    if (name.ends_with(ending)) return true;
+  }
+  return false;
+}
+
 struct Partner {
   std::shared_ptr<const PartnerSurface> surface;
   PartnerShape shape;
@@ -164,6 +178,8 @@ struct Partner {
 
 Partner partner_of(const Surface& surface, double extent, const PrepareContext& context) {
   const auto* mesh = std::get_if<MeshSurface>(&surface);
+  // Known when the partner has been filled with elements: prepare_partner.
+  if (is_body_shape(surface) || (mesh != nullptr && is_volume_file(*mesh, context))) return {};
   if (mesh == nullptr) return {.surface = make_analytic_partner(surface), .shape = PartnerShape(surface, extent)};
   const AssetContent& asset = context.asset(*mesh);
   ReadOptions read;
@@ -222,10 +238,71 @@ std::vector<ParameterSchema> body_parameters() {
   return s;
 }
 
+namespace {
+
+/// Parameters of the main body that a deformable partner has too.
+constexpr std::array shared_names{"element_size", "element_order",     "contact_size", "contact_radius",
+                                  "support",      "clamped_set",       "clamped_box",  "contact_set",
+                                  "contact_box",  "contact_direction", "contact_angle"};
+
+}  // namespace
+
+std::vector<ParameterSchema> partner_parameters() {
+  std::vector<ParameterSchema> parameters;
+  for (ParameterSchema& s : body_parameters()) {
+    if (std::ranges::find(shared_names, s.name) == shared_names.end()) continue;
+    s.meaning = fmt::format("{} of a deformable partner (one with a material), in its frame", s.name);
+    s.name = "partner_" + s.name;
+    parameters.push_back(std::move(s));
+  }
+  return parameters;
+}
+
+std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context) {
+  const std::string key = "contact." + pair.name + ".partner.material";
+  const bool deforms = !pair.partner.materials.empty();
+  ParameterMap own;
+  for (const ParameterSchema& s : partner_parameters()) {
+    const auto given = pair.parameters.find(s.name);
+    if (given == pair.parameters.end()) continue;
+    if (!deforms && (!s.fallback || given->second != *s.fallback)) {
+      throw input_error(
+          "contact." + pair.name + ".parameters." + s.name,
+          fmt::format("contact.{}.parameters.{}: the partner is rigid; give it a material, or remove this", pair.name,
+                      s.name));
+    }
+    own.emplace(s.name.substr(std::string_view("partner_").size()), given->second);
+  }
+  own["candidate_limit"] = pair.parameters.at("candidate_limit");
+  if (!deforms) {
+    const auto* mesh = std::get_if<MeshSurface>(&pair.partner.surface);
+    if (!is_body_shape(pair.partner.surface) && (mesh == nullptr || !is_volume_file(*mesh, context)))
+      return std::nullopt;
+    throw input_error(key, fmt::format("{}: a {} as rigid partner has no surface here; give it a material, or name a "
+                                       "surface mesh",
+                                       key, surface_name(pair.partner.surface)));
+  }
+  if (std::holds_alternative<PlaneSurface>(pair.partner.surface)) {
+    throw input_error(key, key + ": a plane is a rigid half space; remove the material, or take a block");
+  }
+  const Place place{"contact." + pair.name + ".parameters.partner_", own};
+  BodyModel body(body_mesh(pair.partner.surface, place, context), pair.partner.materials);
+  if (body.mesh().nodes_per_element != 4) {
+    throw input_error(
+        place.where + "element_order",
+        fmt::format("{}element_order: a deformable partner is made of linear tetrahedra (4 nodes), found {} "
+                    "nodes; exchange main and partner, or give linear elements",
+                    place.where, body.mesh().nodes_per_element));
+  }
+  Support support = support_of(body.mesh(), place);
+  ContactNodes contact = candidates_of(body, support, place);
+  return PreparedPartner{.body = std::move(body), .support = std::move(support), .contact = std::move(contact)};
+}
+
 std::vector<std::string> body_surface_pairs() {
   std::vector<std::string> pairs;
   for (const char* main : {"mesh", "sphere", "cylinder", "block", "foot"}) {
-    for (const char* partner : {"plane", "sphere", "cylinder", "mesh"})
+    for (const char* partner : {"plane", "sphere", "cylinder", "mesh", "block", "foot"})
       pairs.push_back(fmt::format("{}-{}", main, partner));
   }
   return pairs;
@@ -240,13 +317,6 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
         "contact." + pair.name + ".main.material",
         fmt::format("contact.{}.main.material: missing; the deformable body needs youngs_modulus [Pa] and "
                     "poissons_ratio",
-                    pair.name));
-  }
-  if (!pair.partner.materials.empty()) {
-    throw input_error(
-        "contact." + pair.name + ".partner.material",
-        fmt::format("contact.{}.partner.material: this back-end has a rigid partner; remove the material, or "
-                    "exchange main and partner",
                     pair.name));
   }
   BodyModel body(body_mesh(pair.main.surface, place, context), pair.main.materials);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "fem_server/backends/backend.hpp"
@@ -23,13 +24,28 @@ struct PreparedBody {
   PartnerShape shape{};  ///< of the partner, for drawing
 };
 
+/// The second body of a pair whose partner has a material.
+struct PreparedPartner {
+  BodyModel body;
+  Support support;
+  ContactNodes contact;  ///< candidates
+};
+
 /// Parameters that describe mesh, support, candidates and contact law.
 [[nodiscard]] std::vector<ParameterSchema> body_parameters();
+/// The same for a deformable partner, with names that begin with partner_.
+[[nodiscard]] std::vector<ParameterSchema> partner_parameters();
 /// "mesh-plane" and so on.
 [[nodiscard]] std::vector<std::string> body_surface_pairs();
 
+/// A partner with a material gets its shape here and its mesh in prepare_partner.
 /// @param pair  parameters checked and completed; derived ones are written into `parameters`
 /// @throws Error{invalid_input, limit, cancelled, ...} of the mesher, the readers and the checks
 [[nodiscard]] PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, ParameterMap& parameters);
+
+/// Mesh, support and candidates of a deformable partner; none without a material.
+/// @throws Error{invalid_input} as prepare_body; for partner_ parameters of a rigid partner, and a partner of quadratic
+/// elements
+[[nodiscard]] std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

@@ -8,6 +8,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/body_fields.hpp"
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
+#include "fem_server/backends/fem_condensed/deformable_partner.hpp"
 #include "fem_server/backends/fem_condensed/friction_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
@@ -18,7 +19,12 @@ struct CondensedContact::Solution {
   double gap = 0.0;      ///< [m] smallest, of the undeformed shapes
   TouchingNode closest;  ///< candidate with that gap, undeformed
   NearNodes near;
-  std::vector<SurfacePoint> surface;             ///< of the near nodes, in A
+  std::vector<SurfacePoint> surface;  ///< of the near nodes, in A
+  /// With a deformable partner: its share and the sum of both compliances. Then near.nodes counts from zero,
+  SurfaceCompliance both;
+  PartnerShare share;
+  std::vector<std::uint32_t> near_candidates;    ///< and these are the candidates: of all near nodes
+  std::vector<std::uint32_t> touching_near;      ///< positions of the touching nodes among the near ones
   std::vector<std::uint32_t> candidates;         ///< touching ones, ascending
   std::vector<TouchingNode> nodes;               ///< the same
   std::vector<std::optional<Vector3>> stuck_to;  ///< [m] point in A that a touching node sticks to; none = it slides
@@ -48,38 +54,6 @@ const CommittedNode* find_node(const CondensedHistory& history, std::uint32_t ca
   return found != history.nodes.end() && found->node == candidate ? &*found : nullptr;
 }
 
-/// A touching node sticks to the point of B that it was committed to. A node that has come down since the commit sticks
-/// to where it met B: between its committed place relative to B and the present one, at the fraction of the way where
-/// the undeformed gap went through zero. Deformation since the commit counts as slip in full.
-Anchor anchor_of(const CondensedHistory& history, const PartnerSurface& partner, const Pose& X_AB, const Vector3& x,
-                 std::uint32_t candidate, const SurfacePoint& surface) {
-  Anchor anchor;
-  if (!history.started) {
-    anchor.p_AP = x;
-    return anchor;
-  }
-  const CommittedNode* node = find_node(history, candidate);
-  const Pose X_BA_committed = history.X_AB.inverse();
-  const Vector3 p_BQ = node != nullptr ? node->p_BAnchor : X_BA_committed * x;
-  const Vector3 p_AQ = X_AB * p_BQ;
-  Matrix36 carried;
-  carried << -skew(p_AQ - X_AB.p), Matrix3::Identity();
-  if (node != nullptr && !node->force.isZero(0.0)) return {.p_AP = p_AQ, .dp_dX = carried};
-  const double gap_before = std::max(partner.closest(X_BA_committed * x).gap, 0.0);
-  const double travel = gap_before - surface.gap;
-  const double fraction = surface.gap < 0.0 ? gap_before / travel : 1.0;
-  const Vector3 here = x + (history.X_AB * p_BQ - x);  // present place: reference position and committed displacement
-  anchor.p_AP = (1.0 - fraction) * p_AQ + fraction * here;
-  anchor.dp_dX = (1.0 - fraction) * carried;
-  if (fraction < 1.0) {
-    TouchingNode undeformed;
-    undeformed.x = x;
-    undeformed.surface = surface;
-    anchor.dp_dX -= (here - p_AQ) * (fraction / travel * gap_wrench(undeformed, X_AB.p).transpose());
-  }
-  return anchor;
-}
-
 /// Displacements of the touching nodes by their forces, and by the turning of these forces with the pose: the latter as
 /// six fields d u / d X at fixed force components.
 struct ForcedDisplacements {
@@ -100,6 +74,41 @@ ForcedDisplacements forced_displacements(const Eigen::MatrixXd& C, const std::ve
   ForcedDisplacements result{.u = Eigen::MatrixXd(C.rows(), 7)};
   multiply(C, forces, result.u);
   return result;
+}
+
+/// Of a deformable partner: forces of the touching nodes times its share of the compliance, and the same for forces
+/// turned about the axes of A.
+struct PartnerDisplacements {
+  Eigen::MatrixXd b;
+  [[nodiscard]] Vector3 by_forces(std::size_t i) const { return b.block<3, 1>(3 * static_cast<Eigen::Index>(i), 0); }
+  /// d / d X of the share times forces that keep still: the share turns with B.
+  [[nodiscard]] Matrix36 by_turning(std::size_t i) const {
+    Matrix36 result = Matrix36::Zero();
+    result.leftCols<3>() = -skew(by_forces(i)) - b.block<3, 3>(3 * static_cast<Eigen::Index>(i), 1);
+    return result;
+  }
+};
+
+PartnerDisplacements partner_displacements(const Eigen::MatrixXd& C_B, const std::vector<TouchingNode>& nodes) {
+  Eigen::MatrixXd forces(C_B.rows(), 4);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto row = 3 * static_cast<Eigen::Index>(i);
+    const Vector3 f = nodes[i].lambda * nodes[i].surface.normal + nodes[i].traction;
+    forces.block<3, 1>(row, 0) = f;
+    forces.block<3, 3>(row, 1) = -skew(f);
+  }
+  PartnerDisplacements result{.b = Eigen::MatrixXd(C_B.rows(), 4)};
+  multiply(C_B, forces, result.b);
+  return result;
+}
+
+/// Adds the turning of a deformable partner's share to the derivatives at fixed force components.
+void turn_partner(const SurfaceCompliance& share, std::span<const std::uint32_t> touching,
+                  const std::vector<TouchingNode>& nodes, ForcedDisplacements& forced) {
+  const PartnerDisplacements moved = partner_displacements(gathered(share, touching), nodes);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    forced.u.block<3, 6>(3 * static_cast<Eigen::Index>(i), 1) += moved.by_turning(i);
+  }
 }
 
 /// d lambda / d X = A^-1 (G - N^T d u / d X at fixed lambda), then d u / d X.
@@ -215,16 +224,59 @@ CondensedContact::Solution CondensedContact::solve(const CondensedHistory& histo
                     depth, model_.options.depth_limit, state.t));
   }
   find_near(history, state, gaps, solution);
+  solution.near_candidates = solution.near.nodes;
+  if (model_.deformable) {
+    std::vector<Vector3> points;
+    for (std::uint32_t i = 0; i < solution.near.nodes.size(); ++i) {
+      points.push_back(model_.points[solution.near.nodes[i]] - solution.near.gaps[i] * solution.near.normals[i]);
+      solution.near.nodes[i] = i;
+    }
+    solution.share = model_.deformable->share(state.X_AB, points);
+    solution.both = added(model_.compliance, solution.near_candidates, solution.share.compliance);
+    solution.near.compliance_changed = true;
+  }
   if (model_.options.friction > 0.0) {
     solve_with_friction(history, state, solution);
   } else {
     solve_frictionless(state, solution);
   }
+  if (model_.deformable) move_partner(state, solution);
   return solution;
 }
 
+const SurfaceCompliance& CondensedContact::seen_compliance(const Solution& solution) const {
+  return model_.deformable ? solution.both : model_.compliance;
+}
+
+void CondensedContact::move_partner(const PairState& state, Solution& solution) const {
+  for (const std::uint32_t i : solution.touching_near) {
+    if (!solution.share.outside[i]) continue;
+    const Vector3& p = model_.points[solution.near_candidates[i]];
+    throw input_error(
+        "partner_contact_direction",
+        fmt::format("the bodies touch at ({}, {}, {}) m of the main body, where the partner has no contact "
+                    "nodes; widen partner_contact_set, partner_contact_box or partner_contact_direction",
+                    p.x(), p.y(), p.z()));
+  }
+  const Eigen::MatrixXd C_B = gathered(solution.share.compliance, solution.touching_near);
+  const PartnerDisplacements moved = partner_displacements(C_B, solution.nodes);
+  Eigen::MatrixXd dforces(C_B.rows(), 6);
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+    TouchingNode& node = solution.nodes[i];
+    node.u_B = -moved.by_forces(i);
+    dforces.middleRows<3>(3 * static_cast<Eigen::Index>(i)) = node.surface.normal * solution.derivatives.lambda[i] +
+                                                              node.lambda * normal_rotation(node, state.X_AB.p) +
+                                                              solution.derivatives.traction[i];
+  }
+  Eigen::MatrixXd du(C_B.rows(), 6);
+  multiply(C_B, dforces, du);
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+    solution.derivatives.u_B.emplace_back(-du.middleRows<3>(3 * static_cast<Eigen::Index>(i)) - moved.by_turning(i));
+  }
+}
+
 void CondensedContact::add_node(std::uint32_t near, double lambda, const Vector3& traction, Solution& solution) const {
-  const std::uint32_t candidate = solution.near.nodes[near];
+  const std::uint32_t candidate = solution.near_candidates[near];
   TouchingNode node;
   node.x = model_.points[candidate];
   node.surface = solution.surface[near];
@@ -232,11 +284,12 @@ void CondensedContact::add_node(std::uint32_t near, double lambda, const Vector3
   node.traction = traction;
   node.area = model_.areas[candidate];
   solution.candidates.push_back(candidate);
+  solution.touching_near.push_back(near);
   solution.nodes.push_back(node);
 }
 
 void CondensedContact::solve_frictionless(const PairState& state, Solution& solution) const {
-  const NormalContact contact = solve_normal_contact(model_.compliance, solution.near);
+  const NormalContact contact = solve_normal_contact(seen_compliance(solution), solution.near);
   solution.statistics.iterations = contact.iterations;
   solution.statistics.residual = contact.residual;
   solution.penalty_energy = contact.penalty_energy;
@@ -246,7 +299,8 @@ void CondensedContact::solve_frictionless(const PairState& state, Solution& solu
     solution.stuck_to.emplace_back(std::nullopt);
   }
   const Eigen::MatrixXd C = contact.block.among(contact.active);
-  const ForcedDisplacements forced = forced_displacements(C, solution.nodes, state.X_AB.p);
+  ForcedDisplacements forced = forced_displacements(C, solution.nodes, state.X_AB.p);
+  if (model_.deformable) turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, forced);
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u = forced.displacement(i);
   solution.derivatives = frictionless_derivatives(C, solution.nodes, contact.factor, forced, state.X_AB.p);
 }
@@ -257,13 +311,18 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
   problem.friction = model_.options.friction;
   problem.R_AB = state.X_AB.R;
   problem.reference = history.reference;
-  for (const std::uint32_t candidate : solution.near.nodes) problem.positions.push_back(model_.points[candidate]);
+  for (const std::uint32_t candidate : solution.near_candidates) problem.positions.push_back(model_.points[candidate]);
   problem.anchor = [&](std::uint32_t i) {
-    return anchor_of(history, *model_.partner, state.X_AB, model_.points[solution.near.nodes[i]],
-                     solution.near.nodes[i], solution.surface[i]);
+    const CommittedNode* node = find_node(history, solution.near_candidates[i]);
+    AnchorMemory memory;
+    if (history.started) memory.X_AB = history.X_AB;
+    if (node != nullptr) memory.p_BAnchor = node->p_BAnchor;
+    memory.touched = node != nullptr && !node->force.isZero(0.0);
+    return anchor_of(memory, *model_.partner, state.X_AB, model_.points[solution.near_candidates[i]],
+                     solution.surface[i]);
   };
   problem.near = solution.near;
-  const FrictionContact contact = solve_friction_contact(model_.compliance, problem);
+  const FrictionContact contact = solve_friction_contact(seen_compliance(solution), problem);
   solution.statistics.iterations = contact.iterations;
   solution.statistics.residual = contact.residual;
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
@@ -272,13 +331,16 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
     solution.dissipated -= contact.traction[a].dot(contact.slip[a]);
   }
   if (contact.active.empty()) return;
-  const ForcedDisplacements forced = forced_displacements(*contact.compliance, solution.nodes, state.X_AB.p);
+  ForcedDisplacements forced = forced_displacements(*contact.compliance, solution.nodes, state.X_AB.p);
+  if (model_.deformable) turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, forced);
   std::vector<Matrix36> by_rotation;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     solution.nodes[i].u = forced.displacement(i);
     by_rotation.push_back(forced.by_rotation(i));
   }
   solution.derivatives = friction_derivatives(problem, contact, solution.nodes, by_rotation, state.X_AB.p);
+  // A kept factor is rebuilt from the body's compliance alone; that of two bodies changes with the pose.
+  if (model_.deformable) return;
   solution.reference =
       contact.system->iterations() > tired_reference ? contact.system->fresh_reference() : contact.system->reference();
 }
@@ -289,13 +351,14 @@ std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution,
     const TouchingNode& node = solution.nodes[a];
     forces.segment<3>(static_cast<Eigen::Index>(3 * a)) = node.lambda * node.surface.normal + node.traction;
   }
-  const NodeFields<1> u = displacement<1>(model_.compliance, solution.near.nodes, solution.candidates, forces);
+  const NodeFields<1> u = displacement<1>(seen_compliance(solution), solution.near.nodes,
+                                          model_.deformable ? solution.touching_near : solution.candidates, forces);
   const Pose X_BA = state.X_AB.inverse();
   std::vector<CommittedNode> memory;
   std::size_t a = 0;
   for (std::size_t i = 0; i < solution.near.nodes.size(); ++i) {
     CommittedNode entry;
-    entry.node = solution.near.nodes[i];
+    entry.node = solution.near_candidates[i];
     entry.u = u.segment<3>(static_cast<Eigen::Index>(3 * i));
     entry.p_BAnchor = X_BA * (model_.points[entry.node] + entry.u);
     if (a < solution.candidates.size() && solution.candidates[a] == entry.node) {
@@ -396,7 +459,9 @@ CondensedContact::SurfaceState CondensedContact::surface_state(const History& hi
 std::string CondensedContact::fields(const History& history, const PairState& state,
                                      const FieldRequest& request) const {
   if (!model_.fields) return ContactBackend::fields(history, state, request);
-  if (request.part == FieldPart::partner) return model_.fields->draw_partner(state.X_AB, request);
+  if (request.part == FieldPart::partner && !model_.partner_fields) {
+    return model_.fields->draw_partner(state.X_AB, request);
+  }
   const CondensedHistory& own = condensed_history(history);
   const Solution solution = solve(own, state);
   const Vector6 V = state.V_AB.vector();
@@ -413,6 +478,24 @@ std::string CondensedContact::fields(const History& history, const PairState& st
     normals[candidate] = node.surface.normal;
     elastic[candidate] = node.lambda * node.surface.normal + node.traction;
     drawn[candidate] = factor * elastic[candidate];
+  }
+  if (request.part == FieldPart::partner) {
+    FieldRequest on_B = request;
+    on_B.X_WA = request.X_WA * state.X_AB;
+    std::vector<Vector3> feet = model_.points;
+    for (const TouchingNode& node : solution.nodes) {
+      feet[solution.candidates[static_cast<std::size_t>(&node - solution.nodes.data())]] =
+          node.x - node.surface.gap * node.surface.normal;
+    }
+    const auto on_partner = [&](const std::vector<Vector3>& f) {
+      return model_.deformable->reactions(state.X_AB, feet, f);
+    };
+    DrawnState picture = model_.partner_fields->linear_state(on_partner(elastic));
+    picture.forces = on_partner(drawn);
+    // Nodal normals only say which part of the forces is pressure.
+    std::vector<Vector3> directions = on_partner(normals);
+    for (Vector3& n : directions) n = n.isZero(0.0) ? n : n.normalized();
+    return model_.partner_fields->draw_body(picture, directions, on_B);
   }
   // The body deforms under the elastic forces; pressure and traction are those of the response, hysteresis included.
   DrawnState picture = model_.fields->linear_state(std::move(elastic));

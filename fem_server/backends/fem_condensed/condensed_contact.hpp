@@ -1,4 +1,5 @@
-/// Contact of a linear elastic body, condensed to its candidate surface nodes, with a rigid partner.
+/// Contact of a linear elastic body, condensed to its candidate surface nodes, with a rigid partner, or with
+/// a second condensed body.
 ///
 /// Forces act at the deformed positions and the wrench is their sum about A's origin: the opposite wrench on B is in
 /// exact equilibrium with it. Method: docs/theory/contact_fem.md.
@@ -20,6 +21,7 @@
 namespace heelstrike::fem {
 
 class BodyFields;
+class DeformablePartner;
 
 /// Constants of the contact law.
 struct ContactOptions {
@@ -39,7 +41,9 @@ struct CondensedModel {
   SurfaceCompliance compliance;
   std::shared_ptr<const PartnerSurface> partner;
   ContactOptions options;
-  std::shared_ptr<const BodyFields> fields{};  ///< for pictures; null = none
+  std::shared_ptr<const BodyFields> fields{};             ///< for pictures; null = none
+  std::shared_ptr<const DeformablePartner> deformable{};  ///< null = the partner is rigid
+  std::shared_ptr<const BodyFields> partner_fields{};     ///< pictures of a deformable partner; null = its shape alone
 };
 
 class CondensedContact final : public ContactBackend {
@@ -72,6 +76,10 @@ class CondensedContact final : public ContactBackend {
   [[nodiscard]] double smallest_gap(const PairState& state, std::vector<double>& gaps, std::size_t& deepest) const;
   void find_near(const CondensedHistory& history, const PairState& state, const std::vector<double>& gaps,
                  Solution& solution) const;
+  /// Compliance that the near nodes see: that of the body, or of both bodies.
+  [[nodiscard]] const SurfaceCompliance& seen_compliance(const Solution& solution) const;
+  /// Displacements of a deformable partner and their derivatives.
+  void move_partner(const PairState& state, Solution& solution) const;
   void solve_frictionless(const PairState& state, Solution& solution) const;
   void solve_with_friction(const CondensedHistory& history, const PairState& state, Solution& solution) const;
   void add_node(std::uint32_t near, double lambda, const Vector3& traction, Solution& solution) const;

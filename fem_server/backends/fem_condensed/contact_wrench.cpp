@@ -80,15 +80,20 @@ void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& 
   double normal_force = 0.0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const TouchingNode& node = nodes[i];
-    const Vector6 G = gap_wrench(node, p_AB);
-    const Vector3 y = node.x + node.u;
+    // The force acts where A has been displaced to, which is u + u_B: the normal turns with the relative displacement.
+    const Vector6 G = gap_wrench(node, p_AB) + stack(node.u_B.cross(node.surface.normal), Vector3::Zero());
+    const Vector3 y = node.x + node.u + node.u_B;
     const Vector6 W = node.lambda * G + stack((y - p_AB).cross(node.traction), node.traction);
     const Matrix36 dn = normal_rotation(node, p_AB);
     Matrix6 dG = gap_wrench_derivative(node, p_AB);
     dG -= dn.transpose() * derivatives.u[i];
+    if (!derivatives.u_B.empty()) {
+      dG.topRows<3>() += skew(node.u_B) * dn - skew(node.surface.normal) * derivatives.u_B[i];
+    }
     Matrix6 dW = G * derivatives.lambda[i] + node.lambda * dG;
     Matrix36 arm = derivatives.u[i];
     arm.rightCols<3>() -= Matrix3::Identity();
+    if (!derivatives.u_B.empty()) arm += derivatives.u_B[i];
     dW.topRows<3>() += skew(y - p_AB) * derivatives.traction[i] - skew(node.traction) * arm;
     dW.bottomRows<3>() += derivatives.traction[i];
 

@@ -19,7 +19,8 @@ namespace heelstrike::fem {
 struct TouchingNode {
   Vector3 x = Vector3::Zero();         ///< [m] reference position in A
   SurfacePoint surface;                ///< gap, normal, curvature at x, in A
-  Vector3 u = Vector3::Zero();         ///< [m] displacement
+  Vector3 u = Vector3::Zero();         ///< [m] displacement, relative to B's surface where B deforms too
+  Vector3 u_B = Vector3::Zero();       ///< [m] displacement of B's surface, in A; zero for a rigid B
   double lambda = 0.0;                 ///< [N] normal force of the elastic solution
   Vector3 traction = Vector3::Zero();  ///< [N] tangential force on A
   double area = 0.0;                   ///< [m^2]
@@ -27,7 +28,7 @@ struct TouchingNode {
 
 using Matrix36 = Eigen::Matrix<double, 3, 6>;
 
-/// - d gamma / d X at fixed u: unit normal force as a wrench about B's origin.
+/// - d gamma / d X at fixed u: unit normal force as a wrench about B's origin, when B is rigid.
 [[nodiscard]] Vector6 gap_wrench(const TouchingNode& node, const Vector3& p_AB);
 
 /// d n / d X.
@@ -49,6 +50,7 @@ struct NodeDerivatives {
   std::vector<Eigen::Matrix<double, 1, 6>> lambda;
   std::vector<Matrix36> traction;  ///< turning with B included
   std::vector<Matrix36> u;
+  std::vector<Matrix36> u_B{};  ///< empty for a rigid B
 };
 
 /// Fills wrench, tangents, area, centre of pressure, energies.

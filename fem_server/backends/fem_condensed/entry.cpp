@@ -1,7 +1,11 @@
 #include "fem_server/backends/fem_condensed/entry.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "fem_server/backends/fem_condensed/body_fields.hpp"
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
+#include "fem_server/backends/fem_condensed/deformable_partner.hpp"
 #include "fem_server/backends/preparation_locks.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 
@@ -19,18 +23,31 @@ std::vector<ParameterSchema> schema() {
   penalty.fallback = 0.0;
   penalty.range = {.min = 0.0};
   parameters.push_back(penalty);
+  std::ranges::move(partner_parameters(), std::back_inserter(parameters));
   return parameters;
 }
 
-SurfaceCompliance prepared_compliance(const PreparedBody& prepared, const PrepareContext& context) {
+SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& support, const ContactNodes& contact,
+                                      const PrepareContext& context) {
   const auto lookup = [&] {
-    return cached_compliance(context.cache_directory, prepared.body, prepared.support, prepared.contact.nodes,
-                             context.on_progress, context.stop);
+    return cached_compliance(context.cache_directory, body, support, contact.nodes, context.on_progress, context.stop);
   };
   if (context.locks == nullptr) return lookup();
-  const std::string key = compliance_key(prepared.body, prepared.support, prepared.contact.nodes);
+  const std::string key = compliance_key(body, support, contact.nodes);
   const auto hold = context.locks->acquire(key, context.stop);
   return lookup();
+}
+
+/// Condenses the partner and gives the model its surface, where the shape alone did not.
+void add_partner(PreparedPartner partner, const PrepareContext& context, CondensedModel& model) {
+  Boundary boundary = boundary_surface(partner.body.mesh());
+  PartnerShape shape(boundary.surface);
+  if (model.partner == nullptr) model.partner = make_mesh_partner(boundary.surface);
+  SurfaceCompliance compliance = prepared_compliance(partner.body, partner.support, partner.contact, context);
+  model.deformable = std::make_shared<const DeformablePartner>(std::move(boundary), partner.support.clamped_nodes,
+                                                               partner.contact.nodes, std::move(compliance));
+  model.partner_fields = std::make_shared<const BodyFields>(std::move(partner.body), partner.support,
+                                                            std::move(partner.contact), std::move(shape));
 }
 
 std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const PrepareContext& context) {
@@ -40,8 +57,10 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
   for (const std::uint32_t node : prepared.contact.nodes) model.points.push_back(prepared.body.mesh().nodes[node]);
   model.areas = prepared.contact.areas;
   model.mean = prepared.contact.mean;
-  model.compliance = prepared_compliance(prepared, context);
+  std::optional<PreparedPartner> partner = prepare_partner(pair, context);
+  model.compliance = prepared_compliance(prepared.body, prepared.support, prepared.contact, context);
   model.partner = prepared.partner;
+  if (partner) add_partner(std::move(*partner), context, model);
   model.options = prepared.options;
   model.options.penalty = number(pair.parameters, "penalty");
   model.fields = std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support,

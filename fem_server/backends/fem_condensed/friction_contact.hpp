@@ -15,18 +15,13 @@
 #include <span>
 #include <vector>
 
+#include "fem_server/backends/fem_condensed/anchor.hpp"
 #include "fem_server/backends/fem_condensed/contact_wrench.hpp"
 #include "fem_server/backends/fem_condensed/friction_linearisation.hpp"
 #include "fem_server/backends/fem_condensed/gathered_block.hpp"
 #include "fem_server/fem/condensation.hpp"
 
 namespace heelstrike::fem {
-
-/// Where a node would stick, and how that point of B moves with the pose.
-struct Anchor {
-  Vector3 p_AP = Vector3::Zero();     ///< [m] the point in A
-  Matrix36 dp_dX = Matrix36::Zero();  ///< its derivative
-};
 
 struct FrictionProblem {
   double friction = 0.0;  ///< [-] mu > 0

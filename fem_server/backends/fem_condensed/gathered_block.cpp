@@ -56,7 +56,7 @@ std::vector<std::uint32_t> penetrating_outside(const SurfaceCompliance& complian
   double change_squared = 0.0;  // df . C df
   std::vector<std::uint32_t> loaded;
   std::vector<std::uint32_t> loaded_positions;
-  bool bounded = true;
+  bool bounded = !near.compliance_changed;
   for (std::size_t a = 0; a < positions.size(); ++a) {
     const auto row = 3 * static_cast<Eigen::Index>(a);
     const std::uint32_t i = positions[a];

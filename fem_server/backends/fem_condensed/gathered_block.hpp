@@ -26,6 +26,8 @@ struct NearNodes {
   std::vector<bool> known;
   /// [N/m^2] Courant-Beltrami penalty of each node, force = penalty * penetration^2; empty = no penetration at all.
   std::vector<double> penalty{};
+  /// The compliance is not that of the last commit: displacements of then bound nothing.
+  bool compliance_changed = false;
 };
 
 /// The blocks among some candidates, 3 n square, in A's axes.

@@ -1,7 +1,10 @@
 #include "fem_server/backends/fem_full/entry.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "common/errors/error.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 
 namespace heelstrike::fem {
@@ -21,6 +24,21 @@ std::vector<ParameterSchema> schema() {
 }
 
 std::unique_ptr<ContactBackend> make_full(const PairSpec& pair, const PrepareContext& context) {
+  if (!pair.partner.materials.empty()) {
+    const std::string key = "contact." + pair.name + ".partner.material";
+    throw input_error(key,
+                      fmt::format("{}: fem_full has a rigid partner; remove the material, exchange main and partner, "
+                                  "or use fem_condensed",
+                                  key));
+  }
+  if (number(pair.parameters, "friction") > 0.0) {
+    // FullContact has the equations, but its iteration still cycles on many clamped bodies.
+    throw input_error(
+        "friction",
+        fmt::format("fem_full offers no friction yet, found friction = {}; set it to 0 or use fem_condensed",
+                    number(pair.parameters, "friction")));
+  }
+  (void)prepare_partner(pair, context);  // refuses shapes that are no rigid surface
   ParameterMap parameters;
   PreparedBody prepared = prepare_body(pair, context, parameters);
   const MaterialLaw law =

@@ -3,18 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/state_bytes.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
+#include "fem_server/fem/gmres.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
 
-constexpr std::string_view format_version = "heelstrike full history 1";
+constexpr std::string_view format_version = "heelstrike full history 2";
 constexpr int iteration_limit = 40;
+/// With friction a node may go round between sticking and sliding. Other values of rho, which only tell the two apart,
+/// break such a cycle; Newton's method takes 6 to 10 iterations where it does not cycle.
+constexpr std::array rho_factors{1.0, 0.1, 10.0, 0.01};
+constexpr int cycle_limit = 14;
 constexpr int largest_number_of_steps = 32;
 /// Of the largest contact force, and of the depth: two digits above what rounding leaves on 10^5 dofs.
 constexpr double tolerance = 1e-10;
@@ -22,6 +28,10 @@ constexpr double tolerance = 1e-10;
 constexpr double penalty_factor = 1e3;
 /// Each wins three digits.
 constexpr int tangent_passes = 3;
+/// Of the systems with friction, whose matrix is not symmetric: Newton's steps, and tangents.
+constexpr double step_accuracy = 1e-6;
+constexpr double tangent_accuracy = 1e-9;
+constexpr Eigen::Index krylov_limit = 80;
 
 const FullHistory& own(const History& history) {
   const auto* full = dynamic_cast<const FullHistory*>(&history);
@@ -34,6 +44,12 @@ void put(StateWriter& writer, const Eigen::VectorXd& values) {
   for (const double v : values) writer.put(v);
 }
 
+double finite(StateReader& reader) {
+  const double value = reader.number();
+  if (!std::isfinite(value)) throw input_error("state", "saved history of fem_full: a number is not finite");
+  return value;
+}
+
 Eigen::VectorXd read_vector(StateReader& reader, Eigen::Index expected) {
   const std::uint64_t n = reader.integer();
   if (n != 0 && n != static_cast<std::uint64_t>(expected)) {
@@ -41,10 +57,7 @@ Eigen::VectorXd read_vector(StateReader& reader, Eigen::Index expected) {
                       fmt::format("saved history of fem_full: expected {} numbers or none, found {}", expected, n));
   }
   Eigen::VectorXd values(static_cast<Eigen::Index>(n));
-  for (double& v : values) {
-    v = reader.number();
-    if (!std::isfinite(v)) throw input_error("state", "saved history of fem_full: a number is not finite");
-  }
+  for (double& v : values) v = finite(reader);
   return values;
 }
 
@@ -55,9 +68,14 @@ struct FullContact::Solution {
   TouchingNode closest;
   Eigen::VectorXd u;
   Eigen::VectorXd lambda;
+  Eigen::VectorXd tau;          ///< [N] 3 per contact node; empty without friction
+  std::vector<Anchor> anchors;  ///< per contact node; empty without friction
+  double rho_factor = 1.0;      ///< see rho_factors
   double energy = 0.0;
+  double dissipated = 0.0;              ///< [J] by friction since the commit
   std::vector<std::uint32_t> touching;  ///< positions in the contact nodes
   std::vector<TouchingNode> nodes;
+  std::vector<bool> sliding;  ///< per touching node
   NodeDerivatives derivatives;
   SolverStatistics statistics;
 };
@@ -70,35 +88,25 @@ std::string FullHistory::save() const {
   writer.put(approach_speed.value_or(0.0));
   put(writer, u);
   put(writer, lambda);
+  put(writer, tau);
+  put(writer, p_BAnchors);
+  writer.put(std::uint64_t{X_AB ? 1U : 0U});
+  const Pose pose = X_AB.value_or(Pose{});
+  for (Eigen::Index k = 0; k < 9; ++k) writer.put(pose.R.data()[k]);
+  for (const double x : pose.p) writer.put(x);
   return writer.take();
 }
 
 FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw law, ParameterMap parameters)
     : name_(std::move(name)), prepared_(std::move(prepared)), law_(law), parameters_(std::move(parameters)) {
   use_one_blas_thread();
-  if (prepared_.support.inertia_relief || prepared_.support.clamped_nodes.empty()) {
-    throw input_error("support", "fem_full holds the body by clamped nodes; name a clamped_set or clamped_box");
-  }
-  if (prepared_.options.friction > 0.0) {
-    throw input_error("friction",
-                      fmt::format("fem_full has no friction, found friction = {}; set it to 0 or use fem_condensed",
-                                  prepared_.options.friction));
-  }
-  fixed_.assign(prepared_.body.n_dofs(), false);
-  for (const std::uint32_t node : prepared_.support.clamped_nodes) {
-    for (std::size_t k = 0; k < 3; ++k) fixed_[3 * node + k] = true;
-  }
-  std::vector<std::int64_t> free;
-  for (std::size_t dof = 0; dof < fixed_.size(); ++dof) {
-    if (!fixed_[dof]) free.push_back(static_cast<std::int64_t>(dof));
-  }
   tangent_ = linear_stiffness(prepared_.body);
   for (const std::uint32_t node : prepared_.contact.nodes) {
     double trace = 0.0;
     for (Eigen::Index k = 0; k < 3; ++k) trace += tangent_.coeff(3 * node + k, 3 * node + k);
     penalty_.push_back(penalty_factor * trace / 3.0);
   }
-  factor_ = std::make_unique<SparseCholesky>(tangent_, free, std::vector<std::int64_t>{});
+  system_ = std::make_unique<BodySystem>(prepared_.body, prepared_.support, tangent_);
   fields_ = std::make_unique<const BodyFields>(prepared_.body, prepared_.support, prepared_.contact, prepared_.shape);
 }
 
@@ -118,7 +126,15 @@ std::shared_ptr<const History> FullContact::load_history(std::string_view bytes)
   const double speed = reader.number();
   if (latched) history->approach_speed = speed;
   history->u = read_vector(reader, static_cast<Eigen::Index>(prepared_.body.n_dofs()));
-  history->lambda = read_vector(reader, static_cast<Eigen::Index>(prepared_.contact.nodes.size()));
+  const auto n_contact = static_cast<Eigen::Index>(prepared_.contact.nodes.size());
+  history->lambda = read_vector(reader, n_contact);
+  history->tau = read_vector(reader, 3 * n_contact);
+  history->p_BAnchors = read_vector(reader, 3 * n_contact);
+  const bool started = reader.integer() != 0;
+  Pose pose;
+  for (Eigen::Index k = 0; k < 9; ++k) pose.R.data()[k] = finite(reader);
+  for (double& x : pose.p) x = finite(reader);
+  if (started) history->X_AB = pose;
   reader.finish();
   return history;
 }
@@ -130,60 +146,128 @@ SurfacePoint FullContact::surface_at(const PairState& state, const Vector3& p_AQ
   return point;
 }
 
+FullNode FullContact::node_at(const PairState& state, const Solution& solution, std::size_t c, double offset) const {
+  const auto dof = 3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]);
+  const Vector3 y = prepared_.body.mesh().nodes[prepared_.contact.nodes[c]] + solution.u.segment<3>(dof);
+  FullNode node;
+  node.surface = surface_at(state, y);
+  node.surface.gap += offset;
+  node.penalty = penalty_[c];
+  node.rho = solution.rho_factor * penalty_[c] / penalty_factor;
+  node.lambda = solution.lambda[static_cast<Eigen::Index>(c)];
+  if (solution.anchors.empty()) return node;
+  node.friction = prepared_.options.friction;
+  node.tau = solution.tau.segment<3>(3 * static_cast<Eigen::Index>(c));
+  node.off = y - solution.anchors[c].p_AP;
+  return node;
+}
+
+/// Equations of one Newton iterate, assembled into tangent_ with the symmetric part of the contact.
+struct FullContact::Linearised {
+  std::vector<FullNode> nodes;
+  std::vector<FullNodeForce> forces;
+  std::vector<int> states;                              ///< 0 apart, 1 sticks or without friction, 2 slides
+  Eigen::VectorXd residual;                             ///< [N] of the multipliers alone
+  Eigen::VectorXd correction;                           ///< [N] what the penalties add
+  double geometric_error = 0.0;                         ///< [m] largest gap or slip
+  std::vector<std::pair<std::uint32_t, Matrix3>> rest;  ///< node of the mesh, what of its stiffness is not symmetric
+};
+
+bool FullContact::linearise(const PairState& state, double offset, Solution& solution, Linearised& now) const {
+  const BodyEquations equations = assemble_equations(prepared_.body, law_, solution.u, tangent_);
+  if (!equations.valid) return false;
+  solution.energy = equations.energy;
+  now.residual = -equations.force;
+  now.correction = Eigen::VectorXd::Zero(now.residual.size());
+  for (std::size_t c = 0; c < prepared_.contact.nodes.size(); ++c) {
+    const auto dof = 3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]);
+    now.nodes.push_back(node_at(state, solution, c, offset));
+    const FullNode& node = now.nodes.back();
+    now.forces.emplace_back(node);
+    const FullNodeForce& force = now.forces.back();
+    now.states.push_back(!force.active() ? 0 : force.slides() ? 2 : 1);
+    if (!force.active()) {
+      solution.lambda[static_cast<Eigen::Index>(c)] = 0.0;
+      if (solution.tau.size() > 0) solution.tau.segment<3>(3 * static_cast<Eigen::Index>(c)).setZero();
+      continue;
+    }
+    const Vector3& n = node.surface.normal;
+    now.residual.segment<3>(dof) += node.lambda * n;
+    now.correction.segment<3>(dof) -= node.penalty * node.surface.gap * n;
+    now.geometric_error = std::max(now.geometric_error, std::abs(node.surface.gap));
+    const Matrix3 stiffness = force.symmetric_stiffness();
+    if (node.friction > 0.0) {
+      now.residual.segment<3>(dof) += force.multiplier();
+      now.correction.segment<3>(dof) += force.correction();
+      now.geometric_error = std::max(now.geometric_error, force.tangential_error());
+      now.rest.emplace_back(prepared_.contact.nodes[c], force.stiffness(false) - stiffness);
+    }
+    for (Eigen::Index l = 0; l < 3; ++l) {
+      for (Eigen::Index k = 0; k < 3; ++k) tangent_.coeffRef(dof + k, dof + l) += stiffness(k, l);
+    }
+  }
+  return true;
+}
+
+Eigen::MatrixXd FullContact::solve_system(const NodeMatrices& rest, const Eigen::MatrixXd& rhs, double accuracy) const {
+  Eigen::MatrixXd x = system_->solve(rhs);
+  const auto is_zero = [](const auto& entry) { return entry.second.isZero(0.0); };
+  if (std::ranges::all_of(rest, is_zero)) return x;
+  const LinearMap apply = [&](const Eigen::VectorXd& v) -> Eigen::VectorXd {
+    Eigen::VectorXd result = tangent_ * v;
+    for (const auto& [node, matrix] : rest) {
+      const auto dof = 3 * static_cast<Eigen::Index>(node);
+      result.segment<3>(dof) += matrix * v.segment<3>(dof);
+    }
+    return system_->effective(std::move(result));
+  };
+  const LinearMap precondition = [&](const Eigen::VectorXd& r) -> Eigen::VectorXd { return system_->solve(r); };
+  const Eigen::MatrixXd load = system_->effective(rhs);
+  int steps = 0;
+  for (Eigen::Index k = 0; k < rhs.cols(); ++k) {
+    // Short of its accuracy a step is still one of Newton's method, which looks at the equations themselves.
+    (void)gmres(apply, precondition, load.col(k), accuracy, krylov_limit, x.col(k), steps);
+  }
+  return x;
+}
+
+void FullContact::advance(const Linearised& now, const Eigen::VectorXd& step, Solution& solution) const {
+  solution.u += step;
+  for (std::size_t c = 0; c < now.nodes.size(); ++c) {
+    if (now.states[c] == 0) continue;
+    const FullNode& node = now.nodes[c];
+    const Vector3 du = step.segment<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
+    const double dp = -node.penalty * node.surface.normal.dot(du);
+    double& lambda = solution.lambda[static_cast<Eigen::Index>(c)];
+    lambda = std::max(0.0, lambda - node.penalty * (node.surface.gap + node.surface.normal.dot(du)));
+    if (!(node.friction > 0.0)) continue;
+    const FullNodeForce& force = now.forces[c];
+    Vector3 tau = force.multiplier() + force.correction() + force.traction_change(dp, Vector3::Zero(), du);
+    const double bound = node.friction * lambda;
+    if (tau.norm() > bound) tau *= bound / tau.norm();
+    solution.tau.segment<3>(3 * static_cast<Eigen::Index>(c)) = tau;
+  }
+}
+
 bool FullContact::newton(const PairState& state, double offset, Solution& solution) const {
-  const auto& contact = prepared_.contact.nodes;
-  std::vector<bool> active_before;
-  for (int iteration = 1; iteration <= iteration_limit; ++iteration) {
+  std::vector<int> states_before;
+  const bool rubs = !solution.anchors.empty();
+  const int limit = rubs ? cycle_limit * static_cast<int>(rho_factors.size()) : iteration_limit;
+  for (int iteration = 1; iteration <= limit; ++iteration) {
+    if (rubs) solution.rho_factor = rho_factors[static_cast<std::size_t>((iteration - 1) / cycle_limit)];
     ++solution.statistics.iterations;
-    const BodyEquations equations = assemble_equations(prepared_.body, law_, solution.u, tangent_);
-    if (!equations.valid) return false;
-    solution.energy = equations.energy;
-    Eigen::VectorXd residual = -equations.force;  // of the multipliers alone
-    Eigen::VectorXd correction = Eigen::VectorXd::Zero(residual.size());
-    std::vector<SurfacePoint> surface(contact.size());
-    std::vector<bool> active(contact.size(), false);
-    double largest_gap = 0.0;
-    for (std::size_t c = 0; c < contact.size(); ++c) {
-      const auto dof = 3 * static_cast<Eigen::Index>(contact[c]);
-      surface[c] = surface_at(state, prepared_.body.mesh().nodes[contact[c]] + solution.u.segment<3>(dof));
-      surface[c].gap += offset;
-      double& lambda = solution.lambda[static_cast<Eigen::Index>(c)];
-      const double force = lambda - penalty_[c] * surface[c].gap;
-      active[c] = force > 0.0;
-      if (!active[c]) {
-        lambda = 0.0;
-        continue;
-      }
-      const Vector3& n = surface[c].normal;
-      residual.segment<3>(dof) += lambda * n;
-      correction.segment<3>(dof) -= penalty_[c] * surface[c].gap * n;
-      largest_gap = std::max(largest_gap, std::abs(surface[c].gap));
-      // Of the multiplier alone: the penalty force of an iterate that is far off would make the matrix indefinite.
-      const Matrix3 stiffness = penalty_[c] * n * n.transpose() - lambda * surface[c].curvature;
-      for (Eigen::Index l = 0; l < 3; ++l) {
-        for (Eigen::Index k = 0; k < 3; ++k) tangent_.coeffRef(dof + k, dof + l) += stiffness(k, l);
-      }
-    }
-    double error = 0.0;
-    for (std::size_t dof = 0; dof < fixed_.size(); ++dof) {
-      if (!fixed_[dof]) error = std::max(error, std::abs(residual[static_cast<Eigen::Index>(dof)]));
-    }
-    if (!factor_->factorize(tangent_)) return false;
+    Linearised now;
+    if (!linearise(state, offset, solution, now)) return false;
+    const double error = system_->effective(now.residual).cwiseAbs().maxCoeff();
+    if (!system_->factorize(tangent_)) return false;
     const double force_scale = solution.lambda.size() > 0 ? solution.lambda.maxCoeff() : 0.0;
     const double depth = -solution.gap;
     solution.statistics.residual = force_scale > 0.0 ? error / force_scale : error;
-    if (active == active_before && error <= tolerance * force_scale && largest_gap <= tolerance * depth) return true;
-    if (iteration > 1 && active == active_before && force_scale == 0.0) return true;
-    const Eigen::VectorXd step = factor_->solve(residual + correction);
-    solution.u += step;
-    for (std::size_t c = 0; c < contact.size(); ++c) {
-      if (!active[c]) continue;
-      const double change =
-          surface[c].gap + surface[c].normal.dot(step.segment<3>(3 * static_cast<Eigen::Index>(contact[c])));
-      double& lambda = solution.lambda[static_cast<Eigen::Index>(c)];
-      lambda = std::max(0.0, lambda - penalty_[c] * change);
-    }
-    active_before = std::move(active);
+    const bool settled = now.states == states_before;
+    if (settled && error <= tolerance * force_scale && now.geometric_error <= tolerance * depth) return true;
+    if (iteration > 1 && settled && force_scale == 0.0) return true;
+    advance(now, solve_system(now.rest, now.residual + now.correction, step_accuracy), solution);
+    states_before = std::move(now.states);
   }
   return false;
 }
@@ -192,6 +276,7 @@ void FullContact::load_in_steps(const PairState& state, Solution& solution) cons
   for (int n_steps = 4; n_steps <= largest_number_of_steps; n_steps *= 2) {
     solution.u.setZero();
     solution.lambda.setZero();
+    solution.tau.setZero();
     bool good = true;
     for (int step = 1; step <= n_steps && good; ++step) {
       good = newton(state, -solution.gap * (1.0 - static_cast<double>(step) / n_steps), solution);
@@ -204,36 +289,98 @@ void FullContact::load_in_steps(const PairState& state, Solution& solution) cons
                   -solution.gap, largest_number_of_steps));
 }
 
-// The factor at hand is that of K + sum k n n^T. Exact derivatives hold n . du = G instead: the multipliers of this
-// constraint gain the factor k per pass, as those of the contact do.
+namespace {
+
+/// Derivatives of slip and traction of one touching node by the pose at fixed u.
+struct TangentialByPose {
+  Matrix36 slip = Matrix36::Zero();     ///< in axes that turn with B
+  Matrix36 turning = Matrix36::Zero();  ///< of the traction with these axes
+};
+
+TangentialByPose tangential_by_pose(const TouchingNode& node, const Anchor& anchor, const Vector3& p_AB) {
+  const Vector3& n = node.surface.normal;
+  const Vector3 off = node.x - anchor.p_AP;
+  Matrix36 bending = normal_rotation(node, p_AB);
+  TangentialByPose result;
+  result.turning = force_rotation(node, p_AB) - node.lambda * bending;
+  bending.leftCols<3>() += skew(n);
+  result.slip = -anchor.dp_dX - n.dot(off) * bending;
+  result.slip.leftCols<3>() += skew(off);
+  return result;
+}
+
+}  // namespace
+
+// The factor at hand is that of K + sum k n n^T. Exact derivatives hold n . du = G instead (and no slip where a node
+// sticks): the multipliers of these constraints gain the factor k per pass, as those of the contact do.
 void FullContact::differentiate(const PairState& state, Solution& solution) const {
   const auto n = static_cast<Eigen::Index>(prepared_.body.n_dofs());
   const Vector3& p_AB = state.X_AB.p;
-  using Row = Eigen::Matrix<double, 1, 6>;
-  std::vector<Row> dlambda(solution.nodes.size(), Row::Zero());
+  const bool rubs = !solution.anchors.empty();
+  std::vector<Eigen::Matrix<double, 1, 6>> dlambda(solution.nodes.size(), Eigen::Matrix<double, 1, 6>::Zero());
+  std::vector<Matrix36> dtau(solution.nodes.size(), Matrix36::Zero());
+  std::vector<FullNodeForce> forces;
+  std::vector<TangentialByPose> by_pose(solution.nodes.size());
+  NodeMatrices rest;
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+    const std::uint32_t c = solution.touching[i];
+    forces.emplace_back(node_at(state, solution, c, 0.0));
+    if (!rubs) continue;
+    by_pose[i] = tangential_by_pose(solution.nodes[i], solution.anchors[c], p_AB);
+    rest.emplace_back(prepared_.contact.nodes[c], forces[i].stiffness(true) - forces[i].symmetric_stiffness());
+  }
+  const auto traction_change = [&](std::size_t i, const Eigen::Matrix<double, 1, 6>& dp, const Matrix36& du) {
+    Matrix36 change = Matrix36::Zero();
+    for (Eigen::Index k = 0; rubs && k < 6; ++k) {
+      change.col(k) = forces[i].traction_change(dp[k], dtau[i].col(k), du.col(k) + by_pose[i].slip.col(k));
+    }
+    return change;
+  };
   Eigen::MatrixXd du;
   for (int pass = 0; pass < tangent_passes; ++pass) {
     Eigen::MatrixXd rhs = Eigen::MatrixXd::Zero(n, 6);
     for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
       const std::uint32_t c = solution.touching[i];
       const TouchingNode& node = solution.nodes[i];
+      const Eigen::Matrix<double, 1, 6> dp = penalty_[c] * gap_wrench(node, p_AB).transpose() + dlambda[i];
       rhs.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c])) +=
-          node.surface.normal * (penalty_[c] * gap_wrench(node, p_AB).transpose() + dlambda[i]) +
-          node.lambda * normal_rotation(node, p_AB);
+          node.surface.normal * dp + node.lambda * normal_rotation(node, p_AB) +
+          traction_change(i, dp, Matrix36::Zero()) + by_pose[i].turning;
     }
-    du = factor_->solve(rhs);
+    du = solve_system(rest, rhs, tangent_accuracy);
     for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
       const std::uint32_t c = solution.touching[i];
       const TouchingNode& node = solution.nodes[i];
       const Matrix36 own_du = du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
       dlambda[i] += penalty_[c] * (gap_wrench(node, p_AB).transpose() - node.surface.normal.transpose() * own_du);
+      dtau[i] = traction_change(i, dlambda[i], own_du);
     }
   }
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    const std::uint32_t c = solution.touching[i];
-    solution.derivatives.u.emplace_back(du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c])));
-    solution.derivatives.traction.emplace_back(Matrix36::Zero());
+    const TouchingNode& node = solution.nodes[i];
+    const Matrix36 own_du =
+        du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[solution.touching[i]]));
+    solution.derivatives.u.emplace_back(own_du);
+    solution.derivatives.traction.emplace_back(dtau[i] + by_pose[i].turning -
+                                               node.surface.normal *
+                                                   (node.traction.transpose() * node.surface.curvature * own_du));
     solution.derivatives.lambda.emplace_back(dlambda[i]);
+  }
+}
+
+void FullContact::find_anchors(const FullHistory& history, const PairState& state, Solution& solution) const {
+  if (!(prepared_.options.friction > 0.0)) return;
+  const auto& contact = prepared_.contact.nodes;
+  solution.tau = Eigen::VectorXd::Zero(3 * static_cast<Eigen::Index>(contact.size()));
+  if (history.tau.size() > 0) solution.tau = history.tau;
+  for (std::size_t c = 0; c < contact.size(); ++c) {
+    const auto i = static_cast<Eigen::Index>(c);
+    AnchorMemory memory;
+    memory.X_AB = history.X_AB;
+    if (history.p_BAnchors.size() > 0) memory.p_BAnchor = history.p_BAnchors.segment<3>(3 * i);
+    memory.touched = history.lambda.size() > 0 && history.lambda[i] > 0.0;
+    const Vector3& x = prepared_.body.mesh().nodes[contact[c]];
+    solution.anchors.push_back(anchor_of(memory, *prepared_.partner, state.X_AB, x, surface_at(state, x)));
   }
 }
 
@@ -263,6 +410,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
     solution.u = history.u;
     solution.lambda = history.lambda;
   }
+  find_anchors(history, state, solution);
   const std::scoped_lock lock(mutex_);
   if (!newton(state, 0.0, solution)) load_in_steps(state, solution);
   for (std::uint32_t c = 0; c < contact.size(); ++c) {
@@ -273,6 +421,10 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
     node.surface = surface_at(state, node.x);
     node.lambda = lambda;
     node.area = prepared_.contact.areas[c];
+    const FullNodeForce force(node_at(state, solution, c, 0.0));
+    node.traction = force.multiplier();
+    if (force.slides()) solution.dissipated -= node.traction.dot(force.slip());
+    solution.sliding.push_back(force.slides());
     solution.touching.push_back(c);
     solution.nodes.push_back(node);
   }
@@ -298,6 +450,7 @@ Response FullContact::respond(const Solution& solution, const std::optional<doub
   std::vector<double> pressures;
   fill_wrench(solution.nodes, solution.derivatives, state, hysteresis, response, pressures);
   response.stored_energy = solution.energy;
+  response.dissipated_increment = solution.dissipated;
   std::vector<double> nodal(prepared_.contact.nodes.size(), 0.0);
   for (std::size_t i = 0; i < pressures.size(); ++i) nodal[solution.touching[i]] = pressures[i];
   for (const NodeWeights& weights : prepared_.contact.mean) {
@@ -306,6 +459,21 @@ Response FullContact::respond(const Solution& solution, const std::optional<doub
     response.peak_pressure = std::max(response.peak_pressure, mean);
   }
   return response;
+}
+
+Eigen::VectorXd FullContact::anchors_after(const Solution& solution, const PairState& state) const {
+  Eigen::VectorXd anchors(3 * static_cast<Eigen::Index>(solution.anchors.size()));
+  const Pose X_BA = state.X_AB.inverse();
+  for (std::size_t c = 0; c < solution.anchors.size(); ++c) {
+    const std::uint32_t node = prepared_.contact.nodes[c];
+    anchors.segment<3>(3 * static_cast<Eigen::Index>(c)) =
+        X_BA * (prepared_.body.mesh().nodes[node] + solution.u.segment<3>(3 * static_cast<Eigen::Index>(node)));
+  }
+  for (std::size_t i = 0; i < solution.anchors.size() && i < solution.touching.size(); ++i) {
+    const std::uint32_t c = solution.touching[i];
+    if (!solution.sliding[i]) anchors.segment<3>(3 * static_cast<Eigen::Index>(c)) = X_BA * solution.anchors[c].p_AP;
+  }
+  return anchors;
 }
 
 Response FullContact::evaluate(const History& history, const PairState& state) const {
@@ -327,6 +495,9 @@ Committed FullContact::commit(const History& history, const PairState& state) co
   }
   next->u = solution.u;
   next->lambda = solution.lambda;
+  next->tau = solution.tau;
+  next->X_AB = state.X_AB;
+  next->p_BAnchors = anchors_after(solution, state);
   Response response = respond(solution, next->approach_speed, state);
   return {.history = std::move(next), .response = response};
 }
@@ -377,7 +548,7 @@ std::string FullContact::fields(const History& history, const PairState& state, 
     const double rate = gap_wrench(node, state.X_AB.p).dot(V);
     const double factor = std::max(0.0, 1.0 + prepared_.options.hysteresis_factor / speed * rate);
     normals[solution.touching[i]] = node.surface.normal;
-    picture.forces[solution.touching[i]] = factor * node.lambda * node.surface.normal;
+    picture.forces[solution.touching[i]] = factor * (node.lambda * node.surface.normal + node.traction);
   }
   return fields_->draw_body(picture, normals, request);
 }

@@ -1,8 +1,11 @@
-/// Full-order reference: all degrees of freedom, neo-Hookean or linear, gaps at the deformed positions, no friction.
+/// Full-order reference: all degrees of freedom, neo-Hookean or linear, gaps and slip at the deformed
+/// positions, Coulomb friction with the same history as fem_condensed, clamped or in free flight.
 ///
 /// Newton's method on the body's equations with the contact forces of an augmented Lagrangian, f_i = max(0, lambda_i -
 /// k_i g_i) n_i [alart1991]: the active set is part of the iteration, multipliers make the gaps of active nodes zero to
-/// rounding whatever k_i. The partner is moved in by steps when Newton fails from the committed displacement.
+/// rounding whatever k_i. Friction is treated in the same way; its matrix is not symmetric, and its systems are solved
+/// by GMRES with the symmetric part as preconditioner. The partner is moved in by steps when Newton fails from the
+/// committed displacement.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,8 +17,9 @@
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/fem_condensed/body_fields.hpp"
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
+#include "fem_server/backends/fem_full/body_system.hpp"
+#include "fem_server/backends/fem_full/full_friction.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
-#include "fem_server/fem/sparse_cholesky.hpp"
 
 namespace heelstrike::fem {
 
@@ -25,13 +29,16 @@ class FullHistory final : public History {
   std::optional<double> approach_speed;  ///< [m/s] latched at onset; none = not in contact
   Eigen::VectorXd u;                     ///< [m] displacement at the commit; empty = undeformed
   Eigen::VectorXd lambda;                ///< [N] of all contact nodes; empty = none
+  std::optional<Pose> X_AB;              ///< committed pose; none = nothing has been committed
+  Eigen::VectorXd tau;                   ///< [N] tangential, 3 per contact node; empty = none
+  Eigen::VectorXd p_BAnchors;  ///< [m] points of B that nodes would stick to, 3 per contact node; empty = none
 
   [[nodiscard]] std::string save() const override;
 };
 
 class FullContact final : public ContactBackend {
  public:
-  /// @throws Error{invalid_input} for inertia relief, friction, no clamp
+  /// @throws Error{invalid_input} without support (names the six free motions)
   FullContact(std::string name, PreparedBody prepared, MaterialLaw law, ParameterMap parameters);
 
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override;
@@ -46,9 +53,23 @@ class FullContact final : public ContactBackend {
 
  private:
   struct Solution;
+  struct Linearised;
+  /// Node of the mesh and a 3x3 matrix on the diagonal.
+  using NodeMatrices = std::vector<std::pair<std::uint32_t, Matrix3>>;
   [[nodiscard]] Solution solve(const FullHistory& history, const PairState& state) const;
   /// Newton with all gaps enlarged by `offset` [m]. @return whether it converged
   [[nodiscard]] bool newton(const PairState& state, double offset, Solution& solution) const;
+  /// @return false when an element is inside out
+  [[nodiscard]] bool linearise(const PairState& state, double offset, Solution& solution, Linearised& now) const;
+  /// Displacements and multipliers after a Newton step.
+  void advance(const Linearised& now, const Eigen::VectorXd& step, Solution& solution) const;
+  /// Solves (tangent_ + rest) x = rhs with the factor of tangent_.
+  [[nodiscard]] Eigen::MatrixXd solve_system(const NodeMatrices& rest, const Eigen::MatrixXd& rhs,
+                                             double accuracy) const;
+  /// Contact node c at the present displacement.
+  [[nodiscard]] FullNode node_at(const PairState& state, const Solution& solution, std::size_t c, double offset) const;
+  void find_anchors(const FullHistory& history, const PairState& state, Solution& solution) const;
+  [[nodiscard]] Eigen::VectorXd anchors_after(const Solution& solution, const PairState& state) const;
   void load_in_steps(const PairState& state, Solution& solution) const;
   void differentiate(const PairState& state, Solution& solution) const;
   [[nodiscard]] Response respond(const Solution& solution, const std::optional<double>& approach_speed,
@@ -59,12 +80,11 @@ class FullContact final : public ContactBackend {
   PreparedBody prepared_;
   MaterialLaw law_;
   ParameterMap parameters_;
-  std::vector<bool> fixed_;
   std::vector<double> penalty_;  ///< [N/m] k_i
   std::unique_ptr<const BodyFields> fields_;
   mutable std::mutex mutex_;  ///< guards the two below; their content does not outlive an evaluation
   mutable SparseMatrix tangent_;
-  mutable std::unique_ptr<SparseCholesky> factor_;
+  mutable std::unique_ptr<BodySystem> system_;
 };
 
 }  // namespace heelstrike::fem

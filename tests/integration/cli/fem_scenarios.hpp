@@ -42,6 +42,16 @@ output: {interval: 0.05, fields: {interval: 0.5}}
   return text;
 }
 
+/// The same block on a second one, which deforms as well; `partner` are the partner's parameters.
+inline std::string two_block_scenario(
+    const std::string& partner = "partner_element_size: 0.005, partner_clamped_set: bottom, partner_contact_set: top") {
+  std::string text = block_scenario("surface: {plane: {normal: [0, 0, 1]}}",
+                                    "surface: {block: {lengths: [0.06, 0.05, 0.02], center: [0, 0, -0.01]}}\n"
+                                    "      material: {youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1100}");
+  const std::string from = "friction: 0.5}";
+  return text.replace(text.find(from), from.size(), "friction: 0.5, " + partner + "}");
+}
+
 /// The block's surface taken from a file instead.
 inline std::string mesh_scenario(const std::string& file, const std::string& parameters) {
   std::string text = block_scenario("{block: {lengths: [0.04, 0.03, 0.02]}}", "{mesh: {file: " + file + "}}");

@@ -64,6 +64,20 @@ TEST(Fem, GivesTheSameBitsEverywhere) {
   }
 }
 
+// Two deformable bodies through the same session, in this process and over the wire.
+TEST(Fem, TwoDeformableBodiesGiveTheSameBitsEverywhere) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
+  const std::string file = folder.write("blocks.yaml", two_block_scenario());
+  const Finished in_process = run("heelstrike", {"run", file, "--in-process", "-o", "a"}, here(folder));
+  ASSERT_EQ(in_process.exit_code, 0) << in_process.err;
+  const std::string expected = results_of(folder.path() / "a");
+  EXPECT_GT(expected.size(), 100000U);
+  const Finished remote = run("heelstrike", {"run", file, "--fem", servers.fem_address, "-o", "b"}, here(folder));
+  ASSERT_EQ(remote.exit_code, 0) << remote.err;
+  EXPECT_TRUE(results_of(folder.path() / "b") == expected);
+}
+
 TEST(Fem, WritesASeriesForParaView) {
   const ScratchFolder folder;
   const std::string file = folder.write("block.yaml", block_scenario());
@@ -221,6 +235,20 @@ INSTANTIATE_TEST_SUITE_P(
                 block_scenario(plane_partner, "surface: {mesh: {file: cube.stl}}"),
                 {{"cube.stl", cube_stl(11)}},
                 {"open"}},
+        BadBody{"PartnerIsFree",
+                two_block_scenario("partner_element_size: 0.005"),
+                {},
+                {"translations x, y, z and rotations about x, y, z"}},
+        BadBody{"PartnerIsAPlaneOfRubber",
+                block_scenario(plane_partner,
+                               plane_partner +
+                                   "\n      material: {youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1100}"),
+                {},
+                {"partner.material", "rigid half space"}},
+        BadBody{"PartnerParametersOfARigidPartner",
+                block_scenario("friction: 0.5}", "friction: 0.5, partner_clamped_set: bottom}"),
+                {},
+                {"partner_clamped_set", "the partner is rigid"}},
         BadBody{"TooDeep",
                 block_scenario("0.0101 - 0.2e-3 * step(t, 0, 0.2)", "0.0101 - 12e-3 * step(t, 0, 0.2)"),
                 {},

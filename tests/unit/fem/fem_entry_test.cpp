@@ -93,5 +93,37 @@ TEST_F(FemEntry, NamesWhatIsMissing) {
   EXPECT_THAT(refusal(), testing::HasSubstr("material: missing"));
 }
 
+TEST_F(FemEntry, OpensTwoBallsAndNamesWhatAPartnerLacks) {
+  pair_.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
+  pair_.parameters["partner_element_size"] = 0.04;
+  EXPECT_THAT(refusal(), testing::HasSubstr("partner_element_size: the partner is rigid; give it a material"));
+  pair_.partner.materials = pair_.main.materials;
+  EXPECT_THAT(refusal(), testing::HasSubstr("the body is free to move"));
+  pair_.parameters["partner_support"] = std::string("inertia_relief");
+  pair_.parameters["partner_contact_size"] = 0.012;
+  pair_.parameters["partner_contact_radius"] = 0.02;
+  pair_.parameters["partner_contact_direction"] = std::vector<double>{0.0, 0.0, 1.0};
+  pair_.parameters["partner_element_order"] = 2.0;
+  EXPECT_THAT(refusal(), testing::HasSubstr("partner_element_order: a deformable partner is made of linear"));
+  pair_.parameters["partner_element_order"] = 1.0;
+  const auto two = make_backend(pair_, context_);
+  const Response soft = two->evaluate(*two->initial_history(), pressed());
+  PairSpec rigid = pair_;
+  rigid.partner.materials.clear();
+  std::erase_if(rigid.parameters, [](const auto& entry) { return entry.first.starts_with("partner_"); });
+  const auto one = make_backend(rigid, context_);
+  const Response hard = one->evaluate(*one->initial_history(), pressed());
+  // F ~ E* d^1.5: half the modulus, half the force at the same approach; finite balls and coarse meshes: 15 %.
+  EXPECT_NEAR(soft.F_A.force.z(), 0.5 * hard.F_A.force.z(), 0.15 * hard.F_A.force.z());
+  FieldRequest request;
+  request.part = FieldPart::partner;
+  EXPECT_THAT(two->fields(*two->initial_history(), pressed(), request), testing::HasSubstr("displacement"));
+  pair_.partner.surface = PlaneSurface{};
+  EXPECT_THAT(refusal(), testing::HasSubstr("a plane is a rigid half space"));
+  pair_.backend = "fem_full";
+  std::erase_if(pair_.parameters, [](const auto& entry) { return entry.first.starts_with("partner_"); });
+  EXPECT_THAT(refusal(), testing::HasSubstr("fem_full has a rigid partner"));
+}
+
 }  // namespace
 }  // namespace heelstrike::fem

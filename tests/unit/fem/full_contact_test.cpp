@@ -12,10 +12,11 @@ namespace heelstrike::fem {
 namespace {
 
 std::unique_ptr<FullContact> make_full(MaterialLaw law, const ContactOptions& options,
-                                       std::shared_ptr<const PartnerSurface> partner) {
+                                       std::shared_ptr<const PartnerSurface> partner, bool inertia_relief = false) {
   VolumeMesh mesh = test::block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, 0.03}, 4, 4, 3);
   BodyModel body(std::move(mesh), std::vector<Material>{test::soft_material(0.3)});
-  Support support{.inertia_relief = false, .clamped_nodes = body.mesh().node_sets.at("z1")};
+  Support support{.inertia_relief = inertia_relief, .clamped_nodes = {}};
+  if (!inertia_relief) support.clamped_nodes = body.mesh().node_sets.at("z1");
   ContactNodes contact = contact_nodes(body, test::bottom_faces(body.mesh()));
   return std::make_unique<FullContact>("fem_full",
                                        PreparedBody{.body = std::move(body),
@@ -78,6 +79,46 @@ TEST(FullContact, TangentsAreDerivativesOfTheWrench) {
     EXPECT_LT(test::block_error(r.dF_A_dV, dV), 1e-6);
     const auto restored = full->load_history(history->save());
     EXPECT_EQ(full->evaluate(*restored, state).F_A.vector(), r.F_A.vector());
+  }
+}
+
+TEST(FullContact, InertiaReliefEqualsCondensed) {
+  for (const double friction : {0.0, 0.3}) {
+    const ContactOptions options{.friction = friction, .depth_limit = 0.02};
+    const auto plane = std::make_shared<test::Plane>();
+    const auto full = make_full(MaterialLaw::linear, options, plane, true);
+    const auto finite = make_full(MaterialLaw::neo_hookean, options, plane, true);
+    const auto condensed = test::make_block({.inertia_relief = true, .options = options}, plane);
+    for (const double depth : {0.2e-3, 2e-3}) {
+      const PairState state = tilted_state(depth);
+      const Response a = condensed->evaluate(*condensed->initial_history(), state);
+      const Response b = full->evaluate(*full->initial_history(), state);
+      const Response c = finite->evaluate(*finite->initial_history(), state);
+      const double error = (a.F_A.vector() - b.F_A.vector()).norm() / a.F_A.vector().norm();
+      std::printf("mu %.1f, depth %.1f mm: condensed %.6f N, full linear %.6f N, neo-Hookean %.6f N, difference %.1e\n",
+                  friction, 1e3 * depth, a.F_A.force.z(), b.F_A.force.z(), c.F_A.force.z(), error);
+      EXPECT_LT(error, 1e-6);
+      EXPECT_LT(test::block_error(a.dF_A_dX, b.dF_A_dX), 1e-4);
+      EXPECT_NEAR(c.F_A.force.z(), a.F_A.force.z(), (depth < 1e-3 ? 0.1 : 0.3) * a.F_A.force.z());
+    }
+  }
+}
+
+TEST(FullContact, NamesTheSixFreeMotionsOfABodyThatNothingHolds) {
+  VolumeMesh mesh = test::block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, 0.03}, 2, 2, 2);
+  BodyModel body(std::move(mesh), std::vector<Material>{test::soft_material(0.3)});
+  const ContactNodes contact = contact_nodes(body, test::bottom_faces(body.mesh()));
+  try {
+    (void)FullContact("fem_full",
+                      PreparedBody{.body = std::move(body),
+                                   .support = {},
+                                   .contact = contact,
+                                   .partner = std::make_shared<test::Plane>(),
+                                   .options = {.depth_limit = 0.02}},
+                      MaterialLaw::linear, ParameterMap{});
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("translations along x, y, z"), std::string::npos) << error.what();
   }
 }
 

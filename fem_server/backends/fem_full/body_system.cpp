@@ -1,0 +1,86 @@
+#include "fem_server/backends/fem_full/body_system.hpp"
+
+#include <algorithm>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::fem {
+
+BodySystem::BodySystem(const BodyModel& body, const Support& support, const SparseMatrix& pattern)
+    : free_flight_(support.inertia_relief) {
+  if (free_flight_ != support.clamped_nodes.empty()) {
+    throw input_error("support", free_flight_
+                                     ? "the body is clamped and has support: inertia_relief; choose one of them"
+                                     : "the body is free to move: nothing holds translations along x, y, z and "
+                                       "rotations about x, y, z; name a clamped_set or clamped_box, or use "
+                                       "support: inertia_relief with a density");
+  }
+  std::vector<bool> is_fixed(body.n_dofs(), false);
+  for (const std::uint32_t node : support.clamped_nodes) {
+    for (std::size_t k = 0; k < 3; ++k) is_fixed[3 * std::size_t{node} + k] = true;
+  }
+  std::vector<std::int64_t> free;
+  for (std::size_t dof = 0; dof < is_fixed.size(); ++dof) {
+    (is_fixed[dof] ? fixed_ : free).push_back(static_cast<std::int64_t>(dof));
+  }
+  if (free_flight_) {
+    modes_ = centred_modes(body);
+    isostatic_ = isostatic_dofs(modes_, free);
+    const Eigen::MatrixXd MR = mass_times(body, modes_);
+    const Eigen::FullPivLU<Eigen::MatrixXd> mass(modes_.transpose() * MR);
+    if (!mass.isInvertible()) {
+      throw input_error("density",
+                        "inertia relief balances the load with the body's mass; give its material a density");
+    }
+    mass_modes_ = MR * mass.inverse();
+  }
+  factor_ = std::make_unique<SparseCholesky>(pattern, free, std::vector<std::int64_t>{});
+}
+
+bool BodySystem::factorize(SparseMatrix& K) {
+  if (!free_flight_) return factor_->factorize(K);
+  std::vector<double> diagonal;
+  spring_ = 0.0;
+  for (const std::int64_t dof : isostatic_) {
+    diagonal.push_back(K.coeff(dof, dof));
+    spring_ = std::max(spring_, diagonal.back());
+  }
+  for (const std::int64_t dof : isostatic_) K.coeffRef(dof, dof) += spring_;
+  const bool good = factor_->factorize(K);
+  for (std::size_t i = 0; i < isostatic_.size(); ++i) K.coeffRef(isostatic_[i], isostatic_[i]) = diagonal[i];
+  if (!good) return false;
+  Eigen::MatrixXd loads = Eigen::MatrixXd::Zero(K.rows(), 12);
+  for (std::size_t i = 0; i < isostatic_.size(); ++i) loads(isostatic_[i], static_cast<Eigen::Index>(i)) = spring_;
+  loads.rightCols<6>() = -mass_modes_;
+  correction_ = factor_->solve(loads);
+  Eigen::MatrixXd border(12, 12);
+  for (std::size_t i = 0; i < isostatic_.size(); ++i) {
+    border.row(static_cast<Eigen::Index>(i)) = -correction_.row(isostatic_[i]);
+  }
+  border.topLeftCorner<6, 6>() += Eigen::MatrixXd::Identity(6, 6);
+  border.bottomRows<6>() = mass_modes_.transpose() * correction_;
+  border_.compute(border);
+  return border_.isInvertible();
+}
+
+Eigen::MatrixXd BodySystem::solve(const Eigen::MatrixXd& rhs) const {
+  if (!free_flight_) return factor_->solve(rhs);
+  Eigen::MatrixXd u = factor_->solve(rhs);
+  Eigen::MatrixXd unbalanced(12, rhs.cols());
+  for (std::size_t i = 0; i < isostatic_.size(); ++i)
+    unbalanced.row(static_cast<Eigen::Index>(i)) = u.row(isostatic_[i]);
+  unbalanced.bottomRows<6>() = -(mass_modes_.transpose() * u);
+  u += correction_ * border_.solve(unbalanced);
+  return u;
+}
+
+Eigen::MatrixXd BodySystem::effective(Eigen::MatrixXd load) const {
+  if (free_flight_) {
+    load -= mass_modes_ * (modes_.transpose() * load).eval();
+  } else {
+    for (const std::int64_t dof : fixed_) load.row(dof).setZero();
+  }
+  return load;
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,50 @@
+/// The linear systems of Newton's method for a whole body, clamped or in free flight.
+///
+///     clamped          K u = r on the free dofs
+///     inertia relief   K u + B a = r,  R^T M u = 0,   B = M R (R^T M R)^-1
+///
+/// with the six rigid motions R and the generalised inertia load a that balances r. The second system is solved with
+/// the factor of K + s E E^T, springs s at six isostatic dofs E, and a correction of rank twelve.
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/LU>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "fem_server/fem/body_model.hpp"
+#include "fem_server/fem/condensation.hpp"
+#include "fem_server/fem/rigid_motion.hpp"
+#include "fem_server/fem/sparse_cholesky.hpp"
+
+namespace heelstrike::fem {
+
+/// Not thread-safe.
+class BodySystem {
+ public:
+  /// @param pattern  of all matrices that will be factorised
+  /// @throws Error{invalid_input} without any support, or without mass in free flight
+  BodySystem(const BodyModel& body, const Support& support, const SparseMatrix& pattern);
+
+  /// @param K  symmetric; springs are put on its diagonal and taken off again
+  /// @return false when it is not positive definite
+  [[nodiscard]] bool factorize(SparseMatrix& K);
+  /// Displacements [m], n_dofs x n; fixed dofs are zero.
+  [[nodiscard]] Eigen::MatrixXd solve(const Eigen::MatrixXd& rhs) const;
+  /// What of a load [N] deforms the body: without fixed dofs, or balanced by the inertia of the motion it causes.
+  [[nodiscard]] Eigen::MatrixXd effective(Eigen::MatrixXd load) const;
+
+ private:
+  bool free_flight_;
+  std::vector<std::int64_t> fixed_;
+  std::vector<std::int64_t> isostatic_;
+  SixColumns modes_;
+  SixColumns mass_modes_;  ///< B
+  std::unique_ptr<SparseCholesky> factor_;
+  double spring_ = 0.0;         ///< [N/m] s
+  Eigen::MatrixXd correction_;  ///< displacements by the springs' forces and by - B, twelve columns
+  Eigen::FullPivLU<Eigen::MatrixXd> border_;
+};
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,61 @@
+/// Contact force of one node of the full-order body and its derivatives: augmented Lagrangian [alart1991].
+///
+///     p = lambda - k g,    v = P (tau - rho w)          normal force max(0, p)
+///     sticks where |v| <= mu p:   traction tau - k w
+///     slides elsewhere:           tau = mu p v / |v|, linearised in tau as well
+///
+/// with P the projection on the tangent plane of the partner and w the slip from the anchor. Multipliers lambda and tau
+/// take the place of the penalty as the iteration goes on. rho is the node's own stiffness: with the penalty in its
+/// place the least slip would turn sticking nodes into sliding ones, and the iteration would cycle.
+#pragma once
+
+#include "fem_server/backends/fem_condensed/anchor.hpp"
+
+namespace heelstrike::fem {
+
+/// One contact node at an iterate.
+struct FullNode {
+  SurfacePoint surface;           ///< of B at the deformed place, in A
+  double penalty = 0.0;           ///< [N/m] k
+  double rho = 0.0;               ///< [N/m]
+  double lambda = 0.0;            ///< [N] multiplier, normal
+  Vector3 tau = Vector3::Zero();  ///< [N] multiplier, tangential
+  Vector3 off = Vector3::Zero();  ///< [m] from the anchor to the deformed node
+  double friction = 0.0;          ///< [-] mu
+};
+
+/// Force law of a node in contact.
+class FullNodeForce {
+ public:
+  explicit FullNodeForce(const FullNode& node);
+
+  [[nodiscard]] bool active() const { return p_ > 0.0; }
+  [[nodiscard]] bool slides() const { return slides_; }
+  [[nodiscard]] const Vector3& slip() const { return slip_; }
+  /// [N] tau, projected on the tangent plane.
+  [[nodiscard]] const Vector3& multiplier() const { return node_.tau; }
+  /// [N] what the law adds to tau.
+  [[nodiscard]] Vector3 correction() const;
+  /// [m] error of the tangential equation: slip of a sticking node, distance from the cone by rho of a sliding one.
+  [[nodiscard]] double tangential_error() const;
+  /// - d force / d u [N/m]: what is symmetric and positive semidefinite for any iterate,
+  [[nodiscard]] Matrix3 symmetric_stiffness() const;
+  /// and all of it; with the turning of the traction on a curved partner when asked for.
+  [[nodiscard]] Matrix3 stiffness(bool with_turning) const;
+  /// Change of the traction when p changes by `dp`, tau by `dtau` and the slip by `dw`, to first order.
+  [[nodiscard]] Vector3 traction_change(double dp, const Vector3& dtau, const Vector3& dw) const;
+
+ private:
+  FullNode node_;
+  Matrix3 plane_;  ///< P
+  double p_;
+  bool slides_ = false;
+  Vector3 slip_ = Vector3::Zero();
+  Vector3 direction_ = Vector3::Zero();    ///< v / |v|
+  double share_ = 0.0;                     ///< mu p / |v|, kept below 1
+  Vector3 aim_ = Vector3::Zero();          ///< [N] mu p v / |v|
+  Matrix3 slope_ = Matrix3::Zero();        ///< d aim / d v
+  Matrix3 inverse_ = Matrix3::Identity();  ///< (1 - slope)^-1: tau is part of v
+};
+
+}  // namespace heelstrike::fem
