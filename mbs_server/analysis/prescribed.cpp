@@ -159,6 +159,7 @@ bool PrescribedRun::solve() {
   z_ = Eigen::VectorXd::Zero(EnergyQuadrature::n);
   system_.project(0.0, motion_.head(system_.n_q()), motion_.tail(system_.n_q()));
   double committed = 0.0;  // time of the last frame that was
+  Violation worst;
   for (std::int64_t frame = 0; frame == 0 || t_ < end_time(); ++frame) {
     if (stop_.stop_requested()) return false;
     const double before = t_;
@@ -166,7 +167,7 @@ bool PrescribedRun::solve() {
     // A grid that ends at the end time but for rounding has no extra frame there.
     const bool last = grid >= end_time() * (1.0 - 1e-12);
     if (frame > 0) move_to(last ? end_time() : grid);
-    note_violation();
+    const Violation violation = system_.violation(t_, q(motion_), qd(motion_));
     if (place_frame(t_)) {
       if (started_frames_) {
         accept_frame(committed);
@@ -176,8 +177,13 @@ bool PrescribedRun::solve() {
       started_frames_ = true;
       committed = t_;
     }
+    worst.position = std::max(worst.position, violation.position);
+    worst.velocity = std::max(worst.velocity, violation.velocity);
     tell_progress(t_ - before);
   }
+  // Of the prescribed motion: a balance moves bodies away from it on purpose.
+  state_.max_position_violation = worst.position;
+  state_.max_velocity_violation = worst.velocity;
   if (!started_frames_) {
     throw Error(ErrorCode::solver_failed,
                 fmt::format("none of the {} frames could be answered; the log says why for each", n_failed_));

@@ -17,13 +17,13 @@ constexpr double stiffness = 1.0e6;  // [N/m^1.5]
 
 /// A ball of radius 0.1 m is led along x at height `z`; the ground shall carry it with 300 sin(pi t) N.
 std::string led_ball(const std::string& z, const std::string& type = "hybrid") {
-  return R"(heelstrike: 1
+  return R"~(heelstrike: 1
 gravity: [0, 0, -9.81]
 bodies:
   ball: {mass: 1.0, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.1]}
 drivers:
-  lead: {body: ball, x: {expression: "0.2 * t"}, y: {polynomial: [0]}, z: {expression: ")" +
-         z + R"("}, rx: {polynomial: [0]}, ry: {polynomial: [0]}, rz: {polynomial: [0]}}
+  lead: {body: ball, x: {expression: "0.2 * t"}, y: {polynomial: [0]}, z: {expression: ")~" +
+         z + R"~("}, rx: {polynomial: [0]}, ry: {polynomial: [0]}, rz: {polynomial: [0]}}
 contact:
   ball-ground:
     main: {body: ball, surface: {sphere: {radius: 0.1}}}
@@ -31,15 +31,13 @@ contact:
     backend: hertz
     parameters: {stiffness: 1.0e6}
 analysis:
-  type: )" +
-         type + R"(
+  type: )~" +
+         type + R"~(
   end_time: 1.0
   balance:
-    ball: {bodies: [ball], force: {expression: "300 * sin(pi * t)"
-}
-}
+    ball: {bodies: [ball], force: {expression: "300 * sin(pi * t)"}}
 output: {interval: 0.05}
-)";
+)~";
 }
 
 TEST(Hybrid, HeightFollowsFromTheForce) {
