@@ -86,7 +86,7 @@ class Recording {
       const Pose placed = surface_pose(feet_[index], *foot->registration, toes);
       for (Pose& pose : poses) pose = pose * placed;
     }
-    return make_body_record(body, std::move(times), poses);
+    return make_body_record(body, times, poses);
   }
 
   /// Vertical force on a foot [N] in the time of the run.
