@@ -185,6 +185,12 @@ std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scen
     const auto pair = std::ranges::find_if(
         scenario.pairs, [&](const PairModel& p) { return file.name == p.spec.name + "_" + p.main_body; });
     if (pair == scenario.pairs.end()) continue;
+    if (pair->spec.parameters.contains("body_box")) {
+      throw input_error("RUN",
+                        fmt::format("pair '{}': expected the surface of a whole foot, found one cut by body_box, "
+                                    "whose regions cannot be told from its length; use a foot of one segment",
+                                    pair->spec.name));
+    }
     const std::string name = foot_of(scenario, *pair);
     auto foot = std::ranges::find(feet, name, &PlantarFoot::name);
     if (foot == feet.end())
