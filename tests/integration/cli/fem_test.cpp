@@ -316,8 +316,10 @@ TEST(Fem, AVanishedClientStopsItsPreparation) {
   }
   EXPECT_TRUE(servers.fem->wait_for_output("stopped on request", std::chrono::seconds{120})) << servers.fem->output();
   // The factorisation is one call that ends by itself, after seconds on an idle machine.
-  // Measured within 10 MiB; an eighth of the product allows for fragments.
-  EXPECT_TRUE(eventually([&] { return memory_of(servers.fem->pid()) < before + 60.0; }))
+  // Measured within 10 MiB; an eighth of the product allows for fragments. AddressSanitizer keeps the last 256 MiB of
+  // what was freed.
+  const double allowed = HEELSTRIKE_TEST_TIME_FACTOR > 1 ? 60.0 + 256.0 : 60.0;
+  EXPECT_TRUE(eventually([&] { return memory_of(servers.fem->pid()) < before + allowed; }))
       << before << " MiB before, " << memory_of(servers.fem->pid()) << " MiB after";
   EXPECT_EQ(run("heelstrike", {"condense", small, "--fem", servers.fem_address}, here(folder)).exit_code, 0);
 }
