@@ -212,43 +212,6 @@ TEST_F(Gait, RefusesFilesThatCannotBe) {
   refused("walk.trc", bad, {"walk.trc:3: NumFrames: expected 101 rows", "found 49"});
 }
 
-/// The text of a .trc file with one marker (from 0) changed in every frame by `change`, which gets its three entries.
-std::string with_marker(const std::string& text, std::size_t marker, const std::function<void(std::string*)>& change) {
-  std::istringstream lines(text);
-  std::string result, line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    if (number > 5 && !line.empty()) {
-      std::vector<std::string> cells;
-      std::istringstream row(line);
-      for (std::string cell; std::getline(row, cell, '\t');) cells.push_back(cell);
-      change(&cells.at(2 + 3 * marker));
-      line.clear();
-      for (const std::string& cell : cells) line += (line.empty() ? "" : "\t") + cell;
-    }
-    result += line + '\n';
-  }
-  return result;
-}
-
-TEST_F(Gait, RefusesTrialsThatCannotBe) {
-  const auto refused = [&](const std::string& name, const std::string& content, const std::vector<std::string>& said) {
-    const std::string before = read_text(folder_.path() / name);
-    folder_.write(name, content);
-    const Finished result = run_with();
-    folder_.write(name, before);
-    EXPECT_EQ(result.exit_code, 2) << name << "\n" << result.err;
-    for (const auto& text : said) EXPECT_THAT(result.err, HasSubstr(text));
-  };
-  const std::string standing = read_text(folder_.path() / "static.trc");
-  // The heel 120 mm higher on a foot of 290 mm: 22 degrees.
-  refused("static.trc", with_marker(standing, 0, [](std::string* xyz) { xyz[1] = "190.0"; }),
-          {"gait.yaml:10: motion.walk.feet.right", "flat", "15 degrees"});
-  const auto never_seen = [](std::string* xyz) { xyz[0] = xyz[1] = xyz[2] = ""; };
-  refused("static.trc", with_marker(standing, 3, never_seen), {"gait.yaml:10: motion.walk.feet.right", "Tip"});
-  refused("walk.trc", with_marker(read_text(folder_.path() / "walk.trc"), 3, never_seen),
-          {"gait.yaml:10: motion.walk.feet.right", "Tip"});
-}
-
 /// Columns of one plate [N, m]: force up 700 sin, fore-aft 100 cos over 0 to 1 s, centre of pressure from 0 to 0.2 m.
 std::string half_sine(double factor, double cop_offset) {
   std::string text =
