@@ -9,6 +9,7 @@
 #include "client/embedded/embedded.hpp"
 #include "client/runs/calibration.hpp"
 #include "client/runs/quantity.hpp"
+#include "client/subcommands/calibrate_registration.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "client/terminal/progress_display.hpp"
@@ -30,6 +31,8 @@ struct CalibrateOptions {
   std::vector<double> direction;
   double force = 0.0;
   double tolerance = 1e-4;
+  bool registration = false;
+  std::string free = "pitch,roll,lateral";
 };
 
 Pose initial_pose(const Scenario& scenario, const std::string& body) {
@@ -123,6 +126,12 @@ void report(const CalibrationResult& result, const CalibrationTask& task, bool a
 }
 
 ExitCode run(const CalibrateOptions& options, bool as_json, const std::stop_token& stop) {
+  if (options.registration) {
+    return calibrate_registration({options.scenario, options.overrides, options.free}, as_json, stop);
+  }
+  if (options.depth.empty() || !(options.force > 0.0)) {
+    throw input_error("depth", "expected --depth LENGTH and --force N, or --registration, found neither; see --help");
+  }
   const RunRequest request =
       load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)));
   const CalibrationTask task = make_task(options, request);
@@ -149,13 +158,20 @@ void add_calibrate(CLI::App& program, Invocation& invocation) {
       program.add_subcommand("calibrate", "Find the modulus that gives a force at a depth, with sensitivities");
   const auto options = std::make_shared<CalibrateOptions>();
   add_scenario_argument(*command, options->scenario);
-  command->add_option("--depth", options->depth, "Overlap of the undeformed shapes, e.g. 8.8mm")
-      ->required()
-      ->type_name("LENGTH");
-  command->add_option("--force", options->force, "Force at that depth [N]")
-      ->required()
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
+  auto* depth = command->add_option("--depth", options->depth, "Overlap of the undeformed shapes, e.g. 8.8mm")
+                    ->type_name("LENGTH");
+  auto* force = command->add_option("--force", options->force, "Force at that depth [N]")
+                    ->check(CLI::PositiveNumber)
+                    ->type_name("N");
+  command
+      ->add_flag(
+          "--registration", options->registration,
+          "Instead: place the feet's surfaces on their markers, from the centres of pressure of incomplete stances")
+      ->excludes(depth)
+      ->excludes(force);
+  command->add_option("--free", options->free, "For --registration: pitch, roll, yaw, lateral, forward, toe_angle")
+      ->type_name("NAMES")
+      ->capture_default_str();
   command->add_option("--pair", options->pair, "Contact pair, when the scenario has several")->type_name("NAME");
   command
       ->add_option("--direction", options->direction,
@@ -180,7 +196,8 @@ void add_calibrate(CLI::App& program, Invocation& invocation) {
   add_footer(
       *command,
       "  heelstrike calibrate examples/foot_press.yaml --depth 8.8mm --force 622\n"
-      "  heelstrike calibrate examples/foot_press.yaml --depth 8.8mm --force 622 --fit clamp --clamp-range -20mm:5mm");
+      "  heelstrike calibrate examples/foot_press.yaml --depth 8.8mm --force 622 --fit clamp --clamp-range -20mm:5mm\n"
+      "  heelstrike calibrate examples/gait_subject01.yaml --registration --free pitch,roll,lateral,toe_angle");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {
       return run(*options, invocation.json, stop);

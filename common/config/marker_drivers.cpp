@@ -30,6 +30,19 @@ auto at_place(const std::string& where, Act act) {
   }
 }
 
+/// Pose of the surface in the frame of the hindfoot or of the toes.
+Pose surface_pose(const FootTemplate& foot, const FootRegistration& registration, bool toes) {
+  const auto turn = [](const Vector3& axis, double angle) { return Eigen::AngleAxisd(angle, axis).toRotationMatrix(); };
+  Pose X_HM;
+  X_HM.R = turn(Vector3::UnitZ(), registration.angles.z()) * turn(Vector3::UnitY(), registration.angles.y()) *
+           turn(Vector3::UnitX(), registration.angles.x());
+  X_HM.p = registration.position;
+  if (!toes) return X_HM;
+  // X_WT = X_WH toe_pose(angle); turning further within T and going back to H leaves the surface in one piece at 0.
+  const Pose X_TH = toe_pose(foot, 0.0).inverse();
+  return X_TH * toe_pose(foot, registration.toe_angle) * X_TH * X_HM;
+}
+
 /// One recording, worked out.
 class Recording {
  public:
@@ -66,7 +79,34 @@ class Recording {
                       "to {} s; change start or analysis.end_time",
                       spec_.where, spec_.start, spec_.start + end_time, motion.times.front(), motion.times.back()));
     }
-    return make_body_record(body, times, parts[1] == "toes" ? motion.X_WT : motion.X_WH);
+    const auto index = static_cast<std::size_t>(foot - spec_.feet.begin());
+    const bool toes = parts[1] == "toes";
+    std::vector<Pose> poses = toes ? motion.X_WT : motion.X_WH;
+    if (foot->registration) {
+      const Pose placed = surface_pose(feet_[index], *foot->registration, toes);
+      for (Pose& pose : poses) pose = pose * placed;
+    }
+    return make_body_record(body, times, poses);
+  }
+
+  /// Vertical force on a foot [N] in the time of the run.
+  [[nodiscard]] TimeFunctionPtr vertical_force(const std::string& foot, double end_time) const {
+    const auto spec = std::ranges::find(spec_.feet, foot, &FootSpec::name);
+    const auto plate = std::ranges::find(plates_, spec->plate, &ForcePlate::name);
+    std::vector<double> times, values;
+    for (std::size_t i = 0; i < plate->times.size(); ++i) {
+      times.push_back(plate->times[i] - spec_.start);
+      values.push_back(plate->force[i].dot(up_));
+    }
+    // Recorded times are rounded; a run may end with the last row.
+    constexpr double slack = 1e-3;
+    if (times.front() > slack || times.back() < end_time - slack) {
+      throw input_error("plates", fmt::format("{}: expected forces in {} that cover the run, {} to {} s of the file, "
+                                              "found {} to {} s; change start or analysis.end_time",
+                                              spec_.where, spec_.plates, spec_.start, spec_.start + end_time,
+                                              plate->times.front(), plate->times.back()));
+    }
+    return make_spline(std::move(times), values, 3);
   }
 
  private:
@@ -177,6 +217,12 @@ void read_marker_motions(Scenario& scenario, const FileContent& content_of) {
       const auto body = std::ranges::find(scenario.bodies, driver.body, &BodySpec::name);
       body->X_WB = pose_at(*record, 0.0);
       body->V_WB = twist_at(*record, 0.0);
+    }
+    for (BalanceSpec& balance : scenario.analysis.balance) {
+      const auto parts = parts_of(balance.plate);
+      if (parts.front() == spec.name) {
+        balance.force.function = recording.vertical_force(parts.back(), scenario.analysis.end_time);
+      }
     }
   }
 }

@@ -11,12 +11,21 @@
 
 namespace heelstrike {
 
+/// Where the surface of a foot lies on its markers: pose of the surface's frame M in the hindfoot frame H of the static
+/// trial, R_HM = Rz Ry Rx, and how far the surface's toes are bent when the marked ones are straight.
+struct FootRegistration {
+  Vector3 position = Vector3::Zero();  ///< [m] origin of M in H
+  Vector3 angles = Vector3::Zero();    ///< [rad] about x (roll), y (pitch, toes down > 0), z (yaw)
+  double toe_angle = 0.0;              ///< [rad] added to the recorded angle of the toes, extension > 0
+};
+
 /// One foot of a recording.
 struct FootSpec {
   std::string name;
   FootMarkers markers;
-  std::string plate;  ///< name of its force plate (prefix of the columns), or empty
-  std::string where;  ///< "file:line: motion.NAME.feet.NAME", for messages
+  std::optional<FootRegistration> registration;  ///< none: bodies have the frames of the segments
+  std::string plate;                             ///< name of its force plate (prefix of the columns), or empty
+  std::string where;                             ///< "file:line: motion.NAME.feet.NAME", for messages
 };
 
 /// One recording: a walking trial with its static trial, perhaps with force plates.

@@ -75,6 +75,7 @@ void read_motion_columns(Scenario& scenario, const FileContent& content_of) {
   for (auto& load : scenario.loads) {
     for (auto& [key, function] : load.functions) read_column(function, end_time, content_of);
   }
+  for (auto& balance : scenario.analysis.balance) read_column(balance.force, end_time, content_of);
   read_marker_motions(scenario, content_of);
   for (auto& driver : scenario.drivers) {
     for (auto& [key, function] : driver.functions) read_column(function, end_time, content_of);

@@ -429,8 +429,15 @@ FootSpec read_recorded_foot(const Field& field) {
                             .toe_lateral = field["toe_lateral"].text(),
                             .toe_medial = field["toe_medial"].text(),
                             .origin = read_texts(field["origin"])},
+                .registration = {},
                 .plate = field.text_or("plate"),
                 .where = place_of(field)};
+  if (field.has("registration")) {
+    const Field registration = field["registration"];
+    foot.registration = FootRegistration{.position = registration["position"].vector3(),
+                                         .angles = registration["angles"].vector3(),
+                                         .toe_angle = registration["toe_angle"].number()};
+  }
   if (foot.markers.hindfoot.size() < 3) {
     field["hindfoot"].refuse("at least three markers", fmt::format("{}", foot.markers.hindfoot.size()), "add markers");
   }
@@ -757,6 +764,69 @@ AnalysisSpec read_analysis(const Field& field) {
           .integrator = read_integrator(field["integrator"])};
 }
 
+void check_plate_name(const Field& field, const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const auto& motion : scenario.motions) {
+    for (const auto& foot : motion.feet) {
+      if (!foot.plate.empty()) names.push_back(motion.name + "." + foot.name);
+    }
+  }
+  if (std::ranges::find(names, field.text()) != names.end()) return;
+  const auto near = nearest_name(field.text(), names);
+  field.refuse(names.empty() ? "a foot with the key `plate` in the section `motion`"
+                             : fmt::format("one of {}", fmt::join(names, ", ")),
+               fmt::format("'{}'", config::excerpt(field.text())),
+               near ? fmt::format("did you mean '{}'?", *near) : "name one of these");
+}
+
+BalanceSpec read_balance(const Field& field, Scenario& scenario) {
+  BalanceSpec balance{.name = field.name(),
+                      .bodies = {},
+                      .plate = {},
+                      .force = {},
+                      .threshold = field["threshold"].number(),
+                      .where = place_of(field)};
+  for (const auto& item : field["bodies"].node().items) {
+    balance.bodies.push_back(
+        read_body_name(Field(field.document(), *item, field["bodies"].path()), scenario.bodies, false));
+  }
+  if (balance.bodies.empty()) field["bodies"].refuse("at least one body", "none", "name the segments of a foot");
+  const Field force = field["force"].entries().front();
+  if (force.name() == "plate") {
+    check_plate_name(force, scenario);
+    balance.plate = force.text();
+  } else {
+    balance.force = read_function(field["force"], scenario.analysis.end_time, scenario.files);
+  }
+  return balance;
+}
+
+void read_balances(const Field& field, Scenario& scenario) {
+  const bool hybrid = scenario.analysis.type == "hybrid";
+  const bool prescribed = hybrid || scenario.analysis.type == "kinematic" || scenario.analysis.type == "inverse";
+  for (const Field& entry : field.entries_of("balance")) {
+    if (!prescribed) {
+      entry.refuse("`type: hybrid` in this section", fmt::format("`type: {}`", scenario.analysis.type),
+                   "change the type or leave `balance` out");
+    }
+    scenario.analysis.balance.push_back(read_balance(entry, scenario));
+    for (std::size_t i = 0; i + 1 < scenario.analysis.balance.size(); ++i) {
+      for (const auto& body : scenario.analysis.balance.back().bodies) {
+        if (std::ranges::find(scenario.analysis.balance[i].bodies, body) == scenario.analysis.balance[i].bodies.end())
+          continue;
+        entry["bodies"].refuse("bodies that no other balance moves", fmt::format("'{}' twice", body), "name it once");
+      }
+    }
+  }
+  if (hybrid && scenario.analysis.balance.empty()) {
+    field["type"].refuse("the key `balance` beside it", "nothing", "say which bodies are carried by which force");
+  }
+  const double g = scenario.gravity.norm();
+  if (hybrid && !(g > 0.0)) {
+    field["type"].refuse("gravity, which says what is vertical", "[0, 0, 0]", "give e.g. gravity: [0, 0, -9.81]");
+  }
+}
+
 FieldOutput read_fields(const Field& field, double end_time) {
   FieldOutput output{.interval = field["interval"].number(),
                      .mesh = field["mesh"].text() == "volume" ? FieldMesh::volume : FieldMesh::surface,
@@ -840,6 +910,7 @@ Scenario parse_scenario(std::string_view yaml, const std::string& file_name, con
   }
   for (const Field& driver : root.entries_of("drivers")) scenario.drivers.push_back(read_driver(driver, scenario));
   for (const Field& pair : root.entries_of("contact")) scenario.pairs.push_back(read_pair(pair, scenario, backends));
+  read_balances(root["analysis"], scenario);
   scenario.output = read_output(root["output"], scenario.analysis.end_time);
   return scenario;
 }

@@ -127,10 +127,21 @@ struct IntegratorSpec {
   std::optional<double> baumgarte_beta;   ///< [1/s] >= 0 fixed-step methods; none = 5
 };
 
+/// Bodies of a hybrid analysis that are moved along the vertical until the ground carries them with a given force.
+struct BalanceSpec {
+  std::string name;
+  std::vector<std::string> bodies;  ///< moved together
+  std::string plate;                ///< MOTION.FOOT: force of that foot's plate; empty = `force` is given
+  FunctionSpec force;               ///< [N] vertical force of the ground on the bodies
+  double threshold = 20.0;          ///< [N] below it the bodies stay where they are prescribed, but out of contact
+  std::string where;                ///< "file:line: analysis.balance.NAME"
+};
+
 struct AnalysisSpec {
   std::string type = "forward";
   double end_time = 0.0;  ///< [s] > 0
   IntegratorSpec integrator;
+  std::vector<BalanceSpec> balance = {};  ///< of a hybrid analysis
 };
 
 enum class StepRows { none, contact, all };

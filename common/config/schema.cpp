@@ -293,6 +293,20 @@ KeySchema axes_keys() {
           .keys = {axis("x", "x"), axis("y", "y"), axis("z", "z")}};
 }
 
+KeySchema registration_keys() {
+  return {
+      .name = "registration",
+      .kind = KeyKind::map,
+      .meaning =
+          "where the surface of the foot lies on the markers; with it hindfoot and toes both follow with the "
+          "frame of the surface, so that one mesh serves both",
+      .keys = {vector3("position", "m", "origin of the surface in the hindfoot's frame"),
+               vector3("angles", "rad",
+                       "turns of the surface about x (roll), y (pitch, toes down) and z (yaw) of the hindfoot's frame, "
+                       "x first"),
+               number("toe_angle", "rad", {.min = -1.0, .max = 1.0}, "added to the angle of the toes, up > 0", "0")}};
+}
+
 KeySchema feet_keys() {
   return {.name = "feet",
           .kind = KeyKind::named,
@@ -310,6 +324,7 @@ KeySchema feet_keys() {
                                  "both malleoli; that of the toes is the middle of the metatarsophalangeal "
                                  "axis")),
               text("plate", "the foot's force plate: prefix of its columns, e.g. ground_force or 1_ground_force"),
+              registration_keys(),
           }};
 }
 
@@ -443,6 +458,21 @@ KeySchema contact_keys() {
           }};
 }
 
+KeySchema balance_keys() {
+  KeySchema force = function_keys("force", "N", "vertical force of the ground on the bodies");
+  force.required = true;
+  force.keys.push_back(text("plate", "MOTION.FOOT: what the plate of this foot measured"));
+  return {
+      .name = "balance",
+      .kind = KeyKind::named,
+      .meaning =
+          "for `hybrid`, by name: bodies that are moved along the vertical, all by the same distance, until the "
+          "ground pushes them with a given force; `kinematic` and `inverse` leave them where they are prescribed",
+      .keys = {required(text_list("bodies", "names of the bodies")), force,
+               number("threshold", "N", positive,
+                      "with less force the bodies stay where they are prescribed, or above it, out of contact", "20")}};
+}
+
 KeySchema analysis_keys() {
   return {.name = "analysis",
           .kind = KeyKind::map,
@@ -453,10 +483,12 @@ KeySchema analysis_keys() {
                .kind = KeyKind::text,
                .meaning =
                    "forward: motion from loads; kinematic: contact of a motion that drivers prescribe; "
-                   "inverse: the loads of joints and drivers besides; static: balance of all that drivers leave free",
+                   "inverse: the loads of joints and drivers besides; static: balance of all that drivers leave free; "
+                   "hybrid: as kinematic, but some bodies find their height from the force that carries them",
                .fallback = "forward",
-               .choices = {"forward", "kinematic", "inverse", "static"}},
+               .choices = {"forward", "kinematic", "inverse", "static", "hybrid"}},
               required(number("end_time", "s", positive, "end of the run; it starts at 0")),
+              balance_keys(),
               {.name = "integrator",
                .kind = KeyKind::map,
                .meaning = "time integration",

@@ -3,47 +3,68 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "common/errors/error.hpp"
 #include "mbs_server/analysis/reaction_table.hpp"
 #include "mbs_server/analysis/run_base.hpp"
+#include "mbs_server/analysis/vertical_balance.hpp"
 
 namespace heelstrike::mbs {
 namespace {
 
+enum class Kind { kinematic, inverse, hybrid };
+
 class PrescribedRun final : public RunBase {
  public:
-  PrescribedRun(const RunInput& input, const Model& model, RunSink& sink, std::stop_token stop, bool with_loads)
-      : RunBase(input, model, sink, std::move(stop)), with_loads_(with_loads) {}
+  PrescribedRun(const RunInput& input, const Model& model, RunSink& sink, std::stop_token stop, Kind kind)
+      : RunBase(input, model, sink, std::move(stop)), kind_(kind) {
+    if (kind_ == Kind::hybrid) balance_.emplace(input.scenario, model);
+  }
 
  private:
   [[nodiscard]] bool solve() override;
   void add_statistics(IntegratorStatistics& statistics) const override {
-    statistics.name = with_loads_ ? "inverse" : "kinematic";
+    statistics.name = kind_ == Kind::inverse ? "inverse" : kind_ == Kind::hybrid ? "hybrid" : "kinematic";
     statistics.steps = n_frames_;
+    statistics.rejected_steps = n_failed_;
   }
   void add_columns(std::vector<Column>& columns) override;
   void add_to_row(double t, const Eigen::VectorXd& y, std::vector<double>& row) override;
 
   void require_prescribed_motion() const;
   void move_to(double t);
+  void prescribed_accelerations();
   [[nodiscard]] Eigen::Vector2d powers();
 
-  bool with_loads_;
+  [[nodiscard]] bool place_frame(double t);
+  void accept_frame(double before);
+
+  Kind kind_;
+  Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at t_; y_ is the last frame that was committed
+  std::optional<VerticalBalance> balance_;
   ReactionTable loads_;
-  std::int64_t n_frames_ = 0;
+  bool started_frames_ = false;                       ///< a frame has been committed
+  std::int64_t n_frames_ = 0;                         ///< after the first
+  std::int64_t n_failed_ = 0;                         ///< frames that the contact could not answer
   Eigen::Vector2d powers_ = Eigen::Vector2d::Zero();  ///< [W] of the last frame, in the order of EnergyQuadrature
 };
 
 void PrescribedRun::add_columns(std::vector<Column>& columns) {
-  if (!with_loads_) return;
+  if (balance_) {
+    for (const auto& balance : input_.scenario.analysis.balance) {
+      columns.push_back({balance.name + ".shift_m", "m", "height of the bodies above where they are prescribed"});
+    }
+  }
+  if (kind_ != Kind::inverse) return;
   loads_ = ReactionTable(system_);
   const auto more = loads_.columns(system_);
   columns.insert(columns.end(), more.begin(), more.end());
 }
 
 void PrescribedRun::add_to_row(double t, const Eigen::VectorXd& y, std::vector<double>& row) {
-  if (with_loads_) loads_.append(t, q(y), qd(y), system_, row);
+  if (balance_) row.insert(row.end(), balance_->shifts().begin(), balance_->shifts().end());
+  if (kind_ == Kind::inverse) loads_.append(t, q(y), qd(y), system_, row);
 }
 
 void PrescribedRun::require_prescribed_motion() const {
@@ -61,16 +82,28 @@ Eigen::Vector2d PrescribedRun::powers() {
   return {terms.dissipated_power, terms.external_power};
 }
 
+/// Constraints alone determine the accelerations of prescribed motion: the contact is not asked, least of all at a pose
+/// that it could not answer.
+void PrescribedRun::prescribed_accelerations() {
+  std::vector<bool> closed;
+  for (std::size_t i = 0; i < coupling_->n_pairs(); ++i) {
+    closed.push_back(coupling_->closed(i));
+    coupling_->set_closed(i, false);
+  }
+  system_.solve_accelerations(t_, q(motion_), qd(motion_));
+  for (std::size_t i = 0; i < closed.size(); ++i) coupling_->set_closed(i, closed[i]);
+}
+
 void PrescribedRun::move_to(double t) {
   const auto n = system_.n_q();
   const double h = t - t_;
-  system_.solve_accelerations(t_, q(y_), qd(y_));
-  y_.head(n) += h * (y_.tail(n) + 0.5 * h * system_.qdd());
-  y_.tail(n) += h * system_.qdd();
+  prescribed_accelerations();
+  motion_.head(n) += h * (motion_.tail(n) + 0.5 * h * system_.qdd());
+  motion_.tail(n) += h * system_.qdd();
   try {
-    system_.project(t, y_.head(n), y_.tail(n));
+    system_.project(t, motion_.head(n), motion_.tail(n));
   } catch (const RecoverableError& e) {
-    const WorstConstraint worst = system_.worst_constraint(t, q(y_), qd(y_));
+    const WorstConstraint worst = system_.worst_constraint(t, q(motion_), qd(motion_));
     throw Error(ErrorCode::solver_failed,
                 fmt::format("no position satisfies joints and drivers at t = {} s, coming from t = {} s: {}; worst is "
                             "'{}'. Check that the prescribed motion can be reached, or reduce output.interval",
@@ -80,6 +113,39 @@ void PrescribedRun::move_to(double t) {
   t_ = t;
 }
 
+/// Evaluates and commits the frame of motion_; a frame that the contact cannot answer is told and left out.
+bool PrescribedRun::place_frame(double t) {
+  const Eigen::VectorXd before = y_;
+  y_ = motion_;
+  try {
+    if (balance_) balance_->move(t, *coupling_, y_.head(system_.n_q()), qd(motion_));
+    if (started_frames_) {
+      commit_given_state(t);
+    } else {
+      commit_initial_state(t);
+    }
+    return true;
+  } catch (const RecoverableError& e) {
+    y_ = before;
+    ++n_failed_;
+    sink_.on_log("warning", fmt::format("frame at t = {} s left out: {}", t, e.what()));
+    return false;
+  }
+}
+
+void PrescribedRun::accept_frame(double before) {
+  const Eigen::Vector2d now = powers();
+  z_ += 0.5 * (t_ - before) * (powers_ + now);
+  powers_ = now;
+  write_row(t_, y_, z_);
+  // Fields lie on frames: those of the grid that have become due since the last one are written once.
+  if (const auto due = fields_.next_time(); due && *due <= t_ * (1.0 + 1e-12)) {
+    fields_.skip_to(t_ * (1.0 - 1e-9));
+    write_fields(t_, y_);
+  }
+  ++n_frames_;
+}
+
 bool PrescribedRun::solve() {
   if (input_.resume_from) {
     throw input_error("checkpoint",
@@ -87,32 +153,40 @@ bool PrescribedRun::solve() {
                       "anew, it costs one linear solution per row");
   }
   require_prescribed_motion();
-  y_.resize(2 * system_.n_q());
-  y_ << assembled_.q, assembled_.qd;
+  motion_.resize(2 * system_.n_q());
+  motion_ << assembled_.q, assembled_.qd;
+  y_ = motion_;
   z_ = Eigen::VectorXd::Zero(EnergyQuadrature::n);
-  system_.project(0.0, y_.head(system_.n_q()), y_.tail(system_.n_q()));
-  commit_initial_state();
-  powers_ = powers();
-  for (std::int64_t frame = 1; t_ < end_time(); ++frame) {
+  system_.project(0.0, motion_.head(system_.n_q()), motion_.tail(system_.n_q()));
+  double committed = 0.0;  // time of the last frame that was
+  Violation worst;
+  for (std::int64_t frame = 0; frame == 0 || t_ < end_time(); ++frame) {
     if (stop_.stop_requested()) return false;
     const double before = t_;
     const double grid = input_.scenario.output.interval * static_cast<double>(frame);
     // A grid that ends at the end time but for rounding has no extra frame there.
     const bool last = grid >= end_time() * (1.0 - 1e-12);
-    move_to(last ? end_time() : grid);
-    commit_given_state(t_);
-    const Eigen::Vector2d now = powers();
-    z_ += 0.5 * (t_ - before) * (powers_ + now);
-    powers_ = now;
-    note_violation();
-    write_row(t_, y_, z_);
-    // Fields lie on frames: those of the grid that have become due since the last one are written once.
-    if (const auto due = fields_.next_time(); due && *due <= t_ * (1.0 + 1e-12)) {
-      fields_.skip_to(t_ * (1.0 - 1e-9));
-      write_fields(t_, y_);
+    if (frame > 0) move_to(last ? end_time() : grid);
+    const Violation violation = system_.violation(t_, q(motion_), qd(motion_));
+    if (place_frame(t_)) {
+      if (started_frames_) {
+        accept_frame(committed);
+      } else {
+        powers_ = powers();
+      }
+      started_frames_ = true;
+      committed = t_;
     }
-    ++n_frames_;
+    worst.position = std::max(worst.position, violation.position);
+    worst.velocity = std::max(worst.velocity, violation.velocity);
     tell_progress(t_ - before);
+  }
+  // Of the prescribed motion: a balance moves bodies away from it on purpose.
+  state_.max_position_violation = worst.position;
+  state_.max_velocity_violation = worst.velocity;
+  if (!started_frames_) {
+    throw Error(ErrorCode::solver_failed,
+                fmt::format("none of the {} frames could be answered; the log says why for each", n_failed_));
   }
   return true;
 }
@@ -121,11 +195,15 @@ bool PrescribedRun::solve() {
 
 RunSummary run_kinematic(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
                          std::stop_token stop) {
-  return PrescribedRun(input, build_model(input.scenario), sink, std::move(stop), false).run(open_contact);
+  return PrescribedRun(input, build_model(input.scenario), sink, std::move(stop), Kind::kinematic).run(open_contact);
 }
 
 RunSummary run_inverse(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
-  return PrescribedRun(input, build_model(input.scenario), sink, std::move(stop), true).run(open_contact);
+  return PrescribedRun(input, build_model(input.scenario), sink, std::move(stop), Kind::inverse).run(open_contact);
+}
+
+RunSummary run_hybrid(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
+  return PrescribedRun(input, build_model(input.scenario), sink, std::move(stop), Kind::hybrid).run(open_contact);
 }
 
 }  // namespace heelstrike::mbs

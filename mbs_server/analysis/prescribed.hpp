@@ -2,8 +2,10 @@
 ///
 /// At each time of the regular output grid: positions by Newton on Phi(q, t) = 0 from the extrapolated last frame,
 /// velocities from Phi_q qd = nu, accelerations and multipliers from M qdd + Phi_q' lambda = g. The contact is
-/// evaluated at the frame and committed there. Energies are integrated over the frames by the trapezoidal rule, so that
-/// the energy balance closes to the order of the interval squared.
+/// evaluated at the frame and committed there. A frame that the contact cannot answer (too deep, not converged) is told
+/// with its reason, counted among the rejected steps, and has no row; the next one starts from the last commit.
+/// Energies are integrated over the frames by the trapezoidal rule, so that the energy balance closes to the order of
+/// the interval squared.
 #pragma once
 
 #include <stop_token>
@@ -20,5 +22,10 @@ namespace heelstrike::mbs {
 /// and its torque about the body's origin, in the world.
 [[nodiscard]] RunSummary run_inverse(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
                                      std::stop_token stop);
+
+/// Kinematic, except that the bodies of `analysis.balance` are shifted along the vertical in every frame until the
+/// ground carries them with the given force (vertical_balance.hpp). Twists stay those of the prescribed motion.
+[[nodiscard]] RunSummary run_hybrid(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
+                                    std::stop_token stop);
 
 }  // namespace heelstrike::mbs

@@ -17,10 +17,9 @@ struct AnalysisEntry {
 };
 
 constexpr AnalysisEntry analyses[] = {
-    {.type = "forward", .run = run_forward},
-    {.type = "kinematic", .run = run_kinematic},
-    {.type = "inverse", .run = run_inverse},
-    {.type = "static", .run = run_static},
+    {.type = "forward", .run = run_forward}, {.type = "kinematic", .run = run_kinematic},
+    {.type = "inverse", .run = run_inverse}, {.type = "static", .run = run_static},
+    {.type = "hybrid", .run = run_hybrid},
 };
 
 }  // namespace

@@ -69,17 +69,17 @@ void RunBase::tell_differentiation(const DriverSpec& driver) {
                                    driver.name, driver.record.file, worst));
 }
 
-void RunBase::commit_initial_state() {
-  const auto responses = coupling_->commit(0.0, q(y_), qd(y_));
+void RunBase::commit_initial_state(double t) {
+  const auto responses = coupling_->commit(t, q(y_), qd(y_));
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     coupling_->set_closed(i, responses[i].gap < 0.0 || (responses[i].gap == 0.0 && responses[i].gap_rate < 0.0));
-    if (coupling_->closed(i)) trackers_[i].begin(0.0, responses[i]);
+    if (coupling_->closed(i)) trackers_[i].begin(t, responses[i]);
   }
   state_.initial_energy = total_energy(y_);
   note_violation();
-  write_row(0.0, y_, z_);
+  write_row(t, y_, z_);
   state_.next_row = 1;
-  if (fields_.next_time()) write_fields(0.0, y_);
+  if (fields_.next_time()) write_fields(t, y_);
 }
 
 void RunBase::write_fields(double t, const Eigen::VectorXd& y) {

@@ -49,8 +49,8 @@ class RunBase {
   /// Evaluates and commits the contact at the state y_ of a motion that does not depend on it, and opens and closes
   /// the pairs.
   void commit_given_state(double t);
-  /// Commits y_ as step 0, opens the episodes of pairs that touch already, writes the first row.
-  void commit_initial_state();
+  /// Commits y_ at `t` as step 0, opens the episodes of pairs that touch already, writes the first row.
+  void commit_initial_state(double t = 0.0);
   /// Fields, when the grid of the scenario has a time up to `t` (rounding aside) and the state is at that time.
   void write_fields(double t, const Eigen::VectorXd& y);
   void write_row(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z);

@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/body_cut.hpp"
 #include "fem_server/backends/fem_condensed/body_mesh.hpp"
 #include "fem_server/backends/point_laws/hysteresis.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
@@ -147,6 +148,18 @@ ContactNodes candidates_of(const BodyModel& body, const Support& support, const 
   return chosen;
 }
 
+/// The mesh of the body without what `body_box` leaves out.
+VolumeMesh cut_mesh(const Surface& surface, const Place& place, const PrepareContext& context) {
+  VolumeMesh mesh = body_mesh(surface, place, context);
+  const auto box = place.numbers("body_box", 6);
+  if (box.empty()) return mesh;
+  cut_to_box(mesh, box);
+  if (mesh.n_elements() == 0) {
+    throw input_error(place.where + "body_box", place.where + "body_box: no element of the mesh lies in this box");
+  }
+  return mesh;
+}
+
 /// Edges of the box around the body.
 Vector3 extents(const VolumeMesh& mesh) {
   Vector3 low = mesh.nodes.front();
@@ -208,6 +221,8 @@ std::vector<ParameterSchema> body_parameters() {
   s.push_back(number_parameter("contact_radius", "m",
                                "distance from the pole or these faces up to which contact_size holds", 0.0,
                                not_negative));
+  s.push_back(list_parameter(
+      "body_box", "m", "elements with their centre outside of this box (low, then high) are cut away, e.g. the toes"));
   s.push_back(text_parameter("support",
                              "how the body is held: by clamped nodes, or free in flight with its load balanced by "
                              "its own inertia",
@@ -319,7 +334,7 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
                     "poissons_ratio",
                     pair.name));
   }
-  BodyModel body(body_mesh(pair.main.surface, place, context), pair.main.materials);
+  BodyModel body(cut_mesh(pair.main.surface, place, context), pair.main.materials);
   const Support support = support_of(body.mesh(), place);
   const ContactNodes contact = candidates_of(body, support, place);
   const Vector3 size = extents(body.mesh());

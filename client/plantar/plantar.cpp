@@ -1,0 +1,299 @@
+#include "client/plantar/plantar.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "client/report/fields_data.hpp"
+#include "common/errors/error.hpp"
+#include "common/motion/force_plate.hpp"
+#include "common/results/output_file.hpp"
+#include "common/results/run_folder.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double hallux_breadth = 0.35;  // of the toes
+enum Region : std::size_t { heel, midfoot, metatarsal, hallux, lesser_toes };
+
+/// Poses of the bodies by time.
+class Poses {
+ public:
+  explicit Poses(const TimeSeries& series) : series_(series), times_(series.column("time_s")) {}
+
+  [[nodiscard]] Pose at(const std::string& body, double t) {
+    if (body == "ground") return {};
+    auto& columns = columns_[body];
+    if (columns.empty()) {
+      for (const char* c : {".x_m", ".y_m", ".z_m", ".qw", ".qx", ".qy", ".qz"}) {
+        columns.push_back(series_.column(body + c));
+      }
+    }
+    const auto after = std::ranges::lower_bound(times_, t - 1e-9);
+    if (after == times_.end() || std::abs(*after - t) > 1e-6) {
+      throw input_error("RUN",
+                        fmt::format("fields at t = {} s have no row in timeseries.csv; set output.fields.interval "
+                                    "to a multiple of output.interval",
+                                    t));
+    }
+    const auto i = static_cast<std::size_t>(after - times_.begin());
+    Pose X_WB;
+    X_WB.R = Eigen::Quaterniond(columns[3][i], columns[4][i], columns[5][i], columns[6][i]).toRotationMatrix();
+    X_WB.p = Vector3(columns[0][i], columns[1][i], columns[2][i]);
+    return X_WB;
+  }
+
+ private:
+  const TimeSeries& series_;
+  std::vector<double> times_;
+  std::map<std::string, std::vector<std::vector<double>>> columns_;
+};
+
+/// Region and area of the points of one surface; its shape does not change in the body's frame.
+struct Mask {
+  std::vector<Region> region;
+  std::vector<double> area;  // [m^2]
+};
+
+Mask make_mask(const report::FieldGrid& grid, const Pose& X_WB, double toe_line) {
+  const std::size_t n = grid.points.size() / 3;
+  const Pose X_BW = X_WB.inverse();
+  std::vector<Vector3> points;
+  for (std::size_t i = 0; i < n; ++i) {
+    points.push_back(X_BW * Vector3(grid.points[3 * i], grid.points[3 * i + 1], grid.points[3 * i + 2]));
+  }
+  const auto by_x = [](const Vector3& a, const Vector3& b) { return a.x() < b.x(); };
+  const auto [back, tip] = std::ranges::minmax_element(points, by_x);
+  const double toes_begin = back->x() + toe_line * (tip->x() - back->x());
+  double low = tip->y(), high = tip->y();
+  for (const Vector3& p : points) {
+    if (p.x() < toes_begin) continue;
+    low = std::min(low, p.y());
+    high = std::max(high, p.y());
+  }
+  const bool inner_is_high = tip->y() > 0.5 * (low + high);
+  Mask mask{.region = {}, .area = std::vector<double>(n, 0.0)};
+  for (const Vector3& p : points) {
+    if (p.x() >= toes_begin) {
+      const double from_inner = inner_is_high ? high - p.y() : p.y() - low;
+      mask.region.push_back(from_inner < hallux_breadth * (high - low) ? hallux : lesser_toes);
+    } else {
+      const double third = 3.0 * (p.x() - back->x()) / (toes_begin - back->x());
+      mask.region.push_back(third < 1.0 ? heel : third < 2.0 ? midfoot : metatarsal);
+    }
+  }
+  for (std::size_t i = 0; i + 2 < grid.triangles.size(); i += 3) {
+    const auto* t = &grid.triangles[i];
+    const double area = 0.5 * (points[t[1]] - points[t[0]]).cross(points[t[2]] - points[t[0]]).norm();
+    for (int k = 0; k < 3; ++k) mask.area[t[k]] += area / 3.0;
+  }
+  return mask;
+}
+
+void add_loads(const report::FieldGrid& grid, const Mask& mask, const std::string& file, PlantarFrame& frame) {
+  const auto array = std::ranges::find(grid.arrays, std::string("contact_pressure"), &report::PointArray::name);
+  if (array == grid.arrays.end()) {
+    throw input_error("RUN", fmt::format("{}: expected the quantity contact_pressure, found none; add it to "
+                                         "output.fields.quantities and run again",
+                                         file));
+  }
+  for (std::size_t i = 0; i < array->values.size(); ++i) {
+    const double p = array->values[i];
+    if (!(p > 0.0)) continue;
+    RegionLoad& load = frame.regions[mask.region[i]];
+    load.force += p * mask.area[i];
+    load.area += mask.area[i];
+    load.peak = std::max(load.peak, p);
+  }
+}
+
+std::string foot_of(const Scenario& scenario, const PairModel& pair) {
+  for (const DriverSpec& driver : scenario.drivers) {
+    const auto dot = driver.follow.rfind('.');
+    if (driver.body == pair.main_body && dot != std::string::npos && driver.follow.find('.') != dot) {
+      return driver.follow.substr(0, dot);
+    }
+  }
+  return pair.spec.name;
+}
+
+void summarise(PlantarFoot& foot) {
+  for (std::size_t r = 0; r < plantar_regions.size(); ++r) {
+    RegionSummary& s = foot.summary[r];
+    for (std::size_t i = 0; i < foot.frames.size(); ++i) {
+      const RegionLoad& load = foot.frames[i].regions[r];
+      s.largest_force = std::max(s.largest_force, load.force);
+      s.peak_pressure = std::max(s.peak_pressure, load.peak);
+      s.largest_area = std::max(s.largest_area, load.area);
+      if (i == 0) continue;
+      const RegionLoad& before = foot.frames[i - 1].regions[r];
+      const double h = foot.frames[i].time - foot.frames[i - 1].time;
+      s.impulse += 0.5 * h * (before.force + load.force);
+      s.pressure_time_integral += 0.5 * h * (before.peak + load.peak);
+    }
+  }
+}
+
+/// Heel strike: first loaded frame; foot flat: heel and metatarsal carry 10 % each; heel-off: the heel carries less
+/// than 2 % again; toe-off: last loaded frame; swing: the next one.
+void find_instants(PlantarFoot& foot) {
+  std::size_t from = 0, to = 0;
+  for (std::size_t i = 0; i < foot.frames.size();) {
+    std::size_t end = i;
+    while (end < foot.frames.size() && foot.frames[end].force() > stance_threshold) ++end;
+    if (i > 0 && end < foot.frames.size() && end - i > to - from) {
+      from = i;
+      to = end;
+    }
+    i = end + 1;
+  }
+  if (to == from) return;
+  const auto first = [&](std::size_t begin, const auto& holds) {
+    while (begin + 1 < to && !holds(foot.frames[begin])) ++begin;
+    return begin;
+  };
+  const std::size_t flat = first(from, [](const PlantarFrame& f) {
+    return f.regions[heel].force > 0.1 * f.force() && f.regions[metatarsal].force > 0.1 * f.force();
+  });
+  const std::size_t off = first(flat, [](const PlantarFrame& f) { return f.regions[heel].force < 0.02 * f.force(); });
+  foot.instants = {{"heel_strike", foot.frames[from].time},
+                   {"foot_flat", foot.frames[flat].time},
+                   {"heel_off", foot.frames[off].time},
+                   {"toe_off", foot.frames[to - 1].time},
+                   {"swing", foot.frames[to].time}};
+}
+
+}  // namespace
+
+double PlantarFrame::force() const {
+  double sum = 0.0;
+  for (const RegionLoad& load : regions) sum += load.force;
+  return sum;
+}
+
+std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scenario, double toe_line) {
+  const TimeSeries series = read_timeseries(run);
+  Poses poses(series);
+  std::vector<PlantarFoot> feet;
+  std::map<std::string, Mask> masks;
+  for (const report::FieldFile& file : report::read_field_index(run)) {
+    const auto pair = std::ranges::find_if(
+        scenario.pairs, [&](const PairModel& p) { return file.name == p.spec.name + "_" + p.main_body; });
+    if (pair == scenario.pairs.end()) continue;
+    if (pair->spec.parameters.contains("body_box")) {
+      throw input_error("RUN",
+                        fmt::format("pair '{}': expected the surface of a whole foot, found one cut by body_box, "
+                                    "whose regions cannot be told from its length; use a foot of one segment",
+                                    pair->spec.name));
+    }
+    const std::string name = foot_of(scenario, *pair);
+    auto foot = std::ranges::find(feet, name, &PlantarFoot::name);
+    if (foot == feet.end())
+      foot = feet.insert(feet.end(), {.name = name, .series = {}, .frames = {}, .instants = {}, .summary = {}});
+    if (std::ranges::find(foot->series, file.name) == foot->series.end()) foot->series.push_back(file.name);
+    if (foot->frames.empty() || foot->frames.back().time != file.time) {
+      foot->frames.push_back({.time = file.time, .regions = {}});
+    }
+    const report::FieldGrid grid = report::parse_vtu(read_whole_file(run / file.file), file.file);
+    auto mask = masks.find(file.name);
+    if (mask == masks.end()) {
+      mask = masks.emplace(file.name, make_mask(grid, poses.at(pair->main_body, file.time), toe_line)).first;
+    }
+    add_loads(grid, mask->second, file.file, foot->frames.back());
+  }
+  if (feet.empty()) {
+    throw input_error("RUN", fmt::format("{}: expected fields of a contact pair, found none; add `fields: {{interval: "
+                                         "..., quantities: [contact_pressure]}}` to `output` and run again",
+                                         run.string()));
+  }
+  for (PlantarFoot& foot : feet) {
+    summarise(foot);
+    find_instants(foot);
+  }
+  return feet;
+}
+
+namespace {
+
+/// Rows of all feet; their frames have the same times.
+std::string table(const std::vector<PlantarFoot>& feet, const std::string& separator, bool units) {
+  std::string text = units ? "time_s" : "time";
+  for (const PlantarFoot& foot : feet) {
+    for (const auto region : plantar_regions) {
+      for (const char* what : {"force_N", "area_m2", "peak_pressure_Pa", "mean_pressure_Pa"}) {
+        text += fmt::format("{}{}.{}.{}", separator, foot.name, region, what);
+      }
+    }
+  }
+  text += '\n';
+  for (std::size_t i = 0; i < feet[0].frames.size(); ++i) {
+    text += fmt::format("{}", feet[0].frames[i].time);
+    for (const PlantarFoot& foot : feet) {
+      for (const RegionLoad& load : foot.frames.at(i).regions) {
+        text += fmt::format("{0}{1}{0}{2}{0}{3}{0}{4}", separator, load.force, load.area, load.peak,
+                            load.area > 0.0 ? load.force / load.area : 0.0);
+      }
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string summary_table(const std::vector<PlantarFoot>& feet) {
+  std::string text =
+      "foot,region,largest_force_N,peak_pressure_Pa,largest_area_m2,impulse_Ns,pressure_time_integral_Pas\n";
+  for (const PlantarFoot& foot : feet) {
+    for (std::size_t r = 0; r < plantar_regions.size(); ++r) {
+      const RegionSummary& s = foot.summary[r];
+      text += fmt::format("{},{},{},{},{},{},{}\n", foot.name, plantar_regions[r], s.largest_force, s.peak_pressure,
+                          s.largest_area, s.impulse, s.pressure_time_integral);
+    }
+  }
+  return text;
+}
+
+/// The files of the five instants, one time step per instant, by order: 1 heel strike ... 5 swing.
+std::string instants_index(const fs::path& run, const std::vector<PlantarFoot>& feet) {
+  std::string text =
+      "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "
+      "byte_order=\"LittleEndian\">\n<Collection>\n";
+  for (const report::FieldFile& file : report::read_field_index(run)) {
+    for (std::size_t f = 0; f < feet.size(); ++f) {
+      if (std::ranges::find(feet[f].series, file.name) == feet[f].series.end()) continue;
+      for (std::size_t i = 0; i < feet[f].instants.size(); ++i) {
+        if (feet[f].instants[i].time != file.time) continue;
+        text += fmt::format("<!-- {} {} at {} s -->\n<DataSet timestep=\"{}\" part=\"{}\" name=\"{}\" file=\"{}\"/>\n",
+                            feet[f].name, feet[f].instants[i].name, file.time, i + 1, f, file.name, file.file);
+      }
+    }
+  }
+  return text + "</Collection>\n</VTKFile>\n";
+}
+
+}  // namespace
+
+std::vector<std::string> write_plantar(const fs::path& run, const std::vector<PlantarFoot>& feet) {
+  const std::string rows = table(feet, "\t", false);
+  const auto n_columns = 1 + std::ranges::count(rows.substr(0, rows.find('\n')), '\t');
+  const std::string header = fmt::format("plantar_regions\nversion=1\nnRows={}\nnColumns={}\ninDegrees=no\nendheader\n",
+                                         feet[0].frames.size(), n_columns);
+  const std::vector<std::pair<std::string, std::string>> files = {
+      {"plantar_regions.csv", table(feet, ",", true)},
+      {"plantar_regions.sto", header + rows},
+      {"plantar_summary.csv", summary_table(feet)},
+      {"plantar_instants.pvd", instants_index(run, feet)},
+  };
+  std::vector<std::string> names;
+  for (const auto& [name, text] : files) {
+    write_whole_file(run / name, text);
+    names.push_back((run / name).string());
+  }
+  return names;
+}
+
+}  // namespace heelstrike::client

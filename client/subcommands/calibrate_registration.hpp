@@ -1,0 +1,23 @@
+/// `heelstrike calibrate --registration`: the constants that place a foot's
+/// surface on its markers, from force plates.
+#pragma once
+
+#include <filesystem>
+#include <stop_token>
+#include <string>
+
+#include "client/exit_codes.hpp"
+#include "client/runs/run_request.hpp"
+
+namespace heelstrike::client {
+
+struct RegistrationOptions {
+  std::filesystem::path scenario;
+  Overrides overrides;
+  std::string free = "pitch,roll,lateral";  ///< names, separated by commas
+};
+
+[[nodiscard]] ExitCode calibrate_registration(const RegistrationOptions& options, bool as_json,
+                                              const std::stop_token& stop);
+
+}  // namespace heelstrike::client

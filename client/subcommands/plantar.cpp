@@ -1,0 +1,82 @@
+// heelstrike plantar: pressure by region of the sole, from the fields of a run.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "client/plantar/plantar.hpp"
+#include "client/runs/run_request.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "client/terminal/table.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+struct PlantarOptions {
+  std::filesystem::path run;
+  double toe_line = 0.8;
+};
+
+void print(const PlantarFoot& foot) {
+  fmt::print("{}\n", foot.name);
+  Table table;
+  table.header = {"region", "force N", "peak kPa", "area cm^2", "impulse N s", "pressure-time kPa s"};
+  for (std::size_t r = 0; r < plantar_regions.size(); ++r) {
+    const RegionSummary& s = foot.summary[r];
+    table.rows.push_back({std::string(plantar_regions[r]), number_text(s.largest_force, 4),
+                          number_text(1e-3 * s.peak_pressure, 4), number_text(1e4 * s.largest_area, 3),
+                          number_text(s.impulse, 4), number_text(1e-3 * s.pressure_time_integral, 4)});
+  }
+  fmt::print("{}\n", table.aligned());
+  for (const PlantarInstant& instant : foot.instants) fmt::print("{:<12} {:.4g} s\n", instant.name, instant.time);
+}
+
+nlohmann::ordered_json to_json(const PlantarFoot& foot) {
+  nlohmann::ordered_json json = {{"foot", foot.name}};
+  for (std::size_t r = 0; r < plantar_regions.size(); ++r) {
+    const RegionSummary& s = foot.summary[r];
+    json["regions"][std::string(plantar_regions[r])] = {{"largest_force_N", s.largest_force},
+                                                        {"peak_pressure_Pa", s.peak_pressure},
+                                                        {"largest_area_m2", s.largest_area},
+                                                        {"impulse_Ns", s.impulse},
+                                                        {"pressure_time_integral_Pas", s.pressure_time_integral}};
+  }
+  for (const PlantarInstant& i : foot.instants) json["instants_s"][std::string(i.name)] = i.time;
+  return json;
+}
+
+ExitCode plantar(const PlantarOptions& options, bool as_json) {
+  const auto file = options.run / "scenario.yaml";
+  const Scenario scenario = parse_scenario(read_file(file, "RUN"), file.string(), {});
+  const auto feet = plantar_loads(options.run, scenario, options.toe_line);
+  const auto files = write_plantar(options.run, feet);
+  if (as_json) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::array();
+    for (const PlantarFoot& foot : feet) json.push_back(to_json(foot));
+    fmt::print("{}\n", json.dump(2));
+    return ExitCode::ok;
+  }
+  for (const PlantarFoot& foot : feet) print(foot);
+  for (const std::string& name : files) fmt::print("{}\n", name);
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_plantar(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("plantar", "Pressure by region of the sole, from the fields of a run");
+  const auto options = std::make_shared<PlantarOptions>();
+  command->add_option("RUN", options->run, "Run folder with fields")->required();
+  command->add_option("--toe-line", options->toe_line, "Share of the foot's length at which the toes begin")
+      ->check(CLI::Range(0.5, 0.95))
+      ->capture_default_str();
+  command->add_flag("--json", invocation.json, "Print the summary as JSON");
+  add_footer(*command, "  heelstrike plantar runs/gait_synthetic-fem_condensed");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](std::stop_token) { return plantar(*options, invocation.json); };
+  });
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,130 @@
+#include "mbs_server/analysis/vertical_balance.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+constexpr int max_evaluations = 60;
+constexpr double tolerance = 1e-6;        ///< [-] of the given force
+constexpr double largest_step = 0.01;     ///< [m] of one iteration: a sole is a few centimetres thick
+constexpr double out_of_reach = 1.0;      ///< [m] by which other groups are lifted meanwhile
+constexpr double clearance = 1e-6;        ///< [m] left between bodies that must not touch
+constexpr double first_depth = 1e-3;      ///< [m] tried when nothing touches yet
+constexpr double smallest_width = 1e-12;  ///< [m] of a bracket
+
+bool contains(const std::vector<BodyIndex>& bodies, BodyIndex body) {
+  return std::ranges::find(bodies, body) != bodies.end();
+}
+
+}  // namespace
+
+VerticalBalance::VerticalBalance(const Scenario& scenario, const Model& model)
+    : model_(model), up_(-scenario.gravity.normalized()), shifts_(scenario.analysis.balance.size(), 0.0) {
+  for (const BalanceSpec& spec : scenario.analysis.balance) {
+    Group group{.spec = &spec, .bodies = {}, .sign = {}};
+    for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+      const auto named = std::ranges::find(spec.bodies, model.bodies[i].name);
+      if (named != spec.bodies.end()) group.bodies.push_back(static_cast<BodyIndex>(i));
+    }
+    for (const auto& pair : model.pairs) {
+      const double main = contains(group.bodies, pair.main) ? 1.0 : 0.0;
+      const double partner = contains(group.bodies, pair.partner) ? 1.0 : 0.0;
+      group.sign.push_back(main - partner);
+    }
+    if (std::ranges::all_of(group.sign, [](double sign) { return sign == 0.0; })) {
+      throw input_error(
+          "analysis.balance",
+          fmt::format("{}: expected bodies with a contact pair, found none; add a pair in `contact`", spec.where));
+    }
+    groups_.push_back(std::move(group));
+  }
+}
+
+void VerticalBalance::shift_bodies(std::size_t group, double shift, Eigen::Ref<Eigen::VectorXd> q) const {
+  for (const BodyIndex body : groups_[group].bodies) {
+    q.segment<3>(coordinates_per_body * static_cast<Eigen::Index>(body)) += shift * up_;
+  }
+}
+
+VerticalBalance::Answer VerticalBalance::ask(std::size_t group, double shift, double t, ContactCoupling& coupling,
+                                             const Eigen::VectorXd& q, const ConstVector& qd) {
+  Eigen::VectorXd moved = q;
+  for (std::size_t g = 0; g < groups_.size(); ++g) shift_bodies(g, g == group ? shift : out_of_reach, moved);
+  const auto responses = coupling.responses(t, moved, qd);
+  Answer answer{.force = 0.0, .stiffness = 0.0, .gap = std::numeric_limits<double>::infinity()};
+  for (std::size_t i = 0; i < responses.size(); ++i) {
+    const double sign = groups_[group].sign[i];
+    if (sign == 0.0) continue;
+    const Matrix3 R_WA = coupling.main_pose(i, moved).R;
+    const Vector3 n_A = R_WA.transpose() * up_;
+    answer.force += sign * n_A.dot(responses[i].F_A.force);
+    answer.stiffness -= n_A.dot(responses[i].dF_A_dX.bottomRightCorner<3, 3>() * n_A);
+    answer.gap = std::min(answer.gap, responses[i].gap);
+  }
+  return answer;
+}
+
+double VerticalBalance::lifted(std::size_t group, double t, ContactCoupling& coupling, const Eigen::VectorXd& q,
+                               const ConstVector& qd) {
+  double shift = 0.0;
+  for (int i = 0; i < max_evaluations; ++i) {
+    try {
+      const double gap = ask(group, shift, t, coupling, q, qd).gap;
+      if (gap >= 0.0) return shift;
+      shift += clearance - gap;
+    } catch (const RecoverableError&) {
+      shift += largest_step;  // too deep to be answered
+    }
+  }
+  throw RecoverableError(
+      fmt::format("{}: no height takes the bodies out of contact at t = {} s", groups_[group].spec->where, t));
+}
+
+double VerticalBalance::carried(std::size_t group, double target, double t, ContactCoupling& coupling,
+                                const Eigen::VectorXd& q, const ConstVector& qd) {
+  double shift = shifts_[group];
+  double low = -std::numeric_limits<double>::infinity(), high = -low;  // force above, below the target
+  Answer answer;
+  for (int i = 0; i < max_evaluations; ++i) {
+    double next = 0.0;
+    try {
+      answer = ask(group, shift, t, coupling, q, qd);
+      if (std::abs(answer.force - target) <= tolerance * target) return shift;
+      (answer.force > target ? low : high) = shift;
+      const double newton = answer.force > 0.0 && answer.stiffness < 0.0 ? (target - answer.force) / answer.stiffness
+                                                                         : -std::max(answer.gap, 0.0) - first_depth;
+      next = shift + std::clamp(newton, -largest_step, largest_step);
+    } catch (const RecoverableError&) {
+      low = shift;  // too deep to be answered
+      next = shift + largest_step;
+    }
+    const bool inside = next > low && next < high;
+    if (!inside && high - low < smallest_width) break;
+    shift = inside ? next : 0.5 * (low + high);
+    if (!std::isfinite(shift)) shift = std::isfinite(low) ? low + largest_step : high - largest_step;
+  }
+  throw RecoverableError(fmt::format(
+      "{}: no height gives {:.6g} N at t = {} s; the last one tried, {:.6g} m from the prescribed, gives {:.6g} N",
+      groups_[group].spec->where, target, t, shift, answer.force));
+}
+
+void VerticalBalance::move(double t, ContactCoupling& coupling, Eigen::Ref<Eigen::VectorXd> q, const ConstVector& qd) {
+  const Eigen::VectorXd prescribed = q;
+  std::vector<double> found(groups_.size());
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const double target = groups_[g].spec->force.function->at(t).f;
+    found[g] = target >= groups_[g].spec->threshold ? carried(g, target, t, coupling, prescribed, qd)
+                                                    : lifted(g, t, coupling, prescribed, qd);
+  }
+  shifts_ = found;
+  for (std::size_t g = 0; g < groups_.size(); ++g) shift_bodies(g, found[g], q);
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,57 @@
+/// Height of prescribed bodies at which the ground carries them with a given force: the unknown of the hybrid analysis.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "common/config/scenario.hpp"
+#include "mbs_server/coupling/contact_coupling.hpp"
+
+namespace heelstrike::mbs {
+
+/// For each group of bodies one shift along the vertical, found by Newton's method on
+///
+///     F(shift) - F_given(t) = 0,    dF / dshift = - n . (d F / d p_AB) n  summed over the pairs of the group
+///
+/// with the contact's own tangent, kept inside a bracket that every evaluation narrows (bisection where Newton leaves
+/// it). F does not grow with the shift, so the solution is unique where F > 0. All evaluations start from the committed
+/// history; nothing is committed here.
+class VerticalBalance {
+ public:
+  /// @param model  of the coupling; outlives this object
+  VerticalBalance(const Scenario& scenario, const Model& model);
+
+  /// Moves the bodies of each group in `q`, which holds them as they are prescribed. Groups are independent: while one
+  /// is solved the others are out of reach.
+  /// @throws RecoverableError that names the group, when no height gives the force
+  void move(double t, ContactCoupling& coupling, Eigen::Ref<Eigen::VectorXd> q, const ConstVector& qd);
+
+  /// [m] last shift of each group, upwards > 0.
+  [[nodiscard]] std::span<const double> shifts() const { return shifts_; }
+
+ private:
+  struct Group {
+    const BalanceSpec* spec;
+    std::vector<BodyIndex> bodies;
+    std::vector<double> sign;  ///< per pair: +1 main body moves, -1 partner moves, 0 neither or both
+  };
+  struct Answer {
+    double force = 0.0;      ///< [N] on the group along the vertical
+    double stiffness = 0.0;  ///< [N/m] d force / d shift
+    double gap = 0.0;        ///< [m] smallest of the group's pairs
+  };
+  [[nodiscard]] Answer ask(std::size_t group, double shift, double t, ContactCoupling& coupling,
+                           const Eigen::VectorXd& q, const ConstVector& qd);
+  [[nodiscard]] double carried(std::size_t group, double target, double t, ContactCoupling& coupling,
+                               const Eigen::VectorXd& q, const ConstVector& qd);
+  [[nodiscard]] double lifted(std::size_t group, double t, ContactCoupling& coupling, const Eigen::VectorXd& q,
+                              const ConstVector& qd);
+  void shift_bodies(std::size_t group, double shift, Eigen::Ref<Eigen::VectorXd> q) const;
+
+  const Model& model_;
+  Vector3 up_;
+  std::vector<Group> groups_;
+  std::vector<double> shifts_;
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,98 @@
+// Walking on deformable feet through the real programs: the example that ships with the project, and the walking
+// subject where HEELSTRIKE_DATA says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "common/results/run_folder.hpp"
+#include "tests/integration/cli/program.hpp"
+#include "tests/integration/cli/server_pair.hpp"
+
+namespace heelstrike::cli_test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+const std::string examples = HEELSTRIKE_SOURCE_DIR "/examples/";
+
+ProgramOptions here(const ScratchFolder& folder) {
+  return {.working_folder = folder.path(), .environment = {{"XDG_CACHE_HOME", (folder.path() / "cache").string()}}};
+}
+
+// Requirement: a clean clone runs one step of a deformable foot, and servers do not change a byte of it.
+TEST(GaitFem, SyntheticStepIsTheSameEverywhere) {
+  const ScratchFolder folder;
+  const std::string file = examples + "gait_synthetic.yaml";
+  const std::vector<std::string> fields = {
+      "--set", "output.fields={interval: 0.04, quantities: [contact_pressure], only_contact: false}"};
+  const auto with = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"run", file});
+    arguments.insert(arguments.end(), fields.begin(), fields.end());
+    return run("heelstrike", arguments, here(folder));
+  };
+  const Finished local = with({"--in-process", "-o", "local"});
+  ASSERT_EQ(local.exit_code, 0) << local.err;
+  EXPECT_EQ(local.err.find("frame at t"), std::string::npos) << local.err;
+  {
+    const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", (folder.path() / "server").string()});
+    const Finished remote = with({"--mbs", servers.mbs_address, "--fem", servers.fem_address, "-o", "remote"});
+    ASSERT_EQ(remote.exit_code, 0) << remote.err;
+  }
+  EXPECT_TRUE(read_text(folder.path() / "local/timeseries.csv") == read_text(folder.path() / "remote/timeseries.csv"));
+
+  const TimeSeries series = read_timeseries(folder.path() / "local");
+  ASSERT_EQ(series.rows(), 69U) << "every frame of 0.68 s at 100 Hz";
+  const auto foot = series.column("foot-ground.fz_N"), toes = series.column("toes-ground.fz_N");
+  const auto shear = series.column("foot-ground.fx_N"), sideways = series.column("foot-ground.fy_N");
+  EXPECT_LT(foot.front() + toes.front(), 5.0) << "initial contact";
+  EXPECT_LT(foot.back(), 5.0) << "toe-off";
+  EXPECT_GT(foot[20], 300.0) << "foot flat";
+  const auto peak = [](const std::vector<double>& f) { return std::ranges::max_element(f) - f.begin(); };
+  EXPECT_LT(peak(foot), peak(toes)) << "the heel is loaded before the toes";
+  for (std::size_t i = 0; i < foot.size(); ++i) {
+    // Coulomb, node by node and so in sum; the solver ends at 1e-10 of the load.
+    EXPECT_LE(std::hypot(shear[i], sideways[i]), 0.3 * foot[i] * (1.0 + 1e-6) + 1e-6) << i;
+  }
+
+  const Finished plantar = run("heelstrike", {"plantar", "local"}, here(folder));
+  EXPECT_EQ(plantar.exit_code, 2) << plantar.out;
+  EXPECT_THAT(plantar.err, HasSubstr("body_box")) << "regions of a cut foot are refused, not guessed";
+}
+
+TEST(GaitFem, PlantarWithoutFieldsSaysWhatToAdd) {
+  const ScratchFolder folder;
+  const Finished made =
+      run("heelstrike", {"run", examples + "bouncing_ball.yaml", "--in-process", "-o", "ball"}, here(folder));
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Finished plantar = run("heelstrike", {"plantar", "ball"}, here(folder));
+  EXPECT_NE(plantar.exit_code, 0);
+  EXPECT_THAT(plantar.err, HasSubstr("fields"));
+}
+
+// Requirement: every frame of both feet converges, and the vertical force is the measured one.
+TEST(GaitFem, WalkingSubjectIsCarriedInEveryFrame) {
+  if (std::getenv("HEELSTRIKE_DATA") == nullptr) GTEST_SKIP() << "HEELSTRIKE_DATA is not set";
+  const ScratchFolder folder;
+  const Finished result = run("heelstrike",
+                              {"run", examples + "gait_subject01_toes.yaml", "--in-process", "-o", "walk", "--set",
+                               "contact.friction=0", "--set", "contact.element_size=0.01"},
+                              here(folder));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err.find("frame at t"), std::string::npos) << result.err;
+  const TimeSeries series = read_timeseries(folder.path() / "walk");
+  EXPECT_EQ(series.rows(), 151U) << "every frame of the recording";
+  const Finished compared =
+      run("heelstrike",
+          {"compare-grf", "walk", "--measured",
+           std::string(std::getenv("HEELSTRIKE_DATA")) + "/gait_subject01/subject01_walk1_grf.mot", "--json"},
+          here(folder));
+  ASSERT_EQ(compared.exit_code, 0) << compared.err;
+}
+
+}  // namespace
+}  // namespace heelstrike::cli_test
