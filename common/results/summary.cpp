@@ -1,6 +1,7 @@
 #include "common/results/summary.hpp"
 
 #include <fmt/format.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace heelstrike {
@@ -79,15 +80,20 @@ std::optional<T> optional_at(const Json& json, const char* key) {
   return value.is_null() ? std::nullopt : std::optional(value.get<T>());
 }
 
+/// JSON has no NaN: what a run could not know, e.g. the energy of a pose that no back-end answers, is null in the file.
+double number_at(const Json& json, const char* key) {
+  return optional_at<double>(json, key).value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
 ContactEpisode episode_from(const Json& json) {
   return {.pair = json.at("pair"),
           .onset = json.at("onset_s"),
           .end = optional_at<double>(json, "end_s"),
-          .max_force = json.at("max_force_N"),
-          .max_force_time = json.at("max_force_time_s"),
-          .max_indentation = json.at("max_indentation_m"),
-          .max_indentation_time = json.at("max_indentation_time_s"),
-          .approach_speed = json.at("approach_speed_m_s"),
+          .max_force = number_at(json, "max_force_N"),
+          .max_force_time = number_at(json, "max_force_time_s"),
+          .max_indentation = number_at(json, "max_indentation_m"),
+          .max_indentation_time = number_at(json, "max_indentation_time_s"),
+          .approach_speed = number_at(json, "approach_speed_m_s"),
           .separation_speed = optional_at<double>(json, "separation_speed_m_s"),
           .effective_restitution = optional_at<double>(json, "effective_restitution")};
 }
@@ -123,11 +129,11 @@ RunSummary summary_from(const Json& json) {
                     .fields = times->at("fields_s")};
   }
   const Json& energy = json.at("energy");
-  s.energy = {.initial = energy.at("initial_J"),
-              .final = energy.at("final_J"),
-              .dissipated = energy.at("dissipated_J"),
-              .external_work = energy.at("external_work_J"),
-              .balance_error = energy.at("balance_error_J")};
+  s.energy = {.initial = number_at(energy, "initial_J"),
+              .final = number_at(energy, "final_J"),
+              .dissipated = number_at(energy, "dissipated_J"),
+              .external_work = number_at(energy, "external_work_J"),
+              .balance_error = number_at(energy, "balance_error_J")};
   for (const Json& episode : json.at("contacts")) s.contacts.push_back(episode_from(episode));
   s.max_position_violation = json.at("constraints").at("max_position_violation");
   s.max_velocity_violation = json.at("constraints").at("max_velocity_violation_1_s");

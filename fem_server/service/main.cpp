@@ -1,6 +1,5 @@
 /// fem_server: the contact service as a program.
 #include <fmt/format.h>
-#include <prometheus/exposer.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -9,6 +8,7 @@
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/metrics/metrics_page.hpp"
 #include "common/rpc/server_program.hpp"
 #include "fem_server/service/contact_service.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
@@ -67,24 +67,10 @@ void start_logging(const std::string& level) {
   spdlog::set_level(spdlog::level::from_str(level));
 }
 
-/// The metrics page; null when it is off. @throws Error{unavailable}
-std::unique_ptr<prometheus::Exposer> expose(const Settings& settings, const fem::Metrics& metrics) {
-  if (settings.metrics_address.empty()) return nullptr;
-  try {
-    auto exposer = std::make_unique<prometheus::Exposer>(settings.metrics_address, 1);
-    exposer->RegisterCollectable(metrics.registry());
-    spdlog::info("event=metrics address={} path=/metrics", settings.metrics_address);
-    return exposer;
-  } catch (const std::exception& error) {
-    throw unavailable_error(
-        fmt::format("cannot serve metrics at {}: {}; is the address in use?", settings.metrics_address, error.what()));
-  }
-}
-
 int serve(const Settings& settings) {
   try {
     fem::ContactServiceImpl service(settings.limits, settings.assets_folder, settings.cache_folder);
-    const auto exposer = expose(settings, service.metrics());
+    const auto metrics = serve_metrics(settings.metrics_address, service.metrics().registry());
     grpc::Service* services[] = {&service};
     return rpc::run_server_program(
         settings.program, services,

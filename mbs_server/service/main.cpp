@@ -1,6 +1,5 @@
 // mbs_server: runs simulations for clients, with the contact of a fem_server.
 #include <fmt/format.h>
-#include <prometheus/exposer.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -12,6 +11,7 @@
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/metrics/metrics_page.hpp"
 #include "common/rpc/remote_contact.hpp"
 #include "common/rpc/server_program.hpp"
 #include "mbs_server/analysis/run.hpp"
@@ -95,21 +95,6 @@ void start_logging(const std::string& level) {
   spdlog::set_level(spdlog::level::from_str(level));
 }
 
-/// The metrics page; null when it is off. @throws Error{unavailable}
-std::unique_ptr<prometheus::Exposer> expose(const std::string& address,
-                                            const std::shared_ptr<prometheus::Collectable>& metrics) {
-  if (address.empty()) return nullptr;
-  try {
-    auto exposer = std::make_unique<prometheus::Exposer>(address, 1);
-    exposer->RegisterCollectable(metrics);
-    spdlog::info("event=metrics address={} path=/metrics", address);
-    return exposer;
-  } catch (const std::exception& error) {
-    throw unavailable_error(
-        fmt::format("cannot serve metrics at {}: {}; is the address in use?", address, error.what()));
-  }
-}
-
 // Only for tests of what happens when versions differ.
 std::uint32_t announced_contract() {
   const char* faked = std::getenv("HEELSTRIKE_TEST_CONTRACT");
@@ -125,7 +110,7 @@ int serve(const Settings& settings) {
       store,
       {.schemas = [fem = settings.fem] { return mbs::fetch_schemas(fem); }, .open = rpc::open_remote_contact(contact)},
       announced_contract());
-  const auto exposer = expose(settings.metrics_address, std::make_shared<mbs::RunMetrics>(store, service));
+  const auto metrics = serve_metrics(settings.metrics_address, std::make_shared<mbs::RunMetrics>(store, service));
   grpc::Service* services[] = {&service};
   return rpc::run_server_program(
       settings.program, services,

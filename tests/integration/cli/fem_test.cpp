@@ -236,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{"MissingVariable",
                 mesh_scenario("\"${HEELSTRIKE_NOT_SET}/cube.stl\"", clamped_cube),
                 {},
-                {"expected a variable", "HEELSTRIKE_NOT_SET"},
+                {"expected the environment variable", "HEELSTRIKE_NOT_SET"},
                 2},
         BadBody{"NoElementSize",
                 mesh_scenario("cube.stl", "{clamped_box: [-1, -1, 0.009, 1, 1, 1]}"),

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace heelstrike {
@@ -43,6 +45,19 @@ RunSummary full_summary() {
   s.max_velocity_violation = 1e-11;
   s.wall_times = {.preparation = 0.01, .contact = 0.02, .transport = 0.03, .fields = 0.04};
   return s;
+}
+
+/// A run that fails deep in a contact does not know its last energy: null in the file, and the file is still read.
+TEST(Summary, WhatTheRunCouldNotKnowIsNullAndIsRead) {
+  RunSummary s = full_summary();
+  s.energy.final = std::numeric_limits<double>::quiet_NaN();
+  s.contacts[0].max_force = std::numeric_limits<double>::quiet_NaN();
+  const std::string json = summary_json(s);
+  EXPECT_TRUE(nlohmann::json::parse(json).at("energy").at("final_J").is_null()) << json;
+  const RunSummary read = parse_summary(json, "summary.json");
+  EXPECT_TRUE(std::isnan(read.energy.final));
+  EXPECT_TRUE(std::isnan(read.contacts[0].max_force));
+  EXPECT_EQ(read.energy.initial, s.energy.initial);
 }
 
 /// The names that issue and tools rely on.

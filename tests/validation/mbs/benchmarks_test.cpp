@@ -163,13 +163,14 @@ TEST(Benchmarks, A02FourBars) {
     };
     const auto rows = reference_rows<2>(motion, {0.0, 1.0}, 0.01, 1001, 20);
     const std::string name = n == 2 ? "four_bar_n" : "four_bar_40";
-    // Not arkode_erk: at the flat pose an explicit method meets accelerations that are noise, and its steps shrink to
-    // nothing.
-    std::vector<Case> cases = {{fmt::format("A02 N = {}", n), name, "arkode_dirk"}};
+    // Each of the 14 crossings of the flat pose starts anew from an extrapolated state: an error of the phase that the
+    // energy hardly feels.
+    std::vector<Case> cases = {{fmt::format("A02 N = {}", n), name, "arkode_dirk", 1e-8, 2e-5}};
     if (n == 2) {
-      cases.push_back({"A02 N = 2", name, "cvode_index1", 1e-8, 1e-4, 1e-6});
-      cases.push_back({"A02 N = 2", name, "cvode_index1", 1e-10, 1e-5});
-      cases.push_back({"A02 N = 2", name, "ida_ggl", 1e-8, 1e-4, 1e-6});
+      cases.push_back({"A02 N = 2", name, "arkode_erk", 1e-8, 2e-5});
+      cases.push_back({"A02 N = 2", name, "cvode_index1", 1e-8, 2e-4, 1e-6});
+      cases.push_back({"A02 N = 2", name, "cvode_index1", 1e-10, 2e-5, 2e-7});
+      cases.push_back({"A02 N = 2", name, "ida_ggl", 1e-8, 2e-4, 1e-6});
     }
     for (const Case& c : cases) {
       const auto run = solve(c);
@@ -248,7 +249,7 @@ TEST(Benchmarks, A05Governor) {
   // The dampers' rate is near 1e4 1/s: 5 us is well inside the stable steps.
   const auto rows = reference_rows<4>([&](double, const Values<4>& y) { return Governor::rates(y, momentum); },
                                       Values<4>{theta, 0.0, 0.5, 0.0}, 0.01, 1001, 2000);
-  for (const Case& c : {Case{"A05 governor", "governor", "cvode_index1", 1e-8, 1e-5, 2e-5},
+  for (const Case& c : {Case{"A05 governor", "governor", "cvode_index1", 1e-8, 2e-5, 2e-5},
                         {"A05 governor", "governor", "cvode_index1", 1e-10, 1e-7, 1e-6},
                         {"A05 governor", "governor", "ida_ggl", 1e-8, 1e-5, 2e-5}}) {
     const auto run = solve(c);
