@@ -12,8 +12,10 @@ export function skip(why) {
 }
 
 function chromiumPath() {
-  const candidates = [process.env.HEELSTRIKE_CHROMIUM, '/usr/lib/chromium/chromium', '/usr/bin/chromium'];
-  return candidates.find((file) => file && fs.existsSync(file));
+  // The variable decides alone, also for "none".
+  const named = process.env.HEELSTRIKE_CHROMIUM;
+  const candidates = named ? [named] : ['/usr/lib/chromium/chromium', '/usr/bin/chromium'];
+  return candidates.find((file) => fs.existsSync(file));
 }
 
 export async function openBrowser(npmFolder) {

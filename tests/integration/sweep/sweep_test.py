@@ -1,0 +1,121 @@
+"""A sweep survives the death of one run, can be stopped, and goes on where it was.
+
+Usage: sweep_test.py HEELSTRIKE SCENARIO OUTPUT_FOLDER
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+program, scenario, output = sys.argv[1:4]
+failed_code, interrupted_code = 3, 130
+endless = '100000'  # [s] of simulated time: takes minutes; it is killed or stopped long before
+
+
+def sweep_command(values):
+    return [program, 'sweep', scenario, '--vary', f'analysis.end_time={values}', '--jobs', '2', '-o', output]
+
+
+def children(parent):
+    """Process numbers and command lines of the children of a process."""
+    found = []
+    for entry in os.listdir('/proc'):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f'/proc/{entry}/stat') as stat:
+                if int(stat.read().rsplit(')', 1)[1].split()[1]) != parent:
+                    continue
+            with open(f'/proc/{entry}/cmdline') as line:
+                found.append((int(entry), line.read().split('\0')))
+        except OSError:
+            continue  # ended in the meantime
+    return found
+
+
+def wait_for(what, condition, limit=60.0):
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f'no {what} within {limit} s')
+
+
+def endless_run(sweep):
+    """The process of the run that does not end by itself, once it is writing its folder."""
+    for pid, line in children(sweep.pid):
+        if f'analysis.end_time={endless}' in line and os.path.exists(os.path.join(folder_of(endless), 'timeseries.csv')):
+            return pid
+    return None
+
+
+def folder_of(value):
+    names = [name for name in os.listdir(output) if os.path.isdir(os.path.join(output, name)) and name.endswith(value)]
+    return os.path.join(output, names[0]) if names else os.path.join(output, 'none')
+
+
+def is_complete(value):
+    folder = folder_of(value)
+    return os.path.exists(os.path.join(folder, 'summary.json')) and not os.path.exists(os.path.join(folder, 'INCOMPLETE'))
+
+
+def rows():
+    with open(os.path.join(output, 'comparison.json')) as file:
+        return {row['backend']: row for row in json.load(file)['rows']}
+
+
+def written(value):
+    return os.stat(os.path.join(folder_of(value), 'summary.json')).st_mtime_ns
+
+
+class Sweep(unittest.TestCase):
+    def start(self, values):
+        sweep = subprocess.Popen(sweep_command(values), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # A test that fails leaves no processes behind: the sweep ends its runs when it is asked to stop.
+        self.addCleanup(lambda: sweep.poll() is not None or (sweep.send_signal(signal.SIGINT), sweep.communicate(timeout=30)))
+        return sweep
+
+    def test_it_survives_resumes_and_ends_in_a_page(self):
+        values = f'0.5,0.6,{endless}'
+        sweep = self.start(values)
+        wait_for('complete runs', lambda: is_complete('0.5') and is_complete('0.6'))
+        os.kill(wait_for('endless run', lambda: endless_run(sweep)), signal.SIGKILL)
+        _, complaints = sweep.communicate(timeout=60)
+        self.assertEqual(sweep.returncode, failed_code, complaints)
+        self.assertIn('signal 9', complaints)
+        after_death = rows()
+        self.assertEqual(len(after_death), 3, after_death.keys())
+        self.assertEqual(sorted(row['status'] for row in after_death.values()), ['completed', 'completed', 'failed'])
+
+        # The same command runs the lost one again and leaves the others alone; then it is stopped by its user.
+        before = written('0.5'), written('0.6')
+        sweep = self.start(values)
+        wait_for('endless run', lambda: endless_run(sweep))
+        sweep.send_signal(signal.SIGINT)
+        _, complaints = sweep.communicate(timeout=60)
+        self.assertEqual(sweep.returncode, interrupted_code, complaints)
+        self.assertIn('goes on where it stopped', complaints)
+        self.assertEqual((written('0.5'), written('0.6')), before)
+
+        # A sweep that has no endless run any more completes with the two that are there and a new one.
+        done = subprocess.run(sweep_command('0.5,0.6,0.7'), capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((written('0.5'), written('0.6')), before)
+        self.assertEqual({row['status'] for row in rows().values()}, {'completed'})
+        self.assertEqual(len(rows()), 3)
+        with open(os.path.join(output, 'report.html')) as page:
+            text = page.read()
+        for name in rows():
+            self.assertIn(name, text)
+
+
+if __name__ == '__main__':
+    shutil.rmtree(output, ignore_errors=True)
+    os.makedirs(output)
+    unittest.main(argv=[sys.argv[0]], verbosity=2)
