@@ -177,10 +177,11 @@ TEST_F(Page, AHundredVisitsLeaveNothingBehind) {
     ASSERT_TRUE(client.Get("/api/runs/run-1"));
   }
   // A kept connection is given up after a second.
-  for (int i = 0; i < 300 && settled() != before; ++i) std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  for (int i = 0; i < 300 && (settled().first > before.first || settled().second > before.second); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
   const auto after = settled();
-  EXPECT_EQ(after.first, before.first) << "threads";
-  EXPECT_EQ(after.second, before.second) << "open files";
+  EXPECT_LE(after.first, before.first) << "threads";
+  EXPECT_LE(after.second, before.second) << "open files";
 }
 
 TEST(LiveRun, TextNamesProgressPaceAndForces) {
