@@ -116,7 +116,7 @@ class LastRow final : public RunSink {
   std::vector<double> row;
 };
 
-std::string balls_scenario(const std::string& integrator) {
+std::string balls_scenario(const std::string& integrator, double rtol) {
   std::string bodies, contacts;
   const double J = 0.4 * bench::ball_mass * bench::ball_radius * bench::ball_radius;
   for (int i = 0; i < bench::n_balls; ++i) {
@@ -130,14 +130,14 @@ std::string balls_scenario(const std::string& integrator) {
   return fmt::format(
       "heelstrike: 1\ngravity: [0, 0, -9.81]\nbodies:\n{}contact:\n{}analysis: {{end_time: {}, integrator: {{name: "
       "{}, rtol: {}, atol: {}}}}}\noutput: {{interval: {}, steps: none}}\n",
-      bodies, contacts, bench::balls_time, integrator, accuracy, accuracy, bench::balls_time);
+      bodies, contacts, bench::balls_time, integrator, rtol, rtol, bench::balls_time);
 }
 
-void run_balls(benchmark::State& state, const std::string& integrator) {
+void run_balls(benchmark::State& state, const std::string& integrator, double rtol) {
   BackendSchemas schemas;
   for (const auto& entry : fem::backend_registry()) schemas[entry.name] = entry.parameters;
-  const Scenario scenario = parse_scenario(balls_scenario(integrator), "balls.yaml", schemas);
-  bench::BallsRecord& record = balls()["heelstrike " + integrator];
+  const Scenario scenario = parse_scenario(balls_scenario(integrator, rtol), "balls.yaml", schemas);
+  bench::BallsRecord& record = balls()[fmt::format("heelstrike {} {:.0e}", integrator, rtol)];
   for (auto _ : state) {
     LastRow sink;
     const mbs::RunInput input{
@@ -155,7 +155,7 @@ void run_balls(benchmark::State& state, const std::string& integrator) {
 
 #ifdef HEELSTRIKE_HAVE_SIMBODY
 void run_simbody_contact(benchmark::State& state) {
-  for (auto _ : state) balls()["simbody"] = bench::run_simbody_balls();
+  for (auto _ : state) balls()[fmt::format("simbody {:.0e}", accuracy)] = bench::run_simbody_balls();
 }
 
 void run_simbody(benchmark::State& state) {
@@ -222,10 +222,13 @@ int main(int argc, char** argv) {
 #endif
   }
   for (const std::string integrator : {"cvode_index1", "arkode_erk"}) {
-    benchmark::RegisterBenchmark(("balls/heelstrike/" + integrator).c_str(),
-                                 [integrator](benchmark::State& state) { run_balls(state, integrator); })
-        ->Iterations(3)
-        ->UseRealTime();
+    // A tenth of the tolerance as well: what it costs to keep the energy as well as the other side does.
+    for (const double rtol : {accuracy, 0.1 * accuracy}) {
+      benchmark::RegisterBenchmark(fmt::format("balls/heelstrike/{}/{:.0e}", integrator, rtol).c_str(),
+                                   [integrator, rtol](benchmark::State& state) { run_balls(state, integrator, rtol); })
+          ->Iterations(3)
+          ->UseRealTime();
+    }
   }
 #ifdef HEELSTRIKE_HAVE_SIMBODY
   benchmark::RegisterBenchmark("balls/simbody", run_simbody_contact)->Iterations(3)->UseRealTime();

@@ -52,8 +52,8 @@ BallsRecord run_simbody_balls() {
   const SimTK::Force::Gravity gravity(forces, matter, SimTK::Vec3(0, 0, -9.81));
   const auto set = contacts.createContactSet();
   SimTK::HuntCrossleyForce law(forces, contacts, set);
-  // Simbody: f = 4/3 k x sqrt(R k x) with k = k1 k2 / (k1 + k2).
-  const double k = std::pow(0.75 * ball_stiffness / std::sqrt(ball_radius), 2.0 / 3.0);
+  // Simbody: f = 4/3 sqrt(R) E x^1.5, E = E_i / 2^1.5 for two equal plane-strain moduli E_i.
+  const double E_i = std::pow(2.0, 1.5) * 0.75 * ball_stiffness / std::sqrt(ball_radius);
   const double J = 0.4 * ball_mass * ball_radius * ball_radius;
   const SimTK::Body::Rigid ball(SimTK::MassProperties(ball_mass, SimTK::Vec3(0), SimTK::Inertia(J, J, J)));
   // Normal of Simbody's half space: -x.
@@ -65,7 +65,7 @@ BallsRecord run_simbody_balls() {
     contacts.addBody(set, balls.back(), SimTK::ContactGeometry::Sphere(ball_radius), SimTK::Transform());
   }
   for (int i = 0; i <= n_balls; ++i) {
-    law.setBodyParameters(SimTK::ContactSurfaceIndex(i), 2.0 * k, 0.0, 0.0, 0.0, 0.0);
+    law.setBodyParameters(SimTK::ContactSurfaceIndex(i), E_i, 0.0, 0.0, 0.0, 0.0);
   }
   system.realizeTopology();
   SimTK::State state = system.getDefaultState();

@@ -53,6 +53,12 @@ function(heelstrike_test NAME)
   if(ARG_NEEDS)
     add_dependencies(${NAME} ${ARG_NEEDS})
   endif()
-  gtest_discover_tests(${NAME} DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} ${HEELSTRIKE_TEST_ENVIRONMENT})
+  if(HEELSTRIKE_SANITIZE)
+    # One process for all cases of a program: a sanitizer takes a second to map the libraries of the finite elements.
+    add_test(NAME ${NAME} COMMAND ${NAME})
+    set_tests_properties(${NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 3600 ${HEELSTRIKE_TEST_ENVIRONMENT})
+  else()
+    gtest_discover_tests(${NAME} DISCOVERY_TIMEOUT 60
+      PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} ${HEELSTRIKE_TEST_ENVIRONMENT})
+  endif()
 endfunction()

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include "common/errors/error.hpp"
@@ -55,7 +56,9 @@ std::string base64(std::string_view bytes) {
 }
 
 Json packed(std::span<const double> values) {
-  const auto same = [&](double value) { return std::memcmp(&value, values.data(), sizeof(value)) == 0; };
+  const auto same = [&](double value) {
+    return std::bit_cast<std::uint64_t>(value) == std::bit_cast<std::uint64_t>(values[0]);
+  };
   if (!values.empty() && std::isfinite(values[0]) && std::all_of(values.begin(), values.end(), same)) {
     return {{"n", values.size()}, {"constant", values[0]}};
   }

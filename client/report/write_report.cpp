@@ -40,7 +40,7 @@ bool is_comparison(const fs::path& folder) {
 }
 
 fs::path write_report(const fs::path& folder) {
-  const fs::path file = folder / "report.html";
+  fs::path file = folder / "report.html";
   if (is_comparison(folder)) {
     write_whole_file(file, page_of_comparison(folder));
     return file;

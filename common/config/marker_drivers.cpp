@@ -66,7 +66,7 @@ class Recording {
                       "to {} s; change start or analysis.end_time",
                       spec_.where, spec_.start, spec_.start + end_time, motion.times.front(), motion.times.back()));
     }
-    return make_body_record(body, std::move(times), parts[1] == "toes" ? motion.X_WT : motion.X_WH);
+    return make_body_record(body, times, parts[1] == "toes" ? motion.X_WT : motion.X_WH);
   }
 
  private:

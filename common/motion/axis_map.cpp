@@ -24,7 +24,7 @@ Vector3 direction_of(const std::string& name, char axis) {
 }  // namespace
 
 Matrix3 axis_map(const AxisNames& names) {
-  const Matrix3 R =
+  Matrix3 R =
       (Matrix3() << direction_of(names.x, 'x'), direction_of(names.y, 'y'), direction_of(names.z, 'z')).finished();
   const std::string found = fmt::format("x: {}, y: {}, z: {}", names.x, names.y, names.z);
   const double det = R.determinant();

@@ -27,7 +27,7 @@ QuaternionRate rate_at(const BodyRecord& record, double t) {
 
 }  // namespace
 
-BodyRecordPtr make_body_record(const std::string& body, std::vector<double> times, std::span<const Pose> poses) {
+BodyRecordPtr make_body_record(const std::string& body, const std::vector<double>& times, std::span<const Pose> poses) {
   std::array<std::vector<double>, 7> values;
   Eigen::Vector4d before = Eigen::Vector4d::Zero();
   for (const Pose& X_WB : poses) {

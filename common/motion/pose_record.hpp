@@ -13,7 +13,7 @@ namespace heelstrike {
 /// Natural quintic splines through positions and unit quaternions.
 /// @param times  [s] at least three, strictly increasing
 /// @param poses  as many, of the body in the world
-[[nodiscard]] BodyRecordPtr make_body_record(const std::string& body, std::vector<double> times,
+[[nodiscard]] BodyRecordPtr make_body_record(const std::string& body, const std::vector<double>& times,
                                              std::span<const Pose> poses);
 
 /// Pose X_WB of the record, its quaternion normalised.

@@ -66,7 +66,9 @@ INSTANTIATE_TEST_SUITE_P(Methods, SingularPose, testing::Values("cvode_index1", 
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(SingularPose, TheLogTellsOfTheCrossing) {
-  const auto run = run_local(scenario_from(four_bar(), {"analysis.integrator.name=arkode_erk", "analysis.end_time=1"}));
+  // Wider steps may straddle the pose without seeing it.
+  const auto run = run_local(scenario_from(
+      four_bar(), {"analysis.integrator={name: arkode_erk, rtol: 1.0e-10, atol: 1.0e-12}", "analysis.end_time=1"}));
   EXPECT_THAT(run.log, ::testing::Contains(HasSubstr("the joints are in a singular pose at t = 0.714")));
 }
 
