@@ -1,4 +1,8 @@
 // Runs watched while they go: bounded curves, and the local page that serves them.
+// clang-format off
+#include "client/live/live_page.hpp"  // before httplib, whose resolv.h defines _res: a name that Eigen uses
+// clang-format on
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
@@ -8,7 +12,6 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "client/live/live_page.hpp"
 #include "client/live/live_run.hpp"
 #include "client/live/sample_history.hpp"
 #include "common/errors/error.hpp"
