@@ -34,7 +34,8 @@ class PressureMap {
   /// Whether a grid has the pressure of a contact.
   [[nodiscard]] static bool has_pressure(const FieldGrid& grid);
 
-  /// @param first  in the world, with contact_pressure; its points are those of the undeformed body, as in all our files
+  /// @param first  in the world, with contact_pressure; its points are those of the undeformed body, as in all our
+  /// files
   /// @param X_WB   pose of the body at that time
   PressureMap(const FieldGrid& first, const Pose& X_WB);
 
