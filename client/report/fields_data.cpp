@@ -166,9 +166,19 @@ Json positions_json(const std::vector<FieldGrid>& frames) {
   return {{"low", low}, {"high", high}, {"values", packed(values)}};
 }
 
+/// Files have the undeformed shape and the displacement; a page shows where the points are.
+void deform(FieldGrid& grid) {
+  for (const PointArray& array : grid.arrays) {
+    if (array.name != "displacement" || array.n_components != 3) continue;
+    for (std::size_t i = 0; i < grid.points.size(); ++i) grid.points[i] += array.values[i];
+  }
+}
+
 Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std::size_t values_budget) {
   const auto load = [&](const FieldFile& f) {
-    return parse_vtu(read_whole_file(folder / f.file), (folder / f.file).string());
+    FieldGrid grid = parse_vtu(read_whole_file(folder / f.file), (folder / f.file).string());
+    deform(grid);
+    return grid;
   };
   const FieldGrid first = load(files[0]);
   const std::size_t per_frame =
@@ -177,6 +187,7 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
       std::clamp<std::size_t>(values_budget / per_frame, 2, files.size() < 2 ? 2 : files.size());
   std::vector<double> times;
   std::vector<FieldGrid> frames;
+  Json names = Json::array();
   for (std::size_t k = 0; k < std::min(n_frames, files.size()); ++k) {
     const std::size_t at = n_frames >= files.size() ? k : k * (files.size() - 1) / (n_frames - 1);
     times.push_back(files[at].time);
@@ -185,6 +196,7 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
         std::all_of(files.begin(), files.end(), [&](const FieldFile& f) { return f.file == files[0].file; }))
       continue;
     frames.push_back(load(files[at]));
+    names.push_back(files[at].file);
     if (frames.back().triangles != first.triangles) refuse(files[at].file, "triangles that change with time");
   }
   Json part = {{"name", files[0].name},
@@ -192,6 +204,7 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
                {"n_points", first.points.size() / 3},
                {"n_frames", frames.size()},
                {"n_recorded", files.size()},
+               {"files", names},
                {"triangles", packed(first.triangles)},
                {"positions", positions_json(frames)},
                {"quantities", Json::array()}};

@@ -39,10 +39,10 @@ struct FieldFile {
 /// @throws Error{file}
 [[nodiscard]] std::vector<FieldFile> read_field_index(const std::filesystem::path& folder);
 
-/// {parts: [{name, times, triangles, n_points, low, step, positions, quantities: [{name, unit, low, high, values}]}]}
-/// with positions and values as 16-bit numbers: a part in 65535 of the range of the run, finer than a screen shows.
-/// Vectors become their lengths. Of more frames than fit into `values_budget` numbers evenly spaced ones are kept, the
-/// first and the last among them.
+/// {parts: [{name, times, files, triangles, n_points, low, step, positions, quantities: [{name, unit, low, high,
+/// values}]}]} with positions and values as 16-bit numbers: a part in 65535 of the range of the run, finer than a
+/// screen shows. Vectors become their lengths. Of more frames than fit into `values_budget` numbers evenly spaced ones
+/// are kept, the first and the last among them.
 /// @throws Error{file} for files that cannot be read or whose triangles change with time
 [[nodiscard]] Json fields_json(const std::filesystem::path& folder, std::size_t values_budget);
 

@@ -96,6 +96,35 @@ std::string fields_section(const RunData& run) {
                      link_to(run.folder, "fields.pvd") + " (full precision)</p>\n");
 }
 
+std::string region_table(const FootPrint& print) {
+  Rows rows;
+  for (const RegionLoad& r : print.regions->rows()) {
+    rows.push_back({r.name, number_text(1e-3 * r.peak_pressure, 4), number_text(r.peak_time, 4),
+                    number_text(1e-3 * r.mean_pressure, 4), number_text(r.force, 4), number_text(1e4 * r.area, 4),
+                    number_text(1e-3 * r.pressure_integral, 4)});
+  }
+  return fmt::format("<h3>Regions: {}</h3>\n", escaped(print.pair)) +
+         html_table({"region", "peak pressure [kPa]", "at [s]", "mean pressure [kPa]", "force [N]", "loaded area [cm²]",
+                     "pressure-time integral [kPa s]"},
+                    rows) +
+         "<p class=\"note\">Largest values over the frames. Fractions of the length from the heel: heel to 31 %, "
+         "midfoot "
+         "to 55 %, metatarsals to 80 %, toes beyond; the inner 40 % of the toes are the hallux.</p>\n";
+}
+
+std::string pressure_section(const RunData& run) {
+  if (run.prints.empty()) return {};
+  std::string text =
+      "<div id=\"pressure-maps\" class=\"charts\"><p class=\"needs-script note\">The maps appear here when scripts are "
+      "allowed.</p></div>\n<p class=\"note\">Largest contact pressure of every point over the run, on the undeformed "
+      "body "
+      "in its own frame, with the path of the centre of pressure.</p>\n";
+  for (const FootPrint& print : run.prints) {
+    if (print.regions) text += region_table(print);
+  }
+  return section("pressure", "Pressure map", text);
+}
+
 std::string facts_table(std::span<const RunData> runs) {
   Rows rows;
   std::vector<std::string> links;
@@ -169,6 +198,25 @@ std::string cost_table(std::span<const RunData> runs) {
                     rows);
 }
 
+/// What is known of where the wall time went: exchanges with the contact server, and the rest.
+std::string wall_time_table(std::span<const RunData> runs) {
+  Rows rows;
+  for (const RunData& run : runs) {
+    if (!run.summary || !run.summary->rpc || !(run.summary->wall_time > 0.0)) continue;
+    const double whole = run.summary->wall_time;
+    const double exchanges =
+        std::min(whole, 1e-6 * run.summary->rpc->p50_us * static_cast<double>(run.summary->rpc->calls));
+    const auto part = [&](double time) {
+      return fmt::format("{} ({:.0f} %)", number_text(time, 3), 100.0 * time / whole);
+    };
+    rows.push_back({run.label, part(exchanges), part(whole - exchanges), number_text(whole, 3)});
+  }
+  if (rows.empty()) return {};
+  return "<h3>Where the wall time went [s]</h3>\n" +
+         html_table({"run", "contact and its transport", "integration, preparation, output", "whole"}, rows) +
+         "<p class=\"note\">Contact and transport: number of exchanges times their median.</p>\n";
+}
+
 std::string energy_table(std::span<const RunData> runs) {
   Rows rows;
   for (const RunData& run : runs) {
@@ -191,7 +239,8 @@ std::string scenario_texts(std::span<const RunData> runs) {
 
 std::string common_sections(std::span<const RunData> runs, bool with_scatter) {
   return chart_places(with_scatter) + section("contacts", "Contacts", contact_table(runs)) +
-         section("cost", "Cost", cost_table(runs)) + section("energy", "Energy balance", energy_table(runs)) +
+         section("cost", "Cost", cost_table(runs) + wall_time_table(runs)) +
+         section("energy", "Energy balance", energy_table(runs)) +
          section("scenario", "Scenario as run", scenario_texts(runs));
 }
 
@@ -225,24 +274,28 @@ std::optional<double> number_at(const Json& row, const std::string& key) {
 std::string comparison_table(const Json& comparison) {
   const bool compared = comparison.at("reference").is_string();
   std::vector<std::string> header = {"run", "status"};
+  std::vector<std::string> cost_header = {"run"};
   for (const Quantity& q : accuracies()) {
     header.push_back(*q.unit ? fmt::format("{} [{}]", q.label, q.unit) : q.label);
     if (compared) header.emplace_back("deviation");
   }
-  for (const Quantity& q : costs()) header.push_back(*q.unit ? fmt::format("{} [{}]", q.label, q.unit) : q.label);
+  for (const Quantity& q : costs()) cost_header.push_back(*q.unit ? fmt::format("{} [{}]", q.label, q.unit) : q.label);
   Rows rows;
+  Rows cost_rows;
   for (const Json& row : comparison.at("rows")) {
     std::vector<std::string> line = {row.at("backend"), row.at("status")};
+    std::vector<std::string> cost_line = {row.at("backend")};
     for (const Quantity& q : accuracies()) {
       line.push_back(text_of(number_at(row, q.key)));
       if (!compared) continue;
       const auto deviation = number_at(row, q.key + std::string(deviation_ending));
       line.push_back(deviation ? fmt::format("{:+.2f} %", 100.0 * *deviation) : "-");
     }
-    for (const Quantity& q : costs()) line.push_back(text_of(number_at(row, q.key)));
+    for (const Quantity& q : costs()) cost_line.push_back(text_of(number_at(row, q.key)));
     rows.push_back(std::move(line));
+    cost_rows.push_back(std::move(cost_line));
   }
-  std::string text = html_table(header, rows);
+  std::string text = html_table(header, rows) + html_table(cost_header, cost_rows);
   text += "<p class=\"note\">Force, indentation, duration, speed and restitution are those of the first contact.";
   text += compared
               ? fmt::format(" Deviations are from {}.</p>\n", escaped(comparison.at("reference").get<std::string>()))
@@ -288,10 +341,11 @@ std::string run_page(const RunData& run) {
   const std::string title =
       run.summary ? fmt::format("{} with {}", run.summary->scenario, run.summary->backend) : run.label;
   const std::string header = fmt::format("<span class=\"status {0}\">{0}</span>", escaped(status_text(run)));
-  const std::string body = problems(runs) + section("what", "What was run", facts_table(runs)) + fields_section(run) +
-                           common_sections(runs, false);
+  const std::string body = problems(runs) + section("what", "What was run", facts_table(runs)) + pressure_section(run) +
+                           fields_section(run) + common_sections(runs, false);
   Json data = {{"runs", Json::array({charts_json(run, budget_for(runs))})}};
   if (!run.fields.is_null()) data["fields"] = run.fields;
+  if (!run.prints.empty()) data["prints"] = foot_prints_json(run.prints);
   return document(title, header, body, data);
 }
 
@@ -304,6 +358,30 @@ std::string comparison_page(const Json& comparison, std::span<const RunData> run
   for (const RunData& run : runs) data["runs"].push_back(charts_json(run, budget_for(runs)));
   if (compared) data["comparison"] = scatter_json(comparison);
   return document(title, fmt::format("<span>{} runs</span>", runs.size()), body, data);
+}
+
+std::string measurement_page(const GrfPage& page, std::span<const RunData> runs) {
+  std::string tables;
+  for (const PageTable& table : page.tables) {
+    tables += fmt::format("<h3>{}</h3>\n", escaped(table.heading)) + html_table(table.header, table.rows);
+    if (!table.note.empty()) tables += fmt::format("<p class=\"note\">{}</p>\n", escaped(table.note));
+  }
+  const std::string body =
+      section("comparison", "Measured and predicted", tables) +
+      section(
+          "charts", "Over time",
+          "<p class=\"note no-print\">Drag to zoom, double-click or “Show all” to see everything; click a name to hide "
+          "its "
+          "curve.</p>\n<div id=\"time-charts\" class=\"charts\"><p class=\"needs-script note\">Charts appear here when "
+          "scripts are allowed.</p></div>\n") +
+      section("what", "What was compared",
+              fmt::format("<p>Run {}, measurement {}. Forces, free moments and centres of pressure in the axes of the "
+                          "measurement.</p>\n",
+                          escaped(page.run), escaped(page.measured)));
+  Json data = {{"runs", Json::array()}};
+  for (const RunData& run : runs) data["runs"].push_back(charts_json(run, budget_for(runs)));
+  data["quantities"] = {"force", "cop", "torque"};
+  return document(page.run + " and force plates", "", body, data);
 }
 
 }  // namespace heelstrike::client::report

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "client/report/grf_report.hpp"
 #include "client/report/run_data.hpp"
 
 namespace heelstrike::client::report {
@@ -18,5 +19,8 @@ constexpr std::size_t values_per_page = 400'000;
 /// @param comparison  content of comparison.json
 /// @param runs        those of its rows that have a folder, in its order
 [[nodiscard]] std::string comparison_page(const Json& comparison, std::span<const RunData> runs);
+
+/// @param runs  measured and predicted curves
+[[nodiscard]] std::string measurement_page(const GrfPage& page, std::span<const RunData> runs);
 
 }  // namespace heelstrike::client::report

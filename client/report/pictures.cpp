@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <system_error>
 
 #include "client/report/columns.hpp"
+#include "client/report/foot_prints.hpp"
 #include "client/servers/child_process.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
@@ -101,21 +103,24 @@ std::vector<Picture> pictures_of(const TimeSeries& series) {
 /// Colours of Okabe and Ito (2008), safe for colour-blind readers.
 constexpr const char* colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
 
+std::string terminal_of(const PictureStyle& style) {
+  if (style.format == PictureFormat::png) {
+    // pngcairo draws for 96 dots per inch; the scale keeps letters and lines as large as stated on paper.
+    return fmt::format(
+        "set terminal pngcairo noenhanced size {:.0f},{:.0f} font 'Sans,{:g}' fontscale {:g} linewidth {:g}\n",
+        style.width_cm / cm_per_inch * dots_per_inch, style.height_cm / cm_per_inch * dots_per_inch, style.font_points,
+        dots_per_inch / screen_dots, dots_per_inch / screen_dots);
+  }
+  return fmt::format("set terminal svg noenhanced size {:.0f},{:.0f} font 'sans-serif,{:g}' linewidth 1.2\n",
+                     style.width_cm / cm_per_inch * points_per_inch, style.height_cm / cm_per_inch * points_per_inch,
+                     style.font_points);
+}
+
 std::string script_of(const std::vector<Picture>& pictures, const fs::path& folder, const PictureStyle& style) {
   std::string script =
       "set encoding utf8\nset datafile separator ','\nset grid lc rgb '#d9dee4'\nset border 3\nset tics nomirror\nset "
       "key noenhanced outside top horizontal\n";
-  if (style.format == PictureFormat::png) {
-    // pngcairo draws for 96 dots per inch; the scale keeps letters and lines as large as stated on paper.
-    script += fmt::format(
-        "set terminal pngcairo noenhanced size {:.0f},{:.0f} font 'Sans,{:g}' fontscale {:g} linewidth {:g}\n",
-        style.width_cm / cm_per_inch * dots_per_inch, style.height_cm / cm_per_inch * dots_per_inch, style.font_points,
-        dots_per_inch / screen_dots, dots_per_inch / screen_dots);
-  } else {
-    script += fmt::format("set terminal svg noenhanced size {:.0f},{:.0f} font 'sans-serif,{:g}' linewidth 1.2\n",
-                          style.width_cm / cm_per_inch * points_per_inch,
-                          style.height_cm / cm_per_inch * points_per_inch, style.font_points);
-  }
+  script += terminal_of(style);
   const char* ending = style.format == PictureFormat::png ? "png" : "svg";
   for (const Picture& picture : pictures) {
     script += fmt::format("set output {}\nset xlabel {}\nset ylabel {}\nplot ",
@@ -131,6 +136,51 @@ std::string script_of(const std::vector<Picture>& pictures, const fs::path& fold
   return script;
 }
 
+constexpr std::size_t map_cells = 300;
+
+/// Cells and path of a foot print as text for gnuplot, in mm and kPa: blocks of "u v pressure", then the path.
+std::string map_data(const FootPrint& print, const PlanView& view) {
+  std::string text =
+      fmt::format("# {} [mm]  {} [mm]  largest pressure [kPa]\n", "xyz"[view.axes[0]], "xyz"[view.axes[1]]);
+  for (std::size_t v = 0; v < view.n[1]; ++v) {
+    for (std::size_t u = 0; u < view.n[0]; ++u) {
+      const double value = 1e-3 * view.values[v * view.n[0] + u];
+      text += fmt::format("{:.6g} {:.6g} ", 1e3 * (view.origin[0] + view.cell * static_cast<double>(u)),
+                          1e3 * (view.origin[1] + view.cell * static_cast<double>(v)));
+      text += std::isnan(value) ? "NaN\n" : fmt::format("{:.6g}\n", value);
+    }
+  }
+  text += "\n\n";
+  for (const Vector3& p : print.path.points) {
+    text += fmt::format("{:.6g} {:.6g}\n", 1e3 * p[view.axes[0]], 1e3 * p[view.axes[1]]);
+  }
+  return text + "\n";
+}
+
+/// Largest pressure over the run with the path of the centre of pressure.
+std::string map_script(const FootPrint& print, const PlanView& view, const std::string& data,
+                       const std::string& picture) {
+  std::string text = fmt::format(
+      "reset session\nset encoding utf8\nset output {}\nset border 3\nset tics nomirror out\nset key noenhanced "
+      "outside "
+      "top horizontal\nset size ratio -1\nset xlabel '{} of the body [mm]'\nset ylabel '{} [mm]'\nset cblabel 'largest "
+      "pressure [kPa]'\nset cbrange [0:*]\nset palette defined (",
+      quoted(picture), "xyz"[view.axes[0]], "xyz"[view.axes[1]]);
+  // Viridis (Smith and van der Walt 2015), as in the pages.
+  constexpr const char* viridis[] = {"#440154", "#482475", "#414487", "#355f8d", "#2a788e", "#21918c",
+                                     "#22a884", "#44bf70", "#7ad151", "#bddf26", "#fde725"};
+  for (std::size_t k = 0; k < std::size(viridis); ++k)
+    text += fmt::format("{}{} '{}'", k == 0 ? "" : ", ", k, viridis[k]);
+  text += fmt::format(")\nplot {} index 0 using 1:2:3 with image notitle", quoted(data));
+  if (!print.path.points.empty()) {
+    text += fmt::format(
+        ", {0} index 1 with lines lc rgb 'white' lw 3 notitle, {0} index 1 with lines lc rgb '#d55e00' lw "
+        "1.5 title 'centre of pressure'",
+        quoted(data));
+  }
+  return text + "\nset output\n";
+}
+
 fs::path gnuplot() {
   try {
     return sibling_program("gnuplot");
@@ -144,14 +194,26 @@ fs::path gnuplot() {
 
 std::vector<fs::path> write_pictures(const fs::path& run, const PictureStyle& style) {
   const fs::path folder = fs::absolute(run);
-  const std::vector<Picture> pictures = pictures_of(read_timeseries(folder));
+  const TimeSeries series = read_timeseries(folder);
+  const std::vector<Picture> pictures = pictures_of(series);
   std::error_code failure;
   fs::create_directories(folder / "pictures", failure);
   if (failure)
     throw file_error(folder.string(),
                      fmt::format("{}/pictures cannot be made: {}", folder.string(), failure.message()));
   const fs::path script = folder / "pictures" / "pictures.gp";
-  write_whole_file(script, script_of(pictures, folder, style));
+  const std::string ending = style.format == PictureFormat::png ? ".png" : ".svg";
+  std::string text = script_of(pictures, folder, style);
+  std::vector<std::string> maps;
+  for (const FootPrint& print : foot_prints(folder, series)) {
+    if (!(print.map.largest() > 0.0)) continue;
+    maps.push_back(file_name(fmt::format("pressure_map_{}_{}", print.pair, print.body)));
+    const PlanView view = print.map.view(print.map.peak(), map_cells);
+    const fs::path data = folder / "pictures" / (maps.back() + ".dat");
+    write_whole_file(data, map_data(print, view));
+    text += map_script(print, view, data.string(), (folder / "pictures" / (maps.back() + ending)).string());
+  }
+  write_whole_file(script, text);
   const fs::path log = folder / "pictures" / "gnuplot.log";
   ChildProcess child(
       {.name = "gnuplot", .program = gnuplot(), .arguments = {"--default-settings", script.string()}, .log = log});
@@ -163,8 +225,9 @@ std::vector<fs::path> write_pictures(const fs::path& run, const PictureStyle& st
   fs::remove(log, failure);
   std::vector<fs::path> files;
   for (const Picture& picture : pictures) {
-    files.push_back(run / "pictures" / (picture.name + (style.format == PictureFormat::png ? ".png" : ".svg")));
+    files.push_back(run / "pictures" / (picture.name + ending));
   }
+  for (const std::string& name : maps) files.push_back(run / "pictures" / (name + ending));
   return files;
 }
 

@@ -17,7 +17,8 @@ struct PictureStyle {
 };
 
 /// Writes force, indentation, gap, energy and the hysteresis loop of every pair of the run in `folder` to
-/// `folder`/pictures, one file each. Quantities that never change are left out.
+/// `folder`/pictures, one file each, and of runs with fields the largest contact pressure in plan view with the path of
+/// the centre of pressure. Quantities that never change are left out.
 /// @returns the files
 /// @throws Error{file} when the folder has no time series, gnuplot is not installed or refuses
 std::vector<std::filesystem::path> write_pictures(const std::filesystem::path& folder, const PictureStyle& style);

@@ -89,6 +89,7 @@ RunData read_run_data(const fs::path& path, std::string label, std::string folde
               .scenario = {},
               .scenario_digest = {},
               .series = {},
+              .prints = {},
               .fields = {}};
   run.scenario = read_whole_file(path / "scenario.yaml");
   run.scenario_digest = sha256_hex(run.scenario);

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "client/report/foot_prints.hpp"
 #include "client/report/packing.hpp"
 #include "common/results/run_folder.hpp"
 
@@ -18,6 +20,7 @@ struct RunData {
   std::string scenario;               ///< text of scenario.yaml
   std::string scenario_digest;        ///< sha256 of that text
   TimeSeries series;                  ///< without rows when the run produced none
+  std::vector<FootPrint> prints;      ///< pressure on main bodies; empty without fields
   Json fields;                        ///< of fields.pvd, see fields_data.hpp; null without fields
 };
 

@@ -51,7 +51,10 @@ fs::path write_report(const fs::path& folder) {
                                                   folder.string()));
   }
   RunData run = read_run_data(folder, fs::absolute(folder).lexically_normal().filename().string(), "");
-  if (fs::exists(folder / "fields.pvd")) run.fields = fields_json(folder, field_values_per_page);
+  if (fs::exists(folder / "fields.pvd")) {
+    run.fields = fields_json(folder, field_values_per_page);
+    run.prints = foot_prints(folder, run.series);
+  }
   if (run.summary) run.label = run.summary->backend;
   write_whole_file(file, run_page(run));
   return file;

@@ -9,7 +9,6 @@
 
 #include "common/errors/error.hpp"
 #include "common/wire/event_file.hpp"
-#include "common/wire/run_records_wire.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -22,99 +21,22 @@ std::string sentence_start(std::string text) {
   return text;
 }
 
+/// What is known of a run whose own summary will never come.
+RunSummary summary_without_end(const EventReader& reader, const RunRequest& request, const Error& cause) {
+  RunSummary summary;
+  summary.scenario = request.scenario.name;
+  summary.backend = backend_label(request.scenario);
+  summary.status = "failed";
+  summary.simulated_time = reader.progress().time;
+  summary.wall_time = reader.progress().wall_time;
+  summary.integrator.name = request.scenario.analysis.integrator.name;
+  summary.integrator.steps = reader.progress().step;
+  summary.contacts = reader.episodes();
+  summary.error = cause;
+  return summary;
+}
+
 }  // namespace
-
-/// Hands events to a sink, each once and in order.
-class RemoteRunner::EventReader {
- public:
-  explicit EventReader(RunSink& sink) : sink_(sink) {}
-
-  void take(const v1::RunEvent& event) {
-    if (event.sequence() <= last_sequence_) return;
-    last_sequence_ = event.sequence();
-    failed_ = true;
-    hand_on(event);
-    failed_ = false;
-  }
-
-  /// The last event could not be handed on: an exception came from this side, not from the server.
-  [[nodiscard]] bool failed() const { return failed_; }
-  [[nodiscard]] std::uint64_t last_sequence() const { return last_sequence_; }
-  [[nodiscard]] const std::optional<RunSummary>& summary() const { return summary_; }
-
-  /// What is known of a run whose own summary will never come.
-  [[nodiscard]] RunSummary summary_without_end(const RunRequest& request, const Error& cause) const {
-    RunSummary summary;
-    summary.scenario = request.scenario.name;
-    summary.backend = backend_label(request.scenario);
-    summary.status = "failed";
-    summary.simulated_time = progress_.time;
-    summary.wall_time = progress_.wall_time;
-    summary.integrator.name = request.scenario.analysis.integrator.name;
-    summary.integrator.steps = progress_.step;
-    summary.contacts = episodes_;
-    summary.error = cause;
-    return summary;
-  }
-
- private:
-  void hand_on(const v1::RunEvent& event) {
-    const wire::FieldPath path("event");
-    switch (event.event_case()) {
-      case v1::RunEvent::kSchema:
-        take_schema(wire::from_proto(event.schema(), path));
-        break;
-      case v1::RunEvent::kSamples:
-        take_rows(event.samples());
-        break;
-      case v1::RunEvent::kProgress:
-        progress_ = wire::from_proto(event.progress(), path);
-        sink_.on_progress(progress_);
-        break;
-      case v1::RunEvent::kLog:
-        sink_.on_log(event.log().level(), event.log().text());
-        break;
-      case v1::RunEvent::kEpisode:
-        episodes_.push_back(wire::from_proto(event.episode(), path));
-        sink_.on_episode(episodes_.back());
-        break;
-      case v1::RunEvent::kCheckpoint:
-        sink_.on_checkpoint(wire::from_proto(event.checkpoint(), path));
-        break;
-      case v1::RunEvent::kFields:
-        sink_.on_fields(wire::from_proto(event.fields(), path));
-        break;
-      case v1::RunEvent::kFinished:
-        summary_ = wire::from_proto(event.finished(), path);
-        break;
-      case v1::RunEvent::EVENT_NOT_SET:
-        break;
-    }
-  }
-
-  void take_schema(const std::vector<Column>& columns) {
-    n_columns_ = columns.size();
-    sink_.on_schema(columns);
-  }
-
-  void take_rows(const v1::SampleBlock& block) {
-    const auto n_values = static_cast<std::size_t>(block.values_size());
-    if (n_columns_ == 0 || n_values % n_columns_ != 0) {
-      throw Error(ErrorCode::internal,
-                  fmt::format("the multibody server sent {} values for rows of {} columns", n_values, n_columns_));
-    }
-    const std::span<const double> values(block.values().data(), n_values);
-    for (std::size_t at = 0; at < n_values; at += n_columns_) sink_.on_row(values.subspan(at, n_columns_));
-  }
-
-  RunSink& sink_;
-  bool failed_ = false;
-  std::size_t n_columns_ = 0;
-  std::uint64_t last_sequence_ = 0;
-  Progress progress_;
-  std::vector<ContactEpisode> episodes_;
-  std::optional<RunSummary> summary_;
-};
 
 RemoteRunner::RemoteRunner(const ServerOptions& options, std::filesystem::path log)
     : servers_(options, std::move(log)), client_(servers_.mbs(), servers_.mbs_text()) {}
@@ -160,7 +82,7 @@ RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop
       v1::RunEvent event;
       while (rest.next(event)) reader.take(event);
     }
-    if (!reader.summary()) return reader.summary_without_end(request, cause);
+    if (!reader.summary()) return summary_without_end(reader, request, cause);
   }
   finished_run_ = run_id;
   RunSummary summary = *reader.summary();

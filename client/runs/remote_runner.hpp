@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "client/runs/event_reader.hpp"
 #include "client/runs/runner.hpp"
 #include "client/runs/simulation_client.hpp"
 #include "client/servers/servers.hpp"
@@ -24,7 +25,6 @@ class RemoteRunner : public Runner {
   [[nodiscard]] Servers& servers() { return servers_; }
 
  private:
-  class EventReader;
   void watch(const std::string& run_id, EventReader& reader, std::stop_token stop);
   [[nodiscard]] Error explained(const Error& error);
 

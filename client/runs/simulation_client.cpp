@@ -106,18 +106,45 @@ void SimulationClient::watch(const std::string& run_id, std::uint64_t after,
   request.set_after_sequence(after);
   const auto reader = stub_->WatchRun(&context, request);
   const CancelOnStop cancel_on_stop(context, std::move(stop), [&] { cancel(run_id); });
+  read_all(context, *reader, on_event);
+}
+
+void SimulationClient::follow(const std::string& run_id, std::uint64_t after,
+                              const std::function<void(const v1::RunEvent&)>& on_event, const std::stop_token& stop) {
+  grpc::ClientContext context;
+  const std::stop_callback leave(stop, [&context] { context.TryCancel(); });
+  v1::WatchRunRequest request;
+  request.set_run_id(run_id);
+  request.set_after_sequence(after);
+  const auto reader = stub_->WatchRun(&context, request);
+  try {
+    read_all(context, *reader, on_event);
+  } catch (const Error&) {
+    if (!stop.stop_requested()) throw;
+  }
+}
+
+void SimulationClient::read_all(grpc::ClientContext& context, grpc::ClientReader<v1::RunEvent>& reader,
+                                const std::function<void(const v1::RunEvent&)>& on_event) {
   v1::RunEvent event;
   try {
-    while (reader->Read(&event)) on_event(event);
+    while (reader.Read(&event)) on_event(event);
   } catch (...) {
     context.TryCancel();
-    while (reader->Read(&event)) {
+    while (reader.Read(&event)) {
     }
-    (void)reader->Finish();
+    (void)reader.Finish();
     throw;
   }
-  const grpc::Status status = reader->Finish();
+  const grpc::Status status = reader.Finish();
   if (!status.ok()) throw wire::from_status(status, context, "WatchRun of " + peer_);
+}
+
+std::vector<v1::RunStatus> SimulationClient::list() {
+  v1::ListRunsResponse response;
+  rpc::call("ListRuns at " + peer_, {.timeout = std::chrono::seconds{5}, .attempts = 2},
+            [&](grpc::ClientContext& context) { return stub_->ListRuns(&context, {}, &response); });
+  return {response.runs().begin(), response.runs().end()};
 }
 
 void SimulationClient::cancel(const std::string& run_id) {

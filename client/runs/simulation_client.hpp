@@ -9,6 +9,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "client/runs/run_request.hpp"
 #include "common/rpc/channel.hpp"
@@ -34,10 +35,19 @@ class SimulationClient {
   ///         `on_event` throws
   void watch(const std::string& run_id, std::uint64_t after, const std::function<void(const v1::RunEvent&)>& on_event,
              std::stop_token stop);
+  /// As watch, for somebody who only looks: `stop` ends the call and leaves the run alone.
+  /// @throws Error{unavailable} when the stream breaks, Error{not_found}, and whatever `on_event` throws
+  void follow(const std::string& run_id, std::uint64_t after, const std::function<void(const v1::RunEvent&)>& on_event,
+              const std::stop_token& stop);
+  /// All runs the server knows, by identifier. @throws Error{unavailable}
+  [[nodiscard]] std::vector<v1::RunStatus> list();
   void cancel(const std::string& run_id);
   void forget(const std::string& run_id);
 
  private:
+  void read_all(grpc::ClientContext& context, grpc::ClientReader<v1::RunEvent>& reader,
+                const std::function<void(const v1::RunEvent&)>& on_event);
+
   std::string address_;
   std::string peer_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "client/report/grf_report.hpp"
 #include "client/runs/ground_reactions.hpp"
 #include "client/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"
@@ -54,13 +55,18 @@ std::vector<ForcePlate> predicted_plates(const fs::path& run) {
 struct GrfReport {
   double mass = 0.0;
   std::vector<StanceComparison> stances;
+  std::vector<ForcePlate> measured;
+  std::vector<ForcePlate> predicted;
 };
 
 GrfReport compare_all(const CompareGrfOptions& options) {
   const auto measured = plates_in(options.measured, "measured");
   const auto predicted = predicted_plates(options.run);
   const Vector3 up = vertical_axis(measured);
-  GrfReport report{.mass = options.mass > 0.0 ? options.mass : body_mass(measured, up), .stances = {}};
+  GrfReport report{.mass = options.mass > 0.0 ? options.mass : body_mass(measured, up),
+                   .stances = {},
+                   .measured = measured,
+                   .predicted = predicted};
   std::vector<std::string> names;
   for (const ForcePlate& plate : predicted) names.push_back(plate.name);
   bool any = false;
@@ -160,14 +166,48 @@ nlohmann::json to_json(const StanceComparison& c, double weight) {
   return json;
 }
 
+/// The numbers of print_text as tables of a page.
+report::GrfPage page_of(const GrfReport& report, const CompareGrfOptions& options) {
+  report::GrfPage page{.run = fs::absolute(options.run).lexically_normal().filename().string(),
+                       .measured = options.measured.filename().string(),
+                       .tables = {}};
+  const double weight = report.mass * 9.80665;
+  for (const StanceComparison& c : report.stances) {
+    report::PageTable table{
+        .heading = title(c),
+        .header = {"component", "unit", "rms", "rms [% of body weight]", "largest, measured", "largest, predicted",
+                   "later by [ms]", "smallest, measured", "smallest, predicted", "correlation"},
+        .rows = {},
+        .note = "no centre of pressure: both are never loaded together"};
+    for (const ComponentError& e : c.components) {
+      const bool force = e.name != "moment";
+      table.rows.push_back({e.name, force ? "N" : "N m", fmt::format("{:.1f}", e.rms),
+                            force ? fmt::format("{:.1f}", 100.0 * e.rms / weight) : "-",
+                            fmt::format("{:.1f}", e.measured_max.value), fmt::format("{:.1f}", e.predicted_max.value),
+                            fmt::format("{:.0f}", 1e3 * (e.predicted_max.time - e.measured_max.time)),
+                            fmt::format("{:.1f}", e.measured_min.value), fmt::format("{:.1f}", e.predicted_min.value),
+                            std::isnan(e.correlation) ? "-" : fmt::format("{:.3f}", e.correlation)});
+    }
+    if (c.cop_samples > 0) {
+      table.note = fmt::format("Centre of pressure, 10 to 90 % of stance: error {:.1f} mm rms, {:.1f} mm at most.",
+                               1e3 * c.cop_rms, 1e3 * c.cop_max);
+    }
+    page.tables.push_back(std::move(table));
+  }
+  return page;
+}
+
 ExitCode compare_grf(const CompareGrfOptions& options, bool json) {
   const GrfReport report = compare_all(options);
+  const fs::path page = report::write_grf_report(options.run / "compare-grf", page_of(report, options), report.measured,
+                                                 report.predicted);
   if (json) {
     nlohmann::json out = {{"body_mass_kg", report.mass}, {"stances", nlohmann::json::array()}};
     for (const auto& c : report.stances) out["stances"].push_back(to_json(c, report.mass * 9.80665));
     fmt::print("{}\n", out.dump(2));
   } else {
     print_text(report);
+    fmt::print("\npage        {}\n", page.string());
   }
   return ExitCode::ok;
 }

@@ -6,9 +6,23 @@
 #include "client/exit_codes.hpp"
 #include "client/runs/remote_runner.hpp"
 #include "client/servers/contact_client.hpp"
+#include "client/subcommands/tls_options.hpp"
 #include "common/rpc/remote_contact.hpp"
 
 namespace heelstrike::client {
+
+void add_tls_options(CLI::App& command, rpc::ClientTls& tls, const std::string& group) {
+  command.add_option("--tls-ca", tls.ca_file, "Certificate of the authority to trust; switches encryption on")
+      ->type_name("FILE")
+      ->group(group);
+  command.add_option("--tls-cert", tls.certificate_file, "Own certificate, when the servers ask for one")
+      ->type_name("FILE")
+      ->group(group);
+  command.add_option("--tls-key", tls.key_file, "Key of the own certificate")->type_name("FILE")->group(group);
+  command.add_option("--tls-authority", tls.authority, "Name expected in the servers' certificates")
+      ->type_name("NAME")
+      ->group(group);
+}
 
 void add_server_options(CLI::App& command, ServerOptions& options) {
   const std::string group = "Servers (none named: both are started for the occasion)";
@@ -18,16 +32,7 @@ void add_server_options(CLI::App& command, ServerOptions& options) {
   command.add_option("--fem", options.fem, "Address of a running fem_server: host:port or unix:/path")
       ->type_name("ADDRESS")
       ->group(group);
-  command.add_option("--tls-ca", options.tls.ca_file, "Certificate of the authority to trust; switches encryption on")
-      ->type_name("FILE")
-      ->group(group);
-  command.add_option("--tls-cert", options.tls.certificate_file, "Own certificate, when the servers ask for one")
-      ->type_name("FILE")
-      ->group(group);
-  command.add_option("--tls-key", options.tls.key_file, "Key of the own certificate")->type_name("FILE")->group(group);
-  command.add_option("--tls-authority", options.tls.authority, "Name expected in the servers' certificates")
-      ->type_name("NAME")
-      ->group(group);
+  add_tls_options(command, options.tls, group);
 }
 
 void add_connection_options(CLI::App& command, ConnectionOptions& options) {

@@ -1,54 +1,164 @@
-// heelstrike watch: where a run stands, read from its folder while it is written.
+// heelstrike watch: where runs stand, read from their folders while they are written or from a multibody server.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
-#include <thread>
+#include <mutex>
 
-#include "client/runs/live_view.hpp"
+#include "client/live/folder_runs.hpp"
+#include "client/live/live_page.hpp"
+#include "client/live/server_runs.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/subcommands/tls_options.hpp"
+#include "common/errors/error.hpp"
 
 namespace heelstrike::client {
 namespace {
 
 struct WatchOptions {
-  std::filesystem::path folder;
+  std::vector<std::string> what;
+  rpc::ClientTls tls;
+  std::string run;
   bool once = false;
+  bool web = false;
+  LivePageOptions page;
 };
 
 constexpr std::chrono::milliseconds redraw_distance{250};
+constexpr std::size_t most_shown = 8;
 
-ExitCode watch(const WatchOptions& options, const std::stop_token& stop) {
-  LiveView view(options.folder);
+bool is_address(const std::string& text) {
+  if (text.starts_with("unix:")) return true;
+  const auto colon = text.rfind(':');
+  return colon != std::string::npos && colon > 0 && colon + 1 < text.size() &&
+         std::all_of(text.begin() + static_cast<std::ptrdiff_t>(colon) + 1, text.end(),
+                     [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::unique_ptr<LiveRuns> open_runs(const WatchOptions& options) {
+  std::vector<std::filesystem::path> folders;
+  for (const std::string& what : options.what) {
+    if (std::filesystem::exists(what) || !is_address(what)) {
+      folders.emplace_back(what);
+    } else if (options.what.size() > 1) {
+      throw input_error(
+          "what", fmt::format("expected run folders or one address, found '{}' among {}", what, options.what.size()));
+    } else {
+      return std::make_unique<ServerRuns>(rpc::Endpoint{.address = what, .tls = options.tls});
+    }
+  }
+  return std::make_unique<FolderRuns>(folders);
+}
+
+/// Waits, but not beyond a request to stop.
+void pause(const std::stop_token& stop, std::chrono::milliseconds time) {
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::unique_lock lock(mutex);
+  (void)wake.wait_for(lock, stop, time, [] { return false; });
+}
+
+struct Picture {
+  std::string text;
+  bool over = true;  ///< of all runs shown
+};
+
+/// The chosen run, or those that go on, or, when none does, the latest ones.
+Picture picture_of(LiveRuns& runs, const std::string& wanted) {
+  Picture picture;
+  std::size_t n_shown = 0;
+  for (const LiveRunEntry& entry : runs.list()) {
+    if (!wanted.empty() && entry.id != wanted) continue;
+    if (n_shown++ == most_shown) break;
+    // What has ended long ago is not fetched again, only what somebody follows.
+    const bool follow = !entry.state.over() || !wanted.empty() || !runs.can_cancel();
+    if (follow) {
+      const auto run = runs.find(entry.id);
+      picture.over = picture.over && run->state().over();
+      picture.text += run->text(entry.label);
+    } else {
+      picture.text +=
+          fmt::format("{}: {} at t = {:.6g} s\n", entry.label, entry.state.state, entry.state.progress.time);
+    }
+  }
+  if (n_shown == 0) {
+    if (!wanted.empty()) throw not_found_error(fmt::format("{} has no run '{}'", runs.source(), wanted));
+    picture.text = fmt::format("{}: no runs\n", runs.source());
+  }
+  return picture;
+}
+
+ExitCode watch_in_terminal(LiveRuns& runs, const WatchOptions& options, const std::stop_token& stop) {
   const bool terminal = ::isatty(STDOUT_FILENO) != 0;
-  std::size_t n_lines = 0;
+  std::ptrdiff_t n_lines = 0;
+  // A server's run is known here only after its first events have come.
+  if (options.once && runs.can_cancel()) {
+    (void)picture_of(runs, options.run);
+    pause(stop, redraw_distance);
+  }
   while (true) {
-    view.read();
-    const std::string text = view.text();
+    const Picture picture = picture_of(runs, options.run);
     if (terminal && n_lines > 0) fmt::print("\033[{}A\033[J", n_lines);
-    if (terminal || options.once || view.over()) fmt::print("{}", text);
+    if (terminal || options.once || picture.over) fmt::print("{}", picture.text);
     std::fflush(stdout);
-    n_lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-    if (options.once || view.over() || stop.stop_requested()) break;
-    std::this_thread::sleep_for(redraw_distance);
+    n_lines = std::count(picture.text.begin(), picture.text.end(), '\n');
+    if (options.once || picture.over || stop.stop_requested()) break;
+    pause(stop, redraw_distance);
   }
   return stop.stop_requested() ? ExitCode::interrupted : ExitCode::ok;
+}
+
+ExitCode watch_in_browser(LiveRuns& runs, const WatchOptions& options, const std::stop_token& stop) {
+  if (options.page.allow_stop && !runs.can_cancel()) {
+    throw input_error(
+        "--allow-stop",
+        "--allow-stop: a run folder can only be looked at; name the address of its multibody server to stop "
+        "the run");
+  }
+  const LivePage page(runs, options.page);
+  fmt::print("watching {} at {}\nCtrl-C ends the page, not the runs\n", runs.source(), page.url());
+  std::fflush(stdout);
+  while (!stop.stop_requested()) pause(stop, std::chrono::hours{1});
+  return ExitCode::ok;
+}
+
+ExitCode watch(const WatchOptions& options, const std::stop_token& stop) {
+  const auto runs = open_runs(options);
+  return options.web ? watch_in_browser(*runs, options, stop) : watch_in_terminal(*runs, options, stop);
 }
 
 }  // namespace
 
 void add_watch(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("watch", "Show where a run stands while it goes, from its run folder");
+  auto* command =
+      program.add_subcommand("watch", "Show where runs stand while they go, in the terminal or on a local page");
   const auto options = std::make_shared<WatchOptions>();
-  command->add_option("folder", options->folder, "Run folder")->required()->type_name("FOLDER");
-  command->add_flag("--once", options->once, "Print the state now and end");
+  command
+      ->add_option("what", options->what,
+                   "Run folders, or the address of a running mbs_server: host:port or unix:/path")
+      ->required()
+      ->type_name("RUN|ADDRESS");
+  command->add_option("--run", options->run, "Only this run of the server")->type_name("ID");
+  auto* once = command->add_flag("--once", options->once, "Print the state now and end");
+  auto* web =
+      command->add_flag("--web", options->web, "Serve a page to this machine (127.0.0.1) instead")->excludes(once);
+  command->add_option("--port", options->page.port, "Port of the page; any free one when not given")
+      ->check(CLI::Range(1, 65535))
+      ->needs(web);
+  command
+      ->add_flag("--allow-stop", options->page.allow_stop, "Let the page stop runs; its address then carries a token")
+      ->needs(web);
+  add_tls_options(*command, options->tls, "Encryption");
   add_footer(*command,
-             "  heelstrike watch runs/bouncing_ball-flores\n\nOnly reads files, so it cannot disturb the run.");
+             "  heelstrike watch runs/bouncing_ball-flores\n"
+             "  heelstrike watch 127.0.0.1:50061 --web --allow-stop\n\nWatching cannot disturb a run.");
   command->callback([&invocation, options] {
     invocation.action = [options](std::stop_token stop) { return watch(*options, stop); };
   });

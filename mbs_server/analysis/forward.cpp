@@ -41,6 +41,12 @@ class ForwardRun final : public RunBase {
   void add_statistics(IntegratorStatistics& statistics) const override {
     if (integrator_) statistics = integrator_->statistics();
   }
+  void add_columns(std::vector<Column>& columns) override {
+    columns.push_back({"step_size_s", "s", "size of the integrator's step that the row lies in"});
+  }
+  void add_to_row(double /*t*/, const Eigen::VectorXd& /*y*/, std::vector<double>& row) override {
+    row.push_back(row_step_size_);
+  }
   void start();
   void resume(const Checkpoint& checkpoint);
   void integrate_step();
@@ -71,6 +77,7 @@ class ForwardRun final : public RunBase {
   int window_steps_ = 0;              ///< accepted since window_start_
   double window_start_ = 0.0;         ///< [s]
   Eigen::VectorXd row_y_, row_z_;
+  double row_step_size_ = 0.0;  ///< [s] 0 = no step was made
 };
 
 void ForwardRun::start() {
@@ -165,6 +172,7 @@ void ForwardRun::take_step() {
 void ForwardRun::accept(const StepResult& step) {
   const StepRows rows = input_.scenario.output.steps;
   const bool event = !step.roots.empty();
+  row_step_size_ = step.step_size;
   const bool step_is_row = rows == StepRows::all || (rows == StepRows::contact && (event || coupling_->any_closed()));
   if (!write_fields_until(step.t) || !write_rows_until(step.t, step_is_row))
     return;  // stopped: the step is not committed
@@ -231,6 +239,7 @@ bool ForwardRun::cross_singularity(const CrossingRule& rule) {
 }
 
 void ForwardRun::write_rows_across(const SingularCrossing::Crossing& crossing) {
+  row_step_size_ = 0.0;
   const double interval = input_.scenario.output.interval;
   VectorX q_row, qd_row, unused;
   for (double grid = interval * static_cast<double>(state_.next_row); grid < crossing.t;

@@ -191,6 +191,47 @@ async function testFields() {
   await clean(page, 'fields');
 }
 
+/** The page of a real run with fields: the slider moves the field, the map shows the pressure of the time series. */
+async function testRealFields(name, scenario, pair, ...settings) {
+  heelstrike('run', path.join(examples, scenario), '--in-process', '--quiet', '-o', name, ...settings.flatMap((s) => ['--set', s]));
+  const file = path.join(output, name, 'report.html');
+  check(fs.statSync(file).size < 6e6, `${name}: ${fs.statSync(file).size} bytes, below 6 MB`);
+  const page = await openPage(browser, file);
+  await page.waitForSelector('html[data-fields=true]');
+  const csv = readCsv(path.join(output, name, 'timeseries.csv'));
+  const largest = csv[`${pair}.peak_pressure_Pa`].reduce((a, b) => Math.max(a, b));
+  check(largest > 0, `${name}: there is pressure, ${largest} Pa`);
+  const map = page.locator('.pressure-map').first();
+  await map.scrollIntoViewIfNeeded();
+  check(await drawnPixels(page, '#pressure-maps') > 5000, `${name}: the map is drawn`);
+  await page.waitForTimeout(100);
+  await page.screenshot({ path: path.join(output, `${name}_map.png`) });
+  const view = page.locator('.field-canvas');
+  await view.scrollIntoViewIfNeeded();
+  const first = await view.screenshot();
+  await page.evaluate(() => {
+    const slider = document.querySelector('.field-time input');
+    slider.value = slider.max;
+    slider.dispatchEvent(new Event('input'));
+  });
+  const last = await view.screenshot();
+  check(Buffer.compare(first, last) !== 0, `${name}: the slider moves the field`);
+  const link = await page.locator('.field-file').getAttribute('href');
+  check(fs.existsSync(path.join(output, name, link)), `${name}: the file of this time is a click away: ${link}`);
+  await page.screenshot({ path: path.join(output, `${name}.png`) });
+  const force = `[id="chart-force-${pair}"]`;
+  check(await drawnPixels(page, force) > 1000, `${name}: the force is drawn`);
+  const column = `${pair}.fz_N`;
+  await cursorEqualsCsv(page, `chart-indentation-${pair}`, `fem_condensed:${pair}.indentation_m`, csv, `${pair}.indentation_m`).catch((error) => check(false, `${name}: ${column} ${error.message}`));
+  await page.screenshot({ path: path.join(output, `${name}_full.png`), fullPage: true });
+  await clean(page, name);
+  const dark = await openPage(browser, file, { colorScheme: 'dark' });
+  await dark.locator('.pressure-map').first().scrollIntoViewIfNeeded();
+  await dark.waitForTimeout(100);
+  await dark.screenshot({ path: path.join(output, `${name}_dark.png`) });
+  await clean(dark, `${name}, dark`);
+}
+
 async function testMillionRows() {
   const folder = path.join(output, 'million');
   fs.cpSync(path.join(output, 'run'), folder, { recursive: true });
@@ -221,6 +262,9 @@ try {
   await testComparison();
   await testHostileNames();
   await testFields();
+  await testRealFields('fem_ball', 'fem_ball.yaml', 'ball-ground', 'bodies.ball.position=[0,0,0.12]', 'analysis.end_time=0.08',
+    'analysis.integrator.rtol=1e-6', 'output.fields.interval=0.001', 'contact.ball-ground.element_size=0.04', 'contact.ball-ground.contact_size=0.005');
+  await testRealFields('foot_press', 'foot_press.yaml', 'sole-plate', 'contact.sole-plate.element_size=0.008');
   await testMillionRows();
 } finally {
   await browser.close();

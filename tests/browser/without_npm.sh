@@ -20,7 +20,7 @@ done
 grep -q "built without npm" "$output/bundle/report.js" || fail "expected the notice in report.js"
 
 [ -n "$node" ] || exit 0
-for test in report_test; do
+for test in report_test live_test; do
   code=0
   said=$(HEELSTRIKE_CHROMIUM=/nonexistent "$node" "$root/tests/browser/$test.mjs" /bin/false / "$output/empty_npm" "$output/none") || code=$?
   echo "$said"

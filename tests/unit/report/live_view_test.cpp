@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "client/runs/live_view.hpp"
+#include "client/live/live_view.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {

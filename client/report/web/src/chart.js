@@ -47,8 +47,9 @@ export class Chart {
     this.frame.append(this.heading, this.tools, this.canvas, this.legend);
     place.append(this.frame);
     this.makeLegend();
-    new ResizeObserver(() => this.resize()).observe(this.canvas);
-    theme.onChange(() => { this.makeLegend(); this.draw(); });
+    this.observer = new ResizeObserver(() => this.resize());
+    this.observer.observe(this.canvas);
+    this.forget = theme.onChange(() => { this.makeLegend(); this.draw(); });
   }
 
   makeLegend() {
@@ -95,6 +96,13 @@ export class Chart {
   stroke(index) {
     const curve = this.curves[index];
     return { stroke: theme.curveColour(curve.colour), dash: theme.dash(curve.dash ?? 0, curve.colour), width: 1.6, show: curve.shown };
+  }
+
+  remove() {
+    this.observer.disconnect();
+    this.forget();
+    this.plot?.destroy();
+    this.frame.remove();
   }
 
   /** Values under the cursor; `values[i]` belongs to curve i, null = none. */

@@ -4,16 +4,7 @@ import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { unpackDoubles, unpackIntegers, unpackShorts } from './decode.js';
 import { element, number } from './format.js';
 import * as theme from './theme.js';
-
-// Viridis (Smith and van der Walt 2015), sampled; perceptually uniform and safe for colour-blind readers.
-const viridis = [[68, 1, 84], [72, 36, 117], [65, 68, 135], [53, 95, 141], [42, 120, 142], [33, 145, 140], [34, 168, 132],
-  [68, 191, 112], [122, 209, 81], [189, 223, 38], [253, 231, 37]];
-
-export function viridisColour(fraction) {
-  const x = Math.min(1, Math.max(0, fraction)) * (viridis.length - 1);
-  const k = Math.min(viridis.length - 2, Math.floor(x));
-  return viridis[k].map((low, c) => low + (viridis[k + 1][c] - low) * (x - k));
-}
+import { viridisColour } from './viridis.js';
 
 class Part {
   static async unpack(json) {
@@ -22,6 +13,7 @@ class Part {
     part.nPoints = json.n_points;
     part.nFrames = json.n_frames;
     part.times = await unpackDoubles(json.times);
+    part.files = json.files;
     part.triangles = await unpackIntegers(json.triangles);
     part.low = json.positions.low;
     part.high = json.positions.high;
@@ -115,12 +107,14 @@ class FieldView {
     this.slider = element('input', { type: 'range', min: '0', max: String(this.main.times.length - 1), step: '1', value: '0',
       'aria-label': 'Time', oninput: () => { this.time = this.main.times[Number(this.slider.value)]; this.show(); } });
     this.clock = element('output', { class: 'clock' });
+    this.file = element('a', { class: 'field-file' });
     this.bar = element('canvas', { width: '24', height: '300', class: 'colour-bar', 'aria-hidden': 'true' });
     this.ends = element('div', { class: 'colour-ends' });
     place.replaceChildren(
       element('div', { class: 'field-tools no-print' }, this.select, this.range, this.upTo, look('below', 'From below'), look('side', 'From the side'), look('above', 'Oblique')),
       element('div', { class: 'field-stage' }, this.holder, element('div', { class: 'colour-scale' }, this.bar, this.ends)),
-      element('div', { class: 'field-time no-print' }, this.play, this.slider, this.clock), this.readout);
+      element('div', { class: 'field-time no-print' }, this.play, this.slider, this.clock), this.readout,
+      element('p', { class: 'note' }, 'This time in full precision: ', this.file));
     this.canvas.addEventListener('pointermove', (event) => this.probe(event));
     new ResizeObserver(() => this.resize()).observe(this.holder);
     this.drawBar();
@@ -197,6 +191,9 @@ class FieldView {
       if (touching) this.marker.position.copy(at.p);
     }
     this.clock.textContent = `t = ${number(this.time)} s`;
+    const file = this.main.files[this.frame];
+    this.file.href = encodeURI(file);
+    this.file.textContent = file;
     this.canvas.dataset.time = String(this.time);
     this.render();
   }

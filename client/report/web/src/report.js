@@ -1,6 +1,7 @@
 // The page of a run, a comparison or a sweep: reads the data the program put into the page and adds charts to it.
 import { unpackDoubles } from './decode.js';
 import { element, withUnit } from './format.js';
+import { PressureMapView, unpackPath, unpackView } from './map.js';
 import * as theme from './theme.js';
 import { TimeChart, showTimes } from './time_chart.js';
 import { XyChart } from './xy_chart.js';
@@ -8,8 +9,9 @@ import { XyChart } from './xy_chart.js';
 const titles = {
   force: 'Contact force', torque: 'Contact torque', gap: 'Gap', indentation: 'Indentation', gap_rate: 'Rate of the gap',
   cop: 'Centre of pressure', area: 'Contact area', peak_pressure: 'Largest pressure', energy: 'Energy',
+  step_size: 'Step size',
 };
-const firstQuantities = ['force', 'indentation', 'gap', 'energy', 'peak_pressure', 'area'];
+const firstQuantities = ['force', 'indentation', 'gap', 'energy', 'peak_pressure', 'area', 'step_size'];
 
 async function unpackRun(run) {
   const time = await unpackDoubles(run.time);
@@ -60,16 +62,16 @@ function choicesOf(runs, { components, curves }) {
   return [...choices, { label: 'all', curves: curves.map((curve) => curve.key) }];
 }
 
-function addTimeCharts(place, runs) {
+function addTimeCharts(place, runs, quantities) {
   const columns = runs.flatMap((run) => run.columns);
-  for (const quantity of firstQuantities) {
+  for (const quantity of quantities) {
     const owners = [...new Set(columns.filter((c) => c.quantity === quantity).map((c) => c.owner))];
     for (const owner of owners) {
       const picked = curvesOf(runs, (c) => c.quantity === quantity && c.owner === owner);
       if (picked.curves.length === 0) continue;
-      const title = quantity === 'energy' ? titles.energy : `${titles[quantity]}: ${owner}`;
+      const title = quantity === 'energy' || owner === '' ? titles[quantity] : `${titles[quantity]}: ${owner}`;
       const choices = choicesOf(runs, picked);
-      new TimeChart(place, { title, id: `chart-${quantity}-${owner}`, unit: picked.curves[0].unit, curves: picked.curves, choices });
+      new TimeChart(place, { title, id: `chart-${quantity}-${owner}`, unit: picked.curves[0].unit, curves: picked.curves, choices, log: quantity === 'step_size' });
     }
   }
 }
@@ -135,6 +137,14 @@ function addScatter(place, comparison, runs) {
   show();
 }
 
+/** Largest pressure over the run with the path of the centre of pressure. */
+async function addPressureMaps(place, prints) {
+  for (const print of prints) {
+    const map = new PressureMapView(place, { title: `Largest pressure: ${print.pair} on ${print.body}`, id: `map-${print.pair}` });
+    map.show(await unpackView(print.view), await unpackPath(print.path));
+  }
+}
+
 /** A button in each row of the contact table that shows this contact in all charts. */
 function addZoomButtons() {
   for (const row of document.querySelectorAll('tr[data-onset]')) {
@@ -155,13 +165,14 @@ async function main() {
   await Promise.all(runs.map(unpackRun));
   const place = document.getElementById('time-charts');
   place.replaceChildren();
-  addTimeCharts(place, runs);
+  addTimeCharts(place, runs, report.quantities ?? firstQuantities);
   addExplorer(place, runs);
   const loops = document.getElementById('loop-charts');
-  loops.replaceChildren();
-  addLoops(loops, runs);
+  if (loops) { loops.replaceChildren(); addLoops(loops, runs); }
   const scatter = document.getElementById('scatter-chart');
   if (scatter && report.comparison) { scatter.replaceChildren(); addScatter(scatter, report.comparison, runs); }
+  const maps = document.getElementById('pressure-maps');
+  if (maps && report.prints) { maps.replaceChildren(); await addPressureMaps(maps, report.prints); }
   addZoomButtons();
   // The script of the fields shares what was unpacked here.
   window.heelstrikeReport = report;

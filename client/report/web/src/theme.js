@@ -31,8 +31,10 @@ export function cssColour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+/** @returns a function that ends it */
 export function onChange(listener) {
   listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
 function changed() {

@@ -1,6 +1,6 @@
 // Curves over time. All time charts of a page share their time axis and their cursor.
 import { Chart, axes } from './chart.js';
-import { element, number, withUnit } from './format.js';
+import { element, number, tickLabels, withUnit } from './format.js';
 
 const group = new Set();
 let following = false;
@@ -40,7 +40,7 @@ export function nearestSample(x, column, index) {
 }
 
 function shareScale(source) {
-  if (following) return;
+  if (following || !group.has(source)) return;
   following = true;
   const { min, max } = source.plot.scales.x;
   for (const chart of group) {
@@ -59,13 +59,34 @@ export function showTimes(from, to) {
 
 export class TimeChart extends Chart {
   /** @param curves also {time, value}: arrays of equal length
-   *  @param choices [{label, curves: [key...]}] offered as a selection; empty = none */
-  constructor(place, { title, id, unit, curves, choices = [] }) {
+   *  @param choices [{label, curves: [key...]}] offered as a selection; empty = none
+   *  @param log    logarithmic values; zeros are left out
+   *  @param alone  does not share its time axis with the other charts of the page */
+  constructor(place, { title, id, unit, curves, choices = [], alone = false, log = false }) {
     super(place, { title, id, curves });
     this.unit = unit;
+    this.log = log;
     this.yLabel = withUnit(title.split(':')[0], unit);
     if (choices.length > 1) this.offer(choices);
-    group.add(this);
+    if (!alone) group.add(this);
+  }
+
+  /** Takes new samples of the same curves; follows them unless the reader has zoomed. @returns false for other curves */
+  update(curves) {
+    if (curves.length !== this.curves.length || curves.some((curve, i) => curve.key !== this.curves[i].key)) return false;
+    curves.forEach((curve, i) => Object.assign(this.curves[i], { time: curve.time, value: curve.value }));
+    const before = this.data?.[0] ?? [];
+    const { min, max } = this.plot?.scales.x ?? {};
+    const zoomed = before.length > 1 && (min > before[0] || max < before[before.length - 1]);
+    this.data = this.made();
+    this.plot?.setData(this.data, !zoomed);
+    if (zoomed) this.plot.redraw();
+    return true;
+  }
+
+  remove() {
+    group.delete(this);
+    super.remove();
   }
 
   /** Legend entries of curves that are not part of the choice are out of the way. */
@@ -89,15 +110,20 @@ export class TimeChart extends Chart {
     this.curves.forEach((curve, index) => { if (curve.shown !== keys.includes(curve.key)) this.toggle(index); });
   }
 
+  made() {
+    const [x, ...columns] = merged(this.curves);
+    return [x, ...(this.log ? columns.map((column) => column.map((value) => (value > 0 ? value : null))) : columns)];
+  }
+
   plotData() {
-    this.data ??= merged(this.curves);
+    this.data ??= this.made();
     return this.data;
   }
 
   plotOptions() {
     return {
-      scales: { x: { time: false } },
-      axes: axes('time [s]', this.yLabel),
+      scales: { x: { time: false }, ...(this.log ? { y: { distr: 3 } } : {}) },
+      axes: axes('time [s]', this.yLabel, this.log ? (ticks) => ticks.map((tick) => (tick === null ? '' : number(tick, 3))) : tickLabels),
       series: [{}, ...this.curves.map((curve, i) => ({ ...this.stroke(i), label: curve.label, spanGaps: true, points: { show: false } }))],
       cursor: {
         sync: { key: 'time', setSeries: false },

@@ -1,0 +1,114 @@
+#include "client/live/server_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <utility>
+#include <vector>
+
+#include "client/runs/event_reader.hpp"
+#include "common/errors/error.hpp"
+#include "common/wire/run_records_wire.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+constexpr std::size_t most_followed = 16;
+constexpr std::size_t most_listed = 100;
+constexpr std::chrono::seconds unwatched{30};
+constexpr std::chrono::seconds reconnect_distance{1};
+
+void sleep_until_stopped(const std::stop_token& stop, std::chrono::milliseconds time) {
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::unique_lock lock(mutex);
+  (void)wake.wait_for(lock, stop, time, [] { return false; });
+}
+
+}  // namespace
+
+ServerRuns::ServerRuns(const rpc::Endpoint& endpoint)
+    : peer_("mbs_server at " + endpoint.address), client_(endpoint, peer_) {}
+
+std::vector<LiveRunEntry> ServerRuns::list() {
+  std::vector<LiveRunEntry> entries;
+  for (const v1::RunStatus& status : client_.list()) {
+    LiveRunEntry entry{.id = status.run_id(), .label = status.run_id(), .state = {}};
+    entry.state.state = status.state();
+    entry.state.progress = wire::from_proto(status.progress(), wire::FieldPath("progress"));
+    const Progress& p = entry.state.progress;
+    if (p.wall_time > 0.0) entry.state.pace = p.time / p.wall_time;
+    if (!entry.state.over() && entry.state.pace > 0.0)
+      entry.state.remaining = std::max(0.0, p.end_time - p.time) / entry.state.pace;
+    entries.push_back(std::move(entry));
+  }
+  {
+    // A client that has fetched its results lets the server forget the run; who watches it still wants to see its end.
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [id, followed] : followed_) {
+      if (std::ranges::find(entries, id, &LiveRunEntry::id) == entries.end())
+        entries.push_back({id, id, followed.run->state()});
+    }
+  }
+  std::ranges::sort(entries, {}, &LiveRunEntry::id);
+  // Identifiers chosen by the server grow with time.
+  std::ranges::reverse(entries);
+  std::ranges::stable_partition(entries, [](const LiveRunEntry& e) { return !e.state.over(); });
+  if (entries.size() > most_listed) entries.resize(most_listed);
+  return entries;
+}
+
+std::shared_ptr<LiveRun> ServerRuns::find(const std::string& id) {
+  const std::scoped_lock lock(mutex_);
+  drop_unwatched_locked();
+  if (const auto known = followed_.find(id); known != followed_.end()) {
+    known->second.asked = std::chrono::steady_clock::now();
+    return known->second.run;
+  }
+  if (followed_.size() >= most_followed) {
+    throw limit_error("runs", fmt::format("at most {} runs can be watched at a time", most_followed));
+  }
+  const auto runs = client_.list();
+  if (std::ranges::find(runs, id, &v1::RunStatus::run_id) == runs.end()) {
+    throw not_found_error(fmt::format("{} has no run '{}'", peer_, id));
+  }
+  const auto run = std::make_shared<LiveRun>();
+  followed_.emplace(id,
+                    Followed{run, std::chrono::steady_clock::now(),
+                             std::jthread([this, id, run](const std::stop_token& stop) { follow(id, *run, stop); })});
+  return run;
+}
+
+void ServerRuns::drop_unwatched_locked() {
+  const auto now = std::chrono::steady_clock::now();
+  std::erase_if(followed_, [&](const auto& entry) { return now - entry.second.asked > unwatched; });
+}
+
+void ServerRuns::follow(const std::string& id, LiveRun& run, const std::stop_token& stop) {
+  EventReader reader(run);
+  while (!stop.stop_requested() && !reader.summary()) {
+    try {
+      client_.follow(
+          id, reader.last_sequence(), [&](const v1::RunEvent& event) { reader.take(event); }, stop);
+      if (reader.summary() || stop.stop_requested()) break;
+      run.finish("interrupted", "the server ended before the run did");
+      return;
+    } catch (const Error& error) {
+      if (reader.failed() || error.code() != ErrorCode::unavailable) {
+        run.finish("failed", error.what());
+        return;
+      }
+      run.set_note(error.what());
+      sleep_until_stopped(stop, reconnect_distance);
+    }
+  }
+  if (!reader.summary()) return;
+  run.finish(reader.summary()->status, reader.summary()->error ? reader.summary()->error->what() : "");
+}
+
+void ServerRuns::cancel(const std::string& id) {
+  client_.cancel(id);
+}
+
+}  // namespace heelstrike::client

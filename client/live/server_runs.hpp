@@ -1,0 +1,44 @@
+/// The runs of a multibody server.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "client/live/live_runs.hpp"
+#include "client/runs/simulation_client.hpp"
+
+namespace heelstrike::client {
+
+/// A run is followed from the moment somebody asks for it until nobody has asked for half a minute. The server sends
+/// from its spool at the speed at which it is read here, so a run never waits for its viewers.
+class ServerRuns final : public LiveRuns {
+ public:
+  /// @throws Error{unavailable} when nobody answers at the address
+  explicit ServerRuns(const rpc::Endpoint& endpoint);
+
+  [[nodiscard]] std::string source() const override { return peer_; }
+  [[nodiscard]] std::vector<LiveRunEntry> list() override;
+  [[nodiscard]] std::shared_ptr<LiveRun> find(const std::string& id) override;
+  [[nodiscard]] bool can_cancel() const override { return true; }
+  void cancel(const std::string& id) override;
+
+ private:
+  struct Followed {
+    std::shared_ptr<LiveRun> run;
+    std::chrono::steady_clock::time_point asked;
+    std::jthread thread;
+  };
+  void follow(const std::string& id, LiveRun& run, const std::stop_token& stop);
+  void drop_unwatched_locked();
+
+  std::string peer_;
+  SimulationClient client_;
+  std::mutex mutex_;  ///< guards what follows
+  std::map<std::string, Followed> followed_;
+};
+
+}  // namespace heelstrike::client

@@ -1,0 +1,201 @@
+// Pressure in plan view: coloured cells with axes in mm, a colour bar, the path of the centre of pressure.
+import { unpackDoubles, unpackShorts } from './decode.js';
+import { element, number, tickLabels } from './format.js';
+import * as theme from './theme.js';
+import { viridisColour } from './viridis.js';
+
+const outside = 65535;
+const steps = 65534;
+const margin = { left: 58, top: 12, right: 118, bottom: 46 };
+const tallest = 420;
+
+/** @param json as plan_view_json of the program writes it */
+export async function unpackView(json) {
+  return { ...json, cells: await unpackShorts(json.values) };
+}
+
+export async function unpackPath(json) {
+  return { time: await unpackDoubles(json.time), u: await unpackDoubles(json.u), v: await unpackDoubles(json.v) };
+}
+
+function roundStep(range, wanted) {
+  const rough = range / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].map((f) => f * power).find((step) => step >= rough);
+}
+
+function ticks(low, high, wanted) {
+  const step = roundStep(high - low || 1, wanted);
+  const all = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; ++k) all.push(k * step);
+  return all;
+}
+
+export class PressureMapView {
+  constructor(place, { title, id, canRead = true }) {
+    this.heading = element('figcaption', {}, title);
+    this.canvas = element('canvas', { class: 'pressure-map', role: 'img', 'aria-label': title });
+    this.readout = element('output', { class: 'field-value' }, canRead ? 'Point at the map to read a value.' : '');
+    this.frame = element('figure', { class: 'chart wide', id }, this.heading, this.canvas, this.readout);
+    place.append(this.frame);
+    this.observer = new ResizeObserver(() => this.draw());
+    this.observer.observe(this.frame);
+    this.forget = theme.onChange(() => this.draw());
+    this.canvas.addEventListener('pointermove', (event) => this.probe(event));
+  }
+
+  /** @param view as unpackView gives it; @param path as unpackPath, or null */
+  show(view, path, heading) {
+    this.view = view;
+    this.path = path;
+    if (heading) this.heading.textContent = heading;
+    const [nu, nv] = view.n;
+    const picture = new ImageData(nu, nv);
+    for (let v = 0; v < nv; ++v) {
+      for (let u = 0; u < nu; ++u) {
+        const cell = view.cells[v * nu + u];
+        if (cell === outside) continue;
+        const at = 4 * ((nv - 1 - v) * nu + u);
+        picture.data.set([...viridisColour(cell / steps).map(Math.round), 255], at);
+      }
+    }
+    this.image = document.createElement('canvas');
+    this.image.width = nu;
+    this.image.height = nv;
+    this.image.getContext('2d').putImageData(picture, 0, 0);
+    this.draw();
+  }
+
+  remove() {
+    this.observer.disconnect();
+    this.forget();
+    this.frame.remove();
+  }
+
+  layout() {
+    const width = Math.max(280, this.frame.clientWidth - 26);
+    const [nu, nv] = this.view.n;
+    const room = width - margin.left - margin.right;
+    const scale = Math.min(room / nu, tallest / nv);
+    return { width, scale, across: nu * scale, down: nv * scale, height: nv * scale + margin.top + margin.bottom };
+  }
+
+  /** Place on the canvas of a point of the body [m]. */
+  place(u, v) {
+    const { scale, down } = this.size;
+    return [
+      margin.left + ((u - this.view.origin[0]) / this.view.cell + 0.5) * scale,
+      margin.top + down - ((v - this.view.origin[1]) / this.view.cell + 0.5) * scale,
+    ];
+  }
+
+  draw() {
+    if (!this.view || this.frame.clientWidth === 0) return;
+    this.size = this.layout();
+    const { width, height, across, down } = this.size;
+    const ratio = devicePixelRatio;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    this.canvas.style.width = `${width}px`;
+    this.canvas.style.height = `${height}px`;
+    const context = this.canvas.getContext('2d');
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.imageSmoothingEnabled = false;
+    this.drawAxes(context);
+    context.drawImage(this.image, margin.left, margin.top, across, down);
+    this.drawPath(context);
+    this.drawBar(context);
+  }
+
+  drawAxes(context) {
+    const { across, down } = this.size;
+    const { origin, cell, n, axes } = this.view;
+    context.font = '12px system-ui, sans-serif';
+    context.fillStyle = theme.cssColour('--ink');
+    context.strokeStyle = theme.cssColour('--grid');
+    const range = (k) => [origin[k] - cell / 2, origin[k] + (n[k] - 0.5) * cell].map((m) => 1e3 * m);
+    const us = ticks(...range(0), Math.max(2, across / 80)), vs = ticks(...range(1), Math.max(2, down / 50));
+    context.textAlign = 'center';
+    context.textBaseline = 'top';
+    tickLabels(us).forEach((label, k) => {
+      const [x] = this.place(us[k] / 1e3, origin[1]);
+      context.beginPath(); context.moveTo(x, margin.top); context.lineTo(x, margin.top + down); context.stroke();
+      context.fillText(label, x, margin.top + down + 6);
+    });
+    context.textAlign = 'right';
+    context.textBaseline = 'middle';
+    tickLabels(vs).forEach((label, k) => {
+      const [, y] = this.place(origin[0], vs[k] / 1e3);
+      context.beginPath(); context.moveTo(margin.left, y); context.lineTo(margin.left + across, y); context.stroke();
+      context.fillText(label, margin.left - 6, y);
+    });
+    context.font = '13px system-ui, sans-serif';
+    context.textAlign = 'center';
+    context.textBaseline = 'top';
+    context.fillText(`${axes[0]} of the body [mm]`, margin.left + across / 2, margin.top + down + 24);
+    context.save();
+    context.translate(10, margin.top + down / 2);
+    context.rotate(-Math.PI / 2);
+    context.textBaseline = 'middle';
+    context.fillText(`${axes[1]} [mm]`, 0, 0);
+    context.restore();
+  }
+
+  drawPath(context) {
+    if (!this.path || this.path.u.length === 0) return;
+    for (const [colour, width] of [['#ffffff', 4], ['#d55e00', 2]]) {
+      context.strokeStyle = colour;
+      context.lineWidth = width;
+      context.lineJoin = 'round';
+      context.beginPath();
+      this.path.u.forEach((u, i) => { const [x, y] = this.place(u, this.path.v[i]); if (i === 0) context.moveTo(x, y); else context.lineTo(x, y); });
+      context.stroke();
+    }
+    const [x, y] = this.place(this.path.u[0], this.path.v[0]);
+    context.fillStyle = '#d55e00';
+    context.beginPath(); context.arc(x, y, 4, 0, 2 * Math.PI); context.fill();
+    context.lineWidth = 1;
+    context.strokeStyle = '#ffffff'; context.stroke();
+  }
+
+  drawBar(context) {
+    const { across, down } = this.size;
+    const x = margin.left + across + 16, width = 16;
+    for (let k = 0; k < down; ++k) {
+      context.fillStyle = `rgb(${viridisColour(1 - k / down).map(Math.round).join(',')})`;
+      context.fillRect(x, margin.top + k, width, 1.5);
+    }
+    context.fillStyle = theme.cssColour('--ink');
+    context.font = '12px system-ui, sans-serif';
+    context.textAlign = 'left';
+    context.textBaseline = 'middle';
+    const high = this.view.high / 1e3;
+    const marks = high > 0 ? ticks(0, high, Math.max(2, down / 50)) : [0];
+    tickLabels(marks).forEach((label, k) => {
+      context.fillText(label, x + width + 5, margin.top + down - (high > 0 ? marks[k] / high : 0) * down);
+    });
+    context.save();
+    context.font = '13px system-ui, sans-serif';
+    context.translate(x + width + 66, margin.top + down / 2);
+    context.rotate(-Math.PI / 2);
+    context.textAlign = 'center';
+    context.fillText('pressure [kPa]', 0, 0);
+    context.restore();
+  }
+
+  probe(event) {
+    if (!this.size) return;
+    const box = this.canvas.getBoundingClientRect();
+    const { scale, down } = this.size;
+    const u = Math.floor((event.clientX - box.left - margin.left) / scale);
+    const v = Math.floor((margin.top + down - (event.clientY - box.top)) / scale);
+    const [nu, nv] = this.view.n;
+    const cell = u >= 0 && u < nu && v >= 0 && v < nv ? this.view.cells[v * nu + u] : outside;
+    if (cell === outside) { this.readout.textContent = 'Point at the map to read a value.'; return; }
+    const at = [u, v].map((index, k) => number(1e3 * (this.view.origin[k] + index * this.view.cell), 4));
+    const value = (cell / steps) * this.view.high / 1e3;
+    this.readout.textContent = `${number(value, 4)} kPa at ${this.view.axes[0]} = ${at[0]}, ${this.view.axes[1]} = ${at[1]} mm`;
+    this.readout.dataset.value = number(value, 4);
+  }
+}

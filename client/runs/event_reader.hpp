@@ -1,0 +1,43 @@
+/// Events of a run on the wire, handed to a sink.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/results/run_records.hpp"
+#include "heelstrike/v1/simulation.pb.h"
+
+namespace heelstrike::client {
+
+/// Hands events to a sink, each once and in order.
+class EventReader {
+ public:
+  /// @param sink  outlives the reader
+  explicit EventReader(RunSink& sink) : sink_(sink) {}
+
+  /// Events that were taken before are left out. @throws Error for a malformed event, and whatever the sink throws
+  void take(const v1::RunEvent& event);
+
+  /// The last event could not be handed on: an exception came from this side, not from the server.
+  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] std::uint64_t last_sequence() const { return last_sequence_; }
+  /// Once the last event has arrived.
+  [[nodiscard]] const std::optional<RunSummary>& summary() const { return summary_; }
+  [[nodiscard]] const Progress& progress() const { return progress_; }
+  [[nodiscard]] const std::vector<ContactEpisode>& episodes() const { return episodes_; }
+
+ private:
+  void hand_on(const v1::RunEvent& event);
+  void take_rows(const v1::SampleBlock& block);
+
+  RunSink& sink_;
+  bool failed_ = false;
+  std::size_t n_columns_ = 0;
+  std::uint64_t last_sequence_ = 0;
+  Progress progress_;
+  std::vector<ContactEpisode> episodes_;
+  std::optional<RunSummary> summary_;
+};
+
+}  // namespace heelstrike::client

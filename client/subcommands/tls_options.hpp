@@ -1,0 +1,17 @@
+/// Options of an encrypted connection, with one wording.
+#pragma once
+
+#include <string>
+
+#include "common/rpc/channel.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace heelstrike::client {
+
+/// --tls-ca, --tls-cert, --tls-key, --tls-authority
+void add_tls_options(CLI::App& command, rpc::ClientTls& tls, const std::string& group);
+
+}  // namespace heelstrike::client

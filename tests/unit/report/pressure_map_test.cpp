@@ -1,0 +1,182 @@
+// Pressure in plan view, the path of the centre of pressure and the table of regions.
+#include "client/report/pressure_map.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "client/report/pressure_regions.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client::report {
+namespace {
+
+/// A flat sole of nx x ny points in z = 0 that looks down, 0.25 m long and 0.1 m wide, with a lid above it.
+FieldGrid sole(std::size_t nx, std::size_t ny) {
+  FieldGrid grid;
+  for (const double z : {0.0, 0.05}) {
+    for (std::size_t j = 0; j < ny; ++j) {
+      for (std::size_t i = 0; i < nx; ++i) {
+        grid.points.insert(grid.points.end(), {0.25 * static_cast<double>(i) / static_cast<double>(nx - 1),
+                                               0.1 * static_cast<double>(j) / static_cast<double>(ny - 1), z});
+      }
+    }
+  }
+  const auto at = [&](std::size_t layer, std::size_t i, std::size_t j) {
+    return static_cast<std::uint32_t>(layer * nx * ny + j * nx + i);
+  };
+  for (std::size_t j = 0; j + 1 < ny; ++j) {
+    for (std::size_t i = 0; i + 1 < nx; ++i) {
+      const std::uint32_t corners[2][4] = {{at(0, i, j), at(0, i, j + 1), at(0, i + 1, j + 1), at(0, i + 1, j)},
+                                           {at(1, i, j), at(1, i + 1, j), at(1, i + 1, j + 1), at(1, i, j + 1)}};
+      for (const auto& c : corners) grid.triangles.insert(grid.triangles.end(), {c[0], c[1], c[2], c[0], c[2], c[3]});
+    }
+  }
+  grid.arrays.push_back({"contact_pressure", "Pa", 1, std::vector<double>(2 * nx * ny, 0.0)});
+  return grid;
+}
+
+/// The grid as it lies in the world.
+FieldGrid placed(FieldGrid grid, const Pose& X_WB) {
+  for (std::size_t i = 0; i < grid.points.size(); i += 3) {
+    const Vector3 p = X_WB * Vector3(grid.points[i], grid.points[i + 1], grid.points[i + 2]);
+    for (std::size_t k = 0; k < 3; ++k) grid.points[i + k] = p[static_cast<Eigen::Index>(k)];
+  }
+  return grid;
+}
+
+double value_at(const PlanView& view, double u, double v) {
+  const auto cell = [&](std::size_t k, double x) {
+    return static_cast<std::size_t>(std::lround((x - view.origin[k]) / view.cell));
+  };
+  return view.values.at(cell(1, v) * view.n[0] + cell(0, u));
+}
+
+const Pose tilted{.R = rotation_from_vector(Vector3(0.1, -0.4, 0.2)), .p = Vector3(3.0, -2.0, 0.7)};
+
+TEST(PressureMap, IsInTheFrameOfTheBodyWhateverItsPose) {
+  FieldGrid grid = sole(26, 11);
+  for (std::size_t i = 0; i < 26 * 11; ++i) grid.arrays[0].values[i] = 1e5 * grid.points[3 * i];  // 0 to 25 kPa along x
+  const PressureMap map(placed(grid, tilted), tilted);
+  const PlanView view = map.view(map.peak(), 101);
+  EXPECT_EQ(view.depth, 2);
+  EXPECT_EQ(view.axes, (std::array<int, 2>{0, 1}));
+  EXPECT_NEAR(view.origin[0], 0.0, 1e-12);
+  EXPECT_NEAR(view.origin[1], 0.0, 1e-12);
+  EXPECT_EQ(view.n[0], 101U);
+  EXPECT_EQ(view.n[1], 41U);  // 0.1 m in cells of 2.5 mm
+  // Linear between the nodes, so exact up to rounding at cell centres.
+  EXPECT_NEAR(value_at(view, 0.2, 0.05), 2e4, 1e-6);
+  EXPECT_NEAR(value_at(view, 0.05, 0.0), 5e3, 1e-6);
+}
+
+TEST(PressureMap, KeepsThePeakOfEveryPointAndTheLatestFrame) {
+  FieldGrid grid = sole(6, 3);
+  grid.arrays[0].values[0] = 7.0;
+  PressureMap map(grid, {});
+  grid.arrays[0].values[0] = 3.0;
+  grid.arrays[0].values[1] = 5.0;
+  map.add(grid);
+  EXPECT_EQ(map.peak()[0], 7.0);
+  EXPECT_EQ(map.peak()[1], 5.0);
+  EXPECT_EQ(map.latest()[0], 3.0);
+  EXPECT_EQ(map.largest(), 7.0);
+}
+
+TEST(PressureMap, LooksAlongTheAxisThatIsLoaded) {
+  // The same plate standing upright: the loaded side looks along -x of the body.
+  const Pose upright{.R = rotation_from_vector(Vector3(0.0, M_PI / 2.0, 0.0)), .p = Vector3::Zero()};
+  FieldGrid grid = sole(26, 11);
+  std::fill_n(grid.arrays[0].values.begin(), 26 * 11, 1e5);
+  const PressureMap map(placed(grid, upright), {});
+  const PlanView view = map.view(map.peak(), 51);
+  EXPECT_EQ(view.depth, 0);
+  EXPECT_EQ(view.axes, (std::array<int, 2>{1, 2}));
+}
+
+TEST(PressureMap, OutsideTheBodyThereIsNothing) {
+  FieldGrid grid = sole(26, 11);
+  grid.triangles.resize(6);  // two triangles at the origin, 10 mm wide
+  const PressureMap map(grid, {});
+  const PlanView view = map.view(map.peak(), 101);
+  EXPECT_FALSE(std::isnan(value_at(view, 0.005, 0.005)));
+  EXPECT_TRUE(std::isnan(value_at(view, 0.2, 0.05)));
+}
+
+TEST(PressureMap, RefusesAFrameOfAnotherMesh) {
+  PressureMap map(sole(6, 3), {});
+  EXPECT_THROW(map.add(sole(7, 3)), Error);
+}
+
+TEST(PressureMap, PathOfTheCentreOfPressureIsInTheFrameOfTheBody) {
+  TimeSeries series;
+  series.columns = {"time_s",  "foot.x_m", "foot.y_m", "foot.z_m", "foot.qw",  "foot.qx",  "foot.qy",
+                    "foot.qz", "p.fx_N",   "p.fy_N",   "p.fz_N",   "p.copx_m", "p.copy_m", "p.copz_m"};
+  const Quaternion q = quaternion_from_rotation(tilted.R);
+  const Vector3 cop = tilted * Vector3(0.1, 0.02, -0.03);
+  const auto add = [&](double t, double force) {
+    series.values.insert(series.values.end(), {t, tilted.p.x(), tilted.p.y(), tilted.p.z(), q.w(), q.x(), q.y(), q.z(),
+                                               0.0, 0.0, force, cop.x(), cop.y(), cop.z()});
+  };
+  add(0.0, 0.0);  // not loaded: no centre of pressure
+  add(0.1, 500.0);
+  const CopPath path = cop_path(series, "p", "foot");
+  ASSERT_EQ(path.points.size(), 1U);
+  EXPECT_EQ(path.times[0], 0.1);
+  EXPECT_EQ(path.forces[0], 500.0);
+  EXPECT_NEAR((path.points[0] - Vector3(0.1, 0.02, -0.03)).norm(), 0.0, 1e-12);
+}
+
+TEST(PressureMap, OwnerOfASeriesOfFiles) {
+  const std::vector<std::string> columns = {"time_s", "left foot.qw", "plate.qw", "sole.gap_m"};
+  ASSERT_TRUE(part_owner("sole_left_foot", columns).has_value());
+  EXPECT_EQ(part_owner("sole_left_foot", columns)->body, "left foot");
+  EXPECT_EQ(part_owner("sole_ground", columns)->body, "ground");
+  EXPECT_FALSE(part_owner("sole_plate_partner", columns).has_value());
+}
+
+TEST(PressureRegions, ForceAreaAndIntegralOfAUniformlyLoadedSole) {
+  // 1 mm cells, so that a region ends at most half a cell from its fraction: 0.2 % of the length each.
+  FieldGrid grid = sole(251, 101);
+  PressureMap map(grid, {});
+  PressureRegions regions(map, FootSide::left);
+  std::vector<double> pressure(map.peak().size(), 0.0);
+  regions.add(0.0, pressure);
+  std::fill_n(pressure.begin(), 251 * 101, 2e5);
+  regions.add(0.5, pressure);
+  regions.add(1.0, std::vector<double>(pressure.size(), 0.0));
+  ASSERT_EQ(regions.rows().size(), 6U);
+  const RegionLoad& all = regions.rows().back();
+  EXPECT_EQ(all.name, "all");
+  EXPECT_NEAR(all.area, 0.025, 1e-9);
+  EXPECT_NEAR(all.force, 2e5 * 0.025, 1e-3);
+  EXPECT_EQ(all.peak_pressure, 2e5);
+  EXPECT_EQ(all.peak_time, 0.5);
+  EXPECT_NEAR(all.mean_pressure, 2e5, 1e-6);
+  EXPECT_NEAR(all.pressure_integral, 1e5, 1e-9);  // a triangle of 1 s
+  const double expected[] = {0.31, 0.24, 0.25, 0.20 * 0.4, 0.20 * 0.6};
+  double sum = 0.0;
+  for (std::size_t r = 0; r < 5; ++r) {
+    EXPECT_NEAR(regions.rows()[r].area / 0.025, expected[r], 0.005) << regions.rows()[r].name;
+    sum += regions.rows()[r].force;
+  }
+  EXPECT_NEAR(sum, all.force, 1e-6);
+}
+
+TEST(PressureRegions, TheHalluxIsOnTheInnerSide) {
+  FieldGrid grid = sole(51, 21);
+  const PressureMap map(grid, {});
+  std::vector<double> pressure(map.peak().size(), 0.0);
+  pressure[50] = 1e5;  // toe, smallest y: the right side, inner for a left foot
+  for (const auto& [side, name] : {std::pair{FootSide::left, "hallux"}, std::pair{FootSide::right, "lesser toes"},
+                                   std::pair{FootSide::unknown, "toes"}}) {
+    PressureRegions regions(map, side);
+    regions.add(0.0, pressure);
+    for (const RegionLoad& row : regions.rows()) {
+      EXPECT_EQ(row.peak_pressure, row.name == name || row.name == "all" ? 1e5 : 0.0) << row.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heelstrike::client::report
