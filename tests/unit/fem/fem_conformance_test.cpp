@@ -34,6 +34,12 @@ std::string box_obj(bool inside_out) {
   return text;
 }
 
+MeshSurface box_surface() {
+  MeshSurface surface;
+  surface.asset_name = "box.obj";
+  return surface;
+}
+
 /// Soft block 40 x 40 x 30 mm on its partner, held at the top.
 PairSpec block_on(const std::string& backend, const std::string& partner, double friction) {
   PairSpec pair;
@@ -52,7 +58,7 @@ PairSpec block_on(const std::string& backend, const std::string& partner, double
     pair.partner.surface =
         CylinderSurface{.radius = 0.05, .axis = Vector3::UnitY(), .center = Vector3(0.0, 0.0, -0.05), .length = 1.0};
   }
-  if (partner == "mesh") pair.partner.surface = MeshSurface{.sha256 = "", .asset_name = "box.obj"};
+  if (partner == "mesh") pair.partner.surface = box_surface();
   if (partner == "body") {
     pair.partner.surface = BlockSurface{.lengths = Vector3(0.08, 0.08, 0.03), .center = Vector3(0.0, 0.0, -0.015)};
     pair.partner.materials = {test::soft_material(0.3)};
@@ -186,6 +192,11 @@ TEST_P(FemConformance, ResultsDoNotDependOnHowAStepIsCut) {
   EXPECT_LT((once - twice).norm(), 2e-2 * once.norm());
 }
 
+std::string name_of(const Case& c) {
+  const auto& [name, partner, friction] = c;
+  return name + "_" + partner + (friction > 0.0 ? "_friction" : "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Partners, FemConformance,
                          testing::Values(Case{"fem_condensed", "plane", 0.0}, Case{"fem_condensed", "plane", 0.3},
                                          Case{"fem_condensed", "sphere", 0.3}, Case{"fem_condensed", "cylinder", 0.0},
@@ -194,10 +205,7 @@ INSTANTIATE_TEST_SUITE_P(Partners, FemConformance,
                                          Case{"fem_condensed", "body", 0.3}, Case{"fem_full", "plane", 0.0},
                                          Case{"fem_full", "sphere", 0.0}, Case{"fem_full", "cylinder", 0.0},
                                          Case{"fem_full", "mesh", 0.0}),
-                         [](const testing::TestParamInfo<Case>& info) {
-                           const auto& [name, partner, friction] = info.param;
-                           return name + "_" + partner + (friction > 0.0 ? "_friction" : "");
-                         });
+                         [](const testing::TestParamInfo<Case>& info) { return name_of(info.param); });
 
 // A box of triangles is the plane of its top: same wrench from both.
 TEST(PartnerSurfaces, AMeshIsThePlaneOfItsFaceAndInsideOutIsRefused) {

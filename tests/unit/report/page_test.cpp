@@ -19,6 +19,7 @@ RunData hostile_run() {
               .scenario = "description: <img src=x onerror=alert(1)>",
               .scenario_digest = std::string(64, '0'),
               .series = {},
+              .prints = {},
               .fields = {}};
   run.summary->scenario = "<script>";
   run.summary->backend = "flores & \"co\"";
