@@ -300,7 +300,7 @@ KeySchema registration_keys() {
       .meaning =
           "where the surface of the foot lies on the markers; with it hindfoot and toes both follow with the "
           "frame of the surface, so that one mesh serves both",
-      .keys = {vector3("position", "m", "origin of the surface in the hindfoot's frame"),
+      .keys = {required(vector3("position", "m", "origin of the surface in the hindfoot's frame", "")),
                vector3("angles", "rad",
                        "turns of the surface about x (roll), y (pitch, toes down) and z (yaw) of the hindfoot's frame, "
                        "x first"),

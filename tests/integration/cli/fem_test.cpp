@@ -163,7 +163,7 @@ struct BadBody {
   std::string scenario;
   std::map<std::string, std::string> files;
   std::vector<std::string> said;
-  int exit_code = 3;  ///< the scenario was accepted, its preparation failed
+  int exit_code = 3;  ///< default: the scenario was accepted, its preparation failed
 };
 
 void PrintTo(const BadBody& body, std::ostream* out) {
@@ -252,7 +252,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{"TooDeep",
                 block_scenario("0.0101 - 0.2e-3 * step(t, 0, 0.2)", "0.0101 - 12e-3 * step(t, 0, 0.2)"),
                 {},
-                {"deep", "m"}},
+                {"frame at t = 0.1", "left out", "deep", "depth_limit = 0.005 m"},
+                0},  // prescribed motion goes on behind frames that fail, and lists them
         BadBody{"WrongKindOfFile",
                 mesh_scenario("cube.stl", clamped_cube),
                 {{"cube.stl", "this is a letter\n"}},

@@ -57,7 +57,10 @@ TEST(TwoSpheres, FollowHertzWithRelativeCurvatureAndCommonModulus) {
     std::printf("%10.2f %12.3f %12.3f %8.5f %8.4f %8.4f %8.4f\n", 1e3 * depth, P, half.F_A.force.z(),
                 P / half.F_A.force.z(), P / hertz_force, radius / a, r.peak_pressure / p0);
     EXPECT_NEAR(P, half.F_A.force.z(), 0.01 * P);
-    EXPECT_NEAR(P / hertz_force, 1.0, 0.12) << "finite balls are stiffer than half spaces, see contact_fem.md";
+    // Finite balls are stiffer than half spaces: delta_Hertz(P) - delta = 2 c P / (E R), c about 0.5 for each of them;
+    // the mesh, 2 to 4 elements over the contact radius here, adds to it where the contact is small.
+    const double delta_hertz = std::pow(P / hertz_force, 2.0 / 3.0) * depth;
+    EXPECT_NEAR((delta_hertz - depth) * E * R / (2.0 * P), 0.5, 0.1);
     EXPECT_NEAR(radius / a, 1.0, 0.07);
     EXPECT_NEAR(r.peak_pressure / p0, 1.0, 0.05);
     EXPECT_LT(r.F_A.force.head<2>().norm(), 1e-3 * P);

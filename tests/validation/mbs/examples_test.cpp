@@ -22,7 +22,7 @@ TEST(Examples, EveryOneRuns) {
     const std::string text = read_text(file.string());
     // Meshes and motions are read by the client, which has tests of its own.
     if (text.find("file:") != std::string::npos || text.find("mesh:") != std::string::npos ||
-        text.find("motion:") != std::string::npos) {
+        text.find("motion:") != std::string::npos || text.find("recorded:") != std::string::npos) {
       continue;
     }
     const Scenario whole = scenario_from(text);

@@ -1,9 +1,8 @@
 """What watching costs a run: the same run on the same server, alone and with a page that looks and pages that do not read.
 
-Usage: watch_cost.py BIN_FOLDER SCENARIO OUTPUT_FOLDER
-Prints CPU time of the run's own thread and the wall time of the run, with and without, and their ratios. Fails when the CPU
-time grows by more than 2 %. The wall time is printed only: on a machine that does other things as well it says more about
-those.
+Usage: bench_watch.py BIN_FOLDER SCENARIO OUTPUT_FOLDER
+Prints CPU time of the run's own thread and the wall time of the run, with and without, and their ratios. On a machine with few
+cores the ratio of wall times contains what client, page and servers take from each other.
 """
 import json
 import os
@@ -18,8 +17,7 @@ import time
 import urllib.request
 
 bin_folder, scenario, output = sys.argv[1:4]
-allowed = 1.02
-least_rounds, most_rounds = 3, 10
+rounds = 4
 # About a second of computing.
 settings = ['analysis.end_time=12', 'output.interval=1e-4', 'contact.restitution=0.95']
 
@@ -120,7 +118,7 @@ def main():
             wait_for_line(programs[1], 'event=listening')
             programs.append(start('heelstrike', 'watch', mbs, '--web'))
             url = wait_for_line(programs[2], r'at (http:\S+)').group(1)
-            return measure(mbs, programs[1], url)
+            measure(mbs, programs[1], url)
         finally:
             for program in reversed(programs):
                 program.terminate()
@@ -129,7 +127,7 @@ def main():
 
 def measure(mbs, server, url):
     alone, watched = [], []
-    for number in range(1, most_rounds + 1):
+    for number in range(1, rounds + 1):
         alone.append(run_once(mbs, server))
         with Watchers(url) as watchers:
             watched.append(run_once(mbs, server))
@@ -140,11 +138,7 @@ def measure(mbs, server, url):
         print(f'{number} rounds: run alone {min(c for c, _ in alone):.3f} s CPU, {min(w for _, w in alone):.3f} s wall; '
               f'watched {min(c for c, _ in watched):.3f} s CPU, {min(w for _, w in watched):.3f} s wall; '
               f'ratios {cpu:.4f}, {wall:.4f}', flush=True)
-        if number >= least_rounds and cpu < allowed:
-            return 0
-    print(f'FAIL expected a ratio of CPU times below {allowed}, found {cpu:.4f}')
-    return 1
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    main()
