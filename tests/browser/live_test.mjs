@@ -125,7 +125,10 @@ async function testReconnects({ watch, url }) {
 
 async function testPressureMap(mbs, { page }) {
   const press = startRun(mbs, 'press', 'foot_press.yaml', 'contact.sole-plate.element_size=0.01', 'output.interval=0.01', 'output.fields.interval=0.02');
-  await page.waitForSelector('section.run .pressure-map', { timeout: 120000 });
+  await page.waitForSelector('section.run .pressure-map', { timeout: 120000 }).catch(async (error) => {
+    const runs = await page.locator('tr[data-run]').allTextContents();
+    throw new Error(`no pressure map; the run's exit code is ${press.code}, it says "${press.text}", the page lists ${runs.join(' | ')}: ${error.message}`);
+  });
   await page.waitForFunction(() => document.querySelectorAll('section.run .pressure-map').length >= 2);
   await page.locator('.pressure-map').first().scrollIntoViewIfNeeded();
   const heading = () => page.locator('figure:has(.pressure-map) figcaption').first().textContent();
