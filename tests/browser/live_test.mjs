@@ -124,7 +124,8 @@ async function testReconnects({ watch, url }) {
 }
 
 async function testPressureMap(mbs, { page }) {
-  const press = startRun(mbs, 'press', 'foot_press.yaml', 'contact.sole-plate.element_size=0.01', 'output.interval=0.01', 'output.fields.interval=0.02');
+  // Long enough to be seen by a page that lists twice a second, even with mesh and compliance from the cache.
+  const press = startRun(mbs, 'press', 'foot_press.yaml', 'contact.sole-plate.element_size=0.01', 'output.interval=0.002', 'output.fields.interval=0.02');
   await page.waitForSelector('section.run .pressure-map', { timeout: 120000 }).catch(async (error) => {
     const runs = await page.locator('tr[data-run]').allTextContents();
     throw new Error(`no pressure map; the run's exit code is ${press.code}, it says "${press.text}", the page lists ${runs.join(' | ')}: ${error.message}`);

@@ -109,6 +109,38 @@ class FootPress(unittest.TestCase):
         self.assertEqual(found, {'displacement': (3, 'm'), 'contact_pressure': (1, 'Pa'), 'traction': (3, 'Pa'),
                                  'von_mises': (1, 'Pa'), 'principal_stress': (3, 'Pa')})
 
+    def test_cells_have_their_own_data(self):
+        for name, expected in (('sole-plate_foot', {'partner': None, 'contact_pressure': 'Pa', 'von_mises': 'Pa'}),
+                               ('sole-plate_plate_partner', {'partner': None})):
+            grid = read_grid(self.of(name)[-1][1])
+            data = grid.GetCellData()
+            found = {}
+            for k in range(data.GetNumberOfArrays()):
+                array = data.GetArray(k)
+                found[array.GetName()] = array.GetInformation().Get(vtk.vtkDataArray.UNITS_LABEL())
+                self.assertEqual((array.GetNumberOfTuples(), array.GetNumberOfComponents()), (grid.GetNumberOfCells(), 1))
+            self.assertEqual(found, expected)
+            part = vtk_to_numpy(data.GetArray('partner'))
+            self.assertEqual((part.min(), part.max()), (1.0, 1.0) if name.endswith('partner') else (0.0, 0.0))
+        grid = read_grid(self.of('sole-plate_foot')[-1][1])
+        pressure = vtk_to_numpy(grid.GetCellData().GetArray('contact_pressure'))
+        nodal = vtk_to_numpy(grid.GetPointData().GetArray('contact_pressure'))
+        points = vtk_to_numpy(grid.GetPoints().GetData())
+        force = 0.0
+        for c in range(grid.GetNumberOfCells()):
+            ids = [grid.GetCell(c).GetPointId(k) for k in range(3)]
+            self.assertAlmostEqual(pressure[c], nodal[ids].mean(), delta=1e-9 * nodal.max())
+            a, b, d = points[ids]
+            force += pressure[c] * vtk.vtkTriangle.TriangleArea(a, b, d)
+        # Pressure is normal force per area of the undeformed surface, so this is exact up to the sums.
+        self.assertAlmostEqual(force, self.csv['sole-plate.fz_N'][-1], delta=1e-6 * force)
+        # Elements are not smoothed by their neighbours: of the same size as the smoothed stress, not equal to it.
+        stress = vtk_to_numpy(grid.GetCellData().GetArray('von_mises'))
+        smoothed = vtk_to_numpy(grid.GetPointData().GetArray('von_mises'))
+        self.assertGreaterEqual(stress.min(), 0.0)
+        self.assertGreater(stress.max(), 0.5 * smoothed.max())
+        self.assertLess(stress.max(), 10.0 * smoothed.max())
+
     def test_shape_and_sizes(self):
         # The project's foot: about 0.26 m long, 0.1 m wide, its sole 78 mm below the ankle (docs/studies/foot_press.md).
         grid = read_grid(self.of('sole-plate_foot')[0][1])
@@ -140,8 +172,8 @@ class FootPress(unittest.TestCase):
             normal = [(b - a)[1] * (d - a)[2] - (b - a)[2] * (d - a)[1], (b - a)[2] * (d - a)[0] - (b - a)[0] * (d - a)[2],
                       (b - a)[0] * (d - a)[1] - (b - a)[1] * (d - a)[0]]
             force += 0.5 * math.sqrt(sum(x * x for x in normal)) * traction[ids].mean(axis=0)[2]
-        # Nodal tractions divide nodal forces by areas of the undeformed surface: a few percent on this coarse mesh.
-        self.assertAlmostEqual(force, self.csv['sole-plate.fz_N'][-1], delta=0.1 * abs(self.csv['sole-plate.fz_N'][-1]))
+        # Nodal tractions divide nodal forces by areas of the undeformed surface, over which they are summed here.
+        self.assertAlmostEqual(force, self.csv['sole-plate.fz_N'][-1], delta=1e-6 * abs(self.csv['sole-plate.fz_N'][-1]))
 
     def test_bodies_are_placed_by_their_poses(self):
         for t, file in self.of('sole-plate_plate_partner'):

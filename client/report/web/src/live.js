@@ -5,7 +5,7 @@ import { PressureMapView, unpackView } from './map.js';
 import * as theme from './theme.js';
 import { TimeChart } from './time_chart.js';
 
-const listDistance = 1000, runDistance = 400;  // [ms]
+const listDistance = 500, runDistance = 400;  // [ms]
 const shownAtFirst = 3;
 const titles = {
   force: 'Contact force', indentation: 'Indentation', peak_pressure: 'Largest pressure', area: 'Contact area',
