@@ -163,8 +163,10 @@ std::string map_script(const FootPrint& print, const PlanView& view, const std::
   std::string text = fmt::format(
       "reset session\nset encoding utf8\nset output {}\nset border 3\nset tics nomirror out\nset key noenhanced "
       "outside "
-      "top horizontal\nset size ratio -1\nset xlabel '{} of the body [mm]'\nset ylabel '{} [mm]'\nset cblabel 'largest "
-      "pressure [kPa]'\nset cbrange [0:*]\nset palette defined (",
+      "top horizontal\nset size ratio -1\nset xlabel '{} of the body [mm]'\nset ylabel '{} [mm]'\nset cblabel "
+      "'pressure "
+      "[kPa]' offset 1,0\nset cbtics autofreq\nset autoscale xfix\nset autoscale yfix\nset cbrange [0:*]\nset palette "
+      "defined (",
       quoted(picture), "xyz"[view.axes[0]], "xyz"[view.axes[1]]);
   // Viridis (Smith and van der Walt 2015), as in the pages.
   constexpr const char* viridis[] = {"#440154", "#482475", "#414487", "#355f8d", "#2a788e", "#21918c",
