@@ -71,7 +71,7 @@ std::uint64_t RunLog::wait_beyond(std::uint64_t position, std::uint64_t batch, C
     wake_above_ = std::min(wake_above_, size);
     return false;
   };
-  changed_.wait_until(lock, not_before, [&] { return reached(position + batch); });
+  if (Clock::now() < not_before) changed_.wait_until(lock, not_before, [&] { return reached(position + batch); });
   changed_.wait(lock, [&] { return reached(position); });
   return size_;
 }

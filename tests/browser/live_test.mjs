@@ -84,6 +84,13 @@ async function testWatching(mbs) {
   check(true, `the curves grow: ${before} rows, then ${await rowsOf(page, run)}`);
   check(await drawnPixels(page, chart) > 500, 'the force is drawn');
 
+  // The same in the terminal, from the server and from the folder that its client writes.
+  for (const what of [mbs, 'ball']) {
+    const terminal = new Program('heelstrike', ['watch', what, '--once']);
+    check(await terminal.ended === 0, `watch --once of ${what === mbs ? 'a server' : 'a folder'} ends`);
+    check(/t = [0-9.e-]+ of 20000 s, \d+ %/.test(terminal.text) && /fz_N +[▁▂▃▄▅▆▇█]+ /.test(terminal.text), `and shows progress and force: ${terminal.text.split('\n')[0]}`);
+  }
+
   // A second page that looks from elsewhere and goes away in the middle; then many visits.
   const other = await openLive(url.split('#')[0]);
   await other.waitForSelector('tr[data-state=running]');
