@@ -5,10 +5,15 @@
 #include "common/wire/error_wire.hpp"
 
 namespace heelstrike::mbs {
+namespace {
+
+constexpr std::chrono::milliseconds news_distance{50};  // twenty looks per second are a film to any viewer
+
+}  // namespace
 
 WatchReactor::WatchReactor(std::shared_ptr<RunLog> log, std::uint64_t after,
                            std::shared_ptr<std::atomic<unsigned>> n_watchers)
-    : log_(std::move(log)), n_watchers_(std::move(n_watchers)), reader_(log_, after) {
+    : log_(std::move(log)), n_watchers_(std::move(n_watchers)), reader_(log_, after, news_distance) {
   ++*n_watchers_;
   // Members pass from thread to thread under this lock: gRPC orders these calls as well, but a thread sanitizer cannot
   // see its locks.
