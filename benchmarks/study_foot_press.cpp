@@ -80,6 +80,6 @@ int main(int argc, char** argv) {
   }
   std::vector<double> sizes;
   for (int i = 1; i < argc; ++i) sizes.push_back(1e-3 * std::atof(argv[i]));
-  if (sizes.empty()) sizes = {8e-3, 6e-3, 5e-3, 4e-3, 3e-3};
+  if (sizes.empty()) sizes = {6e-3, 5e-3, 4e-3, 3e-3};
   for (const double h : sizes) heelstrike::fem::press(h, h > 3.5e-3);
 }

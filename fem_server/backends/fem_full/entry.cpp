@@ -31,13 +31,6 @@ std::unique_ptr<ContactBackend> make_full(const PairSpec& pair, const PrepareCon
                                   "or use fem_condensed",
                                   key));
   }
-  if (number(pair.parameters, "friction") > 0.0) {
-    // FullContact has the equations, but its iteration still cycles on many clamped bodies.
-    throw input_error(
-        "friction",
-        fmt::format("fem_full offers no friction yet, found friction = {}; set it to 0 or use fem_condensed",
-                    number(pair.parameters, "friction")));
-  }
   (void)prepare_partner(pair, context);  // refuses shapes that are no rigid surface
   ParameterMap parameters;
   PreparedBody prepared = prepare_body(pair, context, parameters);
@@ -50,13 +43,14 @@ std::unique_ptr<ContactBackend> make_full(const PairSpec& pair, const PrepareCon
 }  // namespace
 
 BackendEntry fem_full_entry() {
-  return {.name = "fem_full",
-          .summary =
-              "all degrees of freedom, neo-Hookean or linear, without friction: the reference for the other back-ends",
-          .reference = "melo2023",
-          .parameters = schema(),
-          .surface_pairs = body_surface_pairs(),
-          .make = make_full};
+  return {
+      .name = "fem_full",
+      .summary =
+          "all degrees of freedom, neo-Hookean or linear, with Coulomb friction: the reference for the other back-ends",
+      .reference = "melo2023",
+      .parameters = schema(),
+      .surface_pairs = body_surface_pairs(),
+      .make = make_full};
 }
 
 }  // namespace heelstrike::fem

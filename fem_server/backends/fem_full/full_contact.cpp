@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/friction_contact.hpp"
 #include "fem_server/backends/state_bytes.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/gmres.hpp"
@@ -17,10 +17,12 @@ namespace {
 
 constexpr std::string_view format_version = "heelstrike full history 2";
 constexpr int iteration_limit = 40;
-/// With friction a node may go round between sticking and sliding. Other values of rho, which only tell the two apart,
-/// break such a cycle; Newton's method takes 6 to 10 iterations where it does not cycle.
-constexpr std::array rho_factors{1.0, 0.1, 10.0, 0.01};
-constexpr int cycle_limit = 14;
+/// With friction: iterations with the elastic matrix of the undeformed body converge linearly, by a factor that grows
+/// with the strain; from `slow` on a new matrix is worth its price.
+constexpr int surface_iteration_limit = 60;
+constexpr double slow = 0.5;
+/// Last change of the displacement over the depth.
+constexpr double surface_tolerance = 1e-9;
 constexpr int largest_number_of_steps = 32;
 /// Of the largest contact force, and of the depth: two digits above what rounding leaves on 10^5 dofs.
 constexpr double tolerance = 1e-10;
@@ -28,8 +30,7 @@ constexpr double tolerance = 1e-10;
 constexpr double penalty_factor = 1e3;
 /// Each wins three digits.
 constexpr int tangent_passes = 3;
-/// Of the systems with friction, whose matrix is not symmetric: Newton's steps, and tangents.
-constexpr double step_accuracy = 1e-6;
+/// Of the systems of the tangents with friction, whose matrix is not symmetric.
 constexpr double tangent_accuracy = 1e-9;
 constexpr Eigen::Index krylov_limit = 80;
 
@@ -70,7 +71,6 @@ struct FullContact::Solution {
   Eigen::VectorXd lambda;
   Eigen::VectorXd tau;          ///< [N] 3 per contact node; empty without friction
   std::vector<Anchor> anchors;  ///< per contact node; empty without friction
-  double rho_factor = 1.0;      ///< see rho_factors
   double energy = 0.0;
   double dissipated = 0.0;              ///< [J] by friction since the commit
   std::vector<std::uint32_t> touching;  ///< positions in the contact nodes
@@ -107,6 +107,14 @@ FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw la
     penalty_.push_back(penalty_factor * trace / 3.0);
   }
   system_ = std::make_unique<BodySystem>(prepared_.body, prepared_.support, tangent_);
+  if (prepared_.options.friction > 0.0) {
+    rest_compliance_ =
+        condense(prepared_.body, prepared_.support, prepared_.contact.nodes, [](std::string_view, double) {}, {});
+    rest_system_ = std::make_unique<BodySystem>(prepared_.body, prepared_.support, tangent_);
+    if (!rest_system_->factorize(tangent_)) {
+      throw input_error("support", "the stiffness matrix is singular: the clamped set leaves a motion free");
+    }
+  }
   fields_ = std::make_unique<const BodyFields>(prepared_.body, prepared_.support, prepared_.contact, prepared_.shape);
 }
 
@@ -153,7 +161,7 @@ FullNode FullContact::node_at(const PairState& state, const Solution& solution, 
   node.surface = surface_at(state, y);
   node.surface.gap += offset;
   node.penalty = penalty_[c];
-  node.rho = solution.rho_factor * penalty_[c] / penalty_factor;
+  node.rho = penalty_[c] / penalty_factor;
   node.lambda = solution.lambda[static_cast<Eigen::Index>(c)];
   if (solution.anchors.empty()) return node;
   node.friction = prepared_.options.friction;
@@ -237,24 +245,14 @@ void FullContact::advance(const Linearised& now, const Eigen::VectorXd& step, So
     if (now.states[c] == 0) continue;
     const FullNode& node = now.nodes[c];
     const Vector3 du = step.segment<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
-    const double dp = -node.penalty * node.surface.normal.dot(du);
     double& lambda = solution.lambda[static_cast<Eigen::Index>(c)];
     lambda = std::max(0.0, lambda - node.penalty * (node.surface.gap + node.surface.normal.dot(du)));
-    if (!(node.friction > 0.0)) continue;
-    const FullNodeForce& force = now.forces[c];
-    Vector3 tau = force.multiplier() + force.correction() + force.traction_change(dp, Vector3::Zero(), du);
-    const double bound = node.friction * lambda;
-    if (tau.norm() > bound) tau *= bound / tau.norm();
-    solution.tau.segment<3>(3 * static_cast<Eigen::Index>(c)) = tau;
   }
 }
 
 bool FullContact::newton(const PairState& state, double offset, Solution& solution) const {
   std::vector<int> states_before;
-  const bool rubs = !solution.anchors.empty();
-  const int limit = rubs ? cycle_limit * static_cast<int>(rho_factors.size()) : iteration_limit;
-  for (int iteration = 1; iteration <= limit; ++iteration) {
-    if (rubs) solution.rho_factor = rho_factors[static_cast<std::size_t>((iteration - 1) / cycle_limit)];
+  for (int iteration = 1; iteration <= iteration_limit; ++iteration) {
     ++solution.statistics.iterations;
     Linearised now;
     if (!linearise(state, offset, solution, now)) return false;
@@ -266,10 +264,124 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
     const bool settled = now.states == states_before;
     if (settled && error <= tolerance * force_scale && now.geometric_error <= tolerance * depth) return true;
     if (iteration > 1 && settled && force_scale == 0.0) return true;
-    advance(now, solve_system(now.rest, now.residual + now.correction, step_accuracy), solution);
+    advance(now, system_->solve(now.residual + now.correction), solution);
     states_before = std::move(now.states);
   }
   return false;
+}
+
+Eigen::VectorXd FullContact::rub(const PairState& state, double offset, const SurfaceCompliance& compliance,
+                                 const Eigen::VectorXd& u_free, Solution& solution) const {
+  const auto& contact = prepared_.contact.nodes;
+  FrictionProblem problem;
+  problem.friction = prepared_.options.friction;
+  problem.R_AB = state.X_AB.R;
+  std::vector<SurfacePoint> points;
+  double depth = 0.0;
+  for (const std::uint32_t node : contact) {
+    const auto dof = 3 * static_cast<Eigen::Index>(node);
+    points.push_back(surface_at(state, prepared_.body.mesh().nodes[node] + solution.u.segment<3>(dof)));
+    SurfacePoint& point = points.back();
+    point.gap += offset + point.normal.dot(u_free.segment<3>(dof) - solution.u.segment<3>(dof));
+    depth = std::max(depth, -point.gap);
+  }
+  for (std::uint32_t c = 0; c < contact.size(); ++c) {
+    const auto i = static_cast<Eigen::Index>(c);
+    const Vector3 before = solution.lambda[i] * points[c].normal + solution.tau.segment<3>(3 * i);
+    if (depth == 0.0 || (points[c].gap > depth && !(solution.lambda[i] > 0.0))) continue;
+    problem.near.nodes.push_back(c);
+    problem.near.gaps.push_back(points[c].gap);
+    problem.near.normals.push_back(points[c].normal);
+    problem.near.force_before.push_back(before);
+    problem.near.u_before.emplace_back(Vector3::Zero());
+    problem.near.known.push_back(false);
+    problem.positions.emplace_back(prepared_.body.mesh().nodes[contact[c]] +
+                                   u_free.segment<3>(3 * static_cast<Eigen::Index>(contact[c])));
+  }
+  problem.near.compliance_changed = true;
+  problem.anchor = [&](std::uint32_t i) { return solution.anchors[problem.near.nodes[i]]; };
+  solution.lambda.setZero();
+  solution.tau.setZero();
+  Eigen::VectorXd load = Eigen::VectorXd::Zero(solution.u.size());
+  if (problem.near.nodes.empty()) return load;
+  const FrictionContact found = solve_friction_contact(compliance, problem);
+  for (std::size_t a = 0; a < found.active.size(); ++a) {
+    const std::uint32_t c = problem.near.nodes[found.active[a]];
+    solution.lambda[c] = found.lambda[static_cast<Eigen::Index>(a)];
+    solution.tau.segment<3>(3 * Eigen::Index{c}) = found.traction[a];
+    load.segment<3>(3 * Eigen::Index{contact[c]}) = solution.lambda[c] * points[c].normal + found.traction[a];
+  }
+  return load;
+}
+
+SurfaceCompliance FullContact::present_compliance() const {
+  const auto& contact = prepared_.contact.nodes;
+  const auto n = static_cast<Eigen::Index>(contact.size());
+  constexpr Eigen::Index panel_nodes = 64;
+  Eigen::MatrixXd C(3 * n, 3 * n);
+  for (Eigen::Index first = 0; first < n; first += panel_nodes) {
+    const Eigen::Index width = std::min(panel_nodes, n - first);
+    Eigen::MatrixXd unit = Eigen::MatrixXd::Zero(tangent_.rows(), 3 * width);
+    for (Eigen::Index j = 0; j < width; ++j) {
+      const std::uint32_t node = contact[static_cast<std::size_t>(first + j)];
+      unit.block<3, 3>(3 * Eigen::Index{node}, 3 * j).setIdentity();
+    }
+    const Eigen::MatrixXd u = system_->solve(unit);
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const std::uint32_t node = contact[static_cast<std::size_t>(i)];
+      C.block(3 * i, 3 * first, 3, 3 * width) = u.middleRows(3 * Eigen::Index{node}, 3);
+    }
+  }
+  std::vector<double> blocks(static_cast<std::size_t>(9 * n * n));
+  for (Eigen::Index j = 0; j < n; ++j) {
+    for (Eigen::Index i = 0; i < n; ++i) {
+      Eigen::Map<Matrix3>(blocks.data() + 9 * (j * n + i)) =
+          0.5 * (C.block<3, 3>(3 * i, 3 * j) + C.block<3, 3>(3 * j, 3 * i).transpose());
+    }
+  }
+  return {contact.size(), std::move(blocks)};
+}
+
+bool FullContact::solve_with_friction(const PairState& state, double offset, Solution& solution) const {
+  const BodySystem* system = rest_system_.get();
+  const SurfaceCompliance* compliance = &rest_compliance_;
+  SurfaceCompliance present;
+  bool may_refresh = law_ != MaterialLaw::linear;
+  double change_before = std::numeric_limits<double>::infinity();
+  for (int iteration = 1; iteration <= surface_iteration_limit; ++iteration) {
+    ++solution.statistics.iterations;
+    const BodyEquations equations = assemble_equations(prepared_.body, law_, solution.u, tangent_);
+    if (!equations.valid) return false;
+    Eigen::VectorXd u = solution.u + system->solve(-equations.force);
+    u += system->solve(rub(state, offset, *compliance, u, solution));
+    const double change = (u - solution.u).cwiseAbs().maxCoeff();
+    solution.u = u;
+    solution.statistics.residual = change / -solution.gap;
+    if (change <= surface_tolerance * -solution.gap) return true;
+    if (!std::isfinite(change)) return false;
+    const bool refresh = may_refresh && change > slow * change_before;
+    change_before = refresh ? std::numeric_limits<double>::infinity() : change;
+    if (!refresh) continue;
+    may_refresh = assemble_equations(prepared_.body, law_, u, tangent_).valid && system_->factorize(tangent_);
+    if (may_refresh) present = present_compliance();
+    // A free body under pressure may have no definite matrix without its contact: then the first one has to do.
+    system = may_refresh ? system_.get() : rest_system_.get();
+    compliance = may_refresh ? &present : &rest_compliance_;
+  }
+  return false;
+}
+
+bool FullContact::equilibrium(const PairState& state, double offset, Solution& solution) const {
+  if (solution.anchors.empty()) return newton(state, offset, solution);
+  try {
+    if (!solve_with_friction(state, offset, solution)) return false;
+  } catch (const RecoverableError&) {
+    return false;
+  }
+  if (offset != 0.0) return true;
+  // The matrix of the tangents, at the solution.
+  Linearised now;
+  return linearise(state, offset, solution, now) && system_->factorize(tangent_);
 }
 
 void FullContact::load_in_steps(const PairState& state, Solution& solution) const {
@@ -279,7 +391,7 @@ void FullContact::load_in_steps(const PairState& state, Solution& solution) cons
     solution.tau.setZero();
     bool good = true;
     for (int step = 1; step <= n_steps && good; ++step) {
-      good = newton(state, -solution.gap * (1.0 - static_cast<double>(step) / n_steps), solution);
+      good = equilibrium(state, -solution.gap * (1.0 - static_cast<double>(step) / n_steps), solution);
     }
     if (good) return;
   }
@@ -332,7 +444,8 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
   const auto traction_change = [&](std::size_t i, const Eigen::Matrix<double, 1, 6>& dp, const Matrix36& du) {
     Matrix36 change = Matrix36::Zero();
     for (Eigen::Index k = 0; rubs && k < 6; ++k) {
-      change.col(k) = forces[i].traction_change(dp[k], dtau[i].col(k), du.col(k) + by_pose[i].slip.col(k));
+      change.col(k) =
+          forces[i].traction_change(dp[k], dtau[i].col(k), forces[i].slip_slope() * du.col(k) + by_pose[i].slip.col(k));
     }
     return change;
   };
@@ -412,7 +525,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
   }
   find_anchors(history, state, solution);
   const std::scoped_lock lock(mutex_);
-  if (!newton(state, 0.0, solution)) load_in_steps(state, solution);
+  if (!equilibrium(state, 0.0, solution)) load_in_steps(state, solution);
   for (std::uint32_t c = 0; c < contact.size(); ++c) {
     const double lambda = solution.lambda[static_cast<Eigen::Index>(c)];
     if (!(lambda > 0.0)) continue;

@@ -3,9 +3,16 @@
 ///
 /// Newton's method on the body's equations with the contact forces of an augmented Lagrangian, f_i = max(0, lambda_i -
 /// k_i g_i) n_i [alart1991]: the active set is part of the iteration, multipliers make the gaps of active nodes zero to
-/// rounding whatever k_i. Friction is treated in the same way; its matrix is not symmetric, and its systems are solved
-/// by GMRES with the symmetric part as preconditioner. The partner is moved in by steps when Newton fails from the
-/// committed displacement.
+/// rounding whatever k_i.
+///
+/// With friction these iterations cycle between sticking and sliding, so contact and elasticity take turns: a Newton
+/// step of the body without contact forces, then the frictional contact of the linear body with the compliance of that
+/// step's matrix, solved as in fem_condensed at the deformed positions. The matrix is that of
+/// the undeformed body until the steps shrink too slowly, then that at hand. For a linear body the first step is exact.
+/// The tangents come from the augmented Lagrangian; their matrix is not symmetric, and their systems are solved by
+/// GMRES with the symmetric part as preconditioner.
+///
+/// The partner is moved in by steps when there is no convergence from the committed displacement.
 #pragma once
 
 #include <Eigen/Core>
@@ -59,6 +66,16 @@ class FullContact final : public ContactBackend {
   [[nodiscard]] Solution solve(const FullHistory& history, const PairState& state) const;
   /// Newton with all gaps enlarged by `offset` [m]. @return whether it converged
   [[nodiscard]] bool newton(const PairState& state, double offset, Solution& solution) const;
+  /// As newton, with friction. @return whether it converged
+  [[nodiscard]] bool solve_with_friction(const PairState& state, double offset, Solution& solution) const;
+  /// Contact of the linear body that is displaced by `u_free` without contact forces: sets lambda and tau.
+  /// @return their load [N], n_dofs
+  [[nodiscard]] Eigen::VectorXd rub(const PairState& state, double offset, const SurfaceCompliance& compliance,
+                                    const Eigen::VectorXd& u_free, Solution& solution) const;
+  /// Of all contact nodes, by the factor of system_.
+  [[nodiscard]] SurfaceCompliance present_compliance() const;
+  /// newton or solve_with_friction; at offset 0 system_ then holds the matrix of the tangents.
+  [[nodiscard]] bool equilibrium(const PairState& state, double offset, Solution& solution) const;
   /// @return false when an element is inside out
   [[nodiscard]] bool linearise(const PairState& state, double offset, Solution& solution, Linearised& now) const;
   /// Displacements and multipliers after a Newton step.
@@ -82,7 +99,9 @@ class FullContact final : public ContactBackend {
   ParameterMap parameters_;
   std::vector<double> penalty_;  ///< [N/m] k_i
   std::unique_ptr<const BodyFields> fields_;
-  mutable std::mutex mutex_;  ///< guards the two below; their content does not outlive an evaluation
+  SurfaceCompliance rest_compliance_;        ///< of the undeformed body; empty without friction
+  std::unique_ptr<BodySystem> rest_system_;  ///< the same matrix, factored; null without friction
+  mutable std::mutex mutex_;                 ///< guards the two below; their content does not outlive an evaluation
   mutable SparseMatrix tangent_;
   mutable std::unique_ptr<BodySystem> system_;
 };

@@ -49,14 +49,18 @@ Matrix3 FullNodeForce::symmetric_stiffness() const {
   return K + node_.rho * share_ / (1.0 - share_) * (plane_ - direction_ * direction_.transpose());
 }
 
+Matrix3 FullNodeForce::slip_slope() const {
+  return plane_ - node_.surface.normal.dot(node_.off) * node_.surface.curvature;
+}
+
 Matrix3 FullNodeForce::stiffness(bool with_turning) const {
   if (!(node_.friction > 0.0)) return symmetric_stiffness();
   const Vector3& n = node_.surface.normal;
   Matrix3 K = node_.penalty * n * n.transpose() - node_.lambda * node_.surface.curvature;
   if (slides_) {
-    K += inverse_ * (node_.rho * slope_ + node_.friction * node_.penalty * direction_ * n.transpose());
+    K += inverse_ * (node_.rho * slope_ * slip_slope() + node_.friction * node_.penalty * direction_ * n.transpose());
   } else {
-    K += node_.penalty * plane_;
+    K += node_.penalty * slip_slope();
   }
   if (with_turning) K += n * (node_.tau.transpose() * node_.surface.curvature);
   return K;

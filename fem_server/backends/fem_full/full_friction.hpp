@@ -42,6 +42,8 @@ class FullNodeForce {
   [[nodiscard]] Matrix3 symmetric_stiffness() const;
   /// and all of it; with the turning of the traction on a curved partner when asked for.
   [[nodiscard]] Matrix3 stiffness(bool with_turning) const;
+  /// d slip / d u, in axes that turn with the tangent plane of a curved partner.
+  [[nodiscard]] Matrix3 slip_slope() const;
   /// Change of the traction when p changes by `dp`, tau by `dtau` and the slip by `dw`, to first order.
   [[nodiscard]] Vector3 traction_change(double dp, const Vector3& dtau, const Vector3& dw) const;
 

@@ -61,6 +61,61 @@ TEST(FullContact, LinearEqualsCondensed) {
   }
 }
 
+TEST(FullContact, DraggedClampedBlockEqualsCondensed) {
+  // Pressed, dragged to and fro: nodes stick, slide and turn back; friction carries its history along. Both solve the
+  // same equations for a linear body, so only the tolerances of the solvers part them.
+  const ContactOptions options{.friction = 0.3, .depth_limit = 0.02};
+  const auto plane = std::make_shared<test::Plane>();
+  const auto full = make_full(MaterialLaw::linear, options, plane);
+  const auto finite = make_full(MaterialLaw::neo_hookean, options, plane);
+  const auto condensed = test::make_block({.options = options}, plane);
+  auto of_full = full->initial_history();
+  auto of_finite = finite->initial_history();
+  auto of_condensed = condensed->initial_history();
+  std::printf("%8s %13s %13s %13s %11s %11s %11s\n", "x [mm]", "condensed [N]", "full [N]", "neo-Hooke [N]", "force",
+              "dissipated", "its neo");
+  for (const double x : {0.0, 0.05e-3, 0.2e-3, 0.6e-3, 1.5e-3, 1.4e-3, 1e-3, 0.0, -1.5e-3}) {
+    PairState state;
+    state.X_AB.p = Vector3(x, 0.0, 5e-4);
+    const Committed a = condensed->commit(*of_condensed, state);
+    const Committed b = full->commit(*of_full, state);
+    const Committed c = finite->commit(*of_finite, state);
+    of_condensed = a.history;
+    of_full = b.history;
+    of_finite = c.history;
+    const Vector6 force = a.response.F_A.vector();
+    const double error = (force - b.response.F_A.vector()).norm() / force.norm();
+    const double heat = a.response.dissipated_increment - b.response.dissipated_increment;
+    std::printf("%8.3f %13.6f %13.6f %13.6f %11.1e %11.1e %11d\n", 1e3 * x, a.response.F_A.force.x(),
+                b.response.F_A.force.x(), c.response.F_A.force.x(), error, heat, c.response.statistics.iterations);
+    EXPECT_LT(error, 1e-6) << "condensed-linear equals full-linear, with friction";
+    EXPECT_LT(std::abs(heat), 1e-6 * a.response.stored_energy);
+    EXPECT_LT(test::block_error(a.response.dF_A_dX, b.response.dF_A_dX), 1e-4);
+    // 0.5 mm on 30 mm: strains of 2 %, and the sheared block is longer than its height.
+    EXPECT_NEAR(c.response.F_A.force.x(), a.response.F_A.force.x(), 0.1 * 0.3 * a.response.F_A.force.z());
+    EXPECT_LE(c.response.F_A.force.head<2>().norm(), 0.3 * c.response.F_A.force.z() * (1.0 + 1e-6));
+  }
+}
+
+TEST(FullContact, TangentsWithFrictionAreDerivativesOfTheWrench) {
+  const ContactOptions options{.friction = 0.3, .depth_limit = 0.02};
+  const Surface ball = SphereSurface{.radius = 0.05, .center = Vector3(0.03, 0.0, -0.05)};
+  for (const bool curved : {false, true}) {
+    const std::shared_ptr<const PartnerSurface> partner =
+        curved ? std::shared_ptr<const PartnerSurface>(make_analytic_partner(ball)) : std::make_shared<test::Plane>();
+    const auto full = make_full(MaterialLaw::neo_hookean, options, partner);
+    auto history = full->commit(*full->initial_history(), tilted_state(2e-3)).history;
+    PairState state = tilted_state(2.1e-3);
+    state.X_AB.p.x() += 0.3e-3;
+    const Response r = full->evaluate(*history, state);
+    const auto [dX, dV] = test::central_difference(*full, *history, state, 1e-6, 1e-4);
+    const double error = test::block_error(r.dF_A_dX, dX);
+    std::printf("%s: %d active, %d iterations, error of dF/dX %.1e\n", curved ? "sphere" : "plane",
+                r.statistics.active_points, r.statistics.iterations, error);
+    EXPECT_LT(error, 1e-4) << "analytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
+  }
+}
+
 TEST(FullContact, TangentsAreDerivativesOfTheWrench) {
   const Surface ball = SphereSurface{.radius = 0.05, .center = Vector3(0.03, 0.0, -0.05)};
   const ContactOptions options{.hysteresis_factor = 0.8, .depth_limit = 0.02};
