@@ -14,6 +14,12 @@ namespace {
 /// The scenario with this modulus in the material of every main body.
 RunRequest with_modulus(RunRequest request, double modulus) {
   for (const PairModel& pair : request.scenario.pairs) {
+    if (pair.spec.main.materials.size() != 1) {
+      throw input_error("moduli",
+                        fmt::format("--moduli: expected one material of the main body of every pair, found {} "
+                                    "in '{}'; give `material` there",
+                                    pair.spec.main.materials.size(), pair.spec.name));
+    }
     request.yaml =
         with_override(request.yaml, request.file_name,
                       fmt::format("contact.{}.main.material.youngs_modulus={:.6g}", pair.spec.name, modulus));
