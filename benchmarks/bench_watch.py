@@ -1,8 +1,9 @@
 """What watching costs a run: the same run on the same server, alone and with a page that looks and pages that do not read.
 
-Usage: bench_watch.py BIN_FOLDER SCENARIO OUTPUT_FOLDER
-Prints CPU time of the run's own thread and the wall time of the run, with and without, and their ratios. On a machine with few
-cores the ratio of wall times contains what client, page and servers take from each other.
+Usage: bench_watch.py BIN_FOLDER SCENARIO OUTPUT_FOLDER [SIMULATED_SECONDS]
+Prints CPU time of the run's own thread, of the other threads of the multibody server and of the watching program, and the wall time
+of the run, with and without. On a machine with few cores the ratio of wall times contains what client, page and servers take from
+each other.
 """
 import json
 import os
@@ -17,9 +18,9 @@ import time
 import urllib.request
 
 bin_folder, scenario, output = sys.argv[1:4]
+end_time = sys.argv[4] if len(sys.argv) > 4 else '12'
 rounds = 4
-# About a second of computing.
-settings = ['analysis.end_time=12', 'output.interval=1e-4', 'contact.restitution=0.95']
+settings = [f'analysis.end_time={end_time}', 'output.interval=1e-4', 'contact.restitution=0.95']
 
 
 def start(name, *arguments):
@@ -87,23 +88,27 @@ class Watchers:
         self.thread.join()
 
 
-def run_once(mbs_address, server):
-    """CPU time of the run's thread [s] and wall time of the run [s]."""
+def run_once(mbs_address, server, watch):
+    """CPU times of the run's thread, of the rest of its server and of the watching program, wall time of the run [s]."""
     folder = os.path.join(output, 'run')
     before = cpu_times(server.pid)
+    watch_before = sum(cpu_times(watch.pid).values())
     arguments = [os.path.join(bin_folder, 'heelstrike'), 'run', scenario, '--mbs', mbs_address, '--quiet', '--force',
                  '-o', folder]
     for setting in settings:
         arguments += ['--set', setting]
     client = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
-    most = 0
+    used = {}
     while client.poll() is None:
-        # The run's thread is the one that computes most.
-        most = max([most] + [t - before.get(thread, 0) for thread, t in cpu_times(server.pid).items()])
-        time.sleep(0.002)
+        for thread, t in cpu_times(server.pid).items():
+            used[thread] = t - before.get(thread, 0)
+        time.sleep(0.01)
+    most = max(used.values())  # the run's thread computes most
+    rest = sum(used.values()) - most
+    watching = sum(cpu_times(watch.pid).values()) - watch_before
     assert client.returncode == 0, client.returncode
     with open(os.path.join(folder, 'summary.json')) as file:
-        return most * 1e-9, json.load(file)['wall_time_s']
+        return most * 1e-9, rest * 1e-9, watching * 1e-9, json.load(file)['wall_time_s']
 
 
 def main():
@@ -118,26 +123,29 @@ def main():
             wait_for_line(programs[1], 'event=listening')
             programs.append(start('heelstrike', 'watch', mbs, '--web'))
             url = wait_for_line(programs[2], r'at (http:\S+)').group(1)
-            measure(mbs, programs[1], url)
+            measure(mbs, programs[1], programs[2], url)
         finally:
             for program in reversed(programs):
                 program.terminate()
                 program.wait(20)
 
 
-def measure(mbs, server, url):
+def measure(mbs, server, watch, url):
     alone, watched = [], []
     for number in range(1, rounds + 1):
-        alone.append(run_once(mbs, server))
+        alone.append(run_once(mbs, server, watch))
         with Watchers(url) as watchers:
-            watched.append(run_once(mbs, server))
+            watched.append(run_once(mbs, server, watch))
         assert watchers.answers > 0, 'nobody watched'
         # Whatever else the machine does only adds: the smallest values are those of the programs themselves.
-        cpu = min(c for c, _ in watched) / min(c for c, _ in alone)
-        wall = min(w for _, w in watched) / min(w for _, w in alone)
-        print(f'{number} rounds: run alone {min(c for c, _ in alone):.3f} s CPU, {min(w for _, w in alone):.3f} s wall; '
-              f'watched {min(c for c, _ in watched):.3f} s CPU, {min(w for _, w in watched):.3f} s wall; '
-              f'ratios {cpu:.4f}, {wall:.4f}', flush=True)
+        a = [min(values) for values in zip(*alone)]
+        w = [min(values) for values in zip(*watched)]
+        for name, (run, rest, watching, wall) in (('alone', a), ('watched', w)):
+            print(f'{number} rounds, {name}: CPU of the run {run:.3f} s, of the rest of its server {rest:.3f} s, of watch '
+                  f'{watching:.3f} s; wall {wall:.3f} s')
+        print(f'{number} rounds: watching adds {100 * (w[0] - a[0]) / a[3]:.2f} % of the wall time as CPU of the run\'s thread, '
+              f'{100 * (w[1] - a[1]) / a[3]:.2f} % in its server, {100 * (w[2] - a[2]) / a[3]:.2f} % in watch; '
+              f'wall {100 * (w[3] / a[3] - 1):.1f} %', flush=True)
 
 
 if __name__ == '__main__':

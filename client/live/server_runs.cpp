@@ -15,6 +15,7 @@ namespace heelstrike::client {
 namespace {
 
 constexpr std::size_t most_followed = 16;
+constexpr std::size_t most_followed_unasked = 4;  // a page shows three at first
 constexpr std::size_t most_listed = 100;
 constexpr std::chrono::seconds unwatched{30};
 constexpr std::chrono::seconds reconnect_distance{1};
@@ -46,6 +47,8 @@ std::vector<LiveRunEntry> ServerRuns::list() {
   {
     // A client that has fetched its results lets the server forget the run; who watches it still wants to see its end.
     const std::scoped_lock lock(mutex_);
+    drop_unwatched_locked();
+    follow_new_ones_locked(entries);
     for (const auto& [id, followed] : followed_) {
       if (std::ranges::find(entries, id, &LiveRunEntry::id) == entries.end())
         entries.push_back({id, id, followed.run->state()});
@@ -73,11 +76,25 @@ std::shared_ptr<LiveRun> ServerRuns::find(const std::string& id) {
   if (std::ranges::find(runs, id, &v1::RunStatus::run_id) == runs.end()) {
     throw not_found_error(fmt::format("{} has no run '{}'", peer_, id));
   }
+  return start_following_locked(id);
+}
+
+std::shared_ptr<LiveRun> ServerRuns::start_following_locked(const std::string& id) {
   const auto run = std::make_shared<LiveRun>();
   followed_.emplace(id,
                     Followed{run, std::chrono::steady_clock::now(),
                              std::jthread([this, id, run](const std::stop_token& stop) { follow(id, *run, stop); })});
   return run;
+}
+
+void ServerRuns::follow_new_ones_locked(const std::vector<LiveRunEntry>& listed) {
+  std::set<std::string> now;
+  for (const LiveRunEntry& entry : listed) {
+    now.insert(entry.id);
+    if (entry.state.over() || listed_.contains(entry.id) || followed_.contains(entry.id)) continue;
+    if (followed_.size() < most_followed_unasked) start_following_locked(entry.id);
+  }
+  listed_ = std::move(now);
 }
 
 void ServerRuns::drop_unwatched_locked() {

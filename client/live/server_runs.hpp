@@ -5,16 +5,19 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "client/live/live_runs.hpp"
 #include "client/runs/simulation_client.hpp"
 
 namespace heelstrike::client {
 
-/// A run is followed from the moment somebody asks for it until nobody has asked for half a minute. The server sends
-/// from its spool at the speed at which it is read here, so a run never waits for its viewers.
+/// A run is followed from the moment somebody asks for it until nobody has asked for half a minute; a new one that goes
+/// on already from the moment it is listed, since its client lets the server forget it as soon as it has ended. The
+/// server sends from its spool at the speed at which it is read here, so a run never waits for its viewers.
 class ServerRuns final : public LiveRuns {
  public:
   /// @throws Error{unavailable} when nobody answers at the address
@@ -33,12 +36,15 @@ class ServerRuns final : public LiveRuns {
     std::jthread thread;
   };
   void follow(const std::string& id, LiveRun& run, const std::stop_token& stop);
+  std::shared_ptr<LiveRun> start_following_locked(const std::string& id);
+  void follow_new_ones_locked(const std::vector<LiveRunEntry>& listed);
   void drop_unwatched_locked();
 
   std::string peer_;
   SimulationClient client_;
   std::mutex mutex_;  ///< guards what follows
   std::map<std::string, Followed> followed_;
+  std::set<std::string> listed_;  ///< runs of the last list: what is not among them is new
 };
 
 }  // namespace heelstrike::client

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "client/report/fields_data.hpp"
+#include "client/report/pressure_regions.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/force_plate.hpp"
 #include "common/results/output_file.hpp"
@@ -18,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double hallux_breadth = 0.35;  // of the toes
-enum Region : std::size_t { heel, midfoot, metatarsal, hallux, lesser_toes };
+constexpr auto heel = static_cast<std::size_t>(report::FootRegion::heel);
+constexpr auto metatarsal = static_cast<std::size_t>(report::FootRegion::metatarsals);
 
 /// Poses of the bodies by time.
 class Poses {
@@ -54,48 +55,18 @@ class Poses {
   std::map<std::string, std::vector<std::vector<double>>> columns_;
 };
 
-/// Region and area of the points of one surface; its shape does not change in the body's frame.
-struct Mask {
-  std::vector<Region> region;
-  std::vector<double> area;  // [m^2]
-};
-
-Mask make_mask(const report::FieldGrid& grid, const Pose& X_WB, double toe_line) {
-  const std::size_t n = grid.points.size() / 3;
+/// Regions and areas; the shape does not change in the body's frame.
+report::FootMask mask_of(const report::FieldGrid& grid, const Pose& X_WB, double toe_line) {
   const Pose X_BW = X_WB.inverse();
   std::vector<Vector3> points;
-  for (std::size_t i = 0; i < n; ++i) {
-    points.push_back(X_BW * Vector3(grid.points[3 * i], grid.points[3 * i + 1], grid.points[3 * i + 2]));
+  for (std::size_t i = 0; i + 2 < grid.points.size(); i += 3) {
+    points.push_back(X_BW * Vector3(grid.points[i], grid.points[i + 1], grid.points[i + 2]));
   }
-  const auto by_x = [](const Vector3& a, const Vector3& b) { return a.x() < b.x(); };
-  const auto [back, tip] = std::ranges::minmax_element(points, by_x);
-  const double toes_begin = back->x() + toe_line * (tip->x() - back->x());
-  double low = tip->y(), high = tip->y();
-  for (const Vector3& p : points) {
-    if (p.x() < toes_begin) continue;
-    low = std::min(low, p.y());
-    high = std::max(high, p.y());
-  }
-  const bool inner_is_high = tip->y() > 0.5 * (low + high);
-  Mask mask{.region = {}, .area = std::vector<double>(n, 0.0)};
-  for (const Vector3& p : points) {
-    if (p.x() >= toes_begin) {
-      const double from_inner = inner_is_high ? high - p.y() : p.y() - low;
-      mask.region.push_back(from_inner < hallux_breadth * (high - low) ? hallux : lesser_toes);
-    } else {
-      const double third = 3.0 * (p.x() - back->x()) / (toes_begin - back->x());
-      mask.region.push_back(third < 1.0 ? heel : third < 2.0 ? midfoot : metatarsal);
-    }
-  }
-  for (std::size_t i = 0; i + 2 < grid.triangles.size(); i += 3) {
-    const auto* t = &grid.triangles[i];
-    const double area = 0.5 * (points[t[1]] - points[t[0]]).cross(points[t[2]] - points[t[0]]).norm();
-    for (int k = 0; k < 3; ++k) mask.area[t[k]] += area / 3.0;
-  }
-  return mask;
+  return report::foot_mask(points, grid.triangles, toe_line);
 }
 
-void add_loads(const report::FieldGrid& grid, const Mask& mask, const std::string& file, PlantarFrame& frame) {
+void add_loads(const report::FieldGrid& grid, const report::FootMask& mask, const std::string& file,
+               PlantarFrame& frame) {
   const auto array = std::ranges::find(grid.arrays, std::string("contact_pressure"), &report::PointArray::name);
   if (array == grid.arrays.end()) {
     throw input_error("RUN", fmt::format("{}: expected the quantity contact_pressure, found none; add it to "
@@ -105,7 +76,7 @@ void add_loads(const report::FieldGrid& grid, const Mask& mask, const std::strin
   for (std::size_t i = 0; i < array->values.size(); ++i) {
     const double p = array->values[i];
     if (!(p > 0.0)) continue;
-    RegionLoad& load = frame.regions[mask.region[i]];
+    RegionLoad& load = frame.regions[static_cast<std::size_t>(mask.region[i])];
     load.force += p * mask.area[i];
     load.area += mask.area[i];
     load.peak = std::max(load.peak, p);
@@ -180,7 +151,7 @@ std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scen
   const TimeSeries series = read_timeseries(run);
   Poses poses(series);
   std::vector<PlantarFoot> feet;
-  std::map<std::string, Mask> masks;
+  std::map<std::string, report::FootMask> masks;
   for (const report::FieldFile& file : report::read_field_index(run)) {
     const auto pair = std::ranges::find_if(
         scenario.pairs, [&](const PairModel& p) { return file.name == p.spec.name + "_" + p.main_body; });
@@ -202,7 +173,7 @@ std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scen
     const report::FieldGrid grid = report::parse_vtu(read_whole_file(run / file.file), file.file);
     auto mask = masks.find(file.name);
     if (mask == masks.end()) {
-      mask = masks.emplace(file.name, make_mask(grid, poses.at(pair->main_body, file.time), toe_line)).first;
+      mask = masks.emplace(file.name, mask_of(grid, poses.at(pair->main_body, file.time), toe_line)).first;
     }
     add_loads(grid, mask->second, file.file, foot->frames.back());
   }

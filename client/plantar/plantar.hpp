@@ -1,8 +1,6 @@
 /// Plantar pressure by region, from the fields of a run.
 ///
-/// Regions lie in the frame of the foot's surface (x forward), by shares of its length: the foot without its toes is
-/// cut into equal thirds (heel, midfoot, metatarsal) [cavanagh1987]; of the toes the inner 35 % of their breadth is the
-/// hallux, the rest the lesser toes. The inner side is the one on which the foot is longest.
+/// Regions lie in the frame of the foot's surface, see report::foot_mask.
 #pragma once
 
 #include <array>
@@ -15,6 +13,7 @@
 
 namespace heelstrike::client {
 
+/// In the order of report::FootRegion.
 inline constexpr std::array<std::string_view, 5> plantar_regions = {"heel", "midfoot", "metatarsal", "hallux",
                                                                     "lesser_toes"};
 

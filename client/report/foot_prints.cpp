@@ -17,18 +17,16 @@ constexpr std::size_t page_cells = 240;
 constexpr std::size_t path_budget = 2000;
 
 /// Side of the project's own foot; none for any other surface.
-std::optional<FootSide> foot_side(const YAML::Node& scenario, const std::string& pair) {
+bool is_whole_foot(const YAML::Node& scenario, const std::string& pair) {
   try {
-    const YAML::Node surface = scenario["contact"][pair]["main"]["surface"];
-    if (!surface || !surface.IsMap()) return std::nullopt;
-    if (const YAML::Node foot = surface["foot"]) {
-      const bool right = foot.IsMap() && foot["right"] && foot["right"].as<bool>(false);
-      return right ? FootSide::right : FootSide::left;
-    }
+    const YAML::Node contact = scenario["contact"][pair];
+    const YAML::Node surface = contact["main"]["surface"];
+    // Of a foot that is cut, the shares of its length say nothing.
+    const bool cut = contact["parameters"] && contact["parameters"]["body_box"];
+    return surface && surface.IsMap() && surface["foot"] && !cut;
   } catch (const YAML::Exception&) {
-    // A scenario that cannot be read has no feet; the page shows its text anyway.
+    return false;  // a scenario that cannot be read has no feet; the page shows its text anyway
   }
-  return std::nullopt;
 }
 
 YAML::Node read_scenario(const fs::path& folder) {
@@ -65,7 +63,7 @@ std::vector<FootPrint> foot_prints(const fs::path& folder, const TimeSeries& ser
       const Pose X_WB = pose_in_row(series.columns, row_near(series, file.time), owner->body);
       PressureMap map(grid, X_WB);
       std::optional<PressureRegions> regions;
-      if (const auto side = foot_side(scenario, owner->pair)) regions.emplace(map, *side);
+      if (is_whole_foot(scenario, owner->pair)) regions.emplace(map);
       prints.push_back(
           {owner->pair, owner->body, std::move(map), cop_path(series, owner->pair, owner->body), std::move(regions)});
     } else {

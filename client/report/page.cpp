@@ -107,9 +107,14 @@ std::string region_table(const FootPrint& print) {
          html_table({"region", "peak pressure [kPa]", "at [s]", "mean pressure [kPa]", "force [N]", "loaded area [cm²]",
                      "pressure-time integral [kPa s]"},
                     rows) +
-         "<p class=\"note\">Largest values over the frames. Fractions of the length from the heel: heel to 31 %, "
-         "midfoot "
-         "to 55 %, metatarsals to 80 %, toes beyond; the inner 40 % of the toes are the hallux.</p>\n";
+         fmt::format(
+             "<p class=\"note\">Largest values over the frames, of every region at its own time; force and area on the "
+             "undeformed surface. Heel, midfoot and metatarsals are equal thirds of the foot without its toes, as for "
+             "the "
+             "arch index of Cavanagh and Rodgers (1987); that the toes begin at {:.0f} % of the length and that the "
+             "inner "
+             "35 % of their breadth are the hallux is Heelstrike's own choice.</p>\n",
+             100.0 * usual_toe_line);
 }
 
 std::string pressure_section(const RunData& run) {
@@ -198,23 +203,29 @@ std::string cost_table(std::span<const RunData> runs) {
                     rows);
 }
 
-/// What is known of where the wall time went: exchanges with the contact server, and the rest.
+/// Where the wall time went, as the run measured it.
 std::string wall_time_table(std::span<const RunData> runs) {
   Rows rows;
   for (const RunData& run : runs) {
-    if (!run.summary || !run.summary->rpc || !(run.summary->wall_time > 0.0)) continue;
+    if (!run.summary || !(run.summary->wall_time > 0.0)) continue;
+    const WallTimeSplit& w = run.summary->wall_times;
+    const double measured = w.preparation + w.contact + w.transport + w.fields;
+    // Folders of earlier versions say nothing of it.
+    if (measured == 0.0 && run.summary->contact_evaluations > 0) continue;
     const double whole = run.summary->wall_time;
-    const double exchanges =
-        std::min(whole, 1e-6 * run.summary->rpc->p50_us * static_cast<double>(run.summary->rpc->calls));
-    const auto part = [&](double time) {
-      return fmt::format("{} ({:.0f} %)", number_text(time, 3), 100.0 * time / whole);
-    };
-    rows.push_back({run.label, part(exchanges), part(whole - exchanges), number_text(whole, 3)});
+    std::vector<std::string> row = {run.label};
+    for (const double part : {w.preparation, w.contact, w.transport, w.fields, std::max(0.0, whole - measured)}) {
+      row.push_back(fmt::format("{} ({:.0f} %)", number_text(part, 3), 100.0 * part / whole));
+    }
+    row.push_back(number_text(whole, 3));
+    rows.push_back(std::move(row));
   }
   if (rows.empty()) return {};
   return "<h3>Where the wall time went [s]</h3>\n" +
-         html_table({"run", "contact and its transport", "integration, preparation, output", "whole"}, rows) +
-         "<p class=\"note\">Contact and transport: number of exchanges times their median.</p>\n";
+         html_table({"run", "preparation", "contact", "transport", "fields", "integration, output", "whole"}, rows) +
+         "<p class=\"note\">Preparation: until the contact sessions were open. Contact: computing the answers of "
+         "evaluations and commits. Transport: what exchanges with another process took beyond that. Fields: for files, "
+         "transport included. The rest of the whole is integration, kinematics, result rows.</p>\n";
 }
 
 std::string energy_table(std::span<const RunData> runs) {

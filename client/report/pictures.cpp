@@ -93,9 +93,9 @@ std::vector<Picture> pictures_of(const TimeSeries& series) {
     };
     const std::string force = fmt::format("(sqrt(${}**2 + ${}**2 + ${}**2))", column("x"), column("y"), column("z"));
     pictures.push_back({file_name("loop_" + pair),
-                        "indentation [m]",
+                        "indentation [mm]",
                         "contact force [N]",
-                        {{fmt::format("{}:{}", c + 1, force), pair}}});
+                        {{fmt::format("(1e3 * ${}):{}", c + 1, force), pair}}});
   }
   return pictures;
 }
@@ -163,8 +163,11 @@ std::string map_script(const FootPrint& print, const PlanView& view, const std::
   std::string text = fmt::format(
       "reset session\nset encoding utf8\nset output {}\nset border 3\nset tics nomirror out\nset key noenhanced "
       "outside "
-      "top horizontal\nset size ratio -1\nset xlabel '{} of the body [mm]'\nset ylabel '{} [mm]'\nset cblabel 'largest "
-      "pressure [kPa]'\nset cbrange [0:*]\nset palette defined (",
+      "top horizontal\nset size ratio -1\nset xlabel '{} of the body [mm]'\nset ylabel '{} [mm]'\nset cblabel "
+      "'pressure "
+      "[kPa]' offset 0.4,0\nset cbtics autofreq\nset autoscale xfix\nset autoscale yfix\nset cbrange [0:*]\nset "
+      "palette "
+      "defined (",
       quoted(picture), "xyz"[view.axes[0]], "xyz"[view.axes[1]]);
   // Viridis (Smith and van der Walt 2015), as in the pages.
   constexpr const char* viridis[] = {"#440154", "#482475", "#414487", "#355f8d", "#2a788e", "#21918c",

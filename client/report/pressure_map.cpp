@@ -104,27 +104,10 @@ Vector3 PressureMap::point(std::uint32_t node) const {
   return {points_[3 * node], points_[3 * node + 1], points_[3 * node + 2]};
 }
 
-Vector3 PressureMap::lowest_point() const {
-  Vector3 low = Vector3::Constant(std::numeric_limits<double>::infinity());
-  for (std::uint32_t i = 0; i < peak_.size(); ++i) low = low.cwiseMin(point(i));
-  return low;
-}
-
-Vector3 PressureMap::highest_point() const {
-  Vector3 high = Vector3::Constant(-std::numeric_limits<double>::infinity());
-  for (std::uint32_t i = 0; i < peak_.size(); ++i) high = high.cwiseMax(point(i));
-  return high;
-}
-
-std::vector<double> PressureMap::sole_areas() const {
-  std::vector<double> areas(peak_.size(), 0.0);
-  for (std::size_t t = 0; t + 2 < triangles_.size(); t += 3) {
-    const Vector3 a = point(triangles_[t]);
-    const double upward = 0.5 * (point(triangles_[t + 1]) - a).cross(point(triangles_[t + 2]) - a).z();
-    if (upward >= 0.0) continue;
-    for (std::size_t c = 0; c < 3; ++c) areas[triangles_[t + c]] -= upward / 3.0;
-  }
-  return areas;
+std::vector<Vector3> PressureMap::points() const {
+  std::vector<Vector3> points;
+  for (std::uint32_t i = 0; i < peak_.size(); ++i) points.push_back(point(i));
+  return points;
 }
 
 Vector3 PressureMap::load() const {

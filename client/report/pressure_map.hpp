@@ -48,11 +48,9 @@ class PressureMap {
 
   /// [m] of a node of the undeformed shape, in the body frame.
   [[nodiscard]] Vector3 point(std::uint32_t node) const;
-  /// [m] corners of the box around the body.
-  [[nodiscard]] Vector3 lowest_point() const;
-  [[nodiscard]] Vector3 highest_point() const;
-  /// [m^2] per node: a third of the area, seen from below, of every triangle that looks down.
-  [[nodiscard]] std::vector<double> sole_areas() const;
+  /// [m] all of them.
+  [[nodiscard]] std::vector<Vector3> points() const;
+  [[nodiscard]] const std::vector<std::uint32_t>& triangles() const { return triangles_; }
 
   /// Node values on about `n_cells` cells along the longer side.
   [[nodiscard]] PlanView view(const std::vector<double>& node_values, std::size_t n_cells) const;

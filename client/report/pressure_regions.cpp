@@ -1,38 +1,53 @@
 #include "client/report/pressure_regions.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace heelstrike::client::report {
 namespace {
 
-constexpr double heel_end = 0.31;
-constexpr double midfoot_end = 0.55;
-constexpr double metatarsals_end = 0.80;
-constexpr double hallux_width = 0.40;
+constexpr double hallux_breadth = 0.35;  // of the toes
 
 }  // namespace
 
-PressureRegions::PressureRegions(const PressureMap& map, FootSide side) : area_(map.sole_areas()) {
-  for (const char* name : {"heel", "midfoot", "metatarsals"}) rows_.push_back({.name = name});
-  if (side == FootSide::unknown) {
-    rows_.push_back({.name = "toes"});
-  } else {
-    for (const char* name : {"hallux", "lesser toes"}) rows_.push_back({.name = name});
+FootMask foot_mask(std::span<const Vector3> points, std::span<const std::uint32_t> triangles, double toe_line) {
+  FootMask mask{.region = {}, .area = std::vector<double>(points.size(), 0.0)};
+  if (points.empty()) return mask;
+  const auto by_x = [](const Vector3& a, const Vector3& b) { return a.x() < b.x(); };
+  const auto [back, tip] = std::ranges::minmax_element(points, by_x);
+  const double toes_begin = back->x() + toe_line * (tip->x() - back->x());
+  double low = tip->y();
+  double high = tip->y();
+  for (const Vector3& p : points) {
+    if (p.x() < toes_begin) continue;
+    low = std::min(low, p.y());
+    high = std::max(high, p.y());
   }
-  rows_.push_back({.name = "all"});
+  const bool inner_is_high = tip->y() > 0.5 * (low + high);
+  for (const Vector3& p : points) {
+    if (p.x() >= toes_begin) {
+      const double from_inner = inner_is_high ? high - p.y() : p.y() - low;
+      mask.region.push_back(from_inner < hallux_breadth * (high - low) ? FootRegion::hallux : FootRegion::lesser_toes);
+    } else {
+      const double third = 3.0 * (p.x() - back->x()) / (toes_begin - back->x());
+      mask.region.push_back(third < 1.0   ? FootRegion::heel
+                            : third < 2.0 ? FootRegion::midfoot
+                                          : FootRegion::metatarsals);
+    }
+  }
+  for (std::size_t t = 0; t + 2 < triangles.size(); t += 3) {
+    const Vector3& a = points[triangles[t]];
+    const double area = 0.5 * (points[triangles[t + 1]] - a).cross(points[triangles[t + 2]] - a).norm();
+    for (std::size_t c = 0; c < 3; ++c) mask.area[triangles[t + c]] += area / 3.0;
+  }
+  return mask;
+}
+
+PressureRegions::PressureRegions(const PressureMap& map) : mask_(foot_mask(map.points(), map.triangles())) {
+  for (const char* name : {"heel", "midfoot", "metatarsals", "hallux", "lesser toes", "all"}) {
+    rows_.push_back({.name = name});
+  }
   last_peak_.assign(rows_.size(), 0.0);
-  const auto low = map.lowest_point();
-  const auto high = map.highest_point();
-  for (std::uint32_t i = 0; i < area_.size(); ++i) {
-    const Vector3 p = map.point(i);
-    const double along = (p.x() - low.x()) / std::max(high.x() - low.x(), 1e-300);
-    const double from_right = (p.y() - low.y()) / std::max(high.y() - low.y(), 1e-300);
-    // y points to the left: the inner side of a left foot is its right one.
-    const double from_inner = side == FootSide::left ? from_right : 1.0 - from_right;
-    std::size_t region = along < heel_end ? 0 : along < midfoot_end ? 1 : along < metatarsals_end ? 2 : 3;
-    if (region == 3 && side != FootSide::unknown && from_inner > hallux_width) region = 4;
-    region_.push_back(region);
-  }
 }
 
 void PressureRegions::add(double time, const std::vector<double>& pressure) {
@@ -40,12 +55,12 @@ void PressureRegions::add(double time, const std::vector<double>& pressure) {
   std::vector<double> peak(n, 0.0);
   std::vector<double> force(n, 0.0);
   std::vector<double> loaded(n, 0.0);
-  for (std::size_t i = 0; i < std::min(pressure.size(), area_.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(pressure.size(), mask_.area.size()); ++i) {
     if (!(pressure[i] > 0.0)) continue;
-    for (const std::size_t r : {region_[i], n - 1}) {
+    for (const std::size_t r : {static_cast<std::size_t>(mask_.region[i]), n - 1}) {
       peak[r] = std::max(peak[r], pressure[i]);
-      force[r] += pressure[i] * area_[i];
-      loaded[r] += area_[i];
+      force[r] += pressure[i] * mask_.area[i];
+      loaded[r] += mask_.area[i];
     }
   }
   for (std::size_t r = 0; r < n; ++r) {

@@ -68,6 +68,8 @@ struct RpcStatistics {
   std::int64_t calls = 0;
   double p50_us = 0.0;
   double p99_us = 0.0;
+  double round_trips = 0.0;  ///< [s] all exchanges together
+  double serving = 0.0;      ///< [s] of them in the contact server
 };
 
 /// All contact pairs of one run, evaluated together. Not thread-safe: one run, one thread.

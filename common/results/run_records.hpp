@@ -70,6 +70,14 @@ struct EnergyBalance {
   double balance_error = 0.0;  ///< [J] final - initial - external_work + dissipated
 };
 
+/// Where the wall time of a run went; the rest of RunSummary::wall_time is integration and output.
+struct WallTimeSplit {
+  double preparation = 0.0;  ///< [s] until all contact sessions were open
+  double contact = 0.0;      ///< [s] evaluations and commits, transport excepted
+  double transport = 0.0;    ///< [s] between the two servers; 0 in one process
+  double fields = 0.0;       ///< [s] fields for files
+};
+
 struct RunSummary {
   std::string scenario;
   std::string backend;
@@ -85,6 +93,7 @@ struct RunSummary {
   std::optional<Error> error;           ///< when status is "failed"
   double max_position_violation = 0.0;  ///< [-] largest position constraint residual at committed steps
   double max_velocity_violation = 0.0;  ///< [1/s]
+  WallTimeSplit wall_times;
 };
 
 /// All that is needed to go on from a committed step.

@@ -39,7 +39,16 @@ Json integrator_json(const IntegratorStatistics& s) {
 
 Json rpc_json(const std::optional<RpcStatistics>& rpc) {
   if (!rpc) return nullptr;
-  return {{"calls", rpc->calls}, {"p50_us", rpc->p50_us}, {"p99_us", rpc->p99_us}};
+  return {{"calls", rpc->calls},
+          {"p50_us", rpc->p50_us},
+          {"p99_us", rpc->p99_us},
+          {"round_trips_s", rpc->round_trips},
+          {"serving_s", rpc->serving}};
+}
+
+Json wall_times_json(const WallTimeSplit& w) {
+  return {
+      {"preparation_s", w.preparation}, {"contact_s", w.contact}, {"transport_s", w.transport}, {"fields_s", w.fields}};
 }
 
 Json energy_json(const EnergyBalance& e) {
@@ -106,7 +115,18 @@ RunSummary summary_from(const Json& json) {
   s.contact_evaluations = json.at("contact").at("evaluations");
   s.contact_commits = json.at("contact").at("commits");
   if (const Json& rpc = json.at("rpc"); !rpc.is_null()) {
-    s.rpc = {.calls = rpc.at("calls"), .p50_us = rpc.at("p50_us"), .p99_us = rpc.at("p99_us")};
+    s.rpc = {.calls = rpc.at("calls"),
+             .p50_us = rpc.at("p50_us"),
+             .p99_us = rpc.at("p99_us"),
+             .round_trips = rpc.value("round_trips_s", 0.0),
+             .serving = rpc.value("serving_s", 0.0)};
+  }
+  // Folders of version 0.1.0 may be without it.
+  if (const auto times = json.find("wall_times"); times != json.end()) {
+    s.wall_times = {.preparation = times->at("preparation_s"),
+                    .contact = times->at("contact_s"),
+                    .transport = times->at("transport_s"),
+                    .fields = times->at("fields_s")};
   }
   const Json& energy = json.at("energy");
   s.energy = {.initial = number_at(energy, "initial_J"),
@@ -134,6 +154,7 @@ std::string summary_json(const RunSummary& s) {
                      {"simulated_time_s", s.simulated_time},
                      {"wall_time_s", s.wall_time},
                      {"real_time_factor", s.wall_time > 0.0 ? Json(s.simulated_time / s.wall_time) : Json(nullptr)},
+                     {"wall_times", wall_times_json(s.wall_times)},
                      {"integrator", integrator_json(s.integrator)},
                      {"contact", {{"evaluations", s.contact_evaluations}, {"commits", s.contact_commits}}},
                      {"rpc", rpc_json(s.rpc)},

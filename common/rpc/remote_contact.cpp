@@ -63,6 +63,8 @@ class RemoteContact final : public Contact {
   v1::ExchangeResponse reply_;
   std::uint64_t sequence_ = 0;
   LatencyHistogram latencies_;
+  std::chrono::duration<double> round_trips_{};
+  double serving_ = 0.0;  ///< [s] as the server says
 };
 
 RemoteContact::RemoteContact(RemoteContactOptions options, std::span<const PairSpec> pairs,
@@ -159,7 +161,10 @@ void RemoteContact::exchange(v1::ExchangeRequest::Kind kind, std::int64_t step, 
   fill_request(kind, step, iteration, states);
   const auto begin = std::chrono::steady_clock::now();
   round_trip();
-  latencies_.record(std::chrono::steady_clock::now() - begin);
+  const auto duration = std::chrono::steady_clock::now() - begin;
+  latencies_.record(duration);
+  round_trips_ += duration;
+  serving_ += reply_.serving();
   if (static_cast<std::size_t>(reply_.pairs_size()) != states.size()) {
     throw Error(ErrorCode::internal,
                 fmt::format("{} answered {} pairs instead of {}", peer_, reply_.pairs_size(), states.size()));
@@ -273,8 +278,11 @@ void RemoteContact::restore_pair(std::size_t pair, const std::string& state) {
 }
 
 std::optional<RpcStatistics> RemoteContact::rpc_statistics() const {
-  return RpcStatistics{
-      .calls = latencies_.count(), .p50_us = latencies_.quantile_us(0.5), .p99_us = latencies_.quantile_us(0.99)};
+  return RpcStatistics{.calls = latencies_.count(),
+                       .p50_us = latencies_.quantile_us(0.5),
+                       .p99_us = latencies_.quantile_us(0.99),
+                       .round_trips = round_trips_.count(),
+                       .serving = serving_};
 }
 
 std::string RemoteContact::fields(std::size_t pair, const PairState& state, const FieldRequest& request) {

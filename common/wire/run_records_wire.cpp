@@ -157,12 +157,18 @@ void to_proto(const RunSummary& from, v1::RunSummary& to) {
     to.mutable_rpc()->set_calls(from.rpc->calls);
     to.mutable_rpc()->set_p50_us(from.rpc->p50_us);
     to.mutable_rpc()->set_p99_us(from.rpc->p99_us);
+    to.mutable_rpc()->set_round_trips(from.rpc->round_trips);
+    to.mutable_rpc()->set_serving(from.rpc->serving);
   }
   to_proto(from.energy, *to.mutable_energy());
   for (const auto& episode : from.contacts) to_proto(episode, *to.add_contacts());
   if (from.error) to_proto(*from.error, *to.mutable_error());
   to.set_max_position_violation(from.max_position_violation);
   to.set_max_velocity_violation(from.max_velocity_violation);
+  to.mutable_wall_times()->set_preparation(from.wall_times.preparation);
+  to.mutable_wall_times()->set_contact(from.wall_times.contact);
+  to.mutable_wall_times()->set_transport(from.wall_times.transport);
+  to.mutable_wall_times()->set_fields(from.wall_times.fields);
 }
 
 RunSummary from_proto(const v1::RunSummary& from, const FieldPath& path) {
@@ -178,7 +184,11 @@ RunSummary from_proto(const v1::RunSummary& from, const FieldPath& path) {
   to.contact_evaluations = from.contact_evaluations();
   to.contact_commits = from.contact_commits();
   if (from.has_rpc()) {
-    to.rpc = RpcStatistics{.calls = from.rpc().calls(), .p50_us = from.rpc().p50_us(), .p99_us = from.rpc().p99_us()};
+    to.rpc = RpcStatistics{.calls = from.rpc().calls(),
+                           .p50_us = from.rpc().p50_us(),
+                           .p99_us = from.rpc().p99_us(),
+                           .round_trips = from.rpc().round_trips(),
+                           .serving = from.rpc().serving()};
   }
   to.energy = from_proto(from.energy());
   for (int i = 0; i < from.contacts_size(); ++i) {
@@ -187,6 +197,10 @@ RunSummary from_proto(const v1::RunSummary& from, const FieldPath& path) {
   if (from.has_error()) to.error = from_proto(from.error());
   to.max_position_violation = from.max_position_violation();
   to.max_velocity_violation = from.max_velocity_violation();
+  to.wall_times = {.preparation = from.wall_times().preparation(),
+                   .contact = from.wall_times().contact(),
+                   .transport = from.wall_times().transport(),
+                   .fields = from.wall_times().fields()};
   return to;
 }
 

@@ -6,35 +6,66 @@
 
 namespace heelstrike::fem {
 
-NodalStress nodal_stress(const BodyModel& body, const Eigen::Matrix<double, 6, Eigen::Dynamic>& stress) {
-  const VolumeMesh& mesh = body.mesh();
+namespace {
+
+using Stress = Eigen::Matrix<double, 6, 1>;  // [Pa] xx yy zz xy yz zx
+
+struct ElementMean {
+  Stress integral = Stress::Zero();  // [Pa m^3]
+  double volume = 0.0;               // [m^3]
+};
+
+ElementMean element_mean(const BodyModel& body, const Eigen::Matrix<double, 6, Eigen::Dynamic>& stress, std::size_t e) {
   const ShapeTable& rule = body.reference().stiffness;
   const std::size_t n_points = rule.weights.size();
+  ElementMean mean;
+  for (std::size_t q = 0; q < n_points; ++q) {
+    const double w = body.point_geometry(rule, e, q).weight;
+    mean.integral += w * stress.col(static_cast<Eigen::Index>(e * n_points + q));
+    mean.volume += w;
+  }
+  return mean;
+}
+
+Vector3 principal_stresses(const Stress& s) {
+  Matrix3 tensor;
+  tensor << s[0], s[3], s[5], s[3], s[1], s[4], s[5], s[4], s[2];
+  return Eigen::SelfAdjointEigenSolver<Matrix3>(tensor, Eigen::EigenvaluesOnly).eigenvalues();
+}
+
+double von_mises(const Vector3& p) {
+  return std::sqrt(0.5 *
+                   ((p[0] - p[1]) * (p[0] - p[1]) + (p[1] - p[2]) * (p[1] - p[2]) + (p[2] - p[0]) * (p[2] - p[0])));
+}
+
+}  // namespace
+
+NodalStress nodal_stress(const BodyModel& body, const Eigen::Matrix<double, 6, Eigen::Dynamic>& stress) {
+  const VolumeMesh& mesh = body.mesh();
   Eigen::Matrix<double, 6, Eigen::Dynamic> sum =
       Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, static_cast<Eigen::Index>(mesh.nodes.size()));
   std::vector<double> volume(mesh.nodes.size(), 0.0);
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
-    Eigen::Matrix<double, 6, 1> mean = Eigen::Matrix<double, 6, 1>::Zero();
-    double weight = 0.0;
-    for (std::size_t q = 0; q < n_points; ++q) {
-      const double w = body.point_geometry(rule, e, q).weight;
-      mean += w * stress.col(static_cast<Eigen::Index>(e * n_points + q));
-      weight += w;
-    }
+    const ElementMean mean = element_mean(body, stress, e);
     for (const std::uint32_t node : mesh.element(e)) {
-      sum.col(node) += mean;
-      volume[node] += weight;
+      sum.col(node) += mean.integral;
+      volume[node] += mean.volume;
     }
   }
   NodalStress result;
   for (std::size_t n = 0; n < mesh.nodes.size(); ++n) {
-    const Eigen::Matrix<double, 6, 1> s = sum.col(static_cast<Eigen::Index>(n)) / volume[n];
-    Matrix3 tensor;
-    tensor << s[0], s[3], s[5], s[3], s[1], s[4], s[5], s[4], s[2];
-    const Vector3 p = Eigen::SelfAdjointEigenSolver<Matrix3>(tensor, Eigen::EigenvaluesOnly).eigenvalues();
+    const Vector3 p = principal_stresses(sum.col(static_cast<Eigen::Index>(n)) / volume[n]);
     result.principal.insert(result.principal.end(), {p[2], p[1], p[0]});
-    result.von_mises.push_back(std::sqrt(
-        0.5 * ((p[0] - p[1]) * (p[0] - p[1]) + (p[1] - p[2]) * (p[1] - p[2]) + (p[2] - p[0]) * (p[2] - p[0]))));
+    result.von_mises.push_back(von_mises(p));
+  }
+  return result;
+}
+
+std::vector<double> element_von_mises(const BodyModel& body, const Eigen::Matrix<double, 6, Eigen::Dynamic>& stress) {
+  std::vector<double> result;
+  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
+    const ElementMean mean = element_mean(body, stress, e);
+    result.push_back(von_mises(principal_stresses(mean.integral / mean.volume)));
   }
   return result;
 }

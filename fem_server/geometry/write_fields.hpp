@@ -1,4 +1,4 @@
-/// Meshes with quantities at their nodes as VTU files for ParaView.
+/// Meshes with quantities at their nodes and on their cells as VTU files for ParaView.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace heelstrike::fem {
 
-/// One point-data array.
-struct PointField {
+/// One array, of point or of cell data.
+struct MeshField {
   std::string name;
   std::string unit;  ///< written as the array's UNITS_LABEL, which ParaView shows
   std::size_t n_components = 1;
-  std::vector<double> values;  ///< n_components per point
+  std::vector<double> values;  ///< n_components per point or cell
 };
 
 /// Points with triangles or tetrahedra (linear or quadratic).
@@ -26,7 +26,8 @@ struct FieldGrid {
 };
 
 /// VTU 1.0, little endian, base64 without compression: what VTK 6 and later read. Numbers keep all bits.
-/// @pre every field has n_components values per point
-[[nodiscard]] std::string write_fields(const FieldGrid& grid, const std::vector<PointField>& fields);
+/// @pre every field has n_components values per point, or per cell
+[[nodiscard]] std::string write_fields(const FieldGrid& grid, const std::vector<MeshField>& of_points,
+                                       const std::vector<MeshField>& of_cells);
 
 }  // namespace heelstrike::fem

@@ -266,7 +266,9 @@ grpc::Status ContactServiceImpl::Exchange(grpc::ServerContext* context,
     v1::ExchangeRequest request;
     v1::ExchangeResponse reply;
     while (stream->Read(&request)) {
+      const auto begin = std::chrono::steady_clock::now();
       handler.answer(request, reply);
+      reply.set_serving(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
       if (!stream->Write(reply)) break;
     }
   });

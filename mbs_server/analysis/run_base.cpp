@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -50,6 +51,7 @@ void RunBase::open(const ContactFactory& open_contact) {
         .on_progress = [this](std::string_view stage, double fraction) { tell_preparation(stage, fraction); },
         .stop = stop_};
     contact_ = open_contact(specs, input_.assets, context);
+    summary_.wall_times.preparation = wall_time();
   }
   for (const auto& driver : input_.scenario.drivers) tell_differentiation(driver);
   assembled_ = assemble(system_, 0.0, [this](const std::string& text) { sink_.on_log("info", text); });
@@ -83,7 +85,10 @@ void RunBase::commit_initial_state(double t) {
 }
 
 void RunBase::write_fields(double t, const Eigen::VectorXd& y) {
-  if (contact_) fields_.write(*contact_, *coupling_, t, q(y), qd(y));
+  if (!contact_) return;
+  const auto begin = Clock::now();
+  fields_.write(*contact_, *coupling_, t, q(y), qd(y));
+  fields_time_ += Clock::now() - begin;
 }
 
 void RunBase::switch_given_pair(std::size_t pair, double t, const Response& response) {
@@ -175,9 +180,17 @@ void RunBase::finish() {
     summary_.contact_commits = contact_ ? coupling_->committed_step() + 1 : 0;
   }
   if (contact_) summary_.rpc = contact_->rpc_statistics();
+  finish_wall_times();
   summary_.max_position_violation = state_.max_position_violation;
   summary_.max_velocity_violation = state_.max_velocity_violation;
   if (y_.size() != 0) finish_energy();
+}
+
+void RunBase::finish_wall_times() {
+  WallTimeSplit& times = summary_.wall_times;
+  if (summary_.rpc) times.transport = summary_.rpc->round_trips - summary_.rpc->serving;
+  if (coupling_ != nullptr) times.contact = std::max(0.0, coupling_->waited().count() - times.transport);
+  times.fields = std::chrono::duration<double>(fields_time_).count();
 }
 
 void RunBase::finish_energy() {

@@ -83,11 +83,13 @@ class RunBase {
   void tell_differentiation(const DriverSpec& driver);
   void finish();
   void finish_energy();
+  void finish_wall_times();
   void tell_preparation(std::string_view stage, double fraction);
   [[nodiscard]] double wall_time() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
 
   std::vector<double> row_;
   std::string preparation_stage_;
+  Clock::duration fields_time_{};  ///< spent on fields
 };
 
 }  // namespace heelstrike::mbs

@@ -8,6 +8,23 @@
 
 namespace heelstrike::mbs {
 
+namespace {
+
+/// Adds the time of its life to a sum.
+class WallTimer {
+ public:
+  explicit WallTimer(std::chrono::steady_clock::duration& sum) : sum_(sum) {}
+  WallTimer(const WallTimer&) = delete;
+  WallTimer& operator=(const WallTimer&) = delete;
+  ~WallTimer() { sum_ += std::chrono::steady_clock::now() - begin_; }
+
+ private:
+  std::chrono::steady_clock::duration& sum_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
 using Matrix12d = Eigen::Matrix<double, 12, 12>;
 
 ContactCoupling::ContactCoupling(const Model& model, Contact* contact)
@@ -69,6 +86,7 @@ std::span<const Response> ContactCoupling::responses(double t, const ConstVector
   cache_valid_ = false;
   update_states(t, q, qd);
   ++n_evaluations_;
+  const WallTimer timer(waited_);
   try {
     contact_->evaluate(committed_step_ + 1, iteration_++, states_, responses_);
   } catch (const RecoverableError& e) {
@@ -83,7 +101,10 @@ std::span<const Response> ContactCoupling::commit(double t, const ConstVector& q
   if (n_pairs() > 0) {
     cache_valid_ = false;
     update_states(t, q, qd);
-    contact_->commit(committed_step_ + 1, states_, responses_);
+    {
+      const WallTimer timer(waited_);
+      contact_->commit(committed_step_ + 1, states_, responses_);
+    }
     remember(t, q, qd);
   }
   ++committed_step_;

@@ -5,6 +5,7 @@
 /// gap has a root upwards. Evaluations are pure; only commit() advances the partner's history.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -45,6 +46,8 @@ class ContactCoupling final : public ForceElement {
   /// Goes on from a restored history.
   void set_committed_step(std::int64_t step) { committed_step_ = step; }
   [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
+  /// Wall time spent waiting for the partner's answers.
+  [[nodiscard]] std::chrono::duration<double> waited() const { return waited_; }
 
   /// What the partner said when it last refused a state, recoverably; empty = never.
   [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
@@ -74,6 +77,7 @@ class ContactCoupling final : public ForceElement {
   std::int64_t committed_step_ = -1;
   std::int32_t iteration_ = 0;
   std::int64_t n_evaluations_ = 0;
+  std::chrono::steady_clock::duration waited_{};
   std::string last_refusal_;
 
   std::vector<PairState> states_;

@@ -1,11 +1,13 @@
 #include "mbs_server/service/run_log.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace heelstrike::mbs {
 namespace {
 
 constexpr int max_joined_values = 8192;  // 64 KiB of doubles per message
+constexpr std::uint64_t batch_bytes = sizeof(double) * max_joined_values;
 
 }  // namespace
 
@@ -33,6 +35,7 @@ void RunLog::append(v1::RunEvent& event) {
   const std::uint64_t sequence = last_sequence_ + 1;
   event.set_sequence(sequence);
   const std::uint64_t size = writer_->append(event);
+  bool awaited = false;
   {
     const std::scoped_lock lock(mutex_);
     size_ = size;
@@ -41,8 +44,10 @@ void RunLog::append(v1::RunEvent& event) {
       summary_ = std::make_unique<v1::RunSummary>(event.finished());
       closed_ = true;
     }
+    awaited = closed_ || size_ > wake_above_;
+    if (awaited) wake_above_ = UINT64_MAX;  // who goes on waiting says so again
   }
-  changed_.notify_all();
+  if (awaited) changed_.notify_all();
 }
 
 void RunLog::close() {
@@ -58,9 +63,16 @@ void RunLog::wake() {
   changed_.notify_all();
 }
 
-std::uint64_t RunLog::wait_beyond(std::uint64_t position, const std::function<bool()>& give_up) const {
+std::uint64_t RunLog::wait_beyond(std::uint64_t position, std::uint64_t batch, Clock::time_point not_before,
+                                  const std::function<bool()>& give_up) const {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return size_ > position || closed_ || give_up(); });
+  const auto reached = [&](std::uint64_t size) {
+    if (size_ > size || closed_ || give_up()) return true;
+    wake_above_ = std::min(wake_above_, size);
+    return false;
+  };
+  if (Clock::now() < not_before) changed_.wait_until(lock, not_before, [&] { return reached(position + batch); });
+  changed_.wait(lock, [&] { return reached(position); });
   return size_;
 }
 
@@ -79,8 +91,8 @@ std::unique_ptr<v1::RunSummary> RunLog::summary() const {
   return summary_ ? std::make_unique<v1::RunSummary>(*summary_) : nullptr;
 }
 
-RunLogReader::RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after)
-    : log_(std::move(log)), reader_(log_->file()), after_(after) {}
+RunLogReader::RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after, std::chrono::milliseconds distance)
+    : log_(std::move(log)), reader_(log_->file()), after_(after), distance_(distance) {}
 
 bool RunLogReader::read(v1::RunEvent& event) {
   while (reader_.next(event, readable_)) {
@@ -96,7 +108,8 @@ bool RunLogReader::next(v1::RunEvent& event, const std::function<bool()>& give_u
   } else {
     while (!read(event)) {
       if (give_up()) return false;
-      const std::uint64_t size = log_->wait_beyond(reader_.position(), give_up);
+      const std::uint64_t size = log_->wait_beyond(reader_.position(), batch_bytes, next_wait_, give_up);
+      next_wait_ = RunLog::Clock::now() + distance_;
       if (size <= reader_.position() || size == readable_) return false;
       readable_ = size;
     }

@@ -4,6 +4,7 @@
 /// file, not the memory of the run, so a slow or vanished one costs nothing.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -30,9 +31,13 @@ class RunLog {
   /// Wakes all waiters, so that they look at their own reasons to stop.
   void wake();
 
-  /// Waits until there is more than `position` bytes, the log is closed, or `give_up` holds.
+  using Clock = std::chrono::steady_clock;
+  /// Waits until there is more than `position` bytes, but before `not_before` only for more than `batch` bytes beyond
+  /// it; or until the log is closed, or `give_up` holds. The run's thread wakes a waiter once per batch, not once per
+  /// event.
   /// @returns the size up to which the file may be read
-  std::uint64_t wait_beyond(std::uint64_t position, const std::function<bool()>& give_up) const;
+  std::uint64_t wait_beyond(std::uint64_t position, std::uint64_t batch, Clock::time_point not_before,
+                            const std::function<bool()>& give_up) const;
 
   [[nodiscard]] std::uint64_t last_sequence() const;
   [[nodiscard]] bool closed() const;
@@ -47,17 +52,21 @@ class RunLog {
   std::unique_ptr<wire::EventFileWriter> writer_;  ///< null for the log of an earlier server
   mutable std::mutex mutex_;                       ///< guards what follows
   mutable std::condition_variable changed_;
-  std::uint64_t size_ = 0;  ///< [bytes] whole events in the file
+  std::uint64_t size_ = 0;                         ///< [bytes] whole events in the file
+  mutable std::uint64_t wake_above_ = UINT64_MAX;  ///< [bytes] the smallest size that a waiter waits for
   std::uint64_t last_sequence_ = 0;
   bool closed_ = false;
   std::unique_ptr<v1::RunSummary> summary_;
 };
 
-/// Reads a log event by event; consecutive rows are joined, so that a watcher that lags behind gets few large messages.
+/// Reads a log event by event; consecutive rows are joined, so that a watcher gets few large messages: without it a run
+/// with short steps would make one message per row for each of its watchers.
 class RunLogReader {
  public:
-  /// @param after  number of the last event that the watcher has
-  RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after);
+  /// @param after     number of the last event that the watcher has
+  /// @param distance  after a wait for news the next one lasts at least so long, unless a full message is there before;
+  ///                  the last event never waits
+  RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after, std::chrono::milliseconds distance);
 
   /// The next event, waiting for it if need be. Joined rows carry the number of the last event they come from.
   /// @returns false when the log has ended or `give_up` holds
@@ -69,6 +78,8 @@ class RunLogReader {
   std::shared_ptr<RunLog> log_;
   wire::EventFileReader reader_;
   std::uint64_t after_;
+  std::chrono::milliseconds distance_;
+  RunLog::Clock::time_point next_wait_{};
   std::uint64_t readable_ = 0;
   v1::RunEvent ahead_;  ///< read while joining rows, not yet handed out
   bool has_ahead_ = false;

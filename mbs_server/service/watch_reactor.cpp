@@ -5,11 +5,19 @@
 #include "common/wire/error_wire.hpp"
 
 namespace heelstrike::mbs {
+namespace {
+
+constexpr std::chrono::milliseconds news_distance{50};  // twenty looks per second are a film to any viewer
+
+}  // namespace
 
 WatchReactor::WatchReactor(std::shared_ptr<RunLog> log, std::uint64_t after,
                            std::shared_ptr<std::atomic<unsigned>> n_watchers)
-    : log_(std::move(log)), n_watchers_(std::move(n_watchers)), reader_(log_, after) {
+    : log_(std::move(log)), n_watchers_(std::move(n_watchers)), reader_(log_, after, news_distance) {
   ++*n_watchers_;
+  // Members pass from thread to thread under this lock: gRPC orders these calls as well, but a thread sanitizer cannot
+  // see its locks.
+  const std::scoped_lock lock(mutex_);
   thread_ = std::thread([this] { serve(); });
 }
 
@@ -42,6 +50,7 @@ void WatchReactor::serve() {
   } catch (const std::exception& defect) {
     status = wire::to_status(Error(ErrorCode::internal, std::string("WatchRun failed: ") + defect.what()));
   }
+  { const std::scoped_lock lock(mutex_); }
   Finish(status);  // OnDone may run from here on: nothing of this object may be used
 }
 
@@ -53,11 +62,13 @@ void WatchReactor::OnWriteDone(bool ok) {
 }
 
 void WatchReactor::OnCancel() {
+  const std::scoped_lock lock(mutex_);
   gone_ = true;
   log_->wake();
 }
 
 void WatchReactor::OnDone() {
+  { const std::scoped_lock lock(mutex_); }
   --*n_watchers_;
   if (thread_.get_id() == std::this_thread::get_id()) {
     thread_.detach();

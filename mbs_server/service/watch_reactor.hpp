@@ -35,7 +35,7 @@ class WatchReactor : public grpc::ServerWriteReactor<v1::RunEvent> {
   RunLogReader reader_;
   v1::RunEvent event_;
   std::atomic<bool> gone_{false};  ///< the client left or the call was cancelled
-  std::mutex mutex_;               ///< guards writing_
+  std::mutex mutex_;               ///< guards writing_, hands the others over
   std::condition_variable written_;
   bool writing_ = false;
   std::thread thread_;

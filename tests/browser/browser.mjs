@@ -21,9 +21,10 @@ function chromiumPath() {
 export async function openBrowser(npmFolder) {
   const program = chromiumPath();
   if (!program) skip('chromium is not installed; scripts/setup installs it');
-  const core = path.join(npmFolder, 'node_modules', 'playwright-core');
+  const folder = path.resolve(npmFolder);
+  const core = path.join(folder, 'node_modules', 'playwright-core');
   if (!fs.existsSync(core)) skip(`playwright-core is not in ${npmFolder}; build with npm (scripts/setup)`);
-  const { chromium } = createRequire(path.join(npmFolder, 'package.json'))('playwright-core');
+  const { chromium } = createRequire(path.join(folder, 'package.json'))('playwright-core');
   return chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-gpu', '--use-gl=swiftshader', '--enable-unsafe-swiftshader'] });
 }
 

@@ -84,6 +84,13 @@ async function testWatching(mbs) {
   check(true, `the curves grow: ${before} rows, then ${await rowsOf(page, run)}`);
   check(await drawnPixels(page, chart) > 500, 'the force is drawn');
 
+  // The same in the terminal, from the server and from the folder that its client writes.
+  for (const what of [mbs, 'ball']) {
+    const terminal = new Program('heelstrike', ['watch', what, '--once']);
+    check(await terminal.ended === 0, `watch --once of ${what === mbs ? 'a server' : 'a folder'} ends`);
+    check(/t = [0-9.e-]+ of 20000 s, \d+ %/.test(terminal.text) && /fz_N +[▁▂▃▄▅▆▇█]+ /.test(terminal.text), `and shows progress and force: ${terminal.text.split('\n')[0]}`);
+  }
+
   // A second page that looks from elsewhere and goes away in the middle; then many visits.
   const other = await openLive(url.split('#')[0]);
   await other.waitForSelector('tr[data-state=running]');
@@ -124,7 +131,8 @@ async function testReconnects({ watch, url }) {
 }
 
 async function testPressureMap(mbs, { page }) {
-  const press = startRun(mbs, 'press', 'foot_press.yaml', 'contact.sole-plate.element_size=0.01', 'output.interval=0.01', 'output.fields.interval=0.02');
+  // Long enough to be seen by a page that lists twice a second, even with mesh and compliance from the cache.
+  const press = startRun(mbs, 'press', 'foot_press.yaml', 'contact.sole-plate.element_size=0.01', 'output.interval=0.002', 'output.fields.interval=0.02');
   await page.waitForSelector('section.run .pressure-map', { timeout: 120000 }).catch(async (error) => {
     const runs = await page.locator('tr[data-run]').allTextContents();
     throw new Error(`no pressure map; the run's exit code is ${press.code}, it says "${press.text}", the page lists ${runs.join(' | ')}: ${error.message}`);
@@ -135,7 +143,13 @@ async function testPressureMap(mbs, { page }) {
   const first = await heading();
   if (press.code === undefined) await page.waitForFunction((text) => document.querySelector('figure:has(.pressure-map) figcaption').textContent !== text, first).catch(() => {});
   await press.ended;
+  const { wall_time_s: whole, wall_times: parts, rpc } = JSON.parse(fs.readFileSync(path.join(output, 'press/summary.json'), 'utf8'));
+  check(parts.transport_s > 0 && parts.contact_s > 0 && parts.preparation_s > 0 && parts.fields_s > 0, `between two servers every part took time: ${JSON.stringify(parts)}`);
+  check(Object.values(parts).reduce((a, b) => a + b) <= whole, `the parts are not more than the whole of ${whole} s`);
+  check(Math.abs(rpc.round_trips_s - rpc.serving_s - parts.transport_s) < 1e-9, 'transport is what the exchanges took beyond serving');
   await page.waitForFunction(() => [...document.querySelectorAll('section.run')].some((s) => s.querySelector('.pressure-map') && s.dataset.state === 'completed'));
+  // The state of a run is shown before its map is drawn.
+  await page.waitForFunction(() => /t = 1 s/.test(document.querySelector('figure:has(.pressure-map) figcaption').textContent)).catch(() => {});
   check(/t = 1 s/.test(await heading()), `the pressure map grew: "${first}", then "${await heading()}"`);
   await page.waitForTimeout(300);
   await page.screenshot({ path: path.join(output, 'live_pressure.png') });

@@ -30,10 +30,11 @@ std::string unit_of(std::string_view name) {
   return std::string(std::ranges::find(field_quantities, name, &FieldQuantity::name)->unit);
 }
 
-/// Cells to draw, and the node of the mesh behind each of their points.
+/// Cells to draw, the node of the mesh behind each of their points and the element behind each of them.
 struct DrawnMesh {
   FieldGrid grid;
   std::vector<std::uint32_t> nodes;
+  std::vector<std::uint32_t> elements;
 };
 
 DrawnMesh drawn_mesh(const VolumeMesh& mesh, const FieldRequest& request) {
@@ -42,20 +43,22 @@ DrawnMesh drawn_mesh(const VolumeMesh& mesh, const FieldRequest& request) {
     drawn.grid.nodes_per_cell = mesh.nodes_per_element;
     drawn.grid.connectivity = mesh.connectivity;
     for (std::uint32_t n = 0; n < mesh.nodes.size(); ++n) drawn.nodes.push_back(n);
+    for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) drawn.elements.push_back(e);
   } else {
     const Boundary boundary = boundary_surface(mesh);
     drawn.nodes = boundary.vertex_nodes;
     for (const Triangle& t : boundary.surface.triangles) {
       drawn.grid.connectivity.insert(drawn.grid.connectivity.end(), t.begin(), t.end());
     }
+    for (const ElementFace& face : boundary.faces) drawn.elements.push_back(face.element);
   }
   for (const std::uint32_t node : drawn.nodes) drawn.grid.points.push_back(request.X_WA * mesh.nodes[node]);
   return drawn;
 }
 
-PointField vectors(std::string_view name, const DrawnMesh& drawn, const Matrix3& R_WA,
-                   const std::function<Vector3(std::uint32_t)>& at) {
-  PointField field{.name = std::string(name), .unit = unit_of(name), .n_components = 3, .values = {}};
+MeshField vectors(std::string_view name, const DrawnMesh& drawn, const Matrix3& R_WA,
+                  const std::function<Vector3(std::uint32_t)>& at) {
+  MeshField field{.name = std::string(name), .unit = unit_of(name), .n_components = 3, .values = {}};
   for (const std::uint32_t node : drawn.nodes) {
     const Vector3 v = R_WA * at(node);
     field.values.insert(field.values.end(), v.begin(), v.end());
@@ -63,11 +66,31 @@ PointField vectors(std::string_view name, const DrawnMesh& drawn, const Matrix3&
   return field;
 }
 
-PointField picked(std::string_view name, const DrawnMesh& drawn, std::size_t n_components,
-                  const std::vector<double>& values) {
-  PointField field{.name = std::string(name), .unit = unit_of(name), .n_components = n_components, .values = {}};
+MeshField picked(std::string_view name, const DrawnMesh& drawn, std::size_t n_components,
+                 const std::vector<double>& values) {
+  MeshField field{.name = std::string(name), .unit = unit_of(name), .n_components = n_components, .values = {}};
   for (const std::uint32_t node : drawn.nodes) {
     for (std::size_t k = 0; k < n_components; ++k) field.values.push_back(values[n_components * node + k]);
+  }
+  return field;
+}
+
+/// Which body a cell belongs to, so that parts can be told apart when a viewer joins them.
+MeshField part_of_cells(FieldPart part, std::size_t n_cells) {
+  return {.name = "partner",
+          .unit = {},
+          .n_components = 1,
+          .values = std::vector<double>(n_cells, part == FieldPart::partner ? 1.0 : 0.0)};
+}
+
+/// Mean over the corners: times the area of the cell it is the force on it.
+MeshField corner_means(const MeshField& of_points, const FieldGrid& grid) {
+  MeshField field{.name = of_points.name, .unit = of_points.unit, .n_components = 1, .values = {}};
+  const std::size_t n = grid.nodes_per_cell;
+  for (std::size_t first = 0; first < grid.connectivity.size(); first += n) {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < n; ++k) sum += of_points.values[grid.connectivity[first + k]];
+    field.values.push_back(sum / static_cast<double>(n));
   }
   return field;
 }
@@ -132,7 +155,8 @@ std::string BodyFields::draw_body(const DrawnState& state, const std::vector<Vec
                                   const FieldRequest& request) const {
   check_quantities(request);
   const DrawnMesh drawn = drawn_mesh(body_.mesh(), request);
-  std::vector<PointField> fields;
+  std::vector<MeshField> fields;
+  std::vector<MeshField> of_cells = {part_of_cells(request.part, drawn.elements.size())};
   const auto displacement = [&](std::uint32_t node) -> Vector3 {
     return state.displacement.segment<3>(3 * static_cast<Eigen::Index>(node));
   };
@@ -147,6 +171,7 @@ std::string BodyFields::draw_body(const DrawnState& state, const std::vector<Vec
     std::vector<double> pressure;
     for (const Vector3& p : nodal_tractions(normal_forces)) pressure.push_back(p.x());
     fields.push_back(picked("contact_pressure", drawn, 1, pressure));
+    if (request.mesh == FieldMesh::surface) of_cells.push_back(corner_means(fields.back(), drawn.grid));
   }
   if (wanted(request, "traction")) {
     const std::vector<Vector3> tractions = nodal_tractions(state.forces);
@@ -155,9 +180,15 @@ std::string BodyFields::draw_body(const DrawnState& state, const std::vector<Vec
   if (wanted(request, "von_mises") || wanted(request, "principal_stress")) {
     const NodalStress stress = nodal_stress(body_, state.stress);
     if (wanted(request, "von_mises")) fields.push_back(picked("von_mises", drawn, 1, stress.von_mises));
+    if (wanted(request, "von_mises")) {
+      MeshField of_elements{.name = "von_mises", .unit = unit_of("von_mises"), .n_components = 1, .values = {}};
+      const std::vector<double> values = element_von_mises(body_, state.stress);
+      for (const std::uint32_t element : drawn.elements) of_elements.values.push_back(values[element]);
+      of_cells.push_back(std::move(of_elements));
+    }
     if (wanted(request, "principal_stress")) fields.push_back(picked("principal_stress", drawn, 3, stress.principal));
   }
-  return write_fields(drawn.grid, fields);
+  return write_fields(drawn.grid, fields, of_cells);
 }
 
 std::string BodyFields::draw_partner(const Pose& X_AB, const FieldRequest& request) const {
@@ -166,7 +197,7 @@ std::string BodyFields::draw_partner(const Pose& X_AB, const FieldRequest& reque
   FieldGrid grid;
   for (const Vector3& p : shape.vertices) grid.points.push_back(X_WB * p);
   for (const Triangle& t : shape.triangles) grid.connectivity.insert(grid.connectivity.end(), t.begin(), t.end());
-  return write_fields(grid, {});
+  return write_fields(grid, {}, {part_of_cells(FieldPart::partner, shape.triangles.size())});
 }
 
 }  // namespace heelstrike::fem

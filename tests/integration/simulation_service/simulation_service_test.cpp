@@ -271,6 +271,46 @@ TEST_F(SimulationServiceTest, AFinishedRunNobodyFetchesIsForgottenInTheEnd) {
   EXPECT_FALSE(fs::exists(spool / "young.events")) << "a restart makes room";
 }
 
+TEST_F(SimulationServiceTest, RowsComeInBatchesAndTheLastEventAtOnce) {
+  fs::create_directories(spool);
+  const auto log = RunLog::create(spool / "batches.events");
+  // After its first wait this reader takes no news for an hour, except a full message or the end.
+  RunLogReader reader(log, 0, std::chrono::hours{1});
+  const auto add_rows = [&](int n) {
+    v1::RunEvent row;
+    for (int i = 0; i < 32; ++i) row.mutable_samples()->add_values(0.5 * i);
+    for (int i = 0; i < n; ++i) log->append(row);
+  };
+  v1::RunEvent event;
+  // A reader asks whether to give up once before it waits, and again only when there is nothing for it: here it then
+  // does.
+  int asked = 0;
+  const auto give_up_instead_of_waiting = [&asked] { return ++asked > 1; };
+  const auto next_without_waiting = [&] {
+    asked = 0;
+    EXPECT_TRUE(reader.next(event, give_up_instead_of_waiting));
+    return asked <= 1;
+  };
+  add_rows(1);
+  EXPECT_TRUE(next_without_waiting()) << "the first news come at once";
+  add_rows(100);
+  EXPECT_FALSE(next_without_waiting()) << "a hundred rows of 32 numbers are no full message";
+  EXPECT_EQ(event.samples().values_size(), 100 * 32) << "joined";
+  add_rows(400);  // 100 KiB
+  EXPECT_TRUE(next_without_waiting()) << "a full message does not wait";
+  EXPECT_EQ(event.samples().values_size(), 8192);
+  while (event.sequence() < log->last_sequence()) EXPECT_TRUE(next_without_waiting());
+  add_rows(3);
+  v1::RunEvent last;
+  last.mutable_finished()->set_status("completed");
+  log->append(last);
+  EXPECT_TRUE(next_without_waiting()) << "the end does not wait for the hour";
+  EXPECT_EQ(event.samples().values_size(), 3 * 32);
+  EXPECT_TRUE(next_without_waiting());
+  EXPECT_TRUE(event.has_finished());
+  EXPECT_FALSE(reader.next(event, [] { return false; }));
+}
+
 TEST_F(SimulationServiceTest, ASpoolBelongsToOneServer) {
   const Service service(spool);
   EXPECT_THROW(RunStore(spool, {}, {}), Error);

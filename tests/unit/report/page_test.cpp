@@ -48,6 +48,18 @@ TEST(RunPage, HoldsNothingThatTheNetworkWouldHaveToDeliver) {
   EXPECT_LT(page.size(), 1'000'000U) << "a page without data";
 }
 
+TEST(RunPage, SaysWhereTheWallTimeWent) {
+  RunData run = hostile_run();
+  run.summary->wall_time = 10.0;
+  run.summary->contact_evaluations = 5;
+  EXPECT_THAT(run_page(run), Not(HasSubstr("Where the wall time went"))) << "a folder of an earlier version";
+  run.summary->wall_times = {.preparation = 1.0, .contact = 2.0, .transport = 3.0, .fields = 0.5};
+  const std::string page = run_page(run);
+  for (const char* cell : {"1 (10 %)", "2 (20 %)", "3 (30 %)", "0.5 (5 %)", "3.5 (35 %)"}) {
+    EXPECT_THAT(page, HasSubstr(cell));
+  }
+}
+
 TEST(ScriptJson, CannotEndItsElement) {
   const Json json = {{"name", "</script><!--<script>"}, {"line", "a\u2028b"}};
   const std::string text = script_json(json);

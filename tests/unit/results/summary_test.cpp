@@ -25,7 +25,7 @@ RunSummary full_summary() {
                   .restarts = 5};
   s.contact_evaluations = 6;
   s.contact_commits = 7;
-  s.rpc = {.calls = 8, .p50_us = 9.5, .p99_us = 10.5};
+  s.rpc = {.calls = 8, .p50_us = 9.5, .p99_us = 10.5, .round_trips = 0.25, .serving = 0.125};
   s.energy = {
       .initial = 1.0 / 3.0, .final = 2.0 / 3.0, .dissipated = 5e-324, .external_work = -1.0, .balance_error = 1e-300};
   s.contacts.push_back({.pair = "ball-ground",
@@ -43,6 +43,7 @@ RunSummary full_summary() {
   s.error.emplace(ErrorCode::solver_failed, "gave up", "analysis", true);
   s.max_position_violation = 1e-12;
   s.max_velocity_violation = 1e-11;
+  s.wall_times = {.preparation = 0.01, .contact = 0.02, .transport = 0.03, .fields = 0.04};
   return s;
 }
 
@@ -78,6 +79,9 @@ TEST(Summary, HasTheAgreedKeys) {
     EXPECT_TRUE(json.at("contacts").at(0).contains(key)) << key;
   }
   for (const char* key : {"code", "message", "field"}) EXPECT_TRUE(json.at("error").contains(key)) << key;
+  for (const char* key : {"preparation_s", "contact_s", "transport_s", "fields_s"}) {
+    EXPECT_TRUE(json.at("wall_times").contains(key)) << key;
+  }
   EXPECT_EQ(json.at("real_time_factor"), (0.1 + 0.2) / 0.5);
   EXPECT_TRUE(json.at("contacts").at(1).at("end_s").is_null());
 }

@@ -287,7 +287,7 @@ RunSummary summary() {
                   .restarts = 5};
   s.contact_evaluations = 6;
   s.contact_commits = 7;
-  s.rpc = RpcStatistics{.calls = 8, .p50_us = 60.0, .p99_us = 90.0};
+  s.rpc = RpcStatistics{.calls = 8, .p50_us = 60.0, .p99_us = 90.0, .round_trips = 0.05, .serving = 0.03};
   s.energy = {.initial = 9.81, .final = nan, .dissipated = 1.0, .external_work = -0.0, .balance_error = 1e-9};
   s.contacts = {{.pair = "a-b",
                  .onset = 0.4,
@@ -303,6 +303,7 @@ RunSummary summary() {
   s.error = Error(ErrorCode::solver_failed, "why", "field", false);
   s.max_position_violation = 1e-12;
   s.max_velocity_violation = 1e-10;
+  s.wall_times = {.preparation = 0.01, .contact = 0.02, .transport = 0.03, .fields = 0.04};
   return s;
 }
 
@@ -319,6 +320,11 @@ TEST(Wire, RunSummarySurvivesTwoTripsWithTheSameBytes) {
   ASSERT_TRUE(back.error.has_value());
   EXPECT_EQ(back.error->code(), ErrorCode::solver_failed);
   EXPECT_EQ(back.rpc->calls, 8);
+  EXPECT_EQ(back.rpc->serving, 0.03);
+  EXPECT_EQ(back.wall_times.preparation, 0.01);
+  EXPECT_EQ(back.wall_times.contact, 0.02);
+  EXPECT_EQ(back.wall_times.transport, 0.03);
+  EXPECT_EQ(back.wall_times.fields, 0.04);
   RunSummary local = summary();
   local.rpc.reset();
   to_proto(local, first);

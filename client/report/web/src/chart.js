@@ -22,7 +22,16 @@ function axis(label, onValues) {
 export function axes(xLabel, yLabel, values = tickLabels) {
   const left = axis(yLabel, values);
   left.size = (plot, labels) => Math.max(48, 18 + 7.5 * Math.max(0, ...(labels ?? []).map((text) => String(text).length)));
-  return [axis(xLabel, values), left];
+  const below = axis(xLabel, values);
+  below.space = (plot, index, low, high) => Math.max(50, 14 + 7 * labelLength(low, high));
+  return [below, left];
+}
+
+/** Characters that labels about eight to an axis need: more the deeper one has zoomed. */
+function labelLength(low, high) {
+  const step = (high - low) / 8;
+  if (!(step > 0) || step >= 1) return 5;
+  return Math.min(12, 3 + Math.ceil(-Math.log10(step)) + String(Math.trunc(Math.max(Math.abs(low), Math.abs(high)))).length - 1);
 }
 
 /**

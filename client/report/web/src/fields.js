@@ -39,6 +39,8 @@ class Part {
     const material = new THREE.MeshLambertMaterial({
       vertexColors: coloured, color: coloured ? 0xffffff : 0x9aa3ad, side: THREE.DoubleSide,
       transparent: !coloured, opacity: coloured ? 1 : 0.35, depthWrite: coloured,
+      // A sole that lies on the ground is seen, not a mixture of the two.
+      polygonOffset: !coloured, polygonOffsetFactor: 1, polygonOffsetUnits: 4,
     });
     this.mesh = new THREE.Mesh(this.geometry, material);
     this.mesh.frustumCulled = false;
@@ -58,6 +60,10 @@ class Part {
 
   value(quantity, frame, point) {
     return quantity.low + ((quantity.high - quantity.low) * quantity.values[frame * this.nPoints + point]) / 65535;
+  }
+
+  quantityNamed(name) {
+    return this.quantities.find((q) => q.name === name);
   }
 
   largest(quantity, frame) {
@@ -80,7 +86,8 @@ class Part {
 class FieldView {
   constructor(place, parts, run) {
     this.parts = parts;
-    this.main = parts.find((part) => part.quantities.length > 0) ?? parts[0];
+    this.coloured = parts.filter((part) => part.quantities.length > 0);
+    this.main = this.coloured[0] ?? parts[0];
     this.run = run;
     this.time = this.main.times[0];
     this.buildPage(place);
@@ -96,7 +103,7 @@ class FieldView {
     this.canvas = element('canvas', { tabindex: '0', 'aria-label': 'Body in 3D. Drag to turn, wheel to zoom, right drag to move.' });
     this.holder = element('div', { class: 'field-canvas' }, this.canvas);
     this.readout = element('output', { class: 'field-value' });
-    this.select = element('select', { 'aria-label': 'Quantity', onchange: () => { this.quantity = this.main.quantities.find((q) => q.name === this.select.value); this.show(); } },
+    this.select = element('select', { 'aria-label': 'Quantity', onchange: () => { this.quantity = this.main.quantityNamed(this.select.value); this.show(); } },
       ...this.main.quantities.map((q) => element('option', { value: q.name }, q.name.replaceAll('_', ' '))));
     this.range = element('select', { 'aria-label': 'Range of colours', onchange: () => this.show() },
       element('option', { value: 'run' }, 'range of the run'), element('option', { value: 'frame' }, 'range of this time'),
@@ -159,9 +166,21 @@ class FieldView {
     this.scene.add(line, this.marker);
   }
 
+  /** Around the coloured parts on all their way, or only now when they go far. */
+  sphere() {
+    const shown = this.coloured.length > 0 ? this.coloured : [this.main];
+    const now = new THREE.Box3(), always = new THREE.Box3();
+    for (const part of shown) {
+      now.union(new THREE.Box3().setFromBufferAttribute(part.geometry.attributes.position));
+      always.union(new THREE.Box3(new THREE.Vector3(...part.low), new THREE.Vector3(...part.high)));
+    }
+    const [near, far] = [now, always].map((box) => box.getBoundingSphere(new THREE.Sphere()));
+    return far.radius < 2.5 * near.radius ? far : near;
+  }
+
   look(name) {
     this.view = name;
-    const sphere = this.main.geometry.boundingSphere;
+    const sphere = this.sphere();
     const directions = { below: [0, 0.02, -1], side: [0, -1, 0.05], above: [0.8, -1, 0.6] };
     const distance = sphere.radius / Math.sin((this.camera.fov * Math.PI) / 360) * 1.05;
     this.controls.target.copy(sphere.center);
@@ -176,12 +195,14 @@ class FieldView {
     this.frame = this.main.frameAt(this.time);
     for (const part of this.parts) part.setFrame(part.frameAt(this.time));
     if (this.quantity) {
-      const q = this.quantity;
-      const high = this.range.value === 'free' ? Number(this.upTo.value) || q.high : this.range.value === 'frame' ? this.main.largest(q, this.frame) : q.high;
+      const { name, unit } = this.quantity;
+      const known = this.coloured.map((part) => [part, part.quantityNamed(name)]).filter(([, q]) => q);
+      const low = Math.min(...known.map(([, q]) => q.low)), highest = Math.max(...known.map(([, q]) => q.high));
+      const now = () => Math.max(...known.map(([part, q]) => part.largest(q, part.frameAt(this.time))));
+      const high = this.range.value === 'free' ? Number(this.upTo.value) || highest : this.range.value === 'frame' ? now() : highest;
       if (this.range.value !== 'free') this.upTo.value = number(high, 3);
-      this.main.setColours(q, this.frame, q.low, high);
-      const unit = q.unit ? ` ${q.unit}` : '';
-      const label = (fraction) => element('span', {}, number(q.low + fraction * (high - q.low), 3) + unit);
+      for (const [part, q] of known) part.setColours(q, part.frameAt(this.time), low, high);
+      const label = (fraction) => element('span', {}, number(low + fraction * (high - low), 3) + (unit ? ` ${unit}` : ''));
       this.ends.replaceChildren(label(1), label(0.75), label(0.5), label(0.25), label(0));
     }
     if (this.marker) {
@@ -203,13 +224,16 @@ class FieldView {
     const box = this.canvas.getBoundingClientRect();
     const pointer = new THREE.Vector2(((event.clientX - box.left) / box.width) * 2 - 1, 1 - ((event.clientY - box.top) / box.height) * 2);
     this.raycaster.setFromCamera(pointer, this.camera);
-    const hit = this.raycaster.intersectObject(this.main.mesh)[0];
-    if (!hit) { this.readout.textContent = 'Point at the body to read a value.'; return; }
+    const hit = this.raycaster.intersectObjects(this.coloured.map((part) => part.mesh), false)[0];
+    const part = hit && this.coloured.find(({ mesh }) => mesh === hit.object);
+    const quantity = part?.quantityNamed(this.quantity.name);
+    if (!quantity) { this.readout.textContent = 'Point at the body to read a value.'; return; }
     const weights = new THREE.Vector3();
-    const corner = (k) => new THREE.Vector3().fromBufferAttribute(this.main.geometry.attributes.position, k);
+    const corner = (k) => new THREE.Vector3().fromBufferAttribute(part.geometry.attributes.position, k);
     THREE.Triangle.getBarycoord(hit.point, corner(hit.face.a), corner(hit.face.b), corner(hit.face.c), weights);
-    const value = [hit.face.a, hit.face.b, hit.face.c].reduce((sum, k, i) => sum + this.main.value(this.quantity, this.frame, k) * weights.getComponent(i), 0);
-    this.readout.textContent = `${this.quantity.name.replaceAll('_', ' ')}: ${number(value, 4)} ${this.quantity.unit} at (${hit.point.toArray().map((x) => number(x, 4)).join(', ')}) m`;
+    const frame = part.frameAt(this.time);
+    const value = [hit.face.a, hit.face.b, hit.face.c].reduce((sum, k, i) => sum + part.value(quantity, frame, k) * weights.getComponent(i), 0);
+    this.readout.textContent = `${quantity.name.replaceAll('_', ' ')}: ${number(value, 4)} ${quantity.unit} at (${hit.point.toArray().map((x) => number(x, 4)).join(', ')}) m`;
   }
 
   togglePlay() {

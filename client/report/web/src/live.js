@@ -5,7 +5,7 @@ import { PressureMapView, unpackView } from './map.js';
 import * as theme from './theme.js';
 import { TimeChart } from './time_chart.js';
 
-const listDistance = 1000, runDistance = 400;  // [ms]
+const listDistance = 500, runDistance = 400;  // [ms]
 const shownAtFirst = 3;
 const titles = {
   force: 'Contact force', indentation: 'Indentation', peak_pressure: 'Largest pressure', area: 'Contact area',
@@ -134,7 +134,7 @@ class LivePage {
     this.chosen = new Map();
     this.body = element('tbody');
     this.message = element('p', { class: 'status failed', role: 'status' });
-    const head = ['show', 'run', 'state', 'progress', 'simulated', 'left', ''].map((text) => element('th', {}, text));
+    const head = ['show', 'run', 'state', 'progress', 'simulated', 'left [min:s]', ''].map((text) => element('th', {}, text));
     main.replaceChildren(this.message, element('div', { class: 'scroll' }, element('table', { id: 'runs' }, element('thead', {}, element('tr', {}, ...head)), this.body)), this.place = element('div'));
   }
 
