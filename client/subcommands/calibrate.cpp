@@ -33,6 +33,7 @@ struct CalibrateOptions {
   double tolerance = 1e-4;
   bool registration = false;
   std::string free = "pitch,roll,lateral";
+  std::string moduli;
 };
 
 Pose initial_pose(const Scenario& scenario, const std::string& body) {
@@ -127,8 +128,9 @@ void report(const CalibrationResult& result, const CalibrationTask& task, bool a
 
 ExitCode run(const CalibrateOptions& options, bool as_json, const std::stop_token& stop) {
   if (options.registration) {
-    return calibrate_registration({options.scenario, options.overrides, options.free}, as_json, stop);
+    return calibrate_registration({options.scenario, options.overrides, options.free, options.moduli}, as_json, stop);
   }
+  if (!options.moduli.empty()) throw input_error("moduli", "--moduli: expected together with --registration");
   if (options.depth.empty() || !(options.force > 0.0)) {
     throw input_error("depth", "expected --depth LENGTH and --force N, or --registration, found neither; see --help");
   }
@@ -172,6 +174,11 @@ void add_calibrate(CLI::App& program, Invocation& invocation) {
   command->add_option("--free", options->free, "For --registration: pitch, roll, yaw, lateral, forward, toe_angle")
       ->type_name("NAMES")
       ->capture_default_str();
+  command
+      ->add_option("--moduli", options->moduli,
+                   "For --registration: Young's moduli [Pa] to try, ascending, e.g. 2e5,4e5,8e5; the registration is "
+                   "fitted with each, and the one of the least error is refined")
+      ->type_name("PA,PA,..");
   command->add_option("--pair", options->pair, "Contact pair, when the scenario has several")->type_name("NAME");
   command
       ->add_option("--direction", options->direction,
@@ -197,7 +204,9 @@ void add_calibrate(CLI::App& program, Invocation& invocation) {
       *command,
       "  heelstrike calibrate examples/foot_press.yaml --depth 8.8mm --force 622\n"
       "  heelstrike calibrate examples/foot_press.yaml --depth 8.8mm --force 622 --fit clamp --clamp-range -20mm:5mm\n"
-      "  heelstrike calibrate examples/gait_subject01.yaml --registration --free pitch,roll,lateral,toe_angle");
+      "  heelstrike calibrate examples/gait_subject01.yaml --registration --free pitch,roll,lateral,toe_angle\n"
+      "  heelstrike calibrate examples/gait_subject01_toes.yaml --registration --free pitch,lateral --moduli "
+      "2e5,4e5,8e5 --set contact.friction=0");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {
       return run(*options, invocation.json, stop);

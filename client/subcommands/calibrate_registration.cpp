@@ -8,7 +8,9 @@
 #include "client/embedded/embedded.hpp"
 #include "client/runs/quantity.hpp"
 #include "client/runs/registration.hpp"
+#include "client/runs/registration_modulus.hpp"
 #include "client/terminal/table.hpp"
+#include "common/errors/error.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -54,6 +56,65 @@ void print(const FootRegistrationResult& r, const RegistrationTask& task) {
   fmt::print("{}\n        registration: {}\n\n", table.aligned(), registration_text(r.found));
 }
 
+std::vector<double> read_moduli(const std::string& text) {
+  std::vector<double> moduli;
+  for (const std::string& word : split(text, ',')) {
+    std::size_t used = 0;
+    try {
+      moduli.push_back(std::stod(word, &used));
+    } catch (const std::exception&) {
+      used = 0;
+    }
+    if (used == 0 || used != word.size()) {
+      throw input_error("moduli", fmt::format("--moduli: expected numbers in Pa separated by commas, e.g. 2e5,4e5,8e5, "
+                                              "found '{}'",
+                                              word));
+    }
+  }
+  return moduli;
+}
+
+void print(const ModulusScan& scan) {
+  Table table;
+  table.header = {"E MPa", "CoP rms mm"};
+  for (const auto& foot : scan.trials.front().feet) table.header.push_back(foot.foot + " mm");
+  for (const ModulusTrial& trial : scan.trials) {
+    std::vector<std::string> row = {number_text(1e-6 * trial.modulus, 4), number_text(1e3 * trial.rms, 4)};
+    for (const auto& foot : trial.feet) row.push_back(number_text(1e3 * foot.rms, 4));
+    table.rows.push_back(std::move(row));
+  }
+  fmt::print("incomplete stances, registration fitted with each modulus\n{}\n", table.aligned());
+  const double modulus = scan.trials[scan.best].modulus;
+  if (scan.at_end) {
+    fmt::print("least at E = {:.4g} Pa, an end of --moduli: scan further before using it\n\n", modulus);
+  } else {
+    fmt::print("least at E = {:.4g} Pa, standard deviation {:.0f} % (frames taken as independent)\n\n", modulus,
+               100.0 * scan.relative_deviation);
+  }
+}
+
+ExitCode calibrate_modulus(const RegistrationTask& task, const std::vector<double>& moduli, Runner& runner,
+                           bool as_json, const std::stop_token& stop) {
+  const ModulusScan scan = scan_modulus(task, moduli, runner, stop, [](const ModulusTrial& trial) {
+    fmt::print(stderr, "E = {:.4g} Pa: centre of pressure off by {:.2f} mm rms\n", trial.modulus, 1e3 * trial.rms);
+  });
+  const ModulusTrial& best = scan.trials[scan.best];
+  if (as_json) {
+    nlohmann::ordered_json json = {{"youngs_modulus_Pa", best.modulus},
+                                   {"enclosed", !scan.at_end},
+                                   {"relative_standard_deviation", scan.relative_deviation}};
+    for (const ModulusTrial& trial : scan.trials) {
+      json["trials"].push_back({{"youngs_modulus_Pa", trial.modulus}, {"rms_m", trial.rms}});
+      for (const auto& foot : trial.feet) json["trials"].back()["feet"].push_back(to_json(foot, task));
+    }
+    fmt::print("{}\n", json.dump(2));
+    return ExitCode::ok;
+  }
+  print(scan);
+  for (const auto& foot : best.feet) print(foot, task);
+  return ExitCode::ok;
+}
+
 }  // namespace
 
 ExitCode calibrate_registration(const RegistrationOptions& options, bool as_json, const std::stop_token& stop) {
@@ -61,6 +122,7 @@ ExitCode calibrate_registration(const RegistrationOptions& options, bool as_json
   task.request = load_request(options.scenario, options.overrides, schemas_of(embedded_backends()));
   task.free = split(options.free, ',');
   const auto runner = make_embedded_runner();
+  if (!options.moduli.empty()) return calibrate_modulus(task, read_moduli(options.moduli), *runner, as_json, stop);
   const auto results = fit_registration(task, *runner, stop, [](int runs, std::span<const double> rms) {
     std::string text;
     for (const double value : rms) text += fmt::format(" {:.2f}", 1e3 * value);

@@ -15,6 +15,7 @@ struct RegistrationOptions {
   std::filesystem::path scenario;
   Overrides overrides;
   std::string free = "pitch,roll,lateral";  ///< names, separated by commas
+  std::string moduli;                       ///< [Pa] separated by commas; empty = that of the scenario
 };
 
 [[nodiscard]] ExitCode calibrate_registration(const RegistrationOptions& options, bool as_json,

@@ -1,6 +1,7 @@
 // From recorded markers to ground reactions beside force plates, on the command line: a foot made of numbers, and the
 // walking subject where HEELSTRIKE_DATA says.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -210,6 +211,57 @@ TEST_F(Gait, RefusesFilesThatCannotBe) {
   std::string bad = read_text(folder_.path() / "walk.trc");
   bad = bad.substr(0, bad.find("\n50\t"));
   refused("walk.trc", bad, {"walk.trc:3: NumFrames: expected 101 rows", "found 49"});
+}
+
+/// The rows of a .trc with a marker's three entries changed by `change`; x, y, z in the laboratory.
+std::string with_marker(const std::string& text, std::size_t marker,
+                        const std::function<void(std::array<std::string, 3>&)>& change) {
+  std::istringstream lines(text);
+  std::string result, line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, '\t');) cells.push_back(cell);
+    if (number > 6 && cells.size() >= 2 + 3 * foot.size()) {
+      std::array<std::string, 3> entries;
+      for (std::size_t c = 0; c < 3; ++c) entries[c] = cells[2 + 3 * marker + c];
+      change(entries);
+      for (std::size_t c = 0; c < 3; ++c) cells[2 + 3 * marker + c] = entries[c];
+      line = fmt::format("{}", fmt::join(cells, "\t"));
+    }
+    result += line + '\n';
+  }
+  return result;
+}
+
+TEST_F(Gait, RefusesStaticTrialsThatCannotBe) {
+  const std::string good = read_text(folder_.path() / "static.trc");
+  const auto refused = [&](const std::string& content, const std::vector<std::string>& said) {
+    folder_.write("static.trc", content);
+    const Finished result = run_with();
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    for (const auto& text : said) EXPECT_THAT(result.err, HasSubstr(text));
+  };
+  const auto blank = [](std::array<std::string, 3>& entries) { entries = {"", "", ""}; };
+  refused(with_marker(good, 0, blank), {"gait.yaml:10", "static.trc", "'Heel'", "gaps in all 10 frames"});
+  // The toe tip 150 mm up on 290 mm: 24 degrees, beyond the 15 that are believed.
+  refused(with_marker(good, 3, [](std::array<std::string, 3>& entries) { entries[1] = "201.0"; }),
+          {"gait.yaml:10", "static.trc", "foot flat", "degrees upwards"});
+}
+
+TEST_F(Gait, RefusesModuliThatCannotBeScanned) {
+  (void)run_with();
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& said) {
+    std::vector<std::string> all = {"calibrate", "gait.yaml"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const Finished result = run("heelstrike", all, here_);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(said));
+  };
+  refused({"--registration", "--moduli", "4e5,2e5,8e5"}, "do not ascend");
+  refused({"--registration", "--moduli", "2e5,4e5"}, "at least three");
+  refused({"--registration", "--moduli", "2e5,soft,8e5"}, "found 'soft'");
+  refused({"--moduli", "2e5,4e5,8e5"}, "--registration");
 }
 
 /// Columns of one plate [N, m]: force up 700 sin, fore-aft 100 cos over 0 to 1 s, centre of pressure from 0 to 0.2 m.

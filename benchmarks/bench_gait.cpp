@@ -1,0 +1,171 @@
+// All frames of the walking subject, both feet, kinematic: seconds per run without the opening of the contact, frames
+// per second and memory; without friction and with its history; then the same contact states in batches on one and on
+// two threads. Needs HEELSTRIKE_DATA; the first run prepares the feet (minutes at small sizes), later ones find them in
+// the user's cache.
+//
+//   bench_gait [element_size = 0.005 m]
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "client/embedded/embedded.hpp"
+#include "common/errors/error.hpp"
+#include "fem_server/sessions/cache_directory.hpp"
+#include "fem_server/sessions/open_session.hpp"
+#include "mbs_server/analysis/run.hpp"
+#include "mbs_server/service/run_input.hpp"
+
+namespace heelstrike {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double memory_MB() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024.0;
+}
+
+class Rows final : public RunSink {
+ public:
+  void on_schema(std::span<const Column> /*columns*/) override {}
+  void on_row(std::span<const double> /*values*/) override { ++count; }
+  void on_progress(const Progress& /*progress*/) override {}
+  void on_log(std::string_view level, std::string_view text) override {
+    if (level == "warning") fmt::print("warning: {}\n", text);
+  }
+  void on_episode(const ContactEpisode& /*episode*/) override {}
+  void on_checkpoint(const Checkpoint& /*checkpoint*/) override {}
+
+  int count = 0;
+};
+
+client::RunRequest request(const std::string& size, const std::string& friction) {
+  client::Overrides overrides;
+  overrides.assignments = {"analysis.type=kinematic", "contact.friction=" + friction, "contact.element_size=" + size};
+  return client::load_request(HEELSTRIKE_SOURCE_DIR "/examples/gait_subject01_toes.yaml", overrides,
+                              client::schemas_of(client::embedded_backends()));
+}
+
+/// [s] median of opening the contact with the cache prepared: it is taken off the runs.
+double opening(const client::RunRequest& walk) {
+  const client::ContactSetup setup = client::contact_setup(walk);
+  std::vector<double> times;
+  for (int i = 0; i < 3; ++i) {
+    const auto start = Clock::now();
+    (void)client::embedded_contact()(setup.pairs, setup.assets, {});
+    times.push_back(seconds_since(start));
+  }
+  std::ranges::sort(times);
+  return times[1];
+}
+
+void whole_run(const std::string& size, const std::string& friction, double goal) {
+  const client::RunRequest walk = request(size, friction);
+  const double open = opening(walk);
+  std::vector<double> times;
+  Rows rows;
+  for (int i = 0; i < 3; ++i) {
+    rows.count = 0;
+    const auto summary = client::make_embedded_runner()->run(walk, rows, {});
+    if (summary.error) throw_typed(*summary.error);
+    times.push_back(summary.wall_time - open);
+  }
+  std::ranges::sort(times);
+  fmt::print("friction {:>3}: {} frames in {:.2f} s (goal {:.0f} s), {:.0f} frames/s; opening {:.2f} s, {:.0f} MB\n",
+             friction, rows.count, times[1], goal, rows.count / times[1], open, memory_MB());
+}
+
+/// Remembers what the analysis asks, pair by pair.
+class Recorder final : public Contact {
+ public:
+  Recorder(std::unique_ptr<Contact> inner, std::vector<std::vector<PairState>>& asked)
+      : inner_(std::move(inner)), asked_(asked) {
+    asked_.assign(inner_->pairs().size(), {});
+  }
+  [[nodiscard]] std::span<const PairDescription> pairs() const override { return inner_->pairs(); }
+  void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                std::span<Response> responses) override {
+    inner_->evaluate(step, iteration, states, responses);
+  }
+  void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
+    for (std::size_t i = 0; i < states.size(); ++i) asked_[i].push_back(states[i]);
+    inner_->commit(step, states, responses);
+  }
+  [[nodiscard]] std::vector<std::string> save_state() override { return inner_->save_state(); }
+  void restore_state(std::span<const std::string> states) override { inner_->restore_state(states); }
+  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
+    return inner_->fields(pair, state, request);
+  }
+
+ private:
+  std::unique_ptr<Contact> inner_;
+  std::vector<std::vector<PairState>>& asked_;
+};
+
+std::vector<std::vector<PairState>> states_of(const client::RunRequest& walk) {
+  std::vector<std::vector<PairState>> asked;
+  const ContactFactory recorded = [&](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
+                                      const OpenContext& context) -> std::unique_ptr<Contact> {
+    return std::make_unique<Recorder>(client::embedded_contact()(pairs, assets, context), asked);
+  };
+  Rows rows;
+  std::vector<mbs::ScenarioFile> files;
+  for (const auto& file : walk.files) files.push_back({file.name, file.content});
+  const mbs::RunInput input =
+      mbs::make_run_input(walk.yaml, walk.file_name, std::move(files), client::schemas_of(client::embedded_backends()));
+  const RunSummary summary = mbs::run_scenario(input, recorded, rows, {});
+  if (summary.error) throw_typed(*summary.error);
+  return asked;
+}
+
+void batches(const std::string& size) {
+  const client::RunRequest walk = request(size, "0");
+  const auto asked = states_of(walk);
+  const client::ContactSetup setup = client::contact_setup(walk);
+  std::vector<std::unique_ptr<fem::Session>> sessions;
+  for (const PairSpec& pair : setup.pairs) {
+    sessions.push_back(fem::open_session(
+        pair, {.asset = [&](const MeshSurface&) -> const AssetContent& { return setup.assets.front(); },
+               .on_progress = [](std::string_view, double) {},
+               .stop = {},
+               .cache_directory = fem::default_cache_directory()}));
+  }
+  double seconds[2] = {};
+  double force[2] = {};
+  for (unsigned threads = 1; threads <= 2; ++threads) {
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < sessions.size(); ++i) {
+      for (const auto& entry : sessions[i]->evaluate_batch(asked[i], threads))
+        force[threads - 1] += entry.response.F_A.force.norm();
+    }
+    seconds[threads - 1] = seconds_since(start);
+  }
+  fmt::print("batches, friction 0: {:.2f} s on one thread, {:.2f} s on two, parallel efficiency {:.0f} %; bits {}\n",
+             seconds[0], seconds[1], 50.0 * seconds[0] / seconds[1], force[0] == force[1] ? "equal" : "DIFFERENT");
+}
+
+}  // namespace
+}  // namespace heelstrike
+
+int main(int argc, char** argv) {
+  const std::string size = argc > 1 ? argv[1] : "0.005";
+  try {
+    fmt::print("subject01, two feet of two segments, h = {} m\n", size);
+    heelstrike::whole_run(size, "0", 1.0);
+    heelstrike::whole_run(size, "0.3", 5.0);
+    heelstrike::batches(size);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "bench_gait: {}\n", e.what());
+    return 1;
+  }
+  return 0;
+}
