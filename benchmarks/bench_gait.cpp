@@ -100,6 +100,10 @@ class Recorder final : public Contact {
     for (std::size_t i = 0; i < states.size(); ++i) asked_[i].push_back(states[i]);
     inner_->commit(step, states, responses);
   }
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
+    asked_[pair].insert(asked_[pair].end(), states.begin(), states.end());
+    return inner_->evaluate_batch(pair, states);
+  }
   [[nodiscard]] std::vector<std::string> save_state() override { return inner_->save_state(); }
   void restore_state(std::span<const std::string> states) override { inner_->restore_state(states); }
   [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
+#include <variant>
 
 #include "client/report/fields_data.hpp"
 #include "client/report/pressure_regions.hpp"
@@ -55,14 +57,46 @@ class Poses {
   std::map<std::string, std::vector<std::vector<double>>> columns_;
 };
 
-/// Regions and areas; the shape does not change in the body's frame.
-report::FootMask mask_of(const report::FieldGrid& grid, const Pose& X_WB, double toe_line) {
-  const Pose X_BW = X_WB.inverse();
-  std::vector<Vector3> points;
-  for (std::size_t i = 0; i + 2 < grid.points.size(); i += 3) {
-    points.push_back(X_BW * Vector3(grid.points[i], grid.points[i + 1], grid.points[i + 2]));
+/// The part of a foot that one pair shows; a whole foot has one, a foot cut by body_box has several.
+struct Segment {
+  std::string series;  ///< of fields.pvd
+  const PairModel* pair = nullptr;
+  std::string foot;
+  std::vector<Vector3> points;  ///< [m] in the frame of the body
+  std::vector<std::uint32_t> triangles;
+  report::FootMask mask;
+};
+
+bool same_dimensions(const FootDimensions& a, const FootDimensions& b) {
+  const auto all = [](const FootDimensions& d) {
+    return std::tie(d.length, d.ball_breadth, d.heel_breadth, d.arch_height, d.instep_height, d.toe_height,
+                    d.ankle_height, d.heel_to_ankle, d.cut_height);
+  };
+  return all(a) == all(b);
+}
+
+/// Whether two bodies have the same shape, wherever it is placed in them.
+bool same_shape(const Surface& a, const Surface& b) {
+  if (const auto* foot = std::get_if<FootSurface>(&a), *other = std::get_if<FootSurface>(&b); foot && other) {
+    return foot->right == other->right && same_dimensions(foot->dimensions, other->dimensions);
   }
-  return report::foot_mask(points, grid.triangles, toe_line);
+  if (const auto* mesh = std::get_if<MeshSurface>(&a), *other = std::get_if<MeshSurface>(&b); mesh && other) {
+    return mesh->asset_name == other->asset_name && mesh->sha256 == other->sha256 &&
+           mesh->length_scale == other->length_scale;
+  }
+  return false;
+}
+
+/// Pose of the shape in the body.
+Pose placement(const Surface& surface) {
+  Pose X_BS;
+  if (const auto* foot = std::get_if<FootSurface>(&surface)) X_BS.p = foot->ankle;
+  if (const auto* mesh = std::get_if<MeshSurface>(&surface)) X_BS = mesh->X_BodyMesh;
+  return X_BS;
+}
+
+bool is_cut(const PairModel& pair) {
+  return pair.spec.parameters.contains("body_box");
 }
 
 void add_loads(const report::FieldGrid& grid, const report::FootMask& mask, const std::string& file,
@@ -83,14 +117,83 @@ void add_loads(const report::FieldGrid& grid, const report::FootMask& mask, cons
   }
 }
 
-std::string foot_of(const Scenario& scenario, const PairModel& pair) {
+/// Name of the recorded foot that the main body follows; empty = none.
+std::string followed_foot(const Scenario& scenario, const PairModel& pair) {
   for (const DriverSpec& driver : scenario.drivers) {
     const auto dot = driver.follow.rfind('.');
     if (driver.body == pair.main_body && dot != std::string::npos && driver.follow.find('.') != dot) {
       return driver.follow.substr(0, dot);
     }
   }
+  return {};
+}
+
+/// The foot that a pair belongs to. Parts cut from one shape are one foot, also where no recording says so.
+std::string foot_of(const Scenario& scenario, const PairModel& pair, const std::vector<Segment>& segments) {
+  if (std::string followed = followed_foot(scenario, pair); !followed.empty()) return followed;
+  for (const Segment& other : segments) {
+    if (!is_cut(pair) || !is_cut(*other.pair) || !followed_foot(scenario, *other.pair).empty()) continue;
+    if (same_shape(pair.spec.main.surface, other.pair->spec.main.surface)) return other.foot;
+  }
   return pair.spec.name;
+}
+
+/// Every series of pressures once, with its shape from its first file.
+std::vector<Segment> find_segments(const fs::path& run, const Scenario& scenario,
+                                   const std::vector<report::FieldFile>& files, Poses& poses) {
+  std::vector<Segment> segments;
+  for (const report::FieldFile& file : files) {
+    if (std::ranges::find(segments, file.name, &Segment::series) != segments.end()) continue;
+    const auto pair = std::ranges::find_if(
+        scenario.pairs, [&](const PairModel& p) { return file.name == p.spec.name + "_" + p.main_body; });
+    if (pair == scenario.pairs.end()) continue;
+    Segment segment{.series = file.name,
+                    .pair = &*pair,
+                    .foot = foot_of(scenario, *pair, segments),
+                    .points = {},
+                    .triangles = {},
+                    .mask = {}};
+    const report::FieldGrid grid = report::parse_vtu(read_whole_file(run / file.file), file.file);
+    const Pose X_BW = poses.at(pair->main_body, file.time).inverse();
+    for (std::size_t i = 0; i + 2 < grid.points.size(); i += 3) {
+      segment.points.push_back(X_BW * Vector3(grid.points[i], grid.points[i + 1], grid.points[i + 2]));
+    }
+    segment.triangles = grid.triangles;
+    segments.push_back(std::move(segment));
+  }
+  return segments;
+}
+
+/// Regions are those of the outline of the whole foot: all its segments together, in the frame of the first one's body,
+/// the toes straight.
+void mask_foot(const std::string& foot, double toe_line, std::vector<Segment>& segments) {
+  std::vector<Segment*> parts;
+  for (Segment& segment : segments) {
+    if (segment.foot == foot) parts.push_back(&segment);
+  }
+  if (parts.size() == 1 && is_cut(*parts[0]->pair)) {
+    throw input_error("RUN",
+                      fmt::format("pair '{}': expected fields of all parts of the foot that body_box cuts, found "
+                                  "those of this part alone, and the length of the foot cannot be told from it",
+                                  parts[0]->pair->spec.name));
+  }
+  std::vector<Vector3> points;
+  std::vector<std::uint32_t> triangles;
+  const Pose X_B1S = placement(parts[0]->pair->spec.main.surface);
+  for (const Segment* part : parts) {
+    const auto first = static_cast<std::uint32_t>(points.size());
+    const Pose X_B1B = X_B1S * placement(part->pair->spec.main.surface).inverse();
+    for (const Vector3& p_BP : part->points) points.push_back(X_B1B * p_BP);
+    for (const std::uint32_t corner : part->triangles) triangles.push_back(first + corner);
+  }
+  const report::FootMask mask = report::foot_mask(points, triangles, toe_line);
+  auto from = std::ptrdiff_t{0};
+  for (Segment* part : parts) {
+    const auto to = from + std::ssize(part->points);
+    part->mask.region.assign(mask.region.begin() + from, mask.region.begin() + to);
+    part->mask.area.assign(mask.area.begin() + from, mask.area.begin() + to);
+    from = to;
+  }
 }
 
 void summarise(PlantarFoot& foot) {
@@ -150,37 +253,32 @@ double PlantarFrame::force() const {
 std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scenario, double toe_line) {
   const TimeSeries series = read_timeseries(run);
   Poses poses(series);
-  std::vector<PlantarFoot> feet;
-  std::map<std::string, report::FootMask> masks;
-  for (const report::FieldFile& file : report::read_field_index(run)) {
-    const auto pair = std::ranges::find_if(
-        scenario.pairs, [&](const PairModel& p) { return file.name == p.spec.name + "_" + p.main_body; });
-    if (pair == scenario.pairs.end()) continue;
-    if (pair->spec.parameters.contains("body_box")) {
-      throw input_error("RUN",
-                        fmt::format("pair '{}': expected the surface of a whole foot, found one cut by body_box, "
-                                    "whose regions cannot be told from its length; use a foot of one segment",
-                                    pair->spec.name));
-    }
-    const std::string name = foot_of(scenario, *pair);
-    auto foot = std::ranges::find(feet, name, &PlantarFoot::name);
-    if (foot == feet.end())
-      foot = feet.insert(feet.end(), {.name = name, .series = {}, .frames = {}, .instants = {}, .summary = {}});
-    if (std::ranges::find(foot->series, file.name) == foot->series.end()) foot->series.push_back(file.name);
-    if (foot->frames.empty() || foot->frames.back().time != file.time) {
-      foot->frames.push_back({.time = file.time, .regions = {}});
-    }
-    const report::FieldGrid grid = report::parse_vtu(read_whole_file(run / file.file), file.file);
-    auto mask = masks.find(file.name);
-    if (mask == masks.end()) {
-      mask = masks.emplace(file.name, mask_of(grid, poses.at(pair->main_body, file.time), toe_line)).first;
-    }
-    add_loads(grid, mask->second, file.file, foot->frames.back());
-  }
-  if (feet.empty()) {
+  const std::vector<report::FieldFile> files = report::read_field_index(run);
+  std::vector<Segment> segments = find_segments(run, scenario, files, poses);
+  if (segments.empty()) {
     throw input_error("RUN", fmt::format("{}: expected fields of a contact pair, found none; add `fields: {{interval: "
                                          "..., quantities: [contact_pressure]}}` to `output` and run again",
                                          run.string()));
+  }
+  std::set<double> times;
+  for (const report::FieldFile& file : files) times.insert(file.time);
+  std::vector<PlantarFoot> feet;
+  for (const Segment& segment : segments) {
+    auto foot = std::ranges::find(feet, segment.foot, &PlantarFoot::name);
+    if (foot == feet.end()) {
+      foot = feet.insert(feet.end(), {.name = segment.foot, .series = {}, .frames = {}, .instants = {}, .summary = {}});
+      // A frame without a file (`only_contact`) is one without load.
+      for (const double time : times) foot->frames.push_back({.time = time, .regions = {}});
+    }
+    foot->series.push_back(segment.series);
+  }
+  for (const PlantarFoot& foot : feet) mask_foot(foot.name, toe_line, segments);
+  for (const report::FieldFile& file : files) {
+    const auto segment = std::ranges::find(segments, file.name, &Segment::series);
+    if (segment == segments.end()) continue;
+    const auto foot = std::ranges::find(feet, segment->foot, &PlantarFoot::name);
+    const auto frame = std::ranges::find(foot->frames, file.time, &PlantarFrame::time);
+    add_loads(report::parse_vtu(read_whole_file(run / file.file), file.file), segment->mask, file.file, *frame);
   }
   for (PlantarFoot& foot : feet) {
     summarise(foot);

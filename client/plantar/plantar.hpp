@@ -1,6 +1,7 @@
 /// Plantar pressure by region, from the fields of a run.
 ///
-/// Regions lie in the frame of the foot's surface, see report::foot_mask.
+/// Regions are those of the outline of the foot, see report::foot_mask; the parts of a foot that is cut by body_box
+/// count together, as if its toes were straight.
 #pragma once
 
 #include <array>
@@ -56,7 +57,8 @@ struct PlantarFoot {
 
 /// Reads fields and poses of a run folder.
 /// @param toe_line  [-] share of the foot's length at which the toes begin
-/// @throws Error{file, invalid_input} for a folder without fields of contact_pressure
+/// @throws Error{file, invalid_input} for a folder without fields of contact_pressure, and for a part of a cut foot
+///         without the others
 [[nodiscard]] std::vector<PlantarFoot> plantar_loads(const std::filesystem::path& run, const Scenario& scenario,
                                                      double toe_line);
 

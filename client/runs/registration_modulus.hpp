@@ -14,7 +14,7 @@ namespace heelstrike::client {
 /// The registration fitted with one modulus in the material of all main bodies.
 struct ModulusTrial {
   double modulus = 0.0;  ///< [Pa]
-  double rms = 0.0;      ///< [m] distance of the centres of pressure, over the frames of all feet
+  double rms = 0.0;      ///< [m] of the centres of pressure or [N] of the vertical forces, over the frames of all feet
   std::vector<FootRegistrationResult> feet;
 };
 

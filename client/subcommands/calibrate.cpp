@@ -171,7 +171,9 @@ void add_calibrate(CLI::App& program, Invocation& invocation) {
           "Instead: place the feet's surfaces on their markers, from the centres of pressure of incomplete stances")
       ->excludes(depth)
       ->excludes(force);
-  command->add_option("--free", options->free, "For --registration: pitch, roll, yaw, lateral, forward, toe_angle")
+  command
+      ->add_option("--free", options->free,
+                   "For --registration: pitch, roll, yaw, lateral, forward, toe_angle; height in a kinematic analysis")
       ->type_name("NAMES")
       ->capture_default_str();
   command

@@ -15,19 +15,34 @@
 namespace heelstrike::client {
 namespace {
 
+/// How the residual of a task is written.
+struct Residual {
+  const char* name;
+  const char* unit;
+  double scale;           ///< of the unit in SI
+  const char* json_unit;  ///< SI
+};
+
+Residual residual_of(const RegistrationTask& task) {
+  if (registration_target(task) == RegistrationTarget::vertical_force) return {"vertical force", "N", 1.0, "N"};
+  return {"centre of pressure", "mm", 1e-3, "m"};
+}
+
 nlohmann::ordered_json to_json(const FootRegistrationResult& r, const RegistrationTask& task) {
+  const bool force = registration_target(task) == RegistrationTarget::vertical_force;
+  const std::string unit = residual_of(task).json_unit;
   nlohmann::ordered_json json = {{"foot", r.foot},
                                  {"frames", r.n_frames},
-                                 {"rms_before_m", r.rms_before},
-                                 {"rms_m", r.rms},
+                                 {"rms_before_" + unit, r.rms_before},
+                                 {"rms_" + unit, r.rms},
                                  {"registration", registration_text(r.found)}};
   for (const Stance& s : r.stances) json["stances_s"].push_back({s.start, s.end});
   for (std::size_t p = 0; p < task.free.size(); ++p) {
-    json["free"].push_back(
-        {{"name", task.free[p]},
-         {"standard_deviation", r.deviation[p]},
-         {"center_of_pressure_m_per_unit", {r.center_by[p].x(), r.center_by[p].y(), r.center_by[p].z()}},
-         {"peak_pressure_Pa_per_unit", r.peak_pressure_by[p]}});
+    json["free"].push_back({{"name", task.free[p]},
+                            {"standard_deviation", r.deviation[p]},
+                            {force ? "vertical_force_N_per_unit" : "center_of_pressure_m_per_unit",
+                             {r.mean_by[p].x(), r.mean_by[p].y(), r.mean_by[p].z()}},
+                            {"peak_pressure_Pa_per_unit", r.peak_pressure_by[p]}});
   }
   return json;
 }
@@ -36,12 +51,20 @@ void print(const FootRegistrationResult& r, const RegistrationTask& task) {
   std::string stances;
   for (const Stance& s : r.stances)
     stances += fmt::format("{}{:.3f}-{:.3f} s", stances.empty() ? "" : ", ", s.start, s.end);
-  fmt::print(
-      "{}: {} frames of the incomplete stances {}; centre of pressure "
-      "off by {:.1f} mm rms, before {:.1f} mm\n",
-      r.foot, r.n_frames, stances, 1e3 * r.rms, 1e3 * r.rms_before);
+  const Residual residual = residual_of(task);
+  fmt::print("{}: {} frames of the incomplete stances {}; {} off by {:.1f} {} rms, before {:.1f} {}\n", r.foot,
+             r.n_frames, stances, residual.name, r.rms / residual.scale, residual.unit, r.rms_before / residual.scale,
+             residual.unit);
   Table table;
-  table.header = {"free", "unit", "before", "found", "std. dev.", "per unit: CoP x mm", "y mm", "z mm", "peak kPa"};
+  table.header = {"free",
+                  "unit",
+                  "before",
+                  "found",
+                  "std. dev.",
+                  fmt::format("per unit: x {}", residual.unit),
+                  fmt::format("y {}", residual.unit),
+                  fmt::format("z {}", residual.unit),
+                  "peak kPa"};
   for (std::size_t p = 0; p < task.free.size(); ++p) {
     const auto parameters = registration_parameters();
     const bool angle = std::ranges::find(parameters, task.free[p], &RegistrationParameter::name)->unit == "rad";
@@ -50,8 +73,10 @@ void print(const FootRegistrationResult& r, const RegistrationTask& task) {
     table.rows.push_back(
         {task.free[p], angle ? "deg" : "mm", number_text(registration_value(r.before, task.free[p]) / unit, 4),
          number_text(registration_value(r.found, task.free[p]) / unit, 4), number_text(r.deviation[p] / unit, 3),
-         number_text(1e3 * unit * r.center_by[p].x(), 3), number_text(1e3 * unit * r.center_by[p].y(), 3),
-         number_text(1e3 * unit * r.center_by[p].z(), 3), number_text(1e-3 * unit * r.peak_pressure_by[p], 3)});
+         number_text(unit / residual.scale * r.mean_by[p].x(), 3),
+         number_text(unit / residual.scale * r.mean_by[p].y(), 3),
+         number_text(unit / residual.scale * r.mean_by[p].z(), 3),
+         number_text(1e-3 * unit * r.peak_pressure_by[p], 3)});
   }
   fmt::print("{}\n        registration: {}\n\n", table.aligned(), registration_text(r.found));
 }
@@ -74,13 +99,13 @@ std::vector<double> read_moduli(const std::string& text) {
   return moduli;
 }
 
-void print(const ModulusScan& scan) {
+void print(const ModulusScan& scan, const Residual& residual) {
   Table table;
-  table.header = {"E MPa", "CoP rms mm"};
-  for (const auto& foot : scan.trials.front().feet) table.header.push_back(foot.foot + " mm");
+  table.header = {"E MPa", fmt::format("{} rms {}", residual.name, residual.unit)};
+  for (const auto& foot : scan.trials.front().feet) table.header.push_back(foot.foot + " " + residual.unit);
   for (const ModulusTrial& trial : scan.trials) {
-    std::vector<std::string> row = {number_text(1e-6 * trial.modulus, 4), number_text(1e3 * trial.rms, 4)};
-    for (const auto& foot : trial.feet) row.push_back(number_text(1e3 * foot.rms, 4));
+    std::vector<std::string> row = {number_text(1e-6 * trial.modulus, 4), number_text(trial.rms / residual.scale, 4)};
+    for (const auto& foot : trial.feet) row.push_back(number_text(foot.rms / residual.scale, 4));
     table.rows.push_back(std::move(row));
   }
   fmt::print("incomplete stances, registration fitted with each modulus\n{}\n", table.aligned());
@@ -95,8 +120,11 @@ void print(const ModulusScan& scan) {
 
 ExitCode calibrate_modulus(const RegistrationTask& task, const std::vector<double>& moduli, Runner& runner,
                            bool as_json, const std::stop_token& stop) {
-  const ModulusScan scan = scan_modulus(task, moduli, runner, stop, [](const ModulusTrial& trial) {
-    fmt::print(stderr, "E = {:.4g} Pa: centre of pressure off by {:.2f} mm rms\n", trial.modulus, 1e3 * trial.rms);
+  const Residual residual = residual_of(task);
+  const ModulusScan scan = scan_modulus(task, moduli, runner, stop, [&](const ModulusTrial& trial) {
+    fmt::print(stderr, "E = {:.4g} Pa: {} off by {:.2f} {} rms\n", trial.modulus, residual.name,
+               trial.rms / residual.scale, residual.unit);
+    for (const auto& foot : trial.feet) fmt::print(stderr, "  {} {}\n", foot.foot, registration_text(foot.found));
   });
   const ModulusTrial& best = scan.trials[scan.best];
   if (as_json) {
@@ -104,13 +132,14 @@ ExitCode calibrate_modulus(const RegistrationTask& task, const std::vector<doubl
                                    {"enclosed", !scan.at_end},
                                    {"relative_standard_deviation", scan.relative_deviation}};
     for (const ModulusTrial& trial : scan.trials) {
-      json["trials"].push_back({{"youngs_modulus_Pa", trial.modulus}, {"rms_m", trial.rms}});
+      json["trials"].push_back(
+          {{"youngs_modulus_Pa", trial.modulus}, {std::string("rms_") + residual.json_unit, trial.rms}});
       for (const auto& foot : trial.feet) json["trials"].back()["feet"].push_back(to_json(foot, task));
     }
     fmt::print("{}\n", json.dump(2));
     return ExitCode::ok;
   }
-  print(scan);
+  print(scan, residual);
   for (const auto& foot : best.feet) print(foot, task);
   return ExitCode::ok;
 }
@@ -123,10 +152,11 @@ ExitCode calibrate_registration(const RegistrationOptions& options, bool as_json
   task.free = split(options.free, ',');
   const auto runner = make_embedded_runner();
   if (!options.moduli.empty()) return calibrate_modulus(task, read_moduli(options.moduli), *runner, as_json, stop);
-  const auto results = fit_registration(task, *runner, stop, [](int runs, std::span<const double> rms) {
+  const Residual residual = residual_of(task);
+  const auto results = fit_registration(task, *runner, stop, [&](int runs, std::span<const double> rms) {
     std::string text;
-    for (const double value : rms) text += fmt::format(" {:.2f}", 1e3 * value);
-    fmt::print(stderr, "run {}: centre of pressure off by{} mm rms\n", runs, text);
+    for (const double value : rms) text += fmt::format(" {:.2f}", value / residual.scale);
+    fmt::print(stderr, "run {}: {} off by{} {} rms\n", runs, residual.name, text, residual.unit);
   });
   if (as_json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();

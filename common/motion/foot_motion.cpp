@@ -102,6 +102,7 @@ class FootTracker {
       : foot_(foot), trial_(trial), options_(options) {}
 
   FootMotion track() {
+    require_foot();
     motion_.times = trial_.times;
     for (const auto& name : foot_.markers.hindfoot) hindfoot_.push_back(filled(name));
     toe_tip_ = filled(foot_.markers.toe_tip);
@@ -121,6 +122,34 @@ class FootTracker {
   }
 
  private:
+  /// The markers are there at all, and as far apart as in the static trial.
+  void require_foot() const {
+    std::vector<std::string> names = foot_.markers.hindfoot;
+    names.insert(names.end(), {foot_.markers.heel, foot_.markers.toe_tip});
+    for (const std::string& name : names) {
+      if (std::ranges::any_of(trial_.marker(name), is_seen)) continue;
+      throw input_error("markers",
+                        fmt::format("{}: marker '{}': expected positions, found gaps in all {} frames; leave it out or "
+                                    "use another trial",
+                                    trial_.file_name, name, trial_.frames()));
+    }
+    const Series& heel = trial_.marker(foot_.markers.heel);
+    const Series& tip = trial_.marker(foot_.markers.toe_tip);
+    std::vector<double> lengths;
+    for (std::size_t i = 0; i < heel.size(); ++i) {
+      if (is_seen(heel[i]) && is_seen(tip[i])) lengths.push_back((tip[i] - heel[i]).norm());
+    }
+    if (lengths.empty()) return;  // the fit of the frames says what is missing
+    const auto middle = lengths.begin() + std::ssize(lengths) / 2;
+    std::ranges::nth_element(lengths, middle);
+    if (*middle > 0.5 * foot_.length && *middle < 2.0 * foot_.length) return;
+    throw input_error("markers",
+                      fmt::format("{}: expected the foot of the static trial, {:.3g} m from '{}' to '{}', "
+                                  "found {:.3g} m (median); check the units in the file's header and the "
+                                  "marker names",
+                                  trial_.file_name, foot_.length, foot_.markers.heel, foot_.markers.toe_tip, *middle));
+  }
+
   Series filled(const std::string& name) {
     Series series = trial_.marker(name);
     fill(trial_, name, options_.max_gap, series, motion_.gaps);

@@ -32,6 +32,7 @@ class RemoteContact final : public Contact {
   void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                 std::span<Response> responses) override;
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override;
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override;
   [[nodiscard]] std::vector<std::string> save_state() override;
   void restore_state(std::span<const std::string> states) override;
   [[nodiscard]] std::optional<RpcStatistics> rpc_statistics() const override;
@@ -44,6 +45,7 @@ class RemoteContact final : public Contact {
   void fill_request(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,
                     std::span<const PairState> states);
   void round_trip();
+  void note_exchange(std::chrono::steady_clock::time_point begin, double serving);
   void restore_pair(std::size_t pair, const std::string& state);
   [[noreturn]] void refuse_timeout();
   [[nodiscard]] Error drop_stream(Clock::time_point deadline);
@@ -161,10 +163,7 @@ void RemoteContact::exchange(v1::ExchangeRequest::Kind kind, std::int64_t step, 
   fill_request(kind, step, iteration, states);
   const auto begin = std::chrono::steady_clock::now();
   round_trip();
-  const auto duration = std::chrono::steady_clock::now() - begin;
-  latencies_.record(duration);
-  round_trips_ += duration;
-  serving_ += reply_.serving();
+  note_exchange(begin, reply_.serving());
   if (static_cast<std::size_t>(reply_.pairs_size()) != states.size()) {
     throw Error(ErrorCode::internal,
                 fmt::format("{} answered {} pairs instead of {}", peer_, reply_.pairs_size(), states.size()));
@@ -173,6 +172,43 @@ void RemoteContact::exchange(v1::ExchangeRequest::Kind kind, std::int64_t step, 
   for (std::size_t i = 0; i < states.size(); ++i) {
     wire::from_proto(reply_.pairs(static_cast<int>(i)), responses[i], FieldPath(root, "pairs", i));
   }
+}
+
+void RemoteContact::note_exchange(std::chrono::steady_clock::time_point begin, double serving) {
+  const auto duration = std::chrono::steady_clock::now() - begin;
+  latencies_.record(duration);
+  round_trips_ += duration;
+  serving_ += serving;
+}
+
+std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::span<const PairState> states) {
+  v1::EvaluateBatchRequest request;
+  v1::EvaluateBatchResponse response;
+  request.set_session_id(session_ids_.at(pair));
+  for (const PairState& state : states) wire::to_proto(state, *request.add_states());
+  // As patient as with one state after the other.
+  const auto timeout = options_.exchange_timeout * std::max<std::ptrdiff_t>(1, std::ssize(states));
+  const auto begin = std::chrono::steady_clock::now();
+  call(called("EvaluateBatch"), {.timeout = timeout, .attempts = 5},
+       [&](grpc::ClientContext& context) { return stub_->EvaluateBatch(&context, request, &response); });
+  note_exchange(begin, response.serving());
+  if (static_cast<std::size_t>(response.pairs_size()) != states.size()) {
+    throw Error(ErrorCode::internal,
+                fmt::format("{} answered {} states instead of {}", peer_, response.pairs_size(), states.size()));
+  }
+  std::vector<BatchEntry> entries(states.size());
+  const FieldPath root("response");
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const v1::PairResponse& answer = response.pairs(static_cast<int>(i));
+    try {
+      wire::from_proto(answer, entries[i].response, FieldPath(root, "pairs", i));
+    } catch (const RecoverableError& error) {
+      entries[i].error = std::make_shared<const RecoverableError>(error);
+    } catch (const Error& error) {
+      entries[i].error = std::make_shared<const Error>(error);
+    }
+  }
+  return entries;
 }
 
 void RemoteContact::fill_request(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,

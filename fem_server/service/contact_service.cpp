@@ -300,7 +300,9 @@ grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, con
     const auto begin = std::chrono::steady_clock::now();
     const auto entries =
         session->session().evaluate_batch(states.good, std::max(1U, std::thread::hardware_concurrency()));
-    const auto mean = (std::chrono::steady_clock::now() - begin) / std::max<std::size_t>(1, entries.size());
+    const auto duration = std::chrono::steady_clock::now() - begin;
+    const auto mean = duration / std::max<std::size_t>(1, entries.size());
+    response->set_serving(std::chrono::duration<double>(duration).count());
     response->mutable_pairs()->Reserve(request->states_size());
     auto entry = entries.begin();
     for (const auto& refusal : states.refusals) {

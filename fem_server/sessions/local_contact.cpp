@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <thread>
 
 #include "common/errors/error.hpp"
 #include "fem_server/sessions/open_session.hpp"
@@ -43,6 +44,12 @@ class LocalContact final : public Contact {
     check_sizes("commit", states.size(), responses.size());
     std::ranges::transform(states, sent_.begin(), as_sent);
     commit_all(pointers_, step, sent_, responses);
+  }
+
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
+    std::vector<PairState> sent(states.size());
+    std::ranges::transform(states, sent.begin(), as_sent);
+    return sessions_.at(pair)->evaluate_batch(sent, std::max(1U, std::thread::hardware_concurrency()));
   }
 
   [[nodiscard]] std::vector<std::string> save_state() override {

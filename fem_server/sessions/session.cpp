@@ -48,8 +48,11 @@ PairState canonical(const PairState& state, const std::string& pair) {
 
 Session::Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::string digest)
     : pair_(std::move(pair)), backend_(std::move(backend)) {
-  description_ = {
-      .name = pair_.name, .backend = pair_.backend, .parameters = backend_->parameters(), .digest = std::move(digest)};
+  description_ = {.name = pair_.name,
+                  .backend = pair_.backend,
+                  .parameters = backend_->parameters(),
+                  .digest = std::move(digest),
+                  .memoryless = backend_->memoryless()};
   memory_.history = backend_->initial_history();
 }
 
@@ -77,7 +80,7 @@ Response Session::evaluate(std::int64_t step, const PairState& state) const {
   return backend_->evaluate(*history, canonical(state, pair_.name));
 }
 
-std::vector<Session::BatchEntry> Session::evaluate_batch(std::span<const PairState> states, unsigned n_threads) const {
+std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> states, unsigned n_threads) const {
   const std::shared_ptr<const History> history = memory().history;
   std::vector<BatchEntry> entries(states.size());
   const auto evaluate_one = [&](std::size_t i) noexcept {

@@ -40,10 +40,6 @@ class Session {
 
   /// Evaluations of many states against the committed history, on up to `n_threads` threads; order kept, results
   /// independent of the number of threads. Each entry is either a response or the error of that state.
-  struct BatchEntry {
-    Response response;
-    std::shared_ptr<const Error> error;  ///< null when `response` is valid
-  };
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::span<const PairState> states, unsigned n_threads) const;
 
   /// First half of a commit; changes nothing.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <optional>
 
 #include "common/errors/error.hpp"
@@ -14,6 +15,9 @@ namespace heelstrike::mbs {
 namespace {
 
 enum class Kind { kinematic, inverse, hybrid };
+
+/// Asked of the contact at once: enough to keep its threads busy, few enough to stop and to tell progress in between.
+constexpr std::size_t frames_ahead = 64;
 
 class PrescribedRun final : public RunBase {
  public:
@@ -37,14 +41,22 @@ class PrescribedRun final : public RunBase {
   void prescribed_accelerations();
   [[nodiscard]] Eigen::Vector2d powers();
 
-  [[nodiscard]] bool place_frame(double t);
+  using Frame = ContactCoupling::GivenState;
+  /// Moves on by up to `n` frames of the grid. A frame that cannot be reached ends the list.
+  /// @param failure  why it cannot
+  [[nodiscard]] std::vector<Frame> next_frames(std::size_t n, std::exception_ptr& failure);
+  void process(const Frame& frame, bool answered);
+  [[nodiscard]] bool place_frame(const Frame& frame, bool answered);
   void accept_frame(double before);
 
   Kind kind_;
   Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at t_; y_ is the last frame that was committed
   std::optional<VerticalBalance> balance_;
   ReactionTable loads_;
-  bool started_frames_ = false;                       ///< a frame has been committed
+  std::int64_t next_frame_ = 0;  ///< of the grid
+  bool started_frames_ = false;  ///< a frame has been committed
+  double committed_ = 0.0;       ///< [s] time of the last frame that was
+  Violation worst_;
   std::int64_t n_frames_ = 0;                         ///< after the first
   std::int64_t n_failed_ = 0;                         ///< frames that the contact could not answer
   Eigen::Vector2d powers_ = Eigen::Vector2d::Zero();  ///< [W] of the last frame, in the order of EnergyQuadrature
@@ -113,16 +125,41 @@ void PrescribedRun::move_to(double t) {
   t_ = t;
 }
 
-/// Evaluates and commits the frame of motion_; a frame that the contact cannot answer is told and left out.
-bool PrescribedRun::place_frame(double t) {
+std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std::exception_ptr& failure) {
+  std::vector<Frame> frames;
+  while (frames.size() < n && (next_frame_ == 0 || t_ < end_time())) {
+    const double grid = input_.scenario.output.interval * static_cast<double>(next_frame_);
+    // A grid that ends at the end time but for rounding has no extra frame there.
+    const bool last = grid >= end_time() * (1.0 - 1e-12);
+    try {
+      if (next_frame_ > 0) move_to(last ? end_time() : grid);
+    } catch (...) {
+      // The frames before it are still to be written.
+      failure = std::current_exception();
+      break;
+    }
+    ++next_frame_;
+    const Violation violation = system_.violation(t_, q(motion_), qd(motion_));
+    worst_.position = std::max(worst_.position, violation.position);
+    worst_.velocity = std::max(worst_.velocity, violation.velocity);
+    frames.push_back({.t = t_, .q = q(motion_), .qd = qd(motion_)});
+  }
+  return frames;
+}
+
+/// Evaluates and commits a frame; one that the contact cannot answer is told and left out.
+bool PrescribedRun::place_frame(const Frame& frame, bool answered) {
+  const double t = frame.t;
   const Eigen::VectorXd before = y_;
-  y_ = motion_;
+  y_ << frame.q, frame.qd;
   try {
-    if (balance_) balance_->move(t, *coupling_, y_.head(system_.n_q()), qd(motion_));
+    if (answered && frame.error) throw_typed(*frame.error);
+    if (balance_) balance_->move(t, *coupling_, y_.head(system_.n_q()), frame.qd);
+    const auto responses = answered ? coupling_->accept(frame) : coupling_->commit(t, q(y_), qd(y_));
     if (started_frames_) {
-      commit_given_state(t);
+      take_given_state(t, responses);
     } else {
-      commit_initial_state(t);
+      take_initial_state(t, responses);
     }
     return true;
   } catch (const RecoverableError& e) {
@@ -131,6 +168,21 @@ bool PrescribedRun::place_frame(double t) {
     sink_.on_log("warning", fmt::format("frame at t = {} s left out: {}", t, e.what()));
     return false;
   }
+}
+
+void PrescribedRun::process(const Frame& frame, bool answered) {
+  const double before = t_;
+  t_ = frame.t;
+  if (place_frame(frame, answered)) {
+    if (started_frames_) {
+      accept_frame(committed_);
+    } else {
+      powers_ = powers();
+    }
+    started_frames_ = true;
+    committed_ = t_;
+  }
+  tell_progress(t_ - before);
 }
 
 void PrescribedRun::accept_frame(double before) {
@@ -158,32 +210,24 @@ bool PrescribedRun::solve() {
   y_ = motion_;
   z_ = Eigen::VectorXd::Zero(EnergyQuadrature::n);
   system_.project(0.0, motion_.head(system_.n_q()), motion_.tail(system_.n_q()));
-  double committed = 0.0;  // time of the last frame that was
-  Violation worst;
-  for (std::int64_t frame = 0; frame == 0 || t_ < end_time(); ++frame) {
-    if (stop_.stop_requested()) return false;
-    const double before = t_;
-    const double grid = input_.scenario.output.interval * static_cast<double>(frame);
-    // A grid that ends at the end time but for rounding has no extra frame there.
-    const bool last = grid >= end_time() * (1.0 - 1e-12);
-    if (frame > 0) move_to(last ? end_time() : grid);
-    const Violation violation = system_.violation(t_, q(motion_), qd(motion_));
-    if (place_frame(t_)) {
-      if (started_frames_) {
-        accept_frame(committed);
-      } else {
-        powers_ = powers();
-      }
-      started_frames_ = true;
-      committed = t_;
+  const bool ahead = !balance_ && coupling_->memoryless();
+  while (next_frame_ == 0 || t_ < end_time()) {
+    std::exception_ptr failure;
+    const double from = t_;
+    std::vector<Frame> frames = next_frames(ahead ? frames_ahead : 1, failure);
+    const double reached = t_;
+    if (ahead) coupling_->answer(frames);
+    t_ = from;
+    for (const Frame& frame : frames) {
+      if (stop_.stop_requested()) return false;
+      process(frame, ahead);
     }
-    worst.position = std::max(worst.position, violation.position);
-    worst.velocity = std::max(worst.velocity, violation.velocity);
-    tell_progress(t_ - before);
+    t_ = reached;
+    if (failure) std::rethrow_exception(failure);
   }
   // Of the prescribed motion: a balance moves bodies away from it on purpose.
-  state_.max_position_violation = worst.position;
-  state_.max_velocity_violation = worst.velocity;
+  state_.max_position_violation = worst_.position;
+  state_.max_velocity_violation = worst_.velocity;
   if (!started_frames_) {
     throw Error(ErrorCode::solver_failed,
                 fmt::format("none of the {} frames could be answered; the log says why for each", n_failed_));

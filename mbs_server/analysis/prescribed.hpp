@@ -4,8 +4,9 @@
 /// velocities from Phi_q qd = nu, accelerations and multipliers from M qdd + Phi_q' lambda = g. The contact is
 /// evaluated at the frame and committed there. A frame that the contact cannot answer (too deep, not converged) is told
 /// with its reason, counted among the rejected steps, and has no row; the next one starts from the last commit.
-/// Energies are integrated over the frames by the trapezoidal rule, so that the energy balance closes to the order of
-/// the interval squared.
+/// Where no pair remembers what was committed (no friction), kinematic and inverse analyses ask for many frames at
+/// once, which the partner answers in parallel: with the same bits as one after the other. Energies are integrated over
+/// the frames by the trapezoidal rule, so that the energy balance closes to the order of the interval squared.
 #pragma once
 
 #include <stop_token>

@@ -72,7 +72,10 @@ void RunBase::tell_differentiation(const DriverSpec& driver) {
 }
 
 void RunBase::commit_initial_state(double t) {
-  const auto responses = coupling_->commit(t, q(y_), qd(y_));
+  take_initial_state(t, coupling_->commit(t, q(y_), qd(y_)));
+}
+
+void RunBase::take_initial_state(double t, std::span<const Response> responses) {
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     coupling_->set_closed(i, responses[i].gap < 0.0 || (responses[i].gap == 0.0 && responses[i].gap_rate < 0.0));
     if (coupling_->closed(i)) trackers_[i].begin(t, responses[i]);
@@ -105,11 +108,10 @@ void RunBase::switch_given_pair(std::size_t pair, double t, const Response& resp
 }
 
 void RunBase::commit_given_state(double t) {
-  if (trackers_.empty()) {
-    (void)coupling_->commit(t, q(y_), qd(y_));
-    return;
-  }
-  const auto responses = coupling_->commit(t, q(y_), qd(y_));
+  take_given_state(t, coupling_->commit(t, q(y_), qd(y_)));
+}
+
+void RunBase::take_given_state(double t, std::span<const Response> responses) {
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     switch_given_pair(i, t, responses[i]);
     state_.committed_dissipation += responses[i].dissipated_increment;

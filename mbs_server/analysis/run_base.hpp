@@ -49,8 +49,12 @@ class RunBase {
   /// Evaluates and commits the contact at the state y_ of a motion that does not depend on it, and opens and closes
   /// the pairs.
   void commit_given_state(double t);
+  /// Opens and closes the pairs of the state y_ of such a motion, which has been committed with these responses.
+  void take_given_state(double t, std::span<const Response> responses);
   /// Commits y_ at `t` as step 0, opens the episodes of pairs that touch already, writes the first row.
   void commit_initial_state(double t = 0.0);
+  /// The same, of a state that has been committed with these responses.
+  void take_initial_state(double t, std::span<const Response> responses);
   /// Fields, when the grid of the scenario has a time up to `t` (rounding aside) and the state is at that time.
   void write_fields(double t, const Eigen::VectorXd& y);
   void write_row(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z);

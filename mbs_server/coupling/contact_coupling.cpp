@@ -112,6 +112,34 @@ std::span<const Response> ContactCoupling::commit(double t, const ConstVector& q
   return responses_;
 }
 
+bool ContactCoupling::memoryless() const {
+  return n_pairs() > 0 && std::ranges::all_of(contact_->pairs(), &PairDescription::memoryless);
+}
+
+void ContactCoupling::answer(std::span<GivenState> states) {
+  std::vector<PairState> asked(states.size());
+  for (GivenState& state : states) state.responses.resize(n_pairs());
+  for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      asked[i] = pair_state(pair, states[i].t, states[i].q, states[i].qd);
+    }
+    const WallTimer timer(waited_);
+    const auto entries = contact_->evaluate_batch(pair, asked);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      states[i].responses[pair] = entries[i].response;
+      if (!states[i].error) states[i].error = entries[i].error;
+    }
+  }
+}
+
+std::span<const Response> ContactCoupling::accept(const GivenState& state) {
+  responses_ = state.responses;
+  remember(state.t, state.q, state.qd);
+  ++committed_step_;
+  iteration_ = 0;
+  return responses_;
+}
+
 Pose ContactCoupling::main_pose(std::size_t pair, const ConstVector& q) const {
   const BodyIndex main = model_.pairs[pair].main;
   if (main == ground) return {};

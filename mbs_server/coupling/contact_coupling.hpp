@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,21 @@ class ContactCoupling final : public ForceElement {
 
   /// Accepts the state as the end of the next step and returns the responses under the new history.
   std::span<const Response> commit(double t, const ConstVector& q, const ConstVector& qd);
+
+  /// A state of given motion, and what its pairs answered.
+  struct GivenState {
+    double t = 0.0;
+    VectorX q, qd;
+    std::vector<Response> responses{};     ///< of all pairs, when `error` is null
+    std::shared_ptr<const Error> error{};  ///< of the first pair that could not answer
+  };
+  /// Whether there are pairs and none remembers what was committed: answer() and accept() may then replace commit().
+  [[nodiscard]] bool memoryless() const;
+  /// Answers of all states, in batches: the bits that commit() gives for one state after the other.
+  /// @pre memoryless()
+  void answer(std::span<GivenState> states);
+  /// Accepts an answered state as the end of the next step; the partner, which remembers nothing, is not told.
+  std::span<const Response> accept(const GivenState& state);
 
   [[nodiscard]] std::size_t n_pairs() const { return model_.pairs.size(); }
   [[nodiscard]] bool closed(std::size_t pair) const { return closed_[pair]; }

@@ -58,6 +58,12 @@ class CondensedContact final : public ContactBackend {
   [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;
   [[nodiscard]] ParameterMap parameters() const override { return parameters_; }
 
+  /// Without friction and hysteresis a commit only says where the next solve starts, and that ends at the one active
+  /// set; a penalty's Newton iteration ends within its tolerance of the solution only.
+  [[nodiscard]] bool memoryless() const override {
+    return model_.options.friction == 0.0 && model_.options.hysteresis_factor == 0.0 && model_.options.penalty == 0.0;
+  }
+
   [[nodiscard]] std::string fields(const History& history, const PairState& state,
                                    const FieldRequest& request) const override;
 

@@ -205,8 +205,17 @@ TEST_F(Gait, RefusesFilesThatCannotBe) {
     return text.replace(text.find(from), from.size(), to);
   };
   refused("grf.mot", changed("grf.mot", "nRows=101", "nRows=99"), {"grf.mot:3: nRows: expected 99 rows", "found 101"});
-  refused("grf.mot", plates(0.25), {"out of step", "with +0.2"});
-  refused("static.trc", changed("static.trc", "\tmm\n", "\tm\n"), {"0.1 to 0.45 m", "units"});
+  refused("grf.mot", changed("grf.mot", "nColumns=10", "nColumns=12"),
+          {"grf.mot:4: nColumns: expected 12 columns", "found 10"});
+  refused("grf.mot", changed("grf.mot", "\n0.5\t", "\n0.3\t"), {"grf.mot:58", "above 0.49 s", "must increase"});
+  refused("grf.mot", plates(0.25), {"gait.yaml:10", "walk.trc", "'ground_force'", "out of step", "with +0.2"});
+  refused("static.trc", changed("static.trc", "\tmm\n", "\tm\n"),
+          {"gait.yaml:10", "static.trc", "0.1 to 0.45 m", "found 291 m", "units"});
+  refused("walk.trc", changed("walk.trc", "\tmm\n", "\tm\n"),
+          {"gait.yaml:10", "walk.trc", "static trial, 0.291 m", "found 291 m", "units"});
+  refused("walk.trc", changed("walk.trc", "\t0.50\t", "\t0.30\t"), {"walk.trc:57", "above 0.49 s", "must increase"});
+  refused("walk.trc", changed("walk.trc", "\tHeel\t", "\tHeal\t"),
+          {"gait.yaml:10", "walk.trc", "'Heel'", "did you mean 'Heal'?"});
   refused("static.trc", changed("static.trc", "3\t0.02", "3\t0.01"), {"static.trc:9", "must increase"});
   std::string bad = read_text(folder_.path() / "walk.trc");
   bad = bad.substr(0, bad.find("\n50\t"));
@@ -232,6 +241,20 @@ std::string with_marker(const std::string& text, std::size_t marker,
     result += line + '\n';
   }
   return result;
+}
+
+TEST_F(Gait, RefusesMarkersThatAreNeverSeen) {
+  const std::string good = read_text(folder_.path() / "walk.trc");
+  const auto blank = [](std::array<std::string, 3>& entries) { entries = {"", "", ""}; };
+  for (const std::size_t marker : {std::size_t{0}, std::size_t{3}, std::size_t{4}}) {
+    folder_.write("walk.trc", with_marker(good, marker, blank));
+    const Finished result = run_with();
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    for (const std::string& text : {std::string("gait.yaml:10"), std::string("walk.trc"),
+                                    fmt::format("'{}'", foot[marker].name), std::string("gaps in all 101 frames")}) {
+      EXPECT_THAT(result.err, HasSubstr(text));
+    }
+  }
 }
 
 TEST_F(Gait, RefusesStaticTrialsThatCannotBe) {

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
+#include "fem_server/sessions/local_contact.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {
@@ -97,6 +100,99 @@ TEST(Kinematic, ContactOfAPrescribedMotionIsEvaluatedAndCommittedPerFrame) {
   // Hertz: 1.4e8 d^1.5.
   EXPECT_NEAR(run.summary.contacts[0].max_force, 1.4e8 * std::pow(1e-3, 1.5), 1e-3);
   EXPECT_EQ(run.summary.contact_commits, static_cast<std::int64_t>(run.rows.size()));
+}
+
+/// A contact that counts, and may hide that its pairs remember nothing.
+class CountingContact final : public Contact {
+ public:
+  struct Counts {
+    int commits = 0;
+    int batches = 0;
+  };
+  CountingContact(std::unique_ptr<Contact> real, bool hide, Counts& counts)
+      : real_(std::move(real)), pairs_(real_->pairs().begin(), real_->pairs().end()), counts_(counts) {
+    for (auto& pair : pairs_) pair.memoryless = pair.memoryless && !hide;
+  }
+  [[nodiscard]] std::span<const PairDescription> pairs() const override { return pairs_; }
+  void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                std::span<Response> responses) override {
+    real_->evaluate(step, iteration, states, responses);
+  }
+  void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
+    ++counts_.commits;
+    real_->commit(step, states, responses);
+  }
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
+    ++counts_.batches;
+    return real_->evaluate_batch(pair, states);
+  }
+  [[nodiscard]] std::vector<std::string> save_state() override { return real_->save_state(); }
+  void restore_state(std::span<const std::string> states) override { real_->restore_state(states); }
+  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
+    return real_->fields(pair, state, request);
+  }
+
+ private:
+  std::unique_ptr<Contact> real_;
+  std::vector<PairDescription> pairs_;
+  Counts& counts_;
+};
+
+// A rubber block rocks on a plane; at its deepest, two frames are beyond what may be answered.
+std::vector<std::string> rocking(const std::string& type, const std::string& friction) {
+  return {"analysis.type=" + type,
+          "analysis.end_time=0.8",
+          "output.interval=0.01",
+          "output.fields={interval: 0.2}",
+          "contact.element_size=0.005",
+          "contact.friction=" + friction,
+          "contact.depth_limit=0.00035",
+          "drivers.drag.z={expression: \"0.0101 - 0.2e-3 * sin(5 * pi * t)\"}",
+          "drivers.drag.rx={expression: \"0.011 * sin(3 * pi * t)\"}"};
+}
+
+RecordedRun rocked(const std::vector<std::string>& settings, bool hide, CountingContact::Counts& counts) {
+  const std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/block_friction.yaml");
+  return run_with(scenario_from(text, settings), [&](auto pairs, auto assets, const auto& context) {
+    return std::make_unique<CountingContact>(fem::open_local_contact(pairs, assets, context), hide, counts);
+  });
+}
+
+// Requirement: without history many frames are asked at once, and not a bit of the run shows it.
+TEST(Kinematic, FramesWithoutHistoryAreAskedInBatchesWithTheSameBits) {
+  for (const std::string type : {"kinematic", "inverse"}) {
+    CountingContact::Counts ahead, one_by_one;
+    const RecordedRun batched = rocked(rocking(type, "0"), false, ahead);
+    const RecordedRun plain = rocked(rocking(type, "0"), true, one_by_one);
+    ASSERT_EQ(batched.summary.status, "completed") << batched.summary.error->what();
+    ASSERT_EQ(plain.summary.status, "completed") << plain.summary.error->what();
+    EXPECT_EQ(ahead.commits, 0) << type;
+    EXPECT_EQ(ahead.batches, 2) << type << ": 81 frames, 64 at once";
+    EXPECT_EQ(one_by_one.batches, 0) << type;
+    ASSERT_EQ(batched.rows.size(), plain.rows.size());
+    EXPECT_LT(batched.rows.size(), 81U) << "some frames are to be refused";
+    EXPECT_GT(batched.rows.size(), 64U);
+    for (std::size_t r = 0; r < plain.rows.size(); ++r) {
+      for (std::size_t c = 0; c < plain.rows[r].size(); ++c) {
+        EXPECT_EQ(std::bit_cast<std::uint64_t>(batched.rows[r][c]), std::bit_cast<std::uint64_t>(plain.rows[r][c]))
+            << fmt::format("{} row {} {}: {} and {}", type, r, plain.columns[c].name, batched.rows[r][c],
+                           plain.rows[r][c]);
+      }
+    }
+    EXPECT_EQ(batched.log, plain.log);
+    EXPECT_EQ(batched.episodes.size(), plain.episodes.size());
+    EXPECT_EQ(batched.summary.contact_commits, plain.summary.contact_commits);
+    EXPECT_EQ(batched.summary.integrator.rejected_steps, plain.summary.integrator.rejected_steps);
+    EXPECT_EQ(batched.summary.energy.final, plain.summary.energy.final);
+  }
+}
+
+TEST(Kinematic, FramesWithHistoryAreCommittedOneByOne) {
+  CountingContact::Counts counts;
+  const RecordedRun run = rocked(rocking("kinematic", "0.3"), false, counts);
+  ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
+  EXPECT_EQ(counts.batches, 0);
+  EXPECT_GE(counts.commits, static_cast<int>(run.rows.size()));
 }
 
 }  // namespace
