@@ -50,9 +50,6 @@ class TimedContact final : public Contact {
     inner_->commit(step, states, responses);
     seconds_.push_back(since(begin));
   }
-  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
-    return inner_->evaluate_batch(pair, states);
-  }
   [[nodiscard]] std::vector<std::string> save_state() override { return inner_->save_state(); }
   void restore_state(std::span<const std::string> states) override { inner_->restore_state(states); }
   [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "client/embedded/embedded.hpp"
+#include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/open_session.hpp"
@@ -85,7 +86,7 @@ void whole_run(const std::string& size, const std::string& friction, double goal
 }
 
 /// Remembers what the analysis asks, pair by pair.
-class Recorder final : public Contact {
+class Recorder final : public Contact, public BatchContact {
  public:
   Recorder(std::unique_ptr<Contact> inner, std::vector<std::vector<PairState>>& asked)
       : inner_(std::move(inner)), asked_(asked) {
@@ -102,8 +103,9 @@ class Recorder final : public Contact {
   }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
     asked_[pair].insert(asked_[pair].end(), states.begin(), states.end());
-    return inner_->evaluate_batch(pair, states);
+    return dynamic_cast<BatchContact&>(*inner_).evaluate_batch(pair, states);
   }
+  [[nodiscard]] bool memoryless() const override { return dynamic_cast<BatchContact&>(*inner_).memoryless(); }
   [[nodiscard]] std::vector<std::string> save_state() override { return inner_->save_state(); }
   void restore_state(std::span<const std::string> states) override { inner_->restore_state(states); }
   [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {

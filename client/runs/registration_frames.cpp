@@ -8,6 +8,7 @@
 #include "client/runs/ground_reactions.hpp"
 #include "common/config/motion_columns.hpp"
 #include "common/errors/error.hpp"
+#include "common/motion/grf_comparison.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -22,7 +22,6 @@
 
 #include "common/contact/fields.hpp"
 #include "common/contact/surface.hpp"
-#include "common/errors/error.hpp"
 #include "common/spatial/spatial.hpp"
 
 namespace heelstrike {
@@ -62,13 +61,6 @@ struct PairDescription {
   std::string backend;
   ParameterMap parameters;  ///< values in force, defaults and derived ones included
   std::string digest;       ///< sha256 of everything the preparation depends on
-  bool memoryless = false;  ///< no answer depends on what was committed, to the last bit; solver statistics aside
-};
-
-/// Answer to one of many states.
-struct BatchEntry {
-  Response response;
-  std::shared_ptr<const Error> error{};  ///< null when `response` is valid
 };
 
 /// Round-trip statistics of a remote partner.
@@ -100,11 +92,6 @@ class Contact {
   /// new history, except that `dissipated_increment` is that of the step just accepted. All pairs advance or none.
   /// @throws as evaluate; Error{out_of_order} for any step but the next one or a repetition of the last
   virtual void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) = 0;
-
-  /// Answers of one pair at many independent states against the committed history, in parallel, order kept; the same
-  /// bits as evaluate() gives for each. Pure.
-  /// @throws Error for the batch as a whole; what a single state meets is in its entry
-  [[nodiscard]] virtual std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) = 0;
 
   /// History of all pairs as opaque bytes, one entry per pair; restorable by a partner opened from the same
   /// specifications.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/config/version.hpp"
+#include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
 #include "common/rpc/asset_upload.hpp"
 #include "common/rpc/call.hpp"
@@ -22,7 +23,7 @@ namespace {
 using wire::FieldPath;
 using Clock = std::chrono::system_clock;
 
-class RemoteContact final : public Contact {
+class RemoteContact final : public Contact, public BatchContact {
  public:
   RemoteContact(RemoteContactOptions options, std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
                 const OpenContext& context);
@@ -32,6 +33,7 @@ class RemoteContact final : public Contact {
   void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                 std::span<Response> responses) override;
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override;
+  [[nodiscard]] bool memoryless() const override { return !session_ids_.empty() && all_memoryless_; }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override;
   [[nodiscard]] std::vector<std::string> save_state() override;
   void restore_state(std::span<const std::string> states) override;
@@ -59,6 +61,7 @@ class RemoteContact final : public Contact {
   std::unique_ptr<v1::ContactService::StubInterface> stub_;
   std::vector<PairDescription> descriptions_;
   std::vector<std::string> session_ids_;
+  bool all_memoryless_ = true;  ///< of the sessions opened
   std::unique_ptr<ExchangeStream> stream_;
   // Written in place at every exchange; nothing is allocated after the first one.
   v1::ExchangeRequest request_;
@@ -120,6 +123,7 @@ void RemoteContact::open_session(const PairSpec& pair, std::size_t n_pairs, cons
                           (done + event.progress().fraction()) / static_cast<double>(n_pairs));
     } else if (event.has_opened()) {
       session_ids_.push_back(event.opened().session_id());
+      all_memoryless_ = all_memoryless_ && event.opened().memoryless();
       descriptions_.push_back(wire::from_proto(event.opened(), FieldPath("opened")));
       opened = true;
     }

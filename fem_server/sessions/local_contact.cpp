@@ -22,7 +22,7 @@ FieldRequest request_as_sent(FieldRequest request) {
   return request;
 }
 
-class LocalContact final : public Contact {
+class LocalContact final : public Contact, public BatchContact {
  public:
   explicit LocalContact(std::vector<std::unique_ptr<Session>> sessions) : sessions_(std::move(sessions)) {
     for (const auto& session : sessions_) {
@@ -46,6 +46,10 @@ class LocalContact final : public Contact {
     commit_all(pointers_, step, sent_, responses);
   }
 
+  [[nodiscard]] bool memoryless() const override {
+    return !sessions_.empty() &&
+           std::ranges::all_of(sessions_, [](const auto& session) { return session->memoryless(); });
+  }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
     std::vector<PairState> sent(states.size());
     std::ranges::transform(states, sent.begin(), as_sent);

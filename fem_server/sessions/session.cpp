@@ -48,11 +48,8 @@ PairState canonical(const PairState& state, const std::string& pair) {
 
 Session::Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::string digest)
     : pair_(std::move(pair)), backend_(std::move(backend)) {
-  description_ = {.name = pair_.name,
-                  .backend = pair_.backend,
-                  .parameters = backend_->parameters(),
-                  .digest = std::move(digest),
-                  .memoryless = backend_->memoryless()};
+  description_ = {
+      .name = pair_.name, .backend = pair_.backend, .parameters = backend_->parameters(), .digest = std::move(digest)};
   memory_.history = backend_->initial_history();
 }
 

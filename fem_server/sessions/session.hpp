@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/contact/contact.hpp"
+#include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/backends/backend.hpp"
 
@@ -32,6 +32,8 @@ class Session {
   Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::string digest);
 
   [[nodiscard]] const PairDescription& description() const { return description_; }
+  /// As ContactBackend::memoryless.
+  [[nodiscard]] bool memoryless() const { return backend_->memoryless(); }
 
   /// Pure evaluation at the canonical pose of `state`.
   /// @param step  committed_step() + 1, or -1 for "whatever is committed"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::mbs {
@@ -113,10 +114,12 @@ std::span<const Response> ContactCoupling::commit(double t, const ConstVector& q
 }
 
 bool ContactCoupling::memoryless() const {
-  return n_pairs() > 0 && std::ranges::all_of(contact_->pairs(), &PairDescription::memoryless);
+  const auto* batches = dynamic_cast<const BatchContact*>(contact_);
+  return batches != nullptr && batches->memoryless();
 }
 
 void ContactCoupling::answer(std::span<GivenState> states) {
+  auto& batches = dynamic_cast<BatchContact&>(*contact_);
   std::vector<PairState> asked(states.size());
   for (GivenState& state : states) state.responses.resize(n_pairs());
   for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
@@ -124,7 +127,7 @@ void ContactCoupling::answer(std::span<GivenState> states) {
       asked[i] = pair_state(pair, states[i].t, states[i].q, states[i].qd);
     }
     const WallTimer timer(waited_);
-    const auto entries = contact_->evaluate_batch(pair, asked);
+    const auto entries = batches.evaluate_batch(pair, asked);
     for (std::size_t i = 0; i < states.size(); ++i) {
       states[i].responses[pair] = entries[i].response;
       if (!states[i].error) states[i].error = entries[i].error;

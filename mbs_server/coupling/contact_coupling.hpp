@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/contact/contact.hpp"
+#include "common/errors/error.hpp"
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/force_element.hpp"
 #include "mbs_server/model/model.hpp"
@@ -44,7 +45,8 @@ class ContactCoupling final : public ForceElement {
     std::vector<Response> responses{};     ///< of all pairs, when `error` is null
     std::shared_ptr<const Error> error{};  ///< of the first pair that could not answer
   };
-  /// Whether there are pairs and none remembers what was committed: answer() and accept() may then replace commit().
+  /// Whether the partner takes batches and no pair remembers what was committed: answer() and accept() may then replace
+  /// commit().
   [[nodiscard]] bool memoryless() const;
   /// Answers of all states, in batches: the bits that commit() gives for one state after the other.
   /// @pre memoryless()

@@ -27,9 +27,6 @@ class ScriptedContact final : public Contact {
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
     real_->commit(step, states, responses);
   }
-  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
-    return real_->evaluate_batch(pair, states);
-  }
   [[nodiscard]] std::vector<std::string> save_state() override { return real_->save_state(); }
   void restore_state(std::span<const std::string> states) override { real_->restore_state(states); }
   [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {

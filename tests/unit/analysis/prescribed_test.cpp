@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "common/contact/batch_contact.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "tests/support/local_run.hpp"
 
@@ -103,17 +104,15 @@ TEST(Kinematic, ContactOfAPrescribedMotionIsEvaluatedAndCommittedPerFrame) {
 }
 
 /// A contact that counts, and may hide that its pairs remember nothing.
-class CountingContact final : public Contact {
+class CountingContact final : public Contact, public BatchContact {
  public:
   struct Counts {
     int commits = 0;
     int batches = 0;
   };
   CountingContact(std::unique_ptr<Contact> real, bool hide, Counts& counts)
-      : real_(std::move(real)), pairs_(real_->pairs().begin(), real_->pairs().end()), counts_(counts) {
-    for (auto& pair : pairs_) pair.memoryless = pair.memoryless && !hide;
-  }
-  [[nodiscard]] std::span<const PairDescription> pairs() const override { return pairs_; }
+      : real_(std::move(real)), batches_(dynamic_cast<BatchContact&>(*real_)), hide_(hide), counts_(counts) {}
+  [[nodiscard]] std::span<const PairDescription> pairs() const override { return real_->pairs(); }
   void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                 std::span<Response> responses) override {
     real_->evaluate(step, iteration, states, responses);
@@ -124,8 +123,9 @@ class CountingContact final : public Contact {
   }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
     ++counts_.batches;
-    return real_->evaluate_batch(pair, states);
+    return batches_.evaluate_batch(pair, states);
   }
+  [[nodiscard]] bool memoryless() const override { return batches_.memoryless() && !hide_; }
   [[nodiscard]] std::vector<std::string> save_state() override { return real_->save_state(); }
   void restore_state(std::span<const std::string> states) override { real_->restore_state(states); }
   [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
@@ -134,7 +134,8 @@ class CountingContact final : public Contact {
 
  private:
   std::unique_ptr<Contact> real_;
-  std::vector<PairDescription> pairs_;
+  BatchContact& batches_;
+  bool hide_;
   Counts& counts_;
 };
 
