@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <set>
 #include <tuple>
 #include <variant>
@@ -138,6 +139,34 @@ std::string foot_of(const Scenario& scenario, const PairModel& pair, const std::
   return pair.spec.name;
 }
 
+std::vector<double> list_of(const ParameterMap& parameters, const std::string& name) {
+  const auto found = parameters.find(name);
+  const auto* values = found == parameters.end() ? nullptr : std::get_if<std::vector<double>>(&found->second);
+  return values == nullptr ? std::vector<double>{} : *values;
+}
+
+/// Leaves the faces that may touch, as the back-end chooses them by contact_direction: pressure is force per area of
+/// these, so that steep faces, or those of a cut, would add area that carries nothing.
+void keep_contact_faces(const PairModel& pair, Segment& segment) {
+  const auto direction = list_of(pair.spec.parameters, "contact_direction");
+  if (direction.size() != 3) return;
+  constexpr double usual_angle = std::numbers::pi / 3.0;  // of the back-end's parameter contact_angle
+  const auto given = pair.spec.parameters.find("contact_angle");
+  const auto* angle = given == pair.spec.parameters.end() ? nullptr : std::get_if<double>(&given->second);
+  const double least_cosine = std::cos(angle == nullptr ? usual_angle : *angle);
+  const Vector3 towards = Vector3(direction[0], direction[1], direction[2]).normalized();
+  std::vector<std::uint32_t> kept;
+  for (std::size_t t = 0; t + 2 < segment.triangles.size(); t += 3) {
+    const Vector3& a = segment.points[segment.triangles[t]];
+    const Vector3& b = segment.points[segment.triangles[t + 1]];
+    const Vector3& c = segment.points[segment.triangles[t + 2]];
+    if ((b - a).cross(c - a).normalized().dot(towards) < least_cosine) continue;
+    const auto first = segment.triangles.begin() + static_cast<std::ptrdiff_t>(t);
+    kept.insert(kept.end(), first, first + 3);
+  }
+  segment.triangles = std::move(kept);
+}
+
 /// Every series of pressures once, with its shape from its first file.
 std::vector<Segment> find_segments(const fs::path& run, const Scenario& scenario,
                                    const std::vector<report::FieldFile>& files, Poses& poses) {
@@ -159,6 +188,7 @@ std::vector<Segment> find_segments(const fs::path& run, const Scenario& scenario
       segment.points.push_back(X_BW * Vector3(grid.points[i], grid.points[i + 1], grid.points[i + 2]));
     }
     segment.triangles = grid.triangles;
+    keep_contact_faces(*pair, segment);
     segments.push_back(std::move(segment));
   }
   return segments;
