@@ -54,7 +54,8 @@ class ContactBackend {
   /// @throws Error{invalid_input} for bytes of another format or another back-end
   [[nodiscard]] virtual std::shared_ptr<const History> load_history(std::string_view bytes) const = 0;
 
-  /// Whether no response depends on the history, to the last bit: states may then be answered in any order, in batches.
+  /// Whether responses depend on the history by rounding only, which comes from where a solution starts: states may
+  /// then be answered in any order, in batches.
   [[nodiscard]] virtual bool memoryless() const { return false; }
 
   /// Parameters in force, defaults and derived values included.

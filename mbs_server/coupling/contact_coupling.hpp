@@ -48,7 +48,7 @@ class ContactCoupling final : public ForceElement {
   /// Whether the partner takes batches and no pair remembers what was committed: answer() and accept() may then replace
   /// commit().
   [[nodiscard]] bool memoryless() const;
-  /// Answers of all states, in batches: the bits that commit() gives for one state after the other.
+  /// Answers of all states, in batches: what commit() gives for one state after the other, but for rounding.
   /// @pre memoryless()
   void answer(std::span<GivenState> states);
   /// Accepts an answered state as the end of the next step; the partner, which remembers nothing, is not told.
