@@ -221,6 +221,7 @@ std::vector<ParameterSchema> body_parameters() {
   s.push_back(number_parameter("contact_radius", "m",
                                "distance from the pole or these faces up to which contact_size holds", 0.0,
                                not_negative));
+  s.push_back(number_parameter("meshing_time_limit", "s", "the mesher is stopped after this time", 600.0, positive));
   s.push_back(list_parameter(
       "body_box", "m", "elements with their centre outside of this box (low, then high) are cut away, e.g. the toes"));
   s.push_back(text_parameter("support",
@@ -288,7 +289,7 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
     }
     own.emplace(s.name.substr(std::string_view("partner_").size()), given->second);
   }
-  own["candidate_limit"] = pair.parameters.at("candidate_limit");
+  for (const char* name : {"candidate_limit", "meshing_time_limit"}) own[name] = pair.parameters.at(name);
   if (!deforms) {
     const auto* mesh = std::get_if<MeshSurface>(&pair.partner.surface);
     if (!is_body_shape(pair.partner.surface) && (mesh == nullptr || !is_volume_file(*mesh, context)))
