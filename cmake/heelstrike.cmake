@@ -48,6 +48,8 @@ function(heelstrike_test NAME)
   math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * ${HEELSTRIKE_TEST_TIME_FACTOR}")
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main heelstrike_warnings)
+  # Tests are compiled more often than they run long.
+  target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${NAME} PRIVATE
     HEELSTRIKE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HEELSTRIKE_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   if(ARG_NEEDS)

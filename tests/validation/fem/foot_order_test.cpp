@@ -1,0 +1,79 @@
+// The project's own foot, coarse, pressed on a plate: condensed against full order at the depths of the thesis. The
+// linear body gives the same to rounding; the neo-Hookean one shows what condensation leaves out.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "fem_server/backends/backend.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+std::unique_ptr<ContactBackend> make_foot_contact(const std::string& backend, const char* law, double friction) {
+  PairSpec pair;
+  pair.name = "sole-plate";
+  pair.backend = backend;
+  pair.main.surface = FootSurface{};
+  pair.main.materials = {{.youngs_modulus = 3.62e6, .poissons_ratio = 0.3, .density = 1100.0, .set = ""}};
+  pair.partner.surface = PlaneSurface{};
+  pair.parameters = {{"element_size", 0.012},
+                     {"clamped_box", std::vector<double>{-1.0, -1.0, 0.0, 1.0, 1.0, 1.0}},
+                     {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}},
+                     {"friction", friction},
+                     {"depth_limit", 0.02}};
+  if (backend == "fem_full") pair.parameters["material_law"] = std::string(law);
+  PrepareContext context;
+  context.on_progress = [](std::string_view, double) {};
+  return make_backend(pair, context);
+}
+
+class FootOrder : public testing::TestWithParam<double> {};
+
+TEST_P(FootOrder, CondensedEqualsFullLinear) {
+  ::setenv("HEELSTRIKE_MESHER", HEELSTRIKE_BIN_DIR "/heelstrike-mesher", 1);
+  const double friction = GetParam();
+  const std::vector<std::pair<const char*, std::unique_ptr<ContactBackend>>> models = [&] {
+    std::vector<std::pair<const char*, std::unique_ptr<ContactBackend>>> list;
+    list.emplace_back("condensed", make_foot_contact("fem_condensed", "", friction));
+    list.emplace_back("full, linear", make_foot_contact("fem_full", "linear", friction));
+    list.emplace_back("full, neo-Hookean", make_foot_contact("fem_full", "neo_hookean", friction));
+    return list;
+  }();
+  std::printf("%8s %20s %11s %10s %9s %9s %9s %11s %6s\n", "d [mm]", "model", "F [N]", "Fx [N]", "A [cm2]", "x [mm]",
+              "y [mm]", "p [kPa]", "nodes");
+  std::vector<std::shared_ptr<const History>> histories;
+  for (const auto& [name, model] : models) histories.push_back(model->initial_history());
+  for (const double depth : {2e-3, 4e-3, 6e-3, 8.8e-3}) {
+    std::vector<Response> answers;
+    for (std::size_t m = 0; m < models.size(); ++m) {
+      PairState state;
+      // The sole lies at -ankle_height of the foot's frame; dragged by a tenth of the depth.
+      state.X_AB.p = Vector3(friction > 0.0 ? 0.1 * depth : 0.0, 0.0, -FootDimensions{}.ankle_height + depth);
+      const Committed c = models[m].second->commit(*histories[m], state);
+      histories[m] = c.history;
+      answers.push_back(c.response);
+      const Response& r = c.response;
+      std::printf("%8.1f %20s %11.4f %10.4f %9.3f %9.3f %9.3f %11.3f %6d\n", 1e3 * depth, models[m].first,
+                  r.F_A.force.z(), r.F_A.force.x(), 1e4 * r.area, 1e3 * r.p_ACop.x(), 1e3 * r.p_ACop.y(),
+                  1e-3 * r.peak_pressure, r.statistics.active_points);
+    }
+    const Response& a = answers[0];
+    const Response& b = answers[1];
+    const double force = b.F_A.force.norm();
+    EXPECT_LT((a.F_A.force - b.F_A.force).norm(), 1e-6 * force) << "issue: condensed-linear equals full-linear to 1e-6";
+    EXPECT_NEAR(a.area, b.area, 1e-6 * b.area);
+    EXPECT_NEAR(a.peak_pressure, b.peak_pressure, 1e-6 * b.peak_pressure);
+    EXPECT_LT((a.p_ACop - b.p_ACop).norm(), 1e-6 * 0.1) << "relative to half the length of the foot";
+    // Strains of some percent: 8.8 mm on 80 mm of height. What is left out must stay of that order.
+    EXPECT_NEAR(answers[2].F_A.force.z(), a.F_A.force.z(), 0.1 * a.F_A.force.z());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Friction, FootOrder, testing::Values(0.0, 0.3),
+                         [](const testing::TestParamInfo<double>& info) {
+                           return std::string(info.param > 0.0 ? "with" : "without");
+                         });
+
+}  // namespace
+}  // namespace heelstrike::fem
