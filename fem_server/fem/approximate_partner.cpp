@@ -101,6 +101,7 @@ class ApproximatePartner final : public PartnerSurface {
         gradients_(mesh_.nodes.size(), Vector3::Zero()),
         surface_(make_mesh_partner(boundary_surface(mesh_).surface)),
         grid_(mesh_) {
+    std::vector<double> volumes(mesh_.nodes.size(), 0.0);
     for (std::size_t e = 0; e < mesh_.n_elements(); ++e) {
       const auto nodes = mesh_.element(e);
       const auto geometry = body.point_geometry(body.reference().stiffness, e, 0);
@@ -108,9 +109,15 @@ class ApproximatePartner final : public PartnerSurface {
       for (std::size_t a = 0; a < 4; ++a) {
         gradient += distance_[nodes[a]] * geometry.gradients.row(static_cast<Eigen::Index>(a)).transpose();
       }
-      for (std::size_t a = 0; a < 4; ++a) gradients_[nodes[a]] += geometry.weight * gradient;
+      if (gradient.isZero(0.0)) continue;  // all nodes on the surface: it knows nothing
+      for (std::size_t a = 0; a < 4; ++a) {
+        gradients_[nodes[a]] += geometry.weight * gradient;
+        volumes[nodes[a]] += geometry.weight;
+      }
     }
-    for (Vector3& g : gradients_) g.stableNormalize();
+    for (std::size_t n = 0; n < volumes.size(); ++n) {
+      if (volumes[n] > 0.0) gradients_[n] /= volumes[n];
+    }
   }
 
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override {
@@ -124,8 +131,10 @@ class ApproximatePartner final : public PartnerSurface {
       inward += place->weights[a] * gradients_[nodes[a]];
     }
     const bool flat = std::ranges::all_of(nodes, [&](std::uint32_t n) { return distance_[n] == 0.0; });
-    if (flat || inward.isZero(0.0)) return surface_->closest(p_BQ);
-    return {.gap = -distance, .normal = -inward.normalized(), .curvature = Matrix3::Zero(), .bend = 0.0};
+    const double slope = inward.norm();
+    constexpr double least_slope = 0.2;  // half way between two faces: no direction leads out
+    if (flat || slope < least_slope) return surface_->closest(p_BQ);
+    return {.gap = -distance / slope, .normal = -inward / slope, .curvature = Matrix3::Zero(), .bend = 0.0};
   }
 
   [[nodiscard]] double gap(const Vector3& p_BQ, double reach) const override {
@@ -136,7 +145,7 @@ class ApproximatePartner final : public PartnerSurface {
  private:
   VolumeMesh mesh_;
   std::vector<double> distance_;
-  std::vector<Vector3> gradients_;  ///< [-] of the nodes, unit length or zero
+  std::vector<Vector3> gradients_;  ///< [-] at the nodes, mean of the adjacent elements
   std::unique_ptr<PartnerSurface> surface_;
   ElementGrid grid_;
 };

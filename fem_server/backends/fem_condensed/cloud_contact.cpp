@@ -67,7 +67,7 @@ Committed CloudContact::commit(const History& history, const PairState& state) c
 }
 
 SurfaceCompliance cloud_compliance(std::size_t n_points, const SurfaceCompliance& body) {
-  constexpr double share = 1e-3;
+  constexpr double share = 0.05;
   double sum = 0.0;
   for (std::size_t i = 0; i < body.n_nodes(); ++i) sum += body.block(i, i).trace() / 3.0;
   const double yield = share * sum / static_cast<double>(body.n_nodes());

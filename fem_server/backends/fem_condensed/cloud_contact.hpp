@@ -40,7 +40,7 @@ class CloudContact final : public ContactBackend {
   ParameterMap parameters_;
 };
 
-/// Compliance of points that are rigid but for a thousandth of what a node of the body yields: many points on one
+/// Compliance of points that are rigid but for a twentieth of what a node of the body yields: many points on one
 /// triangle would otherwise have no unique forces.
 [[nodiscard]] SurfaceCompliance cloud_compliance(std::size_t n_points, const SurfaceCompliance& body);
 

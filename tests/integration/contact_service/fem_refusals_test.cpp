@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/rpc/call.hpp"
@@ -42,7 +44,7 @@ v1::PairResponse pressed(v1::ContactService::Stub& stub, const std::string& sess
 }
 
 TEST(FemRefusals, TooDeepIsRecoverableWithTheDepthAndChangesNothing) {
-  const ServerProcess server({"--cache-dir", ""});
+  ServerProcess server({"--cache-dir", ""});
   const auto stub = server.stub();
   v1::OpenSessionRequest request;
   request.set_contract(contract_version);
@@ -55,10 +57,12 @@ TEST(FemRefusals, TooDeepIsRecoverableWithTheDepthAndChangesNothing) {
   EXPECT_EQ(deep.error().code(), v1::Error::CODE_RECOVERABLE) << deep.DebugString();
   EXPECT_THAT(deep.error().message(), HasSubstr("overlap by 0.0045 m, deeper than depth_limit = 0.004 m"));
   EXPECT_EQ(pressed(*stub, session, 1e-4).SerializeAsString(), before.SerializeAsString());
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait(), 0);
 }
 
 TEST(FemRefusals, MaterialsThatCannotBeAreNamedByField) {
-  const ServerProcess server({"--cache-dir", ""});
+  ServerProcess server({"--cache-dir", ""});
   const auto stub = server.stub();
   const auto refused = [&](const std::function<void(v1::Material&)>& change) {
     v1::OpenSessionRequest request;
@@ -79,6 +83,8 @@ TEST(FemRefusals, MaterialsThatCannotBeAreNamedByField) {
   EXPECT_EQ(refused([](auto& m) { m.set_youngs_modulus(-2e6); }), "pair.main.materials[0].youngs_modulus");
   EXPECT_EQ(refused([](auto& m) { m.set_density(-1.0); }), "pair.main.materials[0].density");
   EXPECT_EQ(refused([](auto&) {}), "accepted");
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait(), 0);
 }
 
 }  // namespace
