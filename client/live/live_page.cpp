@@ -1,15 +1,14 @@
 #include "client/live/live_page.hpp"
 
 #include <fmt/format.h>
-#include <httplib.h>
 
 #include <random>
-#include <thread>
 
 #include "client/report/columns.hpp"
 #include "client/report/packing.hpp"
 #include "client/report/resources.hpp"
 #include "common/errors/error.hpp"
+#include "common/http/http_server.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -126,34 +125,16 @@ class LivePage::Server {
  public:
   Server(LiveRuns& runs, const LivePageOptions& options)
       : runs_(runs), token_(options.allow_stop && runs.can_cancel() ? make_token() : std::string()) {
-    http_.new_task_queue = [] { return new httplib::ThreadPool(n_threads); };
-    // The default also shares the port with another server, which would then get half of the requests.
-    http_.set_socket_options([](socket_t socket) {
-      const int yes = 1;
-      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    });
-    http_.set_payload_max_length(1024);
-    http_.set_read_timeout(2);
-    http_.set_write_timeout(2);  // a page that does not read gives its thread back
-    http_.set_keep_alive_timeout(1);
-    http_.set_pre_routing_handler([this](const auto& request, auto& response) { return check(request, response); });
-    add_routes();
-    port_ =
-        options.port == 0 ? http_.bind_to_any_port(host) : (http_.bind_to_port(host, options.port) ? options.port : -1);
-    if (port_ < 0) {
-      throw unavailable_error(fmt::format(
-          "cannot serve the page at {}:{}: is the port in use? Leave --port out for any free one", host, options.port));
-    }
-    thread_ = std::thread([this] { http_.listen_after_bind(); });
+    httplib::Server& http = http_.routes();
+    http.set_payload_max_length(1024);
+    http.set_read_timeout(2);
+    http.set_write_timeout(2);  // a page that does not read gives its thread back
+    http.set_keep_alive_timeout(1);
+    http.set_pre_routing_handler([this](const auto& request, auto& response) { return check(request, response); });
+    add_routes(http);
+    port_ = http_.bind(host, options.port);
+    http_.run();
   }
-  ~Server() {
-    // stop() before the loop has begun would be lost.
-    while (!http_.is_running()) std::this_thread::yield();
-    http_.stop();
-    thread_.join();
-  }
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
 
   [[nodiscard]] int port() const { return port_; }
   [[nodiscard]] const std::string& token() const { return token_; }
@@ -181,19 +162,19 @@ class LivePage::Server {
     }
   }
 
-  void add_routes() {
-    http_.Get("/", [](const auto&, auto& response) { response.set_content(page_text, "text/html; charset=utf-8"); });
-    http_.Get("/live.js", [](const auto&, auto& response) {
+  void add_routes(httplib::Server& http) {
+    http.Get("/", [](const auto&, auto& response) { response.set_content(page_text, "text/html; charset=utf-8"); });
+    http.Get("/live.js", [](const auto&, auto& response) {
       response.set_content(std::string(report::live_script()), "text/javascript; charset=utf-8");
     });
-    http_.Get("/live.css", [](const auto&, auto& response) {
+    http.Get("/live.css", [](const auto&, auto& response) {
       response.set_content(std::string(report::style_sheet()), "text/css; charset=utf-8");
     });
-    http_.Get("/api/runs", [this](const auto&, auto& response) { guarded(response, [&] { list(response); }); });
-    http_.Get(R"(/api/runs/([A-Za-z0-9._-]{1,64}))",
-              [this](const auto& request, auto& response) { guarded(response, [&] { show(request, response); }); });
-    http_.Post(R"(/api/runs/([A-Za-z0-9._-]{1,64})/cancel)",
-               [this](const auto& request, auto& response) { guarded(response, [&] { cancel(request, response); }); });
+    http.Get("/api/runs", [this](const auto&, auto& response) { guarded(response, [&] { list(response); }); });
+    http.Get(R"(/api/runs/([A-Za-z0-9._-]{1,64}))",
+             [this](const auto& request, auto& response) { guarded(response, [&] { show(request, response); }); });
+    http.Post(R"(/api/runs/([A-Za-z0-9._-]{1,64})/cancel)",
+              [this](const auto& request, auto& response) { guarded(response, [&] { cancel(request, response); }); });
   }
 
   void list(httplib::Response& response) {
@@ -226,9 +207,8 @@ class LivePage::Server {
 
   LiveRuns& runs_;
   const std::string token_;  ///< empty = nobody may stop anything
-  httplib::Server http_;
   int port_ = -1;
-  std::thread thread_;
+  HttpServer http_{n_threads};  ///< last, because its handlers use the others
 };
 
 LivePage::LivePage(LiveRuns& runs, const LivePageOptions& options) : server_(std::make_unique<Server>(runs, options)) {}

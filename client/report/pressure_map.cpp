@@ -10,6 +10,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
+#include "common/results/plain_name.hpp"
 
 namespace heelstrike::client::report {
 namespace {
@@ -184,32 +185,19 @@ CopPath cop_path(const TimeSeries& series, const std::string& pair, const std::s
   return path;
 }
 
-namespace {
-
-std::string without_odd_characters(std::string text) {
-  for (char& c : text) {
-    const bool plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-    if (!plain) c = '_';
-  }
-  return text;
-}
-
-}  // namespace
-
 std::optional<PartOwner> part_owner(const std::string& part, const std::vector<std::string>& columns) {
   constexpr std::string_view gap = ".gap_m";
   constexpr std::string_view orientation = ".qw";
   for (const std::string& column : columns) {
     if (!column.ends_with(gap)) continue;
     const std::string pair = column.substr(0, column.size() - gap.size());
-    if (!part.starts_with(without_odd_characters(pair) + "_")) continue;
+    if (!part.starts_with(plain_name(pair) + "_")) continue;
     for (const std::string& other : columns) {
       if (!other.ends_with(orientation)) continue;
       const std::string body = other.substr(0, other.size() - orientation.size());
-      if (part == without_odd_characters(pair + "_" + body)) return PartOwner{pair, body};
+      if (part == plain_name(pair + "_" + body)) return PartOwner{pair, body};
     }
-    if (part == without_odd_characters(pair + "_ground")) return PartOwner{pair, "ground"};
+    if (part == plain_name(pair + "_ground")) return PartOwner{pair, "ground"};
   }
   return std::nullopt;
 }

@@ -428,7 +428,8 @@ FootSpec read_recorded_foot(const Field& field) {
                             .toe_tip = field["toe_tip"].text(),
                             .toe_lateral = field["toe_lateral"].text(),
                             .toe_medial = field["toe_medial"].text(),
-                            .origin = read_texts(field["origin"])},
+                            .origin = read_texts(field["origin"]),
+                            .toe_axis_depth = field["toe_axis_depth"].number()},
                 .registration = {},
                 .plate = field.text_or("plate"),
                 .where = place_of(field)};

@@ -319,6 +319,8 @@ KeySchema feet_keys() {
               required(text("toe_tip", "marker at the tip of the toes")),
               required(text("toe_lateral", "marker at the outer end of the metatarsophalangeal axis")),
               required(text("toe_medial", "marker at its inner end")),
+              number("toe_axis_depth", "m", {.min = 0.0, .max = 0.1},
+                     "of that axis below the line of its two markers, which lie on top of the foot", "0"),
               required(text_list("origin",
                                  "markers of the static trial whose mean is the origin of the hindfoot, e.g. "
                                  "both malleoli; that of the toes is the middle of the metatarsophalangeal "

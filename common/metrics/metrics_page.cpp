@@ -1,16 +1,15 @@
 #include "common/metrics/metrics_page.hpp"
 
 #include <fmt/format.h>
-#include <httplib.h>
 #include <prometheus/collectable.h>
 #include <prometheus/text_serializer.h>
 #include <spdlog/spdlog.h>
 
 #include <charconv>
-#include <thread>
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/http/http_server.hpp"
 
 namespace heelstrike {
 namespace {
@@ -45,35 +44,17 @@ class MetricsPage::Server {
  public:
   Server(const std::string& address, std::shared_ptr<prometheus::Collectable> metrics) : metrics_(std::move(metrics)) {
     const auto [host, port] = parse(address);
-    // One reader at a time is what a scraper is; more wait.
-    http_.new_task_queue = [] { return new httplib::ThreadPool(1); };
-    // The default also shares the port with another server, which would then get half of the requests.
-    http_.set_socket_options([](socket_t socket) {
-      const int yes = 1;
-      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    });
-    http_.Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
+    http_.routes().Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
       response.set_content(prometheus::TextSerializer().Serialize(metrics_->Collect()),
                            "text/plain; version=0.0.4; charset=utf-8");
     });
-    if (!http_.bind_to_port(host, port)) {
-      throw unavailable_error(fmt::format("cannot serve metrics at {}: is the address in use?", address));
-    }
-    thread_ = std::thread([this] { http_.listen_after_bind(); });
+    (void)http_.bind(host, port);
+    http_.run();
   }
-  ~Server() {
-    // stop() before the loop has begun would be lost.
-    while (!http_.is_running()) std::this_thread::yield();
-    http_.stop();
-    thread_.join();
-  }
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
 
  private:
   std::shared_ptr<prometheus::Collectable> metrics_;
-  httplib::Server http_;
-  std::thread thread_;
+  HttpServer http_{1};  ///< one thread: one reader at a time is what a scraper is; more wait
 };
 
 MetricsPage::MetricsPage(const std::string& address, std::shared_ptr<prometheus::Collectable> metrics)

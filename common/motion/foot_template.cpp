@@ -113,7 +113,7 @@ FootTemplate make_foot_template(const MarkerTrial& standing, const FootMarkers& 
   const Pose X_HW = foot.X_WH.inverse();
   for (const Vector3& p : points) foot.hindfoot_H.push_back(X_HW * p);
   foot.toe_tip_H = X_HW * tip;
-  foot.p_HT = X_HW * Vector3(0.5 * (lateral + medial));
+  foot.p_HT = X_HW * Vector3(0.5 * (lateral + medial) - markers.toe_axis_depth * up);
   const Vector3 axis = (X_HW.R * (medial - lateral)).normalized();
   const bool lifts = axis.cross(foot.toe_tip_H - foot.p_HT).z() > 0.0;
   foot.toe_axis_H = lifts ? axis : Vector3(-axis);

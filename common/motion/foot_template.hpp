@@ -17,11 +17,14 @@ struct FootMarkers {
   std::string toe_lateral;  ///< with `toe_medial` the metatarsophalangeal axis
   std::string toe_medial;
   std::vector<std::string> origin;  ///< static trial: their mean is the foot's origin, e.g. both malleoli
+  double toe_axis_depth = 0.0;      ///< [m] >= 0, of the metatarsophalangeal axis below the line of its two markers
 };
 
 /// Frames at the static trial, axes alike: x forward (heel to toe tip, in the ground plane), z up, y to the left.
 ///   H  hindfoot, origin at the mean of the `origin` markers
-///   T  toes, origin in the middle of the metatarsophalangeal axis; turns about that axis
+///   T  toes, origin in the middle of the metatarsophalangeal axis; turns about that axis. Markers lie on top of the
+///      foot, the joint inside: turned about its markers the toes are dragged forward while the heel rises
+///      (docs/theory/gait.md, section 4).
 struct FootTemplate {
   FootMarkers markers;
   std::vector<Vector3> hindfoot_H;       ///< [m] mean positions, in the order of markers.hindfoot

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "common/errors/error.hpp"
+#include "common/results/plain_name.hpp"
 #include "common/results/storage.hpp"
 #include "common/results/summary.hpp"
 
@@ -95,20 +96,6 @@ void RunFolder::add_checkpoint(std::int64_t step, std::string_view bytes) {
   if (error) refuse_folder(folder, error.message(), "check the permissions of the run folder");
   write_whole_file(folder / fmt::format("step_{:08}.ckpt", step), bytes);
 }
-
-namespace {
-
-/// Text fit for a file name and for XML.
-std::string plain_name(std::string text) {
-  for (char& c : text) {
-    const bool plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-    if (!plain) c = '_';
-  }
-  return text;
-}
-
-}  // namespace
 
 void RunFolder::add_fields(const FieldFrame& frame) {
   const bool partner = frame.part == FieldPart::partner;

@@ -149,6 +149,28 @@ TEST(FootMotion, IsTheMotionThatMadeTheMarkers) {
   }
 }
 
+/// The heel rises by 30 degrees about a joint 20 mm below the markers of its axis; the toes stay on the ground.
+TEST(FootMotion, ToesRestWhenTheAxisIsAtTheJoint) {
+  const double depth = 0.020, angle = 30.0 * degree;
+  FootMarkers deep = names;
+  deep.toe_axis_depth = depth;
+  const FootTemplate foot = make_foot_template(standing(), deep, up);
+  MarkerTrial trial = walking(foot);
+  for (std::size_t i = 0; i < trial.times.size(); ++i) {
+    const double s = static_cast<double>(i) / static_cast<double>(trial.times.size() - 1);
+    const Pose X_TH = toe_pose(foot, angle * s).inverse();  // T stays where it was in the static trial
+    const Pose X_WT = foot.X_WH * toe_pose(foot, 0.0);
+    for (std::size_t m = 0; m < 5; ++m) trial.positions[m][i] = X_WT * (X_TH * foot.hindfoot_H[m]);
+    trial.positions[5][i] = foot.X_WH * foot.toe_tip_H;
+  }
+  const FootMotion motion = track_foot(foot, trial, {});
+  EXPECT_LT((motion.X_WT.back().p - motion.X_WT.front().p).norm(), 1e-12);
+  EXPECT_NEAR(motion.toe_angle.back(), angle, 1e-12);
+  // Turned about the markers themselves the toes are dragged over the ground by what the markers move.
+  const FootMotion dragged = track_foot(make_foot_template(standing(), names, up), trial, {});
+  EXPECT_NEAR((dragged.X_WT.back().p - dragged.X_WT.front().p).norm(), 2.0 * depth * std::sin(0.5 * angle), 1e-3);
+}
+
 TEST(FootMotion, SurvivesAMarkerThatJumps) {
   const FootTemplate foot = make_foot_template(standing(), names, up);
   MarkerTrial trial = walking(foot);
