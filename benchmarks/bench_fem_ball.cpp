@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "benchmarks/forwarding_contact.hpp"
 #include "common/rpc/listener.hpp"
 #include "common/rpc/remote_contact.hpp"
 #include "fem_server/service/contact_service.hpp"
@@ -33,31 +34,24 @@ double since(Clock::time_point begin) {
 }
 
 /// Times the calls of another contact.
-class TimedContact final : public Contact {
+class TimedContact final : public benchmarks::ForwardingContact {
  public:
   TimedContact(std::unique_ptr<Contact> inner, std::vector<double>& seconds)
-      : inner_(std::move(inner)), seconds_(seconds) {}
+      : ForwardingContact(std::move(inner)), seconds_(seconds) {}
 
-  [[nodiscard]] std::span<const PairDescription> pairs() const override { return inner_->pairs(); }
   void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                 std::span<Response> responses) override {
     const auto begin = Clock::now();
-    inner_->evaluate(step, iteration, states, responses);
+    ForwardingContact::evaluate(step, iteration, states, responses);
     seconds_.push_back(since(begin));
   }
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
     const auto begin = Clock::now();
-    inner_->commit(step, states, responses);
+    ForwardingContact::commit(step, states, responses);
     seconds_.push_back(since(begin));
-  }
-  [[nodiscard]] std::vector<std::string> save_state() override { return inner_->save_state(); }
-  void restore_state(std::span<const std::string> states) override { inner_->restore_state(states); }
-  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
-    return inner_->fields(pair, state, request);
   }
 
  private:
-  std::unique_ptr<Contact> inner_;
   std::vector<double>& seconds_;
 };
 

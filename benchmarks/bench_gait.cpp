@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/forwarding_contact.hpp"
 #include "client/embedded/embedded.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
@@ -85,29 +86,18 @@ void whole_run(const std::string& size, const std::string& friction, double goal
 }
 
 /// Remembers what the analysis asks, pair by pair.
-class Recorder final : public Contact {
+class Recorder final : public benchmarks::ForwardingContact {
  public:
   Recorder(std::unique_ptr<Contact> inner, std::vector<std::vector<PairState>>& asked)
-      : inner_(std::move(inner)), asked_(asked) {
-    asked_.assign(inner_->pairs().size(), {});
-  }
-  [[nodiscard]] std::span<const PairDescription> pairs() const override { return inner_->pairs(); }
-  void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
-                std::span<Response> responses) override {
-    inner_->evaluate(step, iteration, states, responses);
+      : ForwardingContact(std::move(inner)), asked_(asked) {
+    asked_.assign(pairs().size(), {});
   }
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
     for (std::size_t i = 0; i < states.size(); ++i) asked_[i].push_back(states[i]);
-    inner_->commit(step, states, responses);
-  }
-  [[nodiscard]] std::vector<std::string> save_state() override { return inner_->save_state(); }
-  void restore_state(std::span<const std::string> states) override { inner_->restore_state(states); }
-  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
-    return inner_->fields(pair, state, request);
+    ForwardingContact::commit(step, states, responses);
   }
 
  private:
-  std::unique_ptr<Contact> inner_;
   std::vector<std::vector<PairState>>& asked_;
 };
 

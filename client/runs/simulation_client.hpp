@@ -19,7 +19,7 @@ namespace heelstrike::client {
 
 class SimulationClient {
  public:
-  /// Connects. @throws Error{unavailable} when nobody answers at the address within 4 s
+  /// Connects. @throws Error{unavailable} when nobody answers at the address within rpc::connect_patience
   /// @param peer  "mbs_server at ADDRESS", for messages
   SimulationClient(const rpc::Endpoint& endpoint, std::string peer);
 

@@ -8,7 +8,8 @@
 
 namespace heelstrike::client {
 
-/// @throws Error{unavailable} when nobody answers within 4 s, Error{version_mismatch}, Error{deadline}
+/// @throws Error{unavailable} when nobody answers within rpc::connect_patience, Error{version_mismatch},
+/// Error{deadline}
 [[nodiscard]] std::vector<BackendInfo> list_backends(const rpc::Endpoint& fem);
 
 }  // namespace heelstrike::client

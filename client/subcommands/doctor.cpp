@@ -61,7 +61,7 @@ std::string compare_versions(const v1::VersionInfo& version, const std::string& 
 }
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds answer_within{4};  // all servers together, so that "nobody there" is said within 5 s
+constexpr auto answer_within = rpc::connect_patience;  // all servers together
 
 /// A server under examination. Connecting begins at once, so that several servers share the time for it.
 class Patient {

@@ -35,9 +35,13 @@ struct Endpoint {
 /// @throws Error{invalid_input} for a malformed address or half a key pair, Error{file} for an unreadable PEM file
 [[nodiscard]] std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint);
 
+/// How long a server may take to answer at all. A person is told within 5 s that nobody is there; starting the program
+/// and saying so takes the rest on a busy machine.
+inline constexpr std::chrono::milliseconds connect_patience{3'000};
+
 /// Waits until the channel is connected.
 /// @throws Error{unavailable} naming the address and what to check, when it is not within `timeout`
 void wait_for_ready(grpc::Channel& channel, const std::string& address,
-                    std::chrono::milliseconds timeout = std::chrono::milliseconds{4'000});
+                    std::chrono::milliseconds timeout = connect_patience);
 
 }  // namespace heelstrike::rpc

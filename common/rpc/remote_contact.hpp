@@ -10,9 +10,9 @@ namespace heelstrike::rpc {
 
 struct RemoteContactOptions {
   Endpoint endpoint;
-  std::chrono::milliseconds connect_timeout{4'000};   ///< until the server must answer at all
-  std::chrono::milliseconds call_timeout{10'000};     ///< unary calls other than opening
-  std::chrono::milliseconds upload_timeout{120'000};  ///< one file
+  std::chrono::milliseconds connect_timeout = connect_patience;  ///< until the server must answer at all
+  std::chrono::milliseconds call_timeout{10'000};                ///< unary calls other than opening
+  std::chrono::milliseconds upload_timeout{120'000};             ///< one file
   std::chrono::milliseconds open_timeout{
       3'600'000};  ///< preparation of one pair (meshing, factorisation, condensation)
   std::chrono::milliseconds exchange_timeout{30'000};  ///< one evaluate or commit of all pairs

@@ -132,6 +132,7 @@ SurfaceCompliance::SurfaceCompliance(std::size_t n_nodes, std::vector<double> bl
     : n_nodes_(n_nodes), data_(std::move(blocks)) {
   if (data_.size() != 9 * n_nodes * n_nodes)
     throw Error(ErrorCode::internal, "compliance: size does not fit its nodes");
+  for (std::size_t i = 0; i < n_nodes; ++i) self_.emplace_back(block(i, i));
 }
 
 Eigen::MatrixXd SurfaceCompliance::dense() const {

@@ -44,12 +44,15 @@ class SurfaceCompliance {
   /// Blocks of column node j.
   [[nodiscard]] const double* column(std::size_t j) const { return data_.data() + 9 * j * n_nodes_; }
   [[nodiscard]] const std::vector<double>& data() const { return data_; }
+  /// block(i, i), from a copy that lies together in memory.
+  [[nodiscard]] const Matrix3& self(std::size_t i) const { return self_[i]; }
   /// The full matrix, 3 n square; for tests and small bodies.
   [[nodiscard]] Eigen::MatrixXd dense() const;
 
  private:
   std::size_t n_nodes_ = 0;
   std::vector<double> data_;
+  std::vector<Matrix3> self_;
 };
 
 using Progress = std::function<void(std::string_view stage, double fraction)>;

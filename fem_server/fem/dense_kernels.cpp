@@ -1,5 +1,7 @@
 #include "fem_server/fem/dense_kernels.hpp"
 
+#include <utility>
+
 extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void dtrsm_(const char* side, const char* uplo, const char* transposed, const char* diagonal, const int* m,
@@ -12,6 +14,8 @@ void dgemv_(const char* transposed, const int* m, const int* n, const double* al
 void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* pivots, int* info);
 void sgetrs_(const char* transposed, const int* n, const int* n_rhs, const float* a, const int* lda, const int* pivots,
              float* b, const int* ldb, int* info);
+void strsv_(const char* uplo, const char* transposed, const char* diagonal, const int* n, const float* a,
+            const int* lda, float* x, const int* incx);
 void openblas_set_num_threads(int n_threads) __attribute__((weak));
 }
 
@@ -96,6 +100,13 @@ void SingleLu::solve(Eigen::Ref<Eigen::MatrixXf> rhs) const {
   if (n == 0 || n_rhs == 0) return;
   const int ldb = as_int(rhs.outerStride());
   int info = 0;
+  if (n_rhs == 1) {  // sgetrs would pack the whole factor first
+    const int step = 1;
+    for (int i = 0; i < n; ++i) std::swap(rhs(i, 0), rhs(pivots_[static_cast<std::size_t>(i)] - 1, 0));
+    strsv_("L", "N", "U", &n, lu_.data(), &n, rhs.data(), &step);
+    strsv_("U", "N", "N", &n, lu_.data(), &n, rhs.data(), &step);
+    return;
+  }
   sgetrs_("N", &n, &n_rhs, lu_.data(), &n, pivots_.data(), rhs.data(), &ldb, &info);
 }
 

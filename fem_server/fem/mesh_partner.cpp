@@ -46,6 +46,7 @@ class MeshPartner final : public PartnerSurface {
     if (found.distance > smallest) point.normal = side / found.distance * away;
     return point;
   }
+  [[nodiscard]] bool is_distance() const override { return true; }
 
  private:
   /// Normal of the face, edge or vertex that holds the point, unit length.

@@ -20,6 +20,8 @@ class PlanePartner final : public PartnerSurface {
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override {
     return {.gap = normal_.dot(p_BQ) - offset_, .normal = normal_, .curvature = Matrix3::Zero(), .bend = 0.0};
   }
+  [[nodiscard]] double gap(const Vector3& p_BQ, double /*reach*/) const override { return normal_.dot(p_BQ) - offset_; }
+  [[nodiscard]] bool is_distance() const override { return true; }
 
  private:
   Vector3 normal_;
@@ -42,6 +44,7 @@ class SpherePartner final : public PartnerSurface {
     }
     return point;
   }
+  [[nodiscard]] bool is_distance() const override { return true; }
 
  private:
   double radius_;
@@ -51,6 +54,8 @@ class SpherePartner final : public PartnerSurface {
 class CylinderPartner final : public PartnerSurface {
  public:
   explicit CylinderPartner(const CylinderSurface& cylinder) : cylinder_(cylinder) {}
+  /// Inside, the gap to the side jumps to that of the end where there is one.
+  [[nodiscard]] bool is_distance() const override { return std::isinf(cylinder_.length); }
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override {
     const Vector3 arm = p_BQ - cylinder_.center;
     const double along = arm.dot(cylinder_.axis);

@@ -26,6 +26,8 @@ class PartnerSurface {
   [[nodiscard]] virtual SurfacePoint closest(const Vector3& p_BQ) const = 0;
   /// Gap alone, at most a lower bound when it exceeds `reach` [m]; cheaper for far points.
   [[nodiscard]] virtual double gap(const Vector3& p_BQ, double reach) const;
+  /// A point that moves by d changes its gap by d at most.
+  [[nodiscard]] virtual bool is_distance() const { return false; }
 };
 
 /// Plane, sphere (concave socket for a negative radius), cylinder (side surface, open ends).

@@ -32,6 +32,12 @@ export async function openBrowser(npmFolder) {
 export async function openPage(browser, file, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
+  // A page being printed hears of no new sizes; window.sizesAreSilent makes a window do the same.
+  await page.addInitScript(() => {
+    window.ResizeObserver = class extends window.ResizeObserver {
+      constructor(callback) { super((...news) => { if (!window.sizesAreSilent) callback(...news); }); }
+    };
+  });
   page.complaints = [];
   page.requests = [];
   // Notes of the browser on this test reading pictures back, not on the page.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/body_fields.hpp"
@@ -15,9 +17,7 @@
 namespace heelstrike::fem {
 
 /// Everything that the response is made of.
-struct CondensedContact::Solution {
-  double gap = 0.0;      ///< [m] smallest, of the undeformed shapes
-  TouchingNode closest;  ///< candidate with that gap, undeformed
+struct CondensedContact::Solution : SolvedContact {
   NearNodes near;
   std::vector<SurfacePoint> surface;  ///< of the near nodes, in A
   /// With a deformable partner: its share and the sum of both compliances. Then near.nodes counts from zero,
@@ -25,20 +25,19 @@ struct CondensedContact::Solution {
   PartnerShare share;
   std::vector<std::uint32_t> near_candidates;    ///< and these are the candidates: of all near nodes
   std::vector<std::uint32_t> touching_near;      ///< positions of the touching nodes among the near ones
-  std::vector<std::uint32_t> candidates;         ///< touching ones, ascending
-  std::vector<TouchingNode> nodes;               ///< the same
   std::vector<std::optional<Vector3>> stuck_to;  ///< [m] point in A that a touching node sticks to; none = it slides
   std::shared_ptr<const FrictionReference> reference;  ///< for the next committed state
-  double dissipated = 0.0;                             ///< [J] by friction since the commit
   double penalty_energy = 0.0;                         ///< [J]
-  NodeDerivatives derivatives;
-  SolverStatistics statistics;
 };
 
 namespace {
 
 /// Steps of the tangent solve from which a new factorisation pays for the next evaluations.
 constexpr int tired_reference = 6;
+/// Motion since the commit, over the size of the body, for which the candidates that may touch are known.
+constexpr double kept_motion = 0.01;
+/// Gap under load, over the depth, up to which a node's blocks are kept with the committed state.
+constexpr double kept_gap = 0.02;
 
 SurfacePoint in_A(const PartnerSurface& partner, const Pose& X_AB, const Vector3& p_AQ) {
   SurfacePoint point = partner.closest(X_AB.R.transpose() * (p_AQ - X_AB.p));
@@ -54,26 +53,17 @@ const CommittedNode* find_node(const CondensedHistory& history, std::uint32_t ca
   return found != history.nodes.end() && found->node == candidate ? &*found : nullptr;
 }
 
-/// Displacements of the touching nodes by their forces, and by the turning of these forces with the pose: the latter as
-/// six fields d u / d X at fixed force components.
-struct ForcedDisplacements {
-  Eigen::MatrixXd u;
-  [[nodiscard]] Vector3 displacement(std::size_t i) const { return u.block<3, 1>(3 * static_cast<Eigen::Index>(i), 0); }
-  [[nodiscard]] Matrix36 by_rotation(std::size_t i) const { return u.block<3, 6>(3 * static_cast<Eigen::Index>(i), 1); }
-};
+Eigen::Index row_of(std::size_t node) {
+  return 3 * static_cast<Eigen::Index>(node);
+}
 
+/// Displacements of the touching nodes by the turning of their forces with the pose: d u / d X at fixed force
+/// components, three rows per node.
 /// @param C  compliance among the touching nodes
-ForcedDisplacements forced_displacements(const Eigen::MatrixXd& C, const std::vector<TouchingNode>& nodes,
-                                         const Vector3& p_AB) {
-  Eigen::MatrixXd forces(C.rows(), 7);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto row = 3 * static_cast<Eigen::Index>(i);
-    forces.block<3, 1>(row, 0) = nodes[i].lambda * nodes[i].surface.normal + nodes[i].traction;
-    forces.block<3, 6>(row, 1) = force_rotation(nodes[i], p_AB);
-  }
-  ForcedDisplacements result{.u = Eigen::MatrixXd(C.rows(), 7)};
-  multiply(C, forces, result.u);
-  return result;
+Eigen::MatrixXd turned_displacements(const BlockPart& C, const std::vector<TouchingNode>& nodes, const Vector3& p_AB) {
+  Eigen::MatrixXd forces(row_of(nodes.size()), 6);
+  for (std::size_t i = 0; i < nodes.size(); ++i) forces.middleRows<3>(row_of(i)) = force_rotation(nodes[i], p_AB);
+  return C.times(forces);
 }
 
 /// Of a deformable partner: forces of the touching nodes times its share of the compliance, and the same for forces
@@ -104,22 +94,21 @@ PartnerDisplacements partner_displacements(const Eigen::MatrixXd& C_B, const std
 
 /// Adds the turning of a deformable partner's share to the derivatives at fixed force components.
 void turn_partner(const SurfaceCompliance& share, std::span<const std::uint32_t> touching,
-                  const std::vector<TouchingNode>& nodes, ForcedDisplacements& forced) {
+                  const std::vector<TouchingNode>& nodes, Eigen::MatrixXd& turned) {
   const PartnerDisplacements moved = partner_displacements(gathered(share, touching), nodes);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    forced.u.block<3, 6>(3 * static_cast<Eigen::Index>(i), 1) += moved.by_turning(i);
-  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) turned.middleRows<3>(row_of(i)) += moved.by_turning(i);
 }
 
 /// d lambda / d X = A^-1 (G - N^T d u / d X at fixed lambda), then d u / d X.
-NodeDerivatives frictionless_derivatives(const Eigen::MatrixXd& C, const std::vector<TouchingNode>& nodes,
-                                         const Eigen::MatrixXd& factor, const ForcedDisplacements& forced,
+/// @param turned  d u / d X at fixed lambda
+NodeDerivatives frictionless_derivatives(const BlockPart& C, const std::vector<TouchingNode>& nodes,
+                                         const Eigen::MatrixXd& factor, const Eigen::MatrixXd& turned,
                                          const Vector3& p_AB) {
   const auto m = static_cast<Eigen::Index>(nodes.size());
   Eigen::MatrixXd dlambda(m, 6);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     dlambda.row(static_cast<Eigen::Index>(i)) =
-        gap_wrench(nodes[i], p_AB).transpose() - nodes[i].surface.normal.transpose() * forced.by_rotation(i);
+        gap_wrench(nodes[i], p_AB).transpose() - nodes[i].surface.normal.transpose() * turned.middleRows<3>(row_of(i));
   }
   solve_lower(factor, dlambda);
   solve_lower_transposed(factor, dlambda);
@@ -127,14 +116,13 @@ NodeDerivatives frictionless_derivatives(const Eigen::MatrixXd& C, const std::ve
   for (Eigen::Index i = 0; i < m; ++i) {
     forces.middleRows<3>(3 * i) = nodes[static_cast<std::size_t>(i)].surface.normal * dlambda.row(i);
   }
-  Eigen::MatrixXd u(3 * m, 6);
-  multiply(C, forces, u);
+  const Eigen::MatrixXd u = C.times(forces);
   NodeDerivatives derivatives;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto row = static_cast<Eigen::Index>(i);
     derivatives.lambda.emplace_back(dlambda.row(row));
     derivatives.traction.emplace_back(Matrix36::Zero());
-    derivatives.u.emplace_back(u.middleRows<3>(3 * row) + forced.by_rotation(i));
+    derivatives.u.emplace_back(u.middleRows<3>(3 * row) + turned.middleRows<3>(3 * row));
   }
   return derivatives;
 }
@@ -142,7 +130,10 @@ NodeDerivatives frictionless_derivatives(const Eigen::MatrixXd& C, const std::ve
 }  // namespace
 
 CondensedContact::CondensedContact(std::string name, CondensedModel model, ParameterMap parameters)
-    : name_(std::move(name)), model_(std::move(model)), parameters_(std::move(parameters)) {
+    : name_(std::move(name)),
+      model_(std::move(model)),
+      parameters_(std::move(parameters)),
+      ball_(ball_around(model_.points)) {
   if (model_.points.size() != model_.areas.size() || model_.points.size() != model_.compliance.n_nodes()) {
     throw Error(ErrorCode::internal, "condensed contact: points, areas and compliance differ in size");
   }
@@ -161,40 +152,78 @@ std::shared_ptr<const History> CondensedContact::initial_history() const {
 }
 
 std::shared_ptr<const History> CondensedContact::load_history(std::string_view bytes) const {
-  return std::make_shared<const CondensedHistory>(CondensedHistory::load(bytes, name_, model_.compliance));
+  auto history = std::make_shared<CondensedHistory>(CondensedHistory::load(bytes, name_, model_.compliance));
+  history->surroundings = surroundings_of(*history);
+  return history;
 }
 
-double CondensedContact::smallest_gap(const PairState& state, std::vector<double>& gaps, std::size_t& deepest) const {
-  const Matrix3 R_BA = state.X_AB.R.transpose();
-  const Vector3 p_BA = -(R_BA * state.X_AB.p);
-  gaps.resize(model_.points.size());
-  for (std::size_t i = 0; i < gaps.size(); ++i) {
-    gaps[i] = model_.partner->gap(R_BA * model_.points[i] + p_BA, 0.0);
-    if (gaps[i] < gaps[deepest]) deepest = i;
+CondensedContact::Gaps CondensedContact::find_gaps(const Surroundings* surroundings, const Pose& X_AB) const {
+  const Matrix3 R_BA = X_AB.R.transpose();
+  const Vector3 p_BA = -(R_BA * X_AB.p);
+  Gaps gaps;
+  if (surroundings != nullptr && holds_all_near(*surroundings, ball_, X_AB)) {
+    gaps.candidates = surroundings->candidates;
+  } else {
+    gaps.candidates.resize(model_.points.size());
+    std::iota(gaps.candidates.begin(), gaps.candidates.end(), 0U);
   }
-  if (gaps[deepest] <= 0.0) return gaps[deepest];
+  gaps.smallest = std::numeric_limits<double>::infinity();
+  gaps.values.reserve(gaps.candidates.size());
+  for (const std::uint32_t i : gaps.candidates) {
+    const double gap = model_.partner->gap(R_BA * model_.points[i] + p_BA, 0.0);
+    gaps.values.push_back(gap);
+    if (gap >= gaps.smallest) continue;
+    gaps.smallest = gap;
+    gaps.deepest = i;
+  }
+  if (gaps.smallest <= 0.0) return gaps;
   // All outside: the values are lower bounds only.
-  double smallest = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < gaps.size(); ++i) {
-    if (gaps[i] >= smallest) continue;
+  gaps.smallest = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < gaps.values.size(); ++k) {
+    if (gaps.values[k] >= gaps.smallest) continue;
+    const std::uint32_t i = gaps.candidates[k];
     const double exact = model_.partner->closest(R_BA * model_.points[i] + p_BA).gap;
-    if (exact >= smallest) continue;
-    smallest = exact;
-    deepest = i;
+    if (exact >= gaps.smallest) continue;
+    gaps.smallest = exact;
+    gaps.deepest = i;
   }
-  return smallest;
+  return gaps;
 }
 
-void CondensedContact::find_near(const CondensedHistory& history, const PairState& state,
-                                 const std::vector<double>& gaps, Solution& solution) const {
+std::shared_ptr<const Surroundings> CondensedContact::surroundings_of(const CondensedHistory& history) const {
+  if (!history.started || !model_.partner->is_distance()) return nullptr;
+  auto result = std::make_shared<Surroundings>();
+  result->X_AB = history.X_AB;
+  const Gaps gaps = find_gaps(nullptr, history.X_AB);
+  result->depth = std::abs(gaps.smallest);
+  result->reach = result->depth + kept_motion * ball_.radius;
+  for (std::size_t k = 0; k < gaps.values.size(); ++k) {
+    const CommittedNode* node = find_node(history, gaps.candidates[k]);
+    const bool loaded = node != nullptr && !node->force.isZero(0.0);
+    if (loaded || gaps.values[k] <= result->reach) result->candidates.push_back(gaps.candidates[k]);
+  }
+  if (model_.deformable) return result;  // its share of the compliance changes with the pose
+  for (const CommittedNode& node : history.nodes) {
+    const SurfacePoint point = in_A(*model_.partner, history.X_AB, model_.points[node.node]);
+    const bool close = point.gap + point.normal.dot(node.u) < kept_gap * result->depth;
+    if (close || !node.force.isZero(0.0)) result->block_nodes.push_back(node.node);
+  }
+  if (result->block_nodes.empty()) return result;
+  result->block = std::make_shared<const Eigen::MatrixXd>(gathered(model_.compliance, result->block_nodes));
+  return result;
+}
+
+void CondensedContact::find_near(const CondensedHistory& history, const PairState& state, const Gaps& gaps,
+                                 Solution& solution) const {
   const double depth = -solution.gap;
   auto committed = history.nodes.begin();
-  for (std::uint32_t i = 0; i < gaps.size(); ++i) {
+  for (std::size_t k = 0; k < gaps.values.size(); ++k) {
+    const std::uint32_t i = gaps.candidates[k];
     while (committed != history.nodes.end() && committed->node < i) ++committed;
     const bool known = committed != history.nodes.end() && committed->node == i;
     const bool loaded = known && !committed->force.isZero(0.0);
     // The surface rises nowhere by more than the partner has pushed it down: farther nodes cannot touch.
-    if (gaps[i] > depth && !loaded) continue;
+    if (gaps.values[k] > depth && !loaded) continue;
     const SurfacePoint point = in_A(*model_.partner, state.X_AB, model_.points[i]);
     if (point.gap > depth && !loaded) continue;
     solution.near.nodes.push_back(i);
@@ -208,22 +237,29 @@ void CondensedContact::find_near(const CondensedHistory& history, const PairStat
   }
 }
 
+void CondensedContact::find_kept(const CondensedHistory& history, Solution& solution) const {
+  if (history.surroundings == nullptr || history.surroundings->block == nullptr) return;
+  std::vector<std::uint32_t> positions;
+  auto near = solution.near.nodes.begin();
+  for (const std::uint32_t candidate : history.surroundings->block_nodes) {
+    near = std::lower_bound(near, solution.near.nodes.end(), candidate);
+    if (near == solution.near.nodes.end() || *near != candidate) return;
+    positions.push_back(static_cast<std::uint32_t>(near - solution.near.nodes.begin()));
+  }
+  solution.near.kept = std::move(positions);
+  solution.near.kept_block = history.surroundings->block;
+}
+
 CondensedContact::Solution CondensedContact::solve(const CondensedHistory& history, const PairState& state) const {
   Solution solution;
-  std::vector<double> gaps;
-  std::size_t deepest = 0;
-  solution.gap = smallest_gap(state, gaps, deepest);
-  solution.closest.x = model_.points[deepest];
-  solution.closest.surface = in_A(*model_.partner, state.X_AB, model_.points[deepest]);
-  const double depth = -solution.gap;
-  if (depth < 0.0) return solution;
-  if (depth > model_.options.depth_limit) {
-    throw RecoverableError(
-        fmt::format("bodies overlap by {} m, deeper than depth_limit = {} m at t = {} s; take a smaller "
-                    "step, correct the initial pose or raise depth_limit",
-                    depth, model_.options.depth_limit, state.t));
-  }
+  const Gaps gaps = find_gaps(history.surroundings.get(), state.X_AB);
+  solution.gap = gaps.smallest;
+  solution.closest.x = model_.points[gaps.deepest];
+  solution.closest.surface = in_A(*model_.partner, state.X_AB, model_.points[gaps.deepest]);
+  if (solution.gap > 0.0) return solution;
+  check_depth(solution, model_.options, state);
   find_near(history, state, gaps, solution);
+  find_kept(history, solution);
   solution.near_candidates = solution.near.nodes;
   if (model_.deformable) {
     std::vector<Vector3> points;
@@ -283,7 +319,7 @@ void CondensedContact::add_node(std::uint32_t near, double lambda, const Vector3
   node.lambda = lambda;
   node.traction = traction;
   node.area = model_.areas[candidate];
-  solution.candidates.push_back(candidate);
+  solution.touching.push_back(candidate);
   solution.touching_near.push_back(near);
   solution.nodes.push_back(node);
 }
@@ -298,11 +334,14 @@ void CondensedContact::solve_frictionless(const PairState& state, Solution& solu
              Vector3::Zero(), solution);
     solution.stuck_to.emplace_back(std::nullopt);
   }
-  const Eigen::MatrixXd C = contact.block.among(contact.active);
-  ForcedDisplacements forced = forced_displacements(C, solution.nodes, state.X_AB.p);
-  if (model_.deformable) turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, forced);
-  for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u = forced.displacement(i);
-  solution.derivatives = frictionless_derivatives(C, solution.nodes, contact.factor, forced, state.X_AB.p);
+  if (solution.nodes.empty()) return;
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+    solution.nodes[i].u = contact.u.segment<3>(row_of(contact.active[i]));
+  }
+  const BlockPart C = contact.block.part(contact.active);
+  Eigen::MatrixXd turned = turned_displacements(C, solution.nodes, state.X_AB.p);
+  if (model_.deformable) turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, turned);
+  solution.derivatives = frictionless_derivatives(C, solution.nodes, contact.factor, turned, state.X_AB.p);
 }
 
 void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state,
@@ -331,12 +370,12 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
     solution.dissipated -= contact.traction[a].dot(contact.slip[a]);
   }
   if (contact.active.empty()) return;
-  ForcedDisplacements forced = forced_displacements(*contact.compliance, solution.nodes, state.X_AB.p);
-  if (model_.deformable) turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, forced);
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u = contact.u[i];
+  Eigen::MatrixXd turned = turned_displacements(contact.compliance, solution.nodes, state.X_AB.p);
+  if (model_.deformable) turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, turned);
   std::vector<Matrix36> by_rotation;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    solution.nodes[i].u = forced.displacement(i);
-    by_rotation.push_back(forced.by_rotation(i));
+    by_rotation.emplace_back(turned.middleRows<3>(row_of(i)));
   }
   solution.derivatives = friction_derivatives(problem, contact, solution.nodes, by_rotation, state.X_AB.p);
   // A kept factor is rebuilt from the body's compliance alone; that of two bodies changes with the pose.
@@ -352,7 +391,7 @@ std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution,
     forces.segment<3>(static_cast<Eigen::Index>(3 * a)) = node.lambda * node.surface.normal + node.traction;
   }
   const NodeFields<1> u = displacement<1>(seen_compliance(solution), solution.near.nodes,
-                                          model_.deformable ? solution.touching_near : solution.candidates, forces);
+                                          model_.deformable ? solution.touching_near : solution.touching, forces);
   const Pose X_BA = state.X_AB.inverse();
   std::vector<CommittedNode> memory;
   std::size_t a = 0;
@@ -361,7 +400,7 @@ std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution,
     entry.node = solution.near_candidates[i];
     entry.u = u.segment<3>(static_cast<Eigen::Index>(3 * i));
     entry.p_BAnchor = X_BA * (model_.points[entry.node] + entry.u);
-    if (a < solution.candidates.size() && solution.candidates[a] == entry.node) {
+    if (a < solution.touching.size() && solution.touching[a] == entry.node) {
       entry.force = forces.segment<3>(static_cast<Eigen::Index>(3 * a));
       if (solution.stuck_to[a]) entry.p_BAnchor = X_BA * *solution.stuck_to[a];
       ++a;
@@ -373,43 +412,9 @@ std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution,
 
 Response CondensedContact::respond(const Solution& solution, const CondensedHistory& history,
                                    const PairState& state) const {
-  Response response;
-  response.gap = solution.gap;
-  response.statistics = solution.statistics;
-  const Vector6 G = gap_wrench(solution.closest, state.X_AB.p);
-  response.gap_rate = -G.dot(state.V_AB.vector());
-  response.p_ACop = solution.closest.x;
-  if (solution.nodes.empty()) return response;
-  Hysteresis hysteresis;
-  hysteresis.factor = model_.options.hysteresis_factor;
-  const double closing = -response.gap_rate;
-  hysteresis.follows = !history.approach_speed && closing > model_.options.approach_speed_floor;
-  hysteresis.speed = std::max(history.approach_speed.value_or(closing), model_.options.approach_speed_floor);
-  hysteresis.approach = G;
-  std::vector<double> pressures;
-  fill_wrench(solution.nodes, solution.derivatives, state, hysteresis, response, pressures);
-  response.peak_pressure = peak_pressure(solution.candidates, pressures);
-  response.dissipated_increment = solution.dissipated;
+  Response response = answer(solution, model_.options, model_.mean, history.approach_speed, state);
   response.stored_energy += solution.penalty_energy;
   return response;
-}
-
-std::vector<double> CondensedContact::mean_pressures(std::span<const std::uint32_t> touching,
-                                                     std::span<const double> pressures) const {
-  std::vector<double> nodal(model_.points.size(), 0.0);
-  for (std::size_t i = 0; i < touching.size(); ++i) nodal[touching[i]] = pressures[i];
-  if (model_.mean.empty()) return nodal;
-  std::vector<double> mean(nodal.size(), 0.0);
-  for (std::size_t i = 0; i < mean.size(); ++i) {
-    for (const auto& [neighbour, weight] : model_.mean[i]) mean[i] += weight * nodal[neighbour];
-  }
-  return mean;
-}
-
-double CondensedContact::peak_pressure(std::span<const std::uint32_t> touching,
-                                       std::span<const double> pressures) const {
-  const std::vector<double> mean = mean_pressures(touching, pressures);
-  return *std::max_element(mean.begin(), mean.end());
 }
 
 Response CondensedContact::evaluate(const History& history, const PairState& state) const {
@@ -424,15 +429,10 @@ Committed CondensedContact::commit(const History& history, const PairState& stat
   next->backend = name_;
   next->started = true;
   next->X_AB = state.X_AB;
-  next->approach_speed = own.approach_speed;
-  const double closing = gap_wrench(solution.closest, state.X_AB.p).dot(state.V_AB.vector());
-  if (!next->approach_speed && (solution.gap < 0.0 || (solution.gap == 0.0 && closing > 0.0))) {
-    next->approach_speed = std::max(closing, model_.options.approach_speed_floor);
-  } else if (next->approach_speed && solution.gap >= 0.0 && closing <= 0.0) {
-    next->approach_speed.reset();
-  }
+  next->approach_speed = latched_speed(solution, model_.options, own.approach_speed, state);
   next->nodes = memory_of(solution, state);
   next->reference = solution.reference;
+  next->surroundings = surroundings_of(*next);
   Response response = respond(solution, *next, state);
   return {.history = std::move(next), .response = response};
 }
@@ -448,10 +448,15 @@ CondensedContact::SurfaceState CondensedContact::surface_state(const History& hi
     pressures.push_back(node.lambda / node.area);
     forces.segment<3>(3 * static_cast<Eigen::Index>(i)) = node.lambda * node.surface.normal + node.traction;
   }
-  result.pressure = mean_pressures(solution.candidates, pressures);
+  if (model_.mean.empty()) {
+    result.pressure.assign(model_.points.size(), 0.0);
+    for (std::size_t i = 0; i < pressures.size(); ++i) result.pressure[solution.touching[i]] = pressures[i];
+  } else {
+    result.pressure = mean_pressures(model_.mean, solution.touching, pressures);
+  }
   std::vector<std::uint32_t> all(model_.points.size());
   for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
-  const NodeFields<1> u = displacement<1>(model_.compliance, all, solution.candidates, forces);
+  const NodeFields<1> u = displacement<1>(model_.compliance, all, solution.touching, forces);
   for (std::size_t i = 0; i < all.size(); ++i) result.displacement[i] = u.segment<3>(3 * static_cast<Eigen::Index>(i));
   return result;
 }
@@ -464,27 +469,23 @@ std::string CondensedContact::fields(const History& history, const PairState& st
   }
   const CondensedHistory& own = condensed_history(history);
   const Solution solution = solve(own, state);
-  const Vector6 V = state.V_AB.vector();
-  const double closing = gap_wrench(solution.closest, state.X_AB.p).dot(V);
-  const double speed = std::max(own.approach_speed.value_or(closing), model_.options.approach_speed_floor);
+  const std::vector<double> factors = hysteresis_factors(solution, model_.options, own.approach_speed, state);
   std::vector<Vector3> elastic(model_.points.size(), Vector3::Zero());
   std::vector<Vector3> normals = elastic;
   std::vector<Vector3> drawn = elastic;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const TouchingNode& node = solution.nodes[i];
-    const std::uint32_t candidate = solution.candidates[i];
-    const double rate = gap_wrench(node, state.X_AB.p).dot(V);
-    const double factor = std::max(0.0, 1.0 + model_.options.hysteresis_factor / speed * rate);
+    const std::uint32_t candidate = solution.touching[i];
     normals[candidate] = node.surface.normal;
     elastic[candidate] = node.lambda * node.surface.normal + node.traction;
-    drawn[candidate] = factor * elastic[candidate];
+    drawn[candidate] = factors[i] * elastic[candidate];
   }
   if (request.part == FieldPart::partner) {
     FieldRequest on_B = request;
     on_B.X_WA = request.X_WA * state.X_AB;
     std::vector<Vector3> feet = model_.points;
     for (const TouchingNode& node : solution.nodes) {
-      feet[solution.candidates[static_cast<std::size_t>(&node - solution.nodes.data())]] =
+      feet[solution.touching[static_cast<std::size_t>(&node - solution.nodes.data())]] =
           node.x - node.surface.gap * node.surface.normal;
     }
     const auto on_partner = [&](const std::vector<Vector3>& f) {

@@ -12,8 +12,11 @@
 
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/fem_condensed/condensed_history.hpp"
+#include "fem_server/backends/fem_condensed/contact_answer.hpp"
+#include "fem_server/backends/fem_condensed/contact_options.hpp"
 #include "fem_server/backends/fem_condensed/contact_wrench.hpp"
 #include "fem_server/backends/fem_condensed/normal_contact.hpp"
+#include "fem_server/backends/fem_condensed/surroundings.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/partner_surface.hpp"
@@ -22,16 +25,6 @@ namespace heelstrike::fem {
 
 class BodyFields;
 class DeformablePartner;
-
-/// Constants of the contact law.
-struct ContactOptions {
-  double friction = 0.0;               ///< [-] Coulomb coefficient >= 0
-  double hysteresis_factor = 0.0;      ///< [-] H >= 0 of the pressure factor 1 + H rate / v0
-  double approach_speed_floor = 1e-3;  ///< [m/s] > 0, lower bound of v0
-  double depth_limit = 0.0;            ///< [m] > 0, deepest overlap of the undeformed shapes that is solved
-  /// [Pa/m^2] quadratic penalty: pressure = penalty * penetration^2; 0 = no penetration. Without friction only.
-  double penalty = 0.0;
-};
 
 /// A condensed body with its partner.
 struct CondensedModel {
@@ -72,10 +65,19 @@ class CondensedContact final : public ContactBackend {
  private:
   struct Solution;
   [[nodiscard]] Solution solve(const CondensedHistory& history, const PairState& state) const;
-  /// @param gaps  [m] out: of all candidates, exact where <= 0, else lower bounds
-  [[nodiscard]] double smallest_gap(const PairState& state, std::vector<double>& gaps, std::size_t& deepest) const;
-  void find_near(const CondensedHistory& history, const PairState& state, const std::vector<double>& gaps,
-                 Solution& solution) const;
+  /// Gaps [m] of the candidates that may be near, exact where <= 0, else lower bounds.
+  struct Gaps {
+    std::vector<std::uint32_t> candidates;  ///< ascending
+    std::vector<double> values;
+    double smallest = 0.0;      ///< exact
+    std::uint32_t deepest = 0;  ///< candidate that has it
+  };
+  /// Of those in the surroundings of the committed state, or of all where they do not suffice.
+  [[nodiscard]] Gaps find_gaps(const Surroundings* surroundings, const Pose& X_AB) const;
+  void find_near(const CondensedHistory& history, const PairState& state, const Gaps& gaps, Solution& solution) const;
+  void find_kept(const CondensedHistory& history, Solution& solution) const;
+  /// Of a committed state, to be kept with it; null where gaps are no distances.
+  [[nodiscard]] std::shared_ptr<const Surroundings> surroundings_of(const CondensedHistory& history) const;
   /// Compliance that the near nodes see: that of the body, or of both bodies.
   [[nodiscard]] const SurfaceCompliance& seen_compliance(const Solution& solution) const;
   /// Displacements of a deformable partner and their derivatives.
@@ -84,15 +86,13 @@ class CondensedContact final : public ContactBackend {
   void solve_with_friction(const CondensedHistory& history, const PairState& state, Solution& solution) const;
   void add_node(std::uint32_t near, double lambda, const Vector3& traction, Solution& solution) const;
   [[nodiscard]] std::vector<CommittedNode> memory_of(const Solution& solution, const PairState& state) const;
-  [[nodiscard]] std::vector<double> mean_pressures(std::span<const std::uint32_t> touching,
-                                                   std::span<const double> pressures) const;
-  [[nodiscard]] double peak_pressure(std::span<const std::uint32_t> touching, std::span<const double> pressures) const;
   [[nodiscard]] Response respond(const Solution& solution, const CondensedHistory& history,
                                  const PairState& state) const;
 
   std::string name_;
   CondensedModel model_;
   ParameterMap parameters_;
+  CandidateBall ball_;
 };
 
 }  // namespace heelstrike::fem

@@ -66,7 +66,7 @@ std::shared_ptr<const FrictionReference> read_reference(StateReader& reader, con
     }
     nodes.push_back(node);
   }
-  const Eigen::MatrixXd C = gathered(compliance, candidates);
+  const BlockPart C = whole(gathered(compliance, candidates));
   return std::make_shared<const FrictionReference>(std::move(candidates), std::move(nodes), C);
 }
 

@@ -10,6 +10,7 @@
 
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/fem_condensed/friction_linearisation.hpp"
+#include "fem_server/backends/fem_condensed/surroundings.hpp"
 
 namespace heelstrike::fem {
 
@@ -31,6 +32,7 @@ class CondensedHistory final : public History {
   std::vector<CommittedNode> nodes;      ///< ascending
   /// Factored Newton matrix that the next solves start from; null = none. Saved as what it is made of.
   std::shared_ptr<const FrictionReference> reference;
+  std::shared_ptr<const Surroundings> surroundings;  ///< derived from the above, never saved; null = none
 
   [[nodiscard]] std::string save() const override;
   /// @throws Error{invalid_input}

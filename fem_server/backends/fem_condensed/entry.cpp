@@ -10,10 +10,9 @@
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
 #include "fem_server/backends/fem_condensed/cloud_contact.hpp"
 #include "fem_server/backends/fem_condensed/deformable_partner.hpp"
-#include "fem_server/backends/preparation_locks.hpp"
+#include "fem_server/backends/fem_condensed/prepared_compliance.hpp"
 #include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
-#include "fem_server/fem/compliance_cache.hpp"
 
 namespace heelstrike::fem {
 
@@ -46,17 +45,6 @@ std::vector<ParameterSchema> schema() {
   parameters.push_back(length);
   std::ranges::move(partner_parameters(), std::back_inserter(parameters));
   return parameters;
-}
-
-SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& support, const ContactNodes& contact,
-                                      const PrepareContext& context) {
-  const auto lookup = [&] {
-    return cached_compliance(context.cache_directory, body, support, contact.nodes, context.on_progress, context.stop);
-  };
-  if (context.locks == nullptr) return lookup();
-  const std::string key = compliance_key(body, support, contact.nodes);
-  const auto hold = context.locks->acquire(key, context.stop);
-  return lookup();
 }
 
 /// Condenses the partner and gives the model its surface, where the shape alone did not.

@@ -20,7 +20,8 @@ constexpr int iteration_limit = 120;
 constexpr int newton_patience = 20;
 constexpr int sweeps_per_rescue = 200;
 /// Sort out which nodes stick before Newton's method looks: from a first guess, judged by the slip of a rigid motion,
-/// nearly all would slide. Saves two to four Newton iterations, costs a tenth of one.
+/// nearly all would slide. Saves two to four Newton iterations. A Newton step that keeps what stuck at the commit in
+/// their place costs less and leads to 8 or 9 iterations instead of 5 when the foot has moved on by 25 um.
 constexpr int first_sweeps = 10;
 /// Of the largest penetration; the equations are solved to rounding, this only has to be above it.
 constexpr double tolerance = 1e-10;
@@ -67,7 +68,9 @@ class Iterate {
   /// Committed forces as first guess.
   void start_from_commit() {
     members_.clear();
-    extend(first_working_set(problem_.near));
+    block_ = GatheredBlock::first(compliance_, problem_.near, first_working_set(problem_.near));
+    for (const std::uint32_t position : block_.positions()) members_.push_back(make_member(position));
+    active_changed_ = true;
     for (Member& m : members_) {
       const Vector3& force = problem_.near.force_before[m.position];
       m.active = !force.isZero(0.0);
@@ -150,11 +153,9 @@ class Iterate {
       }
       nodes.push_back(m.linear);
     }
-    if (active_changed_ || active_block_ == nullptr) {
-      active_block_ = std::make_shared<const Eigen::MatrixXd>(block_.among(chosen));
-    }
     active_changed_ = false;
-    return std::make_unique<FrictionSystem>(active_block_, std::move(candidates), std::move(nodes), reference_);
+    return std::make_unique<FrictionSystem>(block_.part(std::move(chosen)), std::move(candidates), std::move(nodes),
+                                            reference_);
   }
 
   /// @param target  [m] error aimed at
@@ -180,7 +181,7 @@ class Iterate {
   /// Projected Gauss-Seidel on the active nodes: slow, but every sweep comes nearer; a better start where Newton
   /// cycles.
   void sweep(const FrictionSystem& system, int n_sweeps) {
-    const Eigen::MatrixXd B = local_compliance(system.nodes(), *active_block_);
+    const Eigen::MatrixXd B = local_compliance(system.nodes(), system.compliance());
     std::vector<Member*> active;
     for (Member& m : members_) {
       if (m.active) active.push_back(&m);
@@ -213,8 +214,12 @@ class Iterate {
 
   void store(FrictionContact& result) const {
     std::vector<double> lambda;
-    for (const Member& m : members_) {
+    std::vector<std::uint32_t> chosen;
+    for (std::uint32_t i = 0; i < members_.size(); ++i) {
+      const Member& m = members_[i];
       if (!m.active) continue;
+      chosen.push_back(i);
+      result.u.emplace_back(u_.segment<3>(3 * Eigen::Index{i}));
       result.active.push_back(m.position);
       lambda.push_back(m.lambda);
       result.sliding.push_back(slides(m));
@@ -225,7 +230,7 @@ class Iterate {
       result.rho.push_back(m.rho);
     }
     result.lambda = Eigen::Map<const Eigen::VectorXd>(lambda.data(), static_cast<Eigen::Index>(lambda.size()));
-    result.compliance = active_block_;
+    result.compliance = block_.part(std::move(chosen));
     result.residual = scale_ > 0.0 ? error() / scale_ : 0.0;
   }
 
@@ -265,17 +270,7 @@ class Iterate {
 
   /// Adds near nodes to the working set, without force.
   void extend(const std::vector<std::uint32_t>& positions) {
-    for (const std::uint32_t position : positions) {
-      Member m;
-      m.position = position;
-      const Vector3& n = problem_.near.normals[position];
-      m.linear.frame.col(0) = n;
-      m.linear.frame.rightCols<2>() = problem_.R_AB * basis_in_B(problem_.R_AB.transpose() * n);
-      const auto C = compliance_.block(problem_.near.nodes[position], problem_.near.nodes[position]);
-      m.rho = 2.0 / (m.tangents().transpose() * C * m.tangents()).trace();
-      m.anchor = problem_.anchor(position);
-      members_.push_back(m);
-    }
+    for (const std::uint32_t position : positions) members_.push_back(make_member(position));
     std::ranges::sort(members_, {}, &Member::position);
     std::vector<std::uint32_t> all;
     for (const Member& m : members_) all.push_back(m.position);
@@ -283,12 +278,23 @@ class Iterate {
     active_changed_ = true;
   }
 
+  [[nodiscard]] Member make_member(std::uint32_t position) const {
+    Member m;
+    m.position = position;
+    const Vector3& n = problem_.near.normals[position];
+    m.linear.frame.col(0) = n;
+    m.linear.frame.rightCols<2>() = problem_.R_AB * basis_in_B(problem_.R_AB.transpose() * n);
+    const Matrix3& C = compliance_.self(problem_.near.nodes[position]);
+    m.rho = 2.0 / (m.tangents().transpose() * C * m.tangents()).trace();
+    m.anchor = problem_.anchor(position);
+    return m;
+  }
+
   const SurfaceCompliance& compliance_;
   const FrictionProblem& problem_;
   GatheredBlock block_;
   std::vector<Member> members_;  ///< ascending
   std::shared_ptr<const FrictionReference> reference_;
-  std::shared_ptr<const Eigen::MatrixXd> active_block_;
   Eigen::VectorXd u_;
   bool active_changed_ = true;
   double scale_ = 0.0;
@@ -387,8 +393,7 @@ NodeDerivatives friction_derivatives(const FrictionProblem& problem, const Frict
     derivatives.traction.emplace_back(by_traction + force_rotation(nodes[a], p_AB) -
                                       nodes[a].lambda * normal_rotation(nodes[a], p_AB));
   }
-  Eigen::MatrixXd u(3 * m, 6);
-  multiply(*contact.compliance, forces, u);
+  const Eigen::MatrixXd u = contact.compliance.times(forces);
   for (std::size_t a = 0; a < nodes.size(); ++a) {
     derivatives.u.emplace_back(u.middleRows<3>(static_cast<Eigen::Index>(3 * a)) + by_rotation[a]);
   }

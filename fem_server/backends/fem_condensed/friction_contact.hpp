@@ -40,10 +40,11 @@ struct FrictionContact {
   std::vector<Vector3> slip;          ///< [m] w of each active node, in A, tangential
   std::vector<Anchor> anchors;
   std::vector<Eigen::Matrix<double, 3, 2>> tangents;
-  std::vector<double> rho;                            ///< [N/m]
-  std::shared_ptr<const Eigen::MatrixXd> compliance;  ///< [m/N] among the active nodes, A's axes
-  std::unique_ptr<FrictionSystem> system;             ///< Newton's matrix at the solution
-  int iterations = 0;                                 ///< of Newton's method
+  std::vector<double> rho;                 ///< [N/m]
+  BlockPart compliance;                    ///< among the active nodes, A's axes
+  std::vector<Vector3> u;                  ///< [m] displacement of each active node
+  std::unique_ptr<FrictionSystem> system;  ///< Newton's matrix at the solution
+  int iterations = 0;                      ///< of Newton's method
   double residual = 0.0;
 };
 

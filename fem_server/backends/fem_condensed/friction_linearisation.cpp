@@ -30,19 +30,21 @@ Eigen::Index row_of(std::size_t node) {
 
 }  // namespace
 
-Eigen::MatrixXd local_compliance(std::span<const NodeLinearisation> nodes, const Eigen::MatrixXd& C) {
-  Eigen::MatrixXd B(C.rows(), C.cols());
+Eigen::MatrixXd local_compliance(std::span<const NodeLinearisation> nodes, const BlockPart& C) {
+  Eigen::MatrixXd B(row_of(nodes.size()), row_of(nodes.size()));
   for (std::size_t b = 0; b < nodes.size(); ++b) {
-    const Eigen::Matrix<double, Eigen::Dynamic, 3> columns = C.middleCols<3>(row_of(b)) * nodes[b].frame;
-    for (std::size_t a = 0; a < nodes.size(); ++a) {
-      B.block<3, 3>(row_of(a), row_of(b)).noalias() = nodes[a].frame.transpose() * columns.middleRows<3>(row_of(a));
+    for (std::size_t a = b; a < nodes.size(); ++a) {
+      const Matrix3 columns = C.block(a, b) * nodes[b].frame;
+      const Matrix3 local = nodes[a].frame.transpose() * columns;
+      B.block<3, 3>(row_of(a), row_of(b)) = local;
+      if (a != b) B.block<3, 3>(row_of(b), row_of(a)) = local.transpose();
     }
   }
   return B;
 }
 
 FrictionReference::FrictionReference(std::vector<std::uint32_t> candidates, std::vector<NodeLinearisation> nodes,
-                                     const Eigen::MatrixXd& C)
+                                     const BlockPart& C)
     : candidates_(std::move(candidates)), nodes_(std::move(nodes)) {
   Eigen::MatrixXd J = local_compliance(nodes_, C);
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
@@ -54,8 +56,8 @@ FrictionReference::FrictionReference(std::vector<std::uint32_t> candidates, std:
   }
 }
 
-FrictionSystem::FrictionSystem(std::shared_ptr<const Eigen::MatrixXd> C, std::vector<std::uint32_t> candidates,
-                               std::vector<NodeLinearisation> nodes, std::shared_ptr<const FrictionReference> reference)
+FrictionSystem::FrictionSystem(BlockPart C, std::vector<std::uint32_t> candidates, std::vector<NodeLinearisation> nodes,
+                               std::shared_ptr<const FrictionReference> reference)
     : C_(std::move(C)), candidates_(std::move(candidates)), nodes_(std::move(nodes)), reference_(std::move(reference)) {
   match_reference();
 }
@@ -78,7 +80,7 @@ void FrictionSystem::match_reference() {
       continue;
     }
     const Matrix3& F = nodes_[a].frame;
-    const Matrix3 own = nodes_[a].S * (F.transpose() * C_->block<3, 3>(row_of(a), row_of(a)) * F) + nodes_[a].E;
+    const Matrix3 own = nodes_[a].S * (F.transpose() * C_.block(a, a) * F) + nodes_[a].E;
     local_inverse_[a] = own.inverse();
   }
   const auto n = static_cast<Eigen::Index>(candidates_.size());
@@ -93,7 +95,7 @@ void FrictionSystem::factor_anew() {
 }
 
 std::shared_ptr<const FrictionReference> FrictionSystem::fresh_reference() const {
-  return std::make_shared<const FrictionReference>(candidates_, nodes_, *C_);
+  return std::make_shared<const FrictionReference>(candidates_, nodes_, C_);
 }
 
 Eigen::MatrixXd FrictionSystem::apply(const Eigen::MatrixXd& x) const {
@@ -101,8 +103,7 @@ Eigen::MatrixXd FrictionSystem::apply(const Eigen::MatrixXd& x) const {
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
     forces.middleRows<3>(row_of(a)) = nodes_[a].frame * x.middleRows<3>(row_of(a));
   }
-  Eigen::MatrixXd u(x.rows(), x.cols());
-  multiply(*C_, forces, u);
+  Eigen::MatrixXd u = C_.times(forces);
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
     u.middleRows<3>(row_of(a)) = (nodes_[a].S * (nodes_[a].frame.transpose() * u.middleRows<3>(row_of(a))) +
                                   nodes_[a].E * x.middleRows<3>(row_of(a)))

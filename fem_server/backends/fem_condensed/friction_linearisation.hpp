@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "fem_server/backends/fem_condensed/gathered_block.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
@@ -28,15 +29,14 @@ struct NodeLinearisation {
 };
 
 /// [m/N] B = F^T C F. @param C  blocks of the same nodes in A's axes
-[[nodiscard]] Eigen::MatrixXd local_compliance(std::span<const NodeLinearisation> nodes, const Eigen::MatrixXd& C);
+[[nodiscard]] Eigen::MatrixXd local_compliance(std::span<const NodeLinearisation> nodes, const BlockPart& C);
 
 /// A factored J. Equal content gives equal bits, so it may be kept, shared, or rebuilt from saved bytes.
 class FrictionReference {
  public:
   /// @param candidates  ascending. @param C  their blocks in A's axes
   /// @throws RecoverableError when J is singular
-  FrictionReference(std::vector<std::uint32_t> candidates, std::vector<NodeLinearisation> nodes,
-                    const Eigen::MatrixXd& C);
+  FrictionReference(std::vector<std::uint32_t> candidates, std::vector<NodeLinearisation> nodes, const BlockPart& C);
 
   [[nodiscard]] const std::vector<std::uint32_t>& candidates() const { return candidates_; }
   [[nodiscard]] const std::vector<NodeLinearisation>& nodes() const { return nodes_; }
@@ -53,8 +53,8 @@ class FrictionSystem {
  public:
   /// @param C          blocks among the active nodes, in A's axes
   /// @param reference  may be null
-  FrictionSystem(std::shared_ptr<const Eigen::MatrixXd> C, std::vector<std::uint32_t> candidates,
-                 std::vector<NodeLinearisation> nodes, std::shared_ptr<const FrictionReference> reference);
+  FrictionSystem(BlockPart C, std::vector<std::uint32_t> candidates, std::vector<NodeLinearisation> nodes,
+                 std::shared_ptr<const FrictionReference> reference);
 
   /// Solves J x = rhs column by column to `tolerance` relative to each; factors J anew when the reference is missing or
   /// too far away.
@@ -65,6 +65,7 @@ class FrictionSystem {
   [[nodiscard]] const std::shared_ptr<const FrictionReference>& reference() const { return reference_; }
   [[nodiscard]] int iterations() const { return iterations_; }
   [[nodiscard]] const std::vector<NodeLinearisation>& nodes() const { return nodes_; }
+  [[nodiscard]] const BlockPart& compliance() const { return C_; }
   /// A reference at this very J.
   [[nodiscard]] std::shared_ptr<const FrictionReference> fresh_reference() const;
 
@@ -76,7 +77,7 @@ class FrictionSystem {
   void match_reference();
   void factor_anew();
 
-  std::shared_ptr<const Eigen::MatrixXd> C_;
+  BlockPart C_;
   std::vector<std::uint32_t> candidates_;
   std::vector<NodeLinearisation> nodes_;
   std::shared_ptr<const FrictionReference> reference_;

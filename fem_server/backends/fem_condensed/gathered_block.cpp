@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
 
@@ -27,26 +29,52 @@ Eigen::MatrixXd gathered(const SurfaceCompliance& compliance, std::span<const st
   return matrix;
 }
 
+Eigen::MatrixXd BlockPart::times(const Eigen::MatrixXd& forces) const {
+  const Eigen::Index n = matrix->rows();
+  std::vector<Eigen::Index> columns;
+  for (Eigen::Index k = 0; k < forces.cols(); ++k) {
+    if (!forces.col(k).isZero(0.0)) columns.push_back(k);
+  }
+  const auto n_columns = static_cast<Eigen::Index>(columns.size());
+  Eigen::MatrixXd f = Eigen::MatrixXd::Zero(n, n_columns);
+  for (Eigen::Index k = 0; k < n_columns; ++k) {
+    for (std::size_t a = 0; a < members.size(); ++a) {
+      f.col(k).segment<3>(3 * Eigen::Index{members[a]}) =
+          forces.col(columns[static_cast<std::size_t>(k)]).segment<3>(3 * static_cast<Eigen::Index>(a));
+    }
+  }
+  Eigen::MatrixXd u(n, n_columns);
+  multiply(*matrix, f, u);
+  Eigen::MatrixXd result = Eigen::MatrixXd::Zero(forces.rows(), forces.cols());
+  for (Eigen::Index k = 0; k < n_columns; ++k) {
+    for (std::size_t a = 0; a < members.size(); ++a) {
+      result.col(columns[static_cast<std::size_t>(k)]).segment<3>(3 * static_cast<Eigen::Index>(a)) =
+          u.col(k).segment<3>(3 * Eigen::Index{members[a]});
+    }
+  }
+  return result;
+}
+
+BlockPart whole(Eigen::MatrixXd matrix) {
+  BlockPart part;
+  part.members.resize(static_cast<std::size_t>(matrix.rows() / 3));
+  std::iota(part.members.begin(), part.members.end(), 0U);
+  part.matrix = std::make_shared<const Eigen::MatrixXd>(std::move(matrix));
+  return part;
+}
+
 GatheredBlock::GatheredBlock(const SurfaceCompliance& compliance, const NearNodes& near,
                              std::vector<std::uint32_t> positions)
     : positions_(std::move(positions)) {
   std::vector<std::uint32_t> candidates;
   for (const std::uint32_t i : positions_) candidates.push_back(near.nodes[i]);
-  matrix_ = gathered(compliance, candidates);
+  matrix_ = std::make_shared<const Eigen::MatrixXd>(gathered(compliance, candidates));
 }
 
-Eigen::MatrixXd GatheredBlock::among(std::span<const std::uint32_t> members) const {
-  const std::size_t n = members.size();
-  if (n == n_nodes()) return matrix_;
-  Eigen::MatrixXd result(static_cast<Eigen::Index>(3 * n), static_cast<Eigen::Index>(3 * n));
-  for (std::size_t column = 0; column < 3 * n; ++column) {
-    const double* from = matrix_.col(static_cast<Eigen::Index>(3 * members[column / 3] + column % 3)).data();
-    double* to = result.col(static_cast<Eigen::Index>(column)).data();
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t k = 0; k < 3; ++k) to[3 * i + k] = from[3 * members[i] + k];
-    }
-  }
-  return result;
+GatheredBlock GatheredBlock::first(const SurfaceCompliance& compliance, const NearNodes& near,
+                                   std::vector<std::uint32_t> positions) {
+  if (near.kept_block != nullptr && std::ranges::includes(near.kept, positions)) return {near.kept, near.kept_block};
+  return {compliance, near, std::move(positions)};
 }
 
 std::vector<std::uint32_t> penetrating_outside(const SurfaceCompliance& compliance, const NearNodes& near,
@@ -78,7 +106,7 @@ std::vector<std::uint32_t> penetrating_outside(const SurfaceCompliance& complian
     if (bounded && near.known[i]) {
       const Vector3& n = near.normals[i];
       const double before = near.gaps[i] + n.dot(near.u_before[i]);
-      const double reach = change * std::sqrt(n.dot(compliance.block(near.nodes[i], near.nodes[i]) * n));
+      const double reach = change * std::sqrt(n.dot(compliance.self(near.nodes[i]) * n));
       if (before - reach > -allowed) continue;
     }
     open.push_back(i);

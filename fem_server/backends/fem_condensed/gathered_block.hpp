@@ -7,7 +7,9 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "fem_server/fem/condensation.hpp"
@@ -28,7 +30,25 @@ struct NearNodes {
   std::vector<double> penalty{};
   /// The compliance is not that of the last commit: displacements of then bound nothing.
   bool compliance_changed = false;
+  /// Blocks that the committed state keeps, and their nodes as positions in this list; null = none.
+  std::shared_ptr<const Eigen::MatrixXd> kept_block{};
+  std::vector<std::uint32_t> kept{};
 };
+
+/// Some nodes of a matrix of blocks.
+struct BlockPart {
+  std::shared_ptr<const Eigen::MatrixXd> matrix;  ///< [m/N] 3 n square
+  std::vector<std::uint32_t> members;             ///< ascending, in [0, n)
+
+  [[nodiscard]] std::size_t n_members() const { return members.size(); }
+  /// Displacements of the members under forces on them, 3 rows each. Columns of zeros cost nothing.
+  [[nodiscard]] Eigen::MatrixXd times(const Eigen::MatrixXd& forces) const;
+  [[nodiscard]] Matrix3 block(std::size_t a, std::size_t b) const {
+    return matrix->block<3, 3>(3 * Eigen::Index{members[a]}, 3 * Eigen::Index{members[b]});
+  }
+};
+/// All of a matrix.
+[[nodiscard]] BlockPart whole(Eigen::MatrixXd matrix);
 
 /// The blocks among some candidates, 3 n square, in A's axes.
 [[nodiscard]] Eigen::MatrixXd gathered(const SurfaceCompliance& compliance, std::span<const std::uint32_t> candidates);
@@ -37,17 +57,25 @@ class GatheredBlock {
  public:
   /// @param positions  in near.nodes, ascending
   GatheredBlock(const SurfaceCompliance& compliance, const NearNodes& near, std::vector<std::uint32_t> positions);
+  /// Of a first working set: the kept block when that has all of it, and then with the nodes that only it has.
+  [[nodiscard]] static GatheredBlock first(const SurfaceCompliance& compliance, const NearNodes& near,
+                                           std::vector<std::uint32_t> positions);
 
   [[nodiscard]] const std::vector<std::uint32_t>& positions() const { return positions_; }
   [[nodiscard]] std::size_t n_nodes() const { return positions_.size(); }
   /// [m/N] 3 n square, in A's axes.
-  [[nodiscard]] const Eigen::MatrixXd& matrix() const { return matrix_; }
-  /// Blocks among some of the gathered nodes. @param members  indices into positions(), ascending
-  [[nodiscard]] Eigen::MatrixXd among(std::span<const std::uint32_t> members) const;
+  [[nodiscard]] const Eigen::MatrixXd& matrix() const { return *matrix_; }
+  /// @param members  indices into positions(), ascending
+  [[nodiscard]] BlockPart part(std::vector<std::uint32_t> members) const {
+    return {.matrix = matrix_, .members = std::move(members)};
+  }
 
  private:
+  GatheredBlock(std::vector<std::uint32_t> positions, std::shared_ptr<const Eigen::MatrixXd> matrix)
+      : positions_(std::move(positions)), matrix_(std::move(matrix)) {}
+
   std::vector<std::uint32_t> positions_;
-  Eigen::MatrixXd matrix_;
+  std::shared_ptr<const Eigen::MatrixXd> matrix_;
 };
 
 /// Positions in `near`, outside the block, that penetrate by more than `allowed` [m] under forces on the block's nodes.

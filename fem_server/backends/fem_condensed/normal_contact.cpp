@@ -234,11 +234,12 @@ std::vector<std::uint32_t> first_working_set(const NearNodes& near) {
 NormalContact solve_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near) {
   double scale = 0.0;
   for (const double gap : near.gaps) scale = std::max(scale, -gap);
-  NormalContact result{
-      .block = GatheredBlock(compliance, near, scale > 0.0 ? first_working_set(near) : std::vector<std::uint32_t>{}),
-      .active = {},
-      .lambda = {},
-      .factor = {}};
+  NormalContact result{.block = scale > 0.0 ? GatheredBlock::first(compliance, near, first_working_set(near))
+                                            : GatheredBlock(compliance, near, {}),
+                       .active = {},
+                       .lambda = {},
+                       .factor = {},
+                       .u = {}};
   if (scale == 0.0) return result;
   result.active = first_active(near, result.block);
   for (;;) {
@@ -250,10 +251,11 @@ NormalContact solve_normal_contact(const SurfaceCompliance& compliance, const Ne
       forces.segment<3>(3 * static_cast<Eigen::Index>(member)) =
           result.lambda[static_cast<Eigen::Index>(a)] * near.normals[result.block.positions()[member]];
     }
-    Eigen::VectorXd u(3 * m);
-    multiply(result.block.matrix(), forces, u);
+    result.u.resize(3 * m);
+    multiply(result.block.matrix(), forces, result.u);
     double deepest = 0.0;
-    const auto found = penetrating_outside(compliance, near, result.block, forces, u, tolerance * scale, deepest);
+    const auto found =
+        penetrating_outside(compliance, near, result.block, forces, result.u, tolerance * scale, deepest);
     result.residual = std::max(result.residual, deepest / scale);
     if (found.empty()) return result;
     std::vector<std::uint32_t> active_positions;

@@ -22,6 +22,7 @@ struct NormalContact {
   Eigen::VectorXd lambda;             ///< [N] per active node, > 0
   /// Cholesky factor (lower triangle) of A on the active nodes; of A - d gamma / d lambda with a penalty
   Eigen::MatrixXd factor;
+  Eigen::VectorXd u;            ///< [m] displacements of the block's nodes
   double penalty_energy = 0.0;  ///< [J]
   int iterations = 0;
   double residual = 0.0;  ///< [-] largest violation of gamma >= 0, relative to the largest penetration

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/prepared_compliance.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 
 namespace heelstrike::fem {
@@ -36,8 +37,13 @@ std::unique_ptr<ContactBackend> make_full(const PairSpec& pair, const PrepareCon
   PreparedBody prepared = prepare_body(pair, context, parameters);
   const MaterialLaw law =
       text(pair.parameters, "material_law") == "linear" ? MaterialLaw::linear : MaterialLaw::neo_hookean;
+  SurfaceCompliance compliance;
+  if (prepared.options.friction > 0.0) {
+    compliance = prepared_compliance(prepared.body, prepared.support, prepared.contact, context);
+  }
   context.on_progress("factorize", 0.5);
-  return std::make_unique<FullContact>(pair.backend, std::move(prepared), law, std::move(parameters));
+  return std::make_unique<FullContact>(pair.backend, std::move(prepared), law, std::move(parameters),
+                                       std::move(compliance), context.stop);
 }
 
 }  // namespace

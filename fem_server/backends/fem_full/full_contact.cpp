@@ -64,20 +64,13 @@ Eigen::VectorXd read_vector(StateReader& reader, Eigen::Index expected) {
 
 }  // namespace
 
-struct FullContact::Solution {
-  double gap = 0.0;
-  TouchingNode closest;
+struct FullContact::Solution : SolvedContact {
   Eigen::VectorXd u;
   Eigen::VectorXd lambda;
   Eigen::VectorXd tau;          ///< [N] 3 per contact node; empty without friction
   std::vector<Anchor> anchors;  ///< per contact node; empty without friction
   double energy = 0.0;
-  double dissipated = 0.0;              ///< [J] by friction since the commit
-  std::vector<std::uint32_t> touching;  ///< positions in the contact nodes
-  std::vector<TouchingNode> nodes;
   std::vector<bool> sliding;  ///< per touching node
-  NodeDerivatives derivatives;
-  SolverStatistics statistics;
 };
 
 std::string FullHistory::save() const {
@@ -97,24 +90,38 @@ std::string FullHistory::save() const {
   return writer.take();
 }
 
-FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw law, ParameterMap parameters)
-    : name_(std::move(name)), prepared_(std::move(prepared)), law_(law), parameters_(std::move(parameters)) {
+FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw law, ParameterMap parameters,
+                         SurfaceCompliance rest_compliance, const std::stop_token& stop)
+    : name_(std::move(name)),
+      prepared_(std::move(prepared)),
+      law_(law),
+      parameters_(std::move(parameters)),
+      rest_compliance_(std::move(rest_compliance)) {
   use_one_blas_thread();
+  const auto check = [&] {
+    if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "fem_full: preparation stopped on request");
+  };
+  check();
   tangent_ = linear_stiffness(prepared_.body);
   for (const std::uint32_t node : prepared_.contact.nodes) {
     double trace = 0.0;
     for (Eigen::Index k = 0; k < 3; ++k) trace += tangent_.coeff(3 * node + k, 3 * node + k);
     penalty_.push_back(penalty_factor * trace / 3.0);
   }
+  check();
   system_ = std::make_unique<BodySystem>(prepared_.body, prepared_.support, tangent_);
   if (prepared_.options.friction > 0.0) {
-    rest_compliance_ =
-        condense(prepared_.body, prepared_.support, prepared_.contact.nodes, [](std::string_view, double) {}, {});
+    if (rest_compliance_.n_nodes() == 0) {
+      rest_compliance_ = condense(
+          prepared_.body, prepared_.support, prepared_.contact.nodes, [](std::string_view, double) {}, stop);
+    }
+    check();
     rest_system_ = std::make_unique<BodySystem>(prepared_.body, prepared_.support, tangent_);
     if (!rest_system_->factorize(tangent_)) {
       throw input_error("support", "the stiffness matrix is singular: the clamped set leaves a motion free");
     }
   }
+  check();
   fields_ = std::make_unique<const BodyFields>(prepared_.body, prepared_.support, prepared_.contact, prepared_.shape);
 }
 
@@ -509,14 +516,8 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
     solution.closest.x = x;
     solution.closest.surface = point;
   }
-  const double depth = -solution.gap;
-  if (depth <= 0.0) return solution;
-  if (depth > prepared_.options.depth_limit) {
-    throw RecoverableError(
-        fmt::format("bodies overlap by {} m, deeper than depth_limit = {} m at t = {} s; take a smaller "
-                    "step, correct the initial pose or raise depth_limit",
-                    depth, prepared_.options.depth_limit, state.t));
-  }
+  if (solution.gap >= 0.0) return solution;
+  check_depth(solution, prepared_.options, state);
   solution.u = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(prepared_.body.n_dofs()));
   solution.lambda = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(contact.size()));
   if (history.u.size() > 0) {
@@ -547,30 +548,8 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
 
 Response FullContact::respond(const Solution& solution, const std::optional<double>& approach_speed,
                               const PairState& state) const {
-  Response response;
-  response.gap = solution.gap;
-  response.statistics = solution.statistics;
-  const Vector6 G = gap_wrench(solution.closest, state.X_AB.p);
-  response.gap_rate = -G.dot(state.V_AB.vector());
-  response.p_ACop = solution.closest.x;
-  if (solution.nodes.empty()) return response;
-  Hysteresis hysteresis;
-  hysteresis.factor = prepared_.options.hysteresis_factor;
-  const double closing = -response.gap_rate;
-  hysteresis.follows = !approach_speed && closing > prepared_.options.approach_speed_floor;
-  hysteresis.speed = std::max(approach_speed.value_or(closing), prepared_.options.approach_speed_floor);
-  hysteresis.approach = G;
-  std::vector<double> pressures;
-  fill_wrench(solution.nodes, solution.derivatives, state, hysteresis, response, pressures);
-  response.stored_energy = solution.energy;
-  response.dissipated_increment = solution.dissipated;
-  std::vector<double> nodal(prepared_.contact.nodes.size(), 0.0);
-  for (std::size_t i = 0; i < pressures.size(); ++i) nodal[solution.touching[i]] = pressures[i];
-  for (const NodeWeights& weights : prepared_.contact.mean) {
-    double mean = 0.0;
-    for (const auto& [neighbour, weight] : weights) mean += weight * nodal[neighbour];
-    response.peak_pressure = std::max(response.peak_pressure, mean);
-  }
+  Response response = answer(solution, prepared_.options, prepared_.contact.mean, approach_speed, state);
+  if (!solution.nodes.empty()) response.stored_energy = solution.energy;
   return response;
 }
 
@@ -599,13 +578,7 @@ Committed FullContact::commit(const History& history, const PairState& state) co
   const Solution solution = solve(full, state);
   auto next = std::make_shared<FullHistory>();
   next->backend = name_;
-  next->approach_speed = full.approach_speed;
-  const double closing = gap_wrench(solution.closest, state.X_AB.p).dot(state.V_AB.vector());
-  if (!next->approach_speed && (solution.gap < 0.0 || (solution.gap == 0.0 && closing > 0.0))) {
-    next->approach_speed = std::max(closing, prepared_.options.approach_speed_floor);
-  } else if (next->approach_speed && solution.gap >= 0.0 && closing <= 0.0) {
-    next->approach_speed.reset();
-  }
+  next->approach_speed = latched_speed(solution, prepared_.options, full.approach_speed, state);
   next->u = solution.u;
   next->lambda = solution.lambda;
   next->tau = solution.tau;
@@ -644,9 +617,7 @@ std::string FullContact::fields(const History& history, const PairState& state, 
   if (request.part == FieldPart::partner) return fields_->draw_partner(state.X_AB, request);
   const FullHistory& full = own(history);
   const Solution solution = solve(full, state);
-  const Vector6 V = state.V_AB.vector();
-  const double closing = gap_wrench(solution.closest, state.X_AB.p).dot(V);
-  const double speed = std::max(full.approach_speed.value_or(closing), prepared_.options.approach_speed_floor);
+  const std::vector<double> factors = hysteresis_factors(solution, prepared_.options, full.approach_speed, state);
   std::vector<Vector3> normals(prepared_.contact.nodes.size(), Vector3::Zero());
   DrawnState picture;
   picture.displacement = solution.u;
@@ -658,10 +629,8 @@ std::string FullContact::fields(const History& history, const PairState& state, 
   picture.forces = normals;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const TouchingNode& node = solution.nodes[i];
-    const double rate = gap_wrench(node, state.X_AB.p).dot(V);
-    const double factor = std::max(0.0, 1.0 + prepared_.options.hysteresis_factor / speed * rate);
     normals[solution.touching[i]] = node.surface.normal;
-    picture.forces[solution.touching[i]] = factor * (node.lambda * node.surface.normal + node.traction);
+    picture.forces[solution.touching[i]] = factors[i] * (node.lambda * node.surface.normal + node.traction);
   }
   return fields_->draw_body(picture, normals, request);
 }

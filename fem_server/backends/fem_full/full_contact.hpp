@@ -18,6 +18,7 @@
 #include <Eigen/Core>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,11 @@ class FullHistory final : public History {
 
 class FullContact final : public ContactBackend {
  public:
-  /// @throws Error{invalid_input} without support (names the six free motions)
-  FullContact(std::string name, PreparedBody prepared, MaterialLaw law, ParameterMap parameters);
+  /// @param rest_compliance  of the contact nodes of the undeformed body, needed with friction; empty = computed here
+  /// @param stop             checked between stages
+  /// @throws Error{invalid_input} without support (names the six free motions); Error{cancelled} when stopped
+  FullContact(std::string name, PreparedBody prepared, MaterialLaw law, ParameterMap parameters,
+              SurfaceCompliance rest_compliance = {}, const std::stop_token& stop = {});
 
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override;
   /// Evaluations of several threads wait for each other: they share the memory of the factor.

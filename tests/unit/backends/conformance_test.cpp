@@ -2,11 +2,10 @@
 // without a change of this file as long as example_pair finds parameters for it.
 #include <gtest/gtest.h>
 
-#include <thread>
 #include <tuple>
 
 #include "common/errors/error.hpp"
-#include "tests/unit/backends/bits.hpp"
+#include "tests/unit/backends/conformance_checks.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
 
 namespace heelstrike::fem {
@@ -16,6 +15,10 @@ using testing_support::bits_of;
 using testing_support::example_geometries;
 using testing_support::example_pair;
 using testing_support::ExampleGeometry;
+using testing_support::expect_pure;
+using testing_support::expect_same_bits_from_threads;
+using testing_support::expect_saved_history_continues;
+using testing_support::expect_zero;
 using testing_support::make_example;
 using testing_support::placed;
 
@@ -116,29 +119,11 @@ TEST_P(Conformance, TwistTangentIsTheDerivativeOfTheWrench) {
 }
 
 TEST_P(Conformance, EvaluationIsPure) {
-  const auto list = states();
-  std::vector<std::vector<std::uint64_t>> first;
-  for (const auto& [history, state] : list) first.push_back(bits_of(backend->evaluate(*history, state)));
-  const std::string saved = latched->save();
-  (void)backend->commit(*latched, at(1e-3, 3.0));
-  for (std::size_t i = list.size(); i-- > 0;) {
-    EXPECT_EQ(bits_of(backend->evaluate(*list[i].first, list[i].second)), first[i]) << "state " << i;
-  }
-  EXPECT_EQ(latched->save(), saved);
+  expect_pure(*backend, states(), *latched, at(1e-3, 3.0));
 }
 
 TEST_P(Conformance, ExactlyZeroBeyondTheGap) {
-  for (const double gap : {1e-12, 1e-6, 0.01}) {
-    const Response r = backend->evaluate(*latched, at(-gap, 0.5));
-    ASSERT_GT(r.gap, 0.0);
-    EXPECT_EQ(r.F_A.vector(), Vector6::Zero());
-    EXPECT_EQ(r.dF_A_dX, Matrix6::Zero());
-    EXPECT_EQ(r.dF_A_dV, Matrix6::Zero());
-    EXPECT_EQ(r.stored_energy, 0.0);
-    EXPECT_EQ(r.dissipated_power, 0.0);
-    EXPECT_EQ(r.area, 0.0);
-    EXPECT_EQ(r.peak_pressure, 0.0);
-  }
+  for (const double gap : {1e-12, 1e-6, 0.01}) expect_zero(backend->evaluate(*latched, at(-gap, 0.5)));
 }
 
 TEST_P(Conformance, PushesTheBodiesApart) {
@@ -199,21 +184,10 @@ TEST_P(Conformance, EnergyBalanceCloses) {
 }
 
 TEST_P(Conformance, SavedHistoryContinuesBitForBit) {
-  const auto again = backend->load_history(latched->save());
-  for (const auto& [history, state] : states()) {
-    EXPECT_EQ(bits_of(backend->evaluate(*again, state)), bits_of(backend->evaluate(*latched, state)));
-    EXPECT_EQ(backend->commit(*again, state).history->save(), backend->commit(*latched, state).history->save());
-  }
-  EXPECT_EQ(backend->load_history(fresh->save())->save(), fresh->save());
+  expect_saved_history_continues(*backend, states(), *latched, 5);
 }
 
-TEST_P(Conformance, ForeignOrDamagedHistoryIsRefused) {
-  const std::string saved = latched->save();
-  for (std::size_t n = 0; n < saved.size(); n += 5) {
-    EXPECT_THROW((void)backend->load_history(std::string_view(saved).substr(0, n)), Error) << n << " bytes";
-  }
-  EXPECT_THROW((void)backend->load_history(saved + "x"), Error);
-  EXPECT_THROW((void)backend->load_history("not a history at all, but long enough to be one"), Error);
+TEST_P(Conformance, ForeignHistoryIsRefused) {
   const std::string other = pair.backend == "hertz" ? "hooke" : "hertz";
   const auto foreign = make_example(example_pair(other, geometry))->initial_history()->save();
   EXPECT_THROW((void)backend->load_history(foreign), Error);
@@ -227,22 +201,7 @@ TEST_P(Conformance, CommitAnswersUnderTheNewHistory) {
 }
 
 TEST_P(Conformance, ConcurrentEvaluationsGiveTheSameBits) {
-  const auto list = states();
-  std::vector<std::vector<std::uint64_t>> expected;
-  for (const auto& [history, state] : list) expected.push_back(bits_of(backend->evaluate(*history, state)));
-  std::vector<int> wrong(4, 0);
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t k = 0; k < wrong.size(); ++k) {
-      threads.emplace_back([&, k] {
-        for (std::size_t i = 0; i < 200; ++i) {
-          const std::size_t j = (i + k) % list.size();
-          if (bits_of(backend->evaluate(*list[j].first, list[j].second)) != expected[j]) ++wrong[k];
-        }
-      });
-    }
-  }
-  EXPECT_EQ(wrong, std::vector<int>(4, 0));
+  expect_same_bits_from_threads(*backend, states(), 4, 200);
 }
 
 TEST_P(Conformance, TooDeepIsRecoverable) {

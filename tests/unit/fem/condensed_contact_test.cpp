@@ -164,6 +164,42 @@ TEST(CondensedContact, EvaluateIsPureAndHistorySurvivesSaving) {
   EXPECT_THROW((void)contact->load_history(history->save().substr(0, 40)), Error);
 }
 
+/// The same plane, known to be a distance: candidates far from it are left out.
+class DistancePlane final : public PartnerSurface {
+ public:
+  [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override { return test::Plane().closest(p_BQ); }
+  [[nodiscard]] bool is_distance() const override { return true; }
+};
+
+// What is kept with a committed state saves work and nothing else. Tilted one way, the other edge of the block is left
+// out; tilted the other way it is the one that touches.
+TEST(CondensedContact, SurroundingsOfTheCommittedStateChangeNoResult) {
+  for (const double friction : {0.0, 0.3}) {
+    const ContactOptions options{.friction = friction, .depth_limit = 0.02};
+    const auto all = test::make_block({.n = 8, .options = options}, std::make_shared<test::Plane>());
+    const auto few = test::make_block({.n = 8, .options = options}, std::make_shared<DistancePlane>());
+    const auto tilted = [](double angle, double x, double depth) {
+      PairState state;
+      state.X_AB.R = rotation_from_vector(Vector3(0.0, angle, 0.0));
+      state.X_AB.p = Vector3(0.03 + x, 0.0, depth);
+      return state;
+    };
+    const PairState committed = tilted(0.03, 0.0, -5e-4);  // 0.1 mm deep at one edge, 1.1 mm off at the other
+    const auto of_all = all->commit(*all->initial_history(), committed).history;
+    const auto of_few = few->commit(*few->initial_history(), committed).history;
+    for (const PairState& state : {tilted(0.03, 1e-6, -4.99e-4), tilted(0.03, 1e-5, -4.5e-4), tilted(0.029, 0.0, -5e-4),
+                                   tilted(0.03, 0.0, -1e-3), tilted(-0.03, 0.0, -5e-4), tilted(0.0, 0.0, 8e-4)}) {
+      const Response a = all->evaluate(*of_all, state);
+      const Response b = few->evaluate(*of_few, state);
+      EXPECT_EQ(a.gap, b.gap);
+      EXPECT_EQ(a.statistics.active_points, b.statistics.active_points);
+      // Other sizes of the matrices round differently; friction stops at 1e-10 of the depth.
+      EXPECT_LE((a.F_A.vector() - b.F_A.vector()).norm(), 1e-8 * a.F_A.vector().norm());
+      EXPECT_LE((a.dF_A_dX - b.dF_A_dX).norm(), 1e-5 * a.dF_A_dX.norm());
+    }
+  }
+}
+
 TEST(CondensedContact, IsExactlyZeroWhenApartAndRefusesTooDeep) {
   const auto contact = make_block({.options = {.depth_limit = 0.004}}, std::make_shared<test::Plane>());
   PairState state;

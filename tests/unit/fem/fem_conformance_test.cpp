@@ -3,18 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <thread>
 #include <tuple>
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/backend.hpp"
-#include "tests/unit/backends/bits.hpp"
+#include "tests/unit/backends/conformance_checks.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {
 namespace {
 
-using testing_support::bits_of;
+using testing_support::expect_pure;
+using testing_support::expect_same_bits_from_threads;
+using testing_support::expect_saved_history_continues;
+using testing_support::expect_zero;
 
 /// Closed box 0.2 x 0.2 x 0.1 m with its top in z = 0.
 std::string box_obj(bool inside_out) {
@@ -105,40 +107,12 @@ class FemConformance : public testing::TestWithParam<Case> {
 };
 
 TEST_P(FemConformance, EvaluationIsPureAndThreadsGiveTheSameBits) {
-  const auto list = states();
-  std::vector<std::vector<std::uint64_t>> first;
-  for (const auto& [history, state] : list) first.push_back(bits_of(backend->evaluate(*history, state)));
-  const std::string saved = latched->save();
-  (void)backend->commit(*latched, at(2e-4, 8e-4));
-  for (std::size_t i = list.size(); i-- > 0;) {
-    EXPECT_EQ(bits_of(backend->evaluate(*list[i].first, list[i].second)), first[i]) << "state " << i;
-  }
-  EXPECT_EQ(latched->save(), saved);
-  std::vector<int> wrong(2, 0);
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t k = 0; k < wrong.size(); ++k) {
-      threads.emplace_back([&, k] {
-        for (std::size_t i = 0; i < list.size(); ++i) {
-          const std::size_t j = (i + k) % list.size();
-          if (bits_of(backend->evaluate(*list[j].first, list[j].second)) != first[j]) ++wrong[k];
-        }
-      });
-    }
-  }
-  EXPECT_EQ(wrong, std::vector<int>(2, 0));
+  expect_pure(*backend, states(), *latched, at(2e-4, 8e-4));
+  expect_same_bits_from_threads(*backend, states(), 2, states().size());
 }
 
 TEST_P(FemConformance, ExactlyZeroBeyondTheGapAndTooDeepIsRecoverable) {
-  for (const double gap : {1e-3, 0.01}) {
-    const Response r = backend->evaluate(*latched, at(0.0, -gap));
-    ASSERT_GT(r.gap, 0.0);
-    EXPECT_EQ(r.F_A.vector(), Vector6::Zero());
-    EXPECT_EQ(r.dF_A_dX, Matrix6::Zero());
-    EXPECT_EQ(r.dF_A_dV, Matrix6::Zero());
-    EXPECT_EQ(r.area, 0.0);
-    EXPECT_EQ(r.peak_pressure, 0.0);
-  }
+  for (const double gap : {1e-3, 0.01}) expect_zero(backend->evaluate(*latched, at(0.0, -gap)));
   try {
     (void)backend->evaluate(*latched, at(0.0, 0.02));
     FAIL() << "accepted";
@@ -157,17 +131,7 @@ TEST_P(FemConformance, PushesTheBodiesApart) {
 }
 
 TEST_P(FemConformance, SavedHistoryContinuesBitForBit) {
-  const auto again = backend->load_history(latched->save());
-  for (const auto& [history, state] : states()) {
-    EXPECT_EQ(bits_of(backend->evaluate(*again, state)), bits_of(backend->evaluate(*latched, state)));
-    EXPECT_EQ(backend->commit(*again, state).history->save(), backend->commit(*latched, state).history->save());
-  }
-  EXPECT_EQ(backend->load_history(fresh->save())->save(), fresh->save());
-  const std::string saved = latched->save();
-  for (std::size_t n = 0; n < saved.size(); n += 97) {
-    EXPECT_THROW((void)backend->load_history(std::string_view(saved).substr(0, n)), Error) << n << " bytes";
-  }
-  EXPECT_THROW((void)backend->load_history(saved + "x"), Error);
+  expect_saved_history_continues(*backend, states(), *latched, 97);
   const auto& [name, partner, friction] = GetParam();
   const auto other = make(block_on(name == "fem_full" ? "fem_condensed" : "fem_full", "plane", 0.0));
   EXPECT_THROW((void)backend->load_history(other->initial_history()->save()), Error);

@@ -81,6 +81,37 @@ TEST_F(FemEntry, OpensABallAndTheCacheGivesTheSameBits) {
   EXPECT_EQ(third->evaluate(*third->initial_history(), pressed()).F_A.vector(), r.F_A.vector());
 }
 
+// Requirement: the full order with friction condenses its undeformed body once, shares it with fem_condensed through
+// the cache, and stops when its client goes.
+TEST_F(FemEntry, FullOrderTakesItsComplianceFromTheCacheAndStopsOnRequest) {
+  pair_.parameters["friction"] = 0.3;
+  (void)make_backend(pair_, context_);
+  stages_.clear();
+  pair_.backend = "fem_full";
+  const auto from_cache = make_backend(pair_, context_);
+  EXPECT_THAT(stages_, testing::Contains("loaded from the cache"));
+  EXPECT_THAT(stages_, testing::Not(testing::Contains("condense")));
+  context_.cache_directory.clear();
+  const auto made_here = make_backend(pair_, context_);
+  const auto force = [](const ContactBackend& contact) {
+    return contact.evaluate(*contact.initial_history(), pressed()).F_A.vector();
+  };
+  EXPECT_EQ(force(*from_cache), force(*made_here)) << "bit for bit";
+  context_.cache_directory = directory_.string();
+  for (const double friction : {0.0, 0.3}) {
+    pair_.parameters["friction"] = friction;
+    std::stop_source gone;
+    context_.stop = gone.get_token();
+    gone.request_stop();
+    try {
+      (void)make_backend(pair_, context_);
+      FAIL() << "prepared although stopped";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::cancelled) << error.what();
+    }
+  }
+}
+
 TEST_F(FemEntry, NamesWhatIsMissing) {
   pair_.parameters["support"] = std::string("clamped");
   EXPECT_THAT(refusal(), testing::HasSubstr("the body is free to move"));

@@ -1,0 +1,35 @@
+/// A contact that passes every call on to another one: base of those that time or record some of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/contact/contact.hpp"
+
+namespace heelstrike::benchmarks {
+
+class ForwardingContact : public Contact {
+ public:
+  explicit ForwardingContact(std::unique_ptr<Contact> inner) : inner_(std::move(inner)) {}
+
+  [[nodiscard]] std::span<const PairDescription> pairs() const override { return inner_->pairs(); }
+  void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                std::span<Response> responses) override {
+    inner_->evaluate(step, iteration, states, responses);
+  }
+  void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
+    inner_->commit(step, states, responses);
+  }
+  [[nodiscard]] std::vector<std::string> save_state() override { return inner_->save_state(); }
+  void restore_state(std::span<const std::string> states) override { inner_->restore_state(states); }
+  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
+    return inner_->fields(pair, state, request);
+  }
+
+ private:
+  std::unique_ptr<Contact> inner_;
+};
+
+}  // namespace heelstrike::benchmarks

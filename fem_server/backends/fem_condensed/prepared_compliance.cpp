@@ -1,0 +1,19 @@
+#include "fem_server/backends/fem_condensed/prepared_compliance.hpp"
+
+#include "fem_server/backends/preparation_locks.hpp"
+#include "fem_server/fem/compliance_cache.hpp"
+
+namespace heelstrike::fem {
+
+SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& support, const ContactNodes& contact,
+                                      const PrepareContext& context) {
+  const auto lookup = [&] {
+    return cached_compliance(context.cache_directory, body, support, contact.nodes, context.on_progress, context.stop);
+  };
+  if (context.locks == nullptr) return lookup();
+  const std::string key = compliance_key(body, support, contact.nodes);
+  const auto hold = context.locks->acquire(key, context.stop);
+  return lookup();
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,35 @@
+/// What an evaluation near a committed state need not find again: the candidates that may come near the partner, and
+/// the blocks of the compliance among those that touch. Derived from the committed state alone, so it is not saved: a
+/// loaded history has the same.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "common/spatial/spatial.hpp"
+
+namespace heelstrike::fem {
+
+struct Surroundings {
+  Pose X_AB;                                     ///< committed
+  double depth = 0.0;                            ///< [m] distance or depth of the undeformed shapes there, >= 0
+  double reach = 0.0;                            ///< [m] all candidates with a gap up to here there
+  std::vector<std::uint32_t> candidates;         ///< are these, ascending
+  std::vector<std::uint32_t> block_nodes;        ///< candidates that touch or nearly do, ascending
+  std::shared_ptr<const Eigen::MatrixXd> block;  ///< [m/N] their blocks; null = none
+};
+
+/// Ball around all candidates.
+struct CandidateBall {
+  Vector3 center = Vector3::Zero();  ///< [m] in A
+  double radius = 0.0;               ///< [m]
+};
+[[nodiscard]] CandidateBall ball_around(const std::vector<Vector3>& points);
+
+/// At `X_AB` nothing else can touch, nor be the closest node: gaps are distances, so none has changed by more than its
+/// node moved relative to B, and the largest of these motions is bounded for the ball.
+[[nodiscard]] bool holds_all_near(const Surroundings& surroundings, const CandidateBall& ball, const Pose& X_AB);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,89 @@
+/// What both conformance suites, of the point laws and of the finite elements, ask in the same words.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/backend.hpp"
+#include "tests/unit/backends/bits.hpp"
+
+namespace heelstrike::fem::testing_support {
+
+/// Histories and the states asked of them.
+using Questions = std::vector<std::pair<const History*, PairState>>;
+
+inline std::vector<std::vector<std::uint64_t>> bits_of_answers(const ContactBackend& backend, const Questions& list) {
+  std::vector<std::vector<std::uint64_t>> bits;
+  for (const auto& [history, state] : list) bits.push_back(bits_of(backend.evaluate(*history, state)));
+  return bits;
+}
+
+/// Answers do not depend on their order, nor on a commit elsewhere; the history stays as it was.
+inline void expect_pure(const ContactBackend& backend, const Questions& list, const History& committed,
+                        const PairState& elsewhere) {
+  const auto first = bits_of_answers(backend, list);
+  const std::string saved = committed.save();
+  (void)backend.commit(committed, elsewhere);
+  for (std::size_t i = list.size(); i-- > 0;) {
+    EXPECT_EQ(bits_of(backend.evaluate(*list[i].first, list[i].second)), first[i]) << "state " << i;
+  }
+  EXPECT_EQ(committed.save(), saved);
+}
+
+/// `n_threads` threads ask `n_rounds` questions each and get the same bits as one.
+inline void expect_same_bits_from_threads(const ContactBackend& backend, const Questions& list, std::size_t n_threads,
+                                          std::size_t n_rounds) {
+  const auto expected = bits_of_answers(backend, list);
+  std::vector<int> wrong(n_threads, 0);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t k = 0; k < n_threads; ++k) {
+      threads.emplace_back([&, k] {
+        for (std::size_t i = 0; i < n_rounds; ++i) {
+          const std::size_t j = (i + k) % list.size();
+          if (bits_of(backend.evaluate(*list[j].first, list[j].second)) != expected[j]) ++wrong[k];
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrong, std::vector<int>(n_threads, 0));
+}
+
+/// A history that was saved and loaded answers and continues bit for bit; damaged bytes are refused.
+/// @param stride  of the lengths to which the bytes are cut
+inline void expect_saved_history_continues(const ContactBackend& backend, const Questions& list,
+                                           const History& committed, std::size_t stride) {
+  const std::string saved = committed.save();
+  const auto again = backend.load_history(saved);
+  for (const auto& [history, state] : list) {
+    EXPECT_EQ(bits_of(backend.evaluate(*again, state)), bits_of(backend.evaluate(committed, state)));
+    EXPECT_EQ(backend.commit(*again, state).history->save(), backend.commit(committed, state).history->save());
+  }
+  const auto fresh = backend.initial_history();
+  EXPECT_EQ(backend.load_history(fresh->save())->save(), fresh->save());
+  for (std::size_t n = 0; n < saved.size(); n += stride) {
+    EXPECT_THROW((void)backend.load_history(std::string_view(saved).substr(0, n)), Error) << n << " bytes";
+  }
+  EXPECT_THROW((void)backend.load_history(saved + "x"), Error);
+  EXPECT_THROW((void)backend.load_history("not a history at all, but long enough to be one"), Error);
+}
+
+/// Beyond the gap there is no force, no stiffness, no contact.
+inline void expect_zero(const Response& r) {
+  ASSERT_GT(r.gap, 0.0);
+  EXPECT_EQ(r.F_A.vector(), Vector6::Zero());
+  EXPECT_EQ(r.dF_A_dX, Matrix6::Zero());
+  EXPECT_EQ(r.dF_A_dV, Matrix6::Zero());
+  EXPECT_EQ(r.stored_energy, 0.0);
+  EXPECT_EQ(r.dissipated_power, 0.0);
+  EXPECT_EQ(r.area, 0.0);
+  EXPECT_EQ(r.peak_pressure, 0.0);
+}
+
+}  // namespace heelstrike::fem::testing_support
