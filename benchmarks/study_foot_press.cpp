@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fem_server/backends/fem_full/full_contact.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
 #include "tests/support/foot_case.hpp"
 
 namespace heelstrike::fem {
@@ -89,6 +90,7 @@ int main(int argc, char** argv) {
     fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that holds foot/foot_left.stl\n");
     return 0;
   }
+  heelstrike::fem::use_one_blas_thread();
   std::vector<double> sizes;
   for (int i = 1; i < argc; ++i) sizes.push_back(1e-3 * std::atof(argv[i]));
   if (sizes.empty()) sizes = {6e-3, 5e-3, 4e-3, 3e-3};

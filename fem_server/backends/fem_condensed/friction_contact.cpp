@@ -153,9 +153,9 @@ class Iterate {
       }
       nodes.push_back(m.linear);
     }
+    if (active_changed_ || active_part_.matrix == nullptr) active_part_ = block_.part(std::move(chosen));
     active_changed_ = false;
-    return std::make_unique<FrictionSystem>(block_.part(std::move(chosen)), std::move(candidates), std::move(nodes),
-                                            reference_);
+    return std::make_unique<FrictionSystem>(active_part_, std::move(candidates), std::move(nodes), reference_);
   }
 
   /// @param target  [m] error aimed at
@@ -214,11 +214,9 @@ class Iterate {
 
   void store(FrictionContact& result) const {
     std::vector<double> lambda;
-    std::vector<std::uint32_t> chosen;
     for (std::uint32_t i = 0; i < members_.size(); ++i) {
       const Member& m = members_[i];
       if (!m.active) continue;
-      chosen.push_back(i);
       result.u.emplace_back(u_.segment<3>(3 * Eigen::Index{i}));
       result.active.push_back(m.position);
       lambda.push_back(m.lambda);
@@ -230,7 +228,7 @@ class Iterate {
       result.rho.push_back(m.rho);
     }
     result.lambda = Eigen::Map<const Eigen::VectorXd>(lambda.data(), static_cast<Eigen::Index>(lambda.size()));
-    result.compliance = block_.part(std::move(chosen));
+    result.compliance = active_part_;
     result.residual = scale_ > 0.0 ? error() / scale_ : 0.0;
   }
 
@@ -295,6 +293,7 @@ class Iterate {
   GatheredBlock block_;
   std::vector<Member> members_;  ///< ascending
   std::shared_ptr<const FrictionReference> reference_;
+  BlockPart active_part_;  ///< of the block, among the active members
   Eigen::VectorXd u_;
   bool active_changed_ = true;
   double scale_ = 0.0;

@@ -32,12 +32,12 @@ Eigen::Index row_of(std::size_t node) {
 
 Eigen::MatrixXd local_compliance(std::span<const NodeLinearisation> nodes, const BlockPart& C) {
   Eigen::MatrixXd B(row_of(nodes.size()), row_of(nodes.size()));
+  Eigen::Matrix<double, Eigen::Dynamic, 3> columns(C.matrix->rows(), 3);
   for (std::size_t b = 0; b < nodes.size(); ++b) {
-    for (std::size_t a = b; a < nodes.size(); ++a) {
-      const Matrix3 columns = C.block(a, b) * nodes[b].frame;
-      const Matrix3 local = nodes[a].frame.transpose() * columns;
-      B.block<3, 3>(row_of(a), row_of(b)) = local;
-      if (a != b) B.block<3, 3>(row_of(b), row_of(a)) = local.transpose();
+    columns.noalias() = C.matrix->middleCols<3>(row_of(C.members[b])) * nodes[b].frame;
+    for (std::size_t a = 0; a < nodes.size(); ++a) {
+      B.block<3, 3>(row_of(a), row_of(b)).noalias() =
+          nodes[a].frame.transpose() * columns.middleRows<3>(row_of(C.members[a]));
     }
   }
   return B;

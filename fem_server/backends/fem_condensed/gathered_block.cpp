@@ -77,6 +77,24 @@ GatheredBlock GatheredBlock::first(const SurfaceCompliance& compliance, const Ne
   return {compliance, near, std::move(positions)};
 }
 
+BlockPart GatheredBlock::part(std::vector<std::uint32_t> members) const {
+  // The copy costs a few products with the matrix of the block.
+  constexpr double worth_a_copy = 0.8;
+  const std::size_t n = members.size();
+  if (static_cast<double>(n) > worth_a_copy * static_cast<double>(n_nodes())) {
+    return {.matrix = matrix_, .members = std::move(members)};
+  }
+  Eigen::MatrixXd own(static_cast<Eigen::Index>(3 * n), static_cast<Eigen::Index>(3 * n));
+  for (std::size_t column = 0; column < 3 * n; ++column) {
+    const double* from = matrix_->col(static_cast<Eigen::Index>(3 * members[column / 3] + column % 3)).data();
+    double* to = own.col(static_cast<Eigen::Index>(column)).data();
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = 0; k < 3; ++k) to[3 * i + k] = from[3 * members[i] + k];
+    }
+  }
+  return whole(std::move(own));
+}
+
 std::vector<std::uint32_t> penetrating_outside(const SurfaceCompliance& compliance, const NearNodes& near,
                                                const GatheredBlock& block, const Eigen::VectorXd& forces,
                                                const Eigen::VectorXd& u, double allowed, double& deepest) {

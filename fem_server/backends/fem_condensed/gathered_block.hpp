@@ -65,10 +65,9 @@ class GatheredBlock {
   [[nodiscard]] std::size_t n_nodes() const { return positions_.size(); }
   /// [m/N] 3 n square, in A's axes.
   [[nodiscard]] const Eigen::MatrixXd& matrix() const { return *matrix_; }
+  /// In a matrix of their own when they are much fewer than the block's nodes.
   /// @param members  indices into positions(), ascending
-  [[nodiscard]] BlockPart part(std::vector<std::uint32_t> members) const {
-    return {.matrix = matrix_, .members = std::move(members)};
-  }
+  [[nodiscard]] BlockPart part(std::vector<std::uint32_t> members) const;
 
  private:
   GatheredBlock(std::vector<std::uint32_t> positions, std::shared_ptr<const Eigen::MatrixXd> matrix)
