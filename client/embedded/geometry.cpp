@@ -33,7 +33,9 @@ fem::ReadOptions read_options(const MeshJob& job) {
 
 fem::SurfaceMesh surface_of(const MeshJob& job) {
   if (!job.foot) return fem::read_surface(job.content, read_options(job));
-  const double size = std::clamp(job.size > 0.0 ? 0.5 * job.size : 0.003, 0.0005, 0.02);
+  double finest = job.size > 0.0 ? job.size : 0.003;
+  for (const MeshRefinement& wish : job.refinements) finest = std::min(finest, wish.size);
+  const double size = std::clamp(finest, 0.0005, 0.02);
   return fem::make_foot(job.dimensions, size, job.right ? fem::FootSide::right : fem::FootSide::left);
 }
 
@@ -76,6 +78,7 @@ fem::MeshingOptions meshing_options(const MeshJob& job, const fem::SurfaceMesh& 
   }
   options.order = job.order;
   options.remesh_surface = !job.keep_surface;
+  options.timeout = job.time_limit;
   options.stop = std::move(stop);
   return options;
 }

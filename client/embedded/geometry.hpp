@@ -39,6 +39,7 @@ struct MeshJob {
   std::uint32_t order = 1;
   double growth = 0.3;        ///< [-]
   bool keep_surface = false;  ///< the triangles stay as they are
+  double time_limit = 600.0;  ///< [s] > 0 for the mesher
   std::vector<MeshRefinement> refinements;
   MeshRepairs repairs;
   std::string output_format;  ///< "stl", "msh", "vtu"; empty = nothing is written

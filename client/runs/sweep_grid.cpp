@@ -6,24 +6,13 @@
 #include <cmath>
 #include <optional>
 
+#include "client/runs/quantity.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {
 namespace {
 
 constexpr std::size_t most_points = 100'000;
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
 
 std::optional<double> number_of(const std::string& text) {
   double value = 0.0;

@@ -33,6 +33,7 @@ struct MeshOptions {
   double growth = 0.3;
   std::uint32_t order = 1;
   bool keep_surface = false;
+  double time_limit = 600.0;
 };
 
 std::string extension_of(const fs::path& path) {
@@ -83,6 +84,7 @@ MeshJob make_job(const MeshOptions& options) {
   job.order = options.order;
   job.growth = options.growth;
   job.keep_surface = options.keep_surface;
+  job.time_limit = options.time_limit;
   for (const std::string& text : options.refine) job.refinements.push_back(parse_refinement(text));
   if (!options.merge.empty()) job.repairs.merge_tolerance = parse_length(options.merge, "--merge");
   const auto asked = [&](const char* what) { return std::ranges::find(options.repair, what) != options.repair.end(); };
@@ -165,6 +167,10 @@ void add_mesh(CLI::App& program, Invocation& invocation) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--keep-surface", options->keep_surface, "Keep the triangles as they are, fill the inside only");
+  command->add_option("--time-limit", options->time_limit, "Seconds after which the mesher is stopped")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->type_name("SECONDS");
   command
       ->add_option("--repair", options->repair,
                    "Repairs before the check: degenerate, duplicates (drop such triangles), orientation (turn\n"

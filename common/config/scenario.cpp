@@ -591,6 +591,26 @@ FootSurface read_foot_surface(const Field& field) {
           .ankle = field["ankle"].vector3()};
 }
 
+/// Core and layers.
+void read_structure(const Field& field, CylinderSurface& cylinder) {
+  cylinder.core_radius = field.optional_number("core_radius").value_or(0.0);
+  if (cylinder.core_radius >= cylinder.radius) {
+    field["core_radius"].refuse(fmt::format("a radius below that of the cylinder, {} m", cylinder.radius),
+                                fmt::format("{} m", cylinder.core_radius), "make it smaller, or leave it away");
+  }
+  if (!field.has("layers")) return;
+  if (field.has("length")) {
+    field["length"].refuse("no length beside layers", fmt::format("{} m", cylinder.length),
+                           "the length is the sum of the layers: remove it");
+  }
+  cylinder.length = 0.0;
+  for (const Field& layer : field["layers"].entries()) {
+    cylinder.layers.push_back({.name = layer.name(), .height = layer["height"].number()});
+    cylinder.length += cylinder.layers.back().height;
+  }
+  if (cylinder.layers.empty()) field["layers"].refuse("at least one layer", "none", "add one, or give `length`");
+}
+
 Surface read_surface(const Field& choice, std::vector<std::string>& files) {
   const Field field = choice.entries().front();
   if (field.name() == "sphere") {
@@ -601,9 +621,12 @@ Surface read_surface(const Field& choice, std::vector<std::string>& files) {
     return PlaneSurface{.normal = read_direction(field["normal"]), .point = field["point"].vector3()};
   }
   if (field.name() == "cylinder") {
-    CylinderSurface cylinder{
-        .radius = field["radius"].number(), .axis = read_direction(field["axis"]), .center = field["center"].vector3()};
+    CylinderSurface cylinder;
+    cylinder.radius = field["radius"].number();
+    cylinder.axis = read_direction(field["axis"]);
+    cylinder.center = field["center"].vector3();
     cylinder.length = field.optional_number("length").value_or(cylinder.length);
+    read_structure(field, cylinder);
     return cylinder;
   }
   if (field.name() == "block") {
@@ -614,16 +637,26 @@ Surface read_surface(const Field& choice, std::vector<std::string>& files) {
   return read_points(field);
 }
 
+Material read_material(const Field& field, std::string set) {
+  return {.youngs_modulus = field["youngs_modulus"].number(),
+          .poissons_ratio = field["poissons_ratio"].number(),
+          .density = field["density"].number(),
+          .set = std::move(set)};
+}
+
 ContactBody read_side(const Field& field, const Scenario& scenario, std::vector<std::string>& files) {
   ContactBody side{.name = read_body_name(field["body"], scenario.bodies, true),
                    .surface = read_surface(field["surface"], files),
                    .materials = {}};
-  if (field.has("material")) {
-    const Field material = field["material"];
-    side.materials.push_back({.youngs_modulus = material["youngs_modulus"].number(),
-                              .poissons_ratio = material["poissons_ratio"].number(),
-                              .density = material["density"].number(),
-                              .set = {}});
+  if (field.has("material")) side.materials.push_back(read_material(field["material"], ""));
+  for (const Field& material : field.entries_of("materials")) {
+    side.materials.push_back(read_material(material, material.has("set") ? material["set"].text() : material.name()));
+  }
+  const auto* cylinder = std::get_if<CylinderSurface>(&side.surface);
+  const bool structured = cylinder != nullptr && (cylinder->core_radius > 0.0 || !cylinder->layers.empty());
+  if (structured && side.materials.empty()) {
+    field["surface"].refuse("a plain cylinder as surface of a rigid body", "one with a core or layers",
+                            "give `materials`, or remove core_radius and layers");
   }
   return side;
 }

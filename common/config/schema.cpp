@@ -386,7 +386,14 @@ KeySchema surface_keys() {
            .keys = {required(number("radius", "m", positive, "radius")),
                     vector3("axis", "-", "direction of the axis; any length but zero, normalised when read",
                             "[0, 0, 1]"),
-                    center, number("length", "m", positive, "length; infinite when not given")}},
+                    center,
+                    number("length", "m", positive, "length; infinite when not given; not with layers"),
+                    number("core_radius", "m", positive,
+                           "makes the element sets core and shell, for `materials`; below the radius"),
+                    {.name = "layers",
+                     .kind = KeyKind::named,
+                     .meaning = "slices along the axis from its negative end, by name: element sets for `materials`",
+                     .keys = {required(number("height", "m", positive, "thickness of the slice"))}}}},
           {.name = "block",
            .kind = KeyKind::map,
            .meaning = "rectangular block, edges along the body's axes; deformable bodies only. Sets: bottom (z-), top, "
@@ -427,6 +434,24 @@ KeySchema surface_keys() {
       }};
 }
 
+std::vector<KeySchema> material_keys() {
+  return {required(number("youngs_modulus", "Pa", positive, "Young's modulus")),
+          required(number("poissons_ratio", "-", {.min = 0.0, .max = 0.5, .max_excluded = true}, "Poisson's ratio")),
+          number("density", "kg/m^3", {.min = 0.0}, "density; 0 where it is not needed", "0")};
+}
+
+/// Materials of parts of a body.
+KeySchema materials_key() {
+  KeySchema key{.name = "materials",
+                .kind = KeyKind::named,
+                .meaning =
+                    "materials of element sets (layers, physical groups) by name; elsewhere `material` holds, and "
+                    "where sets overlap the later one",
+                .keys = material_keys()};
+  key.keys.push_back(text("set", "name of the element set when it is not the name of this entry"));
+  return key;
+}
+
 KeySchema side_keys(std::string name, std::string meaning) {
   return {
       .name = std::move(name),
@@ -439,10 +464,8 @@ KeySchema side_keys(std::string name, std::string meaning) {
           {.name = "material",
            .kind = KeyKind::map,
            .meaning = "linear elastic material; without it the body is rigid, or the back-end's own parameters say it",
-           .keys = {required(number("youngs_modulus", "Pa", positive, "Young's modulus")),
-                    required(number("poissons_ratio", "-", {.min = 0.0, .max = 0.5, .max_excluded = true},
-                                    "Poisson's ratio")),
-                    number("density", "kg/m^3", {.min = 0.0}, "density; 0 where it is not needed", "0")}},
+           .keys = material_keys()},
+          materials_key(),
       }};
 }
 

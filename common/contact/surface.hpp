@@ -16,7 +16,7 @@ struct Material {
   double youngs_modulus = 0.0;  ///< [Pa] > 0
   double poissons_ratio = 0.0;  ///< [-] in [0, 0.5)
   double density = 0.0;         ///< [kg/m^3] >= 0; 0 where not needed
-  std::string set;              ///< element set it applies to; empty = all
+  std::string set;              ///< element set it applies to; empty = all. Where sets overlap the later one holds
 };
 
 /// Surfaces are given in the body's frame; normals point out of the body.
@@ -29,11 +29,18 @@ struct PlaneSurface {
   Vector3 normal = Vector3::UnitZ();  ///< [-] unit length, towards the free side
   Vector3 point = Vector3::Zero();    ///< [m] any point of the plane
 };
+/// A slice of a layered cylinder.
+struct CylinderLayer {
+  std::string name;     ///< element set; not empty, no repetition
+  double height = 0.0;  ///< [m] > 0
+};
 struct CylinderSurface {
   double radius = 0.0;                                      ///< [m] > 0
   Vector3 axis = Vector3::UnitZ();                          ///< [-] unit length
   Vector3 center = Vector3::Zero();                         ///< [m] middle of the axis
-  double length = std::numeric_limits<double>::infinity();  ///< [m] > 0
+  double length = std::numeric_limits<double>::infinity();  ///< [m] > 0; with layers: their sum
+  double core_radius = 0.0;             ///< [m] 0 = none, else in (0, radius): element sets "core" and "shell"
+  std::vector<CylinderLayer> layers{};  ///< along the axis, from its negative end; element sets by their names
 };
 /// A mesh file by content (`sha256` of an uploaded asset) or by name in the server's asset folder.
 struct MeshSurface {

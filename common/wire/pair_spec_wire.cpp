@@ -27,6 +27,12 @@ struct SurfaceWriter {
     to_proto(from.axis, *cylinder.mutable_axis());
     to_proto(from.center, *cylinder.mutable_center());
     cylinder.set_length(from.length);
+    cylinder.set_core_radius(from.core_radius);
+    for (const CylinderLayer& layer : from.layers) {
+      auto& message = *cylinder.add_layers();
+      message.set_name(layer.name);
+      message.set_height(layer.height);
+    }
   }
   void operator()(const MeshSurface& from) const {
     auto& mesh = *to.mutable_mesh();
@@ -96,10 +102,27 @@ PlaneSurface from_proto(const v1::Plane& from, const FieldPath& path) {
 
 CylinderSurface from_proto(const v1::Cylinder& from, const FieldPath& path) {
   if (!(from.length() > 0.0)) refuse(FieldPath(path, "length"), "a number > 0 [m], infinity allowed", from.length());
-  return {.radius = positive(from.radius(), FieldPath(path, "radius"), "m"),
-          .axis = direction(from.has_axis(), from.axis(), FieldPath(path, "axis")),
-          .center = vector(from.has_center(), from.center(), FieldPath(path, "center")),
-          .length = from.length()};
+  CylinderSurface to{.radius = positive(from.radius(), FieldPath(path, "radius"), "m"),
+                     .axis = direction(from.has_axis(), from.axis(), FieldPath(path, "axis")),
+                     .center = vector(from.has_center(), from.center(), FieldPath(path, "center")),
+                     .length = from.length(),
+                     .core_radius = finite(from.core_radius(), FieldPath(path, "core_radius")),
+                     .layers = {}};
+  if (!(to.core_radius >= 0.0 && to.core_radius < to.radius)) {
+    refuse(FieldPath(path, "core_radius"), "0, or a number in (0, radius) [m]", to.core_radius);
+  }
+  double sum = 0.0;
+  for (int i = 0; i < from.layers_size(); ++i) {
+    const FieldPath layer(path, "layers", static_cast<std::size_t>(i));
+    to.layers.push_back(
+        {.name = from.layers(i).name(), .height = positive(from.layers(i).height(), FieldPath(layer, "height"), "m")});
+    sum += to.layers.back().height;
+  }
+  constexpr double rounding = 1e-12;
+  if (!to.layers.empty() && !(std::abs(sum - to.length) <= rounding * sum)) {
+    refuse(FieldPath(path, "length"), fmt::format("the sum of the layers, {} m", sum), to.length);
+  }
+  return to;
 }
 
 MeshSurface from_proto(const v1::Mesh& from, const FieldPath& path) {

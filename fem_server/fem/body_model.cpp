@@ -7,6 +7,7 @@
 #include <map>
 
 #include "common/errors/error.hpp"
+#include "fem_server/fem/assembly.hpp"
 
 namespace heelstrike::fem {
 
@@ -131,27 +132,6 @@ SparseMatrix sparsity_pattern(const BodyModel& body) {
   return matrix;
 }
 
-void add_element(SparseMatrix& matrix, std::span<const std::uint32_t> nodes, const Eigen::MatrixXd& element_matrix) {
-  const std::int64_t* outer = matrix.outerIndexPtr();
-  const std::int64_t* inner = matrix.innerIndexPtr();
-  double* values = matrix.valuePtr();
-  for (std::size_t b = 0; b < nodes.size(); ++b) {
-    const std::int64_t column = 3 * static_cast<std::int64_t>(nodes[b]);
-    const std::int64_t length = outer[column + 1] - outer[column];
-    for (std::size_t a = 0; a < nodes.size(); ++a) {
-      const std::int64_t row = 3 * static_cast<std::int64_t>(nodes[a]);
-      const std::int64_t* first = inner + outer[column];
-      const std::int64_t offset = std::lower_bound(first, first + length, row) - first;
-      for (int l = 0; l < 3; ++l) {
-        double* target = values + outer[column + l] + offset;
-        for (int k = 0; k < 3; ++k) {
-          target[k] += element_matrix(static_cast<Eigen::Index>(3 * a) + k, static_cast<Eigen::Index>(3 * b) + l);
-        }
-      }
-    }
-  }
-}
-
 namespace {
 
 /// 3x3 block of nodes (a, b): lambda ga gb^T + mu (gb ga^T + ga.gb I), the exact form of div sigma . w for isotropy.
@@ -170,18 +150,15 @@ void add_linear_point(Eigen::MatrixXd& matrix, const BodyModel::PointGeometry& g
 
 }  // namespace
 
-SparseMatrix linear_stiffness(const BodyModel& body) {
+SparseMatrix linear_stiffness(const BodyModel& body, unsigned n_threads) {
   SparseMatrix K = sparsity_pattern(body);
   const ShapeTable& rule = body.reference().stiffness;
-  const auto n = static_cast<Eigen::Index>(3 * body.mesh().nodes_per_element);
-  Eigen::MatrixXd element_matrix(n, n);
-  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
-    element_matrix.setZero();
+  const auto add = [&](std::size_t e, Eigen::MatrixXd& element_matrix) {
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
       add_linear_point(element_matrix, body.point_geometry(rule, e, q), body.material(e));
     }
-    add_element(K, body.mesh().element(e), element_matrix);
-  }
+  };
+  add_elements(body, K, add, n_threads);
   return K;
 }
 

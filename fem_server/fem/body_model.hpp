@@ -63,11 +63,8 @@ class BodyModel {
 /// Pattern of all couplings of a body, zeros as values; symmetric, rows sorted.
 [[nodiscard]] SparseMatrix sparsity_pattern(const BodyModel& body);
 
-/// Adds an element matrix (3 n_nodes square, dof-wise) to `matrix`, whose pattern holds it.
-void add_element(SparseMatrix& matrix, std::span<const std::uint32_t> nodes, const Eigen::MatrixXd& element_matrix);
-
-/// Linear elastic stiffness [N/m].
-[[nodiscard]] SparseMatrix linear_stiffness(const BodyModel& body);
+/// Linear elastic stiffness [N/m]. @param n_threads  as in add_elements; no influence on the bits
+[[nodiscard]] SparseMatrix linear_stiffness(const BodyModel& body, unsigned n_threads = 0);
 
 /// Consistent mass times a field: M * field [kg * unit of field]; `field` has n_dofs() rows.
 [[nodiscard]] Eigen::MatrixXd mass_times(const BodyModel& body, const Eigen::MatrixXd& field);

@@ -3,6 +3,9 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include "fem_server/fem/assembly.hpp"
 
 namespace heelstrike::fem {
 
@@ -85,30 +88,37 @@ PointWork neo_hookean_point(const BodyModel::PointGeometry& geometry, const Lame
 }  // namespace
 
 BodyEquations assemble_equations(const BodyModel& body, MaterialLaw law, const Eigen::VectorXd& u,
-                                 SparseMatrix& tangent) {
+                                 SparseMatrix& tangent, unsigned n_threads) {
   std::fill_n(tangent.valuePtr(), tangent.nonZeros(), 0.0);
-  BodyEquations equations;
-  equations.force = Eigen::VectorXd::Zero(u.size());
   const ShapeTable& rule = body.reference().stiffness;
-  const auto n = static_cast<Eigen::Index>(3 * body.mesh().nodes_per_element);
-  Eigen::MatrixXd element_tangent(n, n);
-  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
-    const auto nodes = body.mesh().element(e);
-    element_tangent.setZero();
+  const auto n_nodes = static_cast<Eigen::Index>(body.mesh().nodes_per_element);
+  const std::size_t n_elements = body.mesh().n_elements();
+  std::vector<PointWork> works(n_elements);
+  const auto add = [&](std::size_t e, Eigen::MatrixXd& element_tangent) {
+    PointWork& sum = works[e];
+    sum.forces.setZero(3, n_nodes);
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
       const auto geometry = body.point_geometry(rule, e, q);
-      const Matrix3 G = displacement_gradient(geometry, nodes, u);
+      const Matrix3 G = displacement_gradient(geometry, body.mesh().element(e), u);
       const PointWork work = law == MaterialLaw::linear
                                  ? linear_point(geometry, body.material(e), G, element_tangent)
                                  : neo_hookean_point(geometry, body.material(e), G, element_tangent);
-      equations.valid = equations.valid && work.valid;
-      equations.energy += work.energy;
-      for (std::size_t a = 0; a < nodes.size(); ++a) {
-        equations.force.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) +=
-            work.forces.col(static_cast<Eigen::Index>(a));
-      }
+      sum.valid = sum.valid && work.valid;
+      sum.energy += work.energy;
+      sum.forces += work.forces;
     }
-    add_element(tangent, nodes, element_tangent);
+  };
+  add_elements(body, tangent, add, n_threads);
+  BodyEquations equations;
+  equations.force = Eigen::VectorXd::Zero(u.size());
+  for (std::size_t e = 0; e < n_elements; ++e) {
+    equations.valid = equations.valid && works[e].valid;
+    equations.energy += works[e].energy;
+    const auto nodes = body.mesh().element(e);
+    for (std::size_t a = 0; a < nodes.size(); ++a) {
+      equations.force.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) +=
+          works[e].forces.col(static_cast<Eigen::Index>(a));
+    }
   }
   return equations;
 }

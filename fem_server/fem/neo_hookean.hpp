@@ -29,9 +29,10 @@ struct BodyEquations {
   bool valid = true;      ///< false: an element is turned inside out; force and tangent are then incomplete
 };
 
-/// @param u        [m] displacement, n_dofs
-/// @param tangent  derivative of the force; its pattern is that of sparsity_pattern(body), its values are overwritten
+/// @param u          [m] displacement, n_dofs
+/// @param tangent    derivative of the force; its pattern is that of sparsity_pattern(body), its values are overwritten
+/// @param n_threads  as in add_elements; no influence on the bits
 [[nodiscard]] BodyEquations assemble_equations(const BodyModel& body, MaterialLaw law, const Eigen::VectorXd& u,
-                                               SparseMatrix& tangent);
+                                               SparseMatrix& tangent, unsigned n_threads = 0);
 
 }  // namespace heelstrike::fem

@@ -140,8 +140,11 @@ std::string run_helper(const std::string& path, const std::string& request, doub
   while (exchange.step()) {
     if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "meshing was cancelled");
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > timeout) {
-      throw Error(ErrorCode::deadline,
-                  fmt::format("meshing took longer than {} s; choose a larger size or a longer time", timeout));
+      throw Error(
+          ErrorCode::deadline,
+          fmt::format("meshing took longer than {} s; choose a larger size, or a longer time (meshing_time_limit "
+                      "in a scenario, --time-limit of heelstrike mesh)",
+                      timeout));
     }
   }
   const int status = child.wait();

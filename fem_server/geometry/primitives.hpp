@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/contact/surface.hpp"
 #include "fem_server/geometry/mesher.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
@@ -33,11 +34,6 @@ struct BlockOptions {
 /// @throws Error{invalid_input, limit}
 [[nodiscard]] VolumeMesh make_block(const BlockOptions& options);
 
-/// A slice of a cylinder.
-struct CylinderLayer {
-  std::string name;     ///< element set; not empty, no repetition
-  double height = 0.0;  ///< [m] > 0
-};
 struct CylinderOptions {
   double radius = 0.05;               ///< [m] > 0
   double height = 0.1;                ///< [m] along z, > 0; ignored when layers are given: their sum counts

@@ -50,7 +50,11 @@ void AssetStore::check_header(const std::string& sha256, const std::string& name
         "header.sha256",
         fmt::format("header.sha256: expected 64 lower-case hexadecimal digits, found '{}'", sha256.substr(0, 80)));
   }
-  if (size_bytes == 0) throw input_error("header.size_bytes", "header.size_bytes: expected a size > 0, found 0");
+  if (size_bytes == 0) {
+    throw input_error(
+        "header.size_bytes",
+        fmt::format("header.size_bytes: expected a size > 0, found 0: the file '{}' is empty", name.substr(0, 255)));
+  }
   const std::size_t limit = std::min(limits_.max_asset_bytes, limits_.max_asset_store_bytes);
   if (size_bytes > limit) {
     throw Error(

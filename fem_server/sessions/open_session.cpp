@@ -63,6 +63,12 @@ class SpecWriter {
     put(s.axis);
     put(s.center);
     put(s.length);
+    put(s.core_radius);
+    put_count(s.layers.size());
+    for (const CylinderLayer& layer : s.layers) {
+      put(std::string_view(layer.name));
+      put(layer.height);
+    }
   }
   void put_surface(const MeshSurface& s) {
     put(std::string_view(s.sha256));

@@ -19,8 +19,8 @@ struct ParameterPlace {
 };
 
 /// Mesh in the body's frame. Uses the parameters element_size, element_order, contact_size, contact_radius,
-/// contact_direction and contact_angle of body_parameters(). Meshes that the mesher makes are kept in
-/// `context.cache_directory`; blocks, cylinders and volume files are not, because they take no time.
+/// contact_direction, contact_angle and meshing_time_limit of body_parameters(). Meshes that the mesher makes are kept
+/// in `context.cache_directory`; blocks, cylinders and volume files are not, because they take no time.
 /// @throws Error{invalid_input} for a surface or file that is not sound, a shape that is no body, sizes out of range
 /// @throws Error{limit} for more than `context.max_elements`, before the mesher is started when that is foreseeable
 /// @throws Error{cancelled}, and what the mesher throws

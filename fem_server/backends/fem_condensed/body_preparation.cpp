@@ -176,6 +176,11 @@ bool is_body_shape(const Surface& surface) {
   return std::holds_alternative<BlockSurface>(surface) || std::holds_alternative<FootSurface>(surface);
 }
 
+/// Points have no surface: they meet that of the body.
+bool is_cloud(const Surface& surface) {
+  return std::holds_alternative<PointCloudSurface>(surface);
+}
+
 bool is_volume_file(const MeshSurface& surface, const PrepareContext& context) {
   const std::string name = surface.format.empty() ? context.asset(surface).name : "." + surface.format;
   for (const char* ending : {".msh", ".inp", ".vtu", ".vtk"}) {
@@ -192,7 +197,7 @@ struct Partner {
 Partner partner_of(const Surface& surface, double extent, const PrepareContext& context) {
   const auto* mesh = std::get_if<MeshSurface>(&surface);
   // Known when the partner has been filled with elements: prepare_partner.
-  if (is_body_shape(surface) || (mesh != nullptr && is_volume_file(*mesh, context))) return {};
+  if (is_body_shape(surface) || is_cloud(surface) || (mesh != nullptr && is_volume_file(*mesh, context))) return {};
   if (mesh == nullptr) return {.surface = make_analytic_partner(surface), .shape = PartnerShape(surface, extent)};
   const AssetContent& asset = context.asset(*mesh);
   ReadOptions read;
@@ -221,6 +226,7 @@ std::vector<ParameterSchema> body_parameters() {
   s.push_back(number_parameter("contact_radius", "m",
                                "distance from the pole or these faces up to which contact_size holds", 0.0,
                                not_negative));
+  s.push_back(number_parameter("meshing_time_limit", "s", "the mesher is stopped after this time", 600.0, positive));
   s.push_back(list_parameter(
       "body_box", "m", "elements with their centre outside of this box (low, then high) are cut away, e.g. the toes"));
   s.push_back(text_parameter("support",
@@ -288,7 +294,7 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
     }
     own.emplace(s.name.substr(std::string_view("partner_").size()), given->second);
   }
-  own["candidate_limit"] = pair.parameters.at("candidate_limit");
+  for (const char* name : {"candidate_limit", "meshing_time_limit"}) own[name] = pair.parameters.at(name);
   if (!deforms) {
     const auto* mesh = std::get_if<MeshSurface>(&pair.partner.surface);
     if (!is_body_shape(pair.partner.surface) && (mesh == nullptr || !is_volume_file(*mesh, context)))
@@ -297,6 +303,7 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
                                        "surface mesh",
                                        key, surface_name(pair.partner.surface)));
   }
+  if (is_cloud(pair.partner.surface)) throw input_error(key, key + ": a point cloud is rigid; remove the material");
   if (std::holds_alternative<PlaneSurface>(pair.partner.surface)) {
     throw input_error(key, key + ": a plane is a rigid half space; remove the material, or take a block");
   }

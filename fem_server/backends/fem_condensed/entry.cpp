@@ -1,12 +1,18 @@
 #include "fem_server/backends/fem_condensed/entry.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 
+#include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/body_fields.hpp"
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
+#include "fem_server/backends/fem_condensed/cloud_contact.hpp"
 #include "fem_server/backends/fem_condensed/deformable_partner.hpp"
 #include "fem_server/backends/fem_condensed/prepared_compliance.hpp"
+#include "fem_server/fem/approximate_distance.hpp"
+#include "fem_server/fem/approximate_partner.hpp"
 
 namespace heelstrike::fem {
 
@@ -22,6 +28,21 @@ std::vector<ParameterSchema> schema() {
   penalty.fallback = 0.0;
   penalty.range = {.min = 0.0};
   parameters.push_back(penalty);
+  ParameterSchema distance;
+  distance.name = "cloud_distance";
+  distance.kind = ParameterKind::text;
+  distance.meaning =
+      "how deep the points of a cloud lie in the body: exact = distance to its surface mesh, approximate = its "
+      "approximate distance function";
+  distance.fallback = std::string("exact");
+  distance.choices = {"exact", "approximate"};
+  parameters.push_back(distance);
+  ParameterSchema length;
+  length.name = "distance_length";
+  length.unit = "m";
+  length.meaning = "length parameter of the approximate distance; default the mean edge of the tetrahedra";
+  length.range = {.min = 0.0, .min_excluded = true};
+  parameters.push_back(length);
   std::ranges::move(partner_parameters(), std::back_inserter(parameters));
   return parameters;
 }
@@ -38,7 +59,63 @@ void add_partner(PreparedPartner partner, const PrepareContext& context, Condens
                                                             std::move(partner.contact), std::move(shape));
 }
 
+void refuse_distance_length(const PairSpec& pair, const char* expected) {
+  if (!optional_number(pair.parameters, "distance_length")) return;
+  const std::string key = "contact." + pair.name + ".parameters.distance_length";
+  throw input_error(key, fmt::format("{}: expected only {}; remove it", key, expected));
+}
+
+/// A body met by points: see CloudContact.
+std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointCloudSurface& cloud,
+                                           const PrepareContext& context) {
+  ParameterMap parameters;
+  const PreparedBody prepared = prepare_body(pair, context, parameters);
+  (void)prepare_partner(pair, context);  // refuses what only a deformable partner has
+  const std::string where = "contact." + pair.name;
+  if (static_cast<double>(cloud.points.size()) > number(pair.parameters, "candidate_limit")) {
+    throw limit_error(where + ".parameters.candidate_limit",
+                      fmt::format("{}.partner.surface.points: {} points, candidate_limit is {}; take fewer points or "
+                                  "raise the limit",
+                                  where, cloud.points.size(), number(pair.parameters, "candidate_limit")));
+  }
+  const BodyModel& body = prepared.body;
+  if (body.mesh().nodes_per_element != 4) {
+    throw input_error(where + ".parameters.element_order",
+                      fmt::format("{}.parameters.element_order: a body that meets a point cloud is made of linear "
+                                  "tetrahedra (4 nodes), found {} nodes; give linear elements",
+                                  where, body.mesh().nodes_per_element));
+  }
+  const bool exact = text(pair.parameters, "cloud_distance") == "exact";
+  if (exact) refuse_distance_length(pair, "with cloud_distance: approximate");
+  SurfaceCompliance compliance = prepared_compliance(body, prepared.support, prepared.contact, context);
+  CondensedModel model;
+  model.points = cloud.points;
+  model.areas = cloud.areas;
+  model.compliance = cloud_compliance(cloud.points.size(), compliance);
+  if (exact) {
+    model.partner = make_mesh_partner(boundary_surface(body.mesh()).surface);
+  } else {
+    const double length = optional_number(pair.parameters, "distance_length").value_or(mean_edge_length(body));
+    parameters["distance_length"] = length;
+    model.partner = make_approximate_partner(body, length);
+  }
+  model.deformable = std::make_shared<const DeformablePartner>(
+      boundary_surface(body.mesh()), prepared.support.clamped_nodes, prepared.contact.nodes, std::move(compliance));
+  model.options = prepared.options;
+  model.options.penalty = number(pair.parameters, "penalty");
+  auto contact = std::make_unique<CondensedContact>(pair.backend, std::move(model), parameters);
+  return std::make_unique<CloudContact>(std::move(contact), std::move(parameters));
+}
+
 std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const PrepareContext& context) {
+  if (const auto* cloud = std::get_if<PointCloudSurface>(&pair.partner.surface)) {
+    return make_cloud(pair, *cloud, context);
+  }
+  refuse_distance_length(pair, "with a point cloud as partner and cloud_distance: approximate");
+  if (text(pair.parameters, "cloud_distance") != "exact") {
+    const std::string key = "contact." + pair.name + ".parameters.cloud_distance";
+    throw input_error(key, key + ": expected only with a point cloud as partner; remove it");
+  }
   ParameterMap parameters;
   PreparedBody prepared = prepare_body(pair, context, parameters);
   CondensedModel model;
@@ -59,11 +136,14 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
 }  // namespace
 
 BackendEntry fem_condensed_entry() {
+  std::vector<std::string> pairs = body_surface_pairs();
+  for (const char* main : {"mesh", "sphere", "cylinder", "block", "foot"})
+    pairs.push_back(std::string(main) + "-points");
   return {.name = "fem_condensed",
           .summary = "linear finite elements condensed once to the contact surface; contact and friction solved there",
           .reference = "melo2023",
           .parameters = schema(),
-          .surface_pairs = body_surface_pairs(),
+          .surface_pairs = std::move(pairs),
           .make = make_condensed};
 }
 

@@ -52,6 +52,22 @@ inline std::string two_block_scenario(
   return text.replace(text.find(from), from.size(), "friction: 0.5, " + partner + "}");
 }
 
+/// A cylinder of 40 mm along z made of a soft pad (10 mm, below) and bone, without Poisson's effect and without
+/// friction, pressed 0.1 mm onto the plane; `from` empty = unchanged.
+inline std::string layered_scenario(const std::string& from = "", const std::string& to = "") {
+  std::string text = block_scenario("{block: {lengths: [0.04, 0.03, 0.02]}}",
+                                    "{cylinder: {radius: 0.02, center: [0, 0, 0.01], layers: {pad: {height: 0.01}, "
+                                    "bone: {height: 0.03}}}}");
+  const std::string material = "      material: {youngs_modulus: 2.0e6, poissons_ratio: 0.3, density: 1100}\n";
+  text.replace(text.find(material), material.size(),
+               "      materials:\n"
+               "        pad: {youngs_modulus: 2.0e6, poissons_ratio: 0, density: 1100}\n"
+               "        hard: {set: bone, youngs_modulus: 1.0e9, poissons_ratio: 0, density: 1900}\n");
+  text.erase(text.find(", friction: 0.5"), std::string(", friction: 0.5").size());
+  if (!from.empty()) text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
 /// The block's surface taken from a file instead.
 inline std::string mesh_scenario(const std::string& file, const std::string& parameters) {
   std::string text = block_scenario("{block: {lengths: [0.04, 0.03, 0.02]}}", "{mesh: {file: " + file + "}}");

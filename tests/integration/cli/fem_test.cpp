@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numbers>
+#include <sstream>
 
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/cli/server_pair.hpp"
@@ -76,6 +79,52 @@ TEST(Fem, TwoDeformableBodiesGiveTheSameBitsEverywhere) {
   const Finished remote = run("heelstrike", {"run", file, "--fem", servers.fem_address, "-o", "b"}, here(folder));
   ASSERT_EQ(remote.exit_code, 0) << remote.err;
   EXPECT_TRUE(results_of(folder.path() / "b") == expected);
+}
+
+/// Last value of a column of timeseries.csv.
+double last_value(const fs::path& run, const std::string& column) {
+  std::istringstream table(read_text(run / "timeseries.csv"));
+  std::string line;
+  std::vector<std::string> names;
+  std::vector<std::string> last;
+  const auto cells = [](const std::string& row) {
+    std::vector<std::string> words;
+    std::istringstream stream(row);
+    for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
+    return words;
+  };
+  while (std::getline(table, line)) (names.empty() ? names : last) = cells(line);
+  const auto found = std::ranges::find(names, column);
+  if (found == names.end()) throw std::runtime_error("no column " + column);
+  return std::stod(last.at(static_cast<std::size_t>(found - names.begin())));
+}
+
+// Materials of element sets, from the file through both servers: two springs in series.
+TEST(Fem, LayersOfTwoMaterialsFollowTheClosedForm) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", (folder.path() / "server_cache").string()});
+  const std::string file = folder.write("layers.yaml", layered_scenario());
+  // A polygon with 24 corners: four rings of 5 mm.
+  const double area = 0.5 * 24.0 * 4e-4 * std::sin(2.0 * std::numbers::pi / 24.0);
+  const auto expected = [&](double E_pad) { return 1e-4 * area / (0.01 / E_pad + 0.03 / 1e9); };
+  int n_runs = 0;
+  for (const double E_pad : {2e6, 4e6}) {
+    for (const bool in_process : {true, false}) {
+      const std::string out = std::to_string(n_runs++);
+      std::vector<std::string> arguments{
+          "run", file,    "-o",
+          out,   "--set", fmt::format("contact.block-ground.main.materials.pad.youngs_modulus={}", E_pad)};
+      if (in_process) {
+        arguments.emplace_back("--in-process");
+      } else {
+        arguments.insert(arguments.end(), {"--fem", servers.fem_address});
+      }
+      const Finished result = run("heelstrike", arguments, here(folder));
+      ASSERT_EQ(result.exit_code, 0) << result.err;
+      // Rounding: the stiffness is conditioned like 1e7, the pose written as -0.0999...e-3.
+      EXPECT_NEAR(last_value(folder.path() / out, "block-ground.fz_N"), expected(E_pad), 1e-8 * expected(E_pad)) << out;
+    }
+  }
 }
 
 TEST(Fem, WritesASeriesForParaView) {
@@ -199,8 +248,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{"InvertedElement",
                 mesh_scenario("two.inp", clamped_tip),
                 {{"two.inp", two_tetrahedra(-0.003)}},
-                {"element"}},
-        BadBody{"FlatElement", mesh_scenario("two.inp", clamped_tip), {{"two.inp", two_tetrahedra(0.0)}}, {"element"}},
+                {"inverted", "element"}},
+        BadBody{"FlatElement",
+                mesh_scenario("two.inp", clamped_tip),
+                {{"two.inp", two_tetrahedra(0.0)}},
+                {"degenerate", "element"}},
         BadBody{"UnknownSet",
                 mesh_scenario("two.inp", "{clamped_set: TOP}"),
                 {{"two.inp", two_tetrahedra(0.02)}},
@@ -209,6 +261,19 @@ INSTANTIATE_TEST_SUITE_P(
                 mesh_scenario("two.inp", "{clamped_set: NOBODY}"),
                 {{"two.inp", two_tetrahedra(0.02)}},
                 {"NOBODY"}},
+        BadBody{"UnknownContactSet",
+                mesh_scenario("two.inp", "{clamped_set: TIP, contact_set: SOLE}"),
+                {{"two.inp", two_tetrahedra(0.02)}},
+                {"'SOLE' does not exist", "contact_set"}},
+        BadBody{"UnknownMaterialSet",
+                layered_scenario("set: bone", "set: bnoe"),
+                {},
+                {"element set 'bnoe' does not exist", "bone, pad"}},
+        BadBody{"SetsLeaveElementsWithoutMaterial",
+                layered_scenario("        hard: {set: bone, youngs_modulus: 1.0e9, poissons_ratio: 0, density: 1900}\n",
+                                 ""),
+                {},
+                {"elements have no material"}},
         BadBody{"NothingHolds",
                 block_scenario("clamped_set: top, ", ""),
                 {},
@@ -227,6 +292,25 @@ INSTANTIATE_TEST_SUITE_P(
                 {},
                 {"youngs_modulus", "Pa"},
                 2},
+        BadBody{"NegativeStiffness",
+                block_scenario("youngs_modulus: 2.0e6", "youngs_modulus: -2.0e6"),
+                {},
+                {"youngs_modulus", "-2.0e6", "Pa"},
+                2},
+        BadBody{"MoreThanIncompressible",
+                block_scenario("poissons_ratio: 0.3", "poissons_ratio: 0.7"),
+                {},
+                {"poissons_ratio", "0.7"},
+                2},
+        BadBody{"NothingHoldsAtFullOrder",
+                block_scenario("backend: fem_condensed\n    parameters: {element_size: 0.005, clamped_set: top, ",
+                               "backend: fem_full\n    parameters: {element_size: 0.005, "),
+                {},
+                {"translations x, y, z and rotations about x, y, z", "inertia relief"}},
+        BadBody{"BodyInsideOut",
+                mesh_scenario("cube.stl", clamped_cube),
+                {{"cube.stl", cube_stl(12, true)}},
+                {"normals pointing into the material"}},
         BadBody{"PartnerInsideOut",
                 block_scenario(plane_partner, "surface: {mesh: {file: cube.stl}}"),
                 {{"cube.stl", cube_stl(12, true)}},
@@ -262,6 +346,16 @@ INSTANTIATE_TEST_SUITE_P(
                 mesh_scenario("cube.stl", clamped_cube),
                 {{"cube.stl", cube_stl().substr(0, 700)}},
                 {"cube.stl"}},
+        BadBody{"WrongKindOfVolumeFile",
+                mesh_scenario("two.msh", clamped_tip),
+                {{"two.msh", two_tetrahedra(0.02)}},
+                {"two.msh"}},
+        BadBody{"TruncatedVolumeFile",
+                mesh_scenario("two.inp", clamped_tip),
+                {{"two.inp", two_tetrahedra(0.02).substr(0, 110)}},
+                {"two.inp"}},
+        BadBody{"EmptyFile", mesh_scenario("cube.stl", clamped_cube), {{"cube.stl", ""}}, {"cube.stl"}},
+        BadBody{"MissingFile", mesh_scenario("cube.stl", clamped_cube), {}, {"cube.stl"}, 2},
         BadBody{"MissingVariable",
                 mesh_scenario("\"${HEELSTRIKE_NOT_SET}/cube.stl\"", clamped_cube),
                 {},
@@ -388,6 +482,23 @@ TEST(Mesh, ChecksRepairsOnlyWhenAskedAndFills) {
   EXPECT_EQ(nlohmann::json::parse(again.out)["elements"], report["elements"]);
   EXPECT_EQ(run("heelstrike", {"mesh", open, "--size", "5mm"}, here(folder)).exit_code, 2) << "not repaired unasked";
   EXPECT_EQ(run("heelstrike", {"mesh", open, "--size", "5 parsec"}, here(folder)).exit_code, 2);
+}
+
+TEST(Mesh, StopsAfterTheTimeThatIsGiven) {
+  const ScratchFolder folder;
+  const std::string cube = folder.write("cube.stl", cube_stl());
+  const Finished command = run("heelstrike", {"mesh", cube, "--size", "0.4mm", "--time-limit", "0.05"}, here(folder));
+  EXPECT_NE(command.exit_code, 0);
+  EXPECT_THAT(command.err, HasSubstr("meshing took longer than 0.05 s"));
+  EXPECT_EQ(run("heelstrike", {"mesh", cube, "--size", "5mm", "--time-limit", "0"}, here(folder)).exit_code, 2);
+  const std::string file =
+      folder.write("cube.yaml", mesh_scenario("cube.stl",
+                                              "{element_size: 0.0004, meshing_time_limit: 0.05, clamped_box: [-1, -1, "
+                                              "0.009, 1, 1, 1]}"));
+  const Finished scenario = run("heelstrike", {"condense", file}, here(folder));
+  EXPECT_NE(scenario.exit_code, 0);
+  EXPECT_THAT(scenario.err, HasSubstr("meshing took longer than 0.05 s"));
+  EXPECT_THAT(scenario.err, HasSubstr("meshing_time_limit"));
 }
 
 // The force of a linear body is proportional to its modulus: the result is known beforehand.

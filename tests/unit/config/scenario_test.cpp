@@ -121,6 +121,7 @@ TEST(Scenario, ReadsAllSurfaces) {
   const auto cylinder = std::get<CylinderSurface>(surface("{cylinder: {radius: 0.1, axis: [0, 3, 0]}}"));
   EXPECT_EQ(cylinder.axis, Vector3::UnitY());
   EXPECT_TRUE(std::isinf(cylinder.length));
+  EXPECT_TRUE(cylinder.layers.empty());
   const auto cloud =
       std::get<PointCloudSurface>(surface("{points: {positions: [[1, 2, 3], [4, 5, 6]], areas: [7, 8]}}"));
   EXPECT_EQ(cloud.points.at(1), Vector3(4, 5, 6));
@@ -128,6 +129,31 @@ TEST(Scenario, ReadsAllSurfaces) {
   const auto mesh = std::get<MeshSurface>(surface("{mesh: {file: femur.stl, length_scale: 0.001}}"));
   EXPECT_EQ(mesh.asset_name, "femur.stl");
   EXPECT_EQ(mesh.length_scale, 0.001);
+}
+
+TEST(Scenario, ReadsMaterialsOfElementSetsInTheirOrder) {
+  const std::string yaml = changed("main: {body: ball, surface: {sphere: {radius: 0.1}}}", R"(main:
+      body: ball
+      surface: {cylinder: {radius: 0.1, core_radius: 0.02, layers: {tread: {height: 0.01}, base: {height: 0.03}}}}
+      material: {youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1000}
+      materials:
+        tread: {youngs_modulus: 2.0e6, poissons_ratio: 0.45, density: 1100}
+        bone: {set: core, youngs_modulus: 3.0e9, poissons_ratio: 0.2})");
+  const ContactBody body = parse_scenario(yaml, "a.yaml", schemas()).pairs[0].spec.main;
+  const auto& cylinder = std::get<CylinderSurface>(body.surface);
+  ASSERT_EQ(cylinder.layers.size(), 2U);
+  EXPECT_EQ(cylinder.layers[0].name, "tread");
+  EXPECT_EQ(cylinder.layers[1].height, 0.03);
+  EXPECT_EQ(cylinder.length, 0.01 + 0.03);
+  EXPECT_EQ(cylinder.core_radius, 0.02);
+  ASSERT_EQ(body.materials.size(), 3U);
+  EXPECT_EQ(body.materials[0].set, "");
+  EXPECT_EQ(body.materials[1].set, "tread");
+  EXPECT_EQ(body.materials[1].youngs_modulus, 2e6);
+  EXPECT_EQ(body.materials[1].poissons_ratio, 0.45);
+  EXPECT_EQ(body.materials[1].density, 1100.0);
+  EXPECT_EQ(body.materials[2].set, "core");
+  EXPECT_EQ(body.materials[2].density, 0.0);
 }
 
 TEST(Scenario, ListsTheFilesItNamesOnce) {
@@ -192,6 +218,30 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"overflow", "end_time: 2.0", "end_time: 1e999", 18, "analysis.end_time", {"finite"}},
         Mistake{"list_length", "[0, 0, -9.81]", "[0, -9.81]", 2, "gravity", {"3 numbers [m/s^2]", "a list of 2"}},
         Mistake{"nan_in_list", "[0, 0, -9.81]", "[0, 0, .nan]", 2, "gravity[2]", {"finite"}},
+        Mistake{"layers_of_a_rigid_body",
+                "{sphere: {radius: 0.1}}",
+                "{cylinder: {radius: 0.1, layers: {a: {height: 0.1}}}}",
+                14,
+                "contact.ball-ground.main.surface",
+                {"a plain cylinder", "give `materials`"}},
+        Mistake{"length_beside_layers",
+                "{sphere: {radius: 0.1}}",
+                "{cylinder: {radius: 0.1, length: 1, layers: {a: {height: 0.1}}}}",
+                14,
+                "contact.ball-ground.main.surface.cylinder.length",
+                {"the length is the sum of the layers"}},
+        Mistake{"core_too_large",
+                "{sphere: {radius: 0.1}}",
+                "{cylinder: {radius: 0.1, core_radius: 0.1}}",
+                14,
+                "contact.ball-ground.main.surface.cylinder.core_radius",
+                {"a radius below that of the cylinder, 0.1 m"}},
+        Mistake{"set_of_no_stiffness",
+                "surface: {sphere: {radius: 0.1}}}",
+                "surface: {sphere: {radius: 0.1}}, materials: {a: {youngs_modulus: 0, poissons_ratio: 0.3}}}",
+                14,
+                "contact.ball-ground.main.materials.a.youngs_modulus",
+                {"> 0 [Pa]", "found 0"}},
         Mistake{"negative_inertia",
                 "[0.1, 0.1, 0.1]",
                 "[0.1, 0.1, -0.1]",

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <numbers>
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/backend.hpp"
@@ -154,6 +156,75 @@ TEST_F(FemEntry, OpensTwoBallsAndNamesWhatAPartnerLacks) {
   pair_.backend = "fem_full";
   std::erase_if(pair_.parameters, [](const auto& entry) { return entry.first.starts_with("partner_"); });
   EXPECT_THAT(refusal(), testing::HasSubstr("fem_full has a rigid partner"));
+}
+
+/// Regular polygon with `n` corners on a circle.
+double polygon(double n, double radius) {
+  return 0.5 * n * radius * radius * std::sin(2.0 * std::numbers::pi / n);
+}
+
+/// A cylinder of 40 mm, held at its top and pressed 0.1 mm from below, made of parts without Poisson's effect: stress
+/// and strain are uniaxial and constant in every part, which linear tetrahedra represent exactly.
+class LayeredCylinder : public FemEntry {
+ protected:
+  LayeredCylinder() {
+    pair_.parameters = {
+        {"element_size", 0.005}, {"clamped_set", std::string("top")}, {"contact_set", std::string("bottom")}};
+  }
+  [[nodiscard]] double force() const {
+    const auto contact = make_backend(pair_, context_);
+    PairState state;
+    state.X_AB.p = Vector3(0.0, 0.0, -0.02 + 1e-4);
+    return contact->evaluate(*contact->initial_history(), state).F_A.force.z();
+  }
+  static Material part(const char* set, double E) {
+    return {.youngs_modulus = E, .poissons_ratio = 0.0, .density = 1000.0, .set = set};
+  }
+};
+
+// Rounding: E differs by 500, the condition number of the stiffness is about 1e7.
+constexpr double rounding = 1e-8;
+
+TEST_F(LayeredCylinder, LayersAreSpringsInSeries) {
+  CylinderSurface cylinder{.radius = 0.02};
+  cylinder.layers = {{.name = "pad", .height = 0.01}, {.name = "bone", .height = 0.03}};
+  cylinder.length = 0.04;
+  pair_.main.surface = cylinder;
+  pair_.main.materials = {part("bone", 1e9), part("pad", 2e6)};
+  const double area = polygon(24.0, 0.02);  // four rings of 5 mm
+  const double expected = 1e-4 * area / (0.01 / 2e6 + 0.03 / 1e9);
+  EXPECT_NEAR(force(), expected, rounding * expected) << "[N]";
+  // The cache holds the first body now; another material of one layer is another body.
+  pair_.main.materials[1].youngs_modulus = 4e6;
+  const double stiffer = 1e-4 * area / (0.01 / 4e6 + 0.03 / 1e9);
+  EXPECT_NEAR(force(), stiffer, rounding * stiffer) << "[N]";
+  // Overlapping sets: the later entry holds, and an empty name means all elements.
+  pair_.main.materials = {part("", 1e9), part("pad", 4e6)};
+  EXPECT_NEAR(force(), stiffer, rounding * stiffer) << "[N]";
+}
+
+TEST_F(LayeredCylinder, CoreAndShellAreSpringsInParallel) {
+  CylinderSurface cylinder{.radius = 0.02};
+  cylinder.length = 0.04;
+  cylinder.core_radius = 0.01;
+  pair_.main.surface = cylinder;
+  pair_.main.materials = {part("core", 1e9), part("shell", 2e6)};
+  const double core = polygon(12.0, 0.01);
+  const double shell = polygon(24.0, 0.02) - core;
+  const double expected = 1e-4 / 0.04 * (1e9 * core + 2e6 * shell);
+  EXPECT_NEAR(force(), expected, rounding * expected) << "[N]";
+}
+
+TEST_F(LayeredCylinder, NamesSetsThatAreMissing) {
+  CylinderSurface cylinder{.radius = 0.02};
+  cylinder.layers = {{.name = "pad", .height = 0.01}, {.name = "bone", .height = 0.03}};
+  pair_.main.surface = cylinder;
+  pair_.main.materials = {part("bone", 1e9), part("skin", 2e6)};
+  EXPECT_THAT(refusal(), testing::HasSubstr("element set 'skin' does not exist; sets of the mesh: bone, pad"));
+  pair_.main.materials = {part("bone", 1e9)};
+  EXPECT_THAT(refusal(), testing::HasSubstr("elements have no material"));
+  pair_.main.materials = {part("bone", 1e9), part("pad", -1.0)};
+  EXPECT_THAT(refusal(), testing::HasSubstr("must be > 0 Pa, found -1 Pa"));
 }
 
 }  // namespace

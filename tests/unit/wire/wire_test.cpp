@@ -181,7 +181,12 @@ PairSpec every_surface(int i) {
   const Surface surfaces[] = {
       SphereSurface{.radius = -0.1, .center = {1, 2, 3}},
       PlaneSurface{.normal = Vector3(1, 2, 3).normalized(), .point = {4, 5, 6}},
-      CylinderSurface{.radius = 0.2, .axis = Vector3(1, 1, 0).normalized(), .center = {1, 0, 0}},
+      CylinderSurface{.radius = 0.2,
+                      .axis = Vector3(1, 1, 0).normalized(),
+                      .center = {1, 0, 0},
+                      .length = 0.375,
+                      .core_radius = 0.1,
+                      .layers = {{.name = "bone", .height = 0.25}, {.name = "fat", .height = 0.125}}},
       MeshSurface{.sha256 = std::string(64, 'a'),
                   .asset_name = "m",
                   .format = "stl",
@@ -227,6 +232,12 @@ TEST(Wire, BadPairSpecificationsAreRefusedWithTheirField) {
             "pair.main.plane.normal");
   EXPECT_EQ(field_after(2, [](auto& m) { m.mutable_main()->mutable_cylinder()->set_length(-1.0); }),
             "pair.main.cylinder.length");
+  EXPECT_EQ(field_after(2, [](auto& m) { m.mutable_main()->mutable_cylinder()->set_length(0.5); }),
+            "pair.main.cylinder.length");
+  EXPECT_EQ(field_after(2, [](auto& m) { m.mutable_main()->mutable_cylinder()->set_core_radius(0.2); }),
+            "pair.main.cylinder.core_radius");
+  EXPECT_EQ(field_after(2, [](auto& m) { m.mutable_main()->mutable_cylinder()->mutable_layers(1)->set_height(0.0); }),
+            "pair.main.cylinder.layers[1].height");
   EXPECT_EQ(field_after(3, [](auto& m) { m.mutable_main()->mutable_mesh()->set_length_scale(0.0); }),
             "pair.main.mesh.length_scale");
   EXPECT_EQ(field_after(4, [](auto& m) { m.mutable_main()->mutable_points()->add_xyz(1.0); }), "pair.main.points.xyz");

@@ -1,0 +1,81 @@
+#include "fem_server/backends/fem_condensed/cloud_contact.hpp"
+
+#include <vector>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Small motions and twists of A in B by those of B in A, each in its own axes.
+Matrix6 exchange(const Pose& X_AB) {
+  const Matrix3 R_BA = X_AB.R.transpose();
+  Matrix6 T;
+  T << -R_BA, Matrix3::Zero(), -R_BA * skew(X_AB.p), -R_BA;
+  return T;
+}
+
+/// The solver speaks of the partner where the body is meant.
+template <class Work>
+auto in_our_words(const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (error.field() != "partner_contact_direction") throw;
+    throw input_error(
+        "contact_direction",
+        "points of the cloud touch the body where it has no contact nodes; widen contact_set, contact_box "
+        "or contact_direction");
+  }
+}
+
+}  // namespace
+
+PairState exchanged(const PairState& state) {
+  const Vector6 V = exchange(state.X_AB) * state.V_AB.vector();
+  return {.t = state.t, .X_AB = state.X_AB.inverse(), .V_AB = {.w = V.head<3>(), .v = V.tail<3>()}};
+}
+
+Response turned_round(const Response& on_B, const PairState& state) {
+  const Matrix3& R = state.X_AB.R;
+  const Vector3& p = state.X_AB.p;
+  const Matrix6 T = exchange(state.X_AB);
+  const Vector3 force = R * on_B.F_A.force;
+  const Vector3 torque = R * on_B.F_A.torque;
+  Matrix6 to_A;  // opposite wrench, moved from B's origin to A's
+  to_A << -R, -skew(p) * R, Matrix3::Zero(), -R;
+  Response response = on_B;
+  response.F_A = {.torque = -torque - p.cross(force), .force = -force};
+  response.dF_A_dX = to_A * on_B.dF_A_dX * T;
+  response.dF_A_dX.topLeftCorner<3, 3>() += skew(torque) + skew(p) * skew(force);
+  response.dF_A_dX.topRightCorner<3, 3>() += skew(force);
+  response.dF_A_dX.bottomLeftCorner<3, 3>() += skew(force);
+  response.dF_A_dV = to_A * on_B.dF_A_dV * T;
+  response.p_ACop = state.X_AB * on_B.p_ACop;
+  return response;
+}
+
+Response CloudContact::evaluate(const History& history, const PairState& state) const {
+  return turned_round(in_our_words([&] { return inner_->evaluate(history, exchanged(state)); }), state);
+}
+
+Committed CloudContact::commit(const History& history, const PairState& state) const {
+  Committed committed = in_our_words([&] { return inner_->commit(history, exchanged(state)); });
+  committed.response = turned_round(committed.response, state);
+  return committed;
+}
+
+SurfaceCompliance cloud_compliance(std::size_t n_points, const SurfaceCompliance& body) {
+  constexpr double share = 0.05;
+  double sum = 0.0;
+  for (std::size_t i = 0; i < body.n_nodes(); ++i) sum += body.block(i, i).trace() / 3.0;
+  const double yield = share * sum / static_cast<double>(body.n_nodes());
+  std::vector<double> blocks(9 * n_points * n_points, 0.0);
+  for (std::size_t i = 0; i < n_points; ++i) {
+    Eigen::Map<Matrix3>(blocks.data() + 9 * (i * n_points + i)) = yield * Matrix3::Identity();
+  }
+  return {n_points, std::move(blocks)};
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,178 @@
+// A point cloud pressed into a condensed block.
+#include "fem_server/backends/fem_condensed/cloud_contact.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "common/errors/error.hpp"
+#include "fem_server/fem/approximate_distance.hpp"
+#include "fem_server/fem/approximate_partner.hpp"
+#include "tests/unit/fem/test_contact.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+/// Points every 2 mm over a square in the plane z = 0 of B, `n` in a row.
+PointCloudSurface cloud(int n = 20) {
+  PointCloudSurface cloud;
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      cloud.points.emplace_back(0.002 * i - 0.001 * (n - 1), 0.002 * j - 0.001 * (n - 1), 0.0);
+      cloud.areas.push_back(4e-6);
+    }
+  }
+  return cloud;
+}
+
+/// A block of 40 x 40 x 20 mm, held at its top, without Poisson's effect.
+PairSpec block_on_cloud() {
+  PairSpec pair;
+  pair.name = "block-cloud";
+  pair.backend = "fem_condensed";
+  pair.main.surface = BlockSurface{.lengths = Vector3(0.04, 0.04, 0.02), .center = Vector3::Zero()};
+  pair.main.materials = {{.youngs_modulus = 2e6, .poissons_ratio = 0.0, .density = 1000.0, .set = ""}};
+  pair.partner.surface = cloud();
+  pair.parameters = {{"element_size", 0.005}, {"clamped_set", std::string("top")}};
+  return pair;
+}
+
+PrepareContext quiet() {
+  PrepareContext context;
+  context.on_progress = [](std::string_view, double) {};
+  return context;
+}
+
+std::string refusal(const PairSpec& pair) {
+  try {
+    (void)make_backend(pair, quiet());
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+/// The cloud `depth` [m] above the sole.
+PairState pressed(double depth) {
+  PairState state;
+  state.X_AB.p = Vector3(0.0, 0.0, -0.01 + depth);
+  return state;
+}
+
+TEST(ApproximatePartner, IsTheDistanceToTheFaceUpToItsDocumentedError) {
+  const BodyModel body(test::block_mesh({-0.02, -0.02, -0.01}, {0.02, 0.02, 0.01}, 8, 8, 4),
+                       std::vector<Material>{test::soft_material(0.3)});
+  const auto partner = make_approximate_partner(body, mean_edge_length(body));
+  double worst = 0.0;
+  for (const double depth : {1e-4, 5e-4, 2e-3}) {
+    for (const double x : {-0.0101, -0.0033, 0.0007, 0.0088}) {
+      const SurfacePoint point = partner->closest(Vector3(x, 0.3 * x, -0.01 + depth));
+      worst = std::max(worst, std::abs(point.gap + depth) / depth);
+      EXPECT_LT((point.normal + Vector3::UnitZ()).norm(), 0.2) << x << " " << depth;
+    }
+  }
+  std::printf("approximate distance at a flat face: %.1f %% off at most\n", 100.0 * worst);
+  // The ball of approximate_distance_test is 15 % off at c = one mean edge, of which curvature is a part.
+  EXPECT_LT(worst, 0.15);
+  EXPECT_NEAR(partner->closest(Vector3(0.001, 0.002, -0.013)).gap, 0.003, 1e-12) << "outside it is exact";
+  EXPECT_GT(partner->gap(Vector3(0.0, 0.0, -0.05), 0.0), 0.0);
+}
+
+TEST(CloudContact, PressesABlockLikeItsClosedForm) {
+  const auto contact = make_backend(block_on_cloud(), quiet());
+  const auto history = contact->initial_history();
+  EXPECT_EQ(contact->evaluate(*history, pressed(-1e-4)).F_A.vector(), Vector6(Vector6::Zero()));
+  EXPECT_NEAR(contact->evaluate(*history, pressed(-1e-4)).gap, 1e-4, 1e-12);
+  const Response r = contact->evaluate(*history, pressed(2e-4));
+  const double expected = 2e6 * 0.04 * 0.04 * 2e-4 / 0.02;  // E A d / h
+  std::printf("force %.3f N, bar %.3f N, %d points\n", r.F_A.force.z(), expected, r.statistics.active_points);
+  // The rim of 1 mm beyond the outermost points is free to bulge; it is a fifth of an element wide.
+  EXPECT_NEAR(r.F_A.force.z(), expected, 0.02 * expected) << "[N]";
+  EXPECT_LT(r.F_A.force.head<2>().norm(), 1e-6 * r.F_A.force.z()) << "normals are those of the face";
+  EXPECT_LT((r.p_ACop - Vector3(0.0, 0.0, -0.0098)).norm(), 1e-3) << r.p_ACop.transpose();
+  EXPECT_EQ(r.F_A.vector(), contact->evaluate(*history, pressed(2e-4)).F_A.vector()) << "not pure";
+  EXPECT_THROW((void)contact->evaluate(*history, pressed(8e-3)), RecoverableError);
+}
+
+TEST(CloudContact, ApproximateDistanceGivesTheForceOfTheExactOne) {
+  PairSpec pair = block_on_cloud();
+  pair.partner.surface = cloud(9);  // away from the edges, where elements have all their nodes on the surface
+  const auto exact = make_backend(pair, quiet());
+  pair.parameters["cloud_distance"] = std::string("approximate");
+  const auto approximate = make_backend(pair, quiet());
+  for (const double depth : {1e-4, 4e-4}) {
+    const double reference = exact->evaluate(*exact->initial_history(), pressed(depth)).F_A.force.z();
+    const double found = approximate->evaluate(*approximate->initial_history(), pressed(depth)).F_A.force.z();
+    std::printf("depth %.1f mm: exact %.4f N, approximate %.4f N\n", 1e3 * depth, reference, found);
+    ASSERT_GT(reference, 1.0);
+    EXPECT_NEAR(found, reference, 0.15 * reference) << "as much off as the distance, see above";
+  }
+}
+
+TEST(CloudContact, TangentsAreDerivativesOfTheWrench) {
+  PairSpec pair = block_on_cloud();
+  pair.partner.surface = cloud(9);
+  pair.parameters["restitution"] = 0.8;
+  const auto contact = make_backend(pair, quiet());
+  PairState state = pressed(3e-4);
+  state.X_AB.R = rotation_from_vector(Vector3(0.004, -0.003, 0.3));
+  state.X_AB.p.head<2>() = Eigen::Vector2d(0.0013, -0.0017);
+  state.V_AB = {.w = Vector3(0.1, -0.2, 0.3), .v = Vector3(0.01, 0.02, 0.05)};
+  const auto history = contact->initial_history();
+  const Response r = contact->evaluate(*history, state);
+  ASSERT_GT(r.F_A.force.z(), 1.0);
+  const auto [dX, dV] = test::central_difference(*contact, *history, state, 1e-7, 1e-5);
+  const double error_X = test::block_error(r.dF_A_dX, dX);
+  const double error_V = test::block_error(r.dF_A_dV, dV);
+  std::printf("tangents: pose %.2e, twist %.2e\n", error_X, error_V);
+  EXPECT_LT(error_V, 1e-6) << "rounding of the differences";
+  // As for two deformable bodies: the motion of the weights is left out, which is of the order of the strain, 0.015.
+  EXPECT_LT(error_X, 0.015) << "analytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
+}
+
+TEST(CloudContact, HistorySurvivesSavingAndFrictionHolds) {
+  PairSpec pair = block_on_cloud();
+  pair.parameters["friction"] = 0.5;
+  const auto contact = make_backend(pair, quiet());
+  auto history = contact->commit(*contact->initial_history(), pressed(2e-4)).history;
+  PairState dragged = pressed(2e-4);
+  dragged.X_AB.p.x() += 2e-5;
+  const Response r = contact->evaluate(*history, dragged);
+  EXPECT_GT(r.F_A.force.x(), 0.02 * r.F_A.force.z()) << "the body is dragged along";
+  EXPECT_LT(r.F_A.force.x(), 0.5 * r.F_A.force.z() * (1.0 + 1e-6));
+  const auto again = contact->load_history(history->save());
+  EXPECT_EQ(contact->evaluate(*again, dragged).F_A.vector(), r.F_A.vector());
+}
+
+TEST(CloudContact, NamesWhatDoesNotFit) {
+  PairSpec pair = block_on_cloud();
+  pair.partner.materials = pair.main.materials;
+  EXPECT_THAT(refusal(pair), testing::HasSubstr("a point cloud is rigid"));
+  pair = block_on_cloud();
+  pair.parameters["contact_box"] = std::vector<double>{-0.01, -0.01, -1.0, 0.01, 0.01, 1.0};
+  const auto narrow = make_backend(pair, quiet());
+  try {
+    (void)narrow->evaluate(*narrow->initial_history(), pressed(2e-4));
+    ADD_FAILURE() << "points touch outside of the contact box";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("points of the cloud touch the body where it has no contact nodes"));
+  }
+  pair = block_on_cloud();
+  pair.parameters["candidate_limit"] = 300.0;
+  EXPECT_THAT(refusal(pair), testing::HasSubstr("candidate_limit"));
+  pair = block_on_cloud();
+  pair.parameters["element_order"] = 2.0;
+  EXPECT_THAT(refusal(pair), testing::HasSubstr("linear tetrahedra (4 nodes), found 10"));
+  pair = block_on_cloud();
+  pair.partner.surface = PlaneSurface{};
+  pair.parameters["distance_length"] = 0.01;
+  EXPECT_THAT(refusal(pair), testing::HasSubstr("only with a point cloud"));
+  pair = block_on_cloud();
+  pair.parameters["distance_length"] = 0.01;
+  EXPECT_THAT(refusal(pair), testing::HasSubstr("only with cloud_distance: approximate"));
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
