@@ -20,7 +20,7 @@ class BatchContact {
  public:
   virtual ~BatchContact() = default;
 
-  /// Whether there are pairs and no answer of any of them depends on what was committed, to the last bit (solver
+  /// Whether there are pairs and no answer of any of them depends on what was committed but for rounding (solver
   /// statistics aside): batches may then replace commits.
   [[nodiscard]] virtual bool memoryless() const = 0;
 
