@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "benchmarks/forwarding_contact.hpp"
 #include "common/rpc/listener.hpp"
 #include "common/rpc/remote_contact.hpp"
 #include "fem_server/service/contact_service.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/local_contact.hpp"
+#include "tests/support/forwarding_contact.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace {
@@ -34,7 +34,7 @@ double since(Clock::time_point begin) {
 }
 
 /// Times the calls of another contact.
-class TimedContact final : public benchmarks::ForwardingContact {
+class TimedContact final : public test::ForwardingContact {
  public:
   TimedContact(std::unique_ptr<Contact> inner, std::vector<double>& seconds)
       : ForwardingContact(std::move(inner)), seconds_(seconds) {}

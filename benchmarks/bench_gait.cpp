@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/forwarding_contact.hpp"
 #include "client/embedded/embedded.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/open_session.hpp"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/run_input.hpp"
+#include "tests/support/forwarding_contact.hpp"
 
 namespace heelstrike {
 namespace {
@@ -86,7 +86,7 @@ void whole_run(const std::string& size, const std::string& friction, double goal
 }
 
 /// Remembers what the analysis asks, pair by pair.
-class Recorder final : public benchmarks::ForwardingContact {
+class Recorder final : public test::ForwardingContact {
  public:
   Recorder(std::unique_ptr<Contact> inner, std::vector<std::vector<PairState>>& asked)
       : ForwardingContact(std::move(inner)), asked_(asked) {

@@ -13,6 +13,7 @@
 #include "client/servers/child_process.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
+#include "common/results/plain_name.hpp"
 #include "common/results/run_folder.hpp"
 
 namespace heelstrike::client::report {
@@ -49,15 +50,6 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-std::string file_name(std::string text) {
-  for (char& c : text) {
-    const bool plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-    if (!plain) c = '_';
-  }
-  return text;
-}
-
 bool varies(const TimeSeries& series, std::size_t column) {
   for (std::size_t at = column; at < series.values.size(); at += series.columns.size()) {
     if (series.values[at] != series.values[column]) return true;
@@ -78,7 +70,7 @@ std::vector<Picture> pictures_of(const TimeSeries& series) {
     if (is_new) {
       std::string label = name.quantity;
       std::replace(label.begin(), label.end(), '_', ' ');
-      pictures.push_back({file_name(key), "time [s]", fmt::format("{} [{}]", label, name.unit), {}});
+      pictures.push_back({plain_name(key), "time [s]", fmt::format("{} [{}]", label, name.unit), {}});
     }
     pictures[entry->second].curves.push_back({fmt::format("1:{}", c + 1), name.short_name});
   }
@@ -92,7 +84,7 @@ std::vector<Picture> pictures_of(const TimeSeries& series) {
       return found - series.columns.begin() + 1;
     };
     const std::string force = fmt::format("(sqrt(${}**2 + ${}**2 + ${}**2))", column("x"), column("y"), column("z"));
-    pictures.push_back({file_name("loop_" + pair),
+    pictures.push_back({plain_name("loop_" + pair),
                         "indentation [mm]",
                         "contact force [N]",
                         {{fmt::format("(1e3 * ${}):{}", c + 1, force), pair}}});
@@ -210,7 +202,7 @@ std::vector<fs::path> write_pictures(const fs::path& run, const PictureStyle& st
   std::vector<std::string> maps;
   for (const FootPrint& print : foot_prints(folder, series)) {
     if (!(print.map.largest() > 0.0)) continue;
-    maps.push_back(file_name(fmt::format("pressure_map_{}_{}", print.pair, print.body)));
+    maps.push_back(plain_name(fmt::format("pressure_map_{}_{}", print.pair, print.body)));
     const PlanView view = print.map.view(print.map.peak(), map_cells);
     const fs::path data = folder / "pictures" / (maps.back() + ".dat");
     write_whole_file(data, map_data(print, view));

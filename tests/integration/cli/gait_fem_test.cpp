@@ -33,11 +33,14 @@ void expect_regions_carry_the_foot(const ScratchFolder& folder, const TimeSeries
   ASSERT_EQ(plantar.exit_code, 0) << plantar.err;
   const auto json = nlohmann::json::parse(plantar.out);
   ASSERT_EQ(json.size(), 1U) << "two segments, one foot";
-  const auto peak = [&](const char* region) { return json[0]["regions"][region]["peak_pressure_Pa"].get<double>(); };
-  EXPECT_GT(peak("heel"), peak("midfoot")) << "under the arch there is less";
-  EXPECT_GT(peak("metatarsal"), peak("midfoot"));
-  EXPECT_GT(peak("hallux"), 0.0);
-  EXPECT_GT(peak("lesser_toes"), 0.0);
+  const auto value = [&](const char* region, const char* name) {
+    return json[0]["regions"][region][name].get<double>();
+  };
+  // Not by their peaks: those of the arch lie on its borders with heel and ball.
+  EXPECT_GT(value("heel", "impulse_Ns"), value("midfoot", "impulse_Ns")) << "the arch carries less";
+  EXPECT_GT(value("metatarsal", "impulse_Ns"), value("midfoot", "impulse_Ns"));
+  EXPECT_GT(value("hallux", "peak_pressure_Pa"), 0.0);
+  EXPECT_GT(value("lesser_toes", "peak_pressure_Pa"), 0.0);
   EXPECT_GT(json[0]["regions"]["heel"]["pressure_time_integral_Pas"].get<double>(), 0.0);
 
   const MotionTable table = read_motion_table(read_text(folder.path() / "local/plantar_regions.sto"), "plantar");

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "fem_server/sessions/local_contact.hpp"
+#include "tests/support/forwarding_contact.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {
@@ -14,27 +15,18 @@ namespace {
 using ::testing::HasSubstr;
 
 /// A real contact that refuses states as the test says.
-class ScriptedContact final : public Contact {
+class ScriptedContact final : public ForwardingContact {
  public:
   using Script = std::function<void(const PairState&, const Response&)>;
-  ScriptedContact(std::unique_ptr<Contact> real, Script script) : real_(std::move(real)), script_(std::move(script)) {}
-  [[nodiscard]] std::span<const PairDescription> pairs() const override { return real_->pairs(); }
+  ScriptedContact(std::unique_ptr<Contact> real, Script script)
+      : ForwardingContact(std::move(real)), script_(std::move(script)) {}
   void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                 std::span<Response> responses) override {
-    real_->evaluate(step, iteration, states, responses);
+    ForwardingContact::evaluate(step, iteration, states, responses);
     script_(states[0], responses[0]);
-  }
-  void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
-    real_->commit(step, states, responses);
-  }
-  [[nodiscard]] std::vector<std::string> save_state() override { return real_->save_state(); }
-  void restore_state(std::span<const std::string> states) override { real_->restore_state(states); }
-  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
-    return real_->fields(pair, state, request);
   }
 
  private:
-  std::unique_ptr<Contact> real_;
   Script script_;
 };
 

@@ -4,13 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <iterator>
 
 #include "common/contact/batch_contact.hpp"
 #include "fem_server/sessions/local_contact.hpp"
+#include "tests/support/forwarding_contact.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {
@@ -106,36 +105,28 @@ TEST(Kinematic, ContactOfAPrescribedMotionIsEvaluatedAndCommittedPerFrame) {
 }
 
 /// A contact that counts, and may hide that its pairs remember nothing.
-class CountingContact final : public Contact, public BatchContact {
+class CountingContact final : public ForwardingContact, public BatchContact {
  public:
   struct Counts {
     int commits = 0;
     int batches = 0;
   };
   CountingContact(std::unique_ptr<Contact> real, bool hide, Counts& counts)
-      : real_(std::move(real)), batches_(dynamic_cast<BatchContact&>(*real_)), hide_(hide), counts_(counts) {}
-  [[nodiscard]] std::span<const PairDescription> pairs() const override { return real_->pairs(); }
-  void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
-                std::span<Response> responses) override {
-    real_->evaluate(step, iteration, states, responses);
-  }
+      : ForwardingContact(std::move(real)),
+        batches_(dynamic_cast<BatchContact&>(inner())),
+        hide_(hide),
+        counts_(counts) {}
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
     ++counts_.commits;
-    real_->commit(step, states, responses);
+    ForwardingContact::commit(step, states, responses);
   }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
     ++counts_.batches;
     return batches_.evaluate_batch(pair, states);
   }
   [[nodiscard]] bool memoryless() const override { return batches_.memoryless() && !hide_; }
-  [[nodiscard]] std::vector<std::string> save_state() override { return real_->save_state(); }
-  void restore_state(std::span<const std::string> states) override { real_->restore_state(states); }
-  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
-    return real_->fields(pair, state, request);
-  }
 
  private:
-  std::unique_ptr<Contact> real_;
   BatchContact& batches_;
   bool hide_;
   Counts& counts_;

@@ -1,4 +1,4 @@
-/// A contact that passes every call on to another one: base of those that time or record some of them.
+/// A contact that passes every call on to another one: base of those that time, count or refuse some of them.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include "common/contact/contact.hpp"
 
-namespace heelstrike::benchmarks {
+namespace heelstrike::test {
 
 class ForwardingContact : public Contact {
  public:
@@ -28,8 +28,11 @@ class ForwardingContact : public Contact {
     return inner_->fields(pair, state, request);
   }
 
+ protected:
+  [[nodiscard]] Contact& inner() { return *inner_; }
+
  private:
   std::unique_ptr<Contact> inner_;
 };
 
-}  // namespace heelstrike::benchmarks
+}  // namespace heelstrike::test
