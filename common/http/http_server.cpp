@@ -27,7 +27,9 @@ int HttpServer::bind(const std::string& host, int port) {
   const int bound = port == 0 ? http_.bind_to_any_port(host) : (http_.bind_to_port(host, port) ? port : -1);
   if (bound < 0) {
     throw unavailable_error(
-        fmt::format("cannot serve a page at {}:{}: is the address this machine's, and the port free?", host, port));
+        fmt::format("cannot serve a page at {}:{}: is the address this machine's, and the port free? Name "
+                    "another one",
+                    host, port));
   }
   return bound;
 }

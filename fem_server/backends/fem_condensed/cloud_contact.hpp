@@ -2,8 +2,8 @@
 ///
 /// The problem is that of two bodies with their parts exchanged: the points of the cloud are the contact nodes, the
 /// body is the partner that deforms. CondensedContact solves it in the cloud's frame; here poses, wrenches and tangents
-/// are turned round. The distance of the points to the body is its approximate distance function [melo2023,
-/// section 4.4].
+/// are turned round. The distance of the points to the body is exact, or by name its approximate distance function
+/// [melo2023, section 4.4].
 #pragma once
 
 #include <memory>

@@ -23,6 +23,13 @@ using testing::HasSubstr;
 
 const std::string examples = HEELSTRIKE_SOURCE_DIR "/examples/";
 
+/// Folder of the measured walk; empty where there is none.
+std::string walking_subject() {
+  const char* data = std::getenv("HEELSTRIKE_DATA");
+  const std::string folder = data == nullptr ? "" : std::string(data) + "/gait_subject01";
+  return fs::exists(folder) ? folder : "";
+}
+
 ProgramOptions here(const ScratchFolder& folder) {
   return {.working_folder = folder.path(), .environment = {{"XDG_CACHE_HOME", (folder.path() / "cache").string()}}};
 }
@@ -158,8 +165,7 @@ TEST(GaitFem, PlantarWithoutFieldsSaysWhatToAdd) {
 
 // Requirement: every frame of both feet converges, and the vertical force is the measured one.
 TEST(GaitFem, WalkingSubjectIsCarriedInEveryFrame) {
-  const char* data = std::getenv("HEELSTRIKE_DATA");
-  if (data == nullptr || !fs::exists(fs::path(data) / "gait_subject01")) {
+  if (walking_subject().empty()) {
     GTEST_SKIP() << "HEELSTRIKE_DATA names no folder with gait_subject01: measured data are not part of the project";
   }
   const ScratchFolder folder;
@@ -172,9 +178,7 @@ TEST(GaitFem, WalkingSubjectIsCarriedInEveryFrame) {
   const TimeSeries series = read_timeseries(folder.path() / "walk");
   EXPECT_EQ(series.rows(), 151U) << "every frame of the recording";
   const Finished compared =
-      run("heelstrike",
-          {"compare-grf", "walk", "--measured",
-           std::string(std::getenv("HEELSTRIKE_DATA")) + "/gait_subject01/subject01_walk1_grf.mot", "--json"},
+      run("heelstrike", {"compare-grf", "walk", "--measured", walking_subject() + "/subject01_walk1_grf.mot", "--json"},
           here(folder));
   ASSERT_EQ(compared.exit_code, 0) << compared.err;
 }
@@ -182,18 +186,16 @@ TEST(GaitFem, WalkingSubjectIsCarriedInEveryFrame) {
 // Requirement, on the stances that nothing was fitted to: centre of pressure within 15 mm rms over 10 to 90 % of
 // stance, and a fore-aft force that brakes first and drives then.
 TEST(GaitFem, WalkingSubjectIsPredicted) {
-  const char* data = std::getenv("HEELSTRIKE_DATA");
-  if (data == nullptr || !fs::exists(std::string(data) + "/gait_subject01")) {
+  if (walking_subject().empty()) {
     GTEST_SKIP() << "HEELSTRIKE_DATA names no folder with gait_subject01: measured data are not part of the project";
   }
   const ScratchFolder folder;
   const Finished result =
       run("heelstrike", {"run", examples + "gait_subject01_toes.yaml", "--in-process", "-o", "walk"}, here(folder));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const Finished compared = run(
-      "heelstrike",
-      {"compare-grf", "walk", "--measured", std::string(data) + "/gait_subject01/subject01_walk1_grf.mot", "--json"},
-      here(folder));
+  const Finished compared =
+      run("heelstrike", {"compare-grf", "walk", "--measured", walking_subject() + "/subject01_walk1_grf.mot", "--json"},
+          here(folder));
   ASSERT_EQ(compared.exit_code, 0) << compared.err;
   int complete = 0;
   const auto comparison = nlohmann::json::parse(compared.out);
