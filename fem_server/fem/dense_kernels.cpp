@@ -11,6 +11,8 @@ void dgemm_(const char* transposed_a, const char* transposed_b, const int* m, co
             double* c, const int* ldc);
 void dgemv_(const char* transposed, const int* m, const int* n, const double* alpha, const double* a, const int* lda,
             const double* x, const int* incx, const double* beta, double* y, const int* incy);
+void dsymv_(const char* uplo, const int* n, const double* alpha, const double* a, const int* lda, const double* x,
+            const int* incx, const double* beta, double* y, const int* incy);
 void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* pivots, int* info);
 void sgetrs_(const char* transposed, const int* n, const int* n_rhs, const float* a, const int* lda, const int* pivots,
              float* b, const int* ldb, int* info);
@@ -82,6 +84,17 @@ void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::
   const int ldb = as_int(rhs.outerStride());
   const int ldc = as_int(result.outerStride());
   dgemm_("N", "N", &m, &n, &k, &one, matrix.data(), &lda, rhs.data(), &ldb, &zero, result.data(), &ldc);
+}
+
+void multiply_symmetric(Eigen::Ref<const Eigen::MatrixXd> lower, Eigen::Ref<const Eigen::VectorXd> rhs,
+                        Eigen::Ref<Eigen::VectorXd> result) {
+  const int n = as_int(lower.rows());
+  if (n == 0) return;
+  const int lda = as_int(lower.outerStride());
+  const double one = 1.0;
+  const double zero = 0.0;
+  const int step = 1;
+  dsymv_("L", &n, &one, lower.data(), &lda, rhs.data(), &step, &zero, result.data(), &step);
 }
 
 bool SingleLu::factorize(const Eigen::MatrixXd& matrix) {

@@ -26,6 +26,10 @@ void solve_lower_transposed(Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref
 void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::MatrixXd> rhs,
               Eigen::Ref<Eigen::MatrixXd> result);
 
+/// result := matrix * rhs for a symmetric matrix of which only the lower triangle is read.
+void multiply_symmetric(Eigen::Ref<const Eigen::MatrixXd> lower, Eigen::Ref<const Eigen::VectorXd> rhs,
+                        Eigen::Ref<Eigen::VectorXd> result);
+
 /// LU factorisation with partial pivoting in single precision: a preconditioner at half the memory traffic and time of
 /// one in double precision. The user's iteration decides the accuracy of the result.
 class SingleLu {

@@ -23,6 +23,12 @@ template <int n_fields>
                                                 std::span<const std::uint32_t> columns,
                                                 const NodeFields<n_fields>& forces);
 
+/// Displacements [m] of nodes under forces [N] on the same nodes, ascending; reads half of their blocks.
+template <int n_fields>
+[[nodiscard]] NodeFields<n_fields> displacement(const SurfaceCompliance& compliance,
+                                                std::span<const std::uint32_t> nodes,
+                                                const NodeFields<n_fields>& forces);
+
 /// matrix(i, j) = n_i . C_ij n_j for i >= j over the listed nodes; the upper triangle is left alone.
 /// @param normals  3 per node, in the order of `nodes`
 void normal_compliance(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,

@@ -99,30 +99,40 @@ void turn_partner(const SurfaceCompliance& share, std::span<const std::uint32_t>
   for (std::size_t i = 0; i < nodes.size(); ++i) turned.middleRows<3>(row_of(i)) += moved.by_turning(i);
 }
 
-/// d lambda / d X = A^-1 (G - N^T d u / d X at fixed lambda), then d u / d X.
+/// d lambda / d X = A^-1 (G - N^T d u / d X at fixed lambda), then d u / d X, or only what it does to the wrench.
 /// @param turned  d u / d X at fixed lambda
-NodeDerivatives frictionless_derivatives(const BlockPart& C, const std::vector<TouchingNode>& nodes,
-                                         const Eigen::MatrixXd& factor, const Eigen::MatrixXd& turned,
-                                         const Vector3& p_AB) {
+/// @param blocks  of the touching nodes; null = the nodes' own d u / d X are not wanted
+NodeDerivatives frictionless_derivatives(const std::vector<TouchingNode>& nodes, const NormalContact& contact,
+                                         const Eigen::MatrixXd& turned, const Vector3& p_AB,
+                                         const SurfaceCompliance* compliance, std::span<const std::uint32_t> numbers) {
   const auto m = static_cast<Eigen::Index>(nodes.size());
   Eigen::MatrixXd dlambda(m, 6);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     dlambda.row(static_cast<Eigen::Index>(i)) =
         gap_wrench(nodes[i], p_AB).transpose() - nodes[i].surface.normal.transpose() * turned.middleRows<3>(row_of(i));
   }
-  solve_lower(factor, dlambda);
-  solve_lower_transposed(factor, dlambda);
-  Eigen::MatrixXd forces(3 * m, 6);
-  for (Eigen::Index i = 0; i < m; ++i) {
-    forces.middleRows<3>(3 * i) = nodes[static_cast<std::size_t>(i)].surface.normal * dlambda.row(i);
-  }
-  const Eigen::MatrixXd u = C.times(forces);
+  solve_lower(contact.factor, dlambda);
+  solve_lower_transposed(contact.factor, dlambda);
   NodeDerivatives derivatives;
+  NodeFields<8> forces = NodeFields<8>::Zero(3 * m, 8);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto row = static_cast<Eigen::Index>(i);
+    forces.block<3, 6>(3 * row, 0) = nodes[i].surface.normal * dlambda.row(row);
     derivatives.lambda.emplace_back(dlambda.row(row));
     derivatives.traction.emplace_back(Matrix36::Zero());
-    derivatives.u.emplace_back(u.middleRows<3>(3 * row) + turned.middleRows<3>(3 * row));
+  }
+  if (compliance == nullptr) {
+    // sum lambda D^T du = (C Lambda D)^T (N dlambda + Lambda D): the compliance is symmetric.
+    derivatives.turning_work.setZero();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const Matrix36 df = forces.block<3, 6>(row_of(i), 0) + nodes[i].lambda * normal_rotation(nodes[i], p_AB);
+      derivatives.turning_work += turned.middleRows<3>(row_of(i)).transpose() * df;
+    }
+    return derivatives;
+  }
+  const NodeFields<8> u = displacement<8>(*compliance, numbers, forces);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    derivatives.u.emplace_back(u.block<3, 6>(row_of(i), 0) + turned.middleRows<3>(row_of(i)));
   }
   return derivatives;
 }
@@ -209,7 +219,7 @@ std::shared_ptr<const Surroundings> CondensedContact::surroundings_of(const Cond
     if (close || !node.force.isZero(0.0)) result->block_nodes.push_back(node.node);
   }
   if (result->block_nodes.empty()) return result;
-  result->block = std::make_shared<const Eigen::MatrixXd>(gathered(model_.compliance, result->block_nodes));
+  result->blocks = std::make_shared<const SurfaceCompliance>(copied_blocks(model_.compliance, result->block_nodes));
   return result;
 }
 
@@ -238,7 +248,7 @@ void CondensedContact::find_near(const CondensedHistory& history, const PairStat
 }
 
 void CondensedContact::find_kept(const CondensedHistory& history, Solution& solution) const {
-  if (history.surroundings == nullptr || history.surroundings->block == nullptr) return;
+  if (history.surroundings == nullptr || history.surroundings->blocks == nullptr) return;
   std::vector<std::uint32_t> positions;
   auto near = solution.near.nodes.begin();
   for (const std::uint32_t candidate : history.surroundings->block_nodes) {
@@ -247,7 +257,7 @@ void CondensedContact::find_kept(const CondensedHistory& history, Solution& solu
     positions.push_back(static_cast<std::uint32_t>(near - solution.near.nodes.begin()));
   }
   solution.near.kept = std::move(positions);
-  solution.near.kept_block = history.surroundings->block;
+  solution.near.kept_blocks = history.surroundings->blocks;
 }
 
 CondensedContact::Solution CondensedContact::solve(const CondensedHistory& history, const PairState& state) const {
@@ -325,23 +335,30 @@ void CondensedContact::add_node(std::uint32_t near, double lambda, const Vector3
 }
 
 void CondensedContact::solve_frictionless(const PairState& state, Solution& solution) const {
-  const NormalContact contact = solve_normal_contact(seen_compliance(solution), solution.near);
+  const NormalTurning turning = [&](std::uint32_t near) {
+    TouchingNode node;
+    node.x = model_.points[solution.near_candidates[near]];
+    node.surface = solution.surface[near];
+    return normal_rotation(node, state.X_AB.p);
+  };
+  NormalContact contact = solve_normal_contact(seen_compliance(solution), solution.near, turning);
   solution.statistics.iterations = contact.iterations;
   solution.statistics.residual = contact.residual;
   solution.penalty_energy = contact.penalty_energy;
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
-    add_node(contact.block.positions()[contact.active[a]], contact.lambda[static_cast<Eigen::Index>(a)],
-             Vector3::Zero(), solution);
+    add_node(contact.active[a], contact.lambda[static_cast<Eigen::Index>(a)], Vector3::Zero(), solution);
+    solution.nodes.back().u = contact.u.segment<3>(row_of(a));
     solution.stuck_to.emplace_back(std::nullopt);
   }
   if (solution.nodes.empty()) return;
-  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    solution.nodes[i].u = contact.u.segment<3>(row_of(contact.active[i]));
+  if (model_.deformable) {
+    turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, contact.turned);
   }
-  const BlockPart C = contact.block.part(contact.active);
-  Eigen::MatrixXd turned = turned_displacements(C, solution.nodes, state.X_AB.p);
-  if (model_.deformable) turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, turned);
-  solution.derivatives = frictionless_derivatives(C, solution.nodes, contact.factor, turned, state.X_AB.p);
+  // With one factor on all forces the displacements of single nodes are not needed.
+  const bool each = model_.options.hysteresis_factor > 0.0 || model_.deformable;
+  const NodeBlocks blocks(seen_compliance(solution), solution.near, contact.active);
+  solution.derivatives = frictionless_derivatives(solution.nodes, contact, contact.turned, state.X_AB.p,
+                                                  each ? &blocks.compliance() : nullptr, blocks.numbers());
 }
 
 void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state,

@@ -68,7 +68,7 @@ class Iterate {
   /// Committed forces as first guess.
   void start_from_commit() {
     members_.clear();
-    block_ = GatheredBlock::first(compliance_, problem_.near, first_working_set(problem_.near));
+    block_ = GatheredBlock(compliance_, problem_.near, first_working_set(problem_.near));
     for (const std::uint32_t position : block_.positions()) members_.push_back(make_member(position));
     active_changed_ = true;
     for (Member& m : members_) {
@@ -84,9 +84,11 @@ class Iterate {
     members_.clear();
     const NormalContact start = solve_normal_contact(compliance_, problem_.near);
     iterations_before_ += start.iterations;
-    extend(start.block.positions());
+    extend(start.working);
+    std::size_t next = 0;
     for (std::size_t a = 0; a < start.active.size(); ++a) {
-      Member& m = members_[start.active[a]];
+      while (members_[next].position != start.active[a]) ++next;
+      Member& m = members_[next];
       m.active = true;
       m.lambda = start.lambda[static_cast<Eigen::Index>(a)];
       m.traction = m.tangents().transpose() * problem_.near.force_before[m.position];
@@ -116,9 +118,20 @@ class Iterate {
 
   /// Near nodes outside the working set that penetrate join it. @return whether there were any
   bool join_penetrating() {
+    const Eigen::VectorXd forces = all_forces();
+    const LoadChange change = change_since_commit(problem_.near, block_.positions(), forces, u_);
+    std::vector<std::uint32_t> loaded;
+    Eigen::VectorXd carried(forces.size());
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (!members_[i].active) continue;
+      carried.segment<3>(3 * static_cast<Eigen::Index>(loaded.size())) =
+          forces.segment<3>(3 * static_cast<Eigen::Index>(i));
+      loaded.push_back(members_[i].position);
+    }
+    carried.conservativeResize(3 * static_cast<Eigen::Index>(loaded.size()));
     double deepest = 0.0;
-    const auto found =
-        penetrating_outside(compliance_, problem_.near, block_, all_forces(), u_, tolerance * scale_, deepest);
+    const auto found = penetrating_outside(compliance_, problem_.near, block_.positions(), loaded, carried, change,
+                                           tolerance * scale_, deepest);
     if (found.empty()) return false;
     extend(found);
     return true;
@@ -339,9 +352,7 @@ FrictionContact solve_friction_contact(const SurfaceCompliance& compliance, cons
   FrictionContact result;
   Iterate iterate(compliance, problem);
   double error = 0.0;
-  const bool warm =
-      std::ranges::any_of(problem.near.force_before, [](const Vector3& force) { return !force.isZero(0.0); });
-  if (warm) {
+  if (problem.near.warm()) {
     iterate.start_from_commit();
     if (newton(iterate, newton_patience - 1, result, error)) return result;
   }
