@@ -13,6 +13,9 @@ void dgemv_(const char* transposed, const int* m, const int* n, const double* al
             const double* x, const int* incx, const double* beta, double* y, const int* incy);
 void dsymv_(const char* uplo, const int* n, const double* alpha, const double* a, const int* lda, const double* x,
             const int* incx, const double* beta, double* y, const int* incy);
+void ssymv_(const char* uplo, const int* n, const float* alpha, const float* a, const int* lda, const float* x,
+            const int* incx, const float* beta, float* y, const int* incy);
+void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
 void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* pivots, int* info);
 void sgetrs_(const char* transposed, const int* n, const int* n_rhs, const float* a, const int* lda, const int* pivots,
              float* b, const int* ldb, int* info);
@@ -95,6 +98,32 @@ void multiply_symmetric(Eigen::Ref<const Eigen::MatrixXd> lower, Eigen::Ref<cons
   const double zero = 0.0;
   const int step = 1;
   dsymv_("L", &n, &one, lower.data(), &lda, rhs.data(), &step, &zero, result.data(), &step);
+}
+
+void multiply_symmetric(const Eigen::MatrixXf& lower, const Eigen::VectorXf& rhs, Eigen::VectorXf& result) {
+  const int n = as_int(lower.rows());
+  if (n == 0) return;
+  const float one = 1.0F;
+  const float zero = 0.0F;
+  const int step = 1;
+  ssymv_("L", &n, &one, lower.data(), &n, rhs.data(), &step, &zero, result.data(), &step);
+}
+
+bool SingleCholesky::factorize(Eigen::MatrixXf matrix) {
+  factor_ = std::move(matrix);
+  const int n = as_int(factor_.rows());
+  if (n == 0) return true;
+  int info = 0;
+  spotrf_("L", &n, factor_.data(), &n, &info);
+  return info == 0;
+}
+
+void SingleCholesky::solve(Eigen::VectorXf& rhs) const {
+  const int n = as_int(factor_.rows());
+  if (n == 0) return;
+  const int step = 1;
+  strsv_("L", "N", "N", &n, factor_.data(), &n, rhs.data(), &step);
+  strsv_("L", "T", "N", &n, factor_.data(), &n, rhs.data(), &step);
 }
 
 bool SingleLu::factorize(const Eigen::MatrixXd& matrix) {

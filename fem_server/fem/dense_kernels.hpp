@@ -30,6 +30,21 @@ void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::
 void multiply_symmetric(Eigen::Ref<const Eigen::MatrixXd> lower, Eigen::Ref<const Eigen::VectorXd> rhs,
                         Eigen::Ref<Eigen::VectorXd> result);
 
+/// The same in single precision.
+void multiply_symmetric(const Eigen::MatrixXf& lower, const Eigen::VectorXf& rhs, Eigen::VectorXf& result);
+
+/// Cholesky factorisation in single precision, for preconditioners.
+class SingleCholesky {
+ public:
+  /// @param matrix  lower triangle. @return false when it is not positive definite in this precision
+  [[nodiscard]] bool factorize(Eigen::MatrixXf matrix);
+  /// rhs := matrix^-1 rhs.
+  void solve(Eigen::VectorXf& rhs) const;
+
+ private:
+  Eigen::MatrixXf factor_;
+};
+
 /// LU factorisation with partial pivoting in single precision: a preconditioner at half the memory traffic and time of
 /// one in double precision. The user's iteration decides the accuracy of the result.
 class SingleLu {

@@ -8,7 +8,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr int step_limit = 60;
+constexpr int step_limit = 80;
 /// Steps without a change of the active set after which it is believed.
 constexpr int steady_steps = 5;
 /// Error of the gap under active nodes, over the largest penetration, from which the set is believed.
@@ -16,14 +16,14 @@ constexpr double good_enough = 1e-2;
 
 }  // namespace
 
-std::vector<std::uint32_t> guess_active_set(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap) {
+Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap) {
   const Eigen::Index n = gap.size();
   const double scale = -gap.minCoeff();
   Eigen::VectorXd lambda = (-gap).cwiseMax(0.0);
   Eigen::VectorXd product(n);
   multiply_symmetric(A, lambda, product);
   const double curvature = lambda.dot(product);
-  if (!(curvature > 0.0)) return {};
+  if (!(curvature > 0.0)) return Eigen::VectorXd::Zero(n);
   // The best multiple of the penetrations.
   const double factor = lambda.squaredNorm() / curvature;
   lambda *= factor;
@@ -71,11 +71,7 @@ std::vector<std::uint32_t> guess_active_set(const Eigen::MatrixXd& A, const Eige
     multiply_symmetric(A, lambda, product);
     gamma = gap + product;
   }
-  std::vector<std::uint32_t> active;
-  for (Eigen::Index i = 0; i < n; ++i) {
-    if (lambda[i] > 0.0) active.push_back(static_cast<std::uint32_t>(i));
-  }
-  return active;
+  return lambda;
 }
 
 }  // namespace heelstrike::fem

@@ -1,4 +1,4 @@
-/// First guess of the active set of
+/// Estimate of the solution of
 ///
 ///     lambda >= 0,   g + A lambda >= 0,   lambda . (g + A lambda) = 0
 ///
@@ -6,14 +6,12 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <cstdint>
-#include <vector>
 
 namespace heelstrike::fem {
 
 /// @param A    symmetric positive definite, lower triangle
 /// @param gap  g [m]
-/// @return indices of the active nodes, ascending; near the true set, never exact by contract
-[[nodiscard]] std::vector<std::uint32_t> guess_active_set(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap);
+/// @return lambda [N], >= 0, to about a percent; who is active is nearly right, never exact by contract
+[[nodiscard]] Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap);
 
 }  // namespace heelstrike::fem

@@ -1,13 +1,6 @@
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
 
-// Wider registers only: with contraction off and the fields as vector lanes, both clones round alike.
-#ifdef __SANITIZE_THREAD__
-// The choice between clones is made before the thread sanitizer's run time is there, and crashes when it is
-// instrumented.
-#define HEELSTRIKE_VECTOR_CLONES
-#else
-#define HEELSTRIKE_VECTOR_CLONES __attribute__((target_clones("avx2", "default")))
-#endif
+#include "fem_server/fem/vector_clones.hpp"
 
 namespace heelstrike::fem {
 
@@ -115,6 +108,50 @@ void project_column(const double* column, const std::uint32_t* rows, std::size_t
   }
 }
 
+/// As project_column, added, for any direction.
+HEELSTRIKE_VECTOR_CLONES
+void add_projected_column(const double* column, const std::uint32_t* rows, std::size_t n_rows, const Vector3* normals,
+                          const double* f, double* result) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    fetch(column, rows, i, n_rows);
+    const double* block = column + 9 * static_cast<std::size_t>(rows[i]);
+    const double* m = normals[i].data();
+    const double x = (block[0] * f[0] + block[3] * f[1]) + block[6] * f[2];
+    const double y = (block[1] * f[0] + block[4] * f[1]) + block[7] * f[2];
+    const double z = (block[2] * f[0] + block[5] * f[1]) + block[8] * f[2];
+    result[i] += (m[0] * x + m[1] * y) + m[2] * z;
+  }
+}
+
+/// F_i^T C_ij F_j of one column of nodes, into both triangles of a matrix with `n` rows.
+/// @param frames  9 values per node, column-major; the first is that of the column
+/// @param matrix  where the diagonal block of the column begins
+HEELSTRIKE_VECTOR_CLONES
+void project_blocks(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* frames,
+                    std::size_t n, float* matrix) {
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    fetch(column, rows, i, n_rows);
+    const double* C = column + 9 * static_cast<std::size_t>(rows[i]);
+    const double* F = frames + 9 * i;
+    double CF[9];
+    for (int b = 0; b < 3; ++b) {
+      for (int k = 0; k < 3; ++k) {
+        CF[3 * b + k] = (C[k] * frames[3 * b] + C[3 + k] * frames[3 * b + 1]) + C[6 + k] * frames[3 * b + 2];
+      }
+    }
+    float* below = matrix + 3 * i;
+    float* right = matrix + 3 * i * n;
+    for (std::size_t b = 0; b < 3; ++b) {
+      for (std::size_t a = 0; a < 3; ++a) {
+        const auto value =
+            static_cast<float>((F[3 * a] * CF[3 * b] + F[3 * a + 1] * CF[3 * b + 1]) + F[3 * a + 2] * CF[3 * b + 2]);
+        below[b * n + a] = value;
+        right[a * n + b] = value;
+      }
+    }
+  }
+}
+
 template <int n_fields>
 constexpr auto accumulate() {
   if constexpr (n_fields == 1) return &accumulate_1;
@@ -171,6 +208,28 @@ void normal_compliance(const SurfaceCompliance& compliance, std::span<const std:
     project_column(compliance.column(nodes[j]), nodes.data() + j, nodes.size() - j, normals.data() + j,
                    normals[j].data(), matrix.col(column).data() + column);
   }
+}
+
+std::vector<double> normal_displacement(const SurfaceCompliance& compliance, std::span<const std::uint32_t> rows,
+                                        std::span<const Vector3> normals, std::span<const std::uint32_t> columns,
+                                        const Eigen::VectorXd& forces) {
+  std::vector<double> result(rows.size(), 0.0);
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    add_projected_column(compliance.column(columns[j]), rows.data(), rows.size(), normals.data(), forces.data() + 3 * j,
+                         result.data());
+  }
+  return result;
+}
+
+Eigen::MatrixXf local_compliance(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
+                                 std::span<const Matrix3> frames) {
+  const std::size_t n = nodes.size();
+  Eigen::MatrixXf B(static_cast<Eigen::Index>(3 * n), static_cast<Eigen::Index>(3 * n));
+  for (std::size_t j = 0; j < n; ++j) {
+    project_blocks(compliance.column(nodes[j]), nodes.data() + j, n - j, frames[j].data(), 3 * n,
+                   B.data() + (3 * j) * (3 * n) + 3 * j);
+  }
+  return B;
 }
 
 }  // namespace heelstrike::fem

@@ -26,14 +26,11 @@ struct CondensedContact::Solution : SolvedContact {
   std::vector<std::uint32_t> near_candidates;    ///< and these are the candidates: of all near nodes
   std::vector<std::uint32_t> touching_near;      ///< positions of the touching nodes among the near ones
   std::vector<std::optional<Vector3>> stuck_to;  ///< [m] point in A that a touching node sticks to; none = it slides
-  std::shared_ptr<const FrictionReference> reference;  ///< for the next committed state
-  double penalty_energy = 0.0;                         ///< [J]
+  double penalty_energy = 0.0;                   ///< [J]
 };
 
 namespace {
 
-/// Steps of the tangent solve from which a new factorisation pays for the next evaluations.
-constexpr int tired_reference = 6;
 /// Motion since the commit, over the size of the body, for which the candidates that may touch are known.
 constexpr double kept_motion = 0.01;
 /// Gap under load, over the depth, up to which a node's blocks are kept with the committed state.
@@ -59,11 +56,19 @@ Eigen::Index row_of(std::size_t node) {
 
 /// Displacements of the touching nodes by the turning of their forces with the pose: d u / d X at fixed force
 /// components, three rows per node.
-/// @param C  compliance among the touching nodes
-Eigen::MatrixXd turned_displacements(const BlockPart& C, const std::vector<TouchingNode>& nodes, const Vector3& p_AB) {
-  Eigen::MatrixXd forces(row_of(nodes.size()), 6);
-  for (std::size_t i = 0; i < nodes.size(); ++i) forces.middleRows<3>(row_of(i)) = force_rotation(nodes[i], p_AB);
-  return C.times(forces);
+Eigen::MatrixXd turned_displacements(const NodeBlocks& blocks, const std::vector<TouchingNode>& nodes,
+                                     const Vector3& p_AB) {
+  NodeFields<8> forces = NodeFields<8>::Zero(row_of(nodes.size()), 8);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    forces.block<3, 6>(row_of(i), 0) = force_rotation(nodes[i], p_AB);
+  }
+  if (forces.rightCols<5>().isZero(0.0)) {  // a plane
+    Eigen::MatrixXd result = Eigen::MatrixXd::Zero(forces.rows(), 6);
+    result.leftCols<3>() =
+        displacement<4>(blocks.compliance(), blocks.numbers(), NodeFields<4>(forces.leftCols<4>())).leftCols<3>();
+    return result;
+  }
+  return displacement<8>(blocks.compliance(), blocks.numbers(), forces).leftCols<6>();
 }
 
 /// Of a deformable partner: forces of the touching nodes times its share of the compliance, and the same for forces
@@ -366,7 +371,6 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
   FrictionProblem problem;
   problem.friction = model_.options.friction;
   problem.R_AB = state.X_AB.R;
-  problem.reference = history.reference;
   for (const std::uint32_t candidate : solution.near_candidates) problem.positions.push_back(model_.points[candidate]);
   problem.anchor = [&](std::uint32_t i) {
     const CommittedNode* node = find_node(history, solution.near_candidates[i]);
@@ -388,17 +392,15 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
   }
   if (contact.active.empty()) return;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u = contact.u[i];
-  Eigen::MatrixXd turned = turned_displacements(contact.compliance, solution.nodes, state.X_AB.p);
+  const NodeBlocks blocks(seen_compliance(solution), solution.near, contact.active);
+  Eigen::MatrixXd turned = turned_displacements(blocks, solution.nodes, state.X_AB.p);
   if (model_.deformable) turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, turned);
   std::vector<Matrix36> by_rotation;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     by_rotation.emplace_back(turned.middleRows<3>(row_of(i)));
   }
-  solution.derivatives = friction_derivatives(problem, contact, solution.nodes, by_rotation, state.X_AB.p);
-  // A kept factor is rebuilt from the body's compliance alone; that of two bodies changes with the pose.
-  if (model_.deformable) return;
-  solution.reference =
-      contact.system->iterations() > tired_reference ? contact.system->fresh_reference() : contact.system->reference();
+  solution.derivatives =
+      friction_derivatives(problem, contact, solution.nodes, by_rotation, state.X_AB.p, seen_compliance(solution));
 }
 
 std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution, const PairState& state) const {
@@ -448,7 +450,6 @@ Committed CondensedContact::commit(const History& history, const PairState& stat
   next->X_AB = state.X_AB;
   next->approach_speed = latched_speed(solution, model_.options, own.approach_speed, state);
   next->nodes = memory_of(solution, state);
-  next->reference = solution.reference;
   next->surroundings = surroundings_of(*next);
   Response response = respond(solution, *next, state);
   return {.history = std::move(next), .response = response};

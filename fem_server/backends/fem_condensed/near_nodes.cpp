@@ -86,13 +86,17 @@ std::vector<std::uint32_t> penetrating_outside(const SurfaceCompliance& complian
   deepest = 0.0;
   if (open.empty()) return found;
   std::vector<std::uint32_t> rows;
+  std::vector<Vector3> normals;
   std::vector<std::uint32_t> columns;
-  for (const std::uint32_t i : open) rows.push_back(near.nodes[i]);
+  for (const std::uint32_t i : open) {
+    rows.push_back(near.nodes[i]);
+    normals.push_back(near.normals[i]);
+  }
   for (const std::uint32_t i : loaded) columns.push_back(near.nodes[i]);
-  const NodeFields<1> u = displacement<1>(compliance, rows, columns, NodeFields<1>(forces));
+  const std::vector<double> u = normal_displacement(compliance, rows, normals, columns, forces);
   for (std::size_t k = 0; k < open.size(); ++k) {
     const std::uint32_t i = open[k];
-    const double gamma = near.gaps[i] + near.normals[i].dot(u.segment<3>(3 * static_cast<Eigen::Index>(k)));
+    const double gamma = near.gaps[i] + u[k];
     deepest = std::max(deepest, -gamma);
     if (gamma < -allowed) found.push_back(i);
   }

@@ -23,16 +23,31 @@ constexpr int patience = 5;
 /// Violations below this part of the largest penetration (or force) are rounding.
 constexpr double tolerance = 1e-11;
 
+struct NormalProblem {
+  Eigen::MatrixXd A;     ///< lower triangle
+  Eigen::VectorXd gaps;  ///< [m]
+};
+
+NormalProblem normal_problem(const NodeBlocks& blocks, const NearNodes& near, std::span<const std::uint32_t> working) {
+  std::vector<Vector3> normals;
+  const auto n = static_cast<Eigen::Index>(working.size());
+  NormalProblem problem{.A = Eigen::MatrixXd(n, n), .gaps = Eigen::VectorXd(n)};
+  for (Eigen::Index i = 0; i < n; ++i) {
+    problem.gaps[i] = near.gaps[working[static_cast<std::size_t>(i)]];
+    normals.push_back(near.normals[working[static_cast<std::size_t>(i)]]);
+  }
+  normal_compliance(blocks.compliance(), blocks.numbers(), normals, problem.A);
+  return problem;
+}
+
 /// The complementarity problem on the working set.
 class WorkingProblem {
  public:
   WorkingProblem(const NearNodes& near, const NodeBlocks& blocks, double scale, NormalContact& result)
       : near_(near), scale_(scale), result_(result) {
-    std::vector<Vector3> normals;
-    for (const std::uint32_t i : result.working) normals.push_back(near.normals[i]);
-    const auto n = static_cast<Eigen::Index>(normals.size());
-    A_.resize(n, n);
-    normal_compliance(blocks.compliance(), blocks.numbers(), normals, A_);
+    NormalProblem problem = normal_problem(blocks, near, result.working);
+    A_ = std::move(problem.A);
+    gaps_ = std::move(problem.gaps);
   }
 
   /// @param active  in: first guess, out: the active members; indices into the working set
@@ -72,9 +87,11 @@ class WorkingProblem {
 
   /// From nothing, conjugate gradients tell who is active for less than one factorisation.
   void guess() {
-    Eigen::VectorXd gaps(A_.rows());
-    for (Eigen::Index i = 0; i < gaps.size(); ++i) gaps[i] = gap(static_cast<std::size_t>(i));
-    active_ = guess_active_set(A_, gaps);
+    active_.clear();
+    const Eigen::VectorXd forces = estimate_forces(A_, gaps_);
+    for (std::uint32_t i = 0; i < forces.size(); ++i) {
+      if (forces[i] > 0.0) active_.push_back(i);
+    }
   }
 
   [[noreturn]] void give_up() const {
@@ -152,7 +169,7 @@ class WorkingProblem {
     }
   }
 
-  [[nodiscard]] double gap(std::size_t member) const { return near_.gaps[result_.working[member]]; }
+  [[nodiscard]] double gap(std::size_t member) const { return gaps_[static_cast<Eigen::Index>(member)]; }
 
   /// Solves A lambda = -g on the active nodes.
   void solve_active() {
@@ -211,6 +228,7 @@ class WorkingProblem {
   NormalContact& result_;
   std::vector<std::uint32_t> active_;  // indices into the working set, ascending
   Eigen::MatrixXd A_;                  // lower triangle
+  Eigen::VectorXd gaps_;
 };
 
 /// Displacements of the active nodes, and those by the turning of their forces.
@@ -309,6 +327,26 @@ NormalContact solve_normal_contact(const SurfaceCompliance& compliance, const Ne
       if (std::ranges::binary_search(active, result.working[a])) members.push_back(a);
     }
   }
+}
+
+NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near, double close_gap) {
+  const std::vector<std::uint32_t> working = first_working_set(near);
+  const double limit = close_gap * near.deepest();
+  const NormalProblem problem = normal_problem(NodeBlocks(compliance, near, working), near, working);
+  const Eigen::VectorXd lambda = estimate_forces(problem.A, problem.gaps);
+  Eigen::VectorXd gamma(lambda.size());
+  multiply_symmetric(problem.A, lambda, gamma);
+  gamma += problem.gaps;
+  NormalEstimate result;
+  std::vector<double> forces;
+  for (Eigen::Index i = 0; i < lambda.size(); ++i) {
+    const std::uint32_t position = working[static_cast<std::size_t>(i)];
+    if (lambda[i] <= 0.0 && gamma[i] > limit) continue;
+    result.positions.push_back(position);
+    forces.push_back(lambda[i]);
+  }
+  result.lambda = Eigen::Map<const Eigen::VectorXd>(forces.data(), static_cast<Eigen::Index>(forces.size()));
+  return result;
 }
 
 }  // namespace heelstrike::fem

@@ -41,4 +41,15 @@ using NormalTurning = std::function<Matrix36(std::uint32_t)>;
 [[nodiscard]] NormalContact solve_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near,
                                                  const NormalTurning& turning = {});
 
+/// Where other solvers start from.
+struct NormalEstimate {
+  std::vector<std::uint32_t> positions;  ///< in `near`: those with a force, and open ones with a small gap; ascending
+  Eigen::VectorXd lambda;                ///< [N] of these, >= 0, to about a percent
+};
+
+/// The same problem on the first working set, by conjugate gradients alone.
+/// @param close_gap  largest gap of open nodes that belong to the estimate, over the largest penetration
+[[nodiscard]] NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near,
+                                                     double close_gap);
+
 }  // namespace heelstrike::fem
