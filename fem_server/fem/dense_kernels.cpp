@@ -100,6 +100,30 @@ void multiply_symmetric(Eigen::Ref<const Eigen::MatrixXd> lower, Eigen::Ref<cons
   dsymv_("L", &n, &one, lower.data(), &lda, rhs.data(), &step, &zero, result.data(), &step);
 }
 
+void multiply_transposed(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::VectorXd> rhs,
+                         Eigen::Ref<Eigen::VectorXd> result) {
+  const int m = as_int(matrix.rows());
+  const int n = as_int(matrix.cols());
+  if (m == 0 || n == 0) return;
+  const int lda = as_int(matrix.outerStride());
+  const double one = 1.0;
+  const double zero = 0.0;
+  const int step = 1;
+  dgemv_("T", &m, &n, &one, matrix.data(), &lda, rhs.data(), &step, &zero, result.data(), &step);
+}
+
+void subtract_product(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::VectorXd> rhs,
+                      Eigen::Ref<Eigen::VectorXd> result) {
+  const int m = as_int(matrix.rows());
+  const int n = as_int(matrix.cols());
+  if (m == 0 || n == 0) return;
+  const int lda = as_int(matrix.outerStride());
+  const double minus = -1.0;
+  const double one = 1.0;
+  const int step = 1;
+  dgemv_("N", &m, &n, &minus, matrix.data(), &lda, rhs.data(), &step, &one, result.data(), &step);
+}
+
 void multiply_symmetric(const Eigen::MatrixXf& lower, const Eigen::VectorXf& rhs, Eigen::VectorXf& result) {
   const int n = as_int(lower.rows());
   if (n == 0) return;

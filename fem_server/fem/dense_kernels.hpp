@@ -30,7 +30,15 @@ void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::
 void multiply_symmetric(Eigen::Ref<const Eigen::MatrixXd> lower, Eigen::Ref<const Eigen::VectorXd> rhs,
                         Eigen::Ref<Eigen::VectorXd> result);
 
-/// The same in single precision.
+/// result := matrix^T * rhs.
+void multiply_transposed(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::VectorXd> rhs,
+                         Eigen::Ref<Eigen::VectorXd> result);
+
+/// result := result - matrix * rhs.
+void subtract_product(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::VectorXd> rhs,
+                      Eigen::Ref<Eigen::VectorXd> result);
+
+/// As multiply_symmetric, in single precision.
 void multiply_symmetric(const Eigen::MatrixXf& lower, const Eigen::VectorXf& rhs, Eigen::VectorXf& result);
 
 /// Cholesky factorisation in single precision, for preconditioners.

@@ -18,6 +18,7 @@ constexpr double good_enough = 1e-2;
 
 Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap) {
   const Eigen::Index n = gap.size();
+  if (n == 0 || gap.minCoeff() >= 0.0) return Eigen::VectorXd::Zero(n);
   const double scale = -gap.minCoeff();
   Eigen::VectorXd lambda = (-gap).cwiseMax(0.0);
   Eigen::VectorXd product(n);

@@ -223,8 +223,6 @@ std::shared_ptr<const Surroundings> CondensedContact::surroundings_of(const Cond
     const bool close = point.gap + point.normal.dot(node.u) < kept_gap * result->depth;
     if (close || !node.force.isZero(0.0)) result->block_nodes.push_back(node.node);
   }
-  if (result->block_nodes.empty()) return result;
-  result->blocks = std::make_shared<const SurfaceCompliance>(copied_blocks(model_.compliance, result->block_nodes));
   return result;
 }
 
@@ -253,7 +251,7 @@ void CondensedContact::find_near(const CondensedHistory& history, const PairStat
 }
 
 void CondensedContact::find_kept(const CondensedHistory& history, Solution& solution) const {
-  if (history.surroundings == nullptr || history.surroundings->blocks == nullptr) return;
+  if (history.surroundings == nullptr || history.surroundings->block_nodes.empty()) return;
   std::vector<std::uint32_t> positions;
   auto near = solution.near.nodes.begin();
   for (const std::uint32_t candidate : history.surroundings->block_nodes) {
@@ -261,8 +259,9 @@ void CondensedContact::find_kept(const CondensedHistory& history, Solution& solu
     if (near == solution.near.nodes.end() || *near != candidate) return;
     positions.push_back(static_cast<std::uint32_t>(near - solution.near.nodes.begin()));
   }
+  if (!std::ranges::includes(positions, first_working_set(solution.near))) return;
   solution.near.kept = std::move(positions);
-  solution.near.kept_blocks = history.surroundings->blocks;
+  solution.near.kept_blocks = history.surroundings->blocks(model_.compliance);
 }
 
 CondensedContact::Solution CondensedContact::solve(const CondensedHistory& history, const PairState& state) const {

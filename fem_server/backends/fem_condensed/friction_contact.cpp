@@ -48,6 +48,8 @@ constexpr double tangent_step = 5e-6;
 
 /// Gap, over the largest penetration, up to which an open node belongs to the first working set.
 constexpr double close_gap = 0.05;
+/// Accuracy of Newton steps far from the solution.
+constexpr double coarse_step = 1e-2;
 /// Error of a product in single precision, of its largest entry.
 constexpr double single_error = 1e-6;
 
@@ -217,7 +219,9 @@ class Iterate {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       if (members_[i].linear.active) rhs.segment<3>(row_of(i)) << -members_[i].gamma, -equation(members_[i]);
     }
-    const double accuracy = std::clamp(0.1 * target() / error, 1e-5, 1e-1);
+    // Far from the solution the states of nodes still change, and more accuracy would be lost on them.
+    const double accuracy =
+        std::clamp(std::max(0.1 * target() / error, std::min(error / scale_, coarse_step)), 1e-5, 1e-1);
     const Eigen::VectorXd change = system.solve(rhs, accuracy);
     for (std::size_t i = 0; i < members_.size(); ++i) {
       members_[i].lambda += change[row_of(i)];

@@ -10,9 +10,9 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// GMRES steps; beyond, the whole matrix is factored.
+/// Directions for one right-hand side; beyond, the whole matrix is factored.
 constexpr Eigen::Index step_limit = 60;
-/// Nodes that may differ before a factor is made anew, as a part of all: each costs GMRES about a step.
+/// Nodes that may differ before a factor is made anew, as a part of all: each costs about a direction.
 constexpr std::size_t kept_part = 50;
 
 Eigen::Index row_of(std::size_t node) {
@@ -27,6 +27,14 @@ std::size_t n_different(const std::vector<std::uint32_t>& a, const std::vector<s
     if (it != b.end() && *it == i) ++common;
   }
   return a.size() + b.size() - 2 * common;
+}
+
+/// Takes out of v what lies in the first n columns of W. @return W^T v
+Eigen::VectorXd take_out(const Eigen::MatrixXd& W, Eigen::Index n, Eigen::VectorXd& v) {
+  Eigen::VectorXd h(n);
+  multiply_transposed(W.leftCols(n), v, h);
+  subtract_product(W.leftCols(n), h, v);
+  return h;
 }
 
 }  // namespace
@@ -122,6 +130,47 @@ Eigen::VectorXd FrictionSystem::precondition(const Eigen::VectorXd& r) const {
   return x;
 }
 
+bool FrictionSystem::add_direction(const Eigen::VectorXd& z) {
+  ++iterations_;
+  const Eigen::Index n = n_directions_;
+  if (n == W_.cols()) {
+    const Eigen::Index capacity = std::max<Eigen::Index>(16, 2 * n);
+    Z_.conservativeResize(z.size(), capacity);
+    W_.conservativeResize(z.size(), capacity);
+    R_.conservativeResize(capacity, capacity);
+  }
+  Eigen::VectorXd w = apply(z);
+  const double before = w.norm();
+  R_.col(n).head(n) = take_out(W_, n, w);
+  // Once more where most of it has gone: what is left is then not orthogonal enough.
+  if (w.norm() < 1e-3 * before) R_.col(n).head(n) += take_out(W_, n, w);
+  const double length = w.norm();
+  if (!(length > 1e-10 * before)) return false;
+  R_(n, n) = length;
+  W_.col(n) = w / length;
+  Z_.col(n) = z;
+  ++n_directions_;
+  return true;
+}
+
+bool FrictionSystem::solve_by_residuals(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x) {
+  const double target = tolerance * rhs.norm();
+  const Eigen::Index last = n_directions_ + std::min(step_limit, rhs.size());
+  Eigen::VectorXd residual = rhs;
+  Eigen::VectorXd share = take_out(W_, n_directions_, residual);
+  while (residual.norm() > target) {
+    if (n_directions_ == last || !add_direction(precondition(residual))) return false;
+    const Eigen::Index newest = n_directions_ - 1;
+    share.conservativeResize(n_directions_);
+    share[newest] = W_.col(newest).dot(residual);
+    residual -= share[newest] * W_.col(newest);
+  }
+  if (n_directions_ == 0) return true;
+  R_.topLeftCorner(n_directions_, n_directions_).triangularView<Eigen::Upper>().solveInPlace(share);
+  x.noalias() = Z_.leftCols(n_directions_) * share;
+  return true;
+}
+
 bool FrictionSystem::solve_by_factor(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x) {
   Eigen::MatrixXd J = B_.cast<double>();
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
@@ -152,9 +201,7 @@ Eigen::MatrixXd FrictionSystem::solve(const Eigen::MatrixXd& rhs, double toleran
   }
   Eigen::MatrixXd x = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
   for (Eigen::Index column = 0; column < rhs.cols(); ++column) {
-    const bool good = gmres([&](const Eigen::VectorXd& v) -> Eigen::VectorXd { return apply(v); },
-                            [&](const Eigen::VectorXd& r) -> Eigen::VectorXd { return precondition(r); },
-                            own.col(column), tolerance, std::min(step_limit, rhs.rows()), x.col(column), iterations_);
+    const bool good = solve_by_residuals(own.col(column), tolerance, x.col(column));
     if (good) continue;
     x.col(column).setZero();
     if (solve_by_factor(own.col(column), tolerance, x.col(column))) continue;

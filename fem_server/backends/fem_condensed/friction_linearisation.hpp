@@ -5,10 +5,11 @@
 ///     J = S B + E,      B = F^T C F
 ///
 /// with F the local frames and, per node, 3x3 matrices S and E: identity and zero where it sticks, the derivative of
-/// the projection on the friction disc where it slides. Systems are solved by GMRES [saad1986] in single precision;
-/// where more is asked, the caller corrects with residuals in double. The preconditioner leaves out what couples the
-/// three directions in B: normal forces by the Cholesky factor of the normal rows, then tangential ones by a factor of
-/// either direction among the sticking nodes, and node by node where they slide.
+/// the projection on the friction disc where it slides. Systems are solved by generalised conjugate residuals
+/// [eisenstat1983] with products in single precision; where more is asked, the caller corrects with residuals in
+/// double. All right-hand sides of one J share the directions. The preconditioner leaves out what couples the three
+/// directions in B: normal forces by the Cholesky factor of the normal rows, then tangential ones by a factor of either
+/// direction among the sticking nodes, and node by node where they slide.
 #pragma once
 
 #include <Eigen/Core>
@@ -72,12 +73,20 @@ class FrictionSystem {
  private:
   [[nodiscard]] Eigen::VectorXd apply(const Eigen::VectorXd& x) const;
   [[nodiscard]] Eigen::VectorXd precondition(const Eigen::VectorXd& r) const;
+  /// Adds J z, orthogonal to what is there. @return whether it is independent of that
+  [[nodiscard]] bool add_direction(const Eigen::VectorXd& z);
+  [[nodiscard]] bool solve_by_residuals(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x);
   [[nodiscard]] bool solve_by_factor(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x);
 
   const Eigen::MatrixXf& B_;
   std::vector<NodeLinearisation> nodes_;
   DirectionFactors& factors_;
   std::vector<Eigen::Matrix2d> sliding_inverse_;  ///< of the tangential rows of sliding nodes
+  // J Z = W R for all directions so far: W has orthonormal columns, R is upper triangular.
+  Eigen::MatrixXd Z_;
+  Eigen::MatrixXd W_;
+  Eigen::MatrixXd R_;
+  Eigen::Index n_directions_ = 0;
   int iterations_ = 0;
 };
 
