@@ -43,6 +43,11 @@ FootLoad load_on(const Scenario& scenario, const TimeSeries& series, const std::
   for (const DriverSpec& driver : scenario.drivers) {
     if (driver.follow.starts_with(motion + "." + foot + ".")) bodies.push_back(driver.body);
   }
+  // A foot with mass starts with the body that follows the markers, and is tied to it.
+  const std::vector<std::string> followers = bodies;
+  for (const BodySpec& body : scenario.bodies) {
+    if (std::ranges::find(followers, body.starts_with) != followers.end()) bodies.push_back(body.name);
+  }
   const auto is_foot = [&](const std::string& body) { return std::ranges::find(bodies, body) != bodies.end(); };
   FootLoad load{.force = std::vector<Vector3>(series.rows(), Vector3::Zero()),
                 .moment = std::vector<Vector3>(series.rows(), Vector3::Zero())};

@@ -134,7 +134,8 @@ BodySpec read_body(const Field& field) {
           .center_of_mass = field["center_of_mass"].vector3(),
           .inertia = read_inertia(field["inertia"]),
           .X_WB = {.R = read_rotation(field["orientation"]), .p = field["position"].vector3()},
-          .V_WB = {.w = field["angular_velocity"].vector3(), .v = field["velocity"].vector3()}};
+          .V_WB = {.w = field["angular_velocity"].vector3(), .v = field["velocity"].vector3()},
+          .starts_with = field.text_or("starts_with")};
 }
 
 /// Name of a body that exists; `ground` counts where `with_ground`.
@@ -147,6 +148,20 @@ std::string read_body_name(const Field& field, const std::vector<BodySpec>& bodi
   field.refuse(fmt::format("the name of a body ({})", fmt::join(names, ", ")),
                fmt::format("'{}'", config::excerpt(field.text())),
                near ? fmt::format("did you mean '{}'?", *near) : "add it to `bodies` or name another");
+}
+
+/// Bodies that start with another one, once all are known.
+void check_starts(const Field& field, const std::vector<BodySpec>& bodies) {
+  if (!field.has("starts_with")) return;
+  const std::string other = read_body_name(field["starts_with"], bodies, false);
+  if (other == field.name() || !std::ranges::find(bodies, other, &BodySpec::name)->starts_with.empty()) {
+    field["starts_with"].refuse("a body that has its own initial pose", fmt::format("'{}'", other), "name another");
+  }
+  for (const char* key : {"position", "orientation", "velocity", "angular_velocity"}) {
+    if (field.has(key)) {
+      field[key].refuse("no initial values beside `starts_with`", fmt::format("`{}`", key), "remove one of them");
+    }
+  }
 }
 
 std::string place_of(const Field& field) {
@@ -935,6 +950,7 @@ Scenario parse_scenario(std::string_view yaml, const std::string& file_name, con
   scenario.gravity = root["gravity"].vector3();
   for (const Field& body : root.entries_of("bodies")) scenario.bodies.push_back(read_body(body));
   if (scenario.bodies.empty()) root["bodies"].refuse("at least one body", "none", "add one");
+  for (const Field& body : root.entries_of("bodies")) check_starts(body, scenario.bodies);
   scenario.analysis = read_analysis(root["analysis"]);
   for (const Field& load : root.entries_of("loads")) scenario.loads.push_back(read_load(load, scenario));
   for (const Field& joint : root.entries_of("joints")) scenario.joints.push_back(read_joint(joint, scenario));
