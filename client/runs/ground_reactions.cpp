@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "common/config/marker_drivers.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/axis_map.hpp"
 #include "common/motion/force_plate.hpp"
@@ -39,16 +40,9 @@ void add_pair(const TimeSeries& series, const PairModel& pair, double sign, Foot
 
 FootLoad load_on(const Scenario& scenario, const TimeSeries& series, const std::string& motion,
                  const std::string& foot) {
-  std::vector<std::string> bodies;
-  for (const DriverSpec& driver : scenario.drivers) {
-    if (driver.follow.starts_with(motion + "." + foot + ".")) bodies.push_back(driver.body);
-  }
-  // A foot with mass starts with the body that follows the markers, and is tied to it.
-  const std::vector<std::string> followers = bodies;
-  for (const BodySpec& body : scenario.bodies) {
-    if (std::ranges::find(followers, body.starts_with) != followers.end()) bodies.push_back(body.name);
-  }
-  const auto is_foot = [&](const std::string& body) { return std::ranges::find(bodies, body) != bodies.end(); };
+  const auto is_foot = [&](const std::string& body) {
+    return followed_part(scenario, body).starts_with(motion + "." + foot + ".");
+  };
   FootLoad load{.force = std::vector<Vector3>(series.rows(), Vector3::Zero()),
                 .moment = std::vector<Vector3>(series.rows(), Vector3::Zero())};
   for (const PairModel& pair : scenario.pairs) {

@@ -198,6 +198,15 @@ std::vector<std::string> parts_of(const std::string& follow) {
 
 }  // namespace
 
+std::string followed_part(const Scenario& scenario, const std::string& body) {
+  const auto spec = std::ranges::find(scenario.bodies, body, &BodySpec::name);
+  const std::string start = spec == scenario.bodies.end() ? "" : spec->starts_with;
+  for (const DriverSpec& driver : scenario.drivers) {
+    if (!driver.follow.empty() && (driver.body == body || driver.body == start)) return driver.follow;
+  }
+  return {};
+}
+
 void read_marker_motions(Scenario& scenario, const FileContent& content_of) {
   const double g = scenario.gravity.norm();
   for (const MarkerMotionSpec& spec : scenario.motions) {
