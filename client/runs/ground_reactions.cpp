@@ -10,6 +10,7 @@
 #include "common/errors/error.hpp"
 #include "common/motion/axis_map.hpp"
 #include "common/motion/force_plate.hpp"
+#include "common/motion/plate_height.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -53,20 +54,9 @@ FootLoad load_on(const Scenario& scenario, const TimeSeries& series, const std::
   return load;
 }
 
-/// Mean height of the measured centre of pressure while loaded.
-Vector3 plane_point(const ForcePlate& measured, const Vector3& up) {
-  double height = 0.0, n = 0.0;
-  for (std::size_t i = 0; i < measured.times.size(); ++i) {
-    if (measured.force[i].dot(up) < stance_threshold) continue;
-    height += measured.point[i].dot(up);
-    n += 1.0;
-  }
-  return n > 0.0 ? Vector3(height / n * up) : Vector3(Vector3::Zero());
-}
-
 ForcePlate as_plate(const FootLoad& load, const ForcePlate& measured, const Vector3& up) {
   ForcePlate plate{.name = measured.name, .times = {}, .force = load.force, .point = {}, .moment = {}};
-  const Vector3 origin = plane_point(measured, up);
+  const Vector3 origin = plate_height(measured, up).value_or(0.0) * up;
   for (std::size_t i = 0; i < load.force.size(); ++i) {
     if (!(load.force[i].dot(up) > 0.0)) {
       plate.point.emplace_back(Vector3::Zero());
