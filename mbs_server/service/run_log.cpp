@@ -8,7 +8,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-constexpr int max_joined_values = 1 << 13;  // 64 KiB of doubles per message
+constexpr int max_joined_values = 1 << 13;   // 64 KiB of doubles per message
 constexpr int max_thinned_values = 1 << 19;  // 4 MiB to choose from: a viewer shall not be woken by a fast run
 
 }  // namespace
