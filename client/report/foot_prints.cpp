@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "client/report/thinning.hpp"
+#include "common/results/thinning.hpp"
 #include "common/results/output_file.hpp"
 
 namespace heelstrike::client::report {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "client/report/columns.hpp"
-#include "client/report/thinning.hpp"
+#include "common/results/thinning.hpp"
 #include "common/config/digest.hpp"
 #include "common/results/output_file.hpp"
 
