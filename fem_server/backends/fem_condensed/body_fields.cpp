@@ -75,14 +75,6 @@ MeshField picked(std::string_view name, const DrawnMesh& drawn, std::size_t n_co
   return field;
 }
 
-/// Which body a cell belongs to, so that parts can be told apart when a viewer joins them.
-MeshField part_of_cells(FieldPart part, std::size_t n_cells) {
-  return {.name = "partner",
-          .unit = {},
-          .n_components = 1,
-          .values = std::vector<double>(n_cells, part == FieldPart::partner ? 1.0 : 0.0)};
-}
-
 /// Mean over the corners: times the area of the cell it is the force on it.
 MeshField corner_means(const MeshField& of_points, const FieldGrid& grid) {
   MeshField field{.name = of_points.name, .unit = of_points.unit, .n_components = 1, .values = {}};
@@ -96,6 +88,13 @@ MeshField corner_means(const MeshField& of_points, const FieldGrid& grid) {
 }
 
 }  // namespace
+
+MeshField part_of_cells(FieldPart part, std::size_t n_cells) {
+  return {.name = "partner",
+          .unit = {},
+          .n_components = 1,
+          .values = std::vector<double>(n_cells, part == FieldPart::partner ? 1.0 : 0.0)};
+}
 
 BodyFields::BodyFields(BodyModel body, const Support& support, ContactNodes contact, PartnerShape partner)
     : body_(std::move(body)), contact_(std::move(contact)), partner_(std::move(partner)), recovery_(body_, support) {
