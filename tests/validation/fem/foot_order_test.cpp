@@ -2,9 +2,12 @@
 // linear body gives the same to rounding; the neo-Hookean one shows what condensation leaves out.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -29,9 +32,10 @@ PairSpec foot_pair(const std::string& backend, const char* law, double friction)
   return pair;
 }
 
-std::unique_ptr<ContactBackend> make(const PairSpec& pair) {
+std::unique_ptr<ContactBackend> make(const PairSpec& pair, const std::string& cache = {}) {
   ::setenv("HEELSTRIKE_MESHER", HEELSTRIKE_BIN_DIR "/heelstrike-mesher", 1);
   PrepareContext context;
+  context.cache_directory = cache;
   context.on_progress = [](std::string_view, double) {};
   return make_backend(pair, context);
 }
@@ -91,6 +95,8 @@ INSTANTIATE_TEST_SUITE_P(Friction, FootOrder, testing::Values(0.0, 0.3),
 TEST(FootLayer, TendsToTheFullOrderAsItGrows) {
   PairState state;
   state.X_AB.p = Vector3(0.0, 0.0, -FootDimensions{}.ankle_height + 8.8e-3);
+  // One mesh for all; with 0, 20 and 45 mm more the table is that of docs/theory/contact_fem.md.
+  const auto cache = std::filesystem::temp_directory_path() / fmt::format("heelstrike_layers_{}", ::getpid());
   struct Row {
     std::string name;
     Response response;
@@ -100,7 +106,7 @@ TEST(FootLayer, TendsToTheFullOrderAsItGrows) {
   const auto add = [&](const std::string& name, PairSpec pair) {
     pair.parameters["element_size"] = 0.01;
     const auto begin = std::chrono::steady_clock::now();
-    const auto contact = make(pair);
+    const auto contact = make(pair, cache.string());
     const auto open = std::chrono::steady_clock::now();
     rows.push_back({name, contact->evaluate(*contact->initial_history(), state)});
     const auto end = std::chrono::steady_clock::now();
@@ -116,7 +122,7 @@ TEST(FootLayer, TendsToTheFullOrderAsItGrows) {
   const Response linear = rows[0].response;
   EXPECT_LT((rows[1].response.F_A.vector() - linear.F_A.vector()).norm(), 1e-6 * linear.F_A.vector().norm());
   EXPECT_NEAR(rows[1].response.peak_pressure, linear.peak_pressure, 1e-6 * linear.peak_pressure);
-  for (const double depth : {0.0, 0.01, 0.02, 0.03, 0.045}) {
+  for (const double depth : {0.01, 0.03}) {
     pair = foot_pair("fem_layered", "neo_hookean", 0.0);
     pair.parameters["layer_depth"] = depth;
     add(fmt::format("{:.0f} mm", 1e3 * depth), pair);
@@ -127,6 +133,9 @@ TEST(FootLayer, TendsToTheFullOrderAsItGrows) {
     EXPECT_LE(std::abs(rows[i].response.F_A.force.z() - finite), std::abs(rows[i - 1].response.F_A.force.z() - finite))
         << rows[i].name << " is farther from the full order than " << rows[i - 1].name;
   }
+  EXPECT_LT(linear.F_A.force.z(), rows[2].response.F_A.force.z()) << "the layer lies between the two";
+  EXPECT_LT(rows[3].response.F_A.force.z(), finite);
+  std::filesystem::remove_all(cache);
 }
 
 }  // namespace
