@@ -84,6 +84,11 @@ void LiveRun::on_row(std::span<const double> values) {
   ++version_;
 }
 
+void LiveRun::on_rows_left_out(std::uint64_t n_rows) {
+  const std::scoped_lock lock(mutex_);
+  state_.rows += n_rows;
+}
+
 void LiveRun::on_progress(const Progress& progress) {
   const std::scoped_lock lock(mutex_);
   const double time = std::max(state_.progress.time, progress.time);

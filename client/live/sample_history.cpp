@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "client/report/thinning.hpp"
+#include "common/results/thinning.hpp"
 
 namespace heelstrike::client {
 
@@ -37,7 +37,7 @@ std::vector<Sample> SampleHistory::thinned(std::size_t budget) const {
   values.reserve(samples_.size());
   for (const Sample& sample : samples_) values.push_back(sample.value);
   std::vector<Sample> kept;
-  for (const std::size_t row : report::rows_with_extremes(values, budget)) kept.push_back(samples_[row]);
+  for (const std::size_t row : rows_with_extremes(values, budget)) kept.push_back(samples_[row]);
   return kept;
 }
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "client/report/thinning.hpp"
 #include "common/results/output_file.hpp"
+#include "common/results/thinning.hpp"
 
 namespace heelstrike::client::report {
 namespace {
@@ -80,7 +80,12 @@ Json foot_prints_json(const std::vector<FootPrint>& prints) {
   for (const FootPrint& print : prints) {
     const PlanView view = print.map.view(print.map.peak(), page_cells);
     std::vector<double> times, u, v;
+    std::size_t contact = 0;
     for (const std::size_t row : rows_with_extremes(print.path.forces, path_budget)) {
+      if (!times.empty() && print.path.contacts[row] != contact) {
+        for (std::vector<double>* column : {&times, &u, &v}) column->push_back(std::nan(""));  // lifts the pen
+      }
+      contact = print.path.contacts[row];
       times.push_back(print.path.times[row]);
       u.push_back(print.path.points[row][view.axes[0]]);
       v.push_back(print.path.points[row][view.axes[1]]);

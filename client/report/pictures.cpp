@@ -143,7 +143,9 @@ std::string map_data(const FootPrint& print, const PlanView& view) {
     }
   }
   text += "\n\n";
-  for (const Vector3& p : print.path.points) {
+  for (std::size_t i = 0; i < print.path.points.size(); ++i) {
+    const Vector3& p = print.path.points[i];
+    if (i > 0 && print.path.contacts[i] != print.path.contacts[i - 1]) text += "\n";  // lifts the pen
     text += fmt::format("{:.6g} {:.6g}\n", 1e3 * p[view.axes[0]], 1e3 * p[view.axes[1]]);
   }
   return text + "\n";

@@ -173,14 +173,22 @@ CopPath cop_path(const TimeSeries& series, const std::string& pair, const std::s
   const auto cop = column_at(series.columns, pair + ".copx_m");
   if (!force || !cop) return path;
   const std::size_t n = series.columns.size();
+  std::size_t contact = 0;
+  bool loaded_before = false;
   for (std::size_t r = 0; r < series.rows(); ++r) {
     const std::span<const double> row(series.values.data() + r * n, n);
     const double size = std::hypot(row[*force], row[*force + 1], row[*force + 2]);
-    if (!(size > 0.0)) continue;
+    if (!(size > 0.0)) {
+      contact += loaded_before ? 1 : 0;
+      loaded_before = false;
+      continue;
+    }
+    loaded_before = true;
     const Pose X_BW = pose_in_row(series.columns, row, body).inverse();
     path.times.push_back(row[0]);
     path.points.push_back(X_BW * Vector3(row[*cop], row[*cop + 1], row[*cop + 2]));
     path.forces.push_back(size);
+    path.contacts.push_back(contact);
   }
   return path;
 }

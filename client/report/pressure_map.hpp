@@ -68,6 +68,8 @@ struct CopPath {
   std::vector<double> times;    ///< [s]
   std::vector<Vector3> points;  ///< [m]
   std::vector<double> forces;   ///< [N] resultant
+  /// Number of the uninterrupted contact that each point belongs to: no line leads from one to the next.
+  std::vector<std::size_t> contacts;
 };
 
 /// @param body  main body; one without columns in the series rests in the world

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "client/report/columns.hpp"
-#include "client/report/thinning.hpp"
 #include "common/config/digest.hpp"
 #include "common/results/output_file.hpp"
+#include "common/results/thinning.hpp"
 
 namespace heelstrike::client::report {
 namespace {

@@ -60,6 +60,7 @@ void EventReader::take_rows(const v1::SampleBlock& block) {
   }
   const std::span<const double> values(block.values().data(), n_values);
   for (std::size_t at = 0; at < n_values; at += n_columns_) sink_.on_row(values.subspan(at, n_columns_));
+  if (block.left_out() > 0) sink_.on_rows_left_out(block.left_out());
 }
 
 }  // namespace heelstrike::client

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::chrono::seconds submit_deadline{120};  // scenarios with meshes of hundreds of MB over slow lines
 constexpr std::chrono::seconds cancel_grace{15};      // from the cancel to the last event, on a loaded machine
+constexpr double look_interval = 0.25;                // [s] a page asks for news every 0.4 s
+constexpr unsigned rows_per_look = 512;               // a curve on a screen has some 1000 points in all
 
 /// Cancels the run once a stop is requested, and the call itself when the run then does not end in time.
 class CancelOnStop {
@@ -116,6 +118,8 @@ void SimulationClient::follow(const std::string& run_id, std::uint64_t after,
   v1::WatchRunRequest request;
   request.set_run_id(run_id);
   request.set_after_sequence(after);
+  request.mutable_thinning()->set_look_interval(look_interval);
+  request.mutable_thinning()->set_max_rows(rows_per_look);
   const auto reader = stub_->WatchRun(&context, request);
   try {
     read_all(context, *reader, on_event);

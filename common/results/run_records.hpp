@@ -50,7 +50,7 @@ struct ContactEpisode {
   double max_indentation_time = 0.0;            ///< [s]
   double approach_speed = 0.0;                  ///< [m/s] closing speed at onset
   std::optional<double> separation_speed;       ///< [m/s] opening speed at the end
-  std::optional<double> effective_restitution;  ///< [-]
+  std::optional<double> effective_restitution;  ///< [-] unset for contacts of given motion
 };
 
 struct IntegratorStatistics {
@@ -112,6 +112,8 @@ class RunSink {
   virtual ~RunSink() = default;
   virtual void on_schema(std::span<const Column> columns) = 0;
   virtual void on_row(std::span<const double> values) = 0;
+  /// So many rows among the last ones were left out because the reader asked for few.
+  virtual void on_rows_left_out(std::uint64_t /*n_rows*/) {}
   virtual void on_progress(const Progress& progress) = 0;
   virtual void on_log(std::string_view level, std::string_view text) = 0;
   virtual void on_episode(const ContactEpisode& episode) = 0;

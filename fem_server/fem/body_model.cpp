@@ -300,6 +300,8 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
     }
     result.mean.push_back(std::move(weights));
   }
+  result.faces.assign(faces.begin(), faces.end());
+  std::ranges::sort(result.faces);
   return result;
 }
 
@@ -321,6 +323,7 @@ ContactNodes selected(const ContactNodes& all, const std::vector<bool>& keep) {
     }
     result.mean.push_back(std::move(weights));
   }
+  result.faces = all.faces;
   return result;
 }
 

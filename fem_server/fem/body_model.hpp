@@ -99,6 +99,7 @@ struct ContactNodes {
   /// Weights of the mean of a field around each node, (1 / a_i) integral of N_i N_j: they take the node-to-node scatter
   /// out of forces divided by areas. Sum 1; bias of a field with curvature k about k h^2 / 4.
   std::vector<NodeWeights> mean;
+  std::vector<ElementFace> faces;  ///< whose areas the nodes share, ascending
 };
 [[nodiscard]] ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> faces);
 

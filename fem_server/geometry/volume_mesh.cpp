@@ -17,12 +17,6 @@ void sort_unique(std::vector<std::uint32_t>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-/// Mid-side nodes of the three edges of a face.
-std::array<std::uint8_t, 3> face_middles(std::uint8_t face) {
-  static constexpr std::array<std::array<std::uint8_t, 3>, 4> middles{{{4, 5, 6}, {4, 8, 7}, {5, 9, 8}, {6, 7, 9}}};
-  return middles[face];
-}
-
 }  // namespace
 
 double element_volume(const VolumeMesh& mesh, std::size_t e) {
@@ -90,7 +84,7 @@ std::vector<std::uint32_t> nodes_of_faces(const VolumeMesh& mesh, std::span<cons
     const auto element = mesh.element(face.element);
     for (const std::uint8_t local : tetrahedron_faces[face.face]) nodes.push_back(element[local]);
     if (mesh.nodes_per_element != 10) continue;
-    for (const std::uint8_t local : face_middles(face.face)) nodes.push_back(element[local]);
+    for (const std::uint8_t local : tetrahedron_face_middles[face.face]) nodes.push_back(element[local]);
   }
   sort_unique(nodes);
   return nodes;

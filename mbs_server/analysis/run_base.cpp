@@ -102,6 +102,8 @@ void RunBase::switch_given_pair(std::size_t pair, double t, const Response& resp
     trackers_[pair].update(t, response);
   } else if (trackers_[pair].open()) {
     state_.finished.push_back(trackers_[pair].end(t, response));
+    // Who is moved leaves with the speed that is given; that says nothing about the contact.
+    state_.finished.back().effective_restitution.reset();
     sink_.on_episode(state_.finished.back());
   }
   coupling_->set_closed(pair, touching);

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/results/thinning.hpp"
+
 namespace heelstrike::mbs {
 namespace {
 
-constexpr int max_joined_values = 8192;  // 64 KiB of doubles per message
-constexpr std::uint64_t batch_bytes = sizeof(double) * max_joined_values;
+constexpr int max_joined_values = 1 << 13;   // 64 KiB of doubles per message
+constexpr int max_thinned_values = 1 << 19;  // 4 MiB to choose from: a viewer shall not be woken by a fast run
 
 }  // namespace
 
@@ -91,11 +93,16 @@ std::unique_ptr<v1::RunSummary> RunLog::summary() const {
   return summary_ ? std::make_unique<v1::RunSummary>(*summary_) : nullptr;
 }
 
-RunLogReader::RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after, std::chrono::milliseconds distance)
-    : log_(std::move(log)), reader_(log_->file()), after_(after), distance_(distance) {}
+RunLogReader::RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after, WatchPace pace)
+    : log_(std::move(log)),
+      reader_(log_->file()),
+      after_(after),
+      pace_(pace),
+      max_joined_values_(pace.max_rows > 0 ? max_thinned_values : max_joined_values) {}
 
 bool RunLogReader::read(v1::RunEvent& event) {
   while (reader_.next(event, readable_)) {
+    if (event.has_schema()) n_columns_ = static_cast<std::size_t>(event.schema().columns_size());
     if (event.sequence() > after_) return true;
   }
   return false;
@@ -108,21 +115,35 @@ bool RunLogReader::next(v1::RunEvent& event, const std::function<bool()>& give_u
   } else {
     while (!read(event)) {
       if (give_up()) return false;
-      const std::uint64_t size = log_->wait_beyond(reader_.position(), batch_bytes, next_wait_, give_up);
-      next_wait_ = RunLog::Clock::now() + distance_;
+      const std::uint64_t batch = sizeof(double) * static_cast<std::uint64_t>(max_joined_values_);
+      const std::uint64_t size = log_->wait_beyond(reader_.position(), batch, next_wait_, give_up);
+      next_wait_ = RunLog::Clock::now() + pace_.distance;
       if (size <= reader_.position() || size == readable_) return false;
       readable_ = size;
     }
   }
-  while (event.has_samples() && event.samples().values_size() < max_joined_values && read(ahead_)) {
+  if (event.has_samples()) join_rows(event);
+  return true;
+}
+
+void RunLogReader::join_rows(v1::RunEvent& event) {
+  auto& values = *event.mutable_samples()->mutable_values();
+  while (values.size() < max_joined_values_ && read(ahead_)) {
     if (!ahead_.has_samples()) {
       has_ahead_ = true;
       break;
     }
-    event.mutable_samples()->mutable_values()->MergeFrom(ahead_.samples().values());
+    values.MergeFrom(ahead_.samples().values());
     event.set_sequence(ahead_.sequence());
   }
-  return true;
+  if (pace_.max_rows == 0 || n_columns_ == 0) return;
+  const auto n_rows = static_cast<std::size_t>(values.size()) / n_columns_;
+  const auto kept = rows_with_extremes({values.data(), n_rows * n_columns_}, n_columns_, pace_.max_rows);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    std::copy_n(values.data() + kept[i] * n_columns_, n_columns_, values.mutable_data() + i * n_columns_);
+  }
+  values.Truncate(static_cast<int>(kept.size() * n_columns_));
+  event.mutable_samples()->set_left_out(n_rows - kept.size());
 }
 
 }  // namespace heelstrike::mbs

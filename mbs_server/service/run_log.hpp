@@ -59,14 +59,20 @@ class RunLog {
   std::unique_ptr<v1::RunSummary> summary_;
 };
 
+/// How a watcher wants its rows.
+struct WatchPace {
+  /// After a wait for news the next one lasts at least so long, unless a full message is there before; the last event
+  /// never waits.
+  std::chrono::milliseconds distance{50};
+  std::size_t max_rows = 0;  ///< of one message, the others thinned away (common/results/thinning.hpp); 0 = every row
+};
+
 /// Reads a log event by event; consecutive rows are joined, so that a watcher gets few large messages: without it a run
 /// with short steps would make one message per row for each of its watchers.
 class RunLogReader {
  public:
-  /// @param after     number of the last event that the watcher has
-  /// @param distance  after a wait for news the next one lasts at least so long, unless a full message is there before;
-  ///                  the last event never waits
-  RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after, std::chrono::milliseconds distance);
+  /// @param after  number of the last event that the watcher has
+  RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after, WatchPace pace);
 
   /// The next event, waiting for it if need be. Joined rows carry the number of the last event they come from.
   /// @returns false when the log has ended or `give_up` holds
@@ -74,11 +80,14 @@ class RunLogReader {
 
  private:
   bool read(v1::RunEvent& event);
+  void join_rows(v1::RunEvent& event);
 
   std::shared_ptr<RunLog> log_;
   wire::EventFileReader reader_;
   std::uint64_t after_;
-  std::chrono::milliseconds distance_;
+  WatchPace pace_;
+  int max_joined_values_;
+  std::size_t n_columns_ = 0;
   RunLog::Clock::time_point next_wait_{};
   std::uint64_t readable_ = 0;
   v1::RunEvent ahead_;  ///< read while joining rows, not yet handed out

@@ -147,7 +147,7 @@ grpc::ServerWriteReactor<v1::RunEvent>* SimulationService::WatchRun(grpc::Callba
                                     "(--max-watchers); try again later",
                                     store_.limits().max_watchers));
     }
-    reactor = new WatchReactor(store_.log(request->run_id()), request->after_sequence(), n_watchers_);
+    reactor = new WatchReactor(store_.log(request->run_id()), *request, n_watchers_);
   });
   return reactor != nullptr ? reactor : new RefusedWatch(status);
 }

@@ -1,5 +1,8 @@
 #include "mbs_server/service/watch_reactor.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <utility>
 
 #include "common/wire/error_wire.hpp"
@@ -7,13 +10,28 @@
 namespace heelstrike::mbs {
 namespace {
 
-constexpr std::chrono::milliseconds news_distance{50};  // twenty looks per second are a film to any viewer
+constexpr double longest_look_interval = 60.0;  // [s] a watcher that hears less than this seems dead
+
+WatchPace pace_of(const v1::WatchRunRequest& request) {
+  if (!request.has_thinning()) return {};
+  const v1::Thinning& thinning = request.thinning();
+  const double interval = thinning.look_interval();
+  if (!(interval >= 0.0 && interval <= longest_look_interval) || thinning.max_rows() == 0) {
+    throw input_error(
+        "thinning",
+        fmt::format("expected thinning with look_interval from 0 to {} s and max_rows of at least 1, found {} s and {}",
+                    longest_look_interval, interval, thinning.max_rows()));
+  }
+  return {.distance = std::chrono::milliseconds(std::llround(1e3 * interval)), .max_rows = thinning.max_rows()};
+}
 
 }  // namespace
 
-WatchReactor::WatchReactor(std::shared_ptr<RunLog> log, std::uint64_t after,
+WatchReactor::WatchReactor(std::shared_ptr<RunLog> log, const v1::WatchRunRequest& request,
                            std::shared_ptr<std::atomic<unsigned>> n_watchers)
-    : log_(std::move(log)), n_watchers_(std::move(n_watchers)), reader_(log_, after, news_distance) {
+    : log_(std::move(log)),
+      n_watchers_(std::move(n_watchers)),
+      reader_(log_, request.after_sequence(), pace_of(request)) {
   ++*n_watchers_;
   // Members pass from thread to thread under this lock: gRPC orders these calls as well, but a thread sanitizer cannot
   // see its locks.

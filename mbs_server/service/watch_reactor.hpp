@@ -20,7 +20,9 @@ namespace heelstrike::mbs {
 class WatchReactor : public grpc::ServerWriteReactor<v1::RunEvent> {
  public:
   /// @param n_watchers  counts the calls that go on
-  WatchReactor(std::shared_ptr<RunLog> log, std::uint64_t after, std::shared_ptr<std::atomic<unsigned>> n_watchers);
+  /// @throws Error{invalid_input} for a thinning that makes no sense
+  WatchReactor(std::shared_ptr<RunLog> log, const v1::WatchRunRequest& request,
+               std::shared_ptr<std::atomic<unsigned>> n_watchers);
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;

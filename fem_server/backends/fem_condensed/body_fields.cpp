@@ -35,6 +35,7 @@ struct DrawnMesh {
   FieldGrid grid;
   std::vector<std::uint32_t> nodes;
   std::vector<std::uint32_t> elements;
+  std::vector<ElementFace> faces;  ///< of surface cells; empty for volume cells
 };
 
 DrawnMesh drawn_mesh(const VolumeMesh& mesh, const FieldRequest& request) {
@@ -51,6 +52,7 @@ DrawnMesh drawn_mesh(const VolumeMesh& mesh, const FieldRequest& request) {
       drawn.grid.connectivity.insert(drawn.grid.connectivity.end(), t.begin(), t.end());
     }
     for (const ElementFace& face : boundary.faces) drawn.elements.push_back(face.element);
+    drawn.faces = boundary.faces;
   }
   for (const std::uint32_t node : drawn.nodes) drawn.grid.points.push_back(request.X_WA * mesh.nodes[node]);
   return drawn;
@@ -71,18 +73,6 @@ MeshField picked(std::string_view name, const DrawnMesh& drawn, std::size_t n_co
   MeshField field{.name = std::string(name), .unit = unit_of(name), .n_components = n_components, .values = {}};
   for (const std::uint32_t node : drawn.nodes) {
     for (std::size_t k = 0; k < n_components; ++k) field.values.push_back(values[n_components * node + k]);
-  }
-  return field;
-}
-
-/// Mean over the corners: times the area of the cell it is the force on it.
-MeshField corner_means(const MeshField& of_points, const FieldGrid& grid) {
-  MeshField field{.name = of_points.name, .unit = of_points.unit, .n_components = 1, .values = {}};
-  const std::size_t n = grid.nodes_per_cell;
-  for (std::size_t first = 0; first < grid.connectivity.size(); first += n) {
-    double sum = 0.0;
-    for (std::size_t k = 0; k < n; ++k) sum += of_points.values[grid.connectivity[first + k]];
-    field.values.push_back(sum / static_cast<double>(n));
   }
   return field;
 }
@@ -150,6 +140,27 @@ std::vector<Vector3> BodyFields::nodal_tractions(const std::vector<Vector3>& for
   return tractions;
 }
 
+std::vector<double> BodyFields::face_pressures(const std::vector<Vector3>& normal_forces,
+                                               const std::vector<ElementFace>& drawn) const {
+  const VolumeMesh& mesh = body_.mesh();
+  const bool linear = mesh.nodes_per_element == 4;
+  std::vector<double> pressures;
+  for (const ElementFace face : drawn) {
+    double sum = 0.0;
+    if (std::ranges::binary_search(contact_.faces, face)) {
+      const auto element = mesh.element(face.element);
+      for (const std::uint8_t local : linear ? tetrahedron_faces[face.face] : tetrahedron_face_middles[face.face]) {
+        const auto found = std::ranges::lower_bound(contact_.nodes, element[local]);
+        if (found == contact_.nodes.end() || *found != element[local]) continue;
+        const auto i = static_cast<std::size_t>(found - contact_.nodes.begin());
+        sum += normal_forces[i].x() / contact_.areas[i];
+      }
+    }
+    pressures.push_back(sum / 3.0);
+  }
+  return pressures;
+}
+
 std::string BodyFields::draw_body(const DrawnState& state, const std::vector<Vector3>& normals,
                                   const FieldRequest& request) const {
   check_quantities(request);
@@ -170,7 +181,12 @@ std::string BodyFields::draw_body(const DrawnState& state, const std::vector<Vec
     std::vector<double> pressure;
     for (const Vector3& p : nodal_tractions(normal_forces)) pressure.push_back(p.x());
     fields.push_back(picked("contact_pressure", drawn, 1, pressure));
-    if (request.mesh == FieldMesh::surface) of_cells.push_back(corner_means(fields.back(), drawn.grid));
+    if (request.mesh == FieldMesh::surface) {
+      of_cells.push_back({.name = "contact_pressure",
+                          .unit = unit_of("contact_pressure"),
+                          .n_components = 1,
+                          .values = face_pressures(normal_forces, drawn.faces)});
+    }
   }
   if (wanted(request, "traction")) {
     const std::vector<Vector3> tractions = nodal_tractions(state.forces);

@@ -42,6 +42,11 @@ class BodyFields {
  private:
   /// Mean around each contact node, zero elsewhere; 3 per node of the mesh.
   [[nodiscard]] std::vector<Vector3> nodal_tractions(const std::vector<Vector3>& forces) const;
+  /// Per drawn face: what its nodes carry by area, without the mean around a node, so that the sum of pressure times
+  /// area is the sum of the normal forces. Zero on faces that cannot touch, such as a cut beside the contact.
+  /// @param normal_forces  [N] in the first component
+  [[nodiscard]] std::vector<double> face_pressures(const std::vector<Vector3>& normal_forces,
+                                                   const std::vector<ElementFace>& drawn) const;
 
   BodyModel body_;
   ContactNodes contact_;

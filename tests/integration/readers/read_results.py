@@ -125,18 +125,14 @@ class FootPress(unittest.TestCase):
             self.assertEqual((part.min(), part.max()), (1.0, 1.0) if name.endswith('partner') else (0.0, 0.0))
         grid = read_grid(self.of('sole-plate_foot')[-1][1])
         pressure = vtk_to_numpy(grid.GetCellData().GetArray('contact_pressure'))
-        nodal = vtk_to_numpy(grid.GetPointData().GetArray('contact_pressure'))
         points = vtk_to_numpy(grid.GetPoints().GetData())
         force = 0.0
         for c in range(grid.GetNumberOfCells()):
             ids = [grid.GetCell(c).GetPointId(k) for k in range(3)]
-            self.assertAlmostEqual(pressure[c], nodal[ids].mean(), delta=1e-9 * nodal.max())
             a, b, d = points[ids]
             force += pressure[c] * vtk.vtkTriangle.TriangleArea(a, b, d)
-        # Pressure is normal force per area of the undeformed surface. What is missing of equality is at the rim of
-        # contact_box, where faces belong to nodes half of whose neighbours cannot touch: 0.04 % on this coarse mesh, where
-        # the pressure reaches the rim, 1e-13 on that of the example.
-        self.assertAlmostEqual(force, self.csv['sole-plate.fz_N'][-1], delta=1e-3 * force)
+        # What "Integrate Variables" in ParaView shows, also where the pressure reaches the rim of what may touch.
+        self.assertAlmostEqual(force, self.csv['sole-plate.fz_N'][-1], delta=1e-9 * force)
         # Elements are not smoothed by their neighbours: of the same size as the smoothed stress, not equal to it.
         stress = vtk_to_numpy(grid.GetCellData().GetArray('von_mises'))
         smoothed = vtk_to_numpy(grid.GetPointData().GetArray('von_mises'))

@@ -4,7 +4,9 @@
 #include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
@@ -275,7 +277,7 @@ TEST_F(SimulationServiceTest, RowsComeInBatchesAndTheLastEventAtOnce) {
   fs::create_directories(spool);
   const auto log = RunLog::create(spool / "batches.events");
   // After its first wait this reader takes no news for an hour, except a full message or the end.
-  RunLogReader reader(log, 0, std::chrono::hours{1});
+  RunLogReader reader(log, 0, {.distance = std::chrono::hours{1}});
   const auto add_rows = [&](int n) {
     v1::RunEvent row;
     for (int i = 0; i < 32; ++i) row.mutable_samples()->add_values(0.5 * i);
@@ -309,6 +311,65 @@ TEST_F(SimulationServiceTest, RowsComeInBatchesAndTheLastEventAtOnce) {
   EXPECT_TRUE(next_without_waiting());
   EXPECT_TRUE(event.has_finished());
   EXPECT_FALSE(reader.next(event, [] { return false; }));
+}
+
+TEST_F(SimulationServiceTest, AViewerGetsFewRowsWithTheExtremesAndIsToldHowManyWereLeftOut) {
+  fs::create_directories(spool);
+  const auto log = RunLog::create(spool / "viewed.events");
+  v1::RunEvent schema;
+  for (const char* name : {"time_s", "force_N"}) schema.mutable_schema()->add_columns()->set_name(name);
+  log->append(schema);
+  constexpr int n_rows = 10'000;
+  for (int i = 0; i < n_rows; ++i) {
+    v1::RunEvent row;
+    row.mutable_samples()->add_values(1e-4 * i);
+    row.mutable_samples()->add_values(i == 7'777 ? 900.0 : 1.0);
+    log->append(row);
+  }
+  v1::RunEvent last;
+  last.mutable_finished()->set_status("completed");
+  log->append(last);
+  // Also for a viewer who has seen the schema before.
+  for (const std::uint64_t after : {0U, 1U}) {
+    RunLogReader reader(log, after, {.distance = std::chrono::hours{1}, .max_rows = 50});
+    std::vector<double> times;
+    double largest = 0.0;
+    std::uint64_t left_out = 0;
+    std::uint64_t last_sequence = 0;
+    for (v1::RunEvent event; reader.next(event, [] { return false; });) {
+      last_sequence = event.sequence();
+      for (int i = 0; i + 1 < event.samples().values_size(); i += 2) {
+        times.push_back(event.samples().values(i));
+        largest = std::max(largest, event.samples().values(i + 1));
+      }
+      left_out += event.samples().left_out();
+    }
+    EXPECT_LE(times.size(), 54U);
+    EXPECT_EQ(times.size() + left_out, static_cast<std::size_t>(n_rows));
+    EXPECT_EQ(largest, 900.0) << "the one row in which the force is large";
+    EXPECT_TRUE(std::ranges::is_sorted(times));
+    EXPECT_EQ(times.back(), 1e-4 * (n_rows - 1)) << "the state of now";
+    EXPECT_EQ(last_sequence, log->last_sequence());
+  }
+}
+
+TEST_F(SimulationServiceTest, AThinningThatMakesNoSenseIsRefused) {
+  Service service(spool);
+  service.gate.open(1);
+  ASSERT_EQ(std::string(service.submit(scenario, "viewed").what()), "accepted");
+  for (const auto& [interval, max_rows] : {std::pair{-1.0, 10U}, {61.0, 10U}, {std::nan(""), 10U}, {0.1, 0U}}) {
+    grpc::ClientContext context;
+    v1::WatchRunRequest request;
+    request.set_run_id("viewed");
+    request.mutable_thinning()->set_look_interval(interval);
+    request.mutable_thinning()->set_max_rows(max_rows);
+    const auto reader = service.stub->WatchRun(&context, request);
+    v1::RunEvent event;
+    EXPECT_FALSE(reader->Read(&event));
+    const Error error = wire::from_status(reader->Finish(), context, "WatchRun");
+    EXPECT_EQ(error.code(), ErrorCode::invalid_input) << error.what();
+    EXPECT_NE(std::string(error.what()).find("look_interval"), std::string::npos) << error.what();
+  }
 }
 
 TEST_F(SimulationServiceTest, ASpoolBelongsToOneServer) {

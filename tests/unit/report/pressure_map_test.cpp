@@ -120,8 +120,13 @@ TEST(PressureMap, PathOfTheCentreOfPressureIsInTheFrameOfTheBody) {
   };
   add(0.0, 0.0);  // not loaded: no centre of pressure
   add(0.1, 500.0);
+  add(0.2, 500.0);
+  add(0.3, 0.0);
+  add(0.4, 0.0);
+  add(0.5, 500.0);
   const CopPath path = cop_path(series, "p", "foot");
-  ASSERT_EQ(path.points.size(), 1U);
+  ASSERT_EQ(path.points.size(), 3U);
+  EXPECT_EQ(path.contacts, (std::vector<std::size_t>{0, 0, 1})) << "no line from one stance to the next";
   EXPECT_EQ(path.times[0], 0.1);
   EXPECT_EQ(path.forces[0], 500.0);
   EXPECT_NEAR((path.points[0] - Vector3(0.1, 0.02, -0.03)).norm(), 0.0, 1e-12);

@@ -36,9 +36,12 @@ class Part {
     this.geometry.setAttribute('color', new THREE.BufferAttribute(new Float32Array(3 * this.nPoints), 3));
     this.geometry.setIndex(new THREE.BufferAttribute(this.triangles, 1));
     const coloured = this.quantities.length > 0;
+    // A plane is seen from its outer side only: from below nothing dims the sole, and patches of several pairs are one ground.
+    const plane = !coloured && this.nPoints === 4;
+    const solid = coloured || plane;
     const material = new THREE.MeshLambertMaterial({
-      vertexColors: coloured, color: coloured ? 0xffffff : 0x9aa3ad, side: THREE.DoubleSide,
-      transparent: !coloured, opacity: coloured ? 1 : 0.35, depthWrite: coloured,
+      vertexColors: coloured, color: coloured ? 0xffffff : plane ? 0xd5d9dd : 0x9aa3ad, side: plane ? THREE.FrontSide : THREE.DoubleSide,
+      transparent: !solid, opacity: solid ? 1 : 0.35, depthWrite: solid,
       // A sole that lies on the ground is seen, not a mixture of the two.
       polygonOffset: !coloured, polygonOffsetFactor: 1, polygonOffsetUnits: 4,
     });
@@ -154,11 +157,14 @@ class FieldView {
     const touches = (i) => force.some((c) => (c.value[i] ?? c.value[0]) !== 0);
     if (columns.some((c) => c.value.length !== columns[0].value.length) || force.some((c) => c.value.length !== columns[0].value.length)) return;
     this.path = [];
+    const stretches = [];
     for (let i = 0; i < columns[0].value.length; ++i) {
-      if (touches(i)) this.path.push({ t: columns[0].time[i], p: new THREE.Vector3(...columns.map((c) => c.value[i])) });
+      if (!touches(i)) continue;
+      this.path.push({ t: columns[0].time[i], p: new THREE.Vector3(...columns.map((c) => c.value[i])) });
+      if (i > 0 && touches(i - 1)) stretches.push(this.path.at(-2).p, this.path.at(-1).p);
     }
     if (this.path.length === 0) return;
-    const line = new THREE.Line(new THREE.BufferGeometry().setFromPoints(this.path.map(({ p }) => p)), new THREE.LineBasicMaterial({ color: 0xd55e00, depthTest: false }));
+    const line = new THREE.LineSegments(new THREE.BufferGeometry().setFromPoints(stretches), new THREE.LineBasicMaterial({ color: 0xd55e00, depthTest: false }));
     line.renderOrder = 2;
     const size = 0.012 * new THREE.Vector3(...this.main.high).distanceTo(new THREE.Vector3(...this.main.low));
     this.marker = new THREE.Mesh(new THREE.SphereGeometry(size), new THREE.MeshBasicMaterial({ color: 0xd55e00, depthTest: false }));

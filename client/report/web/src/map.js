@@ -149,10 +149,19 @@ export class PressureMapView {
       context.lineWidth = width;
       context.lineJoin = 'round';
       context.beginPath();
-      this.path.u.forEach((u, i) => { const [x, y] = this.place(u, this.path.v[i]); if (i === 0) context.moveTo(x, y); else context.lineTo(x, y); });
+      this.path.u.forEach((u, i) => { const [x, y] = this.place(u, this.path.v[i]); if (this.begins(i)) context.moveTo(x, y); else context.lineTo(x, y); });
       context.stroke();
     }
-    const [x, y] = this.place(this.path.u[0], this.path.v[0]);
+    this.path.u.forEach((u, i) => { if (this.begins(i)) this.drawStart(context, u, this.path.v[i]); });
+  }
+
+  /** A point that is no number parts one contact from the next. */
+  begins(i) {
+    return !Number.isNaN(this.path.u[i]) && (i === 0 || Number.isNaN(this.path.u[i - 1]));
+  }
+
+  drawStart(context, u, v) {
+    const [x, y] = this.place(u, v);
     context.fillStyle = '#d55e00';
     context.beginPath(); context.arc(x, y, 4, 0, 2 * Math.PI); context.fill();
     context.lineWidth = 1;

@@ -1,10 +1,10 @@
-#include "client/report/thinning.hpp"
+#include "common/results/thinning.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-namespace heelstrike::client::report {
+namespace heelstrike {
 
 std::vector<std::size_t> rows_with_extremes(std::span<const double> values, std::size_t budget) {
   const std::size_t n = values.size();
@@ -33,4 +33,20 @@ std::vector<std::size_t> rows_with_extremes(std::span<const double> values, std:
   return rows;
 }
 
-}  // namespace heelstrike::client::report
+std::vector<std::size_t> rows_with_extremes(std::span<const double> table, std::size_t n_columns, std::size_t budget) {
+  const std::size_t n_rows = table.size() / n_columns;
+  if (n_rows <= budget) return rows_with_extremes(table.first(n_rows), budget);
+  std::vector<bool> kept(n_rows, false);
+  std::vector<double> column(n_rows);
+  for (std::size_t c = 0; c < n_columns; ++c) {
+    for (std::size_t row = 0; row < n_rows; ++row) column[row] = table[row * n_columns + c];
+    for (const std::size_t row : rows_with_extremes(column, budget / n_columns)) kept[row] = true;
+  }
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < n_rows; ++row) {
+    if (kept[row]) rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace heelstrike

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "client/report/thinning.hpp"
+#include "common/results/thinning.hpp"
 
-namespace heelstrike::client::report {
+namespace heelstrike {
 namespace {
 
 TEST(RowsWithExtremes, AMillionSamplesKeepASpikeOfOneSample) {
@@ -37,5 +37,23 @@ TEST(RowsWithExtremes, AGapAtTheStartOfABlockHidesNoExtreme) {
   EXPECT_TRUE(std::binary_search(rows.begin(), rows.end(), 57U));
 }
 
+TEST(RowsWithExtremes, ATableKeepsTheExtremesOfEveryColumn) {
+  constexpr std::size_t n_columns = 3;
+  constexpr std::size_t n_rows = 10'000;
+  std::vector<double> table(n_rows * n_columns);
+  for (std::size_t row = 0; row < n_rows; ++row) {
+    table[row * n_columns] = static_cast<double>(row);
+    table[row * n_columns + 1] = row == 4'321 ? 7.0 : 0.0;
+    table[row * n_columns + 2] = row == 8'765 ? -3.0 : 1.0;
+  }
+  const auto rows = rows_with_extremes(table, n_columns, 60);
+  EXPECT_LE(rows.size(), 60U + 2 * n_columns);
+  for (const std::size_t row : {0U, 4'321U, 8'765U, 9'999U}) {
+    EXPECT_TRUE(std::binary_search(rows.begin(), rows.end(), row)) << row;
+  }
+  EXPECT_EQ(rows_with_extremes(table, n_columns, n_rows).size(), n_rows) << "few enough rows stay as they are";
+  EXPECT_EQ(rows_with_extremes(table, n_columns, 1).size(), 4U) << "extremes and ends at least";
+}
+
 }  // namespace
-}  // namespace heelstrike::client::report
+}  // namespace heelstrike
