@@ -132,6 +132,7 @@ PreparedBody CondensedInterior::layer() const {
                     .options = whole_.options,
                     .shape = whole_.shape};
   part.contact.nodes = places_of(whole_.contact.nodes, layer_nodes_);
+  part.contact.faces.clear();  // for pictures, which are of the whole body
   return part;
 }
 

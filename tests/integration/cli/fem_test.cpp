@@ -402,8 +402,10 @@ INSTANTIATE_TEST_SUITE_P(
                 // The sole has 3 x 3 nodes.
                 cloud_scenario(", candidate_limit: 20", "0.02"),
                 {},
-                {"candidate_limit", "partner.surface.points: 25 points"}},
-        BadBody{"LayerOfNegativeDepth", outer_layer_scenario(", layer_depth: -0.001"), {}, {"layer_depth", "-0.001"}},
+                {"candidate_limit", "partner.surface.points: 25 points"},
+                4},
+        BadBody{
+            "LayerOfNegativeDepth", outer_layer_scenario(", layer_depth: -0.001"), {}, {"layer_depth", "-0.001"}, 2},
         BadBody{"LayerTakesEverything",
                 outer_layer_scenario(", layer_depth: 0.05"),
                 {},
@@ -424,7 +426,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{"LayerWithTooLargeAnInterface",
                 outer_layer_scenario(", interface_limit: 10"),
                 {},
-                {"interface_limit is 10", "GB"}},
+                {"interface_limit is 10", "GB"},
+                4},
         BadBody{"LayerOfAFreeBody",
                 block_scenario("backend: fem_condensed\n    parameters: {element_size: 0.005, clamped_set: top, ",
                                "backend: fem_layered\n    parameters: {element_size: 0.005, "),
