@@ -83,6 +83,22 @@ fem::MeshingOptions meshing_options(const MeshJob& job, const fem::SurfaceMesh& 
   return options;
 }
 
+/// Where a surface lies: what is needed to place it, or to see that its units or axes are others.
+void report_extent(const std::vector<Vector3>& vertices, MeshOutcome& outcome) {
+  if (vertices.empty()) return;
+  Vector3 low = vertices.front(), high = low;
+  for (const Vector3& vertex : vertices) {
+    low = low.cwiseMin(vertex);
+    high = high.cwiseMax(vertex);
+  }
+  outcome.surface_report += fmt::format("extent     x {:.4g} to {:.4g}, y {:.4g} to {:.4g}, z {:.4g} to {:.4g} m",
+                                        low.x(), high.x(), low.y(), high.y(), low.z(), high.z());
+  for (int c = 0; c < 3; ++c) {
+    outcome.facts.push_back({fmt::format("lowest_{}_m", "xyz"[c]), low[c]});
+    outcome.facts.push_back({fmt::format("highest_{}_m", "xyz"[c]), high[c]});
+  }
+}
+
 void report_surface(const fem::SurfaceReport& report, MeshOutcome& outcome) {
   outcome.sound = report.sound();
   outcome.surface_report = fem::describe(report);
@@ -141,6 +157,7 @@ MeshOutcome process_mesh(const MeshJob& job, std::stop_token stop) {
                                                    .max_hole_edges = job.repairs.max_hole_edges});
   const fem::SurfaceReport report = fem::check_surface(surface);
   report_surface(report, outcome);
+  report_extent(surface.vertices, outcome);
   if (job.size == 0.0) {
     if (job.output_format == "stl") outcome.bytes = fem::write_stl(surface);
     return outcome;

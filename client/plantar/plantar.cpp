@@ -12,6 +12,7 @@
 
 #include "client/report/fields_data.hpp"
 #include "client/report/pressure_regions.hpp"
+#include "common/config/marker_drivers.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/force_plate.hpp"
 #include "common/results/output_file.hpp"
@@ -120,13 +121,10 @@ void add_loads(const report::FieldGrid& grid, const report::FootMask& mask, cons
 
 /// Name of the recorded foot that the main body follows; empty = none.
 std::string followed_foot(const Scenario& scenario, const PairModel& pair) {
-  for (const DriverSpec& driver : scenario.drivers) {
-    const auto dot = driver.follow.rfind('.');
-    if (driver.body == pair.main_body && dot != std::string::npos && driver.follow.find('.') != dot) {
-      return driver.follow.substr(0, dot);
-    }
-  }
-  return {};
+  const std::string part = followed_part(scenario, pair.main_body);
+  const auto dot = part.rfind('.');
+  // Without a second dot it is the ground.
+  return dot == std::string::npos || part.find('.') == dot ? std::string() : part.substr(0, dot);
 }
 
 /// The foot that a pair belongs to. Parts cut from one shape are one foot, also where no recording says so.

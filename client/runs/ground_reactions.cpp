@@ -6,9 +6,11 @@
 #include <numeric>
 #include <vector>
 
+#include "common/config/marker_drivers.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/axis_map.hpp"
 #include "common/motion/force_plate.hpp"
+#include "common/motion/plate_height.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -39,11 +41,9 @@ void add_pair(const TimeSeries& series, const PairModel& pair, double sign, Foot
 
 FootLoad load_on(const Scenario& scenario, const TimeSeries& series, const std::string& motion,
                  const std::string& foot) {
-  std::vector<std::string> bodies;
-  for (const DriverSpec& driver : scenario.drivers) {
-    if (driver.follow.starts_with(motion + "." + foot + ".")) bodies.push_back(driver.body);
-  }
-  const auto is_foot = [&](const std::string& body) { return std::ranges::find(bodies, body) != bodies.end(); };
+  const auto is_foot = [&](const std::string& body) {
+    return followed_part(scenario, body).starts_with(motion + "." + foot + ".");
+  };
   FootLoad load{.force = std::vector<Vector3>(series.rows(), Vector3::Zero()),
                 .moment = std::vector<Vector3>(series.rows(), Vector3::Zero())};
   for (const PairModel& pair : scenario.pairs) {
@@ -54,20 +54,9 @@ FootLoad load_on(const Scenario& scenario, const TimeSeries& series, const std::
   return load;
 }
 
-/// Mean height of the measured centre of pressure while loaded.
-Vector3 plane_point(const ForcePlate& measured, const Vector3& up) {
-  double height = 0.0, n = 0.0;
-  for (std::size_t i = 0; i < measured.times.size(); ++i) {
-    if (measured.force[i].dot(up) < stance_threshold) continue;
-    height += measured.point[i].dot(up);
-    n += 1.0;
-  }
-  return n > 0.0 ? Vector3(height / n * up) : Vector3(Vector3::Zero());
-}
-
 ForcePlate as_plate(const FootLoad& load, const ForcePlate& measured, const Vector3& up) {
   ForcePlate plate{.name = measured.name, .times = {}, .force = load.force, .point = {}, .moment = {}};
-  const Vector3 origin = plane_point(measured, up);
+  const Vector3 origin = plate_height(measured, up).value_or(0.0) * up;
   for (std::size_t i = 0; i < load.force.size(); ++i) {
     if (!(load.force[i].dot(up) > 0.0)) {
       plate.point.emplace_back(Vector3::Zero());

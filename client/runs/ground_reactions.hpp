@@ -14,9 +14,9 @@ namespace heelstrike::client {
 inline constexpr const char* ground_reactions_file = "ground_reactions.mot";
 
 /// Text of an OpenSim .mot with the columns of the measured plates, for every foot of a recording that has a `plate`:
-/// the sum of all contact pairs of the bodies that follow the foot's segments, in the axes and clock of the
-/// recording's files; centre of pressure on the plane of the measured one, torque the free moment about its normal.
-/// Where a foot is not loaded, all entries are zero. Empty when no foot has a plate.
+/// the sum of all contact pairs of the bodies that follow the foot's segments or start with one that does, in the axes
+/// and clock of the recording's files; centre of pressure on the plane of the measured one, torque the free moment
+/// about its normal. Where a foot is not loaded, all entries are zero. Empty when no foot has a plate.
 /// @param series  of the run, @param content_of  files of the scenario
 [[nodiscard]] std::string ground_reactions(const Scenario& scenario, const TimeSeries& series,
                                            const FileContent& content_of);

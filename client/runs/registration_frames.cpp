@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "client/runs/ground_reactions.hpp"
+#include "common/config/marker_drivers.hpp"
 #include "common/config/motion_columns.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/grf_comparison.hpp"
@@ -68,9 +69,7 @@ void RegistrationRuns::add_foot(const MarkerMotionSpec& motion, const FootSpec& 
                                             motion.plates, spec.name));
   }
   const auto follows = [&](const std::string& body) {
-    return std::ranges::any_of(task_.request.scenario.drivers, [&](const DriverSpec& driver) {
-      return driver.body == body && driver.follow.starts_with(foot.result.foot + ".");
-    });
+    return followed_part(task_.request.scenario, body).starts_with(foot.result.foot + ".");
   };
   for (const PairModel& pair : task_.request.scenario.pairs) {
     if (follows(pair.main_body) || follows(pair.partner_body)) foot.pairs.push_back(pair.spec.name);

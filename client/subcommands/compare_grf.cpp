@@ -46,6 +46,11 @@ std::vector<ForcePlate> predicted_plates(const fs::path& run) {
       return read_force_plates(read_motion_table(text, file.string()));
     }
   }
+  if (fs::exists(run / "INCOMPLETE")) {
+    throw input_error("RUN", fmt::format("{}: expected the ground reactions of a run, found one that ended before its "
+                                         "first row: {}",
+                                         run.string(), read_file(run / "INCOMPLETE", "run")));
+  }
   throw input_error("RUN",
                     fmt::format("{}: expected columns ground_force_vx, ... in {}, forces.sto or timeseries.csv, found "
                                 "none; give the feet of the scenario's `motion` a `plate` and run again",

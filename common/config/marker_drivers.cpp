@@ -7,6 +7,7 @@
 #include "common/errors/error.hpp"
 #include "common/motion/foot_motion.hpp"
 #include "common/motion/ground_speed.hpp"
+#include "common/motion/plate_height.hpp"
 #include "common/motion/plate_synchrony.hpp"
 #include "common/motion/pose_record.hpp"
 
@@ -120,7 +121,10 @@ class Recording {
     }
     motions_.push_back(track_foot(feet_.back(), walking_, options));
     tell(foot, motions_.back());
-    if (foot.plate.empty()) return;
+    if (foot.plate.empty()) {
+      tell_place(foot, feet_.back(), std::nullopt);
+      return;
+    }
     const auto plate = std::ranges::find(plates_, foot.plate, &ForcePlate::name);
     if (plate == plates_.end()) {
       std::vector<std::string> names;
@@ -132,6 +136,27 @@ class Recording {
                                     : "names are prefixes of columns, e.g. ground_force"));
     }
     check_synchrony(walking_, foot.markers, *plate, up_);
+    tell_place(foot, feet_.back(), plate_height(*plate, up_));
+  }
+
+  /// What a surface has to be placed on.
+  void tell_place(const FootSpec& foot, const FootTemplate& shape, std::optional<double> ground) {
+    if (foot.registration) return;
+    Vector3 heel = Vector3::Zero();
+    double n = 0.0;
+    for (const Vector3& p : standing_.marker(foot.markers.heel)) {
+      if (!p.allFinite()) continue;
+      heel += p;
+      n += 1.0;
+    }
+    heel = shape.X_WH.inverse() * Vector3(heel / n);  // the template says when it is never seen
+    const double origin = shape.X_WH.p.dot(up_);
+    note(
+        fmt::format("{}: has no registration yet. In the frame of its hindfoot (x forward, z up, at rest) the heel "
+                    "marker is at x = {:.1f}, the axis of the toes at {:.1f}, the toe tip at {:.1f} mm, {} at z = "
+                    "{:.1f} mm",
+                    foot.name, 1e3 * heel.x(), 1e3 * shape.p_HT.x(), 1e3 * shape.toe_tip_H.x(),
+                    ground ? "the force plate" : "height 0 of the files", 1e3 * (ground.value_or(0.0) - origin)));
   }
 
   void tell(const FootSpec& foot, const FootMotion& motion) {
@@ -197,6 +222,15 @@ std::vector<std::string> parts_of(const std::string& follow) {
 }
 
 }  // namespace
+
+std::string followed_part(const Scenario& scenario, const std::string& body) {
+  const auto spec = std::ranges::find(scenario.bodies, body, &BodySpec::name);
+  const std::string start = spec == scenario.bodies.end() ? "" : spec->starts_with;
+  for (const DriverSpec& driver : scenario.drivers) {
+    if (!driver.follow.empty() && (driver.body == body || driver.body == start)) return driver.follow;
+  }
+  return {};
+}
 
 void read_marker_motions(Scenario& scenario, const FileContent& content_of) {
   const double g = scenario.gravity.norm();

@@ -81,6 +81,12 @@ void read_motion_columns(Scenario& scenario, const FileContent& content_of) {
     for (auto& [key, function] : driver.functions) read_column(function, end_time, content_of);
     read_record(driver, scenario, content_of);
   }
+  for (auto& body : scenario.bodies) {
+    if (body.starts_with.empty()) continue;
+    const auto other = std::ranges::find(scenario.bodies, body.starts_with, &BodySpec::name);
+    body.X_WB = other->X_WB;
+    body.V_WB = other->V_WB;
+  }
 }
 
 }  // namespace heelstrike

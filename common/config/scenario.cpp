@@ -134,7 +134,8 @@ BodySpec read_body(const Field& field) {
           .center_of_mass = field["center_of_mass"].vector3(),
           .inertia = read_inertia(field["inertia"]),
           .X_WB = {.R = read_rotation(field["orientation"]), .p = field["position"].vector3()},
-          .V_WB = {.w = field["angular_velocity"].vector3(), .v = field["velocity"].vector3()}};
+          .V_WB = {.w = field["angular_velocity"].vector3(), .v = field["velocity"].vector3()},
+          .starts_with = field.text_or("starts_with")};
 }
 
 /// Name of a body that exists; `ground` counts where `with_ground`.
@@ -147,6 +148,24 @@ std::string read_body_name(const Field& field, const std::vector<BodySpec>& bodi
   field.refuse(fmt::format("the name of a body ({})", fmt::join(names, ", ")),
                fmt::format("'{}'", config::excerpt(field.text())),
                near ? fmt::format("did you mean '{}'?", *near) : "add it to `bodies` or name another");
+}
+
+/// A body that starts with another one, once all are known.
+void check_start(const Field& field, const BodySpec& body, const std::vector<BodySpec>& bodies) {
+  if (body.starts_with.empty()) return;
+  const Field start = field["starts_with"];
+  const std::string other = read_body_name(start, bodies, false);
+  if (other == body.name || !std::ranges::find(bodies, other, &BodySpec::name)->starts_with.empty()) {
+    start.refuse("a body that has its own initial pose", fmt::format("'{}'", other), "name another");
+  }
+  // A default counts as not given.
+  const auto refuse = [&](const char* key, bool given) {
+    if (given) field[key].refuse("no initial values beside `starts_with`", fmt::format("`{}`", key), "remove one");
+  };
+  refuse("position", !body.X_WB.p.isZero(0.0));
+  refuse("orientation", !body.X_WB.R.isIdentity(0.0));
+  refuse("velocity", !body.V_WB.v.isZero(0.0));
+  refuse("angular_velocity", !body.V_WB.w.isZero(0.0));
 }
 
 std::string place_of(const Field& field) {
@@ -935,6 +954,9 @@ Scenario parse_scenario(std::string_view yaml, const std::string& file_name, con
   scenario.gravity = root["gravity"].vector3();
   for (const Field& body : root.entries_of("bodies")) scenario.bodies.push_back(read_body(body));
   if (scenario.bodies.empty()) root["bodies"].refuse("at least one body", "none", "add one");
+  for (std::size_t i = 0; const Field& body : root.entries_of("bodies")) {
+    check_start(body, scenario.bodies[i++], scenario.bodies);
+  }
   scenario.analysis = read_analysis(root["analysis"]);
   for (const Field& load : root.entries_of("loads")) scenario.loads.push_back(read_load(load, scenario));
   for (const Field& joint : root.entries_of("joints")) scenario.joints.push_back(read_joint(joint, scenario));

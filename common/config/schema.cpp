@@ -67,6 +67,9 @@ KeySchema body_keys() {
           quaternion("orientation", "initial rotation of the body's axes in the world as unit quaternion [w, x, y, z]"),
           vector3("velocity", "m/s", "initial velocity of the body's origin, world axes"),
           vector3("angular_velocity", "rad/s", "initial angular velocity, world axes"),
+          text("starts_with",
+               "instead of these four: a body whose initial pose and velocities it takes, e.g. one that follows a "
+               "recording"),
       }};
 }
 

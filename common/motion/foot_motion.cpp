@@ -6,11 +6,12 @@
 #include <map>
 
 #include "common/errors/error.hpp"
+#include "common/motion/marker_bridge.hpp"
 
 namespace heelstrike {
 namespace {
 
-using Series = std::vector<Vector3>;
+using Series = MarkerSeries;
 
 std::vector<double> component(const Series& series, int c) {
   std::vector<double> values;
@@ -109,8 +110,12 @@ class FootTracker {
     std::vector<FrameVote> votes;
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame) votes.push_back(vote(frame));
     settle(votes, options_.glitch_margin);
-    for (std::size_t frame = 0; frame < trial_.frames(); ++frame) fit(frame, votes[frame].wrong);
+    for (std::size_t frame = 0; frame < trial_.frames(); ++frame)
+      missing_.push_back(missing(frame, votes[frame].wrong));
+    keep_steady(foot_.hindfoot_H, hindfoot_, options_.glitches.distance, missing_);
+    for (std::size_t frame = 0; frame < trial_.frames(); ++frame) fit(frame);
     motion_.glitches = glitches_in(foot_, motion_.fits);
+    hindfoot_ = bridged_markers(foot_.hindfoot_H, hindfoot_, missing_);
     if (options_.filter) {
       LowPass filter = *options_.filter;
       filter.rate = trial_.rate;
@@ -187,17 +192,24 @@ class FootTracker {
     return vote;
   }
 
-  void fit(std::size_t frame, std::vector<std::size_t> wrong) {
-    const Series measured = hindfoot_at(frame);
-    std::erase_if(wrong, [&](std::size_t m) { return !is_seen(measured[m]); });
-    const auto n_seen = static_cast<std::size_t>(std::ranges::count_if(measured, is_seen));
-    if (n_seen < 3 + wrong.size()) wrong.clear();
-    ClusterFit fit = cluster_fit(foot_.hindfoot_H, measured, wrong);
+  /// Markers of a frame that are held for wrong or not seen.
+  [[nodiscard]] MarkerSet missing(std::size_t frame, const std::vector<std::size_t>& wrong) const {
+    MarkerSet unseen;
     for (std::size_t m = 0; m < hindfoot_.size(); ++m) {
-      const bool is_wrong = std::ranges::find(wrong, m) != wrong.end();
-      if (is_wrong || !is_seen(hindfoot_[m][frame])) hindfoot_[m][frame] = fit.X_WT * foot_.hindfoot_H[m];
+      if (!is_seen(hindfoot_[m][frame])) unseen.insert(m);
     }
-    motion_.fits.push_back(std::move(fit));
+    MarkerSet all = unseen;
+    all.insert(wrong.begin(), wrong.end());
+    return all.size() + 3 > hindfoot_.size() ? unseen : all;
+  }
+
+  void fit(std::size_t frame) {
+    const Series measured = hindfoot_at(frame);
+    std::vector<std::size_t> wrong;
+    for (const std::size_t m : missing_[frame]) {
+      if (is_seen(measured[m])) wrong.push_back(m);
+    }
+    motion_.fits.push_back(cluster_fit(foot_.hindfoot_H, measured, wrong));
   }
 
   void add_pose(std::size_t frame) {
@@ -212,6 +224,7 @@ class FootTracker {
   const TrackOptions& options_;
   std::vector<Series> hindfoot_;
   Series toe_tip_;
+  std::vector<MarkerSet> missing_;  ///< per frame
   FootMotion motion_;
 };
 

@@ -45,10 +45,11 @@ struct FootMotion {
 
 /// Steps: gaps of up to max_gap are filled by splines; wrong markers are looked for in every frame whose hindfoot does
 /// not fit within the tolerance (rigid_fit.hpp; the toe tip votes), frames of one episode then agree on the markers
-/// that explain most of its residual, and the episode is widened by glitch_margin; every frame is fitted to the other
-/// markers; markers held for wrong, or not seen, are put where the fit puts them; all are low-passed; hindfoot poses
-/// are the fits to the result, toe angles the turn about the axis that takes the template's toe tip to the filtered
-/// one.
+/// that explain most of its residual, and the episode is widened by glitch_margin; a marker is kept if in the whole
+/// episode it stays near where it was relative to the others before and is afterwards; every frame is fitted to the
+/// other markers; markers held for wrong, or not seen, are bridged (marker_bridge.hpp), so that the pose does not jump
+/// when the set of markers changes; all are low-passed; hindfoot poses are the fits to the result, toe angles the turn
+/// about the axis that takes the template's toe tip to the filtered one.
 /// @param trial  in the axes of the world
 /// @throws Error{invalid_input} for unknown markers, and frames in which fewer than three markers of the hindfoot, or
 ///         not the toe tip, are known

@@ -23,7 +23,7 @@ namespace heelstrike {
 /// others fit so much better that bending of the foot and movement of the skin do not explain it.
 struct GlitchRule {
   double tolerance = 0.003;      ///< [m] root mean square of the residuals up to which a frame is not questioned
-  double distance = 0.010;       ///< [m] from where the others put it
+  double distance = 0.010;       ///< [m] from where the others put it; and, over an episode, carry it with its offset
   double improvement = 0.5;      ///< largest ratio of the root mean squares without and with it
   std::size_t max_excluded = 2;  ///< 0, 1 or 2
 };

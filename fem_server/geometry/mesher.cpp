@@ -156,8 +156,8 @@ void require_close(double deviation, const MeshingOptions& options) {
   throw input_error(
       "size",
       fmt::format("the meshed surface lies up to {:.4g} m from the given one, allowed are {:.4g} m; choose a smaller "
-                  "size, a refinement there, or a larger max_deviation",
-                  deviation, allowed));
+                  "element_size, e.g. {:.4g} m, or smaller elements there (contact_size; --refine of heelstrike mesh)",
+                  deviation, allowed, 0.75 * options.size.size));
 }
 
 /// Moves the mid-side nodes of boundary edges onto the sphere.

@@ -577,6 +577,7 @@ TEST(Mesh, ChecksRepairsOnlyWhenAskedAndFills) {
   const Finished check = run("heelstrike", {"mesh", open}, here(folder));
   EXPECT_EQ(check.exit_code, 2);
   EXPECT_THAT(check.out, HasSubstr("open edge"));
+  EXPECT_THAT(check.out, HasSubstr("extent     x -0.01 to 0.01, y -0.01 to 0.01"));
   EXPECT_THAT(check.out, Not(HasSubstr("repaired")));
   const Finished repaired =
       run("heelstrike", {"mesh", open, "--fill-holes", "5", "--size", "5mm", "-o", "cube.vtu", "--json"}, here(folder));

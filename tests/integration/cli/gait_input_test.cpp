@@ -132,6 +132,9 @@ TEST_F(Gait, BodiesFollowMarkersAndTheGround) {
   const Finished result = run_with();
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, AllOf(HasSubstr("mm from heel to toe tip"), HasSubstr("ground moves at [-1.2000, ")));
+  // Where a scan has to go; the foot points 15 mm to the left on 290 mm.
+  EXPECT_THAT(result.err, AllOf(HasSubstr("right: has no registration yet"), HasSubstr("heel marker is at x = -73.9"),
+                                HasSubstr("the force plate at z = -101.0 mm")));
   const TimeSeries series = read_timeseries(folder_.path() / "out");
   const auto t = series.column("time_s"), x = series.column("foot.x_m"), z = series.column("foot.z_m");
   const auto v = series.column("foot.vx_m_s"), slip = series.column("belt.vx_m_s");

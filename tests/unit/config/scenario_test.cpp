@@ -113,6 +113,17 @@ TEST(Scenario, DefaultsOfTheSchemaAreThoseOfTheStructs) {
   EXPECT_EQ(s.bodies[0].X_WB.R, Matrix3::Identity());
 }
 
+TEST(Scenario, ABodyStartsWithAnother) {
+  const std::string own_start =
+      "    orientation: [0.7071067811865476, 0, 0, 0.7071067811865476]\n    velocity: [1, 2, 3]\n";
+  const Scenario s = parse_scenario(changed(own_start, "    starts_with: ball\n"), "ball.yaml", schemas());
+  EXPECT_EQ(s.bodies[1].starts_with, "ball");
+  EXPECT_THAT(message_of(changed(own_start, "    starts_with: bal\n")), HasSubstr("did you mean 'ball'?"));
+  EXPECT_THAT(message_of(changed(own_start, "    starts_with: block\n")), HasSubstr("its own initial pose"));
+  EXPECT_THAT(message_of(changed(own_start, own_start + "    starts_with: ball\n")),
+              testing::AllOf(StartsWith("ball.yaml:8: bodies.block.orientation"), HasSubstr("`starts_with`")));
+}
+
 TEST(Scenario, ReadsAllSurfaces) {
   const auto surface = [](const std::string& text) {
     return parse_scenario(changed("{sphere: {radius: 0.1}}", text), "ball.yaml", schemas()).pairs[0].spec.main.surface;

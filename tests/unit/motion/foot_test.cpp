@@ -186,6 +186,63 @@ TEST(FootMotion, SurvivesAMarkerThatJumps) {
   }
 }
 
+/// Marker m of the walk displaced in the frame of the hindfoot.
+void displace(MarkerTrial& trial, std::size_t m, std::size_t first, std::size_t last, const Vector3& by_H) {
+  for (std::size_t i = first; i <= last; ++i) trial.positions[m][i] += truth(trial.times[i]).X_WH.R * by_H;
+}
+
+double largest_difference(const FootMotion& a, const FootMotion& b) {
+  double largest = 0.0;
+  for (std::size_t i = 0; i < a.times.size(); ++i) largest = std::max(largest, (a.X_WH[i].p - b.X_WH[i].p).norm());
+  return largest;
+}
+
+// Shoes and skin keep markers some millimetres from where they stood in the static trial. What a jumping marker adds is
+// taken away, and nothing else: the pose is that of the walk in which it does not jump.
+TEST(FootMotion, DoesNotJumpWhenAMarkerDropsOut) {
+  const FootTemplate foot = make_foot_template(standing(), names, up);
+  MarkerTrial slipped = walking(foot);
+  displace(slipped, 0, 0, 60, {0.002, 0.0, 0.003});
+  displace(slipped, 1, 0, 60, {0.0, -0.002, 0.003});
+  const FootMotion before = track_foot(foot, slipped, {});
+  ASSERT_TRUE(before.glitches.empty());
+  ASSERT_GT(largest_difference(before, track_foot(foot, walking(foot), {})), 1e-3) << "the slip is part of the pose";
+
+  MarkerTrial jumping = slipped;
+  displace(jumping, 1, 20, 25, {0.0, 0.035, 0.0});
+  const FootMotion one = track_foot(foot, jumping, {});
+  ASSERT_EQ(one.glitches.size(), 1U);
+  EXPECT_LT(largest_difference(one, before), 1e-12);
+
+  // Two at once, one of them longer: one set of reference markers.
+  displace(jumping, 2, 22, 30, {0.0, 0.0, -0.030});
+  const FootMotion two = track_foot(foot, jumping, {});
+  EXPECT_EQ(two.glitches.size(), 2U);
+  EXPECT_LT(largest_difference(two, before), 1e-12);
+
+  // To the end of the trial: there is no afterwards.
+  MarkerTrial lost = slipped;
+  displace(lost, 1, 40, 60, {0.0, 0.035, 0.0});
+  EXPECT_LT(largest_difference(track_foot(foot, lost, {}), before), 1e-12);
+
+  // Never where the template says: it cannot be known where it belongs, and the others carry the foot.
+  MarkerTrial misplaced = walking(foot);
+  displace(misplaced, 1, 0, 60, {0.0, 0.035, 0.0});
+  EXPECT_LT(largest_difference(track_foot(foot, misplaced, {}), track_foot(foot, walking(foot), {})), 1e-12);
+}
+
+// A marker that slides up to 14 mm away but comes from 8 mm and goes back there does not jump: left out, the pose would
+// follow the others' noise instead of its own.
+TEST(FootMotion, KeepsAMarkerThatOnlySlides) {
+  const FootTemplate foot = make_foot_template(standing(), names, up);
+  MarkerTrial trial = walking(foot);
+  displace(trial, 0, 0, 60, {0.0, 0.0, 0.008});
+  displace(trial, 0, 20, 24, {0.0, 0.0, 0.006});
+  EXPECT_TRUE(track_foot(foot, trial, {}).glitches.empty());
+  displace(trial, 0, 20, 24, {0.0, 0.0, 0.006});  // 12 mm from its bridge
+  EXPECT_EQ(track_foot(foot, trial, {}).glitches.size(), 1U);
+}
+
 TEST(FootMotion, FillsGapsAndSaysWhichItCannot) {
   const FootTemplate foot = make_foot_template(standing(), names, up);
   MarkerTrial trial = walking(foot);
