@@ -99,8 +99,10 @@ void read_cells(const pugi::xml_node& cells, FieldGrid& grid, const std::string&
   const auto n_points = static_cast<std::int64_t>(grid.points.size() / 3);
   std::int64_t first = 0;
   for (std::size_t c = 0; c < types.size(); ++c) {
-    const std::size_t n = types[c] == 5 ? 3 : 4;  // quadratic tetrahedra begin with their four corners
-    if (types[c] != 5 && types[c] != 10 && types[c] != 24) refuse(file, fmt::format("cells of type {}", types[c]));
+    // Quadratic tetrahedra begin with their four corners; the points of a cloud have no surface to draw.
+    const std::size_t n = types[c] == 1 ? 1 : types[c] == 5 ? 3 : 4;
+    if (types[c] != 1 && types[c] != 5 && types[c] != 10 && types[c] != 24)
+      refuse(file, fmt::format("cells of type {}", types[c]));
     std::array<std::uint32_t, 4> cell{};
     for (std::size_t k = 0; k < n; ++k) {
       const auto at = static_cast<std::size_t>(first) + k;

@@ -48,6 +48,14 @@ class ParentWatch {
   pid_t parent_;
 };
 
+/// When it goes, SIGTERM and SIGINT have nothing more to say.
+struct IgnoreStopSignals {
+  IgnoreStopSignals() = default;
+  ~IgnoreStopSignals() { ignore_signals(stop_signals()); }
+  IgnoreStopSignals(const IgnoreStopSignals&) = delete;
+  IgnoreStopSignals& operator=(const IgnoreStopSignals&) = delete;
+};
+
 /// Name of the signal, or empty when none came within `timeout`.
 std::string wait_for_signal(milliseconds timeout) {
   const sigset_t set = stop_signals();
@@ -188,6 +196,8 @@ void add_server_options(CLI::App& app, ServerProgramOptions& options) {
 int run_server_program(const ServerProgramOptions& options, std::span<grpc::Service* const> services,
                        const DrainHooks& hooks) {
   const ParentWatch parent(options.exit_with_parent);
+  // Who asks again while libraries take themselves apart must not turn a regular end into a death by signal.
+  const IgnoreStopSignals at_the_end;
   try {
     serve(options, services, hooks, parent);
     spdlog::info("event=stopped program={}", options.program);

@@ -19,18 +19,26 @@ void pass_on(int number) {
   errno = kept;
 }
 
-}  // namespace
-
-void gather_signals_here(const sigset_t& signals) {
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  receiver.store(pthread_self(), std::memory_order_relaxed);
+void set_handler(const sigset_t& signals, void (*handler)(int)) {
   struct sigaction action {};
-  action.sa_handler = pass_on;
+  action.sa_handler = handler;
   action.sa_mask = signals;
   action.sa_flags = SA_RESTART;
   for (int number = 1; number < SIGRTMIN; ++number) {
     if (sigismember(&signals, number) == 1) sigaction(number, &action, nullptr);
   }
+}
+
+}  // namespace
+
+void gather_signals_here(const sigset_t& signals) {
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  receiver.store(pthread_self(), std::memory_order_relaxed);
+  set_handler(signals, pass_on);
+}
+
+void ignore_signals(const sigset_t& signals) {
+  set_handler(signals, SIG_IGN);
 }
 
 }  // namespace heelstrike

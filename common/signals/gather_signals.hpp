@@ -13,4 +13,8 @@ namespace heelstrike {
 /// this; it must live as long as signals may come.
 void gather_signals_here(const sigset_t& signals);
 
+/// From now on `signals` do nothing to this process, those that are pending included: for its last lines, when they
+/// have nothing more to say.
+void ignore_signals(const sigset_t& signals);
+
 }  // namespace heelstrike

@@ -1,39 +1,58 @@
-/// Two sessions that need the same product of a preparation: one makes it, the other waits and takes it from the cache.
+/// Two sessions that need the same product of a preparation: one makes it, the others wait and get a copy.
 #pragma once
 
+#include <any>
 #include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 namespace heelstrike::fem {
 
-/// Thread-safe; one for all sessions of a process. Outlives its holds.
+/// Thread-safe; one for all sessions of a process.
 class PreparationLocks {
  public:
-  /// Held while a product is looked up or made.
-  class Hold {
-   public:
-    Hold(PreparationLocks& locks, std::string key) : locks_(locks), key_(std::move(key)) {}
-    ~Hold();
-    Hold(const Hold&) = delete;
-    Hold& operator=(const Hold&) = delete;
+  /// The product of `make`, or a copy of what another thread made for the same key while this one waited. When the
+  /// other gave up (cancelled, failed), the next one makes it. Nothing is kept once nobody waits.
+  /// @param T  copyable, the same for one key
+  /// @throws Error{cancelled} when `stop` is requested while waiting; what `make` throws
+  template <class T>
+  [[nodiscard]] T once(const std::string& key, const std::stop_token& stop, const std::function<T()>& make) {
+    if (const auto handed = acquire(key, stop)) return std::any_cast<const T&>(*handed);
+    std::optional<T> product;
+    try {
+      product.emplace(make());
+    } catch (...) {
+      release(key, {});
+      throw;
+    }
+    release(key, [&] { return std::make_shared<const std::any>(*product); });
+    return std::move(*product);
+  }
 
-   private:
-    PreparationLocks& locks_;
-    std::string key_;
-  };
-
-  /// Waits until nobody holds `key`. When the holder gave up (cancelled, failed), the next one finds no product and
-  /// makes it.
-  /// @throws Error{cancelled} when `stop` is requested while waiting
-  [[nodiscard]] Hold acquire(const std::string& key, const std::stop_token& stop);
+  /// Threads that wait, for tests.
+  [[nodiscard]] std::size_t n_waiting() const;
 
  private:
-  std::mutex mutex_;
+  using Product = std::shared_ptr<const std::any>;
+  struct Entry {
+    bool held = false;
+    std::size_t n_waiting = 0;
+    Product product;  ///< for those who wait
+  };
+  /// @return what another thread made, or null: then the key is held
+  [[nodiscard]] Product acquire(const std::string& key, const std::stop_token& stop);
+  /// @param copy  makes one for those who wait; empty: there is no product
+  void release(const std::string& key, const std::function<Product()>& copy);
+
+  mutable std::mutex mutex_;
   std::condition_variable_any released_;
-  std::set<std::string> held_;
+  std::map<std::string, Entry> entries_;
 };
 
 }  // namespace heelstrike::fem

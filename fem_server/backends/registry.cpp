@@ -8,6 +8,7 @@
 #ifdef HEELSTRIKE_FEM
 #include "fem_server/backends/fem_condensed/entry.hpp"
 #include "fem_server/backends/fem_full/entry.hpp"
+#include "fem_server/backends/fem_layered/entry.hpp"
 #endif
 
 namespace heelstrike::fem {
@@ -21,6 +22,7 @@ std::vector<BackendEntry> collect() {
 #ifdef HEELSTRIKE_FEM
   entries.push_back(fem_condensed_entry());
   entries.push_back(fem_full_entry());
+  entries.push_back(fem_layered_entry());
 #endif
   std::ranges::sort(entries, {}, &BackendEntry::name);
   return entries;

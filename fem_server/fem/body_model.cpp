@@ -38,6 +38,28 @@ BodyModel::BodyModel(VolumeMesh mesh, std::span<const Material> materials)
   check_elements();
 }
 
+BodyModel BodyModel::part(std::span<const std::uint32_t> elements, std::vector<std::uint32_t>& nodes) const {
+  BodyModel part;
+  part.reference_ = reference_;
+  part.constants_ = constants_;
+  part.mesh_.nodes_per_element = mesh_.nodes_per_element;
+  nodes.clear();
+  for (const std::uint32_t e : elements) {
+    part.material_of_.push_back(material_of_[e]);
+    nodes.insert(nodes.end(), mesh_.element(e).begin(), mesh_.element(e).end());
+  }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  for (const std::uint32_t node : nodes) part.mesh_.nodes.push_back(mesh_.nodes[node]);
+  for (const std::uint32_t e : elements) {
+    for (const std::uint32_t node : mesh_.element(e)) {
+      const auto place = std::lower_bound(nodes.begin(), nodes.end(), node) - nodes.begin();
+      part.mesh_.connectivity.push_back(static_cast<std::uint32_t>(place));
+    }
+  }
+  return part;
+}
+
 void BodyModel::assign_materials(std::span<const Material> materials) {
   constexpr auto none = static_cast<std::uint32_t>(-1);
   material_of_.assign(mesh_.n_elements(), none);

@@ -38,6 +38,11 @@ class BodyModel {
   ///         degenerate element (with its number and place)
   BodyModel(VolumeMesh mesh, std::span<const Material> materials);
 
+  /// Some of its elements with their materials, without named sets.
+  /// @param elements  ascending
+  /// @param nodes     nodes of these elements in this body, ascending: node i of the part is nodes[i]
+  [[nodiscard]] BodyModel part(std::span<const std::uint32_t> elements, std::vector<std::uint32_t>& nodes) const;
+
   [[nodiscard]] const VolumeMesh& mesh() const { return mesh_; }
   [[nodiscard]] const ReferenceElement& reference() const { return reference_; }
   [[nodiscard]] const LameConstants& material(std::size_t element) const { return constants_[material_of_[element]]; }
@@ -51,6 +56,7 @@ class BodyModel {
   [[nodiscard]] PointGeometry point_geometry(const ShapeTable& table, std::size_t element, std::size_t point) const;
 
  private:
+  BodyModel() = default;
   void assign_materials(std::span<const Material> materials);
   void check_elements() const;
 

@@ -77,15 +77,14 @@ MeshField picked(std::string_view name, const DrawnMesh& drawn, std::size_t n_co
   return field;
 }
 
-/// Which body a cell belongs to, so that parts can be told apart when a viewer joins them.
+}  // namespace
+
 MeshField part_of_cells(FieldPart part, std::size_t n_cells) {
   return {.name = "partner",
           .unit = {},
           .n_components = 1,
           .values = std::vector<double>(n_cells, part == FieldPart::partner ? 1.0 : 0.0)};
 }
-
-}  // namespace
 
 BodyFields::BodyFields(BodyModel body, const Support& support, ContactNodes contact, PartnerShape partner)
     : body_(std::move(body)), contact_(std::move(contact)), partner_(std::move(partner)), recovery_(body_, support) {

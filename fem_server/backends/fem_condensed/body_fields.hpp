@@ -9,6 +9,7 @@
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/displacement_recovery.hpp"
 #include "fem_server/fem/partner_shape.hpp"
+#include "fem_server/geometry/write_fields.hpp"
 
 namespace heelstrike::fem {
 
@@ -54,5 +55,8 @@ class BodyFields {
   Vector3 center_ = Vector3::Zero();  ///< [m] of the body's box, in A
   double extent_ = 0.0;               ///< [m] largest edge of the box
 };
+
+/// Which body a cell belongs to, so that parts can be told apart when a viewer joins them.
+[[nodiscard]] MeshField part_of_cells(FieldPart part, std::size_t n_cells);
 
 }  // namespace heelstrike::fem

@@ -127,8 +127,7 @@ VolumeMesh kept_mesh(MeshKey key, const PrepareContext& context, const std::func
     return cached_mesh(context.cache_directory, digest, begin, context.on_progress);
   };
   if (context.locks == nullptr) return lookup();
-  const auto hold = context.locks->acquire(digest, context.stop);
-  return lookup();
+  return context.locks->once<VolumeMesh>(digest, context.stop, lookup);
 }
 
 VolumeMesh filled(const SurfaceMesh& surface, const ParameterPlace& place, const PrepareContext& context) {

@@ -1,8 +1,13 @@
 #include "fem_server/backends/fem_condensed/cloud_contact.hpp"
 
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/body_fields.hpp"
+#include "fem_server/geometry/write_fields.hpp"
 
 namespace heelstrike::fem {
 
@@ -66,11 +71,25 @@ Committed CloudContact::commit(const History& history, const PairState& state) c
   return committed;
 }
 
-SurfaceCompliance cloud_compliance(std::size_t n_points, const SurfaceCompliance& body) {
-  constexpr double share = 0.05;
-  double sum = 0.0;
-  for (std::size_t i = 0; i < body.n_nodes(); ++i) sum += body.block(i, i).trace() / 3.0;
-  const double yield = share * sum / static_cast<double>(body.n_nodes());
+std::string CloudContact::fields(const History& history, const PairState& state, const FieldRequest& request) const {
+  FieldRequest on_cloud = request;
+  on_cloud.X_WA = request.X_WA * state.X_AB;
+  if (request.part == FieldPart::main) return inner_->draw_deformed_partner(history, exchanged(state), on_cloud);
+  FieldGrid grid{.points = {}, .nodes_per_cell = 1, .connectivity = {}};
+  for (const Vector3& p : inner_->model().points) {
+    grid.connectivity.push_back(static_cast<std::uint32_t>(grid.points.size()));
+    grid.points.push_back(on_cloud.X_WA * p);
+  }
+  return write_fields(grid, {}, {part_of_cells(FieldPart::partner, grid.points.size())});
+}
+
+SurfaceCompliance cloud_compliance(std::size_t n_points, const SurfaceCompliance& body, double share) {
+  double smallest = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < body.n_nodes(); ++i) {
+    const Eigen::SelfAdjointEigenSolver<Matrix3> spectrum(body.self(i), Eigen::EigenvaluesOnly);
+    smallest = std::min(smallest, spectrum.eigenvalues().x());
+  }
+  const double yield = share / 3.0 * smallest;
   std::vector<double> blocks(9 * n_points * n_points, 0.0);
   for (std::size_t i = 0; i < n_points; ++i) {
     Eigen::Map<Matrix3>(blocks.data() + 9 * (i * n_points + i)) = yield * Matrix3::Identity();

@@ -34,14 +34,25 @@ class CloudContact final : public ContactBackend {
     return inner_->load_history(bytes);
   }
   [[nodiscard]] ParameterMap parameters() const override { return parameters_; }
+  /// The body with all quantities; the cloud as points.
+  [[nodiscard]] std::string fields(const History& history, const PairState& state,
+                                   const FieldRequest& request) const override;
 
  private:
   std::unique_ptr<CondensedContact> inner_;
   ParameterMap parameters_;
 };
 
-/// Compliance of points that are rigid but for a twentieth of what a node of the body yields: many points on one
-/// triangle would otherwise have no unique forces.
-[[nodiscard]] SurfaceCompliance cloud_compliance(std::size_t n_points, const SurfaceCompliance& body);
+/// Share of the body's energy that the points may store, see cloud_compliance.
+constexpr double cloud_share = 1e-3;
+
+/// Compliance of the points of a cloud: c = share / 3 times the smallest compliance of a node of the body, alike in all
+/// directions. Rigid points would have no unique forces where several lie on one triangle. Then, for points that push,
+///
+///     F_rigid / (1 + share) <= F <= F_rigid,      F_rigid - F = c sum |f_i|^2 / d  to first order in c
+///
+/// for the force F at an approach d that is the same for all points; docs/theory/contact_fem.md, section 8.
+[[nodiscard]] SurfaceCompliance cloud_compliance(std::size_t n_points, const SurfaceCompliance& body,
+                                                 double share = cloud_share);
 
 }  // namespace heelstrike::fem

@@ -481,44 +481,48 @@ CondensedContact::SurfaceState CondensedContact::surface_state(const History& hi
 std::string CondensedContact::fields(const History& history, const PairState& state,
                                      const FieldRequest& request) const {
   if (!model_.fields) return ContactBackend::fields(history, state, request);
-  if (request.part == FieldPart::partner && !model_.partner_fields) {
-    return model_.fields->draw_partner(state.X_AB, request);
+  if (request.part == FieldPart::partner) {
+    return model_.partner_fields ? draw_deformed_partner(history, state, request)
+                                 : model_.fields->draw_partner(state.X_AB, request);
   }
+  const NodeForces forces = node_forces(history, state);
+  // The body deforms under the elastic forces; pressure and traction are those of the response, hysteresis included.
+  DrawnState picture = model_.fields->linear_state(forces.elastic);
+  picture.forces = forces.drawn;
+  return model_.fields->draw_body(picture, forces.normals, request);
+}
+
+CondensedContact::NodeForces CondensedContact::node_forces(const History& history, const PairState& state) const {
   const CondensedHistory& own = condensed_history(history);
   const Solution solution = solve(own, state);
   const std::vector<double> factors = hysteresis_factors(solution, model_.options, own.approach_speed, state);
-  std::vector<Vector3> elastic(model_.points.size(), Vector3::Zero());
-  std::vector<Vector3> normals = elastic;
-  std::vector<Vector3> drawn = elastic;
+  const std::vector<Vector3> none(model_.points.size(), Vector3::Zero());
+  NodeForces forces{.elastic = none, .drawn = none, .normals = none, .feet = model_.points};
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const TouchingNode& node = solution.nodes[i];
     const std::uint32_t candidate = solution.touching[i];
-    normals[candidate] = node.surface.normal;
-    elastic[candidate] = node.lambda * node.surface.normal + node.traction;
-    drawn[candidate] = factors[i] * elastic[candidate];
+    forces.normals[candidate] = node.surface.normal;
+    forces.elastic[candidate] = node.lambda * node.surface.normal + node.traction;
+    forces.drawn[candidate] = factors[i] * forces.elastic[candidate];
+    forces.feet[candidate] = node.x - node.surface.gap * node.surface.normal;
   }
-  if (request.part == FieldPart::partner) {
-    FieldRequest on_B = request;
-    on_B.X_WA = request.X_WA * state.X_AB;
-    std::vector<Vector3> feet = model_.points;
-    for (const TouchingNode& node : solution.nodes) {
-      feet[solution.touching[static_cast<std::size_t>(&node - solution.nodes.data())]] =
-          node.x - node.surface.gap * node.surface.normal;
-    }
-    const auto on_partner = [&](const std::vector<Vector3>& f) {
-      return model_.deformable->reactions(state.X_AB, feet, f);
-    };
-    DrawnState picture = model_.partner_fields->linear_state(on_partner(elastic));
-    picture.forces = on_partner(drawn);
-    // Nodal normals only say which part of the forces is pressure.
-    std::vector<Vector3> directions = on_partner(normals);
-    for (Vector3& n : directions) n = n.isZero(0.0) ? n : n.normalized();
-    return model_.partner_fields->draw_body(picture, directions, on_B);
-  }
-  // The body deforms under the elastic forces; pressure and traction are those of the response, hysteresis included.
-  DrawnState picture = model_.fields->linear_state(std::move(elastic));
-  picture.forces = std::move(drawn);
-  return model_.fields->draw_body(picture, normals, request);
+  return forces;
+}
+
+std::string CondensedContact::draw_deformed_partner(const History& history, const PairState& state,
+                                                    const FieldRequest& request) const {
+  const NodeForces forces = node_forces(history, state);
+  FieldRequest on_B = request;
+  on_B.X_WA = request.X_WA * state.X_AB;
+  const auto on_partner = [&](const std::vector<Vector3>& f) {
+    return model_.deformable->reactions(state.X_AB, forces.feet, f);
+  };
+  DrawnState picture = model_.partner_fields->linear_state(on_partner(forces.elastic));
+  picture.forces = on_partner(forces.drawn);
+  // Nodal normals only say which part of the forces is pressure.
+  std::vector<Vector3> directions = on_partner(forces.normals);
+  for (Vector3& n : directions) n = n.isZero(0.0) ? n : n.normalized();
+  return model_.partner_fields->draw_body(picture, directions, on_B);
 }
 
 }  // namespace heelstrike::fem

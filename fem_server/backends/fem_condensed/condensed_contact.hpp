@@ -62,6 +62,11 @@ class CondensedContact final : public ContactBackend {
   [[nodiscard]] std::string fields(const History& history, const PairState& state,
                                    const FieldRequest& request) const override;
 
+  /// The deformable partner, its quantities included. @param request  its part only says how cells are labelled
+  /// @pre model().partner_fields is set
+  [[nodiscard]] std::string draw_deformed_partner(const History& history, const PairState& state,
+                                                  const FieldRequest& request) const;
+
   /// Pressure [Pa] and displacement [m] of all candidates, for fields and tests.
   struct SurfaceState {
     std::vector<double> pressure;
@@ -72,6 +77,14 @@ class CondensedContact final : public ContactBackend {
 
  private:
   struct Solution;
+  /// Per candidate, in A; zero where nothing touches.
+  struct NodeForces {
+    std::vector<Vector3> elastic;  ///< [N]
+    std::vector<Vector3> drawn;    ///< [N] hysteresis included
+    std::vector<Vector3> normals;  ///< [-] out of the partner
+    std::vector<Vector3> feet;     ///< [m] on the undeformed surface of the partner
+  };
+  [[nodiscard]] NodeForces node_forces(const History& history, const PairState& state) const;
   [[nodiscard]] Solution solve(const CondensedHistory& history, const PairState& state) const;
   /// Gaps [m] of the candidates that may be near, exact where <= 0, else lower bounds.
   struct Gaps {

@@ -69,7 +69,7 @@ void refuse_distance_length(const PairSpec& pair, const char* expected) {
 std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointCloudSurface& cloud,
                                            const PrepareContext& context) {
   ParameterMap parameters;
-  const PreparedBody prepared = prepare_body(pair, context, parameters);
+  PreparedBody prepared = prepare_body(pair, context, parameters);
   (void)prepare_partner(pair, context);  // refuses what only a deformable partner has
   const std::string where = "contact." + pair.name;
   if (static_cast<double>(cloud.points.size()) > number(pair.parameters, "candidate_limit")) {
@@ -103,6 +103,8 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
       boundary_surface(body.mesh()), prepared.support.clamped_nodes, prepared.contact.nodes, std::move(compliance));
   model.options = prepared.options;
   model.options.penalty = number(pair.parameters, "penalty");
+  model.partner_fields = std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support,
+                                                            std::move(prepared.contact), PartnerShape());
   auto contact = std::make_unique<CondensedContact>(pair.backend, std::move(model), parameters);
   return std::make_unique<CloudContact>(std::move(contact), std::move(parameters));
 }

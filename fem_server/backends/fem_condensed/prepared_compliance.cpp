@@ -11,9 +11,7 @@ SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& supp
     return cached_compliance(context.cache_directory, body, support, contact.nodes, context.on_progress, context.stop);
   };
   if (context.locks == nullptr) return lookup();
-  const std::string key = compliance_key(body, support, contact.nodes);
-  const auto hold = context.locks->acquire(key, context.stop);
-  return lookup();
+  return context.locks->once<SurfaceCompliance>(compliance_key(body, support, contact.nodes), context.stop, lookup);
 }
 
 }  // namespace heelstrike::fem

@@ -6,35 +6,48 @@
 
 namespace heelstrike::fem {
 
-BodySystem::BodySystem(const BodyModel& body, const Support& support, const SparseMatrix& pattern)
+BodySystem::BodySystem(const BodyModel& body, const Support& support, const SparseMatrix& pattern,
+                       const CondensedInterior* interior)
     : free_flight_(support.inertia_relief) {
-  if (free_flight_ != support.clamped_nodes.empty()) {
+  const Support& held = interior == nullptr ? support : interior->whole().support;
+  if (free_flight_ != held.clamped_nodes.empty()) {
     throw input_error("support", free_flight_
                                      ? "the body is clamped and has support: inertia_relief; choose one of them"
                                      : "the body is free to move: nothing holds translations along x, y, z and "
                                        "rotations about x, y, z; name a clamped_set or clamped_box, or use "
                                        "support: inertia_relief with a density");
   }
-  std::vector<bool> is_fixed(body.n_dofs(), false);
-  for (const std::uint32_t node : support.clamped_nodes) {
-    for (std::size_t k = 0; k < 3; ++k) is_fixed[3 * std::size_t{node} + k] = true;
+  enum class Role : unsigned char { free, fixed, last };
+  std::vector<Role> roles(body.n_dofs() / 3, Role::free);
+  for (const std::uint32_t node : support.clamped_nodes) roles[node] = Role::fixed;
+  // The dense block of an interface is eliminated last: nothing fills in that is not full already.
+  for (const std::uint32_t node : interior == nullptr ? std::vector<std::uint32_t>{} : interior->interface()) {
+    roles[node] = Role::last;
   }
-  std::vector<std::int64_t> free;
-  for (std::size_t dof = 0; dof < is_fixed.size(); ++dof) {
-    (is_fixed[dof] ? fixed_ : free).push_back(static_cast<std::int64_t>(dof));
+  std::vector<std::int64_t> first, last, free;
+  for (std::size_t dof = 0; dof < body.n_dofs(); ++dof) {
+    const Role role = roles[dof / 3];
+    (role == Role::fixed ? fixed_ : role == Role::last ? last : first).push_back(static_cast<std::int64_t>(dof));
+    if (role != Role::fixed) free.push_back(static_cast<std::int64_t>(dof));
   }
-  if (free_flight_) {
-    modes_ = centred_modes(body);
-    isostatic_ = isostatic_dofs(modes_, free);
-    const Eigen::MatrixXd MR = mass_times(body, modes_);
-    const Eigen::FullPivLU<Eigen::MatrixXd> mass(modes_.transpose() * MR);
-    if (!mass.isInvertible()) {
-      throw input_error("density",
-                        "inertia relief balances the load with the body's mass; give its material a density");
-    }
-    mass_modes_ = MR * mass.inverse();
+  if (free_flight_ && interior == nullptr) find_modes(body);
+  if (free_flight_ && interior != nullptr) {
+    modes_ = interior->layer_modes();
+    mass_modes_ = interior->inertia_loads();
+    inertia_compliance_ = interior->inertia_compliance();
   }
-  factor_ = std::make_unique<SparseCholesky>(pattern, free, std::vector<std::int64_t>{});
+  if (free_flight_) isostatic_ = isostatic_dofs(modes_, free);
+  factor_ = std::make_unique<SparseCholesky>(pattern, first, last);
+}
+
+void BodySystem::find_modes(const BodyModel& body) {
+  modes_ = centred_modes(body);
+  const Eigen::MatrixXd MR = mass_times(body, modes_);
+  const Eigen::FullPivLU<Eigen::MatrixXd> mass(modes_.transpose() * MR);
+  if (!mass.isInvertible()) {
+    throw input_error("density", "inertia relief balances the load with the body's mass; give its material a density");
+  }
+  mass_modes_ = MR * mass.inverse();
 }
 
 bool BodySystem::factorize(SparseMatrix& K) {
@@ -59,17 +72,27 @@ bool BodySystem::factorize(SparseMatrix& K) {
   }
   border.topLeftCorner<6, 6>() += Eigen::MatrixXd::Identity(6, 6);
   border.bottomRows<6>() = mass_modes_.transpose() * correction_;
+  border.bottomRightCorner<6, 6>() -= inertia_compliance_;
   border_.compute(border);
   return border_.isInvertible();
 }
 
 Eigen::MatrixXd BodySystem::solve(const Eigen::MatrixXd& rhs) const {
+  return solve(rhs, Eigen::MatrixXd::Zero(6, rhs.cols()));
+}
+
+Eigen::VectorXd BodySystem::step(const Eigen::VectorXd& rhs, const Eigen::VectorXd& u) const {
+  if (!free_flight_) return factor_->solve(rhs);
+  return solve(rhs, -(mass_modes_.transpose() * u));
+}
+
+Eigen::MatrixXd BodySystem::solve(const Eigen::MatrixXd& rhs, const Eigen::MatrixXd& mean) const {
   if (!free_flight_) return factor_->solve(rhs);
   Eigen::MatrixXd u = factor_->solve(rhs);
   Eigen::MatrixXd unbalanced(12, rhs.cols());
   for (std::size_t i = 0; i < isostatic_.size(); ++i)
     unbalanced.row(static_cast<Eigen::Index>(i)) = u.row(isostatic_[i]);
-  unbalanced.bottomRows<6>() = -(mass_modes_.transpose() * u);
+  unbalanced.bottomRows<6>() = mean - mass_modes_.transpose() * u;
   u += correction_ * border_.solve(unbalanced);
   return u;
 }
@@ -81,6 +104,12 @@ Eigen::MatrixXd BodySystem::effective(Eigen::MatrixXd load) const {
     for (const std::int64_t dof : fixed_) load.row(dof).setZero();
   }
   return load;
+}
+
+double BodySystem::inertia_energy(const Eigen::VectorXd& load) const {
+  if (!free_flight_) return 0.0;
+  const Vector6 inertia = modes_.transpose() * load;
+  return 0.5 * inertia.dot(inertia_compliance_ * inertia);
 }
 
 }  // namespace heelstrike::fem

@@ -5,6 +5,9 @@
 ///
 /// with the six rigid motions R and the generalised inertia load a that balances r. The second system is solved with
 /// the factor of K + s E E^T, springs s at six isostatic dofs E, and a correction of rank twelve.
+///
+/// Of a layer over a condensed interior R and B are those of the layer's dofs, K holds the interior's stiffness, and
+/// its inertia enters as B^T u = D a.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,6 +16,7 @@
 #include <memory>
 #include <vector>
 
+#include "fem_server/backends/fem_full/condensed_interior.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/rigid_motion.hpp"
@@ -23,24 +27,35 @@ namespace heelstrike::fem {
 /// Not thread-safe.
 class BodySystem {
  public:
-  /// @param pattern  of all matrices that will be factorised
+  /// @param pattern   of all matrices that will be factorised
+  /// @param interior  behind the body, which then is a layer; null = none
   /// @throws Error{invalid_input} without any support, or without mass in free flight
-  BodySystem(const BodyModel& body, const Support& support, const SparseMatrix& pattern);
+  BodySystem(const BodyModel& body, const Support& support, const SparseMatrix& pattern,
+             const CondensedInterior* interior = nullptr);
 
   /// @param K  symmetric; springs are put on its diagonal and taken off again
   /// @return false when it is not positive definite
   [[nodiscard]] bool factorize(SparseMatrix& K);
   /// Displacements [m], n_dofs x n; fixed dofs are zero.
   [[nodiscard]] Eigen::MatrixXd solve(const Eigen::MatrixXd& rhs) const;
+  /// Change of the displacement `u` by which K u' + B a = rhs + K u and B^T u' = D a: unlike solve() it needs no u that
+  /// fulfils the latter for the loads so far.
+  [[nodiscard]] Eigen::VectorXd step(const Eigen::VectorXd& rhs, const Eigen::VectorXd& u) const;
   /// What of a load [N] deforms the body: without fixed dofs, or balanced by the inertia of the motion it causes.
   [[nodiscard]] Eigen::MatrixXd effective(Eigen::MatrixXd load) const;
+  /// [J] in the interior by its inertia forces. @param load  [N] contact forces, n_dofs
+  [[nodiscard]] double inertia_energy(const Eigen::VectorXd& load) const;
 
  private:
+  void find_modes(const BodyModel& body);
+  /// With B^T u - D a = `mean`.
+  [[nodiscard]] Eigen::MatrixXd solve(const Eigen::MatrixXd& rhs, const Eigen::MatrixXd& mean) const;
   bool free_flight_;
   std::vector<std::int64_t> fixed_;
   std::vector<std::int64_t> isostatic_;
   SixColumns modes_;
-  SixColumns mass_modes_;  ///< B
+  SixColumns mass_modes_;                         ///< B
+  Matrix6 inertia_compliance_ = Matrix6::Zero();  ///< D
   std::unique_ptr<SparseCholesky> factor_;
   double spring_ = 0.0;         ///< [N/m] s
   Eigen::MatrixXd correction_;  ///< displacements by the springs' forces and by - B, twelve columns

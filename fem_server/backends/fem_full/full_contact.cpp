@@ -91,11 +91,13 @@ std::string FullHistory::save() const {
 }
 
 FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw law, ParameterMap parameters,
-                         SurfaceCompliance rest_compliance, const std::stop_token& stop)
+                         SurfaceCompliance rest_compliance, const std::stop_token& stop,
+                         std::shared_ptr<const CondensedInterior> interior)
     : name_(std::move(name)),
       prepared_(std::move(prepared)),
       law_(law),
       parameters_(std::move(parameters)),
+      interior_(std::move(interior)),
       rest_compliance_(std::move(rest_compliance)) {
   use_one_blas_thread();
   const auto check = [&] {
@@ -103,26 +105,29 @@ FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw la
   };
   check();
   tangent_ = linear_stiffness(prepared_.body);
+  if (interior_) tangent_ = interior_->widened(tangent_);
   for (const std::uint32_t node : prepared_.contact.nodes) {
     double trace = 0.0;
     for (Eigen::Index k = 0; k < 3; ++k) trace += tangent_.coeff(3 * node + k, 3 * node + k);
     penalty_.push_back(penalty_factor * trace / 3.0);
   }
   check();
-  system_ = std::make_unique<BodySystem>(prepared_.body, prepared_.support, tangent_);
+  system_ = std::make_unique<BodySystem>(prepared_.body, prepared_.support, tangent_, interior_.get());
   if (prepared_.options.friction > 0.0) {
     if (rest_compliance_.n_nodes() == 0) {
+      const PreparedBody& whole = interior_ ? interior_->whole() : prepared_;
       rest_compliance_ = condense(
-          prepared_.body, prepared_.support, prepared_.contact.nodes, [](std::string_view, double) {}, stop);
+          whole.body, whole.support, whole.contact.nodes, [](std::string_view, double) {}, stop);
     }
     check();
-    rest_system_ = std::make_unique<BodySystem>(prepared_.body, prepared_.support, tangent_);
+    rest_system_ = std::make_unique<BodySystem>(prepared_.body, prepared_.support, tangent_, interior_.get());
     if (!rest_system_->factorize(tangent_)) {
       throw input_error("support", "the stiffness matrix is singular: the clamped set leaves a motion free");
     }
   }
   check();
-  fields_ = std::make_unique<const BodyFields>(prepared_.body, prepared_.support, prepared_.contact, prepared_.shape);
+  const PreparedBody& drawn = interior_ ? interior_->whole() : prepared_;
+  fields_ = std::make_unique<const BodyFields>(drawn.body, drawn.support, drawn.contact, drawn.shape);
 }
 
 std::shared_ptr<const History> FullContact::initial_history() const {
@@ -188,8 +193,14 @@ struct FullContact::Linearised {
   std::vector<std::pair<std::uint32_t, Matrix3>> rest;  ///< node of the mesh, what of its stiffness is not symmetric
 };
 
+BodyEquations FullContact::equations_at(const Eigen::VectorXd& u) const {
+  BodyEquations equations = assemble_equations(prepared_.body, law_, u, tangent_);
+  if (interior_) interior_->add(u, equations, tangent_);
+  return equations;
+}
+
 bool FullContact::linearise(const PairState& state, double offset, Solution& solution, Linearised& now) const {
-  const BodyEquations equations = assemble_equations(prepared_.body, law_, solution.u, tangent_);
+  const BodyEquations equations = equations_at(solution.u);
   if (!equations.valid) return false;
   solution.energy = equations.energy;
   now.residual = -equations.force;
@@ -228,20 +239,24 @@ Eigen::MatrixXd FullContact::solve_system(const NodeMatrices& rest, const Eigen:
   Eigen::MatrixXd x = system_->solve(rhs);
   const auto is_zero = [](const auto& entry) { return entry.second.isZero(0.0); };
   if (std::ranges::all_of(rest, is_zero)) return x;
-  const LinearMap apply = [&](const Eigen::VectorXd& v) -> Eigen::VectorXd {
-    Eigen::VectorXd result = tangent_ * v;
+  // With the loads q of the systems that can be solved, x = solve(q), the equation is q + rest x = rhs: free bodies and
+  // layers need nothing of their own.
+  const LinearMap apply = [&](const Eigen::VectorXd& q) -> Eigen::VectorXd {
+    const Eigen::VectorXd displacement = system_->solve(q);
+    Eigen::VectorXd result = q;
     for (const auto& [node, matrix] : rest) {
       const auto dof = 3 * static_cast<Eigen::Index>(node);
-      result.segment<3>(dof) += matrix * v.segment<3>(dof);
+      result.segment<3>(dof) += matrix * displacement.segment<3>(dof);
     }
-    return system_->effective(std::move(result));
+    return result;
   };
-  const LinearMap precondition = [&](const Eigen::VectorXd& r) -> Eigen::VectorXd { return system_->solve(r); };
-  const Eigen::MatrixXd load = system_->effective(rhs);
+  const LinearMap identity = [](const Eigen::VectorXd& q) { return q; };
   int steps = 0;
   for (Eigen::Index k = 0; k < rhs.cols(); ++k) {
-    // Short of its accuracy a step is still one of Newton's method, which looks at the equations themselves.
-    (void)gmres(apply, precondition, load.col(k), accuracy, krylov_limit, x.col(k), steps);
+    Eigen::VectorXd q = rhs.col(k);
+    // Short of its accuracy it is as good as it gets.
+    (void)gmres(apply, identity, rhs.col(k), accuracy, krylov_limit, q, steps);
+    x.col(k) = system_->solve(q);
   }
   return x;
 }
@@ -271,7 +286,7 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
     const bool settled = now.states == states_before;
     if (settled && error <= tolerance * force_scale && now.geometric_error <= tolerance * depth) return true;
     if (iteration > 1 && settled && force_scale == 0.0) return true;
-    advance(now, system_->solve(now.residual + now.correction), solution);
+    advance(now, system_->step(now.residual + now.correction, solution.u), solution);
     states_before = std::move(now.states);
   }
   return false;
@@ -357,9 +372,9 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
   double change_before = std::numeric_limits<double>::infinity();
   for (int iteration = 1; iteration <= surface_iteration_limit; ++iteration) {
     ++solution.statistics.iterations;
-    const BodyEquations equations = assemble_equations(prepared_.body, law_, solution.u, tangent_);
+    const BodyEquations equations = equations_at(solution.u);
     if (!equations.valid) return false;
-    Eigen::VectorXd u = solution.u + system->solve(-equations.force);
+    Eigen::VectorXd u = solution.u + system->step(-equations.force, solution.u);
     u += system->solve(rub(state, offset, *compliance, u, solution));
     const double change = (u - solution.u).cwiseAbs().maxCoeff();
     solution.u = u;
@@ -369,7 +384,7 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
     const bool refresh = may_refresh && change > slow * change_before;
     change_before = refresh ? std::numeric_limits<double>::infinity() : change;
     if (!refresh) continue;
-    may_refresh = assemble_equations(prepared_.body, law_, u, tangent_).valid && system_->factorize(tangent_);
+    may_refresh = equations_at(u).valid && system_->factorize(tangent_);
     if (may_refresh) present = present_compliance();
     // A free body under pressure may have no definite matrix without its contact: then the first one has to do.
     system = may_refresh ? system_.get() : rest_system_.get();
@@ -527,6 +542,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
   find_anchors(history, state, solution);
   const std::scoped_lock lock(mutex_);
   if (!equilibrium(state, 0.0, solution)) load_in_steps(state, solution);
+  Eigen::VectorXd load = Eigen::VectorXd::Zero(solution.u.size());
   for (std::uint32_t c = 0; c < contact.size(); ++c) {
     const double lambda = solution.lambda[static_cast<Eigen::Index>(c)];
     if (!(lambda > 0.0)) continue;
@@ -537,11 +553,13 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
     node.area = prepared_.contact.areas[c];
     const FullNodeForce force(node_at(state, solution, c, 0.0));
     node.traction = force.multiplier();
+    load.segment<3>(3 * Eigen::Index{contact[c]}) = lambda * node.surface.normal + node.traction;
     if (force.slides()) solution.dissipated -= node.traction.dot(force.slip());
     solution.sliding.push_back(force.slides());
     solution.touching.push_back(c);
     solution.nodes.push_back(node);
   }
+  solution.energy += system_->inertia_energy(load);
   differentiate(state, solution);
   return solution;
 }
@@ -627,10 +645,16 @@ std::string FullContact::fields(const History& history, const PairState& state, 
   picture.stress = law_ == MaterialLaw::linear ? linear_stress(prepared_.body, picture.displacement)
                                                : neo_hookean_stress(prepared_.body, picture.displacement);
   picture.forces = normals;
+  std::vector<Vector3> elastic = normals;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const TouchingNode& node = solution.nodes[i];
     normals[solution.touching[i]] = node.surface.normal;
-    picture.forces[solution.touching[i]] = factors[i] * (node.lambda * node.surface.normal + node.traction);
+    elastic[solution.touching[i]] = node.lambda * node.surface.normal + node.traction;
+    picture.forces[solution.touching[i]] = factors[i] * elastic[solution.touching[i]];
+  }
+  if (interior_) {
+    picture.displacement = interior_->displacement(picture.displacement, elastic);
+    picture.stress = interior_->stress(picture.stress, picture.displacement);
   }
   return fields_->draw_body(picture, normals, request);
 }

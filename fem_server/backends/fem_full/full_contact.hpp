@@ -13,6 +13,8 @@
 /// GMRES with the symmetric part as preconditioner.
 ///
 /// The partner is moved in by steps when there is no convergence from the committed displacement.
+///
+/// With a condensed linear interior the body solved for is the layer around it: fem_layered.
 #pragma once
 
 #include <Eigen/Core>
@@ -26,6 +28,7 @@
 #include "fem_server/backends/fem_condensed/body_fields.hpp"
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
 #include "fem_server/backends/fem_full/body_system.hpp"
+#include "fem_server/backends/fem_full/condensed_interior.hpp"
 #include "fem_server/backends/fem_full/full_friction.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 
@@ -48,9 +51,11 @@ class FullContact final : public ContactBackend {
  public:
   /// @param rest_compliance  of the contact nodes of the undeformed body, needed with friction; empty = computed here
   /// @param stop             checked between stages
+  /// @param interior         behind the body, which then is its layer(); null = none
   /// @throws Error{invalid_input} without support (names the six free motions); Error{cancelled} when stopped
   FullContact(std::string name, PreparedBody prepared, MaterialLaw law, ParameterMap parameters,
-              SurfaceCompliance rest_compliance = {}, const std::stop_token& stop = {});
+              SurfaceCompliance rest_compliance = {}, const std::stop_token& stop = {},
+              std::shared_ptr<const CondensedInterior> interior = nullptr);
 
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override;
   /// Evaluations of several threads wait for each other: they share the memory of the factor.
@@ -80,6 +85,8 @@ class FullContact final : public ContactBackend {
   [[nodiscard]] SurfaceCompliance present_compliance() const;
   /// newton or solve_with_friction; at offset 0 system_ then holds the matrix of the tangents.
   [[nodiscard]] bool equilibrium(const PairState& state, double offset, Solution& solution) const;
+  /// Body and interior; their matrix is left in tangent_.
+  [[nodiscard]] BodyEquations equations_at(const Eigen::VectorXd& u) const;
   /// @return false when an element is inside out
   [[nodiscard]] bool linearise(const PairState& state, double offset, Solution& solution, Linearised& now) const;
   /// Displacements and multipliers after a Newton step.
@@ -101,7 +108,8 @@ class FullContact final : public ContactBackend {
   PreparedBody prepared_;
   MaterialLaw law_;
   ParameterMap parameters_;
-  std::vector<double> penalty_;  ///< [N/m] k_i
+  std::shared_ptr<const CondensedInterior> interior_;  ///< null = none
+  std::vector<double> penalty_;                        ///< [N/m] k_i
   std::unique_ptr<const BodyFields> fields_;
   SurfaceCompliance rest_compliance_;        ///< of the undeformed body; empty without friction
   std::unique_ptr<BodySystem> rest_system_;  ///< the same matrix, factored; null without friction

@@ -52,6 +52,29 @@ inline std::string two_block_scenario(
   return text.replace(text.find(from), from.size(), "friction: 0.5, " + partner + "}");
 }
 
+/// The same block on a cloud of 5 x 5 points, 5 mm apart; `more` are further parameters.
+inline std::string cloud_scenario(const std::string& more = "", const std::string& element_size = "0.005") {
+  std::string positions;
+  std::string areas;
+  for (int i = 0; i < 25; ++i) {
+    positions += fmt::format("{}[{}, {}, 0]", i == 0 ? "" : ", ", 0.005 * (i % 5 - 2), 0.005 * (i / 5 - 2));
+    areas += i == 0 ? "25.0e-6" : ", 25.0e-6";
+  }
+  std::string text = block_scenario("surface: {plane: {normal: [0, 0, 1]}}",
+                                    "surface: {points: {positions: [" + positions + "], areas: [" + areas + "]}}");
+  const std::string size = "element_size: 0.005";
+  text.replace(text.find(size), size.size(), "element_size: " + element_size);
+  const std::string from = "friction: 0.5}";
+  return text.replace(text.find(from), from.size(), "friction: 0.5" + more + "}");
+}
+
+/// The same block as a layer over a condensed interior; `more` are further parameters.
+inline std::string outer_layer_scenario(const std::string& more = "") {
+  std::string text = block_scenario("backend: fem_condensed", "backend: fem_layered");
+  const std::string from = "friction: 0.5}";
+  return text.replace(text.find(from), from.size(), "friction: 0.5" + more + "}");
+}
+
 /// A cylinder of 40 mm along z made of a soft pad (10 mm, below) and bone, without Poisson's effect and without
 /// friction, pressed 0.1 mm onto the plane; `from` empty = unchanged.
 inline std::string layered_scenario(const std::string& from = "", const std::string& to = "") {

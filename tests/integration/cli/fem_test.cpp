@@ -99,6 +99,67 @@ double last_value(const fs::path& run, const std::string& column) {
   return std::stod(last.at(static_cast<std::size_t>(found - names.begin())));
 }
 
+// A cloud of points as partner: the same bits in this process and over the wire, pictures included.
+TEST(Fem, ACloudOfPointsPressesAndIsDrawn) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
+  const std::string file = folder.write("cloud.yaml", cloud_scenario());
+  const Finished in_process = run("heelstrike", {"run", file, "--in-process", "-o", "a"}, here(folder));
+  ASSERT_EQ(in_process.exit_code, 0) << in_process.err;
+  EXPECT_THAT(in_process.err, Not(HasSubstr("no fields")));
+  const Finished remote = run("heelstrike", {"run", file, "--fem", servers.fem_address, "-o", "b"}, here(folder));
+  ASSERT_EQ(remote.exit_code, 0) << remote.err;
+  EXPECT_TRUE(results_of(folder.path() / "a") == results_of(folder.path() / "b"));
+  // The columns above the cloud (20 x 20 mm) alone would carry E A d / h = 4 N, the whole block 12 N.
+  const double force = last_value(folder.path() / "a", "block-ground.fz_N");
+  EXPECT_GT(force, 4.0);
+  EXPECT_LT(force, 12.0);
+  const std::string body = read_text(folder.path() / "a/fields/block-ground_block_00002.vtu");
+  for (const char* name : {"displacement", "contact_pressure", "traction", "von_mises"}) {
+    EXPECT_THAT(body, HasSubstr("Name=\"" + std::string(name) + "\""));
+  }
+  EXPECT_THAT(read_text(folder.path() / "a/fields/block-ground_ground_partner_00000.vtu"),
+              HasSubstr("NumberOfPoints=\"25\" NumberOfCells=\"25\""));
+  const Finished page = run("heelstrike", {"report", "a"}, here(folder));
+  EXPECT_EQ(page.exit_code, 0) << page.err;
+  const Finished approximate = run(
+      "heelstrike",
+      {"run", file, "--in-process", "-o", "c", "--set", "contact.block-ground.parameters.cloud_distance=approximate"},
+      here(folder));
+  ASSERT_EQ(approximate.exit_code, 0) << approximate.err;
+  // As much off as the distance at a flat face: 13 %, docs/theory/contact_fem.md.
+  EXPECT_NEAR(last_value(folder.path() / "c", "block-ground.fz_N"), force, 0.15 * force);
+}
+
+// The outer layer through the same session; with a linear layer it is the condensed body.
+TEST(Fem, ALayerOverACondensedInteriorGivesTheSameBitsEverywhere) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
+  const std::string file = folder.write("block.yaml", block_scenario());
+  const std::vector<std::string> layered{"run", file, "--backend", "fem_layered", "-o"};
+  const auto run_it = [&](const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = layered;
+    arguments.push_back(out);
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished result = run("heelstrike", arguments, here(folder));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  };
+  run_it("a", {"--in-process"});
+  run_it("b", {"--fem", servers.fem_address});
+  EXPECT_TRUE(results_of(folder.path() / "a") == results_of(folder.path() / "b"));
+  EXPECT_THAT(read_text(folder.path() / "a/run.log"), HasSubstr("condense the interior; the layer has"));
+  run_it("c", {"--in-process", "--set", "contact.block-ground.parameters.material_law=linear"});
+  ASSERT_EQ(run("heelstrike", {"run", file, "--in-process", "-o", "d"}, here(folder)).exit_code, 0);
+  for (const char* column : {"block-ground.fz_N", "block-ground.fx_N"}) {
+    const double layer = last_value(folder.path() / "c", column);
+    const double condensed = last_value(folder.path() / "d", column);
+    // The solvers' accuracy over twenty commits of friction's history.
+    EXPECT_NEAR(layer, condensed, 1e-6 * std::abs(condensed)) << column;
+    // 0.1 mm on 20 mm: half a percent of strain.
+    EXPECT_NEAR(last_value(folder.path() / "a", column), condensed, 0.02 * std::abs(condensed)) << column;
+  }
+}
+
 // Materials of element sets, from the file through both servers: two springs in series.
 TEST(Fem, LayersOfTwoMaterialsFollowTheClosedForm) {
   const ScratchFolder folder;
@@ -333,6 +394,54 @@ INSTANTIATE_TEST_SUITE_P(
                 block_scenario("friction: 0.5}", "friction: 0.5, partner_clamped_set: bottom}"),
                 {},
                 {"partner_clamped_set", "the partner is rigid"}},
+        BadBody{"CloudOnQuadraticElements",
+                cloud_scenario(", element_order: 2, cloud_distance: approximate"),
+                {},
+                {"element_order", "linear tetrahedra (4 nodes), found 10"}},
+        BadBody{"CloudOfTooManyPoints",
+                // The sole has 3 x 3 nodes.
+                cloud_scenario(", candidate_limit: 20", "0.02"),
+                {},
+                {"candidate_limit", "partner.surface.points: 25 points"},
+                4},
+        BadBody{
+            "LayerOfNegativeDepth", outer_layer_scenario(", layer_depth: -0.001"), {}, {"layer_depth", "-0.001"}, 2},
+        BadBody{"LayerTakesEverything",
+                outer_layer_scenario(", layer_depth: 0.05"),
+                {},
+                {"layer_depth", "leaves no interior to condense"}},
+        BadBody{"LayerOfUnknownSet",
+                outer_layer_scenario(", layer_set: sole"),
+                {},
+                {"layer_set", "element set 'sole' does not exist; sets of the mesh: none"}},
+        BadBody{"LayerGivenTwice",
+                outer_layer_scenario(", layer_set: sole, layer_depth: 0.001"),
+                {},
+                {"layer_depth", "remove one of them"}},
+        BadBody{"LayerThatTouchesNothing",
+                layered_scenario("backend: fem_condensed\n    parameters: {",
+                                 "backend: fem_layered\n    parameters: {layer_set: bone, "),
+                {},
+                {"layer_set", "lie outside of the layer 'bone', it touches none of them"}},
+        BadBody{"LayerWithTooLargeAnInterface",
+                outer_layer_scenario(", interface_limit: 10"),
+                {},
+                {"interface_limit is 10", "GB"},
+                4},
+        BadBody{"LayerOfAFreeBody",
+                block_scenario("backend: fem_condensed\n    parameters: {element_size: 0.005, clamped_set: top, ",
+                               "backend: fem_layered\n    parameters: {element_size: 0.005, "),
+                {},
+                {"translations", "rotations about x, y, z", "inertia"}},
+        BadBody{
+            "LayerWithoutMass",
+            block_scenario("density: 1100}\n    partner:\n      body: ground\n      surface: {plane: {normal: [0, 0, "
+                           "1]}}\n    backend: fem_condensed\n    parameters: {element_size: 0.005, clamped_set: top",
+                           "density: 0}\n    partner:\n      body: ground\n      surface: {plane: {normal: [0, 0, "
+                           "1]}}\n    backend: fem_layered\n    parameters: {element_size: 0.005, support: "
+                           "inertia_relief"),
+            {},
+            {"inertia relief", "density"}},
         BadBody{"TooDeep",
                 block_scenario("0.0101 - 0.2e-3 * step(t, 0, 0.2)", "0.0101 - 12e-3 * step(t, 0, 0.2)"),
                 {},

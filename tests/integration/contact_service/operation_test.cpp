@@ -101,6 +101,14 @@ TEST(Operation, TermDrainsRunningWorkFinishesAndNothingIsLeft) {
   EXPECT_FALSE(std::filesystem::exists(server.folder().path("fem.sock")));
 }
 
+// Who asks again and again, also while the process takes itself apart, gets a regular end every time.
+TEST(Operation, RepeatedStopSignalsGiveARegularEnd) {
+  for (const int number : {SIGTERM, SIGINT, SIGTERM}) {
+    ServerProcess server;
+    EXPECT_EQ(server.wait(number), 0) << server.log();
+  }
+}
+
 TEST(Operation, DrainEndsAfterItsTimeoutWithATypedErrorForTheRun) {
   ServerProcess server({"--drain-timeout", "0.1"});
   const auto contact = open_contact(server.address());

@@ -127,8 +127,8 @@ void ServerProcess::freeze() const {
   ::waitpid(pid_, &status, WUNTRACED);
 }
 
-int ServerProcess::wait() {
-  const int code = wait_for(pid_);
+int ServerProcess::wait(int nudge) {
+  const int code = wait_for(pid_, nudge);
   pid_ = -1;
   return code;
 }

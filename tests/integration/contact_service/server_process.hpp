@@ -45,7 +45,8 @@ class ServerProcess {
   /// SIGSTOP; returns when the process stands still. SIGCONT lets it go on.
   void freeze() const;
   /// Exit code, or 128 + signal. Fails the test after 30 s.
-  int wait();
+  /// @param nudge  signal that is sent every 5 ms until the end; 0 = none
+  int wait(int nudge = 0);
   [[nodiscard]] std::string log() const;
   /// Until the log has the text; false after 20 s.
   [[nodiscard]] bool wait_for_log(const std::string& text) const;

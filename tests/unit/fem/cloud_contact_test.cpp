@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/deformable_partner.hpp"
 #include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
 #include "tests/unit/fem/test_contact.hpp"
@@ -146,6 +147,77 @@ TEST(CloudContact, HistorySurvivesSavingAndFrictionHolds) {
   EXPECT_EQ(contact->evaluate(*again, dragged).F_A.vector(), r.F_A.vector());
 }
 
+/// The cloud on the block as CondensedContact sees it, its points yielding by a share of the body's compliance.
+std::unique_ptr<CondensedContact> cloud_on_block(int n, double share) {
+  const BodyModel body(test::block_mesh({-0.02, -0.02, -0.01}, {0.02, 0.02, 0.01}, 8, 8, 4),
+                       std::vector<Material>{test::soft_material(0.3)});
+  const Support support{.inertia_relief = false, .clamped_nodes = body.mesh().node_sets.at("z1")};
+  std::vector<std::uint32_t> candidates;
+  for (const std::uint32_t node : body.mesh().node_sets.at("z0")) candidates.push_back(node);
+  SurfaceCompliance compliance = condense(body, support, candidates, [](std::string_view, double) {}, {});
+  CondensedModel model;
+  const PointCloudSurface points = cloud(n);
+  model.points = points.points;
+  model.areas = points.areas;
+  model.compliance = cloud_compliance(points.points.size(), compliance, share);
+  model.partner = make_mesh_partner(boundary_surface(body.mesh()).surface);
+  model.deformable = std::make_shared<const DeformablePartner>(boundary_surface(body.mesh()), support.clamped_nodes,
+                                                               candidates, std::move(compliance));
+  model.options.depth_limit = 0.005;
+  return std::make_unique<CondensedContact>("fem_condensed", std::move(model), ParameterMap{});
+}
+
+// Requirement: what the points yield lowers the force by no more than the share of the body's energy that it is, and by
+// c sum |f|^2 / d to first order; docs/theory/contact_fem.md, section 8.
+TEST(CloudContact, ThePointsYieldAsMuchAsIsDerived) {
+  const double depth = 2e-4;
+  // 9 points in a row are 2 mm apart on elements of 5 mm (several on one triangle); 3 in a row are hardly coupled.
+  for (const int n : {3, 9}) {
+    // Half a millimetre off the symmetric place, lest points lie on edges.
+    PairState state = exchanged(pressed(depth));
+    state.X_AB.p += Vector3(5e-4, 7e-4, 0.0);
+    const auto force_at = [&](double share) {
+      const auto contact = cloud_on_block(n, share);
+      return std::abs(contact->evaluate(*contact->initial_history(), state).F_A.force.z());
+    };
+    const double rigid = force_at(1e-7);
+    for (const double share : {1e-3, 1e-2, 0.1}) {
+      const auto contact = cloud_on_block(n, share);
+      const double found = std::abs(contact->evaluate(*contact->initial_history(), state).F_A.force.z());
+      const auto pressure = contact->surface_state(*contact->initial_history(), state).pressure;
+      double squares = 0.0;
+      for (std::size_t i = 0; i < pressure.size(); ++i) squares += std::pow(pressure[i] * 4e-6, 2);
+      const double predicted = contact->model().compliance.block(0, 0)(0, 0) * squares / depth;
+      std::printf("%2d^2 points, share %.3f: rigid %.6f N, found %.6f N, lower by %.2e, predicted %.2e\n", n, share,
+                  rigid, found, 1.0 - found / rigid, predicted / found);
+      EXPECT_LE(found, rigid * (1.0 + 1e-6));
+      EXPECT_GE(found, rigid / (1.0 + share) * (1.0 - 1e-6));
+      // Second order: the relative difference of the two is of the order of the difference itself, times a few.
+      EXPECT_NEAR(rigid - found, predicted, (0.02 + 2.0 * share) * predicted) << "[N]";
+    }
+  }
+}
+
+TEST(CloudContact, DrawsTheBodyWithItsQuantitiesAndTheCloudAsPoints) {
+  const auto contact = make_backend(block_on_cloud(), quiet());
+  const auto history = contact->initial_history();
+  FieldRequest request;
+  const std::string body = contact->fields(*history, pressed(2e-4), request);
+  for (const char* name : {"displacement", "contact_pressure", "traction", "von_mises", "principal_stress"}) {
+    EXPECT_THAT(body, testing::HasSubstr("Name=\"" + std::string(name) + "\""));
+  }
+  // Block of 8 x 8 x 4 cells: 2 (64 + 32 + 32) faces of two triangles.
+  EXPECT_THAT(body, testing::HasSubstr("NumberOfPoints=\"258\" NumberOfCells=\"512\""));
+  // With nothing touching the picture is that of the block at rest.
+  EXPECT_NE(body, contact->fields(*history, pressed(-1e-4), request));
+  request.part = FieldPart::partner;
+  EXPECT_THAT(contact->fields(*history, pressed(2e-4), request),
+              testing::HasSubstr("NumberOfPoints=\"400\" NumberOfCells=\"400\""));
+  request.part = FieldPart::main;
+  request.quantities = {"nonsense"};
+  EXPECT_THROW((void)contact->fields(*history, pressed(2e-4), request), Error);
+}
+
 TEST(CloudContact, NamesWhatDoesNotFit) {
   PairSpec pair = block_on_cloud();
   pair.partner.materials = pair.main.materials;
@@ -160,11 +232,15 @@ TEST(CloudContact, NamesWhatDoesNotFit) {
     EXPECT_THAT(error.what(), testing::HasSubstr("points of the cloud touch the body where it has no contact nodes"));
   }
   pair = block_on_cloud();
+  // The whole surface of the block has 258 nodes: only the cloud of 400 points is too large.
   pair.parameters["candidate_limit"] = 300.0;
-  EXPECT_THAT(refusal(pair), testing::HasSubstr("candidate_limit"));
+  EXPECT_THAT(refusal(pair), testing::HasSubstr("partner.surface.points: 400 points, candidate_limit is 300"));
   pair = block_on_cloud();
   pair.parameters["element_order"] = 2.0;
-  EXPECT_THAT(refusal(pair), testing::HasSubstr("linear tetrahedra (4 nodes), found 10"));
+  for (const char* distance : {"exact", "approximate"}) {
+    pair.parameters["cloud_distance"] = std::string(distance);
+    EXPECT_THAT(refusal(pair), testing::HasSubstr("linear tetrahedra (4 nodes), found 10"));
+  }
   pair = block_on_cloud();
   pair.partner.surface = PlaneSurface{};
   pair.parameters["distance_length"] = 0.01;

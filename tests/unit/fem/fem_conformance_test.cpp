@@ -169,7 +169,9 @@ INSTANTIATE_TEST_SUITE_P(Partners, FemConformance,
                                          Case{"fem_condensed", "body", 0.3}, Case{"fem_full", "plane", 0.0},
                                          Case{"fem_full", "sphere", 0.0}, Case{"fem_full", "cylinder", 0.0},
                                          Case{"fem_full", "mesh", 0.0}, Case{"fem_full", "plane", 0.3},
-                                         Case{"fem_full", "sphere", 0.3}, Case{"fem_full", "mesh", 0.3}),
+                                         Case{"fem_full", "sphere", 0.3}, Case{"fem_full", "mesh", 0.3},
+                                         Case{"fem_layered", "plane", 0.0}, Case{"fem_layered", "sphere", 0.3},
+                                         Case{"fem_layered", "mesh", 0.0}),
                          [](const testing::TestParamInfo<Case>& info) { return name_of(info.param); });
 
 // A box of triangles is the plane of its top: same wrench from both.

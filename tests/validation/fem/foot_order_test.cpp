@@ -2,15 +2,21 @@
 // linear body gives the same to rounding; the neo-Hookean one shows what condensation leaves out.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
 
 #include "fem_server/backends/backend.hpp"
 
 namespace heelstrike::fem {
 namespace {
 
-std::unique_ptr<ContactBackend> make_foot_contact(const std::string& backend, const char* law, double friction) {
+PairSpec foot_pair(const std::string& backend, const char* law, double friction) {
   PairSpec pair;
   pair.name = "sole-plate";
   pair.backend = backend;
@@ -22,16 +28,25 @@ std::unique_ptr<ContactBackend> make_foot_contact(const std::string& backend, co
                      {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}},
                      {"friction", friction},
                      {"depth_limit", 0.02}};
-  if (backend == "fem_full") pair.parameters["material_law"] = std::string(law);
+  if (backend != "fem_condensed") pair.parameters["material_law"] = std::string(law);
+  return pair;
+}
+
+std::unique_ptr<ContactBackend> make(const PairSpec& pair, const std::string& cache = {}) {
+  ::setenv("HEELSTRIKE_MESHER", HEELSTRIKE_BIN_DIR "/heelstrike-mesher", 1);
   PrepareContext context;
+  context.cache_directory = cache;
   context.on_progress = [](std::string_view, double) {};
   return make_backend(pair, context);
+}
+
+std::unique_ptr<ContactBackend> make_foot_contact(const std::string& backend, const char* law, double friction) {
+  return make(foot_pair(backend, law, friction));
 }
 
 class FootOrder : public testing::TestWithParam<double> {};
 
 TEST_P(FootOrder, CondensedEqualsFullLinear) {
-  ::setenv("HEELSTRIKE_MESHER", HEELSTRIKE_BIN_DIR "/heelstrike-mesher", 1);
   const double friction = GetParam();
   const std::vector<std::pair<const char*, std::unique_ptr<ContactBackend>>> models = [&] {
     std::vector<std::pair<const char*, std::unique_ptr<ContactBackend>>> list;
@@ -74,6 +89,54 @@ INSTANTIATE_TEST_SUITE_P(Friction, FootOrder, testing::Values(0.0, 0.3),
                          [](const testing::TestParamInfo<double>& info) {
                            return std::string(info.param > 0.0 ? "with" : "without");
                          });
+
+// A neo-Hookean layer over a condensed interior lies between the linear and the neo-Hookean body, and tends to the
+// latter as it grows; with a linear layer it is the linear body.
+TEST(FootLayer, TendsToTheFullOrderAsItGrows) {
+  PairState state;
+  state.X_AB.p = Vector3(0.0, 0.0, -FootDimensions{}.ankle_height + 8.8e-3);
+  // One mesh for all; with 0, 20 and 45 mm more the table is that of docs/theory/contact_fem.md.
+  const auto cache = std::filesystem::temp_directory_path() / fmt::format("heelstrike_layers_{}", ::getpid());
+  struct Row {
+    std::string name;
+    Response response;
+  };
+  std::vector<Row> rows;
+  std::printf("%22s %11s %9s %11s %10s %10s\n", "8.8 mm", "F [N]", "A [cm2]", "p [kPa]", "open [s]", "solve [s]");
+  const auto add = [&](const std::string& name, PairSpec pair) {
+    pair.parameters["element_size"] = 0.01;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto contact = make(pair, cache.string());
+    const auto open = std::chrono::steady_clock::now();
+    rows.push_back({name, contact->evaluate(*contact->initial_history(), state)});
+    const auto end = std::chrono::steady_clock::now();
+    const Response& r = rows.back().response;
+    std::printf("%22s %11.4f %9.3f %11.3f %10.2f %10.2f\n", name.c_str(), r.F_A.force.z(), 1e4 * r.area,
+                1e-3 * r.peak_pressure, std::chrono::duration<double>(open - begin).count(),
+                std::chrono::duration<double>(end - open).count());
+  };
+  add("condensed", foot_pair("fem_condensed", "", 0.0));
+  PairSpec pair = foot_pair("fem_layered", "linear", 0.0);
+  pair.parameters["layer_depth"] = 0.01;
+  add("10 mm, linear", pair);
+  const Response linear = rows[0].response;
+  EXPECT_LT((rows[1].response.F_A.vector() - linear.F_A.vector()).norm(), 1e-6 * linear.F_A.vector().norm());
+  EXPECT_NEAR(rows[1].response.peak_pressure, linear.peak_pressure, 1e-6 * linear.peak_pressure);
+  for (const double depth : {0.01, 0.03}) {
+    pair = foot_pair("fem_layered", "neo_hookean", 0.0);
+    pair.parameters["layer_depth"] = depth;
+    add(fmt::format("{:.0f} mm", 1e3 * depth), pair);
+  }
+  add("full, neo-Hookean", foot_pair("fem_full", "neo_hookean", 0.0));
+  const double finite = rows.back().response.F_A.force.z();
+  for (std::size_t i = 3; i + 1 < rows.size(); ++i) {
+    EXPECT_LE(std::abs(rows[i].response.F_A.force.z() - finite), std::abs(rows[i - 1].response.F_A.force.z() - finite))
+        << rows[i].name << " is farther from the full order than " << rows[i - 1].name;
+  }
+  EXPECT_LT(linear.F_A.force.z(), rows[2].response.F_A.force.z()) << "the layer lies between the two";
+  EXPECT_LT(rows[3].response.F_A.force.z(), finite);
+  std::filesystem::remove_all(cache);
+}
 
 }  // namespace
 }  // namespace heelstrike::fem

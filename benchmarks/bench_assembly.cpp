@@ -1,0 +1,62 @@
+// Assembly of the foot's matrices on one and on two threads: the ratio of wall times in one run. Turns of one and two
+// threads alternate and the smallest time of each counts, because other work on the machine only ever adds.
+// Needs HEELSTRIKE_DATA. Arguments: sizes in mm (default 4 3).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+#include "fem_server/fem/neo_hookean.hpp"
+#include "tests/support/foot_case.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+constexpr int n_turns = 15;
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// @param work  given a number of threads
+template <class Work>
+void compare(const char* name, const Work& work) {
+  double best[2] = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  for (int turn = 0; turn < n_turns; ++turn) {
+    for (const unsigned n : {1U, 2U}) {
+      const double start = seconds();
+      work(n);
+      best[n - 1] = std::min(best[n - 1], seconds() - start);
+    }
+  }
+  fmt::print("  {:<28}{:>9.1f} ms{:>9.1f} ms{:>8.2f}\n", name, 1e3 * best[0], 1e3 * best[1], best[0] / best[1]);
+}
+
+void assemble(double h) {
+  const PreparedBody foot = test::foot_body(test::foot_mesh(h), 0.0, 1.22);
+  const BodyModel& body = foot.body;
+  fmt::print("h = {} mm, {} tetrahedra: one thread, two threads, ratio\n", 1e3 * h, body.mesh().n_elements());
+  compare("linear stiffness", [&](unsigned n) { (void)linear_stiffness(body, n); });
+  SparseMatrix tangent = sparsity_pattern(body);
+  Eigen::VectorXd u(static_cast<Eigen::Index>(body.n_dofs()));
+  for (Eigen::Index i = 0; i < u.size(); ++i) u[i] = 1e-5 * std::sin(static_cast<double>(i));
+  compare("neo-Hookean force, tangent",
+          [&](unsigned n) { (void)assemble_equations(body, MaterialLaw::neo_hookean, u, tangent, n); });
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
+
+int main(int argc, char** argv) {
+  if (!heelstrike::fem::test::foot_scan()) {
+    fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that holds foot/foot_left.stl\n");
+    return 0;
+  }
+  std::vector<double> sizes;
+  for (int i = 1; i < argc; ++i) sizes.push_back(1e-3 * std::atof(argv[i]));
+  if (sizes.empty()) sizes = {4e-3, 3e-3};
+  for (const double h : sizes) heelstrike::fem::assemble(h);
+}

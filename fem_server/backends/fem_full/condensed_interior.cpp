@@ -1,0 +1,243 @@
+#include "fem_server/backends/fem_full/condensed_interior.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+std::vector<std::uint32_t> others(std::span<const std::uint32_t> elements, std::size_t n) {
+  std::vector<std::uint32_t> all(n);
+  std::iota(all.begin(), all.end(), 0U);
+  std::vector<std::uint32_t> rest;
+  std::ranges::set_difference(all, elements, std::back_inserter(rest));
+  return rest;
+}
+
+std::uint32_t place_of(const std::vector<std::uint32_t>& nodes, std::uint32_t node) {
+  return static_cast<std::uint32_t>(std::ranges::lower_bound(nodes, node) - nodes.begin());
+}
+
+/// Those of `chosen` that are among `nodes`, by their places there.
+std::vector<std::uint32_t> places_of(const std::vector<std::uint32_t>& chosen,
+                                     const std::vector<std::uint32_t>& nodes) {
+  std::vector<std::uint32_t> places;
+  for (const std::uint32_t node : chosen) {
+    if (std::ranges::binary_search(nodes, node)) places.push_back(place_of(nodes, node));
+  }
+  return places;
+}
+
+/// Rows of the given nodes.
+Eigen::MatrixXd at_nodes(const Eigen::MatrixXd& field, const std::vector<std::uint32_t>& nodes) {
+  Eigen::MatrixXd rows(3 * static_cast<Eigen::Index>(nodes.size()), field.cols());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    rows.middleRows<3>(3 * static_cast<Eigen::Index>(i)) = field.middleRows<3>(3 * static_cast<Eigen::Index>(nodes[i]));
+  }
+  return rows;
+}
+
+void check_stop(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "fem_layered: preparation stopped on request");
+}
+
+}  // namespace
+
+CondensedInterior::CondensedInterior(PreparedBody whole, std::span<const std::uint32_t> layer, double interface_limit,
+                                     const std::stop_token& stop)
+    : whole_(std::move(whole)),
+      layer_elements_(layer.begin(), layer.end()),
+      interior_elements_(others(layer, whole_.body.mesh().n_elements())),
+      layer_(whole_.body.part(layer_elements_, layer_nodes_)),
+      interior_(whole_.body.part(interior_elements_, interior_nodes_)) {
+  find_interface();
+  const double n = static_cast<double>(interface_.size());
+  if (n > interface_limit) {
+    // Dense in K*, in the matrix with its row numbers, in the lower triangle given to the factor and in the factor.
+    throw limit_error("interface_limit",
+                      fmt::format("the interface of layer and interior has {} nodes, interface_limit is {}; its dense "
+                                  "stiffness would take {:.1f} GB in all. Take a thinner layer, fewer contact nodes, "
+                                  "larger elements or fem_full, or raise the limit",
+                                  interface_.size(), interface_limit, 360e-9 * n * n));
+  }
+  check_stop(stop);
+  interior_matrix_ = linear_stiffness(interior_);
+  if (!interface_.empty()) stiffness_ = condensed_stiffness(interior_, interior_clamp_, interior_interface_);
+  check_stop(stop);
+  if (whole_.support.inertia_relief) condense_inertia();
+}
+
+void CondensedInterior::find_interface() {
+  interior_clamp_ = places_of(whole_.support.clamped_nodes, interior_nodes_);
+  std::vector<std::uint32_t> shared;
+  std::ranges::set_intersection(layer_nodes_, interior_nodes_, std::back_inserter(shared));
+  std::erase_if(shared, [&](std::uint32_t n) { return std::ranges::binary_search(whole_.support.clamped_nodes, n); });
+  interface_ = places_of(shared, layer_nodes_);
+  interior_interface_ = places_of(shared, interior_nodes_);
+}
+
+void CondensedInterior::condense_inertia() {
+  modes_ = centred_modes(whole_.body);
+  const Eigen::MatrixXd MR = mass_times(whole_.body, modes_);
+  const Eigen::FullPivLU<Eigen::MatrixXd> mass(modes_.transpose() * MR);
+  if (!mass.isInvertible()) {
+    throw input_error("density", "inertia relief balances the load with the body's mass; give its material a density");
+  }
+  mass_modes_ = MR * mass.inverse();
+  Eigen::MatrixXd inside = at_nodes(mass_modes_, interior_nodes_);
+  for (const std::uint32_t node : interior_interface_) inside.middleRows<3>(3 * Eigen::Index{node}).setZero();
+  const Eigen::MatrixXd u = solve_inside(inside);
+  const Eigen::MatrixXd moved = interior_matrix_ * u;
+  inertia_loads_ = at_nodes(mass_modes_, layer_nodes_);
+  for (std::size_t i = 0; i < interface_.size(); ++i) {
+    inertia_loads_.middleRows<3>(3 * Eigen::Index{interface_[i]}) -=
+        moved.middleRows<3>(3 * Eigen::Index{interior_interface_[i]});
+  }
+  const Matrix6 D = inside.transpose() * u;
+  inertia_compliance_ = 0.5 * (D + D.transpose());
+}
+
+Eigen::MatrixXd CondensedInterior::solve_inside(const Eigen::MatrixXd& rhs) const {
+  if (!inside_) {
+    std::vector<bool> held(interior_.mesh().nodes.size(), false);
+    for (const std::uint32_t node : interior_clamp_) held[node] = true;
+    for (const std::uint32_t node : interior_interface_) held[node] = true;
+    std::vector<std::int64_t> inner;
+    for (std::size_t dof = 0; dof < interior_.n_dofs(); ++dof) {
+      if (!held[dof / 3]) inner.push_back(static_cast<std::int64_t>(dof));
+    }
+    if (inner.empty()) return Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
+    auto factor = std::make_unique<SparseCholesky>(interior_matrix_, inner, std::span<const std::int64_t>());
+    if (!factor->factorize(interior_matrix_)) {
+      throw Error(ErrorCode::internal, "the interior became singular after it had been condensed");
+    }
+    inside_ = std::move(factor);
+  }
+  return inside_->solve(rhs);
+}
+
+PreparedBody CondensedInterior::layer() const {
+  PreparedBody part{.body = layer_,
+                    .support = {.inertia_relief = whole_.support.inertia_relief,
+                                .clamped_nodes = places_of(whole_.support.clamped_nodes, layer_nodes_)},
+                    .contact = whole_.contact,
+                    .partner = whole_.partner,
+                    .options = whole_.options,
+                    .shape = whole_.shape};
+  part.contact.nodes = places_of(whole_.contact.nodes, layer_nodes_);
+  part.contact.faces.clear();  // for pictures, which are of the whole body
+  return part;
+}
+
+SparseMatrix CondensedInterior::widened(const SparseMatrix& layer_matrix) const {
+  std::vector<std::int64_t> dense_rows;
+  std::vector<bool> is_interface(layer_.mesh().nodes.size(), false);
+  for (const std::uint32_t node : interface_) {
+    is_interface[node] = true;
+    for (std::int64_t k = 0; k < 3; ++k) dense_rows.push_back(3 * std::int64_t{node} + k);
+  }
+  SparseMatrix wide(layer_matrix.rows(), layer_matrix.cols());
+  std::vector<std::int64_t> own;
+  std::vector<std::int64_t> rows;
+  std::vector<std::vector<std::int64_t>> pattern(is_interface.size());
+  std::int64_t n_entries = 0;
+  for (std::size_t node = 0; node < pattern.size(); ++node) {
+    own.clear();
+    for (SparseMatrix::InnerIterator entry(layer_matrix, 3 * static_cast<Eigen::Index>(node)); entry; ++entry)
+      own.push_back(entry.row());
+    if (is_interface[node]) {
+      std::ranges::set_union(own, dense_rows, std::back_inserter(pattern[node]));
+    } else {
+      pattern[node] = own;
+    }
+    n_entries += 3 * static_cast<std::int64_t>(pattern[node].size());
+  }
+  wide.resizeNonZeros(n_entries);
+  std::int64_t k = 0;
+  for (Eigen::Index column = 0; column < wide.cols(); ++column) {
+    wide.outerIndexPtr()[column] = k;
+    const auto& column_rows = pattern[static_cast<std::size_t>(column / 3)];
+    std::ranges::copy(column_rows, wide.innerIndexPtr() + k);
+    k += static_cast<std::int64_t>(column_rows.size());
+  }
+  wide.outerIndexPtr()[wide.cols()] = k;
+  std::fill_n(wide.valuePtr(), n_entries, 0.0);
+  for (Eigen::Index column = 0; column < wide.cols(); ++column) {
+    for (SparseMatrix::InnerIterator entry(layer_matrix, column); entry; ++entry)
+      wide.coeffRef(entry.row(), column) = entry.value();
+  }
+  BodyEquations none{.force = Eigen::VectorXd::Zero(wide.rows())};
+  add(none.force, none, wide);
+  return wide;
+}
+
+void CondensedInterior::add(const Eigen::VectorXd& u_layer, BodyEquations& equations, SparseMatrix& tangent) const {
+  const auto n = static_cast<Eigen::Index>(interface_.size());
+  const Eigen::VectorXd u = at_nodes(u_layer, interface_);
+  const Eigen::VectorXd force = stiffness_ * u;
+  equations.energy += 0.5 * u.dot(force);
+  for (Eigen::Index j = 0; j < n; ++j) {
+    const auto column = 3 * Eigen::Index{interface_[static_cast<std::size_t>(j)]};
+    equations.force.segment<3>(column) += force.segment<3>(3 * j);
+    for (Eigen::Index l = 0; l < 3; ++l) {
+      std::int64_t at = tangent.outerIndexPtr()[column + l];
+      for (Eigen::Index i = 0; i < n; ++i) {
+        const std::int64_t row = 3 * std::int64_t{interface_[static_cast<std::size_t>(i)]};
+        while (tangent.innerIndexPtr()[at] != row) ++at;
+        for (Eigen::Index k = 0; k < 3; ++k) tangent.valuePtr()[at + k] += stiffness_(3 * i + k, 3 * j + l);
+      }
+    }
+  }
+}
+
+SixColumns CondensedInterior::layer_modes() const {
+  return at_nodes(modes_, layer_nodes_);
+}
+
+Eigen::VectorXd CondensedInterior::displacement(const Eigen::VectorXd& u_layer,
+                                                std::span<const Vector3> contact_forces) const {
+  Eigen::VectorXd u = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(interior_.n_dofs()));
+  for (std::size_t i = 0; i < interface_.size(); ++i) {
+    u.segment<3>(3 * Eigen::Index{interior_interface_[i]}) = u_layer.segment<3>(3 * Eigen::Index{interface_[i]});
+  }
+  Eigen::VectorXd load = -(interior_matrix_ * u);
+  if (whole_.support.inertia_relief) {
+    Vector6 inertia = Vector6::Zero();
+    for (std::size_t c = 0; c < contact_forces.size(); ++c) {
+      inertia += modes_.middleRows<3>(3 * Eigen::Index{whole_.contact.nodes[c]}).transpose() * contact_forces[c];
+    }
+    load -= at_nodes(mass_modes_, interior_nodes_) * inertia;
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    u += solve_inside(load);
+  }
+  Eigen::VectorXd all = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(whole_.body.n_dofs()));
+  for (std::size_t i = 0; i < interior_nodes_.size(); ++i) {
+    all.segment<3>(3 * Eigen::Index{interior_nodes_[i]}) = u.segment<3>(3 * static_cast<Eigen::Index>(i));
+  }
+  for (std::size_t i = 0; i < layer_nodes_.size(); ++i) {
+    all.segment<3>(3 * Eigen::Index{layer_nodes_[i]}) = u_layer.segment<3>(3 * static_cast<Eigen::Index>(i));
+  }
+  return all;
+}
+
+Eigen::Matrix<double, 6, Eigen::Dynamic> CondensedInterior::stress(
+    const Eigen::Matrix<double, 6, Eigen::Dynamic>& of_layer, const Eigen::VectorXd& u) const {
+  Eigen::Matrix<double, 6, Eigen::Dynamic> all = linear_stress(whole_.body, u);
+  const auto n_points = static_cast<Eigen::Index>(whole_.body.reference().stiffness.weights.size());
+  for (std::size_t e = 0; e < layer_elements_.size(); ++e) {
+    all.middleCols(n_points * Eigen::Index{layer_elements_[e]}, n_points) =
+        of_layer.middleCols(n_points * static_cast<Eigen::Index>(e), n_points);
+  }
+  return all;
+}
+
+}  // namespace heelstrike::fem

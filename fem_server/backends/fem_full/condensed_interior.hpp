@@ -1,0 +1,82 @@
+/// The linear interior of a body behind its nonlinear outer layer, eliminated once [melo2023, section 4.3].
+///
+///     K* = K_bb - K_ba K_aa^-1 K_ab        a: nodes of the interior alone, b: interface to the layer
+///
+/// is added to the equations of the layer. In free flight the inertia of the interior is eliminated with it; see
+/// BodySystem. Derivation: docs/theory/contact_fem.md, section 9.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "fem_server/backends/fem_condensed/body_preparation.hpp"
+#include "fem_server/fem/neo_hookean.hpp"
+#include "fem_server/fem/rigid_motion.hpp"
+#include "fem_server/fem/sparse_cholesky.hpp"
+
+namespace heelstrike::fem {
+
+/// Thread-safe.
+class CondensedInterior {
+ public:
+  /// @param layer  elements of the outer layer, ascending; neither none nor all; they hold all contact nodes
+  /// @param interface_limit  largest number of interface nodes
+  /// @throws Error{limit} above it, Error{invalid_input} without support or mass, Error{cancelled}
+  CondensedInterior(PreparedBody whole, std::span<const std::uint32_t> layer, double interface_limit,
+                    const std::stop_token& stop);
+
+  /// The body that the layer is part of.
+  [[nodiscard]] const PreparedBody& whole() const { return whole_; }
+  /// The layer as a body: its nodes, clamp and contact nodes in its own numbers.
+  [[nodiscard]] PreparedBody layer() const;
+  /// Nodes of the layer that hang on the interior, ascending, those on the clamp left out.
+  [[nodiscard]] const std::vector<std::uint32_t>& interface() const { return interface_; }
+
+  /// Matrix of the layer, widened by the couplings of the interface and with K* added.
+  [[nodiscard]] SparseMatrix widened(const SparseMatrix& layer_matrix) const;
+  /// Adds the interior's forces, energy (without that of inertia forces) and K* to those of the layer.
+  void add(const Eigen::VectorXd& u_layer, BodyEquations& equations, SparseMatrix& tangent) const;
+
+  /// Rigid motions of the whole body at the nodes of the layer.
+  [[nodiscard]] SixColumns layer_modes() const;
+  /// B* in the dofs of the layer [1/m, -]: loads by unit inertia loads, the interior's moved to the interface.
+  [[nodiscard]] const SixColumns& inertia_loads() const { return inertia_loads_; }
+  /// D = B_a^T K_aa^-1 B_a, zero without inertia relief.
+  [[nodiscard]] const Matrix6& inertia_compliance() const { return inertia_compliance_; }
+
+  /// [m] of all nodes of the whole body. @param contact_forces  [N] on the contact nodes
+  [[nodiscard]] Eigen::VectorXd displacement(const Eigen::VectorXd& u_layer,
+                                             std::span<const Vector3> contact_forces) const;
+  /// [Pa] of the whole body: given ones in the layer, linear ones in the interior; columns as in linear_stress.
+  [[nodiscard]] Eigen::Matrix<double, 6, Eigen::Dynamic> stress(
+      const Eigen::Matrix<double, 6, Eigen::Dynamic>& of_layer, const Eigen::VectorXd& u) const;
+
+ private:
+  void find_interface();
+  void condense_inertia();
+  /// Solves K_aa u = r, in dofs of the interior.
+  [[nodiscard]] Eigen::MatrixXd solve_inside(const Eigen::MatrixXd& rhs) const;
+
+  PreparedBody whole_;
+  std::vector<std::uint32_t> layer_elements_, interior_elements_;
+  std::vector<std::uint32_t> layer_nodes_, interior_nodes_;  ///< numbers in the whole body
+  BodyModel layer_, interior_;
+  std::vector<std::uint32_t> interface_;           ///< in the layer
+  std::vector<std::uint32_t> interior_interface_;  ///< the same nodes in the interior
+  std::vector<std::uint32_t> interior_clamp_;      ///< in the interior
+  Eigen::MatrixXd stiffness_;                      ///< [N/m] K*
+  SixColumns modes_;                               ///< of the whole body; empty when it is clamped
+  SixColumns mass_modes_;                          ///< B of the whole body
+  SixColumns inertia_loads_;
+  Matrix6 inertia_compliance_ = Matrix6::Zero();
+  SparseMatrix interior_matrix_;
+  mutable std::mutex mutex_;  ///< guards the factor
+  mutable std::unique_ptr<SparseCholesky> inside_;
+};
+
+}  // namespace heelstrike::fem

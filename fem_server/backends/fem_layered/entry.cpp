@@ -1,0 +1,111 @@
+#include "fem_server/backends/fem_layered/entry.hpp"
+
+#include <fmt/format.h>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/prepared_compliance.hpp"
+#include "fem_server/backends/fem_full/entry.hpp"
+#include "fem_server/backends/fem_full/full_contact.hpp"
+#include "fem_server/backends/fem_layered/outer_layer.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+std::vector<ParameterSchema> schema() {
+  std::vector<ParameterSchema> parameters = fem_full_entry().parameters;
+  for (ParameterSchema& s : parameters) {
+    if (s.name == "material_law") s.meaning = "of the layer: neo_hookean = finite strain; linear = Hooke's law";
+  }
+  ParameterSchema depth;
+  depth.name = "layer_depth";
+  depth.unit = "m";
+  depth.meaning =
+      "elements with their centre this near to a contact node belong to the layer; default depth_limit, so that what "
+      "the partner may reach is nonlinear";
+  depth.range = {.min = 0.0};
+  parameters.push_back(depth);
+  ParameterSchema set;
+  set.name = "layer_set";
+  set.kind = ParameterKind::text;
+  set.meaning = "element set that is the layer, instead of layer_depth";
+  set.fallback = std::string();
+  parameters.push_back(set);
+  ParameterSchema limit;
+  limit.name = "interface_limit";
+  limit.unit = "-";
+  limit.meaning = "largest number of nodes between layer and interior; memory grows with its square, 3000 take 3 GB";
+  limit.fallback = 3000.0;
+  limit.range = {.min = 1.0};
+  parameters.push_back(limit);
+  return parameters;
+}
+
+std::vector<std::uint32_t> chosen_layer(const PairSpec& pair, const PreparedBody& body, ParameterMap& parameters) {
+  const std::string where = "contact." + pair.name + ".parameters.";
+  const std::string& set = text(pair.parameters, "layer_set");
+  std::vector<std::uint32_t> layer;
+  std::string source;
+  if (set.empty()) {
+    const double depth = optional_number(pair.parameters, "layer_depth").value_or(body.options.depth_limit);
+    parameters["layer_depth"] = depth;
+    layer = layer_of_depth(body.body, body.contact, depth);
+    source = fmt::format("{}layer_depth: {} m takes", where, depth);
+  } else {
+    if (optional_number(pair.parameters, "layer_depth")) {
+      throw input_error(
+          where + "layer_depth",
+          fmt::format("{}layer_depth: the layer is given by layer_set '{}' already; remove one of them", where, set));
+    }
+    layer = layer_of_set(body.body, body.contact, set, where + "layer_set");
+    source = fmt::format("{}layer_set: '{}' takes", where, set);
+  }
+  if (layer.size() < body.body.mesh().n_elements()) return layer;
+  throw input_error(where + (set.empty() ? "layer_depth" : "layer_set"),
+                    fmt::format("{} all {} elements into the layer and leaves no interior to condense; use a thinner "
+                                "layer, or fem_full",
+                                source, layer.size()));
+}
+
+std::unique_ptr<ContactBackend> make_layered(const PairSpec& pair, const PrepareContext& context) {
+  if (!pair.partner.materials.empty()) {
+    const std::string key = "contact." + pair.name + ".partner.material";
+    throw input_error(key, fmt::format("{}: fem_layered has a rigid partner; remove the material, exchange main and "
+                                       "partner, or use fem_condensed",
+                                       key));
+  }
+  (void)prepare_partner(pair, context);  // refuses shapes that are no rigid surface
+  ParameterMap parameters;
+  PreparedBody whole = prepare_body(pair, context, parameters);
+  const MaterialLaw law =
+      text(pair.parameters, "material_law") == "linear" ? MaterialLaw::linear : MaterialLaw::neo_hookean;
+  const std::vector<std::uint32_t> layer = chosen_layer(pair, whole, parameters);
+  SurfaceCompliance compliance;
+  if (whole.options.friction > 0.0) {
+    compliance = prepared_compliance(whole.body, whole.support, whole.contact, context);
+  }
+  context.on_progress(fmt::format("condense the interior; the layer has {} of {} elements", layer.size(),
+                                  whole.body.mesh().n_elements()),
+                      0.3);
+  auto interior = std::make_shared<const CondensedInterior>(std::move(whole), layer,
+                                                            number(pair.parameters, "interface_limit"), context.stop);
+  context.on_progress("factorize", 0.7);
+  PreparedBody outer = interior->layer();
+  return std::make_unique<FullContact>(pair.backend, std::move(outer), law, std::move(parameters),
+                                       std::move(compliance), context.stop, std::move(interior));
+}
+
+}  // namespace
+
+BackendEntry fem_layered_entry() {
+  return {.name = "fem_layered",
+          .summary =
+              "a neo-Hookean outer layer over a linear interior that is condensed once; between fem_condensed and "
+              "fem_full",
+          .reference = "melo2023",
+          .parameters = schema(),
+          .surface_pairs = body_surface_pairs(),
+          .make = make_layered};
+}
+
+}  // namespace heelstrike::fem

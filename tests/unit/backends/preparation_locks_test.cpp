@@ -1,0 +1,79 @@
+// Sessions that need the same product at the same time, without any cache on disk.
+#include "fem_server/backends/preparation_locks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <thread>
+#include <vector>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+/// `n` threads that ask for `key` while the first one makes it; it ends when all others wait.
+std::vector<int> together(PreparationLocks& locks, int n, const std::function<int()>& make) {
+  std::vector<int> got(static_cast<std::size_t>(n), -1);
+  std::latch begun(1);
+  std::vector<std::jthread> threads;
+  threads.emplace_back([&] {
+    const auto slow = [&] {
+      begun.count_down();
+      while (locks.n_waiting() + 1 < static_cast<std::size_t>(n)) std::this_thread::yield();
+      return make();
+    };
+    try {
+      got[0] = locks.once<int>("body", {}, slow);
+    } catch (const Error&) {
+    }
+  });
+  begun.wait();
+  for (int i = 1; i < n; ++i) {
+    threads.emplace_back(
+        [&, i] { got[static_cast<std::size_t>(i)] = locks.once<int>("body", {}, [&] { return make(); }); });
+  }
+  threads.clear();
+  return got;
+}
+
+TEST(PreparationLocks, OneMakesItAndTheOthersGetIt) {
+  PreparationLocks locks;
+  std::atomic<int> n_made = 0;
+  EXPECT_EQ(together(locks, 4, [&] { return ++n_made; }), (std::vector<int>{1, 1, 1, 1}));
+  EXPECT_EQ(locks.once<int>("body", {}, [&] { return ++n_made; }), 2) << "kept although nobody waited";
+  EXPECT_EQ(locks.once<int>("other", {}, [] { return 7; }), 7);
+}
+
+TEST(PreparationLocks, WhenTheFirstFailsTheNextMakesIt) {
+  PreparationLocks locks;
+  std::atomic<int> n_tried = 0;
+  const auto got = together(locks, 3, [&] {
+    if (++n_tried == 1) throw Error(ErrorCode::cancelled, "gone");
+    return n_tried.load();
+  });
+  EXPECT_EQ(got[0], -1);
+  EXPECT_EQ(got[1], got[2]) << "one of the two made it";
+  EXPECT_EQ(n_tried, 2);
+}
+
+TEST(PreparationLocks, AWaitingThreadCanBeStopped) {
+  PreparationLocks locks;
+  std::stop_source gone;
+  std::latch begun(1);
+  std::jthread first([&] {
+    (void)locks.once<int>("body", {}, [&] {
+      begun.count_down();
+      while (locks.n_waiting() == 0) std::this_thread::yield();
+      gone.request_stop();
+      while (locks.n_waiting() == 1) std::this_thread::yield();
+      return 1;
+    });
+  });
+  begun.wait();
+  EXPECT_THROW((void)locks.once<int>("body", gone.get_token(), [] { return 2; }), Error);
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
