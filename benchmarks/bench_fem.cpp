@@ -35,6 +35,14 @@ double processor_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+/// Pages that the kernel had to hand out: memory that goes back and forth between evaluations costs more than their
+/// sums.
+long page_faults() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
 template <class Work>
 double median(int n, Work&& work) {
   std::vector<double> times;
@@ -93,21 +101,23 @@ Case march_to_load(const PreparedBody& prepared, double mu) {
 }
 
 void print_evaluations(const PreparedBody& prepared, double rate) {
-  fmt::print("\n{:<18}{:>8}{:>8}{:>10}{:>8}{:>10}{:>10}{:>11}{:>12}{:>9}\n", "at 622 N", "active", "d mm", "warm ms",
-             "iter", "cold ms", "commit ms", "stream ms", "warm/stream", "F N");
+  fmt::print("\n{:<18}{:>8}{:>8}{:>10}{:>8}{:>10}{:>10}{:>11}{:>12}{:>8}{:>9}\n", "at 622 N", "active", "d mm",
+             "warm ms", "iter", "cold ms", "commit ms", "stream ms", "warm/stream", "faults", "F N");
   for (const double mu : {0.0, friction}) {
     const Case c = march_to_load(prepared, mu);
     const auto initial = c.contact->initial_history();
     for (const double step : {1e-6, next_step, 2.0 * next_step}) {
       const PairState state = approach(c.sole, c.depth + step);
       Response r;
+      const long faults = page_faults();
       const double warm = median(51, [&] { r = c.contact->evaluate(*c.committed, state); });
+      const double faulted = static_cast<double>(page_faults() - faults) / 51.0;
       const double cold = median(5, [&] { (void)c.contact->evaluate(*initial, state); });
       const double active = r.statistics.active_points;
       const double stream = 72.0 * active * active * rate;
-      fmt::print("{:<18}{:>8}{:>8.3f}{:>10.3f}{:>8}{:>10.1f}{:>10.2f}{:>11.3f}{:>12.2f}{:>9.2f}\n",
+      fmt::print("{:<18}{:>8}{:>8.3f}{:>10.3f}{:>8}{:>10.1f}{:>10.2f}{:>11.3f}{:>12.2f}{:>8.0f}{:>9.2f}\n",
                  fmt::format("mu {}, +{:.0f} um", mu, 1e6 * step), active, 1e3 * c.depth, 1e3 * warm,
-                 r.statistics.iterations, 1e3 * cold, 1e3 * c.commit_time, 1e3 * stream, warm / stream,
+                 r.statistics.iterations, 1e3 * cold, 1e3 * c.commit_time, 1e3 * stream, warm / stream, faulted,
                  r.F_A.force.z());
     }
   }

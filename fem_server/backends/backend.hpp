@@ -58,6 +58,9 @@ class ContactBackend {
   /// then be answered in any order, in batches.
   [[nodiscard]] virtual bool memoryless() const { return false; }
 
+  /// Whether an evaluation takes much longer than starting a thread: pairs of one commit are then worth a thread each.
+  [[nodiscard]] virtual bool heavy() const { return false; }
+
   /// Parameters in force, defaults and derived values included.
   [[nodiscard]] virtual ParameterMap parameters() const = 0;
 

@@ -11,6 +11,11 @@ void dgemm_(const char* transposed_a, const char* transposed_b, const int* m, co
             double* c, const int* ldc);
 void dgemv_(const char* transposed, const int* m, const int* n, const double* alpha, const double* a, const int* lda,
             const double* x, const int* incx, const double* beta, double* y, const int* incy);
+void dsymv_(const char* uplo, const int* n, const double* alpha, const double* a, const int* lda, const double* x,
+            const int* incx, const double* beta, double* y, const int* incy);
+void ssymv_(const char* uplo, const int* n, const float* alpha, const float* a, const int* lda, const float* x,
+            const int* incx, const float* beta, float* y, const int* incy);
+void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
 void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* pivots, int* info);
 void sgetrs_(const char* transposed, const int* n, const int* n_rhs, const float* a, const int* lda, const int* pivots,
              float* b, const int* ldb, int* info);
@@ -82,6 +87,67 @@ void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::
   const int ldb = as_int(rhs.outerStride());
   const int ldc = as_int(result.outerStride());
   dgemm_("N", "N", &m, &n, &k, &one, matrix.data(), &lda, rhs.data(), &ldb, &zero, result.data(), &ldc);
+}
+
+void multiply_symmetric(Eigen::Ref<const Eigen::MatrixXd> lower, Eigen::Ref<const Eigen::VectorXd> rhs,
+                        Eigen::Ref<Eigen::VectorXd> result) {
+  const int n = as_int(lower.rows());
+  if (n == 0) return;
+  const int lda = as_int(lower.outerStride());
+  const double one = 1.0;
+  const double zero = 0.0;
+  const int step = 1;
+  dsymv_("L", &n, &one, lower.data(), &lda, rhs.data(), &step, &zero, result.data(), &step);
+}
+
+void multiply_transposed(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::VectorXd> rhs,
+                         Eigen::Ref<Eigen::VectorXd> result) {
+  const int m = as_int(matrix.rows());
+  const int n = as_int(matrix.cols());
+  if (m == 0 || n == 0) return;
+  const int lda = as_int(matrix.outerStride());
+  const double one = 1.0;
+  const double zero = 0.0;
+  const int step = 1;
+  dgemv_("T", &m, &n, &one, matrix.data(), &lda, rhs.data(), &step, &zero, result.data(), &step);
+}
+
+void subtract_product(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::VectorXd> rhs,
+                      Eigen::Ref<Eigen::VectorXd> result) {
+  const int m = as_int(matrix.rows());
+  const int n = as_int(matrix.cols());
+  if (m == 0 || n == 0) return;
+  const int lda = as_int(matrix.outerStride());
+  const double minus = -1.0;
+  const double one = 1.0;
+  const int step = 1;
+  dgemv_("N", &m, &n, &minus, matrix.data(), &lda, rhs.data(), &step, &one, result.data(), &step);
+}
+
+void multiply_symmetric(const Eigen::MatrixXf& lower, const Eigen::VectorXf& rhs, Eigen::VectorXf& result) {
+  const int n = as_int(lower.rows());
+  if (n == 0) return;
+  const float one = 1.0F;
+  const float zero = 0.0F;
+  const int step = 1;
+  ssymv_("L", &n, &one, lower.data(), &n, rhs.data(), &step, &zero, result.data(), &step);
+}
+
+bool SingleCholesky::factorize(Eigen::MatrixXf matrix) {
+  factor_ = std::move(matrix);
+  const int n = as_int(factor_.rows());
+  if (n == 0) return true;
+  int info = 0;
+  spotrf_("L", &n, factor_.data(), &n, &info);
+  return info == 0;
+}
+
+void SingleCholesky::solve(Eigen::VectorXf& rhs) const {
+  const int n = as_int(factor_.rows());
+  if (n == 0) return;
+  const int step = 1;
+  strsv_("L", "N", "N", &n, factor_.data(), &n, rhs.data(), &step);
+  strsv_("L", "T", "N", &n, factor_.data(), &n, rhs.data(), &step);
 }
 
 bool SingleLu::factorize(const Eigen::MatrixXd& matrix) {

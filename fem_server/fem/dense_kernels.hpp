@@ -26,6 +26,33 @@ void solve_lower_transposed(Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref
 void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::MatrixXd> rhs,
               Eigen::Ref<Eigen::MatrixXd> result);
 
+/// result := matrix * rhs for a symmetric matrix of which only the lower triangle is read.
+void multiply_symmetric(Eigen::Ref<const Eigen::MatrixXd> lower, Eigen::Ref<const Eigen::VectorXd> rhs,
+                        Eigen::Ref<Eigen::VectorXd> result);
+
+/// result := matrix^T * rhs.
+void multiply_transposed(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::VectorXd> rhs,
+                         Eigen::Ref<Eigen::VectorXd> result);
+
+/// result := result - matrix * rhs.
+void subtract_product(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::VectorXd> rhs,
+                      Eigen::Ref<Eigen::VectorXd> result);
+
+/// As multiply_symmetric, in single precision.
+void multiply_symmetric(const Eigen::MatrixXf& lower, const Eigen::VectorXf& rhs, Eigen::VectorXf& result);
+
+/// Cholesky factorisation in single precision, for preconditioners.
+class SingleCholesky {
+ public:
+  /// @param matrix  lower triangle. @return false when it is not positive definite in this precision
+  [[nodiscard]] bool factorize(Eigen::MatrixXf matrix);
+  /// rhs := matrix^-1 rhs.
+  void solve(Eigen::VectorXf& rhs) const;
+
+ private:
+  Eigen::MatrixXf factor_;
+};
+
 /// LU factorisation with partial pivoting in single precision: a preconditioner at half the memory traffic and time of
 /// one in double precision. The user's iteration decides the accuracy of the result.
 class SingleLu {

@@ -37,7 +37,8 @@ class LocalContact final : public Contact, public BatchContact {
   void evaluate(std::int64_t step, std::int32_t /*iteration*/, std::span<const PairState> states,
                 std::span<Response> responses) override {
     check_sizes("evaluate", states.size(), responses.size());
-    for (std::size_t i = 0; i < sessions_.size(); ++i) responses[i] = sessions_[i]->evaluate(step, as_sent(states[i]));
+    for_each_session(pointers_,
+                     [&](std::size_t i) { responses[i] = sessions_[i]->evaluate(step, as_sent(states[i])); });
   }
 
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {

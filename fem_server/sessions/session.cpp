@@ -5,6 +5,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <exception>
 #include <functional>
 #include <thread>
 #include <utility>
@@ -183,6 +184,34 @@ std::string Session::fields(const PairState& state, const FieldRequest& request)
   return backend_->fields(*memory().history, canonical(state, pair_.name), request);
 }
 
+void for_each_session(std::span<Session* const> sessions, const std::function<void(std::size_t)>& work) {
+  const auto n_heavy = static_cast<std::size_t>(std::ranges::count_if(sessions, &Session::heavy));
+  const std::size_t n_threads = std::min<std::size_t>(n_heavy, std::thread::hardware_concurrency());
+  if (n_threads < 2) {
+    for (std::size_t i = 0; i < sessions.size(); ++i) work(i);
+    return;
+  }
+  std::vector<std::exception_ptr> errors(sessions.size());
+  std::atomic<std::size_t> next{0};
+  const auto share = [&] {
+    for (std::size_t i = next++; i < sessions.size(); i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t i = 1; i < n_threads; ++i) helpers.emplace_back(share);
+    share();
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
 void commit_all(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,
                 std::span<Response> responses) {
   if (states.size() != sessions.size() || responses.size() != sessions.size()) {
@@ -190,9 +219,8 @@ void commit_all(std::span<Session* const> sessions, std::int64_t step, std::span
         "pairs", fmt::format("commit of step {}: expected {} states and responses, one per pair, found {} and {}", step,
                              sessions.size(), states.size(), responses.size()));
   }
-  std::vector<Session::PreparedCommit> prepared;
-  prepared.reserve(sessions.size());
-  for (std::size_t i = 0; i < sessions.size(); ++i) prepared.push_back(sessions[i]->prepare_commit(step, states[i]));
+  std::vector<Session::PreparedCommit> prepared(sessions.size());
+  for_each_session(sessions, [&](std::size_t i) { prepared[i] = sessions[i]->prepare_commit(step, states[i]); });
   Session::publish_all(sessions, prepared);
   for (std::size_t i = 0; i < sessions.size(); ++i) responses[i] = prepared[i].committed.response;
 }

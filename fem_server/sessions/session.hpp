@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -34,6 +35,9 @@ class Session {
   [[nodiscard]] const PairDescription& description() const { return description_; }
   /// As ContactBackend::memoryless.
   [[nodiscard]] bool memoryless() const { return backend_->memoryless(); }
+
+  /// As ContactBackend::heavy.
+  [[nodiscard]] bool heavy() const { return backend_->heavy(); }
 
   /// Pure evaluation at the canonical pose of `state`.
   /// @param step  committed_step() + 1, or -1 for "whatever is committed"
@@ -81,6 +85,11 @@ class Session {
   mutable std::mutex mutex_;  ///< guards memory_
   Memory memory_;
 };
+
+/// Calls work(i) for every session: one after the other, or side by side where two or more are heavy and there are
+/// processors for them. Work on different sessions is independent, so the results are the same.
+/// @throws the error of the first session that has one; side by side the work of the others is done all the same
+void for_each_session(std::span<Session* const> sessions, const std::function<void(std::size_t)>& work);
 
 /// Commits all pairs of a run or none: prepares all, then publishes all.
 void commit_all(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,

@@ -7,6 +7,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "fem_server/fem/condensation.hpp"
 
@@ -23,9 +24,27 @@ template <int n_fields>
                                                 std::span<const std::uint32_t> columns,
                                                 const NodeFields<n_fields>& forces);
 
+/// Displacements [m] of nodes under forces [N] on the same nodes, ascending; reads half of their blocks.
+template <int n_fields>
+[[nodiscard]] NodeFields<n_fields> displacement(const SurfaceCompliance& compliance,
+                                                std::span<const std::uint32_t> nodes,
+                                                const NodeFields<n_fields>& forces);
+
+/// Displacements [m] of `rows` along their normals under forces [N] on `columns`.
+[[nodiscard]] std::vector<double> normal_displacement(const SurfaceCompliance& compliance,
+                                                      std::span<const std::uint32_t> rows,
+                                                      std::span<const Vector3> normals,
+                                                      std::span<const std::uint32_t> columns,
+                                                      const Eigen::VectorXd& forces);
+
 /// matrix(i, j) = n_i . C_ij n_j for i >= j over the listed nodes; the upper triangle is left alone.
 /// @param normals  3 per node, in the order of `nodes`
 void normal_compliance(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
                        std::span<const Vector3> normals, Eigen::Ref<Eigen::MatrixXd> matrix);
+
+/// B = F^T C F in single precision, both triangles, three rows per node.
+/// @param frames  columns are the local axes of each node, in A
+[[nodiscard]] Eigen::MatrixXf local_compliance(const SurfaceCompliance& compliance,
+                                               std::span<const std::uint32_t> nodes, std::span<const Matrix3> frames);
 
 }  // namespace heelstrike::fem

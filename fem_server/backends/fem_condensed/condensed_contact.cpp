@@ -26,14 +26,11 @@ struct CondensedContact::Solution : SolvedContact {
   std::vector<std::uint32_t> near_candidates;    ///< and these are the candidates: of all near nodes
   std::vector<std::uint32_t> touching_near;      ///< positions of the touching nodes among the near ones
   std::vector<std::optional<Vector3>> stuck_to;  ///< [m] point in A that a touching node sticks to; none = it slides
-  std::shared_ptr<const FrictionReference> reference;  ///< for the next committed state
-  double penalty_energy = 0.0;                         ///< [J]
+  double penalty_energy = 0.0;                   ///< [J]
 };
 
 namespace {
 
-/// Steps of the tangent solve from which a new factorisation pays for the next evaluations.
-constexpr int tired_reference = 6;
 /// Motion since the commit, over the size of the body, for which the candidates that may touch are known.
 constexpr double kept_motion = 0.01;
 /// Gap under load, over the depth, up to which a node's blocks are kept with the committed state.
@@ -59,11 +56,19 @@ Eigen::Index row_of(std::size_t node) {
 
 /// Displacements of the touching nodes by the turning of their forces with the pose: d u / d X at fixed force
 /// components, three rows per node.
-/// @param C  compliance among the touching nodes
-Eigen::MatrixXd turned_displacements(const BlockPart& C, const std::vector<TouchingNode>& nodes, const Vector3& p_AB) {
-  Eigen::MatrixXd forces(row_of(nodes.size()), 6);
-  for (std::size_t i = 0; i < nodes.size(); ++i) forces.middleRows<3>(row_of(i)) = force_rotation(nodes[i], p_AB);
-  return C.times(forces);
+Eigen::MatrixXd turned_displacements(const NodeBlocks& blocks, const std::vector<TouchingNode>& nodes,
+                                     const Vector3& p_AB) {
+  NodeFields<8> forces = NodeFields<8>::Zero(row_of(nodes.size()), 8);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    forces.block<3, 6>(row_of(i), 0) = force_rotation(nodes[i], p_AB);
+  }
+  if (forces.rightCols<5>().isZero(0.0)) {  // a plane
+    Eigen::MatrixXd result = Eigen::MatrixXd::Zero(forces.rows(), 6);
+    result.leftCols<3>() =
+        displacement<4>(blocks.compliance(), blocks.numbers(), NodeFields<4>(forces.leftCols<4>())).leftCols<3>();
+    return result;
+  }
+  return displacement<8>(blocks.compliance(), blocks.numbers(), forces).leftCols<6>();
 }
 
 /// Of a deformable partner: forces of the touching nodes times its share of the compliance, and the same for forces
@@ -99,30 +104,40 @@ void turn_partner(const SurfaceCompliance& share, std::span<const std::uint32_t>
   for (std::size_t i = 0; i < nodes.size(); ++i) turned.middleRows<3>(row_of(i)) += moved.by_turning(i);
 }
 
-/// d lambda / d X = A^-1 (G - N^T d u / d X at fixed lambda), then d u / d X.
+/// d lambda / d X = A^-1 (G - N^T d u / d X at fixed lambda), then d u / d X, or only what it does to the wrench.
 /// @param turned  d u / d X at fixed lambda
-NodeDerivatives frictionless_derivatives(const BlockPart& C, const std::vector<TouchingNode>& nodes,
-                                         const Eigen::MatrixXd& factor, const Eigen::MatrixXd& turned,
-                                         const Vector3& p_AB) {
+/// @param blocks  of the touching nodes; null = the nodes' own d u / d X are not wanted
+NodeDerivatives frictionless_derivatives(const std::vector<TouchingNode>& nodes, const NormalContact& contact,
+                                         const Eigen::MatrixXd& turned, const Vector3& p_AB,
+                                         const SurfaceCompliance* compliance, std::span<const std::uint32_t> numbers) {
   const auto m = static_cast<Eigen::Index>(nodes.size());
   Eigen::MatrixXd dlambda(m, 6);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     dlambda.row(static_cast<Eigen::Index>(i)) =
         gap_wrench(nodes[i], p_AB).transpose() - nodes[i].surface.normal.transpose() * turned.middleRows<3>(row_of(i));
   }
-  solve_lower(factor, dlambda);
-  solve_lower_transposed(factor, dlambda);
-  Eigen::MatrixXd forces(3 * m, 6);
-  for (Eigen::Index i = 0; i < m; ++i) {
-    forces.middleRows<3>(3 * i) = nodes[static_cast<std::size_t>(i)].surface.normal * dlambda.row(i);
-  }
-  const Eigen::MatrixXd u = C.times(forces);
+  solve_lower(contact.factor, dlambda);
+  solve_lower_transposed(contact.factor, dlambda);
   NodeDerivatives derivatives;
+  NodeFields<8> forces = NodeFields<8>::Zero(3 * m, 8);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto row = static_cast<Eigen::Index>(i);
+    forces.block<3, 6>(3 * row, 0) = nodes[i].surface.normal * dlambda.row(row);
     derivatives.lambda.emplace_back(dlambda.row(row));
     derivatives.traction.emplace_back(Matrix36::Zero());
-    derivatives.u.emplace_back(u.middleRows<3>(3 * row) + turned.middleRows<3>(3 * row));
+  }
+  if (compliance == nullptr) {
+    // sum lambda D^T du = (C Lambda D)^T (N dlambda + Lambda D): the compliance is symmetric.
+    derivatives.turning_work.setZero();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const Matrix36 df = forces.block<3, 6>(row_of(i), 0) + nodes[i].lambda * normal_rotation(nodes[i], p_AB);
+      derivatives.turning_work += turned.middleRows<3>(row_of(i)).transpose() * df;
+    }
+    return derivatives;
+  }
+  const NodeFields<8> u = displacement<8>(*compliance, numbers, forces);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    derivatives.u.emplace_back(u.block<3, 6>(row_of(i), 0) + turned.middleRows<3>(row_of(i)));
   }
   return derivatives;
 }
@@ -208,8 +223,6 @@ std::shared_ptr<const Surroundings> CondensedContact::surroundings_of(const Cond
     const bool close = point.gap + point.normal.dot(node.u) < kept_gap * result->depth;
     if (close || !node.force.isZero(0.0)) result->block_nodes.push_back(node.node);
   }
-  if (result->block_nodes.empty()) return result;
-  result->block = std::make_shared<const Eigen::MatrixXd>(gathered(model_.compliance, result->block_nodes));
   return result;
 }
 
@@ -238,7 +251,7 @@ void CondensedContact::find_near(const CondensedHistory& history, const PairStat
 }
 
 void CondensedContact::find_kept(const CondensedHistory& history, Solution& solution) const {
-  if (history.surroundings == nullptr || history.surroundings->block == nullptr) return;
+  if (history.surroundings == nullptr || history.surroundings->block_nodes.empty()) return;
   std::vector<std::uint32_t> positions;
   auto near = solution.near.nodes.begin();
   for (const std::uint32_t candidate : history.surroundings->block_nodes) {
@@ -246,8 +259,9 @@ void CondensedContact::find_kept(const CondensedHistory& history, Solution& solu
     if (near == solution.near.nodes.end() || *near != candidate) return;
     positions.push_back(static_cast<std::uint32_t>(near - solution.near.nodes.begin()));
   }
+  if (!std::ranges::includes(positions, first_working_set(solution.near))) return;
   solution.near.kept = std::move(positions);
-  solution.near.kept_block = history.surroundings->block;
+  solution.near.kept_blocks = history.surroundings->blocks(model_.compliance);
 }
 
 CondensedContact::Solution CondensedContact::solve(const CondensedHistory& history, const PairState& state) const {
@@ -325,23 +339,30 @@ void CondensedContact::add_node(std::uint32_t near, double lambda, const Vector3
 }
 
 void CondensedContact::solve_frictionless(const PairState& state, Solution& solution) const {
-  const NormalContact contact = solve_normal_contact(seen_compliance(solution), solution.near);
+  const NormalTurning turning = [&](std::uint32_t near) {
+    TouchingNode node;
+    node.x = model_.points[solution.near_candidates[near]];
+    node.surface = solution.surface[near];
+    return normal_rotation(node, state.X_AB.p);
+  };
+  NormalContact contact = solve_normal_contact(seen_compliance(solution), solution.near, turning);
   solution.statistics.iterations = contact.iterations;
   solution.statistics.residual = contact.residual;
   solution.penalty_energy = contact.penalty_energy;
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
-    add_node(contact.block.positions()[contact.active[a]], contact.lambda[static_cast<Eigen::Index>(a)],
-             Vector3::Zero(), solution);
+    add_node(contact.active[a], contact.lambda[static_cast<Eigen::Index>(a)], Vector3::Zero(), solution);
+    solution.nodes.back().u = contact.u.segment<3>(row_of(a));
     solution.stuck_to.emplace_back(std::nullopt);
   }
   if (solution.nodes.empty()) return;
-  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    solution.nodes[i].u = contact.u.segment<3>(row_of(contact.active[i]));
+  if (model_.deformable) {
+    turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, contact.turned);
   }
-  const BlockPart C = contact.block.part(contact.active);
-  Eigen::MatrixXd turned = turned_displacements(C, solution.nodes, state.X_AB.p);
-  if (model_.deformable) turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, turned);
-  solution.derivatives = frictionless_derivatives(C, solution.nodes, contact.factor, turned, state.X_AB.p);
+  // With one factor on all forces the displacements of single nodes are not needed.
+  const bool each = model_.options.hysteresis_factor > 0.0 || model_.deformable;
+  const NodeBlocks blocks(seen_compliance(solution), solution.near, contact.active);
+  solution.derivatives = frictionless_derivatives(solution.nodes, contact, contact.turned, state.X_AB.p,
+                                                  each ? &blocks.compliance() : nullptr, blocks.numbers());
 }
 
 void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state,
@@ -349,7 +370,6 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
   FrictionProblem problem;
   problem.friction = model_.options.friction;
   problem.R_AB = state.X_AB.R;
-  problem.reference = history.reference;
   for (const std::uint32_t candidate : solution.near_candidates) problem.positions.push_back(model_.points[candidate]);
   problem.anchor = [&](std::uint32_t i) {
     const CommittedNode* node = find_node(history, solution.near_candidates[i]);
@@ -371,17 +391,15 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
   }
   if (contact.active.empty()) return;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u = contact.u[i];
-  Eigen::MatrixXd turned = turned_displacements(contact.compliance, solution.nodes, state.X_AB.p);
+  const NodeBlocks blocks(seen_compliance(solution), solution.near, contact.active);
+  Eigen::MatrixXd turned = turned_displacements(blocks, solution.nodes, state.X_AB.p);
   if (model_.deformable) turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, turned);
   std::vector<Matrix36> by_rotation;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     by_rotation.emplace_back(turned.middleRows<3>(row_of(i)));
   }
-  solution.derivatives = friction_derivatives(problem, contact, solution.nodes, by_rotation, state.X_AB.p);
-  // A kept factor is rebuilt from the body's compliance alone; that of two bodies changes with the pose.
-  if (model_.deformable) return;
-  solution.reference =
-      contact.system->iterations() > tired_reference ? contact.system->fresh_reference() : contact.system->reference();
+  solution.derivatives =
+      friction_derivatives(problem, contact, solution.nodes, by_rotation, state.X_AB.p, seen_compliance(solution));
 }
 
 std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution, const PairState& state) const {
@@ -431,7 +449,6 @@ Committed CondensedContact::commit(const History& history, const PairState& stat
   next->X_AB = state.X_AB;
   next->approach_speed = latched_speed(solution, model_.options, own.approach_speed, state);
   next->nodes = memory_of(solution, state);
-  next->reference = solution.reference;
   next->surroundings = surroundings_of(*next);
   Response response = respond(solution, *next, state);
   return {.history = std::move(next), .response = response};

@@ -57,6 +57,8 @@ class CondensedContact final : public ContactBackend {
     return model_.options.friction == 0.0 && model_.options.hysteresis_factor == 0.0 && model_.options.penalty == 0.0;
   }
 
+  [[nodiscard]] bool heavy() const override { return model_.points.size() >= 500; }
+
   [[nodiscard]] std::string fields(const History& history, const PairState& state,
                                    const FieldRequest& request) const override;
 

@@ -5,14 +5,13 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/fem_condensed/gathered_block.hpp"
 #include "fem_server/backends/state_bytes.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
 
-constexpr std::string_view format_version = "heelstrike surface history 2";
+constexpr std::string_view format_version = "heelstrike surface history 3";
 
 void put(StateWriter& writer, const Vector3& v) {
   for (int k = 0; k < 3; ++k) writer.put(v[k]);
@@ -52,24 +51,6 @@ std::uint64_t node_count(StateReader& reader, std::size_t n_candidates) {
   return n;
 }
 
-std::shared_ptr<const FrictionReference> read_reference(StateReader& reader, const SurfaceCompliance& compliance) {
-  const std::uint64_t n = node_count(reader, compliance.n_nodes());
-  if (n == 0) return nullptr;
-  std::vector<std::uint32_t> candidates;
-  std::vector<NodeLinearisation> nodes;
-  for (std::uint64_t a = 0; a < n; ++a) {
-    const std::int64_t before = candidates.empty() ? std::int64_t{-1} : std::int64_t{candidates.back()};
-    candidates.push_back(candidate_after(reader, before, compliance.n_nodes()));
-    NodeLinearisation node;
-    for (Matrix3* matrix : {&node.frame, &node.S, &node.E}) {
-      for (int k = 0; k < 3; ++k) matrix->col(k) = vector(reader);
-    }
-    nodes.push_back(node);
-  }
-  const BlockPart C = whole(gathered(compliance, candidates));
-  return std::make_shared<const FrictionReference>(std::move(candidates), std::move(nodes), C);
-}
-
 }  // namespace
 
 std::string CondensedHistory::save() const {
@@ -87,14 +68,6 @@ std::string CondensedHistory::save() const {
     put(writer, node.force);
     put(writer, node.u);
     put(writer, node.p_BAnchor);
-  }
-  writer.put(std::uint64_t{reference != nullptr ? reference->candidates().size() : 0});
-  for (std::size_t a = 0; reference != nullptr && a < reference->candidates().size(); ++a) {
-    writer.put(std::uint64_t{reference->candidates()[a]});
-    const NodeLinearisation& node = reference->nodes()[a];
-    for (const Matrix3* matrix : {&node.frame, &node.S, &node.E}) {
-      for (int k = 0; k < 3; ++k) put(writer, matrix->col(k));
-    }
   }
   return writer.take();
 }
@@ -122,7 +95,6 @@ CondensedHistory CondensedHistory::load(std::string_view bytes, const std::strin
     entry.p_BAnchor = vector(reader);
     history.nodes.push_back(entry);
   }
-  history.reference = read_reference(reader, compliance);
   reader.finish();
   return history;
 }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/fem_condensed/friction_linearisation.hpp"
 #include "fem_server/backends/fem_condensed/surroundings.hpp"
 
 namespace heelstrike::fem {
@@ -30,8 +29,6 @@ class CondensedHistory final : public History {
   bool started = false;                  ///< a state has been committed: `X_AB` is valid
   Pose X_AB;                             ///< [-, m] committed pose; where nodes that touch since then come from
   std::vector<CommittedNode> nodes;      ///< ascending
-  /// Factored Newton matrix that the next solves start from; null = none. Saved as what it is made of.
-  std::shared_ptr<const FrictionReference> reference;
   std::shared_ptr<const Surroundings> surroundings;  ///< derived from the above, never saved; null = none
 
   [[nodiscard]] std::string save() const override;

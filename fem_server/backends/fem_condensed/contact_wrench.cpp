@@ -86,16 +86,18 @@ void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& 
     const Vector6 W = node.lambda * G + stack((y - p_AB).cross(node.traction), node.traction);
     const Matrix36 dn = normal_rotation(node, p_AB);
     Matrix6 dG = gap_wrench_derivative(node, p_AB);
-    dG -= dn.transpose() * derivatives.u[i];
+    if (!derivatives.u.empty()) dG -= dn.transpose() * derivatives.u[i];
     if (!derivatives.u_B.empty()) {
       dG.topRows<3>() += skew(node.u_B) * dn - skew(node.surface.normal) * derivatives.u_B[i];
     }
     Matrix6 dW = G * derivatives.lambda[i] + node.lambda * dG;
-    Matrix36 arm = derivatives.u[i];
-    arm.rightCols<3>() -= Matrix3::Identity();
-    if (!derivatives.u_B.empty()) arm += derivatives.u_B[i];
-    dW.topRows<3>() += skew(y - p_AB) * derivatives.traction[i] - skew(node.traction) * arm;
-    dW.bottomRows<3>() += derivatives.traction[i];
+    if (!derivatives.u.empty()) {
+      Matrix36 arm = derivatives.u[i];
+      arm.rightCols<3>() -= Matrix3::Identity();
+      if (!derivatives.u_B.empty()) arm += derivatives.u_B[i];
+      dW.topRows<3>() += skew(y - p_AB) * derivatives.traction[i] - skew(node.traction) * arm;
+      dW.bottomRows<3>() += derivatives.traction[i];
+    }
 
     const double rate = G.dot(V);
     const double slope = hysteresis.factor / hysteresis.speed;
@@ -114,6 +116,7 @@ void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& 
     response.stored_energy += 0.5 * node.u.dot(node.lambda * node.surface.normal + node.traction);
     response.area += node.area;
   }
+  if (derivatives.u.empty()) response.dF_A_dX -= derivatives.turning_work;
   response.F_A = {.torque = wrench.head<3>(), .force = wrench.tail<3>()};
   if (normal_force > 0.0) response.p_ACop = moment / normal_force;
   response.statistics.active_points = static_cast<int>(nodes.size());

@@ -48,9 +48,10 @@ struct Hysteresis {
 /// Derivatives of the solution with respect to the pose, one entry per touching node.
 struct NodeDerivatives {
   std::vector<Eigen::Matrix<double, 1, 6>> lambda;
-  std::vector<Matrix36> traction;  ///< turning with B included
-  std::vector<Matrix36> u;
-  std::vector<Matrix36> u_B{};  ///< empty for a rigid B
+  std::vector<Matrix36> traction;          ///< turning with B included
+  std::vector<Matrix36> u;                 ///< empty for a frictionless contact without hysteresis, and then
+  Matrix6 turning_work = Matrix6::Zero();  ///< sum of lambda (d n / d X)^T d u / d X
+  std::vector<Matrix36> u_B{};             ///< empty for a rigid B
 };
 
 /// Fills wrench, tangents, area, centre of pressure, energies.

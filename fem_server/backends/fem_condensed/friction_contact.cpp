@@ -4,16 +4,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/normal_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
+#include "fem_server/fem/vector_clones.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
 
 using Tangents = Eigen::Matrix<double, 3, 2>;
+
+/// state += three columns of B times `change`.
+HEELSTRIKE_VECTOR_CLONES
+void add_columns(const Eigen::MatrixXf& B, Eigen::Index column, const Eigen::Vector3f& change, Eigen::VectorXf& state) {
+  const float* x = B.col(column).data();
+  const float* y = B.col(column + 1).data();
+  const float* z = B.col(column + 2).data();
+  float* out = state.data();
+  const float a = change[0];
+  const float b = change[1];
+  const float c = change[2];
+  for (Eigen::Index i = 0; i < state.size(); ++i) out[i] += (a * x[i] + b * y[i]) + c * z[i];
+}
 
 constexpr int iteration_limit = 120;
 /// Newton's method takes 3 to 10 iterations where it converges at all.
@@ -26,7 +42,16 @@ constexpr int first_sweeps = 10;
 /// Of the largest penetration; the equations are solved to rounding, this only has to be above it.
 constexpr double tolerance = 1e-10;
 /// Tangents: their error enters a Newton matrix of the integrator only.
-constexpr double tangent_tolerance = 1e-6;
+constexpr double tangent_tolerance = 1e-5;
+/// of a pass in single precision.
+constexpr double tangent_step = 5e-6;
+
+/// Gap, over the largest penetration, up to which an open node belongs to the first working set.
+constexpr double close_gap = 0.05;
+/// Accuracy of Newton steps far from the solution.
+constexpr double coarse_step = 1e-2;
+/// Error of a product in single precision, of its largest entry.
+constexpr double single_error = 1e-6;
 
 /// Smooth in n away from -z [duff2017]: the axes of a node must not jump between a committed and a present pose.
 Tangents basis_in_B(const Vector3& n) {
@@ -45,82 +70,120 @@ struct Member {
   NodeLinearisation linear;
   Anchor anchor;
   double rho = 0.0;
-  bool active = false;
+  Eigen::Vector2d slip_free = Eigen::Vector2d::Zero();  ///< [m] slip without displacement
   double lambda = 0.0;
   Eigen::Vector2d traction = Eigen::Vector2d::Zero();
   double gamma = 0.0;
   Eigen::Vector2d slip = Eigen::Vector2d::Zero();
   [[nodiscard]] Tangents tangents() const { return linear.frame.rightCols<2>(); }
-  [[nodiscard]] Vector3 force() const { return linear.frame.col(0) * lambda + tangents() * traction; }
+  [[nodiscard]] Vector3 local_force() const { return {lambda, traction.x(), traction.y()}; }
+  [[nodiscard]] Vector3 force() const { return linear.frame * local_force(); }
 };
 
-/// One Newton iterate.
+/// One Newton iterate. Displacements follow the forces by products in single precision, and `drift` bounds what that
+/// has cost since they were last computed in double.
 class Iterate {
  public:
   Iterate(const SurfaceCompliance& compliance, const FrictionProblem& problem)
-      : compliance_(compliance),
-        problem_(problem),
-        block_(compliance, problem.near, {}),
-        reference_(problem.reference) {
-    for (const double gap : problem.near.gaps) scale_ = std::max(scale_, -gap);
-  }
+      : compliance_(compliance), problem_(problem), scale_(problem.near.deepest()) {}
 
   /// Committed forces as first guess.
   void start_from_commit() {
-    members_.clear();
-    block_ = GatheredBlock::first(compliance_, problem_.near, first_working_set(problem_.near));
-    for (const std::uint32_t position : block_.positions()) members_.push_back(make_member(position));
-    active_changed_ = true;
+    set_members(first_working_set(problem_.near));
     for (Member& m : members_) {
       const Vector3& force = problem_.near.force_before[m.position];
-      m.active = !force.isZero(0.0);
+      m.linear.active = !force.isZero(0.0);
       m.lambda = std::max(0.0, m.linear.frame.col(0).dot(force));
       m.traction = m.tangents().transpose() * force;
     }
+    follow();
   }
 
-  /// Frictionless solution with the committed tractions.
+  /// Frictionless estimate with the committed tractions.
   void start_without_friction() {
-    members_.clear();
-    const NormalContact start = solve_normal_contact(compliance_, problem_.near);
-    iterations_before_ += start.iterations;
-    extend(start.block.positions());
-    for (std::size_t a = 0; a < start.active.size(); ++a) {
-      Member& m = members_[start.active[a]];
-      m.active = true;
+    const NormalEstimate start = estimate_normal_contact(compliance_, problem_.near, close_gap);
+    set_members(start.positions);
+    for (std::size_t a = 0; a < members_.size(); ++a) {
+      Member& m = members_[a];
       m.lambda = start.lambda[static_cast<Eigen::Index>(a)];
-      m.traction = m.tangents().transpose() * problem_.near.force_before[m.position];
+      m.linear.active = m.lambda > 0.0;
+      if (m.linear.active) m.traction = m.tangents().transpose() * problem_.near.force_before[m.position];
     }
-    active_changed_ = true;
+    follow();
   }
 
-  /// Gap and slip under the present forces; then nodes that penetrate join and nodes that pull leave.
-  void update() {
-    Eigen::VectorXd forces = all_forces();
-    u_.resize(forces.size());
-    multiply(block_.matrix(), forces, u_);
+  /// Nodes that penetrate join, nodes that pull leave.
+  void sort() {
+    Eigen::VectorXd taken = Eigen::VectorXd::Zero(n_rows());
+    bool any = false;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       Member& m = members_[i];
-      const Vector3 own = u_.segment<3>(static_cast<Eigen::Index>(3 * i));
-      m.gamma = problem_.near.gaps[m.position] + m.linear.frame.col(0).dot(own);
-      m.slip = m.tangents().transpose() * (problem_.positions[m.position] + own - m.anchor.p_AP);
-      const bool is = m.active ? m.lambda > 0.0 : m.gamma < -tolerance * scale_;
-      active_changed_ = active_changed_ || is != m.active;
-      m.active = is;
-      if (!is) {
-        m.lambda = 0.0;
-        m.traction.setZero();
-      }
+      const bool is = m.linear.active ? m.lambda > 0.0 : m.gamma < -std::max(tolerance * scale_, drift_);
+      changed_ = changed_ || is != m.linear.active;
+      m.linear.active = is;
+      if (is || m.local_force().isZero(0.0)) continue;
+      taken.segment<3>(row_of(i)) = -m.local_force();
+      any = true;
+      m.lambda = 0.0;
+      m.traction.setZero();
     }
+    if (any) move(product(taken));
   }
+
+  /// Displacements from the forces, in double.
+  void compute_displacements() {
+    std::vector<std::uint32_t> loaded;
+    std::vector<std::uint32_t> free;
+    for (std::uint32_t i = 0; i < members_.size(); ++i) (members_[i].linear.active ? loaded : free).push_back(i);
+    NodeFields<1> forces(static_cast<Eigen::Index>(3 * loaded.size()));
+    for (std::size_t a = 0; a < loaded.size(); ++a) forces.segment<3>(row_of(a)) = members_[loaded[a]].force();
+    const auto loaded_numbers = blocks_->numbers(loaded);
+    const auto free_numbers = blocks_->numbers(free);
+    const NodeFields<1> u = displacement<1>(blocks_->compliance(), loaded_numbers, forces);
+    const NodeFields<1> u_free = displacement<1>(blocks_->compliance(), free_numbers, loaded_numbers, forces);
+    for (std::size_t a = 0; a < loaded.size(); ++a) u_.segment<3>(row_of(loaded[a])) = local(loaded[a], u, a);
+    for (std::size_t a = 0; a < free.size(); ++a) u_.segment<3>(row_of(free[a])) = local(free[a], u_free, a);
+    drift_ = 0.0;
+    set_gaps();
+  }
+  [[nodiscard]] bool exact() const { return drift_ <= 0.3 * tolerance * scale_; }
+  /// [m] what the equations can be solved to.
+  [[nodiscard]] double target() const { return std::max(tolerance * scale_, exact() ? 0.0 : drift_); }
 
   /// Near nodes outside the working set that penetrate join it. @return whether there were any
   bool join_penetrating() {
+    const std::vector<std::uint32_t> working = positions();
+    std::vector<std::uint32_t> loaded;
+    Eigen::VectorXd forces = Eigen::VectorXd::Zero(n_rows());
+    Eigen::VectorXd u(n_rows());
+    Eigen::VectorXd carried(n_rows());
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      u.segment<3>(row_of(i)) = members_[i].linear.frame * u_.segment<3>(row_of(i));
+      if (!members_[i].linear.active) continue;
+      forces.segment<3>(row_of(i)) = members_[i].force();
+      carried.segment<3>(row_of(loaded.size())) = forces.segment<3>(row_of(i));
+      loaded.push_back(members_[i].position);
+    }
+    carried.conservativeResize(row_of(loaded.size()));
+    LoadChange change = change_since_commit(problem_.near, working, forces, u);
+    for (std::uint32_t i = 0; i < problem_.near.nodes.size() && change.bounded; ++i) {
+      if (problem_.near.force_before[i].isZero(0.0)) continue;
+      change.bounded = std::ranges::binary_search(working, i);
+    }
     double deepest = 0.0;
     const auto found =
-        penetrating_outside(compliance_, problem_.near, block_, all_forces(), u_, tolerance * scale_, deepest);
+        penetrating_outside(compliance_, problem_.near, working, loaded, carried, change, tolerance * scale_, deepest);
     if (found.empty()) return false;
-    extend(found);
+    std::vector<std::uint32_t> all;
+    std::ranges::set_union(working, found, std::back_inserter(all));
+    std::vector<Member> before = std::move(members_);
+    set_members(std::move(all));
+    auto m = members_.begin();
+    for (const Member& old : before) {
+      while (m->position != old.position) ++m;
+      *m = old;
+    }
+    follow();
     return true;
   }
 
@@ -128,24 +191,19 @@ class Iterate {
   [[nodiscard]] double error() const {
     double largest = 0.0;
     for (const Member& m : members_) {
-      if (m.active) largest = std::max({largest, std::abs(m.gamma), equation(m).norm()});
+      if (m.linear.active) largest = std::max({largest, std::abs(m.gamma), equation(m).norm()});
     }
     return largest;
   }
 
   /// Newton's matrix at the present state.
-  std::unique_ptr<FrictionSystem> linearise() {
-    std::vector<std::uint32_t> chosen;
-    std::vector<std::uint32_t> candidates;
+  FrictionSystem linearise() {
+    changed_ = false;
     std::vector<NodeLinearisation> nodes;
-    for (std::uint32_t i = 0; i < members_.size(); ++i) {
-      Member& m = members_[i];
-      if (!m.active) continue;
-      chosen.push_back(i);
-      candidates.push_back(problem_.near.nodes[m.position]);
+    for (Member& m : members_) {
       m.linear.S.setIdentity();
       m.linear.E.setZero();
-      if (slides(m)) {
+      if (m.linear.active && slides(m)) {
         const Eigen::Matrix2d P = sliding_projector(m);
         m.linear.S.bottomRightCorner<2, 2>() = P;
         m.linear.E.bottomRightCorner<2, 2>() = (Eigen::Matrix2d::Identity() - P) / m.rho;
@@ -153,72 +211,77 @@ class Iterate {
       }
       nodes.push_back(m.linear);
     }
-    if (active_changed_ || active_part_.matrix == nullptr) active_part_ = block_.part(std::move(chosen));
-    active_changed_ = false;
-    return std::make_unique<FrictionSystem>(active_part_, std::move(candidates), std::move(nodes), reference_);
+    return {*B_, std::move(nodes), *factors_};
   }
 
-  /// @param target  [m] error aimed at
-  void step(FrictionSystem& system, double error, double target) {
-    std::vector<Member*> active;
-    for (Member& m : members_) {
-      if (m.active) active.push_back(&m);
+  void step(FrictionSystem& system, double error) {
+    Eigen::VectorXd rhs = Eigen::VectorXd::Zero(n_rows());
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (members_[i].linear.active) rhs.segment<3>(row_of(i)) << -members_[i].gamma, -equation(members_[i]);
     }
-    Eigen::MatrixXd rhs(static_cast<Eigen::Index>(3 * active.size()), 1);
-    for (std::size_t a = 0; a < active.size(); ++a) {
-      rhs.block<3, 1>(static_cast<Eigen::Index>(3 * a), 0) << -active[a]->gamma, -equation(*active[a]);
+    // Far from the solution the states of nodes still change, and more accuracy would be lost on them.
+    const double accuracy =
+        std::clamp(std::max(0.1 * target() / error, std::min(error / scale_, coarse_step)), 1e-5, 1e-1);
+    const Eigen::VectorXd change = system.solve(rhs, accuracy);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      members_[i].lambda += change[row_of(i)];
+      members_[i].traction += change.segment<2>(row_of(i) + 1);
     }
-    const double accuracy = std::clamp(0.1 * target / error, 1e-4, 1e-1);
-    const Eigen::MatrixXd change = system.solve(rhs, accuracy);
-    reference_ = system.reference();
-    for (std::size_t a = 0; a < active.size(); ++a) {
-      const auto row = static_cast<Eigen::Index>(3 * a);
-      active[a]->lambda += change(row, 0);
-      active[a]->traction += change.block<2, 1>(row + 1, 0);
-    }
+    move(product(change));
   }
 
   /// Projected Gauss-Seidel on the active nodes: slow, but every sweep comes nearer; a better start where Newton
   /// cycles.
-  void sweep(const FrictionSystem& system, int n_sweeps) {
-    const Eigen::MatrixXd B = local_compliance(system.nodes(), system.compliance());
-    std::vector<Member*> active;
-    for (Member& m : members_) {
-      if (m.active) active.push_back(&m);
+  void sweep(int n_sweeps) {
+    Eigen::VectorXf state(n_rows());
+    Eigen::VectorXf force(n_rows());
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const Member& m = members_[i];
+      state.segment<3>(row_of(i)) = Vector3(m.gamma, m.slip.x(), m.slip.y()).cast<float>();
+      force.segment<3>(row_of(i)) = m.local_force().cast<float>();
     }
-    Eigen::VectorXd state(B.rows());
-    for (std::size_t a = 0; a < active.size(); ++a) {
-      state.segment<3>(static_cast<Eigen::Index>(3 * a)) << active[a]->gamma, active[a]->slip;
-    }
+    const auto friction = static_cast<float>(problem_.friction);
     for (int sweep = 0; sweep < n_sweeps; ++sweep) {
-      for (std::size_t a = 0; a < active.size(); ++a) {
-        Member& m = *active[a];
-        const auto row = static_cast<Eigen::Index>(3 * a);
-        const double lambda = std::max(0.0, m.lambda - state[row] / B(row, row));
-        state += (lambda - m.lambda) * B.col(row);
-        m.lambda = lambda;
-        const double stiffness = 1.0 / std::max(B(row + 1, row + 1), B(row + 2, row + 2));
-        Eigen::Vector2d traction = m.traction - stiffness * state.segment<2>(row + 1);
-        const double bound = problem_.friction * lambda;
+      for (std::size_t i = 0; i < members_.size(); ++i) {
+        if (!members_[i].linear.active) continue;
+        const Eigen::Index row = row_of(i);
+        const Eigen::Matrix3f own = B_->block<3, 3>(row, row);
+        Eigen::Vector3f now = force.segment<3>(row);
+        now[0] = std::max(0.0F, now[0] - state[row] / own(0, 0));
+        const Eigen::Vector2f slip = state.segment<2>(row + 1) + (now[0] - force[row]) * own.bottomLeftCorner<2, 1>();
+        Eigen::Vector2f traction = now.tail<2>() - slip / std::max(own(1, 1), own(2, 2));
+        const float bound = friction * now[0];
         if (traction.norm() > bound) traction *= bound / traction.norm();
-        state += B.middleCols<2>(row + 1) * (traction - m.traction);
-        m.traction = traction;
+        now.tail<2>() = traction;
+        const Eigen::Vector3f change = now - force.segment<3>(row);
+        force.segment<3>(row) = now;
+        if (!change.isZero(0.0F)) add_columns(*B_, row, change, state);
       }
     }
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (!members_[i].linear.active) continue;
+      members_[i].lambda = force[row_of(i)];
+      members_[i].traction = force.segment<2>(row_of(i) + 1).cast<double>();
+    }
+    follow();
   }
 
-  [[nodiscard]] bool any_active() const { return std::ranges::any_of(members_, &Member::active); }
-  [[nodiscard]] bool active_changed() const { return active_changed_; }
+  [[nodiscard]] bool any_active() const {
+    return std::ranges::any_of(members_, [](const Member& m) { return m.linear.active; });
+  }
+  /// Since Newton's matrix was made.
+  [[nodiscard]] bool changed() const { return changed_; }
   [[nodiscard]] double scale() const { return scale_; }
-  [[nodiscard]] int iterations_before() const { return iterations_before_; }
 
-  void store(FrictionContact& result) const {
+  void store(FrictionContact& result) {
     std::vector<double> lambda;
+    const FrictionSystem system = linearise();
     for (std::uint32_t i = 0; i < members_.size(); ++i) {
       const Member& m = members_[i];
-      if (!m.active) continue;
-      result.u.emplace_back(u_.segment<3>(3 * Eigen::Index{i}));
+      if (!m.linear.active) continue;
+      result.u.emplace_back(m.linear.frame * u_.segment<3>(row_of(i)));
       result.active.push_back(m.position);
+      result.members.push_back(i);
       lambda.push_back(m.lambda);
       result.sliding.push_back(slides(m));
       result.tangents.push_back(m.tangents());
@@ -228,7 +291,9 @@ class Iterate {
       result.rho.push_back(m.rho);
     }
     result.lambda = Eigen::Map<const Eigen::VectorXd>(lambda.data(), static_cast<Eigen::Index>(lambda.size()));
-    result.compliance = active_part_;
+    result.nodes = system.nodes();
+    result.B = B_;
+    result.factors = factors_;
     result.residual = scale_ > 0.0 ? error() / scale_ : 0.0;
   }
 
@@ -258,22 +323,58 @@ class Iterate {
     return (bound * Eigen::Matrix2d::Identity() - on_disc * v.transpose() / length) / length;
   }
 
-  [[nodiscard]] Eigen::VectorXd all_forces() const {
-    Eigen::VectorXd forces = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(3 * members_.size()));
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      if (members_[i].active) forces.segment<3>(static_cast<Eigen::Index>(3 * i)) = members_[i].force();
-    }
-    return forces;
+  [[nodiscard]] static Eigen::Index row_of(std::size_t member) { return 3 * static_cast<Eigen::Index>(member); }
+  [[nodiscard]] Eigen::Index n_rows() const { return row_of(members_.size()); }
+  [[nodiscard]] Vector3 local(std::uint32_t member, const NodeFields<1>& u, std::size_t at) const {
+    return members_[member].linear.frame.transpose() * u.segment<3>(row_of(at));
+  }
+  [[nodiscard]] std::vector<std::uint32_t> positions() const {
+    std::vector<std::uint32_t> result;
+    for (const Member& m : members_) result.push_back(m.position);
+    return result;
   }
 
-  /// Adds near nodes to the working set, without force.
-  void extend(const std::vector<std::uint32_t>& positions) {
+  /// B x.
+  [[nodiscard]] Eigen::VectorXd product(const Eigen::VectorXd& x) const {
+    const Eigen::VectorXf rounded = x.cast<float>();
+    Eigen::VectorXf u(x.size());
+    multiply_symmetric(*B_, rounded, u);
+    return u.cast<double>();
+  }
+
+  /// Adds displacements that were computed in single precision.
+  void move(const Eigen::VectorXd& change) {
+    u_ += change;
+    drift_ += single_error * change.lpNorm<Eigen::Infinity>();
+    set_gaps();
+  }
+
+  /// All displacements anew from the forces, in single precision.
+  void follow() {
+    Eigen::VectorXd forces(n_rows());
+    for (std::size_t i = 0; i < members_.size(); ++i) forces.segment<3>(row_of(i)) = members_[i].local_force();
+    u_ = Eigen::VectorXd::Zero(n_rows());
+    drift_ = 0.0;
+    changed_ = true;
+    move(product(forces));
+  }
+
+  void set_gaps() {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      Member& m = members_[i];
+      m.gamma = problem_.near.gaps[m.position] + u_[row_of(i)];
+      m.slip = m.slip_free + u_.segment<2>(row_of(i) + 1);
+    }
+  }
+
+  void set_members(std::vector<std::uint32_t> positions) {
+    members_.clear();
     for (const std::uint32_t position : positions) members_.push_back(make_member(position));
-    std::ranges::sort(members_, {}, &Member::position);
-    std::vector<std::uint32_t> all;
-    for (const Member& m : members_) all.push_back(m.position);
-    block_ = GatheredBlock(compliance_, problem_.near, std::move(all));
-    active_changed_ = true;
+    blocks_.emplace(compliance_, problem_.near, positions);
+    std::vector<Matrix3> frames;
+    for (const Member& m : members_) frames.push_back(m.linear.frame);
+    B_ = std::make_shared<const Eigen::MatrixXf>(local_compliance(blocks_->compliance(), blocks_->numbers(), frames));
+    factors_ = std::make_shared<DirectionFactors>();
   }
 
   [[nodiscard]] Member make_member(std::uint32_t position) const {
@@ -285,50 +386,55 @@ class Iterate {
     const Matrix3& C = compliance_.self(problem_.near.nodes[position]);
     m.rho = 2.0 / (m.tangents().transpose() * C * m.tangents()).trace();
     m.anchor = problem_.anchor(position);
+    m.slip_free = m.tangents().transpose() * (problem_.positions[position] - m.anchor.p_AP);
     return m;
   }
 
   const SurfaceCompliance& compliance_;
   const FrictionProblem& problem_;
-  GatheredBlock block_;
-  std::vector<Member> members_;  ///< ascending
-  std::shared_ptr<const FrictionReference> reference_;
-  BlockPart active_part_;  ///< of the block, among the active members
-  Eigen::VectorXd u_;
-  bool active_changed_ = true;
   double scale_ = 0.0;
-  int iterations_before_ = 0;
+  std::vector<Member> members_;  // ascending
+  std::optional<NodeBlocks> blocks_;
+  std::shared_ptr<const Eigen::MatrixXf> B_;  // of all members, local axes
+  std::shared_ptr<DirectionFactors> factors_;
+  Eigen::VectorXd u_;     // [m] of all members, local axes
+  double drift_ = 0.0;    // [m]
+  bool changed_ = false;  // who is active
 };
 
 /// @return whether it converged
 bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error) {
-  std::unique_ptr<FrictionSystem> system;
   for (int iteration = 1; iteration <= limit; ++iteration) {
     ++result.iterations;
-    iterate.update();
-    const double target = tolerance * iterate.scale();
+    iterate.sort();
     error = iterate.error();
-    if (!iterate.active_changed() && error <= target) {
+    if (!iterate.changed() && error <= iterate.target() && !iterate.exact()) {
+      iterate.compute_displacements();
+      iterate.sort();
+      error = iterate.error();
+    }
+    if (!iterate.changed() && error <= iterate.target()) {
       if (!iterate.join_penetrating()) {
-        result.system = iterate.linearise();
         iterate.store(result);
         return true;
       }
-      iterate.update();
+      iterate.sort();
       error = iterate.error();
     }
     if (!iterate.any_active()) {
       if (!iterate.join_penetrating()) return true;
       continue;
     }
-    system = iterate.linearise();
     if (iteration == 1) {
-      iterate.sweep(*system, first_sweeps);
+      iterate.sweep(first_sweeps);
+      iterate.sort();
+      error = iterate.error();
     } else if (iteration % newton_patience == 0) {
-      iterate.sweep(*system, sweeps_per_rescue);
-    } else {
-      iterate.step(*system, error, target);
+      iterate.sweep(sweeps_per_rescue);
+      continue;
     }
+    FrictionSystem system = iterate.linearise();
+    iterate.step(system, error);
   }
   return false;
 }
@@ -339,25 +445,66 @@ FrictionContact solve_friction_contact(const SurfaceCompliance& compliance, cons
   FrictionContact result;
   Iterate iterate(compliance, problem);
   double error = 0.0;
-  const bool warm =
-      std::ranges::any_of(problem.near.force_before, [](const Vector3& force) { return !force.isZero(0.0); });
-  if (warm) {
+  if (problem.near.warm()) {
     iterate.start_from_commit();
     if (newton(iterate, newton_patience - 1, result, error)) return result;
   }
   iterate.start_without_friction();
-  const bool good = newton(iterate, iteration_limit, result, error);
-  result.iterations += iterate.iterations_before();
-  if (good) return result;
+  if (newton(iterate, iteration_limit, result, error)) return result;
   throw RecoverableError(
       fmt::format("the friction solver did not converge in {} iterations (error {} m at a penetration of "
                   "{} m); take a smaller step",
                   iteration_limit, error, iterate.scale()));
 }
 
+namespace {
+
+struct TangentSolution {
+  Eigen::MatrixXd forces;  ///< local axes, active nodes
+  Eigen::MatrixXd u;       ///< [m] by these forces, in A
+};
+
+/// Solves J x = rhs for the active nodes: in single precision, then corrected with the residual in double, which needs
+/// no more than the displacements that are wanted anyway.
+TangentSolution solve_tangents(const FrictionProblem& problem, const FrictionContact& contact,
+                               const SurfaceCompliance& compliance, const Eigen::MatrixXd& rhs) {
+  const auto m = static_cast<Eigen::Index>(contact.active.size());
+  const NodeBlocks blocks(compliance, problem.near, contact.active);
+  FrictionSystem system(*contact.B, contact.nodes, *contact.factors);
+  const auto row_of_member = [&](Eigen::Index a) {
+    return 3 * Eigen::Index{contact.members[static_cast<std::size_t>(a)]};
+  };
+  const auto node = [&](Eigen::Index a) -> const NodeLinearisation& {
+    return contact.nodes[contact.members[static_cast<std::size_t>(a)]];
+  };
+  TangentSolution solution{.forces = Eigen::MatrixXd::Zero(3 * m, 6), .u = Eigen::MatrixXd::Zero(3 * m, 6)};
+  Eigen::MatrixXd residual = rhs;
+  for (int pass = 0; pass < 4; ++pass) {
+    Eigen::MatrixXd padded = Eigen::MatrixXd::Zero(3 * static_cast<Eigen::Index>(contact.nodes.size()), 6);
+    for (Eigen::Index a = 0; a < m; ++a) padded.middleRows<3>(row_of_member(a)) = residual.middleRows<3>(3 * a);
+    const Eigen::MatrixXd x = system.solve(padded, tangent_step);
+    NodeFields<8> change = NodeFields<8>::Zero(3 * m, 8);
+    for (Eigen::Index a = 0; a < m; ++a) {
+      solution.forces.middleRows<3>(3 * a) += x.middleRows<3>(row_of_member(a));
+      change.block<3, 6>(3 * a, 0) = node(a).frame * x.middleRows<3>(row_of_member(a));
+    }
+    const NodeFields<8> u = displacement<8>(blocks.compliance(), blocks.numbers(), change);
+    solution.u += u.leftCols<6>();
+    for (Eigen::Index a = 0; a < m; ++a) {
+      residual.middleRows<3>(3 * a) = rhs.middleRows<3>(3 * a) -
+                                      node(a).S * (node(a).frame.transpose() * solution.u.middleRows<3>(3 * a)) -
+                                      node(a).E * solution.forces.middleRows<3>(3 * a);
+    }
+    if ((residual.colwise().norm().array() <= tangent_tolerance * rhs.colwise().norm().array()).all()) return solution;
+  }
+  throw RecoverableError("the tangents of the friction solver did not converge; take a smaller step");
+}
+
+}  // namespace
+
 NodeDerivatives friction_derivatives(const FrictionProblem& problem, const FrictionContact& contact,
                                      const std::vector<TouchingNode>& nodes, std::span<const Matrix36> by_rotation,
-                                     const Vector3& p_AB) {
+                                     const Vector3& p_AB, const SurfaceCompliance& compliance) {
   const auto m = static_cast<Eigen::Index>(nodes.size());
   Eigen::MatrixXd rhs(3 * m, 6);
   for (std::size_t a = 0; a < nodes.size(); ++a) {
@@ -381,20 +528,15 @@ NodeDerivatives friction_derivatives(const FrictionProblem& problem, const Frict
     rhs.row(row) = gap_wrench(nodes[a], p_AB).transpose() - nodes[a].surface.normal.transpose() * by_rotation[a];
     rhs.middleRows<2>(row + 1) = -dslip;
   }
-  rhs = contact.system->solve(rhs, tangent_tolerance);
-  Eigen::MatrixXd forces(3 * m, 6);
+  const TangentSolution solution = solve_tangents(problem, contact, compliance, rhs);
   NodeDerivatives derivatives;
   for (std::size_t a = 0; a < nodes.size(); ++a) {
     const auto row = static_cast<Eigen::Index>(3 * a);
-    const Matrix36 by_traction = contact.tangents[a] * rhs.middleRows<2>(row + 1);
-    forces.middleRows<3>(row) = nodes[a].surface.normal * rhs.row(row) + by_traction;
-    derivatives.lambda.emplace_back(rhs.row(row));
+    const Matrix36 by_traction = contact.tangents[a] * solution.forces.middleRows<2>(row + 1);
+    derivatives.lambda.emplace_back(solution.forces.row(row));
     derivatives.traction.emplace_back(by_traction + force_rotation(nodes[a], p_AB) -
                                       nodes[a].lambda * normal_rotation(nodes[a], p_AB));
-  }
-  const Eigen::MatrixXd u = contact.compliance.times(forces);
-  for (std::size_t a = 0; a < nodes.size(); ++a) {
-    derivatives.u.emplace_back(u.middleRows<3>(static_cast<Eigen::Index>(3 * a)) + by_rotation[a]);
+    derivatives.u.emplace_back(solution.u.middleRows<3>(row) + by_rotation[a]);
   }
   return derivatives;
 }

@@ -18,7 +18,7 @@
 #include "fem_server/backends/fem_condensed/anchor.hpp"
 #include "fem_server/backends/fem_condensed/contact_wrench.hpp"
 #include "fem_server/backends/fem_condensed/friction_linearisation.hpp"
-#include "fem_server/backends/fem_condensed/gathered_block.hpp"
+#include "fem_server/backends/fem_condensed/near_nodes.hpp"
 #include "fem_server/fem/condensation.hpp"
 
 namespace heelstrike::fem {
@@ -27,9 +27,8 @@ struct FrictionProblem {
   double friction = 0.0;  ///< [-] mu > 0
   Matrix3 R_AB = Matrix3::Identity();
   NearNodes near;
-  std::vector<Vector3> positions;                      ///< [m] reference positions of the near nodes
-  std::function<Anchor(std::uint32_t)> anchor;         ///< of a near node; asked once for nodes that are looked at
-  std::shared_ptr<const FrictionReference> reference;  ///< of the committed state; may be null
+  std::vector<Vector3> positions;               ///< [m] reference positions of the near nodes
+  std::function<Anchor(std::uint32_t)> anchor;  ///< of a near node; asked for nodes that are looked at
 };
 
 struct FrictionContact {
@@ -40,11 +39,14 @@ struct FrictionContact {
   std::vector<Vector3> slip;          ///< [m] w of each active node, in A, tangential
   std::vector<Anchor> anchors;
   std::vector<Eigen::Matrix<double, 3, 2>> tangents;
-  std::vector<double> rho;                 ///< [N/m]
-  BlockPart compliance;                    ///< among the active nodes, A's axes
-  std::vector<Vector3> u;                  ///< [m] displacement of each active node
-  std::unique_ptr<FrictionSystem> system;  ///< Newton's matrix at the solution
-  int iterations = 0;                      ///< of Newton's method
+  std::vector<double> rho;  ///< [N/m]
+  std::vector<Vector3> u;   ///< [m] displacement of each active node
+  /// Newton's matrix at the solution: of a working set, in which the active nodes are these `members`.
+  std::vector<std::uint32_t> members;
+  std::vector<NodeLinearisation> nodes;
+  std::shared_ptr<const Eigen::MatrixXf> B;
+  std::shared_ptr<DirectionFactors> factors;
+  int iterations = 0;  ///< of Newton's method
   double residual = 0.0;
 };
 
@@ -55,6 +57,7 @@ struct FrictionContact {
 /// Derivatives of the converged solution. @param by_rotation  d u / d X of each active node at fixed force components
 [[nodiscard]] NodeDerivatives friction_derivatives(const FrictionProblem& problem, const FrictionContact& contact,
                                                    const std::vector<TouchingNode>& nodes,
-                                                   std::span<const Matrix36> by_rotation, const Vector3& p_AB);
+                                                   std::span<const Matrix36> by_rotation, const Vector3& p_AB,
+                                                   const SurfaceCompliance& compliance);
 
 }  // namespace heelstrike::fem

@@ -2,7 +2,6 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
-#include <cmath>
 
 #include "common/errors/error.hpp"
 #include "fem_server/fem/gmres.hpp"
@@ -11,162 +10,201 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Largest number of GMRES steps of one system.
-constexpr Eigen::Index step_limit = 40;
-
-/// GMRES steps before the matrix is factored anew: about half the cost of the factorisation.
-Eigen::Index patience(Eigen::Index n_rows) {
-  return std::clamp<Eigen::Index>(n_rows / 60, 6, 20);
-}
-
-/// Difference of S from which a node counts as changed; each costs GMRES about two steps.
-constexpr double state_change = 0.2;
-/// Share of the nodes that a reference must know to be worth trying.
-constexpr double least_overlap = 0.7;
+/// Directions for one right-hand side; beyond, the whole matrix is factored.
+constexpr Eigen::Index step_limit = 60;
+/// Nodes that may differ before a factor is made anew, as a part of all: each costs about a direction.
+constexpr std::size_t kept_part = 50;
 
 Eigen::Index row_of(std::size_t node) {
   return 3 * static_cast<Eigen::Index>(node);
 }
 
+std::size_t n_different(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
+  std::size_t common = 0;
+  auto it = b.begin();
+  for (const std::uint32_t i : a) {
+    while (it != b.end() && *it < i) ++it;
+    if (it != b.end() && *it == i) ++common;
+  }
+  return a.size() + b.size() - 2 * common;
+}
+
+/// Takes out of v what lies in the first n columns of W. @return W^T v
+Eigen::VectorXd take_out(const Eigen::MatrixXd& W, Eigen::Index n, Eigen::VectorXd& v) {
+  Eigen::VectorXd h(n);
+  multiply_transposed(W.leftCols(n), v, h);
+  subtract_product(W.leftCols(n), h, v);
+  return h;
+}
+
 }  // namespace
 
-Eigen::MatrixXd local_compliance(std::span<const NodeLinearisation> nodes, const BlockPart& C) {
-  Eigen::MatrixXd B(row_of(nodes.size()), row_of(nodes.size()));
-  Eigen::Matrix<double, Eigen::Dynamic, 3> columns(C.matrix->rows(), 3);
-  for (std::size_t b = 0; b < nodes.size(); ++b) {
-    columns.noalias() = C.matrix->middleCols<3>(row_of(C.members[b])) * nodes[b].frame;
-    for (std::size_t a = 0; a < nodes.size(); ++a) {
-      B.block<3, 3>(row_of(a), row_of(b)).noalias() =
-          nodes[a].frame.transpose() * columns.middleRows<3>(row_of(C.members[a]));
+void DirectionFactors::match(const Eigen::MatrixXf& B, const std::vector<NodeLinearisation>& nodes) {
+  for (int direction = 0; direction < 3; ++direction) {
+    Factor& factor = factors_[static_cast<std::size_t>(direction)];
+    factor.wanted.clear();
+    factor.own.clear();
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+      if (direction == 0 ? !nodes[i].active : !nodes[i].sticks()) continue;
+      factor.wanted.push_back(i);
+      factor.own.push_back(B(row_of(i) + direction, row_of(i) + direction));
+    }
+    if (n_different(factor.wanted, factor.members) > factor.wanted.size() / kept_part) {
+      factor.members = factor.wanted;
+      const auto n = static_cast<Eigen::Index>(factor.members.size());
+      Eigen::MatrixXf part(n, n);
+      for (Eigen::Index b = 0; b < n; ++b) {
+        const float* column = B.col(row_of(factor.members[static_cast<std::size_t>(b)]) + direction).data();
+        for (Eigen::Index a = b; a < n; ++a) {
+          part(a, b) = column[row_of(factor.members[static_cast<std::size_t>(a)]) + direction];
+        }
+      }
+      if (!factor.cholesky.factorize(std::move(part))) {
+        throw RecoverableError("the friction solver met a singular system; take a smaller step");
+      }
+    }
+    factor.place.clear();
+    std::size_t k = 0;
+    for (const std::uint32_t i : factor.wanted) {
+      while (k < factor.members.size() && factor.members[k] < i) ++k;
+      const bool there = k < factor.members.size() && factor.members[k] == i;
+      factor.place.push_back(there ? static_cast<std::int32_t>(k) : -1);
     }
   }
-  return B;
 }
 
-FrictionReference::FrictionReference(std::vector<std::uint32_t> candidates, std::vector<NodeLinearisation> nodes,
-                                     const BlockPart& C)
-    : candidates_(std::move(candidates)), nodes_(std::move(nodes)) {
-  Eigen::MatrixXd J = local_compliance(nodes_, C);
+void DirectionFactors::solve(int direction, const Eigen::VectorXd& r, Eigen::VectorXd& x) const {
+  const Factor& factor = factors_[static_cast<std::size_t>(direction)];
+  Eigen::VectorXf padded = Eigen::VectorXf::Zero(static_cast<Eigen::Index>(factor.members.size()));
+  for (std::size_t a = 0; a < factor.wanted.size(); ++a) {
+    if (factor.place[a] >= 0) padded[factor.place[a]] = static_cast<float>(r[row_of(factor.wanted[a]) + direction]);
+  }
+  factor.cholesky.solve(padded);
+  for (std::size_t a = 0; a < factor.wanted.size(); ++a) {
+    const Eigen::Index row = row_of(factor.wanted[a]) + direction;
+    x[row] = factor.place[a] >= 0 ? double{padded[factor.place[a]]} : r[row] / factor.own[a];
+  }
+}
+
+FrictionSystem::FrictionSystem(const Eigen::MatrixXf& B, std::vector<NodeLinearisation> nodes,
+                               DirectionFactors& factors)
+    : B_(B), nodes_(std::move(nodes)), factors_(factors), sliding_inverse_(nodes_.size(), Eigen::Matrix2d::Zero()) {
+  factors_.match(B_, nodes_);
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
-    if (!nodes_[a].S.isIdentity(0.0)) J.middleRows<3>(row_of(a)) = (nodes_[a].S * J.middleRows<3>(row_of(a))).eval();
-    J.block<3, 3>(row_of(a), row_of(a)) += nodes_[a].E;
-  }
-  if (!factor_.factorize(J)) {
-    throw RecoverableError("the friction solver met a singular system; take a smaller step");
+    if (!nodes_[a].active || nodes_[a].sticks()) continue;
+    const Eigen::Matrix2d own = B_.block<2, 2>(row_of(a) + 1, row_of(a) + 1).cast<double>();
+    const Eigen::Matrix2d J = nodes_[a].S.bottomRightCorner<2, 2>() * own + nodes_[a].E.bottomRightCorner<2, 2>();
+    sliding_inverse_[a] = J.inverse();
   }
 }
 
-FrictionSystem::FrictionSystem(BlockPart C, std::vector<std::uint32_t> candidates, std::vector<NodeLinearisation> nodes,
-                               std::shared_ptr<const FrictionReference> reference)
-    : C_(std::move(C)), candidates_(std::move(candidates)), nodes_(std::move(nodes)), reference_(std::move(reference)) {
-  match_reference();
+Eigen::VectorXd FrictionSystem::displacements(const Eigen::VectorXd& x) const {
+  const Eigen::VectorXf rounded = x.cast<float>();
+  Eigen::VectorXf u(x.size());
+  multiply_symmetric(B_, rounded, u);
+  return u.cast<double>();
 }
 
-void FrictionSystem::match_reference() {
-  place_.assign(candidates_.size(), -1);
-  if (reference_ == nullptr) return;
-  local_inverse_.assign(candidates_.size(), Matrix3::Zero());
-  const auto& known = reference_->candidates();
-  std::size_t n_known = 0;
-  Eigen::Index n_changed = 0;
-  std::size_t k = 0;
-  for (std::size_t a = 0; a < candidates_.size(); ++a) {
-    while (k < known.size() && known[k] < candidates_[a]) ++k;
-    if (k < known.size() && known[k] == candidates_[a]) {
-      place_[a] = static_cast<std::int32_t>(k);
-      ++n_known;
-      const Matrix3& before = reference_->nodes()[k].S;
-      if ((nodes_[a].S - before).cwiseAbs().maxCoeff() > state_change) ++n_changed;
-      continue;
+Eigen::VectorXd FrictionSystem::apply(const Eigen::VectorXd& x) const {
+  Eigen::VectorXd y = displacements(x);
+  for (std::size_t a = 0; a < nodes_.size(); ++a) {
+    const Eigen::Index row = row_of(a);
+    if (!nodes_[a].active) {
+      y.segment<3>(row).setZero();
+    } else if (!nodes_[a].sticks()) {
+      y.segment<3>(row) = (nodes_[a].S * y.segment<3>(row) + nodes_[a].E * x.segment<3>(row)).eval();
     }
-    const Matrix3& F = nodes_[a].frame;
-    const Matrix3 own = nodes_[a].S * (F.transpose() * C_.block(a, a) * F) + nodes_[a].E;
-    local_inverse_[a] = own.inverse();
   }
-  const auto n = static_cast<Eigen::Index>(candidates_.size());
-  const bool overlaps = static_cast<double>(n_known) >= least_overlap * static_cast<double>(n);
-  if (!overlaps || n_changed > patience(3 * n) / 2) reference_.reset();
+  return y;
 }
 
-void FrictionSystem::factor_anew() {
-  reference_ = fresh_reference();
-  fresh_ = true;
-  match_reference();
-}
-
-std::shared_ptr<const FrictionReference> FrictionSystem::fresh_reference() const {
-  return std::make_shared<const FrictionReference>(candidates_, nodes_, C_);
-}
-
-Eigen::MatrixXd FrictionSystem::apply(const Eigen::MatrixXd& x) const {
-  Eigen::MatrixXd forces(x.rows(), x.cols());
+Eigen::VectorXd FrictionSystem::precondition(const Eigen::VectorXd& r) const {
+  Eigen::VectorXd x = Eigen::VectorXd::Zero(r.size());
+  for (int direction = 0; direction < 3; ++direction) factors_.solve(direction, r, x);
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
-    forces.middleRows<3>(row_of(a)) = nodes_[a].frame * x.middleRows<3>(row_of(a));
-  }
-  Eigen::MatrixXd u = C_.times(forces);
-  for (std::size_t a = 0; a < nodes_.size(); ++a) {
-    u.middleRows<3>(row_of(a)) = (nodes_[a].S * (nodes_[a].frame.transpose() * u.middleRows<3>(row_of(a))) +
-                                  nodes_[a].E * x.middleRows<3>(row_of(a)))
-                                     .eval();
-  }
-  return u;
-}
-
-Eigen::MatrixXd FrictionSystem::precondition(const Eigen::MatrixXd& r) const {
-  Eigen::MatrixXf padded = Eigen::MatrixXf::Zero(reference_->factor().size(), r.cols());
-  // Single precision holds no residual below 1e-38: each column is scaled to one.
-  Eigen::RowVectorXd scale = r.colwise().norm();
-  for (double& s : scale) s = s > 0.0 ? s : 1.0;
-  for (std::size_t a = 0; a < place_.size(); ++a) {
-    if (place_[a] < 0) continue;
-    padded.middleRows<3>(3 * place_[a]) =
-        (r.middleRows<3>(row_of(a)).array().rowwise() / scale.array()).cast<float>().matrix();
-  }
-  reference_->factor().solve(padded);
-  Eigen::MatrixXd x(r.rows(), r.cols());
-  for (std::size_t a = 0; a < place_.size(); ++a) {
-    if (place_[a] < 0) {
-      x.middleRows<3>(row_of(a)) = local_inverse_[a] * r.middleRows<3>(row_of(a));
-    } else {
-      x.middleRows<3>(row_of(a)) =
-          (padded.middleRows<3>(3 * place_[a]).cast<double>().array().rowwise() * scale.array()).matrix();
-    }
+    if (!nodes_[a].active || nodes_[a].sticks()) continue;
+    const Eigen::Index row = row_of(a);
+    x.segment<2>(row + 1) =
+        sliding_inverse_[a] * (r.segment<2>(row + 1) - nodes_[a].E.bottomLeftCorner<2, 1>() * x[row]);
   }
   return x;
 }
 
-bool FrictionSystem::gmres(const Eigen::VectorXd& rhs, double tolerance, Eigen::Index limit,
-                           Eigen::Ref<Eigen::VectorXd> x) {
-  return fem::gmres([&](const Eigen::VectorXd& v) -> Eigen::VectorXd { return apply(v); },
-                    [&](const Eigen::VectorXd& r) -> Eigen::VectorXd { return precondition(r); }, rhs, tolerance, limit,
-                    x, iterations_);
+bool FrictionSystem::add_direction(const Eigen::VectorXd& z) {
+  ++iterations_;
+  const Eigen::Index n = n_directions_;
+  if (n == W_.cols()) {
+    const Eigen::Index capacity = std::max<Eigen::Index>(16, 2 * n);
+    Z_.conservativeResize(z.size(), capacity);
+    W_.conservativeResize(z.size(), capacity);
+    R_.conservativeResize(capacity, capacity);
+  }
+  Eigen::VectorXd w = apply(z);
+  const double before = w.norm();
+  R_.col(n).head(n) = take_out(W_, n, w);
+  // Once more where most of it has gone: what is left is then not orthogonal enough.
+  if (w.norm() < 1e-3 * before) R_.col(n).head(n) += take_out(W_, n, w);
+  const double length = w.norm();
+  if (!(length > 1e-10 * before)) return false;
+  R_(n, n) = length;
+  W_.col(n) = w / length;
+  Z_.col(n) = z;
+  ++n_directions_;
+  return true;
+}
+
+bool FrictionSystem::solve_by_residuals(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x) {
+  const double target = tolerance * rhs.norm();
+  const Eigen::Index last = n_directions_ + std::min(step_limit, rhs.size());
+  Eigen::VectorXd residual = rhs;
+  Eigen::VectorXd share = take_out(W_, n_directions_, residual);
+  while (residual.norm() > target) {
+    if (n_directions_ == last || !add_direction(precondition(residual))) return false;
+    const Eigen::Index newest = n_directions_ - 1;
+    share.conservativeResize(n_directions_);
+    share[newest] = W_.col(newest).dot(residual);
+    residual -= share[newest] * W_.col(newest);
+  }
+  if (n_directions_ == 0) return true;
+  R_.topLeftCorner(n_directions_, n_directions_).triangularView<Eigen::Upper>().solveInPlace(share);
+  x.noalias() = Z_.leftCols(n_directions_) * share;
+  return true;
+}
+
+bool FrictionSystem::solve_by_factor(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x) {
+  Eigen::MatrixXd J = B_.cast<double>();
+  for (std::size_t a = 0; a < nodes_.size(); ++a) {
+    if (!nodes_[a].active) {
+      J.middleRows<3>(row_of(a)).setZero();
+      J.middleCols<3>(row_of(a)).setZero();
+      J.block<3, 3>(row_of(a), row_of(a)).setIdentity();
+      continue;
+    }
+    J.middleRows<3>(row_of(a)) = (nodes_[a].S * J.middleRows<3>(row_of(a))).eval();
+    J.block<3, 3>(row_of(a), row_of(a)) += nodes_[a].E;
+  }
+  SingleLu factor;
+  if (!factor.factorize(J)) return false;
+  return gmres([&](const Eigen::VectorXd& v) -> Eigen::VectorXd { return apply(v); },
+               [&](const Eigen::VectorXd& r) -> Eigen::VectorXd {
+                 Eigen::MatrixXf z = r.cast<float>();
+                 factor.solve(z);
+                 return z.cast<double>();
+               },
+               rhs, tolerance, step_limit, x, iterations_);
 }
 
 Eigen::MatrixXd FrictionSystem::solve(const Eigen::MatrixXd& rhs, double tolerance) {
-  if (reference_ == nullptr) factor_anew();
-  // All columns at once while the steps converge well; then one by one, with a better method.
-  Eigen::MatrixXd x = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
-  if (rhs.cols() > 1) {
-    const Eigen::RowVectorXd target = tolerance * rhs.colwise().norm();
-    Eigen::MatrixXd residual = rhs;
-    double before = residual.norm();
-    while ((residual.colwise().norm().array() > target.array()).any()) {
-      ++iterations_;
-      const Eigen::MatrixXd next = x + precondition(residual);
-      residual = rhs - apply(next);
-      const double now = residual.norm();
-      if (!(now < 0.6 * before)) break;
-      x = next;
-      before = now;
-    }
+  Eigen::MatrixXd own = rhs;
+  for (std::size_t a = 0; a < nodes_.size(); ++a) {
+    if (!nodes_[a].active) own.middleRows<3>(row_of(a)).setZero();
   }
+  Eigen::MatrixXd x = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
   for (Eigen::Index column = 0; column < rhs.cols(); ++column) {
-    const Eigen::Index limit = fresh_ ? step_limit : patience(rhs.rows());
-    if (gmres(rhs.col(column), tolerance, limit, x.col(column))) continue;
-    if (!fresh_) {
-      factor_anew();
-      if (gmres(rhs.col(column), tolerance, step_limit, x.col(column))) continue;
-    }
+    const bool good = solve_by_residuals(own.col(column), tolerance, x.col(column));
+    if (good) continue;
+    x.col(column).setZero();
+    if (solve_by_factor(own.col(column), tolerance, x.col(column))) continue;
     throw RecoverableError("the friction solver met a nearly singular system; take a smaller step");
   }
   return x;

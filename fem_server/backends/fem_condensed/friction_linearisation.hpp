@@ -5,17 +5,19 @@
 ///     J = S B + E,      B = F^T C F
 ///
 /// with F the local frames and, per node, 3x3 matrices S and E: identity and zero where it sticks, the derivative of
-/// the projection on the friction disc where it slides. Systems are solved by GMRES [saad1986] with the LU factors of a
-/// reference matrix of the same form. The local axes are fixed in B, so a reference of an earlier pose stays good.
+/// the projection on the friction disc where it slides. Systems are solved by generalised conjugate residuals
+/// [eisenstat1983] with products in single precision; where more is asked, the caller corrects with residuals in
+/// double. All right-hand sides of one J share the directions. The preconditioner leaves out what couples the three
+/// directions in B: normal forces by the Cholesky factor of the normal rows, then tangential ones by a factor of either
+/// direction among the sticking nodes, and node by node where they slide.
 #pragma once
 
 #include <Eigen/Core>
+#include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "fem_server/backends/fem_condensed/gathered_block.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
@@ -26,64 +28,65 @@ struct NodeLinearisation {
   Matrix3 frame = Matrix3::Identity();  ///< columns normal, tangent 1, tangent 2, in A
   Matrix3 S = Matrix3::Identity();      ///< [-]
   Matrix3 E = Matrix3::Zero();          ///< [m/N]
+  bool active = false;                  ///< carries force; where not, rows and unknowns of the node are left out
+  [[nodiscard]] bool sticks() const { return active && E.isZero(0.0); }
 };
 
-/// [m/N] B = F^T C F. @param C  blocks of the same nodes in A's axes
-[[nodiscard]] Eigen::MatrixXd local_compliance(std::span<const NodeLinearisation> nodes, const BlockPart& C);
-
-/// A factored J. Equal content gives equal bits, so it may be kept, shared, or rebuilt from saved bytes.
-class FrictionReference {
+/// Factors of one direction each, kept from one J to the next while nearly the same nodes are wanted.
+class DirectionFactors {
  public:
-  /// @param candidates  ascending. @param C  their blocks in A's axes
-  /// @throws RecoverableError when J is singular
-  FrictionReference(std::vector<std::uint32_t> candidates, std::vector<NodeLinearisation> nodes, const BlockPart& C);
-
-  [[nodiscard]] const std::vector<std::uint32_t>& candidates() const { return candidates_; }
-  [[nodiscard]] const std::vector<NodeLinearisation>& nodes() const { return nodes_; }
-  [[nodiscard]] const SingleLu& factor() const { return factor_; }
+  /// @param B  all nodes, local axes
+  /// @throws RecoverableError when a part of B is not positive definite
+  void match(const Eigen::MatrixXf& B, const std::vector<NodeLinearisation>& nodes);
+  void forget() { *this = DirectionFactors(); }
+  /// x of the wanted nodes in `direction` (0 normal, 1 and 2 tangential), from r; both three rows per node.
+  void solve(int direction, const Eigen::VectorXd& r, Eigen::VectorXd& x) const;
 
  private:
-  std::vector<std::uint32_t> candidates_;
-  std::vector<NodeLinearisation> nodes_;
-  SingleLu factor_;
+  struct Factor {
+    std::vector<std::uint32_t> wanted;   ///< nodes, ascending
+    std::vector<std::uint32_t> members;  ///< of the factor
+    std::vector<std::int32_t> place;     ///< of wanted nodes in it, -1 = not there
+    std::vector<double> own;             ///< [m/N] compliance of the wanted nodes
+    SingleCholesky cholesky;
+  };
+  std::array<Factor, 3> factors_;
 };
 
-/// J of the present iterate with a preconditioner.
+/// J of the present iterate.
 class FrictionSystem {
  public:
-  /// @param C          blocks among the active nodes, in A's axes
-  /// @param reference  may be null
-  FrictionSystem(BlockPart C, std::vector<std::uint32_t> candidates, std::vector<NodeLinearisation> nodes,
-                 std::shared_ptr<const FrictionReference> reference);
+  /// @param B        in local axes, all nodes; outlives the system, as `factors` does
+  /// @param factors  matched to the nodes here
+  FrictionSystem(const Eigen::MatrixXf& B, std::vector<NodeLinearisation> nodes, DirectionFactors& factors);
 
-  /// Solves J x = rhs column by column to `tolerance` relative to each; factors J anew when the reference is missing or
-  /// too far away.
+  /// Solves J x = rhs column by column to `tolerance` relative to each, at best 1e-5.
+  /// @param rhs  three rows per node; those of inactive nodes are not read, their x is zero
   /// @throws RecoverableError when J is singular
   [[nodiscard]] Eigen::MatrixXd solve(const Eigen::MatrixXd& rhs, double tolerance);
 
-  /// The reference in use: the given one or that of this J.
-  [[nodiscard]] const std::shared_ptr<const FrictionReference>& reference() const { return reference_; }
+  /// B x.
+  [[nodiscard]] Eigen::VectorXd displacements(const Eigen::VectorXd& x) const;
   [[nodiscard]] int iterations() const { return iterations_; }
   [[nodiscard]] const std::vector<NodeLinearisation>& nodes() const { return nodes_; }
-  [[nodiscard]] const BlockPart& compliance() const { return C_; }
-  /// A reference at this very J.
-  [[nodiscard]] std::shared_ptr<const FrictionReference> fresh_reference() const;
 
  private:
-  [[nodiscard]] Eigen::MatrixXd apply(const Eigen::MatrixXd& x) const;
-  [[nodiscard]] Eigen::MatrixXd precondition(const Eigen::MatrixXd& r) const;
-  [[nodiscard]] bool gmres(const Eigen::VectorXd& rhs, double tolerance, Eigen::Index limit,
-                           Eigen::Ref<Eigen::VectorXd> x);
-  void match_reference();
-  void factor_anew();
+  [[nodiscard]] Eigen::VectorXd apply(const Eigen::VectorXd& x) const;
+  [[nodiscard]] Eigen::VectorXd precondition(const Eigen::VectorXd& r) const;
+  /// Adds J z, orthogonal to what is there. @return whether it is independent of that
+  [[nodiscard]] bool add_direction(const Eigen::VectorXd& z);
+  [[nodiscard]] bool solve_by_residuals(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x);
+  [[nodiscard]] bool solve_by_factor(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x);
 
-  BlockPart C_;
-  std::vector<std::uint32_t> candidates_;
+  const Eigen::MatrixXf& B_;
   std::vector<NodeLinearisation> nodes_;
-  std::shared_ptr<const FrictionReference> reference_;
-  std::vector<std::int32_t> place_;     ///< of each node in the reference, -1 = not there
-  std::vector<Matrix3> local_inverse_;  ///< for nodes that are not there
-  bool fresh_ = false;                  ///< the reference is this J
+  DirectionFactors& factors_;
+  std::vector<Eigen::Matrix2d> sliding_inverse_;  ///< of the tangential rows of sliding nodes
+  // J Z = W R for all directions so far: W has orthonormal columns, R is upper triangular.
+  Eigen::MatrixXd Z_;
+  Eigen::MatrixXd W_;
+  Eigen::MatrixXd R_;
+  Eigen::Index n_directions_ = 0;
   int iterations_ = 0;
 };
 

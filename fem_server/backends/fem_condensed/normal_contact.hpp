@@ -5,34 +5,51 @@
 /// by block principal pivoting [judice1994], which is the primal-dual active set method [hintermueller2002] with
 /// Murty's single pivots as a safeguard: it ends after finitely many steps because A is positive definite. It runs on a
 /// working set of nodes that grows until no near node outside penetrates.
+///
+/// The result is that of one factorisation on the final active set: its bits do not depend on the way there.
 #pragma once
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
-#include "fem_server/backends/fem_condensed/gathered_block.hpp"
+#include "fem_server/backends/fem_condensed/contact_wrench.hpp"
+#include "fem_server/backends/fem_condensed/near_nodes.hpp"
 #include "fem_server/fem/condensation.hpp"
 
 namespace heelstrike::fem {
 
 struct NormalContact {
-  GatheredBlock block;                ///< of the working set
-  std::vector<std::uint32_t> active;  ///< indices into block.positions(), ascending
-  Eigen::VectorXd lambda;             ///< [N] per active node, > 0
+  std::vector<std::uint32_t> working;  ///< positions in `near`, ascending
+  std::vector<std::uint32_t> active;   ///< of these, ascending
+  Eigen::VectorXd lambda;              ///< [N] per active node, > 0
   /// Cholesky factor (lower triangle) of A on the active nodes; of A - d gamma / d lambda with a penalty
   Eigen::MatrixXd factor;
-  Eigen::VectorXd u;            ///< [m] displacements of the block's nodes
+  Eigen::VectorXd u;            ///< [m] displacements of the active nodes, three rows each
+  Eigen::MatrixXd turned;       ///< [m] those by the turning of their forces, six columns; empty when not asked for
   double penalty_energy = 0.0;  ///< [J]
   int iterations = 0;
   double residual = 0.0;  ///< [-] largest violation of gamma >= 0, relative to the largest penetration
 };
 
-/// First guess of the working set: nodes with a committed force, and those that would penetrate if the displacement
-/// were the committed one; without any committed force all that penetrate undeformed.
-[[nodiscard]] std::vector<std::uint32_t> first_working_set(const NearNodes& near);
+/// d n / d X of a near node.
+using NormalTurning = std::function<Matrix36(std::uint32_t)>;
 
+/// @param turning  asked for active nodes; empty = `turned` is not wanted
 /// @throws RecoverableError when the iteration limit is reached
-[[nodiscard]] NormalContact solve_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near);
+[[nodiscard]] NormalContact solve_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near,
+                                                 const NormalTurning& turning = {});
+
+/// Where other solvers start from.
+struct NormalEstimate {
+  std::vector<std::uint32_t> positions;  ///< in `near`: those with a force, and open ones with a small gap; ascending
+  Eigen::VectorXd lambda;                ///< [N] of these, >= 0, to about a percent
+};
+
+/// The same problem on the first working set, by conjugate gradients alone.
+/// @param close_gap  largest gap of open nodes that belong to the estimate, over the largest penetration
+[[nodiscard]] NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near,
+                                                     double close_gap);
 
 }  // namespace heelstrike::fem

@@ -1,5 +1,7 @@
 #include "fem_server/backends/fem_condensed/surroundings.hpp"
 
+#include "fem_server/backends/fem_condensed/near_nodes.hpp"
+
 #include <algorithm>
 
 namespace heelstrike::fem {
@@ -24,6 +26,12 @@ bool holds_all_near(const Surroundings& surroundings, const CandidateBall& ball,
   const double motion = moved.norm() + (X_AB.R - before.R).norm() * ball.radius + rounding;
   // Once: the gap of the node; once more: the depth up to which nodes count as near.
   return surroundings.depth + 2.0 * motion <= surroundings.reach;
+}
+
+std::shared_ptr<const SurfaceCompliance> Surroundings::blocks(const SurfaceCompliance& compliance) const {
+  std::call_once(copied_,
+                 [&] { blocks_ = std::make_shared<const SurfaceCompliance>(copied_blocks(compliance, block_nodes)); });
+  return blocks_;
 }
 
 }  // namespace heelstrike::fem

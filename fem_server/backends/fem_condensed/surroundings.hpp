@@ -3,22 +3,30 @@
 /// loaded history has the same.
 #pragma once
 
-#include <Eigen/Core>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "common/spatial/spatial.hpp"
+#include "fem_server/fem/condensation.hpp"
 
 namespace heelstrike::fem {
 
 struct Surroundings {
-  Pose X_AB;                                     ///< committed
-  double depth = 0.0;                            ///< [m] distance or depth of the undeformed shapes there, >= 0
-  double reach = 0.0;                            ///< [m] all candidates with a gap up to here there
-  std::vector<std::uint32_t> candidates;         ///< are these, ascending
-  std::vector<std::uint32_t> block_nodes;        ///< candidates that touch or nearly do, ascending
-  std::shared_ptr<const Eigen::MatrixXd> block;  ///< [m/N] their blocks; null = none
+  Pose X_AB;                               ///< committed
+  double depth = 0.0;                      ///< [m] distance or depth of the undeformed shapes there, >= 0
+  double reach = 0.0;                      ///< [m] all candidates with a gap up to here there
+  std::vector<std::uint32_t> candidates;   ///< are these, ascending
+  std::vector<std::uint32_t> block_nodes;  ///< candidates that touch or nearly do, ascending
+
+  /// [m/N] blocks among block_nodes; copied when first asked for, because many committed states never are. Thread-safe.
+  /// @param compliance  of the body; always the same
+  [[nodiscard]] std::shared_ptr<const SurfaceCompliance> blocks(const SurfaceCompliance& compliance) const;
+
+ private:
+  mutable std::once_flag copied_;
+  mutable std::shared_ptr<const SurfaceCompliance> blocks_;
 };
 
 /// Ball around all candidates.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
 #include <thread>
 
 #include "common/errors/error.hpp"
@@ -159,6 +160,63 @@ TEST_F(SessionTest, OppositeOrdersOfTheSameSessionsNeitherLockNorSplit) {
   }
   EXPECT_EQ(session->committed_step(), n_steps - 1);
   EXPECT_EQ(other->committed_step(), n_steps - 1);
+}
+
+/// A back-end that claims to be slow, so that its pairs are committed side by side.
+class HeavyBackend final : public ContactBackend {
+ public:
+  explicit HeavyBackend(std::unique_ptr<ContactBackend> inner) : inner_(std::move(inner)) {}
+  [[nodiscard]] std::shared_ptr<const History> initial_history() const override { return inner_->initial_history(); }
+  [[nodiscard]] Response evaluate(const History& history, const PairState& state) const override {
+    return inner_->evaluate(history, state);
+  }
+  [[nodiscard]] Committed commit(const History& history, const PairState& state) const override {
+    if (state.t > 5.0) throw RecoverableError(fmt::format("refused at {}", state.t));
+    return inner_->commit(history, state);
+  }
+  [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override {
+    return inner_->load_history(bytes);
+  }
+  [[nodiscard]] bool heavy() const override { return true; }
+  [[nodiscard]] ParameterMap parameters() const override { return inner_->parameters(); }
+
+ private:
+  std::unique_ptr<ContactBackend> inner_;
+};
+
+TEST_F(SessionTest, HeavyPairsSideBySideGiveTheSameAndTheFirstError) {
+  std::vector<std::unique_ptr<Session>> slow;
+  std::vector<std::unique_ptr<Session>> quick;
+  std::vector<Session*> slow_ones;
+  std::vector<Session*> quick_ones;
+  for (int i = 0; i < 5; ++i) {
+    const PairSpec pair = ball_on_ground(fmt::format("pair {}", i));
+    slow.push_back(std::make_unique<Session>(pair, std::make_unique<HeavyBackend>(make_backend(pair, no_context())),
+                                             std::string(64, 'a')));
+    quick.push_back(open_session(pair, no_context()));
+    slow_ones.push_back(slow.back().get());
+    quick_ones.push_back(quick.back().get());
+  }
+  std::vector<PairState> states(5);
+  std::vector<Response> from_slow(5);
+  std::vector<Response> from_quick(5);
+  for (std::int64_t step = 0; step < 20; ++step) {
+    for (std::size_t i = 0; i < 5; ++i) {
+      states[i] = state(0.1 * static_cast<double>(step), -1e-6 * static_cast<double>(i), 3);
+    }
+    commit_all(slow_ones, step, states, from_slow);
+    commit_all(quick_ones, step, states, from_quick);
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(bits_of(from_slow[i]), bits_of(from_quick[i])) << "pair " << i;
+  }
+  states[1].t = 6.0;
+  states[3].t = 7.0;
+  try {
+    commit_all(slow_ones, 20, states, from_slow);
+    FAIL() << "a pair refuses";
+  } catch (const RecoverableError& error) {
+    EXPECT_STREQ(error.what(), "refused at 6") << "the error of the first pair that has one";
+  }
+  for (const Session* one : slow_ones) EXPECT_EQ(one->committed_step(), 19) << "all or none";
 }
 
 TEST_F(SessionTest, RefusesNumbersThatAreNone) {

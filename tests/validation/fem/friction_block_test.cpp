@@ -118,7 +118,8 @@ TEST(FrictionBlock, RepeatedCommitsDoNotCreep) {
   for (int i = 0; i < 200; ++i) history = block->commit(*history, dragged(2e-4)).history;
   const Response last = block->evaluate(*history, dragged(2e-4));
   EXPECT_NEAR(first.F_A.force.x(), last.F_A.force.x(), 1e-9 * first.F_A.force.z());
-  EXPECT_NEAR(last.dissipated_increment, 0.0, 1e-15);
+  // The slip is solved to 1e-10 of the depth (5e-4 m), under forces of some tens of newtons.
+  EXPECT_NEAR(last.dissipated_increment, 0.0, 1e-12);
 }
 
 }  // namespace

@@ -1,0 +1,11 @@
+/// Loops compiled for wide registers too, chosen when the program starts.
+#pragma once
+
+// Wider registers only: with contraction off and the fields as vector lanes, both clones round alike.
+#ifdef __SANITIZE_THREAD__
+// The choice between clones is made before the thread sanitizer's run time is there, and crashes when it is
+// instrumented.
+#define HEELSTRIKE_VECTOR_CLONES
+#else
+#define HEELSTRIKE_VECTOR_CLONES __attribute__((target_clones("avx2", "default")))
+#endif

@@ -1,0 +1,246 @@
+// The contact solvers against the conditions they solve, checked with the full dense matrix, on random bodies.
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <random>
+
+#include "fem_server/backends/fem_condensed/compliance_product.hpp"
+#include "fem_server/backends/fem_condensed/friction_contact.hpp"
+#include "fem_server/backends/fem_condensed/normal_contact.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+/// Nodes on a wavy patch; compliance of an elastic half-space between them with a random positive definite part.
+struct Patch {
+  std::vector<Vector3> points;
+  SurfaceCompliance compliance;
+  Eigen::MatrixXd C;
+  NearNodes near;
+};
+
+Vector3 random_vector(std::mt19937& random) {
+  std::uniform_real_distribution<double> unit(-1.0, 1.0);
+  return {unit(random), unit(random), unit(random)};
+}
+
+SurfaceCompliance blocks_of(const Eigen::MatrixXd& C) {
+  const auto n = static_cast<std::size_t>(C.rows() / 3);
+  std::vector<double> blocks;
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const Matrix3 block = C.block<3, 3>(3 * static_cast<Eigen::Index>(i), 3 * static_cast<Eigen::Index>(j));
+      blocks.insert(blocks.end(), block.data(), block.data() + 9);
+    }
+  }
+  return {n, std::move(blocks)};
+}
+
+Patch make_patch(int side, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> unit(0.0, 1.0);
+  Patch patch;
+  for (int i = 0; i < side * side; ++i) {
+    const double x = i % side + 0.3 * unit(random);
+    const double y = i / side + 0.3 * unit(random);
+    patch.points.emplace_back(1e-3 * Vector3(x, y, 0.0));
+  }
+  const auto n = static_cast<Eigen::Index>(patch.points.size());
+  const Eigen::MatrixXd M = Eigen::MatrixXd::Random(3 * n, 3 * n);
+  patch.C = 2e-8 / static_cast<double>(n) * M * M.transpose();
+  for (Eigen::Index i = 0; i < n; ++i) {
+    for (Eigen::Index j = 0; j < n; ++j) {
+      const Vector3 r = patch.points[static_cast<std::size_t>(i)] - patch.points[static_cast<std::size_t>(j)];
+      const double distance = std::max(r.norm(), 4e-4);
+      patch.C.block<3, 3>(3 * i, 3 * j) +=
+          1e-9 / distance * (0.7 * Matrix3::Identity() + 0.3 * r * r.transpose() / (distance * distance));
+    }
+  }
+  patch.C = 0.5 * (patch.C + patch.C.transpose()).eval();
+  patch.compliance = blocks_of(patch.C);
+  for (std::uint32_t i = 0; i < patch.points.size(); ++i) {
+    patch.near.nodes.push_back(i);
+    patch.near.normals.push_back((Vector3(0.0, 0.0, 1.0) + 0.1 * random_vector(random)).normalized());
+    const Vector3 off = patch.points[i] - Vector3(0.5e-3 * side, 0.5e-3 * side, 0.0);
+    patch.near.gaps.push_back(1e-4 * (-1.0 + 5e-6 * off.squaredNorm() / 1e-12 / (side * side) + 0.2 * unit(random)));
+    patch.near.force_before.emplace_back(Vector3::Zero());
+    patch.near.u_before.emplace_back(Vector3::Zero());
+    patch.near.known.push_back(false);
+  }
+  return patch;
+}
+
+/// Largest violation of lambda >= 0, gamma >= 0, lambda gamma = 0, over the depth and the largest force.
+double violation(const Patch& patch, const NormalContact& contact) {
+  const auto n = static_cast<Eigen::Index>(patch.points.size());
+  Eigen::VectorXd forces = Eigen::VectorXd::Zero(3 * n);
+  for (std::size_t a = 0; a < contact.active.size(); ++a) {
+    forces.segment<3>(3 * Eigen::Index{contact.active[a]}) =
+        contact.lambda[static_cast<Eigen::Index>(a)] * patch.near.normals[contact.active[a]];
+  }
+  const Eigen::VectorXd u = patch.C * forces;
+  const double depth = patch.near.deepest();
+  double worst = 0.0;
+  for (std::uint32_t i = 0; i < patch.points.size(); ++i) {
+    const double gamma = patch.near.gaps[i] + patch.near.normals[i].dot(u.segment<3>(3 * Eigen::Index{i}));
+    const bool active = std::ranges::binary_search(contact.active, i);
+    worst = std::max(worst, (active ? std::abs(gamma) : -gamma) / depth);
+  }
+  return contact.lambda.size() > 0 ? std::max(worst, -contact.lambda.minCoeff() / contact.lambda.maxCoeff()) : worst;
+}
+
+TEST(ContactSolver, NormalContactSatisfiesItsConditions) {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
+    const Patch patch = make_patch(4 + static_cast<int>(seed), seed);
+    const NormalContact contact = solve_normal_contact(patch.compliance, patch.near);
+    EXPECT_LT(violation(patch, contact), 1e-10)
+        << "seed " << seed << ", " << contact.active.size() << " of " << patch.points.size() << " nodes active";
+    EXPECT_GT(contact.active.size(), 3U);
+    EXPECT_LT(contact.active.size(), patch.points.size());
+  }
+}
+
+TEST(ContactSolver, BitsOfNormalContactDoNotDependOnTheStart) {
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    Patch patch = make_patch(9, seed);
+    const NormalContact cold = solve_normal_contact(patch.compliance, patch.near);
+    std::mt19937 random(seed);
+    for (std::size_t i = 0; i < patch.near.force_before.size(); ++i) {
+      if (random() % 3 == 0) patch.near.force_before[i] = patch.near.normals[i];
+    }
+    const NormalContact warm = solve_normal_contact(patch.compliance, patch.near);
+    EXPECT_EQ(cold.active, warm.active) << "seed " << seed;
+    EXPECT_EQ(cold.lambda, warm.lambda) << "seed " << seed;
+    EXPECT_EQ(cold.u, warm.u) << "seed " << seed;
+  }
+}
+
+TEST(ContactSolver, DegenerateNormalContacts) {
+  Patch open = make_patch(4, 1);
+  for (double& gap : open.near.gaps) gap = 1e-5;
+  EXPECT_TRUE(solve_normal_contact(open.compliance, open.near).active.empty());
+
+  Patch touching = make_patch(4, 2);  // exactly closed nodes beside one that penetrates
+  for (double& gap : touching.near.gaps) gap = 0.0;
+  touching.near.gaps[5] = -1e-5;
+  const NormalContact one = solve_normal_contact(touching.compliance, touching.near);
+  EXPECT_LT(violation(touching, one), 1e-10);
+  EXPECT_TRUE(std::ranges::binary_search(one.active, 5U));
+
+  Patch all = make_patch(5, 3);  // deep: every node is active
+  for (double& gap : all.near.gaps) gap = -1e-3;
+  EXPECT_LT(violation(all, solve_normal_contact(all.compliance, all.near)), 1e-10);
+}
+
+FrictionProblem dragged(const Patch& patch, double friction, double drag, unsigned seed) {
+  std::mt19937 random(seed);
+  FrictionProblem problem;
+  problem.friction = friction;
+  problem.near = patch.near;
+  problem.positions = patch.points;
+  std::vector<Vector3> anchors;
+  for (const Vector3& p : patch.points) {
+    anchors.emplace_back(p + drag * (Vector3(1.0, 0.3, 0.0) + 0.5 * random_vector(random)));
+  }
+  problem.anchor = [anchors](std::uint32_t i) { return Anchor{.p_AP = anchors[i], .dp_dX = Matrix36::Zero()}; };
+  return problem;
+}
+
+/// Largest violation of Coulomb's law and of non-penetration, from the forces alone: lengths over the depth.
+double violation(const Patch& patch, const FrictionProblem& problem, const FrictionContact& contact) {
+  const auto n = static_cast<Eigen::Index>(patch.points.size());
+  Eigen::VectorXd forces = Eigen::VectorXd::Zero(3 * n);
+  for (std::size_t a = 0; a < contact.active.size(); ++a) {
+    forces.segment<3>(3 * Eigen::Index{contact.active[a]}) =
+        contact.lambda[static_cast<Eigen::Index>(a)] * patch.near.normals[contact.active[a]] + contact.traction[a];
+  }
+  const Eigen::VectorXd u = patch.C * forces;
+  double worst = 0.0;
+  for (std::uint32_t i = 0; i < patch.points.size(); ++i) {
+    const Vector3& n_i = patch.near.normals[i];
+    const Vector3 own = u.segment<3>(3 * Eigen::Index{i});
+    const double gamma = patch.near.gaps[i] + n_i.dot(own);
+    const auto found = std::ranges::lower_bound(contact.active, i);
+    if (found == contact.active.end() || *found != i) {
+      worst = std::max(worst, -gamma);
+      continue;
+    }
+    const auto a = static_cast<std::size_t>(found - contact.active.begin());
+    const double bound = problem.friction * contact.lambda[static_cast<Eigen::Index>(a)];
+    Vector3 slip = patch.points[i] + own - problem.anchor(i).p_AP;
+    slip -= n_i * n_i.dot(slip);
+    // The traction is the projection of (traction - rho slip) on the disc, for any rho.
+    const double rho = 1e6;
+    const Vector3 trial = contact.traction[a] - rho * slip;
+    const Vector3 expected = trial.norm() <= bound ? trial : Vector3(bound / trial.norm() * trial);
+    worst = std::max({worst, std::abs(gamma), (expected - contact.traction[a]).norm() / rho});
+    EXPECT_GT(contact.lambda[static_cast<Eigen::Index>(a)], 0.0);
+  }
+  return worst / patch.near.deepest();
+}
+
+TEST(ContactSolver, FrictionSatisfiesCoulombsLaw) {
+  for (unsigned seed = 1; seed <= 8; ++seed) {
+    const Patch patch = make_patch(5 + static_cast<int>(seed), seed);
+    for (const double friction : {0.05, 0.3, 0.8}) {
+      for (const double drag : {0.0, 2e-6, 5e-5}) {
+        const FrictionProblem problem = dragged(patch, friction, drag, seed);
+        const FrictionContact contact = solve_friction_contact(patch.compliance, problem);
+        const auto n_sliding = std::ranges::count(contact.sliding, true);
+        EXPECT_LT(violation(patch, problem, contact), 1e-9)
+            << "seed " << seed << ", mu " << friction << ", drag " << drag << " m: " << contact.active.size()
+            << " active, " << n_sliding << " sliding, " << contact.iterations << " iterations";
+      }
+    }
+  }
+}
+
+TEST(ContactSolver, FrictionWithOneNodeAndWithNone) {
+  Patch patch = make_patch(4, 7);
+  for (double& gap : patch.near.gaps) gap = 1e-4;
+  FrictionProblem problem = dragged(patch, 0.3, 1e-5, 7);
+  EXPECT_TRUE(solve_friction_contact(patch.compliance, problem).active.empty());
+  patch.near.gaps[6] = -1e-5;
+  problem = dragged(patch, 0.3, 1e-5, 7);
+  const FrictionContact one = solve_friction_contact(patch.compliance, problem);
+  EXPECT_EQ(one.active, std::vector<std::uint32_t>{6U});
+  EXPECT_LT(violation(patch, problem, one), 1e-9);
+}
+
+TEST(ContactSolver, ProductsAgreeWithTheDenseMatrix) {
+  const Patch patch = make_patch(6, 11);
+  const std::vector<std::uint32_t> nodes{0, 3, 4, 7, 9, 12, 17, 18, 21, 22, 25, 30, 31, 33, 35};
+  const auto m = static_cast<Eigen::Index>(3 * nodes.size());
+  Eigen::MatrixXd part(m, m);
+  for (std::size_t j = 0; j < nodes.size(); ++j) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      part.block<3, 3>(3 * static_cast<Eigen::Index>(i), 3 * static_cast<Eigen::Index>(j)) =
+          patch.C.block<3, 3>(3 * Eigen::Index{nodes[i]}, 3 * Eigen::Index{nodes[j]});
+    }
+  }
+  const NodeFields<4> four = NodeFields<4>::Random(m, 4);
+  EXPECT_LT((displacement<4>(patch.compliance, nodes, four) - part * four).cwiseAbs().maxCoeff(),
+            1e-13 * (part * four).cwiseAbs().maxCoeff());
+  const NodeFields<8> eight = NodeFields<8>::Random(m, 8);
+  EXPECT_LT((displacement<8>(patch.compliance, nodes, eight) - part * eight).cwiseAbs().maxCoeff(),
+            1e-13 * (part * eight).cwiseAbs().maxCoeff());
+  const NodeFields<1> f = four.col(0);
+  std::vector<Vector3> normals;
+  for (const std::uint32_t i : nodes) normals.push_back(patch.near.normals[i]);
+  const std::vector<double> along = normal_displacement(patch.compliance, nodes, normals, nodes, f);
+  const Eigen::VectorXd u = part * f;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    EXPECT_NEAR(along[i], normals[i].dot(u.segment<3>(3 * static_cast<Eigen::Index>(i))), 1e-13 * u.norm());
+  }
+  const std::vector<Matrix3> frames(nodes.size(), rotation_from_vector(Vector3(0.3, -0.2, 0.5)));
+  Eigen::MatrixXd F = Eigen::MatrixXd::Zero(m, m);
+  for (Eigen::Index i = 0; i < m; i += 3) F.block<3, 3>(i, i) = frames.front();
+  const Eigen::MatrixXd B = F.transpose() * part * F;
+  // Single precision rounds to 6e-8.
+  EXPECT_LT((local_compliance(patch.compliance, nodes, frames).cast<double>() - B).cwiseAbs().maxCoeff(),
+            1e-7 * B.cwiseAbs().maxCoeff());
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
