@@ -10,7 +10,9 @@ shift 2
 clang=$(command -v clang++-16 || command -v clang++-14 || command -v clang++ || true)
 [ -n "$clang" ] || { echo "no clang++: the fuzz targets of the mesh readers were not run"; exit 77; }
 mkdir -p "$build"
-flags="-std=c++20 -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I$source_dir -isystem /usr/include/eigen3"
+launcher=$(command -v ccache || true)
+# Not optimised: these sources are compiled for a run of seconds.
+flags="-std=c++20 -g1 -O0 -fsanitize=address,undefined -fno-sanitize-recover=all -I$source_dir -isystem /usr/include/eigen3"
 objects=
 cd "$source_dir"
 for source in common/errors/error.cpp fem_server/geometry/surface_mesh.cpp fem_server/geometry/volume_mesh.cpp \
@@ -19,7 +21,7 @@ for source in common/errors/error.cpp fem_server/geometry/surface_mesh.cpp fem_s
   fem_server/geometry/io/*.cpp; do
   object=$build/$(echo "$source" | tr / _).o
   objects="$objects $object"
-  [ "$object" -nt "$source" ] || "$clang" $flags -fsanitize=fuzzer-no-link -c "$source" -o "$object"
+  [ "$object" -nt "$source" ] || $launcher "$clang" $flags -fsanitize=fuzzer-no-link -c "$source" -o "$object"
 done
 for format in "$@"; do
   "$clang" $flags -fsanitize=fuzzer "-DHEELSTRIKE_FUZZ_FORMAT=\"$format\"" tests/fuzz/mesh_readers.cpp $objects -lpugixml -lz -lfmt \
