@@ -97,7 +97,8 @@ void whole_run(const std::string& size, const std::string& friction, double goal
   }
   std::ranges::sort(times, {}, &Cost::wall);
   fmt::print(
-      "friction {:>3}: {} frames in {:.2f} s (goal {:.0f} s), {:.0f} frames/s; {:.2f} s of processor time; opening "
+      "friction {:>3}: {} frames in {:.2f} s (goal at 4 mm {:.0f} s), {:.0f} frames/s; {:.2f} s of processor time; "
+      "opening "
       "{:.2f} s, {:.0f} MB\n",
       friction, rows.count, times[1].wall, goal, rows.count / times[1].wall, times[1].processor, open.wall,
       memory_MB());
@@ -177,7 +178,7 @@ int main(int argc, char** argv) {
   try {
     fmt::print("subject01, two feet of two segments, h = {} m\n", size);
     if (argc > 2) {
-      heelstrike::whole_run(size, argv[2], 0.0);
+      heelstrike::whole_run(size, argv[2], std::string(argv[2]) == "0" ? 1.0 : 5.0);
       return 0;
     }
     heelstrike::whole_run(size, "0", 1.0);
