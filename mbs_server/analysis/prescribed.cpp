@@ -18,7 +18,7 @@ enum class Kind { kinematic, inverse, hybrid };
 
 /// Asked of the contact at once: enough to keep its threads busy, more than a cycle of gait at 60 Hz so that both feet
 /// have the same work, few enough to tell progress in between.
-constexpr std::size_t frames_ahead = 128;
+constexpr std::size_t frames_ahead = 256;
 
 class PrescribedRun final : public RunBase {
  public:
