@@ -4,14 +4,13 @@
 // threads) is what two free processors would give if the shares were equal. Needs HEELSTRIKE_DATA. Arguments: sizes in
 // mm (default 4 3).
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <limits>
 #include <vector>
 
+#include "benchmarks/clocks.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 #include "tests/support/foot_case.hpp"
 
@@ -19,17 +18,6 @@ namespace heelstrike::fem {
 namespace {
 
 constexpr int n_turns = 15;
-
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// Of all threads of this process.
-double processor_seconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 /// @param work  given a number of threads
 template <class Work>
@@ -39,11 +27,11 @@ void compare(const char* name, const Work& work) {
   double busy[2] = {never, never};
   for (int turn = 0; turn < n_turns; ++turn) {
     for (const unsigned n : {1U, 2U}) {
-      const double start = seconds();
-      const double used = processor_seconds();
+      const double start = bench::wall_seconds();
+      const double used = bench::process_seconds();
       work(n);
-      best[n - 1] = std::min(best[n - 1], seconds() - start);
-      busy[n - 1] = std::min(busy[n - 1], processor_seconds() - used);
+      best[n - 1] = std::min(best[n - 1], bench::wall_seconds() - start);
+      busy[n - 1] = std::min(busy[n - 1], bench::process_seconds() - used);
     }
   }
   fmt::print("  {:<28}{:>9.1f} ms{:>9.1f} ms{:>8.2f}{:>12.1f} ms{:>9.1f} ms{:>8.2f}\n", name, 1e3 * best[0],

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "benchmarks/clocks.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "tests/support/foot_case.hpp"
@@ -23,17 +24,6 @@ constexpr double load = 622.0;        // [N] foot flat
 constexpr double friction = 0.3;      // [-]
 constexpr double march = 5e-5;        // [m] committed steps on the way to the load
 constexpr double next_step = 2.5e-5;  // [m] what a warm evaluation moves on from the last commit
-
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// Processor time of this thread: everything measured here runs on one thread, and a shared machine must not count.
-double processor_seconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 /// Pages that the kernel had to hand out: memory that goes back and forth between evaluations costs more than their
 /// sums.
@@ -47,9 +37,9 @@ template <class Work>
 double median(int n, Work&& work) {
   std::vector<double> times;
   for (int i = 0; i < n; ++i) {
-    const double start = processor_seconds();
+    const double start = bench::thread_seconds();
     work();
-    times.push_back(processor_seconds() - start);
+    times.push_back(bench::thread_seconds() - start);
   }
   std::ranges::nth_element(times, times.begin() + n / 2);
   return times[static_cast<std::size_t>(n / 2)];
@@ -91,9 +81,9 @@ Case march_to_load(const PreparedBody& prepared, double mu) {
   c.committed = c.contact->initial_history();
   while (c.last.F_A.force.z() < load) {
     c.depth += march;
-    const double start = processor_seconds();
+    const double start = bench::thread_seconds();
     Committed next = c.contact->commit(*c.committed, approach(c.sole, c.depth));
-    c.commit_time = processor_seconds() - start;
+    c.commit_time = bench::thread_seconds() - start;
     c.committed = std::move(next.history);
     c.last = next.response;
   }
@@ -136,14 +126,14 @@ void print_full_order(const VolumeMesh& mesh, const PreparedBody& prepared) {
   for (const auto& [law, name] :
        {std::pair{MaterialLaw::linear, "full, linear"}, std::pair{MaterialLaw::neo_hookean, "full, neo-Hookean"}}) {
     const FullContact full("fem_full", test::foot_body(mesh, 0.0), law, {});
-    double start = processor_seconds();
+    double start = bench::thread_seconds();
     Committed c = full.commit(*full.initial_history(), state);
-    const double cold = processor_seconds() - start;
+    const double cold = bench::thread_seconds() - start;
     PairState moved = state;
     moved.X_AB.p.z() += next_step;
-    start = processor_seconds();
+    start = bench::thread_seconds();
     const Response warm = full.evaluate(*c.history, moved);
-    const double time = processor_seconds() - start;
+    const double time = bench::thread_seconds() - start;
     fmt::print("{:<22}{:>12.4f}{:>12.3f}{:>14.0f}{:>10}\n", name, c.response.F_A.force.z(), cold, cold / own_cold,
                c.response.statistics.iterations);
     fmt::print("{:<22}{:>12.4f}{:>12.3f}{:>14.0f}{:>10}\n", "  warm, one step on", warm.F_A.force.z(), time,
@@ -158,19 +148,19 @@ int run() {
   }
   const char* size = std::getenv("HEELSTRIKE_BENCH_H");
   const double h = 1e-3 * (size != nullptr ? std::atof(size) : 4.0);
-  double start = seconds();
+  double start = bench::wall_seconds();
   const VolumeMesh mesh = test::foot_mesh(h);
-  const double meshing = seconds() - start;
+  const double meshing = bench::wall_seconds() - start;
   const PreparedBody prepared = test::foot_body(mesh, 0.0);
   if (std::getenv("HEELSTRIKE_BENCH_SHORT") != nullptr) {
     use_one_blas_thread();
     print_evaluations(prepared, stream_rate());
     return 0;
   }
-  start = seconds();
+  start = bench::wall_seconds();
   const SurfaceCompliance fresh =
       condense(prepared.body, prepared.support, prepared.contact.nodes, [](std::string_view, double) {}, {});
-  const double condensing = seconds() - start;
+  const double condensing = bench::wall_seconds() - start;
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("heelstrike_bench_{}", ::getpid());

@@ -6,13 +6,13 @@
 //   bench_gait [element_size = 0.005 m [friction]]
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
 
+#include "benchmarks/clocks.hpp"
 #include "client/embedded/embedded.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
@@ -34,13 +34,6 @@ double memory_MB() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   return static_cast<double>(usage.ru_maxrss) / 1024.0;
-}
-
-/// Of all threads: what competition for the processors does not change.
-double processor_seconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 class Rows final : public RunSink {
@@ -75,9 +68,9 @@ Cost opening(const client::RunRequest& walk) {
   std::vector<Cost> times;
   for (int i = 0; i < 3; ++i) {
     const auto start = Clock::now();
-    const double processor = processor_seconds();
+    const double processor = bench::process_seconds();
     (void)client::embedded_contact()(setup.pairs, setup.assets, {});
-    times.push_back({seconds_since(start), processor_seconds() - processor});
+    times.push_back({seconds_since(start), bench::process_seconds() - processor});
   }
   std::ranges::sort(times, {}, &Cost::wall);
   return times[1];
@@ -90,10 +83,10 @@ void whole_run(const std::string& size, const std::string& friction, double goal
   Rows rows;
   for (int i = 0; i < 3; ++i) {
     rows.count = 0;
-    const double processor = processor_seconds();
+    const double processor = bench::process_seconds();
     const auto summary = client::make_embedded_runner()->run(walk, rows, {});
     if (summary.error) throw_typed(*summary.error);
-    times.push_back({summary.wall_time - open.wall, processor_seconds() - processor - open.processor});
+    times.push_back({summary.wall_time - open.wall, bench::process_seconds() - processor - open.processor});
   }
   std::ranges::sort(times, {}, &Cost::wall);
   fmt::print(
@@ -154,13 +147,13 @@ void batches(const std::string& size) {
   double force[2] = {};
   for (unsigned threads = 1; threads <= 2; ++threads) {
     const auto start = Clock::now();
-    const double before = processor_seconds();
+    const double before = bench::process_seconds();
     for (std::size_t i = 0; i < sessions.size(); ++i) {
       for (const auto& entry : sessions[i]->evaluate_batch(asked[i], threads))
         force[threads - 1] += entry.response.F_A.force.norm();
     }
     seconds[threads - 1] = seconds_since(start);
-    processor[threads - 1] = processor_seconds() - before;
+    processor[threads - 1] = bench::process_seconds() - before;
   }
   fmt::print(
       "batches, friction 0: {:.2f} s on one thread, {:.2f} s on two, parallel efficiency {:.0f} %; processor {:.2f} "

@@ -4,14 +4,13 @@
 // Arguments: sizes in mm; --full runs the full order below 3.5 mm too (minutes, gigabytes).
 #include <fmt/format.h>
 
-#include <time.h>
-
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <string_view>
 #include <vector>
 
+#include "benchmarks/clocks.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "tests/support/foot_case.hpp"
@@ -19,20 +18,13 @@
 namespace heelstrike::fem {
 namespace {
 
-/// Processor time of this thread: a shared machine must not count.
-double seconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 /// [s] median of 9.
 double evaluation_time(const ContactBackend& contact, const History& history, const PairState& state, int n) {
   std::vector<double> times;
   for (int i = 0; i < n; ++i) {
-    const double start = seconds();
+    const double start = bench::thread_seconds();
     (void)contact.evaluate(history, state);
-    times.push_back(seconds() - start);
+    times.push_back(bench::thread_seconds() - start);
   }
   std::ranges::sort(times);
   return times[times.size() / 2];
@@ -49,9 +41,9 @@ void press(double h, bool with_full_order) {
   const VolumeMesh mesh = test::foot_mesh(h);
   // Candidates: all that looks down within 70 degrees; nothing else comes near the plate at these depths.
   const PreparedBody prepared = test::foot_body(mesh, 0.0, 1.22);
-  const double start = seconds();
+  const double start = bench::thread_seconds();
   const CondensedContact contact("fem_condensed", test::condensed_model(prepared), {});
-  const double preparation = seconds() - start;
+  const double preparation = bench::thread_seconds() - start;
   const double sole = test::sole_height(contact.model().points);
   const double scan_sole = scan_height();
   fmt::print("lowest point of the mesh {:.3f} mm above that of the scan; F scan: force at the depth below the latter\n",

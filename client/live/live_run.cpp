@@ -87,6 +87,8 @@ void LiveRun::on_row(std::span<const double> values) {
 void LiveRun::on_rows_left_out(std::uint64_t n_rows) {
   const std::scoped_lock lock(mutex_);
   state_.rows += n_rows;
+  // Rows that are not neighbours do not tell the step; the server does.
+  previous_time_ = state_.progress.time;
 }
 
 void LiveRun::on_progress(const Progress& progress) {

@@ -235,7 +235,7 @@ std::string energy_table(std::span<const RunData> runs) {
     if (!run.summary) continue;
     const EnergyBalance& e = run.summary->energy;
     const std::string& method = run.summary->integrator.name;
-    given_motion = given_motion || method == "kinematic" || method == "hybrid";
+    given_motion = given_motion || method == "kinematic" || method == "hybrid" || method == "inverse";
     rows.push_back({run.label, number_text(e.initial), number_text(e.final), number_text(e.dissipated),
                     number_text(e.external_work), number_text(e.balance_error, 3)});
   }

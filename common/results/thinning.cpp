@@ -5,15 +5,20 @@
 #include <numeric>
 
 namespace heelstrike {
+namespace {
+
+std::vector<std::size_t> all_rows(std::size_t n) {
+  std::vector<std::size_t> rows(n);
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  return rows;
+}
+
+}  // namespace
 
 std::vector<std::size_t> rows_with_extremes(std::span<const double> values, std::size_t budget) {
   const std::size_t n = values.size();
+  if (n <= budget) return all_rows(n);
   std::vector<std::size_t> rows;
-  if (n <= budget) {
-    rows.resize(n);
-    std::iota(rows.begin(), rows.end(), std::size_t{0});
-    return rows;
-  }
   const auto add = [&rows](std::size_t row) {
     if (rows.empty() || rows.back() < row) rows.push_back(row);
   };
@@ -35,7 +40,7 @@ std::vector<std::size_t> rows_with_extremes(std::span<const double> values, std:
 
 std::vector<std::size_t> rows_with_extremes(std::span<const double> table, std::size_t n_columns, std::size_t budget) {
   const std::size_t n_rows = table.size() / n_columns;
-  if (n_rows <= budget) return rows_with_extremes(table.first(n_rows), budget);
+  if (n_rows <= budget) return all_rows(n_rows);
   std::vector<bool> kept(n_rows, false);
   std::vector<double> column(n_rows);
   for (std::size_t c = 0; c < n_columns; ++c) {

@@ -17,13 +17,12 @@ void DisplacementRecovery::factorize() const {
     for (std::size_t k = 0; k < 3; ++k) fixed[3 * std::size_t{node} + k] = true;
   }
   if (support_.inertia_relief) {
-    const SixColumns R = centred_modes(body_);
+    InertiaModes own = inertia_modes(body_);
     std::vector<std::int64_t> all(body_.n_dofs());
     for (std::size_t dof = 0; dof < all.size(); ++dof) all[dof] = static_cast<std::int64_t>(dof);
-    for (const std::int64_t dof : isostatic_dofs(R, all)) fixed[static_cast<std::size_t>(dof)] = true;
-    const Eigen::MatrixXd MR = mass_times(body_, R);
-    modes_ = R;
-    mass_modes_ = MR * (R.transpose() * MR).inverse();
+    for (const std::int64_t dof : isostatic_dofs(own.modes, all)) fixed[static_cast<std::size_t>(dof)] = true;
+    modes_ = std::move(own.modes);
+    mass_modes_ = std::move(own.loads);
   }
   std::vector<std::int64_t> free;
   for (std::size_t dof = 0; dof < body_.n_dofs(); ++dof) {

@@ -22,6 +22,17 @@ SixColumns centred_modes(const BodyModel& body) {
   return modes;
 }
 
+InertiaModes inertia_modes(const BodyModel& body) {
+  InertiaModes result{.modes = centred_modes(body), .loads = {}};
+  const Eigen::MatrixXd MR = mass_times(body, result.modes);
+  const Eigen::FullPivLU<Eigen::MatrixXd> mass(result.modes.transpose() * MR);
+  if (!mass.isInvertible()) {
+    throw input_error("density", "inertia relief balances the load with the body's mass; give its material a density");
+  }
+  result.loads = MR * mass.inverse();
+  return result;
+}
+
 std::vector<std::int64_t> isostatic_dofs(const SixColumns& modes, std::span<const std::int64_t> candidates) {
   Eigen::Matrix<double, 6, Eigen::Dynamic> columns(6, static_cast<Eigen::Index>(candidates.size()));
   for (std::size_t i = 0; i < candidates.size(); ++i)

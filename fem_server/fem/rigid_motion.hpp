@@ -16,6 +16,14 @@ using SixColumns = Eigen::Matrix<double, Eigen::Dynamic, 6>;
 /// better conditioned.
 [[nodiscard]] SixColumns centred_modes(const BodyModel& body);
 
+/// Rigid motions R and the loads B = M R (R^T M R)^-1 that give a body unit accelerations along them.
+struct InertiaModes {
+  SixColumns modes;
+  SixColumns loads;
+};
+/// @throws Error{invalid_input} for a body without mass
+[[nodiscard]] InertiaModes inertia_modes(const BodyModel& body);
+
 /// Six of the given dofs that stop all rigid motion, as far apart as greedy pivots find them.
 /// @throws Error{invalid_input} when they cannot
 [[nodiscard]] std::vector<std::int64_t> isostatic_dofs(const SixColumns& modes, std::span<const std::int64_t> dofs);

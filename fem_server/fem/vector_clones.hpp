@@ -2,7 +2,7 @@
 #pragma once
 
 // Wider registers only: with contraction off and the fields as vector lanes, both clones round alike.
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__) || !defined(__x86_64__)
 // The choice between clones is made before the thread sanitizer's run time is there, and crashes when it is
 // instrumented.
 #define HEELSTRIKE_VECTOR_CLONES

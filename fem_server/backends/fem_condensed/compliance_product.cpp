@@ -94,21 +94,7 @@ void accumulate_8(const double* column, const std::uint32_t* rows, std::size_t n
   accumulate_column<8>(column, rows, n_rows, force, result);
 }
 
-HEELSTRIKE_VECTOR_CLONES
-void project_column(const double* column, const std::uint32_t* rows, std::size_t n_rows, const Vector3* normals,
-                    const double* n, double* result) {
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    fetch(column, rows, i, n_rows);
-    const double* block = column + 9 * static_cast<std::size_t>(rows[i]);
-    const double* m = normals[i].data();
-    const double x = (block[0] * n[0] + block[3] * n[1]) + block[6] * n[2];
-    const double y = (block[1] * n[0] + block[4] * n[1]) + block[7] * n[2];
-    const double z = (block[2] * n[0] + block[5] * n[1]) + block[8] * n[2];
-    result[i] = (m[0] * x + m[1] * y) + m[2] * z;
-  }
-}
-
-/// As project_column, added, for any direction.
+/// Adds m_i . C_ij f of one column of nodes.
 HEELSTRIKE_VECTOR_CLONES
 void add_projected_column(const double* column, const std::uint32_t* rows, std::size_t n_rows, const Vector3* normals,
                           const double* f, double* result) {
@@ -205,8 +191,9 @@ void normal_compliance(const SurfaceCompliance& compliance, std::span<const std:
                        std::span<const Vector3> normals, Eigen::Ref<Eigen::MatrixXd> matrix) {
   for (std::size_t j = 0; j < nodes.size(); ++j) {
     const auto column = static_cast<Eigen::Index>(j);
-    project_column(compliance.column(nodes[j]), nodes.data() + j, nodes.size() - j, normals.data() + j,
-                   normals[j].data(), matrix.col(column).data() + column);
+    matrix.col(column).tail(matrix.rows() - column).setZero();
+    add_projected_column(compliance.column(nodes[j]), nodes.data() + j, nodes.size() - j, normals.data() + j,
+                         normals[j].data(), matrix.col(column).data() + column);
   }
 }
 

@@ -127,7 +127,7 @@ class Iterate {
       m.lambda = 0.0;
       m.traction.setZero();
     }
-    if (any) move(product(taken));
+    if (any) move(single_product(*B_, taken));
   }
 
   /// Displacements from the forces, in double.
@@ -227,7 +227,7 @@ class Iterate {
       members_[i].lambda += change[row_of(i)];
       members_[i].traction += change.segment<2>(row_of(i) + 1);
     }
-    move(product(change));
+    move(single_product(*B_, change));
   }
 
   /// Projected Gauss-Seidel on the active nodes: slow, but every sweep comes nearer; a better start where Newton
@@ -334,14 +334,6 @@ class Iterate {
     return result;
   }
 
-  /// B x.
-  [[nodiscard]] Eigen::VectorXd product(const Eigen::VectorXd& x) const {
-    const Eigen::VectorXf rounded = x.cast<float>();
-    Eigen::VectorXf u(x.size());
-    multiply_symmetric(*B_, rounded, u);
-    return u.cast<double>();
-  }
-
   /// Adds displacements that were computed in single precision.
   void move(const Eigen::VectorXd& change) {
     u_ += change;
@@ -356,7 +348,7 @@ class Iterate {
     u_ = Eigen::VectorXd::Zero(n_rows());
     drift_ = 0.0;
     changed_ = true;
-    move(product(forces));
+    move(single_product(*B_, forces));
   }
 
   void set_gaps() {

@@ -39,6 +39,13 @@ Eigen::VectorXd take_out(const Eigen::MatrixXd& W, Eigen::Index n, Eigen::Vector
 
 }  // namespace
 
+Eigen::VectorXd single_product(const Eigen::MatrixXf& B, const Eigen::VectorXd& x) {
+  const Eigen::VectorXf rounded = x.cast<float>();
+  Eigen::VectorXf u(x.size());
+  multiply_symmetric(B, rounded, u);
+  return u.cast<double>();
+}
+
 void DirectionFactors::match(const Eigen::MatrixXf& B, const std::vector<NodeLinearisation>& nodes) {
   for (int direction = 0; direction < 3; ++direction) {
     Factor& factor = factors_[static_cast<std::size_t>(direction)];
@@ -98,15 +105,8 @@ FrictionSystem::FrictionSystem(const Eigen::MatrixXf& B, std::vector<NodeLineari
   }
 }
 
-Eigen::VectorXd FrictionSystem::displacements(const Eigen::VectorXd& x) const {
-  const Eigen::VectorXf rounded = x.cast<float>();
-  Eigen::VectorXf u(x.size());
-  multiply_symmetric(B_, rounded, u);
-  return u.cast<double>();
-}
-
 Eigen::VectorXd FrictionSystem::apply(const Eigen::VectorXd& x) const {
-  Eigen::VectorXd y = displacements(x);
+  Eigen::VectorXd y = single_product(B_, x);
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
     const Eigen::Index row = row_of(a);
     if (!nodes_[a].active) {
@@ -131,7 +131,6 @@ Eigen::VectorXd FrictionSystem::precondition(const Eigen::VectorXd& r) const {
 }
 
 bool FrictionSystem::add_direction(const Eigen::VectorXd& z) {
-  ++iterations_;
   const Eigen::Index n = n_directions_;
   if (n == W_.cols()) {
     const Eigen::Index capacity = std::max<Eigen::Index>(16, 2 * n);
@@ -183,6 +182,7 @@ bool FrictionSystem::solve_by_factor(const Eigen::VectorXd& rhs, double toleranc
     J.middleRows<3>(row_of(a)) = (nodes_[a].S * J.middleRows<3>(row_of(a))).eval();
     J.block<3, 3>(row_of(a), row_of(a)) += nodes_[a].E;
   }
+  int n_steps = 0;
   SingleLu factor;
   if (!factor.factorize(J)) return false;
   return gmres([&](const Eigen::VectorXd& v) -> Eigen::VectorXd { return apply(v); },
@@ -191,7 +191,7 @@ bool FrictionSystem::solve_by_factor(const Eigen::VectorXd& rhs, double toleranc
                  factor.solve(z);
                  return z.cast<double>();
                },
-               rhs, tolerance, step_limit, x, iterations_);
+               rhs, tolerance, step_limit, x, n_steps);
 }
 
 Eigen::MatrixXd FrictionSystem::solve(const Eigen::MatrixXd& rhs, double tolerance) {

@@ -32,13 +32,15 @@ struct NodeLinearisation {
   [[nodiscard]] bool sticks() const { return active && E.isZero(0.0); }
 };
 
+/// B x, rounded to single precision on the way. @param B  lower triangle
+[[nodiscard]] Eigen::VectorXd single_product(const Eigen::MatrixXf& B, const Eigen::VectorXd& x);
+
 /// Factors of one direction each, kept from one J to the next while nearly the same nodes are wanted.
 class DirectionFactors {
  public:
   /// @param B  all nodes, local axes
   /// @throws RecoverableError when a part of B is not positive definite
   void match(const Eigen::MatrixXf& B, const std::vector<NodeLinearisation>& nodes);
-  void forget() { *this = DirectionFactors(); }
   /// x of the wanted nodes in `direction` (0 normal, 1 and 2 tangential), from r; both three rows per node.
   void solve(int direction, const Eigen::VectorXd& r, Eigen::VectorXd& x) const;
 
@@ -65,9 +67,6 @@ class FrictionSystem {
   /// @throws RecoverableError when J is singular
   [[nodiscard]] Eigen::MatrixXd solve(const Eigen::MatrixXd& rhs, double tolerance);
 
-  /// B x.
-  [[nodiscard]] Eigen::VectorXd displacements(const Eigen::VectorXd& x) const;
-  [[nodiscard]] int iterations() const { return iterations_; }
   [[nodiscard]] const std::vector<NodeLinearisation>& nodes() const { return nodes_; }
 
  private:
@@ -87,7 +86,6 @@ class FrictionSystem {
   Eigen::MatrixXd W_;
   Eigen::MatrixXd R_;
   Eigen::Index n_directions_ = 0;
-  int iterations_ = 0;
 };
 
 }  // namespace heelstrike::fem

@@ -30,7 +30,11 @@ BodySystem::BodySystem(const BodyModel& body, const Support& support, const Spar
     (role == Role::fixed ? fixed_ : role == Role::last ? last : first).push_back(static_cast<std::int64_t>(dof));
     if (role != Role::fixed) free.push_back(static_cast<std::int64_t>(dof));
   }
-  if (free_flight_ && interior == nullptr) find_modes(body);
+  if (free_flight_ && interior == nullptr) {
+    InertiaModes own = inertia_modes(body);
+    modes_ = std::move(own.modes);
+    mass_modes_ = std::move(own.loads);
+  }
   if (free_flight_ && interior != nullptr) {
     modes_ = interior->layer_modes();
     mass_modes_ = interior->inertia_loads();
@@ -38,16 +42,6 @@ BodySystem::BodySystem(const BodyModel& body, const Support& support, const Spar
   }
   if (free_flight_) isostatic_ = isostatic_dofs(modes_, free);
   factor_ = std::make_unique<SparseCholesky>(pattern, first, last);
-}
-
-void BodySystem::find_modes(const BodyModel& body) {
-  modes_ = centred_modes(body);
-  const Eigen::MatrixXd MR = mass_times(body, modes_);
-  const Eigen::FullPivLU<Eigen::MatrixXd> mass(modes_.transpose() * MR);
-  if (!mass.isInvertible()) {
-    throw input_error("density", "inertia relief balances the load with the body's mass; give its material a density");
-  }
-  mass_modes_ = MR * mass.inverse();
 }
 
 bool BodySystem::factorize(SparseMatrix& K) {

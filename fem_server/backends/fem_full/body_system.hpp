@@ -47,7 +47,6 @@ class BodySystem {
   [[nodiscard]] double inertia_energy(const Eigen::VectorXd& load) const;
 
  private:
-  void find_modes(const BodyModel& body);
   /// With B^T u - D a = `mean`.
   [[nodiscard]] Eigen::MatrixXd solve(const Eigen::MatrixXd& rhs, const Eigen::MatrixXd& mean) const;
   bool free_flight_;

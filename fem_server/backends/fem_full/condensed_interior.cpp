@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -84,13 +83,9 @@ void CondensedInterior::find_interface() {
 }
 
 void CondensedInterior::condense_inertia() {
-  modes_ = centred_modes(whole_.body);
-  const Eigen::MatrixXd MR = mass_times(whole_.body, modes_);
-  const Eigen::FullPivLU<Eigen::MatrixXd> mass(modes_.transpose() * MR);
-  if (!mass.isInvertible()) {
-    throw input_error("density", "inertia relief balances the load with the body's mass; give its material a density");
-  }
-  mass_modes_ = MR * mass.inverse();
+  InertiaModes own = inertia_modes(whole_.body);
+  modes_ = std::move(own.modes);
+  mass_modes_ = std::move(own.loads);
   Eigen::MatrixXd inside = at_nodes(mass_modes_, interior_nodes_);
   for (const std::uint32_t node : interior_interface_) inside.middleRows<3>(3 * Eigen::Index{node}).setZero();
   const Eigen::MatrixXd u = solve_inside(inside);

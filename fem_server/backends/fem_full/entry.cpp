@@ -1,12 +1,7 @@
 #include "fem_server/backends/fem_full/entry.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "common/errors/error.hpp"
-#include "fem_server/backends/fem_condensed/prepared_compliance.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
+#include "fem_server/backends/fem_full/full_preparation.hpp"
 
 namespace heelstrike::fem {
 
@@ -25,25 +20,11 @@ std::vector<ParameterSchema> schema() {
 }
 
 std::unique_ptr<ContactBackend> make_full(const PairSpec& pair, const PrepareContext& context) {
-  if (!pair.partner.materials.empty()) {
-    const std::string key = "contact." + pair.name + ".partner.material";
-    throw input_error(key,
-                      fmt::format("{}: fem_full has a rigid partner; remove the material, exchange main and partner, "
-                                  "or use fem_condensed",
-                                  key));
-  }
-  (void)prepare_partner(pair, context);  // refuses shapes that are no rigid surface
-  ParameterMap parameters;
-  PreparedBody prepared = prepare_body(pair, context, parameters);
-  const MaterialLaw law =
-      text(pair.parameters, "material_law") == "linear" ? MaterialLaw::linear : MaterialLaw::neo_hookean;
-  SurfaceCompliance compliance;
-  if (prepared.options.friction > 0.0) {
-    compliance = prepared_compliance(prepared.body, prepared.support, prepared.contact, context);
-  }
+  FullPreparation prepared = prepare_full(pair, context);
+  SurfaceCompliance compliance = rest_compliance(prepared.body, context);
   context.on_progress("factorize", 0.5);
-  return std::make_unique<FullContact>(pair.backend, std::move(prepared), law, std::move(parameters),
-                                       std::move(compliance), context.stop);
+  return std::make_unique<FullContact>(pair.backend, std::move(prepared.body), prepared.law,
+                                       std::move(prepared.parameters), std::move(compliance), context.stop);
 }
 
 }  // namespace

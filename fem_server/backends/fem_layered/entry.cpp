@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/fem_condensed/prepared_compliance.hpp"
 #include "fem_server/backends/fem_full/entry.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
+#include "fem_server/backends/fem_full/full_preparation.hpp"
 #include "fem_server/backends/fem_layered/outer_layer.hpp"
 
 namespace heelstrike::fem {
@@ -68,22 +68,10 @@ std::vector<std::uint32_t> chosen_layer(const PairSpec& pair, const PreparedBody
 }
 
 std::unique_ptr<ContactBackend> make_layered(const PairSpec& pair, const PrepareContext& context) {
-  if (!pair.partner.materials.empty()) {
-    const std::string key = "contact." + pair.name + ".partner.material";
-    throw input_error(key, fmt::format("{}: fem_layered has a rigid partner; remove the material, exchange main and "
-                                       "partner, or use fem_condensed",
-                                       key));
-  }
-  (void)prepare_partner(pair, context);  // refuses shapes that are no rigid surface
-  ParameterMap parameters;
-  PreparedBody whole = prepare_body(pair, context, parameters);
-  const MaterialLaw law =
-      text(pair.parameters, "material_law") == "linear" ? MaterialLaw::linear : MaterialLaw::neo_hookean;
-  const std::vector<std::uint32_t> layer = chosen_layer(pair, whole, parameters);
-  SurfaceCompliance compliance;
-  if (whole.options.friction > 0.0) {
-    compliance = prepared_compliance(whole.body, whole.support, whole.contact, context);
-  }
+  FullPreparation prepared = prepare_full(pair, context);
+  PreparedBody& whole = prepared.body;
+  const std::vector<std::uint32_t> layer = chosen_layer(pair, whole, prepared.parameters);
+  SurfaceCompliance compliance = rest_compliance(whole, context);
   context.on_progress(fmt::format("condense the interior; the layer has {} of {} elements", layer.size(),
                                   whole.body.mesh().n_elements()),
                       0.3);
@@ -91,7 +79,7 @@ std::unique_ptr<ContactBackend> make_layered(const PairSpec& pair, const Prepare
                                                             number(pair.parameters, "interface_limit"), context.stop);
   context.on_progress("factorize", 0.7);
   PreparedBody outer = interior->layer();
-  return std::make_unique<FullContact>(pair.backend, std::move(outer), law, std::move(parameters),
+  return std::make_unique<FullContact>(pair.backend, std::move(outer), prepared.law, std::move(prepared.parameters),
                                        std::move(compliance), context.stop, std::move(interior));
 }
 

@@ -47,7 +47,8 @@ Patch make_patch(int side, unsigned seed) {
     patch.points.emplace_back(1e-3 * Vector3(x, y, 0.0));
   }
   const auto n = static_cast<Eigen::Index>(patch.points.size());
-  const Eigen::MatrixXd M = Eigen::MatrixXd::Random(3 * n, 3 * n);
+  const Eigen::MatrixXd M =
+      Eigen::MatrixXd::NullaryExpr(3 * n, 3 * n, [&](Eigen::Index) { return 2.0 * unit(random) - 1.0; });
   patch.C = 2e-8 / static_cast<double>(n) * M * M.transpose();
   for (Eigen::Index i = 0; i < n; ++i) {
     for (Eigen::Index j = 0; j < n; ++j) {

@@ -37,7 +37,7 @@ class Part {
     this.geometry.setIndex(new THREE.BufferAttribute(this.triangles, 1));
     const coloured = this.quantities.length > 0;
     // A plane is seen from its outer side only: from below nothing dims the sole, and patches of several pairs are one ground.
-    const plane = !coloured && this.nPoints === 4;
+    const plane = !coloured && this.nPoints === 4 && this.triangles.length === 6;
     const solid = coloured || plane;
     const material = new THREE.MeshLambertMaterial({
       vertexColors: coloured, color: coloured ? 0xffffff : plane ? 0xd5d9dd : 0x9aa3ad, side: plane ? THREE.FrontSide : THREE.DoubleSide,

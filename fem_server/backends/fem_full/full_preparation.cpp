@@ -1,0 +1,31 @@
+#include "fem_server/backends/fem_full/full_preparation.hpp"
+
+#include <fmt/format.h>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/prepared_compliance.hpp"
+
+namespace heelstrike::fem {
+
+FullPreparation prepare_full(const PairSpec& pair, const PrepareContext& context) {
+  if (!pair.partner.materials.empty()) {
+    const std::string key = "contact." + pair.name + ".partner.material";
+    throw input_error(key, fmt::format("{}: {} has a rigid partner; remove the material, exchange main and partner, or "
+                                       "use fem_condensed",
+                                       key, pair.backend));
+  }
+  (void)prepare_partner(pair, context);  // refuses shapes that are no rigid surface
+  ParameterMap parameters;
+  PreparedBody body = prepare_body(pair, context, parameters);
+  const bool linear = text(pair.parameters, "material_law") == "linear";
+  return {.body = std::move(body),
+          .law = linear ? MaterialLaw::linear : MaterialLaw::neo_hookean,
+          .parameters = std::move(parameters)};
+}
+
+SurfaceCompliance rest_compliance(const PreparedBody& body, const PrepareContext& context) {
+  if (!(body.options.friction > 0.0)) return {};
+  return prepared_compliance(body.body, body.support, body.contact, context);
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,23 @@
+/// What fem_full and fem_layered prepare alike: a body that is solved in all its degrees of freedom, and a rigid
+/// partner.
+#pragma once
+
+#include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/fem_condensed/body_preparation.hpp"
+#include "fem_server/fem/condensation.hpp"
+#include "fem_server/fem/neo_hookean.hpp"
+
+namespace heelstrike::fem {
+
+struct FullPreparation {
+  PreparedBody body;
+  MaterialLaw law = MaterialLaw::neo_hookean;
+  ParameterMap parameters;  ///< as used
+};
+/// @throws Error{invalid_input} for a partner that deforms, and as prepare_body and prepare_partner
+[[nodiscard]] FullPreparation prepare_full(const PairSpec& pair, const PrepareContext& context);
+
+/// Compliance of the linear body at its contact nodes, from which the friction solver starts; empty without friction.
+[[nodiscard]] SurfaceCompliance rest_compliance(const PreparedBody& body, const PrepareContext& context);
+
+}  // namespace heelstrike::fem
