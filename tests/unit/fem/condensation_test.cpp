@@ -157,7 +157,7 @@ TEST(Support, RefusesWhatCannotBeHeld) {
 
 TEST(BodyModel, RefusesBadMaterialsAndElements) {
   VolumeMesh mesh = test::block_mesh({0, 0, 0}, {1, 1, 1}, 1, 1, 1);
-  const auto message = [&](const VolumeMesh& m, Material material) -> std::string {
+  const auto message = [&](const VolumeMesh& m, const Material& material) -> std::string {
     try {
       const BodyModel body(m, std::vector<Material>{material});
     } catch (const Error& error) {
