@@ -8,6 +8,7 @@
 #include <fstream>
 #include <vector>
 
+#include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::fem {
@@ -49,6 +50,44 @@ void write_cache_file(const fs::path& path, std::initializer_list<std::string_vi
   trim_cache(path.parent_path(), path, max_cache_bytes);
 }
 
+namespace {
+
+constexpr std::size_t digest_length = 64;
+
+std::string_view as_bytes(std::span<const double> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+}
+
+}  // namespace
+
+std::optional<std::vector<double>> read_cached_numbers(const fs::path& path, std::string_view magic,
+                                                       std::string_view key, std::size_t n, std::string& problem) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  const auto reject = [&](const char* why) {
+    problem = fmt::format("cache file {} {}; it will be rebuilt", path.string(), why);
+    return std::nullopt;
+  };
+  std::string header(magic.size() + 2 * digest_length, '\0');
+  std::error_code code;
+  if (fs::file_size(path, code) != header.size() + n * sizeof(double) || code) return reject("has the wrong size");
+  std::vector<double> numbers(n);
+  file.read(header.data(), static_cast<std::streamsize>(header.size()));
+  if (!file || !header.starts_with(magic)) return reject("is of another kind or version");
+  if (header.substr(magic.size(), digest_length) != key) return reject("belongs to another body");
+  file.read(reinterpret_cast<char*>(numbers.data()), static_cast<std::streamsize>(n * sizeof(double)));
+  if (!file || header.substr(magic.size() + digest_length) != sha256_hex(as_bytes(numbers))) {
+    return reject("is damaged");
+  }
+  return numbers;
+}
+
+void write_cached_numbers(const fs::path& path, std::string_view magic, std::string_view key,
+                          std::span<const double> numbers) {
+  const std::string_view bytes = as_bytes(numbers);
+  write_cache_file(path, {magic, key, sha256_hex(bytes), bytes});
+}
+
 void trim_cache(const fs::path& directory, const fs::path& keep, std::uintmax_t max_bytes) {
   struct Entry {
     fs::file_time_type used;
@@ -60,7 +99,7 @@ void trim_cache(const fs::path& directory, const fs::path& keep, std::uintmax_t 
   std::error_code code;
   for (const auto& file : fs::directory_iterator(directory, code)) {
     const auto extension = file.path().extension();
-    if (extension != ".mesh" && extension != ".compliance") continue;
+    if (extension != ".mesh" && extension != ".compliance" && extension != ".interior") continue;
     const std::uintmax_t bytes = file.file_size(code);
     if (code) continue;  // another process removed it
     entries.push_back({.used = file.last_write_time(code), .bytes = bytes, .path = file.path()});

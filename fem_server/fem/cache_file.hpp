@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heelstrike::fem {
 
@@ -18,6 +21,17 @@ namespace heelstrike::fem {
 /// then trims it to max_cache_bytes.
 /// @throws Error{file} when that cannot be done
 void write_cache_file(const std::filesystem::path& path, std::initializer_list<std::string_view> parts);
+
+/// Numbers with `magic`, key and digest before them: a file that is short, damaged, of another version or of another
+/// key counts as absent.
+/// @param n        how many there must be
+/// @param problem  set to what is wrong with a file that is there, else left alone
+[[nodiscard]] std::optional<std::vector<double>> read_cached_numbers(const std::filesystem::path& path,
+                                                                     std::string_view magic, std::string_view key,
+                                                                     std::size_t n, std::string& problem);
+/// @throws as write_cache_file
+void write_cached_numbers(const std::filesystem::path& path, std::string_view magic, std::string_view key,
+                          std::span<const double> numbers);
 
 /// Largest size of all cache files of a folder together.
 inline constexpr std::uintmax_t max_cache_bytes = std::uintmax_t{10} << 30;

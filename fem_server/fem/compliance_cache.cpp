@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
@@ -16,7 +15,6 @@ namespace {
 
 constexpr std::string_view magic = "heelstrike compliance 1\n";
 constexpr std::string_view method_version = "condensation 1";
-constexpr std::size_t digest_length = 64;
 
 template <class T>
 void append(std::string& bytes, const T* values, std::size_t n) {
@@ -28,10 +26,6 @@ void append(std::string& bytes, const T* values, std::size_t n) {
 
 std::filesystem::path path_of(const std::string& directory, const std::string& key) {
   return cache_path(directory, key, "compliance");
-}
-
-std::string_view as_bytes(const std::vector<double>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
 }
 
 }  // namespace
@@ -56,30 +50,13 @@ std::string compliance_key(const BodyModel& body, const Support& support, std::s
 
 std::optional<SurfaceCompliance> load_compliance(const std::string& directory, const std::string& key,
                                                  std::size_t n_nodes, std::string& problem) {
-  const auto path = path_of(directory, key);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  const auto reject = [&](const char* why) {
-    problem = fmt::format("cache file {} {}; it will be rebuilt", path.string(), why);
-    return std::nullopt;
-  };
-  std::string header(magic.size() + 2 * digest_length, '\0');
-  std::vector<double> blocks(9 * n_nodes * n_nodes);
-  std::error_code code;
-  if (std::filesystem::file_size(path, code) != header.size() + blocks.size() * sizeof(double) || code) {
-    return reject("has the wrong size");
-  }
-  file.read(header.data(), static_cast<std::streamsize>(header.size()));
-  if (!file || !header.starts_with(magic)) return reject("is of another kind or version");
-  if (header.substr(magic.size(), digest_length) != key) return reject("belongs to another body");
-  file.read(reinterpret_cast<char*>(blocks.data()), static_cast<std::streamsize>(blocks.size() * sizeof(double)));
-  if (!file || header.substr(magic.size() + digest_length) != sha256_hex(as_bytes(blocks))) return reject("is damaged");
-  return SurfaceCompliance(n_nodes, std::move(blocks));
+  auto blocks = read_cached_numbers(path_of(directory, key), magic, key, 9 * n_nodes * n_nodes, problem);
+  if (!blocks) return std::nullopt;
+  return SurfaceCompliance(n_nodes, std::move(*blocks));
 }
 
 void store_compliance(const std::string& directory, const std::string& key, const SurfaceCompliance& compliance) {
-  const std::string_view bytes = as_bytes(compliance.data());
-  write_cache_file(path_of(directory, key), {magic, key, sha256_hex(bytes), bytes});
+  write_cached_numbers(path_of(directory, key), magic, key, compliance.data());
 }
 
 SurfaceCompliance cached_compliance(const std::string& directory, const BodyModel& body, const Support& support,

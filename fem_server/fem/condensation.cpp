@@ -126,6 +126,25 @@ std::vector<double> inverse_blocks(const Eigen::MatrixXd& L, const ReliefTerms* 
   return blocks;
 }
 
+/// L L^T by panels of columns, symmetric to the bit.
+Eigen::MatrixXd symmetric_product(const Eigen::MatrixXd& L, const Progress& progress, const std::stop_token& stop) {
+  constexpr Eigen::Index panel_columns = 192;
+  const Eigen::Index n = L.rows();
+  Eigen::MatrixXd product(n, n);
+  for (Eigen::Index first = 0; first < n; first += panel_columns) {
+    check_stop(stop);
+    const Eigen::Index width = std::min(panel_columns, n - first);
+    const Eigen::Index last = first + width;
+    auto panel = product.block(first, first, n - first, width);
+    panel.noalias() = L.block(first, 0, n - first, last) * L.block(first, 0, width, last).transpose();
+    auto corner = panel.topRows(width);
+    corner = (0.5 * (corner + corner.transpose())).eval();
+    product.block(first, last, width, n - last) = panel.bottomRows(n - last).transpose();
+    progress("condense", 0.5 + 0.5 * static_cast<double>(last) / static_cast<double>(n));
+  }
+  return product;
+}
+
 }  // namespace
 
 SurfaceCompliance::SurfaceCompliance(std::size_t n_nodes, std::vector<double> blocks)
@@ -189,8 +208,11 @@ SurfaceCompliance condense(const BodyModel& body, const Support& support, std::s
 }
 
 Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::uint32_t> clamped_nodes,
-                                    std::span<const std::uint32_t> candidates) {
+                                    std::span<const std::uint32_t> candidates, const Progress& progress,
+                                    const std::stop_token& stop) {
   use_one_blas_thread();
+  check_stop(stop);
+  progress("assemble", 0.0);
   SparseMatrix K = linear_stiffness(body);
   std::vector<bool> fixed(body.n_dofs(), false);
   for (const std::uint32_t node : clamped_nodes) fixed[3 * node] = fixed[3 * node + 1] = fixed[3 * node + 2] = true;
@@ -198,12 +220,18 @@ Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::
   // A shift on the candidates makes the last block definite without touching the elimination of the others.
   const double shift = K.diagonal().maxCoeff();
   for (const std::int64_t dof : partition.candidates) K.coeffRef(dof, dof) += shift;
-  SparseCholesky factor(K, partition.inner, partition.candidates);
-  if (!factor.factorize(K)) throw input_error("candidates", "the body can still move when all candidates are held");
-  const Eigen::MatrixXd L = factor.last_block();
-  Eigen::MatrixXd K_star = L.triangularView<Eigen::Lower>() * L.transpose();
+  check_stop(stop);
+  progress("factorize", 0.1);
+  Eigen::MatrixXd L;
+  {
+    SparseCholesky factor(K, partition.inner, partition.candidates);
+    check_stop(stop);
+    if (!factor.factorize(K)) throw input_error("candidates", "the body can still move when all candidates are held");
+    L = factor.last_block();
+  }
+  Eigen::MatrixXd K_star = symmetric_product(L, progress, stop);
   K_star.diagonal().array() -= shift;
-  return 0.5 * (K_star + K_star.transpose());
+  return K_star;
 }
 
 }  // namespace heelstrike::fem

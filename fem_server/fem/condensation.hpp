@@ -68,7 +68,9 @@ using Progress = std::function<void(std::string_view stage, double fraction)>;
 
 /// K* = K_bb - K_ba K_aa^-1 K_ab [N/m] on the candidate dofs; without clamped nodes it has the six rigid modes as null
 /// space.
-[[nodiscard]] Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::uint32_t> clamped_nodes,
-                                                  std::span<const std::uint32_t> candidates);
+/// @throws Error{cancelled}  `stop` was requested; checked between stages and between blocks of columns
+[[nodiscard]] Eigen::MatrixXd condensed_stiffness(
+    const BodyModel& body, std::span<const std::uint32_t> clamped_nodes, std::span<const std::uint32_t> candidates,
+    const Progress& progress = [](std::string_view, double) {}, const std::stop_token& stop = {});
 
 }  // namespace heelstrike::fem

@@ -3,6 +3,7 @@
 #include <cholmod.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "common/errors/error.hpp"
 
@@ -70,6 +71,10 @@ std::vector<std::int64_t> nested_dissection(const SparseMatrix& K, std::span<con
   graph.packed = 1;
   graph.sorted = 0;
   std::vector<SuiteSparse_long> order(nodes.size());
+  // METIS seeds and draws from rand() of the C library, which all threads share: two at once would disturb each other's
+  // order, and with it the last bits of every result.
+  static std::mutex one_at_a_time;
+  const std::scoped_lock lock(one_at_a_time);
   if (!nodes.empty() && !cholmod_l_metis(&graph, nullptr, 0, 1, order.data(), &common)) {
     throw Error(ErrorCode::internal, "nested dissection of the stiffness matrix failed");
   }

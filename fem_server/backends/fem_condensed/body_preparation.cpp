@@ -11,6 +11,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/body_cut.hpp"
 #include "fem_server/backends/fem_condensed/body_mesh.hpp"
+#include "fem_server/backends/fem_condensed/contact_reach.hpp"
 #include "fem_server/backends/point_laws/hysteresis.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
@@ -136,16 +137,53 @@ ContactNodes candidates_of(const BodyModel& body, const Support& support, const 
       keep[i] = !std::ranges::binary_search(support.clamped_nodes, all.nodes[i]);
     }
   }
-  ContactNodes chosen = selected(all, keep);
+  return selected(all, keep);
+}
+
+void check_limit(const ContactNodes& contact, const Place& place) {
   const double limit = number(place.parameters, "candidate_limit");
-  if (static_cast<double>(chosen.nodes.size()) > limit) {
-    throw limit_error(
-        place.where + "candidate_limit",
-        fmt::format("{} candidate contact nodes, candidate_limit is {}; their compliance would take {:.1f} GB. "
-                    "Narrow them by contact_set, contact_box or contact_direction, or raise the limit",
-                    chosen.nodes.size(), limit, 72e-9 * std::pow(static_cast<double>(chosen.nodes.size()), 2)));
+  const double n = static_cast<double>(contact.nodes.size());
+  if (n <= limit) return;
+  throw limit_error(
+      place.where + "candidate_limit",
+      fmt::format("{} candidate contact nodes, candidate_limit is {}; their compliance would take {:.1f} GB. "
+                  "Narrow them by contact_set, contact_box or contact_direction, or raise the limit",
+                  n, limit, 72e-9 * n * n));
+}
+
+/// Takes out what the partner cannot touch and says how many these are. Clamped nodes stay: they are refused later.
+void narrow_to_reach(const PairSpec& pair, const BodyModel& body, const Support& support, const PrepareContext& context,
+                     ParameterMap& parameters, ContactNodes& contact) {
+  if (text(pair.parameters, "contact_nodes") == "all") return;
+  const double depth = number(parameters, "depth_limit");
+  const auto reach = partner_reach(pair.partner, depth);
+  double n_left_out = 0.0;
+  if (reach) {
+    std::vector<Vector3> points;
+    for (const std::uint32_t node : contact.nodes) points.push_back(body.mesh().nodes[node]);
+    std::vector<bool> keep = reachable_points(points, contact.normals, *reach, context.stop);
+    const bool fits = std::ranges::find(keep, true) != keep.end();
+    const std::size_t n_before = keep.size();
+    for (std::size_t i = 0; i < keep.size(); ++i) {
+      if (!fits || std::ranges::binary_search(support.clamped_nodes, contact.nodes[i])) keep[i] = true;
+    }
+    contact = selected(contact, keep);
+    n_left_out = static_cast<double>(n_before - contact.nodes.size());
+    if (!fits && n_before > 0) {
+      context.on_progress(
+          fmt::format("{}: the {} overlaps the body by more than depth_limit = {} m wherever they touch; all contact "
+                      "nodes are kept",
+                      pair.name, surface_name(pair.partner.surface), depth),
+          0.0);
+    } else if (n_left_out > 0.0) {
+      context.on_progress(
+          fmt::format("{}: {} of {} contact nodes left out, the {} cannot reach them with an overlap up "
+                      "to depth_limit = {} m",
+                      pair.name, n_left_out, n_before, surface_name(pair.partner.surface), depth),
+          0.0);
+    }
   }
-  return chosen;
+  parameters["contact_nodes_left_out"] = n_left_out;
 }
 
 /// The mesh of the body without what `body_box` leaves out.
@@ -213,7 +251,7 @@ Partner partner_of(const Surface& surface, double extent, const PrepareContext& 
 
 }  // namespace
 
-std::vector<ParameterSchema> body_parameters() {
+std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
   std::vector<ParameterSchema> s;
   s.push_back(number_parameter("element_size", "m", "edge length of the tetrahedra when the body is meshed here",
                                std::nullopt, positive));
@@ -243,6 +281,10 @@ std::vector<ParameterSchema> body_parameters() {
       list_parameter("contact_direction", "-", "only faces that look this way may touch; also the pole of a ball"));
   s.push_back(number_parameter("contact_angle", "rad", "largest angle between a face and contact_direction",
                                std::numbers::pi / 3, {.min = 0.0, .max = std::numbers::pi}));
+  s.push_back(text_parameter("contact_nodes",
+                             "which of the nodes chosen so far are kept: all, or those that a rigid plane, sphere or "
+                             "endless cylinder can reach with overlaps up to depth_limit (other partners reach all)",
+                             std::move(contact_nodes), {"reachable", "all"}));
   s.push_back(
       number_parameter("candidate_limit", "-", "largest number of candidate contact nodes", 6000.0, {.min = 1.0}));
   s.push_back(number_parameter("friction", "-", "Coulomb coefficient", 0.0, not_negative));
@@ -270,7 +312,7 @@ constexpr std::array shared_names{"element_size", "element_order",     "contact_
 
 std::vector<ParameterSchema> partner_parameters() {
   std::vector<ParameterSchema> parameters;
-  for (ParameterSchema& s : body_parameters()) {
+  for (ParameterSchema& s : body_parameters("all")) {
     if (std::ranges::find(shared_names, s.name) == shared_names.end()) continue;
     s.meaning = fmt::format("{} of a deformable partner (one with a material), in its frame", s.name);
     s.name = "partner_" + s.name;
@@ -318,6 +360,7 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
   }
   Support support = support_of(body.mesh(), place);
   ContactNodes contact = candidates_of(body, support, place);
+  check_limit(contact, place);
   return PreparedPartner{.body = std::move(body), .support = std::move(support), .contact = std::move(contact)};
 }
 
@@ -343,7 +386,7 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
   }
   BodyModel body(cut_mesh(pair.main.surface, place, context), pair.main.materials);
   const Support support = support_of(body.mesh(), place);
-  const ContactNodes contact = candidates_of(body, support, place);
+  ContactNodes contact = candidates_of(body, support, place);
   const Vector3 size = extents(body.mesh());
   ContactOptions options;
   options.friction = number(pair.parameters, "friction");
@@ -352,8 +395,10 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
   options.depth_limit = optional_number(pair.parameters, "depth_limit").value_or(0.25 * size.minCoeff());
   parameters = pair.parameters;
   parameters["depth_limit"] = options.depth_limit;
+  narrow_to_reach(pair, body, support, context, parameters, contact);
+  check_limit(contact, place);
   Partner partner = partner_of(pair.partner.surface, size.maxCoeff(), context);
-  return {std::move(body), support, contact, std::move(partner.surface), options, std::move(partner.shape)};
+  return {std::move(body), support, std::move(contact), std::move(partner.surface), options, std::move(partner.shape)};
 }
 
 }  // namespace heelstrike::fem

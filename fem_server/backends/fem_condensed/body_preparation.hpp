@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "fem_server/backends/backend.hpp"
@@ -32,7 +33,8 @@ struct PreparedPartner {
 };
 
 /// Parameters that describe mesh, support, candidates and contact law.
-[[nodiscard]] std::vector<ParameterSchema> body_parameters();
+/// @param contact_nodes  the default of this parameter
+[[nodiscard]] std::vector<ParameterSchema> body_parameters(std::string contact_nodes);
 /// The same for a deformable partner, with names that begin with partner_.
 [[nodiscard]] std::vector<ParameterSchema> partner_parameters();
 /// "mesh-plane" and so on.

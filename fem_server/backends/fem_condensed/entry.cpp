@@ -19,7 +19,7 @@ namespace heelstrike::fem {
 namespace {
 
 std::vector<ParameterSchema> schema() {
-  std::vector<ParameterSchema> parameters = body_parameters();
+  std::vector<ParameterSchema> parameters = body_parameters("reachable");
   ParameterSchema penalty;
   penalty.name = "penalty";
   penalty.unit = "Pa/m^2";

@@ -50,7 +50,7 @@ void check_stop(const std::stop_token& stop) {
 }  // namespace
 
 CondensedInterior::CondensedInterior(PreparedBody whole, std::span<const std::uint32_t> layer, double interface_limit,
-                                     const std::stop_token& stop)
+                                     const PrepareContext& context)
     : whole_(std::move(whole)),
       layer_elements_(layer.begin(), layer.end()),
       interior_elements_(others(layer, whole_.body.mesh().n_elements())),
@@ -66,11 +66,32 @@ CondensedInterior::CondensedInterior(PreparedBody whole, std::span<const std::ui
                                   "larger elements or fem_full, or raise the limit",
                                   interface_.size(), interface_limit, 360e-9 * n * n));
   }
-  check_stop(stop);
+  check_stop(context.stop);
   interior_matrix_ = linear_stiffness(interior_);
-  if (!interface_.empty()) stiffness_ = condensed_stiffness(interior_, interior_clamp_, interior_interface_);
-  check_stop(stop);
-  if (whole_.support.inertia_relief) condense_inertia();
+  Eigen::Index n_layer = 0;
+  if (whole_.support.inertia_relief) {
+    InertiaModes own = inertia_modes(whole_.body);
+    modes_ = std::move(own.modes);
+    mass_modes_ = std::move(own.loads);
+    n_layer = static_cast<Eigen::Index>(layer_.n_dofs());
+  }
+  const InteriorSizes sizes{.n_interface = 3 * static_cast<Eigen::Index>(interface_.size()), .n_layer = n_layer};
+  product_ = prepared_interior(
+      interior_key(whole_, layer_elements_), sizes, [&] { return condense(context); }, context);
+}
+
+InteriorProduct CondensedInterior::condense(const PrepareContext& context) const {
+  InteriorProduct product;
+  const Progress progress = [&](std::string_view, double fraction) {
+    context.on_progress("condense the interior", 0.3 + 0.3 * fraction);
+  };
+  if (!interface_.empty()) {
+    product.stiffness = condensed_stiffness(interior_, interior_clamp_, interior_interface_, progress, context.stop);
+  }
+  check_stop(context.stop);
+  if (whole_.support.inertia_relief) condense_inertia(product, context);
+  check_stop(context.stop);
+  return product;
 }
 
 void CondensedInterior::find_interface() {
@@ -82,24 +103,21 @@ void CondensedInterior::find_interface() {
   interior_interface_ = places_of(shared, interior_nodes_);
 }
 
-void CondensedInterior::condense_inertia() {
-  InertiaModes own = inertia_modes(whole_.body);
-  modes_ = std::move(own.modes);
-  mass_modes_ = std::move(own.loads);
+void CondensedInterior::condense_inertia(InteriorProduct& product, const PrepareContext& context) const {
   Eigen::MatrixXd inside = at_nodes(mass_modes_, interior_nodes_);
   for (const std::uint32_t node : interior_interface_) inside.middleRows<3>(3 * Eigen::Index{node}).setZero();
-  const Eigen::MatrixXd u = solve_inside(inside);
+  const Eigen::MatrixXd u = solve_inside(inside, context.stop);
   const Eigen::MatrixXd moved = interior_matrix_ * u;
-  inertia_loads_ = at_nodes(mass_modes_, layer_nodes_);
+  product.inertia_loads = at_nodes(mass_modes_, layer_nodes_);
   for (std::size_t i = 0; i < interface_.size(); ++i) {
-    inertia_loads_.middleRows<3>(3 * Eigen::Index{interface_[i]}) -=
+    product.inertia_loads.middleRows<3>(3 * Eigen::Index{interface_[i]}) -=
         moved.middleRows<3>(3 * Eigen::Index{interior_interface_[i]});
   }
   const Matrix6 D = inside.transpose() * u;
-  inertia_compliance_ = 0.5 * (D + D.transpose());
+  product.inertia_compliance = 0.5 * (D + D.transpose());
 }
 
-Eigen::MatrixXd CondensedInterior::solve_inside(const Eigen::MatrixXd& rhs) const {
+Eigen::MatrixXd CondensedInterior::solve_inside(const Eigen::MatrixXd& rhs, const std::stop_token& stop) const {
   if (!inside_) {
     std::vector<bool> held(interior_.mesh().nodes.size(), false);
     for (const std::uint32_t node : interior_clamp_) held[node] = true;
@@ -110,6 +128,7 @@ Eigen::MatrixXd CondensedInterior::solve_inside(const Eigen::MatrixXd& rhs) cons
     }
     if (inner.empty()) return Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
     auto factor = std::make_unique<SparseCholesky>(interior_matrix_, inner, std::span<const std::int64_t>());
+    check_stop(stop);
     if (!factor->factorize(interior_matrix_)) {
       throw Error(ErrorCode::internal, "the interior became singular after it had been condensed");
     }
@@ -176,7 +195,7 @@ SparseMatrix CondensedInterior::widened(const SparseMatrix& layer_matrix) const 
 void CondensedInterior::add(const Eigen::VectorXd& u_layer, BodyEquations& equations, SparseMatrix& tangent) const {
   const auto n = static_cast<Eigen::Index>(interface_.size());
   const Eigen::VectorXd u = at_nodes(u_layer, interface_);
-  const Eigen::VectorXd force = stiffness_ * u;
+  const Eigen::VectorXd force = product_.stiffness * u;
   equations.energy += 0.5 * u.dot(force);
   for (Eigen::Index j = 0; j < n; ++j) {
     const auto column = 3 * Eigen::Index{interface_[static_cast<std::size_t>(j)]};
@@ -186,7 +205,7 @@ void CondensedInterior::add(const Eigen::VectorXd& u_layer, BodyEquations& equat
       for (Eigen::Index i = 0; i < n; ++i) {
         const std::int64_t row = 3 * std::int64_t{interface_[static_cast<std::size_t>(i)]};
         while (tangent.innerIndexPtr()[at] != row) ++at;
-        for (Eigen::Index k = 0; k < 3; ++k) tangent.valuePtr()[at + k] += stiffness_(3 * i + k, 3 * j + l);
+        for (Eigen::Index k = 0; k < 3; ++k) tangent.valuePtr()[at + k] += product_.stiffness(3 * i + k, 3 * j + l);
       }
     }
   }

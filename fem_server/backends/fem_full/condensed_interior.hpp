@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
+#include "fem_server/backends/fem_full/interior_product.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 #include "fem_server/fem/rigid_motion.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"
@@ -26,9 +27,12 @@ class CondensedInterior {
  public:
   /// @param layer  elements of the outer layer, ascending; neither none nor all; they hold all contact nodes
   /// @param interface_limit  largest number of interface nodes
+  /// @param context  whose cache and locks the product goes through, and whose stop is checked between the stages of
+  /// the
+  ///                 factorisation and between blocks of columns; the numerical factorisation itself runs through
   /// @throws Error{limit} above it, Error{invalid_input} without support or mass, Error{cancelled}
   CondensedInterior(PreparedBody whole, std::span<const std::uint32_t> layer, double interface_limit,
-                    const std::stop_token& stop);
+                    const PrepareContext& context);
 
   /// The body that the layer is part of.
   [[nodiscard]] const PreparedBody& whole() const { return whole_; }
@@ -45,9 +49,9 @@ class CondensedInterior {
   /// Rigid motions of the whole body at the nodes of the layer.
   [[nodiscard]] SixColumns layer_modes() const;
   /// B* in the dofs of the layer [1/m, -]: loads by unit inertia loads, the interior's moved to the interface.
-  [[nodiscard]] const SixColumns& inertia_loads() const { return inertia_loads_; }
+  [[nodiscard]] const SixColumns& inertia_loads() const { return product_.inertia_loads; }
   /// D = B_a^T K_aa^-1 B_a, zero without inertia relief.
-  [[nodiscard]] const Matrix6& inertia_compliance() const { return inertia_compliance_; }
+  [[nodiscard]] const Matrix6& inertia_compliance() const { return product_.inertia_compliance; }
 
   /// [m] of all nodes of the whole body. @param contact_forces  [N] on the contact nodes
   [[nodiscard]] Eigen::VectorXd displacement(const Eigen::VectorXd& u_layer,
@@ -58,9 +62,10 @@ class CondensedInterior {
 
  private:
   void find_interface();
-  void condense_inertia();
+  [[nodiscard]] InteriorProduct condense(const PrepareContext& context) const;
+  void condense_inertia(InteriorProduct& product, const PrepareContext& context) const;
   /// Solves K_aa u = r, in dofs of the interior.
-  [[nodiscard]] Eigen::MatrixXd solve_inside(const Eigen::MatrixXd& rhs) const;
+  [[nodiscard]] Eigen::MatrixXd solve_inside(const Eigen::MatrixXd& rhs, const std::stop_token& stop = {}) const;
 
   PreparedBody whole_;
   std::vector<std::uint32_t> layer_elements_, interior_elements_;
@@ -69,11 +74,9 @@ class CondensedInterior {
   std::vector<std::uint32_t> interface_;           ///< in the layer
   std::vector<std::uint32_t> interior_interface_;  ///< the same nodes in the interior
   std::vector<std::uint32_t> interior_clamp_;      ///< in the interior
-  Eigen::MatrixXd stiffness_;                      ///< [N/m] K*
-  SixColumns modes_;                               ///< of the whole body; empty when it is clamped
-  SixColumns mass_modes_;                          ///< B of the whole body
-  SixColumns inertia_loads_;
-  Matrix6 inertia_compliance_ = Matrix6::Zero();
+  InteriorProduct product_;
+  SixColumns modes_;       ///< of the whole body; empty when it is clamped
+  SixColumns mass_modes_;  ///< B of the whole body
   SparseMatrix interior_matrix_;
   mutable std::mutex mutex_;  ///< guards the factor
   mutable std::unique_ptr<SparseCholesky> inside_;

@@ -8,7 +8,7 @@ namespace heelstrike::fem {
 namespace {
 
 std::vector<ParameterSchema> schema() {
-  std::vector<ParameterSchema> parameters = body_parameters();
+  std::vector<ParameterSchema> parameters = body_parameters("all");
   ParameterSchema law;
   law.name = "material_law";
   law.kind = ParameterKind::text;

@@ -72,11 +72,10 @@ std::unique_ptr<ContactBackend> make_layered(const PairSpec& pair, const Prepare
   PreparedBody& whole = prepared.body;
   const std::vector<std::uint32_t> layer = chosen_layer(pair, whole, prepared.parameters);
   SurfaceCompliance compliance = rest_compliance(whole, context);
-  context.on_progress(fmt::format("condense the interior; the layer has {} of {} elements", layer.size(),
-                                  whole.body.mesh().n_elements()),
+  context.on_progress(fmt::format("the layer has {} of {} elements", layer.size(), whole.body.mesh().n_elements()),
                       0.3);
   auto interior = std::make_shared<const CondensedInterior>(std::move(whole), layer,
-                                                            number(pair.parameters, "interface_limit"), context.stop);
+                                                            number(pair.parameters, "interface_limit"), context);
   context.on_progress("factorize", 0.7);
   PreparedBody outer = interior->layer();
   return std::make_unique<FullContact>(pair.backend, std::move(outer), prepared.law, std::move(prepared.parameters),

@@ -2,14 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <numbers>
+#include <thread>
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/preparation_locks.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 
@@ -77,7 +81,9 @@ TEST_F(FemEntry, OpensABallAndTheCacheGivesTheSameBits) {
   }
   stages_.clear();
   const auto third = make_backend(pair_, context_);
-  EXPECT_THAT(stages_, testing::Contains(testing::HasSubstr("is damaged; it will be rebuilt")));
+  for (const char* file : {".mesh", ".compliance"}) {
+    EXPECT_THAT(stages_, testing::Contains(testing::HasSubstr(std::string(file) + " is damaged; it will be rebuilt")));
+  }
   EXPECT_EQ(third->evaluate(*third->initial_history(), pressed()).F_A.vector(), r.F_A.vector());
 }
 
@@ -109,6 +115,114 @@ TEST_F(FemEntry, FullOrderTakesItsComplianceFromTheCacheAndStopsOnRequest) {
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::cancelled) << error.what();
     }
+  }
+}
+
+/// A layer on the underside of a free ball: its interior is condensed with its inertia.
+class LayeredEntry : public FemEntry {
+ protected:
+  LayeredEntry() {
+    pair_.backend = "fem_layered";
+    pair_.parameters["layer_depth"] = 0.01;
+  }
+  /// Wrench and its tangent at the test pose.
+  [[nodiscard]] static Eigen::Matrix<double, 6, 7> answer(const ContactBackend& contact) {
+    const Response r = contact.evaluate(*contact.initial_history(), pressed());
+    Eigen::Matrix<double, 6, 7> both;
+    both << r.F_A.vector(), r.dF_A_dX;
+    return both;
+  }
+  [[nodiscard]] std::vector<std::filesystem::path> kept_interiors() const {
+    std::vector<std::filesystem::path> found;
+    std::error_code absent;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_, absent)) {
+      if (entry.path().extension() == ".interior") found.push_back(entry.path());
+    }
+    return found;
+  }
+};
+
+constexpr const char* making = "condense the interior";
+
+TEST_F(LayeredEntry, TheInteriorFromTheCacheGivesTheSameBits) {
+  const auto first = answer(*make_backend(pair_, context_));
+  EXPECT_GT(first(5, 0), 1000.0) << "[N]";
+  EXPECT_THAT(stages_, testing::Contains(making));
+  const auto reopened = [&] {
+    stages_.clear();
+    return answer(*make_backend(pair_, context_));
+  };
+  EXPECT_EQ(reopened(), first);
+  EXPECT_THAT(stages_, testing::Contains("interior loaded from the cache"));
+  EXPECT_THAT(stages_, testing::Not(testing::Contains(making)));
+
+  ASSERT_EQ(kept_interiors().size(), 1U);
+  const auto damage = [&](std::streamoff place) {
+    std::fstream file(kept_interiors()[0], std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(place);
+    file.put('x');
+  };
+  for (const std::streamoff place : {5, 60, 1000}) {  // version, key, numbers
+    damage(place);
+    EXPECT_EQ(reopened(), first);
+    EXPECT_THAT(stages_, testing::Contains(testing::HasSubstr("it will be rebuilt"))) << "byte " << place;
+    EXPECT_THAT(stages_, testing::Contains(making));
+  }
+  std::filesystem::resize_file(kept_interiors()[0], 2000);
+  EXPECT_EQ(reopened(), first);
+  EXPECT_THAT(stages_, testing::Contains(testing::HasSubstr("has the wrong size; it will be rebuilt")));
+
+  // Whatever the product depends on makes another one.
+  pair_.main.materials[0].density *= 2.0;
+  (void)reopened();
+  EXPECT_THAT(stages_, testing::Contains(making)) << "inertia relief: the density counts";
+  pair_.parameters["layer_depth"] = 0.03;
+  (void)reopened();
+  EXPECT_THAT(stages_, testing::Contains(making)) << "another layer";
+  EXPECT_EQ(kept_interiors().size(), 3U);
+}
+
+TEST_F(LayeredEntry, AStopEndsTheCondensationOfTheInterior) {
+  for (const double from : {0.0, 0.32, 0.45}) {  // before assembly, before the factorisation, between blocks of columns
+    std::stop_source gone;
+    context_.stop = gone.get_token();
+    int calls_after = 0;
+    context_.on_progress = [&](std::string_view stage, double fraction) {
+      calls_after += gone.stop_requested() ? 1 : 0;
+      if (stage == making && fraction >= from) gone.request_stop();
+    };
+    try {
+      (void)make_backend(pair_, context_);
+      FAIL() << "prepared although stopped";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::cancelled) << error.what();
+    }
+    EXPECT_TRUE(gone.stop_requested());
+    EXPECT_LE(calls_after, 1) << "stages after the stop, first at fraction " << from;
+    EXPECT_THAT(kept_interiors(), testing::IsEmpty());
+  }
+}
+
+TEST_F(LayeredEntry, TwoSessionsAtOnceCondenseOnce) {
+  (void)make_backend(pair_, context_);  // the mesh is there
+  std::filesystem::remove(kept_interiors().at(0));
+  for (const bool with_folder : {true, false}) {
+    PreparationLocks locks;
+    context_.locks = &locks;
+    if (!with_folder) context_.cache_directory.clear();
+    std::atomic<int> condensations{0};
+    context_.on_progress = [&](std::string_view stage, double fraction) {
+      if (stage != making || fraction > 0.3) return;
+      if (condensations++ > 0) return;
+      while (locks.n_waiting() == 0) std::this_thread::yield();  // until the other one asks for the same
+    };
+    std::array<Eigen::Matrix<double, 6, 7>, 2> answers;
+    {
+      std::jthread other([&] { answers[1] = answer(*make_backend(pair_, context_)); });
+      answers[0] = answer(*make_backend(pair_, context_));
+    }
+    EXPECT_EQ(condensations, 1);
+    EXPECT_EQ(answers[0], answers[1]);
   }
 }
 
