@@ -44,7 +44,7 @@ class BatchContact {
   /// that a pair refuses; all pairs have then advanced to the one before. Repeatable as a commit is.
   /// @param first_step  of the first state: last committed step + 1
   /// @param states      [pair][state], the same number for each pair
-  /// @param stop        ends the work soon, with no pair advanced
+  /// @param stop        ends the work soon; all of it is committed or nothing
   /// @throws Error{cancelled} when stopped, Error{out_of_order} for another first step; what a state meets is in the
   ///         answer
   [[nodiscard]] virtual MotionAnswers commit_motion(std::int64_t first_step,

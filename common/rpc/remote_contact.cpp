@@ -220,15 +220,18 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
 
 MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                            std::stop_token stop) {
+  if (states.size() != session_ids_.size()) {
+    throw Error(ErrorCode::internal, fmt::format("CommitMotion: expected states for {} pairs, found {}",
+                                                 session_ids_.size(), states.size()));
+  }
   v1::CommitMotionRequest request;
   v1::CommitMotionResponse response;
   request.set_first_step(first_step);
-  std::size_t n_states = 0;
+  const std::size_t n_states = states.empty() ? 0 : states.front().size();
   for (std::size_t i = 0; i < states.size(); ++i) {
     auto& pair = *request.add_pairs();
-    pair.set_session_id(session_ids_.at(i));
+    pair.set_session_id(session_ids_[i]);
     for (const PairState& state : states[i]) wire::to_proto(state, *pair.add_states());
-    n_states = states[i].size();
   }
   // As patient as with one state after the other.
   const auto timeout = options_.exchange_timeout * std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(n_states));

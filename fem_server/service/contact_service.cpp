@@ -94,10 +94,10 @@ struct GivenMotion {
     for (std::size_t i = 0; i < n_pairs; ++i) {
       const v1::PairMotion& pair = request.pairs(static_cast<int>(i));
       const auto n = static_cast<std::size_t>(pair.states_size());
-      if (n > limits.max_batch_states) {
+      if (n > limits.max_motion_states) {
         throw limit_error(
             "states", fmt::format("pairs[{}].states: this server accepts {} states in a call, found {}; split it", i,
-                                  limits.max_batch_states, n));
+                                  limits.max_motion_states, n));
       }
       open.push_back(table.find(pair.session_id()));
       uses.emplace_back(*open.back());

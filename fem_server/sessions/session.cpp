@@ -184,32 +184,59 @@ Response Session::repeated(const Memory& memory, std::int64_t step, const PairSt
                   memory.step + 1));
 }
 
+namespace {
+
+void lower(Session::Refused& refused, std::size_t n) {
+  std::size_t now = refused;
+  while (n < now && !refused.compare_exchange_weak(now, n)) {
+  }
+}
+
+void check_stop(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "commits along given motion: stopped on request");
+}
+
+/// What `commit` gives, or why it gives nothing.
+std::shared_ptr<const Error> refusal(const std::function<void()>& commit) {
+  try {
+    commit();
+  } catch (const Error& error) {
+    return std::make_shared<const Error>(error);
+  } catch (const std::exception& error) {
+    return std::make_shared<const Error>(ErrorCode::internal, error.what());
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::span<const PairState> states,
-                                                const std::stop_token& stop) const {
+                                                Refused& refused, const std::stop_token& stop) const {
   const Memory last = memory();
   if (first_step < 0 || first_step > last.step + 1) {
     throw order_error(
         fmt::format("pair '{}': commit expected step {}, found {}; steps are committed one after the other", pair_.name,
                     last.step + 1, first_step));
   }
-  PreparedMotion prepared{.first_step = first_step, .seen_step = last.step, .states = {}, .committed = {}, .error = {}};
+  PreparedMotion prepared{.first_step = first_step,
+                          .seen_step = last.step,
+                          .seen = last.history,
+                          .states = {},
+                          .committed = {},
+                          .error = {}};
   std::shared_ptr<const History> history = last.history;
   for (const PairState& state : states) {
-    if (stop.stop_requested()) {
-      throw Error(ErrorCode::cancelled, fmt::format("pair '{}': commits stopped on request", pair_.name));
-    }
+    check_stop(stop);
+    // The state that another session refused is still tried: the first session to refuse it is the one that is told.
+    if (prepared.states.size() > refused) break;
     const std::int64_t step = first_step + std::ssize(prepared.states);
     Committed committed;
     if (step <= last.step) {
       committed = {.history = last.history, .response = repeated(last, step, state)};
     } else {
-      try {
-        committed = backend_->commit_given(*history, canonical(state, pair_.name));
-      } catch (const RecoverableError& error) {
-        prepared.error = std::make_shared<const RecoverableError>(error);
-        break;
-      } catch (const Error& error) {
-        prepared.error = std::make_shared<const Error>(error);
+      prepared.error = refusal([&] { committed = backend_->commit_given(*history, canonical(state, pair_.name)); });
+      if (prepared.error) {
+        lower(refused, prepared.states.size());
         break;
       }
       history = committed.history;
@@ -227,10 +254,16 @@ void Session::publish_motion(std::span<Session* const> sessions, std::span<Prepa
   // A retry may run beside the call that it repeats.
   const auto published = [&](std::size_t i) {
     const Memory& memory = sessions[i]->memory_;
-    return memory.step == last_step(i) && same_bits(memory.state, prepared[i].states[n - 1]);
+    if (memory.step != last_step(i)) return false;
+    const PairState* states = memory.motion ? memory.motion->states.data() : &memory.state;
+    const std::size_t n_states = memory.motion ? memory.motion->states.size() : 1;
+    for (std::size_t k = 0; k < std::min(n, n_states); ++k) {
+      if (!same_bits(states[n_states - 1 - k], prepared[i].states[n - 1 - k])) return false;
+    }
+    return true;
   };
   for (std::size_t i = 0; i < sessions.size(); ++i) {
-    if (sessions[i]->memory_.step == prepared[i].seen_step || published(i)) continue;
+    if (sessions[i]->memory_.history == prepared[i].seen || published(i)) continue;
     throw order_error(fmt::format(
         "pair '{}': another commit or restore came between the two halves of the commits of steps {} to {}; the "
         "session is at step {}",
@@ -314,8 +347,11 @@ MotionAnswers commit_motion_of_all(std::span<Session* const> sessions, std::int6
                                            first_step, sessions.size(), states.size(), n));
   }
   std::vector<Session::PreparedMotion> prepared(sessions.size());
-  for_each_session(sessions,
-                   [&](std::size_t i) { prepared[i] = sessions[i]->prepare_motion(first_step, states[i], stop); });
+  Session::Refused refused{std::numeric_limits<std::size_t>::max()};
+  for_each_session(sessions, [&](std::size_t i) {
+    prepared[i] = sessions[i]->prepare_motion(first_step, states[i], refused, stop);
+  });
+  check_stop(stop);
   MotionAnswers answers;
   std::size_t n_taken = n;
   for (const Session::PreparedMotion& motion : prepared) {

@@ -2,8 +2,11 @@
 /// thin shells over it.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -67,19 +70,25 @@ class Session {
   /// Commits along given motion, computed but not made visible.
   struct PreparedMotion {
     std::int64_t first_step = 0;
-    std::int64_t seen_step = -1;         ///< committed when the work began
-    std::vector<PairState> states;       ///< those that could be taken
-    std::vector<Committed> committed;    ///< after each; of states that had been committed before, the answer alone
-    std::shared_ptr<const Error> error;  ///< why the next state could not; null = all were
+    std::int64_t seen_step = -1;          ///< committed when the work began, and
+    std::shared_ptr<const History> seen;  ///< the history of that
+    std::vector<PairState> states;        ///< those that could be taken
+    std::vector<Committed> committed;     ///< after each; of states that had been committed before, the answer alone
+    std::shared_ptr<const Error> error;   ///< why the next state could not; null = all were
   };
+
+  /// Where the first session to be refused stands; the others need not go on beyond.
+  using Refused = std::atomic<std::size_t>;
 
   /// Takes the states one after the other until one is refused; changes nothing. States that the last call of
   /// publish_motion committed may be repeated with the same input.
-  /// @param stop  looked at before every state
+  /// @param refused  in, out: smallest number of states that a session of the same motion could take; work beyond the
+  ///                 state that was refused there ends
+  /// @param stop     looked at before every state
   /// @throws Error{cancelled}; Error{out_of_order} unless `first_step` is at most the next one and what has been
   ///         committed since is repeated bit for bit
   [[nodiscard]] PreparedMotion prepare_motion(std::int64_t first_step, std::span<const PairState> states,
-                                              const std::stop_token& stop) const;
+                                              Refused& refused, const std::stop_token& stop) const;
   /// Makes the first `n` states of several sessions visible, all or none. @param prepared  one per session, with at
   /// least n states
   /// @throws Error{out_of_order} when another commit or a restore came in between, and then no session has changed

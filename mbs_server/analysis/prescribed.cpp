@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <optional>
 
@@ -16,9 +17,13 @@ namespace {
 
 enum class Kind { kinematic, inverse, hybrid };
 
-/// Asked of the contact at once: enough to keep its threads busy, more than a cycle of gait at 60 Hz so that both feet
-/// have the same work, few enough to tell progress in between.
-constexpr std::size_t frames_ahead = 256;
+/// Asked of the contact at once: enough to keep its threads busy, few enough to stop and to tell progress in between.
+constexpr std::size_t frames_ahead = 128;
+/// Committed at once: a few to begin with, then as many as take a call's time. At most more than two cycles of gait at
+/// 60 Hz, so that both feet have the same work.
+constexpr std::size_t first_frames = 8;
+constexpr std::size_t most_frames = 256;
+constexpr double call_time = 10.0;  // [s]
 
 class PrescribedRun final : public RunBase {
  public:
@@ -52,6 +57,8 @@ class PrescribedRun final : public RunBase {
   [[nodiscard]] std::vector<Frame> next_frames(std::size_t n, std::exception_ptr& failure);
   /// Asks for the frames and takes them one by one. @return false when stopped
   [[nodiscard]] bool take(std::span<Frame> frames);
+  /// Commits frames and fits the size of the next call to the time it took. @return how many were taken
+  std::size_t commit(std::span<Frame> frames);
   void process(const Frame& frame, bool answered);
   [[nodiscard]] bool place_frame(const Frame& frame, bool answered);
   [[nodiscard]] bool fields_due(double t) const;
@@ -59,6 +66,7 @@ class PrescribedRun final : public RunBase {
 
   Kind kind_;
   Asking asking_ = Asking::one_by_one;
+  std::size_t frames_per_call_ = 1;
   Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at t_; y_ is the last frame that was committed
   std::optional<VerticalBalance> balance_;
   ReactionTable loads_;
@@ -219,6 +227,15 @@ PrescribedRun::Asking PrescribedRun::asking() const {
   return coupling_->commits_motion() ? Asking::committed : Asking::one_by_one;
 }
 
+std::size_t PrescribedRun::commit(std::span<Frame> frames) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::size_t n = coupling_->commit_motion(frames, stop_);
+  const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
+  const double fitting = static_cast<double>(n) * call_time / std::max(duration.count(), 1e-9);
+  frames_per_call_ = static_cast<std::size_t>(std::clamp(fitting, 1.0, static_cast<double>(most_frames)));
+  return n;
+}
+
 bool PrescribedRun::take(std::span<Frame> frames) {
   if (asking_ == Asking::answered) coupling_->answer(frames);
   std::size_t n_asked = asking_ == Asking::committed ? 0 : frames.size();
@@ -227,7 +244,7 @@ bool PrescribedRun::take(std::span<Frame> frames) {
     if (i == n_asked) {
       try {
         // The one that is refused ends the call and is told; the motion goes on after it.
-        n_asked += coupling_->commit_motion(frames.subspan(i), stop_) + 1;
+        n_asked += commit(frames.subspan(i)) + 1;
       } catch (const Error& error) {
         if (error.code() == ErrorCode::cancelled && stop_.stop_requested()) return false;
         throw;
@@ -251,10 +268,11 @@ bool PrescribedRun::solve() {
   z_ = Eigen::VectorXd::Zero(EnergyQuadrature::n);
   system_.project(0.0, motion_.head(system_.n_q()), motion_.tail(system_.n_q()));
   asking_ = asking();
+  frames_per_call_ = asking_ == Asking::one_by_one ? 1 : asking_ == Asking::answered ? frames_ahead : first_frames;
   while (next_frame_ == 0 || t_ < end_time()) {
     std::exception_ptr failure;
     const double from = t_;
-    std::vector<Frame> frames = next_frames(asking_ == Asking::one_by_one ? 1 : frames_ahead, failure);
+    std::vector<Frame> frames = next_frames(frames_per_call_, failure);
     const double reached = t_;
     t_ = from;
     if (!take(frames)) return false;

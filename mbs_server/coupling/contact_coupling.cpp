@@ -145,7 +145,6 @@ std::size_t ContactCoupling::commit_motion(std::span<GivenState> states, const s
   for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
     for (const GivenState& state : states) asked[pair].push_back(pair_state(pair, state.t, state.q, state.qd));
   }
-  cache_valid_ = false;
   const WallTimer timer(waited_);
   const MotionAnswers answers = batches.commit_motion(committed_step_ + 1, asked, stop);
   const std::size_t n = answers.responses.front().size();

@@ -57,7 +57,7 @@ class ContactCoupling final : public ForceElement {
   /// Commits the states one after the other, as far as the partner takes them: what commit() gives, but for rounding
   /// and for tangents. accept() then takes them one by one.
   /// @return how many are committed; the next one, if any, has its `error`
-  /// @pre commits_motion(). @throws Error{cancelled} when stopped, with none committed
+  /// @pre commits_motion(). @throws Error{cancelled} when stopped; the partner may then have committed all the same
   std::size_t commit_motion(std::span<GivenState> states, const std::stop_token& stop);
   /// Accepts an answered state as the end of the next step; the partner remembers nothing or knows it already.
   std::span<const Response> accept(const GivenState& state);

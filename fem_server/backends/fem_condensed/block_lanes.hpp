@@ -17,8 +17,12 @@ using SingleLanes = float __attribute__((vector_size(4 * sizeof(float))));
 HEELSTRIKE_INLINE void load(const double* from, Lanes& to) {
   std::memcpy(&to, from, sizeof to);
 }
-HEELSTRIKE_INLINE void load(const float* from, SingleLanes& to) {
-  std::memcpy(&to, from, sizeof to);
+/// to += change, on four numbers.
+HEELSTRIKE_INLINE void add(const Lanes& change, double* to) {
+  Lanes sum;
+  load(to, sum);
+  sum += change;
+  std::memcpy(to, &sum, sizeof sum);
 }
 
 struct BlockLanes {
@@ -42,5 +46,7 @@ HEELSTRIKE_INLINE void times(const BlockLanes& C, const double* f, Lanes& y) {
 HEELSTRIKE_INLINE double sum_of_three(const Lanes& v) {
   return (v[0] + v[1]) + v[2];
 }
+
+#undef HEELSTRIKE_INLINE
 
 }  // namespace heelstrike::fem

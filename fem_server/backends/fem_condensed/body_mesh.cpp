@@ -263,7 +263,8 @@ VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const 
   const auto* file = std::get_if<MeshSurface>(&surface);
   const bool own = file == nullptr || !is_volume_format(format_of(*file, context.asset(*file)));
   const auto direction = direction_of(place);
-  const auto size = optional_number(place.parameters, "element_size");
+  const double fine = number(place.parameters, "contact_size");
+  const auto size = fine > 0.0 ? std::optional(fine) : optional_number(place.parameters, "element_size");
   if (own && direction && size) number_from(mesh, *direction, *size);
   // A cached mesh may come from a server with a larger limit.
   if (mesh.n_elements() <= context.max_elements) return mesh;

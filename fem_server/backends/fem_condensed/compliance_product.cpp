@@ -73,12 +73,9 @@ void accumulate_both_1(const double* column, const std::uint32_t* rows, std::siz
                        double* result) {
   BlockLanes C;
   Lanes change;
-  Lanes target;
   load_block(column + 9 * static_cast<std::size_t>(rows[0]), C);
   times(C, forces, change);
-  load(result, target);
-  target += change;
-  std::memcpy(result, &target, sizeof target);
+  add(change, result);
   Lanes sum_x{};
   Lanes sum_y{};
   Lanes sum_z{};
@@ -86,9 +83,7 @@ void accumulate_both_1(const double* column, const std::uint32_t* rows, std::siz
     fetch(column, rows, i, n_rows);
     load_block(column + 9 * static_cast<std::size_t>(rows[i]), C);
     times(C, forces, change);
-    load(result + 4 * i, target);
-    target += change;
-    std::memcpy(result + 4 * i, &target, sizeof target);
+    add(change, result + 4 * i);
     Lanes force;
     load(forces + 4 * i, force);
     sum_x += C.x * force;
@@ -118,12 +113,9 @@ void accumulate_1(const double* column, const std::uint32_t* rows, std::size_t n
     fetch(column, rows, i, n_rows);
     BlockLanes C;
     Lanes change;
-    Lanes target;
     load_block(column + 9 * static_cast<std::size_t>(rows[i]), C);
     times(C, force, change);
-    load(result + 4 * i, target);
-    target += change;
-    std::memcpy(result + 4 * i, &target, sizeof target);
+    add(change, result + 4 * i);
   }
 }
 HEELSTRIKE_VECTOR_CLONES

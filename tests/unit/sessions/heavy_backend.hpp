@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -32,15 +34,20 @@ std::pair<ErrorCode, std::string> error_of(const Call& call) {
   return {ErrorCode::internal, "no error"};
 }
 
-/// A back-end that claims to be slow, so that its pairs are committed side by side; refuses states after 5 s.
+/// A back-end that claims to be slow, so that its pairs are committed side by side; refuses states after 5 s, breaks on
+/// those before 0 s.
 class HeavyBackend final : public ContactBackend {
  public:
-  explicit HeavyBackend(std::unique_ptr<ContactBackend> inner) : inner_(std::move(inner)) {}
+  /// @param commits  counted here, when not null
+  explicit HeavyBackend(std::unique_ptr<ContactBackend> inner, std::atomic<int>* commits = nullptr)
+      : inner_(std::move(inner)), commits_(commits) {}
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override { return inner_->initial_history(); }
   [[nodiscard]] Response evaluate(const History& history, const PairState& state) const override {
     return inner_->evaluate(history, state);
   }
   [[nodiscard]] Committed commit(const History& history, const PairState& state) const override {
+    if (commits_ != nullptr) ++*commits_;
+    if (state.t < 0.0) throw std::logic_error("a defect");
     if (state.t > 5.0) throw RecoverableError(fmt::format("refused at {}", state.t));
     return inner_->commit(history, state);
   }
@@ -52,6 +59,7 @@ class HeavyBackend final : public ContactBackend {
 
  private:
   std::unique_ptr<ContactBackend> inner_;
+  std::atomic<int>* commits_;
 };
 
 }  // namespace heelstrike::fem::testing_support

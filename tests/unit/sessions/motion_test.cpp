@@ -41,12 +41,12 @@ class MotionTest : public testing::Test {
     std::vector<std::unique_ptr<Session>> owned;
     std::vector<Session*> all;
   };
-  static Sessions open(bool heavy) {
+  static Sessions open(bool heavy, std::atomic<int>* commits = nullptr) {
     Sessions sessions;
     for (std::size_t i = 0; i < n_pairs; ++i) {
       const PairSpec pair = ball_on_ground(fmt::format("pair {}", i));
       auto backend = make_backend(pair, no_context());
-      if (heavy) backend = std::make_unique<HeavyBackend>(std::move(backend));
+      if (heavy) backend = std::make_unique<HeavyBackend>(std::move(backend), commits);
       sessions.owned.push_back(std::make_unique<Session>(pair, std::move(backend), std::string(64, 'a')));
       sessions.all.push_back(sessions.owned.back().get());
     }
@@ -125,6 +125,47 @@ TEST_F(MotionTest, EndsForAllBeforeTheFirstStateThatOneRefuses) {
   expect_same_state(sessions, single);
 }
 
+TEST_F(MotionTest, NobodyWorksFarBeyondARefusedState) {
+  std::atomic<int> commits = 0;
+  const Sessions sessions = open(true, &commits);
+  Motion motion = bounce(400);
+  motion[0].front().t = 6.0;  // refused at once
+  motion[1].front().t = 6.0;
+  ASSERT_NE(commit_motion_of_all(sessions.all, 0, motion, {}).error, nullptr);
+  // The third may be some states ahead when the refusal comes, on another thread; without a look at it, 400.
+  EXPECT_LT(commits, 300);
+}
+
+TEST_F(MotionTest, ADefectAtOneStateKeepsTheStatesBefore) {
+  const Sessions sessions = open(true);
+  Motion motion = bounce(10);
+  motion[1][6].t = -1.0;
+  const MotionAnswers answers = commit_motion_of_all(sessions.all, 0, motion, {});
+  ASSERT_NE(answers.error, nullptr);
+  EXPECT_EQ(answers.error->code(), ErrorCode::internal);
+  for (const Session* session : sessions.all) EXPECT_EQ(session->committed_step(), 5);
+}
+
+TEST_F(MotionTest, ARepetitionMayBeginLaterAndGoOnFurther) {
+  const Motion motion = bounce(30);
+  Motion head = motion;
+  for (auto& states : head) states.resize(20);
+  Motion tail = motion;
+  for (auto& states : tail) states.erase(states.begin(), states.begin() + 12);
+  const Sessions whole = open(true);
+  const MotionAnswers expected = commit_motion_of_all(whole.all, 0, motion, {});
+  const Sessions parts = open(true);
+  (void)commit_motion_of_all(parts.all, 0, head, {});
+  const MotionAnswers answers = commit_motion_of_all(parts.all, 12, tail, {});
+  for (std::size_t i = 0; i < n_pairs; ++i) {
+    ASSERT_EQ(answers.responses[i].size(), 18U);
+    for (std::size_t k = 0; k < 18; ++k) {
+      EXPECT_EQ(bits_of(answers.responses[i][k]), bits_of(expected.responses[i][12 + k])) << i << " frame " << k;
+    }
+  }
+  expect_same_state(parts, whole);
+}
+
 TEST_F(MotionTest, TheSameAgainAnswersTheSame) {
   Motion motion = bounce(20);
   motion[1][15].t = 6.0;  // refused each time
@@ -176,12 +217,22 @@ TEST_F(MotionTest, AStopLeavesAllSessionsWhereTheyWere) {
 TEST_F(MotionTest, ACommitInBetweenIsNoticed) {
   const Motion motion = bounce(5);
   const Sessions sessions = open(false);
-  std::vector<Session::PreparedMotion> prepared;
-  for (std::size_t i = 0; i < n_pairs; ++i) prepared.push_back(sessions.all[i]->prepare_motion(0, motion[i], {}));
-  auto other = sessions.all[1]->prepare_commit(0, motion[0][0]);
-  sessions.all[1]->publish(std::move(other));
-  EXPECT_EQ(error_of([&] { Session::publish_motion(sessions.all, prepared, 5); }).first, ErrorCode::out_of_order);
-  EXPECT_EQ(sessions.all[0]->committed_step(), -1) << "all or none";
+  const std::string fresh = sessions.all[1]->save_state();
+  const std::function<void()> interruptions[] = {
+      [&] { sessions.all[1]->publish(sessions.all[1]->prepare_commit(0, motion[0][0])); },
+      [&] { sessions.all[1]->restore_state(fresh); },  // to the same step
+  };
+  for (const auto& interrupt : interruptions) {
+    sessions.all[1]->restore_state(fresh);
+    Session::Refused refused{100};
+    std::vector<Session::PreparedMotion> prepared;
+    for (std::size_t i = 0; i < n_pairs; ++i) {
+      prepared.push_back(sessions.all[i]->prepare_motion(0, motion[i], refused, {}));
+    }
+    interrupt();
+    EXPECT_EQ(error_of([&] { Session::publish_motion(sessions.all, prepared, 5); }).first, ErrorCode::out_of_order);
+    EXPECT_EQ(sessions.all[0]->committed_step(), -1) << "all or none";
+  }
 }
 
 }  // namespace
