@@ -30,13 +30,6 @@ double evaluation_time(const ContactBackend& contact, const History& history, co
   return times[times.size() / 2];
 }
 
-/// [m] height of the lowest point of the scan itself, below that of any mesh of it.
-double scan_height() {
-  ReadOptions read;
-  read.name = test::foot_scan().value();
-  return test::sole_height(read_surface(test::file_content(read.name), read).vertices);
-}
-
 void press(double h, bool with_full_order) {
   const VolumeMesh mesh = test::foot_mesh(h);
   // Candidates: all that looks down within 70 degrees; nothing else comes near the plate at these depths.
@@ -45,7 +38,7 @@ void press(double h, bool with_full_order) {
   const CondensedContact contact("fem_condensed", test::condensed_model(prepared), {});
   const double preparation = bench::thread_seconds() - start;
   const double sole = test::sole_height(contact.model().points);
-  const double scan_sole = scan_height();
+  const double scan_sole = test::scan_height();
   fmt::print("lowest point of the mesh {:.3f} mm above that of the scan; F scan: force at the depth below the latter\n",
              1e3 * (sole - scan_sole));
   fmt::print("\nh = {} mm: {} nodes, {} tetrahedra, {} candidates, condensation (or cache) {:.1f} s\n", 1e3 * h,

@@ -35,6 +35,8 @@ class RemoteContact final : public Contact, public BatchContact {
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override;
   [[nodiscard]] bool memoryless() const override { return !session_ids_.empty() && all_memoryless_; }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override;
+  [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+                                            std::stop_token stop) override;
   [[nodiscard]] std::vector<std::string> save_state() override;
   void restore_state(std::span<const std::string> states) override;
   [[nodiscard]] std::optional<RpcStatistics> rpc_statistics() const override;
@@ -189,6 +191,7 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
   v1::EvaluateBatchRequest request;
   v1::EvaluateBatchResponse response;
   request.set_session_id(session_ids_.at(pair));
+  request.set_without_tangents(true);
   for (const PairState& state : states) wire::to_proto(state, *request.add_states());
   // As patient as with one state after the other.
   const auto timeout = options_.exchange_timeout * std::max<std::ptrdiff_t>(1, std::ssize(states));
@@ -213,6 +216,56 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
     }
   }
   return entries;
+}
+
+MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+                                           std::stop_token stop) {
+  if (states.size() != session_ids_.size()) {
+    throw Error(ErrorCode::internal, fmt::format("CommitMotion: expected states for {} pairs, found {}",
+                                                 session_ids_.size(), states.size()));
+  }
+  v1::CommitMotionRequest request;
+  v1::CommitMotionResponse response;
+  request.set_first_step(first_step);
+  const std::size_t n_states = states.empty() ? 0 : states.front().size();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    auto& pair = *request.add_pairs();
+    pair.set_session_id(session_ids_[i]);
+    for (const PairState& state : states[i]) wire::to_proto(state, *pair.add_states());
+  }
+  // As patient as with one state after the other.
+  const auto timeout = options_.exchange_timeout * std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(n_states));
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string what = called("CommitMotion");
+  try {
+    call(what, {.timeout = timeout, .attempts = 5}, [&](grpc::ClientContext& context) {
+      const std::stop_callback cancel(stop, [&] { context.TryCancel(); });
+      return stub_->CommitMotion(&context, request, &response);
+    });
+  } catch (const Error&) {
+    if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
+    throw;
+  }
+  note_exchange(begin, response.serving());
+  MotionAnswers answers;
+  const FieldPath root("response");
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const bool there = response.pairs_size() == static_cast<int>(states.size());
+    const int n = there ? response.pairs(static_cast<int>(i)).results_size() : 0;
+    const bool complete = response.has_error() ? n < static_cast<int>(n_states) : n == static_cast<int>(n_states);
+    if (!there || !complete || n != response.pairs(0).results_size()) {
+      throw Error(ErrorCode::internal, fmt::format("{} answered {} pairs, pair {} with {} of {} states", what,
+                                                   response.pairs_size(), i, n, n_states));
+    }
+    auto& own = answers.responses.emplace_back(static_cast<std::size_t>(n));
+    const FieldPath path(root, "pairs", i);
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      wire::from_proto(response.pairs(static_cast<int>(i)).results(static_cast<int>(k)), own[k],
+                       FieldPath(path, "results", k));
+    }
+  }
+  if (response.has_error()) answers.error = std::make_shared<const Error>(wire::from_proto(response.error()));
+  return answers;
 }
 
 void RemoteContact::fill_request(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,

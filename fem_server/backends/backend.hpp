@@ -51,6 +51,15 @@ class ContactBackend {
   /// The history after accepting `state`. Pure in the same sense: a new object is returned.
   [[nodiscard]] virtual Committed commit(const History& history, const PairState& state) const = 0;
 
+  /// As evaluate and commit, for a state of motion that is given: nobody differentiates the answer and the next state
+  /// may be far, so tangents may be left zero, and nothing has to be kept that only saves time near this state.
+  [[nodiscard]] virtual Response evaluate_given(const History& history, const PairState& state) const {
+    return evaluate(history, state);
+  }
+  [[nodiscard]] virtual Committed commit_given(const History& history, const PairState& state) const {
+    return commit(history, state);
+  }
+
   /// @throws Error{invalid_input} for bytes of another format or another back-end
   [[nodiscard]] virtual std::shared_ptr<const History> load_history(std::string_view bytes) const = 0;
 

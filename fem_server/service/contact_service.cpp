@@ -35,7 +35,7 @@ std::string for_log(std::string text) {
   return text.empty() ? "-" : text;
 }
 
-/// Requests a stop of a preparation soon after its client has cancelled the call or gone away.
+/// Requests a stop of long work soon after its client has cancelled the call or gone away.
 class CancelWatch {
  public:
   CancelWatch(grpc::ServerContext& context, std::stop_source& source)
@@ -78,6 +78,46 @@ struct ReadStates {
   }
   std::vector<PairState> good;  ///< in the order of the request
   std::vector<std::unique_ptr<const Error>> refusals;
+};
+
+/// The sessions and states of a request for commits along given motion; the sessions are in use while it lives.
+struct GivenMotion {
+  /// @throws Error{invalid_input}, Error{limit}, Error{not_found}
+  GivenMotion(const v1::CommitMotionRequest& request, SessionTable& table, const ServiceLimits& limits) {
+    const auto n_pairs = static_cast<std::size_t>(request.pairs_size());
+    if (n_pairs == 0) throw input_error("pairs", "pairs: expected at least one pair, found none");
+    if (n_pairs > limits.max_exchange_pairs) {
+      throw limit_error("pairs", fmt::format("pairs: this server accepts {} pairs in a call, found {}",
+                                             limits.max_exchange_pairs, n_pairs));
+    }
+    const FieldPath root("");
+    for (std::size_t i = 0; i < n_pairs; ++i) {
+      const v1::PairMotion& pair = request.pairs(static_cast<int>(i));
+      const auto n = static_cast<std::size_t>(pair.states_size());
+      if (n > limits.max_motion_states) {
+        throw limit_error(
+            "states", fmt::format("pairs[{}].states: this server accepts {} states in a call, found {}; split it", i,
+                                  limits.max_motion_states, n));
+      }
+      open.push_back(table.find(pair.session_id()));
+      uses.emplace_back(*open.back());
+      Session* session = &open.back()->session();
+      if (std::ranges::find(sessions, session) != sessions.end()) {
+        throw input_error("pairs", fmt::format("pairs[{}]: the same session appears twice", i));
+      }
+      sessions.push_back(session);
+      auto& own = states.emplace_back(n);
+      const FieldPath path(root, "pairs", i);
+      for (std::size_t k = 0; k < n; ++k) {
+        wire::from_proto(pair.states(static_cast<int>(k)), own[k], FieldPath(path, "states", k));
+      }
+    }
+  }
+
+  std::vector<std::shared_ptr<OpenSession>> open;
+  std::deque<OpenSession::Use> uses;
+  std::vector<Session*> sessions;
+  std::vector<std::vector<PairState>> states;
 };
 
 }  // namespace
@@ -300,7 +340,8 @@ grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, con
     const OpenSession::Use use(*session);
     const auto begin = std::chrono::steady_clock::now();
     const auto entries =
-        session->session().evaluate_batch(states.good, std::max(1U, std::thread::hardware_concurrency()));
+        session->session().evaluate_batch(states.good, std::max(1U, std::thread::hardware_concurrency()),
+                                          request->without_tangents() ? Answers::without_tangents : Answers::full);
     const auto duration = std::chrono::steady_clock::now() - begin;
     const auto mean = duration / std::max<std::size_t>(1, entries.size());
     response->set_serving(std::chrono::duration<double>(duration).count());
@@ -318,6 +359,30 @@ grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, con
       }
       if (!refusal) ++entry;
     }
+  });
+}
+
+grpc::Status ContactServiceImpl::CommitMotion(grpc::ServerContext* context, const v1::CommitMotionRequest* request,
+                                              v1::CommitMotionResponse* response) {
+  return answer(*context, [&] {
+    const auto begin = std::chrono::steady_clock::now();
+    const GivenMotion motion(*request, sessions_, limits_);
+    std::stop_source source;
+    const CancelWatch watch(*context, source);
+    const MotionAnswers answers =
+        commit_motion_of_all(motion.sessions, request->first_step(), motion.states, source.get_token());
+    for (const auto& responses : answers.responses) {
+      auto& pair = *response->add_pairs();
+      for (const Response& result : responses) {
+        wire::to_proto(result, *pair.add_results());
+        metrics_.committed();
+      }
+    }
+    if (answers.error) {
+      metrics_.failed(answers.error->code());
+      wire::to_proto(*answers.error, *response->mutable_error());
+    }
+    response->set_serving(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   });
 }
 

@@ -66,6 +66,8 @@ class ContactServiceImpl final : public v1::ContactService::Service {
                         v1::PairResponse* response) override;
   grpc::Status EvaluateBatch(grpc::ServerContext* context, const v1::EvaluateBatchRequest* request,
                              v1::EvaluateBatchResponse* response) override;
+  grpc::Status CommitMotion(grpc::ServerContext* context, const v1::CommitMotionRequest* request,
+                            v1::CommitMotionResponse* response) override;
   grpc::Status GetFields(grpc::ServerContext* context, const v1::GetFieldsRequest* request,
                          v1::GetFieldsResponse* response) override;
   grpc::Status SaveState(grpc::ServerContext* context, const v1::SaveStateRequest* request,

@@ -54,7 +54,15 @@ class LocalContact final : public Contact, public BatchContact {
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
     std::vector<PairState> sent(states.size());
     std::ranges::transform(states, sent.begin(), as_sent);
-    return sessions_.at(pair)->evaluate_batch(sent, std::max(1U, std::thread::hardware_concurrency()));
+    return sessions_.at(pair)->evaluate_batch(sent, std::max(1U, std::thread::hardware_concurrency()),
+                                              Answers::without_tangents);
+  }
+
+  [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+                                            std::stop_token stop) override {
+    std::vector<std::vector<PairState>> sent(states.begin(), states.end());
+    for (auto& motion : sent) std::ranges::transform(motion, motion.begin(), as_sent);
+    return commit_motion_of_all(pointers_, first_step, sent, stop);
   }
 
   [[nodiscard]] std::vector<std::string> save_state() override {

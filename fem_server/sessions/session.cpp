@@ -78,12 +78,15 @@ Response Session::evaluate(std::int64_t step, const PairState& state) const {
   return backend_->evaluate(*history, canonical(state, pair_.name));
 }
 
-std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> states, unsigned n_threads) const {
+std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> states, unsigned n_threads,
+                                                Answers answers) const {
   const std::shared_ptr<const History> history = memory().history;
   std::vector<BatchEntry> entries(states.size());
   const auto evaluate_one = [&](std::size_t i) noexcept {
     try {
-      entries[i].response = backend_->evaluate(*history, canonical(states[i], pair_.name));
+      const PairState state = canonical(states[i], pair_.name);
+      entries[i].response =
+          answers == Answers::full ? backend_->evaluate(*history, state) : backend_->evaluate_given(*history, state);
     } catch (const RecoverableError& error) {
       entries[i].error = std::make_shared<const RecoverableError>(error);
     } catch (const Error& error) {
@@ -108,13 +111,10 @@ std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> state
 Session::PreparedCommit Session::prepare_commit(std::int64_t step, const PairState& state) const {
   const Memory last = memory();
   if (step == last.step && step >= 0) {
-    if (!same_bits(state, last.state)) {
-      throw order_error(
-          fmt::format("pair '{}': step {} is committed already, with another state (t = {} s, now {} s); commit "
-                      "step {} next, or repeat the last commit with the same input",
-                      pair_.name, step, last.state.t, state.t, step + 1));
-    }
-    return {.step = step, .state = last.state, .committed = {last.history, last.response}, .repetition = true};
+    return {.step = step,
+            .state = last.state,
+            .committed = {last.history, repeated(last, step, state)},
+            .repetition = true};
   }
   if (step != last.step + 1) {
     throw order_error(
@@ -142,13 +142,18 @@ void Session::publish(PreparedCommit prepared) {
   publish_all({&self, 1}, {&prepared, 1});
 }
 
-void Session::publish_all(std::span<Session* const> sessions, std::span<PreparedCommit> prepared) {
+std::vector<std::unique_lock<std::mutex>> Session::locked(std::span<Session* const> sessions) {
   // In the order of addresses: two streams that commit the same sessions cannot wait for each other.
   std::vector<Session*> ordered(sessions.begin(), sessions.end());
   std::ranges::sort(ordered, std::less<>());
   std::vector<std::unique_lock<std::mutex>> locks;
   locks.reserve(ordered.size());
   for (const Session* session : ordered) locks.emplace_back(session->mutex_);
+  return locks;
+}
+
+void Session::publish_all(std::span<Session* const> sessions, std::span<PreparedCommit> prepared) {
+  const std::vector<std::unique_lock<std::mutex>> locks = locked(sessions);
   for (std::size_t i = 0; i < sessions.size(); ++i) sessions[i]->check_current(prepared[i]);
   for (std::size_t i = 0; i < sessions.size(); ++i) {
     Memory& memory = sessions[i]->memory_;
@@ -156,7 +161,127 @@ void Session::publish_all(std::span<Session* const> sessions, std::span<Prepared
     memory = {.history = std::move(prepared[i].committed.history),
               .step = prepared[i].step,
               .state = prepared[i].state,
-              .response = prepared[i].committed.response};
+              .response = prepared[i].committed.response,
+              .motion = nullptr};
+  }
+}
+
+Response Session::repeated(const Memory& memory, std::int64_t step, const PairState& state) const {
+  const PairState* before = step == memory.step ? &memory.state : nullptr;
+  const Response* response = &memory.response;
+  if (memory.motion && step >= memory.motion->first_step && step <= memory.step) {
+    const auto i = static_cast<std::size_t>(step - memory.motion->first_step);
+    before = &memory.motion->states[i];
+    response = &memory.motion->responses[i];
+  }
+  if (before != nullptr && same_bits(state, *before)) return *response;
+  throw order_error(
+      fmt::format("pair '{}': step {} is committed already, {}; commit step {} next, or repeat the last commit with "
+                  "the same input",
+                  pair_.name, step,
+                  before == nullptr ? std::string("and too long ago to be repeated")
+                                    : fmt::format("with another state (t = {} s, now {} s)", before->t, state.t),
+                  memory.step + 1));
+}
+
+namespace {
+
+void lower(Session::Refused& refused, std::size_t n) {
+  std::size_t now = refused;
+  while (n < now && !refused.compare_exchange_weak(now, n)) {
+  }
+}
+
+void check_stop(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "commits along given motion: stopped on request");
+}
+
+/// What `commit` gives, or why it gives nothing.
+std::shared_ptr<const Error> refusal(const std::function<void()>& commit) {
+  try {
+    commit();
+  } catch (const Error& error) {
+    return std::make_shared<const Error>(error);
+  } catch (const std::exception& error) {
+    return std::make_shared<const Error>(ErrorCode::internal, error.what());
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::span<const PairState> states,
+                                                Refused& refused, const std::stop_token& stop) const {
+  const Memory last = memory();
+  if (first_step < 0 || first_step > last.step + 1) {
+    throw order_error(
+        fmt::format("pair '{}': commit expected step {}, found {}; steps are committed one after the other", pair_.name,
+                    last.step + 1, first_step));
+  }
+  PreparedMotion prepared{.first_step = first_step,
+                          .seen_step = last.step,
+                          .seen = last.history,
+                          .states = {},
+                          .committed = {},
+                          .error = {}};
+  std::shared_ptr<const History> history = last.history;
+  for (const PairState& state : states) {
+    check_stop(stop);
+    // The state that another session refused is still tried: the first session to refuse it is the one that is told.
+    if (prepared.states.size() > refused) break;
+    const std::int64_t step = first_step + std::ssize(prepared.states);
+    Committed committed;
+    if (step <= last.step) {
+      committed = {.history = last.history, .response = repeated(last, step, state)};
+    } else {
+      prepared.error = refusal([&] { committed = backend_->commit_given(*history, canonical(state, pair_.name)); });
+      if (prepared.error) {
+        lower(refused, prepared.states.size());
+        break;
+      }
+      history = committed.history;
+    }
+    prepared.states.push_back(state);
+    prepared.committed.push_back(std::move(committed));
+  }
+  return prepared;
+}
+
+void Session::publish_motion(std::span<Session* const> sessions, std::span<PreparedMotion> prepared, std::size_t n) {
+  if (n == 0) return;
+  const std::vector<std::unique_lock<std::mutex>> locks = locked(sessions);
+  const auto last_step = [&](std::size_t i) { return prepared[i].first_step + static_cast<std::int64_t>(n) - 1; };
+  // A retry may run beside the call that it repeats.
+  const auto published = [&](std::size_t i) {
+    const Memory& memory = sessions[i]->memory_;
+    if (memory.step != last_step(i)) return false;
+    const PairState* states = memory.motion ? memory.motion->states.data() : &memory.state;
+    const std::size_t n_states = memory.motion ? memory.motion->states.size() : 1;
+    for (std::size_t k = 0; k < std::min(n, n_states); ++k) {
+      if (!same_bits(states[n_states - 1 - k], prepared[i].states[n - 1 - k])) return false;
+    }
+    return true;
+  };
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    if (sessions[i]->memory_.history == prepared[i].seen || published(i)) continue;
+    throw order_error(fmt::format(
+        "pair '{}': another commit or restore came between the two halves of the commits of steps {} to {}; the "
+        "session is at step {}",
+        sessions[i]->pair_.name, prepared[i].first_step, last_step(i), sessions[i]->memory_.step));
+  }
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    Memory& memory = sessions[i]->memory_;
+    if (memory.step >= last_step(i)) continue;
+    auto motion = std::make_shared<CommittedMotion>();
+    motion->first_step = prepared[i].first_step;
+    motion->states.assign(prepared[i].states.begin(), prepared[i].states.begin() + static_cast<std::ptrdiff_t>(n));
+    for (std::size_t k = 0; k < n; ++k) motion->responses.push_back(prepared[i].committed[k].response);
+    memory = {.history = prepared[i].committed[n - 1].history,
+              .step = last_step(i),
+              .state = motion->states.back(),
+              .response = motion->responses.back(),
+              .motion = nullptr};
+    memory.motion = std::move(motion);
   }
 }
 
@@ -175,7 +300,8 @@ void Session::restore_state(std::string_view bytes) {
   Memory restored{.history = backend_->load_history(record.history),
                   .step = record.step,
                   .state = record.state,
-                  .response = record.response};
+                  .response = record.response,
+                  .motion = nullptr};
   const std::lock_guard lock(mutex_);
   memory_ = std::move(restored);
 }
@@ -210,6 +336,35 @@ void for_each_session(std::span<Session* const> sessions, const std::function<vo
   for (const std::exception_ptr& error : errors) {
     if (error) std::rethrow_exception(error);
   }
+}
+
+MotionAnswers commit_motion_of_all(std::span<Session* const> sessions, std::int64_t first_step,
+                                   std::span<const std::vector<PairState>> states, const std::stop_token& stop) {
+  const std::size_t n = states.empty() ? 0 : states.front().size();
+  if (states.size() != sessions.size() || std::ranges::any_of(states, [n](const auto& s) { return s.size() != n; })) {
+    throw input_error("pairs", fmt::format("commits from step {}: expected as many states for each of {} pairs, found "
+                                           "{} pairs, the first with {} states",
+                                           first_step, sessions.size(), states.size(), n));
+  }
+  std::vector<Session::PreparedMotion> prepared(sessions.size());
+  Session::Refused refused{std::numeric_limits<std::size_t>::max()};
+  for_each_session(sessions, [&](std::size_t i) {
+    prepared[i] = sessions[i]->prepare_motion(first_step, states[i], refused, stop);
+  });
+  check_stop(stop);
+  MotionAnswers answers;
+  std::size_t n_taken = n;
+  for (const Session::PreparedMotion& motion : prepared) {
+    if (motion.states.size() >= n_taken) continue;
+    n_taken = motion.states.size();
+    answers.error = motion.error;
+  }
+  Session::publish_motion(sessions, prepared, n_taken);
+  for (const Session::PreparedMotion& motion : prepared) {
+    auto& responses = answers.responses.emplace_back();
+    for (std::size_t k = 0; k < n_taken; ++k) responses.push_back(motion.committed[k].response);
+  }
+  return answers;
 }
 
 void commit_all(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,

@@ -2,11 +2,15 @@
 /// thin shells over it.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +20,9 @@
 #include "fem_server/backends/backend.hpp"
 
 namespace heelstrike::fem {
+
+/// What the answers of a batch hold.
+enum class Answers { full, without_tangents };
 
 /// Thread-safe: evaluations run concurrently; commits and restores are serialised.
 class Session {
@@ -46,7 +53,8 @@ class Session {
 
   /// Evaluations of many states against the committed history, on up to `n_threads` threads; order kept, results
   /// independent of the number of threads. Each entry is either a response or the error of that state.
-  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::span<const PairState> states, unsigned n_threads) const;
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::span<const PairState> states, unsigned n_threads,
+                                                       Answers answers = Answers::full) const;
 
   /// First half of a commit; changes nothing.
   /// @throws Error{out_of_order} unless `step` is the next one, or the last one with the same input bit for bit
@@ -59,6 +67,33 @@ class Session {
   /// @throws as publish, and then no session has changed
   static void publish_all(std::span<Session* const> sessions, std::span<PreparedCommit> prepared);
 
+  /// Commits along given motion, computed but not made visible.
+  struct PreparedMotion {
+    std::int64_t first_step = 0;
+    std::int64_t seen_step = -1;          ///< committed when the work began, and
+    std::shared_ptr<const History> seen;  ///< the history of that
+    std::vector<PairState> states;        ///< those that could be taken
+    std::vector<Committed> committed;     ///< after each; of states that had been committed before, the answer alone
+    std::shared_ptr<const Error> error;   ///< why the next state could not; null = all were
+  };
+
+  /// Where the first session to be refused stands; the others need not go on beyond.
+  using Refused = std::atomic<std::size_t>;
+
+  /// Takes the states one after the other until one is refused; changes nothing. States that the last call of
+  /// publish_motion committed may be repeated with the same input.
+  /// @param refused  in, out: smallest number of states that a session of the same motion could take; work beyond the
+  ///                 state that was refused there ends
+  /// @param stop     looked at before every state
+  /// @throws Error{cancelled}; Error{out_of_order} unless `first_step` is at most the next one and what has been
+  ///         committed since is repeated bit for bit
+  [[nodiscard]] PreparedMotion prepare_motion(std::int64_t first_step, std::span<const PairState> states,
+                                              Refused& refused, const std::stop_token& stop) const;
+  /// Makes the first `n` states of several sessions visible, all or none. @param prepared  one per session, with at
+  /// least n states
+  /// @throws Error{out_of_order} when another commit or a restore came in between, and then no session has changed
+  static void publish_motion(std::span<Session* const> sessions, std::span<PreparedMotion> prepared, std::size_t n);
+
   /// -1 before the first commit.
   [[nodiscard]] std::int64_t committed_step() const;
 
@@ -69,13 +104,23 @@ class Session {
   [[nodiscard]] std::string fields(const PairState& state, const FieldRequest& request) const;
 
  private:
+  /// Commits of one call along given motion, the last of them the last commit of all.
+  struct CommittedMotion {
+    std::int64_t first_step = 0;
+    std::vector<PairState> states;
+    std::vector<Response> responses;
+  };
   struct Memory {
     std::shared_ptr<const History> history;
     std::int64_t step = -1;
     PairState state;
     Response response;
+    std::shared_ptr<const CommittedMotion> motion;  ///< null = the last commit was a single one
   };
   [[nodiscard]] Memory memory() const;
+  /// Answer to the repetition of a step that has been committed. @throws Error{out_of_order}
+  [[nodiscard]] Response repeated(const Memory& memory, std::int64_t step, const PairState& state) const;
+  [[nodiscard]] static std::vector<std::unique_lock<std::mutex>> locked(std::span<Session* const> sessions);
   /// @pre mutex_ held. @throws Error{out_of_order}
   void check_current(const PreparedCommit& prepared) const;
 
@@ -90,6 +135,12 @@ class Session {
 /// processors for them. Work on different sessions is independent, so the results are the same.
 /// @throws the error of the first session that has one; side by side the work of the others is done all the same
 void for_each_session(std::span<Session* const> sessions, const std::function<void(std::size_t)>& work);
+
+/// Commits of all pairs along given motion: each session on its own way, side by side where they are heavy; all take as
+/// many states as the first to be refused leaves. @param states  [session][state], the same number for each
+[[nodiscard]] MotionAnswers commit_motion_of_all(std::span<Session* const> sessions, std::int64_t first_step,
+                                                 std::span<const std::vector<PairState>> states,
+                                                 const std::stop_token& stop);
 
 /// Commits all pairs of a run or none: prepares all, then publishes all.
 void commit_all(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "common/errors/error.hpp"
@@ -16,7 +17,8 @@ FieldOutputWriter::FieldOutputWriter(const Scenario& scenario, const std::option
       partner_drawn_(scenario.pairs.size(), 0) {}
 
 std::optional<double> FieldOutputWriter::next_time() const {
-  if (!spec_ || off_.empty()) return std::nullopt;
+  const bool any_on = std::ranges::any_of(off_, [](char off) { return off == 0; });
+  if (!spec_ || !any_on) return std::nullopt;
   // Times of the grid are products, not sums: no drift.
   return spec_->interval * static_cast<double>(next_);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <optional>
 
@@ -17,7 +18,12 @@ namespace {
 enum class Kind { kinematic, inverse, hybrid };
 
 /// Asked of the contact at once: enough to keep its threads busy, few enough to stop and to tell progress in between.
-constexpr std::size_t frames_ahead = 64;
+constexpr std::size_t frames_ahead = 128;
+/// Committed at once: a few to begin with, then as many as take a call's time. At most more than two cycles of gait at
+/// 60 Hz, so that both feet have the same work.
+constexpr std::size_t first_frames = 8;
+constexpr std::size_t most_frames = 256;
+constexpr double call_time = 10.0;  // [s]
 
 class PrescribedRun final : public RunBase {
  public:
@@ -42,14 +48,25 @@ class PrescribedRun final : public RunBase {
   [[nodiscard]] Eigen::Vector2d powers();
 
   using Frame = ContactCoupling::GivenState;
-  /// Moves on by up to `n` frames of the grid. A frame that cannot be reached ends the list.
+  /// How the contact takes frames: one after the other, all at once, or committed all at once.
+  enum class Asking { one_by_one, answered, committed };
+  [[nodiscard]] Asking asking() const;
+  /// Moves on by up to `n` frames of the grid, and where the contact has a history no further than the next fields,
+  /// which are drawn with the history of their frame. A frame that cannot be reached ends the list.
   /// @param failure  why it cannot
   [[nodiscard]] std::vector<Frame> next_frames(std::size_t n, std::exception_ptr& failure);
+  /// Asks for the frames and takes them one by one. @return false when stopped
+  [[nodiscard]] bool take(std::span<Frame> frames);
+  /// Commits frames and fits the size of the next call to the time it took. @return how many were taken
+  std::size_t commit(std::span<Frame> frames);
   void process(const Frame& frame, bool answered);
   [[nodiscard]] bool place_frame(const Frame& frame, bool answered);
+  [[nodiscard]] bool fields_due(double t) const;
   void accept_frame(double before);
 
   Kind kind_;
+  Asking asking_ = Asking::one_by_one;
+  std::size_t frames_per_call_ = 1;
   Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at t_; y_ is the last frame that was committed
   std::optional<VerticalBalance> balance_;
   ReactionTable loads_;
@@ -143,6 +160,7 @@ std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std:
     worst_.position = std::max(worst_.position, violation.position);
     worst_.velocity = std::max(worst_.velocity, violation.velocity);
     frames.push_back({.t = t_, .q = q(motion_), .qd = qd(motion_)});
+    if (asking_ == Asking::committed && fields_due(t_)) break;
   }
   return frames;
 }
@@ -185,17 +203,56 @@ void PrescribedRun::process(const Frame& frame, bool answered) {
   tell_progress(t_ - before);
 }
 
+bool PrescribedRun::fields_due(double t) const {
+  const auto due = fields_.next_time();
+  return due && *due <= t * (1.0 + 1e-12);
+}
+
 void PrescribedRun::accept_frame(double before) {
   const Eigen::Vector2d now = powers();
   z_ += 0.5 * (t_ - before) * (powers_ + now);
   powers_ = now;
   write_row(t_, y_, z_);
   // Fields lie on frames: those of the grid that have become due since the last one are written once.
-  if (const auto due = fields_.next_time(); due && *due <= t_ * (1.0 + 1e-12)) {
+  if (fields_due(t_)) {
     fields_.skip_to(t_ * (1.0 - 1e-9));
     write_fields(t_, y_);
   }
   ++n_frames_;
+}
+
+PrescribedRun::Asking PrescribedRun::asking() const {
+  if (balance_) return Asking::one_by_one;
+  if (coupling_->memoryless()) return Asking::answered;
+  return coupling_->commits_motion() ? Asking::committed : Asking::one_by_one;
+}
+
+std::size_t PrescribedRun::commit(std::span<Frame> frames) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::size_t n = coupling_->commit_motion(frames, stop_);
+  const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
+  const double fitting = static_cast<double>(n) * call_time / std::max(duration.count(), 1e-9);
+  frames_per_call_ = static_cast<std::size_t>(std::clamp(fitting, 1.0, static_cast<double>(most_frames)));
+  return n;
+}
+
+bool PrescribedRun::take(std::span<Frame> frames) {
+  if (asking_ == Asking::answered) coupling_->answer(frames);
+  std::size_t n_asked = asking_ == Asking::committed ? 0 : frames.size();
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (stop_.stop_requested()) return false;
+    if (i == n_asked) {
+      try {
+        // The one that is refused ends the call and is told; the motion goes on after it.
+        n_asked += commit(frames.subspan(i)) + 1;
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::cancelled && stop_.stop_requested()) return false;
+        throw;
+      }
+    }
+    process(frames[i], asking_ != Asking::one_by_one);
+  }
+  return true;
 }
 
 bool PrescribedRun::solve() {
@@ -210,18 +267,15 @@ bool PrescribedRun::solve() {
   y_ = motion_;
   z_ = Eigen::VectorXd::Zero(EnergyQuadrature::n);
   system_.project(0.0, motion_.head(system_.n_q()), motion_.tail(system_.n_q()));
-  const bool ahead = !balance_ && coupling_->memoryless();
+  asking_ = asking();
+  frames_per_call_ = asking_ == Asking::one_by_one ? 1 : asking_ == Asking::answered ? frames_ahead : first_frames;
   while (next_frame_ == 0 || t_ < end_time()) {
     std::exception_ptr failure;
     const double from = t_;
-    std::vector<Frame> frames = next_frames(ahead ? frames_ahead : 1, failure);
+    std::vector<Frame> frames = next_frames(frames_per_call_, failure);
     const double reached = t_;
-    if (ahead) coupling_->answer(frames);
     t_ = from;
-    for (const Frame& frame : frames) {
-      if (stop_.stop_requested()) return false;
-      process(frame, ahead);
-    }
+    if (!take(frames)) return false;
     t_ = reached;
     if (failure) std::rethrow_exception(failure);
   }

@@ -135,6 +135,26 @@ void ContactCoupling::answer(std::span<GivenState> states) {
   }
 }
 
+bool ContactCoupling::commits_motion() const {
+  return n_pairs() > 0 && dynamic_cast<const BatchContact*>(contact_) != nullptr;
+}
+
+std::size_t ContactCoupling::commit_motion(std::span<GivenState> states, const std::stop_token& stop) {
+  auto& batches = dynamic_cast<BatchContact&>(*contact_);
+  std::vector<std::vector<PairState>> asked(n_pairs());
+  for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
+    for (const GivenState& state : states) asked[pair].push_back(pair_state(pair, state.t, state.q, state.qd));
+  }
+  const WallTimer timer(waited_);
+  const MotionAnswers answers = batches.commit_motion(committed_step_ + 1, asked, stop);
+  const std::size_t n = answers.responses.front().size();
+  for (std::size_t i = 0; i < n; ++i) {
+    for (const auto& responses : answers.responses) states[i].responses.push_back(responses[i]);
+  }
+  if (n < states.size()) states[n].error = answers.error;
+  return n;
+}
+
 std::span<const Response> ContactCoupling::accept(const GivenState& state) {
   responses_ = state.responses;
   remember(state.t, state.q, state.qd);

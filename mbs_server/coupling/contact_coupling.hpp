@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,14 @@ class ContactCoupling final : public ForceElement {
   /// Answers of all states, in batches: what commit() gives for one state after the other, but for rounding.
   /// @pre memoryless()
   void answer(std::span<GivenState> states);
-  /// Accepts an answered state as the end of the next step; the partner, which remembers nothing, is not told.
+  /// Whether the partner commits along given motion.
+  [[nodiscard]] bool commits_motion() const;
+  /// Commits the states one after the other, as far as the partner takes them: what commit() gives, but for rounding
+  /// and for tangents. accept() then takes them one by one.
+  /// @return how many are committed; the next one, if any, has its `error`
+  /// @pre commits_motion(). @throws Error{cancelled} when stopped; the partner may then have committed all the same
+  std::size_t commit_motion(std::span<GivenState> states, const std::stop_token& stop);
+  /// Accepts an answered state as the end of the next step; the partner remembers nothing or knows it already.
   std::span<const Response> accept(const GivenState& state);
 
   [[nodiscard]] std::size_t n_pairs() const { return model_.pairs.size(); }

@@ -19,6 +19,7 @@
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 #include "fem_server/geometry/mesher.hpp"
+#include "fem_server/geometry/numbering.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
 
@@ -49,8 +50,8 @@ inline std::string file_content(const std::string& path) {
   return content.str();
 }
 
-/// @param h  [m] edge length
-inline VolumeMesh foot_mesh(double h) {
+/// As the mesher makes it, or the one that was kept. @param h  [m] edge length
+inline VolumeMesh meshed_foot(double h) {
   const std::string folder = cache_folder();
   const std::string kept = folder.empty() ? std::string() : fmt::format("{}/foot_{:.3f}mm.msh", folder, 1e3 * h);
   ReadOptions read;
@@ -67,6 +68,13 @@ inline VolumeMesh foot_mesh(double h) {
     std::filesystem::create_directories(folder);
     std::ofstream(kept, std::ios::binary) << write_msh(mesh);
   }
+  return mesh;
+}
+
+/// Numbered as body_mesh() does for a contact from below.
+inline VolumeMesh foot_mesh(double h) {
+  VolumeMesh mesh = meshed_foot(h);
+  number_from(mesh, -Vector3::UnitZ(), h);
   return mesh;
 }
 
@@ -113,6 +121,13 @@ inline double sole_height(const std::vector<Vector3>& points) {
   double lowest = points.front().z();
   for (const Vector3& p : points) lowest = std::min(lowest, p.z());
   return lowest;
+}
+
+/// [m] height of the lowest point of the scan itself, below that of any mesh of it.
+inline double scan_height() {
+  ReadOptions read;
+  read.name = foot_scan().value();
+  return sole_height(read_surface(file_content(read.name), read).vertices);
 }
 
 /// The plane `depth` above the first touch.

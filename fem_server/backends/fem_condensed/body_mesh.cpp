@@ -14,6 +14,7 @@
 #include "fem_server/fem/mesh_cache.hpp"
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/mesher.hpp"
+#include "fem_server/geometry/numbering.hpp"
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 
@@ -137,6 +138,18 @@ VolumeMesh filled(const SurfaceMesh& surface, const ParameterPlace& place, const
   return mesh_surface(surface, meshing).mesh;
 }
 
+/// Ending of a file of tetrahedra or triangles, in small letters.
+std::string format_of(const MeshSurface& surface, const AssetContent& asset) {
+  std::string format = surface.format.empty() ? asset.name.substr(asset.name.find_last_of('.') + 1) : surface.format;
+  std::ranges::transform(format, format.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return format;
+}
+
+bool is_volume_format(const std::string& format) {
+  static const std::vector<std::string> volumes{"msh", "inp", "vtu", "vtk"};
+  return std::ranges::find(volumes, format) != volumes.end();
+}
+
 VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& place, const PrepareContext& context) {
   const AssetContent& asset = context.asset(surface);
   ReadOptions read;
@@ -144,10 +157,8 @@ VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& pla
   read.format = surface.format;
   read.length_scale = surface.length_scale;
   read.limits.max_elements = context.max_elements;
-  std::string format = surface.format.empty() ? asset.name.substr(asset.name.find_last_of('.') + 1) : surface.format;
-  std::ranges::transform(format, format.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  static const std::vector<std::string> volumes{"msh", "inp", "vtu", "vtk"};
-  if (std::ranges::find(volumes, format) != volumes.end()) {
+  const std::string format = format_of(surface, asset);
+  if (is_volume_format(format)) {
     VolumeMesh mesh = read_volume(asset.content, read);
     if (order_of(place) == 2 && mesh.nodes_per_element == 4) mesh = to_quadratic(mesh);
     return placed(std::move(mesh), surface.X_BodyMesh);
@@ -248,6 +259,13 @@ VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const 
                       fmt::format("expected a mesh, sphere, cylinder, block or foot as deformable body, found '{}'",
                                   surface_name(surface)));
   }
+  // Nodes of a user's own mesh keep their numbers.
+  const auto* file = std::get_if<MeshSurface>(&surface);
+  const bool own = file == nullptr || !is_volume_format(format_of(*file, context.asset(*file)));
+  const auto direction = direction_of(place);
+  const double fine = number(place.parameters, "contact_size");
+  const auto size = fine > 0.0 ? std::optional(fine) : optional_number(place.parameters, "element_size");
+  if (own && direction && size) number_from(mesh, *direction, *size);
   // A cached mesh may come from a server with a larger limit.
   if (mesh.n_elements() <= context.max_elements) return mesh;
   throw limit_error(

@@ -1,5 +1,9 @@
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
 
+#include <algorithm>
+#include <cstring>
+
+#include "fem_server/backends/fem_condensed/block_lanes.hpp"
 #include "fem_server/fem/vector_clones.hpp"
 
 namespace heelstrike::fem {
@@ -62,10 +66,33 @@ inline void accumulate_both(const double* column, const std::uint32_t* rows, std
   for (int k = 0; k < 3 * n_fields; ++k) result[k] += sum[k];
 }
 
+/// One field, four numbers per node of which the last means nothing.
+/// @param forces, result  of all nodes; the first of `rows` is that of the column itself
 HEELSTRIKE_VECTOR_CLONES
 void accumulate_both_1(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* forces,
                        double* result) {
-  accumulate_both<1>(column, rows, n_rows, forces, result);
+  BlockLanes C;
+  Lanes change;
+  load_block(column + 9 * static_cast<std::size_t>(rows[0]), C);
+  times(C, forces, change);
+  add(change, result);
+  Lanes sum_x{};
+  Lanes sum_y{};
+  Lanes sum_z{};
+  for (std::size_t i = 1; i < n_rows; ++i) {
+    fetch(column, rows, i, n_rows);
+    load_block(column + 9 * static_cast<std::size_t>(rows[i]), C);
+    times(C, forces, change);
+    add(change, result + 4 * i);
+    Lanes force;
+    load(forces + 4 * i, force);
+    sum_x += C.x * force;
+    sum_y += C.y * force;
+    sum_z += C.z * force;
+  }
+  result[0] += sum_of_three(sum_x);
+  result[1] += sum_of_three(sum_y);
+  result[2] += sum_of_three(sum_z);
 }
 HEELSTRIKE_VECTOR_CLONES
 void accumulate_both_4(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* forces,
@@ -78,10 +105,18 @@ void accumulate_both_8(const double* column, const std::uint32_t* rows, std::siz
   accumulate_both<8>(column, rows, n_rows, forces, result);
 }
 
+/// As accumulate_both_1. @param force  on the column's node
 HEELSTRIKE_VECTOR_CLONES
 void accumulate_1(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* force,
                   double* result) {
-  accumulate_column<1>(column, rows, n_rows, force, result);
+  for (std::size_t i = 0; i < n_rows; ++i) {
+    fetch(column, rows, i, n_rows);
+    BlockLanes C;
+    Lanes change;
+    load_block(column + 9 * static_cast<std::size_t>(rows[i]), C);
+    times(C, force, change);
+    add(change, result + 4 * i);
+  }
 }
 HEELSTRIKE_VECTOR_CLONES
 void accumulate_4(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* force,
@@ -94,45 +129,64 @@ void accumulate_8(const double* column, const std::uint32_t* rows, std::size_t n
   accumulate_column<8>(column, rows, n_rows, force, result);
 }
 
-/// Adds m_i . C_ij f of one column of nodes.
+/// Adds m_i . C_ij f of one column of nodes. @param normals  four numbers per node, the last zero
 HEELSTRIKE_VECTOR_CLONES
-void add_projected_column(const double* column, const std::uint32_t* rows, std::size_t n_rows, const Vector3* normals,
+void add_projected_column(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* normals,
                           const double* f, double* result) {
   for (std::size_t i = 0; i < n_rows; ++i) {
     fetch(column, rows, i, n_rows);
-    const double* block = column + 9 * static_cast<std::size_t>(rows[i]);
-    const double* m = normals[i].data();
-    const double x = (block[0] * f[0] + block[3] * f[1]) + block[6] * f[2];
-    const double y = (block[1] * f[0] + block[4] * f[1]) + block[7] * f[2];
-    const double z = (block[2] * f[0] + block[5] * f[1]) + block[8] * f[2];
-    result[i] += (m[0] * x + m[1] * y) + m[2] * z;
+    BlockLanes C;
+    Lanes u;
+    Lanes normal;
+    load_block(column + 9 * static_cast<std::size_t>(rows[i]), C);
+    times(C, f, u);
+    load(normals + 4 * i, normal);
+    result[i] += sum_of_three(normal * u);
   }
 }
 
-/// F_i^T C_ij F_j of one column of nodes, into both triangles of a matrix with `n` rows.
-/// @param frames  9 values per node, column-major; the first is that of the column
+/// Local axes of a node as rows of lanes.
+struct FrameLanes {
+  SingleLanes x, y, z;  ///< lane a of row k: component k of axis a; lane 3 is zero
+};
+
+/// F_i^T C_ij F_j of one column of nodes, into the lower triangle of a matrix with `n` rows.
+/// @param own     axes of the column's node, column-major
+/// @param frames  of the rows; the first is that of the column
 /// @param matrix  where the diagonal block of the column begins
 HEELSTRIKE_VECTOR_CLONES
-void project_blocks(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* frames,
-                    std::size_t n, float* matrix) {
+void project_blocks(const double* column, const std::uint32_t* rows, std::size_t n_rows, const float* own,
+                    const FrameLanes* frames, std::size_t n, float* matrix) {
   for (std::size_t i = 0; i < n_rows; ++i) {
     fetch(column, rows, i, n_rows);
-    const double* C = column + 9 * static_cast<std::size_t>(rows[i]);
-    const double* F = frames + 9 * i;
-    double CF[9];
-    for (int b = 0; b < 3; ++b) {
-      for (int k = 0; k < 3; ++k) {
-        CF[3 * b + k] = (C[k] * frames[3 * b] + C[3 + k] * frames[3 * b + 1]) + C[6 + k] * frames[3 * b + 2];
-      }
-    }
-    float* below = matrix + 3 * i;
-    float* right = matrix + 3 * i * n;
+    BlockLanes C;
+    load_block(column + 9 * static_cast<std::size_t>(rows[i]), C);
+    const SingleLanes Cx = __builtin_convertvector(C.x, SingleLanes);
+    const SingleLanes Cy = __builtin_convertvector(C.y, SingleLanes);
+    const SingleLanes Cz = __builtin_convertvector(C.z, SingleLanes);
+    const FrameLanes& F = frames[i];
     for (std::size_t b = 0; b < 3; ++b) {
-      for (std::size_t a = 0; a < 3; ++a) {
-        const auto value =
-            static_cast<float>((F[3 * a] * CF[3 * b] + F[3 * a + 1] * CF[3 * b + 1]) + F[3 * a + 2] * CF[3 * b + 2]);
-        below[b * n + a] = value;
-        right[a * n + b] = value;
+      const SingleLanes CF = (Cx * own[3 * b] + Cy * own[3 * b + 1]) + Cz * own[3 * b + 2];
+      const SingleLanes value = (F.x * CF[0] + F.y * CF[1]) + F.z * CF[2];
+      std::memcpy(matrix + 3 * i + b * n, &value, 3 * sizeof(float));
+    }
+  }
+}
+
+/// Copies the lower triangle into the upper one, tile by tile: a row at a time would fetch a cache line per number.
+void mirror(Eigen::MatrixXf& matrix) {
+  constexpr Eigen::Index tile = 32;
+  const Eigen::Index n = matrix.rows();
+  for (Eigen::Index j = 0; j < n; j += tile) {
+    const Eigen::Index n_j = std::min(tile, n - j);
+    for (Eigen::Index i = j; i < n; i += tile) {
+      const Eigen::Index n_i = std::min(tile, n - i);
+      if (i > j) {
+        matrix.block(j, i, n_j, n_i) = matrix.block(i, j, n_i, n_j).transpose();
+        continue;
+      }
+      for (Eigen::Index b = j; b < j + n_j; ++b) {
+        for (Eigen::Index a = b + 1; a < j + n_j; ++a) matrix(b, a) = matrix(a, b);
       }
     }
   }
@@ -140,19 +194,58 @@ void project_blocks(const double* column, const std::uint32_t* rows, std::size_t
 
 template <int n_fields>
 constexpr auto accumulate() {
-  if constexpr (n_fields == 1) return &accumulate_1;
   if constexpr (n_fields == 4) return &accumulate_4;
   if constexpr (n_fields == 8) return &accumulate_8;
 }
 
 template <int n_fields>
 constexpr auto accumulate_symmetric() {
-  if constexpr (n_fields == 1) return &accumulate_both_1;
   if constexpr (n_fields == 4) return &accumulate_both_4;
   if constexpr (n_fields == 8) return &accumulate_both_8;
 }
 
+/// Three numbers per node, as lanes: the fourth is zero.
+std::vector<double> as_lanes(const double* numbers, std::size_t n_nodes) {
+  std::vector<double> lanes(4 * n_nodes, 0.0);
+  for (std::size_t i = 0; i < n_nodes; ++i) std::copy_n(numbers + 3 * i, 3, lanes.data() + 4 * i);
+  return lanes;
+}
+
+NodeFields<1> from_lanes(const std::vector<double>& lanes) {
+  const std::size_t n = lanes.size() / 4;
+  NodeFields<1> numbers(static_cast<Eigen::Index>(3 * n));
+  for (std::size_t i = 0; i < n; ++i) std::copy_n(lanes.data() + 4 * i, 3, numbers.data() + 3 * i);
+  return numbers;
+}
+
+std::vector<double> normals_as_lanes(std::span<const Vector3> normals) {
+  static_assert(sizeof(Vector3) == 3 * sizeof(double));
+  return as_lanes(normals.empty() ? nullptr : normals.front().data(), normals.size());
+}
+
 }  // namespace
+
+template <>
+NodeFields<1> displacement<1>(const SurfaceCompliance& compliance, std::span<const std::uint32_t> rows,
+                              std::span<const std::uint32_t> columns, const NodeFields<1>& forces) {
+  std::vector<double> result(4 * rows.size(), 0.0);
+  for (std::size_t j = 0; j < columns.size(); ++j) {
+    accumulate_1(compliance.column(columns[j]), rows.data(), rows.size(), forces.data() + 3 * j, result.data());
+  }
+  return from_lanes(result);
+}
+
+template <>
+NodeFields<1> displacement<1>(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
+                              const NodeFields<1>& forces) {
+  const std::vector<double> lanes = as_lanes(forces.data(), nodes.size());
+  std::vector<double> result(lanes.size(), 0.0);
+  for (std::size_t j = 0; j < nodes.size(); ++j) {
+    accumulate_both_1(compliance.column(nodes[j]), nodes.data() + j, nodes.size() - j, lanes.data() + 4 * j,
+                      result.data() + 4 * j);
+  }
+  return from_lanes(result);
+}
 
 template <int n_fields>
 NodeFields<n_fields> displacement(const SurfaceCompliance& compliance, std::span<const std::uint32_t> rows,
@@ -165,8 +258,6 @@ NodeFields<n_fields> displacement(const SurfaceCompliance& compliance, std::span
   return result;
 }
 
-template NodeFields<1> displacement<1>(const SurfaceCompliance&, std::span<const std::uint32_t>,
-                                       std::span<const std::uint32_t>, const NodeFields<1>&);
 template NodeFields<4> displacement<4>(const SurfaceCompliance&, std::span<const std::uint32_t>,
                                        std::span<const std::uint32_t>, const NodeFields<4>&);
 template NodeFields<8> displacement<8>(const SurfaceCompliance&, std::span<const std::uint32_t>,
@@ -183,16 +274,16 @@ NodeFields<n_fields> displacement(const SurfaceCompliance& compliance, std::span
   return result;
 }
 
-template NodeFields<1> displacement<1>(const SurfaceCompliance&, std::span<const std::uint32_t>, const NodeFields<1>&);
 template NodeFields<4> displacement<4>(const SurfaceCompliance&, std::span<const std::uint32_t>, const NodeFields<4>&);
 template NodeFields<8> displacement<8>(const SurfaceCompliance&, std::span<const std::uint32_t>, const NodeFields<8>&);
 
 void normal_compliance(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
                        std::span<const Vector3> normals, Eigen::Ref<Eigen::MatrixXd> matrix) {
+  const std::vector<double> lanes = normals_as_lanes(normals);
   for (std::size_t j = 0; j < nodes.size(); ++j) {
     const auto column = static_cast<Eigen::Index>(j);
     matrix.col(column).tail(matrix.rows() - column).setZero();
-    add_projected_column(compliance.column(nodes[j]), nodes.data() + j, nodes.size() - j, normals.data() + j,
+    add_projected_column(compliance.column(nodes[j]), nodes.data() + j, nodes.size() - j, lanes.data() + 4 * j,
                          normals[j].data(), matrix.col(column).data() + column);
   }
 }
@@ -200,9 +291,10 @@ void normal_compliance(const SurfaceCompliance& compliance, std::span<const std:
 std::vector<double> normal_displacement(const SurfaceCompliance& compliance, std::span<const std::uint32_t> rows,
                                         std::span<const Vector3> normals, std::span<const std::uint32_t> columns,
                                         const Eigen::VectorXd& forces) {
+  const std::vector<double> lanes = normals_as_lanes(normals);
   std::vector<double> result(rows.size(), 0.0);
   for (std::size_t j = 0; j < columns.size(); ++j) {
-    add_projected_column(compliance.column(columns[j]), rows.data(), rows.size(), normals.data(), forces.data() + 3 * j,
+    add_projected_column(compliance.column(columns[j]), rows.data(), rows.size(), lanes.data(), forces.data() + 3 * j,
                          result.data());
   }
   return result;
@@ -212,10 +304,19 @@ Eigen::MatrixXf local_compliance(const SurfaceCompliance& compliance, std::span<
                                  std::span<const Matrix3> frames) {
   const std::size_t n = nodes.size();
   Eigen::MatrixXf B(static_cast<Eigen::Index>(3 * n), static_cast<Eigen::Index>(3 * n));
+  std::vector<FrameLanes> lanes(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Eigen::Matrix3f F = frames[i].cast<float>();
+    lanes[i].x = SingleLanes{F(0, 0), F(0, 1), F(0, 2), 0.0F};
+    lanes[i].y = SingleLanes{F(1, 0), F(1, 1), F(1, 2), 0.0F};
+    lanes[i].z = SingleLanes{F(2, 0), F(2, 1), F(2, 2), 0.0F};
+  }
   for (std::size_t j = 0; j < n; ++j) {
-    project_blocks(compliance.column(nodes[j]), nodes.data() + j, n - j, frames[j].data(), 3 * n,
+    const Eigen::Matrix3f own = frames[j].cast<float>();
+    project_blocks(compliance.column(nodes[j]), nodes.data() + j, n - j, own.data(), lanes.data() + j, 3 * n,
                    B.data() + (3 * j) * (3 * n) + 3 * j);
   }
+  mirror(B);
   return B;
 }
 

@@ -30,6 +30,13 @@ template <int n_fields>
                                                 std::span<const std::uint32_t> nodes,
                                                 const NodeFields<n_fields>& forces);
 
+template <>
+[[nodiscard]] NodeFields<1> displacement<1>(const SurfaceCompliance&, std::span<const std::uint32_t>,
+                                            std::span<const std::uint32_t>, const NodeFields<1>&);
+template <>
+[[nodiscard]] NodeFields<1> displacement<1>(const SurfaceCompliance&, std::span<const std::uint32_t>,
+                                            const NodeFields<1>&);
+
 /// Displacements [m] of `rows` along their normals under forces [N] on `columns`.
 [[nodiscard]] std::vector<double> normal_displacement(const SurfaceCompliance& compliance,
                                                       std::span<const std::uint32_t> rows,

@@ -264,7 +264,8 @@ void CondensedContact::find_kept(const CondensedHistory& history, Solution& solu
   solution.near.kept_blocks = history.surroundings->blocks(model_.compliance);
 }
 
-CondensedContact::Solution CondensedContact::solve(const CondensedHistory& history, const PairState& state) const {
+CondensedContact::Solution CondensedContact::solve(const CondensedHistory& history, const PairState& state,
+                                                   Tangents tangents) const {
   Solution solution;
   const Gaps gaps = find_gaps(history.surroundings.get(), state.X_AB);
   solution.gap = gaps.smallest;
@@ -286,9 +287,9 @@ CondensedContact::Solution CondensedContact::solve(const CondensedHistory& histo
     solution.near.compliance_changed = true;
   }
   if (model_.options.friction > 0.0) {
-    solve_with_friction(history, state, solution);
+    solve_with_friction(history, state, tangents, solution);
   } else {
-    solve_frictionless(state, solution);
+    solve_frictionless(state, tangents, solution);
   }
   if (model_.deformable) move_partner(state, solution);
   return solution;
@@ -310,10 +311,11 @@ void CondensedContact::move_partner(const PairState& state, Solution& solution) 
   }
   const Eigen::MatrixXd C_B = gathered(solution.share.compliance, solution.touching_near);
   const PartnerDisplacements moved = partner_displacements(C_B, solution.nodes);
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u_B = -moved.by_forces(i);
+  if (solution.derivatives.lambda.empty()) return;
   Eigen::MatrixXd dforces(C_B.rows(), 6);
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    TouchingNode& node = solution.nodes[i];
-    node.u_B = -moved.by_forces(i);
+    const TouchingNode& node = solution.nodes[i];
     dforces.middleRows<3>(3 * static_cast<Eigen::Index>(i)) = node.surface.normal * solution.derivatives.lambda[i] +
                                                               node.lambda * normal_rotation(node, state.X_AB.p) +
                                                               solution.derivatives.traction[i];
@@ -338,13 +340,16 @@ void CondensedContact::add_node(std::uint32_t near, double lambda, const Vector3
   solution.nodes.push_back(node);
 }
 
-void CondensedContact::solve_frictionless(const PairState& state, Solution& solution) const {
-  const NormalTurning turning = [&](std::uint32_t near) {
-    TouchingNode node;
-    node.x = model_.points[solution.near_candidates[near]];
-    node.surface = solution.surface[near];
-    return normal_rotation(node, state.X_AB.p);
-  };
+void CondensedContact::solve_frictionless(const PairState& state, Tangents tangents, Solution& solution) const {
+  NormalTurning turning;
+  if (tangents == Tangents::wanted) {
+    turning = [&](std::uint32_t near) {
+      TouchingNode node;
+      node.x = model_.points[solution.near_candidates[near]];
+      node.surface = solution.surface[near];
+      return normal_rotation(node, state.X_AB.p);
+    };
+  }
   NormalContact contact = solve_normal_contact(seen_compliance(solution), solution.near, turning);
   solution.statistics.iterations = contact.iterations;
   solution.statistics.residual = contact.residual;
@@ -354,7 +359,7 @@ void CondensedContact::solve_frictionless(const PairState& state, Solution& solu
     solution.nodes.back().u = contact.u.segment<3>(row_of(a));
     solution.stuck_to.emplace_back(std::nullopt);
   }
-  if (solution.nodes.empty()) return;
+  if (solution.nodes.empty() || tangents == Tangents::left_out) return;
   if (model_.deformable) {
     turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, contact.turned);
   }
@@ -365,7 +370,7 @@ void CondensedContact::solve_frictionless(const PairState& state, Solution& solu
                                                   each ? &blocks.compliance() : nullptr, blocks.numbers());
 }
 
-void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state,
+void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state, Tangents tangents,
                                            Solution& solution) const {
   FrictionProblem problem;
   problem.friction = model_.options.friction;
@@ -389,8 +394,8 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
     solution.stuck_to.push_back(contact.sliding[a] ? std::optional<Vector3>() : contact.anchors[a].p_AP);
     solution.dissipated -= contact.traction[a].dot(contact.slip[a]);
   }
-  if (contact.active.empty()) return;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u = contact.u[i];
+  if (contact.active.empty() || tangents == Tangents::left_out) return;
   const NodeBlocks blocks(seen_compliance(solution), solution.near, contact.active);
   Eigen::MatrixXd turned = turned_displacements(blocks, solution.nodes, state.X_AB.p);
   if (model_.deformable) turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, turned);
@@ -440,15 +445,35 @@ Response CondensedContact::evaluate(const History& history, const PairState& sta
   return respond(solve(own, state), own, state);
 }
 
-Committed CondensedContact::commit(const History& history, const PairState& state) const {
+Response CondensedContact::evaluate_given(const History& history, const PairState& state) const {
   const CondensedHistory& own = condensed_history(history);
-  const Solution solution = solve(own, state);
+  return respond(solve(own, state, Tangents::left_out), own, state);
+}
+
+std::shared_ptr<CondensedHistory> CondensedContact::history_after(const Solution& solution,
+                                                                  const CondensedHistory& before,
+                                                                  const PairState& state) const {
   auto next = std::make_shared<CondensedHistory>();
   next->backend = name_;
   next->started = true;
   next->X_AB = state.X_AB;
-  next->approach_speed = latched_speed(solution, model_.options, own.approach_speed, state);
+  next->approach_speed = latched_speed(solution, model_.options, before.approach_speed, state);
   next->nodes = memory_of(solution, state);
+  return next;
+}
+
+Committed CondensedContact::commit_given(const History& history, const PairState& state) const {
+  const CondensedHistory& own = condensed_history(history);
+  const Solution solution = solve(own, state, Tangents::left_out);
+  std::shared_ptr<CondensedHistory> next = history_after(solution, own, state);
+  Response response = respond(solution, *next, state);
+  return {.history = std::move(next), .response = response};
+}
+
+Committed CondensedContact::commit(const History& history, const PairState& state) const {
+  const CondensedHistory& own = condensed_history(history);
+  const Solution solution = solve(own, state);
+  std::shared_ptr<CondensedHistory> next = history_after(solution, own, state);
   next->surroundings = surroundings_of(*next);
   Response response = respond(solution, *next, state);
   return {.history = std::move(next), .response = response};

@@ -48,6 +48,10 @@ class CondensedContact final : public ContactBackend {
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override;
   [[nodiscard]] Response evaluate(const History& history, const PairState& state) const override;
   [[nodiscard]] Committed commit(const History& history, const PairState& state) const override;
+  /// Without tangents. The committed state keeps no surroundings: frames of a recording are too far apart for them, and
+  /// their blocks of the compliance would fill the memory when many states are committed at once.
+  [[nodiscard]] Response evaluate_given(const History& history, const PairState& state) const override;
+  [[nodiscard]] Committed commit_given(const History& history, const PairState& state) const override;
   [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;
   [[nodiscard]] ParameterMap parameters() const override { return parameters_; }
 
@@ -85,7 +89,9 @@ class CondensedContact final : public ContactBackend {
     std::vector<Vector3> feet;     ///< [m] on the undeformed surface of the partner
   };
   [[nodiscard]] NodeForces node_forces(const History& history, const PairState& state) const;
-  [[nodiscard]] Solution solve(const CondensedHistory& history, const PairState& state) const;
+  enum class Tangents { wanted, left_out };
+  [[nodiscard]] Solution solve(const CondensedHistory& history, const PairState& state,
+                               Tangents tangents = Tangents::wanted) const;
   /// Gaps [m] of the candidates that may be near, exact where <= 0, else lower bounds.
   struct Gaps {
     std::vector<std::uint32_t> candidates;  ///< ascending
@@ -101,12 +107,17 @@ class CondensedContact final : public ContactBackend {
   [[nodiscard]] std::shared_ptr<const Surroundings> surroundings_of(const CondensedHistory& history) const;
   /// Compliance that the near nodes see: that of the body, or of both bodies.
   [[nodiscard]] const SurfaceCompliance& seen_compliance(const Solution& solution) const;
-  /// Displacements of a deformable partner and their derivatives.
+  /// Displacements of a deformable partner and, where the solution has derivatives, theirs.
   void move_partner(const PairState& state, Solution& solution) const;
-  void solve_frictionless(const PairState& state, Solution& solution) const;
-  void solve_with_friction(const CondensedHistory& history, const PairState& state, Solution& solution) const;
+  void solve_frictionless(const PairState& state, Tangents tangents, Solution& solution) const;
+  void solve_with_friction(const CondensedHistory& history, const PairState& state, Tangents tangents,
+                           Solution& solution) const;
   void add_node(std::uint32_t near, double lambda, const Vector3& traction, Solution& solution) const;
   [[nodiscard]] std::vector<CommittedNode> memory_of(const Solution& solution, const PairState& state) const;
+  /// History after a solution, but for the surroundings.
+  [[nodiscard]] std::shared_ptr<CondensedHistory> history_after(const Solution& solution,
+                                                                const CondensedHistory& before,
+                                                                const PairState& state) const;
   [[nodiscard]] Response respond(const Solution& solution, const CondensedHistory& history,
                                  const PairState& state) const;
 

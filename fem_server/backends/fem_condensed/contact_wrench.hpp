@@ -45,7 +45,8 @@ struct Hysteresis {
   Vector6 approach = Vector6::Zero();  ///< d v0 / d V_AB when it follows
 };
 
-/// Derivatives of the solution with respect to the pose, one entry per touching node.
+/// Derivatives of the solution with respect to the pose, one entry per touching node; all empty when tangents are not
+/// wanted.
 struct NodeDerivatives {
   std::vector<Eigen::Matrix<double, 1, 6>> lambda;
   std::vector<Matrix36> traction;          ///< turning with B included
@@ -54,7 +55,7 @@ struct NodeDerivatives {
   std::vector<Matrix36> u_B{};             ///< empty for a rigid B
 };
 
-/// Fills wrench, tangents, area, centre of pressure, energies.
+/// Fills wrench, tangents (where there are derivatives), area, centre of pressure, energies.
 /// @param pressures  [Pa] out: normal force by area of each touching node, hysteresis included
 void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& derivatives, const PairState& state,
                  const Hysteresis& hysteresis, Response& response, std::vector<double>& pressures);

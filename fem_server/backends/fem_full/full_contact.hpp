@@ -59,6 +59,7 @@ class FullContact final : public ContactBackend {
 
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override;
   /// Evaluations of several threads wait for each other: they share the memory of the factor.
+  [[nodiscard]] bool heavy() const override { return true; }
   [[nodiscard]] Response evaluate(const History& history, const PairState& state) const override;
   [[nodiscard]] Committed commit(const History& history, const PairState& state) const override;
   [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;

@@ -6,6 +6,7 @@
 
 #include "common/config/digest.hpp"
 #include "common/config/version.hpp"
+#include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
 #include "common/rpc/asset_upload.hpp"
 #include "common/rpc/call.hpp"
@@ -161,6 +162,86 @@ TEST(ContactService, ABadStateOfABatchIsRefusedAloneAndNamed) {
     ASSERT_TRUE(all.pairs(2 * k).has_result()) << k;
     EXPECT_EQ(all.pairs(2 * k).SerializeAsString(), expected.pairs(k).SerializeAsString()) << k;
   }
+}
+
+/// Two balls that go down and up again. @return [pair][frame]
+std::vector<std::vector<PairState>> given_motion(int n_frames) {
+  std::vector<std::vector<PairState>> motion(2);
+  for (int k = 0; k < n_frames; ++k) {
+    const double t = 0.01 * k;
+    motion[0].push_back(ball_at(t, 0.1001 - 1e-3 * t + 5e-3 * t * t, 1.0 - 10.0 * t));
+    motion[1].push_back(ball_at(t, 0.1001 - 2e-3 * t + 5e-3 * t * t, 2.0 - 10.0 * t));
+  }
+  return motion;
+}
+
+TEST(ContactService, GivenMotionIsCommittedAsStepByStepAndMayBeSentAgain) {
+  const ServerProcess server;
+  const PairSpec pairs[] = {ball_on_ground("one"), ball_on_ground("two")};
+  const auto open = rpc::open_remote_contact({.endpoint = {.address = server.address(), .tls = {}}});
+  const auto stepped = open(pairs, {}, {});
+  const auto along = open(pairs, {}, {});
+  auto& batches = dynamic_cast<BatchContact&>(*along);
+  auto motion = given_motion(50);
+  motion[1][30] = ball_at(0.3, -0.05, 1.0);  // deeper than the radius
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    const MotionAnswers answers = batches.commit_motion(0, motion, {});
+    ASSERT_NE(answers.error, nullptr);
+    EXPECT_EQ(answers.error->code(), ErrorCode::recoverable) << answers.error->what();
+    ASSERT_EQ(answers.responses.size(), 2U);
+    for (std::size_t k = 0; k < 30; ++k) {
+      const PairState states[] = {motion[0][k], motion[1][k]};
+      Response responses[2];
+      if (repetition == 0) {
+        stepped->commit(static_cast<std::int64_t>(k), states, responses);
+        for (std::size_t i = 0; i < 2; ++i) {
+          ASSERT_EQ(answers.responses[i].size(), 30U);
+          EXPECT_EQ(bits(responses[i]), bits(answers.responses[i][k])) << i << " frame " << k;
+        }
+      }
+    }
+    EXPECT_EQ(along->save_state(), stepped->save_state());
+  }
+  EXPECT_EQ(code_of([&] { (void)batches.commit_motion(40, motion, {}); }), ErrorCode::out_of_order);
+  std::stop_source stopped;
+  stopped.request_stop();
+  EXPECT_EQ(code_of([&] { (void)batches.commit_motion(30, given_motion(5), stopped.get_token()); }),
+            ErrorCode::cancelled);
+  EXPECT_EQ(along->save_state(), stepped->save_state());
+}
+
+TEST(ContactService, GivenMotionThatMakesNoSenseIsRefusedByName) {
+  const ServerProcess server;
+  const auto stub = server.stub();
+  const auto one = open_session(*stub);
+  const auto two = open_session(*stub);
+  const auto refusal = [&](const std::function<void(v1::CommitMotionRequest&)>& change) {
+    v1::CommitMotionRequest request;
+    for (const auto* session : {&one, &two}) {
+      auto& pair = *request.add_pairs();
+      pair.set_session_id(session->session_id());
+      for (int k = 0; k < 3; ++k) *pair.add_states() = message_of(ball_at(0.01 * k, 0.2, 1.0));
+    }
+    change(request);
+    v1::CommitMotionResponse response;
+    try {
+      rpc::call("CommitMotion", {}, [&](auto& context) { return stub->CommitMotion(&context, request, &response); });
+    } catch (const Error& error) {
+      return std::string(to_string(error.code())) + " " + error.field() + " " + error.what();
+    }
+    return std::string("accepted");
+  };
+  const auto expect = [&](const char* part, const std::function<void(v1::CommitMotionRequest&)>& change) {
+    const std::string text = refusal(change);
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  expect("same session", [&](auto& r) { r.mutable_pairs(1)->set_session_id(one.session_id()); });
+  expect("as many states", [](auto& r) { r.mutable_pairs(1)->mutable_states()->RemoveLast(); });
+  expect("pairs[1].states[2]", [](auto& r) { r.mutable_pairs(1)->mutable_states(2)->clear_x_ab(); });
+  expect("at least one pair", [](auto& r) { r.clear_pairs(); });
+  expect("nobody", [](auto& r) { r.mutable_pairs(0)->set_session_id("nobody"); });
+  expect("expected step 0, found 1", [](auto& r) { r.set_first_step(1); });
+  EXPECT_EQ(refusal([](auto&) {}), "accepted");
 }
 
 TEST(ContactService, RestoringIsForAllPairsOrNone) {

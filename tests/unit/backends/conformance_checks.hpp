@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <string_view>
 #include <thread>
@@ -72,6 +73,40 @@ inline void expect_saved_history_continues(const ContactBackend& backend, const 
   }
   EXPECT_THROW((void)backend.load_history(saved + "x"), Error);
   EXPECT_THROW((void)backend.load_history("not a history at all, but long enough to be one"), Error);
+}
+
+/// Answers to states of given motion are those of single ones, tangents aside.
+/// @param accuracy  of the solution, relative: sums may run in another order
+inline void expect_given_motion_is_answered_alike(const ContactBackend& backend, const Questions& list,
+                                                  double accuracy) {
+  for (const auto& [history, state] : list) {
+    const Response one = backend.evaluate(*history, state);
+    const Committed committed = backend.commit(*history, state);
+    const Committed given = backend.commit_given(*history, state);
+    const auto expect_alike = [&](const Response& a, const Response& b) {
+      EXPECT_LE((a.F_A.vector() - b.F_A.vector()).norm(), accuracy * a.F_A.vector().norm());
+      EXPECT_LE((a.p_ACop - b.p_ACop).norm(), accuracy * a.p_ACop.norm());
+      EXPECT_EQ(a.gap, b.gap);
+      EXPECT_EQ(a.gap_rate, b.gap_rate);
+      EXPECT_EQ(a.statistics.active_points, b.statistics.active_points);
+      for (const auto& [x, y] : {std::pair{a.area, b.area},
+                                 {a.peak_pressure, b.peak_pressure},
+                                 {a.stored_energy, b.stored_energy},
+                                 {a.dissipated_power, b.dissipated_power},
+                                 {a.dissipated_increment, b.dissipated_increment}}) {
+        EXPECT_NEAR(x, y, accuracy * std::abs(x));
+      }
+    };
+    expect_alike(one, backend.evaluate_given(*history, state));
+    expect_alike(committed.response, given.response);
+    // Both histories go on alike, also over a second commit.
+    const Committed second = backend.commit(*committed.history, list.front().second);
+    const Committed second_given = backend.commit_given(*given.history, list.front().second);
+    expect_alike(second.response, second_given.response);
+    for (const auto& [unused, next] : list) {
+      expect_alike(backend.evaluate(*second.history, next), backend.evaluate(*second_given.history, next));
+    }
+  }
 }
 
 /// Beyond the gap there is no force, no stiffness, no contact.

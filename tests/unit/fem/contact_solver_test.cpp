@@ -238,9 +238,9 @@ TEST(ContactSolver, ProductsAgreeWithTheDenseMatrix) {
   Eigen::MatrixXd F = Eigen::MatrixXd::Zero(m, m);
   for (Eigen::Index i = 0; i < m; i += 3) F.block<3, 3>(i, i) = frames.front();
   const Eigen::MatrixXd B = F.transpose() * part * F;
-  // Single precision rounds to 6e-8.
+  // C and both frames rounded once, six operations: 9 times 2^-24 = 5e-7.
   EXPECT_LT((local_compliance(patch.compliance, nodes, frames).cast<double>() - B).cwiseAbs().maxCoeff(),
-            1e-7 * B.cwiseAbs().maxCoeff());
+            5e-7 * B.cwiseAbs().maxCoeff());
 }
 
 }  // namespace

@@ -111,6 +111,10 @@ TEST_P(FemConformance, EvaluationIsPureAndThreadsGiveTheSameBits) {
   expect_same_bits_from_threads(*backend, states(), 2, states().size());
 }
 
+TEST_P(FemConformance, GivenMotionIsAnsweredAlike) {
+  testing_support::expect_given_motion_is_answered_alike(*backend, states(), 1e-13);
+}
+
 TEST_P(FemConformance, ExactlyZeroBeyondTheGapAndTooDeepIsRecoverable) {
   for (const double gap : {1e-3, 0.01}) expect_zero(backend->evaluate(*latched, at(0.0, -gap)));
   try {

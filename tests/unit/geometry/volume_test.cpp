@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
 #include "common/errors/error.hpp"
 #include "fem_server/geometry/named_sets.hpp"
+#include "fem_server/geometry/numbering.hpp"
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "fem_server/geometry/volume_check.hpp"
@@ -54,6 +57,45 @@ TEST(VolumeMesh, FacesPointOutward) {
   const SurfaceReport report = check_surface(boundary.surface);
   EXPECT_TRUE(report.sound()) << describe(report);
   EXPECT_NEAR(report.volume, element_volume(mesh, 0), 1e-14);
+}
+
+// The same elements in the same order, the same nodes in the sets, numbers that go inwards layer by layer.
+TEST(Numbering, GoesInwardsLayerByLayerAndChangesNothingElse) {
+  const VolumeMesh before = make_block({.lengths = Vector3(0.04, 0.02, 0.03), .size = 0.005, .order = 1, .limits = {}});
+  ASSERT_FALSE(before.node_sets.empty());
+  const Vector3 direction(0.1, 0.0, -2.0);
+  constexpr double layer = 0.005;
+  VolumeMesh after = before;
+  number_from(after, direction, layer);
+  ASSERT_EQ(after.nodes.size(), before.nodes.size());
+  for (std::size_t k = 0; k < before.connectivity.size(); ++k) {
+    ASSERT_EQ(after.nodes[after.connectivity[k]], before.nodes[before.connectivity[k]]) << k;
+  }
+  for (const auto& [name, members] : before.node_sets) {
+    const auto& numbers = after.node_sets.at(name);
+    EXPECT_TRUE(std::ranges::is_sorted(numbers)) << name;
+    std::vector<std::array<double, 3>> places[2];
+    for (const std::uint32_t n : members) {
+      places[0].push_back({before.nodes[n].x(), before.nodes[n].y(), before.nodes[n].z()});
+    }
+    for (const std::uint32_t n : numbers) {
+      places[1].push_back({after.nodes[n].x(), after.nodes[n].y(), after.nodes[n].z()});
+    }
+    for (auto& list : places) std::ranges::sort(list);
+    EXPECT_EQ(places[0], places[1]) << name;
+  }
+  EXPECT_EQ(after.face_sets, before.face_sets);
+  const Vector3 out = direction.normalized();
+  for (std::size_t n = 1; n < after.nodes.size(); ++n) {
+    const double inwards = out.dot(after.nodes[n - 1] - after.nodes[n]);
+    EXPECT_GT(inwards, -layer) << n;
+    // Within a layer along x, the longest extent across the direction: backwards only where the next layer begins.
+    const bool backwards = after.nodes[n].x() < after.nodes[n - 1].x() - layer;
+    EXPECT_TRUE(!backwards || inwards > -1e-12) << n;
+  }
+  VolumeMesh again = after;
+  number_from(again, direction, layer);
+  EXPECT_EQ(again.connectivity, after.connectivity) << "an order that is there stays";
 }
 
 TEST(Primitives, BlockFillsItsBox) {

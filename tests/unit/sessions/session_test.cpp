@@ -10,6 +10,7 @@
 #include "fem_server/sessions/open_session.hpp"
 #include "tests/unit/backends/bits.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
+#include "tests/unit/sessions/heavy_backend.hpp"
 #include "tests/unit/sessions/impact.hpp"
 
 namespace heelstrike::fem {
@@ -17,29 +18,12 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing_support::ball_on_ground;
 using testing_support::bits_of;
+using testing_support::error_of;
+using testing_support::HeavyBackend;
 using testing_support::no_context;
 using testing_support::straight_state;
-
-PairSpec ball_on_ground(const std::string& name = "ball-ground", double restitution = 0.6) {
-  PairSpec pair;
-  pair.name = name;
-  pair.backend = "flores";
-  pair.parameters = {{"stiffness", 1.4e8}, {"restitution", restitution}};
-  pair.main.surface = PlaneSurface{};
-  pair.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3::Zero()};
-  return pair;
-}
-
-template <typename Call>
-std::pair<ErrorCode, std::string> error_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return {error.code(), error.what()};
-  }
-  return {ErrorCode::internal, "no error"};
-}
 
 PairState state(double t, double opening, double closing) {
   return straight_state(t, 0.1, opening, closing);
@@ -161,28 +145,6 @@ TEST_F(SessionTest, OppositeOrdersOfTheSameSessionsNeitherLockNorSplit) {
   EXPECT_EQ(session->committed_step(), n_steps - 1);
   EXPECT_EQ(other->committed_step(), n_steps - 1);
 }
-
-/// A back-end that claims to be slow, so that its pairs are committed side by side.
-class HeavyBackend final : public ContactBackend {
- public:
-  explicit HeavyBackend(std::unique_ptr<ContactBackend> inner) : inner_(std::move(inner)) {}
-  [[nodiscard]] std::shared_ptr<const History> initial_history() const override { return inner_->initial_history(); }
-  [[nodiscard]] Response evaluate(const History& history, const PairState& state) const override {
-    return inner_->evaluate(history, state);
-  }
-  [[nodiscard]] Committed commit(const History& history, const PairState& state) const override {
-    if (state.t > 5.0) throw RecoverableError(fmt::format("refused at {}", state.t));
-    return inner_->commit(history, state);
-  }
-  [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override {
-    return inner_->load_history(bytes);
-  }
-  [[nodiscard]] bool heavy() const override { return true; }
-  [[nodiscard]] ParameterMap parameters() const override { return inner_->parameters(); }
-
- private:
-  std::unique_ptr<ContactBackend> inner_;
-};
 
 TEST_F(SessionTest, HeavyPairsSideBySideGiveTheSameAndTheFirstError) {
   std::vector<std::unique_ptr<Session>> slow;

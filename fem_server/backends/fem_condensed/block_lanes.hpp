@@ -1,0 +1,52 @@
+/// A block of the compliance as vector lanes, for the inner loops of compliance_product.cpp: lane k of column l holds
+/// C(k, l), lane 3 holds whatever lies beside it. Operations on lanes round like those on single numbers, so the bits
+/// do not depend on the width of the processor's registers.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+namespace heelstrike::fem {
+
+// By reference and always inlined: the calling convention of wide vectors differs between processors.
+#define HEELSTRIKE_INLINE inline __attribute__((always_inline))
+
+using Lanes = double __attribute__((vector_size(4 * sizeof(double))));
+using SingleLanes = float __attribute__((vector_size(4 * sizeof(float))));
+
+HEELSTRIKE_INLINE void load(const double* from, Lanes& to) {
+  std::memcpy(&to, from, sizeof to);
+}
+/// to += change, on four numbers.
+HEELSTRIKE_INLINE void add(const Lanes& change, double* to) {
+  Lanes sum;
+  load(to, sum);
+  sum += change;
+  std::memcpy(to, &sum, sizeof sum);
+}
+
+struct BlockLanes {
+  Lanes x, y, z;  ///< columns
+};
+
+/// @param block  9 numbers, column-major; reads no other
+HEELSTRIKE_INLINE void load_block(const double* block, BlockLanes& to) {
+  load(block, to.x);
+  load(block + 3, to.y);
+  Lanes last;
+  load(block + 5, last);
+  to.z = __builtin_shufflevector(last, last, 1, 2, 3, 3);
+}
+
+/// y = C f. @param f  3 numbers
+HEELSTRIKE_INLINE void times(const BlockLanes& C, const double* f, Lanes& y) {
+  y = (C.x * f[0] + C.y * f[1]) + C.z * f[2];
+}
+
+HEELSTRIKE_INLINE double sum_of_three(const Lanes& v) {
+  return (v[0] + v[1]) + v[2];
+}
+
+#undef HEELSTRIKE_INLINE
+
+}  // namespace heelstrike::fem
