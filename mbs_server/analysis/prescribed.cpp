@@ -18,7 +18,7 @@ namespace {
 enum class Kind { kinematic, inverse, hybrid };
 
 /// Asked of the contact at once: enough to keep its threads busy, few enough to stop and to tell progress in between.
-constexpr std::size_t frames_ahead = 128;
+constexpr std::size_t frames_ahead = 256;
 /// Committed at once: a few to begin with, then as many as take a call's time. At most more than two cycles of gait at
 /// 60 Hz, so that both feet have the same work.
 constexpr std::size_t first_frames = 8;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the fuzz targets of the mesh readers with clang and runs each one for a few seconds from its corpus.
+# Builds the fuzz target of the mesh readers with clang and runs it for a few seconds per format from its corpus.
 # Usage: mesh_readers.sh BUILD_FOLDER SECONDS [FORMAT ...]      Exit code 77: no clang with libFuzzer, nothing was run.
 set -eu
 source_dir=$(cd "$(dirname "$0")/../.." && pwd)
@@ -18,15 +18,14 @@ cd "$source_dir"
 for source in common/errors/error.cpp fem_server/geometry/surface_mesh.cpp fem_server/geometry/volume_mesh.cpp \
   fem_server/geometry/read_mesh.cpp fem_server/geometry/surface_check.cpp fem_server/geometry/surface_repair.cpp \
   fem_server/geometry/surface_topology.cpp fem_server/geometry/triangle_tree.cpp fem_server/geometry/volume_check.cpp \
-  fem_server/geometry/io/*.cpp; do
+  fem_server/geometry/io/*.cpp tests/fuzz/mesh_readers.cpp; do
   object=$build/$(echo "$source" | tr / _).o
   objects="$objects $object"
   [ "$object" -nt "$source" ] || $launcher "$clang" $flags -fsanitize=fuzzer-no-link -c "$source" -o "$object"
 done
+"$clang" $flags -fsanitize=fuzzer $objects -lpugixml -lz -lfmt -o "$build/fuzz_mesh_readers"
 for format in "$@"; do
-  "$clang" $flags -fsanitize=fuzzer "-DHEELSTRIKE_FUZZ_FORMAT=\"$format\"" tests/fuzz/mesh_readers.cpp $objects -lpugixml -lz -lfmt \
-    -o "$build/fuzz_$format"
   mkdir -p "$build/found_$format"
-  "$build/fuzz_$format" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
+  HEELSTRIKE_FUZZ_FORMAT=$format "$build/fuzz_mesh_readers" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 \
     -artifact_prefix="$build/crash_${format}_" "$build/found_$format" "tests/fuzz/mesh_readers_corpus/$format"
 done

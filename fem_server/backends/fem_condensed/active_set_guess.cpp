@@ -14,6 +14,26 @@ constexpr int steady_steps = 5;
 /// Error of the gap under active nodes, over the largest penetration, from which the set is believed.
 constexpr double good_enough = 1e-2;
 
+/// Products in single precision, half the memory to read: good_enough asks for no more.
+class SingleMatrix {
+ public:
+  /// @param lower  the lower triangle of a symmetric matrix
+  explicit SingleMatrix(const Eigen::MatrixXd& lower) : matrix_(lower.rows(), lower.cols()) {
+    const Eigen::Index n = lower.rows();
+    for (Eigen::Index j = 0; j < n; ++j) matrix_.col(j).tail(n - j) = lower.col(j).tail(n - j).cast<float>();
+  }
+  void multiply(const Eigen::VectorXd& x, Eigen::VectorXd& product) {
+    rounded_ = x.cast<float>();
+    result_.resize(x.size());
+    multiply_symmetric(matrix_, rounded_, result_);
+    product = result_.cast<double>();
+  }
+
+ private:
+  Eigen::MatrixXf matrix_;
+  Eigen::VectorXf rounded_, result_;
+};
+
 }  // namespace
 
 Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap) {
@@ -22,7 +42,8 @@ Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd&
   const double scale = -gap.minCoeff();
   Eigen::VectorXd lambda = (-gap).cwiseMax(0.0);
   Eigen::VectorXd product(n);
-  multiply_symmetric(A, lambda, product);
+  SingleMatrix single(A);
+  single.multiply(lambda, product);
   const double curvature = lambda.dot(product);
   if (!(curvature > 0.0)) return Eigen::VectorXd::Zero(n);
   // The best multiple of the penetrations.
@@ -49,7 +70,7 @@ Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd&
       direction[i] = lambda[i] > 0.0 ? keep * direction[i] - gamma[i] : 0.0;
       slope -= gamma[i] * direction[i];
     }
-    multiply_symmetric(A, direction, product);
+    single.multiply(direction, product);
     const double length = slope / direction.dot(product);
     lambda += length * direction;
     gamma += length * product;
@@ -69,7 +90,7 @@ Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd&
     conjugate = !joined;
     steady = left || joined ? 0 : steady + 1;
     if (!left && !joined) continue;
-    multiply_symmetric(A, lambda, product);
+    single.multiply(lambda, product);
     gamma = gap + product;
   }
   return lambda;

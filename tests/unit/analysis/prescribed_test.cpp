@@ -239,5 +239,43 @@ TEST(Kinematic, FramesWithHistoryAreCommittedAtOnceWithTheSameAnswers) {
   }
 }
 
+/// Takes 30 states and breaks at the next one.
+class BreakingContact final : public ForwardingContact, public BatchContact {
+ public:
+  explicit BreakingContact(std::unique_ptr<Contact> real)
+      : ForwardingContact(std::move(real)), batches_(dynamic_cast<BatchContact&>(inner())) {}
+  [[nodiscard]] bool memoryless() const override { return false; }
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
+    return batches_.evaluate_batch(pair, states);
+  }
+  [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+                                            std::stop_token stop) override {
+    std::vector<std::vector<PairState>> taken(states.begin(), states.end());
+    const auto left = static_cast<std::size_t>(30 - first_step);
+    const bool breaks = taken.front().size() > left;
+    for (auto& own : taken) own.resize(std::min(own.size(), left));
+    MotionAnswers answers = batches_.commit_motion(first_step, taken, stop);
+    if (breaks && !answers.error) answers.error = std::make_shared<const Error>(ErrorCode::internal, "a defect");
+    return answers;
+  }
+
+ private:
+  BatchContact& batches_;
+};
+
+// Requirement: nothing is lost; frames before the one that ends the run are written.
+TEST(Kinematic, ADefectEndsTheRunAfterTheFramesBefore) {
+  const std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/block_friction.yaml");
+  std::vector<std::string> settings = rocking("kinematic", "0.3");
+  settings.push_back("contact.depth_limit=0.002");  // no frame is refused
+  const RecordedRun run = run_with(scenario_from(text, settings), [](auto pairs, auto assets, const auto& context) {
+    return std::make_unique<BreakingContact>(fem::open_local_contact(pairs, assets, context));
+  });
+  EXPECT_EQ(run.summary.status, "failed");
+  ASSERT_TRUE(run.summary.error.has_value());
+  EXPECT_THAT(run.summary.error->what(), HasSubstr("a defect"));
+  EXPECT_EQ(run.rows.size(), 30U);
+}
+
 }  // namespace
 }  // namespace heelstrike::test
