@@ -218,12 +218,7 @@ Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::sp
         fmt::format("pair '{}': commit expected step {}, found {}; steps are committed one after the other", pair_.name,
                     last.step + 1, first_step));
   }
-  PreparedMotion prepared{.first_step = first_step,
-                          .seen_step = last.step,
-                          .seen = last.history,
-                          .states = {},
-                          .committed = {},
-                          .error = {}};
+  PreparedMotion prepared{.first_step = first_step, .seen = last.history, .states = {}, .committed = {}, .error = {}};
   std::shared_ptr<const History> history = last.history;
   for (const PairState& state : states) {
     check_stop(stop);

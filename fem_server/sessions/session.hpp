@@ -70,8 +70,7 @@ class Session {
   /// Commits along given motion, computed but not made visible.
   struct PreparedMotion {
     std::int64_t first_step = 0;
-    std::int64_t seen_step = -1;          ///< committed when the work began, and
-    std::shared_ptr<const History> seen;  ///< the history of that
+    std::shared_ptr<const History> seen;  ///< committed when the work began
     std::vector<PairState> states;        ///< those that could be taken
     std::vector<Committed> committed;     ///< after each; of states that had been committed before, the answer alone
     std::shared_ptr<const Error> error;   ///< why the next state could not; null = all were

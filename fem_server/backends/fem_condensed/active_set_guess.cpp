@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fem_server/fem/dense_kernels.hpp"
+#include "fem_server/backends/fem_condensed/friction_linearisation.hpp"
 
 namespace heelstrike::fem {
 
@@ -14,25 +14,13 @@ constexpr int steady_steps = 5;
 /// Error of the gap under active nodes, over the largest penetration, from which the set is believed.
 constexpr double good_enough = 1e-2;
 
-/// Products in single precision, half the memory to read: good_enough asks for no more.
-class SingleMatrix {
- public:
-  /// @param lower  the lower triangle of a symmetric matrix
-  explicit SingleMatrix(const Eigen::MatrixXd& lower) : matrix_(lower.rows(), lower.cols()) {
-    const Eigen::Index n = lower.rows();
-    for (Eigen::Index j = 0; j < n; ++j) matrix_.col(j).tail(n - j) = lower.col(j).tail(n - j).cast<float>();
-  }
-  void multiply(const Eigen::VectorXd& x, Eigen::VectorXd& product) {
-    rounded_ = x.cast<float>();
-    result_.resize(x.size());
-    multiply_symmetric(matrix_, rounded_, result_);
-    product = result_.cast<double>();
-  }
-
- private:
-  Eigen::MatrixXf matrix_;
-  Eigen::VectorXf rounded_, result_;
-};
+/// Half the memory to read: good_enough asks for no more.
+Eigen::MatrixXf in_single_precision(const Eigen::MatrixXd& lower) {
+  const Eigen::Index n = lower.rows();
+  Eigen::MatrixXf result(n, n);
+  for (Eigen::Index j = 0; j < n; ++j) result.col(j).tail(n - j) = lower.col(j).tail(n - j).cast<float>();
+  return result;
+}
 
 }  // namespace
 
@@ -41,9 +29,8 @@ Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd&
   if (n == 0 || gap.minCoeff() >= 0.0) return Eigen::VectorXd::Zero(n);
   const double scale = -gap.minCoeff();
   Eigen::VectorXd lambda = (-gap).cwiseMax(0.0);
-  Eigen::VectorXd product(n);
-  SingleMatrix single(A);
-  single.multiply(lambda, product);
+  const Eigen::MatrixXf single = in_single_precision(A);
+  Eigen::VectorXd product = single_product(single, lambda);
   const double curvature = lambda.dot(product);
   if (!(curvature > 0.0)) return Eigen::VectorXd::Zero(n);
   // The best multiple of the penetrations.
@@ -70,7 +57,7 @@ Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd&
       direction[i] = lambda[i] > 0.0 ? keep * direction[i] - gamma[i] : 0.0;
       slope -= gamma[i] * direction[i];
     }
-    single.multiply(direction, product);
+    product = single_product(single, direction);
     const double length = slope / direction.dot(product);
     lambda += length * direction;
     gamma += length * product;
@@ -90,7 +77,7 @@ Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd&
     conjugate = !joined;
     steady = left || joined ? 0 : steady + 1;
     if (!left && !joined) continue;
-    single.multiply(lambda, product);
+    product = single_product(single, lambda);
     gamma = gap + product;
   }
   return lambda;

@@ -31,9 +31,6 @@
 
 namespace heelstrike::fem {
 
-/// Radius r of the finest cells of directions.
-inline constexpr double reach_resolution = 0.0221;  // sqrt(2) / 2^6
-
 /// A partner whose reach is known.
 struct PartnerReach {
   double curvature = 0.0;    ///< [1/m] 1 / R: 0 for a plane, < 0 for a concave sphere

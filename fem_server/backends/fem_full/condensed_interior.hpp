@@ -27,9 +27,8 @@ class CondensedInterior {
  public:
   /// @param layer  elements of the outer layer, ascending; neither none nor all; they hold all contact nodes
   /// @param interface_limit  largest number of interface nodes
-  /// @param context  whose cache and locks the product goes through, and whose stop is checked between the stages of
-  /// the
-  ///                 factorisation and between blocks of columns; the numerical factorisation itself runs through
+  /// @param context  whose cache and locks the product goes through; its stop is checked between the stages of the
+  ///                 factorisation and between blocks of columns, the numerical factorisation itself runs through
   /// @throws Error{limit} above it, Error{invalid_input} without support or mass, Error{cancelled}
   CondensedInterior(PreparedBody whole, std::span<const std::uint32_t> layer, double interface_limit,
                     const PrepareContext& context);

@@ -58,8 +58,8 @@ class FullContact final : public ContactBackend {
               std::shared_ptr<const CondensedInterior> interior = nullptr);
 
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override;
-  /// Evaluations of several threads wait for each other: they share the memory of the factor.
   [[nodiscard]] bool heavy() const override { return true; }
+  /// Evaluations of several threads wait for each other: they share the memory of the factor.
   [[nodiscard]] Response evaluate(const History& history, const PairState& state) const override;
   [[nodiscard]] Committed commit(const History& history, const PairState& state) const override;
   [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;
