@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fem_server/backends/fem_condensed/friction_linearisation.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
 
@@ -20,6 +20,12 @@ Eigen::MatrixXf in_single_precision(const Eigen::MatrixXd& lower) {
   Eigen::MatrixXf result(n, n);
   for (Eigen::Index j = 0; j < n; ++j) result.col(j).tail(n - j) = lower.col(j).tail(n - j).cast<float>();
   return result;
+}
+
+Eigen::VectorXd single_product(const Eigen::MatrixXf& lower, const Eigen::VectorXd& x) {
+  Eigen::VectorXf y(x.size());
+  multiply_symmetric(lower, x.cast<float>(), y);
+  return y.cast<double>();
 }
 
 }  // namespace

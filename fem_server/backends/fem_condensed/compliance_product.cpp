@@ -10,16 +10,6 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// The processor cannot foresee which blocks come next; asking for them early hides most of the memory's latency.
-constexpr std::size_t ahead = 12;
-
-inline void fetch(const double* column, const std::uint32_t* rows, std::size_t i, std::size_t n_rows) {
-  if (i + ahead >= n_rows) return;
-  const double* block = column + 9 * static_cast<std::size_t>(rows[i + ahead]);
-  __builtin_prefetch(block);
-  __builtin_prefetch(block + 8);
-}
-
 template <int n_fields>
 inline void accumulate_column(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* force,
                               double* result) {
@@ -145,53 +135,6 @@ void add_projected_column(const double* column, const std::uint32_t* rows, std::
   }
 }
 
-/// Local axes of a node as rows of lanes.
-struct FrameLanes {
-  SingleLanes x, y, z;  ///< lane a of row k: component k of axis a; lane 3 is zero
-};
-
-/// F_i^T C_ij F_j of one column of nodes, into the lower triangle of a matrix with `n` rows.
-/// @param own     axes of the column's node, column-major
-/// @param frames  of the rows; the first is that of the column
-/// @param matrix  where the diagonal block of the column begins
-HEELSTRIKE_VECTOR_CLONES
-void project_blocks(const double* column, const std::uint32_t* rows, std::size_t n_rows, const float* own,
-                    const FrameLanes* frames, std::size_t n, float* matrix) {
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    fetch(column, rows, i, n_rows);
-    BlockLanes C;
-    load_block(column + 9 * static_cast<std::size_t>(rows[i]), C);
-    const SingleLanes Cx = __builtin_convertvector(C.x, SingleLanes);
-    const SingleLanes Cy = __builtin_convertvector(C.y, SingleLanes);
-    const SingleLanes Cz = __builtin_convertvector(C.z, SingleLanes);
-    const FrameLanes& F = frames[i];
-    for (std::size_t b = 0; b < 3; ++b) {
-      const SingleLanes CF = (Cx * own[3 * b] + Cy * own[3 * b + 1]) + Cz * own[3 * b + 2];
-      const SingleLanes value = (F.x * CF[0] + F.y * CF[1]) + F.z * CF[2];
-      std::memcpy(matrix + 3 * i + b * n, &value, 3 * sizeof(float));
-    }
-  }
-}
-
-/// Copies the lower triangle into the upper one, tile by tile: a row at a time would fetch a cache line per number.
-void mirror(Eigen::MatrixXf& matrix) {
-  constexpr Eigen::Index tile = 32;
-  const Eigen::Index n = matrix.rows();
-  for (Eigen::Index j = 0; j < n; j += tile) {
-    const Eigen::Index n_j = std::min(tile, n - j);
-    for (Eigen::Index i = j; i < n; i += tile) {
-      const Eigen::Index n_i = std::min(tile, n - i);
-      if (i > j) {
-        matrix.block(j, i, n_j, n_i) = matrix.block(i, j, n_i, n_j).transpose();
-        continue;
-      }
-      for (Eigen::Index b = j; b < j + n_j; ++b) {
-        for (Eigen::Index a = b + 1; a < j + n_j; ++a) matrix(b, a) = matrix(a, b);
-      }
-    }
-  }
-}
-
 template <int n_fields>
 constexpr auto accumulate() {
   if constexpr (n_fields == 4) return &accumulate_4;
@@ -298,26 +241,6 @@ std::vector<double> normal_displacement(const SurfaceCompliance& compliance, std
                          result.data());
   }
   return result;
-}
-
-Eigen::MatrixXf local_compliance(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
-                                 std::span<const Matrix3> frames) {
-  const std::size_t n = nodes.size();
-  Eigen::MatrixXf B(static_cast<Eigen::Index>(3 * n), static_cast<Eigen::Index>(3 * n));
-  std::vector<FrameLanes> lanes(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Eigen::Matrix3f F = frames[i].cast<float>();
-    lanes[i].x = SingleLanes{F(0, 0), F(0, 1), F(0, 2), 0.0F};
-    lanes[i].y = SingleLanes{F(1, 0), F(1, 1), F(1, 2), 0.0F};
-    lanes[i].z = SingleLanes{F(2, 0), F(2, 1), F(2, 2), 0.0F};
-  }
-  for (std::size_t j = 0; j < n; ++j) {
-    const Eigen::Matrix3f own = frames[j].cast<float>();
-    project_blocks(compliance.column(nodes[j]), nodes.data() + j, n - j, own.data(), lanes.data() + j, 3 * n,
-                   B.data() + (3 * j) * (3 * n) + 3 * j);
-  }
-  mirror(B);
-  return B;
 }
 
 }  // namespace heelstrike::fem

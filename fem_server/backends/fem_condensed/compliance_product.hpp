@@ -49,9 +49,4 @@ template <>
 void normal_compliance(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
                        std::span<const Vector3> normals, Eigen::Ref<Eigen::MatrixXd> matrix);
 
-/// B = F^T C F in single precision, both triangles, three rows per node.
-/// @param frames  columns are the local axes of each node, in A
-[[nodiscard]] Eigen::MatrixXf local_compliance(const SurfaceCompliance& compliance,
-                                               std::span<const std::uint32_t> nodes, std::span<const Matrix3> frames);
-
 }  // namespace heelstrike::fem

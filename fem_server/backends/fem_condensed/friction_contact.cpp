@@ -10,26 +10,12 @@
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/normal_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
-#include "fem_server/fem/vector_clones.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
 
 using Tangents = Eigen::Matrix<double, 3, 2>;
-
-/// state += three columns of B times `change`.
-HEELSTRIKE_VECTOR_CLONES
-void add_columns(const Eigen::MatrixXf& B, Eigen::Index column, const Eigen::Vector3f& change, Eigen::VectorXf& state) {
-  const float* x = B.col(column).data();
-  const float* y = B.col(column + 1).data();
-  const float* z = B.col(column + 2).data();
-  float* out = state.data();
-  const float a = change[0];
-  const float b = change[1];
-  const float c = change[2];
-  for (Eigen::Index i = 0; i < state.size(); ++i) out[i] += (a * x[i] + b * y[i]) + c * z[i];
-}
 
 constexpr int iteration_limit = 120;
 /// Newton's method takes 3 to 10 iterations where it converges at all.
@@ -127,7 +113,7 @@ class Iterate {
       m.lambda = 0.0;
       m.traction.setZero();
     }
-    if (any) move(single_product(*B_, taken));
+    if (any) move(B_->product(taken));
   }
 
   /// Displacements from the forces, in double.
@@ -227,35 +213,37 @@ class Iterate {
       members_[i].lambda += change[row_of(i)];
       members_[i].traction += change.segment<2>(row_of(i) + 1);
     }
-    move(single_product(*B_, change));
+    move(B_->product(change));
   }
 
   /// Projected Gauss-Seidel on the active nodes: slow, but every sweep comes nearer; a better start where Newton
   /// cycles.
   void sweep(int n_sweeps) {
-    Eigen::VectorXf state(n_rows());
+    Eigen::VectorXd start(n_rows());
     Eigen::VectorXf force(n_rows());
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const Member& m = members_[i];
-      state.segment<3>(row_of(i)) = Vector3(m.gamma, m.slip.x(), m.slip.y()).cast<float>();
+      start.segment<3>(row_of(i)) << m.gamma, m.slip;
       force.segment<3>(row_of(i)) = m.local_force().cast<float>();
     }
+    SweptDisplacements displacements(*B_, start);
     const auto friction = static_cast<float>(problem_.friction);
     for (int sweep = 0; sweep < n_sweeps; ++sweep) {
       for (std::size_t i = 0; i < members_.size(); ++i) {
         if (!members_[i].linear.active) continue;
         const Eigen::Index row = row_of(i);
-        const Eigen::Matrix3f own = B_->block<3, 3>(row, row);
+        const Eigen::Matrix3f& own = B_->own(i);
+        const Eigen::Vector3f state = displacements.at(i);
         Eigen::Vector3f now = force.segment<3>(row);
-        now[0] = std::max(0.0F, now[0] - state[row] / own(0, 0));
-        const Eigen::Vector2f slip = state.segment<2>(row + 1) + (now[0] - force[row]) * own.bottomLeftCorner<2, 1>();
+        now[0] = std::max(0.0F, now[0] - state[0] / own(0, 0));
+        const Eigen::Vector2f slip = state.tail<2>() + (now[0] - force[row]) * own.bottomLeftCorner<2, 1>();
         Eigen::Vector2f traction = now.tail<2>() - slip / std::max(own(1, 1), own(2, 2));
         const float bound = friction * now[0];
         if (traction.norm() > bound) traction *= bound / traction.norm();
         now.tail<2>() = traction;
         const Eigen::Vector3f change = now - force.segment<3>(row);
         force.segment<3>(row) = now;
-        if (!change.isZero(0.0F)) add_columns(*B_, row, change, state);
+        if (!change.isZero(0.0F)) displacements.load(i, change);
       }
     }
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -348,7 +336,7 @@ class Iterate {
     u_ = Eigen::VectorXd::Zero(n_rows());
     drift_ = 0.0;
     changed_ = true;
-    move(single_product(*B_, forces));
+    move(B_->product(forces));
   }
 
   void set_gaps() {
@@ -365,7 +353,7 @@ class Iterate {
     blocks_.emplace(compliance_, problem_.near, positions);
     std::vector<Matrix3> frames;
     for (const Member& m : members_) frames.push_back(m.linear.frame);
-    B_ = std::make_shared<const Eigen::MatrixXf>(local_compliance(blocks_->compliance(), blocks_->numbers(), frames));
+    B_ = std::make_shared<const LocalCompliance>(blocks_->compliance(), blocks_->numbers(), frames);
     factors_ = std::make_shared<DirectionFactors>();
   }
 
@@ -387,7 +375,7 @@ class Iterate {
   double scale_ = 0.0;
   std::vector<Member> members_;  // ascending
   std::optional<NodeBlocks> blocks_;
-  std::shared_ptr<const Eigen::MatrixXf> B_;  // of all members, local axes
+  std::shared_ptr<const LocalCompliance> B_;  // of all members, local axes
   std::shared_ptr<DirectionFactors> factors_;
   Eigen::VectorXd u_;     // [m] of all members, local axes
   double drift_ = 0.0;    // [m]

@@ -7,6 +7,7 @@
 
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/friction_contact.hpp"
+#include "fem_server/backends/fem_condensed/local_compliance.hpp"
 #include "fem_server/backends/fem_condensed/normal_contact.hpp"
 
 namespace heelstrike::fem {
@@ -238,9 +239,47 @@ TEST(ContactSolver, ProductsAgreeWithTheDenseMatrix) {
   Eigen::MatrixXd F = Eigen::MatrixXd::Zero(m, m);
   for (Eigen::Index i = 0; i < m; i += 3) F.block<3, 3>(i, i) = frames.front();
   const Eigen::MatrixXd B = F.transpose() * part * F;
+  const LocalCompliance local(patch.compliance, nodes, frames);
   // C and both frames rounded once, six operations: 9 times 2^-24 = 5e-7.
-  EXPECT_LT((local_compliance(patch.compliance, nodes, frames).cast<double>() - B).cwiseAbs().maxCoeff(),
-            5e-7 * B.cwiseAbs().maxCoeff());
+  EXPECT_LT((local.dense() - B).cwiseAbs().maxCoeff(), 5e-7 * B.cwiseAbs().maxCoeff());
+  EXPECT_LT((local.product(f) - B * f).cwiseAbs().maxCoeff(), 1e-6 * (B * f).cwiseAbs().maxCoeff());
+  // Each entry is off by half a unit of 1 / 32766 of the diagonal at most.
+  const double step = 0.5 / 32766.0 * B.diagonal().maxCoeff();
+  EXPECT_LT((local.rough_product(f) - B * f).cwiseAbs().maxCoeff(), 1.01 * step * f.lpNorm<1>());
+  EXPECT_GT((local.rough_product(f) - B * f).cwiseAbs().maxCoeff(), 1e-6 * (B * f).cwiseAbs().maxCoeff());
+  const std::vector<std::uint32_t> some{1, 2, 7, 14};
+  for (int direction = 0; direction < 3; ++direction) {
+    const Eigen::MatrixXf in_one = local.part(direction, some);
+    for (std::size_t b = 0; b < some.size(); ++b) {
+      for (std::size_t a = b; a < some.size(); ++a) {
+        EXPECT_NEAR(in_one(static_cast<Eigen::Index>(a), static_cast<Eigen::Index>(b)),
+                    B(3 * some[a] + direction, 3 * some[b] + direction), 5e-7 * B.cwiseAbs().maxCoeff());
+      }
+    }
+  }
+}
+
+TEST(ContactSolver, SweptDisplacementsFollowTheForces) {
+  const Patch patch = make_patch(6, 11);
+  const std::vector<std::uint32_t> nodes{0, 3, 4, 7, 9, 12, 17, 18, 21, 22, 25, 30, 31, 33, 35};
+  const std::vector<Matrix3> frames(nodes.size(), rotation_from_vector(Vector3(0.3, -0.2, 0.5)));
+  const LocalCompliance local(patch.compliance, nodes, frames);
+  const Eigen::MatrixXd B = local.dense();
+  Eigen::VectorXd forces = Eigen::VectorXd::Random(B.rows());
+  SweptDisplacements swept(local, B * forces);
+  for (int sweep = 0; sweep < 3; ++sweep) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (i % 4 == 2) continue;  // keeps its force
+      const auto row = 3 * static_cast<Eigen::Index>(i);
+      const Eigen::Vector3f u = swept.at(i);
+      const Vector3 expected = (B * forces).segment<3>(row);
+      EXPECT_LT((u.cast<double>() - expected).norm(), 1e-3 * B.diagonal().maxCoeff() * forces.norm());
+      if (i % 4 == 3) continue;  // is looked at only
+      const Eigen::Vector3f change = Eigen::Vector3f::Random();
+      swept.load(i, change);
+      forces.segment<3>(row) += change.cast<double>();
+    }
+  }
 }
 
 }  // namespace
