@@ -126,7 +126,7 @@ class Iterate {
     const auto loaded_numbers = blocks_->numbers(loaded);
     const auto free_numbers = blocks_->numbers(free);
     const NodeFields<1> u = displacement<1>(blocks_->compliance(), loaded_numbers, forces);
-    const NodeFields<1> u_free = displacement<1>(blocks_->compliance(), free_numbers, loaded_numbers, forces);
+    const NodeFields<1> u_free = displacement(blocks_->compliance(), free_numbers, loaded_numbers, forces);
     for (std::size_t a = 0; a < loaded.size(); ++a) u_.segment<3>(row_of(loaded[a])) = local(loaded[a], u, a);
     for (std::size_t a = 0; a < free.size(); ++a) u_.segment<3>(row_of(free[a])) = local(free[a], u_free, a);
     drift_ = 0.0;
@@ -141,24 +141,25 @@ class Iterate {
     const std::vector<std::uint32_t> working = positions();
     std::vector<std::uint32_t> loaded;
     Eigen::VectorXd forces = Eigen::VectorXd::Zero(n_rows());
-    Eigen::VectorXd u(n_rows());
     Eigen::VectorXd carried(n_rows());
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      u.segment<3>(row_of(i)) = members_[i].linear.frame * u_.segment<3>(row_of(i));
       if (!members_[i].linear.active) continue;
       forces.segment<3>(row_of(i)) = members_[i].force();
       carried.segment<3>(row_of(loaded.size())) = forces.segment<3>(row_of(i));
       loaded.push_back(members_[i].position);
     }
     carried.conservativeResize(row_of(loaded.size()));
-    LoadChange change = change_since_commit(problem_.near, working, forces, u);
+    LoadChange change = change_since_commit(problem_.near, working, forces, members_motion().u);
     for (std::uint32_t i = 0; i < problem_.near.nodes.size() && change.bounded; ++i) {
       if (problem_.near.force_before[i].isZero(0.0)) continue;
       change.bounded = std::ranges::binary_search(working, i);
     }
+    const double allowed = tolerance * scale_;
+    outside_.positions = open_outside(compliance_, problem_.near, working, change, allowed);
+    outside_.u = displacement(compliance_, problem_.near.candidates(outside_.positions),
+                              problem_.near.candidates(loaded), carried);
     double deepest = 0.0;
-    const auto found =
-        penetrating_outside(compliance_, problem_.near, working, loaded, carried, change, tolerance * scale_, deepest);
+    const auto found = penetrating(problem_.near, outside_, allowed, deepest);
     if (found.empty()) return false;
     std::vector<std::uint32_t> all;
     std::ranges::set_union(working, found, std::back_inserter(all));
@@ -278,6 +279,7 @@ class Iterate {
       result.anchors.push_back(m.anchor);
       result.rho.push_back(m.rho);
     }
+    result.found = {members_motion(), outside_};
     result.lambda = Eigen::Map<const Eigen::VectorXd>(lambda.data(), static_cast<Eigen::Index>(lambda.size()));
     result.nodes = system.nodes();
     result.B = B_;
@@ -320,6 +322,14 @@ class Iterate {
     std::vector<std::uint32_t> result;
     for (const Member& m : members_) result.push_back(m.position);
     return result;
+  }
+
+  [[nodiscard]] NodeMotion members_motion() const {
+    NodeMotion motion{.positions = positions(), .u = NodeFields<1>(n_rows())};
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      motion.u.segment<3>(row_of(i)) = members_[i].linear.frame * u_.segment<3>(row_of(i));
+    }
+    return motion;
   }
 
   /// Adds displacements that were computed in single precision.
@@ -378,6 +388,7 @@ class Iterate {
   std::shared_ptr<const LocalCompliance> B_;  // of all members, local axes
   std::shared_ptr<DirectionFactors> factors_;
   Eigen::VectorXd u_;     // [m] of all members, local axes
+  NodeMotion outside_;    // of the near nodes that the last look at them computed
   double drift_ = 0.0;    // [m]
   bool changed_ = false;  // who is active
 };

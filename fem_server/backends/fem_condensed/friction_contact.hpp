@@ -46,7 +46,8 @@ struct FrictionContact {
   std::vector<NodeLinearisation> nodes;
   std::shared_ptr<const LocalCompliance> B;
   std::shared_ptr<DirectionFactors> factors;
-  int iterations = 0;  ///< of Newton's method
+  std::vector<NodeMotion> found;  ///< of members and of other near nodes that were looked at
+  int iterations = 0;             ///< of Newton's method
   double residual = 0.0;
 };
 
