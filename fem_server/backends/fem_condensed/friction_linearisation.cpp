@@ -13,7 +13,7 @@ namespace {
 /// Directions for one right-hand side; beyond, the whole matrix is factored.
 constexpr Eigen::Index step_limit = 60;
 /// What rough products are good for: their error, 1.5e-5 of the diagonal in each entry, adds up to about a thousandth.
-constexpr double rough_step = 5e-3;
+constexpr double rough_step = 2e-3;
 /// Repetitions with what is left: three reach 1e-5.
 constexpr int pass_limit = 8;
 /// Nodes that may differ before a factor is made anew, as a part of all: each costs about a direction.
