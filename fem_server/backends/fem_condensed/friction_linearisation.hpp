@@ -6,10 +6,11 @@
 ///
 /// with F the local frames and, per node, 3x3 matrices S and E: identity and zero where it sticks, the derivative of
 /// the projection on the friction disc where it slides. Systems are solved by generalised conjugate residuals
-/// [eisenstat1983] with products in single precision; where more is asked, the caller corrects with residuals in
-/// double. All right-hand sides of one J share the directions. The preconditioner leaves out what couples the three
-/// directions in B: normal forces by the Cholesky factor of the normal rows, then tangential ones by a factor of either
-/// direction among the sticking nodes, and node by node where they slide.
+/// [eisenstat1983] with rough products; where more is asked, what is left is taken with both halves of B and solved for
+/// again, and beyond single precision the caller corrects with residuals in double. All right-hand sides of one J share
+/// the directions. The preconditioner leaves out what couples the three directions in B: normal forces by the Cholesky
+/// factor of the normal rows, then tangential ones by a factor of either direction among the sticking nodes, and node
+/// by node where they slide.
 #pragma once
 
 #include <Eigen/Core>
