@@ -50,7 +50,7 @@ PairState canonical(const PairState& state, const std::string& pair) {
 /// with a large share.
 std::size_t shared_states(std::size_t left, unsigned n_threads) {
   constexpr std::size_t most = 8;
-  return std::clamp<std::size_t>(left / (2 * std::max(n_threads, 1U)), 1, most);
+  return std::clamp<std::size_t>(left / (2 * std::max<std::size_t>(n_threads, 1)), 1, most);
 }
 
 }  // namespace
@@ -115,15 +115,22 @@ void Session::answer(const History& history, std::span<const PairState> states, 
     entries[i].error = refusal([&] { good.push_back(canonical(states[i], pair_.name)); });
     if (!entries[i].error) places.push_back(i);
   }
-  if (answers == Answers::without_tangents) {
-    std::vector<BatchEntry> answered = backend_->evaluate_given_all(history, good);
-    for (std::size_t k = 0; k < places.size(); ++k) entries[places[k]] = std::move(answered[k]);
-    return;
-  }
-  for (std::size_t k = 0; k < places.size(); ++k) {
+  const auto answer_one = [&](std::size_t k) {
     BatchEntry& entry = entries[places[k]];
-    entry.error = refusal([&] { entry.response = backend_->evaluate(history, good[k]); });
+    entry.error = refusal([&] {
+      entry.response =
+          answers == Answers::full ? backend_->evaluate(history, good[k]) : backend_->evaluate_given(history, good[k]);
+    });
+  };
+  if (answers == Answers::without_tangents && good.size() > 1) {
+    const auto together = refusal([&] {
+      std::vector<BatchEntry> answered = backend_->evaluate_given_all(history, good);
+      for (std::size_t k = 0; k < places.size(); ++k) entries[places[k]] = std::move(answered[k]);
+    });
+    if (!together) return;
+    // Not enough memory for all of them at once, say: whom it concerns shows one by one.
   }
+  for (std::size_t k = 0; k < places.size(); ++k) answer_one(k);
 }
 
 Session::PreparedCommit Session::prepare_commit(std::int64_t step, const PairState& state) const {

@@ -1,9 +1,9 @@
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <utility>
-#include <cstring>
 
 #include "fem_server/backends/fem_condensed/block_lanes.hpp"
 #include "fem_server/fem/vector_clones.hpp"

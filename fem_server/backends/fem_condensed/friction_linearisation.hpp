@@ -61,7 +61,7 @@ class FrictionSystem {
   /// @param factors  matched to the nodes here
   FrictionSystem(const LocalCompliance& B, std::vector<NodeLinearisation> nodes, DirectionFactors& factors);
 
-  /// Solves J x = rhs column by column to `tolerance` relative to each, at best 1e-5.
+  /// Solves J x = rhs column by column to about `tolerance` relative to each, at best 1e-5.
   /// @param rhs  three rows per node; those of inactive nodes are not read, their x is zero
   /// @throws RecoverableError when J is singular
   [[nodiscard]] Eigen::MatrixXd solve(const Eigen::MatrixXd& rhs, double tolerance);
@@ -74,8 +74,10 @@ class FrictionSystem {
   [[nodiscard]] Eigen::VectorXd precondition(const Eigen::VectorXd& r) const;
   /// Adds J z, orthogonal to what is there. @return whether it is independent of that
   [[nodiscard]] bool add_direction(const Eigen::VectorXd& z);
-  /// As solve, to `rough_step` at best. @return whether it converged
-  [[nodiscard]] bool solve_by_residuals(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x);
+  /// As solve, to what the products are good for. @param last  directions that there may be
+  /// @return whether it converged
+  [[nodiscard]] bool solve_by_residuals(const Eigen::VectorXd& rhs, double tolerance, Eigen::Index last,
+                                        Eigen::Ref<Eigen::VectorXd> x);
   /// As solve, by repeating solve_by_residuals with what is left.
   [[nodiscard]] bool solve_refined(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x);
   [[nodiscard]] bool solve_by_factor(const Eigen::VectorXd& rhs, double tolerance, Eigen::Ref<Eigen::VectorXd> x);
@@ -84,7 +86,8 @@ class FrictionSystem {
   std::vector<NodeLinearisation> nodes_;
   DirectionFactors& factors_;
   std::vector<Eigen::Matrix2d> sliding_inverse_;  ///< of the tangential rows of sliding nodes
-  // J Z = W R for all directions so far, with rough products: W has orthonormal columns, R is upper triangular.
+  bool both_halves_ = false;                      // products of directions: the upper halves have not been enough
+  // J Z = W R for all directions so far, with these products: W has orthonormal columns, R is upper triangular.
   Eigen::MatrixXd Z_;
   Eigen::MatrixXd W_;
   Eigen::MatrixXd R_;

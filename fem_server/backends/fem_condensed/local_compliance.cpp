@@ -14,6 +14,7 @@ namespace {
 
 /// An entry of one in the upper half: the largest number but one, for rounding.
 constexpr float unit = 32766.0F;
+using WholeLanes = std::int32_t __attribute__((vector_size(4 * sizeof(std::int32_t))));
 using FourHalves = std::int16_t __attribute__((vector_size(4 * sizeof(std::int16_t))));
 
 #define HEELSTRIKE_INLINE inline __attribute__((always_inline))
@@ -40,11 +41,11 @@ struct PanelDraft {
 /// @param own     axes of the column's node over their scales, column-major
 /// @param frames  of the rows
 /// @param upper, lower  where the first row goes
-/// @return the largest number met
+/// @return whether all numbers are in range
 HEELSTRIKE_VECTOR_CLONES
-float project_blocks(const double* column, const std::uint32_t* rows, std::size_t n_rows, const float* own,
-                     const FrameLanes* frames, std::size_t stride, std::int16_t* upper, std::int16_t* lower) {
-  SingleLanes largest{};
+bool project_blocks(const double* column, const std::uint32_t* rows, std::size_t n_rows, const float* own,
+                    const FrameLanes* frames, std::size_t stride, std::int16_t* upper, std::int16_t* lower) {
+  WholeLanes good = {-1, -1, -1, -1};
   for (std::size_t i = 0; i < n_rows; ++i) {
     fetch(column, rows, i, n_rows);
     BlockLanes C;
@@ -56,8 +57,7 @@ float project_blocks(const double* column, const std::uint32_t* rows, std::size_
     for (std::size_t b = 0; b < 3; ++b) {
       const SingleLanes CF = (Cx * own[3 * b] + Cy * own[3 * b + 1]) + Cz * own[3 * b + 2];
       const SingleLanes value = (F.x * CF[0] + F.y * CF[1]) + F.z * CF[2];
-      largest = value > largest ? value : largest;
-      largest = -value > largest ? -value : largest;
+      good &= (value < unit + 1.0F) & (value > -unit - 1.0F);  // false for NaN
       SingleLanes whole;
       SingleLanes rest;
       round_lanes(value, whole);
@@ -68,7 +68,7 @@ float project_blocks(const double* column, const std::uint32_t* rows, std::size_
       std::memcpy(lower + 3 * i + b * stride, &rest_half, sizeof rest_half);
     }
   }
-  return std::max({largest[0], largest[1], largest[2]});
+  return good[0] != 0 && good[1] != 0 && good[2] != 0;
 }
 
 #undef HEELSTRIKE_INLINE
@@ -136,10 +136,10 @@ void LocalCompliance::fill(const SurfaceCompliance& compliance, std::span<const 
     for (Eigen::Index a = 0; a < 3; ++a) own.col(a) /= scale_[3 * j + static_cast<std::size_t>(a)];
     const std::size_t skipped = 3 * j + 3 - panel.first;
     const std::size_t below = n - 1 - j;
-    const float largest =
+    const bool in_range =
         project_blocks(compliance.column(nodes[j]), nodes.data() + j + 1, below, own.data(), axes.data() + j + 1,
                        draft.stride, draft.upper.data() + skipped, draft.lower.data() + skipped);
-    if (!(largest < unit + 1.0F)) throw not_positive_definite();
+    if (!in_range) throw not_positive_definite();
     for (std::size_t b = 0; b < 3; ++b) {
       place(draft.upper.data() + b * draft.stride, skipped, 3 * below, panel.rows,
             upper_.data() + panel.start + b * panel.rows);

@@ -2,9 +2,9 @@
 ///
 /// What a product costs is reading the matrix, so it is kept in **two halves of 16 bits**. With D the square root of
 /// the diagonal, every entry of D^-1 B D^-1 lies in [-1, 1] (Cauchy-Schwarz, B is positive definite), and fixed point
-/// numbers serve: the upper halves alone are within 1.5e-5 of that range, which is all that search directions and
-/// sweeps need, at a quarter of the memory of double precision; both halves are as good as single precision. Only the
-/// lower triangle is there.
+/// numbers serve: the upper halves alone are within 1.5e-5 of that range, which is nearly always all that search
+/// directions and sweeps need, at a quarter of the memory of double precision; both halves are as good as single
+/// precision. Only the lower triangle is there.
 #pragma once
 
 #include <Eigen/Core>
@@ -71,8 +71,8 @@ class SweptDisplacements {
   /// @param u  [m] at the start, local axes
   SweptDisplacements(const LocalCompliance& B, const Eigen::VectorXd& u);
 
-  /// [m] under the present forces, local axes. Once per sweep and node, in ascending order; nodes whose force does not
-  /// change may be left out.
+  /// [m] under the present forces, local axes. Once per sweep and node, in ascending order; nodes whose force never
+  /// changes may be left out of all sweeps.
   [[nodiscard]] Eigen::Vector3f at(std::size_t node);
   /// Right after `at`. @param change  [N] of the force on that node
   void load(std::size_t node, const Eigen::Vector3f& change);

@@ -72,8 +72,8 @@ struct LoadChange {
 
 /// Near nodes outside the working set of which only their rows of the compliance can tell whether they penetrate.
 ///
-/// Most are settled without: C is positive semidefinite, so a change of the forces by df moves node i along n by at most
-/// sqrt(n . C_ii n) sqrt(df . C df).
+/// Most are settled without: C is positive semidefinite, so a change of the forces by df moves node i along n by at
+/// most sqrt(n . C_ii n) sqrt(df . C df).
 /// @param working  positions in `near`, ascending
 /// @param allowed  [m] penetration that does not count
 [[nodiscard]] std::vector<std::uint32_t> open_outside(const SurfaceCompliance& compliance, const NearNodes& near,

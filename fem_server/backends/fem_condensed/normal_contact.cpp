@@ -292,6 +292,7 @@ void search_active(Search& search, Eigen::MatrixXd A) {
     search.ended = true;
     return;
   }
+  if (!search.task->turning) contact.factor.resize(0, 0);
   contact.active.clear();
   for (const std::uint32_t member : search.members) contact.active.push_back(contact.working[member]);
 }
@@ -359,9 +360,8 @@ std::vector<Eigen::MatrixXd> working_matrices(std::span<Search* const> searches)
     const std::vector<std::uint32_t>& working = search->outcome.contact.working;
     search->blocks.emplace(*search->task->compliance, *search->task->near, working);
     normals.push_back(normals_of(*search->task->near, working));
-    blocks.push_back({.compliance = &search->blocks->compliance(),
-                      .nodes = search->blocks->numbers(),
-                      .normals = normals.back()});
+    blocks.push_back(
+        {.compliance = &search->blocks->compliance(), .nodes = search->blocks->numbers(), .normals = normals.back()});
   }
   return normal_compliances(blocks);
 }
@@ -438,8 +438,7 @@ NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, cons
   const double limit = close_gap * near.deepest();
   const NodeBlocks numbers(compliance, near, working);
   const std::vector<Vector3> normals = normals_of(near, working);
-  const NormalBlocks blocks{
-      .compliance = &numbers.compliance(), .nodes = numbers.numbers(), .normals = normals};
+  const NormalBlocks blocks{.compliance = &numbers.compliance(), .nodes = numbers.numbers(), .normals = normals};
   const Eigen::MatrixXd A = std::move(normal_compliances({&blocks, 1}).front());
   const Eigen::VectorXd gaps = gaps_of(near, working);
   const Eigen::VectorXd lambda = estimate_forces(A, gaps);

@@ -26,7 +26,8 @@ struct NormalContact {
   std::vector<std::uint32_t> working;  ///< positions in `near`, ascending
   std::vector<std::uint32_t> active;   ///< of these, ascending
   Eigen::VectorXd lambda;              ///< [N] per active node, > 0
-  /// Cholesky factor (lower triangle) of A on the active nodes; of A - d gamma / d lambda with a penalty
+  /// Cholesky factor (lower triangle) of A on the active nodes; of A - d gamma / d lambda with a penalty. Empty when no
+  /// turning was given: it is for derivatives.
   Eigen::MatrixXd factor;
   Eigen::VectorXd u;            ///< [m] displacements of the active nodes, three rows each
   Eigen::MatrixXd turned;       ///< [m] those by the turning of their forces, six columns; empty when not asked for

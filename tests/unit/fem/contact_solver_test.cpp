@@ -3,6 +3,7 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
@@ -258,6 +259,36 @@ TEST(ContactSolver, ProductsAgreeWithTheDenseMatrix) {
       }
     }
   }
+}
+
+// As of a cloud: many more points than the body under them can tell apart, each yielding a little by itself.
+TEST(ContactSolver, SystemsOfPointsThatMoveTogetherAreSolvedToTheSameAccuracy) {
+  constexpr Eigen::Index n_points = 250;
+  constexpr Eigen::Index n_motions = 12;
+  Eigen::MatrixXd G(3 * n_points, n_motions);
+  for (Eigen::Index i = 0; i < G.rows(); ++i) {
+    for (Eigen::Index k = 0; k < n_motions; ++k) {
+      G(i, k) = std::cos(0.01 * static_cast<double>(i * (k + 1)) + static_cast<double>(i % 3));
+    }
+  }
+  const Eigen::MatrixXd C = G * G.transpose() + 3e-4 * Eigen::MatrixXd::Identity(G.rows(), G.rows());
+  std::vector<double> blocks(static_cast<std::size_t>(9 * n_points * n_points));
+  for (Eigen::Index j = 0; j < n_points; ++j) {
+    for (Eigen::Index i = 0; i < n_points; ++i) {
+      Eigen::Map<Matrix3>(blocks.data() + 9 * (j * n_points + i)) = C.block<3, 3>(3 * i, 3 * j);
+    }
+  }
+  const SurfaceCompliance compliance(n_points, std::move(blocks));
+  std::vector<std::uint32_t> nodes(n_points);
+  std::iota(nodes.begin(), nodes.end(), 0U);
+  const LocalCompliance B(compliance, nodes, std::vector<Matrix3>(n_points, Matrix3::Identity()));
+  std::vector<NodeLinearisation> active(n_points);
+  for (NodeLinearisation& node : active) node.active = true;
+  DirectionFactors factors;
+  FrictionSystem system(B, active, factors);
+  const Eigen::VectorXd rhs = C * Eigen::VectorXd::Random(C.rows());
+  const Eigen::VectorXd x = system.solve(rhs, 1e-4);
+  EXPECT_LT((C * x - rhs).norm(), 2e-4 * rhs.norm());
 }
 
 TEST(ContactSolver, SweptDisplacementsFollowTheForces) {
