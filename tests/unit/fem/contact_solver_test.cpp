@@ -3,9 +3,11 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <random>
 
+#include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/friction_contact.hpp"
 #include "fem_server/backends/fem_condensed/local_compliance.hpp"
@@ -257,6 +259,24 @@ TEST(ContactSolver, ProductsAgreeWithTheDenseMatrix) {
         EXPECT_NEAR(in_one(static_cast<Eigen::Index>(a), static_cast<Eigen::Index>(b)),
                     B(3 * some[a] + direction, 3 * some[b] + direction), 5e-7 * B.cwiseAbs().maxCoeff());
       }
+    }
+  }
+}
+
+TEST(ContactSolver, DamagedCompliancesAreRefused) {
+  const std::vector<std::uint32_t> nodes{0, 1};
+  const std::vector<Matrix3> frames(2, Matrix3::Identity());
+  for (const double coupling : {0.9, 1.5, std::numeric_limits<double>::quiet_NaN()}) {
+    std::vector<double> blocks(36, 0.0);
+    for (const std::size_t start : {0U, 27U}) {
+      for (const std::size_t k : {0U, 4U, 8U}) blocks[start + k] = 1e-5;
+    }
+    blocks[9] = blocks[18] = 1e-5 * coupling;
+    const SurfaceCompliance compliance(2, std::move(blocks));
+    if (coupling < 1.0) {
+      EXPECT_NEAR(LocalCompliance(compliance, nodes, frames).dense()(3, 0), 1e-5 * coupling, 1e-11);
+    } else {
+      EXPECT_THROW(LocalCompliance(compliance, nodes, frames), Error) << coupling;
     }
   }
 }
