@@ -62,39 +62,62 @@ struct Cost {
   double processor = 0.0;  // [s]
 };
 
-/// Median of opening the contact with the cache prepared: it is taken off the runs.
-Cost opening(const client::RunRequest& walk) {
-  const client::ContactSetup setup = client::contact_setup(walk);
-  std::vector<Cost> times;
-  for (int i = 0; i < 3; ++i) {
-    const auto start = Clock::now();
-    const double processor = bench::process_seconds();
-    (void)client::embedded_contact()(setup.pairs, setup.assets, {});
-    times.push_back({seconds_since(start), bench::process_seconds() - processor});
-  }
-  std::ranges::sort(times, {}, &Cost::wall);
-  return times[1];
+/// Time between its making and `read`.
+class Watch {
+ public:
+  Cost read() const { return {seconds_since(start_), bench::process_seconds() - processor_}; }
+
+ private:
+  Clock::time_point start_ = Clock::now();
+  double processor_ = bench::process_seconds();
+};
+
+mbs::RunInput input_of(const client::RunRequest& walk) {
+  std::vector<mbs::ScenarioFile> files;
+  for (const auto& file : walk.files) files.push_back({file.name, file.content});
+  return mbs::make_run_input(walk.yaml, walk.file_name, std::move(files),
+                             client::schemas_of(client::embedded_backends()));
+}
+
+/// What one run costs from the text of its scenario to its last row, and how much of that is opening the contact.
+struct RunCost {
+  Cost all;
+  Cost opening;
+  double wall() const { return all.wall - opening.wall; }
+};
+
+RunCost timed_run(const client::RunRequest& walk, Rows& rows) {
+  RunCost cost;
+  const ContactFactory timed = [&](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
+                                   const OpenContext& context) {
+    const Watch watch;
+    auto contact = client::embedded_contact()(pairs, assets, context);
+    cost.opening = watch.read();
+    return contact;
+  };
+  const Watch watch;
+  const RunSummary summary = mbs::run_scenario(input_of(walk), timed, rows, {});
+  cost.all = watch.read();
+  if (summary.error) throw_typed(*summary.error);
+  return cost;
 }
 
 void whole_run(const std::string& size, const std::string& friction, double goal) {
+  constexpr int runs = 5;
   const client::RunRequest walk = request(size, friction);
-  const Cost open = opening(walk);
-  std::vector<Cost> times;
+  std::vector<RunCost> costs;
   Rows rows;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < runs; ++i) {
     rows.count = 0;
-    const double processor = bench::process_seconds();
-    const auto summary = client::make_embedded_runner()->run(walk, rows, {});
-    if (summary.error) throw_typed(*summary.error);
-    times.push_back({summary.wall_time - open.wall, bench::process_seconds() - processor - open.processor});
+    costs.push_back(timed_run(walk, rows));
   }
-  std::ranges::sort(times, {}, &Cost::wall);
+  std::ranges::sort(costs, {}, &RunCost::wall);
+  const RunCost& median = costs[runs / 2];
   fmt::print(
-      "friction {:>3}: {} frames in {:.2f} s (goal at 4 mm {:.0f} s), {:.0f} frames/s; {:.2f} s of processor time; "
-      "opening "
-      "{:.2f} s, {:.0f} MB\n",
-      friction, rows.count, times[1].wall, goal, rows.count / times[1].wall, times[1].processor, open.wall,
-      memory_MB());
+      "friction {:>3}: {} frames in {:.2f} s (goal at 4 mm {:.0f} s; {:.2f} to {:.2f} s), {:.0f} frames/s; {:.2f} s of "
+      "processor time; opening {:.2f} s, {:.0f} MB\n",
+      friction, rows.count, median.wall(), goal, costs.front().wall(), costs.back().wall(), rows.count / median.wall(),
+      median.all.processor - median.opening.processor, median.opening.wall, memory_MB());
   std::fflush(stdout);
 }
 
@@ -121,11 +144,7 @@ std::vector<std::vector<PairState>> states_of(const client::RunRequest& walk) {
     return std::make_unique<Recorder>(client::embedded_contact()(pairs, assets, context), asked);
   };
   Rows rows;
-  std::vector<mbs::ScenarioFile> files;
-  for (const auto& file : walk.files) files.push_back({file.name, file.content});
-  const mbs::RunInput input =
-      mbs::make_run_input(walk.yaml, walk.file_name, std::move(files), client::schemas_of(client::embedded_backends()));
-  const RunSummary summary = mbs::run_scenario(input, recorded, rows, {});
+  const RunSummary summary = mbs::run_scenario(input_of(walk), recorded, rows, {});
   if (summary.error) throw_typed(*summary.error);
   return asked;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/config/parameter.hpp"
+#include "common/contact/batch_contact.hpp"
 #include "common/contact/contact.hpp"
 
 namespace heelstrike::fem {
@@ -56,6 +57,10 @@ class ContactBackend {
   [[nodiscard]] virtual Response evaluate_given(const History& history, const PairState& state) const {
     return evaluate(history, state);
   }
+  /// evaluate_given of several states under one history, which may share work: the same answers, bit for bit. What a
+  /// state is refused for stands in its entry.
+  [[nodiscard]] virtual std::vector<BatchEntry> evaluate_given_all(const History& history,
+                                                                   std::span<const PairState> states) const;
   [[nodiscard]] virtual Committed commit_given(const History& history, const PairState& state) const {
     return commit(history, state);
   }

@@ -133,6 +133,13 @@ void multiply_symmetric(const Eigen::MatrixXf& lower, const Eigen::VectorXf& rhs
   ssymv_("L", &n, &one, lower.data(), &n, rhs.data(), &step, &zero, result.data(), &step);
 }
 
+Eigen::MatrixXf in_single_precision(const Eigen::MatrixXd& lower) {
+  const Eigen::Index n = lower.rows();
+  Eigen::MatrixXf result(n, n);
+  for (Eigen::Index j = 0; j < n; ++j) result.col(j).tail(n - j) = lower.col(j).tail(n - j).cast<float>();
+  return result;
+}
+
 bool SingleCholesky::factorize(Eigen::MatrixXf matrix) {
   factor_ = std::move(matrix);
   const int n = as_int(factor_.rows());

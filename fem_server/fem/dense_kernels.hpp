@@ -41,7 +41,10 @@ void subtract_product(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const
 /// As multiply_symmetric, in single precision.
 void multiply_symmetric(const Eigen::MatrixXf& lower, const Eigen::VectorXf& rhs, Eigen::VectorXf& result);
 
-/// Cholesky factorisation in single precision, for preconditioners.
+/// @param lower  only its lower triangle is read, and only that of the result is written
+[[nodiscard]] Eigen::MatrixXf in_single_precision(const Eigen::MatrixXd& lower);
+
+/// Cholesky factorisation in single precision, for preconditioners and as a start.
 class SingleCholesky {
  public:
   /// @param matrix  lower triangle. @return false when it is not positive definite in this precision

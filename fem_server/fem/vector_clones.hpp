@@ -6,6 +6,9 @@
 // The choice between clones is made before the thread sanitizer's run time is there, and crashes when it is
 // instrumented.
 #define HEELSTRIKE_VECTOR_CLONES
+#define HEELSTRIKE_FUSED_CLONES
 #else
 #define HEELSTRIKE_VECTOR_CLONES __attribute__((target_clones("avx2", "default")))
+/// With fused multiplication and addition too, in files compiled with -ffp-contract=fast: the last bits depend on it.
+#define HEELSTRIKE_FUSED_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
 #endif

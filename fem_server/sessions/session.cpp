@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/errors/refusal.hpp"
 #include "fem_server/sessions/session_bytes.hpp"
 
 namespace heelstrike::fem {
@@ -43,6 +44,13 @@ bool same_bits(const PairState& a, const PairState& b) {
 PairState canonical(const PairState& state, const std::string& pair) {
   check_finite(state, pair);
   return {.t = state.t, .X_AB = canonical_pose(state.X_AB), .V_AB = state.V_AB};
+}
+
+/// How many states of a batch a thread takes at once: neighbours share work, but towards the end nobody may be left
+/// with a large share.
+std::size_t shared_states(std::size_t left, unsigned n_threads) {
+  constexpr std::size_t most = 8;
+  return std::clamp<std::size_t>(left / (2 * std::max<std::size_t>(n_threads, 1)), 1, most);
 }
 
 }  // namespace
@@ -82,22 +90,13 @@ std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> state
                                                 Answers answers) const {
   const std::shared_ptr<const History> history = memory().history;
   std::vector<BatchEntry> entries(states.size());
-  const auto evaluate_one = [&](std::size_t i) noexcept {
-    try {
-      const PairState state = canonical(states[i], pair_.name);
-      entries[i].response =
-          answers == Answers::full ? backend_->evaluate(*history, state) : backend_->evaluate_given(*history, state);
-    } catch (const RecoverableError& error) {
-      entries[i].error = std::make_shared<const RecoverableError>(error);
-    } catch (const Error& error) {
-      entries[i].error = std::make_shared<const Error>(error);
-    } catch (const std::exception& error) {
-      entries[i].error = std::make_shared<const Error>(ErrorCode::internal, error.what());
-    }
-  };
   std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < states.size(); i = next++) evaluate_one(i);
+  const auto work = [&]() noexcept {
+    for (std::size_t begin = next; begin < states.size(); begin = next) {
+      const std::size_t end = std::min(states.size(), begin + shared_states(states.size() - begin, n_threads));
+      if (!next.compare_exchange_weak(begin, end)) continue;
+      answer(*history, states.subspan(begin, end - begin), answers, std::span(entries).subspan(begin, end - begin));
+    }
   };
   const std::size_t n = std::min<std::size_t>(std::max(n_threads, 1U), states.size());
   {
@@ -106,6 +105,32 @@ std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> state
     work();
   }
   return entries;
+}
+
+void Session::answer(const History& history, std::span<const PairState> states, Answers answers,
+                     std::span<BatchEntry> entries) const {
+  std::vector<PairState> good;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    entries[i].error = refusal([&] { good.push_back(canonical(states[i], pair_.name)); });
+    if (!entries[i].error) places.push_back(i);
+  }
+  const auto answer_one = [&](std::size_t k) {
+    BatchEntry& entry = entries[places[k]];
+    entry.error = refusal([&] {
+      entry.response =
+          answers == Answers::full ? backend_->evaluate(history, good[k]) : backend_->evaluate_given(history, good[k]);
+    });
+  };
+  if (answers == Answers::without_tangents && good.size() > 1) {
+    const auto together = refusal([&] {
+      std::vector<BatchEntry> answered = backend_->evaluate_given_all(history, good);
+      for (std::size_t k = 0; k < places.size(); ++k) entries[places[k]] = std::move(answered[k]);
+    });
+    if (!together) return;
+    // Not enough memory for all of them at once, say: whom it concerns shows one by one.
+  }
+  for (std::size_t k = 0; k < places.size(); ++k) answer_one(k);
 }
 
 Session::PreparedCommit Session::prepare_commit(std::int64_t step, const PairState& state) const {
@@ -194,18 +219,6 @@ void lower(Session::Refused& refused, std::size_t n) {
 
 void check_stop(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "commits along given motion: stopped on request");
-}
-
-/// What `commit` gives, or why it gives nothing.
-std::shared_ptr<const Error> refusal(const std::function<void()>& commit) {
-  try {
-    commit();
-  } catch (const Error& error) {
-    return std::make_shared<const Error>(error);
-  } catch (const std::exception& error) {
-    return std::make_shared<const Error>(ErrorCode::internal, error.what());
-  }
-  return nullptr;
 }
 
 }  // namespace

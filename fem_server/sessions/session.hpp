@@ -103,6 +103,8 @@ class Session {
   [[nodiscard]] std::string fields(const PairState& state, const FieldRequest& request) const;
 
  private:
+  void answer(const History& history, std::span<const PairState> states, Answers answers,
+              std::span<BatchEntry> entries) const;
   /// Commits of one call along given motion, the last of them the last commit of all.
   struct CommittedMotion {
     std::int64_t first_step = 0;

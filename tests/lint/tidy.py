@@ -58,14 +58,22 @@ def sees_network(file, graph):
                for i in includes.includes_of(name, (tracked_files.ROOT / name).read_text()))
 
 
+def parts_of(path, command):
+    """A source and its command; of a text that CMake made of several sources, each of them."""
+    if path.parent.name != "Unity":
+        return [(path, command)]
+    parts = re.findall(r'^#include "(.*)"$', path.read_text(), re.MULTILINE)
+    return [(pathlib.Path(part), re.sub(r" -o \S+ -c \S+$", f" -o part.o -c {part}", command)) for part in parts]
+
+
 def sources_of(build):
     """(path relative to the root, compile command) of every source of the programs; no generated ones, no tests."""
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        path = pathlib.Path(entry["file"])
-        if path.is_relative_to(tracked_files.ROOT) and not path.is_relative_to(build):
-            file = str(path.relative_to(tracked_files.ROOT))
-            if includes.part_of(file) != "tests":
-                yield file, entry["command"]
+        for path, command in parts_of(pathlib.Path(entry["file"]), entry["command"]):
+            if path.is_relative_to(tracked_files.ROOT) and not path.is_relative_to(build):
+                file = str(path.relative_to(tracked_files.ROOT))
+                if includes.part_of(file) != "tests":
+                    yield file, command
 
 
 class Bundle:

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fem_server/backends/fem_condensed/friction_linearisation.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
 
@@ -14,12 +14,10 @@ constexpr int steady_steps = 5;
 /// Error of the gap under active nodes, over the largest penetration, from which the set is believed.
 constexpr double good_enough = 1e-2;
 
-/// Half the memory to read: good_enough asks for no more.
-Eigen::MatrixXf in_single_precision(const Eigen::MatrixXd& lower) {
-  const Eigen::Index n = lower.rows();
-  Eigen::MatrixXf result(n, n);
-  for (Eigen::Index j = 0; j < n; ++j) result.col(j).tail(n - j) = lower.col(j).tail(n - j).cast<float>();
-  return result;
+Eigen::VectorXd single_product(const Eigen::MatrixXf& lower, const Eigen::VectorXd& x) {
+  Eigen::VectorXf y(x.size());
+  multiply_symmetric(lower, x.cast<float>(), y);
+  return y.cast<double>();
 }
 
 }  // namespace
@@ -29,7 +27,7 @@ Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd&
   if (n == 0 || gap.minCoeff() >= 0.0) return Eigen::VectorXd::Zero(n);
   const double scale = -gap.minCoeff();
   Eigen::VectorXd lambda = (-gap).cwiseMax(0.0);
-  const Eigen::MatrixXf single = in_single_precision(A);
+  const Eigen::MatrixXf single = in_single_precision(A);  // half the memory to read: good_enough asks for no more
   Eigen::VectorXd product = single_product(single, lambda);
   const double curvature = lambda.dot(product);
   if (!(curvature > 0.0)) return Eigen::VectorXd::Zero(n);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "fem_server/backends/fem_condensed/block_lanes.hpp"
 #include "fem_server/fem/vector_clones.hpp"
@@ -9,32 +11,6 @@
 namespace heelstrike::fem {
 
 namespace {
-
-/// The processor cannot foresee which blocks come next; asking for them early hides most of the memory's latency.
-constexpr std::size_t ahead = 12;
-
-inline void fetch(const double* column, const std::uint32_t* rows, std::size_t i, std::size_t n_rows) {
-  if (i + ahead >= n_rows) return;
-  const double* block = column + 9 * static_cast<std::size_t>(rows[i + ahead]);
-  __builtin_prefetch(block);
-  __builtin_prefetch(block + 8);
-}
-
-template <int n_fields>
-inline void accumulate_column(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* force,
-                              double* result) {
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    fetch(column, rows, i, n_rows);
-    const double* block = column + 9 * static_cast<std::size_t>(rows[i]);
-    double* target = result + 3 * n_fields * i;
-    for (int k = 0; k < 3; ++k) {
-      for (int f = 0; f < n_fields; ++f) {
-        target[k * n_fields + f] +=
-            (block[k] * force[f] + block[3 + k] * force[n_fields + f]) + block[6 + k] * force[2 * n_fields + f];
-      }
-    }
-  }
-}
 
 /// Column j of a symmetric matrix of blocks, with rows below j only: each block serves twice.
 /// @param forces, result  of all nodes; the first of `rows` is that of the column itself
@@ -118,17 +94,6 @@ void accumulate_1(const double* column, const std::uint32_t* rows, std::size_t n
     add(change, result + 4 * i);
   }
 }
-HEELSTRIKE_VECTOR_CLONES
-void accumulate_4(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* force,
-                  double* result) {
-  accumulate_column<4>(column, rows, n_rows, force, result);
-}
-HEELSTRIKE_VECTOR_CLONES
-void accumulate_8(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* force,
-                  double* result) {
-  accumulate_column<8>(column, rows, n_rows, force, result);
-}
-
 /// Adds m_i . C_ij f of one column of nodes. @param normals  four numbers per node, the last zero
 HEELSTRIKE_VECTOR_CLONES
 void add_projected_column(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* normals,
@@ -143,59 +108,6 @@ void add_projected_column(const double* column, const std::uint32_t* rows, std::
     load(normals + 4 * i, normal);
     result[i] += sum_of_three(normal * u);
   }
-}
-
-/// Local axes of a node as rows of lanes.
-struct FrameLanes {
-  SingleLanes x, y, z;  ///< lane a of row k: component k of axis a; lane 3 is zero
-};
-
-/// F_i^T C_ij F_j of one column of nodes, into the lower triangle of a matrix with `n` rows.
-/// @param own     axes of the column's node, column-major
-/// @param frames  of the rows; the first is that of the column
-/// @param matrix  where the diagonal block of the column begins
-HEELSTRIKE_VECTOR_CLONES
-void project_blocks(const double* column, const std::uint32_t* rows, std::size_t n_rows, const float* own,
-                    const FrameLanes* frames, std::size_t n, float* matrix) {
-  for (std::size_t i = 0; i < n_rows; ++i) {
-    fetch(column, rows, i, n_rows);
-    BlockLanes C;
-    load_block(column + 9 * static_cast<std::size_t>(rows[i]), C);
-    const SingleLanes Cx = __builtin_convertvector(C.x, SingleLanes);
-    const SingleLanes Cy = __builtin_convertvector(C.y, SingleLanes);
-    const SingleLanes Cz = __builtin_convertvector(C.z, SingleLanes);
-    const FrameLanes& F = frames[i];
-    for (std::size_t b = 0; b < 3; ++b) {
-      const SingleLanes CF = (Cx * own[3 * b] + Cy * own[3 * b + 1]) + Cz * own[3 * b + 2];
-      const SingleLanes value = (F.x * CF[0] + F.y * CF[1]) + F.z * CF[2];
-      std::memcpy(matrix + 3 * i + b * n, &value, 3 * sizeof(float));
-    }
-  }
-}
-
-/// Copies the lower triangle into the upper one, tile by tile: a row at a time would fetch a cache line per number.
-void mirror(Eigen::MatrixXf& matrix) {
-  constexpr Eigen::Index tile = 32;
-  const Eigen::Index n = matrix.rows();
-  for (Eigen::Index j = 0; j < n; j += tile) {
-    const Eigen::Index n_j = std::min(tile, n - j);
-    for (Eigen::Index i = j; i < n; i += tile) {
-      const Eigen::Index n_i = std::min(tile, n - i);
-      if (i > j) {
-        matrix.block(j, i, n_j, n_i) = matrix.block(i, j, n_i, n_j).transpose();
-        continue;
-      }
-      for (Eigen::Index b = j; b < j + n_j; ++b) {
-        for (Eigen::Index a = b + 1; a < j + n_j; ++a) matrix(b, a) = matrix(a, b);
-      }
-    }
-  }
-}
-
-template <int n_fields>
-constexpr auto accumulate() {
-  if constexpr (n_fields == 4) return &accumulate_4;
-  if constexpr (n_fields == 8) return &accumulate_8;
 }
 
 template <int n_fields>
@@ -223,101 +135,98 @@ std::vector<double> normals_as_lanes(std::span<const Vector3> normals) {
   return as_lanes(normals.empty() ? nullptr : normals.front().data(), normals.size());
 }
 
+/// Calls visit(list, index) for the numbers of several ascending lists in ascending order.
+template <class List, class Visit>
+void for_each_ascending(const std::vector<List>& lists, Visit visit) {
+  std::vector<std::size_t> next(lists.size(), 0);
+  for (;;) {
+    std::uint32_t lowest = std::numeric_limits<std::uint32_t>::max();
+    bool any = false;
+    for (std::size_t k = 0; k < lists.size(); ++k) {
+      if (next[k] == lists[k].size()) continue;
+      lowest = std::min(lowest, lists[k][next[k]]);
+      any = true;
+    }
+    if (!any) return;
+    for (std::size_t k = 0; k < lists.size(); ++k) {
+      if (next[k] < lists[k].size() && lists[k][next[k]] == lowest) visit(k, next[k]++);
+    }
+  }
+}
+
 }  // namespace
 
-template <>
-NodeFields<1> displacement<1>(const SurfaceCompliance& compliance, std::span<const std::uint32_t> rows,
-                              std::span<const std::uint32_t> columns, const NodeFields<1>& forces) {
-  std::vector<double> result(4 * rows.size(), 0.0);
-  for (std::size_t j = 0; j < columns.size(); ++j) {
-    accumulate_1(compliance.column(columns[j]), rows.data(), rows.size(), forces.data() + 3 * j, result.data());
+std::vector<NodeFields<1>> displacements(std::span<const LoadedNodes> loads) {
+  std::vector<std::vector<double>> forces;
+  std::vector<std::vector<double>> sums;
+  std::vector<std::span<const std::uint32_t>> columns;
+  for (const LoadedNodes& load : loads) {
+    forces.push_back(as_lanes(load.forces.data(), load.columns.size()));
+    sums.emplace_back(4 * (load.rows.empty() ? load.columns.size() : load.rows.size()), 0.0);
+    columns.push_back(load.columns);
   }
-  return from_lanes(result);
-}
-
-template <>
-NodeFields<1> displacement<1>(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
-                              const NodeFields<1>& forces) {
-  const std::vector<double> lanes = as_lanes(forces.data(), nodes.size());
-  std::vector<double> result(lanes.size(), 0.0);
-  for (std::size_t j = 0; j < nodes.size(); ++j) {
-    accumulate_both_1(compliance.column(nodes[j]), nodes.data() + j, nodes.size() - j, lanes.data() + 4 * j,
-                      result.data() + 4 * j);
-  }
-  return from_lanes(result);
-}
-
-template <int n_fields>
-NodeFields<n_fields> displacement(const SurfaceCompliance& compliance, std::span<const std::uint32_t> rows,
-                                  std::span<const std::uint32_t> columns, const NodeFields<n_fields>& forces) {
-  NodeFields<n_fields> result = NodeFields<n_fields>::Zero(static_cast<Eigen::Index>(3 * rows.size()), n_fields);
-  for (std::size_t j = 0; j < columns.size(); ++j) {
-    accumulate<n_fields>()(compliance.column(columns[j]), rows.data(), rows.size(), forces.data() + 3 * n_fields * j,
-                           result.data());
-  }
+  for_each_ascending(columns, [&](std::size_t k, std::size_t j) {
+    const LoadedNodes& load = loads[k];
+    const double* column = load.compliance->column(load.columns[j]);
+    const double* force = forces[k].data() + 4 * j;
+    if (load.rows.empty()) {
+      accumulate_both_1(column, load.columns.data() + j, load.columns.size() - j, force, sums[k].data() + 4 * j);
+    } else {
+      accumulate_1(column, load.rows.data(), load.rows.size(), force, sums[k].data());
+    }
+  });
+  std::vector<NodeFields<1>> result;
+  for (const std::vector<double>& sum : sums) result.push_back(from_lanes(sum));
   return result;
 }
 
-template NodeFields<4> displacement<4>(const SurfaceCompliance&, std::span<const std::uint32_t>,
-                                       std::span<const std::uint32_t>, const NodeFields<4>&);
-template NodeFields<8> displacement<8>(const SurfaceCompliance&, std::span<const std::uint32_t>,
-                                       std::span<const std::uint32_t>, const NodeFields<8>&);
+NodeFields<1> displacement(const SurfaceCompliance& compliance, std::span<const std::uint32_t> rows,
+                           std::span<const std::uint32_t> columns, const NodeFields<1>& forces) {
+  if (rows.empty()) return NodeFields<1>(0);
+  const LoadedNodes load{.compliance = &compliance, .rows = rows, .columns = columns, .forces = forces};
+  return std::move(displacements({&load, 1}).front());
+}
 
 template <int n_fields>
 NodeFields<n_fields> displacement(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
                                   const NodeFields<n_fields>& forces) {
-  NodeFields<n_fields> result = NodeFields<n_fields>::Zero(static_cast<Eigen::Index>(3 * nodes.size()), n_fields);
-  for (std::size_t j = 0; j < nodes.size(); ++j) {
-    accumulate_symmetric<n_fields>()(compliance.column(nodes[j]), nodes.data() + j, nodes.size() - j,
-                                     forces.data() + 3 * n_fields * j, result.data() + 3 * n_fields * j);
+  if constexpr (n_fields == 1) {
+    const LoadedNodes load{.compliance = &compliance, .rows = {}, .columns = nodes, .forces = forces};
+    return std::move(displacements({&load, 1}).front());
+  } else {
+    NodeFields<n_fields> result = NodeFields<n_fields>::Zero(static_cast<Eigen::Index>(3 * nodes.size()), n_fields);
+    for (std::size_t j = 0; j < nodes.size(); ++j) {
+      accumulate_symmetric<n_fields>()(compliance.column(nodes[j]), nodes.data() + j, nodes.size() - j,
+                                       forces.data() + 3 * n_fields * j, result.data() + 3 * n_fields * j);
+    }
+    return result;
   }
-  return result;
 }
 
+template NodeFields<1> displacement<1>(const SurfaceCompliance&, std::span<const std::uint32_t>, const NodeFields<1>&);
 template NodeFields<4> displacement<4>(const SurfaceCompliance&, std::span<const std::uint32_t>, const NodeFields<4>&);
 template NodeFields<8> displacement<8>(const SurfaceCompliance&, std::span<const std::uint32_t>, const NodeFields<8>&);
 
-void normal_compliance(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
-                       std::span<const Vector3> normals, Eigen::Ref<Eigen::MatrixXd> matrix) {
-  const std::vector<double> lanes = normals_as_lanes(normals);
-  for (std::size_t j = 0; j < nodes.size(); ++j) {
-    const auto column = static_cast<Eigen::Index>(j);
-    matrix.col(column).tail(matrix.rows() - column).setZero();
-    add_projected_column(compliance.column(nodes[j]), nodes.data() + j, nodes.size() - j, lanes.data() + 4 * j,
-                         normals[j].data(), matrix.col(column).data() + column);
+std::vector<Eigen::MatrixXd> normal_compliances(std::span<const NormalBlocks> blocks) {
+  std::vector<std::vector<double>> normals;
+  std::vector<Eigen::MatrixXd> matrices;
+  std::vector<std::span<const std::uint32_t>> columns;
+  for (const NormalBlocks& own : blocks) {
+    normals.push_back(normals_as_lanes(own.normals));
+    const auto n = static_cast<Eigen::Index>(own.nodes.size());
+    matrices.emplace_back(n, n);
+    columns.push_back(own.nodes);
   }
-}
-
-std::vector<double> normal_displacement(const SurfaceCompliance& compliance, std::span<const std::uint32_t> rows,
-                                        std::span<const Vector3> normals, std::span<const std::uint32_t> columns,
-                                        const Eigen::VectorXd& forces) {
-  const std::vector<double> lanes = normals_as_lanes(normals);
-  std::vector<double> result(rows.size(), 0.0);
-  for (std::size_t j = 0; j < columns.size(); ++j) {
-    add_projected_column(compliance.column(columns[j]), rows.data(), rows.size(), lanes.data(), forces.data() + 3 * j,
-                         result.data());
-  }
-  return result;
-}
-
-Eigen::MatrixXf local_compliance(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
-                                 std::span<const Matrix3> frames) {
-  const std::size_t n = nodes.size();
-  Eigen::MatrixXf B(static_cast<Eigen::Index>(3 * n), static_cast<Eigen::Index>(3 * n));
-  std::vector<FrameLanes> lanes(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Eigen::Matrix3f F = frames[i].cast<float>();
-    lanes[i].x = SingleLanes{F(0, 0), F(0, 1), F(0, 2), 0.0F};
-    lanes[i].y = SingleLanes{F(1, 0), F(1, 1), F(1, 2), 0.0F};
-    lanes[i].z = SingleLanes{F(2, 0), F(2, 1), F(2, 2), 0.0F};
-  }
-  for (std::size_t j = 0; j < n; ++j) {
-    const Eigen::Matrix3f own = frames[j].cast<float>();
-    project_blocks(compliance.column(nodes[j]), nodes.data() + j, n - j, own.data(), lanes.data() + j, 3 * n,
-                   B.data() + (3 * j) * (3 * n) + 3 * j);
-  }
-  mirror(B);
-  return B;
+  for_each_ascending(columns, [&](std::size_t k, std::size_t j) {
+    const NormalBlocks& own = blocks[k];
+    const std::size_t n_rows = own.nodes.size() - j;
+    const auto at = static_cast<Eigen::Index>(j);
+    double* column = matrices[k].col(at).data() + at;
+    std::fill_n(column, n_rows, 0.0);
+    add_projected_column(own.compliance->column(own.nodes[j]), own.nodes.data() + j, n_rows, normals[k].data() + 4 * j,
+                         own.normals[j].data(), column);
+  });
+  return matrices;
 }
 
 }  // namespace heelstrike::fem

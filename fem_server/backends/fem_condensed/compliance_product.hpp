@@ -18,40 +18,37 @@ template <int n_fields>
 using NodeFields = Eigen::Matrix<double, Eigen::Dynamic, n_fields, n_fields == 1 ? Eigen::ColMajor : Eigen::RowMajor>;
 
 /// Displacements [m] of `rows` under forces [N] on `columns`; both ascending.
-template <int n_fields>
-[[nodiscard]] NodeFields<n_fields> displacement(const SurfaceCompliance& compliance,
-                                                std::span<const std::uint32_t> rows,
-                                                std::span<const std::uint32_t> columns,
-                                                const NodeFields<n_fields>& forces);
+[[nodiscard]] NodeFields<1> displacement(const SurfaceCompliance& compliance, std::span<const std::uint32_t> rows,
+                                         std::span<const std::uint32_t> columns, const NodeFields<1>& forces);
 
 /// Displacements [m] of nodes under forces [N] on the same nodes, ascending; reads half of their blocks.
+/// n_fields is 1, 4 or 8.
 template <int n_fields>
 [[nodiscard]] NodeFields<n_fields> displacement(const SurfaceCompliance& compliance,
                                                 std::span<const std::uint32_t> nodes,
                                                 const NodeFields<n_fields>& forces);
 
-template <>
-[[nodiscard]] NodeFields<1> displacement<1>(const SurfaceCompliance&, std::span<const std::uint32_t>,
-                                            std::span<const std::uint32_t>, const NodeFields<1>&);
-template <>
-[[nodiscard]] NodeFields<1> displacement<1>(const SurfaceCompliance&, std::span<const std::uint32_t>,
-                                            const NodeFields<1>&);
+/// Forces on nodes of a body, and the nodes whose displacements are wanted.
+struct LoadedNodes {
+  const SurfaceCompliance* compliance = nullptr;
+  std::span<const std::uint32_t> rows{};     ///< ascending; empty = those of `columns`
+  std::span<const std::uint32_t> columns{};  ///< ascending
+  NodeFields<1> forces{};                    ///< [N] on `columns`
+};
 
-/// Displacements [m] of `rows` along their normals under forces [N] on `columns`.
-[[nodiscard]] std::vector<double> normal_displacement(const SurfaceCompliance& compliance,
-                                                      std::span<const std::uint32_t> rows,
-                                                      std::span<const Vector3> normals,
-                                                      std::span<const std::uint32_t> columns,
-                                                      const Eigen::VectorXd& forces);
+/// Displacements [m] of several loads. Loads with columns in common follow one another column by column, so that the
+/// blocks of a column come from memory once: the same numbers as one by one, bit for bit.
+[[nodiscard]] std::vector<NodeFields<1>> displacements(std::span<const LoadedNodes> loads);
 
-/// matrix(i, j) = n_i . C_ij n_j for i >= j over the listed nodes; the upper triangle is left alone.
-/// @param normals  3 per node, in the order of `nodes`
-void normal_compliance(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
-                       std::span<const Vector3> normals, Eigen::Ref<Eigen::MatrixXd> matrix);
+/// Nodes of a body, their normals, and where the compliance along them goes.
+struct NormalBlocks {
+  const SurfaceCompliance* compliance = nullptr;
+  std::span<const std::uint32_t> nodes{};  ///< ascending
+  std::span<const Vector3> normals{};      ///< of these
+};
 
-/// B = F^T C F in single precision, both triangles, three rows per node.
-/// @param frames  columns are the local axes of each node, in A
-[[nodiscard]] Eigen::MatrixXf local_compliance(const SurfaceCompliance& compliance,
-                                               std::span<const std::uint32_t> nodes, std::span<const Matrix3> frames);
+/// Matrices with entries n_i . C_ij n_j for i >= j; the upper triangle means nothing. Column by column, as
+/// displacements().
+[[nodiscard]] std::vector<Eigen::MatrixXd> normal_compliances(std::span<const NormalBlocks> blocks);
 
 }  // namespace heelstrike::fem

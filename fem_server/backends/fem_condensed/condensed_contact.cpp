@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "common/errors/error.hpp"
+#include "common/errors/refusal.hpp"
 #include "fem_server/backends/fem_condensed/body_fields.hpp"
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/deformable_partner.hpp"
@@ -26,7 +27,9 @@ struct CondensedContact::Solution : SolvedContact {
   std::vector<std::uint32_t> near_candidates;    ///< and these are the candidates: of all near nodes
   std::vector<std::uint32_t> touching_near;      ///< positions of the touching nodes among the near ones
   std::vector<std::optional<Vector3>> stuck_to;  ///< [m] point in A that a touching node sticks to; none = it slides
+  std::vector<NodeMotion> found;                 ///< of near nodes, as far as the solver has looked at them
   double penalty_energy = 0.0;                   ///< [J]
+  [[nodiscard]] bool touches() const { return gap <= 0.0; }
 };
 
 namespace {
@@ -264,14 +267,13 @@ void CondensedContact::find_kept(const CondensedHistory& history, Solution& solu
   solution.near.kept_blocks = history.surroundings->blocks(model_.compliance);
 }
 
-CondensedContact::Solution CondensedContact::solve(const CondensedHistory& history, const PairState& state,
-                                                   Tangents tangents) const {
+CondensedContact::Solution CondensedContact::begin(const CondensedHistory& history, const PairState& state) const {
   Solution solution;
   const Gaps gaps = find_gaps(history.surroundings.get(), state.X_AB);
   solution.gap = gaps.smallest;
   solution.closest.x = model_.points[gaps.deepest];
   solution.closest.surface = in_A(*model_.partner, state.X_AB, model_.points[gaps.deepest]);
-  if (solution.gap > 0.0) return solution;
+  if (!solution.touches()) return solution;
   check_depth(solution, model_.options, state);
   find_near(history, state, gaps, solution);
   find_kept(history, solution);
@@ -286,6 +288,13 @@ CondensedContact::Solution CondensedContact::solve(const CondensedHistory& histo
     solution.both = added(model_.compliance, solution.near_candidates, solution.share.compliance);
     solution.near.compliance_changed = true;
   }
+  return solution;
+}
+
+CondensedContact::Solution CondensedContact::solve(const CondensedHistory& history, const PairState& state,
+                                                   Tangents tangents) const {
+  Solution solution = begin(history, state);
+  if (!solution.touches()) return solution;
   if (model_.options.friction > 0.0) {
     solve_with_friction(history, state, tangents, solution);
   } else {
@@ -340,6 +349,18 @@ void CondensedContact::add_node(std::uint32_t near, double lambda, const Vector3
   solution.nodes.push_back(node);
 }
 
+void CondensedContact::take(const NormalContact& contact, Solution& solution) const {
+  solution.statistics.iterations = contact.iterations;
+  solution.statistics.residual = contact.residual;
+  solution.penalty_energy = contact.penalty_energy;
+  for (std::size_t a = 0; a < contact.active.size(); ++a) {
+    add_node(contact.active[a], contact.lambda[static_cast<Eigen::Index>(a)], Vector3::Zero(), solution);
+    solution.nodes.back().u = contact.u.segment<3>(row_of(a));
+    solution.stuck_to.emplace_back(std::nullopt);
+  }
+  solution.found = {{.positions = contact.active, .u = contact.u}, contact.outside};
+}
+
 void CondensedContact::solve_frictionless(const PairState& state, Tangents tangents, Solution& solution) const {
   NormalTurning turning;
   if (tangents == Tangents::wanted) {
@@ -350,15 +371,9 @@ void CondensedContact::solve_frictionless(const PairState& state, Tangents tange
       return normal_rotation(node, state.X_AB.p);
     };
   }
-  NormalContact contact = solve_normal_contact(seen_compliance(solution), solution.near, turning);
-  solution.statistics.iterations = contact.iterations;
-  solution.statistics.residual = contact.residual;
-  solution.penalty_energy = contact.penalty_energy;
-  for (std::size_t a = 0; a < contact.active.size(); ++a) {
-    add_node(contact.active[a], contact.lambda[static_cast<Eigen::Index>(a)], Vector3::Zero(), solution);
-    solution.nodes.back().u = contact.u.segment<3>(row_of(a));
-    solution.stuck_to.emplace_back(std::nullopt);
-  }
+  NormalContact contact =
+      solve_normal_contact({.compliance = &seen_compliance(solution), .near = &solution.near, .turning = turning});
+  take(contact, solution);
   if (solution.nodes.empty() || tangents == Tangents::left_out) return;
   if (model_.deformable) {
     turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, contact.turned);
@@ -395,6 +410,7 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
     solution.dissipated -= contact.traction[a].dot(contact.slip[a]);
   }
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u = contact.u[i];
+  solution.found = contact.found;
   if (contact.active.empty() || tangents == Tangents::left_out) return;
   const NodeBlocks blocks(seen_compliance(solution), solution.near, contact.active);
   Eigen::MatrixXd turned = turned_displacements(blocks, solution.nodes, state.X_AB.p);
@@ -407,21 +423,39 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
       friction_derivatives(problem, contact, solution.nodes, by_rotation, state.X_AB.p, seen_compliance(solution));
 }
 
+std::vector<Vector3> CondensedContact::near_displacements(const Solution& solution, const NodeFields<1>& forces) const {
+  std::vector<Vector3> result(solution.near.nodes.size());
+  std::vector<bool> known(result.size(), false);
+  for (const NodeMotion& motion : solution.found) {
+    for (std::size_t k = 0; k < motion.positions.size(); ++k) {
+      result[motion.positions[k]] = motion.u.segment<3>(row_of(k));
+      known[motion.positions[k]] = true;
+    }
+  }
+  std::vector<std::uint32_t> missing;
+  for (std::uint32_t i = 0; i < result.size(); ++i) {
+    if (!known[i]) missing.push_back(i);
+  }
+  const NodeFields<1> u = displacement(seen_compliance(solution), solution.near.candidates(missing),
+                                       solution.near.candidates(solution.touching_near), forces);
+  for (std::size_t k = 0; k < missing.size(); ++k) result[missing[k]] = u.segment<3>(row_of(k));
+  return result;
+}
+
 std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution, const PairState& state) const {
   NodeFields<1> forces(static_cast<Eigen::Index>(3 * solution.nodes.size()));
   for (std::size_t a = 0; a < solution.nodes.size(); ++a) {
     const TouchingNode& node = solution.nodes[a];
     forces.segment<3>(static_cast<Eigen::Index>(3 * a)) = node.lambda * node.surface.normal + node.traction;
   }
-  const NodeFields<1> u = displacement<1>(seen_compliance(solution), solution.near.nodes,
-                                          model_.deformable ? solution.touching_near : solution.touching, forces);
+  const std::vector<Vector3> u = near_displacements(solution, forces);
   const Pose X_BA = state.X_AB.inverse();
   std::vector<CommittedNode> memory;
   std::size_t a = 0;
   for (std::size_t i = 0; i < solution.near.nodes.size(); ++i) {
     CommittedNode entry;
     entry.node = solution.near_candidates[i];
-    entry.u = u.segment<3>(static_cast<Eigen::Index>(3 * i));
+    entry.u = u[i];
     entry.p_BAnchor = X_BA * (model_.points[entry.node] + entry.u);
     if (a < solution.touching.size() && solution.touching[a] == entry.node) {
       entry.force = forces.segment<3>(static_cast<Eigen::Index>(3 * a));
@@ -448,6 +482,35 @@ Response CondensedContact::evaluate(const History& history, const PairState& sta
 Response CondensedContact::evaluate_given(const History& history, const PairState& state) const {
   const CondensedHistory& own = condensed_history(history);
   return respond(solve(own, state, Tangents::left_out), own, state);
+}
+
+std::vector<BatchEntry> CondensedContact::evaluate_given_all(const History& history,
+                                                             std::span<const PairState> states) const {
+  if (model_.options.friction > 0.0 || model_.deformable) {
+    return ContactBackend::evaluate_given_all(history, states);
+  }
+  const CondensedHistory& own = condensed_history(history);
+  std::vector<Solution> solutions(states.size());
+  std::vector<BatchEntry> entries(states.size());
+  std::vector<NormalTask> tasks;
+  std::vector<std::size_t> asked;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    entries[i].error = refusal([&] { solutions[i] = begin(own, states[i]); });
+    if (entries[i].error || !solutions[i].touches()) continue;
+    tasks.push_back({.compliance = &model_.compliance, .near = &solutions[i].near});
+    asked.push_back(i);
+  }
+  const std::vector<NormalOutcome> outcomes = solve_normal_contacts(tasks);
+  for (std::size_t k = 0; k < asked.size(); ++k) {
+    entries[asked[k]].error = refusal([&] {
+      if (outcomes[k].error) std::rethrow_exception(outcomes[k].error);
+      take(outcomes[k].contact, solutions[asked[k]]);
+    });
+  }
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (!entries[i].error) entries[i].response = respond(solutions[i], own, states[i]);
+  }
+  return entries;
 }
 
 std::shared_ptr<CondensedHistory> CondensedContact::history_after(const Solution& solution,
@@ -498,7 +561,7 @@ CondensedContact::SurfaceState CondensedContact::surface_state(const History& hi
   }
   std::vector<std::uint32_t> all(model_.points.size());
   for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
-  const NodeFields<1> u = displacement<1>(model_.compliance, all, solution.touching, forces);
+  const NodeFields<1> u = displacement(model_.compliance, all, solution.touching, forces);
   for (std::size_t i = 0; i < all.size(); ++i) result.displacement[i] = u.segment<3>(3 * static_cast<Eigen::Index>(i));
   return result;
 }

@@ -10,26 +10,12 @@
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/normal_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
-#include "fem_server/fem/vector_clones.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
 
 using Tangents = Eigen::Matrix<double, 3, 2>;
-
-/// state += three columns of B times `change`.
-HEELSTRIKE_VECTOR_CLONES
-void add_columns(const Eigen::MatrixXf& B, Eigen::Index column, const Eigen::Vector3f& change, Eigen::VectorXf& state) {
-  const float* x = B.col(column).data();
-  const float* y = B.col(column + 1).data();
-  const float* z = B.col(column + 2).data();
-  float* out = state.data();
-  const float a = change[0];
-  const float b = change[1];
-  const float c = change[2];
-  for (Eigen::Index i = 0; i < state.size(); ++i) out[i] += (a * x[i] + b * y[i]) + c * z[i];
-}
 
 constexpr int iteration_limit = 120;
 /// Newton's method takes 3 to 10 iterations where it converges at all.
@@ -127,7 +113,7 @@ class Iterate {
       m.lambda = 0.0;
       m.traction.setZero();
     }
-    if (any) move(single_product(*B_, taken));
+    if (any) move(B_->product(taken));
   }
 
   /// Displacements from the forces, in double.
@@ -140,7 +126,7 @@ class Iterate {
     const auto loaded_numbers = blocks_->numbers(loaded);
     const auto free_numbers = blocks_->numbers(free);
     const NodeFields<1> u = displacement<1>(blocks_->compliance(), loaded_numbers, forces);
-    const NodeFields<1> u_free = displacement<1>(blocks_->compliance(), free_numbers, loaded_numbers, forces);
+    const NodeFields<1> u_free = displacement(blocks_->compliance(), free_numbers, loaded_numbers, forces);
     for (std::size_t a = 0; a < loaded.size(); ++a) u_.segment<3>(row_of(loaded[a])) = local(loaded[a], u, a);
     for (std::size_t a = 0; a < free.size(); ++a) u_.segment<3>(row_of(free[a])) = local(free[a], u_free, a);
     drift_ = 0.0;
@@ -155,24 +141,25 @@ class Iterate {
     const std::vector<std::uint32_t> working = positions();
     std::vector<std::uint32_t> loaded;
     Eigen::VectorXd forces = Eigen::VectorXd::Zero(n_rows());
-    Eigen::VectorXd u(n_rows());
     Eigen::VectorXd carried(n_rows());
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      u.segment<3>(row_of(i)) = members_[i].linear.frame * u_.segment<3>(row_of(i));
       if (!members_[i].linear.active) continue;
       forces.segment<3>(row_of(i)) = members_[i].force();
       carried.segment<3>(row_of(loaded.size())) = forces.segment<3>(row_of(i));
       loaded.push_back(members_[i].position);
     }
     carried.conservativeResize(row_of(loaded.size()));
-    LoadChange change = change_since_commit(problem_.near, working, forces, u);
+    LoadChange change = change_since_commit(problem_.near, working, forces, members_motion().u);
     for (std::uint32_t i = 0; i < problem_.near.nodes.size() && change.bounded; ++i) {
       if (problem_.near.force_before[i].isZero(0.0)) continue;
       change.bounded = std::ranges::binary_search(working, i);
     }
+    const double allowed = tolerance * scale_;
+    outside_.positions = open_outside(compliance_, problem_.near, working, change, allowed);
+    outside_.u = displacement(compliance_, problem_.near.candidates(outside_.positions),
+                              problem_.near.candidates(loaded), carried);
     double deepest = 0.0;
-    const auto found =
-        penetrating_outside(compliance_, problem_.near, working, loaded, carried, change, tolerance * scale_, deepest);
+    const auto found = penetrating(problem_.near, outside_, allowed, deepest);
     if (found.empty()) return false;
     std::vector<std::uint32_t> all;
     std::ranges::set_union(working, found, std::back_inserter(all));
@@ -227,35 +214,37 @@ class Iterate {
       members_[i].lambda += change[row_of(i)];
       members_[i].traction += change.segment<2>(row_of(i) + 1);
     }
-    move(single_product(*B_, change));
+    move(B_->product(change));
   }
 
   /// Projected Gauss-Seidel on the active nodes: slow, but every sweep comes nearer; a better start where Newton
   /// cycles.
   void sweep(int n_sweeps) {
-    Eigen::VectorXf state(n_rows());
+    Eigen::VectorXd start(n_rows());
     Eigen::VectorXf force(n_rows());
     for (std::size_t i = 0; i < members_.size(); ++i) {
       const Member& m = members_[i];
-      state.segment<3>(row_of(i)) = Vector3(m.gamma, m.slip.x(), m.slip.y()).cast<float>();
+      start.segment<3>(row_of(i)) << m.gamma, m.slip;
       force.segment<3>(row_of(i)) = m.local_force().cast<float>();
     }
+    SweptDisplacements displacements(*B_, start);
     const auto friction = static_cast<float>(problem_.friction);
     for (int sweep = 0; sweep < n_sweeps; ++sweep) {
       for (std::size_t i = 0; i < members_.size(); ++i) {
         if (!members_[i].linear.active) continue;
         const Eigen::Index row = row_of(i);
-        const Eigen::Matrix3f own = B_->block<3, 3>(row, row);
+        const Eigen::Matrix3f& own = B_->own(i);
+        const Eigen::Vector3f state = displacements.at(i);
         Eigen::Vector3f now = force.segment<3>(row);
-        now[0] = std::max(0.0F, now[0] - state[row] / own(0, 0));
-        const Eigen::Vector2f slip = state.segment<2>(row + 1) + (now[0] - force[row]) * own.bottomLeftCorner<2, 1>();
+        now[0] = std::max(0.0F, now[0] - state[0] / own(0, 0));
+        const Eigen::Vector2f slip = state.tail<2>() + (now[0] - force[row]) * own.bottomLeftCorner<2, 1>();
         Eigen::Vector2f traction = now.tail<2>() - slip / std::max(own(1, 1), own(2, 2));
         const float bound = friction * now[0];
         if (traction.norm() > bound) traction *= bound / traction.norm();
         now.tail<2>() = traction;
         const Eigen::Vector3f change = now - force.segment<3>(row);
         force.segment<3>(row) = now;
-        if (!change.isZero(0.0F)) add_columns(*B_, row, change, state);
+        if (!change.isZero(0.0F)) displacements.load(i, change);
       }
     }
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -290,6 +279,7 @@ class Iterate {
       result.anchors.push_back(m.anchor);
       result.rho.push_back(m.rho);
     }
+    result.found = {members_motion(), outside_};
     result.lambda = Eigen::Map<const Eigen::VectorXd>(lambda.data(), static_cast<Eigen::Index>(lambda.size()));
     result.nodes = system.nodes();
     result.B = B_;
@@ -334,6 +324,14 @@ class Iterate {
     return result;
   }
 
+  [[nodiscard]] NodeMotion members_motion() const {
+    NodeMotion motion{.positions = positions(), .u = NodeFields<1>(n_rows())};
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      motion.u.segment<3>(row_of(i)) = members_[i].linear.frame * u_.segment<3>(row_of(i));
+    }
+    return motion;
+  }
+
   /// Adds displacements that were computed in single precision.
   void move(const Eigen::VectorXd& change) {
     u_ += change;
@@ -348,7 +346,7 @@ class Iterate {
     u_ = Eigen::VectorXd::Zero(n_rows());
     drift_ = 0.0;
     changed_ = true;
-    move(single_product(*B_, forces));
+    move(B_->product(forces));
   }
 
   void set_gaps() {
@@ -365,7 +363,7 @@ class Iterate {
     blocks_.emplace(compliance_, problem_.near, positions);
     std::vector<Matrix3> frames;
     for (const Member& m : members_) frames.push_back(m.linear.frame);
-    B_ = std::make_shared<const Eigen::MatrixXf>(local_compliance(blocks_->compliance(), blocks_->numbers(), frames));
+    B_ = std::make_shared<const LocalCompliance>(blocks_->compliance(), blocks_->numbers(), frames);
     factors_ = std::make_shared<DirectionFactors>();
   }
 
@@ -387,9 +385,10 @@ class Iterate {
   double scale_ = 0.0;
   std::vector<Member> members_;  // ascending
   std::optional<NodeBlocks> blocks_;
-  std::shared_ptr<const Eigen::MatrixXf> B_;  // of all members, local axes
+  std::shared_ptr<const LocalCompliance> B_;  // of all members, local axes
   std::shared_ptr<DirectionFactors> factors_;
   Eigen::VectorXd u_;     // [m] of all members, local axes
+  NodeMotion outside_;    // of the near nodes that the last look at them computed
   double drift_ = 0.0;    // [m]
   bool changed_ = false;  // who is active
 };

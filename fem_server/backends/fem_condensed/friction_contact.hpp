@@ -44,9 +44,10 @@ struct FrictionContact {
   /// Newton's matrix at the solution: of a working set, in which the active nodes are these `members`.
   std::vector<std::uint32_t> members;
   std::vector<NodeLinearisation> nodes;
-  std::shared_ptr<const Eigen::MatrixXf> B;
+  std::shared_ptr<const LocalCompliance> B;
   std::shared_ptr<DirectionFactors> factors;
-  int iterations = 0;  ///< of Newton's method
+  std::vector<NodeMotion> found;  ///< of members and of other near nodes that were looked at
+  int iterations = 0;             ///< of Newton's method
   double residual = 0.0;
 };
 

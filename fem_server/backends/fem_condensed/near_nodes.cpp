@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fem_server/backends/fem_condensed/compliance_product.hpp"
-
 namespace heelstrike::fem {
+
+std::vector<std::uint32_t> NearNodes::candidates(std::span<const std::uint32_t> positions) const {
+  std::vector<std::uint32_t> result;
+  for (const std::uint32_t i : positions) result.push_back(nodes[i]);
+  return result;
+}
 
 bool NearNodes::warm() const {
   return std::ranges::any_of(force_before, [](const Vector3& force) { return !force.isZero(0.0); });
@@ -62,10 +66,9 @@ LoadChange change_since_commit(const NearNodes& near, std::span<const std::uint3
   return change;
 }
 
-std::vector<std::uint32_t> penetrating_outside(const SurfaceCompliance& compliance, const NearNodes& near,
-                                               std::span<const std::uint32_t> working,
-                                               std::span<const std::uint32_t> loaded, const Eigen::VectorXd& forces,
-                                               const LoadChange& change, double allowed, double& deepest) {
+std::vector<std::uint32_t> open_outside(const SurfaceCompliance& compliance, const NearNodes& near,
+                                        std::span<const std::uint32_t> working, const LoadChange& change,
+                                        double allowed) {
   const double size = std::sqrt(std::max(change.work, 0.0));
   std::vector<std::uint32_t> open;
   std::size_t next = 0;
@@ -82,21 +85,16 @@ std::vector<std::uint32_t> penetrating_outside(const SurfaceCompliance& complian
     }
     open.push_back(i);
   }
+  return open;
+}
+
+std::vector<std::uint32_t> penetrating(const NearNodes& near, const NodeMotion& motion, double allowed,
+                                       double& deepest) {
   std::vector<std::uint32_t> found;
   deepest = 0.0;
-  if (open.empty()) return found;
-  std::vector<std::uint32_t> rows;
-  std::vector<Vector3> normals;
-  std::vector<std::uint32_t> columns;
-  for (const std::uint32_t i : open) {
-    rows.push_back(near.nodes[i]);
-    normals.push_back(near.normals[i]);
-  }
-  for (const std::uint32_t i : loaded) columns.push_back(near.nodes[i]);
-  const std::vector<double> u = normal_displacement(compliance, rows, normals, columns, forces);
-  for (std::size_t k = 0; k < open.size(); ++k) {
-    const std::uint32_t i = open[k];
-    const double gamma = near.gaps[i] + u[k];
+  for (std::size_t k = 0; k < motion.positions.size(); ++k) {
+    const std::uint32_t i = motion.positions[k];
+    const double gamma = near.gaps[i] + near.normals[i].dot(motion.u.segment<3>(3 * static_cast<Eigen::Index>(k)));
     deepest = std::max(deepest, -gamma);
     if (gamma < -allowed) found.push_back(i);
   }

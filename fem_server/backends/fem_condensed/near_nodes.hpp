@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "fem_server/backends/fem_condensed/compliance_product.hpp"
 #include "fem_server/fem/condensation.hpp"
 
 namespace heelstrike::fem {
@@ -28,6 +29,8 @@ struct NearNodes {
   std::shared_ptr<const SurfaceCompliance> kept_blocks{};
   std::vector<std::uint32_t> kept{};
 
+  /// Candidate numbers at some positions.
+  [[nodiscard]] std::vector<std::uint32_t> candidates(std::span<const std::uint32_t> positions) const;
   /// A committed state says where to start.
   [[nodiscard]] bool warm() const;
   /// [m] largest penetration of the undeformed body, >= 0.
@@ -67,17 +70,25 @@ struct LoadChange {
 [[nodiscard]] LoadChange change_since_commit(const NearNodes& near, std::span<const std::uint32_t> positions,
                                              const Eigen::VectorXd& forces, const Eigen::VectorXd& u);
 
-/// Positions in `near`, outside the working set, that penetrate by more than `allowed` [m] under forces on `loaded`.
+/// Near nodes outside the working set of which only their rows of the compliance can tell whether they penetrate.
 ///
-/// Most are settled without their rows of the compliance: C is positive semidefinite, so a change of the forces by df
-/// moves node i along n by at most sqrt(n . C_ii n) sqrt(df . C df).
-/// @param forces  [N] three rows per loaded position
-/// @param deepest [m] out: largest penetration found, >= 0
-[[nodiscard]] std::vector<std::uint32_t> penetrating_outside(const SurfaceCompliance& compliance, const NearNodes& near,
-                                                             std::span<const std::uint32_t> working,
-                                                             std::span<const std::uint32_t> loaded,
-                                                             const Eigen::VectorXd& forces, const LoadChange& change,
-                                                             double allowed, double& deepest);
+/// Most are settled without: C is positive semidefinite, so a change of the forces by df moves node i along n by at
+/// most sqrt(n . C_ii n) sqrt(df . C df).
+/// @param working  positions in `near`, ascending
+/// @param allowed  [m] penetration that does not count
+[[nodiscard]] std::vector<std::uint32_t> open_outside(const SurfaceCompliance& compliance, const NearNodes& near,
+                                                      std::span<const std::uint32_t> working, const LoadChange& change,
+                                                      double allowed);
+
+/// Displacements [m] of some near nodes.
+struct NodeMotion {
+  std::vector<std::uint32_t> positions;  ///< in `near`
+  NodeFields<1> u;
+};
+
+/// Positions that penetrate by more than `allowed` [m]. @param deepest [m] out: largest penetration found, >= 0
+[[nodiscard]] std::vector<std::uint32_t> penetrating(const NearNodes& near, const NodeMotion& motion, double allowed,
+                                                     double& deepest);
 
 /// The blocks among some candidates, with a memory of their own.
 [[nodiscard]] SurfaceCompliance copied_blocks(const SurfaceCompliance& compliance,

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/active_set_guess.hpp"
@@ -22,33 +25,35 @@ constexpr int iteration_limit = 200;
 constexpr int patience = 5;
 /// Violations below this part of the largest penetration (or force) are rounding.
 constexpr double tolerance = 1e-11;
+/// Of gaps that were solved for, over the largest penetration: what a factorisation in double leaves.
+constexpr double rounding = 1e-15;
+/// Each repetition gains three to five digits.
+constexpr int repetition_limit = 8;
 
-struct NormalProblem {
-  Eigen::MatrixXd A;     ///< lower triangle
-  Eigen::VectorXd gaps;  ///< [m]
-};
-
-NormalProblem normal_problem(const NodeBlocks& blocks, const NearNodes& near, std::span<const std::uint32_t> working) {
+std::vector<Vector3> normals_of(const NearNodes& near, std::span<const std::uint32_t> positions) {
   std::vector<Vector3> normals;
-  const auto n = static_cast<Eigen::Index>(working.size());
-  NormalProblem problem{.A = Eigen::MatrixXd(n, n), .gaps = Eigen::VectorXd(n)};
-  for (Eigen::Index i = 0; i < n; ++i) {
-    problem.gaps[i] = near.gaps[working[static_cast<std::size_t>(i)]];
-    normals.push_back(near.normals[working[static_cast<std::size_t>(i)]]);
-  }
-  normal_compliance(blocks.compliance(), blocks.numbers(), normals, problem.A);
-  return problem;
+  for (const std::uint32_t i : positions) normals.push_back(near.normals[i]);
+  return normals;
+}
+
+Eigen::VectorXd gaps_of(const NearNodes& near, std::span<const std::uint32_t> positions) {
+  Eigen::VectorXd gaps(static_cast<Eigen::Index>(positions.size()));
+  for (Eigen::Index i = 0; i < gaps.size(); ++i) gaps[i] = near.gaps[positions[static_cast<std::size_t>(i)]];
+  return gaps;
 }
 
 /// The complementarity problem on the working set.
 class WorkingProblem {
  public:
-  WorkingProblem(const NearNodes& near, const NodeBlocks& blocks, double scale, NormalContact& result)
-      : near_(near), scale_(scale), result_(result) {
-    NormalProblem problem = normal_problem(blocks, near, result.working);
-    A_ = std::move(problem.A);
-    gaps_ = std::move(problem.gaps);
-  }
+  /// @param A            of the working set, lower triangle
+  /// @param with_factor  result.factor is wanted
+  WorkingProblem(const NearNodes& near, Eigen::MatrixXd A, bool with_factor, NormalContact& result)
+      : near_(near),
+        scale_(near.deepest()),
+        with_factor_(with_factor),
+        result_(result),
+        A_(std::move(A)),
+        gaps_(gaps_of(near, result.working)) {}
 
   /// @param active  in: first guess, out: the active members; indices into the working set
   void solve(std::vector<std::uint32_t>& active) {
@@ -149,16 +154,7 @@ class WorkingProblem {
     solve_lower_transposed(result_.factor, result_.lambda);
   }
 
-  [[nodiscard]] Eigen::VectorXd gaps() const {
-    Eigen::VectorXd lambda = Eigen::VectorXd::Zero(A_.rows());
-    for (std::size_t a = 0; a < active_.size(); ++a) {
-      lambda[active_[a]] = result_.lambda[static_cast<Eigen::Index>(a)];
-    }
-    Eigen::VectorXd gamma(A_.rows());
-    multiply_symmetric(A_, lambda, gamma);
-    for (Eigen::Index i = 0; i < gamma.size(); ++i) gamma[i] += gap(static_cast<std::size_t>(i));
-    return gamma;
-  }
+  [[nodiscard]] Eigen::VectorXd gaps() const { return product_of_active() + gaps_; }
 
   void finish(const Eigen::VectorXd& s) {
     result_.penalty_energy = 0.0;
@@ -173,16 +169,12 @@ class WorkingProblem {
 
   /// Solves A lambda = -g on the active nodes.
   void solve_active() {
-    const auto m = static_cast<Eigen::Index>(active_.size());
-    result_.factor.resize(m, m);
-    result_.lambda.resize(m);
-    for (Eigen::Index b = 0; b < m; ++b) {
-      const auto j = static_cast<Eigen::Index>(active_[static_cast<std::size_t>(b)]);
-      for (Eigen::Index a = b; a < m; ++a) {
-        result_.factor(a, b) = A_(active_[static_cast<std::size_t>(a)], j);
-      }
-      result_.lambda[b] = -gap(static_cast<std::size_t>(j));
-    }
+    if (with_factor_ || !solve_by_single_factor()) solve_by_factor();
+  }
+
+  void solve_by_factor() {
+    result_.factor = active_part();
+    result_.lambda = active_rhs();
     if (!cholesky_in_place(result_.factor)) {
       throw Error(ErrorCode::internal, "the contact compliance is not positive definite; the condensation is damaged");
     }
@@ -190,25 +182,71 @@ class WorkingProblem {
     solve_lower_transposed(result_.factor, result_.lambda);
   }
 
-  /// Members whose sign is wrong, ascending: active ones that pull, inactive ones that penetrate.
-  [[nodiscard]] std::vector<std::uint32_t> violations() {
-    const double force_scale = result_.lambda.size() > 0 ? result_.lambda.cwiseAbs().maxCoeff() : 0.0;
+  /// The same from a factor in single precision, in half the time: the rest is solved for until it is rounding.
+  /// @return whether it became that small
+  bool solve_by_single_factor() {
+    // A part of its own: in products with the whole of A the order of sums would depend on who else is there.
+    const Eigen::MatrixXd A = active_part();
+    SingleCholesky factor;
+    if (!factor.factorize(in_single_precision(A))) return false;
+    const Eigen::VectorXd rhs = active_rhs();
+    result_.lambda = Eigen::VectorXd::Zero(rhs.size());
+    Eigen::VectorXd rest = rhs;
+    double before = std::numeric_limits<double>::infinity();
+    for (int repetition = 0; repetition < repetition_limit; ++repetition) {
+      Eigen::VectorXf change = rest.cast<float>();
+      factor.solve(change);
+      result_.lambda += change.cast<double>();
+      multiply_symmetric(A, result_.lambda, rest);
+      rest = rhs - rest;
+      const double left = rest.lpNorm<Eigen::Infinity>();
+      if (left <= rounding * scale_ || left > 0.5 * before) break;
+      before = left;
+    }
+    return rest.lpNorm<Eigen::Infinity>() <= 100.0 * rounding * scale_;
+  }
+
+  /// Lower triangle of A on the active nodes.
+  [[nodiscard]] Eigen::MatrixXd active_part() const {
+    const auto m = static_cast<Eigen::Index>(active_.size());
+    Eigen::MatrixXd part(m, m);
+    for (Eigen::Index b = 0; b < m; ++b) {
+      const double* column = A_.col(active_[static_cast<std::size_t>(b)]).data();
+      for (Eigen::Index a = b; a < m; ++a) part(a, b) = column[active_[static_cast<std::size_t>(a)]];
+    }
+    return part;
+  }
+
+  [[nodiscard]] Eigen::VectorXd active_rhs() const {
+    Eigen::VectorXd rhs(static_cast<Eigen::Index>(active_.size()));
+    for (Eigen::Index a = 0; a < rhs.size(); ++a) rhs[a] = -gap(active_[static_cast<std::size_t>(a)]);
+    return rhs;
+  }
+
+  /// A lambda, for all of the working set.
+  [[nodiscard]] Eigen::VectorXd product_of_active() const {
     Eigen::VectorXd lambda = Eigen::VectorXd::Zero(A_.rows());
     for (std::size_t a = 0; a < active_.size(); ++a) {
       lambda[active_[a]] = result_.lambda[static_cast<Eigen::Index>(a)];
     }
-    Eigen::VectorXd gamma(A_.rows());
-    multiply_symmetric(A_, lambda, gamma);
+    Eigen::VectorXd product(A_.rows());
+    multiply_symmetric(A_, lambda, product);
+    return product;
+  }
+
+  /// Members whose sign is wrong, ascending: active ones that pull, inactive ones that penetrate.
+  [[nodiscard]] std::vector<std::uint32_t> violations() {
+    const double force_scale = result_.lambda.size() > 0 ? result_.lambda.cwiseAbs().maxCoeff() : 0.0;
+    const Eigen::VectorXd gamma = gaps();
     std::vector<std::uint32_t> wrong;
     result_.residual = 0.0;
-    auto active = active_.begin();
+    std::size_t a = 0;
     for (std::uint32_t i = 0; i < gamma.size(); ++i) {
-      if (active != active_.end() && *active == i) {
-        ++active;
-        if (lambda[i] <= -tolerance * force_scale) wrong.push_back(i);
+      if (a < active_.size() && active_[a] == i) {
+        if (result_.lambda[static_cast<Eigen::Index>(a++)] <= -tolerance * force_scale) wrong.push_back(i);
         continue;
       }
-      const double penetration = -(gap(i) + gamma[i]);
+      const double penetration = -gamma[i];
       result_.residual = std::max(result_.residual, penetration / scale_);
       if (penetration > tolerance * scale_) wrong.push_back(i);
     }
@@ -225,54 +263,90 @@ class WorkingProblem {
 
   const NearNodes& near_;
   double scale_;
+  bool with_factor_;
   NormalContact& result_;
   std::vector<std::uint32_t> active_;  // indices into the working set, ascending
   Eigen::MatrixXd A_;                  // lower triangle
   Eigen::VectorXd gaps_;
 };
 
+/// Of the active nodes.
+NodeFields<1> active_forces(const NearNodes& near, const NormalContact& contact) {
+  NodeFields<1> forces(static_cast<Eigen::Index>(3 * contact.active.size()));
+  for (std::size_t a = 0; a < contact.active.size(); ++a) {
+    const auto at = static_cast<Eigen::Index>(a);
+    forces.segment<3>(3 * at) = contact.lambda[at] * near.normals[contact.active[a]];
+  }
+  return forces;
+}
+
 /// Displacements of the active nodes, and those by the turning of their forces.
-void displace(const NearNodes& near, const NodeBlocks& blocks, std::span<const std::uint32_t> members,
-              const NormalTurning& turning, NormalContact& result) {
+void turn(const NormalTask& task, const SurfaceCompliance& compliance, std::span<const std::uint32_t> numbers,
+          NormalContact& result) {
   const auto m = static_cast<Eigen::Index>(result.active.size());
-  const std::vector<std::uint32_t> numbers = blocks.numbers(members);
-  Eigen::MatrixXd forces = Eigen::MatrixXd::Zero(3 * m, turning ? 7 : 1);
+  Eigen::MatrixXd forces = Eigen::MatrixXd::Zero(3 * m, 7);
+  forces.col(0) = active_forces(*task.near, result);
   bool bends = false;
   for (Eigen::Index a = 0; a < m; ++a) {
     const std::uint32_t i = result.active[static_cast<std::size_t>(a)];
-    forces.block<3, 1>(3 * a, 0) = result.lambda[a] * near.normals[i];
-    if (!turning) continue;
-    forces.block<3, 6>(3 * a, 1) = result.lambda[a] * turning(i);
+    forces.block<3, 6>(3 * a, 1) = result.lambda[a] * task.turning(i);
     bends = bends || !forces.block<3, 3>(3 * a, 4).isZero(0.0);
-  }
-  if (!turning) {
-    result.u = displacement<1>(blocks.compliance(), numbers, NodeFields<1>(forces));
-    return;
   }
   result.turned = Eigen::MatrixXd::Zero(3 * m, 6);
   if (bends) {
     NodeFields<8> all = NodeFields<8>::Zero(3 * m, 8);
     all.leftCols<7>() = forces;
-    const NodeFields<8> u = displacement<8>(blocks.compliance(), numbers, all);
+    const NodeFields<8> u = displacement<8>(compliance, numbers, all);
     result.u = u.col(0);
     result.turned = u.middleCols<6>(1);
     return;
   }
   // The forces keep still while the partner moves without turning, as on a plane.
-  const NodeFields<4> u = displacement<4>(blocks.compliance(), numbers, NodeFields<4>(forces.leftCols<4>()));
+  const NodeFields<4> u = displacement<4>(compliance, numbers, NodeFields<4>(forces.leftCols<4>()));
   result.u = u.col(0);
   result.turned.leftCols<3>() = u.rightCols<3>();
 }
 
-/// Near nodes outside the working set that penetrate; sets the residual.
-std::vector<std::uint32_t> find_outside(const SurfaceCompliance& compliance, const NearNodes& near,
-                                        const NodeBlocks& blocks, std::span<const std::uint32_t> members, double scale,
-                                        NormalContact& result) {
-  Eigen::VectorXd forces(result.u.size());
-  for (std::size_t a = 0; a < result.active.size(); ++a) {
-    forces.segment<3>(3 * static_cast<Eigen::Index>(a)) =
-        result.lambda[static_cast<Eigen::Index>(a)] * near.normals[result.active[a]];
+/// One contact on its way.
+struct Search {
+  const NormalTask* task = nullptr;
+  NormalOutcome outcome;
+  std::optional<NodeBlocks> blocks;    ///< of the working set
+  std::vector<std::uint32_t> members;  ///< indices of the active nodes in the working set
+  bool ended = false;
+};
+
+void begin(const NormalTask& task, Search& search) {
+  search.task = &task;
+  if (task.near->deepest() == 0.0) {
+    search.ended = true;
+    return;
   }
+  search.outcome.contact.working = first_working_set(*task.near);
+  search.members.resize(search.outcome.contact.working.size());
+  std::iota(search.members.begin(), search.members.end(), 0U);
+}
+
+/// The active set of the working set.
+void search_active(Search& search, Eigen::MatrixXd A) {
+  NormalContact& contact = search.outcome.contact;
+  try {
+    WorkingProblem(*search.task->near, std::move(A), bool{search.task->turning}, contact).solve(search.members);
+  } catch (...) {
+    search.outcome.error = std::current_exception();
+    search.ended = true;
+    return;
+  }
+  if (!search.task->turning) contact.factor.resize(0, 0);  // a penalty has one all the same
+  contact.active.clear();
+  for (const std::uint32_t member : search.members) contact.active.push_back(contact.working[member]);
+}
+
+/// Near nodes outside the working set that have to be looked at.
+std::vector<std::uint32_t> nodes_to_look_at(const Search& search) {
+  const NearNodes& near = *search.task->near;
+  const NormalContact& result = search.outcome.contact;
+  const NodeFields<1> forces = active_forces(near, result);
   LoadChange change = change_since_commit(near, result.active, forces, result.u);
   // Nodes that have lost their force belong to the change too.
   std::vector<std::uint32_t> left;
@@ -283,60 +357,139 @@ std::vector<std::uint32_t> find_outside(const SurfaceCompliance& compliance, con
     active = std::find_if(active, result.active.end(), [&](std::uint32_t other) { return other >= i; });
     if ((active != result.active.end() && *active == i) || near.force_before[i].isZero(0.0)) continue;
     left.push_back(i);
-    left_numbers.push_back(blocks.numbers()[a]);
+    left_numbers.push_back(search.blocks->numbers()[a]);
   }
   if (!left.empty()) {
     const NodeFields<1> u =
-        displacement<1>(blocks.compliance(), left_numbers, blocks.numbers(members), NodeFields<1>(forces));
+        displacement(search.blocks->compliance(), left_numbers, search.blocks->numbers(search.members), forces);
     const LoadChange more = change_since_commit(near, left, Eigen::VectorXd::Zero(u.size()), u);
     change.bounded = change.bounded && more.bounded;
     change.work += more.work;
   }
+  return open_outside(*search.task->compliance, near, result.working, change, tolerance * near.deepest());
+}
+
+/// Takes nodes that penetrate into the working set; without any the search has ended.
+void grow(Search& search) {
+  const NearNodes& near = *search.task->near;
+  NormalContact& result = search.outcome.contact;
+  const double scale = near.deepest();
   double deepest = 0.0;
-  std::vector<std::uint32_t> found =
-      penetrating_outside(compliance, near, result.working, result.active, forces, change, tolerance * scale, deepest);
+  const auto found = penetrating(near, result.outside, tolerance * scale, deepest);
   result.residual = std::max(result.residual, deepest / scale);
-  return found;
+  search.ended = found.empty();
+  if (search.ended) return;
+  std::vector<std::uint32_t> working;
+  std::ranges::set_union(result.working, found, std::back_inserter(working));
+  std::vector<std::uint32_t> active;
+  std::ranges::set_union(result.active, found, std::back_inserter(active));
+  result.working = std::move(working);
+  search.members.clear();
+  for (std::uint32_t a = 0; a < result.working.size(); ++a) {
+    if (std::ranges::binary_search(active, result.working[a])) search.members.push_back(a);
+  }
+}
+
+std::vector<Search*> running(std::vector<Search>& searches) {
+  std::vector<Search*> result;
+  for (Search& search : searches) {
+    if (!search.ended) result.push_back(&search);
+  }
+  return result;
+}
+
+std::vector<Eigen::MatrixXd> working_matrices(std::span<Search* const> searches) {
+  std::vector<std::vector<Vector3>> normals;
+  std::vector<NormalBlocks> blocks;
+  for (Search* search : searches) {
+    const std::vector<std::uint32_t>& working = search->outcome.contact.working;
+    search->blocks.emplace(*search->task->compliance, *search->task->near, working);
+    normals.push_back(normals_of(*search->task->near, working));
+    blocks.push_back(
+        {.compliance = &search->blocks->compliance(), .nodes = search->blocks->numbers(), .normals = normals.back()});
+  }
+  return normal_compliances(blocks);
+}
+
+void displace_active(std::span<Search* const> searches) {
+  std::vector<std::vector<std::uint32_t>> numbers;
+  std::vector<LoadedNodes> loads;
+  std::vector<NormalContact*> loaded;
+  for (Search* search : searches) {
+    NormalContact& contact = search->outcome.contact;
+    numbers.push_back(search->blocks->numbers(search->members));
+    if (search->task->turning) {
+      turn(*search->task, search->blocks->compliance(), numbers.back(), contact);
+      continue;
+    }
+    loads.push_back({.compliance = &search->blocks->compliance(),
+                     .rows = {},
+                     .columns = numbers.back(),
+                     .forces = active_forces(*search->task->near, contact)});
+    loaded.push_back(&contact);
+  }
+  std::vector<NodeFields<1>> u = displacements(loads);
+  for (std::size_t k = 0; k < loaded.size(); ++k) loaded[k]->u = std::move(u[k]);
+}
+
+void look_outside(std::span<Search* const> searches) {
+  std::vector<std::vector<std::uint32_t>> rows;
+  std::vector<std::vector<std::uint32_t>> columns;
+  std::vector<LoadedNodes> loads;
+  std::vector<NormalContact*> loaded;
+  for (Search* search : searches) {
+    NormalContact& contact = search->outcome.contact;
+    const NearNodes& near = *search->task->near;
+    contact.outside = {.positions = nodes_to_look_at(*search), .u = {}};
+    if (contact.outside.positions.empty()) continue;
+    rows.push_back(near.candidates(contact.outside.positions));
+    columns.push_back(near.candidates(contact.active));
+    loads.push_back({.compliance = search->task->compliance,
+                     .rows = rows.back(),
+                     .columns = columns.back(),
+                     .forces = active_forces(near, contact)});
+    loaded.push_back(&contact);
+  }
+  std::vector<NodeFields<1>> u = displacements(loads);
+  for (std::size_t k = 0; k < loaded.size(); ++k) loaded[k]->outside.u = std::move(u[k]);
 }
 
 }  // namespace
 
-NormalContact solve_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near,
-                                   const NormalTurning& turning) {
-  NormalContact result;
-  const double scale = near.deepest();
-  if (scale == 0.0) return result;
-  result.working = first_working_set(near);
-  std::vector<std::uint32_t> members(result.working.size());
-  std::iota(members.begin(), members.end(), 0U);
-  for (;;) {
-    const NodeBlocks blocks(compliance, near, result.working);
-    WorkingProblem(near, blocks, scale, result).solve(members);
-    result.active.clear();
-    for (const std::uint32_t member : members) result.active.push_back(result.working[member]);
-    displace(near, blocks, members, turning, result);
-    const auto found = find_outside(compliance, near, blocks, members, scale, result);
-    if (found.empty()) return result;
-    std::vector<std::uint32_t> working;
-    std::ranges::set_union(result.working, found, std::back_inserter(working));
-    std::vector<std::uint32_t> active;
-    std::ranges::set_union(result.active, found, std::back_inserter(active));
-    result.working = std::move(working);
-    members.clear();
-    for (std::uint32_t a = 0; a < result.working.size(); ++a) {
-      if (std::ranges::binary_search(active, result.working[a])) members.push_back(a);
-    }
+std::vector<NormalOutcome> solve_normal_contacts(std::span<const NormalTask> tasks) {
+  std::vector<Search> searches(tasks.size());
+  for (std::size_t k = 0; k < tasks.size(); ++k) begin(tasks[k], searches[k]);
+  for (std::vector<Search*> open = running(searches); !open.empty(); open = running(searches)) {
+    std::vector<Eigen::MatrixXd> A = working_matrices(open);
+    for (std::size_t k = 0; k < open.size(); ++k) search_active(*open[k], std::move(A[k]));
+    std::erase_if(open, [](const Search* search) { return search->ended; });
+    displace_active(open);
+    look_outside(open);
+    for (Search* search : open) grow(*search);
   }
+  std::vector<NormalOutcome> outcomes;
+  for (Search& search : searches) outcomes.push_back(std::move(search.outcome));
+  return outcomes;
+}
+
+NormalContact solve_normal_contact(const NormalTask& task) {
+  NormalOutcome outcome = std::move(solve_normal_contacts({&task, 1}).front());
+  if (outcome.error) std::rethrow_exception(outcome.error);
+  return std::move(outcome.contact);
 }
 
 NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near, double close_gap) {
   const std::vector<std::uint32_t> working = first_working_set(near);
   const double limit = close_gap * near.deepest();
-  const NormalProblem problem = normal_problem(NodeBlocks(compliance, near, working), near, working);
-  const Eigen::VectorXd lambda = estimate_forces(problem.A, problem.gaps);
+  const NodeBlocks numbers(compliance, near, working);
+  const std::vector<Vector3> normals = normals_of(near, working);
+  const NormalBlocks blocks{.compliance = &numbers.compliance(), .nodes = numbers.numbers(), .normals = normals};
+  const Eigen::MatrixXd A = std::move(normal_compliances({&blocks, 1}).front());
+  const Eigen::VectorXd gaps = gaps_of(near, working);
+  const Eigen::VectorXd lambda = estimate_forces(A, gaps);
   Eigen::VectorXd gamma(lambda.size());
-  multiply_symmetric(problem.A, lambda, gamma);
-  gamma += problem.gaps;
+  multiply_symmetric(A, lambda, gamma);
+  gamma += gaps;
   NormalEstimate result;
   std::vector<double> forces;
   for (Eigen::Index i = 0; i < lambda.size(); ++i) {

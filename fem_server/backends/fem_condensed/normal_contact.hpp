@@ -11,7 +11,9 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "fem_server/backends/fem_condensed/contact_wrench.hpp"
@@ -24,10 +26,12 @@ struct NormalContact {
   std::vector<std::uint32_t> working;  ///< positions in `near`, ascending
   std::vector<std::uint32_t> active;   ///< of these, ascending
   Eigen::VectorXd lambda;              ///< [N] per active node, > 0
-  /// Cholesky factor (lower triangle) of A on the active nodes; of A - d gamma / d lambda with a penalty
+  /// Cholesky factor (lower triangle) of A on the active nodes; of A - d gamma / d lambda with a penalty. Empty when no
+  /// turning was given: it is for derivatives.
   Eigen::MatrixXd factor;
   Eigen::VectorXd u;            ///< [m] displacements of the active nodes, three rows each
   Eigen::MatrixXd turned;       ///< [m] those by the turning of their forces, six columns; empty when not asked for
+  NodeMotion outside;           ///< of near nodes outside the working set, as far as they were looked at
   double penalty_energy = 0.0;  ///< [J]
   int iterations = 0;
   double residual = 0.0;  ///< [-] largest violation of gamma >= 0, relative to the largest penetration
@@ -36,10 +40,23 @@ struct NormalContact {
 /// d n / d X of a near node.
 using NormalTurning = std::function<Matrix36(std::uint32_t)>;
 
-/// @param turning  asked for active nodes; empty = `turned` is not wanted
+struct NormalTask {
+  const SurfaceCompliance* compliance = nullptr;
+  const NearNodes* near = nullptr;
+  NormalTurning turning{};  ///< asked for active nodes; empty = `turned` is not wanted
+};
+
+struct NormalOutcome {
+  NormalContact contact;
+  std::exception_ptr error;  ///< null when `contact` is valid
+};
+
+/// Contacts that do not depend on one another, best of poses that follow one another: their blocks of the compliance
+/// are read together. The same numbers as one by one, bit for bit.
+[[nodiscard]] std::vector<NormalOutcome> solve_normal_contacts(std::span<const NormalTask> tasks);
+
 /// @throws RecoverableError when the iteration limit is reached
-[[nodiscard]] NormalContact solve_normal_contact(const SurfaceCompliance& compliance, const NearNodes& near,
-                                                 const NormalTurning& turning = {});
+[[nodiscard]] NormalContact solve_normal_contact(const NormalTask& task);
 
 /// Where other solvers start from.
 struct NormalEstimate {

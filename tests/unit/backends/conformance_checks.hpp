@@ -109,6 +109,29 @@ inline void expect_given_motion_is_answered_alike(const ContactBackend& backend,
   }
 }
 
+/// States asked together get the answers of single ones, bit for bit; one that cannot be answered leaves the others
+/// alone.
+/// @param refused  a state that the back-end refuses; null = none
+inline void expect_states_asked_together_are_answered_alike(const ContactBackend& backend, const Questions& list,
+                                                            const PairState* refused) {
+  const History& history = *list.front().first;
+  std::vector<PairState> states;
+  for (const auto& [unused, state] : list) states.push_back(state);
+  if (refused != nullptr) states.insert(states.begin() + 1, *refused);
+  const std::vector<BatchEntry> together = backend.evaluate_given_all(history, states);
+  ASSERT_EQ(together.size(), states.size());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (refused != nullptr && i == 1) {
+      ASSERT_NE(together[i].error, nullptr);
+      EXPECT_EQ(together[i].error->code(), ErrorCode::recoverable);
+      continue;
+    }
+    ASSERT_EQ(together[i].error, nullptr) << together[i].error->what();
+    EXPECT_EQ(bits_of(together[i].response), bits_of(backend.evaluate_given(history, states[i]))) << "state " << i;
+  }
+  EXPECT_TRUE(backend.evaluate_given_all(history, {}).empty());
+}
+
 /// Beyond the gap there is no force, no stiffness, no contact.
 inline void expect_zero(const Response& r) {
   ASSERT_GT(r.gap, 0.0);

@@ -126,6 +126,10 @@ TEST_P(Conformance, GivenMotionIsAnsweredAlike) {
   testing_support::expect_given_motion_is_answered_alike(*backend, states(), 0.0);
 }
 
+TEST_P(Conformance, StatesAskedTogetherAreAnsweredAlike) {
+  testing_support::expect_states_asked_together_are_answered_alike(*backend, states(), nullptr);
+}
+
 TEST_P(Conformance, ExactlyZeroBeyondTheGap) {
   for (const double gap : {1e-12, 1e-6, 0.01}) expect_zero(backend->evaluate(*latched, at(-gap, 0.5)));
 }

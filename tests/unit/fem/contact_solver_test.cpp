@@ -3,10 +3,14 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <random>
 
+#include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/friction_contact.hpp"
+#include "fem_server/backends/fem_condensed/local_compliance.hpp"
 #include "fem_server/backends/fem_condensed/normal_contact.hpp"
 
 namespace heelstrike::fem {
@@ -94,7 +98,7 @@ double violation(const Patch& patch, const NormalContact& contact) {
 TEST(ContactSolver, NormalContactSatisfiesItsConditions) {
   for (unsigned seed = 1; seed <= 12; ++seed) {
     const Patch patch = make_patch(4 + static_cast<int>(seed), seed);
-    const NormalContact contact = solve_normal_contact(patch.compliance, patch.near);
+    const NormalContact contact = solve_normal_contact({.compliance = &patch.compliance, .near = &patch.near});
     EXPECT_LT(violation(patch, contact), 1e-10)
         << "seed " << seed << ", " << contact.active.size() << " of " << patch.points.size() << " nodes active";
     EXPECT_GT(contact.active.size(), 3U);
@@ -105,12 +109,12 @@ TEST(ContactSolver, NormalContactSatisfiesItsConditions) {
 TEST(ContactSolver, BitsOfNormalContactDoNotDependOnTheStart) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     Patch patch = make_patch(9, seed);
-    const NormalContact cold = solve_normal_contact(patch.compliance, patch.near);
+    const NormalContact cold = solve_normal_contact({.compliance = &patch.compliance, .near = &patch.near});
     std::mt19937 random(seed);
     for (std::size_t i = 0; i < patch.near.force_before.size(); ++i) {
       if (random() % 3 == 0) patch.near.force_before[i] = patch.near.normals[i];
     }
-    const NormalContact warm = solve_normal_contact(patch.compliance, patch.near);
+    const NormalContact warm = solve_normal_contact({.compliance = &patch.compliance, .near = &patch.near});
     EXPECT_EQ(cold.active, warm.active) << "seed " << seed;
     EXPECT_EQ(cold.lambda, warm.lambda) << "seed " << seed;
     EXPECT_EQ(cold.u, warm.u) << "seed " << seed;
@@ -120,18 +124,18 @@ TEST(ContactSolver, BitsOfNormalContactDoNotDependOnTheStart) {
 TEST(ContactSolver, DegenerateNormalContacts) {
   Patch open = make_patch(4, 1);
   for (double& gap : open.near.gaps) gap = 1e-5;
-  EXPECT_TRUE(solve_normal_contact(open.compliance, open.near).active.empty());
+  EXPECT_TRUE(solve_normal_contact({.compliance = &open.compliance, .near = &open.near}).active.empty());
 
   Patch touching = make_patch(4, 2);  // exactly closed nodes beside one that penetrates
   for (double& gap : touching.near.gaps) gap = 0.0;
   touching.near.gaps[5] = -1e-5;
-  const NormalContact one = solve_normal_contact(touching.compliance, touching.near);
+  const NormalContact one = solve_normal_contact({.compliance = &touching.compliance, .near = &touching.near});
   EXPECT_LT(violation(touching, one), 1e-10);
   EXPECT_TRUE(std::ranges::binary_search(one.active, 5U));
 
   Patch all = make_patch(5, 3);  // deep: every node is active
   for (double& gap : all.near.gaps) gap = -1e-3;
-  EXPECT_LT(violation(all, solve_normal_contact(all.compliance, all.near)), 1e-10);
+  EXPECT_LT(violation(all, solve_normal_contact({.compliance = &all.compliance, .near = &all.near})), 1e-10);
 }
 
 FrictionProblem dragged(const Patch& patch, double friction, double drag, unsigned seed) {
@@ -229,18 +233,105 @@ TEST(ContactSolver, ProductsAgreeWithTheDenseMatrix) {
   const NodeFields<1> f = four.col(0);
   std::vector<Vector3> normals;
   for (const std::uint32_t i : nodes) normals.push_back(patch.near.normals[i]);
-  const std::vector<double> along = normal_displacement(patch.compliance, nodes, normals, nodes, f);
   const Eigen::VectorXd u = part * f;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    EXPECT_NEAR(along[i], normals[i].dot(u.segment<3>(3 * static_cast<Eigen::Index>(i))), 1e-13 * u.norm());
-  }
+  EXPECT_LT((displacement<1>(patch.compliance, nodes, f) - u).cwiseAbs().maxCoeff(), 1e-13 * u.cwiseAbs().maxCoeff());
+  const std::vector<std::uint32_t> rows{3, 12, 35};
+  const NodeFields<1> u_rows = displacement(patch.compliance, rows, nodes, f);
+  EXPECT_LT((u_rows.segment<3>(3) - u.segment<3>(15)).cwiseAbs().maxCoeff(), 1e-13 * u.cwiseAbs().maxCoeff());
+  EXPECT_LT((u_rows.segment<3>(6) - u.segment<3>(42)).cwiseAbs().maxCoeff(), 1e-13 * u.cwiseAbs().maxCoeff());
   const std::vector<Matrix3> frames(nodes.size(), rotation_from_vector(Vector3(0.3, -0.2, 0.5)));
   Eigen::MatrixXd F = Eigen::MatrixXd::Zero(m, m);
   for (Eigen::Index i = 0; i < m; i += 3) F.block<3, 3>(i, i) = frames.front();
   const Eigen::MatrixXd B = F.transpose() * part * F;
+  const LocalCompliance local(patch.compliance, nodes, frames);
   // C and both frames rounded once, six operations: 9 times 2^-24 = 5e-7.
-  EXPECT_LT((local_compliance(patch.compliance, nodes, frames).cast<double>() - B).cwiseAbs().maxCoeff(),
-            5e-7 * B.cwiseAbs().maxCoeff());
+  EXPECT_LT((local.dense() - B).cwiseAbs().maxCoeff(), 5e-7 * B.cwiseAbs().maxCoeff());
+  EXPECT_LT((local.product(f) - B * f).cwiseAbs().maxCoeff(), 1e-6 * (B * f).cwiseAbs().maxCoeff());
+  // Each entry is off by half a unit of 1 / 32766 of the diagonal at most.
+  const double step = 0.5 / 32766.0 * B.diagonal().maxCoeff();
+  EXPECT_LT((local.rough_product(f) - B * f).cwiseAbs().maxCoeff(), 1.01 * step * f.lpNorm<1>());
+  EXPECT_GT((local.rough_product(f) - B * f).cwiseAbs().maxCoeff(), 1e-6 * (B * f).cwiseAbs().maxCoeff());
+  const std::vector<std::uint32_t> some{1, 2, 7, 14};
+  for (int direction = 0; direction < 3; ++direction) {
+    const Eigen::MatrixXf in_one = local.part(direction, some);
+    for (std::size_t b = 0; b < some.size(); ++b) {
+      for (std::size_t a = b; a < some.size(); ++a) {
+        EXPECT_NEAR(in_one(static_cast<Eigen::Index>(a), static_cast<Eigen::Index>(b)),
+                    B(3 * some[a] + direction, 3 * some[b] + direction), 5e-7 * B.cwiseAbs().maxCoeff());
+      }
+    }
+  }
+}
+
+TEST(ContactSolver, DamagedCompliancesAreRefused) {
+  const std::vector<std::uint32_t> nodes{0, 1};
+  const std::vector<Matrix3> frames(2, Matrix3::Identity());
+  for (const double coupling : {0.9, 1.5, std::numeric_limits<double>::quiet_NaN()}) {
+    std::vector<double> blocks(36, 0.0);
+    for (const std::size_t start : {0U, 27U}) {
+      for (const std::size_t k : {0U, 4U, 8U}) blocks[start + k] = 1e-5;
+    }
+    blocks[9] = blocks[18] = 1e-5 * coupling;
+    const SurfaceCompliance compliance(2, std::move(blocks));
+    if (coupling < 1.0) {
+      EXPECT_NEAR(LocalCompliance(compliance, nodes, frames).dense()(3, 0), 1e-5 * coupling, 1e-11);
+    } else {
+      EXPECT_THROW(LocalCompliance(compliance, nodes, frames), Error) << coupling;
+    }
+  }
+}
+
+// As of a cloud: many more points than the body under them can tell apart, each yielding a little by itself.
+TEST(ContactSolver, SystemsOfPointsThatMoveTogetherAreSolvedToTheSameAccuracy) {
+  constexpr Eigen::Index n_points = 250;
+  constexpr Eigen::Index n_motions = 12;
+  Eigen::MatrixXd G(3 * n_points, n_motions);
+  for (Eigen::Index i = 0; i < G.rows(); ++i) {
+    for (Eigen::Index k = 0; k < n_motions; ++k) {
+      G(i, k) = std::cos(0.01 * static_cast<double>(i * (k + 1)) + static_cast<double>(i % 3));
+    }
+  }
+  const Eigen::MatrixXd C = G * G.transpose() + 3e-4 * Eigen::MatrixXd::Identity(G.rows(), G.rows());
+  std::vector<double> blocks(static_cast<std::size_t>(9 * n_points * n_points));
+  for (Eigen::Index j = 0; j < n_points; ++j) {
+    for (Eigen::Index i = 0; i < n_points; ++i) {
+      Eigen::Map<Matrix3>(blocks.data() + 9 * (j * n_points + i)) = C.block<3, 3>(3 * i, 3 * j);
+    }
+  }
+  const SurfaceCompliance compliance(n_points, std::move(blocks));
+  std::vector<std::uint32_t> nodes(n_points);
+  std::iota(nodes.begin(), nodes.end(), 0U);
+  const LocalCompliance B(compliance, nodes, std::vector<Matrix3>(n_points, Matrix3::Identity()));
+  std::vector<NodeLinearisation> active(n_points);
+  for (NodeLinearisation& node : active) node.active = true;
+  DirectionFactors factors;
+  FrictionSystem system(B, active, factors);
+  const Eigen::VectorXd rhs = C * Eigen::VectorXd::Random(C.rows());
+  const Eigen::VectorXd x = system.solve(rhs, 1e-4);
+  EXPECT_LT((C * x - rhs).norm(), 2e-4 * rhs.norm());
+}
+
+TEST(ContactSolver, SweptDisplacementsFollowTheForces) {
+  const Patch patch = make_patch(6, 11);
+  const std::vector<std::uint32_t> nodes{0, 3, 4, 7, 9, 12, 17, 18, 21, 22, 25, 30, 31, 33, 35};
+  const std::vector<Matrix3> frames(nodes.size(), rotation_from_vector(Vector3(0.3, -0.2, 0.5)));
+  const LocalCompliance local(patch.compliance, nodes, frames);
+  const Eigen::MatrixXd B = local.dense();
+  Eigen::VectorXd forces = Eigen::VectorXd::Random(B.rows());
+  SweptDisplacements swept(local, B * forces);
+  for (int sweep = 0; sweep < 3; ++sweep) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (i % 4 == 2) continue;  // keeps its force
+      const auto row = 3 * static_cast<Eigen::Index>(i);
+      const Eigen::Vector3f u = swept.at(i);
+      const Vector3 expected = (B * forces).segment<3>(row);
+      EXPECT_LT((u.cast<double>() - expected).norm(), 1e-3 * B.diagonal().maxCoeff() * forces.norm());
+      if (i % 4 == 3) continue;  // is looked at only
+      const Eigen::Vector3f change = Eigen::Vector3f::Random();
+      swept.load(i, change);
+      forces.segment<3>(row) += change.cast<double>();
+    }
+  }
 }
 
 }  // namespace

@@ -115,6 +115,15 @@ TEST_P(FemConformance, GivenMotionIsAnsweredAlike) {
   testing_support::expect_given_motion_is_answered_alike(*backend, states(), 1e-13);
 }
 
+TEST_P(FemConformance, StatesAskedTogetherAreAnsweredAlike) {
+  const PairState too_deep = at(0.0, 0.02);
+  auto list = states();
+  testing_support::expect_states_asked_together_are_answered_alike(*backend, list, &too_deep);
+  // From a commit, and with the states that touch behind one that does not.
+  std::reverse(list.begin(), list.end());
+  testing_support::expect_states_asked_together_are_answered_alike(*backend, list, &too_deep);
+}
+
 TEST_P(FemConformance, ExactlyZeroBeyondTheGapAndTooDeepIsRecoverable) {
   for (const double gap : {1e-3, 0.01}) expect_zero(backend->evaluate(*latched, at(0.0, -gap)));
   try {

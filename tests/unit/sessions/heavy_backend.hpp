@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -38,15 +38,15 @@ std::pair<ErrorCode, std::string> error_of(const Call& call) {
 /// those before 0 s.
 class HeavyBackend final : public ContactBackend {
  public:
-  /// @param commits  counted here, when not null
-  explicit HeavyBackend(std::unique_ptr<ContactBackend> inner, std::atomic<int>* commits = nullptr)
-      : inner_(std::move(inner)), commits_(commits) {}
+  /// @param on_commit  called when a commit begins, when not empty
+  explicit HeavyBackend(std::unique_ptr<ContactBackend> inner, std::function<void()> on_commit = {})
+      : inner_(std::move(inner)), on_commit_(std::move(on_commit)) {}
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override { return inner_->initial_history(); }
   [[nodiscard]] Response evaluate(const History& history, const PairState& state) const override {
     return inner_->evaluate(history, state);
   }
   [[nodiscard]] Committed commit(const History& history, const PairState& state) const override {
-    if (commits_ != nullptr) ++*commits_;
+    if (on_commit_) on_commit_();
     if (state.t < 0.0) throw std::logic_error("a defect");
     if (state.t > 5.0) throw RecoverableError(fmt::format("refused at {}", state.t));
     return inner_->commit(history, state);
@@ -59,7 +59,7 @@ class HeavyBackend final : public ContactBackend {
 
  private:
   std::unique_ptr<ContactBackend> inner_;
-  std::atomic<int>* commits_;
+  std::function<void()> on_commit_;
 };
 
 }  // namespace heelstrike::fem::testing_support

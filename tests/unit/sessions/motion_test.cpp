@@ -41,12 +41,12 @@ class MotionTest : public testing::Test {
     std::vector<std::unique_ptr<Session>> owned;
     std::vector<Session*> all;
   };
-  static Sessions open(bool heavy, std::atomic<int>* commits = nullptr) {
+  static Sessions open(bool heavy, const std::function<void()>& on_commit = {}) {
     Sessions sessions;
     for (std::size_t i = 0; i < n_pairs; ++i) {
       const PairSpec pair = ball_on_ground(fmt::format("pair {}", i));
       auto backend = make_backend(pair, no_context());
-      if (heavy) backend = std::make_unique<HeavyBackend>(std::move(backend), commits);
+      if (heavy) backend = std::make_unique<HeavyBackend>(std::move(backend), on_commit);
       sessions.owned.push_back(std::make_unique<Session>(pair, std::move(backend), std::string(64, 'a')));
       sessions.all.push_back(sessions.owned.back().get());
     }
@@ -127,7 +127,7 @@ TEST_F(MotionTest, EndsForAllBeforeTheFirstStateThatOneRefuses) {
 
 TEST_F(MotionTest, NobodyWorksFarBeyondARefusedState) {
   std::atomic<int> commits = 0;
-  const Sessions sessions = open(true, &commits);
+  const Sessions sessions = open(true, [&] { ++commits; });
   Motion motion = bounce(400);
   motion[0].front().t = 6.0;  // refused at once
   motion[1].front().t = 6.0;
@@ -212,6 +212,21 @@ TEST_F(MotionTest, AStopLeavesAllSessionsWhereTheyWere) {
   EXPECT_EQ(error_of([&] { (void)commit_motion_of_all(sessions.all, 0, bounce(20), source.get_token()); }).first,
             ErrorCode::cancelled);
   for (const Session* session : sessions.all) EXPECT_EQ(session->committed_step(), -1);
+}
+
+TEST_F(MotionTest, AStopInTheMiddleOfACallLeavesAllSessionsWhereTheyWere) {
+  std::stop_source source;
+  std::atomic<int> commits{0};
+  const Sessions sessions = open(true, [&] {
+    if (++commits == 7) source.request_stop();
+  });
+  EXPECT_EQ(error_of([&] { (void)commit_motion_of_all(sessions.all, 0, bounce(20), source.get_token()); }).first,
+            ErrorCode::cancelled);
+  EXPECT_LT(commits, 20) << "nobody goes on to the end";
+  for (const Session* session : sessions.all) EXPECT_EQ(session->committed_step(), -1);
+  const Sessions others = open(false);
+  const MotionAnswers answers = commit_motion_of_all(sessions.all, 0, bounce(20), {});
+  expect_same(answers.responses, one_by_one(others, bounce(20), 0), 20);
 }
 
 TEST_F(MotionTest, ACommitInBetweenIsNoticed) {

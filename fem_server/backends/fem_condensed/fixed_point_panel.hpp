@@ -1,0 +1,44 @@
+/// Products with a few columns of a matrix kept as fixed point numbers of 16 bits: the inner loops of LocalCompliance.
+///
+/// Columns are made of groups of 16 rows; in a group row k and row 8 + k lie side by side, so that one load of eight
+/// pairs gives both as whole numbers by shifting. Multiplications and additions are fused where the processor can: the
+/// last bits depend on it, as they do in the BLAS. Columns begin at multiples of 32 bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heelstrike::fem {
+
+/// Rows of a group.
+constexpr std::size_t panel_group = 16;
+/// One step of the upper half, in steps of the lower half.
+constexpr float panel_fine = 65534.0F;
+
+/// Where a row of a column lies in it.
+constexpr std::size_t panel_place(std::size_t row) {
+  const std::size_t in_group = row % panel_group;
+  const std::size_t half = panel_group / 2;
+  return row - in_group + (in_group < half ? 2 * in_group : 2 * (in_group - half) + 1);
+}
+
+/// Three columns in upper halves, the first at `upper`; `lower` lies alike.
+struct PanelView {
+  const std::int16_t* upper = nullptr;
+  const std::int16_t* lower = nullptr;
+  std::size_t rows = 0;  ///< of a column, a multiple of panel_group
+};
+
+/// y += P f, sums = P^T x, with both halves. @param f, sums  three numbers; x, y  one per row
+void panel_product(const PanelView& P, const float* f, const float* x, float* y, float* sums);
+/// The same with upper halves.
+void rough_panel_product(const PanelView& P, const float* f, const float* x, float* y, float* sums);
+/// y += P f, upper halves.
+void add_panel(const PanelView& P, const float* f, float* y);
+/// sums = P^T x, upper halves.
+void sum_panel(const PanelView& P, const float* x, float* sums);
+
+/// Puts `rows` numbers in order of rows into their places.
+void place_column(const std::int16_t* in_order, std::size_t rows, std::int16_t* column);
+
+}  // namespace heelstrike::fem
