@@ -2,6 +2,8 @@
 
 #include <utility>
 
+// The names are those of BLAS and LAPACK.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
 void dtrsm_(const char* side, const char* uplo, const char* transposed, const char* diagonal, const int* m,
@@ -23,6 +25,7 @@ void strsv_(const char* uplo, const char* transposed, const char* diagonal, cons
             const int* lda, float* x, const int* incx);
 void openblas_set_num_threads(int n_threads) __attribute__((weak));
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace heelstrike::fem {
 

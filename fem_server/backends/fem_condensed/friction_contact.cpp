@@ -40,7 +40,7 @@ constexpr double coarse_step = 1e-2;
 constexpr double single_error = 1e-6;
 
 /// Smooth in n away from -z [duff2017]: the axes of a node must not jump between a committed and a present pose.
-Tangents basis_in_B(const Vector3& n) {
+Tangents basis_in_partner(const Vector3& n) {
   const double sign = n.z() < 0.0 ? -1.0 : 1.0;
   const double a = -1.0 / (sign + n.z());
   const double b = n.x() * n.y() * a;
@@ -372,7 +372,7 @@ class Iterate {
     m.position = position;
     const Vector3& n = problem_.near.normals[position];
     m.linear.frame.col(0) = n;
-    m.linear.frame.rightCols<2>() = problem_.R_AB * basis_in_B(problem_.R_AB.transpose() * n);
+    m.linear.frame.rightCols<2>() = problem_.R_AB * basis_in_partner(problem_.R_AB.transpose() * n);
     const Matrix3& C = compliance_.self(problem_.near.nodes[position]);
     m.rho = 2.0 / (m.tangents().transpose() * C * m.tangents()).trace();
     m.anchor = problem_.anchor(position);
