@@ -811,10 +811,36 @@ IntegratorSpec read_integrator(const Field& field) {
   return spec;
 }
 
+RunBudget read_budget(const Field& field) {
+  const auto whole = [&](const char* key) { return static_cast<std::int64_t>(field[key].number()); };
+  return {.rows = whole("rows"),
+          .steps = whole("steps"),
+          .evaluations = whole("evaluations"),
+          .stalled_steps = whole("stalled_steps")};
+}
+
+/// A grid that is known not to fit into its budget is refused before anything is computed.
+void check_grid(const Field& field, double end_time, double distance, std::int64_t budget, const char* what,
+                const char* key) {
+  if (end_time / distance <= static_cast<double>(budget)) return;
+  field.refuse(fmt::format("at least {} s, for at most {} {} until end_time ({} s)",
+                           end_time / static_cast<double>(budget), budget, what, end_time),
+               fmt::format("{} s", distance), fmt::format("make it larger, or raise {}", key));
+}
+
 AnalysisSpec read_analysis(const Field& field) {
-  return {.type = field["type"].text(),
-          .end_time = field["end_time"].number(),
-          .integrator = read_integrator(field["integrator"])};
+  AnalysisSpec analysis{.type = field["type"].text(),
+                        .end_time = field["end_time"].number(),
+                        .integrator = read_integrator(field["integrator"]),
+                        .budget = read_budget(field["budget"])};
+  const auto check_steps = [&](const std::optional<double>& longest, const char* key) {
+    if (!longest) return;
+    check_grid(field["integrator"][key], analysis.end_time, *longest, analysis.budget.steps, "steps",
+               "analysis.budget.steps");
+  };
+  check_steps(analysis.integrator.step, "step");
+  check_steps(analysis.integrator.max_step, "max_step");
+  return analysis;
 }
 
 void check_plate_name(const Field& field, const Scenario& scenario) {
@@ -906,12 +932,14 @@ FieldOutput read_fields(const Field& field, double end_time) {
   return output;
 }
 
-OutputSpec read_output(const Field& field, double end_time) {
+OutputSpec read_output(const Field& field, const AnalysisSpec& analysis) {
   const double interval = field["interval"].number();
+  const double end_time = analysis.end_time;
   if (interval > end_time) {
     field["interval"].refuse(fmt::format("at most analysis.end_time ({} s) [s]", end_time),
                              fmt::format("{} s", interval), "rows would only be written at the start; make it smaller");
   }
+  check_grid(field["interval"], end_time, interval, analysis.budget.rows, "rows", "analysis.budget.rows");
   const std::string& steps = field["steps"].text();
   return {.interval = interval,
           .accelerations = field["accelerations"].flag(),
@@ -967,7 +995,7 @@ Scenario parse_scenario(std::string_view yaml, const std::string& file_name, con
   for (const Field& driver : root.entries_of("drivers")) scenario.drivers.push_back(read_driver(driver, scenario));
   for (const Field& pair : root.entries_of("contact")) scenario.pairs.push_back(read_pair(pair, scenario, backends));
   read_balances(root["analysis"], scenario);
-  scenario.output = read_output(root["output"], scenario.analysis.end_time);
+  scenario.output = read_output(root["output"], scenario.analysis);
   return scenario;
 }
 

@@ -501,6 +501,28 @@ KeySchema balance_keys() {
                       "with less force the bodies stay where they are prescribed, or above it, out of contact", "20")}};
 }
 
+KeySchema budget_key(const char* name, const char* meaning, const char* fallback) {
+  // Beyond 2^53 the numbers of a file are no longer whole.
+  return {.name = name,
+          .kind = KeyKind::integer,
+          .meaning = meaning,
+          .fallback = fallback,
+          .range = {.min = 1.0, .max = 9.0e15}};
+}
+
+KeySchema budget_keys() {
+  return {.name = "budget",
+          .kind = KeyKind::map,
+          .meaning = "what the run may use; it ends with an error of type `limit` where that does not suffice",
+          .keys = {budget_key("rows", "rows of the time series", "2000000"),
+                   budget_key("steps", "accepted steps of the integrator", "10000000"),
+                   budget_key("evaluations", "evaluations of the equations of motion or of balance", "1000000000"),
+                   budget_key("stalled_steps",
+                              "steps tried in a row that together advance the time by less than a billionth of "
+                              "end_time",
+                              "20000")}};
+}
+
 KeySchema analysis_keys() {
   return {.name = "analysis",
           .kind = KeyKind::map,
@@ -517,6 +539,7 @@ KeySchema analysis_keys() {
                .choices = {"forward", "kinematic", "inverse", "static", "hybrid"}},
               required(number("end_time", "s", positive, "end of the run; it starts at 0")),
               balance_keys(),
+              budget_keys(),
               {.name = "integrator",
                .kind = KeyKind::map,
                .meaning = "time integration",

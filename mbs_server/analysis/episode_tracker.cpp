@@ -1,8 +1,9 @@
 #include "mbs_server/analysis/episode_tracker.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
+
+#include "mbs_server/analysis/gap_course.hpp"
 
 namespace heelstrike::mbs {
 
@@ -54,20 +55,11 @@ void EpisodeTracker::refine_indentation() {
   const Point& a = recent_[recent_.size() - 2];
   const Point& b = recent_.back();
   if (!(a.gap_rate < 0.0 && b.gap_rate >= 0.0)) return;
-  // Cubic Hermite polynomial of the gap on s in [0, 1]; its derivative is a quadratic with one root going upwards.
-  const double h = b.t - a.t;
-  const double m0 = h * a.gap_rate;
-  const double m1 = h * b.gap_rate;
-  const double d = b.gap - a.gap;
-  const double A = 3.0 * (m0 + m1 - 2.0 * d);
-  const double B = 2.0 * (3.0 * d - 2.0 * m0 - m1);
-  const double root = std::sqrt(std::max(0.0, B * B - 4.0 * A * m0));
-  const double s = std::clamp(-2.0 * m0 / (B + root), 0.0, 1.0);
-  const double gap = a.gap + s * (m0 + s * (0.5 * B + s * A / 3.0));
-  if (-gap > episode_->max_indentation) {
-    episode_->max_indentation = -gap;
-    episode_->max_indentation_time = a.t + s * h;
-  }
+  const auto lowest = lowest_between({.t = a.t, .gap = a.gap, .gap_rate = a.gap_rate},
+                                     {.t = b.t, .gap = b.gap, .gap_rate = b.gap_rate});
+  if (!lowest || -lowest->gap <= episode_->max_indentation) return;
+  episode_->max_indentation = -lowest->gap;
+  episode_->max_indentation_time = lowest->t;
 }
 
 ContactEpisode EpisodeTracker::end(double t, const Response& response) {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/analysis/run_state.hpp"
 
 namespace heelstrike::mbs {
 
@@ -24,7 +24,7 @@ std::optional<double> FieldOutputWriter::next_time() const {
 }
 
 void FieldOutputWriter::skip_to(double t) {
-  if (spec_) next_ = static_cast<std::int64_t>(std::floor(t / spec_->interval)) + 1;
+  if (spec_) next_ = first_after(spec_->interval, t);
 }
 
 void FieldOutputWriter::write(Contact& contact, ContactCoupling& coupling, double t, const ConstVector& q,

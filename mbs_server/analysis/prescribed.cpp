@@ -11,6 +11,7 @@
 #include "mbs_server/analysis/reaction_table.hpp"
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/vertical_balance.hpp"
+#include "mbs_server/formulation/stop_check.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -145,6 +146,7 @@ void PrescribedRun::move_to(double t) {
 std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std::exception_ptr& failure) {
   std::vector<Frame> frames;
   while (frames.size() < n && (next_frame_ == 0 || t_ < end_time())) {
+    check_stop(stop_);
     const double grid = input_.scenario.output.interval * static_cast<double>(next_frame_);
     // A grid that ends at the end time but for rounding has no extra frame there.
     const bool last = grid >= end_time() * (1.0 - 1e-12);

@@ -54,8 +54,9 @@ void RunBase::open(const ContactFactory& open_contact) {
     summary_.wall_times.preparation = wall_time();
   }
   for (const auto& driver : input_.scenario.drivers) tell_differentiation(driver);
-  assembled_ = assemble(system_, 0.0, [this](const std::string& text) { sink_.on_log("info", text); });
-  auto coupling = std::make_unique<ContactCoupling>(system_.model(), contact_.get());
+  assembled_ = assemble(
+      system_, 0.0, [this](const std::string& text) { sink_.on_log("info", text); }, stop_);
+  auto coupling = std::make_unique<ContactCoupling>(system_.model(), contact_.get(), stop_);
   coupling_ = coupling.get();
   system_.add_force(std::move(coupling));
   for (const auto& pair : system_.model().pairs) trackers_.emplace_back(pair.name);
@@ -77,7 +78,7 @@ void RunBase::commit_initial_state(double t) {
 
 void RunBase::take_initial_state(double t, std::span<const Response> responses) {
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
-    coupling_->set_closed(i, responses[i].gap < 0.0 || (responses[i].gap == 0.0 && responses[i].gap_rate < 0.0));
+    coupling_->set_closed(i, touching(responses[i].gap, responses[i].gap_rate));
     if (coupling_->closed(i)) trackers_[i].begin(t, responses[i]);
   }
   state_.initial_energy = total_energy(y_);
@@ -95,10 +96,10 @@ void RunBase::write_fields(double t, const Eigen::VectorXd& y) {
 }
 
 void RunBase::switch_given_pair(std::size_t pair, double t, const Response& response) {
-  const bool touching = response.gap < 0.0 || (response.gap == 0.0 && response.gap_rate < 0.0);
-  if (touching && !trackers_[pair].open()) {
+  const bool closed = touching(response.gap, response.gap_rate);
+  if (closed && !trackers_[pair].open()) {
     trackers_[pair].begin(t, response);
-  } else if (touching) {
+  } else if (closed) {
     trackers_[pair].update(t, response);
   } else if (trackers_[pair].open()) {
     state_.finished.push_back(trackers_[pair].end(t, response));
@@ -106,7 +107,7 @@ void RunBase::switch_given_pair(std::size_t pair, double t, const Response& resp
     state_.finished.back().effective_restitution.reset();
     sink_.on_episode(state_.finished.back());
   }
-  coupling_->set_closed(pair, touching);
+  coupling_->set_closed(pair, closed);
 }
 
 void RunBase::commit_given_state(double t) {
@@ -131,6 +132,14 @@ void RunBase::note_violation() {
 }
 
 void RunBase::write_row(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z) {
+  const std::int64_t most = input_.scenario.analysis.budget.rows;
+  // The grid has been checked before the run, with one row more at its start and at its end.
+  if (++state_.n_rows > most + 2) {
+    throw limit_error("analysis.budget.rows",
+                      fmt::format("the time series has {} rows at t = {} s, as many as analysis.budget.rows allows; "
+                                  "raise it, write `output.steps: none`, or a larger output.interval",
+                                  most, t));
+  }
   const RowEnergies energies{.dissipated = z[EnergyQuadrature::dissipated] + state_.committed_dissipation,
                              .external_work = z[EnergyQuadrature::external_work]};
   fill_row(t, q(y), qd(y), energies, system_, *coupling_, row_);

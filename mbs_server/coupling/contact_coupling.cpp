@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
+#include "mbs_server/formulation/stop_check.hpp"
 
 namespace heelstrike::mbs {
 
@@ -28,9 +30,10 @@ class WallTimer {
 
 using Matrix12d = Eigen::Matrix<double, 12, 12>;
 
-ContactCoupling::ContactCoupling(const Model& model, Contact* contact)
+ContactCoupling::ContactCoupling(const Model& model, Contact* contact, std::stop_token stop)
     : model_(model),
       contact_(contact),
+      stop_(std::move(stop)),
       closed_(model.pairs.size(), 0),
       states_(model.pairs.size()),
       responses_(model.pairs.size()),
@@ -84,6 +87,7 @@ void ContactCoupling::remember(double t, const ConstVector& q, const ConstVector
 
 std::span<const Response> ContactCoupling::responses(double t, const ConstVector& q, const ConstVector& qd) {
   if (n_pairs() == 0 || is_cached(t, q, qd)) return responses_;
+  check_stop(stop_);
   cache_valid_ = false;
   update_states(t, q, qd);
   ++n_evaluations_;
@@ -95,6 +99,11 @@ std::span<const Response> ContactCoupling::responses(double t, const ConstVector
     throw;
   }
   remember(t, q, qd);
+  return responses_;
+}
+
+std::optional<std::span<const Response>> ContactCoupling::answered_at(double t) const {
+  if (n_pairs() > 0 && !(cache_valid_ && t == cached_t_)) return {};
   return responses_;
 }
 

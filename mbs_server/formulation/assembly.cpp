@@ -3,19 +3,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <Eigen/SparseLU>
-#include <Eigen/SparseQR>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/formulation/independent_rows.hpp"
+#include "mbs_server/formulation/stop_check.hpp"
 
 namespace heelstrike::mbs {
 namespace {
 
 /// Residuals of a pose that counts as assembled; the projection at the start of the run goes on from there.
 constexpr double assembled = 1e-11;
-constexpr double dependent = 1e-9;
 
 /// Constraints whose rows among `rows` are not zero, worst first.
 std::vector<std::string> names_of_rows(const System& system, const std::vector<int>& rows) {
@@ -108,10 +108,11 @@ std::vector<int> all_rows(const System& system) {
 }
 
 /// Damped Newton; true when the residual vanished.
-bool move_onto_constraints(System& system, double t, VectorX& q) {
+bool move_onto_constraints(System& system, double t, VectorX& q, const std::stop_token& stop) {
   constexpr int max_iterations = 100;
   constexpr double longest_step = 0.5;
   for (int i = 0; i < max_iterations; ++i) {
+    check_stop(stop);
     if (system.residual(t, q).cwiseAbs().maxCoeff() <= assembled) return true;
     const VectorX step = correction(system, t, q, all_rows(system));
     const double length = step.cwiseAbs().maxCoeff();
@@ -140,12 +141,15 @@ void report_moves(const System& system, const VectorX& before, const VectorX& af
 /// A motion of size 1e-3 along the constraints that are kept: what they imply everywhere still holds there, what they
 /// imply only in the start pose does not.
 bool implied_everywhere(System& system, double t, const VectorX& q, const std::vector<int>& kept,
-                        const std::vector<int>& removed) {
+                        const std::vector<int>& removed, const std::stop_token& stop) {
   VectorX trial = q;
   for (Eigen::Index i = 0; i < q.size(); ++i) {
     trial[i] += 1e-3 * std::sin(static_cast<double>(3 * i + 1));  // any direction will do; the same in every run
   }
-  for (int i = 0; i < 20; ++i) trial += correction(system, t, trial, kept);
+  for (int i = 0; i < 20; ++i) {
+    check_stop(stop);
+    trial += correction(system, t, trial, kept);
+  }
   const VectorX residual = system.residual(t, trial);
   double worst = 0.0;
   for (const int row : removed) worst = std::max(worst, std::abs(residual[row]));
@@ -164,15 +168,16 @@ void report_speed_changes(const System& system, const VectorX& before, const Vec
   }
 }
 
-void remove_redundant(System& system, double t, const VectorX& q, const std::function<void(const std::string&)>& log) {
-  const auto kept = independent_rows(system.jacobian(t, q));
+void remove_redundant(System& system, double t, const VectorX& q, const std::function<void(const std::string&)>& log,
+                      const std::stop_token& stop) {
+  const auto kept = independent_rows(system.jacobian(t, q), stop);
   std::vector<int> removed;
   for (int row = 0; row < system.n_constraints(); ++row) {
     if (!std::ranges::binary_search(kept, row)) removed.push_back(row);
   }
   if (removed.empty()) return;
   const auto names = names_of_rows(system, removed);
-  if (!implied_everywhere(system, t, q, kept, removed)) {
+  if (!implied_everywhere(system, t, q, kept, removed, stop)) {
     log(
         fmt::format("the start pose is singular: {} depend on the other constraints there, but not elsewhere; all "
                     "equations are kept and solved with damping",
@@ -186,25 +191,13 @@ void remove_redundant(System& system, double t, const VectorX& q, const std::fun
 
 }  // namespace
 
-std::vector<int> independent_rows(const SparseMatrix& Phi_q) {
-  SparseMatrix transposed = Phi_q.transpose();
-  transposed.makeCompressed();
-  Eigen::SparseQR<SparseMatrix, Eigen::NaturalOrdering<int>> qr;
-  qr.setPivotThreshold(dependent);
-  qr.compute(transposed);
-  const auto& order = qr.colsPermutation().indices();
-  std::vector<int> rows;
-  for (Eigen::Index k = 0; k < qr.rank(); ++k) rows.push_back(order[k]);
-  std::ranges::sort(rows);
-  return rows;
-}
-
-Start assemble(System& system, double t, const std::function<void(const std::string&)>& log) {
+Start assemble(System& system, double t, const std::function<void(const std::string&)>& log,
+               const std::stop_token& stop) {
   const VectorX q0 = system.initial_q();
   const VectorX qd0 = system.initial_qd();
   Start start{.q = q0, .qd = qd0};
   if (system.n_constraints() == 0) return start;
-  if (!move_onto_constraints(system, t, start.q)) {
+  if (!move_onto_constraints(system, t, start.q, stop)) {
     refuse(system, system.residual(t, start.q), "positions", "m or -");
   }
   report_moves(system, q0, start.q, log);
@@ -215,7 +208,7 @@ Start assemble(System& system, double t, const std::function<void(const std::str
     refuse(system, slip, "velocities", "m/s or 1/s");
   }
   report_speed_changes(system, qd0, start.qd, log);
-  remove_redundant(system, t, start.q, log);
+  remove_redundant(system, t, start.q, log, stop);
   return start;
 }
 

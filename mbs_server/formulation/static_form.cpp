@@ -1,6 +1,7 @@
 #include "mbs_server/formulation/static_form.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "common/errors/error.hpp"
 
@@ -52,6 +53,12 @@ void StaticForm::factor(double t, const ConstVector& x, double shift) {
   }
   K_.end();
   stiffest_ = K_.matrix().nonZeros() == 0 ? 0.0 : K_.matrix().coeffs().cwiseAbs().maxCoeff();
+  // Tangents know zero only to their rounding: what it leaves in directions that nothing holds must not count, nor make
+  // the matrix singular.
+  constexpr double rounding = 1e-12;
+  double lightest = std::numeric_limits<double>::infinity();
+  for (const Matrix4& m : system_.mass()) lightest = std::min(lightest, m(0, 0));
+  shift = std::max(shift, rounding * stiffest_ / lightest);
   std::vector<Matrix4> W = system_.mass();
   for (int body = 0; body < n_bodies; ++body) {
     W[static_cast<std::size_t>(body)] *= shift;

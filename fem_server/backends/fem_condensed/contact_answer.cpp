@@ -70,10 +70,10 @@ Response answer(const SolvedContact& solved, const ContactOptions& options, cons
 std::optional<double> latched_speed(const SolvedContact& solved, const ContactOptions& options,
                                     const std::optional<double>& before, const PairState& state) {
   const double closing = closing_speed(solved, state);
-  if (!before && (solved.gap < 0.0 || (solved.gap == 0.0 && closing > 0.0))) {
+  if (!before && (solved.gap < 0.0 || (solved.gap == 0.0 && closing >= 0.0))) {
     return std::max(closing, options.approach_speed_floor);
   }
-  if (before && solved.gap >= 0.0 && closing <= 0.0) return std::nullopt;
+  if (before && (solved.gap > 0.0 ? closing <= 0.0 : solved.gap == 0.0 && closing < 0.0)) return std::nullopt;
   return before;
 }
 

@@ -81,9 +81,9 @@ Committed PointContact::commit(const History& history, const PairState& state) c
   const PointGeometry geometry = pair_.at(state);
   std::optional<double> speed = own(history).approach_speed();
   const double closing = -geometry.gap_rate;
-  if (!speed && (geometry.gap < 0.0 || (geometry.gap == 0.0 && closing > 0.0))) {
+  if (!speed && (geometry.gap < 0.0 || (geometry.gap == 0.0 && closing >= 0.0))) {
     speed = std::max(closing, law_.approach_speed_floor);
-  } else if (speed && geometry.gap >= 0.0 && closing <= 0.0) {
+  } else if (speed && (geometry.gap > 0.0 ? closing <= 0.0 : geometry.gap == 0.0 && closing < 0.0)) {
     speed.reset();
   }
   return {.history = std::make_shared<const PointHistory>(name_, speed), .response = respond(geometry, speed)};

@@ -11,10 +11,10 @@
 namespace heelstrike::fem {
 
 /// Remembers the closing speed at the onset of the present contact.
-///   commit of a state with gap < 0, or gap = 0 and closing, out of contact  ->  latch max(closing speed, floor)
-///   commit of a state with gap >= 0 and not closing, in contact             ->  clear
-/// A run that starts in penetration latches with its initial state in the same way: at rest or opening that is the
-/// floor.
+///   commit of a state with gap < 0, or gap = 0 and not opening, out of contact    ->  latch max(closing speed, floor)
+///   commit of a state with gap > 0 and not closing, or gap = 0 and opening, in contact  ->  clear
+/// A run that starts in touch or in penetration latches with its initial state in the same way: at rest or opening that
+/// is the floor.
 class PointHistory final : public History {
  public:
   PointHistory(std::string backend, std::optional<double> approach_speed);
