@@ -85,7 +85,8 @@ TEST_F(EncryptedServers, RunForAClientTheyKnowAndForNobodyElse) {
 TEST(HangingServer, EndsTheRunAtTheDeadlineAndKeepsWhatThereIs) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {"--exchange-timeout", "1"});
-  const std::string file = folder.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 200000000}"));
+  const std::string file =
+      folder.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 200000000}"));
   Program client("heelstrike", {"run", file, "--mbs", servers.mbs_address, "-o", "out"},
                  {.working_folder = folder.path(), .environment = {}});
   ASSERT_TRUE(eventually([&] { return read_text(folder.path() / "out/timeseries.csv").size() > 20000; }));
