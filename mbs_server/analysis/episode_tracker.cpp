@@ -11,10 +11,12 @@ void EpisodeTracker::begin(double t, const Response& response) {
   episode_ = ContactEpisode{.pair = pair_, .onset = t, .end = {}, .separation_speed = {}, .effective_restitution = {}};
   episode_->approach_speed = std::max(0.0, -response.gap_rate);
   recent_.clear();
+  n_turns_ = 0;
   update(t, response);
 }
 
 void EpisodeTracker::update(double t, const Response& response) {
+  if (!recent_.empty() && (recent_.back().gap_rate < 0.0) != (response.gap_rate < 0.0)) ++n_turns_;
   if (!recent_.empty() && recent_.back().t == t) recent_.pop_back();
   if (recent_.size() == 3) recent_.erase(recent_.begin());
   recent_.push_back({.t = t, .force = response.F_A.force.norm(), .gap = response.gap, .gap_rate = response.gap_rate});
@@ -67,14 +69,19 @@ ContactEpisode EpisodeTracker::end(double t, const Response& response) {
   ContactEpisode finished = *std::exchange(episode_, std::nullopt);
   finished.end = t;
   finished.separation_speed = std::max(0.0, response.gap_rate);
-  if (finished.approach_speed > 0.0)
+  // An elastic impact gives 1 up to the error of the integration.
+  constexpr double largest = 1.0 + 1e-3;
+  const bool impact = n_turns_ == 1 && finished.approach_speed > 0.0;
+  if (impact && *finished.separation_speed <= largest * finished.approach_speed) {
     finished.effective_restitution = *finished.separation_speed / finished.approach_speed;
+  }
   return finished;
 }
 
 void EpisodeTracker::set_state(State state) {
   episode_ = std::move(state.episode);
   recent_ = std::move(state.recent);
+  n_turns_ = state.n_turns;
 }
 
 }  // namespace heelstrike::mbs

@@ -61,7 +61,13 @@ ContactEpisode episode_from_json(const Json& j) {
 Json to_json(const EpisodeTracker::State& state) {
   Json recent = Json::array();
   for (const auto& p : state.recent) recent.push_back({p.t, p.force, p.gap, p.gap_rate});
-  return {{"episode", state.episode ? to_json(*state.episode) : Json(nullptr)}, {"recent", recent}};
+  return {{"episode", state.episode ? to_json(*state.episode) : Json(nullptr)},
+          {"recent", recent},
+          {"turns", state.n_turns}};
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw input_error("checkpoint", fmt::format("checkpoint: {}; resume from another one, or start the run anew", what));
 }
 
 EpisodeTracker::State tracker_from_json(const Json& j) {
@@ -70,11 +76,11 @@ EpisodeTracker::State tracker_from_json(const Json& j) {
   for (const auto& p : j.at("recent")) {
     state.recent.push_back({.t = p.at(0), .force = p.at(1), .gap = p.at(2), .gap_rate = p.at(3)});
   }
+  // More than one turn is as good as many.
+  const Json& turns = j.at("turns");
+  if (!turns.is_number_unsigned()) refuse(fmt::format("expected a number of turns, found {}", turns.dump()));
+  state.n_turns = static_cast<int>(std::min<std::uint64_t>(turns.get<std::uint64_t>(), 1'000'000'000));
   return state;
-}
-
-[[noreturn]] void refuse(const std::string& what) {
-  throw input_error("checkpoint", fmt::format("checkpoint: {}; resume from another one, or start the run anew", what));
 }
 
 Json to_json(const RunState& state) {
