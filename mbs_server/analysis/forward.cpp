@@ -325,7 +325,11 @@ void ForwardRun::checkpoint_if_due() {
   checkpoint.state.insert(checkpoint.state.end(), z_.begin(), z_.end());
   seal(checkpoint, state_);
   sink_.on_checkpoint(checkpoint);
-  // A resumed run starts the integrator here; so does this one, so that both continue with the same bits.
+  // A resumed run starts the integrator here, and knows of no step that is being repeated; so does this one, so that
+  // both continue with the same bits.
+  step_limit_.reset();
+  repeated_steps_ = 0;
+  limited_until_ = t_;
   restart_integrator();
 }
 
