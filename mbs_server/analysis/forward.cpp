@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/analysis/accepted_state.hpp"
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/run_problem.hpp"
 #include "mbs_server/analysis/singular_crossing.hpp"
@@ -51,6 +52,7 @@ class ForwardRun final : public RunBase {
   void resume(const Checkpoint& checkpoint);
   void integrate_step();
   void take_step();
+  void check_step(const StepResult& step);
   void check_progress();
   void restart_integrator();
   void repeat_step(double t_attempted);
@@ -78,6 +80,9 @@ class ForwardRun final : public RunBase {
   double window_start_ = 0.0;         ///< [s]
   Eigen::VectorXd row_y_, row_z_;
   double row_step_size_ = 0.0;  ///< [s] 0 = no step was made
+  double step_errors_ = 0.0;    ///< sum of StepResult::error
+  bool told_step_errors_ = false;
+  bool told_violation_ = false;
 };
 
 void ForwardRun::start() {
@@ -144,9 +149,33 @@ bool ForwardRun::missed_touch(const StepResult& step) {
   return false;
 }
 
+/// A step that cannot be right ends the run; one that is hardly right is told, because fixed steps do not answer to
+/// their error.
+void ForwardRun::check_step(const StepResult& step) {
+  const std::string loose = require_sound_state(system_, step.t, integrator_->y(), integrator_->quadratures());
+  if (!loose.empty() && !told_violation_) {
+    told_violation_ = true;
+    sink_.on_log("warning",
+                 fmt::format("joints do not hold well: '{}' is violated by more than {:g} of the size of the motion at "
+                             "t = {} s; the step is too large for {}",
+                             loose, notable_violation.position, step.t, input_.scenario.analysis.integrator.name));
+  }
+  constexpr double notable = 1e-3;
+  step_errors_ += step.error;
+  if (told_step_errors_ || step_errors_ <= notable) return;
+  told_step_errors_ = true;
+  sink_.on_log(
+      "warning",
+      fmt::format("{}: the step of {:g} s is too large: the estimated errors of the steps up to t = {:.6g} s "
+                  "add up to {:.2g} of the size of the motion. A tenth of the step divides them by ten thousand; "
+                  "arkode_erk and cvode_index1 find the step themselves",
+                  input_.scenario.analysis.integrator.name, step.step_size, step.t, step_errors_));
+}
+
 void ForwardRun::take_step() {
   try {
     const StepResult step = integrator_->step(end_time());
+    check_step(step);
     const bool only_rates = !step.roots.empty() && std::ranges::all_of(step.roots, [](int r) { return r % 2 == 1; });
     if (!only_rates) {
       accept(step);

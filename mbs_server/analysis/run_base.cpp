@@ -8,6 +8,7 @@
 #include <set>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/analysis/accepted_state.hpp"
 #include "mbs_server/analysis/run_table.hpp"
 
 namespace heelstrike::mbs {
@@ -54,7 +55,7 @@ void RunBase::open(const ContactFactory& open_contact) {
     summary_.wall_times.preparation = wall_time();
   }
   for (const auto& driver : input_.scenario.drivers) tell_differentiation(driver);
-  assembled_ = assemble(system_, 0.0, [this](const std::string& text) { sink_.on_log("info", text); });
+  assembled_ = assemble(system_, 0.0, [this](auto level, const std::string& text) { sink_.on_log(level, text); });
   auto coupling = std::make_unique<ContactCoupling>(system_.model(), contact_.get());
   coupling_ = coupling.get();
   system_.add_force(std::move(coupling));
@@ -76,6 +77,7 @@ void RunBase::commit_initial_state(double t) {
 }
 
 void RunBase::take_initial_state(double t, std::span<const Response> responses) {
+  require_numbers(system_, t, y_, z_);
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     coupling_->set_closed(i, responses[i].gap < 0.0 || (responses[i].gap == 0.0 && responses[i].gap_rate < 0.0));
     if (coupling_->closed(i)) trackers_[i].begin(t, responses[i]);
@@ -114,6 +116,7 @@ void RunBase::commit_given_state(double t) {
 }
 
 void RunBase::take_given_state(double t, std::span<const Response> responses) {
+  require_numbers(system_, t, y_, z_);
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     switch_given_pair(i, t, responses[i]);
     state_.committed_dissipation += responses[i].dissipated_increment;

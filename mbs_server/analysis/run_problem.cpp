@@ -28,11 +28,6 @@ void RunProblem::project(double t, MutableRef y) {
   system_.project(t, y.head(n), y.tail(n));
 }
 
-void RunProblem::project_tangent(MutableRef dy) {
-  const auto n = system_.n_q();
-  system_.project_tangent(dy.head(n), dy.tail(n));
-}
-
 void RunProblem::linearize(double t, const ConstRef& y) {
   system_.linearize(t, q_of(y), qd_of(y));
 }

@@ -22,7 +22,6 @@ class RunProblem final : public Problem {
   [[nodiscard]] int n_quadratures() const override { return n_quadrature_terms; }
   void quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) override;
   void project(double t, MutableRef y) override;
-  void project_tangent(MutableRef dy) override;
   void linearize(double t, const ConstRef& y) override;
   void factor_newton(double gamma) override;
   void solve_newton(MutableRef b) override;

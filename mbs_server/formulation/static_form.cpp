@@ -1,5 +1,7 @@
 #include "mbs_server/formulation/static_form.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "common/errors/error.hpp"
@@ -18,11 +20,13 @@ StaticForm::StaticForm(System& system)
 
 void StaticForm::residual(double t, const ConstVector& x, Eigen::Ref<VectorX> F) {
   const auto q = x.head(n_);
-  g_.setZero();
   EnergyTerms unused;
-  for (const auto& force : system_.forces()) force->add_forces(t, q, zero_, g_, unused);
+  system_.apply_forces(t, q, zero_, g_, unused);
   F.head(n_) = system_.jacobian(t, q).transpose() * x.tail(m_) - g_;
   F.tail(m_) = system_.residual(t, q);
+  if (!F.allFinite()) {
+    throw RecoverableError(fmt::format("joints and drivers ask for a pose that is not finite at t = {} s", t));
+  }
 }
 
 double StaticForm::force_scale(double t, const ConstVector& x) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -28,6 +29,19 @@ void expect_complete(const KeySchema& key, const std::string& path) {
 
 TEST(Reference, EveryKeySaysWhatItMeans) {
   expect_complete(scenario_schema(), "scenario");
+}
+
+TEST(Reference, EveryNumberHasARange) {
+  const std::function<void(const KeySchema&, const std::string&)> check = [&](const KeySchema& key,
+                                                                              const std::string& path) {
+    const bool number = key.kind == KeyKind::number || key.kind == KeyKind::integer || key.kind == KeyKind::numbers;
+    if (number) {
+      EXPECT_TRUE(std::isfinite(key.range.min) && std::isfinite(key.range.max)) << path << ": " << key.range.text();
+      EXPECT_FALSE(key.range.contains(1e155)) << path;
+    }
+    for (const auto& child : key.keys) check(child, path + "." + child.name);
+  };
+  check(scenario_schema(), "scenario");
 }
 
 TEST(Reference, DefaultsPassTheirOwnChecks) {
