@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
@@ -90,12 +91,23 @@ std::span<const Response> ContactCoupling::responses(double t, const ConstVector
   const WallTimer timer(waited_);
   try {
     contact_->evaluate(committed_step_ + 1, iteration_++, states_, responses_);
+    require_numbers(t);
   } catch (const RecoverableError& e) {
     last_refusal_ = fmt::format("at t = {} s: {}", t, e.what());
     throw;
   }
   remember(t, q, qd);
   return responses_;
+}
+
+/// An open pair exerts no force, but its gap steers the run.
+void ContactCoupling::require_numbers(double t) const {
+  for (std::size_t i = 0; i < n_pairs(); ++i) {
+    const Response& r = responses_[i];
+    if (std::isfinite(r.gap + r.gap_rate) && r.F_A.force.allFinite() && r.F_A.torque.allFinite()) continue;
+    throw RecoverableError(
+        fmt::format("contact '{}' answered with numbers that are not finite at t = {} s", model_.pairs[i].name, t));
+  }
 }
 
 std::span<const Response> ContactCoupling::commit(double t, const ConstVector& q, const ConstVector& qd) {

@@ -93,6 +93,7 @@ class ContactCoupling final : public ForceElement {
   [[nodiscard]] static BodyState body_state(BodyIndex body, const ConstVector& q, const ConstVector& qd);
   void update_states(double t, const ConstVector& q, const ConstVector& qd);
   [[nodiscard]] bool is_cached(double t, const ConstVector& q, const ConstVector& qd) const;
+  void require_numbers(double t) const;
   void remember(double t, const ConstVector& q, const ConstVector& qd);
   void add_pair_tangents(std::size_t pair, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
                          SparseAssembler& C) const;
