@@ -14,6 +14,7 @@
 #include "common/config/parameter.hpp"
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/printable.hpp"
 
 namespace {
 
@@ -21,10 +22,11 @@ using namespace heelstrike;
 using namespace heelstrike::client;
 
 ExitCode fail(const Error& error, bool json) {
-  fmt::print(stderr, "heelstrike: error: {}\n", error.what());
+  const std::string message = printable_lines(error.what());
+  fmt::print(stderr, "heelstrike: error: {}\n", message);
   if (json) {
     const nlohmann::ordered_json report = {
-        {"error", {{"code", to_string(error.code())}, {"message", error.what()}, {"field", error.field()}}}};
+        {"error", {{"code", to_string(error.code())}, {"message", message}, {"field", printable(error.field())}}}};
     fmt::print("{}\n", report.dump(2));
   }
   return exit_code(error.code());

@@ -63,7 +63,7 @@ CalibrationTask make_task(const CalibrateOptions& options, const RunRequest& req
     if (task.direction->isZero(0.0))
       throw input_error("direction", "--direction: expected a vector other than 0, 0, 0");
   }
-  task.depth = parse_length(options.depth, "--depth");
+  task.depth = parse_small_length(options.depth, "--depth");
   if (!(task.depth > 0.0))
     throw input_error("depth", fmt::format("--depth: expected a length > 0, found '{}'", options.depth));
   task.force = options.force;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <system_error>
 
+#include "client/embedded/embedded.hpp"
 #include "client/report/write_report.hpp"
 #include "client/runs/execute.hpp"
 #include "client/subcommands/options.hpp"
@@ -58,7 +59,8 @@ void tell(const RunSummary& summary, const fs::path& folder, const RunOptions& o
 
 ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
-  const RunRequest request = load_request(options.scenario, options.overrides, schemas);
+  const RunRequest request = load_request(options.scenario, options.overrides, schemas, stop);
+  (void)pair_doubts(request);  // the preparation tells them
   for (const std::string& note : request.notes) fmt::print(stderr, "heelstrike: note: {}\n", note);
   const fs::path path = options.output.empty() ? default_folder(request) : options.output;
   FreshFolder fresh(path);

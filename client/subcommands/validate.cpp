@@ -5,9 +5,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "client/embedded/embedded.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "client/terminal/table.hpp"
+#include "common/errors/printable.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -112,10 +114,12 @@ void print_json(const RunRequest& request) {
   fmt::print("{}\n", json.dump(2));
 }
 
-ExitCode validate(const ValidateOptions& options, bool json) {
+ExitCode validate(const ValidateOptions& options, bool json, const std::stop_token& stop) {
   const RunRequest request =
-      load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)));
+      load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)), stop);
+  const std::vector<std::string> doubts = pair_doubts(request);
   for (const std::string& note : request.notes) fmt::print(stderr, "heelstrike: note: {}\n", note);
+  for (const std::string& doubt : doubts) fmt::print(stderr, "heelstrike: warning: {}\n", printable(doubt));
   if (json) {
     print_json(request);
   } else {
@@ -139,7 +143,9 @@ void add_validate(CLI::App& program, Invocation& invocation) {
              "  heelstrike validate examples/bouncing_ball.yaml\n"
              "  heelstrike validate examples/bouncing_ball.yaml --set contact.restitution=0.6 --json");
   command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token) { return validate(*options, invocation.json); };
+    invocation.action = [&invocation, options](const std::stop_token& stop) {
+      return validate(*options, invocation.json, stop);
+    };
   });
 }
 

@@ -19,6 +19,10 @@ double fraction_of(const Progress& progress) {
   return progress.end_time > 0.0 ? std::clamp(progress.time / progress.end_time, 0.0, 1.0) : 0.0;
 }
 
+bool has_no_fraction(const Progress& progress) {
+  return !progress.stage.empty() && progress.fraction < 0.0;
+}
+
 std::string clock_text(double seconds) {
   const auto whole = static_cast<long>(seconds + 0.5);
   if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
@@ -29,6 +33,7 @@ std::string clock_text(double seconds) {
 
 std::string progress_text(const Progress& progress, double elapsed_s) {
   const double fraction = fraction_of(progress);
+  if (has_no_fraction(progress)) return fmt::format("{}  {} so far", progress.stage, clock_text(elapsed_s));
   if (!progress.stage.empty()) {
     return fmt::format("{:3.0f} %  preparing the contact: {}  {} so far", 100.0 * fraction, progress.stage,
                        clock_text(elapsed_s));
@@ -58,10 +63,15 @@ void ProgressDisplay::show(const Progress& progress) {
     fmt::print(stderr, "{}: {}\n", label_, text);
     return;
   }
+  drawn_ = true;
+  if (has_no_fraction(progress)) {
+    fmt::print(stderr, "\r\033[K{} {}", label_, text);
+    std::fflush(stderr);
+    return;
+  }
   const int filled = static_cast<int>(fraction_of(progress) * bar_width);
   fmt::print(stderr, "\r\033[K{} [{:#<{}}{:.<{}}] {}", label_, "", filled, "", bar_width - filled, text);
   std::fflush(stderr);
-  drawn_ = true;
 }
 
 void ProgressDisplay::clear() {

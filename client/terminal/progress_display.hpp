@@ -31,7 +31,8 @@ class ProgressDisplay {
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// "  42 %  0.840 of 2 s  12.3x real time  0:03 left"
+/// "  42 %  0.840 of 2 s  12.3x real time  0:03 left"; of a stage with a fraction below zero nobody knows how far it
+/// is: "filling with tetrahedra  0:12 so far"
 [[nodiscard]] std::string progress_text(const Progress& progress, double elapsed_s);
 
 }  // namespace heelstrike::client

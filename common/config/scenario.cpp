@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "common/config/mistakes.hpp"
 #include "common/config/schema.hpp"
 #include "common/errors/error.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 
 using config::Document;
 using config::Entry;
+using config::Mistakes;
 using config::Node;
 
 /// A checked value with its dotted key: reading cannot fail, only meaning can.
@@ -178,7 +180,8 @@ TimeFunctionPtr made_function(const Field& field, Make make) {
   try {
     return make();
   } catch (const Error& e) {
-    throw input_error(field.path(), fmt::format("{}: {}", place_of(field), e.what()));
+    throw config::mistake_at(field.document(), field.node(), field.path(),
+                             fmt::format("{}: {}", field.path(), e.what()));
   }
 }
 
@@ -722,11 +725,28 @@ void check_parameters(const Field& pair, const ParameterMap& parameters, std::sp
     if (e.field().starts_with(where + ".")) {
       if (const Node* value = place->find(e.field().substr(where.size() + 1))) place = value;
     }
-    throw input_error(e.field(), fmt::format("{}: {}", config::location(pair.document(), *place), e.what()));
+    throw config::mistake_at(pair.document(), *place, e.field(), e.what());
   }
 }
 
-void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas& backends) {
+/// Every given parameter by itself, then which ones are missing.
+void check_each_parameter(const Field& pair, const ParameterMap& parameters, std::span<const ParameterSchema> schema,
+                          Mistakes& mistakes) {
+  std::vector<ParameterSchema> optional(schema.begin(), schema.end());
+  for (ParameterSchema& parameter : optional) parameter.required = false;
+  ParameterMap sound;
+  for (const auto& parameter : parameters) {
+    mistakes.attempt([&] {
+      const Field field = pair["parameters"][parameter.first];
+      check_units(field, schema);
+      check_parameters(pair, {parameter}, optional);
+      sound.insert(parameter);
+    });
+  }
+  if (sound.size() == parameters.size()) mistakes.attempt([&] { check_parameters(pair, sound, schema); });
+}
+
+void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas& backends, Mistakes& mistakes) {
   if (backends.empty()) return;
   const auto it = backends.find(spec.backend);
   if (it == backends.end()) {
@@ -737,26 +757,25 @@ void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas
                            fmt::format("'{}'", config::excerpt(spec.backend)),
                            near ? fmt::format("did you mean '{}'?", *near) : "choose one of them");
   }
-  for (const Field& parameter : pair.entries_of("parameters")) check_units(parameter, it->second);
-  check_parameters(pair, spec.parameters, it->second);
+  check_each_parameter(pair, spec.parameters, it->second, mistakes);
 }
 
-PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas& backends) {
+PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas& backends, Mistakes& mistakes) {
   PairModel pair;
   pair.spec.name = field.name();
   pair.spec.backend = field["backend"].text();
-  pair.spec.main = read_side(field["main"], scenario, scenario.files);
-  pair.spec.partner = read_side(field["partner"], scenario, scenario.files);
+  mistakes.attempt([&] { pair.spec.main = read_side(field["main"], scenario, scenario.files); });
+  mistakes.attempt([&] { pair.spec.partner = read_side(field["partner"], scenario, scenario.files); });
   pair.main_body = pair.spec.main.name;
   pair.partner_body = pair.spec.partner.name;
-  if (pair.main_body == pair.partner_body) {
+  if (!pair.main_body.empty() && pair.main_body == pair.partner_body) {
     field["partner"]["body"].refuse("another body than main's", fmt::format("'{}' on both sides", pair.main_body),
                                     "a body has no contact with itself: name the other body");
   }
   for (const Field& parameter : field.entries_of("parameters")) {
-    pair.spec.parameters.emplace(parameter.name(), read_parameter(parameter));
+    mistakes.attempt([&] { pair.spec.parameters.emplace(parameter.name(), read_parameter(parameter)); });
   }
-  check_backend(field, pair.spec, backends);
+  check_backend(field, pair.spec, backends, mistakes);
   return pair;
 }
 
@@ -940,34 +959,87 @@ void check_version(const Document& document) {
   }
 }
 
+/// Reads a scenario section by section and keeps what is wrong. What refers to something that could not be read is left
+/// for the time when that has been mended: it would only repeat the same mistake in other words.
+class Reader {
+ public:
+  Reader(const Document& document, const BackendSchemas& backends, Mistakes& mistakes)
+      : root_(document, *document.root, ""), backends_(backends), mistakes_(mistakes) {}
+
+  void read(Scenario& scenario) {
+    scenario.description = root_.text_or("description");
+    attempt("gravity", {}, [&](const Field& gravity) { scenario.gravity = gravity.vector3(); });
+    read_bodies(scenario);
+    attempt("analysis", {}, [&](const Field& analysis) { scenario.analysis = read_analysis(analysis); });
+    if (scenario.bodies.empty()) return;
+    entries("loads", {"analysis"}, [&](const Field& load) { scenario.loads.push_back(read_load(load, scenario)); });
+    entries("joints", {}, [&](const Field& joint) { scenario.joints.push_back(read_joint(joint, scenario)); });
+    entries("forces", {"joints"}, [&](const Field& force) { scenario.forces.push_back(read_force(force, scenario)); });
+    entries("motion", {},
+            [&](const Field& motion) { scenario.motions.push_back(read_marker_motion(motion, scenario.files)); });
+    entries("drivers", {"joints", "motion", "analysis"},
+            [&](const Field& driver) { scenario.drivers.push_back(read_driver(driver, scenario)); });
+    entries("contact", {},
+            [&](const Field& pair) { scenario.pairs.push_back(read_pair(pair, scenario, backends_, mistakes_)); });
+    attempt("analysis", {"motion", "gravity"}, [&](const Field& analysis) { read_balances(analysis, scenario); });
+    attempt("output", {"analysis"},
+            [&](const Field& output) { scenario.output = read_output(output, scenario.analysis.end_time); });
+  }
+
+ private:
+  /// A body that could not be read keeps its name, which others refer to.
+  void read_bodies(Scenario& scenario) {
+    for (const Field& body : root_.entries_of("bodies")) {
+      scenario.bodies.emplace_back().name = body.name();
+      if (mistakes_.touch(body.path())) continue;
+      mistakes_.attempt([&] { scenario.bodies.back() = read_body(body); });
+    }
+    attempt("bodies", {}, [&](const Field& bodies) {
+      if (scenario.bodies.empty()) bodies.refuse("at least one body", "none", "add one");
+    });
+    for (std::size_t i = 0; const Field& body : root_.entries_of("bodies")) {
+      const BodySpec& spec = scenario.bodies[i++];
+      if (mistakes_.touch(body.path())) continue;
+      mistakes_.attempt([&] { check_start(body, spec, scenario.bodies); });
+    }
+  }
+
+  [[nodiscard]] bool readable(const std::vector<std::string>& sections) const {
+    return std::ranges::none_of(sections, [&](const std::string& section) { return mistakes_.touch(section); });
+  }
+
+  /// @param needs  sections that it refers to
+  template <typename Work>
+  void attempt(const std::string& section, std::vector<std::string> needs, Work work) {
+    needs.push_back(section);
+    if (root_.has(section) && readable(needs)) mistakes_.attempt([&] { work(root_[section]); });
+  }
+
+  /// The entries of a section of named things.
+  template <typename Work>
+  void entries(const std::string& section, const std::vector<std::string>& needs, Work work) {
+    if (!readable(needs)) return;
+    for (const Field& entry : root_.entries_of(section)) {
+      if (!mistakes_.touch(entry.path())) mistakes_.attempt([&] { work(entry); });
+    }
+  }
+
+  Field root_;
+  const BackendSchemas& backends_;
+  Mistakes& mistakes_;
+};
+
 }  // namespace
 
 Scenario parse_scenario(std::string_view yaml, const std::string& file_name, const BackendSchemas& backends) {
-  Document document = config::load_document(yaml, file_name);
+  Mistakes mistakes;
+  Document document = config::load_document(yaml, file_name, mistakes);
   check_version(document);
-  document.root = config::checked(document, *document.root, config::scenario_schema(), "");
-  const Field root(document, *document.root, "");
-
+  document.root = config::checked(document, *document.root, config::scenario_schema(), "", mistakes);
   Scenario scenario;
   scenario.name = std::filesystem::path(file_name).stem().string();
-  scenario.description = root.text_or("description");
-  scenario.gravity = root["gravity"].vector3();
-  for (const Field& body : root.entries_of("bodies")) scenario.bodies.push_back(read_body(body));
-  if (scenario.bodies.empty()) root["bodies"].refuse("at least one body", "none", "add one");
-  for (std::size_t i = 0; const Field& body : root.entries_of("bodies")) {
-    check_start(body, scenario.bodies[i++], scenario.bodies);
-  }
-  scenario.analysis = read_analysis(root["analysis"]);
-  for (const Field& load : root.entries_of("loads")) scenario.loads.push_back(read_load(load, scenario));
-  for (const Field& joint : root.entries_of("joints")) scenario.joints.push_back(read_joint(joint, scenario));
-  for (const Field& force : root.entries_of("forces")) scenario.forces.push_back(read_force(force, scenario));
-  for (const Field& motion : root.entries_of("motion")) {
-    scenario.motions.push_back(read_marker_motion(motion, scenario.files));
-  }
-  for (const Field& driver : root.entries_of("drivers")) scenario.drivers.push_back(read_driver(driver, scenario));
-  for (const Field& pair : root.entries_of("contact")) scenario.pairs.push_back(read_pair(pair, scenario, backends));
-  read_balances(root["analysis"], scenario);
-  scenario.output = read_output(root["output"], scenario.analysis.end_time);
+  Reader(document, backends, mistakes).read(scenario);
+  mistakes.raise();
   return scenario;
 }
 

@@ -103,6 +103,8 @@ class LocalContact final : public Contact, public BatchContact {
   std::vector<PairState> sent_;
 };
 
+}  // namespace
+
 const AssetContent& find_asset(std::span<const AssetContent> assets, const MeshSurface& mesh) {
   const auto it = std::ranges::find_if(assets, [&](const AssetContent& asset) {
     return mesh.sha256.empty() ? asset.name == mesh.asset_name : asset.sha256 == mesh.sha256;
@@ -113,8 +115,6 @@ const AssetContent& find_asset(std::span<const AssetContent> assets, const MeshS
                   mesh.asset_name, mesh.sha256, assets.size()),
       "surface.mesh");
 }
-
-}  // namespace
 
 std::unique_ptr<Contact> open_local_contact(std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
                                             const OpenContext& context) {

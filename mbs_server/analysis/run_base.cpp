@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/analysis/run_table.hpp"
 
@@ -151,6 +152,10 @@ void RunBase::tell_progress(double step_size) {
 }
 
 void RunBase::tell_preparation(std::string_view stage, double fraction) {
+  if (stage.starts_with(warning_mark)) {
+    sink_.on_log("warning", stage.substr(warning_mark.size()));
+    return;
+  }
   const bool new_stage = stage != preparation_stage_;
   if (new_stage) {
     preparation_stage_ = stage;

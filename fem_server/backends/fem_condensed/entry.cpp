@@ -10,6 +10,7 @@
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
 #include "fem_server/backends/fem_condensed/cloud_contact.hpp"
 #include "fem_server/backends/fem_condensed/deformable_partner.hpp"
+#include "fem_server/backends/fem_condensed/pair_check.hpp"
 #include "fem_server/backends/fem_condensed/prepared_compliance.hpp"
 #include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
@@ -70,7 +71,6 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
                                            const PrepareContext& context) {
   ParameterMap parameters;
   PreparedBody prepared = prepare_body(pair, context, parameters);
-  (void)prepare_partner(pair, context);  // refuses what only a deformable partner has
   const std::string where = "contact." + pair.name;
   if (static_cast<double>(cloud.points.size()) > number(pair.parameters, "candidate_limit")) {
     throw limit_error(where + ".parameters.candidate_limit",
@@ -146,7 +146,9 @@ BackendEntry fem_condensed_entry() {
           .reference = "melo2023",
           .parameters = schema(),
           .surface_pairs = std::move(pairs),
-          .make = make_condensed};
+          .make = make_condensed,
+          .check = check_body_pair,
+          .doubts = body_pair_doubts};
 }
 
 }  // namespace heelstrike::fem

@@ -379,7 +379,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"not_yaml", "{mass: 1.0", "{mass: 1.0]", 4, "", {"not YAML"}},
         Mistake{"body_name", "  ball: {mass", "  ba ll: {mass", 4, "bodies", {"letters, digits", "'ba ll'"}},
         Mistake{"body_ground", "  block:", "  ground:", 6, "bodies.ground", {"other than 'ground'"}},
-        Mistake{"no_map", "bodies:\n", "bodies: 3\nx:\n", 4, "x", {"unknown key", "found 'x'"}}),
+        Mistake{"no_map", "bodies:\n", "bodies: 3\nx:\n", 3, "bodies", {"found 3", "unknown key", "found 'x'"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Scenario, EmptyAndOddFilesAreRefused) {
@@ -403,6 +403,71 @@ TEST(Scenario, ExamplesAreGood) {
   EXPECT_EQ(ball.bodies.at(0).X_WB.p.z(), 1.0);
   const Scenario spheres = parse_scenario(example("colliding_spheres.yaml"), "colliding_spheres.yaml", schemas());
   EXPECT_EQ(spheres.bodies.at(0).V_WB.v.x() - spheres.bodies.at(1).V_WB.v.x(), 0.3) << "Machado's approach speed";
+}
+
+/// Lines of the message about a scenario.
+std::vector<std::string> lines_of(const std::string& yaml) {
+  std::istringstream message(message_of(yaml));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(message, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Scenario, TellsAllMistakesInTheOrderOfTheFile) {
+  std::string yaml = changed("mass: 1.0", "mass: 2,5");  // in braces a comma begins the next key
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    ASSERT_NE(yaml.find(from), std::string::npos) << from;
+    yaml.replace(yaml.find(from), from.size(), to);
+  };
+  replace("mass: 2\n", "mass: 2,0\n");
+  replace("velocity: [1, 2, 3]", "velocity: [1,5, 2, 3]");  // decimal comma in a list
+  replace("{body: ball, force", "{body: bal, force");
+  replace("radius: 0.1", "radius: -0.1");
+  replace("exponent: 1.5, restitution: 0.8", "exponent: 1.5 -, restitutio: 0.8");
+  replace("rtol: 1.0e-9", "rtol: 1.0e-9, rtol: 1.0e-8");
+  replace("interval: 1.0e-3", "intervall: 1.0e-3");
+  using testing::AllOf;
+  EXPECT_THAT(
+      lines_of(yaml),
+      testing::ElementsAre(
+          AllOf(StartsWith("ball.yaml:4: bodies.ball.5: unknown key"), HasSubstr("written with a point: 2.5")),
+          AllOf(StartsWith("ball.yaml:6: bodies.block.mass: "), HasSubstr("written with a point: 2.0")),
+          AllOf(StartsWith("ball.yaml:9: bodies.block.velocity: "), HasSubstr("decimals are written with a point")),
+          AllOf(StartsWith("ball.yaml:11: loads.push.body: "), HasSubstr("did you mean 'ball'?")),
+          StartsWith("ball.yaml:14: contact.ball-ground.main.surface.sphere.radius: "),
+          AllOf(StartsWith("ball.yaml:18: rtol: "), HasSubstr("expected every key once")),
+          AllOf(StartsWith("ball.yaml:19: output.intervall: "), HasSubstr("did you mean 'interval'?"))));
+  // The pair could not be read before its surface was mended.
+  replace("radius: -0.1", "radius: 0.1");
+  const auto lines = lines_of(yaml);
+  ASSERT_EQ(lines.size(), 8U) << message_of(yaml);
+  EXPECT_THAT(lines[4], StartsWith("ball.yaml:17: contact.ball-ground.parameters.exponent: "));
+  EXPECT_THAT(lines[5], AllOf(StartsWith("ball.yaml:17: contact.ball-ground.parameters.restitutio: "),
+                              HasSubstr("did you mean 'restitution'?")));
+}
+
+TEST(Scenario, DoesNotRepeatOneMistakeInOtherWords) {
+  EXPECT_EQ(lines_of(changed("mass: 1.0", "mas: 1.0")).size(), 1U) << "not missing too";
+  EXPECT_EQ(lines_of(changed("inertia: [0.1, 0.1, 0.1]", "inertia: [0.1, 0.1]")).size(), 1U)
+      << "the body is there for its pairs and loads";
+  EXPECT_EQ(lines_of(changed("end_time: 2.0", "end_time: x")).size(), 1U);
+}
+
+TEST(Scenario, TellsHowManyMoreMistakesThereAre) {
+  std::string yaml = good;
+  std::string bodies;
+  for (int i = 0; i < 300; ++i) bodies += fmt::format("  b{}: {{mass: -1, inertia: [1, 1, 1]}}\n", i);
+  yaml.insert(yaml.find("  ball:"), bodies);
+  const auto lines = lines_of(yaml);
+  ASSERT_EQ(lines.size(), 21U);
+  EXPECT_EQ(lines.back(), "and 280 more");
+}
+
+TEST(Scenario, NamesTabsAndRawBytes) {
+  EXPECT_THAT(message_of(changed("  ball: {mass", "\tball: {mass")),
+              testing::AllOf(StartsWith("ball.yaml:4: "), HasSubstr("is indented by a tab")));
+  EXPECT_THAT(message_of(changed("    mass: 2\n", "\tmass: 2\n")), HasSubstr("line 6 is indented by a tab"));
+  EXPECT_THAT(message_of(changed("mass: 2\n", "mass: \xe9\x1b[31m\n")), HasSubstr("\\xe9\\x1b[31m"));
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ TEST(Mesher, HelperFailuresAreTyped) {
   MeshingOptions options;
   options.size.size = 0.2;
   options.helper = "/nonexistent/heelstrike-mesher";
-  EXPECT_EQ(code_of([&] { (void)mesh_surface(samples::cube(), options); }), ErrorCode::unavailable);
+  EXPECT_EQ(code_of([&] { (void)mesh_surface(samples::cube(), options); }), ErrorCode::file);
   options.helper = "/bin/false";
   EXPECT_EQ(code_of([&] { (void)mesh_surface(samples::cube(), options); }), ErrorCode::solver_failed);
   options.helper.clear();
