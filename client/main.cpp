@@ -10,6 +10,7 @@
 
 #include "client/exit_codes.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
 #include "client/terminal/stop_signal.hpp"
 #include "common/config/parameter.hpp"
 #include "common/config/version.hpp"
@@ -21,7 +22,7 @@ using namespace heelstrike;
 using namespace heelstrike::client;
 
 ExitCode fail(const Error& error, bool json) {
-  fmt::print(stderr, "heelstrike: error: {}\n", error.what());
+  tell_user("error", error.what());
   if (json) {
     const nlohmann::ordered_json report = {
         {"error", {{"code", to_string(error.code())}, {"message", error.what()}, {"field", error.field()}}}};
@@ -77,7 +78,7 @@ int main(int argc, char** argv) {
   }
   const ExitCode code = act(invocation, stop);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    fmt::print(stderr, "heelstrike: error: standard output cannot be written\n");
+    tell_user("error", "standard output cannot be written");
     return to_int(code == ExitCode::ok ? ExitCode::file : code);
   }
   return to_int(code);

@@ -1,5 +1,13 @@
 #include "client/embedded/embedded.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "common/errors/error.hpp"
+#include "common/results/output_file.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/local_contact.hpp"
@@ -49,6 +57,20 @@ ContactSetup contact_setup(const RunRequest& request) {
 
 ContactFactory embedded_contact() {
   return fem::local_contact_factory(fem::default_cache_directory());
+}
+
+std::string try_cache() {
+  const std::filesystem::path folder = fem::default_cache_directory();
+  if (folder.empty()) {
+    throw file_error(
+        "cache", "there is none, because neither XDG_CACHE_HOME nor HOME is set: every run meshes and condenses anew");
+  }
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  const auto trial = folder / fmt::format("doctor.{}.tmp", ::getpid());
+  write_whole_file(trial, "written by heelstrike doctor");
+  std::filesystem::remove(trial, failure);
+  return folder.string();
 }
 
 }  // namespace heelstrike::client

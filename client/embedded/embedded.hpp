@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "client/runs/backend_info.hpp"
@@ -23,5 +24,9 @@ struct ContactSetup {
 
 /// Opens contact in this process, with the user's cache of prepared products.
 [[nodiscard]] ContactFactory embedded_contact();
+
+/// Writes into the user's cache of prepared products. @returns the folder
+/// @throws Error{file} when there is none or it cannot be written
+[[nodiscard]] std::string try_cache();
 
 }  // namespace heelstrike::client

@@ -171,4 +171,13 @@ MeshOutcome process_mesh(const MeshJob& job, std::stop_token stop) {
   return outcome;
 }
 
+std::string try_mesher(std::stop_token stop) {
+  fem::MeshingOptions options;
+  options.size.size = 0.005;
+  options.timeout = 60.0;
+  options.stop = std::move(stop);
+  const fem::MeshingResult ball = fem::mesh_ball(0.01, options);
+  return fmt::format("{} filled a ball with {} tetrahedra", ball.mesher, ball.mesh.n_elements());
+}
+
 }  // namespace heelstrike::client

@@ -64,4 +64,8 @@ struct MeshOutcome {
 /// range; and what the mesher throws
 [[nodiscard]] MeshOutcome process_mesh(const MeshJob& job, std::stop_token stop);
 
+/// Fills a small ball with tetrahedra. @returns what did it and how many there are
+/// @throws what the mesher throws, e.g. Error{file} when it is not there
+[[nodiscard]] std::string try_mesher(std::stop_token stop);
+
 }  // namespace heelstrike::client

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <set>
@@ -224,7 +225,25 @@ void mask_foot(const std::string& foot, double toe_line, std::vector<Segment>& s
   }
 }
 
-void summarise(PlantarFoot& foot) {
+/// Times of the frames: those with files, and, where only loaded frames have files, the rows on the grid of the fields
+/// that have none. What the run has no row for is missing.
+std::set<double> frame_times(const Scenario& scenario, const TimeSeries& series,
+                             const std::vector<report::FieldFile>& files) {
+  std::set<double> times;
+  for (const report::FieldFile& file : files) times.insert(file.time);
+  const auto& fields = scenario.output.fields;
+  if (!fields || !fields->contact_only || fields->interval == 0.0) return times;
+  for (const double t : series.column("time_s")) {
+    const double nearest = std::round(t / fields->interval) * fields->interval;
+    const auto known = times.lower_bound(t - 1e-9);
+    const bool there = known != times.end() && *known <= t + 1e-9;
+    if (std::abs(t - nearest) < 1e-9 && !there) times.insert(t);
+  }
+  return times;
+}
+
+/// @param longest_gap  [s] frames farther apart have missing ones between them, over which nothing is integrated
+void summarise(PlantarFoot& foot, double longest_gap) {
   for (std::size_t r = 0; r < plantar_regions.size(); ++r) {
     RegionSummary& s = foot.summary[r];
     for (std::size_t i = 0; i < foot.frames.size(); ++i) {
@@ -235,6 +254,7 @@ void summarise(PlantarFoot& foot) {
       if (i == 0) continue;
       const RegionLoad& before = foot.frames[i - 1].regions[r];
       const double h = foot.frames[i].time - foot.frames[i - 1].time;
+      if (h > longest_gap) continue;
       s.impulse += 0.5 * h * (before.force + load.force);
       s.pressure_time_integral += 0.5 * h * (before.peak + load.peak);
     }
@@ -288,14 +308,15 @@ std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scen
                                          "..., quantities: [contact_pressure]}}` to `output` and run again",
                                          run.string()));
   }
-  std::set<double> times;
-  for (const report::FieldFile& file : files) times.insert(file.time);
+  const std::set<double> times = frame_times(scenario, series, files);
+  const double interval = scenario.output.fields ? scenario.output.fields->interval : 0.0;
+  const double longest_gap = interval > 0.0 ? 1.5 * interval : std::numeric_limits<double>::infinity();
   std::vector<PlantarFoot> feet;
   for (const Segment& segment : segments) {
     auto foot = std::ranges::find(feet, segment.foot, &PlantarFoot::name);
     if (foot == feet.end()) {
       foot = feet.insert(feet.end(), {.name = segment.foot, .series = {}, .frames = {}, .instants = {}, .summary = {}});
-      // A frame without a file (`only_contact`) is one without load.
+      // A frame that has a row but no file (`only_contact`) is one without load.
       for (const double time : times) foot->frames.push_back({.time = time, .regions = {}});
     }
     foot->series.push_back(segment.series);
@@ -309,7 +330,7 @@ std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scen
     add_loads(report::parse_vtu(read_whole_file(run / file.file), file.file), segment->mask, file.file, *frame);
   }
   for (PlantarFoot& foot : feet) {
-    summarise(foot);
+    summarise(foot, longest_gap);
     find_instants(foot);
   }
   return feet;

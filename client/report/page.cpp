@@ -383,9 +383,10 @@ std::string measurement_page(const GrfPage& page, std::span<const RunData> runs)
   for (const PageTable& table : page.tables) {
     tables += fmt::format("<h3>{}</h3>\n", escaped(table.heading)) + html_table(table.header, table.rows);
     if (!table.note.empty()) tables += fmt::format("<p class=\"note\">{}</p>\n", escaped(table.note));
+    tables += table.svg;
   }
   const std::string body =
-      section("comparison", "Measured and predicted", tables) +
+      section("comparison", "The run beside the plates", tables) +
       section(
           "charts", "Over time",
           "<p class=\"note no-print\">Drag to zoom, double-click or “Show all” to see everything; click a name to hide "

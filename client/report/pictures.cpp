@@ -178,7 +178,9 @@ std::string map_script(const FootPrint& print, const PlanView& view, const std::
   return text + "\nset output\n";
 }
 
-fs::path gnuplot() {
+}  // namespace
+
+fs::path gnuplot_program() {
   try {
     return sibling_program("gnuplot");
   } catch (const Error&) {
@@ -186,8 +188,6 @@ fs::path gnuplot() {
                      "gnuplot is not installed, and pictures are drawn with it: apt-get install gnuplot-nox");
   }
 }
-
-}  // namespace
 
 std::vector<fs::path> write_pictures(const fs::path& run, const PictureStyle& style) {
   const fs::path folder = fs::absolute(run);
@@ -212,8 +212,10 @@ std::vector<fs::path> write_pictures(const fs::path& run, const PictureStyle& st
   }
   write_whole_file(script, text);
   const fs::path log = folder / "pictures" / "gnuplot.log";
-  ChildProcess child(
-      {.name = "gnuplot", .program = gnuplot(), .arguments = {"--default-settings", script.string()}, .log = log});
+  ChildProcess child({.name = "gnuplot",
+                      .program = gnuplot_program(),
+                      .arguments = {"--default-settings", script.string()},
+                      .log = log});
   const auto end = child.ended(drawing_time);
   if (!end || *end != "exit code 0") {
     throw file_error(script.string(), fmt::format("gnuplot could not draw {}: {}; see {}", script.string(),

@@ -23,4 +23,7 @@ struct PictureStyle {
 /// @throws Error{file} when the folder has no time series, gnuplot is not installed or refuses
 std::vector<std::filesystem::path> write_pictures(const std::filesystem::path& folder, const PictureStyle& style);
 
+/// Where gnuplot is. @throws Error{file} when it is not installed
+[[nodiscard]] std::filesystem::path gnuplot_program();
+
 }  // namespace heelstrike::client::report

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace heelstrike::client {
@@ -35,6 +36,10 @@ template <class Integer>
 std::optional<double> count(Integer n) {
   return static_cast<double>(n);
 }
+/// What a run could not know is not there.
+std::optional<double> known(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
 
 const std::vector<Quantity>& quantities() {
   using S = const RunSummary&;
@@ -47,7 +52,7 @@ const std::vector<Quantity>& quantities() {
        [](S s) { return of_first_contact(s, &ContactEpisode::separation_speed); }},
       {"effective_restitution", "restitution", 5, true,
        [](S s) { return of_first_contact(s, &ContactEpisode::effective_restitution); }},
-      {"energy_balance_error_J", "balance J", 2, false, [](S s) { return count(s.energy.balance_error); }},
+      {"energy_balance_error_J", "balance J", 2, false, [](S s) { return known(s.energy.balance_error); }},
       {"steps", "steps", 9, false, [](S s) { return count(s.integrator.steps); }},
       {"contact_evaluations", "evaluations", 9, false, [](S s) { return count(s.contact_evaluations); }},
       {"wall_time_s", "wall s", 3, false, [](S s) { return count(s.wall_time); }},
@@ -71,6 +76,10 @@ std::optional<double> deviation(const Quantity& quantity, const ComparisonRow& r
 }
 
 bool has_numbers(const ComparisonRow& row) {
+  return row.failure.empty() || row.summary.status == "incomplete";
+}
+
+bool is_whole(const ComparisonRow& row) {
   return row.failure.empty();
 }
 
@@ -80,8 +89,18 @@ std::string exact(std::optional<double> value) {
 
 }  // namespace
 
-bool Comparison::all_completed() const {
-  return std::all_of(rows.begin(), rows.end(), [](const ComparisonRow& row) { return row.failure.empty(); });
+ExitCode Comparison::exit_code() const {
+  if (!std::ranges::all_of(rows, has_numbers)) return ExitCode::run_failed;
+  return std::ranges::all_of(rows, is_whole) ? ExitCode::ok : ExitCode::incomplete;
+}
+
+std::vector<std::string> Comparison::failures() const {
+  std::vector<std::string> sentences;
+  for (const ComparisonRow& row : rows) {
+    if (is_whole(row)) continue;
+    sentences.push_back(fmt::format("{}: {}{}", row.backend, has_numbers(row) ? "incomplete: " : "", row.failure));
+  }
+  return sentences;
 }
 
 Table Comparison::table() const {
@@ -93,12 +112,13 @@ Table Comparison::table() const {
     if (base != nullptr && q.compared) table.header.emplace_back("%");
   }
   for (const ComparisonRow& row : rows) {
-    std::vector<std::string> line = {row.backend};
+    const bool marked = has_numbers(row) && !is_whole(row);
+    std::vector<std::string> line = {marked ? fmt::format("{} ({})", row.backend, row.summary.status) : row.backend};
     for (const Quantity& q : quantities()) {
       const auto value = has_numbers(row) ? q.value(row.summary) : std::nullopt;
       line.push_back(value ? number_text(*value, q.digits) : "-");
       if (base == nullptr || !q.compared) continue;
-      const auto off = has_numbers(row) && has_numbers(*base) ? deviation(q, row, base) : std::nullopt;
+      const auto off = is_whole(row) && is_whole(*base) ? deviation(q, row, base) : std::nullopt;
       line.push_back(off ? fmt::format("{:+.2f}", 100.0 * *off) : "-");
     }
     table.rows.push_back(std::move(line));
@@ -120,7 +140,7 @@ std::string Comparison::csv() const {
     for (const Quantity& q : quantities()) {
       line.push_back(has_numbers(row) ? exact(q.value(row.summary)) : "");
       if (base == nullptr || !q.compared) continue;
-      line.push_back(has_numbers(row) && has_numbers(*base) ? exact(deviation(q, row, base)) : "");
+      line.push_back(is_whole(row) && is_whole(*base) ? exact(deviation(q, row, base)) : "");
     }
     line.insert(line.end(), {row.folder, row.failure});
     text += csv_line(line);
@@ -139,7 +159,7 @@ std::string Comparison::json() const {
       line[q.key] = has_numbers(row) ? number(q.value(row.summary)) : Json();
       if (base == nullptr || !q.compared) continue;
       line[fmt::format("{}_relative_deviation", q.key)] =
-          has_numbers(row) && has_numbers(*base) ? number(deviation(q, row, base)) : Json();
+          is_whole(row) && is_whole(*base) ? number(deviation(q, row, base)) : Json();
     }
     line["folder"] = row.folder;
     line["failure"] = row.failure.empty() ? Json() : Json(row.failure);

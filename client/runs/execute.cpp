@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
 #include "client/runs/ground_reactions.hpp"
 #include "client/terminal/progress_display.hpp"
+#include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
 #include "common/wire/run_records_wire.hpp"
 
@@ -38,9 +40,12 @@ class ReportingSink : public RunSink {
   void on_log(std::string_view level, std::string_view text) override {
     files_.on_log(level, text);
     if (level == "info" || level == "debug") return;
+    if (!messages_.is_first(level, text)) return;
     display_.clear();
-    fmt::print(stderr, "heelstrike: {}: {}\n", level, text);
+    tell_user(level, text);
   }
+  /// Of messages that came again and again.
+  void tell_rest(const fs::path& log) const { messages_.tell_rest(log.string()); }
   void on_episode(const ContactEpisode& episode) override { files_.on_episode(episode); }
   void on_checkpoint(const Checkpoint& checkpoint) override { files_.on_checkpoint(checkpoint); }
   void on_fields(const FieldFrame& frame) override { files_.on_fields(frame); }
@@ -48,6 +53,7 @@ class ReportingSink : public RunSink {
  private:
   ProgressDisplay& display_;
   RunFolderSink files_;
+  RepeatedMessages messages_;
 };
 
 void write_ground_reactions(const RunRequest& request, const RunFolder& folder) {
@@ -86,12 +92,13 @@ RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder,
   ReportingSink sink(folder, display);
   RunSummary summary = runner.run(request, sink, std::move(stop));
   display.clear();
+  sink.tell_rest(folder.path() / "run.log");
   write_ground_reactions(request, folder);
   folder.finish(summary);
   try {
     runner.release();
   } catch (const Error& error) {
-    fmt::print(stderr, "heelstrike: warning: the results are here, but the server keeps its copy: {}\n", error.what());
+    tell_user("warning", fmt::format("the results are here, but the server keeps its copy: {}", error.what()));
   }
   return summary;
 }
@@ -110,18 +117,22 @@ std::string summary_text(const RunSummary& summary, const fs::path& folder) {
       "{} with {}: {} at t = {:g} s, {:.3g} s of wall time ({:.3g}x real time)\n"
       "integrator  {}: {} steps, {} rejected, {} right-hand sides, {} Jacobians\n"
       "contact     {} evaluations, {} commits",
-      summary.scenario, summary.backend, summary.status, summary.simulated_time, summary.wall_time, factor,
-      summary.integrator.name, summary.integrator.steps, summary.integrator.rejected_steps,
+      summary.scenario, summary.backend, coloured_status(summary.status, Stream::out), summary.simulated_time,
+      summary.wall_time, factor, summary.integrator.name, summary.integrator.steps, summary.integrator.rejected_steps,
       summary.integrator.rhs_evaluations, summary.integrator.jacobian_evaluations, summary.contact_evaluations,
       summary.contact_commits);
   if (summary.rpc) {
     text += fmt::format("; {} calls, median {:.0f} us, 99 % below {:.0f} us", summary.rpc->calls, summary.rpc->p50_us,
                         summary.rpc->p99_us);
   }
-  text += fmt::format(
-      "\nenergy      {:.6g} J at the start, {:.6g} J at the end, {:.6g} J dissipated, balance {:.2e} J\n",
-      summary.energy.initial, summary.energy.final, summary.energy.dissipated, summary.energy.balance_error);
-  if (!summary.contacts.empty()) text += episode_table(summary.contacts).aligned();
+  const auto joule = [](double value, int digits) {
+    return std::isnan(value) ? "unknown" : number_text(value, digits) + " J";
+  };
+  const EnergyBalance& energy = summary.energy;
+  text +=
+      fmt::format("\nenergy      {} at the start, {} at the end, {} dissipated, balance {}\n", joule(energy.initial, 6),
+                  joule(energy.final, 6), joule(energy.dissipated, 6), joule(energy.balance_error, 3));
+  if (!summary.contacts.empty()) text += episode_table(summary.contacts).fitted(screen_width(Stream::out));
   return text + fmt::format("results     {}\n", folder.string());
 }
 

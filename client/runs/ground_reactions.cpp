@@ -123,4 +123,35 @@ std::string ground_reactions(const Scenario& scenario, const TimeSeries& series,
   return plates.empty() ? std::string() : mot_text(plates, times);
 }
 
+GivenLoads given_loads(const Scenario& scenario) {
+  GivenLoads given{.plates = {}, .interval = scenario.output.interval};
+  for (const BalanceSpec& balance : scenario.analysis.balance) {
+    for (const MarkerMotionSpec& motion : scenario.motions) {
+      for (const FootSpec& foot : motion.feet) {
+        const std::string name = motion.name + "." + foot.name;
+        const bool carries = std::ranges::any_of(balance.bodies, [&](const std::string& body) {
+          return followed_part(scenario, body).starts_with(name + ".");
+        });
+        if (!foot.plate.empty() && (balance.plate == name || carries)) given.plates.push_back(foot.plate);
+      }
+    }
+  }
+  return given;
+}
+
+GroundPath ground_path(const Scenario& scenario, const TimeSeries& series) {
+  GroundPath path;
+  for (const MarkerMotionSpec& motion : scenario.motions) {
+    for (const BodySpec& body : scenario.bodies) {
+      if (followed_part(scenario, body.name) != motion.name + ".ground") continue;
+      const Matrix3 R_FW = axis_map(motion.axes).transpose();
+      path.times = series.column("time_s");
+      std::ranges::for_each(path.times, [&](double& t) { t += motion.start; });
+      for (const Vector3& p : vectors(series, body.name + ".", "_m")) path.position.push_back(R_FW * p);
+      return path;
+    }
+  }
+  return path;
+}
+
 }  // namespace heelstrike::client

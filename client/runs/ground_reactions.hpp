@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "common/config/motion_columns.hpp"
 #include "common/config/scenario.hpp"
@@ -20,5 +21,19 @@ inline constexpr const char* ground_reactions_file = "ground_reactions.mot";
 /// @param series  of the run, @param content_of  files of the scenario
 [[nodiscard]] std::string ground_reactions(const Scenario& scenario, const TimeSeries& series,
                                            const FileContent& content_of);
+
+/// What a run was given of the loads that it is compared with.
+struct GivenLoads {
+  std::vector<std::string> plates;  ///< those whose vertical force `analysis.balance` prescribes
+  double interval = 0.0;            ///< [s] between the rows of the run
+};
+[[nodiscard]] GivenLoads given_loads(const Scenario& scenario);
+
+/// Position of the ground that the feet of the first recording stand on, in the axes and clock of its files.
+struct GroundPath {
+  std::vector<double> times;      ///< [s] none for a ground at rest
+  std::vector<Vector3> position;  ///< [m]
+};
+[[nodiscard]] GroundPath ground_path(const Scenario& scenario, const TimeSeries& series);
 
 }  // namespace heelstrike::client

@@ -62,9 +62,11 @@ void change_backend(RunRequest& request, const std::string& backend, const Backe
   if (backend.empty()) return;
   std::vector<std::string> dropped;
   request.yaml = with_backend(request.yaml, request.file_name, backend, backends, dropped);
-  for (const std::string& parameter : dropped) {
-    request.notes.push_back(fmt::format("{} is not a parameter of back-end {} and was left out", parameter, backend));
-  }
+  if (dropped.empty()) return;
+  const bool one = dropped.size() == 1;
+  request.notes.push_back(fmt::format("{} {} of back-end {} and {} left out", fmt::join(dropped, ", "),
+                                      one ? "is not a parameter" : "are not parameters", backend,
+                                      one ? "was" : "were"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "client/terminal/progress_display.hpp"
+#include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
 
 namespace heelstrike::client {
@@ -55,7 +56,7 @@ ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token
   for (const PairDescription& pair : contact->pairs()) {
     table.rows.push_back({pair.name, pair.backend, pair.digest.substr(0, 16)});
   }
-  fmt::print("{}prepared in {:.2f} s\n", table.aligned(), seconds);
+  fmt::print("{}prepared in {:.2f} s\n", table.fitted(screen_width(Stream::out)), seconds);
   return ExitCode::ok;
 }
 

@@ -13,10 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "client/embedded/embedded.hpp"
+#include "client/embedded/geometry.hpp"
+#include "client/report/pictures.hpp"
 #include "client/runs/remote_runner.hpp"
 #include "client/servers/health.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/rpc/call.hpp"
@@ -32,13 +36,14 @@ using Json = nlohmann::ordered_json;
 struct Check {
   std::string what;
   bool ok = false;
+  bool optional = false;  ///< nobody is ill without it
   std::string detail;
   ExitCode code = ExitCode::ok;
 };
 
 /// Runs one check; what it throws is the finding.
 bool add_check(std::vector<Check>& checks, std::string what, const std::function<std::string()>& examine) {
-  Check check{.what = std::move(what), .ok = false, .detail = {}, .code = ExitCode::ok};
+  Check check{.what = std::move(what), .ok = false, .optional = false, .detail = {}, .code = ExitCode::ok};
   try {
     check.detail = examine();
     check.ok = true;
@@ -184,6 +189,12 @@ std::string trial_exchange(const rpc::Endpoint& fem, std::stop_token stop) {
   return fmt::format("{:g} N, as expected", force);
 }
 
+std::string verdict(const Check& check) {
+  if (check.ok) return coloured("ok  ", Colour::green, Stream::out);
+  if (check.optional) return coloured("none", Colour::yellow, Stream::out);
+  return coloured("FAIL", Colour::red, Stream::out);
+}
+
 /// Servers named by the user.
 std::vector<Check> examine_named(const ServerOptions& options, std::stop_token stop) {
   std::vector<Check> checks;
@@ -199,6 +210,14 @@ std::vector<Check> examine_named(const ServerOptions& options, std::stop_token s
   return checks;
 }
 
+/// What runs on this machine need beside the servers.
+void examine_helpers(std::vector<Check>& checks, const std::stop_token& stop) {
+  add_check(checks, "the mesher works", [&] { return try_mesher(stop); });
+  add_check(checks, "the cache can be written", [] { return try_cache(); });
+  add_check(checks, "pictures can be drawn", [] { return report::gnuplot_program().string(); });
+  checks.back().optional = true;
+}
+
 std::vector<Check> examine(const ServerOptions& options, std::stop_token stop) {
   if (!options.mbs.empty() || !options.fem.empty()) return examine_named(options, std::move(stop));
   std::vector<Check> checks;
@@ -207,12 +226,16 @@ std::vector<Check> examine(const ServerOptions& options, std::stop_token stop) {
     runner = std::make_unique<RemoteRunner>(options, std::filesystem::path());
     return std::string("both ready");
   });
-  if (!started) return checks;
+  if (!started) {
+    examine_helpers(checks, stop);
+    return checks;
+  }
   const auto until = Clock::now() + answer_within;
   Patient(*runner->servers().fem(), "fem_server").examine<v1::ContactService, v1::GetVersionRequest>(checks, until);
   Patient(runner->servers().mbs(), "mbs_server")
       .examine<v1::SimulationService, v1::GetSimulationVersionRequest>(checks, until);
   add_check(checks, "a trial run works", [&] { return trial_run(*runner, stop); });
+  examine_helpers(checks, stop);
   return checks;
 }
 
@@ -222,9 +245,10 @@ ExitCode doctor(const ServerOptions& options, bool json, std::stop_token stop) {
   Json report = {
       {"healthy", true}, {"version", program_version}, {"contract", contract_version}, {"checks", Json::array()}};
   for (const Check& check : checks) {
-    if (!check.ok && code == ExitCode::ok) code = check.code;
-    report["checks"].push_back({{"check", check.what}, {"ok", check.ok}, {"detail", check.detail}});
-    if (!json) fmt::print("{:<4} {}: {}\n", check.ok ? "ok" : "FAIL", check.what, check.detail);
+    if (!check.ok && !check.optional && code == ExitCode::ok) code = check.code;
+    report["checks"].push_back(
+        {{"check", check.what}, {"ok", check.ok}, {"optional", check.optional}, {"detail", check.detail}});
+    if (!json) fmt::print("{} {}: {}\n", verdict(check), check.what, check.detail);
   }
   report["healthy"] = code == ExitCode::ok;
   if (json) fmt::print("{}\n", report.dump(2));
@@ -234,7 +258,8 @@ ExitCode doctor(const ServerOptions& options, bool json, std::stop_token stop) {
 }  // namespace
 
 void add_doctor(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("doctor", "Check that the servers are there, healthy and of the same version");
+  auto* command = program.add_subcommand(
+      "doctor", "Check servers, mesher, cache and plotting: there, healthy, of the same version");
   const auto options = std::make_shared<ServerOptions>();
   add_server_options(*command, *options);
   command->add_flag("--json", invocation.json, "Print as JSON");

@@ -13,6 +13,7 @@
 #include "client/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/progress_display.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
 
@@ -120,7 +121,11 @@ nlohmann::ordered_json to_json(const MeshOutcome& outcome) {
 }
 
 ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& stop) {
-  const MeshOutcome outcome = process_mesh(make_job(options), stop);
+  const MeshJob job = make_job(options);
+  const MeshOutcome outcome = [&] {
+    const BusyDisplay display(fmt::format("{}: {}", options.input, job.size > 0.0 ? "filling" : "reading"), as_json);
+    return process_mesh(job, stop);
+  }();
   if (!options.output.empty()) write_whole_file(options.output, outcome.bytes);
   if (as_json) {
     fmt::print("{}\n", to_json(outcome).dump(2));

@@ -7,6 +7,7 @@
 
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
 
 namespace heelstrike::client {
@@ -41,7 +42,7 @@ void print_bodies(const Scenario& scenario) {
     table.rows.push_back({body.name, number_text(body.mass), vector_text(body.X_WB.p), vector_text(body.V_WB.v),
                           vector_text(body.V_WB.w)});
   }
-  fmt::print("\n{}", table.aligned());
+  fmt::print("\n{}", table.fitted(screen_width(Stream::out)));
 }
 
 void print_pairs(const Scenario& scenario) {
@@ -115,7 +116,7 @@ void print_json(const RunRequest& request) {
 ExitCode validate(const ValidateOptions& options, bool json) {
   const RunRequest request =
       load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)));
-  for (const std::string& note : request.notes) fmt::print(stderr, "heelstrike: note: {}\n", note);
+  for (const std::string& note : request.notes) tell_user("note", note);
   if (json) {
     print_json(request);
   } else {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <thread>
 
 #include "common/results/run_records.hpp"
 
@@ -19,10 +20,14 @@ class ProgressDisplay {
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
   void show(const Progress& progress);
+  /// Of work that does not tell how far it is: for how long it has been going on.
+  void show_elapsed();
   /// Removes the bar so that other text can be written; the next `show` draws it again.
   void clear();
 
  private:
+  [[nodiscard]] bool is_due(std::chrono::steady_clock::time_point now);
+
   std::string label_;
   bool quiet_;
   bool on_terminal_;
@@ -30,6 +35,20 @@ class ProgressDisplay {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_{};
 };
+
+/// Shows for how long something has been going on, for as long as this object lives.
+class BusyDisplay {
+ public:
+  BusyDisplay(std::string what, bool quiet);
+
+ private:
+  ProgressDisplay display_;
+  std::jthread ticker_;
+};
+
+/// The bar with its words in at most `width` columns: the bar gives way first. @param width  0 = unlimited
+[[nodiscard]] std::string progress_line(const std::string& label, const std::string& text, double fraction,
+                                        std::size_t width);
 
 /// "  42 %  0.840 of 2 s  12.3x real time  0:03 left"
 [[nodiscard]] std::string progress_text(const Progress& progress, double elapsed_s);

@@ -880,14 +880,25 @@ void read_balances(const Field& field, Scenario& scenario) {
   }
 }
 
-FieldOutput read_fields(const Field& field, double end_time) {
-  FieldOutput output{.interval = field["interval"].number(),
+FieldOutput read_fields(const Field& field, const AnalysisSpec& analysis) {
+  const double end_time = analysis.end_time;
+  const bool at_events = field.has("at");
+  if (at_events && analysis.type != "forward") {
+    field["at"].refuse("a forward analysis, whose steps find the instants of contact",
+                       fmt::format("`type: {}`", analysis.type),
+                       "give `interval` instead: its frames are those of the rows");
+  }
+  if (!at_events && !field.has("interval")) {
+    field.refuse("`interval` or `at`", "neither", "say when files are written, e.g. `fields: {interval: 0.05}`");
+  }
+  FieldOutput output{.interval = field.optional_number("interval").value_or(0.0),
                      .mesh = field["mesh"].text() == "volume" ? FieldMesh::volume : FieldMesh::surface,
                      .quantities = {},
-                     .contact_only = field["only_contact"].flag()};
+                     .contact_only = field["only_contact"].flag(),
+                     .at_events = at_events};
   // A file name has five digits, and nobody looks at more pictures.
   constexpr double max_files = 100'000;
-  if (end_time / output.interval > max_files) {
+  if (output.interval > 0.0 && end_time / output.interval > max_files) {
     field["interval"].refuse(fmt::format("at least {} s, for at most {} files", end_time / max_files, max_files),
                              fmt::format("{} s", output.interval), "make it larger");
   }
@@ -906,7 +917,8 @@ FieldOutput read_fields(const Field& field, double end_time) {
   return output;
 }
 
-OutputSpec read_output(const Field& field, double end_time) {
+OutputSpec read_output(const Field& field, const AnalysisSpec& analysis) {
+  const double end_time = analysis.end_time;
   const double interval = field["interval"].number();
   if (interval > end_time) {
     field["interval"].refuse(fmt::format("at most analysis.end_time ({} s) [s]", end_time),
@@ -919,7 +931,7 @@ OutputSpec read_output(const Field& field, double end_time) {
                    : steps == "all" ? StepRows::all
                                     : StepRows::contact,
           .checkpoint_interval = field.optional_number("checkpoint_interval"),
-          .fields = field.has("fields") ? std::optional(read_fields(field["fields"], end_time)) : std::nullopt};
+          .fields = field.has("fields") ? std::optional(read_fields(field["fields"], analysis)) : std::nullopt};
 }
 
 /// Before all other checks: a file of a newer version has keys that this program cannot know.
@@ -967,7 +979,7 @@ Scenario parse_scenario(std::string_view yaml, const std::string& file_name, con
   for (const Field& driver : root.entries_of("drivers")) scenario.drivers.push_back(read_driver(driver, scenario));
   for (const Field& pair : root.entries_of("contact")) scenario.pairs.push_back(read_pair(pair, scenario, backends));
   read_balances(root["analysis"], scenario);
-  scenario.output = read_output(root["output"], scenario.analysis.end_time);
+  scenario.output = read_output(root["output"], scenario.analysis);
   return scenario;
 }
 

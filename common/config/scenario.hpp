@@ -149,10 +149,11 @@ enum class StepRows { none, contact, all };
 
 /// Files for ParaView.
 struct FieldOutput {
-  double interval = 0.0;                ///< [s] > 0
+  double interval = 0.0;                ///< [s] 0 = only at contact events
   FieldMesh mesh = FieldMesh::surface;  ///< boundary triangles or tetrahedra
   std::vector<std::string> quantities;  ///< empty = all
   bool contact_only = false;            ///< only while the pair touches
+  bool at_events = false;               ///< also at onset, peak and end of every contact of a forward analysis
 };
 
 struct OutputSpec {

@@ -554,20 +554,26 @@ KeySchema field_keys() {
   std::string names;
   for (const FieldQuantity& q : field_quantities)
     names += fmt::format("{}{} [{}]", names.empty() ? "" : ", ", q.name, q.unit);
-  return {.name = "fields",
-          .kind = KeyKind::map,
-          .meaning = "files for ParaView (fields.pvd) of deformable bodies and their partners; none when not given",
-          .keys = {required(number("interval", "s", positive, "distance of the files in simulated time")),
-                   {.name = "mesh",
-                    .kind = KeyKind::text,
-                    .meaning = "the boundary as triangles, or all tetrahedra",
-                    .fallback = "surface",
-                    .choices = {"surface", "volume"}},
-                   text_list("quantities", "which of " + names + "; all when not given"),
-                   {.name = "only_contact",
-                    .kind = KeyKind::flag,
-                    .meaning = "true: only while the pair touches",
-                    .fallback = "false"}}};
+  return {
+      .name = "fields",
+      .kind = KeyKind::map,
+      .meaning = "files for ParaView (fields.pvd) of deformable bodies and their partners; none when not given",
+      .keys = {number("interval", "s", positive, "distance of the files in simulated time; needed without `at`"),
+               {.name = "at",
+                .kind = KeyKind::text,
+                .meaning = "contact: at the onset, the peaks and the end of every contact of a forward analysis, with "
+                           "`interval` also there",
+                .choices = {"contact"}},
+               {.name = "mesh",
+                .kind = KeyKind::text,
+                .meaning = "the boundary as triangles, or all tetrahedra",
+                .fallback = "surface",
+                .choices = {"surface", "volume"}},
+               text_list("quantities", "which of " + names + "; all when not given"),
+               {.name = "only_contact",
+                .kind = KeyKind::flag,
+                .meaning = "true: only while the pair touches",
+                .fallback = "false"}}};
 }
 
 KeySchema output_keys() {

@@ -154,6 +154,7 @@ void RunFolder::finish(const RunSummary& summary) {
     return;
   }
   const std::string why = summary.error ? summary.error->what() : "stopped on request";
+  if (summary.status == "incomplete") return mark_incomplete(fmt::format("The run is incomplete: {}", why));
   mark_incomplete(fmt::format("The run {} at t = {} s: {}", summary.status, summary.simulated_time, why));
 }
 

@@ -74,10 +74,10 @@ pid_t start(const std::string& path, int child_end) {
   const int error = ::posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error == 0) return pid;
-  throw unavailable_error(
-      fmt::format("cannot start the helper program {}: {}; install it beside the server or set HEELSTRIKE_MESHER "
-                  "to its path",
-                  path, std::strerror(error)));
+  throw file_error(path,
+                   fmt::format("the mesher {} cannot be started: {}; `scripts/build heelstrike-mesher` builds it, "
+                               "and it belongs beside the programs, or HEELSTRIKE_MESHER names it",
+                               path, std::strerror(error)));
 }
 
 class Exchange {

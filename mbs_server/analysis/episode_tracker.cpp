@@ -70,6 +70,14 @@ void EpisodeTracker::refine_indentation() {
   }
 }
 
+bool EpisodeTracker::passed_peak() const {
+  if (recent_.size() < 3) return false;
+  const Point& a = recent_[0];
+  const Point& b = recent_[1];
+  const Point& c = recent_[2];
+  return b.force >= a.force && b.force > c.force && episode_->max_force_time > a.t;
+}
+
 ContactEpisode EpisodeTracker::end(double t, const Response& response) {
   update(t, response);
   ContactEpisode finished = *std::exchange(episode_, std::nullopt);

@@ -23,6 +23,9 @@ class EpisodeTracker {
   /// The pair separated at t; returns the finished episode.
   ContactEpisode end(double t, const Response& response);
 
+  /// Whether the step before the last one carried the largest force so far, and the last one less.
+  [[nodiscard]] bool passed_peak() const;
+
   [[nodiscard]] const std::string& pair() const { return pair_; }
   [[nodiscard]] bool open() const { return episode_.has_value(); }
   /// The episode so far, without an end.

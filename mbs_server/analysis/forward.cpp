@@ -176,6 +176,8 @@ void ForwardRun::accept(const StepResult& step) {
   const bool step_is_row = rows == StepRows::all || (rows == StepRows::contact && (event || coupling_->any_closed()));
   if (!write_fields_until(step.t) || !write_rows_until(step.t, step_is_row))
     return;  // stopped: the step is not committed
+  const double t_before = t_;
+  row_y_ = y_;  // of the step before: a peak is known one step later
   y_ = integrator_->y();
   // A state at an event is interpolated within its step: it satisfies the constraints only to the step's accuracy.
   if (event) problem_->project(step.t, y_);
@@ -187,6 +189,7 @@ void ForwardRun::accept(const StepResult& step) {
     if (!coupling_->closed(i)) continue;
     state_.committed_dissipation += responses[i].dissipated_increment;
     trackers_[i].update(t_, responses[i]);
+    if (trackers_[i].passed_peak()) write_event_fields(i, t_before, row_y_);
   }
   if (event) {
     switch_pairs(step, responses);
@@ -260,11 +263,13 @@ void ForwardRun::switch_pairs(const StepResult& step, std::span<const Response> 
       // Right after an onset the gap is zero to rounding and may change its sign once more: not a separation.
       if (responses[pair].gap_rate < 0.0) continue;
       coupling_->set_closed(pair, false);
+      write_event_fields(pair, t_, y_);
       state_.finished.push_back(trackers_[pair].end(t_, responses[pair]));
       sink_.on_episode(state_.finished.back());
     } else {
       coupling_->set_closed(pair, true);
       trackers_[pair].begin(t_, responses[pair]);
+      write_event_fields(pair, t_, y_);
     }
   }
 }

@@ -94,6 +94,13 @@ void RunBase::write_fields(double t, const Eigen::VectorXd& y) {
   fields_time_ += Clock::now() - begin;
 }
 
+void RunBase::write_event_fields(std::size_t pair, double t, const Eigen::VectorXd& y) {
+  if (!contact_ || !fields_.at_events()) return;
+  const auto begin = Clock::now();
+  fields_.write_pair_if_on(pair, *contact_, *coupling_, t, q(y), qd(y));
+  fields_time_ += Clock::now() - begin;
+}
+
 void RunBase::switch_given_pair(std::size_t pair, double t, const Response& response) {
   const bool touching = response.gap < 0.0 || (response.gap == 0.0 && response.gap_rate < 0.0);
   if (touching && !trackers_[pair].open()) {
@@ -199,6 +206,12 @@ void RunBase::finish_wall_times() {
 
 void RunBase::finish_energy() {
   EnergyBalance& energy = summary_.energy;
+  if (coupling_ == nullptr || coupling_->committed_step() < 0) {
+    // Nothing was accepted, so nothing is known.
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    energy = {unknown, unknown, unknown, unknown, unknown};
+    return;
+  }
   energy.initial = state_.initial_energy;
   energy.dissipated = z_[EnergyQuadrature::dissipated] + state_.committed_dissipation;
   energy.external_work = z_[EnergyQuadrature::external_work];
@@ -222,7 +235,8 @@ RunSummary RunBase::run(const ContactFactory& open_contact) {
     }
     add_columns(columns);
     sink_.on_schema(columns);
-    summary_.status = solve() ? "completed" : "cancelled";
+    const bool reached_end = solve();
+    summary_.status = !reached_end ? "cancelled" : summary_.error ? "incomplete" : "completed";
   } catch (const Error& e) {
     summary_.status = e.code() == ErrorCode::cancelled ? "cancelled" : "failed";
     if (summary_.status == "failed") summary_.error = e;

@@ -204,6 +204,7 @@ void RunStore::carry_out(Run& run, const RunInput& input, const ContactFactory& 
   }
   counters_.steps += static_cast<std::uint64_t>(std::max<std::int64_t>(summary.integrator.steps, 0));
   if (summary.status == "completed") ++counters_.completed;
+  if (summary.status == "incomplete") ++counters_.incomplete;
   if (summary.status == "cancelled") ++counters_.cancelled;
   if (summary.status == "failed") ++counters_.failed;
   sink.finish(summary);

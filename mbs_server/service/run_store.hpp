@@ -35,6 +35,7 @@ struct RunLimits {
 struct RunCounters {
   std::atomic<std::uint64_t> started{0};
   std::atomic<std::uint64_t> completed{0};
+  std::atomic<std::uint64_t> incomplete{0};
   std::atomic<std::uint64_t> failed{0};
   std::atomic<std::uint64_t> cancelled{0};
   std::atomic<std::uint64_t> steps{0};

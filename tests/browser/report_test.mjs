@@ -299,7 +299,7 @@ async function testCompareGrf() {
   const text = await page.locator('main').textContent();
   check(text.includes('770') && text.includes('700') && text.includes('12'), 'compare-grf: the table has the peaks and the error of the centre of pressure');
   const legend = page.locator('#time-charts .legend-entry[aria-pressed=true]');
-  check((await legend.allTextContents()).some((t) => t.includes('measured')) && (await legend.allTextContents()).some((t) => t.includes('predicted')), 'compare-grf: measured and predicted are overlaid');
+  check((await legend.allTextContents()).some((t) => t.includes('measured')) && (await legend.allTextContents()).some((t) => t.includes('run')), 'compare-grf: measurement and run are overlaid');
   const before = await drawnPixels(page, '#time-charts');
   const entry = page.locator(`#time-charts .legend-entry[data-curve="${await legend.first().getAttribute('data-curve')}"]`).first();
   await entry.click();
