@@ -264,7 +264,6 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
   const std::size_t first = mesh.nodes_per_element == 4 ? 0 : 3;
   std::map<std::uint32_t, Vector3> area_vectors;
   std::map<std::uint32_t, double> areas;
-  std::map<std::uint32_t, std::map<std::uint32_t, double>> products;
   for (const ElementFace face : faces) {
     const auto nodes = face_nodes(mesh, face);
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
@@ -277,9 +276,6 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
         const double N = rule.values[q][static_cast<Eigen::Index>(a)];
         area_vectors.try_emplace(nodes[a], Vector3::Zero()).first->second += N * normal;
         areas[nodes[a]] += N * normal.norm();
-        for (std::size_t b = first; b < nodes.size(); ++b) {
-          products[nodes[a]][nodes[b]] += N * rule.values[q][static_cast<Eigen::Index>(b)] * normal.norm();
-        }
       }
     }
   }
@@ -289,17 +285,6 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
     result.areas.push_back(area);
     result.normals.push_back(area_vectors.at(node).normalized());
   }
-  for (const auto& [node, row] : products) {
-    double sum = 0.0;
-    for (const auto& [neighbour, value] : row) sum += value;
-    NodeWeights weights;
-    for (const auto& [neighbour, value] : row) {
-      const auto position =
-          std::lower_bound(result.nodes.begin(), result.nodes.end(), neighbour) - result.nodes.begin();
-      weights.emplace_back(static_cast<std::uint32_t>(position), value / sum);
-    }
-    result.mean.push_back(std::move(weights));
-  }
   result.faces.assign(faces.begin(), faces.end());
   std::ranges::sort(result.faces);
   return result;
@@ -307,21 +292,11 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
 
 ContactNodes selected(const ContactNodes& all, const std::vector<bool>& keep) {
   ContactNodes result;
-  std::vector<std::uint32_t> position(all.nodes.size(), 0);
   for (std::size_t i = 0; i < all.nodes.size(); ++i) {
     if (!keep[i]) continue;
-    position[i] = static_cast<std::uint32_t>(result.nodes.size());
     result.nodes.push_back(all.nodes[i]);
     result.areas.push_back(all.areas[i]);
     result.normals.push_back(all.normals[i]);
-  }
-  for (std::size_t i = 0; i < all.nodes.size(); ++i) {
-    if (!keep[i]) continue;
-    NodeWeights weights;
-    for (const auto& [neighbour, weight] : all.mean[i]) {
-      if (keep[neighbour]) weights.emplace_back(position[neighbour], weight);
-    }
-    result.mean.push_back(std::move(weights));
   }
   result.faces = all.faces;
   return result;

@@ -398,7 +398,14 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
   narrow_to_reach(pair, body, support, context, parameters, contact);
   check_limit(contact, place);
   Partner partner = partner_of(pair.partner.surface, size.maxCoeff(), context);
-  return {std::move(body), support, std::move(contact), std::move(partner.surface), options, std::move(partner.shape)};
+  PressureRecovery pressure(body.mesh(), contact);
+  return {.body = std::move(body),
+          .support = support,
+          .contact = std::move(contact),
+          .pressure = std::move(pressure),
+          .partner = std::move(partner.surface),
+          .options = options,
+          .shape = std::move(partner.shape)};
 }
 
 }  // namespace heelstrike::fem

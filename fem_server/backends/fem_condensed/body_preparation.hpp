@@ -19,7 +19,8 @@ namespace heelstrike::fem {
 struct PreparedBody {
   BodyModel body;
   Support support;
-  ContactNodes contact;  ///< candidates
+  ContactNodes contact;         ///< candidates
+  PressureRecovery pressure{};  ///< for them
   std::shared_ptr<const PartnerSurface> partner;
   ContactOptions options;
   PartnerShape shape{};  ///< of the partner, for drawing

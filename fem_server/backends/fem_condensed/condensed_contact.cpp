@@ -469,7 +469,7 @@ std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution,
 
 Response CondensedContact::respond(const Solution& solution, const CondensedHistory& history,
                                    const PairState& state) const {
-  Response response = answer(solution, model_.options, model_.mean, history.approach_speed, state);
+  Response response = answer(solution, model_.options, model_.pressure, history.approach_speed, state);
   response.stored_energy += solution.penalty_energy;
   return response;
 }
@@ -545,19 +545,22 @@ Committed CondensedContact::commit(const History& history, const PairState& stat
 CondensedContact::SurfaceState CondensedContact::surface_state(const History& history, const PairState& state) const {
   const Solution solution = solve(condensed_history(history), state);
   SurfaceState result;
-  std::vector<double> pressures;
+  std::vector<double> normal_forces;
   result.displacement.assign(model_.points.size(), Vector3::Zero());
   NodeFields<1> forces(static_cast<Eigen::Index>(3 * solution.nodes.size()));
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const TouchingNode& node = solution.nodes[i];
-    pressures.push_back(node.lambda / node.area);
+    normal_forces.push_back(node.lambda);
     forces.segment<3>(3 * static_cast<Eigen::Index>(i)) = node.lambda * node.surface.normal + node.traction;
   }
-  if (model_.mean.empty()) {
-    result.pressure.assign(model_.points.size(), 0.0);
-    for (std::size_t i = 0; i < pressures.size(); ++i) result.pressure[solution.touching[i]] = pressures[i];
+  result.pressure.assign(model_.points.size(), 0.0);
+  if (model_.pressure.empty()) {
+    for (std::size_t i = 0; i < normal_forces.size(); ++i) {
+      result.pressure[solution.touching[i]] = normal_forces[i] / solution.nodes[i].area;
+    }
   } else {
-    result.pressure = mean_pressures(model_.mean, solution.touching, pressures);
+    const Eigen::MatrixXd at_nodes = recovered_pressure(solution, model_.pressure, normal_forces).at_nodes;
+    std::copy_n(at_nodes.data(), result.pressure.size(), result.pressure.begin());
   }
   std::vector<std::uint32_t> all(model_.points.size());
   for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;

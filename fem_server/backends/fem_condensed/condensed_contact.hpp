@@ -20,6 +20,7 @@
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/partner_surface.hpp"
+#include "fem_server/fem/pressure_recovery.hpp"
 
 namespace heelstrike::fem {
 
@@ -28,9 +29,9 @@ class DeformablePartner;
 
 /// A condensed body with its partner.
 struct CondensedModel {
-  std::vector<Vector3> points;    ///< [m] candidate nodes in A
-  std::vector<double> areas;      ///< [m^2] area each one stands for
-  std::vector<NodeWeights> mean;  ///< averaging weights of the pressure, see ContactNodes; empty = none
+  std::vector<Vector3> points;  ///< [m] candidate nodes in A
+  std::vector<double> areas;    ///< [m^2] area each one stands for
+  PressureRecovery pressure{};  ///< for these candidates; empty = forces by areas
   SurfaceCompliance compliance;
   std::shared_ptr<const PartnerSurface> partner;
   ContactOptions options;

@@ -123,7 +123,7 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
   CondensedModel model;
   for (const std::uint32_t node : prepared.contact.nodes) model.points.push_back(prepared.body.mesh().nodes[node]);
   model.areas = prepared.contact.areas;
-  model.mean = prepared.contact.mean;
+  model.pressure = prepared.pressure;
   std::optional<PreparedPartner> partner = prepare_partner(pair, context);
   model.compliance = prepared_compliance(prepared.body, prepared.support, prepared.contact, context);
   model.partner = prepared.partner;

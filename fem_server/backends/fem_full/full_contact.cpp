@@ -566,7 +566,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
 
 Response FullContact::respond(const Solution& solution, const std::optional<double>& approach_speed,
                               const PairState& state) const {
-  Response response = answer(solution, prepared_.options, prepared_.contact.mean, approach_speed, state);
+  Response response = answer(solution, prepared_.options, prepared_.pressure, approach_speed, state);
   if (!solution.nodes.empty()) response.stored_energy = solution.energy;
   return response;
 }
