@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 namespace heelstrike::client {
@@ -74,6 +75,13 @@ bool has_numbers(const ComparisonRow& row) {
   return row.failure.empty();
 }
 
+/// The number that a value is, or its text.
+Json parameter_json(const std::string& value) {
+  double number = 0.0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  return error == std::errc() && end == value.data() + value.size() ? Json(number) : Json(value);
+}
+
 std::string exact(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : "";
 }
@@ -109,6 +117,9 @@ Table Comparison::table() const {
 std::string Comparison::csv() const {
   const ComparisonRow* base = reference.empty() ? nullptr : find(*this, reference);
   std::vector<std::string> header = {"backend", "status"};
+  if (!rows.empty()) {
+    for (const auto& [key, value] : rows.front().parameters) header.push_back(key);
+  }
   for (const Quantity& q : quantities()) {
     header.emplace_back(q.key);
     if (base != nullptr && q.compared) header.push_back(fmt::format("{}_relative_deviation", q.key));
@@ -117,6 +128,7 @@ std::string Comparison::csv() const {
   std::string text = csv_line(header);
   for (const ComparisonRow& row : rows) {
     std::vector<std::string> line = {row.backend, row.summary.status};
+    for (const auto& [key, value] : row.parameters) line.push_back(value);
     for (const Quantity& q : quantities()) {
       line.push_back(has_numbers(row) ? exact(q.value(row.summary)) : "");
       if (base == nullptr || !q.compared) continue;
@@ -135,6 +147,7 @@ std::string Comparison::json() const {
       {"scenario", scenario}, {"reference", reference.empty() ? Json() : Json(reference)}, {"rows", Json::array()}};
   for (const ComparisonRow& row : rows) {
     Json line = {{"backend", row.backend}, {"status", row.summary.status}};
+    for (const auto& [key, value] : row.parameters) line["parameters"][key] = parameter_json(value);
     for (const Quantity& q : quantities()) {
       line[q.key] = has_numbers(row) ? number(q.value(row.summary)) : Json();
       if (base == nullptr || !q.compared) continue;

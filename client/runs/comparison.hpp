@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/terminal/table.hpp"
@@ -13,6 +14,8 @@ namespace heelstrike::client {
 /// One line of a comparison.
 struct ComparisonRow {
   std::string backend;
+  /// Keys that a sweep varies and their values, as they were assigned; the same keys in every row.
+  std::vector<std::pair<std::string, std::string>> parameters = {};
   std::string folder;   ///< of the run, relative to the comparison's folder; empty when it never began
   RunSummary summary;   ///< status "completed", "cancelled" or "failed"
   std::string failure;  ///< why there are no results, or only some; empty when the run completed

@@ -52,11 +52,16 @@ class ReportingSink : public RunSink {
 
 void write_ground_reactions(const RunRequest& request, const RunFolder& folder) {
   if (request.scenario.motions.empty() || !fs::exists(folder.path() / "timeseries.csv")) return;
-  const std::string text = ground_reactions(request.scenario, read_timeseries(folder.path()), [&](const auto& name) {
+  const auto content_of = [&](const std::string& name) {
     const auto file = std::ranges::find(request.files, name, &NamedFile::name);
     return file == request.files.end() ? nullptr : &file->content;
-  });
-  if (!text.empty()) write_whole_file(folder.path() / ground_reactions_file, text);
+  };
+  const TimeSeries series = read_timeseries(folder.path());
+  const std::string text = ground_reactions(request.scenario, series, content_of);
+  if (text.empty()) return;
+  write_whole_file(folder.path() / ground_reactions_file, text);
+  const std::string measured = measured_reactions(request.scenario, series, content_of);
+  if (!measured.empty()) write_whole_file(folder.path() / measured_reactions_file, measured);
 }
 
 std::string optional_text(const std::optional<double>& value) {

@@ -10,8 +10,9 @@
 
 namespace heelstrike::client {
 
-/// Name of the file in the run folder.
+/// Names of the files in the run folder.
 inline constexpr const char* ground_reactions_file = "ground_reactions.mot";
+inline constexpr const char* measured_reactions_file = "measured_reactions.mot";
 
 /// Text of an OpenSim .mot with the columns of the measured plates, for every foot of a recording that has a `plate`:
 /// the sum of all contact pairs of the bodies that follow the foot's segments or start with one that does, in the axes
@@ -20,5 +21,10 @@ inline constexpr const char* ground_reactions_file = "ground_reactions.mot";
 /// @param series  of the run, @param content_of  files of the scenario
 [[nodiscard]] std::string ground_reactions(const Scenario& scenario, const TimeSeries& series,
                                            const FileContent& content_of);
+
+/// Text of an OpenSim .mot with what the plates of these feet measured from the first to the last row of the run, as
+/// the recording has it: the curve that belongs beside the one above. Empty when no foot has a plate.
+[[nodiscard]] std::string measured_reactions(const Scenario& scenario, const TimeSeries& series,
+                                             const FileContent& content_of);
 
 }  // namespace heelstrike::client

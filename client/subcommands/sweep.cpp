@@ -74,6 +74,10 @@ std::vector<Task> make_tasks(const SweepOptions& options, const BackendSchemas& 
     task.overrides.assignments.insert(task.overrides.assignments.end(), task.point.assignments.begin(),
                                       task.point.assignments.end());
     task.row.backend = task.point.label;
+    for (const std::string& assignment : task.point.assignments) {
+      const auto equals = assignment.find('=');
+      task.row.parameters.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
+    }
     task.row.summary.status = "failed";
     const RunRequest request = load_request(options.scenario, task.overrides, schemas);
     if (is_done(folder / task.point.folder, request.yaml)) {

@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* incomplete_name = "INCOMPLETE";
-constexpr const char* own_files[] = {"scenario.yaml",        "timeseries.csv", "summary.json", "forces.sto",
-                                     "ground_reactions.mot", "kinematics.sto", "run.log",      "fields.pvd",
-                                     "report.html",          incomplete_name};
+constexpr const char* own_files[] = {"scenario.yaml",        "timeseries.csv",         "summary.json", "forces.sto",
+                                     "ground_reactions.mot", "kinematics.sto",         "run.log",      "fields.pvd",
+                                     "report.html",          "measured_reactions.mot", incomplete_name};
 
 [[noreturn]] void refuse_folder(const fs::path& path, const std::string& found, const std::string& advice) {
   throw file_error(path.string(),
