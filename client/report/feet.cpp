@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <string_view>
 #include <tuple>
 #include <variant>
 
@@ -68,6 +69,15 @@ Plate plate_of(const Scenario& scenario, const std::string& foot, const std::vec
   return {};
 }
 
+/// A run that ended early, or one of another version, may lack columns.
+bool has_forces(const TimeSeries& series, const Foot& foot) {
+  return std::ranges::all_of(foot.parts, [&](const LoadedPart& part) {
+    return std::ranges::all_of(std::string_view("xyz"), [&](char axis) {
+      return std::ranges::find(series.columns, part.pair + ".f" + axis + "_N") != series.columns.end();
+    });
+  });
+}
+
 }  // namespace
 
 bool is_cut(const PairModel& pair) {
@@ -110,7 +120,7 @@ std::vector<FootForce> foot_forces(const Scenario& scenario, const TimeSeries& s
   if (series.rows() == 0) return forces;
   for (const Foot& foot : feet_of(scenario)) {
     const Plate plate = plate_of(scenario, foot.name, measured);
-    if (foot.parts.size() < 2 && plate.plate == nullptr) continue;
+    if ((foot.parts.size() < 2 && plate.plate == nullptr) || !has_forces(series, foot)) continue;
     FootForce& total = forces.emplace_back();
     total.label = foot.label;
     total.times = series.column(series.columns[0]);

@@ -107,7 +107,8 @@ Json contacts_json(const RunData& run) {
   Json json = Json::array();
   if (!run.summary) return json;
   for (const ContactEpisode& e : run.summary->contacts) {
-    json.push_back({{"onset", e.onset},
+    json.push_back({{"pair", e.pair},
+                    {"onset", e.onset},
                     {"end", e.end.value_or(run.summary->simulated_time)},
                     {"peak", e.max_force_time},
                     {"force", e.max_force}});

@@ -53,6 +53,14 @@ TEST(RunPage, SaysNothingOfContactWhereNothingMayTouch) {
   EXPECT_THAT(page, Not(HasSubstr("back-end</th>")));
 }
 
+TEST(RunPage, KnowsGivenMotionByWhatTheSummarySays) {
+  RunData run = hostile_run();
+  run.summary->integrator = {.name = "kinematic", .steps = 20, .rhs_evaluations = 40};
+  EXPECT_THAT(run_page(run), Not(HasSubstr("Where motion is given"))) << "whatever an integrator is called";
+  run.summary->integrator = {.name = "another", .steps = 20};
+  EXPECT_THAT(run_page(run), HasSubstr("Where motion is given"));
+}
+
 TEST(RunPage, HoldsNothingThatTheNetworkWouldHaveToDeliver) {
   const std::string page = run_page(hostile_run());
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));

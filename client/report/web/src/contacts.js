@@ -57,8 +57,11 @@ export function contactWindows(runs) {
     margin = 0.05;
   }
   const opening = withMargin(first, margin, whole);
+  // While somebody walks, one foot or the other always stands: then one goes from stance to stance.
+  const single = perRun.length === 1 && list.length === 1 ? runs.flatMap((run) => run.contacts ?? []).filter((c) => c.end > c.onset) : [];
+  const offered = single.length > 1 ? single.sort((a, b) => a.onset - b.onset).map((c) => ({ from: c.onset, to: c.end, force: c.force, pair: c.pair })) : list;
   return {
-    list: list.slice(0, mostOffered).map((one) => ({ ...one, window: withMargin(one, 0.3, whole) })),
+    list: offered.slice(0, mostOffered).map((one) => ({ ...one, window: withMargin(one, 0.3, whole) })),
     first: opening[1] - opening[0] > mostOfRun * length ? null : opening, whole,
   };
 }
@@ -72,7 +75,7 @@ export function addZoomBar(place, { list, whole }) {
   const all = element('button', { type: 'button', class: 'whole', onclick: () => go(-1) }, 'Whole run');
   const select = element('select', { 'aria-label': 'Contact to show', onchange: () => go(Number(select.value)) },
     element('option', { value: '-2', hidden: true }, 'own choice'), element('option', { value: '-1' }, 'whole run'),
-    ...list.map(({ from, to }, k) => element('option', { value: String(k) }, `contact ${k + 1}: ${number(from, 4)} to ${number(to, 4)} s`)));
+    ...list.map(({ from, to, pair }, k) => element('option', { value: String(k) }, `${pair ?? `contact ${k + 1}`}: ${number(from, 4)} to ${number(to, 4)} s`)));
   const step = (direction) => () => {
     const { from } = now >= 0 ? list[now] : { from: direction > 0 ? -Infinity : Infinity };
     const next = now >= 0 ? now + direction : direction > 0 ? list.findIndex((one) => one.from > from) : list.length - 1;
