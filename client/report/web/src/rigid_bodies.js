@@ -133,7 +133,7 @@ export class RigidBodies {
       }
     }
     if (body.name === 'ground') {
-      for (const p of body.points) add(new THREE.BoxGeometry(3 * thick, 3 * thick, 3 * thick), vector(p));
+      for (const p of this.supports()) add(new THREE.BoxGeometry(3 * thick, 3 * thick, 3 * thick), vector(p));
       return;
     }
     const points = body.points.map(vector);
@@ -155,6 +155,12 @@ export class RigidBodies {
       const ends = links.filter((e) => points[e.i] === com || points[e.j] === com).length;
       if (ends < 2) add(new THREE.SphereGeometry((points.length > 1 ? 2.5 : 3.5) * thick, 24, 16), com);
     }
+  }
+
+  /** Points of the ground that hold a body which is drawn here. */
+  supports() {
+    return [...this.scene.joints, ...this.scene.springs].flatMap(({ a, b }) => [[a, b], [b, a]])
+      .filter(([end, other]) => end.body === 'ground' && !this.shown.has(other.body)).map(([end]) => end.point);
   }
 
   /** The half space's surface: closed from above, a veil from below. @param floor {center, size} in the world */
