@@ -1,5 +1,7 @@
 # Images of the two servers and the client. Targets: fem_server, mbs_server, client (see docs/guide/docker.md).
-FROM debian:bookworm-slim AS builder
+# A build that has to be repeatable names the base by digest: --build-arg HEELSTRIKE_BASE=debian@sha256:...
+ARG HEELSTRIKE_BASE=debian:bookworm-slim
+FROM ${HEELSTRIKE_BASE} AS builder
 WORKDIR /src
 # An image that is being built needs no protection of every unpacked file against a power cut: minutes instead of many.
 RUN echo force-unsafe-io > /etc/dpkg/dpkg.cfg.d/unsafe-io
@@ -14,12 +16,13 @@ RUN cmake --preset release -DHEELSTRIKE_BUILD_TESTS=OFF -DHEELSTRIKE_BUILD_BENCH
       build/release/bin/heelstrike-mesher \
  && scripts/runtime-packages /out/bin/* > /out/packages
 
-FROM debian:bookworm-slim AS runtime
+FROM ${HEELSTRIKE_BASE} AS runtime
 RUN echo force-unsafe-io > /etc/dpkg/dpkg.cfg.d/unsafe-io
 COPY --from=builder /out/packages /usr/local/share/heelstrike/packages
 RUN apt-get update -qq \
  && xargs -a /usr/local/share/heelstrike/packages apt-get install -y -qq --no-install-recommends \
  && rm -rf /var/lib/apt/lists/* \
+ && find / -xdev -type f -perm /6000 -exec chmod a-s {} + \
  && useradd --system --uid 10001 --user-group --home-dir /var/lib/heelstrike --shell /usr/sbin/nologin heelstrike \
  && install -d -o heelstrike -g heelstrike -m 0700 /var/lib/heelstrike
 COPY --from=builder /out/bin/ /usr/local/bin/

@@ -28,4 +28,12 @@ ExitCode exit_code(ErrorCode code) {
   return ExitCode::internal;
 }
 
+ExitCode exit_code(const RunSummary& summary) {
+  if (summary.status == "completed") return ExitCode::ok;
+  if (summary.status == "incomplete") return ExitCode::incomplete;
+  if (!summary.error) return ExitCode::run_failed;
+  const ExitCode code = exit_code(summary.error->code());
+  return code == ExitCode::bad_input ? ExitCode::run_failed : code;
+}
+
 }  // namespace heelstrike::client

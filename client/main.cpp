@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,10 +11,12 @@
 
 #include "client/exit_codes.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
 #include "client/terminal/stop_signal.hpp"
 #include "common/config/parameter.hpp"
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/printable.hpp"
 
 namespace {
 
@@ -21,10 +24,11 @@ using namespace heelstrike;
 using namespace heelstrike::client;
 
 ExitCode fail(const Error& error, bool json) {
-  fmt::print(stderr, "heelstrike: error: {}\n", error.what());
+  const std::string message = printable_lines(error.what());
+  tell_user("error", message);
   if (json) {
     const nlohmann::ordered_json report = {
-        {"error", {{"code", to_string(error.code())}, {"message", error.what()}, {"field", error.field()}}}};
+        {"error", {{"code", to_string(error.code())}, {"message", message}, {"field", printable(error.field())}}}};
     fmt::print("{}\n", report.dump(2));
   }
   return exit_code(error.code());
@@ -56,7 +60,8 @@ void check_subcommand(const CLI::App& program, const std::string& given) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  StopSignal stop;  // before any other thread
+  StopSignal stop;                // before any other thread
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error where it is written
   Invocation invocation;
   CLI::App program("Heelstrike: co-simulation of multibody systems with deformable contact.", "heelstrike");
   program.set_version_flag("--version", fmt::format("heelstrike {} (contract {})", program_version, contract_version));
@@ -77,7 +82,7 @@ int main(int argc, char** argv) {
   }
   const ExitCode code = act(invocation, stop);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    fmt::print(stderr, "heelstrike: error: standard output cannot be written\n");
+    tell_user("error", "standard output cannot be written");
     return to_int(code == ExitCode::ok ? ExitCode::file : code);
   }
   return to_int(code);

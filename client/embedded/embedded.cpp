@@ -1,5 +1,16 @@
 #include "client/embedded/embedded.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
+
+#include "common/config/mistakes.hpp"
+#include "common/errors/error.hpp"
+#include "common/results/output_file.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/local_contact.hpp"
@@ -25,7 +36,42 @@ class EmbeddedRunner : public Runner {
   }
 };
 
+/// Calls `work` for every pair whose back-end is known here; what it refuses is told together.
+template <typename Work>
+void for_each_pair(const RunRequest& request, const ContactSetup& setup, Work work) {
+  const config::Document document = config::load_document(request.yaml, request.file_name);
+  config::Mistakes mistakes;
+  for (const PairSpec& pair : setup.pairs) {
+    if (std::ranges::find(fem::backend_registry(), pair.backend, &fem::BackendEntry::name) ==
+        fem::backend_registry().end()) {
+      continue;
+    }
+    try {
+      work(pair);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::cancelled) throw;
+      // A mesh in the folder of a server.
+      if (error.code() == ErrorCode::not_found) continue;
+      mistakes.add(config::mistake_of(document, error));
+    }
+  }
+  mistakes.raise();
+}
+
 }  // namespace
+
+std::vector<std::string> pair_doubts(const RunRequest& request) {
+  const ContactSetup setup = contact_setup(request);
+  const fem::PrepareContext context{
+      .asset = [&](const MeshSurface& mesh) -> const AssetContent& { return fem::find_asset(setup.assets, mesh); },
+      .on_progress = [](std::string_view, double) {},
+      .stop = {}};
+  std::vector<std::string> doubts;
+  for_each_pair(request, setup, [&](const PairSpec& pair) {
+    std::ranges::move(fem::pair_doubts(fem::checked_pair(pair), context), std::back_inserter(doubts));
+  });
+  return doubts;
+}
 
 std::vector<BackendInfo> embedded_backends() {
   std::vector<BackendInfo> backends;
@@ -49,6 +95,20 @@ ContactSetup contact_setup(const RunRequest& request) {
 
 ContactFactory embedded_contact() {
   return fem::local_contact_factory(fem::default_cache_directory());
+}
+
+std::string try_cache() {
+  const std::filesystem::path folder = fem::default_cache_directory();
+  if (folder.empty()) {
+    throw file_error(
+        "cache", "there is none, because neither XDG_CACHE_HOME nor HOME is set: every run meshes and condenses anew");
+  }
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  const auto trial = folder / fmt::format("doctor.{}.tmp", ::getpid());
+  write_whole_file(trial, "written by heelstrike doctor");
+  std::filesystem::remove(trial, failure);
+  return folder.string();
 }
 
 }  // namespace heelstrike::client

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "client/runs/backend_info.hpp"
@@ -21,7 +22,17 @@ struct ContactSetup {
 };
 [[nodiscard]] ContactSetup contact_setup(const RunRequest& request);
 
+/// What is allowed in the pairs but hardly meant (sizes, units, moduli), "KEY: sentence"; reads the meshes and prepares
+/// nothing. Back-ends that this program does not have are left to their server.
+/// @throws config::Mistake with file and line of every pair that no preparation could make good: surfaces that the
+/// back-end does not take, missing materials and supports, meshes that cannot be read, sizes that make no sense
+[[nodiscard]] std::vector<std::string> pair_doubts(const RunRequest& request);
+
 /// Opens contact in this process, with the user's cache of prepared products.
 [[nodiscard]] ContactFactory embedded_contact();
+
+/// Writes into the user's cache of prepared products. @returns the folder
+/// @throws Error{file} when there is none or it cannot be written
+[[nodiscard]] std::string try_cache();
 
 }  // namespace heelstrike::client

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <iterator>
 
 #include "common/errors/error.hpp"
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/mesher.hpp"
+#include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "fem_server/geometry/surface_repair.hpp"
@@ -17,13 +18,6 @@
 namespace heelstrike::client {
 namespace {
 
-bool is_volume_format(const std::string& name) {
-  std::string extension = name.substr(name.find_last_of('.') + 1);
-  std::ranges::transform(extension, extension.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension == "msh" || extension == "inp" || extension == "vtu" || extension == "vtk";
-}
-
 fem::ReadOptions read_options(const MeshJob& job) {
   fem::ReadOptions options;
   options.name = job.name;
@@ -31,8 +25,19 @@ fem::ReadOptions read_options(const MeshJob& job) {
   return options;
 }
 
+/// No server is busy here: a file that has too much is a bad file.
+template <typename Read>
+auto read_input(Read read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::limit) throw;
+    throw input_error(error.field(), error.what());
+  }
+}
+
 fem::SurfaceMesh surface_of(const MeshJob& job) {
-  if (!job.foot) return fem::read_surface(job.content, read_options(job));
+  if (!job.foot) return read_input([&] { return fem::read_surface(job.content, read_options(job)); });
   double finest = job.size > 0.0 ? job.size : 0.003;
   for (const MeshRefinement& wish : job.refinements) finest = std::min(finest, wish.size);
   const double size = std::clamp(finest, 0.0005, 0.02);
@@ -101,6 +106,10 @@ void report_extent(const std::vector<Vector3>& vertices, MeshOutcome& outcome) {
 
 void report_surface(const fem::SurfaceReport& report, MeshOutcome& outcome) {
   outcome.sound = report.sound();
+  for (const fem::SurfaceFinding& finding : report.findings) {
+    outcome.defects +=
+        fmt::format("{}{} {}", outcome.defects.empty() ? "" : ", ", finding.count, fem::to_string(finding.defect));
+  }
   outcome.surface_report = fem::describe(report);
   outcome.facts.push_back({"surface_triangles", static_cast<double>(report.n_triangles)});
   outcome.facts.push_back({"surface_area_m2", report.area});
@@ -132,24 +141,38 @@ std::string written(const fem::VolumeMesh& mesh, const std::string& format) {
   return format == "msh" ? fem::write_msh(mesh) : fem::write_vtu(mesh);
 }
 
+void add(fem::Doubts doubts, MeshOutcome& outcome) {
+  std::ranges::move(doubts, std::back_inserter(outcome.doubts));
+}
+
 MeshOutcome process_volume(const MeshJob& job) {
-  fem::VolumeMesh mesh = fem::read_volume(job.content, read_options(job));
+  fem::VolumeMesh mesh = read_input([&] { return fem::read_volume(job.content, read_options(job)); });
   if (job.order == 2 && mesh.nodes_per_element == 4) mesh = fem::to_quadratic(mesh);
   MeshOutcome outcome;
   outcome.repaired = mesh.notes;
   const fem::VolumeReport report = fem::check_volume(mesh);
   outcome.sound = report.sound();
+  if (!outcome.sound) outcome.defects = "not fit for finite elements";
   report_volume(report, outcome);
+  add(fem::doubts_of_extents(fem::extents_of(mesh.nodes), job.length_scale, "--scale"), outcome);
+  add(fem::doubts_of_quality(job.name, report), outcome);
   if (!job.output_format.empty()) outcome.bytes = written(mesh, job.output_format);
   return outcome;
 }
 
 }  // namespace
 
-MeshOutcome process_mesh(const MeshJob& job, std::stop_token stop) {
-  if (!job.foot && is_volume_format(job.name)) return process_volume(job);
+bool holds_volume(const std::string& name) {
+  return fem::is_volume_format(name);
+}
+
+MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char* stage)>& on_stage,
+                         std::stop_token stop) {
+  on_stage("reading");
+  if (!job.foot && holds_volume(job.name)) return process_volume(job);
   fem::SurfaceMesh surface = surface_of(job);
   MeshOutcome outcome;
+  on_stage("checking the surface");
   outcome.repaired = fem::repair_surface(surface, {.merge_tolerance = job.repairs.merge_tolerance,
                                                    .drop_degenerate = job.repairs.drop_degenerate,
                                                    .drop_duplicate = job.repairs.drop_duplicate,
@@ -158,17 +181,34 @@ MeshOutcome process_mesh(const MeshJob& job, std::stop_token stop) {
   const fem::SurfaceReport report = fem::check_surface(surface);
   report_surface(report, outcome);
   report_extent(surface.vertices, outcome);
+  const Vector3 extents = fem::extents_of(surface.vertices);
+  if (!job.foot) add(fem::doubts_of_extents(extents, job.length_scale, "--scale"), outcome);
   if (job.size == 0.0) {
     if (job.output_format == "stl") outcome.bytes = fem::write_stl(surface);
     return outcome;
   }
   fem::require_sound(report, job.name);
-  const fem::MeshingResult result = fem::mesh_surface(surface, meshing_options(job, surface, std::move(stop)));
-  report_volume(fem::check_volume(result.mesh), outcome);
+  add(fem::doubts_of_element_size("--size", job.size, extents), outcome);
+  fem::MeshingOptions options = meshing_options(job, surface, std::move(stop));
+  options.on_wait = [&] { on_stage("filling with tetrahedra"); };
+  const fem::MeshingResult result = fem::mesh_surface(surface, options);
+  const fem::VolumeReport filled = fem::check_volume(result.mesh);
+  report_volume(filled, outcome);
+  add(fem::doubts_of_volume(filled.volume, report.volume, "--size", job.size), outcome);
+  add(fem::doubts_of_quality(job.name, filled), outcome);
   outcome.facts.push_back({"deviation_m", result.deviation});
   outcome.facts.push_back({"mesher", result.mesher});
   if (!job.output_format.empty()) outcome.bytes = written(result.mesh, job.output_format);
   return outcome;
+}
+
+std::string try_mesher(std::stop_token stop) {
+  fem::MeshingOptions options;
+  options.size.size = 0.005;
+  options.timeout = 60.0;
+  options.stop = std::move(stop);
+  const fem::MeshingResult ball = fem::mesh_ball(0.01, options);
+  return fmt::format("{} filled a ball with {} tetrahedra", ball.mesher, ball.mesh.n_elements());
 }
 
 }  // namespace heelstrike::client

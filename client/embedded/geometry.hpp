@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <variant>
@@ -53,15 +54,26 @@ struct MeshFact {
 
 struct MeshOutcome {
   bool sound = false;                 ///< of what was read, after the repairs
+  std::string defects;                ///< why not, in one line; empty when it is
   std::vector<std::string> repaired;  ///< one sentence per repair
   std::string surface_report;         ///< for a person; empty when a volume mesh was read
   std::string volume_report;          ///< for a person; empty when nothing was filled or read
   std::vector<MeshFact> facts;        ///< the same numbers, for programs
+  std::vector<std::string> doubts;    ///< what is allowed but hardly meant, one sentence each
   std::string bytes;                  ///< in the output format
 };
 
-/// @throws Error{invalid_input} for a file that cannot be read, an unsound surface that shall be filled, options out of
-/// range; and what the mesher throws
-[[nodiscard]] MeshOutcome process_mesh(const MeshJob& job, std::stop_token stop);
+/// Whether a file of that name holds tetrahedra.
+[[nodiscard]] bool holds_volume(const std::string& name);
+
+/// @param on_stage  called with what is being done, again and again while it lasts
+/// @throws Error{invalid_input} for a file that cannot be read or has more elements than the readers take, an unsound
+/// surface that shall be filled, options out of range; and what the mesher throws
+[[nodiscard]] MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char* stage)>& on_stage,
+                                       std::stop_token stop);
+
+/// Fills a small ball with tetrahedra. @returns what did it and how many there are
+/// @throws what the mesher throws, e.g. Error{file} when it is not there
+[[nodiscard]] std::string try_mesher(std::stop_token stop);
 
 }  // namespace heelstrike::client

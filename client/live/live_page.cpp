@@ -16,7 +16,6 @@ namespace {
 using report::Json;
 
 constexpr const char* host = "127.0.0.1";
-constexpr std::size_t n_threads = 8;
 constexpr std::size_t samples_per_curve = 600;  // more than a chart has pixels for
 constexpr std::size_t cells_per_map = 200;
 constexpr const char* policy =
@@ -127,9 +126,6 @@ class LivePage::Server {
       : runs_(runs), token_(options.allow_stop && runs.can_cancel() ? make_token() : std::string()) {
     httplib::Server& http = http_.routes();
     http.set_payload_max_length(1024);
-    http.set_read_timeout(2);
-    http.set_write_timeout(2);  // a page that does not read gives its thread back
-    http.set_keep_alive_timeout(1);
     http.set_pre_routing_handler([this](const auto& request, auto& response) { return check(request, response); });
     add_routes(http);
     port_ = http_.bind(host, options.port);
@@ -208,7 +204,7 @@ class LivePage::Server {
   LiveRuns& runs_;
   const std::string token_;  ///< empty = nobody may stop anything
   int port_ = -1;
-  HttpServer http_{n_threads};  ///< last, because its handlers use the others
+  HttpServer http_;  ///< last, because its handlers use the others
 };
 
 LivePage::LivePage(LiveRuns& runs, const LivePageOptions& options) : server_(std::make_unique<Server>(runs, options)) {}

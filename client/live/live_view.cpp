@@ -103,7 +103,7 @@ void LiveView::read() {
     }
   }
   if (has_header_) read_fields();
-  if (ended && !over()) run_->finish(reason.empty() ? "completed" : "incomplete", reason);
+  if (ended && !over()) run_->finish(read_summary(folder_).status, reason);
 }
 
 }  // namespace heelstrike::client

@@ -112,8 +112,9 @@ void ServerRuns::follow(const std::string& id, LiveRun& run, const std::stop_tok
       run.finish("interrupted", "the server ended before the run did");
       return;
     } catch (const Error& error) {
-      if (reader.failed() || error.code() != ErrorCode::unavailable) {
-        run.finish("failed", error.what());
+      const bool unavailable = error.code() == ErrorCode::unavailable;
+      if (reader.failed() || !unavailable || !error.retry_helps()) {
+        run.finish(unavailable ? "interrupted" : "failed", error.what());
         return;
       }
       run.set_note(error.what());

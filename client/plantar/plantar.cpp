@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <set>
-#include <tuple>
 #include <variant>
 
+#include "client/report/feet.hpp"
 #include "client/report/fields_data.hpp"
 #include "client/report/pressure_regions.hpp"
-#include "common/config/marker_drivers.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/force_plate.hpp"
 #include "common/results/output_file.hpp"
@@ -69,38 +69,6 @@ struct Segment {
   report::FootMask mask;
 };
 
-bool same_dimensions(const FootDimensions& a, const FootDimensions& b) {
-  const auto all = [](const FootDimensions& d) {
-    return std::tie(d.length, d.ball_breadth, d.heel_breadth, d.arch_height, d.instep_height, d.toe_height,
-                    d.ankle_height, d.heel_to_ankle, d.cut_height);
-  };
-  return all(a) == all(b);
-}
-
-/// Whether two bodies have the same shape, wherever it is placed in them.
-bool same_shape(const Surface& a, const Surface& b) {
-  if (const auto* foot = std::get_if<FootSurface>(&a), *other = std::get_if<FootSurface>(&b); foot && other) {
-    return foot->right == other->right && same_dimensions(foot->dimensions, other->dimensions);
-  }
-  if (const auto* mesh = std::get_if<MeshSurface>(&a), *other = std::get_if<MeshSurface>(&b); mesh && other) {
-    return mesh->asset_name == other->asset_name && mesh->sha256 == other->sha256 &&
-           mesh->length_scale == other->length_scale;
-  }
-  return false;
-}
-
-/// Pose of the shape in the body.
-Pose placement(const Surface& surface) {
-  Pose X_BS;
-  if (const auto* foot = std::get_if<FootSurface>(&surface)) X_BS.p = foot->ankle;
-  if (const auto* mesh = std::get_if<MeshSurface>(&surface)) X_BS = mesh->X_BodyMesh;
-  return X_BS;
-}
-
-bool is_cut(const PairModel& pair) {
-  return pair.spec.parameters.contains("body_box");
-}
-
 void add_loads(const report::FieldGrid& grid, const report::FootMask& mask, const std::string& file,
                PlantarFrame& frame) {
   const auto array = std::ranges::find(grid.arrays, std::string("contact_pressure"), &report::PointArray::name);
@@ -119,22 +87,13 @@ void add_loads(const report::FieldGrid& grid, const report::FootMask& mask, cons
   }
 }
 
-/// Name of the recorded foot that the main body follows; empty = none.
-std::string followed_foot(const Scenario& scenario, const PairModel& pair) {
-  const std::string part = followed_part(scenario, pair.main_body);
-  const auto dot = part.rfind('.');
-  // Without a second dot it is the ground.
-  return dot == std::string::npos || part.find('.') == dot ? std::string() : part.substr(0, dot);
-}
-
-/// The foot that a pair belongs to. Parts cut from one shape are one foot, also where no recording says so.
-std::string foot_of(const Scenario& scenario, const PairModel& pair, const std::vector<Segment>& segments) {
-  if (std::string followed = followed_foot(scenario, pair); !followed.empty()) return followed;
-  for (const Segment& other : segments) {
-    if (!is_cut(pair) || !is_cut(*other.pair) || !followed_foot(scenario, *other.pair).empty()) continue;
-    if (same_shape(pair.spec.main.surface, other.pair->spec.main.surface)) return other.foot;
-  }
-  return pair.spec.name;
+/// Name of the foot that a pair is a part of.
+std::string foot_of(const std::vector<report::Foot>& feet, const std::string& pair) {
+  const auto holds = [&](const report::Foot& foot) {
+    return std::ranges::find(foot.parts, pair, &report::LoadedPart::pair) != foot.parts.end();
+  };
+  const auto foot = std::ranges::find_if(feet, holds);
+  return foot == feet.end() ? pair : foot->name;
 }
 
 std::vector<double> list_of(const ParameterMap& parameters, const std::string& name) {
@@ -168,6 +127,7 @@ void keep_contact_faces(const PairModel& pair, Segment& segment) {
 /// Every series of pressures once, with its shape from its first file.
 std::vector<Segment> find_segments(const fs::path& run, const Scenario& scenario,
                                    const std::vector<report::FieldFile>& files, Poses& poses) {
+  const std::vector<report::Foot> feet = report::feet_of(scenario);
   std::vector<Segment> segments;
   for (const report::FieldFile& file : files) {
     if (std::ranges::find(segments, file.name, &Segment::series) != segments.end()) continue;
@@ -176,7 +136,7 @@ std::vector<Segment> find_segments(const fs::path& run, const Scenario& scenario
     if (pair == scenario.pairs.end()) continue;
     Segment segment{.series = file.name,
                     .pair = &*pair,
-                    .foot = foot_of(scenario, *pair, segments),
+                    .foot = foot_of(feet, pair->spec.name),
                     .points = {},
                     .triangles = {},
                     .mask = {}};
@@ -199,7 +159,7 @@ void mask_foot(const std::string& foot, double toe_line, std::vector<Segment>& s
   for (Segment& segment : segments) {
     if (segment.foot == foot) parts.push_back(&segment);
   }
-  if (parts.size() == 1 && is_cut(*parts[0]->pair)) {
+  if (parts.size() == 1 && report::is_cut(*parts[0]->pair)) {
     throw input_error("RUN",
                       fmt::format("pair '{}': expected fields of all parts of the foot that body_box cuts, found "
                                   "those of this part alone, and the length of the foot cannot be told from it",
@@ -207,10 +167,10 @@ void mask_foot(const std::string& foot, double toe_line, std::vector<Segment>& s
   }
   std::vector<Vector3> points;
   std::vector<std::uint32_t> triangles;
-  const Pose X_B1S = placement(parts[0]->pair->spec.main.surface);
+  const Pose X_B1S = report::surface_placement(parts[0]->pair->spec.main.surface);
   for (const Segment* part : parts) {
     const auto first = static_cast<std::uint32_t>(points.size());
-    const Pose X_B1B = X_B1S * placement(part->pair->spec.main.surface).inverse();
+    const Pose X_B1B = X_B1S * report::surface_placement(part->pair->spec.main.surface).inverse();
     for (const Vector3& p_BP : part->points) points.push_back(X_B1B * p_BP);
     for (const std::uint32_t corner : part->triangles) triangles.push_back(first + corner);
   }
@@ -224,7 +184,25 @@ void mask_foot(const std::string& foot, double toe_line, std::vector<Segment>& s
   }
 }
 
-void summarise(PlantarFoot& foot) {
+/// Times of the frames: those with files, and, where only loaded frames have files, the rows on the grid of the fields
+/// that have none. What the run has no row for is missing.
+std::set<double> frame_times(const Scenario& scenario, const TimeSeries& series,
+                             const std::vector<report::FieldFile>& files) {
+  std::set<double> times;
+  for (const report::FieldFile& file : files) times.insert(file.time);
+  const auto& fields = scenario.output.fields;
+  if (!fields || !fields->contact_only || fields->interval == 0.0) return times;
+  for (const double t : series.column("time_s")) {
+    const double nearest = std::round(t / fields->interval) * fields->interval;
+    const auto known = times.lower_bound(t - 1e-9);
+    const bool there = known != times.end() && *known <= t + 1e-9;
+    if (std::abs(t - nearest) < 1e-9 && !there) times.insert(t);
+  }
+  return times;
+}
+
+/// @param longest_gap  [s] frames farther apart have missing ones between them, over which nothing is integrated
+void summarise(PlantarFoot& foot, double longest_gap) {
   for (std::size_t r = 0; r < plantar_regions.size(); ++r) {
     RegionSummary& s = foot.summary[r];
     for (std::size_t i = 0; i < foot.frames.size(); ++i) {
@@ -235,6 +213,7 @@ void summarise(PlantarFoot& foot) {
       if (i == 0) continue;
       const RegionLoad& before = foot.frames[i - 1].regions[r];
       const double h = foot.frames[i].time - foot.frames[i - 1].time;
+      if (h > longest_gap) continue;
       s.impulse += 0.5 * h * (before.force + load.force);
       s.pressure_time_integral += 0.5 * h * (before.peak + load.peak);
     }
@@ -288,14 +267,15 @@ std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scen
                                          "..., quantities: [contact_pressure]}}` to `output` and run again",
                                          run.string()));
   }
-  std::set<double> times;
-  for (const report::FieldFile& file : files) times.insert(file.time);
+  const std::set<double> times = frame_times(scenario, series, files);
+  const double interval = scenario.output.fields ? scenario.output.fields->interval : 0.0;
+  const double longest_gap = interval > 0.0 ? 1.5 * interval : std::numeric_limits<double>::infinity();
   std::vector<PlantarFoot> feet;
   for (const Segment& segment : segments) {
     auto foot = std::ranges::find(feet, segment.foot, &PlantarFoot::name);
     if (foot == feet.end()) {
       foot = feet.insert(feet.end(), {.name = segment.foot, .series = {}, .frames = {}, .instants = {}, .summary = {}});
-      // A frame without a file (`only_contact`) is one without load.
+      // A frame that has a row but no file (`only_contact`) is one without load.
       for (const double time : times) foot->frames.push_back({.time = time, .regions = {}});
     }
     foot->series.push_back(segment.series);
@@ -309,7 +289,7 @@ std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scen
     add_loads(report::parse_vtu(read_whole_file(run / file.file), file.file), segment->mask, file.file, *frame);
   }
   for (PlantarFoot& foot : feet) {
-    summarise(foot);
+    summarise(foot, longest_gap);
     find_instants(foot);
   }
   return feet;

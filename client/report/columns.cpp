@@ -25,6 +25,7 @@ std::string quantity_of(const ColumnName& column) {
   if (name.size() == 2 && column.unit == "N" && name[0] == 'f') return "force";
   if (name.size() == 2 && column.unit == "N m" && name[0] == 't') return "torque";
   if (name.size() == 4 && name.starts_with("cop")) return "cop";
+  if (column.unit == "m" && (name == "x" || name == "y" || name == "z")) return "position";
   return name;
 }
 

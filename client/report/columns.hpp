@@ -10,7 +10,7 @@ struct ColumnName {
   std::string owner;       ///< body, pair or joint: "ball-ground"; "energy" for energies
   std::string short_name;  ///< "fz"
   std::string unit;        ///< "N"; "-" when the name has none
-  std::string quantity;    ///< group drawn in one chart: "force", "cop", "energy", or the short name
+  std::string quantity;    ///< group drawn in one chart: "force", "cop", "position", "energy", or the short name
 };
 
 [[nodiscard]] ColumnName read_column_name(std::string_view name);

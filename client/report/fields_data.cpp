@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <pugixml.hpp>
 
+#include "client/report/pressure_map.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
+#include "common/spatial/spatial.hpp"
 
 namespace heelstrike::client::report {
 namespace {
@@ -114,6 +118,7 @@ void read_cells(const pugi::xml_node& cells, FieldGrid& grid, const std::string&
     if (n == 3) grid.triangles.insert(grid.triangles.end(), cell.begin(), cell.begin() + 3);
     if (n == 4) tetrahedra.push_back(cell);
   }
+  for (const auto& t : tetrahedra) grid.tetrahedra.insert(grid.tetrahedra.end(), t.begin(), t.end());
   add_boundary(tetrahedra, grid.triangles);
 }
 
@@ -150,65 +155,127 @@ Json quantity_json(const std::string& name, const std::string& unit, const std::
   return {{"name", name}, {"unit", unit}, {"low", low}, {"high", high}, {"values", packed(values)}};
 }
 
-Json positions_json(const std::vector<FieldGrid>& frames) {
-  std::array<double, 3> low{1e300, 1e300, 1e300};
-  std::array<double, 3> high{-1e300, -1e300, -1e300};
-  for (const FieldGrid& frame : frames) {
-    for (std::size_t i = 0; i < frame.points.size(); ++i) {
-      low[i % 3] = std::min(low[i % 3], frame.points[i]);
-      high[i % 3] = std::max(high[i % 3], frame.points[i]);
-    }
+/// Three numbers per point and frame.
+Json vectors_json(const std::vector<Eigen::Matrix3Xd>& frames) {
+  Vector3 low = Vector3::Constant(std::numeric_limits<double>::max());
+  Vector3 high = -low;
+  for (const auto& frame : frames) {
+    if (frame.cols() == 0) continue;
+    low = low.cwiseMin(frame.rowwise().minCoeff());
+    high = high.cwiseMax(frame.rowwise().maxCoeff());
   }
   std::vector<std::uint16_t> values;
-  for (const FieldGrid& frame : frames) {
-    for (std::size_t i = 0; i < frame.points.size(); ++i) {
-      values.push_back(quantised(frame.points[i], low[i % 3], high[i % 3]));
+  for (const auto& frame : frames) {
+    for (Eigen::Index i = 0; i < frame.cols(); ++i) {
+      for (Eigen::Index k = 0; k < 3; ++k) values.push_back(quantised(frame(k, i), low[k], high[k]));
     }
   }
-  return {{"low", low}, {"high", high}, {"values", packed(values)}};
+  return {{"low", {low.x(), low.y(), low.z()}}, {"high", {high.x(), high.y(), high.z()}}, {"values", packed(values)}};
 }
 
-/// Files have the undeformed shape and the displacement; a page shows where the points are.
-void deform(FieldGrid& grid) {
-  for (const PointArray& array : grid.arrays) {
-    if (array.name != "displacement" || array.n_components != 3) continue;
-    for (std::size_t i = 0; i < grid.points.size(); ++i) grid.points[i] += array.values[i];
+const PointArray* displacement_of(const FieldGrid& grid) {
+  const auto found = std::ranges::find(grid.arrays, "displacement", &PointArray::name);
+  return found != grid.arrays.end() && found->n_components == 3 ? &*found : nullptr;
+}
+
+Eigen::Map<const Eigen::Matrix3Xd> columns_of(const std::vector<double>& values) {
+  return {values.data(), 3, static_cast<Eigen::Index>(values.size() / 3)};
+}
+
+/// Shape and motion of a part, apart: files have the undeformed points in the world and the displacement beside them.
+struct Motion {
+  Eigen::Matrix3Xd points;                     ///< [m] undeformed, in P
+  std::vector<double> poses;                   ///< X_WP of every frame
+  std::vector<Eigen::Matrix3Xd> displacement;  ///< [m] in P
+  double largest = 0.0;                        ///< [m] component of a displacement
+
+  /// Round-off of the rigid motion alone is none.
+  [[nodiscard]] bool deforms() const {
+    return largest > 1e-9 * (points.cols() > 0 ? points.cwiseAbs().maxCoeff() : 0.0);
   }
+};
+
+void add_motion(const FieldGrid& grid, Motion& motion) {
+  const Eigen::Matrix3Xd now = columns_of(grid.points);
+  const bool is_first = motion.poses.empty();
+  Pose X_WP{.R = Matrix3::Identity(), .p = now.cols() > 0 ? Vector3(now.rowwise().mean()) : Vector3::Zero()};
+  if (is_first) motion.points = now.colwise() - X_WP.p;
+  if (!is_first && now.cols() > 2) {
+    // The motion of the undeformed body is rigid, and this finds it exactly [umeyama1991].
+    const Eigen::Matrix4d X = Eigen::umeyama(motion.points, now, false);
+    X_WP = {.R = X.topLeftCorner<3, 3>(), .p = X.topRightCorner<3, 1>()};
+  }
+  const Quaternion q = quaternion_from_rotation(X_WP.R);
+  motion.poses.insert(motion.poses.end(), {q.w(), q.x(), q.y(), q.z(), X_WP.p.x(), X_WP.p.y(), X_WP.p.z()});
+  Eigen::Matrix3Xd there = now;
+  if (const PointArray* u = displacement_of(grid)) there += columns_of(u->values);
+  motion.displacement.emplace_back((X_WP.R.transpose() * (there.colwise() - X_WP.p)) - motion.points);
+  if (now.cols() > 0) motion.largest = std::max(motion.largest, motion.displacement.back().cwiseAbs().maxCoeff());
+}
+
+double largest_pressure(const FieldGrid& grid) {
+  const auto pressure = std::ranges::find(grid.arrays, "contact_pressure", &PointArray::name);
+  if (pressure == grid.arrays.end() || pressure->values.empty()) return 0.0;
+  return std::ranges::max(pressure->values);
+}
+
+/// Evenly spaced ones, and the one with the largest pressure.
+std::vector<std::size_t> kept_frames(std::size_t n, std::size_t wanted, std::size_t peak) {
+  std::vector<std::size_t> kept;
+  for (std::size_t k = 0; k < std::min(n, wanted); ++k) kept.push_back(wanted >= n ? k : k * (n - 1) / (wanted - 1));
+  if (std::ranges::find(kept, peak) == kept.end()) {
+    kept.push_back(peak);
+    std::ranges::sort(kept);
+  }
+  return kept;
 }
 
 Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std::size_t values_budget) {
   const auto load = [&](const FieldFile& f) {
-    FieldGrid grid = parse_vtu(read_whole_file(folder / f.file), (folder / f.file).string());
-    deform(grid);
-    return grid;
+    return parse_vtu(read_whole_file(folder / f.file), (folder / f.file).string());
   };
   const FieldGrid first = load(files[0]);
-  const std::size_t per_frame =
-      std::max<std::size_t>(1, first.points.size() + first.points.size() / 3 * first.arrays.size());
-  const std::size_t n_frames =
-      std::clamp<std::size_t>(values_budget / per_frame, 2, files.size() < 2 ? 2 : files.size());
+  const std::size_t n_points = first.points.size() / 3;
+  const std::size_t per_frame = std::max<std::size_t>(1, n_points * (3 + first.arrays.size()));
+  // A part at rest names the same file again and again.
+  const bool at_rest = std::ranges::all_of(files, [&](const FieldFile& f) { return f.file == files[0].file; });
+  const std::size_t wanted = at_rest ? files.size() : std::max<std::size_t>(2, values_budget / per_frame);
+  std::size_t peak = 0;
+  if (wanted < files.size()) {
+    double largest = 0.0;
+    for (std::size_t k = 0; k < files.size(); ++k) {
+      const double here = largest_pressure(load(files[k]));
+      if (here > largest) peak = k;
+      largest = std::max(largest, here);
+    }
+  }
   std::vector<double> times;
   std::vector<FieldGrid> frames;
+  Motion motion;
   Json names = Json::array();
-  for (std::size_t k = 0; k < std::min(n_frames, files.size()); ++k) {
-    const std::size_t at = n_frames >= files.size() ? k : k * (files.size() - 1) / (n_frames - 1);
+  for (const std::size_t at : kept_frames(files.size(), wanted, peak)) {
     times.push_back(files[at].time);
-    // A part at rest names the same file again and again.
-    if (!frames.empty() &&
-        std::all_of(files.begin(), files.end(), [&](const FieldFile& f) { return f.file == files[0].file; }))
-      continue;
+    if (!frames.empty() && at_rest) continue;
     frames.push_back(load(files[at]));
     names.push_back(files[at].file);
-    if (frames.back().triangles != first.triangles) refuse(files[at].file, "triangles that change with time");
+    const FieldGrid& frame = frames.back();
+    if (frame.points.size() != first.points.size() || frame.triangles != first.triangles ||
+        frame.tetrahedra != first.tetrahedra) {
+      refuse(files[at].file, "cells that change with time");
+    }
+    add_motion(frame, motion);
   }
   Json part = {{"name", files[0].name},
                {"times", packed(times)},
-               {"n_points", first.points.size() / 3},
+               {"n_points", n_points},
                {"n_frames", frames.size()},
                {"n_recorded", files.size()},
                {"files", names},
                {"triangles", packed(first.triangles)},
-               {"positions", positions_json(frames)},
+               {"tetrahedra", packed(first.tetrahedra)},
+               {"points", vectors_json({motion.points})},
+               {"poses", packed(motion.poses)},
+               {"displacement", motion.deforms() ? vectors_json(motion.displacement) : Json()},
                {"quantities", Json::array()}};
   for (std::size_t a = 0; a < first.arrays.size(); ++a) {
     // Principal stresses are three numbers, no vector with a length.
@@ -221,6 +288,14 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
     part["quantities"].push_back(quantity_json(first.arrays[a].name, first.arrays[a].unit, values));
   }
   return part;
+}
+
+/// Name of the body that a part is of: "PAIR_BODY", of a partner "PAIR_BODY_partner".
+Json body_json(std::string part, const std::vector<std::string>& columns) {
+  constexpr std::string_view partner = "_partner";
+  if (part.ends_with(partner)) part.resize(part.size() - partner.size());
+  const auto owner = part_owner(part, columns);
+  return owner ? Json(owner->body) : Json();
 }
 
 }  // namespace
@@ -267,7 +342,7 @@ std::vector<FieldFile> read_field_index(const fs::path& folder) {
   return files;
 }
 
-Json fields_json(const fs::path& folder, std::size_t values_budget) {
+Json fields_json(const fs::path& folder, const std::vector<std::string>& columns, std::size_t values_budget) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<FieldFile>> series;
   for (const FieldFile& file : read_field_index(folder)) {
@@ -276,7 +351,9 @@ Json fields_json(const fs::path& folder, std::size_t values_budget) {
   }
   Json json = {{"parts", Json::array()}};
   for (const std::string& name : order) {
-    json["parts"].push_back(part_json(folder, series[name], values_budget / order.size()));
+    Json part = part_json(folder, series[name], values_budget / order.size());
+    part["body"] = body_json(name, columns);
+    json["parts"].push_back(std::move(part));
   }
   return json;
 }

@@ -6,23 +6,32 @@
 #include <string>
 #include <vector>
 
+#include "client/report/feet.hpp"
 #include "client/report/pressure_map.hpp"
 #include "client/report/pressure_regions.hpp"
 
 namespace heelstrike::client::report {
 
 struct FootPrint {
-  std::string pair;
-  std::string body;  ///< main body of the pair
+  std::string name;   ///< of the foot, else of the pair
+  std::string label;  ///< short
+  std::vector<LoadedPart> parts;
   PressureMap map;
   CopPath path;
-  std::optional<PressureRegions> regions;  ///< where the scenario says that the body is a foot
+  std::optional<PressureRegions> regions;  ///< where the scenario says that the body is a whole foot
 };
 
-/// One entry per pair whose main body has contact_pressure. @throws Error{file} for fields that cannot be read
-[[nodiscard]] std::vector<FootPrint> foot_prints(const std::filesystem::path& folder, const TimeSeries& series);
+/// One entry per foot, and per pair of other bodies, with contact_pressure.
+/// @param model  says which pairs are one foot; none = every pair for itself
+/// @throws Error{file} for fields that cannot be read
+[[nodiscard]] std::vector<FootPrint> foot_prints(const std::filesystem::path& folder, const TimeSeries& series,
+                                                 const std::optional<Scenario>& model);
 
-/// [{pair, body, view, path: {time, u, v}}] for the page.
-[[nodiscard]] Json foot_prints_json(const std::vector<FootPrint>& prints);
+/// [{label, body, view, path: {time, u, v}}] for the page.
+/// @param high  [Pa] upper end of the scale that all maps of the page share
+[[nodiscard]] Json foot_prints_json(const std::vector<FootPrint>& prints, double high);
+
+/// [Pa] on any of them.
+[[nodiscard]] double largest_pressure(const std::vector<FootPrint>& prints);
 
 }  // namespace heelstrike::client::report

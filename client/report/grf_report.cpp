@@ -77,11 +77,14 @@ fs::path write_grf_report(const fs::path& folder, const GrfPage& page, const std
   }
   std::vector<RunData> runs;
   add_source(runs, "measured", measured, predicted, from, to);
-  add_source(runs, "predicted", predicted, measured, from, to);
+  add_source(runs, "run", predicted, measured, from, to);
   std::error_code failure;
   fs::create_directories(folder, failure);
   if (failure)
     throw file_error(folder.string(), fmt::format("{} cannot be made: {}", folder.string(), failure.message()));
+  for (std::size_t i = 0; i < page.tables.size(); ++i) {
+    if (!page.tables[i].svg.empty()) write_whole_file(folder / fmt::format("stance_{}.svg", i + 1), page.tables[i].svg);
+  }
   const fs::path file = folder / "report.html";
   write_whole_file(file, measurement_page(page, runs));
   return file;

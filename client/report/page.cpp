@@ -7,6 +7,7 @@
 
 #include "client/report/html.hpp"
 #include "client/report/resources.hpp"
+#include "client/report/scene.hpp"
 #include "client/terminal/table.hpp"
 #include "common/config/version.hpp"
 
@@ -50,7 +51,7 @@ std::string document(const std::string& title, const std::string& header, const 
                       header, body);
   text += "<script type=\"application/json\" id=\"report-data\">" + script_json(data) + "</script>\n<script>\n";
   text += report_script();
-  if (data.contains("fields")) {
+  if (data.contains("scenes")) {
     text += "</script>\n<script>\n";
     text += fields_script();
   }
@@ -61,18 +62,24 @@ std::string section(const std::string& id, const std::string& heading, const std
   return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, escaped(heading), content);
 }
 
-std::string chart_places(bool with_scatter) {
+bool any_pairs(std::span<const RunData> runs) {
+  return std::ranges::any_of(runs, has_pairs);
+}
+
+std::string chart_places(bool with_scatter, bool with_contact) {
   std::string text;
   const std::string waiting = "<p class=\"needs-script note\">Charts appear here when scripts are allowed.</p>";
   if (with_scatter) {
     text += section("speed-accuracy", "Accuracy against cost",
                     fmt::format("<div id=\"scatter-chart\">{}</div>\n", waiting));
   }
-  text += section("charts", "Over time",
-                  fmt::format("<p class=\"note no-print\">Drag to zoom, double-click or “Show all” to see everything; "
-                              "click a name to hide its curve. All charts share their time axis.</p>\n"
-                              "<div id=\"time-charts\" class=\"charts\">{}</div>\n",
-                              waiting));
+  text +=
+      section("charts", "Over time",
+              fmt::format("<p class=\"note no-print\">{}Drag to zoom, double-click or “Show all” to see everything; "
+                          "click a name to hide its curve. All charts share their time axis.</p>\n"
+                          "<div id=\"time-charts\" class=\"charts\">{}</div>\n",
+                          with_contact ? "Charts open with the contacts. " : "", waiting));
+  if (!with_contact) return text;
   return text + section("loops", "Force against indentation",
                         fmt::format("<div id=\"loop-charts\" class=\"charts\">{}</div>\n", waiting));
 }
@@ -88,12 +95,35 @@ std::string link_to(const std::string& folder, const std::string& file) {
   return fmt::format("<a href=\"{}\">{}</a>", url, escaped(path));
 }
 
-std::string fields_section(const RunData& run) {
-  if (run.fields.is_null()) return {};
-  return section("fields", "Fields",
-                 "<div id=\"field-view\"><p class=\"needs-script note\">The body appears here when scripts are allowed."
-                 "</p></div>\n<p class=\"note\">For ParaView: " +
-                     link_to(run.folder, "fields.pvd") + " (full precision)</p>\n");
+/// Runs that are drawn in 3D, and as pressure maps: as many as a page has room for beside each other.
+std::span<const RunData> drawn(std::span<const RunData> runs) {
+  return runs.first(std::min(runs.size(), runs_in_3d));
+}
+
+std::string scenes_section(std::span<const RunData> runs) {
+  std::string links;
+  for (const RunData& run : drawn(runs)) {
+    if (!run.fields.is_null()) links += " " + link_to(run.folder, "fields.pvd");
+  }
+  std::string text =
+      "<div id=\"field-view\"><p class=\"needs-script note\">The bodies appear here when scripts are allowed."
+      "</p></div>\n<p class=\"note\">";
+  if (runs.size() > runs_in_3d) text += fmt::format("The first {} of {} runs. ", runs_in_3d, runs.size());
+  if (!links.empty()) text += "For ParaView, in full precision:" + links;
+  return section("fields", "In 3D", text + "</p>\n");
+}
+
+/// [{run, fields?, scene?}] of the runs that have something to draw.
+Json scenes_json(std::span<const RunData> runs) {
+  Json json = Json::array();
+  for (std::size_t r = 0; r < drawn(runs).size(); ++r) {
+    const RunData& run = runs[r];
+    if (run.series.rows() == 0 || (!run.model && run.fields.is_null())) continue;
+    json.push_back({{"run", r}});
+    if (run.model) json.back()["scene"] = scene_json(*run.model, run.series);
+    if (!run.fields.is_null()) json.back()["fields"] = run.fields;
+  }
+  return json;
 }
 
 std::string region_table(const FootPrint& print) {
@@ -103,7 +133,7 @@ std::string region_table(const FootPrint& print) {
                     number_text(1e-3 * r.mean_pressure, 4), number_text(r.force, 4), number_text(1e4 * r.area, 4),
                     number_text(1e-3 * r.pressure_integral, 4)});
   }
-  return fmt::format("<h3>Regions: {}</h3>\n", escaped(print.pair)) +
+  return fmt::format("<h3>Regions: {}</h3>\n", escaped(print.label)) +
          html_table({"region", "peak pressure [kPa]", "at [s]", "mean pressure [kPa]", "force [N]", "loaded area [cm²]",
                      "pressure-time integral [kPa s]"},
                     rows) +
@@ -117,31 +147,51 @@ std::string region_table(const FootPrint& print) {
              100.0 * usual_toe_line);
 }
 
-std::string pressure_section(const RunData& run) {
-  if (run.prints.empty()) return {};
+std::string pressure_section(std::span<const RunData> runs) {
+  if (std::ranges::all_of(drawn(runs), [](const RunData& run) { return run.prints.empty(); })) return {};
   std::string text =
       "<div id=\"pressure-maps\" class=\"charts\"><p class=\"needs-script note\">The maps appear here when scripts are "
       "allowed.</p></div>\n<p class=\"note\">Largest contact pressure of every point over the run, on the undeformed "
-      "body "
-      "in its own frame, with the path of the centre of pressure.</p>\n";
-  for (const FootPrint& print : run.prints) {
-    if (print.regions) text += region_table(print);
+      "body in its own frame, with the path of the centre of pressure. Grey carries nothing. All maps share one scale.";
+  if (runs.size() > runs_in_3d) text += fmt::format(" The first {} of {} runs.", runs_in_3d, runs.size());
+  text += "</p>\n";
+  if (runs.size() == 1) {
+    for (const FootPrint& print : runs[0].prints) {
+      if (print.regions) text += region_table(print);
+    }
   }
   return section("pressure", "Pressure map", text);
 }
 
+/// Maps of all runs with one scale; those of a comparison say whose they are.
+Json prints_json(std::span<const RunData> runs) {
+  double high = 0.0;
+  for (const RunData& run : drawn(runs)) high = std::max(high, largest_pressure(run.prints));
+  Json json = Json::array();
+  for (const RunData& run : drawn(runs)) {
+    for (Json& print : foot_prints_json(run.prints, high)) {
+      if (runs.size() > 1) print["run"] = run.label;
+      json.push_back(std::move(print));
+    }
+  }
+  return json;
+}
+
 std::string facts_table(std::span<const RunData> runs) {
+  const bool with_contact = any_pairs(runs);
   Rows rows;
-  std::vector<std::string> links;
   for (const RunData& run : runs) {
-    std::vector<std::string> row = {run.label, run.summary ? run.summary->backend : "-", status_text(run)};
+    std::vector<std::string> row = {run.label};
+    if (with_contact) row.push_back(run.summary ? run.summary->backend : "-");
+    row.push_back(status_text(run));
     row.push_back(run.summary ? number_text(run.summary->simulated_time) : "-");
     row.push_back(fmt::format("{}", run.series.rows()));
     row.push_back(run.scenario_digest.substr(0, 16));
     rows.push_back(std::move(row));
   }
-  std::string text =
-      html_table({"run", "back-end", "status", "simulated time [s]", "rows", "sha256 of the scenario"}, rows);
+  std::vector<std::string> header = {"run", "status", "simulated time [s]", "rows", "sha256 of the scenario"};
+  if (with_contact) header.insert(header.begin() + 1, "back-end");
+  std::string text = html_table(header, rows);
   text += "<p>Full data: ";
   for (const RunData& run : runs) {
     text += link_to(run.folder, "timeseries.csv") + " " + link_to(run.folder, "summary.json") + " ";
@@ -234,8 +284,8 @@ std::string energy_table(std::span<const RunData> runs) {
   for (const RunData& run : runs) {
     if (!run.summary) continue;
     const EnergyBalance& e = run.summary->energy;
-    const std::string& method = run.summary->integrator.name;
-    given_motion = given_motion || method == "kinematic" || method == "hybrid" || method == "inverse";
+    // Steps that nobody integrated: the motion was given.
+    given_motion = given_motion || (run.summary->integrator.steps > 0 && run.summary->integrator.rhs_evaluations == 0);
     rows.push_back({run.label, number_text(e.initial), number_text(e.final), number_text(e.dissipated),
                     number_text(e.external_work), number_text(e.balance_error, 3)});
   }
@@ -256,7 +306,9 @@ std::string scenario_texts(std::span<const RunData> runs) {
 }
 
 std::string common_sections(std::span<const RunData> runs, bool with_scatter) {
-  return chart_places(with_scatter) + section("contacts", "Contacts", contact_table(runs)) +
+  const bool with_contact = any_pairs(runs);
+  return chart_places(with_scatter, with_contact) +
+         (with_contact ? section("contacts", "Contacts", contact_table(runs)) : std::string()) +
          section("cost", "Cost", cost_table(runs) + wall_time_table(runs)) +
          section("energy", "Energy balance", energy_table(runs)) +
          section("scenario", "Scenario as run", scenario_texts(runs));
@@ -289,6 +341,11 @@ std::optional<double> number_at(const Json& row, const std::string& key) {
   return found->get<double>();
 }
 
+bool is_sweep(const Json& comparison) {
+  const Json& rows = comparison.at("rows");
+  return !rows.empty() && rows[0].contains("parameters");
+}
+
 std::string comparison_table(const Json& comparison) {
   const bool compared = comparison.at("reference").is_string();
   std::vector<std::string> header = {"run", "status"};
@@ -317,7 +374,8 @@ std::string comparison_table(const Json& comparison) {
   text += "<p class=\"note\">Force, indentation, duration, speed and restitution are those of the first contact.";
   text += compared
               ? fmt::format(" Deviations are from {}.</p>\n", escaped(comparison.at("reference").get<std::string>()))
-              : std::string(" No reference was chosen; --reference NAME adds deviations.</p>\n");
+          : is_sweep(comparison) ? std::string("</p>\n")
+                                 : std::string(" No reference was chosen; --reference NAME adds deviations.</p>\n");
   for (const Json& row : comparison.at("rows")) {
     if (!row.at("failure").is_string()) continue;
     text += fmt::format("<p class=\"status failed\">{}: {}</p>\n", escaped(row.at("backend").get<std::string>()),
@@ -352,29 +410,65 @@ Json scatter_json(const Json& comparison) {
           {"cost", quantities_json(costs())}};
 }
 
+/// {parameters: [key], results: [{key, label, unit}], rows: [{label, parameters: {key: value}, results: {key: value}}]}
+Json sweep_json(const Json& comparison) {
+  Json json = {{"parameters", Json::array()}, {"results", quantities_json(accuracies())}, {"rows", Json::array()}};
+  for (Json& cost : quantities_json(costs())) json["results"].push_back(std::move(cost));
+  for (const auto& [key, value] : comparison.at("rows")[0].at("parameters").items()) json["parameters"].push_back(key);
+  for (const Json& row : comparison.at("rows")) {
+    Json line = {{"label", row.at("backend")}, {"parameters", row.at("parameters")}, {"results", Json::object()}};
+    for (const Json& result : json["results"]) {
+      const std::string key = result.at("key");
+      if (const auto value = number_at(row, key)) line["results"][key] = *value;
+    }
+    json["rows"].push_back(std::move(line));
+  }
+  return json;
+}
+
+std::string sweep_section() {
+  return section("sweep", "Result against parameter",
+                 "<div id=\"sweep-chart\"><p class=\"needs-script note\">The chart appears here when scripts are "
+                 "allowed.</p></div>\n");
+}
+
 }  // namespace
 
 std::string run_page(const RunData& run) {
   const std::span<const RunData> runs(&run, 1);
-  const std::string title =
-      run.summary ? fmt::format("{} with {}", run.summary->scenario, run.summary->backend) : run.label;
+  std::string title = run.label;
+  if (run.summary) {
+    title = run.summary->scenario;
+    if (has_pairs(run)) title += fmt::format(" with {}", run.summary->backend);
+  }
   const std::string header = fmt::format("<span class=\"status {0}\">{0}</span>", escaped(status_text(run)));
-  const std::string body = problems(runs) + section("what", "What was run", facts_table(runs)) + pressure_section(run) +
-                           fields_section(run) + common_sections(runs, false);
+  const Json scenes = scenes_json(runs);
+  const std::string body = problems(runs) + section("what", "What was run", facts_table(runs)) +
+                           pressure_section(runs) + (scenes.empty() ? std::string() : scenes_section(runs)) +
+                           common_sections(runs, false);
   Json data = {{"runs", Json::array({charts_json(run, budget_for(runs))})}};
-  if (!run.fields.is_null()) data["fields"] = run.fields;
-  if (!run.prints.empty()) data["prints"] = foot_prints_json(run.prints);
+  if (!scenes.empty()) data["scenes"] = scenes;
+  if (!run.prints.empty()) data["prints"] = prints_json(runs);
   return document(title, header, body, data);
 }
 
 std::string comparison_page(const Json& comparison, std::span<const RunData> runs) {
   const bool compared = comparison.at("reference").is_string();
-  const std::string title = fmt::format("{}: comparison", comparison.at("scenario").get<std::string>());
-  const std::string body = section("comparison", "Accuracy and cost", comparison_table(comparison)) + problems(runs) +
-                           common_sections(runs, compared) + section("what", "What was run", facts_table(runs));
+  const Json scenes = scenes_json(runs);
+  const bool sweep = is_sweep(comparison);
+  const std::string title =
+      fmt::format("{}: {}", comparison.at("scenario").get<std::string>(), sweep ? "sweep" : "comparison");
+  const std::string body =
+      (sweep ? sweep_section() : std::string()) +
+      section("comparison", sweep ? "Results and cost" : "Accuracy and cost", comparison_table(comparison)) +
+      problems(runs) + pressure_section(runs) + (scenes.empty() ? std::string() : scenes_section(runs)) +
+      common_sections(runs, compared) + section("what", "What was run", facts_table(runs));
   Json data = {{"runs", Json::array()}};
   for (const RunData& run : runs) data["runs"].push_back(charts_json(run, budget_for(runs)));
   if (compared) data["comparison"] = scatter_json(comparison);
+  if (sweep) data["sweep"] = sweep_json(comparison);
+  if (!scenes.empty()) data["scenes"] = scenes;
+  if (Json prints = prints_json(runs); !prints.empty()) data["prints"] = std::move(prints);
   return document(title, fmt::format("<span>{} runs</span>", runs.size()), body, data);
 }
 
@@ -383,9 +477,10 @@ std::string measurement_page(const GrfPage& page, std::span<const RunData> runs)
   for (const PageTable& table : page.tables) {
     tables += fmt::format("<h3>{}</h3>\n", escaped(table.heading)) + html_table(table.header, table.rows);
     if (!table.note.empty()) tables += fmt::format("<p class=\"note\">{}</p>\n", escaped(table.note));
+    tables += table.svg;
   }
   const std::string body =
-      section("comparison", "Measured and predicted", tables) +
+      section("comparison", "The run beside the plates", tables) +
       section(
           "charts", "Over time",
           "<p class=\"note no-print\">Drag to zoom, double-click or “Show all” to see everything; click a name to hide "

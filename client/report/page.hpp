@@ -14,6 +14,9 @@ namespace heelstrike::client::report {
 /// page stays below 4 MB.
 constexpr std::size_t values_per_page = 400'000;
 
+/// Runs of a comparison that are drawn in 3D and as pressure maps.
+constexpr std::size_t runs_in_3d = 6;
+
 [[nodiscard]] std::string run_page(const RunData& run);
 
 /// @param comparison  content of comparison.json

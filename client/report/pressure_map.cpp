@@ -76,25 +76,41 @@ bool PressureMap::has_pressure(const FieldGrid& grid) {
   return array_of(grid, pressure_name) != nullptr;
 }
 
-PressureMap::PressureMap(const FieldGrid& first, const Pose& X_WB)
-    : triangles_(first.triangles), peak_(first.points.size() / 3, 0.0) {
-  const Pose X_BW = X_WB.inverse();
-  points_.reserve(first.points.size());
-  for (std::size_t i = 0; i + 2 < first.points.size(); i += 3) {
-    const Vector3 p_B = X_BW * Vector3(first.points[i], first.points[i + 1], first.points[i + 2]);
-    points_.insert(points_.end(), {p_B.x(), p_B.y(), p_B.z()});
-  }
-  add(first);
+PressureMap::PressureMap(const FieldGrid& first, const Pose& X_WB) {
+  add_part(first, X_WB);
 }
 
-void PressureMap::add(const FieldGrid& frame) {
-  const PointArray* pressure = array_of(frame, pressure_name);
-  if (pressure == nullptr || pressure->values.size() != peak_.size()) {
-    throw file_error("fields.pvd", fmt::format("expected contact_pressure on {} points in every frame, found {}",
-                                               peak_.size(), pressure == nullptr ? 0 : pressure->values.size()));
+std::size_t PressureMap::add_part(const FieldGrid& first, const Pose& X_WF) {
+  const auto n_before = static_cast<std::uint32_t>(peak_.size());
+  const Pose X_FW = X_WF.inverse();
+  for (std::size_t i = 0; i + 2 < first.points.size(); i += 3) {
+    const Vector3 p_F = X_FW * Vector3(first.points[i], first.points[i + 1], first.points[i + 2]);
+    points_.insert(points_.end(), {p_F.x(), p_F.y(), p_F.z()});
   }
-  latest_ = pressure->values;
-  for (std::size_t i = 0; i < peak_.size(); ++i) peak_[i] = std::max(peak_[i], latest_[i]);
+  for (const std::uint32_t corner : first.triangles) triangles_.push_back(n_before + corner);
+  first_points_.push_back(n_before);
+  peak_.resize(points_.size() / 3, 0.0);
+  latest_.resize(peak_.size(), 0.0);
+  add(first, first_points_.size() - 1);
+  return first_points_.size() - 1;
+}
+
+void PressureMap::add(const FieldGrid& frame, std::size_t part) {
+  const PointArray* pressure = array_of(frame, pressure_name);
+  const std::size_t from = first_points_.at(part);
+  const std::size_t n = (part + 1 < first_points_.size() ? first_points_[part + 1] : peak_.size()) - from;
+  if (pressure == nullptr || pressure->values.size() != n) {
+    throw file_error("fields.pvd", fmt::format("expected contact_pressure on {} points in every frame, found {}", n,
+                                               pressure == nullptr ? 0 : pressure->values.size()));
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    latest_[from + i] = pressure->values[i];
+    peak_[from + i] = std::max(peak_[from + i], pressure->values[i]);
+  }
+}
+
+void PressureMap::clear_latest() {
+  std::ranges::fill(latest_, 0.0);
 }
 
 double PressureMap::largest() const {
@@ -168,26 +184,45 @@ Pose pose_in_row(const std::vector<std::string>& columns, std::span<const double
 }
 
 CopPath cop_path(const TimeSeries& series, const std::string& pair, const std::string& body) {
+  const LoadedPart part{.pair = pair, .body = body, .X_FB = {}};
+  return cop_path(series, std::span(&part, 1));
+}
+
+CopPath cop_path(const TimeSeries& series, std::span<const LoadedPart> parts) {
+  struct Columns {
+    const LoadedPart* part;
+    std::size_t force, cop;
+  };
+  std::vector<Columns> known;
+  for (const LoadedPart& part : parts) {
+    const auto force = column_at(series.columns, part.pair + ".fx_N");
+    const auto cop = column_at(series.columns, part.pair + ".copx_m");
+    if (force && cop) known.push_back({.part = &part, .force = *force, .cop = *cop});
+  }
   CopPath path;
-  const auto force = column_at(series.columns, pair + ".fx_N");
-  const auto cop = column_at(series.columns, pair + ".copx_m");
-  if (!force || !cop) return path;
   const std::size_t n = series.columns.size();
   std::size_t contact = 0;
   bool loaded_before = false;
   for (std::size_t r = 0; r < series.rows(); ++r) {
     const std::span<const double> row(series.values.data() + r * n, n);
-    const double size = std::hypot(row[*force], row[*force + 1], row[*force + 2]);
-    if (!(size > 0.0)) {
+    double sum = 0.0;
+    Vector3 weighted = Vector3::Zero();
+    for (const auto& [part, force, cop] : known) {
+      const double size = std::hypot(row[force], row[force + 1], row[force + 2]);
+      if (!(size > 0.0)) continue;
+      const Pose X_FW = part->X_FB * pose_in_row(series.columns, row, part->body).inverse();
+      weighted += size * (X_FW * Vector3(row[cop], row[cop + 1], row[cop + 2]));
+      sum += size;
+    }
+    if (!(sum > 0.0)) {
       contact += loaded_before ? 1 : 0;
       loaded_before = false;
       continue;
     }
     loaded_before = true;
-    const Pose X_BW = pose_in_row(series.columns, row, body).inverse();
     path.times.push_back(row[0]);
-    path.points.push_back(X_BW * Vector3(row[*cop], row[*cop + 1], row[*cop + 2]));
-    path.forces.push_back(size);
+    path.points.emplace_back(weighted / sum);
+    path.forces.push_back(sum);
     path.contacts.push_back(contact);
   }
   return path;

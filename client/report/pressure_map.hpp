@@ -27,8 +27,16 @@ struct PlanView {
 /// {axes: ["x", "y"], depth: "z", origin, cell, n, high, values}: values in u16 from 0 to `high`, 65535 = no body.
 [[nodiscard]] Json plan_view_json(const PlanView& view, double high);
 
-/// Collects the pressure of one body frame by frame. The map shows the body's undeformed shape, so that it stays in
-/// place while the body moves and bends; one looks along the body axis that the largest pressures load most.
+/// One body of several that are loaded together, and where it is among them.
+struct LoadedPart {
+  std::string pair;
+  std::string body;  ///< main body of the pair
+  Pose X_FB;         ///< in the common frame F
+};
+
+/// Collects the pressure of one body, or of several parts side by side, frame by frame. The map shows the body's
+/// undeformed shape, so that it stays in place while the body moves and bends; one looks along the body axis that the
+/// largest pressures load most.
 class PressureMap {
  public:
   /// Whether a grid has the pressure of a contact.
@@ -39,8 +47,13 @@ class PressureMap {
   /// @param X_WB   pose of the body at that time
   PressureMap(const FieldGrid& first, const Pose& X_WB);
 
+  /// Another part of what the map shows. @param X_WF  pose of the map's frame at that time, as this part has it
+  /// @returns its number; the first part is 0
+  std::size_t add_part(const FieldGrid& first, const Pose& X_WF);
   /// @throws Error{file} for a grid with another number of points or without pressure
-  void add(const FieldGrid& frame);
+  void add(const FieldGrid& frame, std::size_t part = 0);
+  /// A new time: parts that have no frame at it carry nothing.
+  void clear_latest();
 
   [[nodiscard]] const std::vector<double>& latest() const { return latest_; }  ///< [Pa] per node
   [[nodiscard]] const std::vector<double>& peak() const { return peak_; }      ///< [Pa] per node, largest so far
@@ -61,6 +74,7 @@ class PressureMap {
   std::vector<double> points_;  ///< [m] undeformed, in the body frame
   std::vector<std::uint32_t> triangles_;
   std::vector<double> latest_, peak_;
+  std::vector<std::size_t> first_points_;  ///< of the parts
 };
 
 /// The centre of pressure of a pair while it is loaded, in the frame of its main body.
@@ -74,6 +88,8 @@ struct CopPath {
 
 /// @param body  main body; one without columns in the series rests in the world
 [[nodiscard]] CopPath cop_path(const TimeSeries& series, const std::string& pair, const std::string& body);
+/// Of parts together, in their common frame: the mean of their centres by the size of their forces.
+[[nodiscard]] CopPath cop_path(const TimeSeries& series, std::span<const LoadedPart> parts);
 
 /// Pose of a body in a row of the series; the identity for a body without columns.
 [[nodiscard]] Pose pose_in_row(const std::vector<std::string>& columns, std::span<const double> row,

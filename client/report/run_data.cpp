@@ -1,12 +1,17 @@
 #include "client/report/run_data.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "client/report/columns.hpp"
+#include "client/report/feet.hpp"
+#include "client/runs/ground_reactions.hpp"
 #include "common/config/digest.hpp"
+#include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
 #include "common/results/thinning.hpp"
 
@@ -22,9 +27,8 @@ std::vector<double> picked(const std::vector<double>& values, const std::vector<
   return result;
 }
 
-Json column_json(const std::string& name, const std::vector<double>& values, const std::vector<double>& time,
-                 std::size_t budget) {
-  const ColumnName read = read_column_name(name);
+Json column_json(const std::string& name, const ColumnName& read, const std::vector<double>& values,
+                 const std::vector<double>& time, std::size_t budget) {
   Json json = {{"name", name},
                {"owner", read.owner},
                {"short", read.short_name},
@@ -79,7 +83,49 @@ Json loop_json(const TimeSeries& series, const std::string& pair, std::size_t bu
   return {{"pair", pair}, {"indentation", packed(x)}, {"force", packed(y)}};
 }
 
+/// Components of the total force of a foot, as columns of their own times.
+void add_foot_force(const FootForce& foot, const Vector3& up, std::size_t budget, Json& columns) {
+  const auto add = [&](const std::vector<double>& times, const std::vector<Vector3>& force, const std::string& ending) {
+    for (int axis = 0; axis < 3; ++axis) {
+      const bool vertical = std::abs(up[axis]) > 0.9;
+      const std::string name = (vertical ? "vertical" : std::string(1, "xyz"[axis])) + ending;
+      const double sign = vertical && up[axis] < 0.0 ? -1.0 : 1.0;
+      std::vector<double> values;
+      for (const Vector3& f : force) values.push_back(sign * f[axis]);
+      const ColumnName read{.owner = foot.label, .short_name = name, .unit = "N", .quantity = "foot_force"};
+      Json json = column_json(fmt::format("{}: {}", foot.label, name), read, values, times, budget);
+      // Of times of their own also when nothing was thinned.
+      if (!json.contains("times")) json["times"] = packed(times);
+      columns.push_back(std::move(json));
+    }
+  };
+  add(foot.times, foot.force, "");
+  if (!foot.measured.empty()) add(foot.measured_times, foot.measured, ", measured");
+}
+
+Json contacts_json(const RunData& run) {
+  Json json = Json::array();
+  if (!run.summary) return json;
+  for (const ContactEpisode& e : run.summary->contacts) {
+    json.push_back({{"pair", e.pair},
+                    {"onset", e.onset},
+                    {"end", e.end.value_or(run.summary->simulated_time)},
+                    {"peak", e.max_force_time},
+                    {"force", e.max_force}});
+  }
+  return json;
+}
+
 }  // namespace
+
+std::optional<Scenario> read_model(const fs::path& folder) {
+  const fs::path file = folder / "scenario.yaml";
+  try {
+    return parse_scenario(read_whole_file(file), file.string(), {});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
 RunData read_run_data(const fs::path& path, std::string label, std::string folder) {
   RunData run{.label = std::move(label),
@@ -88,19 +134,31 @@ RunData read_run_data(const fs::path& path, std::string label, std::string folde
               .incomplete = {},
               .scenario = {},
               .scenario_digest = {},
+              .model = {},
               .series = {},
+              .measured = {},
               .prints = {},
               .fields = {}};
   run.scenario = read_whole_file(path / "scenario.yaml");
   run.scenario_digest = sha256_hex(run.scenario);
+  run.model = read_model(path);
   run.incomplete = incomplete_reason(path);
   if (fs::exists(path / "summary.json")) run.summary = read_summary(path);
   if (fs::exists(path / "timeseries.csv")) run.series = read_timeseries(path);
+  if (const fs::path file = path / measured_reactions_file; fs::exists(file)) {
+    run.measured = read_force_plates(read_motion_table(read_whole_file(file), file.string()));
+  }
   return run;
 }
 
+bool has_pairs(const RunData& run) {
+  if (run.model) return !run.model->pairs.empty();
+  return std::ranges::any_of(run.series.columns, [](const std::string& name) { return name.ends_with(".gap_m"); });
+}
+
 Json charts_json(const RunData& run, std::size_t budget) {
-  Json json = {{"label", run.label}, {"columns", Json::array()}, {"loops", Json::array()}};
+  Json json = {
+      {"label", run.label}, {"columns", Json::array()}, {"loops", Json::array()}, {"contacts", contacts_json(run)}};
   if (run.series.columns.empty()) {
     json["time"] = packed(std::span<const double>());
     return json;
@@ -109,11 +167,17 @@ Json charts_json(const RunData& run, std::size_t budget) {
   json["time"] = time.size() <= budget ? packed(time) : packed(std::span<const double>());
   for (std::size_t c = 1; c < run.series.columns.size(); ++c) {
     const std::string& name = run.series.columns[c];
-    json["columns"].push_back(column_json(name, run.series.column(name), time, budget));
+    json["columns"].push_back(column_json(name, read_column_name(name), run.series.column(name), time, budget));
     constexpr std::string_view ending = ".indentation_m";
     if (name.ends_with(ending)) {
       json["loops"].push_back(loop_json(run.series, name.substr(0, name.size() - ending.size()), budget));
     }
+  }
+  if (!run.model) return json;
+  const Vector3 g = run.model->gravity;
+  const Vector3 up = g.norm() > 0.0 ? Vector3(-g.normalized()) : Vector3(Vector3::UnitZ());
+  for (const FootForce& foot : foot_forces(*run.model, run.series, run.measured)) {
+    add_foot_force(foot, up, budget, json["columns"]);
   }
   return json;
 }

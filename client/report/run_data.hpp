@@ -8,6 +8,7 @@
 
 #include "client/report/foot_prints.hpp"
 #include "client/report/packing.hpp"
+#include "common/config/scenario.hpp"
 #include "common/results/run_folder.hpp"
 
 namespace heelstrike::client::report {
@@ -19,16 +20,26 @@ struct RunData {
   std::string incomplete;             ///< why the run is not complete; empty when it is
   std::string scenario;               ///< text of scenario.yaml
   std::string scenario_digest;        ///< sha256 of that text
+  std::optional<Scenario> model;      ///< what that text says; none when it cannot be read
   TimeSeries series;                  ///< without rows when the run produced none
-  std::vector<FootPrint> prints;      ///< pressure on main bodies; empty without fields
+  std::vector<ForcePlate> measured;   ///< beside the run: measured_reactions.mot; empty without
+  std::vector<FootPrint> prints;      ///< pressure of feet and other main bodies; empty without fields
   Json fields;                        ///< of fields.pvd, see fields_data.hpp; null without fields
 };
+
+/// The scenario of a run folder; none when this version cannot read it, and then what is shown does without it.
+[[nodiscard]] std::optional<Scenario> read_model(const std::filesystem::path& folder);
 
 /// @param folder  relative to the page, for links
 /// @throws Error{file} when the folder is not one of a run
 [[nodiscard]] RunData read_run_data(const std::filesystem::path& path, std::string label, std::string folder);
 
-/// {label, columns: [{name, owner, short, unit, quantity, packed, times?}], time, loops: [{pair, indentation, force}]}
+/// Whether bodies of the run may touch; a mechanism without contact has none.
+[[nodiscard]] bool has_pairs(const RunData& run);
+
+/// {label, columns: [{name, owner, short, unit, quantity, packed, times?}], time, loops: [{pair, indentation, force}],
+/// contacts: [{pair, onset, end, peak, force}]}. Beside the columns of the series the total force of each foot, with
+/// what a plate measured.
 /// @param budget  values kept of one column; longer ones are thinned with their extremes kept
 [[nodiscard]] Json charts_json(const RunData& run, std::size_t budget);
 

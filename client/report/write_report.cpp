@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "client/report/fields_data.hpp"
@@ -16,6 +17,12 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t field_values_per_page = 1'300'000;  // 2 bytes each before compression: a page below 6 MB
 
+void read_fields(const fs::path& folder, std::size_t budget, RunData& run) {
+  if (!fs::exists(folder / "fields.pvd")) return;
+  run.fields = fields_json(folder, run.series.columns, budget);
+  run.prints = foot_prints(folder, run.series, run.model);
+}
+
 std::string page_of_comparison(const fs::path& folder) {
   const fs::path file = folder / "comparison.json";
   Json comparison;
@@ -26,6 +33,8 @@ std::string page_of_comparison(const fs::path& folder) {
       const std::string name = row.at("folder");
       if (!name.empty()) runs.push_back(read_run_data(folder / name, row.at("backend"), name));
     }
+    const std::size_t n = std::min(runs.size(), runs_in_3d);
+    for (std::size_t r = 0; r < n; ++r) read_fields(folder / runs[r].folder, field_values_per_page / n, runs[r]);
     return comparison_page(comparison, runs);
   } catch (const Json::exception& error) {
     throw file_error(file.string(), fmt::format("{}: expected a comparison as heelstrike compare writes it, found: {}",
@@ -51,11 +60,8 @@ fs::path write_report(const fs::path& folder) {
                                                   folder.string()));
   }
   RunData run = read_run_data(folder, fs::absolute(folder).lexically_normal().filename().string(), "");
-  if (fs::exists(folder / "fields.pvd")) {
-    run.fields = fields_json(folder, field_values_per_page);
-    run.prints = foot_prints(folder, run.series);
-  }
-  if (run.summary) run.label = run.summary->backend;
+  read_fields(folder, field_values_per_page, run);
+  if (run.summary) run.label = has_pairs(run) ? run.summary->backend : run.summary->scenario;
   write_whole_file(file, run_page(run));
   return file;
 }

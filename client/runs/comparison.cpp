@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace heelstrike::client {
@@ -35,6 +37,10 @@ template <class Integer>
 std::optional<double> count(Integer n) {
   return static_cast<double>(n);
 }
+/// What a run could not know is not there.
+std::optional<double> known(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
 
 const std::vector<Quantity>& quantities() {
   using S = const RunSummary&;
@@ -47,7 +53,7 @@ const std::vector<Quantity>& quantities() {
        [](S s) { return of_first_contact(s, &ContactEpisode::separation_speed); }},
       {"effective_restitution", "restitution", 5, true,
        [](S s) { return of_first_contact(s, &ContactEpisode::effective_restitution); }},
-      {"energy_balance_error_J", "balance J", 2, false, [](S s) { return count(s.energy.balance_error); }},
+      {"energy_balance_error_J", "balance J", 2, false, [](S s) { return known(s.energy.balance_error); }},
       {"steps", "steps", 9, false, [](S s) { return count(s.integrator.steps); }},
       {"contact_evaluations", "evaluations", 9, false, [](S s) { return count(s.contact_evaluations); }},
       {"wall_time_s", "wall s", 3, false, [](S s) { return count(s.wall_time); }},
@@ -71,7 +77,18 @@ std::optional<double> deviation(const Quantity& quantity, const ComparisonRow& r
 }
 
 bool has_numbers(const ComparisonRow& row) {
+  return row.failure.empty() || row.summary.status == "incomplete";
+}
+
+bool is_whole(const ComparisonRow& row) {
   return row.failure.empty();
+}
+
+/// The number that a value is, or its text.
+Json parameter_json(const std::string& value) {
+  double number = 0.0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  return error == std::errc() && end == value.data() + value.size() ? Json(number) : Json(value);
 }
 
 std::string exact(std::optional<double> value) {
@@ -80,8 +97,18 @@ std::string exact(std::optional<double> value) {
 
 }  // namespace
 
-bool Comparison::all_completed() const {
-  return std::all_of(rows.begin(), rows.end(), [](const ComparisonRow& row) { return row.failure.empty(); });
+ExitCode Comparison::exit_code() const {
+  if (!std::ranges::all_of(rows, has_numbers)) return ExitCode::run_failed;
+  return std::ranges::all_of(rows, is_whole) ? ExitCode::ok : ExitCode::incomplete;
+}
+
+std::vector<std::string> Comparison::failures() const {
+  std::vector<std::string> sentences;
+  for (const ComparisonRow& row : rows) {
+    if (is_whole(row)) continue;
+    sentences.push_back(fmt::format("{}: {}{}", row.backend, has_numbers(row) ? "incomplete: " : "", row.failure));
+  }
+  return sentences;
 }
 
 Table Comparison::table() const {
@@ -93,12 +120,13 @@ Table Comparison::table() const {
     if (base != nullptr && q.compared) table.header.emplace_back("%");
   }
   for (const ComparisonRow& row : rows) {
-    std::vector<std::string> line = {row.backend};
+    const bool marked = has_numbers(row) && !is_whole(row);
+    std::vector<std::string> line = {marked ? fmt::format("{} ({})", row.backend, row.summary.status) : row.backend};
     for (const Quantity& q : quantities()) {
       const auto value = has_numbers(row) ? q.value(row.summary) : std::nullopt;
       line.push_back(value ? number_text(*value, q.digits) : "-");
       if (base == nullptr || !q.compared) continue;
-      const auto off = has_numbers(row) && has_numbers(*base) ? deviation(q, row, base) : std::nullopt;
+      const auto off = is_whole(row) && is_whole(*base) ? deviation(q, row, base) : std::nullopt;
       line.push_back(off ? fmt::format("{:+.2f}", 100.0 * *off) : "-");
     }
     table.rows.push_back(std::move(line));
@@ -109,6 +137,9 @@ Table Comparison::table() const {
 std::string Comparison::csv() const {
   const ComparisonRow* base = reference.empty() ? nullptr : find(*this, reference);
   std::vector<std::string> header = {"backend", "status"};
+  if (!rows.empty()) {
+    for (const auto& [key, value] : rows.front().parameters) header.push_back(key);
+  }
   for (const Quantity& q : quantities()) {
     header.emplace_back(q.key);
     if (base != nullptr && q.compared) header.push_back(fmt::format("{}_relative_deviation", q.key));
@@ -117,10 +148,11 @@ std::string Comparison::csv() const {
   std::string text = csv_line(header);
   for (const ComparisonRow& row : rows) {
     std::vector<std::string> line = {row.backend, row.summary.status};
+    for (const auto& [key, value] : row.parameters) line.push_back(value);
     for (const Quantity& q : quantities()) {
       line.push_back(has_numbers(row) ? exact(q.value(row.summary)) : "");
       if (base == nullptr || !q.compared) continue;
-      line.push_back(has_numbers(row) && has_numbers(*base) ? exact(deviation(q, row, base)) : "");
+      line.push_back(is_whole(row) && is_whole(*base) ? exact(deviation(q, row, base)) : "");
     }
     line.insert(line.end(), {row.folder, row.failure});
     text += csv_line(line);
@@ -135,11 +167,12 @@ std::string Comparison::json() const {
       {"scenario", scenario}, {"reference", reference.empty() ? Json() : Json(reference)}, {"rows", Json::array()}};
   for (const ComparisonRow& row : rows) {
     Json line = {{"backend", row.backend}, {"status", row.summary.status}};
+    for (const auto& [key, value] : row.parameters) line["parameters"][key] = parameter_json(value);
     for (const Quantity& q : quantities()) {
       line[q.key] = has_numbers(row) ? number(q.value(row.summary)) : Json();
       if (base == nullptr || !q.compared) continue;
       line[fmt::format("{}_relative_deviation", q.key)] =
-          has_numbers(row) && has_numbers(*base) ? number(deviation(q, row, base)) : Json();
+          is_whole(row) && is_whole(*base) ? number(deviation(q, row, base)) : Json();
     }
     line["folder"] = row.folder;
     line["failure"] = row.failure.empty() ? Json() : Json(row.failure);

@@ -3,8 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "client/exit_codes.hpp"
 #include "client/terminal/table.hpp"
 #include "common/results/run_records.hpp"
 
@@ -13,20 +15,25 @@ namespace heelstrike::client {
 /// One line of a comparison.
 struct ComparisonRow {
   std::string backend;
+  /// Keys that a sweep varies and their values, as they were assigned; the same keys in every row.
+  std::vector<std::pair<std::string, std::string>> parameters = {};
   std::string folder;   ///< of the run, relative to the comparison's folder; empty when it never began
-  RunSummary summary;   ///< status "completed", "cancelled" or "failed"
+  RunSummary summary;   ///< how it ended
   std::string failure;  ///< why there are no results, or only some; empty when the run completed
 };
 
 /// Force, indentation, duration, separation speed and restitution are those of the first contact of the run, so that
 /// all back-ends are compared under the same approach; energy balance, steps, evaluations and wall time are of the
-/// whole run.
+/// whole run. A run without some of its frames has its numbers, is told beside its name, and is not compared.
 struct Comparison {
   std::string scenario;
   std::string reference;  ///< back-end that the others are measured against; empty = none
   std::vector<ComparisonRow> rows;
 
-  [[nodiscard]] bool all_completed() const;
+  /// Worst of its rows: failures before incomplete runs.
+  [[nodiscard]] ExitCode exit_code() const;
+  /// One sentence for every row that did not complete.
+  [[nodiscard]] std::vector<std::string> failures() const;
   /// For a person: few digits, deviations from the reference in percent.
   [[nodiscard]] Table table() const;
   [[nodiscard]] std::string csv() const;

@@ -59,7 +59,10 @@ void EventReader::take_rows(const v1::SampleBlock& block) {
                 fmt::format("the multibody server sent {} values for rows of {} columns", n_values, n_columns_));
   }
   const std::span<const double> values(block.values().data(), n_values);
-  for (std::size_t at = 0; at < n_values; at += n_columns_) sink_.on_row(values.subspan(at, n_columns_));
+  for (std::size_t at = 0; at < n_values; at += n_columns_) {
+    sink_.on_row(values.subspan(at, n_columns_));
+    last_row_time_ = values[at];
+  }
   if (block.left_out() > 0) sink_.on_rows_left_out(block.left_out());
 }
 

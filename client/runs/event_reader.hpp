@@ -25,6 +25,8 @@ class EventReader {
   /// Once the last event has arrived.
   [[nodiscard]] const std::optional<RunSummary>& summary() const { return summary_; }
   [[nodiscard]] const Progress& progress() const { return progress_; }
+  /// [s] of the last row that was handed on; none before the first one
+  [[nodiscard]] const std::optional<double>& last_row_time() const { return last_row_time_; }
   [[nodiscard]] const std::vector<ContactEpisode>& episodes() const { return episodes_; }
 
  private:
@@ -36,6 +38,7 @@ class EventReader {
   std::size_t n_columns_ = 0;
   std::uint64_t last_sequence_ = 0;
   Progress progress_;
+  std::optional<double> last_row_time_;
   std::vector<ContactEpisode> episodes_;
   std::optional<RunSummary> summary_;
 };

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
 #include "client/runs/ground_reactions.hpp"
 #include "client/terminal/progress_display.hpp"
+#include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
+#include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
 #include "common/wire/run_records_wire.hpp"
 
 namespace heelstrike::client {
@@ -38,9 +42,12 @@ class ReportingSink : public RunSink {
   void on_log(std::string_view level, std::string_view text) override {
     files_.on_log(level, text);
     if (level == "info" || level == "debug") return;
+    if (!messages_.is_first(level, text)) return;
     display_.clear();
-    fmt::print(stderr, "heelstrike: {}: {}\n", level, text);
+    tell_user(level, text);
   }
+  /// Of messages that came again and again.
+  void tell_rest(const fs::path& log) const { messages_.tell_rest(log.string()); }
   void on_episode(const ContactEpisode& episode) override { files_.on_episode(episode); }
   void on_checkpoint(const Checkpoint& checkpoint) override { files_.on_checkpoint(checkpoint); }
   void on_fields(const FieldFrame& frame) override { files_.on_fields(frame); }
@@ -48,15 +55,21 @@ class ReportingSink : public RunSink {
  private:
   ProgressDisplay& display_;
   RunFolderSink files_;
+  RepeatedMessages messages_;
 };
 
 void write_ground_reactions(const RunRequest& request, const RunFolder& folder) {
   if (request.scenario.motions.empty() || !fs::exists(folder.path() / "timeseries.csv")) return;
-  const std::string text = ground_reactions(request.scenario, read_timeseries(folder.path()), [&](const auto& name) {
+  const auto content_of = [&](const std::string& name) {
     const auto file = std::ranges::find(request.files, name, &NamedFile::name);
     return file == request.files.end() ? nullptr : &file->content;
-  });
-  if (!text.empty()) write_whole_file(folder.path() / ground_reactions_file, text);
+  };
+  const TimeSeries series = read_timeseries(folder.path());
+  const std::string text = ground_reactions(request.scenario, series, content_of);
+  if (text.empty()) return;
+  write_whole_file(folder.path() / ground_reactions_file, text);
+  const std::string measured = measured_reactions(request.scenario, series, content_of);
+  if (!measured.empty()) write_whole_file(folder.path() / measured_reactions_file, measured);
 }
 
 std::string optional_text(const std::optional<double>& value) {
@@ -84,14 +97,21 @@ Table episode_table(const std::vector<ContactEpisode>& episodes) {
 RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder, bool quiet, std::stop_token stop) {
   ProgressDisplay display(fmt::format("{} {}", request.scenario.name, backend_label(request.scenario)), quiet);
   ReportingSink sink(folder, display);
-  RunSummary summary = runner.run(request, sink, std::move(stop));
-  display.clear();
-  write_ground_reactions(request, folder);
-  folder.finish(summary);
+  RunSummary summary;
+  try {
+    summary = runner.run(request, sink, std::move(stop));
+    display.clear();
+    sink.tell_rest(folder.path() / "run.log");
+    write_ground_reactions(request, folder);
+    folder.finish(summary);
+  } catch (const Error& error) {
+    folder.abandon(error.what());
+    throw;
+  }
   try {
     runner.release();
   } catch (const Error& error) {
-    fmt::print(stderr, "heelstrike: warning: the results are here, but the server keeps its copy: {}\n", error.what());
+    tell_user("warning", fmt::format("the results are here, but the server keeps its copy: {}", error.what()));
   }
   return summary;
 }
@@ -104,24 +124,42 @@ fs::path default_folder(const RunRequest& request) {
   return folder;
 }
 
-std::string summary_text(const RunSummary& summary, const fs::path& folder) {
-  const double factor = summary.wall_time > 0.0 ? summary.simulated_time / summary.wall_time : 0.0;
+namespace {
+
+std::string count_text(std::int64_t n) {
+  return n < 0 ? "?" : fmt::format("{}", n);
+}
+
+std::string statistics_text(const RunSummary& summary) {
+  const IntegratorStatistics& s = summary.integrator;
+  if (s.steps < 0) return fmt::format("integrator  {}; its server ended without telling more\n", s.name);
   std::string text = fmt::format(
-      "{} with {}: {} at t = {:g} s, {:.3g} s of wall time ({:.3g}x real time)\n"
       "integrator  {}: {} steps, {} rejected, {} right-hand sides, {} Jacobians\n"
       "contact     {} evaluations, {} commits",
-      summary.scenario, summary.backend, summary.status, summary.simulated_time, summary.wall_time, factor,
-      summary.integrator.name, summary.integrator.steps, summary.integrator.rejected_steps,
-      summary.integrator.rhs_evaluations, summary.integrator.jacobian_evaluations, summary.contact_evaluations,
-      summary.contact_commits);
+      s.name, s.steps, count_text(s.rejected_steps), count_text(s.rhs_evaluations), count_text(s.jacobian_evaluations),
+      count_text(summary.contact_evaluations), count_text(summary.contact_commits));
   if (summary.rpc) {
     text += fmt::format("; {} calls, median {:.0f} us, 99 % below {:.0f} us", summary.rpc->calls, summary.rpc->p50_us,
                         summary.rpc->p99_us);
   }
-  text += fmt::format(
-      "\nenergy      {:.6g} J at the start, {:.6g} J at the end, {:.6g} J dissipated, balance {:.2e} J\n",
-      summary.energy.initial, summary.energy.final, summary.energy.dissipated, summary.energy.balance_error);
-  if (!summary.contacts.empty()) text += episode_table(summary.contacts).aligned();
+  const auto joule = [](double value, int digits) {
+    return std::isnan(value) ? "unknown" : number_text(value, digits) + " J";
+  };
+  const EnergyBalance& energy = summary.energy;
+  return text + fmt::format("\nenergy      {} at the start, {} at the end, {} dissipated, balance {}\n",
+                            joule(energy.initial, 6), joule(energy.final, 6), joule(energy.dissipated, 6),
+                            joule(energy.balance_error, 3));
+}
+
+}  // namespace
+
+std::string summary_text(const RunSummary& summary, const fs::path& folder) {
+  const double factor = summary.wall_time > 0.0 ? summary.simulated_time / summary.wall_time : 0.0;
+  std::string text = fmt::format("{} with {}: {} at t = {:g} s, {:.3g} s of wall time ({:.3g}x real time)\n",
+                                 summary.scenario, summary.backend, coloured_status(summary.status, Stream::out),
+                                 summary.simulated_time, summary.wall_time, factor);
+  text += statistics_text(summary);
+  if (!summary.contacts.empty()) text += episode_table(summary.contacts).fitted(screen_width(Stream::out));
   return text + fmt::format("results     {}\n", folder.string());
 }
 

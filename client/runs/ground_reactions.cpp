@@ -123,4 +123,61 @@ std::string ground_reactions(const Scenario& scenario, const TimeSeries& series,
   return plates.empty() ? std::string() : mot_text(plates, times);
 }
 
+GivenLoads given_loads(const Scenario& scenario) {
+  GivenLoads given{.plates = {}, .interval = scenario.output.interval};
+  for (const BalanceSpec& balance : scenario.analysis.balance) {
+    for (const MarkerMotionSpec& motion : scenario.motions) {
+      for (const FootSpec& foot : motion.feet) {
+        const std::string name = motion.name + "." + foot.name;
+        const bool carries = std::ranges::any_of(balance.bodies, [&](const std::string& body) {
+          return followed_part(scenario, body).starts_with(name + ".");
+        });
+        if (!foot.plate.empty() && (balance.plate == name || carries)) given.plates.push_back(foot.plate);
+      }
+    }
+  }
+  return given;
+}
+
+GroundPath ground_path(const Scenario& scenario, const TimeSeries& series) {
+  GroundPath path;
+  for (const MarkerMotionSpec& motion : scenario.motions) {
+    for (const BodySpec& body : scenario.bodies) {
+      if (followed_part(scenario, body.name) != motion.name + ".ground") continue;
+      const Matrix3 R_FW = axis_map(motion.axes).transpose();
+      path.times = series.column("time_s");
+      std::ranges::for_each(path.times, [&](double& t) { t += motion.start; });
+      for (const Vector3& p : vectors(series, body.name + ".", "_m")) path.position.push_back(R_FW * p);
+      return path;
+    }
+  }
+  return path;
+}
+
+std::string measured_reactions(const Scenario& scenario, const TimeSeries& series, const FileContent& content_of) {
+  if (series.rows() == 0) return {};
+  const std::vector<double> run_times = series.column("time_s");
+  for (const MarkerMotionSpec& motion : scenario.motions) {
+    if (motion.plates.empty()) continue;
+    std::vector<ForcePlate> plates;
+    for (ForcePlate& plate : read_force_plates(read_motion_table(*content_of(motion.plates), motion.plates))) {
+      const bool used = std::ranges::find(motion.feet, plate.name, &FootSpec::plate) != motion.feet.end();
+      if (used) plates.push_back(std::move(plate));
+    }
+    if (plates.empty()) continue;
+    const auto& times = plates.front().times;
+    const auto from = std::ranges::lower_bound(times, run_times.front() + motion.start);
+    const auto to = std::ranges::upper_bound(times, run_times.back() + motion.start);
+    const auto cut = [&](std::vector<Vector3>& values) {
+      values = {values.begin() + (from - times.begin()), values.begin() + (to - times.begin())};
+    };
+    const std::vector<double> kept(from, to);
+    for (ForcePlate& plate : plates) {
+      for (auto* values : {&plate.force, &plate.point, &plate.moment}) cut(*values);
+    }
+    return kept.empty() ? std::string() : mot_text(plates, kept);
+  }
+  return {};
+}
+
 }  // namespace heelstrike::client

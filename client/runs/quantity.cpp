@@ -23,10 +23,20 @@ double parse_length(const std::string& text, const std::string& what) {
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   const auto known = std::ranges::find(units, unit, &std::pair<std::string_view, double>::first);
   if (error != std::errc() || known == units.end() || !std::isfinite(value)) {
+    const bool comma = text.find(',') != std::string::npos;
     throw input_error(
-        what, fmt::format("{}: expected a length such as 4mm, 0.4cm, 120um or 0.004 (metres), found '{}'", what, text));
+        what, fmt::format("{}: expected a length such as 4mm, 0.4cm, 120um or 0.004 (metres), found '{}'{}", what, text,
+                          comma ? "; decimals are written with a point" : ""));
   }
   return value * known->second;
+}
+
+double parse_small_length(const std::string& text, const std::string& what) {
+  const double length = parse_length(text, what);
+  const bool has_unit = text.find('m') != std::string::npos;
+  if (has_unit || std::abs(length) < 1.0) return length;
+  throw input_error(
+      what, fmt::format("{0}: {1} without a unit are {1} metres; write {1}mm, or {1}m if that is meant", what, text));
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {

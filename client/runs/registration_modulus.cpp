@@ -80,12 +80,13 @@ Parabola parabola_through(std::span<const double, 3> x, std::span<const double, 
 }
 
 ModulusScan scan_modulus(const RegistrationTask& task, std::span<const double> moduli, Runner& runner,
-                         const std::stop_token& stop, const std::function<void(const ModulusTrial&)>& on_trial) {
+                         const std::stop_token& stop, const std::function<void(const ModulusTrial&)>& on_trial,
+                         const std::function<void(int, std::span<const double>)>& on_run) {
   check(moduli);
   RegistrationTask next = task;
   const auto attempt = [&](double modulus) {
     next.request = with_modulus(std::move(next.request), modulus);
-    ModulusTrial trial{.modulus = modulus, .rms = 0.0, .feet = fit_registration(next, runner, stop, {})};
+    ModulusTrial trial{.modulus = modulus, .rms = 0.0, .feet = fit_registration(next, runner, stop, on_run)};
     trial.rms = std::sqrt(square_sum(trial) / std::max(n_frames(trial), 1.0));
     start_from(next, trial.feet);
     if (on_trial) on_trial(trial);

@@ -31,10 +31,12 @@ struct ModulusScan {
 /// of the parabola (in the logarithm) through the best one and its neighbours. Complete stances are never looked at.
 /// @param moduli    [Pa] at least three, > 0, ascending
 /// @param on_trial  told each trial when it is done
+/// @param on_run    as fit_registration, of the fit that is going on
 /// @throws Error{invalid_input} for other moduli; as fit_registration
 [[nodiscard]] ModulusScan scan_modulus(const RegistrationTask& task, std::span<const double> moduli, Runner& runner,
                                        const std::stop_token& stop,
-                                       const std::function<void(const ModulusTrial&)>& on_trial);
+                                       const std::function<void(const ModulusTrial&)>& on_trial,
+                                       const std::function<void(int, std::span<const double>)>& on_run = {});
 
 /// Abscissa and curvature (second derivative) of the parabola through three points.
 struct Parabola {

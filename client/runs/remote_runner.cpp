@@ -2,18 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "common/errors/error.hpp"
+#include "common/rpc/backoff.hpp"
 #include "common/wire/event_file.hpp"
 
 namespace heelstrike::client {
 namespace {
 
-constexpr std::chrono::seconds take_up_again_within{10};      // a server that restarts or a line that comes back
+constexpr std::chrono::milliseconds look_again{200};          // while nobody is there: a stop is heard soon
 constexpr std::chrono::milliseconds death_certificate{2000};  // from the effects of a death to the kernel's word of it
 
 std::string sentence_start(std::string text) {
@@ -21,16 +24,28 @@ std::string sentence_start(std::string text) {
   return text;
 }
 
-/// What is known of a run whose own summary will never come.
+constexpr std::int64_t not_known = -1;
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+/// What is known of a run whose own summary will never come: how far its rows go, and what it was. The rest is marked
+/// as not known (common/results/summary.hpp).
 RunSummary summary_without_end(const EventReader& reader, const RunRequest& request, const Error& cause) {
   RunSummary summary;
   summary.scenario = request.scenario.name;
   summary.backend = backend_label(request.scenario);
   summary.status = "failed";
-  summary.simulated_time = reader.progress().time;
+  summary.simulated_time = reader.last_row_time().value_or(0.0);
   summary.wall_time = reader.progress().wall_time;
-  summary.integrator.name = request.scenario.analysis.integrator.name;
-  summary.integrator.steps = reader.progress().step;
+  summary.integrator = {.name = request.scenario.analysis.integrator.name,
+                        .steps = not_known,
+                        .rejected_steps = not_known,
+                        .rhs_evaluations = not_known,
+                        .jacobian_evaluations = not_known,
+                        .restarts = not_known};
+  summary.contact_evaluations = summary.contact_commits = not_known;
+  summary.energy = {not_a_number, not_a_number, not_a_number, not_a_number, not_a_number};
+  summary.wall_times = {not_a_number, not_a_number, not_a_number, not_a_number};
+  summary.max_position_violation = summary.max_velocity_violation = not_a_number;
   summary.contacts = reader.episodes();
   summary.error = cause;
   return summary;
@@ -39,21 +54,23 @@ RunSummary summary_without_end(const EventReader& reader, const RunRequest& requ
 }  // namespace
 
 RemoteRunner::RemoteRunner(const ServerOptions& options, std::filesystem::path log)
-    : servers_(options, std::move(log)), client_(servers_.mbs(), servers_.mbs_text()) {}
+    : patience_(options.patience), servers_(options, std::move(log)), client_(servers_.mbs(), servers_.mbs_text()) {}
 
 void RemoteRunner::watch(const std::string& run_id, EventReader& reader, std::stop_token stop) {
-  auto give_up = std::chrono::steady_clock::now() + take_up_again_within;
+  rpc::Backoff backoff(patience_, {});
   while (!reader.summary()) {
     const std::uint64_t before = reader.last_sequence();
     try {
       client_.watch(
           run_id, before, [&](const v1::RunEvent& event) { reader.take(event); }, stop);
     } catch (const Error& error) {
-      const bool may_come_back = error.code() == ErrorCode::unavailable && !servers_.owns_mbs();
-      if (reader.last_sequence() > before) give_up = std::chrono::steady_clock::now() + take_up_again_within;
-      if (reader.failed() || !may_come_back || stop.stop_requested() || std::chrono::steady_clock::now() >= give_up)
-        throw;
-      client_.wait_until_connected(std::chrono::duration_cast<std::chrono::milliseconds>(take_up_again_within));
+      // A server says so when there is nothing to wait for: it has been restarted, and the run with it is gone.
+      const bool may_come_back = error.code() == ErrorCode::unavailable && error.retry_helps() && !servers_.owns_mbs();
+      if (reader.last_sequence() > before) backoff = rpc::Backoff(patience_, {});
+      if (reader.failed() || !may_come_back || stop.stop_requested() || !backoff.pause()) throw;
+      while (!stop.stop_requested() && backoff.left().count() > 0 &&
+             !client_.wait_for_connection(std::min(look_again, backoff.left()))) {
+      }
     }
   }
 }
@@ -70,7 +87,7 @@ Error RemoteRunner::explained(const Error& error) {
 RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop_token stop) {
   EventReader reader(sink);
   finished_run_.clear();
-  const std::string run_id = client_.submit(request);
+  const std::string run_id = client_.submit(request, servers_.owns_mbs() ? std::chrono::milliseconds{0} : patience_);
   try {
     watch(run_id, reader, std::move(stop));
   } catch (const Error& error) {

@@ -1,6 +1,7 @@
 /// Runs on a multibody server, named or private.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -11,8 +12,8 @@
 
 namespace heelstrike::client {
 
-/// A stream that breaks is taken up again where it ended, while the server answers. When the own multibody server dies,
-/// what it had written but not yet sent is read from its spool.
+/// A stream that breaks is taken up again where it ended, for ServerOptions::patience. When the own multibody server
+/// dies, what it had written but not yet sent is read from its spool.
 class RemoteRunner : public Runner {
  public:
   /// @throws Error as Servers and SimulationClient
@@ -28,6 +29,7 @@ class RemoteRunner : public Runner {
   void watch(const std::string& run_id, EventReader& reader, std::stop_token stop);
   [[nodiscard]] Error explained(const Error& error);
 
+  std::chrono::milliseconds patience_;
   Servers servers_;
   SimulationClient client_;
   std::string finished_run_;  ///< whose last event has arrived; empty = none

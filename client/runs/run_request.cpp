@@ -3,36 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
+#include <string_view>
 #include <system_error>
 
+#include "common/config/document.hpp"
 #include "common/config/motion_columns.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/printable.hpp"
 
 namespace heelstrike::client {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path, const std::string& what) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) {
-    throw input_error(path.string(), fmt::format("{}: file {} does not exist", what, path.string()));
-  }
-  if (fs::is_directory(path, ignored)) {
-    throw input_error(path.string(), fmt::format("{}: expected a file, found the folder {}", what, path.string()));
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  if (!file) {
-    throw file_error(path.string(), fmt::format("{}: file {} cannot be read: {}", what, path.string(),
-                                                std::generic_category().message(errno)));
-  }
-  return std::move(content).str();
-}
 
 std::string expand_variables(const std::string& name, const std::string& where) {
   std::string path;
@@ -62,26 +44,55 @@ void change_backend(RunRequest& request, const std::string& backend, const Backe
   if (backend.empty()) return;
   std::vector<std::string> dropped;
   request.yaml = with_backend(request.yaml, request.file_name, backend, backends, dropped);
-  for (const std::string& parameter : dropped) {
-    request.notes.push_back(fmt::format("{} is not a parameter of back-end {} and was left out", parameter, backend));
-  }
+  if (dropped.empty()) return;
+  const bool one = dropped.size() == 1;
+  request.notes.push_back(fmt::format("{} {} of back-end {} and {} left out", fmt::join(dropped, ", "),
+                                      one ? "is not a parameter" : "are not parameters", backend,
+                                      one ? "was" : "were"));
 }
 
 }  // namespace
 
-RunRequest load_request(const fs::path& scenario, const Overrides& overrides, const BackendSchemas& backends) {
+namespace {
+
+/// The scenario's text, which goes through protocols and files that know UTF-8 only.
+std::string scenario_text(const fs::path& scenario, const std::stop_token& stop, RunRequest& request) {
+  const std::string bytes = read_file(scenario, "scenario", {.max_bytes = config::max_document_bytes, .stop = stop});
+  std::string text = as_utf8(bytes);
+  if (text != bytes) {
+    request.notes.push_back(
+        fmt::format("{} is not UTF-8 and was read as Latin-1; save it as UTF-8", request.file_name));
+  }
+  return text;
+}
+
+/// A file of the scenario. On a disk names are bytes: one written by a program that knows Latin-1 only is found too.
+fs::path path_of(const fs::path& scenario, const std::string& name, const std::string& file_name) {
+  const std::string expanded = expand_variables(name, file_name);
+  const fs::path path = scenario.parent_path() / expanded;
+  std::error_code ignored;
+  const auto latin1 = as_latin1(expanded);
+  if (fs::exists(path, ignored) || !latin1) return path;
+  const fs::path other = scenario.parent_path() / *latin1;
+  return fs::exists(other, ignored) ? other : path;
+}
+
+}  // namespace
+
+RunRequest load_request(const fs::path& scenario, const Overrides& overrides, const BackendSchemas& backends,
+                        const std::stop_token& stop) {
   RunRequest request;
-  request.file_name = scenario.string();
-  request.yaml = read_file(scenario, "scenario");
+  request.file_name = as_utf8(scenario.string());
+  request.yaml = scenario_text(scenario, stop, request);
   if (!overrides.backend_last) change_backend(request, overrides.backend, backends);
   for (const std::string& assignment : overrides.assignments) {
-    request.yaml = with_override(request.yaml, request.file_name, assignment);
+    request.yaml = with_override(request.yaml, request.file_name, as_utf8(assignment));
   }
   if (overrides.backend_last) change_backend(request, overrides.backend, backends);
   request.scenario = parse_scenario(request.yaml, request.file_name, backends);
   for (const std::string& name : files_named_by(request.scenario)) {
-    const fs::path path = scenario.parent_path() / expand_variables(name, request.file_name);
-    request.files.push_back({name, read_file(path, request.file_name + ": file of the scenario")});
+    const std::string what = request.file_name + ": file of the scenario";
+    request.files.push_back({name, read_file(path_of(scenario, name, request.file_name), what, {.stop = stop})});
   }
   read_motion_columns(request.scenario, [&](const std::string& name) -> const std::string* {
     const auto file = std::ranges::find(request.files, name, &NamedFile::name);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <stop_token>
 #include <string>
 #include <vector>
 
+#include "client/runs/read_file.hpp"
 #include "common/config/scenario.hpp"
 
 namespace heelstrike::client {
@@ -34,14 +36,11 @@ struct Overrides {
 };
 
 /// Reads, changes and checks a scenario and reads the files it names, relative to its folder; `${NAME}` in their names
-/// stands for a variable of the environment of this process.
-/// @throws Error{invalid_input} for a mistake in it or a missing file, Error{file} when the file is there but
-/// unreadable
+/// stands for a variable of the environment of this process. A scenario that is not UTF-8 is read as Latin-1, with a
+/// note.
+/// @throws Error{invalid_input} for the mistakes in it or a missing file, and as read_file
 [[nodiscard]] RunRequest load_request(const std::filesystem::path& scenario, const Overrides& overrides,
-                                      const BackendSchemas& backends);
-
-/// Content of a file. @throws as load_request
-[[nodiscard]] std::string read_file(const std::filesystem::path& path, const std::string& what);
+                                      const BackendSchemas& backends, const std::stop_token& stop = {});
 
 /// `${NAME}` in a file name replaced by that variable of the environment. @param where  scenario, for messages
 /// @throws Error{invalid_input} for a variable that is not set

@@ -1,12 +1,16 @@
 #include "client/runs/simulation_client.hpp"
 
+#include <fmt/format.h>
+
 #include <condition_variable>
 #include <mutex>
+#include <random>
 #include <thread>
 #include <utility>
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
 #include "common/rpc/call.hpp"
 #include "common/rpc/transport_settings.hpp"
 #include "common/wire/error_wire.hpp"
@@ -18,6 +22,12 @@ constexpr std::chrono::seconds submit_deadline{120};  // scenarios with meshes o
 constexpr std::chrono::seconds cancel_grace{15};      // from the cancel to the last event, on a loaded machine
 constexpr double look_interval = 0.25;                // [s] a page asks for news every 0.4 s
 constexpr unsigned rows_per_look = 512;               // a curve on a screen has some 1000 points in all
+
+/// 64 bits that nobody else will choose.
+std::string fresh_run_id() {
+  std::random_device device;
+  return fmt::format("run-{:08x}{:08x}", device(), device());
+}
 
 /// Cancels the run once a stop is requested, and the call itself when the run then does not end in time.
 class CancelOnStop {
@@ -56,48 +66,53 @@ class CancelOnStop {
 }  // namespace
 
 SimulationClient::SimulationClient(const rpc::Endpoint& endpoint, std::string peer)
-    : address_(endpoint.address),
-      peer_(std::move(peer)),
-      channel_(rpc::make_channel(endpoint)),
-      stub_(v1::SimulationService::NewStub(channel_)) {
-  rpc::wait_for_ready(*channel_, endpoint.address);
+    : peer_(std::move(peer)), channel_(rpc::make_channel(endpoint)), stub_(v1::SimulationService::NewStub(channel_)) {
+  rpc::wait_for_ready(*channel_, endpoint);
 }
 
-void SimulationClient::wait_until_connected(std::chrono::milliseconds patience) {
-  rpc::wait_for_ready(*channel_, address_, patience);
+bool SimulationClient::wait_for_connection(std::chrono::milliseconds time) {
+  return channel_->WaitForConnected(std::chrono::system_clock::now() + time);
 }
 
 v1::VersionInfo SimulationClient::version() {
   v1::VersionInfo version;
-  rpc::call("GetVersion of " + peer_, {.timeout = std::chrono::seconds{5}, .attempts = 3},
+  rpc::call("GetVersion of " + peer_, {.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience},
             [&](grpc::ClientContext& context) { return stub_->GetVersion(&context, {}, &version); });
   return version;
 }
 
-std::string SimulationClient::submit(const RunRequest& request) {
+std::string SimulationClient::submit(const RunRequest& request, std::chrono::milliseconds patience) {
   rpc::check_version(version(), peer_);
+  const std::string run_id = fresh_run_id();
   v1::SubmitRunResponse response;
-  rpc::call("SubmitRun at " + peer_, {.timeout = submit_deadline, .attempts = 1}, [&](grpc::ClientContext& context) {
-    const auto writer = stub_->SubmitRun(&context, &response);
-    v1::SubmitRunRequest part;
-    part.mutable_header()->set_scenario_yaml(request.yaml);
-    part.mutable_header()->set_scenario_name(request.file_name);
-    part.mutable_header()->set_contract(contract_version);
-    bool going = writer->Write(part);
-    for (const NamedFile& file : request.files) {
-      for (std::size_t at = 0; going; at += rpc::upload_chunk_bytes) {
-        auto& chunk = *part.mutable_file();
-        chunk.set_name(file.name);
-        chunk.set_content(file.content.substr(at, rpc::upload_chunk_bytes));
-        chunk.set_last(at + rpc::upload_chunk_bytes >= file.content.size());
-        going = writer->Write(part);
-        if (chunk.last()) break;
-      }
-    }
-    writer->WritesDone();
-    return writer->Finish();  // says why, when the server stopped listening
-  });
+  rpc::call("SubmitRun at " + peer_, {.timeout = submit_deadline, .patience = patience},
+            [&](grpc::ClientContext& context) {
+              const auto writer = stub_->SubmitRun(&context, &response);
+              send(request, run_id, *writer);
+              return writer->Finish();  // says why, when the server stopped listening
+            });
   return response.run_id();
+}
+
+void SimulationClient::send(const RunRequest& request, const std::string& run_id,
+                            grpc::ClientWriter<v1::SubmitRunRequest>& writer) {
+  v1::SubmitRunRequest part;
+  part.mutable_header()->set_scenario_yaml(request.yaml);
+  part.mutable_header()->set_scenario_name(valid_utf8(request.file_name));  // for messages only
+  part.mutable_header()->set_run_id(run_id);
+  part.mutable_header()->set_contract(contract_version);
+  bool going = writer.Write(part);
+  for (const NamedFile& file : request.files) {
+    for (std::size_t at = 0; going; at += rpc::upload_chunk_bytes) {
+      auto& chunk = *part.mutable_file();
+      chunk.set_name(file.name);
+      chunk.set_content(file.content.substr(at, rpc::upload_chunk_bytes));
+      chunk.set_last(at + rpc::upload_chunk_bytes >= file.content.size());
+      going = writer.Write(part);
+      if (chunk.last()) break;
+    }
+  }
+  writer.WritesDone();
 }
 
 void SimulationClient::watch(const std::string& run_id, std::uint64_t after,
@@ -131,8 +146,12 @@ void SimulationClient::follow(const std::string& run_id, std::uint64_t after,
 void SimulationClient::read_all(grpc::ClientContext& context, grpc::ClientReader<v1::RunEvent>& reader,
                                 const std::function<void(const v1::RunEvent&)>& on_event) {
   v1::RunEvent event;
+  bool saw_last = false;
   try {
-    while (reader.Read(&event)) on_event(event);
+    while (reader.Read(&event)) {
+      saw_last = event.has_finished();
+      on_event(event);
+    }
   } catch (...) {
     context.TryCancel();
     while (reader.Read(&event)) {
@@ -141,12 +160,17 @@ void SimulationClient::read_all(grpc::ClientContext& context, grpc::ClientReader
     throw;
   }
   const grpc::Status status = reader.Finish();
-  if (!status.ok()) throw wire::from_status(status, context, "WatchRun of " + peer_);
+  const std::string what = "WatchRun of " + peer_;
+  if (saw_last) return;
+  if (status.ok()) throw unavailable_error(what + ": the stream ended without the last event of the run");
+  const Error error = wire::from_status(status, context, what);
+  if (rpc::connection_lost(status, context)) throw unavailable_error(error.what());
+  throw error;
 }
 
 std::vector<v1::RunStatus> SimulationClient::list() {
   v1::ListRunsResponse response;
-  rpc::call("ListRuns at " + peer_, {.timeout = std::chrono::seconds{5}, .attempts = 2},
+  rpc::call("ListRuns at " + peer_, {.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience},
             [&](grpc::ClientContext& context) { return stub_->ListRuns(&context, {}, &response); });
   return {response.runs().begin(), response.runs().end()};
 }
@@ -155,7 +179,7 @@ void SimulationClient::cancel(const std::string& run_id) {
   v1::CancelRunRequest request;
   request.set_run_id(run_id);
   v1::CancelRunResponse response;
-  rpc::call("CancelRun at " + peer_, {.timeout = std::chrono::seconds{5}, .attempts = 3},
+  rpc::call("CancelRun at " + peer_, {.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience},
             [&](grpc::ClientContext& context) { return stub_->CancelRun(&context, request, &response); });
 }
 
@@ -163,8 +187,17 @@ void SimulationClient::forget(const std::string& run_id) {
   v1::ForgetRunRequest request;
   request.set_run_id(run_id);
   v1::ForgetRunResponse response;
-  rpc::call("ForgetRun at " + peer_, {.timeout = std::chrono::seconds{5}, .attempts = 1},
-            [&](grpc::ClientContext& context) { return stub_->ForgetRun(&context, request, &response); });
+  int attempts = 0;
+  try {
+    rpc::call("ForgetRun at " + peer_, {.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience},
+              [&](grpc::ClientContext& context) {
+                ++attempts;
+                return stub_->ForgetRun(&context, request, &response);
+              });
+  } catch (const Error& error) {
+    // The answer to the first attempt was lost, not the request.
+    if (error.code() != ErrorCode::not_found || attempts == 1) throw;
+  }
 }
 
 }  // namespace heelstrike::client

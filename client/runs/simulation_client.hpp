@@ -23,16 +23,18 @@ class SimulationClient {
   /// @param peer  "mbs_server at ADDRESS", for messages
   SimulationClient(const rpc::Endpoint& endpoint, std::string peer);
 
-  /// Waits for a lost connection to come back. @throws Error{unavailable}
-  void wait_until_connected(std::chrono::milliseconds patience);
+  /// Waits for a lost connection to come back. @returns false when it has not within `time`
+  bool wait_for_connection(std::chrono::milliseconds time);
   /// @throws Error{unavailable}, Error{deadline}
   [[nodiscard]] v1::VersionInfo version();
-  /// Sends the scenario with its files. @returns the run's identifier. @throws Error as the server answers
-  std::string submit(const RunRequest& request);
+  /// Sends the scenario with its files. The run's identifier is chosen here, so that a submission whose answer was lost
+  /// can be repeated, and is, for `patience`. @returns the identifier. @throws Error as the server answers
+  std::string submit(const RunRequest& request, std::chrono::milliseconds patience);
   /// Hands every event after `after` to `on_event` until the last one.
   /// @param stop  asks the server to cancel the run; what it still sends is handed on
-  /// @throws Error{unavailable} when the stream breaks or the server does not end a cancelled run in time, and whatever
-  ///         `on_event` throws
+  /// @throws Error{unavailable} when the stream breaks, when it ends without the last event, or when the server does
+  /// not
+  ///         end a cancelled run in time; and whatever `on_event` throws
   void watch(const std::string& run_id, std::uint64_t after, const std::function<void(const v1::RunEvent&)>& on_event,
              std::stop_token stop);
   /// As watch, for somebody who only looks: `stop` ends the call and leaves the run alone; rows come four times a
@@ -46,10 +48,11 @@ class SimulationClient {
   void forget(const std::string& run_id);
 
  private:
+  static void send(const RunRequest& request, const std::string& run_id,
+                   grpc::ClientWriter<v1::SubmitRunRequest>& writer);
   void read_all(grpc::ClientContext& context, grpc::ClientReader<v1::RunEvent>& reader,
                 const std::function<void(const v1::RunEvent&)>& on_event);
 
-  std::string address_;
   std::string peer_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::SimulationService::Stub> stub_;

@@ -8,9 +8,9 @@ namespace heelstrike::client {
 
 std::vector<BackendInfo> list_backends(const rpc::Endpoint& fem) {
   const std::string peer = "fem_server at " + fem.address;
-  const rpc::CallOptions options{.timeout = std::chrono::seconds{5}, .attempts = 3};
+  const rpc::CallOptions options{.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience};
   const auto channel = rpc::make_channel(fem);
-  rpc::wait_for_ready(*channel, fem.address);
+  rpc::wait_for_ready(*channel, fem);
   const auto stub = v1::ContactService::NewStub(channel);
   v1::VersionInfo version;
   rpc::call("GetVersion of " + peer, options,

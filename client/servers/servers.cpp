@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds start_deadline{20};  // a loaded machine may need seconds to load the libraries
 constexpr std::chrono::seconds stop_grace{5};
+constexpr std::chrono::milliseconds private_patience{2'000};  // a Unix socket does not break while both ends live
 constexpr std::size_t shown_log_bytes = 2000;
 
 }  // namespace
@@ -51,7 +52,10 @@ void Servers::start_mbs(const ServerOptions& options) {
   mbs_ = rpc::Endpoint{.address = address, .tls = {}};
   std::vector<std::string> arguments = {"--listen",    address,   "--fem",
                                         fem_->address, "--spool", (folder_->path() / "spool").string(),
-                                        "--ready-fd",  "3",       "--exit-with-parent"};
+                                        "--ready-fd",  "3",       "--exit-with-parent",
+                                        "--patience"};
+  const std::chrono::duration<double> patience = options.fem.empty() ? private_patience : options.patience;
+  arguments.push_back(fmt::format("{}", patience.count()));
   if (!options.fem.empty()) {
     const rpc::ClientTls& tls = options.tls;
     const std::pair<const char*, const std::string&> passed_on[] = {{"--fem-tls-ca", tls.ca_file},

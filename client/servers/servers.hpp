@@ -1,6 +1,7 @@
 /// The servers of one invocation: running ones that the user named, or a private pair started for the occasion.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -16,6 +17,8 @@ struct ServerOptions {
   std::string mbs;     ///< address of a running mbs_server; empty = start one
   std::string fem;     ///< address of a running fem_server; empty = start one
   rpc::ClientTls tls;  ///< for the named addresses; private servers talk over Unix sockets without it
+  /// How long a lost connection to a named server is tried again. A private one that is gone does not come back.
+  std::chrono::milliseconds patience = rpc::default_patience;
 };
 
 /// Without addresses both servers are started, with `fem` alone only the multibody server, else none. What was started

@@ -8,6 +8,7 @@
 
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
 #include "common/errors/error.hpp"
 
@@ -79,29 +80,27 @@ Json to_json(const BackendInfo& backend) {
 }
 
 void print_one(const BackendInfo& backend) {
-  fmt::print("{}: {}\n", backend.name, backend.summary);
-  if (!backend.reference.empty()) fmt::print("reference: {}\n", backend.reference);
-  fmt::print("surfaces (main-partner): {}\n\n", fmt::join(backend.surface_pairs, ", "));
+  Table head;
+  head.header = {"back-end", backend.name};
+  head.rows = {{"what it is", backend.summary}};
+  if (!backend.reference.empty()) head.rows.push_back({"reference", backend.reference});
+  head.rows.push_back({"surfaces", fmt::format("main-partner: {}", fmt::join(backend.surface_pairs, ", "))});
+  fmt::print("{}\n", head.fitted(screen_width(Stream::out)));
   Table table;
   table.header = {"parameter", "unit", "range", "default", "meaning"};
   for (const ParameterSchema& parameter : backend.parameters) {
     table.rows.push_back(
         {parameter.name, parameter.unit, range_text(parameter), default_text(parameter), parameter.meaning});
   }
-  fmt::print("{}", table.aligned());
+  fmt::print("{}", table.fitted(screen_width(Stream::out)));
 }
 
 void print_all(const std::vector<BackendInfo>& backends) {
   Table table;
-  table.header = {"back-end", "surfaces", "parameters", "what it is"};
-  for (const BackendInfo& backend : backends) {
-    std::vector<std::string> names;
-    for (const ParameterSchema& parameter : backend.parameters) names.push_back(parameter.name);
-    table.rows.push_back({backend.name, fmt::format("{}", fmt::join(backend.surface_pairs, ",")),
-                          fmt::format("{}", fmt::join(names, ",")), backend.summary});
-  }
-  fmt::print("{}\nheelstrike backends NAME shows unit, range, default and meaning of every parameter.\n",
-             table.aligned());
+  table.header = {"back-end", "what it is"};
+  for (const BackendInfo& backend : backends) table.rows.push_back({backend.name, backend.summary});
+  fmt::print("{}\nheelstrike backends NAME shows its surfaces and every parameter.\n",
+             table.fitted(screen_width(Stream::out)));
 }
 
 const BackendInfo& find(const std::vector<BackendInfo>& backends, const std::string& name) {

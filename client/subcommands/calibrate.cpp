@@ -13,6 +13,7 @@
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "client/terminal/progress_display.hpp"
+#include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
 #include "common/errors/error.hpp"
 
@@ -63,9 +64,15 @@ CalibrationTask make_task(const CalibrateOptions& options, const RunRequest& req
     if (task.direction->isZero(0.0))
       throw input_error("direction", "--direction: expected a vector other than 0, 0, 0");
   }
-  task.depth = parse_length(options.depth, "--depth");
+  task.depth = parse_small_length(options.depth, "--depth");
   if (!(task.depth > 0.0))
     throw input_error("depth", fmt::format("--depth: expected a length > 0, found '{}'", options.depth));
+  // Without a unit it is metres; nobody presses a body by half a metre and leaves the unit away.
+  const bool has_unit = options.depth.find('m') != std::string::npos;
+  if (!has_unit && task.depth >= 0.5) {
+    throw input_error("depth", fmt::format("--depth: {} is a depth of {} m; did you mean {}mm?", options.depth,
+                                           task.depth, options.depth));
+  }
   task.force = options.force;
   task.tolerance = options.tolerance;
   task.clamp_step = parse_length(options.clamp_step, "--clamp-step");
@@ -114,7 +121,7 @@ void report(const CalibrationResult& result, const CalibrationTask& task, bool a
   Table table;
   table.header = {"E MPa", "clamp mm", "force N", "area cm^2", "peak kPa", "time s"};
   for (const CalibrationTrial& t : result.trials) table.rows.push_back(cells(t));
-  fmt::print("{}\n", table.aligned());
+  fmt::print("{}\n", table.fitted(screen_width(Stream::out)));
   fmt::print("E = {:.6g} Pa{} gives {:.6g} N at {:.4g} mm\n", found.youngs_modulus,
              found.clamp_height ? fmt::format(" with the clamp at z >= {:.4g} mm", *found.clamp_height * 1e3) : "",
              found.force, task.depth * 1e3);

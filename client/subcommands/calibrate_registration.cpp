@@ -9,6 +9,7 @@
 #include "client/runs/quantity.hpp"
 #include "client/runs/registration.hpp"
 #include "client/runs/registration_modulus.hpp"
+#include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
 #include "common/errors/error.hpp"
 
@@ -78,7 +79,7 @@ void print(const FootRegistrationResult& r, const RegistrationTask& task) {
          number_text(unit / residual.scale * r.mean_by[p].z(), 3),
          number_text(1e-3 * unit * r.peak_pressure_by[p], 3)});
   }
-  fmt::print("{}\n        registration: {}\n\n", table.aligned(), registration_text(r.found));
+  fmt::print("{}\n        registration: {}\n\n", table.fitted(screen_width(Stream::out)), registration_text(r.found));
 }
 
 std::vector<double> read_moduli(const std::string& text) {
@@ -108,7 +109,8 @@ void print(const ModulusScan& scan, const Residual& residual) {
     for (const auto& foot : trial.feet) row.push_back(number_text(foot.rms / residual.scale, 4));
     table.rows.push_back(std::move(row));
   }
-  fmt::print("incomplete stances, registration fitted with each modulus\n{}\n", table.aligned());
+  fmt::print("incomplete stances, registration fitted with each modulus\n{}\n",
+             table.fitted(screen_width(Stream::out)));
   const double modulus = scan.trials[scan.best].modulus;
   if (scan.at_end) {
     fmt::print("least at E = {:.4g} Pa, an end of --moduli: scan further before using it\n\n", modulus);
@@ -118,14 +120,23 @@ void print(const ModulusScan& scan, const Residual& residual) {
   }
 }
 
+void tell_run(const Residual& residual, int runs, std::span<const double> rms) {
+  std::string text;
+  for (const double value : rms) text += fmt::format(" {:.2f}", value / residual.scale);
+  fmt::print(stderr, "run {}: {} off by{} {} rms\n", runs, residual.name, text, residual.unit);
+}
+
 ExitCode calibrate_modulus(const RegistrationTask& task, const std::vector<double>& moduli, Runner& runner,
                            bool as_json, const std::stop_token& stop) {
   const Residual residual = residual_of(task);
-  const ModulusScan scan = scan_modulus(task, moduli, runner, stop, [&](const ModulusTrial& trial) {
-    fmt::print(stderr, "E = {:.4g} Pa: {} off by {:.2f} {} rms\n", trial.modulus, residual.name,
-               trial.rms / residual.scale, residual.unit);
-    for (const auto& foot : trial.feet) fmt::print(stderr, "  {} {}\n", foot.foot, registration_text(foot.found));
-  });
+  const ModulusScan scan = scan_modulus(
+      task, moduli, runner, stop,
+      [&](const ModulusTrial& trial) {
+        fmt::print(stderr, "E = {:.4g} Pa: {} off by {:.2f} {} rms\n", trial.modulus, residual.name,
+                   trial.rms / residual.scale, residual.unit);
+        for (const auto& foot : trial.feet) fmt::print(stderr, "  {} {}\n", foot.foot, registration_text(foot.found));
+      },
+      [&](int runs, std::span<const double> rms) { tell_run(residual, runs, rms); });
   const ModulusTrial& best = scan.trials[scan.best];
   if (as_json) {
     nlohmann::ordered_json json = {{"youngs_modulus_Pa", best.modulus},
@@ -153,11 +164,8 @@ ExitCode calibrate_registration(const RegistrationOptions& options, bool as_json
   const auto runner = make_embedded_runner();
   if (!options.moduli.empty()) return calibrate_modulus(task, read_moduli(options.moduli), *runner, as_json, stop);
   const Residual residual = residual_of(task);
-  const auto results = fit_registration(task, *runner, stop, [&](int runs, std::span<const double> rms) {
-    std::string text;
-    for (const double value : rms) text += fmt::format(" {:.2f}", value / residual.scale);
-    fmt::print(stderr, "run {}: {} off by{} {} rms\n", runs, residual.name, text, residual.unit);
-  });
+  const auto results = fit_registration(task, *runner, stop,
+                                        [&](int runs, std::span<const double> rms) { tell_run(residual, runs, rms); });
   if (as_json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const auto& result : results) json.push_back(to_json(result, task));

@@ -12,6 +12,7 @@
 #include "client/runs/execute.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
 
@@ -113,7 +114,7 @@ ComparisonRow run_one(const CompareOptions& options, const std::string& backend,
     overrides.backend = backend;
     overrides.backend_last = true;
     const RunRequest request = load_request(options.scenario, overrides, schemas);
-    for (const std::string& note : request.notes) fmt::print(stderr, "heelstrike: note: {}\n", note);
+    for (const std::string& note : request.notes) tell_user("note", note);
     RunFolder run_folder(folder / backend, request.yaml, options.force);
     row.folder = backend;
     row.summary = execute(runner, request, run_folder, quiet, stop);
@@ -138,16 +139,14 @@ void tell(const Comparison& comparison, const fs::path& folder, const CompareOpt
   if (json) {
     fmt::print("{}", comparison.json());
   } else {
-    fmt::print("{}", comparison.table().aligned());
+    fmt::print("{}", comparison.table().fitted(screen_width(Stream::out)));
     if (!options.quiet) {
       fmt::print("Force, indentation, duration, speed and restitution are those of the first contact.\n");
       if (!options.reference.empty()) fmt::print("%: deviation from {}.\n", options.reference);
       fmt::print("results     {}\n", folder.string());
     }
   }
-  for (const ComparisonRow& row : comparison.rows) {
-    if (!row.failure.empty()) fmt::print(stderr, "heelstrike: error: {}: {}\n", row.backend, row.failure);
-  }
+  for (const std::string& failure : comparison.failures()) tell_user("error", failure);
 }
 
 ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop) {
@@ -170,7 +169,7 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
   (void)report::write_report(folder);
   tell(comparison, folder, options, json);
   if (stop.stop_requested()) return ExitCode::interrupted;
-  return comparison.all_completed() ? ExitCode::ok : ExitCode::run_failed;
+  return comparison.exit_code();
 }
 
 }  // namespace
@@ -194,7 +193,8 @@ void add_compare(CLI::App& program, Invocation& invocation) {
   add_footer(*command,
              "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hunt_crossley,lankarani_nikravesh\n"
              "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hertz --reference hertz --json\n\n"
-             "A back-end that fails is a row with its reason; the exit code is then 3.");
+             "A back-end that fails is a row with its reason; the exit code is then 3.\n"
+             "One without some of its frames keeps its numbers; the exit code is then 7.");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token stop) {
       return compare(*options, invocation.json, stop);

@@ -3,17 +3,21 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "client/report/grf_report.hpp"
+#include "client/report/stance_figure.hpp"
 #include "client/runs/ground_reactions.hpp"
 #include "client/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/grf_comparison.hpp"
+#include "common/results/output_file.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -59,27 +63,45 @@ std::vector<ForcePlate> predicted_plates(const fs::path& run) {
 
 struct GrfReport {
   double mass = 0.0;
+  Vector3 up = Vector3::Zero();
+  GivenLoads given;
+  GroundPath ground;
+  bool knows_scenario = false;  ///< else nothing is known of what was given
   std::vector<StanceComparison> stances;
   std::vector<ForcePlate> measured;
   std::vector<ForcePlate> predicted;
 };
 
+/// What the run folder tells about its own making.
+void read_making(const fs::path& run, GrfReport& report) {
+  const fs::path file = run / "scenario.yaml";
+  if (!fs::exists(file)) return;
+  const Scenario scenario = parse_scenario(read_file(file, "RUN"), file.string(), {});
+  report.knows_scenario = true;
+  report.given = given_loads(scenario);
+  if (fs::exists(run / "timeseries.csv")) report.ground = ground_path(scenario, read_timeseries(run));
+}
+
+/// Rows without a solution are no rows: the prediction has a gap there. Half an interval is for rounding.
+double longest_gap(const GrfReport& report) {
+  return report.knows_scenario ? 1.5 * report.given.interval : std::numeric_limits<double>::infinity();
+}
+
 GrfReport compare_all(const CompareGrfOptions& options) {
-  const auto measured = plates_in(options.measured, "measured");
-  const auto predicted = predicted_plates(options.run);
-  const Vector3 up = vertical_axis(measured);
-  GrfReport report{.mass = options.mass > 0.0 ? options.mass : body_mass(measured, up),
-                   .stances = {},
-                   .measured = measured,
-                   .predicted = predicted};
+  GrfReport report;
+  report.measured = plates_in(options.measured, "measured");
+  report.predicted = predicted_plates(options.run);
+  report.up = vertical_axis(report.measured);
+  report.mass = options.mass > 0.0 ? options.mass : body_mass(report.measured, report.up);
+  read_making(options.run, report);
   std::vector<std::string> names;
-  for (const ForcePlate& plate : predicted) names.push_back(plate.name);
+  for (const ForcePlate& plate : report.predicted) names.push_back(plate.name);
   bool any = false;
-  for (const ForcePlate& plate : measured) {
-    const auto found = std::ranges::find(predicted, plate.name, &ForcePlate::name);
-    if (found == predicted.end()) continue;
+  for (const ForcePlate& plate : report.measured) {
+    const auto found = std::ranges::find(report.predicted, plate.name, &ForcePlate::name);
+    if (found == report.predicted.end()) continue;
     any = true;
-    auto stances = compare_plates(plate, *found, up, options.threshold);
+    auto stances = compare_plates(plate, *found, report.up, options.threshold, longest_gap(report));
     report.stances.insert(report.stances.end(), stances.begin(), stances.end());
   }
   if (!any) {
@@ -90,10 +112,49 @@ GrfReport compare_all(const CompareGrfOptions& options) {
     throw input_error("measured",
                       fmt::format("{}: expected a stance (force above {} N) during the run, {} to {} s, found none; do "
                                   "both have the same clock?",
-                                  options.measured.string(), options.threshold, predicted.front().times.front(),
-                                  predicted.front().times.back()));
+                                  options.measured.string(), options.threshold, report.predicted.front().times.front(),
+                                  report.predicted.front().times.back()));
   }
   return report;
+}
+
+std::string vertical_name(const GrfReport& report) {
+  Eigen::Index axis = 0;
+  report.up.cwiseAbs().maxCoeff(&axis);
+  return std::string("v") + "xyz"[axis];
+}
+
+/// Components of a plate that the run was given.
+std::vector<std::string> given_components(const GrfReport& report, const StanceComparison& c) {
+  const auto& plates = report.given.plates;
+  if (std::ranges::find(plates, c.plate) == plates.end()) return {};
+  return {vertical_name(report)};
+}
+
+bool is_given(const GrfReport& report, const StanceComparison& c, const ComponentError& e) {
+  return !given_components(report, c).empty() && e.name == vertical_name(report);
+}
+
+std::string origin(const GrfReport& report, const StanceComparison& c, const ComponentError& e) {
+  if (!report.knows_scenario) return "not known";
+  return is_given(report, c, e) ? "given" : "predicted";
+}
+
+/// What the numbers mean, below the table.
+std::string explanation(const GrfReport& report, const StanceComparison& c) {
+  std::string text;
+  if (!given_components(report, c).empty()) {
+    text += fmt::format("{} was given to the run (hybrid analysis): its row says how closely the run met it. ",
+                        vertical_name(report));
+    text += "The other components and the centre of pressure are predicted.";
+  } else if (!report.knows_scenario) {
+    text += "The folder has no scenario.yaml: what the run was given is not known.";
+  }
+  if (c.n_missing > 0) {
+    text += fmt::format("{}{} of {} measured rows are left out, because frames of the run have no solution there.",
+                        text.empty() ? "" : " ", c.n_missing, c.n_missing + c.rows.size());
+  }
+  return text;
 }
 
 std::string title(const StanceComparison& c) {
@@ -110,12 +171,12 @@ void print_text(const GrfReport& report) {
   fmt::print("body mass {:.1f} kg (weight {:.1f} N)\n", report.mass, weight);
   for (const StanceComparison& c : report.stances) {
     fmt::print("\n{}\n", title(c));
-    Table table{.header = {"component", "unit", "rms", "rms %BW", "max meas.", "max pred.", "error", "dt ms",
-                           "min meas.", "min pred.", "error", "dt ms", "correlation"},
+    Table table{.header = {"component", "unit", "run", "rms", "rms %BW", "max meas.", "max run", "error", "dt ms",
+                           "min meas.", "min run", "error", "dt ms", "correlation"},
                 .rows = {}};
     for (const ComponentError& e : c.components) {
       const bool force = e.name != "moment";
-      table.rows.push_back({e.name, force ? "N" : "N m", fmt::format("{:.1f}", e.rms),
+      table.rows.push_back({e.name, force ? "N" : "N m", origin(report, c, e), fmt::format("{:.1f}", e.rms),
                             force ? fmt::format("{:.1f}", 100.0 * e.rms / weight) : "-",
                             fmt::format("{:.1f}", e.measured_max.value), fmt::format("{:.1f}", e.predicted_max.value),
                             fmt::format("{:.1f}", e.predicted_max.value - e.measured_max.value),
@@ -125,11 +186,14 @@ void print_text(const GrfReport& report) {
                             fmt::format("{:.0f}", 1e3 * (e.predicted_min.time - e.measured_min.time)),
                             std::isnan(e.correlation) ? "-" : fmt::format("{:.3f}", e.correlation)});
     }
-    fmt::print("{}", table.aligned());
-    const auto halves = [](const char* name, const std::optional<Peak>(&peak)[2]) {
+    fmt::print("{}", table.fitted(screen_width(Stream::out)));
+    const std::string meaning = explanation(report, c);
+    if (!meaning.empty()) fmt::print("{}\n", meaning);
+    const char* verb = given_components(report, c).empty() ? "predicted" : "met";
+    const auto halves = [&](const char* name, const std::optional<Peak>(&peak)[2]) {
       if (!peak[0] || !peak[1]) return;
-      fmt::print("{} of the vertical force: measured {:.1f} N at {:.3f} s, predicted {:.1f} N at {:.3f} s\n", name,
-                 peak[0]->value, peak[0]->time, peak[1]->value, peak[1]->time);
+      fmt::print("{} of the vertical force: measured {:.1f} N at {:.3f} s, {} {:.1f} N at {:.3f} s\n", name,
+                 peak[0]->value, peak[0]->time, verb, peak[1]->value, peak[1]->time);
     };
     halves("first peak", c.first_peak);
     halves("second peak", c.second_peak);
@@ -146,19 +210,22 @@ nlohmann::json to_json(const Peak& peak) {
   return {{"value", peak.value}, {"time_s", peak.time}};
 }
 
-nlohmann::json to_json(const StanceComparison& c, double weight) {
+nlohmann::json to_json(const StanceComparison& c, const GrfReport& report) {
+  const double weight = report.mass * 9.80665;
   nlohmann::json json = {{"plate", c.plate},
                          {"start_s", c.stance.start},
                          {"end_s", c.stance.end},
                          {"complete", c.stance.complete()},
                          {"from_s", c.from},
                          {"to_s", c.to},
+                         {"missing_rows", c.n_missing},
                          {"cop_samples", c.cop_samples}};
   json["cop_rms_mm"] = c.cop_samples > 0 ? nlohmann::json(1e3 * c.cop_rms) : nlohmann::json();
   json["cop_max_mm"] = c.cop_samples > 0 ? nlohmann::json(1e3 * c.cop_max) : nlohmann::json();
   for (const ComponentError& e : c.components) {
     nlohmann::json& entry = json["components"][e.name];
-    entry = {{"rms", e.rms},
+    entry = {{"run", origin(report, c, e)},
+             {"rms", e.rms},
              {"max", {{"measured", to_json(e.measured_max)}, {"predicted", to_json(e.predicted_max)}}},
              {"min", {{"measured", to_json(e.measured_min)}, {"predicted", to_json(e.predicted_min)}}}};
     if (e.name != "moment") entry["rms_percent_body_weight"] = 100.0 * e.rms / weight;
@@ -171,44 +238,84 @@ nlohmann::json to_json(const StanceComparison& c, double weight) {
   return json;
 }
 
+report::PageTable stance_table(const GrfReport& report, const StanceComparison& c) {
+  const double weight = report.mass * 9.80665;
+  report::PageTable table{
+      .heading = title(c),
+      .header = {"component", "unit", "run", "rms", "rms [% of body weight]", "largest, measured", "largest, run",
+                 "later by [ms]", "smallest, measured", "smallest, run", "correlation"},
+      .rows = {},
+      .note = explanation(report, c),
+      .svg = {}};
+  for (const ComponentError& e : c.components) {
+    const bool force = e.name != "moment";
+    table.rows.push_back({e.name, force ? "N" : "N m", origin(report, c, e), fmt::format("{:.1f}", e.rms),
+                          force ? fmt::format("{:.1f}", 100.0 * e.rms / weight) : "-",
+                          fmt::format("{:.1f}", e.measured_max.value), fmt::format("{:.1f}", e.predicted_max.value),
+                          fmt::format("{:.0f}", 1e3 * (e.predicted_max.time - e.measured_max.time)),
+                          fmt::format("{:.1f}", e.measured_min.value), fmt::format("{:.1f}", e.predicted_min.value),
+                          std::isnan(e.correlation) ? "-" : fmt::format("{:.3f}", e.correlation)});
+  }
+  table.note += table.note.empty() ? "" : " ";
+  table.note += c.cop_samples > 0
+                    ? fmt::format(
+                          "Centre of pressure, predicted, 10 to 90 % of stance: error {:.1f} mm rms, {:.1f} mm at "
+                          "most.",
+                          1e3 * c.cop_rms, 1e3 * c.cop_max)
+                    : "No centre of pressure: both are never loaded together.";
+  std::vector<Vector3> moved;
+  for (const StanceRow& row : c.rows) {
+    if (report.ground.times.empty()) break;
+    moved.push_back(interpolated(report.ground.times, report.ground.position, row.time) -
+                    interpolated(report.ground.times, report.ground.position, c.rows.front().time));
+  }
+  table.svg = report::stance_svg(
+      {.stance = &c, .up = report.up, .given = given_components(report, c), .ground_moved = std::move(moved)});
+  return table;
+}
+
 /// The numbers of print_text as tables of a page.
 report::GrfPage page_of(const GrfReport& report, const CompareGrfOptions& options) {
   report::GrfPage page{.run = fs::absolute(options.run).lexically_normal().filename().string(),
                        .measured = options.measured.filename().string(),
                        .tables = {}};
-  const double weight = report.mass * 9.80665;
-  for (const StanceComparison& c : report.stances) {
-    report::PageTable table{
-        .heading = title(c),
-        .header = {"component", "unit", "rms", "rms [% of body weight]", "largest, measured", "largest, predicted",
-                   "later by [ms]", "smallest, measured", "smallest, predicted", "correlation"},
-        .rows = {},
-        .note = "no centre of pressure: both are never loaded together"};
-    for (const ComponentError& e : c.components) {
-      const bool force = e.name != "moment";
-      table.rows.push_back({e.name, force ? "N" : "N m", fmt::format("{:.1f}", e.rms),
-                            force ? fmt::format("{:.1f}", 100.0 * e.rms / weight) : "-",
-                            fmt::format("{:.1f}", e.measured_max.value), fmt::format("{:.1f}", e.predicted_max.value),
-                            fmt::format("{:.0f}", 1e3 * (e.predicted_max.time - e.measured_max.time)),
-                            fmt::format("{:.1f}", e.measured_min.value), fmt::format("{:.1f}", e.predicted_min.value),
-                            std::isnan(e.correlation) ? "-" : fmt::format("{:.3f}", e.correlation)});
-    }
-    if (c.cop_samples > 0) {
-      table.note = fmt::format("Centre of pressure, 10 to 90 % of stance: error {:.1f} mm rms, {:.1f} mm at most.",
-                               1e3 * c.cop_rms, 1e3 * c.cop_max);
-    }
-    page.tables.push_back(std::move(table));
-  }
+  for (const StanceComparison& c : report.stances) page.tables.push_back(stance_table(report, c));
   return page;
+}
+
+/// Every compared row of every stance, for other programs.
+std::string rows_csv(const GrfReport& report) {
+  std::string text = "plate,stance,time_s,stance_percent";
+  for (const char* who : {"measured", "run"}) {
+    for (const char* what : {"vx_N", "vy_N", "vz_N", "moment_Nm", "px_m", "py_m", "pz_m"}) {
+      text += fmt::format(",{}_{}", who, what);
+    }
+  }
+  text += '\n';
+  std::size_t number = 0;
+  for (const StanceComparison& c : report.stances) {
+    ++number;
+    for (const StanceRow& row : c.rows) {
+      text += fmt::format("{},{},{},{}", c.plate, number, row.time, 100.0 * row.share);
+      for (int k = 0; k < 2; ++k) {
+        text += fmt::format(",{},{},{},{}", row.force[k].x(), row.force[k].y(), row.force[k].z(), row.moment[k]);
+        text += row.center[k] ? fmt::format(",{},{},{}", row.center[k]->x(), row.center[k]->y(), row.center[k]->z())
+                              : std::string(",,,");
+      }
+      text += '\n';
+    }
+  }
+  return text;
 }
 
 ExitCode compare_grf(const CompareGrfOptions& options, bool json) {
   const GrfReport report = compare_all(options);
   const fs::path page = report::write_grf_report(options.run / "compare-grf", page_of(report, options), report.measured,
                                                  report.predicted);
+  write_whole_file(page.parent_path() / "stances.csv", rows_csv(report));
   if (json) {
     nlohmann::json out = {{"body_mass_kg", report.mass}, {"stances", nlohmann::json::array()}};
-    for (const auto& c : report.stances) out["stances"].push_back(to_json(c, report.mass * 9.80665));
+    for (const auto& c : report.stances) out["stances"].push_back(to_json(c, report));
     fmt::print("{}\n", out.dump(2));
   } else {
     print_text(report);

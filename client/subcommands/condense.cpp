@@ -10,7 +10,10 @@
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "client/terminal/progress_display.hpp"
+#include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
+#include "common/contact/preparation.hpp"
+#include "common/errors/printable.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -23,7 +26,8 @@ struct CondenseOptions {
 
 ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token& stop) {
   const RunRequest request =
-      load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)));
+      load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)), stop);
+  (void)pair_doubts(request);  // the preparation tells them
   const ContactSetup setup = contact_setup(request);
   std::vector<std::string> stages;
   std::unique_ptr<Contact> contact;
@@ -33,6 +37,11 @@ ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token
     const OpenContext context{.run_id = "condense",
                               .on_progress =
                                   [&](std::string_view stage, double fraction) {
+                                    if (stage.starts_with(warning_mark)) {
+                                      display.clear();
+                                      fmt::print(stderr, "heelstrike: {}\n", printable(stage));
+                                      return;
+                                    }
                                     if (stages.empty() || stages.back() != stage) stages.emplace_back(stage);
                                     display.show({.stage = std::string(stage), .fraction = fraction});
                                   },
@@ -55,7 +64,7 @@ ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token
   for (const PairDescription& pair : contact->pairs()) {
     table.rows.push_back({pair.name, pair.backend, pair.digest.substr(0, 16)});
   }
-  fmt::print("{}prepared in {:.2f} s\n", table.aligned(), seconds);
+  fmt::print("{}prepared in {:.2f} s\n", table.fitted(screen_width(Stream::out)), seconds);
   return ExitCode::ok;
 }
 

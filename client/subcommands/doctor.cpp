@@ -13,10 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "client/embedded/embedded.hpp"
+#include "client/embedded/geometry.hpp"
+#include "client/report/pictures.hpp"
 #include "client/runs/remote_runner.hpp"
 #include "client/servers/health.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/rpc/call.hpp"
@@ -32,13 +36,14 @@ using Json = nlohmann::ordered_json;
 struct Check {
   std::string what;
   bool ok = false;
+  bool optional = false;  ///< nobody is ill without it
   std::string detail;
   ExitCode code = ExitCode::ok;
 };
 
 /// Runs one check; what it throws is the finding.
 bool add_check(std::vector<Check>& checks, std::string what, const std::function<std::string()>& examine) {
-  Check check{.what = std::move(what), .ok = false, .detail = {}, .code = ExitCode::ok};
+  Check check{.what = std::move(what), .ok = false, .optional = false, .detail = {}, .code = ExitCode::ok};
   try {
     check.detail = examine();
     check.ok = true;
@@ -85,23 +90,41 @@ class Patient {
     const bool there = add_check(checks, peer_ + " is there", [&] {
       if (refusal_) throw *refusal_;
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-      rpc::wait_for_ready(*channel_, endpoint_.address, std::max(left, std::chrono::milliseconds{100}));
+      rpc::wait_for_ready(*channel_, endpoint_, std::max(left, std::chrono::milliseconds{100}));
       return std::string("connected");
     });
     const bool healthy = there && add_check(checks, peer_ + " is healthy", [&] {
                            check_health(channel_, peer_);
                            return std::string("serving");
                          });
-    return healthy && add_check(checks, peer_ + " has the same version", [&] {
-             v1::VersionInfo version;
-             const auto stub = Service::NewStub(channel_);
-             rpc::call("GetVersion of " + peer_, {.timeout = std::chrono::seconds{5}, .attempts = 3},
-                       [&](grpc::ClientContext& context) { return stub->GetVersion(&context, Request{}, &version); });
-             return compare_versions(version, peer_);
-           });
+    const auto stub = there ? Service::NewStub(channel_) : nullptr;
+    const bool same =
+        healthy && add_check(checks, peer_ + " has the same version", [&] {
+          v1::VersionInfo version;
+          rpc::call("GetVersion of " + peer_, {.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience},
+                    [&](grpc::ClientContext& context) { return stub->GetVersion(&context, Request{}, &version); });
+          return compare_versions(version, peer_);
+        });
+    return same && add_check(checks, peer_ + " has room", [&] { return room(*stub); });
   }
 
  private:
+  /// @throws Error{limit} when something is full: who asks for a place will be refused
+  template <class Stub>
+  [[nodiscard]] std::string room(Stub& stub) const {
+    v1::Capacity capacity;
+    rpc::call("GetCapacity of " + peer_, {.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience},
+              [&](grpc::ClientContext& context) { return stub.GetCapacity(&context, {}, &capacity); });
+    std::string text;
+    bool full = false;
+    for (const v1::Capacity::Place& place : capacity.places()) {
+      full = full || place.used() >= place.limit();
+      text += fmt::format("{}{} of {} {}", text.empty() ? "" : ", ", place.used(), place.limit(), place.what());
+    }
+    if (full) throw limit_error("capacity", "full: " + text + "; who asks for a further place is refused");
+    return text;
+  }
+
   rpc::Endpoint endpoint_;
   std::string peer_;
   std::shared_ptr<grpc::Channel> channel_;
@@ -184,6 +207,12 @@ std::string trial_exchange(const rpc::Endpoint& fem, std::stop_token stop) {
   return fmt::format("{:g} N, as expected", force);
 }
 
+std::string verdict(const Check& check) {
+  if (check.ok) return coloured("ok  ", Colour::green, Stream::out);
+  if (check.optional) return coloured("none", Colour::yellow, Stream::out);
+  return coloured("FAIL", Colour::red, Stream::out);
+}
+
 /// Servers named by the user.
 std::vector<Check> examine_named(const ServerOptions& options, std::stop_token stop) {
   std::vector<Check> checks;
@@ -199,6 +228,14 @@ std::vector<Check> examine_named(const ServerOptions& options, std::stop_token s
   return checks;
 }
 
+/// What runs on this machine need beside the servers.
+void examine_helpers(std::vector<Check>& checks, const std::stop_token& stop) {
+  add_check(checks, "the mesher works", [&] { return try_mesher(stop); });
+  add_check(checks, "the cache can be written", [] { return try_cache(); });
+  add_check(checks, "pictures can be drawn", [] { return report::gnuplot_program().string(); });
+  checks.back().optional = true;
+}
+
 std::vector<Check> examine(const ServerOptions& options, std::stop_token stop) {
   if (!options.mbs.empty() || !options.fem.empty()) return examine_named(options, std::move(stop));
   std::vector<Check> checks;
@@ -207,12 +244,16 @@ std::vector<Check> examine(const ServerOptions& options, std::stop_token stop) {
     runner = std::make_unique<RemoteRunner>(options, std::filesystem::path());
     return std::string("both ready");
   });
-  if (!started) return checks;
+  if (!started) {
+    examine_helpers(checks, stop);
+    return checks;
+  }
   const auto until = Clock::now() + answer_within;
   Patient(*runner->servers().fem(), "fem_server").examine<v1::ContactService, v1::GetVersionRequest>(checks, until);
   Patient(runner->servers().mbs(), "mbs_server")
       .examine<v1::SimulationService, v1::GetSimulationVersionRequest>(checks, until);
   add_check(checks, "a trial run works", [&] { return trial_run(*runner, stop); });
+  examine_helpers(checks, stop);
   return checks;
 }
 
@@ -222,9 +263,10 @@ ExitCode doctor(const ServerOptions& options, bool json, std::stop_token stop) {
   Json report = {
       {"healthy", true}, {"version", program_version}, {"contract", contract_version}, {"checks", Json::array()}};
   for (const Check& check : checks) {
-    if (!check.ok && code == ExitCode::ok) code = check.code;
-    report["checks"].push_back({{"check", check.what}, {"ok", check.ok}, {"detail", check.detail}});
-    if (!json) fmt::print("{:<4} {}: {}\n", check.ok ? "ok" : "FAIL", check.what, check.detail);
+    if (!check.ok && !check.optional && code == ExitCode::ok) code = check.code;
+    report["checks"].push_back(
+        {{"check", check.what}, {"ok", check.ok}, {"optional", check.optional}, {"detail", check.detail}});
+    if (!json) fmt::print("{} {}: {}\n", verdict(check), check.what, check.detail);
   }
   report["healthy"] = code == ExitCode::ok;
   if (json) fmt::print("{}\n", report.dump(2));
@@ -234,7 +276,8 @@ ExitCode doctor(const ServerOptions& options, bool json, std::stop_token stop) {
 }  // namespace
 
 void add_doctor(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("doctor", "Check that the servers are there, healthy and of the same version");
+  auto* command = program.add_subcommand(
+      "doctor", "Check servers, mesher, cache and plotting: there, healthy, of the same version");
   const auto options = std::make_shared<ServerOptions>();
   add_server_options(*command, *options);
   command->add_flag("--json", invocation.json, "Print as JSON");

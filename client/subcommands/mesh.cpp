@@ -13,7 +13,9 @@
 #include "client/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/progress_display.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/printable.hpp"
 #include "common/results/output_file.hpp"
 
 namespace heelstrike::client {
@@ -70,14 +72,14 @@ MeshRefinement parse_refinement(const std::string& text) {
   return wish;
 }
 
-MeshJob make_job(const MeshOptions& options) {
+MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   MeshJob job;
   job.name = options.input;
   job.foot = (options.input == "foot" || options.input == "foot-right") && !fs::exists(options.input);
   job.right = options.input == "foot-right";
-  if (!job.foot) job.content = read_file(options.input, "mesh");
+  if (!job.foot) job.content = read_file(options.input, "mesh", {.stop = stop});
   job.length_scale = options.length_scale;
-  if (!options.size.empty()) job.size = parse_length(options.size, "--size");
+  if (!options.size.empty()) job.size = parse_small_length(options.size, "--size");
   if (!options.size.empty() && !(job.size > 0.0)) {
     throw input_error("size", fmt::format("--size: expected a length > 0, found '{}'", options.size));
   }
@@ -86,7 +88,7 @@ MeshJob make_job(const MeshOptions& options) {
   job.keep_surface = options.keep_surface;
   job.time_limit = options.time_limit;
   for (const std::string& text : options.refine) job.refinements.push_back(parse_refinement(text));
-  if (!options.merge.empty()) job.repairs.merge_tolerance = parse_length(options.merge, "--merge");
+  if (!options.merge.empty()) job.repairs.merge_tolerance = parse_small_length(options.merge, "--merge");
   const auto asked = [&](const char* what) { return std::ranges::find(options.repair, what) != options.repair.end(); };
   job.repairs.drop_degenerate = asked("degenerate");
   job.repairs.drop_duplicate = asked("duplicates");
@@ -99,8 +101,7 @@ MeshJob make_job(const MeshOptions& options) {
       throw input_error("output", fmt::format("--output: expected a name ending in .msh, .vtu or .stl, found '{}'",
                                               options.output.string()));
     }
-    const std::string read = extension_of(options.input);
-    const bool has_volume = fills || read == "msh" || read == "inp" || read == "vtu" || read == "vtk";
+    const bool has_volume = fills || holds_volume(options.input);
     if (job.output_format != "stl" && !has_volume) {
       throw input_error("size",
                         fmt::format("--size: missing; {} holds tetrahedra, say how large", options.output.string()));
@@ -110,7 +111,8 @@ MeshJob make_job(const MeshOptions& options) {
 }
 
 nlohmann::ordered_json to_json(const MeshOutcome& outcome) {
-  nlohmann::ordered_json json = {{"sound", outcome.sound}, {"repaired", outcome.repaired}};
+  nlohmann::ordered_json json = {
+      {"sound", outcome.sound}, {"repaired", outcome.repaired}, {"warnings", outcome.doubts}};
   for (const MeshFact& fact : outcome.facts) {
     std::string name = fact.name;
     std::ranges::replace(name, ' ', '_');
@@ -120,7 +122,13 @@ nlohmann::ordered_json to_json(const MeshOutcome& outcome) {
 }
 
 ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& stop) {
-  const MeshOutcome outcome = process_mesh(make_job(options), stop);
+  const MeshJob job = make_job(options, stop);
+  MeshOutcome outcome;
+  {
+    ProgressDisplay display("mesh", as_json);
+    outcome = process_mesh(
+        job, [&](const char* stage) { display.show({.stage = stage, .fraction = -1.0}); }, stop);
+  }
   if (!options.output.empty()) write_whole_file(options.output, outcome.bytes);
   if (as_json) {
     fmt::print("{}\n", to_json(outcome).dump(2));
@@ -132,7 +140,10 @@ ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& st
       fmt::print("written    {} ({} bytes)\n", options.output.string(), outcome.bytes.size());
     }
   }
-  return outcome.sound ? ExitCode::ok : ExitCode::bad_input;
+  for (const std::string& doubt : outcome.doubts) fmt::print(stderr, "heelstrike: warning: {}\n", printable(doubt));
+  if (outcome.sound) return ExitCode::ok;
+  fmt::print(stderr, "heelstrike: error: {}: {}; the report shows where\n", printable(job.name), outcome.defects);
+  return ExitCode::bad_input;
 }
 
 }  // namespace

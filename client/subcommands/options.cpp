@@ -32,6 +32,16 @@ void add_server_options(CLI::App& command, ServerOptions& options) {
   command.add_option("--fem", options.fem, "Address of a running fem_server: host:port or unix:/path")
       ->type_name("ADDRESS")
       ->group(group);
+  command
+      .add_option_function<double>(
+          "--patience",
+          [&options](double seconds) {
+            options.patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * seconds));
+          },
+          "How long a lost connection to a named server is tried again [s] (default 300)")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->type_name("SECONDS")
+      ->group(group);
   add_tls_options(command, options.tls, group);
 }
 
@@ -71,6 +81,7 @@ ContactFactory contact_factory(const ServerOptions& options) {
   if (options.fem.empty()) return embedded_contact();
   rpc::RemoteContactOptions remote;
   remote.endpoint = {.address = options.fem, .tls = options.tls};
+  remote.patience = options.patience;
   return rpc::open_remote_contact(remote);
 }
 

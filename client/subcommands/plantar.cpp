@@ -9,6 +9,7 @@
 #include "client/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
 
 namespace heelstrike::client {
@@ -29,7 +30,7 @@ void print(const PlantarFoot& foot) {
                           number_text(1e-3 * s.peak_pressure, 4), number_text(1e4 * s.largest_area, 3),
                           number_text(s.impulse, 4), number_text(1e-3 * s.pressure_time_integral, 4)});
   }
-  fmt::print("{}\n", table.aligned());
+  fmt::print("{}\n", table.fitted(screen_width(Stream::out)));
   for (const PlantarInstant& instant : foot.instants) fmt::print("{:<12} {:.4g} s\n", instant.name, instant.time);
 }
 
@@ -73,7 +74,9 @@ void add_plantar(CLI::App& program, Invocation& invocation) {
       ->check(CLI::Range(0.5, 0.95))
       ->capture_default_str();
   command->add_flag("--json", invocation.json, "Print the summary as JSON");
-  add_footer(*command, "  heelstrike plantar runs/gait_synthetic-fem_condensed");
+  add_footer(*command,
+             "  heelstrike run examples/gait_synthetic.yaml        writes fields, which are what this reads\n"
+             "  heelstrike plantar runs/gait_synthetic-fem_condensed");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token) { return plantar(*options, invocation.json); };
   });

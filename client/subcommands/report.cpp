@@ -21,6 +21,8 @@ struct ReportOptions {
   std::filesystem::path folder;
   bool png = false;
   bool svg = false;
+  bool pdf = false;
+  std::size_t contact = 0;  ///< 0 = the whole run
   report::PictureStyle style;
 };
 
@@ -38,10 +40,15 @@ std::vector<std::filesystem::path> run_folders(const std::filesystem::path& fold
 std::vector<std::string> write_files(const ReportOptions& options) {
   std::vector<std::string> files = {report::write_report(options.folder).string()};
   for (const auto& [wanted, format] :
-       {std::pair{options.png, report::PictureFormat::png}, std::pair{options.svg, report::PictureFormat::svg}}) {
+       {std::pair{options.png, report::PictureFormat::png}, std::pair{options.svg, report::PictureFormat::svg},
+        std::pair{options.pdf, report::PictureFormat::pdf}}) {
     if (!wanted) continue;
     report::PictureStyle style = options.style;
     style.format = format;
+    if (options.contact > 0) style.contact = options.contact;
+    if (report::is_comparison(options.folder)) {
+      for (const auto& file : report::write_comparison_pictures(options.folder, style)) files.push_back(file.string());
+    }
     for (const auto& folder : run_folders(options.folder)) {
       for (const auto& file : report::write_pictures(folder, style)) files.push_back(file.string());
     }
@@ -69,6 +76,10 @@ void add_report(CLI::App& program, Invocation& invocation) {
       ->type_name("FOLDER");
   command->add_flag("--png", options->png, "Also charts as PNG, 300 dots per inch, in FOLDER/pictures (with gnuplot)");
   command->add_flag("--svg", options->svg, "Also charts as SVG in FOLDER/pictures (with gnuplot)");
+  command->add_flag("--pdf", options->pdf, "Also charts as PDF in FOLDER/pictures (with gnuplot)");
+  command->add_option("--contact", options->contact, "Charts of one contact only: its row in the table of contacts")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   command->add_option("--width", options->style.width_cm, "Width of a chart in cm")
       ->check(CLI::Range(2.0, 100.0))
       ->capture_default_str();
@@ -81,7 +92,8 @@ void add_report(CLI::App& program, Invocation& invocation) {
   command->add_flag("--json", invocation.json, "Print the written files as JSON");
   add_footer(*command,
              "  heelstrike report runs/bouncing_ball-flores\n"
-             "  heelstrike report runs/bouncing_ball-flores --svg --width 8.4 --height 6 --font-size 8");
+             "  heelstrike report runs/bouncing_ball-flores --svg --width 8.4 --height 6 --font-size 8\n"
+             "  heelstrike report runs/bouncing_ball-comparison --pdf --contact 1");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token) { return report_on(*options, invocation.json); };
   });

@@ -5,10 +5,12 @@
 #include <memory>
 #include <system_error>
 
+#include "client/embedded/embedded.hpp"
 #include "client/report/write_report.hpp"
 #include "client/runs/execute.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
 #include "common/results/summary.hpp"
 
 namespace heelstrike::client {
@@ -49,17 +51,21 @@ void tell(const RunSummary& summary, const fs::path& folder, const RunOptions& o
   } else if (!options.quiet) {
     fmt::print("{}", summary_text(summary, folder));
   }
-  if (summary.error) fmt::print(stderr, "heelstrike: error: the run failed: {}\n", summary.error->what());
-  if (summary.status != "completed") {
-    fmt::print(stderr, "heelstrike: the run folder {} is marked incomplete; it holds everything up to t = {:g} s\n",
-               folder.string(), summary.simulated_time);
-  }
+  if (summary.status == "completed") return;
+  const bool has_end = summary.status == "incomplete";
+  // The reason is the last line of an incomplete run, where scripts and people look for it.
+  if (summary.error && !has_end) tell_user("error", fmt::format("the run failed: {}", summary.error->what()));
+  fmt::print(
+      stderr, "heelstrike: the run folder {} is marked incomplete; it holds {}\n", folder.string(),
+      has_end ? "every frame that has a solution" : fmt::format("everything up to t = {:g} s", summary.simulated_time));
+  if (summary.error && has_end) tell_user("error", fmt::format("incomplete: {}", summary.error->what()));
 }
 
 ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
-  const RunRequest request = load_request(options.scenario, options.overrides, schemas);
-  for (const std::string& note : request.notes) fmt::print(stderr, "heelstrike: note: {}\n", note);
+  const RunRequest request = load_request(options.scenario, options.overrides, schemas, stop);
+  (void)pair_doubts(request);  // the preparation tells them
+  for (const std::string& note : request.notes) tell_user("note", note);
   const fs::path path = options.output.empty() ? default_folder(request) : options.output;
   FreshFolder fresh(path);
   RunFolder folder(path, request.yaml, options.force);
@@ -69,12 +75,7 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   (void)report::write_report(path);
   tell(summary, path, options, json);
   if (stop.stop_requested() && summary.status != "completed") return ExitCode::interrupted;
-  if (summary.error) {
-    const ExitCode code = exit_code(summary.error->code());
-    // The scenario was accepted, so whatever the run met later is a failure of the run.
-    return code == ExitCode::bad_input ? ExitCode::run_failed : code;
-  }
-  return summary.status == "completed" ? ExitCode::ok : ExitCode::run_failed;
+  return exit_code(summary);
 }
 
 }  // namespace

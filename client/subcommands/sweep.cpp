@@ -15,6 +15,7 @@
 #include "client/servers/child_process.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
 #include "common/results/run_folder.hpp"
@@ -74,6 +75,10 @@ std::vector<Task> make_tasks(const SweepOptions& options, const BackendSchemas& 
     task.overrides.assignments.insert(task.overrides.assignments.end(), task.point.assignments.begin(),
                                       task.point.assignments.end());
     task.row.backend = task.point.label;
+    for (const std::string& assignment : task.point.assignments) {
+      const auto equals = assignment.find('=');
+      task.row.parameters.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
+    }
     task.row.summary.status = "failed";
     const RunRequest request = load_request(options.scenario, task.overrides, schemas);
     if (is_done(folder / task.point.folder, request.yaml)) {
@@ -141,6 +146,7 @@ void show(const std::vector<Task>& tasks, Clock::time_point started, bool quiet)
                                                      static_cast<double>(static_cast<long>(tasks.size()) - ended));
   }
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
+  if (const std::size_t width = screen_width(Stream::err); terminal && width > 1) text = text.substr(0, width - 1);
   fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", text, terminal ? "" : "\n");
   std::fflush(stderr);
 }
@@ -197,16 +203,14 @@ ExitCode sweep(const SweepOptions& options, bool json, std::stop_token stop) {
   write_whole_file(folder / "comparison.json", comparison.json());
   write_whole_file(folder / "comparison.md", comparison.markdown());
   const fs::path page = report::write_report(folder);
-  fmt::print("{}", json ? comparison.json() : comparison.table().aligned());
+  fmt::print("{}", json ? comparison.json() : comparison.table().fitted(screen_width(Stream::out)));
   if (!json && !options.quiet) fmt::print("results     {}\n", page.string());
-  for (const ComparisonRow& row : comparison.rows) {
-    if (!row.failure.empty()) fmt::print(stderr, "heelstrike: error: {}: {}\n", row.backend, row.failure);
-  }
+  for (const std::string& failure : comparison.failures()) tell_user("error", failure);
   if (stop.stop_requested()) {
     fmt::print(stderr, "heelstrike: stopped; the same command goes on where it stopped\n");
     return ExitCode::interrupted;
   }
-  return comparison.all_completed() ? ExitCode::ok : ExitCode::run_failed;
+  return comparison.exit_code();
 }
 
 }  // namespace

@@ -5,9 +5,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "client/embedded/embedded.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
+#include "common/errors/printable.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -41,7 +44,7 @@ void print_bodies(const Scenario& scenario) {
     table.rows.push_back({body.name, number_text(body.mass), vector_text(body.X_WB.p), vector_text(body.V_WB.v),
                           vector_text(body.V_WB.w)});
   }
-  fmt::print("\n{}", table.aligned());
+  fmt::print("\n{}", table.fitted(screen_width(Stream::out)));
 }
 
 void print_pairs(const Scenario& scenario) {
@@ -112,10 +115,12 @@ void print_json(const RunRequest& request) {
   fmt::print("{}\n", json.dump(2));
 }
 
-ExitCode validate(const ValidateOptions& options, bool json) {
+ExitCode validate(const ValidateOptions& options, bool json, const std::stop_token& stop) {
   const RunRequest request =
-      load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)));
-  for (const std::string& note : request.notes) fmt::print(stderr, "heelstrike: note: {}\n", note);
+      load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)), stop);
+  const std::vector<std::string> doubts = pair_doubts(request);
+  for (const std::string& note : request.notes) tell_user("note", note);
+  for (const std::string& doubt : doubts) tell_user("warning", printable(doubt));
   if (json) {
     print_json(request);
   } else {
@@ -139,7 +144,9 @@ void add_validate(CLI::App& program, Invocation& invocation) {
              "  heelstrike validate examples/bouncing_ball.yaml\n"
              "  heelstrike validate examples/bouncing_ball.yaml --set contact.restitution=0.6 --json");
   command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token) { return validate(*options, invocation.json); };
+    invocation.action = [&invocation, options](const std::stop_token& stop) {
+      return validate(*options, invocation.json, stop);
+    };
   });
 }
 

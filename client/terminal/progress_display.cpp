@@ -7,16 +7,23 @@
 #include <cstdio>
 #include <utility>
 
+#include "client/terminal/screen.hpp"
+
 namespace heelstrike::client {
 namespace {
 
 constexpr std::chrono::milliseconds redraw_distance{100};
 constexpr std::chrono::seconds line_distance{5};
-constexpr int bar_width = 30;
+constexpr std::size_t longest_bar = 30;
+constexpr std::size_t shortest_bar = 8;
 
 double fraction_of(const Progress& progress) {
   if (!progress.stage.empty()) return std::clamp(progress.fraction, 0.0, 1.0);
   return progress.end_time > 0.0 ? std::clamp(progress.time / progress.end_time, 0.0, 1.0) : 0.0;
+}
+
+bool has_no_fraction(const Progress& progress) {
+  return !progress.stage.empty() && progress.fraction < 0.0;
 }
 
 std::string clock_text(double seconds) {
@@ -29,6 +36,7 @@ std::string clock_text(double seconds) {
 
 std::string progress_text(const Progress& progress, double elapsed_s) {
   const double fraction = fraction_of(progress);
+  if (has_no_fraction(progress)) return fmt::format("{}  {} so far", progress.stage, clock_text(elapsed_s));
   if (!progress.stage.empty()) {
     return fmt::format("{:3.0f} %  preparing the contact: {}  {} so far", 100.0 * fraction, progress.stage,
                        clock_text(elapsed_s));
@@ -41,6 +49,17 @@ std::string progress_text(const Progress& progress, double elapsed_s) {
   return text;
 }
 
+std::string progress_line(const std::string& label, const std::string& text, double fraction, std::size_t width) {
+  constexpr std::size_t around_bar = 4;  // blanks and brackets
+  const std::size_t words = label.size() + text.size() + around_bar;
+  // A line that is broken by the terminal cannot be drawn over: the last column stays free.
+  std::size_t bar = longest_bar;
+  if (width > 0) bar = width > words + 1 ? std::min(longest_bar, width - words - 1) : 0;
+  if (bar < shortest_bar) return width > 1 ? fmt::format("{} {}", label, text).substr(0, width - 1) : text;
+  const auto filled = static_cast<std::size_t>(fraction * static_cast<double>(bar));
+  return fmt::format("{} [{:#<{}}{:.<{}}] {}", label, "", filled, "", bar - filled, text);
+}
+
 ProgressDisplay::ProgressDisplay(std::string label, bool quiet)
     : label_(std::move(label)), quiet_(quiet), on_terminal_(::isatty(STDERR_FILENO) != 0), last_(started_) {}
 
@@ -48,20 +67,27 @@ ProgressDisplay::~ProgressDisplay() {
   clear();
 }
 
-void ProgressDisplay::show(const Progress& progress) {
-  if (quiet_) return;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - last_ < (on_terminal_ ? std::chrono::milliseconds(redraw_distance) : line_distance)) return;
+bool ProgressDisplay::is_due(std::chrono::steady_clock::time_point now) {
+  if (quiet_ || now - last_ < (on_terminal_ ? std::chrono::milliseconds(redraw_distance) : line_distance)) return false;
   last_ = now;
+  return true;
+}
+
+void ProgressDisplay::show(const Progress& progress) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!is_due(now)) return;
   const std::string text = progress_text(progress, std::chrono::duration<double>(now - started_).count());
   if (!on_terminal_) {
     fmt::print(stderr, "{}: {}\n", label_, text);
     return;
   }
-  const int filled = static_cast<int>(fraction_of(progress) * bar_width);
-  fmt::print(stderr, "\r\033[K{} [{:#<{}}{:.<{}}] {}", label_, "", filled, "", bar_width - filled, text);
-  std::fflush(stderr);
   drawn_ = true;
+  if (has_no_fraction(progress)) {
+    fmt::print(stderr, "\r\033[K{} {}", label_, text);
+  } else {
+    fmt::print(stderr, "\r\033[K{}", progress_line(label_, text, fraction_of(progress), screen_width(Stream::err)));
+  }
+  std::fflush(stderr);
 }
 
 void ProgressDisplay::clear() {

@@ -23,6 +23,8 @@ class ProgressDisplay {
   void clear();
 
  private:
+  [[nodiscard]] bool is_due(std::chrono::steady_clock::time_point now);
+
   std::string label_;
   bool quiet_;
   bool on_terminal_;
@@ -31,7 +33,12 @@ class ProgressDisplay {
   std::chrono::steady_clock::time_point last_{};
 };
 
-/// "  42 %  0.840 of 2 s  12.3x real time  0:03 left"
+/// The bar with its words in at most `width` columns: the bar gives way first. @param width  0 = unlimited
+[[nodiscard]] std::string progress_line(const std::string& label, const std::string& text, double fraction,
+                                        std::size_t width);
+
+/// "  42 %  0.840 of 2 s  12.3x real time  0:03 left"; of a stage with a fraction below zero nobody knows how far it
+/// is: "filling with tetrahedra  0:12 so far"
 [[nodiscard]] std::string progress_text(const Progress& progress, double elapsed_s);
 
 }  // namespace heelstrike::client

@@ -1,6 +1,7 @@
 /// A table of texts, printed aligned, as CSV or as Markdown.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ struct Table {
 
   /// Columns aligned with two spaces between; numbers to the right, words to the left.
   [[nodiscard]] std::string aligned() const;
+  /// The same in lines of at most `width` columns, as far as that is possible: columns of words are broken into several
+  /// lines, and columns for which there is no place follow in a table below. @param width  0 = unlimited
+  [[nodiscard]] std::string fitted(std::size_t width) const;
   [[nodiscard]] std::string markdown() const;
 };
 

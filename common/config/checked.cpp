@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/config/mistakes.hpp"
 #include "common/config/schema.hpp"
 
 namespace heelstrike::config {
@@ -49,15 +50,19 @@ void check_number(const Document& document, const Node& node, const KeySchema& s
   }
 }
 
-void check_numbers(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
+void check_numbers(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
+                   Mistakes& mistakes) {
   if (node.type != Node::Type::sequence) refuse_kind(document, node, schema, path);
   if (!schema.sizes.empty() && std::ranges::find(schema.sizes, node.items.size()) == schema.sizes.end()) {
-    refuse_kind(document, node, schema, path);
+    const bool too_many = node.items.size() > std::ranges::max(schema.sizes);
+    refuse(document, node, path, expectation(schema), describe(node),
+           fmt::format("it is the {}{}", schema.meaning,
+                       too_many ? "; the comma separates values, decimals are written with a point: 0.5" : ""));
   }
   KeySchema entry = schema;
   entry.kind = KeyKind::number;
   for (std::size_t i = 0; i < node.items.size(); ++i) {
-    check_number(document, *node.items[i], entry, fmt::format("{}[{}]", path, i));
+    mistakes.attempt([&] { check_number(document, *node.items[i], entry, fmt::format("{}[{}]", path, i)); });
   }
 }
 
@@ -80,6 +85,16 @@ bool is_name(const std::string& word) {
   });
 }
 
+/// In braces `{mass: 2,5}` is the mass 2 and a key 5 without value: the number that was meant, or nothing.
+std::string decimal_comma(const Node& map, const Entry& entry) {
+  const auto at = std::ranges::find(map.entries, entry.key, &Entry::key);
+  const bool digits = std::ranges::all_of(entry.key, [](char c) { return c >= '0' && c <= '9'; });
+  if (at == map.entries.begin() || !digits || entry.value->type != Node::Type::null) return {};
+  double value = 0.0;
+  const Node& before = *std::prev(at)->value;
+  return read_number(before, value) ? before.scalar + "." + entry.key : std::string();
+}
+
 [[noreturn]] void refuse_key(const Document& document, const Node& map, const Entry& entry, const KeySchema& schema,
                              const std::string& path) {
   Node where = *entry.value;
@@ -87,21 +102,25 @@ bool is_name(const std::string& word) {
   if (where.note.empty()) where.note = map.note;
   const auto names = names_of(schema);
   const auto near = nearest_name(entry.key, names);
-  const std::string advice = near ? fmt::format("did you mean '{}'?", *near) : std::string("remove it");
+  const std::string meant = decimal_comma(map, entry);
+  const std::string advice = !meant.empty() ? fmt::format("decimals are written with a point: {}", meant)
+                             : near         ? fmt::format("did you mean '{}'?", *near)
+                                            : std::string("remove it");
   const std::string key = joined(path, excerpt(entry.key));
-  throw input_error(
-      key, fmt::format("{}: {}: unknown key; expected one of {}, found '{}'; {}", location(document, where), key,
-                       fmt::join(names, ", "), excerpt(entry.key), advice));
+  throw mistake_at(document, where, key,
+                   fmt::format("{}: unknown key; expected one of {}, found '{}'; {}", key, fmt::join(names, ", "),
+                               excerpt(entry.key), advice));
 }
 
-void check_map_shape(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
+void check_map_shape(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
+                     Mistakes& mistakes) {
   if (node.type != Node::Type::map) {
     refuse(document, node, path.empty() ? "scenario" : path, expectation(schema), describe(node),
            "write `key: value` lines, indented below it");
   }
   for (const Entry& entry : node.entries) {
     if (std::ranges::find(schema.keys, entry.key, &KeySchema::name) == schema.keys.end()) {
-      refuse_key(document, node, entry, schema, path);
+      mistakes.attempt([&] { refuse_key(document, node, entry, schema, path); });
     }
   }
 }
@@ -112,54 +131,70 @@ std::shared_ptr<const Node> default_value(const KeySchema& schema, int line) {
   return value;
 }
 
-void refuse_missing(const Document& document, const Node& map, const KeySchema& key, const std::string& path) {
+/// Whether one of the keys that are there is this one, misspelt: said already.
+bool is_misspelt(const Node& map, const KeySchema& schema, const KeySchema& key) {
+  const auto names = names_of(schema);
+  return std::ranges::any_of(map.entries, [&](const Entry& entry) {
+    return std::ranges::find(names, entry.key) == names.end() && nearest_name(entry.key, names) == key.name;
+  });
+}
+
+[[noreturn]] void refuse_missing(const Document& document, const Node& map, const KeySchema& key,
+                                 const std::string& path) {
   const std::string full = joined(path, key.name);
-  throw input_error(full, fmt::format("{}: {}: missing; expected {}, found nothing; add `{}:` ({})",
-                                      location(document, map), full, expectation(key), key.name, key.meaning));
+  throw mistake_at(document, map, full,
+                   fmt::format("{}: missing; expected {}, found nothing; add `{}:` ({})", full, expectation(key),
+                               key.name, key.meaning));
 }
 
 std::shared_ptr<const Node> checked_map(const Document& document, const Node& node, const KeySchema& schema,
-                                        const std::string& path) {
-  check_map_shape(document, node, schema, path);
+                                        const std::string& path, Mistakes& mistakes) {
+  check_map_shape(document, node, schema, path, mistakes);
   auto result = std::make_shared<Node>(node);
   result->entries.clear();
   for (const KeySchema& key : schema.keys) {
     const std::string full = joined(path, key.name);
     if (const Node* value = node.find(key.name)) {
-      result->entries.push_back({key.name, value->line, checked(document, *value, key, full)});
+      mistakes.attempt([&] {
+        result->entries.push_back({key.name, value->line, checked(document, *value, key, full, mistakes)});
+      });
     } else if (key.required) {
-      refuse_missing(document, node, key, path);
+      if (is_misspelt(node, schema, key)) continue;
+      mistakes.attempt([&] { refuse_missing(document, node, key, path); });
     } else if (!key.fallback.empty()) {
       result->entries.push_back({key.name, node.line, default_value(key, node.line)});
-    } else if (key.kind == KeyKind::map && std::ranges::none_of(key.keys, &KeySchema::required)) {
+    } else if (key.kind == KeyKind::map && !key.opt_in && std::ranges::none_of(key.keys, &KeySchema::required)) {
       const Node empty{.type = Node::Type::map, .line = node.line};
-      result->entries.push_back({key.name, node.line, checked_map(document, empty, key, full)});
+      result->entries.push_back({key.name, node.line, checked_map(document, empty, key, full, mistakes)});
     }
   }
   return result;
 }
 
 std::shared_ptr<const Node> checked_named(const Document& document, const Node& node, const KeySchema& schema,
-                                          const std::string& path) {
+                                          const std::string& path, Mistakes& mistakes) {
   if (node.type != Node::Type::map) {
     refuse(document, node, path, expectation(schema), describe(node), "write `name: {...}` lines, indented below it");
   }
   auto result = std::make_shared<Node>(node);
   for (Entry& entry : result->entries) {
-    if (!is_name(entry.key)) {
-      Node where = *entry.value;
-      where.line = entry.line;
-      refuse(document, where, path, fmt::format("names of 1 to {} letters, digits, '_' or '-'", longest_name),
-             fmt::format("'{}'", excerpt(entry.key)), "rename it");
-    }
-    entry.value = checked_map(document, *entry.value, schema, joined(path, entry.key));
+    // What is wrong keeps its place, so that others may still refer to its name.
+    mistakes.attempt([&] {
+      if (!is_name(entry.key)) {
+        Node where = *entry.value;
+        where.line = entry.line;
+        refuse(document, where, path, fmt::format("names of 1 to {} letters, digits, '_' or '-'", longest_name),
+               fmt::format("'{}'", excerpt(entry.key)), "rename it");
+      }
+      entry.value = checked_map(document, *entry.value, schema, joined(path, entry.key), mistakes);
+    });
   }
   return result;
 }
 
 std::shared_ptr<const Node> checked_one_of(const Document& document, const Node& node, const KeySchema& schema,
-                                           const std::string& path) {
-  check_map_shape(document, node, schema, path);
+                                           const std::string& path, Mistakes& mistakes) {
+  check_map_shape(document, node, schema, path, mistakes);
   if (node.entries.size() != 1) {
     refuse(document, node, path, "exactly one of " + fmt::format("{}", fmt::join(names_of(schema), ", ")),
            describe(node), "keep one of them");
@@ -167,16 +202,21 @@ std::shared_ptr<const Node> checked_one_of(const Document& document, const Node&
   auto result = std::make_shared<Node>(node);
   Entry& entry = result->entries.front();
   const auto key = std::ranges::find(schema.keys, entry.key, &KeySchema::name);
-  entry.value = checked(document, *entry.value, *key, joined(path, entry.key));
+  if (key != schema.keys.end()) {
+    entry.value = checked(document, *entry.value, *key, joined(path, entry.key), mistakes);
+  }
   return result;
 }
 
 std::shared_ptr<const Node> checked_list(const Document& document, const Node& node, const KeySchema& schema,
-                                         const std::string& path) {
+                                         const std::string& path, Mistakes& mistakes) {
   if (node.type != Node::Type::sequence) refuse_kind(document, node, schema, path);
   auto result = std::make_shared<Node>(node);
   for (std::size_t i = 0; i < node.items.size(); ++i) {
-    result->items[i] = checked(document, *node.items[i], schema.keys.front(), fmt::format("{}[{}]", path, i));
+    mistakes.attempt([&] {
+      result->items[i] =
+          checked(document, *node.items[i], schema.keys.front(), fmt::format("{}[{}]", path, i), mistakes);
+    });
   }
   return result;
 }
@@ -190,8 +230,7 @@ std::string location(const Document& document, const Node& node) {
 
 void refuse(const Document& document, const Node& node, const std::string& path, const std::string& expected,
             const std::string& found, const std::string& advice) {
-  throw input_error(
-      path, fmt::format("{}: {}: expected {}, found {}; {}", location(document, node), path, expected, found, advice));
+  throw mistake_at(document, node, path, fmt::format("{}: expected {}, found {}; {}", path, expected, found, advice));
 }
 
 bool read_number(const Node& node, double& value) {
@@ -227,6 +266,10 @@ std::string number_advice(const Node& node, const std::string& unit) {
   unquoted.plain = true;
   double value = 0.0;
   if (read_number(unquoted, value)) return "remove the quotes";
+  if (const auto comma = node.scalar.find(','); comma != std::string::npos) {
+    unquoted.scalar[comma] = '.';
+    if (read_number(unquoted, value)) return fmt::format("decimals are written with a point: {}", unquoted.scalar);
+  }
   const auto* begin = node.scalar.data();
   const auto* end = begin + node.scalar.size();
   const auto result = std::from_chars(begin + (node.scalar.starts_with('+') ? 1 : 0), end, value);
@@ -237,7 +280,7 @@ std::string number_advice(const Node& node, const std::string& unit) {
 }
 
 std::shared_ptr<const Node> checked(const Document& document, const Node& node, const KeySchema& schema,
-                                    const std::string& path) {
+                                    const std::string& path, Mistakes& mistakes) {
   switch (schema.kind) {
     case KeyKind::number:
     case KeyKind::integer:
@@ -250,16 +293,16 @@ std::shared_ptr<const Node> checked(const Document& document, const Node& node, 
       check_flag(document, node, schema, path);
       break;
     case KeyKind::numbers:
-      check_numbers(document, node, schema, path);
+      check_numbers(document, node, schema, path, mistakes);
       break;
     case KeyKind::list:
-      return checked_list(document, node, schema, path);
+      return checked_list(document, node, schema, path, mistakes);
     case KeyKind::map:
-      return checked_map(document, node, schema, path);
+      return checked_map(document, node, schema, path, mistakes);
     case KeyKind::named:
-      return checked_named(document, node, schema, path);
+      return checked_named(document, node, schema, path, mistakes);
     case KeyKind::one_of:
-      return checked_one_of(document, node, schema, path);
+      return checked_one_of(document, node, schema, path, mistakes);
     case KeyKind::parameters:
       if (node.type != Node::Type::map) refuse_kind(document, node, schema, path);
       break;

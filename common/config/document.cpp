@@ -13,6 +13,9 @@
 #include <set>
 #include <sstream>
 
+#include "common/config/mistakes.hpp"
+#include "common/errors/printable.hpp"
+
 namespace heelstrike::config {
 
 const Node* Node::find(std::string_view key) const {
@@ -22,10 +25,7 @@ const Node* Node::find(std::string_view key) const {
 
 std::string excerpt(std::string_view text) {
   constexpr std::size_t longest = 60;
-  std::string out;
-  for (const char c : text.substr(0, longest)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  if (text.size() > longest) out += "...";
-  return out;
+  return printable(text, longest);
 }
 
 std::string describe(const Node& node) {
@@ -87,7 +87,8 @@ bool covers(const std::string& note, const std::vector<std::string>& path) {
 /// Builds the tree from yaml-cpp's events.
 class Builder final : public YAML::EventHandler {
  public:
-  Builder(const std::string& file_name, Notes notes) : file_name_(file_name), notes_(std::move(notes)) {}
+  Builder(const std::string& file_name, Notes notes, Mistakes& mistakes)
+      : file_name_(file_name), notes_(std::move(notes)), mistakes_(mistakes) {}
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -128,6 +129,7 @@ class Builder final : public YAML::EventHandler {
     std::shared_ptr<Node> node;
     YAML::anchor_t anchor = 0;
     std::optional<Entry> key;  ///< a key that waits for its value
+    bool repeated = false;     ///< which was there before
     std::set<std::string> keys;
     std::vector<std::shared_ptr<const Node>> merged;  ///< values of `<<`
   };
@@ -156,7 +158,8 @@ class Builder final : public YAML::EventHandler {
     if (frames_.size() >= max_document_depth) {
       fail(file_name_, node->line, fmt::format("nested deeper than {} levels; flatten it", max_document_depth));
     }
-    frames_.push_back({.node = std::move(node), .anchor = anchor, .key = {}, .keys = {}, .merged = {}});
+    frames_.push_back(
+        {.node = std::move(node), .anchor = anchor, .key = {}, .repeated = false, .keys = {}, .merged = {}});
   }
 
   void close() {
@@ -195,9 +198,11 @@ class Builder final : public YAML::EventHandler {
     if (!frame.keys.insert(node.scalar).second) {
       const auto first = std::ranges::find(frame.node->entries, node.scalar, &Entry::key);
       const int first_line = first == frame.node->entries.end() ? frame.node->line : first->line;
-      throw input_error(node.scalar, fmt::format("{}:{}: {}: expected every key once, found it again (first in line "
-                                                 "{}); remove one of the two",
-                                                 file_name_, line, excerpt(node.scalar), first_line));
+      mistakes_.add({line, node.scalar,
+                     fmt::format("{}:{}: {}: expected every key once, found it again (first in line {}); remove one of "
+                                 "the two",
+                                 file_name_, line, excerpt(node.scalar), first_line)});
+      frame.repeated = true;
     }
     frame.key = Entry{.key = node.scalar, .line = line, .value = nullptr};
   }
@@ -205,6 +210,7 @@ class Builder final : public YAML::EventHandler {
   void finish_entry(Frame& frame, const std::shared_ptr<const Node>& node) {
     Entry entry = std::move(*frame.key);
     frame.key.reset();
+    if (std::exchange(frame.repeated, false)) return;
     if (entry.key == "<<") {
       frame.merged.push_back(node);
       return;
@@ -249,6 +255,7 @@ class Builder final : public YAML::EventHandler {
 
   const std::string& file_name_;
   Notes notes_;
+  Mistakes& mistakes_;
   std::vector<Frame> frames_;
   std::map<YAML::anchor_t, std::shared_ptr<const Node>> anchors_;
   std::shared_ptr<const Node> root_;
@@ -385,12 +392,37 @@ class Writer {
 }  // namespace
 
 Document load_document(std::string_view yaml, const std::string& file_name) {
+  Mistakes mistakes;
+  Document document = load_document(yaml, file_name, mistakes);
+  mistakes.raise();
+  return document;
+}
+
+namespace {
+
+/// What is wrong where yaml-cpp stopped.
+std::string advice_at(std::string_view yaml, int line) {
+  for (int n = 1; n <= line && !yaml.empty(); ++n) {
+    const std::string_view text = yaml.substr(0, yaml.find('\n'));
+    const std::string_view indentation = text.substr(0, text.find_first_not_of(" \t"));
+    // The line that it noticed, or the one above.
+    if (n + 1 >= line && indentation.find('\t') != std::string_view::npos) {
+      return fmt::format("line {} is indented by a tab, YAML knows blanks only: write two blanks instead", n);
+    }
+    yaml.remove_prefix(std::min(text.size() + 1, yaml.size()));
+  }
+  return "check indentation, brackets and quotes there and in the line above";
+}
+
+}  // namespace
+
+Document load_document(std::string_view yaml, const std::string& file_name, Mistakes& mistakes) {
   if (yaml.size() > max_document_bytes) {
     fail(file_name, 1,
          fmt::format("expected at most {} MiB, found {} bytes; put meshes and point clouds in files of their own",
                      max_document_bytes >> 20, yaml.size()));
   }
-  Builder builder(file_name, notes_of(yaml));
+  Builder builder(file_name, notes_of(yaml), mistakes);
   try {
     std::istringstream stream{std::string(yaml)};
     YAML::Parser parser(stream);
@@ -398,10 +430,10 @@ Document load_document(std::string_view yaml, const std::string& file_name) {
     NoMore no_more(file_name);
     parser.HandleNextDocument(no_more);
   } catch (const YAML::Exception& e) {
-    fail(file_name, line_of(e.mark),
-         fmt::format(
-             "this is not YAML: {} (column {}); check indentation, brackets and quotes there and in the line above",
-             e.msg, e.mark.is_null() ? 1 : e.mark.column + 1));
+    const int line = line_of(e.mark);
+    fail(file_name, line,
+         fmt::format("this is not YAML: {} (column {}); {}", e.msg, e.mark.is_null() ? 1 : e.mark.column + 1,
+                     advice_at(yaml, line)));
   }
   auto root = builder.root();
   if (!root) root = std::make_shared<Node>(Node{.line = 1});

@@ -56,6 +56,11 @@ struct Document {
 ///         are not texts, an alias inside its own anchor, and a file beyond the limits above
 [[nodiscard]] Document load_document(std::string_view yaml, const std::string& file_name);
 
+class Mistakes;
+
+/// The same; keys that are given twice are added to `mistakes` and the first one holds.
+[[nodiscard]] Document load_document(std::string_view yaml, const std::string& file_name, Mistakes& mistakes);
+
 /// The tree as YAML text, keys on their old lines where possible; comments are not kept. Notes become trailing
 /// comments, which `load_document` reads back as notes.
 [[nodiscard]] std::string emit_document(const Node& root);
@@ -63,7 +68,7 @@ struct Document {
 /// "a text 'abc'", "a list of 3 values", "nothing": what a message says was found.
 [[nodiscard]] std::string describe(const Node& node);
 
-/// Printable, shortened copy of text from a file, for messages.
+/// Shortened copy of text from a file for messages, in which every byte that is not printable text is written as \xNN.
 [[nodiscard]] std::string excerpt(std::string_view text);
 
 }  // namespace heelstrike::config

@@ -10,7 +10,16 @@
 
 namespace heelstrike {
 
+namespace {
+
+/// No quantity in SI units needs more, and products of a few such numbers stay finite. Ranges that are open on a side
+/// end here.
+constexpr double largest_number = 1e18;
+
+}  // namespace
+
 bool Range::contains(double value) const {
+  if (!(std::abs(value) <= largest_number)) return false;
   const bool above = min_excluded ? value > min : value >= min;
   const bool below = max_excluded ? value < max : value <= max;
   return above && below;
@@ -51,8 +60,10 @@ ParameterKind kind_of(const ParameterValue& value) {
 
 void check_number(double value, const ParameterSchema& schema, const std::string& key) {
   if (std::isfinite(value) && schema.range.contains(value)) return;
-  throw input_error(key, fmt::format("{}: expected a finite number {} [{}] ({}), found {}", key, schema.range.text(),
-                                     schema.unit, schema.meaning, value));
+  const bool huge = std::isfinite(value) && std::abs(value) > largest_number;
+  throw input_error(key, fmt::format("{}: expected a finite number {} [{}] ({}), found {}{}", key, schema.range.text(),
+                                     schema.unit, schema.meaning, value,
+                                     huge ? fmt::format("; no number may be beyond {:g}", largest_number) : ""));
 }
 
 void check_value(const ParameterValue& value, const ParameterSchema& schema, const std::string& key) {

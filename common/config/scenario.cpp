@@ -7,7 +7,9 @@
 #include <cmath>
 #include <filesystem>
 
+#include "common/config/mistakes.hpp"
 #include "common/config/schema.hpp"
+#include "common/contact/shared_bodies.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike {
@@ -16,6 +18,7 @@ namespace {
 
 using config::Document;
 using config::Entry;
+using config::Mistakes;
 using config::Node;
 
 /// A checked value with its dotted key: reading cannot fail, only meaning can.
@@ -90,8 +93,12 @@ Matrix3 read_rotation(const Field& field) {
 
 Vector3 read_direction(const Field& field) {
   const Vector3 direction = field.vector3();
-  const double length = direction.stableNorm();
-  if (!(length > 0.0)) field.refuse("a direction of any length but zero", "[0, 0, 0]", "give e.g. [0, 0, 1]");
+  const double length = direction.norm();
+  constexpr double shortest = 1e-9;  // of entries near one; far above what their squares lose to underflow
+  if (!(length >= shortest)) {
+    field.refuse(fmt::format("a direction of any length but zero (at least {:g})", shortest),
+                 fmt::format("length {:g}", length), "give e.g. [0, 0, 1]");
+  }
   return direction / length;
 }
 
@@ -100,9 +107,11 @@ Vector3 read_direction(const Field& field) {
 void check_inertia(const Field& field, const Matrix3& inertia) {
   const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
   const std::string found = fmt::format("principal moments {:g}, {:g}, {:g}", principal[0], principal[1], principal[2]);
-  if (!(principal[0] > 0.0)) {
-    field.refuse("a positive definite inertia [kg m^2]", found,
-                 "check signs and the order Ixx, Iyy, Izz, Ixy, Ixz, Iyz");
+  constexpr double smallest_moment = 1e-24;  // [kg m^2] a grain of 1e-12 kg has more at a micrometre
+  if (!(principal[0] >= smallest_moment)) {
+    field.refuse(
+        fmt::format("a positive definite inertia, principal moments of at least {:g} [kg m^2]", smallest_moment), found,
+        "check signs and the order Ixx, Iyy, Izz, Ixy, Ixz, Iyz");
   }
   // A thin plate meets the bound exactly; its decimal text may miss it by a few roundings.
   constexpr double slack = 1.0 + 1e-9;
@@ -178,7 +187,8 @@ TimeFunctionPtr made_function(const Field& field, Make make) {
   try {
     return make();
   } catch (const Error& e) {
-    throw input_error(field.path(), fmt::format("{}: {}", place_of(field), e.what()));
+    throw config::mistake_at(field.document(), field.node(), field.path(),
+                             fmt::format("{}: {}", field.path(), e.what()));
   }
 }
 
@@ -722,11 +732,28 @@ void check_parameters(const Field& pair, const ParameterMap& parameters, std::sp
     if (e.field().starts_with(where + ".")) {
       if (const Node* value = place->find(e.field().substr(where.size() + 1))) place = value;
     }
-    throw input_error(e.field(), fmt::format("{}: {}", config::location(pair.document(), *place), e.what()));
+    throw config::mistake_at(pair.document(), *place, e.field(), e.what());
   }
 }
 
-void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas& backends) {
+/// Every given parameter by itself, then which ones are missing.
+void check_each_parameter(const Field& pair, const ParameterMap& parameters, std::span<const ParameterSchema> schema,
+                          Mistakes& mistakes) {
+  std::vector<ParameterSchema> optional(schema.begin(), schema.end());
+  for (ParameterSchema& parameter : optional) parameter.required = false;
+  ParameterMap sound;
+  for (const auto& parameter : parameters) {
+    mistakes.attempt([&] {
+      const Field field = pair["parameters"][parameter.first];
+      check_units(field, schema);
+      check_parameters(pair, {parameter}, optional);
+      sound.insert(parameter);
+    });
+  }
+  if (sound.size() == parameters.size()) mistakes.attempt([&] { check_parameters(pair, sound, schema); });
+}
+
+void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas& backends, Mistakes& mistakes) {
   if (backends.empty()) return;
   const auto it = backends.find(spec.backend);
   if (it == backends.end()) {
@@ -737,27 +764,40 @@ void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas
                            fmt::format("'{}'", config::excerpt(spec.backend)),
                            near ? fmt::format("did you mean '{}'?", *near) : "choose one of them");
   }
-  for (const Field& parameter : pair.entries_of("parameters")) check_units(parameter, it->second);
-  check_parameters(pair, spec.parameters, it->second);
+  check_each_parameter(pair, spec.parameters, it->second, mistakes);
 }
 
-PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas& backends) {
+PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas& backends, Mistakes& mistakes) {
   PairModel pair;
   pair.spec.name = field.name();
   pair.spec.backend = field["backend"].text();
-  pair.spec.main = read_side(field["main"], scenario, scenario.files);
-  pair.spec.partner = read_side(field["partner"], scenario, scenario.files);
+  mistakes.attempt([&] { pair.spec.main = read_side(field["main"], scenario, scenario.files); });
+  mistakes.attempt([&] { pair.spec.partner = read_side(field["partner"], scenario, scenario.files); });
   pair.main_body = pair.spec.main.name;
   pair.partner_body = pair.spec.partner.name;
-  if (pair.main_body == pair.partner_body) {
+  if (!pair.main_body.empty() && pair.main_body == pair.partner_body) {
     field["partner"]["body"].refuse("another body than main's", fmt::format("'{}' on both sides", pair.main_body),
                                     "a body has no contact with itself: name the other body");
   }
   for (const Field& parameter : field.entries_of("parameters")) {
-    pair.spec.parameters.emplace(parameter.name(), read_parameter(parameter));
+    mistakes.attempt([&] { pair.spec.parameters.emplace(parameter.name(), read_parameter(parameter)); });
   }
-  check_backend(field, pair.spec, backends);
+  check_backend(field, pair.spec, backends, mistakes);
   return pair;
+}
+
+void check_shared_bodies(const Field& root, const Scenario& scenario, const BackendSchemas& backends) {
+  std::vector<PairSpec> specs;
+  for (const PairModel& pair : scenario.pairs) specs.push_back(pair.spec);
+  const auto shared = find_shared_body(specs, [&](const std::string& name) {
+    const auto found = backends.find(name);
+    return found != backends.end() && has_elastic_bodies(found->second);
+  });
+  if (!shared) return;
+  const Field pair = root.entries_of("contact")[shared->later];
+  pair[shared->is_partner ? "partner" : "main"]["body"].refuse(
+      "an elastic body in one pair only", fmt::format("the same body in contact.{} too", specs[shared->earlier].name),
+      shared_body_advice);
 }
 
 /// Which keys and orders an integrator knows; the schema cannot say what depends on another key.
@@ -796,8 +836,16 @@ void check_integrator(const Field& field, const IntegratorSpec& spec) {
   }
 }
 
-IntegratorSpec read_integrator(const Field& field) {
-  IntegratorSpec spec{.name = field["name"].text(),
+/// Where no contact asks for few evaluations, accuracy is cheap: Runge-Kutta methods keep the energy a hundred times
+/// better than BDF formulas at the same tolerance (docs/theory/integrators.md). Springs may be stiff, so that the
+/// implicit one takes over.
+std::string default_integrator(const Field& root) {
+  if (!root.entries_of("contact").empty()) return "cvode_index1";
+  return root.entries_of("forces").empty() ? "arkode_erk" : "arkode_dirk";
+}
+
+IntegratorSpec read_integrator(const Field& field, const std::string& default_name) {
+  IntegratorSpec spec{.name = field.has("name") ? field["name"].text() : default_name,
                       .rtol = field["rtol"].number(),
                       .atol = field["atol"].number(),
                       .max_step = field.optional_number("max_step"),
@@ -811,10 +859,36 @@ IntegratorSpec read_integrator(const Field& field) {
   return spec;
 }
 
-AnalysisSpec read_analysis(const Field& field) {
-  return {.type = field["type"].text(),
-          .end_time = field["end_time"].number(),
-          .integrator = read_integrator(field["integrator"])};
+RunBudget read_budget(const Field& field) {
+  const auto whole = [&](const char* key) { return static_cast<std::int64_t>(field[key].number()); };
+  return {.rows = whole("rows"),
+          .steps = whole("steps"),
+          .evaluations = whole("evaluations"),
+          .stalled_steps = whole("stalled_steps")};
+}
+
+/// A grid that is known not to fit into its budget is refused before anything is computed.
+void check_grid(const Field& field, double end_time, double distance, std::int64_t budget, const char* what,
+                const char* key) {
+  if (end_time / distance <= static_cast<double>(budget)) return;
+  field.refuse(fmt::format("at least {} s, for at most {} {} until end_time ({} s)",
+                           end_time / static_cast<double>(budget), budget, what, end_time),
+               fmt::format("{} s", distance), fmt::format("make it larger, or raise {}", key));
+}
+
+AnalysisSpec read_analysis(const Field& field, const std::string& default_name) {
+  AnalysisSpec analysis{.type = field["type"].text(),
+                        .end_time = field["end_time"].number(),
+                        .integrator = read_integrator(field["integrator"], default_name),
+                        .budget = read_budget(field["budget"])};
+  const auto check_steps = [&](const std::optional<double>& longest, const char* key) {
+    if (!longest) return;
+    check_grid(field["integrator"][key], analysis.end_time, *longest, analysis.budget.steps, "steps",
+               "analysis.budget.steps");
+  };
+  check_steps(analysis.integrator.step, "step");
+  check_steps(analysis.integrator.max_step, "max_step");
+  return analysis;
 }
 
 void check_plate_name(const Field& field, const Scenario& scenario) {
@@ -880,14 +954,25 @@ void read_balances(const Field& field, Scenario& scenario) {
   }
 }
 
-FieldOutput read_fields(const Field& field, double end_time) {
-  FieldOutput output{.interval = field["interval"].number(),
+FieldOutput read_fields(const Field& field, const AnalysisSpec& analysis) {
+  const double end_time = analysis.end_time;
+  const bool at_events = field.has("at");
+  if (at_events && analysis.type != "forward") {
+    field["at"].refuse("a forward analysis, whose steps find the instants of contact",
+                       fmt::format("`type: {}`", analysis.type),
+                       "give `interval` instead: its frames are those of the rows");
+  }
+  if (!at_events && !field.has("interval")) {
+    field.refuse("`interval` or `at`", "neither", "say when files are written, e.g. `fields: {interval: 0.05}`");
+  }
+  FieldOutput output{.interval = field.optional_number("interval").value_or(0.0),
                      .mesh = field["mesh"].text() == "volume" ? FieldMesh::volume : FieldMesh::surface,
                      .quantities = {},
-                     .contact_only = field["only_contact"].flag()};
+                     .contact_only = field["only_contact"].flag(),
+                     .at_events = at_events};
   // A file name has five digits, and nobody looks at more pictures.
   constexpr double max_files = 100'000;
-  if (end_time / output.interval > max_files) {
+  if (output.interval > 0.0 && end_time / output.interval > max_files) {
     field["interval"].refuse(fmt::format("at least {} s, for at most {} files", end_time / max_files, max_files),
                              fmt::format("{} s", output.interval), "make it larger");
   }
@@ -906,12 +991,14 @@ FieldOutput read_fields(const Field& field, double end_time) {
   return output;
 }
 
-OutputSpec read_output(const Field& field, double end_time) {
+OutputSpec read_output(const Field& field, const AnalysisSpec& analysis) {
   const double interval = field["interval"].number();
+  const double end_time = analysis.end_time;
   if (interval > end_time) {
     field["interval"].refuse(fmt::format("at most analysis.end_time ({} s) [s]", end_time),
                              fmt::format("{} s", interval), "rows would only be written at the start; make it smaller");
   }
+  check_grid(field["interval"], end_time, interval, analysis.budget.rows, "rows", "analysis.budget.rows");
   const std::string& steps = field["steps"].text();
   return {.interval = interval,
           .accelerations = field["accelerations"].flag(),
@@ -919,7 +1006,7 @@ OutputSpec read_output(const Field& field, double end_time) {
                    : steps == "all" ? StepRows::all
                                     : StepRows::contact,
           .checkpoint_interval = field.optional_number("checkpoint_interval"),
-          .fields = field.has("fields") ? std::optional(read_fields(field["fields"], end_time)) : std::nullopt};
+          .fields = field.has("fields") ? std::optional(read_fields(field["fields"], analysis)) : std::nullopt};
 }
 
 /// Before all other checks: a file of a newer version has keys that this program cannot know.
@@ -940,34 +1027,89 @@ void check_version(const Document& document) {
   }
 }
 
+/// Reads a scenario section by section and keeps what is wrong. What refers to something that could not be read is left
+/// for the time when that has been mended: it would only repeat the same mistake in other words.
+class Reader {
+ public:
+  Reader(const Document& document, const BackendSchemas& backends, Mistakes& mistakes)
+      : root_(document, *document.root, ""), backends_(backends), mistakes_(mistakes) {}
+
+  void read(Scenario& scenario) {
+    scenario.description = root_.text_or("description");
+    attempt("gravity", {}, [&](const Field& gravity) { scenario.gravity = gravity.vector3(); });
+    read_bodies(scenario);
+    attempt("analysis", {},
+            [&](const Field& analysis) { scenario.analysis = read_analysis(analysis, default_integrator(root_)); });
+    if (scenario.bodies.empty()) return;
+    entries("loads", {"analysis"}, [&](const Field& load) { scenario.loads.push_back(read_load(load, scenario)); });
+    entries("joints", {}, [&](const Field& joint) { scenario.joints.push_back(read_joint(joint, scenario)); });
+    entries("forces", {"joints"}, [&](const Field& force) { scenario.forces.push_back(read_force(force, scenario)); });
+    entries("motion", {},
+            [&](const Field& motion) { scenario.motions.push_back(read_marker_motion(motion, scenario.files)); });
+    entries("drivers", {"joints", "motion", "analysis"},
+            [&](const Field& driver) { scenario.drivers.push_back(read_driver(driver, scenario)); });
+    entries("contact", {},
+            [&](const Field& pair) { scenario.pairs.push_back(read_pair(pair, scenario, backends_, mistakes_)); });
+    attempt("contact", {}, [&](const Field&) { check_shared_bodies(root_, scenario, backends_); });
+    attempt("analysis", {"motion", "gravity"}, [&](const Field& analysis) { read_balances(analysis, scenario); });
+    attempt("output", {"analysis"},
+            [&](const Field& output) { scenario.output = read_output(output, scenario.analysis); });
+  }
+
+ private:
+  /// A body that could not be read keeps its name, which others refer to.
+  void read_bodies(Scenario& scenario) {
+    for (const Field& body : root_.entries_of("bodies")) {
+      scenario.bodies.emplace_back().name = body.name();
+      if (mistakes_.touch(body.path())) continue;
+      mistakes_.attempt([&] { scenario.bodies.back() = read_body(body); });
+    }
+    attempt("bodies", {}, [&](const Field& bodies) {
+      if (scenario.bodies.empty()) bodies.refuse("at least one body", "none", "add one");
+    });
+    for (std::size_t i = 0; const Field& body : root_.entries_of("bodies")) {
+      const BodySpec& spec = scenario.bodies[i++];
+      if (mistakes_.touch(body.path())) continue;
+      mistakes_.attempt([&] { check_start(body, spec, scenario.bodies); });
+    }
+  }
+
+  [[nodiscard]] bool readable(const std::vector<std::string>& sections) const {
+    return std::ranges::none_of(sections, [&](const std::string& section) { return mistakes_.touch(section); });
+  }
+
+  /// @param needs  sections that it refers to
+  template <typename Work>
+  void attempt(const std::string& section, std::vector<std::string> needs, Work work) {
+    needs.push_back(section);
+    if (root_.has(section) && readable(needs)) mistakes_.attempt([&] { work(root_[section]); });
+  }
+
+  /// The entries of a section of named things.
+  template <typename Work>
+  void entries(const std::string& section, const std::vector<std::string>& needs, Work work) {
+    if (!readable(needs)) return;
+    for (const Field& entry : root_.entries_of(section)) {
+      if (!mistakes_.touch(entry.path())) mistakes_.attempt([&] { work(entry); });
+    }
+  }
+
+  Field root_;
+  const BackendSchemas& backends_;
+  Mistakes& mistakes_;
+};
+
 }  // namespace
 
 Scenario parse_scenario(std::string_view yaml, const std::string& file_name, const BackendSchemas& backends) {
-  Document document = config::load_document(yaml, file_name);
+  Mistakes mistakes;
+  Document document = config::load_document(yaml, file_name, mistakes);
   check_version(document);
-  document.root = config::checked(document, *document.root, config::scenario_schema(), "");
-  const Field root(document, *document.root, "");
-
+  document.root = config::checked(document, *document.root, config::scenario_schema(), "", mistakes);
   Scenario scenario;
   scenario.name = std::filesystem::path(file_name).stem().string();
-  scenario.description = root.text_or("description");
-  scenario.gravity = root["gravity"].vector3();
-  for (const Field& body : root.entries_of("bodies")) scenario.bodies.push_back(read_body(body));
-  if (scenario.bodies.empty()) root["bodies"].refuse("at least one body", "none", "add one");
-  for (std::size_t i = 0; const Field& body : root.entries_of("bodies")) {
-    check_start(body, scenario.bodies[i++], scenario.bodies);
-  }
-  scenario.analysis = read_analysis(root["analysis"]);
-  for (const Field& load : root.entries_of("loads")) scenario.loads.push_back(read_load(load, scenario));
-  for (const Field& joint : root.entries_of("joints")) scenario.joints.push_back(read_joint(joint, scenario));
-  for (const Field& force : root.entries_of("forces")) scenario.forces.push_back(read_force(force, scenario));
-  for (const Field& motion : root.entries_of("motion")) {
-    scenario.motions.push_back(read_marker_motion(motion, scenario.files));
-  }
-  for (const Field& driver : root.entries_of("drivers")) scenario.drivers.push_back(read_driver(driver, scenario));
-  for (const Field& pair : root.entries_of("contact")) scenario.pairs.push_back(read_pair(pair, scenario, backends));
-  read_balances(root["analysis"], scenario);
-  scenario.output = read_output(root["output"], scenario.analysis.end_time);
+  Reader(document, backends, mistakes).read(scenario);
+  mistakes.raise();
   return scenario;
 }
 

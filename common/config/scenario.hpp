@@ -4,6 +4,7 @@
 /// the same text, with the same code.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -138,21 +139,31 @@ struct BalanceSpec {
   std::string where;                ///< "file:line: analysis.balance.NAME"
 };
 
+/// What a run may use before it is ended with Error{limit}.
+struct RunBudget {
+  std::int64_t rows = 2'000'000;             ///< of the time series
+  std::int64_t steps = 10'000'000;           ///< accepted steps of the integrator
+  std::int64_t evaluations = 1'000'000'000;  ///< of the equations of motion or of balance
+  std::int64_t stalled_steps = 20'000;       ///< tried steps that advance the time by less than a billionth of the run
+};
+
 struct AnalysisSpec {
   std::string type = "forward";
   double end_time = 0.0;  ///< [s] > 0
   IntegratorSpec integrator;
   std::vector<BalanceSpec> balance = {};  ///< of a hybrid analysis
+  RunBudget budget = {};
 };
 
 enum class StepRows { none, contact, all };
 
 /// Files for ParaView.
 struct FieldOutput {
-  double interval = 0.0;                ///< [s] > 0
+  double interval = 0.0;                ///< [s] 0 = only at contact events
   FieldMesh mesh = FieldMesh::surface;  ///< boundary triangles or tetrahedra
   std::vector<std::string> quantities;  ///< empty = all
   bool contact_only = false;            ///< only while the pair touches
+  bool at_events = false;               ///< also at onset, peak and end of every contact of a forward analysis
 };
 
 struct OutputSpec {

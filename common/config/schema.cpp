@@ -10,14 +10,39 @@ namespace heelstrike::config {
 
 namespace {
 
-constexpr Range positive{.min = 0.0, .min_excluded = true};
+// What a number of a scenario may be: beyond all that anybody builds, and so far from the ends of the number range that
+// no product of a few of them leaves it. Signed quantities:
+constexpr Range coordinates{.min = -1e6, .max = 1e6};          // [m]
+constexpr Range speeds{.min = -1e6, .max = 1e6};               // [m/s], [rad/s]
+constexpr Range accelerations{.min = -1e6, .max = 1e6};        // [m/s^2]
+constexpr Range angles{.min = -1e6, .max = 1e6};               // [rad]
+constexpr Range loads{.min = -1e12, .max = 1e12};              // [N], [N m]
+constexpr Range stiffness_entries{.min = -1e15, .max = 1e15};  // [N/m], [N m/rad], [N s/m], [N m s/rad]
+constexpr Range inertia_entries{.min = -1e15, .max = 1e15};    // [kg m^2]
+constexpr Range direction_entries{.min = -1e6, .max = 1e6};    // [-]
+constexpr Range function_numbers{.min = -1e15, .max = 1e15};   // in the unit of the function
+// Quantities without sign:
+constexpr Range lengths{.min = 1e-9, .max = 1e6};      // [m]
+constexpr Range areas{.min = 1e-18, .max = 1e12};      // [m^2]
+constexpr Range masses{.min = 1e-12, .max = 1e12};     // [kg]
+constexpr Range times{.min = 1e-12, .max = 1e9};       // [s]
+constexpr Range instants{.min = -1e9, .max = 1e9};     // [s]
+constexpr Range frequencies{.min = 1e-9, .max = 1e9};  // [Hz]
+constexpr Range rates{.min = 0.0, .max = 1e9};         // [1/s]
+constexpr Range stiffnesses{.min = 0.0, .max = 1e15};  // [N/m], [N m/rad], [N], [N s/m], [N m s/rad]
+constexpr Range moduli{.min = 1e-3, .max = 1e15};      // [Pa]
+constexpr Range densities{.min = 0.0, .max = 1e6};     // [kg/m^3]
+constexpr Range strains{.min = 1e-9, .max = 10.0};     // [-]
+constexpr Range scales{.min = 1e-9, .max = 1e6};       // [m per file unit]
 
-KeySchema vector3(std::string name, std::string unit, std::string meaning, std::string fallback = "[0, 0, 0]") {
+KeySchema vector3(std::string name, std::string unit, Range range, std::string meaning,
+                  std::string fallback = "[0, 0, 0]") {
   return {.name = std::move(name),
           .kind = KeyKind::numbers,
           .unit = std::move(unit),
           .meaning = std::move(meaning),
           .fallback = std::move(fallback),
+          .range = range,
           .sizes = {3}};
 }
 
@@ -32,6 +57,7 @@ KeySchema quaternion(std::string name, std::string meaning) {
           .kind = KeyKind::numbers,
           .meaning = std::move(meaning),
           .fallback = "[1, 0, 0, 0]",
+          .range = {.min = -2.0, .max = 2.0},
           .sizes = {4}};
 }
 
@@ -54,30 +80,33 @@ KeySchema body_keys() {
       .kind = KeyKind::named,
       .meaning = "the rigid bodies by name; `ground` is always there and is not listed",
       .keys = {
-          required(number("mass", "kg", positive, "mass")),
+          required(number("mass", "kg", masses, "mass")),
           {.name = "inertia",
            .kind = KeyKind::numbers,
            .unit = "kg m^2",
            .meaning = "about the centre of mass in body axes: [Ixx, Iyy, Izz] or [Ixx, Iyy, Izz, Ixy, Ixz, Iyz]; the "
                       "last three are the entries of the matrix (the negative products of inertia)",
            .required = true,
+           .range = inertia_entries,
            .sizes = {3, 6}},
-          vector3("center_of_mass", "m", "centre of mass in the body's frame"),
-          vector3("position", "m", "initial position of the body's origin in the world"),
+          vector3("center_of_mass", "m", coordinates, "centre of mass in the body's frame"),
+          vector3("position", "m", coordinates, "initial position of the body's origin in the world"),
           quaternion("orientation", "initial rotation of the body's axes in the world as unit quaternion [w, x, y, z]"),
-          vector3("velocity", "m/s", "initial velocity of the body's origin, world axes"),
-          vector3("angular_velocity", "rad/s", "initial angular velocity, world axes"),
+          vector3("velocity", "m/s", speeds, "initial velocity of the body's origin, world axes"),
+          vector3("angular_velocity", "rad/s", speeds, "initial angular velocity, world axes"),
           text("starts_with",
                "instead of these four: a body whose initial pose and velocities it takes, e.g. one that follows a "
                "recording"),
       }};
 }
 
-KeySchema number_list(std::string name, std::string unit, std::string meaning, std::vector<std::size_t> sizes = {}) {
+KeySchema number_list(std::string name, std::string unit, Range range, std::string meaning,
+                      std::vector<std::size_t> sizes = {}) {
   return {.name = std::move(name),
           .kind = KeyKind::numbers,
           .unit = std::move(unit),
           .meaning = std::move(meaning),
+          .range = range,
           .sizes = std::move(sizes)};
 }
 
@@ -85,12 +114,12 @@ KeySchema text_list(std::string name, std::string meaning) {
   return {.name = std::move(name), .kind = KeyKind::list, .meaning = std::move(meaning), .keys = {text("", "name")}};
 }
 
-KeySchema vector3_list(std::string name, const std::string& unit, std::string meaning) {
+KeySchema vector3_list(std::string name, const std::string& unit, Range range, std::string meaning) {
   return {.name = std::move(name),
           .kind = KeyKind::list,
           .unit = unit,
           .meaning = std::move(meaning),
-          .keys = {number_list("", unit, "a vector", {3})}};
+          .keys = {number_list("", unit, range, "a vector", {3})}};
 }
 
 KeySchema degree_key() {
@@ -107,16 +136,17 @@ KeySchema function_keys(std::string name, const std::string& unit, const std::st
           .kind = KeyKind::one_of,
           .unit = unit,
           .meaning = meaning + ", as function of time",
-          .keys = {number_list("polynomial", unit, "c0 + c1 t + c2 t^2 + ..."),
+          .keys = {number_list("polynomial", unit, function_numbers, "c0 + c1 t + c2 t^2 + ..."),
                    text("expression",
                         "formula in t [s] with + - * / ^, pi, sin, cos, tan, exp, log, sqrt, tanh, abs and "
                         "step(t, t0, t1), a smooth rise from 0 to 1"),
                    {.name = "table",
                     .kind = KeyKind::map,
                     .meaning = "values at given times, joined by a spline; it must cover the run",
-                    .keys = {required(number_list("times", "s", "increasing times")),
-                             required(number_list("values", unit, "as many values")), degree_key(),
-                             number("scale", "-", {}, "factor on the values, e.g. 0.0174532925 for degrees", "1")}},
+                    .keys = {required(number_list("times", "s", instants, "increasing times")),
+                             required(number_list("values", unit, function_numbers, "as many values")), degree_key(),
+                             number("scale", "-", function_numbers,
+                                    "factor on the values, e.g. 0.0174532925 for degrees", "1")}},
                    {.name = "file",
                     .kind = KeyKind::map,
                     .meaning = "column of a motion file (.mot, .sto, .csv), joined by a spline; it must cover the run",
@@ -127,7 +157,8 @@ KeySchema function_keys(std::string name, const std::string& unit, const std::st
                               .meaning = "heading of the column with the times [s]",
                               .fallback = "time"},
                              degree_key(),
-                             number("scale", "-", {}, "factor on the values, e.g. 0.0174532925 for degrees", "1")}}}};
+                             number("scale", "-", function_numbers,
+                                    "factor on the values, e.g. 0.0174532925 for degrees", "1")}}}};
 }
 
 KeySchema load_keys() {
@@ -136,15 +167,15 @@ KeySchema load_keys() {
           .meaning = "forces and torques on bodies, by name: constants, functions of time, or their sum",
           .keys = {
               required(text("body", "name of the body it acts on")),
-              vector3("force", "N", "constant force"),
-              vector3("torque", "N m", "constant torque"),
+              vector3("force", "N", loads, "constant force"),
+              vector3("torque", "N m", loads, "constant torque"),
               function_keys("fx", "N", "x component added to the constant force"),
               function_keys("fy", "N", "y component added to the constant force"),
               function_keys("fz", "N", "z component added to the constant force"),
               function_keys("tx", "N m", "x component added to the constant torque"),
               function_keys("ty", "N m", "y component added to the constant torque"),
               function_keys("tz", "N m", "z component added to the constant torque"),
-              vector3("point", "m", "point of application of the force in the body's frame"),
+              vector3("point", "m", coordinates, "point of application of the force in the body's frame"),
               {.name = "frame",
                .kind = KeyKind::text,
                .meaning = "axes in which force and torque are given: of the world, or turning with the body",
@@ -167,16 +198,18 @@ KeySchema joint_keys() {
                .choices = {"spherical", "revolute", "cylindrical", "prismatic", "universal", "planar", "fixed",
                            "point_on_line", "point_on_plane", "distance", "gear"}},
               text_list("bodies", "[a, b], names of two bodies or `ground`; a carries the line or plane"),
-              number_list("point", "m", "point of the joint, in the world; the end on a of a rod", {3}),
-              number_list("second_point", "m", "the end on b of a rod, in the world", {3}),
-              vector3_list("points", "m", "the point in the frame of a and in the frame of b"),
-              number_list("axis", "-", "axis, direction of a line, or normal of a plane, in the world", {3}),
-              number_list("second_axis", "-", "universal: the axis on b, in the world, normal to `axis`", {3}),
-              vector3_list("axes", "-", "the axis in the frame of a and in the frame of b"),
-              number("length", "m", positive, "length of a rod; that of the initial poses when not given"),
+              number_list("point", "m", coordinates, "point of the joint, in the world; the end on a of a rod", {3}),
+              number_list("second_point", "m", coordinates, "the end on b of a rod, in the world", {3}),
+              vector3_list("points", "m", coordinates, "the point in the frame of a and in the frame of b"),
+              number_list("axis", "-", direction_entries,
+                          "axis, direction of a line, or normal of a plane, in the world", {3}),
+              number_list("second_axis", "-", direction_entries,
+                          "universal: the axis on b, in the world, normal to `axis`", {3}),
+              vector3_list("axes", "-", direction_entries, "the axis in the frame of a and in the frame of b"),
+              number("length", "m", lengths, "length of a rod; that of the initial poses when not given"),
               text_list("joints", "gear: two revolute or cylindrical joints [first, second]"),
               number_list(
-                  "teeth", "-",
+                  "teeth", "-", {.min = -1e6, .max = 1e6},
                   "gear: whole numbers [n1, n2]; n2 angle2 = n1 angle1; opposite signs for wheels that turn against "
                   "each other",
                   {2}),
@@ -188,7 +221,6 @@ KeySchema joint_keys() {
 }
 
 KeySchema force_keys() {
-  const Range not_negative{.min = 0.0};
   return {
       .name = "forces",
       .kind = KeyKind::named,
@@ -200,24 +232,26 @@ KeySchema force_keys() {
            .required = true,
            .choices = {"spring_damper", "ligament_quadratic", "ligament_toe", "torsional_spring", "bushing"}},
           text_list("bodies", "[a, b], names of two bodies or `ground`"),
-          number_list("point", "m", "the end on a (bushing: its centre), in the world at the initial poses", {3}),
-          number_list("second_point", "m", "the end on b, in the world at the initial poses", {3}),
-          vector3_list("points", "m", "the ends, one in the frame of each body"),
+          number_list("point", "m", coordinates,
+                      "the end on a (bushing: its centre), in the world at the initial poses", {3}),
+          number_list("second_point", "m", coordinates, "the end on b, in the world at the initial poses", {3}),
+          vector3_list("points", "m", coordinates, "the ends, one in the frame of each body"),
           text("joint", "torsional_spring: a revolute or cylindrical joint"),
           number(
-              "stiffness", "N/m, N m/rad, N", not_negative,
+              "stiffness", "N/m, N m/rad, N", stiffnesses,
               "slope of the force; ligament_quadratic: force at strain 1, F = stiffness strain^2; ligament_toe: slope "
               "of the linear part"),
-          number("damping", "N s/m, N m s/rad", not_negative, "damping; 0 when not given"),
-          number("length", "m", positive, "unstrained length; that of the initial poses when not given"),
-          number("reference_strain", "-", {.min = -1.0, .min_excluded = true},
+          number("damping", "N s/m, N m s/rad", stiffnesses, "damping; 0 when not given"),
+          number("length", "m", lengths, "unstrained length; that of the initial poses when not given"),
+          number("reference_strain", "-", {.min = -1.0, .max = 10.0, .min_excluded = true},
                  "ligaments without `length`: strain at the initial poses"),
-          number("toe_strain", "-", positive,
+          number("toe_strain", "-", strains,
                  "ligament_toe: half the strain at which the linear part begins; 0.03 when not given"),
-          number("neutral", "rad", {}, "torsional_spring: angle without torque; 0 when not given"),
-          number_list("stiffness_matrix", "N m/rad, N/m",
+          number("neutral", "rad", angles, "torsional_spring: angle without torque; 0 when not given"),
+          number_list("stiffness_matrix", "N m/rad, N/m", stiffness_entries,
                       "bushing: 6 diagonal or 36 entries by rows, order turns x y z, displacements x y z", {6, 36}),
-          number_list("damping_matrix", "N m s/rad, N s/m", "bushing: likewise; 0 when not given", {6, 36}),
+          number_list("damping_matrix", "N m s/rad, N s/m", stiffness_entries, "bushing: likewise; 0 when not given",
+                      {6, 36}),
       }};
 }
 
@@ -256,7 +290,7 @@ KeySchema driver_keys() {
 KeySchema foot_keys() {
   const FootDimensions d;
   const auto dimension = [](std::string name, double fallback, std::string meaning) {
-    return number(std::move(name), "m", positive, std::move(meaning), fmt::format("{}", fallback));
+    return number(std::move(name), "m", lengths, std::move(meaning), fmt::format("{}", fallback));
   };
   return {.name = "foot",
           .kind = KeyKind::map,
@@ -277,7 +311,7 @@ KeySchema foot_keys() {
                     .meaning = "which foot",
                     .fallback = "left",
                     .choices = {"left", "right"}},
-                   vector3("ankle", "m", "ankle joint centre in the body's frame")}};
+                   vector3("ankle", "m", coordinates, "ankle joint centre in the body's frame")}};
 }
 
 KeySchema axes_keys() {
@@ -303,8 +337,8 @@ KeySchema registration_keys() {
       .meaning =
           "where the surface of the foot lies on the markers; with it hindfoot and toes both follow with the "
           "frame of the surface, so that one mesh serves both",
-      .keys = {required(vector3("position", "m", "origin of the surface in the hindfoot's frame", "")),
-               vector3("angles", "rad",
+      .keys = {required(vector3("position", "m", coordinates, "origin of the surface in the hindfoot's frame", "")),
+               vector3("angles", "rad", angles,
                        "turns of the surface about x (roll), y (pitch, toes down) and z (yaw) of the hindfoot's frame, "
                        "x first"),
                number("toe_angle", "rad", {.min = -1.0, .max = 1.0}, "added to the angle of the toes, up > 0", "0")}};
@@ -345,23 +379,23 @@ KeySchema motion_keys() {
                "ground forces, an OpenSim .mot file; checked for synchrony with the markers, and the run "
                "folder then has ground_reactions.mot with the same columns"),
           axes_keys(),
-          number("start", "s", {}, "time of the files at which the run begins", "0"),
-          number("max_gap", "s", {.min = 0.0}, "longest gap of a marker that a spline fills", "0.1"),
-          number("cutoff", "Hz", positive,
+          number("start", "s", instants, "time of the files at which the run begins", "0"),
+          number("max_gap", "s", {.min = 0.0, .max = times.max}, "longest gap of a marker that a spline fills", "0.1"),
+          number("cutoff", "Hz", frequencies,
                  "low-pass of the markers without lag: 3 dB here after both passes; unfiltered when not given"),
           {.name = "order",
            .kind = KeyKind::integer,
            .meaning = "order of the low-pass, both passes together; even",
            .fallback = "4",
            .range = {.min = 2.0, .max = 16.0}},
-          number_list("ground_velocity", "m/s",
+          number_list("ground_velocity", "m/s", speeds,
                       "velocity of the ground in the world (treadmill); found from the flat foot when not given", {3}),
           required(feet_keys()),
       }};
 }
 
 KeySchema surface_keys() {
-  const KeySchema center = vector3("center", "m", "centre in the body's frame");
+  const KeySchema center = vector3("center", "m", coordinates, "centre in the body's frame");
   return {
       .name = "surface",
       .kind = KeyKind::one_of,
@@ -371,7 +405,7 @@ KeySchema surface_keys() {
           {.name = "sphere",
            .kind = KeyKind::map,
            .meaning = "ball, or a spherical socket",
-           .keys = {required(number("radius", "m", positive, "radius")),
+           .keys = {required(number("radius", "m", lengths, "radius")),
                     center,
                     {.name = "concave",
                      .kind = KeyKind::flag,
@@ -380,23 +414,23 @@ KeySchema surface_keys() {
           {.name = "plane",
            .kind = KeyKind::map,
            .meaning = "half space",
-           .keys = {vector3("normal", "-", "direction towards the free side; any length but zero, normalised when read",
-                            "[0, 0, 1]"),
-                    vector3("point", "m", "any point of the plane")}},
+           .keys = {vector3("normal", "-", direction_entries,
+                            "direction towards the free side; any length but zero, normalised when read", "[0, 0, 1]"),
+                    vector3("point", "m", coordinates, "any point of the plane")}},
           {.name = "cylinder",
            .kind = KeyKind::map,
            .meaning = "round cylinder",
-           .keys = {required(number("radius", "m", positive, "radius")),
-                    vector3("axis", "-", "direction of the axis; any length but zero, normalised when read",
-                            "[0, 0, 1]"),
+           .keys = {required(number("radius", "m", lengths, "radius")),
+                    vector3("axis", "-", direction_entries,
+                            "direction of the axis; any length but zero, normalised when read", "[0, 0, 1]"),
                     center,
-                    number("length", "m", positive, "length; infinite when not given; not with layers"),
-                    number("core_radius", "m", positive,
+                    number("length", "m", lengths, "length; infinite when not given; not with layers"),
+                    number("core_radius", "m", lengths,
                            "makes the element sets core and shell, for `materials`; below the radius"),
                     {.name = "layers",
                      .kind = KeyKind::named,
                      .meaning = "slices along the axis from its negative end, by name: element sets for `materials`",
-                     .keys = {required(number("height", "m", positive, "thickness of the slice"))}}}},
+                     .keys = {required(number("height", "m", lengths, "thickness of the slice"))}}}},
           {.name = "block",
            .kind = KeyKind::map,
            .meaning = "rectangular block, edges along the body's axes; deformable bodies only. Sets: bottom (z-), top, "
@@ -406,7 +440,7 @@ KeySchema surface_keys() {
                      .unit = "m",
                      .meaning = "along x, y, z",
                      .required = true,
-                     .range = positive,
+                     .range = lengths,
                      .sizes = {3}},
                     center}},
           foot_keys(),
@@ -416,8 +450,8 @@ KeySchema surface_keys() {
            .keys = {text("file", "mesh file, relative to the scenario file"),
                     text("asset", "name of a mesh in the contact server's asset folder"),
                     text("format", "file format when the name does not tell it: stl, obj, ply, vtp, msh, inp, vtu"),
-                    number("length_scale", "m per file unit", positive, "0.001 for a file in millimetres", "1"),
-                    vector3("position", "m", "origin of the file's coordinates in the body's frame"),
+                    number("length_scale", "m per file unit", scales, "0.001 for a file in millimetres", "1"),
+                    vector3("position", "m", coordinates, "origin of the file's coordinates in the body's frame"),
                     quaternion("orientation", "rotation of the file's axes in the body's frame, [w, x, y, z]")}},
           {.name = "points",
            .kind = KeyKind::map,
@@ -427,20 +461,20 @@ KeySchema surface_keys() {
                      .unit = "m",
                      .meaning = "the points",
                      .required = true,
-                     .keys = {required(vector3("", "m", "one point"))}},
+                     .keys = {required(vector3("", "m", coordinates, "one point"))}},
                     {.name = "areas",
                      .kind = KeyKind::numbers,
                      .unit = "m^2",
                      .meaning = "tributary area of each point, as many as points",
                      .required = true,
-                     .range = positive}}},
+                     .range = areas}}},
       }};
 }
 
 std::vector<KeySchema> material_keys() {
-  return {required(number("youngs_modulus", "Pa", positive, "Young's modulus")),
+  return {required(number("youngs_modulus", "Pa", moduli, "Young's modulus")),
           required(number("poissons_ratio", "-", {.min = 0.0, .max = 0.5, .max_excluded = true}, "Poisson's ratio")),
-          number("density", "kg/m^3", {.min = 0.0}, "density; 0 where it is not needed", "0")};
+          number("density", "kg/m^3", densities, "density; 0 where it is not needed", "0")};
 }
 
 /// Materials of parts of a body.
@@ -497,8 +531,30 @@ KeySchema balance_keys() {
           "for `hybrid`, by name: bodies that are moved along the vertical, all by the same distance, until the "
           "ground pushes them with a given force; `kinematic` and `inverse` leave them where they are prescribed",
       .keys = {required(text_list("bodies", "names of the bodies")), force,
-               number("threshold", "N", positive,
+               number("threshold", "N", {.min = 0.0, .max = loads.max, .min_excluded = true},
                       "with less force the bodies stay where they are prescribed, or above it, out of contact", "20")}};
+}
+
+KeySchema budget_key(const char* name, const char* meaning, const char* fallback) {
+  // Beyond 2^53 the numbers of a file are no longer whole.
+  return {.name = name,
+          .kind = KeyKind::integer,
+          .meaning = meaning,
+          .fallback = fallback,
+          .range = {.min = 1.0, .max = 9.0e15}};
+}
+
+KeySchema budget_keys() {
+  return {.name = "budget",
+          .kind = KeyKind::map,
+          .meaning = "what the run may use; it ends with an error of type `limit` where that does not suffice",
+          .keys = {budget_key("rows", "rows of the time series", "2000000"),
+                   budget_key("steps", "accepted steps of the integrator", "10000000"),
+                   budget_key("evaluations", "evaluations of the equations of motion or of balance", "1000000000"),
+                   budget_key("stalled_steps",
+                              "steps tried in a row that together advance the time by less than a billionth of "
+                              "end_time",
+                              "20000")}};
 }
 
 KeySchema analysis_keys() {
@@ -515,8 +571,9 @@ KeySchema analysis_keys() {
                    "hybrid: as kinematic, but some bodies find their height from the force that carries them",
                .fallback = "forward",
                .choices = {"forward", "kinematic", "inverse", "static", "hybrid"}},
-              required(number("end_time", "s", positive, "end of the run; it starts at 0")),
+              required(number("end_time", "s", times, "end of the run; it starts at 0")),
               balance_keys(),
+              budget_keys(),
               {.name = "integrator",
                .kind = KeyKind::map,
                .meaning = "time integration",
@@ -524,24 +581,24 @@ KeySchema analysis_keys() {
                          .kind = KeyKind::text,
                          .meaning = "cvode_index1: BDF, projection onto the constraints; ida_ggl: BDF, stabilised "
                                     "index 2; arkode_erk, arkode_dirk: explicit, implicit Runge-Kutta, projection; "
-                                    "rk4, ab4am4: fixed step, Baumgarte stabilisation",
-                         .fallback = "cvode_index1",
+                                    "rk4, ab4am4: fixed step, Baumgarte stabilisation. When not given: cvode_index1 "
+                                    "with contact, arkode_dirk with `forces` but no contact, else arkode_erk",
                          .choices = {"cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk", "rk4", "ab4am4"}},
                         number("rtol", "-", {.min = 1e-14, .max = 1e-2},
                                "relative tolerance per step; fixed-step methods do not control their error", "1e-8"),
-                        number("atol", "m, m/s, -, 1/s", positive,
+                        number("atol", "m, m/s, -, 1/s", {.min = 1e-18, .max = 1e3},
                                "absolute tolerance per step of every coordinate; not for fixed-step methods", "1e-10"),
                         {.name = "order",
                          .kind = KeyKind::integer,
                          .meaning = "largest order of cvode_index1 and ida_ggl (1 to 5, default 5); order of "
                                     "arkode_erk (2 to 6 or 8, default 5) and arkode_dirk (3 to 5, default 5)",
                          .range = {.min = 1.0, .max = 8.0}},
-                        number("step", "s", positive, "step of rk4 and ab4am4, which require it"),
-                        number("baumgarte_alpha", "1/s", {.min = 0.0},
+                        number("step", "s", times, "step of rk4 and ab4am4, which require it"),
+                        number("baumgarte_alpha", "1/s", rates,
                                "damping of constraint violations, rk4 and ab4am4 only; 5 when not given"),
-                        number("baumgarte_beta", "1/s", {.min = 0.0},
+                        number("baumgarte_beta", "1/s", rates,
                                "stiffness of constraint violations, rk4 and ab4am4 only; 5 when not given"),
-                        number("max_step", "s", positive, "largest step; not limited when not given"),
+                        number("max_step", "s", times, "largest step; not limited when not given"),
                         {.name = "max_rejections",
                          .kind = KeyKind::integer,
                          .meaning = "consecutive rejected steps after which the run gives up",
@@ -554,20 +611,27 @@ KeySchema field_keys() {
   std::string names;
   for (const FieldQuantity& q : field_quantities)
     names += fmt::format("{}{} [{}]", names.empty() ? "" : ", ", q.name, q.unit);
-  return {.name = "fields",
-          .kind = KeyKind::map,
-          .meaning = "files for ParaView (fields.pvd) of deformable bodies and their partners; none when not given",
-          .keys = {required(number("interval", "s", positive, "distance of the files in simulated time")),
-                   {.name = "mesh",
-                    .kind = KeyKind::text,
-                    .meaning = "the boundary as triangles, or all tetrahedra",
-                    .fallback = "surface",
-                    .choices = {"surface", "volume"}},
-                   text_list("quantities", "which of " + names + "; all when not given"),
-                   {.name = "only_contact",
-                    .kind = KeyKind::flag,
-                    .meaning = "true: only while the pair touches",
-                    .fallback = "false"}}};
+  return {
+      .name = "fields",
+      .kind = KeyKind::map,
+      .meaning = "files for ParaView (fields.pvd) of deformable bodies and their partners; none when not given",
+      .opt_in = true,
+      .keys = {number("interval", "s", times, "distance of the files in simulated time; needed without `at`"),
+               {.name = "at",
+                .kind = KeyKind::text,
+                .meaning = "contact: at the onset, the peaks and the end of every contact of a forward analysis, with "
+                           "`interval` also there",
+                .choices = {"contact"}},
+               {.name = "mesh",
+                .kind = KeyKind::text,
+                .meaning = "the boundary as triangles, or all tetrahedra",
+                .fallback = "surface",
+                .choices = {"surface", "volume"}},
+               text_list("quantities", "which of " + names + "; all when not given"),
+               {.name = "only_contact",
+                .kind = KeyKind::flag,
+                .meaning = "true: only while the pair touches",
+                .fallback = "false"}}};
 }
 
 KeySchema output_keys() {
@@ -576,7 +640,7 @@ KeySchema output_keys() {
           .meaning = "what is written",
           .required = true,
           .keys = {
-              required(number("interval", "s", positive, "distance of the regular rows of timeseries.csv")),
+              required(number("interval", "s", times, "distance of the regular rows of timeseries.csv")),
               {.name = "accelerations",
                .kind = KeyKind::flag,
                .meaning = "write the accelerations of all bodies too, so that `recorded` drivers repeat the motion "
@@ -587,7 +651,7 @@ KeySchema output_keys() {
                .meaning = "accepted steps of the integrator that become rows of their own: none, those in contact, all",
                .fallback = "contact",
                .choices = {"none", "contact", "all"}},
-              number("checkpoint_interval", "s", positive,
+              number("checkpoint_interval", "s", times,
                      "simulated time between checkpoints; no checkpoints when not given"),
               field_keys(),
           }};
@@ -604,7 +668,7 @@ KeySchema make_schema() {
                .required = true,
                .range = {.min = 1.0, .max = scenario_version}},
               text("description", "free text for the reader"),
-              required(vector3("gravity", "m/s^2", "acceleration of gravity in the world")),
+              required(vector3("gravity", "m/s^2", accelerations, "acceleration of gravity in the world")),
               required(body_keys()),
               load_keys(),
               joint_keys(),

@@ -30,6 +30,7 @@ struct KeySchema {
   std::string unit = "-";
   std::string meaning = {};
   bool required = false;
+  bool opt_in = false;        ///< of a map whose keys all have defaults: it means something that it is not given
   std::string fallback = {};  ///< default value as YAML; empty = none
   Range range = {};
   std::vector<std::size_t> sizes = {};
@@ -46,11 +47,15 @@ inline constexpr int scenario_version = 1;
 /// "a number > 0 [kg]", "a list of 3 or 6 numbers [kg m^2]": the second half of "expected ...".
 [[nodiscard]] std::string expectation(const KeySchema& key);
 
+class Mistakes;
+
 /// Checks `node` against `schema` and returns it with defaults filled in.
-/// @param path  dotted key of `node`, empty for the whole file
-/// @throws Error{invalid_input} "file:line: dotted.key: expected ..., found ...; what to do"
+/// @param path      dotted key of `node`, empty for the whole file
+/// @param mistakes  gets what is wrong below `node`, each as "file:line: dotted.key: expected ..., found ...; what to
+///                  do"; keys that are wrong are left out of the answer, except names that the user chose
+/// @throws Mistake for `node` itself
 [[nodiscard]] std::shared_ptr<const Node> checked(const Document& document, const Node& node, const KeySchema& schema,
-                                                  const std::string& path);
+                                                  const std::string& path, Mistakes& mistakes);
 
 /// Where a message says the fault is: "file:line", or "--set key=value" when the value came from the command line.
 [[nodiscard]] std::string location(const Document& document, const Node& node);

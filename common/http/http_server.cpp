@@ -1,13 +1,120 @@
 #include "common/http/http_server.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include "common/errors/error.hpp"
 
 namespace heelstrike {
 
-HttpServer::HttpServer(std::size_t n_threads) {
-  http_.new_task_queue = [n_threads] { return new httplib::ThreadPool(n_threads); };
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A connection with an end: of bytes and of time. Waits with poll, which knows no largest descriptor.
+class OneRequest final : public httplib::Stream {
+ public:
+  explicit OneRequest(socket_t socket) : socket_(socket) {}
+
+  [[nodiscard]] bool is_readable() const override {
+    return left_ > 0 && wait(POLLIN, begin_ + HttpServer::request_time);
+  }
+  [[nodiscard]] bool is_writable() const override {
+    return wait(POLLOUT, begin_ + HttpServer::request_time + HttpServer::answer_time);
+  }
+  ssize_t read(char* to, std::size_t size) override {
+    if (!is_readable()) return -1;
+    const ssize_t n = ::recv(socket_, to, std::min(size, left_), MSG_DONTWAIT);
+    if (n > 0) left_ -= static_cast<std::size_t>(n);
+    return n;
+  }
+  ssize_t write(const char* from, std::size_t size) override {
+    if (!is_writable()) return -1;
+    return ::send(socket_, from, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  void get_remote_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
+  void get_local_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
+  [[nodiscard]] socket_t socket() const override { return socket_; }
+
+ private:
+  [[nodiscard]] bool wait(short events, Clock::time_point until) const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    pollfd waiting{socket_, events, 0};
+    return left.count() > 0 && ::poll(&waiting, 1, static_cast<int>(left.count())) > 0;
+  }
+
+  socket_t socket_;
+  std::size_t left_ = HttpServer::max_request_bytes;
+  Clock::time_point begin_ = Clock::now();
+};
+
+/// A thread for every connection that needs one, made when it is needed.
+class ConnectionThreads final : public httplib::TaskQueue {
+ public:
+  void enqueue(std::function<void()> connection) override {
+    const std::scoped_lock lock(mutex_);
+    waiting_.push_back(std::move(connection));
+    if (waiting_.size() > n_idle_ && threads_.size() < HttpServer::max_connections) {
+      threads_.emplace_back([this] { work(); });
+    }
+    changed_.notify_one();
+  }
+  void shutdown() override {
+    {
+      const std::scoped_lock lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    for (auto& thread : threads_) thread.join();
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      ++n_idle_;
+      changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+      --n_idle_;
+      if (waiting_.empty()) return;
+      const auto connection = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      connection();
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;
+  std::vector<std::thread> threads_;
+  std::size_t n_idle_ = 0;
+  bool ending_ = false;
+};
+
+}  // namespace
+
+bool HttpServer::OneRequestServer::process_and_close_socket(socket_t socket) {
+  OneRequest stream(socket);
+  bool connection_closed = false;
+  const bool answered = process_request(stream, true, connection_closed, nullptr);
+  ::shutdown(socket, SHUT_RDWR);
+  ::close(socket);
+  return answered;
+}
+
+HttpServer::HttpServer() {
+  http_.new_task_queue = [] { return new ConnectionThreads; };
   // The default also shares the port with another server, which would then get half of the requests.
   http_.set_socket_options([](socket_t socket) {
     const int yes = 1;

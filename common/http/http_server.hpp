@@ -1,19 +1,29 @@
-/// A small HTTP server on a thread of its own, for pages that a person or a scraper reads.
+/// A small HTTP server on threads of its own, for pages that a person or a scraper reads.
+///
+/// A connection is one request: it has to be there in full, head and body, within `request_time` and
+/// `max_request_bytes`, whatever its pace and however its body is sent, and its answer has to be taken within
+/// `answer_time`. Each connection has a thread, up to `max_connections`; more wait for at most those times.
 #pragma once
 
 #include <httplib.h>
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <thread>
 
 namespace heelstrike {
 
-/// Add handlers to routes(), bind(), run(); the destructor answers what is being asked and stops. Handlers run on up to
-/// `n_threads` threads and must outlive this object.
+/// Add handlers to routes(), bind(), run(); the destructor answers what is being asked and stops. Handlers run on
+/// several threads and must outlive this object.
 class HttpServer {
  public:
-  explicit HttpServer(std::size_t n_threads);
+  static constexpr std::chrono::milliseconds request_time{5'000};
+  static constexpr std::chrono::milliseconds answer_time{10'000};
+  static constexpr std::size_t max_request_bytes = 16'384;
+  static constexpr std::size_t max_connections = 128;
+
+  HttpServer();
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -27,7 +37,13 @@ class HttpServer {
   void run();
 
  private:
-  httplib::Server http_;
+  /// Reads and answers one connection; httplib's own way would let a client decide how long that takes.
+  class OneRequestServer : public httplib::Server {
+   private:
+    bool process_and_close_socket(socket_t socket) override;
+  };
+
+  OneRequestServer http_;
   std::thread thread_;
 };
 

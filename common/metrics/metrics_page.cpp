@@ -54,7 +54,7 @@ class MetricsPage::Server {
 
  private:
   std::shared_ptr<prometheus::Collectable> metrics_;
-  HttpServer http_{1};  ///< one thread: one reader at a time is what a scraper is; more wait
+  HttpServer http_;
 };
 
 MetricsPage::MetricsPage(const std::string& address, std::shared_ptr<prometheus::Collectable> metrics)

@@ -112,9 +112,17 @@ class Parser {
  private:
   using Code = Instruction::Code;
 
+  /// What stands around the place of a mistake: a formula may have any length.
+  [[nodiscard]] std::string surroundings() const {
+    constexpr std::size_t before = 40;
+    constexpr std::size_t shown = 80;
+    const std::size_t from = at_ > before ? at_ - before : 0;
+    return fmt::format("{}{}{}", from > 0 ? "..." : "", text_.substr(from, shown),
+                       text_.size() - from > shown ? "..." : "");
+  }
   [[noreturn]] void refuse(const std::string& expected) const {
     throw input_error("expression",
-                      fmt::format("expected {} at character {} of '{}', found {}", expected, at_ + 1, text_,
+                      fmt::format("expected {} at character {} of '{}', found {}", expected, at_ + 1, surroundings(),
                                   at_ < text_.size() ? fmt::format("'{}'", text_[at_]) : "its end"));
   }
   void skip() {

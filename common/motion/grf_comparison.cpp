@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "common/errors/error.hpp"
 
@@ -62,46 +63,80 @@ std::optional<Peak> peak_between(const std::vector<double>& times, const std::ve
 
 class StanceComparer {
  public:
-  StanceComparer(const ForcePlate& measured, const ForcePlate& predicted, const Vector3& up, double threshold)
-      : measured_(measured), predicted_(predicted), up_(up), threshold_(threshold) {}
+  StanceComparer(const ForcePlate& measured, const ForcePlate& predicted, const Vector3& up, double threshold,
+                 double longest_gap)
+      : measured_(measured), predicted_(predicted), up_(up), threshold_(threshold), longest_gap_(longest_gap) {}
 
-  std::optional<StanceComparison> compare_stance(const Stance& stance) {
+  [[nodiscard]] std::optional<StanceComparison> compare_stance(const Stance& stance) const {
     StanceComparison result;
     result.plate = measured_.name;
     result.stance = stance;
     result.from = std::max(stance.start, predicted_.times.front());
     result.to = std::min(stance.end, predicted_.times.back());
-    rows_.clear();
     for (std::size_t i = 0; i < measured_.times.size(); ++i) {
-      if (measured_.times[i] >= result.from && measured_.times[i] <= result.to) rows_.push_back(i);
+      const double t = measured_.times[i];
+      if (t < result.from || t > result.to) continue;
+      const auto [before, after] = neighbours(t);
+      if (predicted_.times[after] - predicted_.times[before] > longest_gap_) {
+        ++result.n_missing;
+      } else {
+        result.rows.push_back(row(i, before, after, (t - stance.start) / stance.duration()));
+      }
     }
-    if (rows_.size() < 3) return std::nullopt;
+    if (result.rows.size() < 3) return std::nullopt;
     for (int axis = 0; axis < 3; ++axis) {
-      const Vector3 e = Vector3::Unit(axis);
-      result.components.push_back(compare(std::string("v") + "xyz"[axis], curves(e, false)));
+      result.components.push_back(compare(std::string("v") + "xyz"[axis], force_curves(result, Vector3::Unit(axis))));
     }
-    result.components.push_back(compare("moment", curves(up_, true)));
+    result.components.push_back(
+        compare("moment", curves(result, [](const StanceRow& r, int k) { return r.moment[k]; })));
     add_halves(result);
     add_centers(result);
     return result;
   }
 
  private:
-  [[nodiscard]] Curves curves(const Vector3& axis, bool moment) const {
+  template <typename Value>
+  [[nodiscard]] static Curves curves(const StanceComparison& stance, const Value& value) {
     Curves c;
-    for (const std::size_t i : rows_) {
-      const double t = measured_.times[i];
-      c.times.push_back(t);
-      c.measured.push_back((moment ? measured_.moment[i] : measured_.force[i]).dot(axis));
-      c.predicted.push_back(interpolated(predicted_.times, moment ? predicted_.moment : predicted_.force, t).dot(axis));
+    for (const StanceRow& row : stance.rows) {
+      c.times.push_back(row.time);
+      c.measured.push_back(value(row, 0));
+      c.predicted.push_back(value(row, 1));
     }
     return c;
   }
 
+  [[nodiscard]] static Curves force_curves(const StanceComparison& stance, const Vector3& axis) {
+    return curves(stance, [&](const StanceRow& row, int k) { return row.force[k].dot(axis); });
+  }
+
+  /// Rows of the prediction before and after a time.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> neighbours(double t) const {
+    const auto next = std::min(std::ranges::upper_bound(predicted_.times, t), predicted_.times.end() - 1);
+    const auto after = static_cast<std::size_t>(next - predicted_.times.begin());
+    return {after == 0 ? 0 : after - 1, after};
+  }
+
+  [[nodiscard]] StanceRow row(std::size_t i, std::size_t before, std::size_t after, double share) const {
+    const double t = measured_.times[i];
+    StanceRow row{
+        .time = t,
+        .share = share,
+        .force = {measured_.force[i], interpolated(predicted_.times, predicted_.force, t)},
+        .moment = {measured_.moment[i].dot(up_), interpolated(predicted_.times, predicted_.moment, t).dot(up_)},
+        .center = {}};
+    if (measured_.force[i].dot(up_) > threshold_) row.center[0] = measured_.point[i];
+    // Between two loaded rows; a centre next to an unloaded one is none.
+    if (predicted_.force[before].dot(up_) > threshold_ && predicted_.force[after].dot(up_) > threshold_) {
+      row.center[1] = interpolated(predicted_.times, predicted_.point, t);
+    }
+    return row;
+  }
+
   void add_halves(StanceComparison& result) const {
     const bool whole = result.from == result.stance.start && result.to == result.stance.end;
-    if (!whole || !result.stance.complete()) return;
-    const Curves c = curves(up_, false);
+    if (!whole || !result.stance.complete() || result.n_missing > 0) return;
+    const Curves c = force_curves(result, up_);
     const double middle = 0.5 * (result.from + result.to);
     result.first_peak[0] = peak_between(c.times, c.measured, result.from, middle);
     result.first_peak[1] = peak_between(c.times, c.predicted, result.from, middle);
@@ -111,13 +146,9 @@ class StanceComparer {
 
   void add_centers(StanceComparison& result) const {
     double sum = 0.0;
-    for (const std::size_t i : rows_) {
-      const double t = measured_.times[i];
-      const double share = (t - result.stance.start) / result.stance.duration();
-      if (share < 0.1 || share > 0.9 || measured_.force[i].dot(up_) <= threshold_) continue;
-      const auto center = predicted_center(t);
-      if (!center) continue;
-      Vector3 error = *center - measured_.point[i];
+    for (const StanceRow& row : result.rows) {
+      if (row.share < 0.1 || row.share > 0.9 || !row.center[0] || !row.center[1]) continue;
+      Vector3 error = *row.center[1] - *row.center[0];
       error -= error.dot(up_) * up_;
       sum += error.squaredNorm();
       result.cop_max = std::max(result.cop_max, error.norm());
@@ -126,30 +157,19 @@ class StanceComparer {
     if (result.cop_samples > 0) result.cop_rms = std::sqrt(sum / static_cast<double>(result.cop_samples));
   }
 
-  /// Between two loaded rows; a centre next to an unloaded one is none.
-  [[nodiscard]] std::optional<Vector3> predicted_center(double t) const {
-    const auto next = std::ranges::upper_bound(predicted_.times, t);
-    const auto after = static_cast<std::size_t>(std::min(next, predicted_.times.end() - 1) - predicted_.times.begin());
-    const std::size_t before = after == 0 ? 0 : after - 1;
-    for (const std::size_t i : {before, after}) {
-      if (predicted_.force[i].dot(up_) <= threshold_) return std::nullopt;
-    }
-    return interpolated(predicted_.times, predicted_.point, t);
-  }
-
   const ForcePlate& measured_;
   const ForcePlate& predicted_;
   Vector3 up_;
   double threshold_;
-  std::vector<std::size_t> rows_;
+  double longest_gap_;
 };
 
 }  // namespace
 
 std::vector<StanceComparison> compare_plates(const ForcePlate& measured, const ForcePlate& predicted, const Vector3& up,
-                                             double threshold) {
+                                             double threshold, double longest_gap) {
   std::vector<StanceComparison> result;
-  StanceComparer comparer(measured, predicted, up, threshold);
+  const StanceComparer comparer(measured, predicted, up, threshold, longest_gap);
   for (const Stance& stance : stances(measured, up, threshold)) {
     if (auto comparison = comparer.compare_stance(stance)) result.push_back(std::move(*comparison));
   }

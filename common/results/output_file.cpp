@@ -1,6 +1,7 @@
 #include "common/results/output_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -24,10 +25,17 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::write(std::string_view bytes) {
+  const std::size_t whole = bytes.size();
   while (!bytes.empty()) {
     const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail(errno);
+    if (n < 0) {
+      const int code = errno;
+      struct stat info {};  // no half a row; a pipe or a device has nothing to take back
+      if (bytes.size() < whole && ::fstat(descriptor_, &info) == 0)
+        (void)!::ftruncate(descriptor_, info.st_size - static_cast<off_t>(whole - bytes.size()));
+      fail(code);
+    }
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
 }

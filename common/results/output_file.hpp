@@ -16,7 +16,8 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Hands all bytes to the operating system: they survive the death of this process. @throws Error{file}
+  /// Hands all bytes to the operating system: they survive the death of this process.
+  /// @throws Error{file}; what was written of them is taken back
   void write(std::string_view bytes);
   /// Brings the bytes to the disk and closes. @throws Error{file}
   void close();

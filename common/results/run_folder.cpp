@@ -1,9 +1,15 @@
 #include "common/results/run_folder.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <system_error>
 
 #include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
 #include "common/results/plain_name.hpp"
 #include "common/results/storage.hpp"
 #include "common/results/summary.hpp"
@@ -15,9 +21,11 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* incomplete_name = "INCOMPLETE";
-constexpr const char* own_files[] = {"scenario.yaml",        "timeseries.csv", "summary.json", "forces.sto",
-                                     "ground_reactions.mot", "kinematics.sto", "run.log",      "fields.pvd",
-                                     "report.html",          incomplete_name};
+constexpr std::size_t longest_log_line = 10'000;   // [bytes]
+constexpr std::size_t reserved_for_reason = 4096;  // [bytes] a block: what any file with a byte in it occupies
+constexpr const char* own_files[] = {"scenario.yaml",        "timeseries.csv",         "summary.json", "forces.sto",
+                                     "ground_reactions.mot", "kinematics.sto",         "run.log",      "fields.pvd",
+                                     "report.html",          "measured_reactions.mot", incomplete_name};
 
 [[noreturn]] void refuse_folder(const fs::path& path, const std::string& found, const std::string& advice) {
   throw file_error(path.string(),
@@ -45,7 +53,6 @@ void make_folder(const fs::path& path, bool force) {
   if (fs::exists(status)) {
     if (!fs::is_directory(status)) refuse_folder(path, "a file of this name", "choose another name with --output");
     if (!force) refuse_folder(path, "it exists", "choose another name with --output, or overwrite it with --force");
-    remove_earlier_run(path);
     return;
   }
   fs::create_directories(path, error);
@@ -54,8 +61,30 @@ void make_folder(const fs::path& path, bool force) {
 
 }  // namespace
 
+/// Held by the kernel, so that it goes with the process that has it, however that ends.
+class RunFolder::Lock {
+ public:
+  explicit Lock(const fs::path& folder) : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    // A file system that knows no locks cannot be helped.
+    if (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      ::close(descriptor_);
+      refuse_folder(folder, "another run is writing it", "wait for its end, or choose another name with --output");
+    }
+  }
+  ~Lock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
 RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force) : path_(std::move(path)) {
   make_folder(path_, force);
+  lock_ = std::make_shared<const Lock>(path_);
+  remove_earlier_run(path_);
   mark_incomplete("The run has not ended, or its client was killed.");
   write_whole_file(path_ / "scenario.yaml", scenario_yaml);
   log_ = std::make_unique<OutputFile>(path_ / "run.log");
@@ -63,6 +92,17 @@ RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force) 
 
 void RunFolder::mark_incomplete(const std::string& reason) {
   write_whole_file(path_ / incomplete_name, reason + "\n");
+}
+
+void RunFolder::abandon(const std::string& reason) const noexcept {
+  // In place: a full disk takes no new file, but what fits into the first block of this one it takes.
+  const int file = ::open((path_ / incomplete_name).c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  const std::string_view text = std::string_view(reason).substr(0, reserved_for_reason - 1);
+  const bool written = ::pwrite(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
+                       ::pwrite(file, "\n", 1, static_cast<off_t>(text.size())) == 1;
+  if (written) (void)!::ftruncate(file, static_cast<off_t>(text.size()) + 1);
+  ::close(file);
 }
 
 void RunFolder::start_table(std::span<const Column> columns) {
@@ -86,7 +126,7 @@ void RunFolder::add_row(std::span<const double> values) {
 }
 
 void RunFolder::add_log(std::string_view level, std::string_view text) {
-  log_->write(fmt::format("{}: {}\n", level, text));
+  log_->write(fmt::format("{}: {}\n", one_line(level), one_line(text, longest_log_line)));
 }
 
 void RunFolder::add_checkpoint(std::int64_t step, std::string_view bytes) {
@@ -154,6 +194,7 @@ void RunFolder::finish(const RunSummary& summary) {
     return;
   }
   const std::string why = summary.error ? summary.error->what() : "stopped on request";
+  if (summary.status == "incomplete") return mark_incomplete(fmt::format("The run is incomplete: {}", why));
   mark_incomplete(fmt::format("The run {} at t = {} s: {}", summary.status, summary.simulated_time, why));
 }
 

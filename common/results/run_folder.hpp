@@ -35,7 +35,9 @@ class RunFolder {
  public:
   /// Creates the folder, its parents too, and writes scenario.yaml, run.log and INCOMPLETE.
   /// @param force  empties an existing folder of the files of an earlier run; other files in it stay
-  /// @throws Error{file} when it exists and `force` is false, or when it cannot be written
+  /// The folder is locked while this object lives.
+  /// @throws Error{file} when it exists and `force` is false, when another run is writing it, or when it cannot be
+  ///         written
   RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -53,13 +55,17 @@ class RunFolder {
   /// Ends the run: closes the table, writes the storages and the summary. A run with another status than "completed"
   /// stays marked INCOMPLETE with its error as the reason.
   void finish(const RunSummary& summary);
+  /// Says in INCOMPLETE why nothing more will come, also on a disk that is full: the place was taken at the start.
+  void abandon(const std::string& reason) const noexcept;
 
  private:
+  class Lock;
   void mark_incomplete(const std::string& reason);
   void write_storages();
   void write_field_index();
 
   std::filesystem::path path_;
+  std::shared_ptr<const Lock> lock_;
   std::vector<Column> columns_;
   std::unique_ptr<OutputFile> table_;
   std::unique_ptr<OutputFile> log_;

@@ -81,7 +81,7 @@ struct WallTimeSplit {
 struct RunSummary {
   std::string scenario;
   std::string backend;
-  std::string status;           ///< "completed", "cancelled", "failed"
+  std::string status;  ///< "completed", "incomplete" (to its end, but without some rows), "cancelled", "failed"
   double simulated_time = 0.0;  ///< [s]
   double wall_time = 0.0;       ///< [s]
   IntegratorStatistics integrator;
@@ -90,7 +90,7 @@ struct RunSummary {
   std::optional<RpcStatistics> rpc;  ///< none when the contact ran in this process
   EnergyBalance energy;
   std::vector<ContactEpisode> contacts;
-  std::optional<Error> error;           ///< when status is "failed"
+  std::optional<Error> error;           ///< when status is "failed" or "incomplete"
   double max_position_violation = 0.0;  ///< [-] largest position constraint residual at committed steps
   double max_velocity_violation = 0.0;  ///< [1/s]
   WallTimeSplit wall_times;

@@ -15,6 +15,11 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+/// Counts that are not known are negative in a RunSummary and null in its file.
+Json count_json(std::int64_t n) {
+  return n < 0 ? Json(nullptr) : Json(n);
+}
+
 Json episode_json(const ContactEpisode& e) {
   return {{"pair", e.pair},
           {"onset_s", e.onset},
@@ -30,11 +35,11 @@ Json episode_json(const ContactEpisode& e) {
 
 Json integrator_json(const IntegratorStatistics& s) {
   return {{"name", s.name},
-          {"steps", s.steps},
-          {"rejected_steps", s.rejected_steps},
-          {"rhs_evaluations", s.rhs_evaluations},
-          {"jacobian_evaluations", s.jacobian_evaluations},
-          {"restarts", s.restarts}};
+          {"steps", count_json(s.steps)},
+          {"rejected_steps", count_json(s.rejected_steps)},
+          {"rhs_evaluations", count_json(s.rhs_evaluations)},
+          {"jacobian_evaluations", count_json(s.jacobian_evaluations)},
+          {"restarts", count_json(s.restarts)}};
 }
 
 Json rpc_json(const std::optional<RpcStatistics>& rpc) {
@@ -85,6 +90,10 @@ double number_at(const Json& json, const char* key) {
   return optional_at<double>(json, key).value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
+std::int64_t count_at(const Json& json, const char* key) {
+  return optional_at<std::int64_t>(json, key).value_or(-1);
+}
+
 ContactEpisode episode_from(const Json& json) {
   return {.pair = json.at("pair"),
           .onset = json.at("onset_s"),
@@ -107,13 +116,13 @@ RunSummary summary_from(const Json& json) {
   s.wall_time = json.at("wall_time_s");
   const Json& integrator = json.at("integrator");
   s.integrator = {.name = integrator.at("name"),
-                  .steps = integrator.at("steps"),
-                  .rejected_steps = integrator.at("rejected_steps"),
-                  .rhs_evaluations = integrator.at("rhs_evaluations"),
-                  .jacobian_evaluations = integrator.at("jacobian_evaluations"),
-                  .restarts = integrator.at("restarts")};
-  s.contact_evaluations = json.at("contact").at("evaluations");
-  s.contact_commits = json.at("contact").at("commits");
+                  .steps = count_at(integrator, "steps"),
+                  .rejected_steps = count_at(integrator, "rejected_steps"),
+                  .rhs_evaluations = count_at(integrator, "rhs_evaluations"),
+                  .jacobian_evaluations = count_at(integrator, "jacobian_evaluations"),
+                  .restarts = count_at(integrator, "restarts")};
+  s.contact_evaluations = count_at(json.at("contact"), "evaluations");
+  s.contact_commits = count_at(json.at("contact"), "commits");
   if (const Json& rpc = json.at("rpc"); !rpc.is_null()) {
     s.rpc = {.calls = rpc.at("calls"),
              .p50_us = rpc.at("p50_us"),
@@ -123,10 +132,10 @@ RunSummary summary_from(const Json& json) {
   }
   // Folders of version 0.1.0 may be without it.
   if (const auto times = json.find("wall_times"); times != json.end()) {
-    s.wall_times = {.preparation = times->at("preparation_s"),
-                    .contact = times->at("contact_s"),
-                    .transport = times->at("transport_s"),
-                    .fields = times->at("fields_s")};
+    s.wall_times = {.preparation = number_at(*times, "preparation_s"),
+                    .contact = number_at(*times, "contact_s"),
+                    .transport = number_at(*times, "transport_s"),
+                    .fields = number_at(*times, "fields_s")};
   }
   const Json& energy = json.at("energy");
   s.energy = {.initial = number_at(energy, "initial_J"),
@@ -135,8 +144,8 @@ RunSummary summary_from(const Json& json) {
               .external_work = number_at(energy, "external_work_J"),
               .balance_error = number_at(energy, "balance_error_J")};
   for (const Json& episode : json.at("contacts")) s.contacts.push_back(episode_from(episode));
-  s.max_position_violation = json.at("constraints").at("max_position_violation");
-  s.max_velocity_violation = json.at("constraints").at("max_velocity_violation_1_s");
+  s.max_position_violation = number_at(json.at("constraints"), "max_position_violation");
+  s.max_velocity_violation = number_at(json.at("constraints"), "max_velocity_violation_1_s");
   if (const Json& error = json.at("error"); !error.is_null()) {
     s.error.emplace(code_from(error.at("code")), error.at("message"), error.at("field"), error.at("retry_helps"));
   }
@@ -148,22 +157,23 @@ RunSummary summary_from(const Json& json) {
 std::string summary_json(const RunSummary& s) {
   Json contacts = Json::array();
   for (const auto& episode : s.contacts) contacts.push_back(episode_json(episode));
-  const Json json = {{"scenario", s.scenario},
-                     {"backend", s.backend},
-                     {"status", s.status},
-                     {"simulated_time_s", s.simulated_time},
-                     {"wall_time_s", s.wall_time},
-                     {"real_time_factor", s.wall_time > 0.0 ? Json(s.simulated_time / s.wall_time) : Json(nullptr)},
-                     {"wall_times", wall_times_json(s.wall_times)},
-                     {"integrator", integrator_json(s.integrator)},
-                     {"contact", {{"evaluations", s.contact_evaluations}, {"commits", s.contact_commits}}},
-                     {"rpc", rpc_json(s.rpc)},
-                     {"energy", energy_json(s.energy)},
-                     {"constraints",
-                      {{"max_position_violation", s.max_position_violation},
-                       {"max_velocity_violation_1_s", s.max_velocity_violation}}},
-                     {"contacts", contacts},
-                     {"error", error_json(s.error)}};
+  const Json json = {
+      {"scenario", s.scenario},
+      {"backend", s.backend},
+      {"status", s.status},
+      {"simulated_time_s", s.simulated_time},
+      {"wall_time_s", s.wall_time},
+      {"real_time_factor", s.wall_time > 0.0 ? Json(s.simulated_time / s.wall_time) : Json(nullptr)},
+      {"wall_times", wall_times_json(s.wall_times)},
+      {"integrator", integrator_json(s.integrator)},
+      {"contact", {{"evaluations", count_json(s.contact_evaluations)}, {"commits", count_json(s.contact_commits)}}},
+      {"rpc", rpc_json(s.rpc)},
+      {"energy", energy_json(s.energy)},
+      {"constraints",
+       {{"max_position_violation", s.max_position_violation},
+        {"max_velocity_violation_1_s", s.max_velocity_violation}}},
+      {"contacts", contacts},
+      {"error", error_json(s.error)}};
   // Names and messages may come from a file in another encoding; a summary with a replacement character beats none.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

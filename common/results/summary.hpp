@@ -8,6 +8,8 @@
 
 namespace heelstrike {
 
+/// What a run could not know is null in the file: NaN and negative counts of a RunSummary.
+///
 /// JSON text, keys in a fixed order, two spaces per level, shortest numbers that read back to the same bits.
 [[nodiscard]] std::string summary_json(const RunSummary& summary);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/errors/error.hpp"
+#include "common/rpc/backoff.hpp"
 #include "common/rpc/transport_settings.hpp"
 
 namespace heelstrike::rpc {
@@ -38,8 +39,8 @@ bool is_there(v1::ContactService::StubInterface& stub, const AssetContent& asset
   }
 }
 
-void send(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
-          const CallOptions& options) {
+void send_once(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
+               const CallOptions& options) {
   call(what, options, [&](grpc::ClientContext& context) {
     v1::UploadAssetResponse response;
     const auto writer = stub.UploadAsset(&context, &response);
@@ -53,6 +54,20 @@ void send(v1::ContactService::StubInterface& stub, const AssetContent& asset, co
     writer->WritesDone();
     return writer->Finish();
   });
+}
+
+/// Other runs may be sending theirs: a server whose memory for unfinished uploads is taken has some again soon.
+void send(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
+          const CallOptions& options) {
+  Backoff backoff(options.patience, options.stop);
+  while (true) {
+    try {
+      return send_once(stub, asset, what, options);
+    } catch (const Error& error) {
+      const bool passes = error.code() == ErrorCode::limit && error.field() == "upload" && error.retry_helps();
+      if (!passes || !backoff.pause()) throw;
+    }
+  }
 }
 
 }  // namespace

@@ -2,30 +2,45 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <thread>
-
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/rpc/backoff.hpp"
 #include "common/wire/error_wire.hpp"
 
 namespace heelstrike::rpc {
 
+bool connection_lost(const grpc::Status& status, const grpc::ClientContext& context) {
+  if (context.GetServerTrailingMetadata().contains(wire::error_metadata_key)) return false;
+  // The other codes stand for messages that are too large or cannot be read as well, which repeating does not mend.
+  const std::string& text = status.error_message();
+  const auto says = [&text](const char* words) { return text.find(words) != std::string::npos; };
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::CANCELLED:  // by a server that is being stopped
+      return true;
+    case grpc::StatusCode::INTERNAL:
+    case grpc::StatusCode::UNKNOWN:
+      return says("RST_STREAM") || says("Stream removed");
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return says("Threadpool Exhausted");
+    default:
+      return false;
+  }
+}
+
 void call(const std::string& what, const CallOptions& options,
           const std::function<grpc::Status(grpc::ClientContext&)>& attempt) {
-  const auto deadline = std::chrono::system_clock::now() + options.timeout;
-  std::chrono::milliseconds pause{50};
-  for (int i = 1;; ++i) {
+  const bool stopped_before = options.stop.stop_requested();
+  const std::stop_token stop = stopped_before ? std::stop_token() : options.stop;
+  Backoff backoff(stopped_before ? std::chrono::milliseconds{0} : options.patience, stop);
+  while (true) {
     grpc::ClientContext context;
-    context.set_deadline(deadline);
+    context.set_deadline(std::chrono::system_clock::now() + options.timeout);
+    const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
     const grpc::Status status = attempt(context);
     if (status.ok()) return;
-    const bool out_of_time = std::chrono::system_clock::now() + pause >= deadline;
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE || i >= options.attempts || out_of_time) {
-      throw_typed(wire::from_status(status, context, what));
-    }
-    std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, std::chrono::milliseconds{2'000});
+    if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
+    if (!connection_lost(status, context) || !backoff.pause()) throw_typed(wire::from_status(status, context, what));
   }
 }
 

@@ -1,4 +1,4 @@
-/// Unary calls: always with a deadline, retried only where repeating is safe.
+/// Unary calls: always with a deadline, repeated only where the connection was lost and repeating is safe.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <stop_token>
 #include <string>
 
 #include "heelstrike/v1/types.pb.h"
@@ -13,14 +14,27 @@
 namespace heelstrike::rpc {
 
 struct CallOptions {
-  std::chrono::milliseconds timeout{10'000};  ///< for all attempts together
-  int attempts = 1;                           ///< more than 1 only for calls that may safely run twice
+  std::chrono::milliseconds timeout{10'000};  ///< for each attempt
+  /// How long a lost connection is tried again, from the first loss on. More than 0 only for calls that may run twice.
+  std::chrono::milliseconds patience{0};
+  /// A stop that comes meanwhile cancels the call and ends the patience. After one that came before there is a single
+  /// attempt: what is left to be said at the end of a run.
+  std::stop_token stop{};
 };
 
-/// Runs `attempt` until it succeeds. After UNAVAILABLE it is repeated with exponential back-off (50 ms, 100 ms, ...)
-/// while attempts and time last; any other failure is final.
+/// The patience of calls that only ask.
+inline constexpr std::chrono::milliseconds question_patience{2'000};
+
+/// Whether a call ended without an answer of the server's program: the transport broke, or gRPC itself refused the call
+/// for want of threads. The same call may then be answered later; an error that the program has typed would be the
+/// same.
+[[nodiscard]] bool connection_lost(const grpc::Status& status, const grpc::ClientContext& context);
+
+/// Runs `attempt` until it succeeds. After a lost connection it is repeated with back-off while the patience lasts; any
+/// other failure is final.
 /// @param what  what is called and where, for messages: "GetVersion at 127.0.0.1:50051"
-/// @throws RecoverableError or Error as the peer answered; Error{unavailable} or Error{deadline} when it did not
+/// @throws RecoverableError or Error as the peer answered; Error{unavailable} or Error{deadline} when it did not;
+///         Error{cancelled} when stopped
 void call(const std::string& what, const CallOptions& options,
           const std::function<grpc::Status(grpc::ClientContext&)>& attempt);
 

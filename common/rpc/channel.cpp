@@ -10,6 +10,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/rpc/address.hpp"
+#include "common/rpc/tls_diagnosis.hpp"
 
 namespace heelstrike::rpc {
 
@@ -55,6 +56,7 @@ std::shared_ptr<grpc::ChannelCredentials> credentials(const ClientTls& tls) {
   if (!tls.certificate_file.empty()) {
     options.pem_cert_chain = read_pem(tls.certificate_file, "certificate file");
     options.pem_private_key = read_pem(tls.key_file, "key file");
+    check_key_pair(options.pem_cert_chain, options.pem_private_key, tls.certificate_file);
   }
   return grpc::SslCredentials(options);
 }
@@ -76,12 +78,16 @@ std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint) {
   return grpc::CreateCustomChannel(address.text(), credentials(endpoint.tls), channel_arguments(endpoint));
 }
 
-void wait_for_ready(grpc::Channel& channel, const std::string& address, std::chrono::milliseconds timeout) {
+void wait_for_ready(grpc::Channel& channel, const Endpoint& endpoint, std::chrono::milliseconds timeout) {
   if (channel.WaitForConnected(std::chrono::system_clock::now() + timeout)) return;
+  constexpr std::chrono::milliseconds second_look{500};
+  const std::string cause = diagnose(endpoint, second_look);
+  if (!cause.empty())
+    throw Error(ErrorCode::unavailable, fmt::format("the server at {} cannot be used: {}", endpoint.address, cause));
   throw unavailable_error(
       fmt::format("no server answers at {} within {:.1f} s; is it running, is the address right, do both sides use TLS "
                   "or neither?",
-                  address, static_cast<double>(timeout.count()) / 1000.0));
+                  endpoint.address, static_cast<double>(timeout.count()) / 1000.0));
 }
 
 }  // namespace heelstrike::rpc

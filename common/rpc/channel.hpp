@@ -40,8 +40,10 @@ struct Endpoint {
 inline constexpr std::chrono::milliseconds connect_patience{3'000};
 
 /// Waits until the channel is connected.
-/// @throws Error{unavailable} naming the address and what to check, when it is not within `timeout`
-void wait_for_ready(grpc::Channel& channel, const std::string& address,
+/// @param endpoint  of the channel
+/// @throws Error{unavailable} naming the address and what is wrong, as far as that can be seen, when it is not within
+///         `timeout`
+void wait_for_ready(grpc::Channel& channel, const Endpoint& endpoint,
                     std::chrono::milliseconds timeout = connect_patience);
 
 }  // namespace heelstrike::rpc

@@ -12,11 +12,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "common/errors/error.hpp"
 #include "common/rpc/address.hpp"
 #include "common/rpc/channel.hpp"
+#include "common/rpc/tls_diagnosis.hpp"
 
 namespace heelstrike::rpc {
 
@@ -32,17 +34,30 @@ Error cannot_bind(const Address& address, int code) {
   return unavailable_error(fmt::format("cannot listen on {}: {}", address.text(), std::strerror(code)));
 }
 
-struct Socket {
-  int fd;
-  explicit Socket(int family) : fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {}
+/// A socket that closes itself unless it is taken over.
+class Socket {
+ public:
+  explicit Socket(int family) : fd_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {}
   ~Socket() {
-    if (fd >= 0) ::close(fd);
+    if (fd_ >= 0) ::close(fd_);
   }
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
 };
 
-/// gRPC would silently replace the socket of a server that is alive.
+sockaddr_un unix_target(const Address& address) {
+  sockaddr_un target{};
+  target.sun_family = AF_UNIX;
+  address.path.copy(target.sun_path, sizeof(target.sun_path) - 1);
+  return target;
+}
+
+/// Binding would fail on what a killed server has left behind, and must not take the place of one that is alive.
 void prepare_unix(const Address& address) {
   struct stat info {};
   if (::lstat(address.path.c_str(), &info) != 0) return;
@@ -51,33 +66,51 @@ void prepare_unix(const Address& address) {
                                                "choose another path",
                                                address.text()));
   }
-  sockaddr_un target{};
-  target.sun_family = AF_UNIX;
-  address.path.copy(target.sun_path, sizeof(target.sun_path) - 1);
+  const sockaddr_un target = unix_target(address);
   const Socket probe(AF_UNIX);
-  if (::connect(probe.fd, reinterpret_cast<const sockaddr*>(&target), sizeof(target)) == 0) throw in_use(address);
+  if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&target), sizeof(target)) == 0 || errno == EAGAIN)
+    throw in_use(address);
   if (errno != ECONNREFUSED) throw cannot_bind(address, errno);
   ::unlink(address.path.c_str());
 }
 
-/// Binding once by ourselves tells why an address cannot be bound; gRPC only says that it cannot.
-void probe_tcp(const Address& address) {
+int listen_at(const Address& address, const sockaddr* target, socklen_t length) {
+  Socket socket(target->sa_family);
+  if (socket.get() < 0) throw cannot_bind(address, errno);
+  const int on = 1;
+  if (!address.is_unix) ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (::bind(socket.get(), target, length) != 0 || ::listen(socket.get(), SOMAXCONN) != 0)
+    throw cannot_bind(address, errno);
+  return socket.release();
+}
+
+int bound_port(int socket) {
+  sockaddr_storage name{};
+  socklen_t length = sizeof(name);
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&name), &length);
+  return ntohs(name.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(name).sin6_port
+                                          : reinterpret_cast<const sockaddr_in&>(name).sin_port);
+}
+
+bool is_loopback(const sockaddr& target) {
+  if (target.sa_family == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(target).sin6_addr) != 0;
+  constexpr std::uint32_t loopback_network = 127;  // 127.0.0.0/8
+  return ntohl(reinterpret_cast<const sockaddr_in&>(target).sin_addr.s_addr) >> 24U == loopback_network;
+}
+
+using FoundAddresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+FoundAddresses look_up(const Address& address) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
-  const std::string port = std::to_string(address.port);
-  const int failure = ::getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found);
+  const int failure = ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
   if (failure != 0) {
     throw input_error("listen", fmt::format("cannot listen on {}: {}", address.text(), ::gai_strerror(failure)));
   }
-  const Socket probe(found->ai_family);
-  const int on = 1;
-  ::setsockopt(probe.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  const int bound = ::bind(probe.fd, found->ai_addr, found->ai_addrlen);
-  const int code = errno;
-  ::freeaddrinfo(found);
-  if (bound != 0) throw cannot_bind(address, code);
+  return {found, &::freeaddrinfo};
 }
 
 std::shared_ptr<grpc::ServerCredentials> credentials(const ServerTls& tls) {
@@ -92,8 +125,10 @@ std::shared_ptr<grpc::ServerCredentials> credentials(const ServerTls& tls) {
   const bool mutual = !tls.client_ca_file.empty();
   grpc::SslServerCredentialsOptions options(mutual ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
                                                    : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
-  options.pem_key_cert_pairs.push_back(
-      {read_pem(tls.key_file, "key file"), read_pem(tls.certificate_file, "certificate file")});
+  const std::string key = read_pem(tls.key_file, "key file");
+  const std::string certificate = read_pem(tls.certificate_file, "certificate file");
+  check_key_pair(certificate, key, tls.certificate_file);
+  options.pem_key_cert_pairs.push_back({key, certificate});
   if (mutual) options.pem_root_certs = read_pem(tls.client_ca_file, "client CA file");
   return grpc::SslServerCredentials(options);
 }
@@ -104,45 +139,78 @@ int milliseconds(std::chrono::milliseconds duration) {
 
 }  // namespace
 
-Listener::Listener(ListenOptions options) : options_(std::move(options)), ports_(options_.addresses.size(), -1) {
+Listener::Listener(ListenOptions options) : options_(std::move(options)) {
   if (options_.addresses.empty()) throw input_error("listen", "expected at least one address to listen on, found none");
-  for (const auto& text : options_.addresses) {
-    const Address address = parse_address(text);
-    address.is_unix ? prepare_unix(address) : probe_tcp(address);
+  for (const auto& text : options_.addresses) addresses_.push_back(parse_address(text));
+  std::vector<int> sockets;
+  try {
+    for (Address& address : addresses_) bind(address, sockets);
+  } catch (...) {
+    for (const int socket : sockets) ::close(socket);
+    throw;
+  }
+  acceptor_ = std::make_unique<ConnectionAcceptor>(std::move(sockets), options_.max_connections);
+}
+
+void Listener::bind(Address& address, std::vector<int>& sockets) {
+  if (address.is_unix) {
+    prepare_unix(address);
+    const sockaddr_un target = unix_target(address);
+    sockets.push_back(listen_at(address, reinterpret_cast<const sockaddr*>(&target), sizeof(target)));
+    return;
+  }
+  // A name may stand for several addresses ("localhost": of both families); all get the same port.
+  const FoundAddresses found = look_up(address);
+  for (const addrinfo* one = found.get(); one != nullptr; one = one->ai_next) {
+    beyond_this_machine_ = beyond_this_machine_ || !is_loopback(*one->ai_addr);
+    auto* port = one->ai_family == AF_INET6 ? &reinterpret_cast<sockaddr_in6*>(one->ai_addr)->sin6_port
+                                            : &reinterpret_cast<sockaddr_in*>(one->ai_addr)->sin_port;
+    *port = htons(static_cast<std::uint16_t>(address.port));
+    try {
+      sockets.push_back(listen_at(address, one->ai_addr, one->ai_addrlen));
+    } catch (const Error&) {
+      if (one == found.get()) throw;  // a further address of the name, of a family that this machine lacks
+      continue;
+    }
+    address.port = bound_port(sockets.back());
   }
 }
 
 void Listener::configure(grpc::ServerBuilder& builder) {
-  const auto shared_credentials = credentials(options_.tls);
-  for (std::size_t i = 0; i < ports_.size(); ++i) {
-    builder.AddListeningPort(parse_address(options_.addresses[i]).text(), shared_credentials, &ports_[i]);
-  }
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  door_ = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials(options_.tls));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(keepalive_interval));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(keepalive_timeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              milliseconds(keepalive_shortest_tolerated));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(handshake_timeout));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, max_streams_per_connection);
   builder.SetMaxReceiveMessageSize(static_cast<int>(options_.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(options_.max_message_bytes));
 }
 
-std::vector<std::string> Listener::bound_addresses() const {
-  std::vector<std::string> bound;
-  for (std::size_t i = 0; i < ports_.size(); ++i) {
-    Address address = parse_address(options_.addresses[i]);
-    if (ports_[i] <= 0) throw in_use(address);
-    if (!address.is_unix) address.port = ports_[i];
-    bound.push_back(address.text());
-  }
-  return bound;
+void Listener::start() {
+  acceptor_->start([this](int listener, int connection) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+    parameters.listener_fd = listener;
+    parameters.fd = connection;
+    door_->HandleNewConnection(&parameters);
+  });
 }
 
-void Listener::remove_sockets() const noexcept {
-  for (const auto& text : options_.addresses) {
-    if (text.rfind("unix:", 0) == 0) ::unlink(text.c_str() + 5);
+void Listener::stop() noexcept {
+  acceptor_->stop();
+  for (const Address& address : addresses_) {
+    if (address.is_unix) ::unlink(address.path.c_str());
   }
+}
+
+std::vector<std::string> Listener::bound_addresses() const {
+  std::vector<std::string> bound;
+  for (const Address& address : addresses_) bound.push_back(address.text());
+  return bound;
 }
 
 }  // namespace heelstrike::rpc

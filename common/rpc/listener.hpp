@@ -3,9 +3,13 @@
 
 #include <grpcpp/server_builder.h>
 
+#include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "common/rpc/address.hpp"
+#include "common/rpc/connection_acceptor.hpp"
 #include "common/rpc/transport_settings.hpp"
 
 namespace heelstrike::rpc {
@@ -23,29 +27,41 @@ struct ListenOptions {
   std::vector<std::string> addresses;  ///< `unix:/path` or `host:port`; port 0 = chosen by the system
   ServerTls tls;                       ///< for TCP and Unix sockets alike
   std::size_t max_message_bytes = default_max_message_bytes;
+  std::size_t max_connections = 1000;  ///< open at a time, over all addresses
 };
 
-/// Adds ports and settings to a builder, and knows the bound addresses once the server has started.
+/// Listens from its construction on; connections wait until `start`.
 class Listener {
  public:
-  /// Checks all addresses; removes the file of a Unix socket that nobody listens on any more.
+  /// Binds all addresses; removes the file of a Unix socket that nobody listens on any more.
   /// @throws Error{invalid_input} for a malformed address or half a key pair; Error{file} for an unreadable PEM file or
   /// a
   ///         path that is not a socket; Error{unavailable} naming the address when somebody else listens there
   explicit Listener(ListenOptions options);
 
+  /// Before the server is built: settings, and the door through which connections come.
   void configure(grpc::ServerBuilder& builder);
 
-  /// The addresses as clients must write them, in the order given.
-  /// @throws Error{unavailable} naming the address that could not be bound
-  [[nodiscard]] std::vector<std::string> bound_addresses() const;
+  /// After the server has been built: connections are let in.
+  void start();
+  /// No further connections; the files of Unix sockets are removed. Before the server is shut down.
+  void stop() noexcept;
+  /// False once connections are no longer accepted, or none could have been for `patience`.
+  [[nodiscard]] bool works(std::chrono::milliseconds patience) const { return acceptor_->works(patience); }
 
-  /// Removes the files of the Unix sockets. Call after the server has stopped.
-  void remove_sockets() const noexcept;
+  /// The addresses as clients must write them, in the order given.
+  [[nodiscard]] std::vector<std::string> bound_addresses() const;
+  /// Some address can be reached from other machines.
+  [[nodiscard]] bool beyond_this_machine() const { return beyond_this_machine_; }
 
  private:
+  void bind(Address& address, std::vector<int>& sockets);
+
   ListenOptions options_;
-  std::vector<int> ports_;  ///< written by gRPC when the server starts
+  std::vector<Address> addresses_;  ///< with the ports that were bound
+  bool beyond_this_machine_ = false;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> door_;
+  std::unique_ptr<ConnectionAcceptor> acceptor_;  ///< last member: its thread uses the door
 };
 
 }  // namespace heelstrike::rpc

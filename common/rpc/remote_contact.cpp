@@ -9,6 +9,7 @@
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
 #include "common/rpc/asset_upload.hpp"
+#include "common/rpc/backoff.hpp"
 #include "common/rpc/call.hpp"
 #include "common/rpc/exchange_stream.hpp"
 #include "common/rpc/latency_histogram.hpp"
@@ -22,6 +23,9 @@ namespace {
 
 using wire::FieldPath;
 using Clock = std::chrono::system_clock;
+
+/// While nobody is there: often enough that a stop of the run is heard soon.
+constexpr std::chrono::milliseconds look_again{200};
 
 class RemoteContact final : public Contact, public BatchContact {
  public:
@@ -44,6 +48,9 @@ class RemoteContact final : public Contact, public BatchContact {
 
  private:
   void open_session(const PairSpec& pair, std::size_t n_pairs, const OpenContext& context);
+  [[nodiscard]] grpc::Status try_to_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,
+                                         std::size_t n_pairs, const OpenContext& context);
+  void hold_sessions();
   void exchange(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,
                 std::span<const PairState> states, std::span<Response> responses);
   void fill_request(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,
@@ -52,12 +59,18 @@ class RemoteContact final : public Contact, public BatchContact {
   void note_exchange(std::chrono::steady_clock::time_point begin, double serving);
   void restore_pair(std::size_t pair, const std::string& state);
   [[noreturn]] void refuse_timeout();
-  [[nodiscard]] Error drop_stream(Clock::time_point deadline);
+  /// Why the stream has ended. @param lost  set to whether another one may do better
+  [[nodiscard]] Error drop_stream(bool& lost);
   void close_sessions() noexcept;
   [[nodiscard]] std::string called(std::string_view verb) const { return fmt::format("{} at {}", verb, peer_); }
-  [[nodiscard]] CallOptions safe_call() const { return {.timeout = options_.call_timeout, .attempts = 5}; }
+  /// Options of a call that may run twice.
+  [[nodiscard]] CallOptions safe_call(std::chrono::milliseconds timeout) const {
+    return {.timeout = timeout, .patience = options_.patience, .stop = stop_};
+  }
+  [[nodiscard]] CallOptions safe_call() const { return safe_call(options_.call_timeout); }
 
   RemoteContactOptions options_;
+  std::stop_token stop_;
   std::string peer_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::ContactService::StubInterface> stub_;
@@ -77,10 +90,11 @@ class RemoteContact final : public Contact, public BatchContact {
 RemoteContact::RemoteContact(RemoteContactOptions options, std::span<const PairSpec> pairs,
                              std::span<const AssetContent> assets, const OpenContext& context)
     : options_(std::move(options)),
+      stop_(context.stop),
       peer_("fem_server at " + options_.endpoint.address),
       channel_(make_channel(options_.endpoint)),
       stub_(v1::ContactService::NewStub(channel_)) {
-  wait_for_ready(*channel_, options_.endpoint.address, options_.connect_timeout);
+  wait_for_ready(*channel_, options_.endpoint, options_.connect_timeout);
   call(called("GetVersion"), safe_call(), [&](grpc::ClientContext& call_context) {
     v1::VersionInfo version;
     const grpc::Status status = stub_->GetVersion(&call_context, {}, &version);
@@ -88,10 +102,13 @@ RemoteContact::RemoteContact(RemoteContactOptions options, std::span<const PairS
     return status;
   });
   for (const auto& asset : assets) {
-    upload_asset(*stub_, asset, peer_, {.timeout = options_.upload_timeout, .attempts = 3});
+    upload_asset(*stub_, asset, peer_, safe_call(options_.upload_timeout));
   }
   try {
-    for (const auto& pair : pairs) open_session(pair, pairs.size(), context);
+    for (const auto& pair : pairs) {
+      open_session(pair, pairs.size(), context);
+      hold_sessions();
+    }
   } catch (...) {
     close_sessions();
     throw;
@@ -112,10 +129,18 @@ void RemoteContact::open_session(const PairSpec& pair, std::size_t n_pairs, cons
   request.set_run_id(context.run_id);
   request.set_contract(contract_version);
 
-  grpc::ClientContext call_context;
-  call_context.set_deadline(Clock::now() + options_.open_timeout);
-  const std::stop_callback cancel(context.stop, [&] { call_context.TryCancel(); });
-  const auto reader = stub_->OpenSession(&call_context, request);
+  const std::string what = called(fmt::format("OpenSession of pair '{}'", pair.name));
+  if (stop_.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
+  const std::size_t n_before = session_ids_.size();
+  call(what, safe_call(options_.open_timeout),
+       [&](grpc::ClientContext& call_context) { return try_to_open(call_context, request, n_pairs, context); });
+  if (session_ids_.size() == n_before)
+    throw Error(ErrorCode::internal, what + ": the server ended the call without a session");
+}
+
+grpc::Status RemoteContact::try_to_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,
+                                        std::size_t n_pairs, const OpenContext& context) {
+  const auto reader = stub_->OpenSession(&call, request);
   v1::OpenSessionResponse event;
   bool opened = false;
   while (reader->Read(&event)) {
@@ -131,10 +156,12 @@ void RemoteContact::open_session(const PairSpec& pair, std::size_t n_pairs, cons
     }
   }
   const grpc::Status status = reader->Finish();
-  const std::string what = called(fmt::format("OpenSession of pair '{}'", pair.name));
-  if (context.stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
-  if (!status.ok()) throw_typed(wire::from_status(status, call_context, what));
-  if (!opened) throw Error(ErrorCode::internal, what + ": the server ended the call without a session");
+  return opened ? grpc::Status::OK : status;  // a session that is there is there, whatever became of the call
+}
+
+void RemoteContact::hold_sessions() {
+  fill_request(v1::ExchangeRequest::KIND_HOLD, -1, 0, std::vector<PairState>(session_ids_.size()));
+  round_trip();
 }
 
 void RemoteContact::close_sessions() noexcept {
@@ -196,7 +223,7 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
   // As patient as with one state after the other.
   const auto timeout = options_.exchange_timeout * std::max<std::ptrdiff_t>(1, std::ssize(states));
   const auto begin = std::chrono::steady_clock::now();
-  call(called("EvaluateBatch"), {.timeout = timeout, .attempts = 5},
+  call(called("EvaluateBatch"), safe_call(timeout),
        [&](grpc::ClientContext& context) { return stub_->EvaluateBatch(&context, request, &response); });
   note_exchange(begin, response.serving());
   if (static_cast<std::size_t>(response.pairs_size()) != states.size()) {
@@ -237,15 +264,8 @@ MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<co
   const auto timeout = options_.exchange_timeout * std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(n_states));
   const auto begin = std::chrono::steady_clock::now();
   const std::string what = called("CommitMotion");
-  try {
-    call(what, {.timeout = timeout, .attempts = 5}, [&](grpc::ClientContext& context) {
-      const std::stop_callback cancel(stop, [&] { context.TryCancel(); });
-      return stub_->CommitMotion(&context, request, &response);
-    });
-  } catch (const Error&) {
-    if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
-    throw;
-  }
+  call(what, {.timeout = timeout, .patience = options_.patience, .stop = std::move(stop)},
+       [&](grpc::ClientContext& context) { return stub_->CommitMotion(&context, request, &response); });
   note_exchange(begin, response.serving());
   MotionAnswers answers;
   const FieldPath root("response");
@@ -284,10 +304,11 @@ void RemoteContact::fill_request(v1::ExchangeRequest::Kind kind, std::int64_t st
 }
 
 void RemoteContact::round_trip() {
-  const auto deadline = Clock::now() + options_.exchange_timeout;
-  for (bool repeated = false;; repeated = true) {
+  // A run that has been stopped may still have something to commit, but waits for nobody.
+  Backoff backoff(stop_.stop_requested() ? std::chrono::milliseconds{0} : options_.patience, stop_);
+  while (true) {
     if (!stream_) stream_ = std::make_unique<ExchangeStream>(*stub_);
-    const auto outcome = stream_->exchange(request_, reply_, deadline);
+    const auto outcome = stream_->exchange(request_, reply_, Clock::now() + options_.exchange_timeout);
     if (outcome == ExchangeStream::Outcome::timed_out) refuse_timeout();
     if (outcome == ExchangeStream::Outcome::replied) {
       if (reply_.sequence() == request_.sequence()) return;
@@ -295,10 +316,11 @@ void RemoteContact::round_trip() {
       throw Error(ErrorCode::internal,
                   fmt::format("{} answered request {} instead of {}", peer_, reply_.sequence(), request_.sequence()));
     }
-    const Error error = drop_stream(deadline);
-    if (repeated || error.code() != ErrorCode::unavailable) throw_typed(error);
-    const auto back_by = std::min(deadline, Clock::now() + options_.reconnect_timeout);
-    if (!channel_->WaitForConnected(back_by)) throw_typed(error);
+    bool lost = false;
+    const Error error = drop_stream(lost);
+    if (!lost || !backoff.pause()) throw_typed(error);
+    // A transport that is dead may still look connected; the next loss then tells.
+    (void)channel_->WaitForConnected(Clock::now() + std::min<std::chrono::milliseconds>(backoff.left(), look_again));
   }
 }
 
@@ -313,12 +335,15 @@ void RemoteContact::refuse_timeout() {
       {}, true);
 }
 
-Error RemoteContact::drop_stream(Clock::time_point deadline) {
-  const grpc::Status status = stream_->finish(deadline);
-  Error error = wire::from_status(status, stream_->context(), called("Exchange"));
-  // A server that ends a stream in good order while we have a question was told to stop.
-  if (status.ok())
-    error = unavailable_error(called("Exchange") + ": the server ended the stream; it may be shutting down");
+Error RemoteContact::drop_stream(bool& lost) {
+  const grpc::Status status = stream_->finish(Clock::now() + options_.close_timeout);
+  // A server that ends a stream in good order while we have a question was told to stop; it may come back.
+  lost = status.ok() || connection_lost(status, stream_->context());
+  Error error = status.ok() ? unavailable_error(called("Exchange") +
+                                                ": the server ended the stream; it may be shutting "
+                                                "down")
+                            : wire::from_status(status, stream_->context(), called("Exchange"));
+  if (lost && error.code() != ErrorCode::unavailable) error = unavailable_error(error.what());
   stream_.reset();
   return error;
 }
@@ -384,7 +409,7 @@ std::string RemoteContact::fields(std::size_t pair, const PairState& state, cons
   message.set_session_id(session_ids_.at(pair));
   wire::to_proto(state, *message.mutable_state());
   wire::to_proto(request, message);
-  call(called("GetFields"), {.timeout = options_.fields_timeout, .attempts = 5},
+  call(called("GetFields"), safe_call(options_.fields_timeout),
        [&](grpc::ClientContext& context) { return stub_->GetFields(&context, message, &response); });
   return std::move(*response.mutable_vtu());
 }

@@ -15,10 +15,10 @@ struct RemoteContactOptions {
   std::chrono::milliseconds upload_timeout{120'000};             ///< one file
   std::chrono::milliseconds open_timeout{
       3'600'000};  ///< preparation of one pair (meshing, factorisation, condensation)
-  std::chrono::milliseconds exchange_timeout{30'000};  ///< one evaluate or commit of all pairs
-  std::chrono::milliseconds fields_timeout{120'000};   ///< fields of one pair; the first one factorises the body
-  std::chrono::milliseconds reconnect_timeout{2'000};  ///< for coming back after a lost stream
-  std::chrono::milliseconds close_timeout{500};        ///< for saying good-bye in the destructor
+  std::chrono::milliseconds exchange_timeout{30'000};     ///< one evaluate or commit of all pairs
+  std::chrono::milliseconds fields_timeout{120'000};      ///< fields of one pair; the first one factorises the body
+  std::chrono::milliseconds patience = default_patience;  ///< how long a lost connection is tried again
+  std::chrono::milliseconds close_timeout{500};           ///< for saying good-bye in the destructor
 };
 
 /// A factory that opens its pairs at the server of `options`: checks the version, uploads the assets that the server
@@ -26,10 +26,13 @@ struct RemoteContactOptions {
 ///
 /// The contact it makes answers every exchange with a response, with the peer's typed error, or with
 /// - Error{deadline}     no reply within `exchange_timeout`; the stream is dropped, the next call opens a new one
-/// - Error{unavailable}  the connection was lost and could not be restored within `reconnect_timeout`
+/// - Error{unavailable}  the connection was lost and could not be restored within `patience`
 /// - Error{not_found}    the server is there but no longer knows the session (expired, or another process)
-/// After a lost stream the same request is repeated once: evaluations are pure, repeated commits answer with the same
-/// bytes.
+/// - Error{cancelled}    OpenContext::stop, while a batch, fields or a lost connection were waited for
+/// After a lost connection the same request is repeated: evaluations are pure, repeated commits answer with the same
+/// bytes, a session that is opened twice is shared or expires.
+///
+/// The stream is open from the first session on: it tells the server that the client is there while it opens others.
 [[nodiscard]] ContactFactory open_remote_contact(RemoteContactOptions options);
 
 }  // namespace heelstrike::rpc

@@ -14,9 +14,13 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <ctime>
+#include <stop_token>
+#include <thread>
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
+#include "common/rpc/backoff.hpp"
 #include "common/rpc/ready_line.hpp"
 #include "common/signals/gather_signals.hpp"
 
@@ -66,10 +70,24 @@ std::string wait_for_signal(milliseconds timeout) {
   return {};
 }
 
-void wait_for_stop(const ServerProgramOptions& options, const ParentWatch& parent) {
-  std::string name;
-  while (name.empty() && !parent.orphaned()) name = wait_for_signal(milliseconds{3'600'000});
-  spdlog::info("event=stop program={} cause={}", options.program, parent.orphaned() ? "parent_ended" : name);
+constexpr milliseconds look_at_listener{1'000};
+// The acceptor turns every second; a machine that does not let it for half a minute lets nobody in either.
+constexpr milliseconds deaf_after{30'000};
+// A process that stood still (SIGSTOP, a frozen container) has not been deaf: its acceptor needs a moment to turn
+// again.
+constexpr int looks_until_sure = 3;
+
+/// @returns what the program shall exit with
+ServerExit wait_for_stop(const ServerProgramOptions& options, const Listener& listener, const ParentWatch& parent) {
+  std::string cause;
+  for (int n_deaf = 0; cause.empty() && n_deaf < looks_until_sure;) {
+    n_deaf = listener.works(deaf_after) ? 0 : n_deaf + 1;
+    cause = wait_for_signal(look_at_listener);
+    if (parent.orphaned()) cause = "parent_ended";
+  }
+  spdlog::log(cause.empty() ? spdlog::level::err : spdlog::level::info, "event=stop program={} cause={}",
+              options.program, cause.empty() ? "listener_lost" : cause);
+  return cause.empty() ? exit_deaf : exit_ok;
 }
 
 void set_health(grpc::Server& server, const ServerProgramOptions& options, bool serving) {
@@ -78,37 +96,66 @@ void set_health(grpc::Server& server, const ServerProgramOptions& options, bool 
   for (const auto& name : options.health_services) health->SetServingStatus(name, serving);
 }
 
-/// @return time left for the running calls when the server is shut down
-milliseconds drain(grpc::Server& server, const ServerProgramOptions& options, const DrainHooks& hooks,
-                   const ParentWatch& parent) {
-  set_health(server, options, false);
+/// @return whether all work has ended
+bool drain(const ServerProgramOptions& options, const DrainHooks& hooks, const ParentWatch& parent) {
   if (hooks.begin_drain) hooks.begin_drain();
-  if (!hooks.wait_idle || parent.orphaned()) return milliseconds{0};
+  if (!hooks.wait_idle || parent.orphaned()) return false;
   const auto deadline = std::chrono::steady_clock::now() + options.drain_timeout;
   while (!hooks.wait_idle(milliseconds{20})) {
     if (std::chrono::steady_clock::now() >= deadline) {
       spdlog::warn("event=drain program={} result=timeout timeout_ms={}", options.program,
                    options.drain_timeout.count());
-      return milliseconds{0};
+      return false;
     }
-    if (!wait_for_signal(milliseconds{0}).empty() || parent.orphaned()) return milliseconds{0};
+    if (!wait_for_signal(milliseconds{0}).empty() || parent.orphaned()) return false;
   }
   spdlog::info("event=drain program={} result=idle", options.program);
-  return milliseconds{500};
+  return true;
 }
 
-void announce(const ServerProgramOptions& options, const std::vector<std::string>& addresses) {
+/// Ends the process should `stop_grace` pass before this object goes: work that does not hear the stop cannot keep it.
+class EndOfPatience {
+ public:
+  EndOfPatience(const ServerProgramOptions& options, ServerExit code)
+      : thread_([&options, code](const std::stop_token& ended) {
+          if (!wait_unless_stopped(stop_grace, ended)) return;
+          spdlog::warn("event=stopped program={} result=abandoned", options.program);
+          spdlog::default_logger()->flush();
+          ::_exit(code);
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+/// Ends all calls and waits for the work that they leave behind.
+void shut_down(grpc::Server& server, const DrainHooks& hooks, bool idle) {
+  if (hooks.stop_work) hooks.stop_work();
+  server.Shutdown(std::chrono::system_clock::now() + milliseconds{idle ? 500 : 0});
+  while (hooks.wait_idle && !hooks.wait_idle(stop_grace)) {
+  }
+}
+
+void announce(const ServerProgramOptions& options, const Listener& listener) {
+  const std::vector<std::string> addresses = listener.bound_addresses();
   spdlog::info("event=listening program={} version={} contract={} addresses=\"{}\" tls={}", options.program,
                program_version, contract_version, fmt::join(addresses, " "),
                !options.listen.tls.enabled()               ? "off"
                : options.listen.tls.client_ca_file.empty() ? "on"
                                                            : "mutual");
+  if (listener.beyond_this_machine() && !options.listen.tls.enabled()) {
+    spdlog::warn(
+        "event=unprotected program={} message=\"other machines can reach this server and nothing is encrypted: whoever "
+        "gets through can use it and read along; give it --tls-cert, --tls-key and --tls-client-ca, or listen on "
+        "127.0.0.1\"",
+        options.program);
+  }
   if (!options.ready_file.empty()) write_ready_file(options.ready_file, addresses);
   if (options.ready_fd) write_ready_fd(*options.ready_fd, addresses);
 }
 
-void serve(const ServerProgramOptions& options, std::span<grpc::Service* const> services, const DrainHooks& hooks,
-           const ParentWatch& parent) {
+ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* const> services, const DrainHooks& hooks,
+                 const ParentWatch& parent) {
   Listener listener(options.listen);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -119,14 +166,17 @@ void serve(const ServerProgramOptions& options, std::span<grpc::Service* const> 
   builder.SetResourceQuota(quota);
   for (auto* service : services) builder.RegisterService(service);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  const auto addresses = listener.bound_addresses();
-  if (!server) throw unavailable_error(fmt::format("cannot listen on {}", fmt::join(addresses, ", ")));
+  if (!server) throw Error(ErrorCode::internal, "gRPC could not build the server; its own lines above say why");
   set_health(*server, options, true);
-  announce(options, addresses);
-  wait_for_stop(options, parent);
-  const milliseconds left = drain(*server, options, hooks, parent);
-  server->Shutdown(std::chrono::system_clock::now() + left);
-  listener.remove_sockets();
+  listener.start();
+  announce(options, listener);
+  const ServerExit code = wait_for_stop(options, listener, parent);
+  set_health(*server, options, false);
+  const bool idle = drain(options, hooks, parent);
+  const EndOfPatience patience(options, code);
+  listener.stop();
+  shut_down(*server, hooks, idle);
+  return code;
 }
 
 /// `--config`: a YAML mapping of option names to scalars or lists.
@@ -160,6 +210,7 @@ class YamlConfig final : public CLI::Config {
 void block_stop_signals() {
   gather_signals_here(stop_signals());
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 void add_server_options(CLI::App& app, ServerProgramOptions& options) {
@@ -175,6 +226,10 @@ void add_server_options(CLI::App& app, ServerProgramOptions& options) {
          [&options](int mib) { options.listen.max_message_bytes = static_cast<std::size_t>(mib) << 20; },
          "largest message [MiB] (default 64)")
       ->check(CLI::Range(1, 2047));
+  app.add_option("--max-connections", options.listen.max_connections,
+                 "connections open at a time; further ones are closed at once")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
   app.add_option("--ready-fd", options.ready_fd, "write the bound addresses as one line to this file descriptor");
   app.add_option("--ready-file", options.ready_file, "write the bound addresses as one line to this file");
   app.add_flag("--exit-with-parent", options.exit_with_parent, "stop when the parent process ends");
@@ -199,15 +254,15 @@ int run_server_program(const ServerProgramOptions& options, std::span<grpc::Serv
   // Who asks again while libraries take themselves apart must not turn a regular end into a death by signal.
   const IgnoreStopSignals at_the_end;
   try {
-    serve(options, services, hooks, parent);
+    const ServerExit code = serve(options, services, hooks, parent);
     spdlog::info("event=stopped program={}", options.program);
-    return exit_ok;
+    return code;
   } catch (const Error& error) {
     spdlog::error("event=failed program={} code=\"{}\" message=\"{}\"", options.program, to_string(error.code()),
-                  error.what());
+                  one_line(error.what()));
     return error.code() == ErrorCode::unavailable ? exit_cannot_listen : exit_usage;
   } catch (const std::exception& error) {
-    spdlog::error("event=failed program={} code=internal message=\"{}\"", options.program, error.what());
+    spdlog::error("event=failed program={} code=internal message=\"{}\"", options.program, one_line(error.what()));
     return exit_internal;
   }
 }

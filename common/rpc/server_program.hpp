@@ -12,6 +12,12 @@
 /// work in progress may finish within `drain_timeout`, then the server stops. A second signal stops at once. With
 /// `exit_with_parent` the death of the parent stops at once, too. (Linux takes the end of the *thread* that started the
 /// child for it: start servers from a thread that lives as long as they shall.)
+///
+/// At a stop `stop_work` asks all work to end. What has not ended `stop_grace` later is abandoned: the process ends all
+/// the same, whatever is being computed.
+///
+/// A server whose listening sockets no longer work drains and ends with `exit_deaf`, so that a supervisor starts it
+/// again.
 #pragma once
 
 #include <grpcpp/impl/service_type.h>
@@ -31,12 +37,16 @@ class App;
 
 namespace heelstrike::rpc {
 
+/// From the request that work should end to the end of the process that does not wait for it any longer.
+inline constexpr std::chrono::milliseconds stop_grace{2'000};
+
 /// Exit codes of the server programs.
 enum ServerExit : int {
   exit_ok = 0,             ///< stopped on request
   exit_internal = 1,       ///< a defect of the program
   exit_usage = 2,          ///< options, configuration or files they name
   exit_cannot_listen = 3,  ///< address in use or not available
+  exit_deaf = 4,           ///< connections are no longer accepted: to be started again
 };
 
 struct ServerProgramOptions {
@@ -52,17 +62,17 @@ struct ServerProgramOptions {
 
 struct DrainHooks {
   std::function<void()> begin_drain;  ///< refuse new work from now on; may be empty
+  std::function<void()> stop_work;    ///< ask all work in progress to end; may be empty
   /// Waits until no work is in progress; false when some is left after the time. May be empty: nothing to wait for.
   std::function<bool(std::chrono::milliseconds)> wait_idle;
 };
 
 /// Blocks SIGTERM and SIGINT in this thread and all that it starts; `run_server_program` waits for them.
-/// SIGPIPE is ignored.
+/// SIGPIPE and SIGXFSZ are ignored: what cannot be written is an error where it is written.
 void block_stop_signals();
 
-/// Adds --listen, --tls-cert, --tls-key, --tls-client-ca, --max-message-mib, --ready-fd, --ready-file,
-/// --exit-with-parent,
-/// --drain-timeout to a command line; what `options` holds is the default.
+/// Adds --listen, --tls-cert, --tls-key, --tls-client-ca, --max-message-mib, --max-connections, --ready-fd,
+/// --ready-file, --exit-with-parent, --drain-timeout to a command line; what `options` holds is the default.
 void add_server_options(CLI::App& app, ServerProgramOptions& options);
 
 /// Serves until told to stop. Health service and reflection are added. Every failure is logged with its sentence.

@@ -20,6 +20,15 @@ inline constexpr std::chrono::milliseconds reconnect_backoff_max{2'000};
 /// One attempt to connect (TCP and TLS handshake) may take this long.
 inline constexpr std::chrono::milliseconds connect_attempt_timeout{3'000};
 
+/// A connection that has not introduced itself (TLS and HTTP/2 settings) within this time is closed by the server.
+inline constexpr std::chrono::milliseconds handshake_timeout{10'000};
+/// Calls at a time over one connection; the client holds back further ones. A run takes three.
+inline constexpr int max_streams_per_connection = 100;
+
+/// How long a lost connection is tried again before a run gives up: a server that is restarted, a cable that is
+/// plugged in again. Sessions that nobody holds outlive it (fem_server --lease).
+inline constexpr std::chrono::milliseconds default_patience{300'000};
+
 /// Largest message in bytes; a server may be configured otherwise.
 inline constexpr std::size_t default_max_message_bytes = std::size_t{64} << 20;
 

@@ -4,6 +4,8 @@
 #include <grpcpp/client_context.h>
 #include <grpcpp/server_context.h>
 
+#include "common/errors/plain_text.hpp"
+
 namespace heelstrike::wire {
 
 namespace {
@@ -53,18 +55,21 @@ ErrorCode guess(grpc::StatusCode status) {
 }
 
 /// gRPC drops a call whose headers exceed 8 KiB; the sentence travels twice (message and details).
-std::string shortened(std::string sentence) {
+std::string shortened(const std::string& sentence) {
   constexpr std::size_t limit = 1500;
-  if (sentence.size() > limit) sentence = sentence.substr(0, limit) + " ... (shortened)";
-  return sentence;
+  std::string text = valid_utf8(sentence);
+  // The cut may go through a character.
+  if (text.size() > limit) text = valid_utf8(text.substr(0, limit)) + " ... (shortened)";
+  return text;
 }
 
 }  // namespace
 
 void to_proto(const Error& from, v1::Error& to) {
   to.set_code(row_of(from.code()).message);
-  to.set_message(from.what());
-  to.set_field(from.field());
+  // A name in another encoding would make the whole message unreadable for the peer.
+  to.set_message(valid_utf8(from.what()));
+  to.set_field(valid_utf8(from.field()));
   to.set_retry_helps(from.retry_helps());
 }
 

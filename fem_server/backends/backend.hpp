@@ -16,6 +16,7 @@
 #include "common/config/parameter.hpp"
 #include "common/contact/batch_contact.hpp"
 #include "common/contact/contact.hpp"
+#include "common/contact/preparation.hpp"
 
 namespace heelstrike::fem {
 
@@ -104,6 +105,11 @@ struct BackendEntry {
   /// @param pair  parameters already checked and completed by the schema
   /// @throws Error{invalid_input} for a combination that the schema cannot refuse; Error{cancelled} when stopped
   std::function<std::unique_ptr<ContactBackend>(const PairSpec& pair, const PrepareContext& context)> make;
+  /// Refuses what `make` would refuse whatever the meshes are; empty = nothing. Same `pair` and errors.
+  std::function<void(const PairSpec& pair)> check{};
+  /// What is allowed but hardly meant, "KEY: sentence"; reads the pair's meshes and prepares nothing; empty = nothing.
+  /// @throws Error{invalid_input} where nothing sensible can come out
+  std::function<std::vector<std::string>(const PairSpec& pair, const PrepareContext& context)> doubts{};
 };
 
 /// All back-ends, sorted by name.
@@ -112,7 +118,15 @@ struct BackendEntry {
 /// @throws Error{invalid_input} listing the known names and the nearest one
 [[nodiscard]] const BackendEntry& find_backend(const std::string& name);
 
-/// Checks the surfaces and the parameters of `pair` against its entry, completes the parameters and makes the back-end.
+/// Checks surfaces, parameters and bodies of `pair` against its entry, before anything is read or prepared.
+/// @returns the pair with completed parameters @throws Error{invalid_input} with the key in `field`
+[[nodiscard]] PairSpec checked_pair(const PairSpec& pair);
+
+/// What is allowed but hardly meant: moduli, sizes, units. @param pair  of checked_pair
+/// @throws Error{invalid_input} where nothing sensible can come out, and what reading the meshes throws
+[[nodiscard]] std::vector<std::string> pair_doubts(const PairSpec& pair, const PrepareContext& context);
+
+/// Checks the pair, tells doubts as stages that begin with `warning_mark`, and makes the back-end.
 [[nodiscard]] std::unique_ptr<ContactBackend> make_backend(const PairSpec& pair, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

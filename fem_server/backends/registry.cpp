@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
+#include <iterator>
 
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/material_doubts.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
 #ifdef HEELSTRIKE_FEM
 #include "fem_server/backends/fem_condensed/entry.hpp"
@@ -70,12 +72,30 @@ const BackendEntry& find_backend(const std::string& name) {
   throw input_error("backend", fmt::format("unknown back-end '{}'; {}known: {}", name, hint, fmt::join(names, ", ")));
 }
 
-std::unique_ptr<ContactBackend> make_backend(const PairSpec& pair, const PrepareContext& context) {
+PairSpec checked_pair(const PairSpec& pair) {
   const BackendEntry& entry = find_backend(pair.backend);
   check_surfaces(pair, entry);
   PairSpec complete = pair;
   complete.parameters = checked_parameters(pair.parameters, entry.parameters, "contact." + pair.name + ".parameters");
-  return entry.make(complete, context);
+  if (entry.check) entry.check(complete);
+  return complete;
+}
+
+std::vector<std::string> pair_doubts(const PairSpec& pair, const PrepareContext& context) {
+  const std::string where = "contact." + pair.name;
+  std::vector<std::string> doubts = material_doubts(pair.main.materials, where + ".main.material");
+  std::ranges::move(material_doubts(pair.partner.materials, where + ".partner.material"), std::back_inserter(doubts));
+  const BackendEntry& entry = find_backend(pair.backend);
+  if (entry.doubts) std::ranges::move(entry.doubts(pair, context), std::back_inserter(doubts));
+  return doubts;
+}
+
+std::unique_ptr<ContactBackend> make_backend(const PairSpec& pair, const PrepareContext& context) {
+  const PairSpec complete = checked_pair(pair);
+  for (const std::string& doubt : pair_doubts(complete, context)) {
+    context.on_progress(fmt::format("{}{}", warning_mark, doubt), 0.0);
+  }
+  return find_backend(pair.backend).make(complete, context);
 }
 
 }  // namespace heelstrike::fem

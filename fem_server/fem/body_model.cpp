@@ -245,14 +245,7 @@ std::vector<std::uint32_t> face_nodes(const VolumeMesh& mesh, ElementFace face) 
   const auto& corners = tetrahedron_faces[face.face];
   std::vector<std::uint32_t> nodes{element[corners[0]], element[corners[1]], element[corners[2]]};
   if (mesh.nodes_per_element == 4) return nodes;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const std::uint8_t a = corners[i];
-    const std::uint8_t b = corners[(i + 1) % 3];
-    for (std::size_t edge = 0; edge < 6; ++edge) {
-      const auto [p, q] = tetrahedron_edges[edge];
-      if ((p == a && q == b) || (p == b && q == a)) nodes.push_back(element[4 + edge]);
-    }
-  }
+  for (const std::uint8_t middle : tetrahedron_face_middles[face.face]) nodes.push_back(element[middle]);
   return nodes;
 }
 
@@ -264,7 +257,6 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
   const std::size_t first = mesh.nodes_per_element == 4 ? 0 : 3;
   std::map<std::uint32_t, Vector3> area_vectors;
   std::map<std::uint32_t, double> areas;
-  std::map<std::uint32_t, std::map<std::uint32_t, double>> products;
   for (const ElementFace face : faces) {
     const auto nodes = face_nodes(mesh, face);
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
@@ -277,9 +269,6 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
         const double N = rule.values[q][static_cast<Eigen::Index>(a)];
         area_vectors.try_emplace(nodes[a], Vector3::Zero()).first->second += N * normal;
         areas[nodes[a]] += N * normal.norm();
-        for (std::size_t b = first; b < nodes.size(); ++b) {
-          products[nodes[a]][nodes[b]] += N * rule.values[q][static_cast<Eigen::Index>(b)] * normal.norm();
-        }
       }
     }
   }
@@ -289,17 +278,6 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
     result.areas.push_back(area);
     result.normals.push_back(area_vectors.at(node).normalized());
   }
-  for (const auto& [node, row] : products) {
-    double sum = 0.0;
-    for (const auto& [neighbour, value] : row) sum += value;
-    NodeWeights weights;
-    for (const auto& [neighbour, value] : row) {
-      const auto position =
-          std::lower_bound(result.nodes.begin(), result.nodes.end(), neighbour) - result.nodes.begin();
-      weights.emplace_back(static_cast<std::uint32_t>(position), value / sum);
-    }
-    result.mean.push_back(std::move(weights));
-  }
   result.faces.assign(faces.begin(), faces.end());
   std::ranges::sort(result.faces);
   return result;
@@ -307,21 +285,11 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
 
 ContactNodes selected(const ContactNodes& all, const std::vector<bool>& keep) {
   ContactNodes result;
-  std::vector<std::uint32_t> position(all.nodes.size(), 0);
   for (std::size_t i = 0; i < all.nodes.size(); ++i) {
     if (!keep[i]) continue;
-    position[i] = static_cast<std::uint32_t>(result.nodes.size());
     result.nodes.push_back(all.nodes[i]);
     result.areas.push_back(all.areas[i]);
     result.normals.push_back(all.normals[i]);
-  }
-  for (std::size_t i = 0; i < all.nodes.size(); ++i) {
-    if (!keep[i]) continue;
-    NodeWeights weights;
-    for (const auto& [neighbour, weight] : all.mean[i]) {
-      if (keep[neighbour]) weights.emplace_back(position[neighbour], weight);
-    }
-    result.mean.push_back(std::move(weights));
   }
   result.faces = all.faces;
   return result;

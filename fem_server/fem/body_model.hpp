@@ -7,7 +7,6 @@
 #include <Eigen/SparseCore>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "common/contact/surface.hpp"
@@ -90,20 +89,15 @@ class BodyModel {
 /// triangle is zero and that of a middle a third of the triangle, so corners cannot carry a uniform pressure and would
 /// show forces of either sign; with the middles alone, positive pressure means positive forces and the patch test is
 /// passed exactly.
-using NodeWeights = std::vector<std::pair<std::uint32_t, double>>;  ///< (position in ContactNodes::nodes, weight)
-
 struct ContactNodes {
   std::vector<std::uint32_t> nodes;  ///< of the mesh, ascending
   std::vector<double> areas;         ///< [m^2] > 0
   std::vector<Vector3> normals;      ///< [-] outward, area-weighted mean of the adjacent faces
-  /// Weights of the mean of a field around each node, (1 / a_i) integral of N_i N_j: they take the node-to-node scatter
-  /// out of forces divided by areas. Sum 1; bias of a field with curvature k about k h^2 / 4.
-  std::vector<NodeWeights> mean;
-  std::vector<ElementFace> faces;  ///< whose areas the nodes share, ascending
+  std::vector<ElementFace> faces;    ///< whose areas the nodes share, ascending
 };
 [[nodiscard]] ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> faces);
 
-/// The nodes for which `keep` is true; weights follow, those towards dropped nodes stay missing (no pressure there).
+/// The nodes for which `keep` is true, with all faces.
 [[nodiscard]] ContactNodes selected(const ContactNodes& all, const std::vector<bool>& keep);
 
 }  // namespace heelstrike::fem

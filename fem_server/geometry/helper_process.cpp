@@ -74,10 +74,9 @@ pid_t start(const std::string& path, int child_end) {
   const int error = ::posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error == 0) return pid;
-  throw unavailable_error(
-      fmt::format("cannot start the helper program {}: {}; install it beside the server or set HEELSTRIKE_MESHER "
-                  "to its path",
-                  path, std::strerror(error)));
+  throw file_error(path, fmt::format("the mesher {} cannot be started: {}; build it with `scripts/build "
+                                     "heelstrike-mesher`, or set HEELSTRIKE_MESHER to where it is",
+                                     path, std::strerror(error)));
 }
 
 class Exchange {
@@ -126,7 +125,7 @@ class Exchange {
 }  // namespace
 
 std::string run_helper(const std::string& path, const std::string& request, double timeout, std::uint64_t max_answer,
-                       const std::stop_token& stop) {
+                       const std::stop_token& stop, const std::function<void()>& on_wait) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     throw unavailable_error(fmt::format("cannot open a channel to {}: {}", path, std::strerror(errno)));
@@ -139,6 +138,7 @@ std::string run_helper(const std::string& path, const std::string& request, doub
   const auto begin = std::chrono::steady_clock::now();
   while (exchange.step()) {
     if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "meshing was cancelled");
+    if (on_wait) on_wait();
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > timeout) {
       throw Error(
           ErrorCode::deadline,

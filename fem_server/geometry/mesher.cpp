@@ -133,7 +133,8 @@ MeshingResult run_mesher(const std::string& request, const MeshingOptions& optio
   const std::uint64_t bytes_of_header = 1U << 16U;
   const std::uint64_t max_answer = bytes_of_header + options.limits.max_nodes * sizeof(Vector3) +
                                    options.limits.max_elements * 4 * sizeof(std::uint32_t);
-  return parse_reply(run_helper(helper_path(options), request, options.timeout, max_answer, options.stop));
+  return parse_reply(
+      run_helper(helper_path(options), request, options.timeout, max_answer, options.stop, options.on_wait));
 }
 
 /// Every boundary triangle takes the group of the closest triangle of the input.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <string>
 
@@ -21,9 +22,10 @@ struct MeshingOptions {
       0.6981317;  ///< [rad] edges with a larger angle between normals stay as they are (40 degrees), in (0, pi)
   double max_deviation = 0.0;  ///< [m] largest allowed distance between input and meshed surface; 0 = half of size.size
   MeshLimits limits;
-  double timeout = 600.0;  ///< [s] the helper is ended after this time
-  std::stop_token stop;    ///< ends the helper
-  std::string helper;      ///< path of heelstrike-mesher; empty = HEELSTRIKE_MESHER, else beside this program
+  double timeout = 600.0;           ///< [s] the helper is ended after this time
+  std::stop_token stop;             ///< ends the helper
+  std::string helper;               ///< path of heelstrike-mesher; empty = HEELSTRIKE_MESHER, else beside this program
+  std::function<void()> on_wait{};  ///< called about twenty times a second while the helper works; may be empty
 };
 
 struct MeshingResult {
@@ -37,7 +39,7 @@ struct MeshingResult {
 /// @throws Error{invalid_input} for a surface that is not sound (all findings listed), options out of range, or a
 /// deviation
 ///         above the limit; Error{limit} for more elements than allowed; Error{cancelled}; Error{deadline};
-///         Error{unavailable} when the helper is missing; Error{solver_failed} when Gmsh gives up or crashes
+///         Error{file} when the helper is missing; Error{solver_failed} when Gmsh gives up or crashes
 [[nodiscard]] MeshingResult mesh_surface(const SurfaceMesh& surface, const MeshingOptions& options);
 
 /// Ball around the origin, nodes of the boundary exactly on the sphere, also mid-side nodes of order 2. Face and node

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -58,10 +59,7 @@ std::string_view format_from_content(std::string_view bytes) {
 
 const Format& find_format(std::string_view bytes, const ReadOptions& options) {
   std::string name = io::lower_case(options.format);
-  if (name.empty()) {
-    const std::size_t dot = options.name.rfind('.');
-    if (dot != std::string::npos) name = io::lower_case(std::string_view(options.name).substr(dot + 1));
-  }
+  if (name.empty() && options.name.find('.') != std::string::npos) name = mesh_format(options.name);
   if (name.empty()) name = format_from_content(bytes);
   for (const Format& format : formats) {
     if (format.name == name) return format;
@@ -102,6 +100,15 @@ void scale(std::vector<Vector3>& points, const ReadOptions& options) {
 }
 
 }  // namespace
+
+std::string mesh_format(std::string_view name) {
+  return io::lower_case(name.substr(name.rfind('.') + 1));
+}
+
+bool is_volume_format(std::string_view name) {
+  const std::string wanted = mesh_format(name);
+  return std::ranges::any_of(formats, [&](const Format& f) { return f.volume != nullptr && f.name == wanted; });
+}
 
 SurfaceMesh read_surface(std::string_view bytes, const ReadOptions& options) {
   check_options(bytes, options);

@@ -33,6 +33,11 @@ struct ReadOptions {
   MeshLimits limits;
 };
 
+/// Extension of a file name, or a format's own name, in small letters.
+[[nodiscard]] std::string mesh_format(std::string_view name);
+/// Whether files of that name or format hold tetrahedra.
+[[nodiscard]] bool is_volume_format(std::string_view name);
+
 /// Vertices of an STL are merged when their coordinates are equal bit for bit (-0 counts as 0). Polygons of other
 /// formats are split into triangles around their first corner.
 /// @throws Error{invalid_input, limit}

@@ -98,24 +98,32 @@ ClosestPoint TriangleTree::closest(const Vector3& q) const {
   return best;
 }
 
+std::vector<std::uint32_t> TriangleTree::overlapping(const Vector3& low, const Vector3& high) const {
+  const Box box{low, high};
+  std::vector<std::uint32_t> found;
+  std::vector<std::uint32_t> stack{0};
+  while (!stack.empty()) {
+    const Node& node = nodes_[stack.back()];
+    stack.pop_back();
+    if (!node.box.overlaps(box)) continue;
+    if (node.count == 0) {
+      stack.push_back(node.right);
+      stack.push_back(node.first);
+      continue;
+    }
+    for (std::uint32_t i = node.first; i < node.first + node.count; ++i) {
+      if (triangle_box(order_[i]).overlaps(box)) found.push_back(order_[i]);
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
 void TriangleTree::for_overlapping_pairs(const std::function<bool(std::uint32_t, std::uint32_t)>& visit) const {
-  std::vector<std::uint32_t> stack;
   for (std::uint32_t s = 0; s < mesh_.triangles.size(); ++s) {
     const Box box = triangle_box(s);
-    stack.assign(1, 0);
-    while (!stack.empty()) {
-      const Node& node = nodes_[stack.back()];
-      stack.pop_back();
-      if (!node.box.overlaps(box)) continue;
-      if (node.count == 0) {
-        stack.push_back(node.right);
-        stack.push_back(node.first);
-        continue;
-      }
-      for (std::uint32_t i = node.first; i < node.first + node.count; ++i) {
-        const std::uint32_t t = order_[i];
-        if (t > s && triangle_box(t).overlaps(box) && !visit(s, t)) return;
-      }
+    for (const std::uint32_t t : overlapping(box.low, box.high)) {
+      if (t > s && !visit(s, t)) return;
     }
   }
 }

@@ -25,6 +25,9 @@ class TriangleTree {
   /// The closest point of the surface to `q` [m]; the smaller triangle index wins a tie.
   [[nodiscard]] ClosestPoint closest(const Vector3& q) const;
 
+  /// Triangles whose box overlaps the box from `low` to `high` [m], ascending.
+  [[nodiscard]] std::vector<std::uint32_t> overlapping(const Vector3& low, const Vector3& high) const;
+
   /// Calls `visit(s, t)` for s < t with overlapping boxes, in a fixed order, until it answers false.
   void for_overlapping_pairs(const std::function<bool(std::uint32_t, std::uint32_t)>& visit) const;
 

@@ -22,9 +22,9 @@ struct ElementFace {
 /// Corners of the faces of a tetrahedron, counterclockwise seen from outside; face i is face S(i+1) of Abaqus.
 inline constexpr std::array<std::array<std::uint8_t, 3>, 4> tetrahedron_faces{
     {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}}};
-/// Mid-side nodes of the three edges of a face of a quadratic tetrahedron.
+/// Mid-side nodes of a face of a quadratic tetrahedron: between its corners 0 and 1, 1 and 2, 2 and 0.
 inline constexpr std::array<std::array<std::uint8_t, 3>, 4> tetrahedron_face_middles{
-    {{4, 5, 6}, {4, 8, 7}, {5, 9, 8}, {6, 7, 9}}};
+    {{6, 5, 4}, {4, 8, 7}, {5, 9, 8}, {7, 9, 6}}};
 
 /// End points of the edges that carry the nodes 4..9 of a quadratic tetrahedron (order of VTK and Abaqus).
 inline constexpr std::array<std::array<std::uint8_t, 2>, 6> tetrahedron_edges{

@@ -13,6 +13,7 @@
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
 #include "common/rpc/transport_settings.hpp"
 #include "common/wire/contact_wire.hpp"
 #include "common/wire/error_wire.hpp"
@@ -27,31 +28,16 @@ namespace {
 
 using wire::FieldPath;
 
-/// What a client chose, fit for a line of the log.
+/// An upload that stands still for so long is given up: what it has sent takes memory.
+constexpr std::chrono::seconds longest_upload_pause{60};
+
+/// A name that a client chose, fit for a line of the log where nobody quotes it.
 std::string for_log(std::string text) {
   text = text.substr(0, 64);
   std::ranges::replace_if(
       text, [](unsigned char c) { return !std::isprint(c) || c == '"' || c == ' '; }, '_');
   return text.empty() ? "-" : text;
 }
-
-/// Requests a stop of long work soon after its client has cancelled the call or gone away.
-class CancelWatch {
- public:
-  CancelWatch(grpc::ServerContext& context, std::stop_source& source)
-      : thread_([&context, &source](const std::stop_token& done) {
-          std::mutex mutex;
-          std::condition_variable_any ended;
-          std::unique_lock lock(mutex);
-          while (!done.stop_requested()) {
-            if (context.IsCancelled()) source.request_stop();
-            ended.wait_for(lock, done, std::chrono::milliseconds{50}, [] { return false; });
-          }
-        }) {}
-
- private:
-  std::jthread thread_;
-};
 
 void send_progress(grpc::ServerWriter<v1::OpenSessionResponse>& writer, std::string_view stage, double fraction) {
   v1::OpenSessionResponse event;
@@ -83,7 +69,8 @@ struct ReadStates {
 /// The sessions and states of a request for commits along given motion; the sessions are in use while it lives.
 struct GivenMotion {
   /// @throws Error{invalid_input}, Error{limit}, Error{not_found}
-  GivenMotion(const v1::CommitMotionRequest& request, SessionTable& table, const ServiceLimits& limits) {
+  GivenMotion(const v1::CommitMotionRequest& request, SessionTable& table, const SessionTable::Client& client,
+              const ServiceLimits& limits) {
     const auto n_pairs = static_cast<std::size_t>(request.pairs_size());
     if (n_pairs == 0) throw input_error("pairs", "pairs: expected at least one pair, found none");
     if (n_pairs > limits.max_exchange_pairs) {
@@ -99,7 +86,7 @@ struct GivenMotion {
             "states", fmt::format("pairs[{}].states: this server accepts {} states in a call, found {}; split it", i,
                                   limits.max_motion_states, n));
       }
-      open.push_back(table.find(pair.session_id()));
+      open.push_back(table.find(pair.session_id(), client));
       uses.emplace_back(*open.back());
       Session* session = &open.back()->session();
       if (std::ranges::find(sessions, session) != sessions.end()) {
@@ -148,9 +135,26 @@ bool WorkGate::wait_idle(std::chrono::milliseconds timeout) {
   return idle_.wait_for(lock, timeout, [this] { return n_working_ == 0; });
 }
 
+WorkSlots::Slot::Slot(WorkSlots& slots, const std::stop_token& stop) : slots_(slots) {
+  std::unique_lock lock(slots_.mutex_);
+  slots_.freed_.wait(lock, stop, [this] { return slots_.free_ > 0; });
+  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "the client's call ended before its turn came");
+  --slots_.free_;
+}
+
+WorkSlots::Slot::~Slot() {
+  {
+    const std::scoped_lock lock(slots_.mutex_);
+    ++slots_.free_;
+  }
+  slots_.freed_.notify_one();
+}
+
 ContactServiceImpl::ContactServiceImpl(const ServiceLimits& limits, const std::filesystem::path& assets_folder,
                                        std::string cache_directory)
     : limits_(limits),
+      slots_(std::max(1U, std::thread::hardware_concurrency())),
+      uploads_(limits.max_upload_bytes / 2, limits.max_upload_bytes),
       assets_(limits, assets_folder),
       sessions_(limits, [this](std::size_t n) { metrics_.set_open_sessions(n); }),
       cache_directory_(std::move(cache_directory)) {}
@@ -165,7 +169,7 @@ grpc::Status ContactServiceImpl::answer(grpc::ServerContext& context, Body&& bod
     metrics_.failed(error.code());
     return wire::to_status(error, context);
   } catch (const std::exception& exception) {
-    spdlog::error("event=defect peer=\"{}\" message=\"{}\"", context.peer(), exception.what());
+    spdlog::error("event=defect peer=\"{}\" message=\"{}\"", context.peer(), one_line(exception.what()));
     metrics_.failed(ErrorCode::internal);
     return wire::to_status(
         Error(ErrorCode::internal, fmt::format("defect in the contact server: {}", exception.what())), context);
@@ -198,12 +202,14 @@ grpc::Status ContactServiceImpl::UploadAsset(grpc::ServerContext* context,
                                              v1::UploadAssetResponse* response) {
   return answer(*context, [&] {
     gate_.require_open();
-    receive_asset(*reader, *response);
+    receive_asset(*context, *reader, *response);
   });
 }
 
-void ContactServiceImpl::receive_asset(grpc::ServerReader<v1::UploadAssetRequest>& reader,
+void ContactServiceImpl::receive_asset(grpc::ServerContext& context, grpc::ServerReader<v1::UploadAssetRequest>& reader,
                                        v1::UploadAssetResponse& response) {
+  rpc::CallWatch::Call call(calls_, context, longest_upload_pause);
+  rpc::UploadBudget::Share share(uploads_, rpc::identity_of(context).account);
   v1::UploadAssetRequest part;
   if (!reader.Read(&part) || !part.has_header()) {
     throw input_error("header", "header: the first message of an upload is the header; send it before the chunks");
@@ -214,8 +220,10 @@ void ContactServiceImpl::receive_asset(grpc::ServerReader<v1::UploadAssetRequest
   if (assets_.contains(header.sha256())) return response.set_already_there(true);
 
   AssetContent asset{.sha256 = header.sha256(), .name = header.name(), .content = {}};
+  asset.content.reserve(header.size_bytes());  // pages are taken as they are written; growing would copy and double
   bool any_chunk = false;
   while (reader.Read(&part)) {
+    call.moved();
     if (part.part_case() != v1::UploadAssetRequest::kChunk || part.chunk().size() > rpc::upload_chunk_bytes) {
       throw input_error(
           "chunk",
@@ -226,8 +234,13 @@ void ContactServiceImpl::receive_asset(grpc::ServerReader<v1::UploadAssetRequest
       throw input_error("chunk", fmt::format("asset '{}': more content than the {} bytes that the header says",
                                              header.name(), header.size_bytes()));
     }
+    share.take(part.chunk().size());
     any_chunk = true;
     asset.content += part.chunk();
+  }
+  if (call.token().stop_requested()) {
+    throw Error(ErrorCode::cancelled,
+                fmt::format("asset '{}': the upload ended before it was complete", header.name()));
   }
   if (!any_chunk) {
     throw not_found_error(
@@ -259,25 +272,24 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   auto place = sessions_.reserve();
   const auto begin = std::chrono::steady_clock::now();
 
-  std::stop_source stop;
-  const CancelWatch watch(context, stop);
+  const rpc::CallWatch::Call call(calls_, context);
   std::deque<AssetStore::Content> assets;  // keeps what the preparation refers to
   const PrepareContext prepare{
       .asset = [&](const MeshSurface& mesh) -> const AssetContent& { return *assets.emplace_back(assets_.find(mesh)); },
       .on_progress = [&](std::string_view stage, double fraction) { send_progress(writer, stage, fraction); },
-      .stop = stop.get_token(),
+      .stop = call.token(),
       .cache_directory = cache_directory_,
       .max_elements = limits_.max_mesh_elements,
       .locks = &locks_};
   std::unique_ptr<Session> session;
   try {
     session = open_session(pair, prepare);
-    if (stop.stop_requested())
+    if (call.token().stop_requested())
       throw Error(ErrorCode::cancelled, "the client's call ended: preparation stopped on request");
   } catch (const Error& error) {
     spdlog::info("event=session_not_opened run={} pair={} backend={} code=\"{}\" message=\"{}\"",
                  for_log(request.run_id()), for_log(pair.name), for_log(pair.backend), to_string(error.code()),
-                 error.what());
+                 one_line(error.what()));
     session.reset();
     // What a preparation has freed in small pieces would stay with the process.
     ::malloc_trim(0);
@@ -285,7 +297,8 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   }
   prepare.on_progress("open", 1.0);
 
-  const auto entry = sessions_.insert(std::move(place), for_log(request.run_id()), std::move(session));
+  const SessionTable::Client client = rpc::identity_of(context);
+  const auto entry = sessions_.insert(std::move(place), for_log(request.run_id()), client.owner, std::move(session));
   metrics_.session_opened();
   v1::OpenSessionResponse event;
   auto& opened = *event.mutable_opened();
@@ -293,9 +306,9 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   opened.set_session_id(entry->id());
   opened.set_memoryless(entry->session().memoryless());
   opened.set_idle_timeout(static_cast<double>(sessions_.idle_timeout().count()) / 1000.0);
-  if (!writer.Write(event)) sessions_.close(entry->id());  // nobody will ever know the id
-  spdlog::info("event=session_opened run={} session={} pair={} backend={} took_ms={:.1f}", entry->run_id(), entry->id(),
-               for_log(pair.name), for_log(pair.backend),
+  if (!writer.Write(event)) sessions_.close(entry->id(), client);  // nobody will ever know the id
+  spdlog::info("event=session_opened run={} session={} pair={} backend={} took_ms={:.1f}", entry->run_id(),
+               entry->number(), for_log(pair.name), for_log(pair.backend),
                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
 }
 
@@ -303,7 +316,7 @@ grpc::Status ContactServiceImpl::Exchange(grpc::ServerContext* context,
                                           grpc::ServerReaderWriter<v1::ExchangeResponse, v1::ExchangeRequest>* stream) {
   return answer(*context, [&] {
     const Metrics::OpenStream counted(metrics_);
-    ExchangeHandler handler(sessions_, metrics_, limits_.max_exchange_pairs);
+    ExchangeHandler handler(sessions_, metrics_, limits_.max_exchange_pairs, rpc::identity_of(*context));
     v1::ExchangeRequest request;
     v1::ExchangeResponse reply;
     while (stream->Read(&request)) {
@@ -319,7 +332,7 @@ grpc::Status ContactServiceImpl::Evaluate(grpc::ServerContext* context, const v1
                                           v1::PairResponse* response) {
   return answer(*context, [&] {
     try {
-      evaluate_pair(*sessions_.find(request->session_id()), *request, *response, metrics_);
+      evaluate_pair(*sessions_.find(request->session_id(), rpc::identity_of(*context)), *request, *response, metrics_);
     } catch (const Error& error) {
       metrics_.failed(error.code());
       wire::to_proto(error, *response->mutable_error());
@@ -330,7 +343,7 @@ grpc::Status ContactServiceImpl::Evaluate(grpc::ServerContext* context, const v1
 grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, const v1::EvaluateBatchRequest* request,
                                                v1::EvaluateBatchResponse* response) {
   return answer(*context, [&] {
-    const auto session = sessions_.find(request->session_id());
+    const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
     const auto n = static_cast<std::size_t>(request->states_size());
     if (n > limits_.max_batch_states) {
       throw limit_error("states", fmt::format("states: this server accepts {} states in a batch, found {}; split it",
@@ -339,9 +352,10 @@ grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, con
     const ReadStates states(*request);
     const OpenSession::Use use(*session);
     const auto begin = std::chrono::steady_clock::now();
-    const auto entries =
-        session->session().evaluate_batch(states.good, std::max(1U, std::thread::hardware_concurrency()),
-                                          request->without_tangents() ? Answers::without_tangents : Answers::full);
+    const rpc::CallWatch::Call call(calls_, *context);
+    const auto entries = session->session().evaluate_batch(
+        states.good, std::max(1U, std::thread::hardware_concurrency()),
+        request->without_tangents() ? Answers::without_tangents : Answers::full, call.token());
     const auto duration = std::chrono::steady_clock::now() - begin;
     const auto mean = duration / std::max<std::size_t>(1, entries.size());
     response->set_serving(std::chrono::duration<double>(duration).count());
@@ -366,11 +380,10 @@ grpc::Status ContactServiceImpl::CommitMotion(grpc::ServerContext* context, cons
                                               v1::CommitMotionResponse* response) {
   return answer(*context, [&] {
     const auto begin = std::chrono::steady_clock::now();
-    const GivenMotion motion(*request, sessions_, limits_);
-    std::stop_source source;
-    const CancelWatch watch(*context, source);
+    const GivenMotion motion(*request, sessions_, rpc::identity_of(*context), limits_);
+    const rpc::CallWatch::Call call(calls_, *context);
     const MotionAnswers answers =
-        commit_motion_of_all(motion.sessions, request->first_step(), motion.states, source.get_token());
+        commit_motion_of_all(motion.sessions, request->first_step(), motion.states, call.token());
     for (const auto& responses : answers.responses) {
       auto& pair = *response->add_pairs();
       for (const Response& result : responses) {
@@ -389,12 +402,14 @@ grpc::Status ContactServiceImpl::CommitMotion(grpc::ServerContext* context, cons
 grpc::Status ContactServiceImpl::GetFields(grpc::ServerContext* context, const v1::GetFieldsRequest* request,
                                            v1::GetFieldsResponse* response) {
   return answer(*context, [&] {
-    const auto session = sessions_.find(request->session_id());
+    const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
     const FieldPath path("state");
     if (!request->has_state()) wire::refuse_missing(path);
     PairState state;
     wire::from_proto(request->state(), state, path);
     const OpenSession::Use use(*session);
+    const rpc::CallWatch::Call call(calls_, *context);
+    const WorkSlots::Slot slot(slots_, call.token());
     response->set_vtu(session->session().fields(state, wire::from_proto(*request, FieldPath("request"))));
   });
 }
@@ -402,7 +417,7 @@ grpc::Status ContactServiceImpl::GetFields(grpc::ServerContext* context, const v
 grpc::Status ContactServiceImpl::SaveState(grpc::ServerContext* context, const v1::SaveStateRequest* request,
                                            v1::SaveStateResponse* response) {
   return answer(*context, [&] {
-    const auto session = sessions_.find(request->session_id());
+    const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
     const OpenSession::Use use(*session);
     response->set_state(session->session().save_state());
     response->set_committed_step(session->session().committed_step());
@@ -412,7 +427,7 @@ grpc::Status ContactServiceImpl::SaveState(grpc::ServerContext* context, const v
 grpc::Status ContactServiceImpl::RestoreState(grpc::ServerContext* context, const v1::RestoreStateRequest* request,
                                               v1::RestoreStateResponse* response) {
   return answer(*context, [&] {
-    const auto session = sessions_.find(request->session_id());
+    const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
     const OpenSession::Use use(*session);
     session->session().restore_state(request->state());
     response->set_committed_step(session->session().committed_step());
@@ -422,10 +437,20 @@ grpc::Status ContactServiceImpl::RestoreState(grpc::ServerContext* context, cons
 grpc::Status ContactServiceImpl::CloseSession(grpc::ServerContext* context, const v1::CloseSessionRequest* request,
                                               v1::CloseSessionResponse* /*response*/) {
   return answer(*context, [&] {
-    const auto session = sessions_.find(request->session_id());
-    sessions_.close(request->session_id());
-    spdlog::info("event=session_closed run={} session={} pair={}", session->run_id(), session->id(),
+    const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
+    sessions_.close(request->session_id(), rpc::identity_of(*context));
+    spdlog::info("event=session_closed run={} session={} pair={}", session->run_id(), session->number(),
                  for_log(session->session().description().name));
+  });
+}
+
+grpc::Status ContactServiceImpl::GetCapacity(grpc::ServerContext* context, const v1::GetCapacityRequest* /*request*/,
+                                             v1::Capacity* response) {
+  return answer(*context, [&] {
+    v1::Capacity::Place& sessions = *response->add_places();
+    sessions.set_what("sessions");
+    sessions.set_used(sessions_.size());
+    sessions.set_limit(limits_.max_sessions);
   });
 }
 

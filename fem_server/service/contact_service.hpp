@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <mutex>
 
+#include "common/rpc/call_watch.hpp"
+#include "common/rpc/upload_budget.hpp"
 #include "fem_server/backends/preparation_locks.hpp"
 #include "fem_server/service/asset_store.hpp"
 #include "fem_server/service/limits.hpp"
@@ -43,6 +45,30 @@ class WorkGate {
   bool draining_ = false;
 };
 
+/// Places for calls that keep a processor busy and cannot be stopped in their middle. Who waits for one hears the stop
+/// of the call: a client that asks a thousand times and leaves costs what is in progress, not what it has asked for.
+class WorkSlots {
+ public:
+  explicit WorkSlots(unsigned n) : free_(n) {}
+
+  class Slot {
+   public:
+    /// Waits. @throws Error{cancelled} when stopped
+    Slot(WorkSlots& slots, const std::stop_token& stop);
+    ~Slot();
+    Slot(const Slot&) = delete;
+    Slot& operator=(const Slot&) = delete;
+
+   private:
+    WorkSlots& slots_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any freed_;
+  unsigned free_;
+};
+
 class ContactServiceImpl final : public v1::ContactService::Service {
  public:
   /// @param cache_directory  for products of preparations; empty = none
@@ -51,6 +77,8 @@ class ContactServiceImpl final : public v1::ContactService::Service {
 
   [[nodiscard]] Metrics& metrics() { return metrics_; }
   [[nodiscard]] WorkGate& gate() { return gate_; }
+  /// Asks all calls in progress and all later ones to end.
+  void stop_work() { calls_.stop_all(); }
 
   grpc::Status GetVersion(grpc::ServerContext* context, const v1::GetVersionRequest* request,
                           v1::VersionInfo* response) override;
@@ -76,19 +104,25 @@ class ContactServiceImpl final : public v1::ContactService::Service {
                             v1::RestoreStateResponse* response) override;
   grpc::Status CloseSession(grpc::ServerContext* context, const v1::CloseSessionRequest* request,
                             v1::CloseSessionResponse* response) override;
+  grpc::Status GetCapacity(grpc::ServerContext* context, const v1::GetCapacityRequest* request,
+                           v1::Capacity* response) override;
 
  private:
   /// Runs a call: counts it as work, turns exceptions into status and metadata.
   template <typename Body>
   grpc::Status answer(grpc::ServerContext& context, Body&& body);
 
-  void receive_asset(grpc::ServerReader<v1::UploadAssetRequest>& reader, v1::UploadAssetResponse& response);
+  void receive_asset(grpc::ServerContext& context, grpc::ServerReader<v1::UploadAssetRequest>& reader,
+                     v1::UploadAssetResponse& response);
   void open(grpc::ServerContext& context, const v1::OpenSessionRequest& request,
             grpc::ServerWriter<v1::OpenSessionResponse>& writer);
 
   ServiceLimits limits_;
   Metrics metrics_;
   WorkGate gate_;
+  rpc::CallWatch calls_;
+  WorkSlots slots_;
+  rpc::UploadBudget uploads_;
   AssetStore assets_;
   SessionTable sessions_;
   std::string cache_directory_;

@@ -45,7 +45,7 @@ void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeRes
     throw limit_error("pairs",
                       fmt::format("pairs: this server accepts {} pairs in an exchange, found {}", max_pairs_, n));
   }
-  remembered_.resize(n);
+  held_.resize(n);
   reply.set_sequence(request.sequence());
   while (reply.pairs_size() < request.pairs_size()) reply.add_pairs();
   while (reply.pairs_size() > request.pairs_size()) reply.mutable_pairs()->RemoveLast();
@@ -54,9 +54,11 @@ void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeRes
       return evaluate(request, reply);
     case v1::ExchangeRequest::KIND_COMMIT:
       return commit(request, reply);
+    case v1::ExchangeRequest::KIND_HOLD:
+      return hold(request, reply);
     default:
       for (auto& pair : *reply.mutable_pairs()) {
-        fail(pair, input_error("kind", fmt::format("kind: expected evaluate (1) or commit (2), found {}",
+        fail(pair, input_error("kind", fmt::format("kind: expected evaluate (1), commit (2) or hold (3), found {}",
                                                    static_cast<int>(request.kind()))));
       }
   }
@@ -64,12 +66,24 @@ void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeRes
 
 OpenSession& ExchangeHandler::session_of(const v1::ExchangeRequest& request, std::size_t i) {
   const auto& id = request.pairs(static_cast<int>(i)).session_id();
-  auto& known = remembered_[i];
-  if (!known || !known->is_open() || known->id() != id) {
+  auto& known = held_[i];
+  if (!known || !known->session().is_open() || known->session().id() != id) {
     known.reset();
-    known = sessions_.find(id);
+    known = std::make_unique<OpenSession::Hold>(sessions_.find(id, client_));
   }
-  return *known;
+  return known->session();
+}
+
+void ExchangeHandler::hold(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
+  for (int i = 0; i < request.pairs_size(); ++i) {
+    auto& pair = *reply.mutable_pairs(i);
+    try {
+      session_of(request, static_cast<std::size_t>(i)).touch();
+      pair.clear_outcome();
+    } catch (const Error& error) {
+      fail(pair, error);
+    }
+  }
 }
 
 void ExchangeHandler::evaluate(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
@@ -116,7 +130,7 @@ void ExchangeHandler::commit(const v1::ExchangeRequest& request, v1::ExchangeRes
   try {
     prepare_commit(request);
     std::deque<OpenSession::Use> uses;  // a commit may take longer than the idle time
-    for (const auto& session : remembered_) uses.emplace_back(*session);
+    for (const auto& held : held_) uses.emplace_back(held->session());
     commit_all(committing_, request.pairs(0).step(), states_, responses_);
     for (int i = 0; i < request.pairs_size(); ++i) {
       const auto index = static_cast<std::size_t>(i);

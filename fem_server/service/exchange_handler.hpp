@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "fem_server/service/metrics.hpp"
@@ -12,8 +13,8 @@ namespace heelstrike::fem {
 
 class ExchangeHandler {
  public:
-  ExchangeHandler(SessionTable& sessions, Metrics& metrics, std::size_t max_pairs)
-      : sessions_(sessions), metrics_(metrics), max_pairs_(max_pairs) {}
+  ExchangeHandler(SessionTable& sessions, Metrics& metrics, std::size_t max_pairs, SessionTable::Client client)
+      : sessions_(sessions), metrics_(metrics), max_pairs_(max_pairs), client_(std::move(client)) {}
 
   /// Writes the reply in place. Every failure becomes the outcome of its pair; a failed commit is the outcome of all
   /// pairs, because all advance or none.
@@ -25,14 +26,16 @@ class ExchangeHandler {
   void evaluate(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   void commit(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   void prepare_commit(const v1::ExchangeRequest& request);
-  /// Session of pair `i`; remembered between requests, so that the table's lock is not needed again.
+  void hold(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
+  /// Session of pair `i`; held between requests, so that the table's lock is not needed again.
   [[nodiscard]] OpenSession& session_of(const v1::ExchangeRequest& request, std::size_t i);
   void fail(v1::PairResponse& reply, const Error& error);
 
   SessionTable& sessions_;
   Metrics& metrics_;
   std::size_t max_pairs_;
-  std::vector<std::shared_ptr<OpenSession>> remembered_;
+  SessionTable::Client client_;
+  std::vector<std::unique_ptr<OpenSession::Hold>> held_;
   std::vector<Session*> committing_;
   std::vector<PairState> states_;
   std::vector<Response> responses_;

@@ -16,7 +16,13 @@ struct ServiceLimits {
   std::size_t max_exchange_pairs = 1024;          ///< in one exchange
   std::size_t max_batch_states = 1'000'000;       ///< in one batch
   std::size_t max_motion_states = 1024;           ///< of one pair in one call: the history of each is kept till its end
-  std::chrono::milliseconds idle_timeout{3'600'000};  ///< a session without a call for so long is closed
+  std::size_t max_upload_bytes = std::size_t{1} << 30;  ///< unfinished uploads, half of it for one client
+  std::chrono::milliseconds idle_timeout{3'600'000};    ///< a held session without a call for so long is closed
+  /// A session that no stream holds and nobody calls for so long is closed: its client has gone. Longer than clients
+  /// try a lost connection again (rpc::default_patience).
+  std::chrono::milliseconds lease{600'000};
+  /// When all sessions are taken, one that nobody has held or called for so long gives way.
+  std::chrono::milliseconds shortest_lease{60'000};
 };
 
 }  // namespace heelstrike::fem

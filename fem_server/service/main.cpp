@@ -8,6 +8,7 @@
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
 #include "common/metrics/metrics_page.hpp"
 #include "common/rpc/server_program.hpp"
 #include "fem_server/service/contact_service.hpp"
@@ -33,6 +34,14 @@ void add_bytes_option(CLI::App& app, const std::string& name, std::size_t& bytes
       ->check(CLI::Range(0, 1 << 30));
 }
 
+void add_time_option(CLI::App& app, const std::string& name, std::chrono::milliseconds& time, const std::string& help) {
+  app.add_option_function<double>(
+         name,
+         [&time](double seconds) { time = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * seconds)); },
+         fmt::format("{} [s] (default {})", help, time.count() / 1000))
+      ->check(CLI::Range(0.05, 1e7));
+}
+
 void add_options(CLI::App& app, Settings& settings) {
   auto& limits = settings.limits;
   app.set_version_flag("--version", fmt::format("fem_server {} (contract {})", program_version, contract_version));
@@ -49,13 +58,13 @@ void add_options(CLI::App& app, Settings& settings) {
   add_bytes_option(app, "--max-asset-store-mib", limits.max_asset_store_bytes, "all uploaded files together");
   add_bytes_option(app, "--max-memory-mib", limits.max_memory_bytes,
                    "resident memory above which no session is opened, 0 = no limit");
-  app.add_option_function<double>(
-         "--idle-timeout",
-         [&limits](double seconds) {
-           limits.idle_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * seconds));
-         },
-         "a session without a call for so long is closed [s] (default 3600)")
-      ->check(CLI::Range(0.05, 1e7));
+  add_bytes_option(app, "--max-upload-mib", limits.max_upload_bytes,
+                   "unfinished uploads together, half of it for one client");
+  add_time_option(app, "--idle-timeout", limits.idle_timeout,
+                  "a session whose client is there, without a call for so long, is closed");
+  add_time_option(app, "--lease", limits.lease, "a session whose client has gone for so long is closed");
+  add_time_option(app, "--shortest-lease", limits.shortest_lease,
+                  "when all sessions are taken, one whose client has gone for so long gives way");
   app.add_option("--log-level", settings.log_level, "trace, debug, info, warning, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
       ->capture_default_str();
@@ -69,15 +78,21 @@ void start_logging(const std::string& level) {
 
 int serve(const Settings& settings) {
   try {
+    if (const auto stray = fem::remove_stray_files(settings.cache_folder); stray.n > 0) {
+      spdlog::info("event=stray_files_removed n={} bytes={} folder=\"{}\"", stray.n, stray.bytes,
+                   one_line(settings.cache_folder));
+    }
     fem::ContactServiceImpl service(settings.limits, settings.assets_folder, settings.cache_folder);
     const auto metrics = serve_metrics(settings.metrics_address, service.metrics().registry());
     grpc::Service* services[] = {&service};
     return rpc::run_server_program(
         settings.program, services,
         {.begin_drain = [&] { service.gate().begin_drain(); },
+         .stop_work = [&] { service.stop_work(); },
          .wait_idle = [&](std::chrono::milliseconds timeout) { return service.gate().wait_idle(timeout); }});
   } catch (const Error& error) {
-    spdlog::error("event=failed program=fem_server code=\"{}\" message=\"{}\"", to_string(error.code()), error.what());
+    spdlog::error("event=failed program=fem_server code=\"{}\" message=\"{}\"", to_string(error.code()),
+                  one_line(error.what()));
     return error.code() == ErrorCode::unavailable ? rpc::exit_cannot_listen : rpc::exit_usage;
   }
 }

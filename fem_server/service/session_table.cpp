@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
 
 namespace heelstrike::fem {
 
@@ -31,9 +32,10 @@ std::size_t resident_bytes() {
 
 }  // namespace
 
-OpenSession::OpenSession(std::string id, std::string run_id, std::unique_ptr<Session> session)
+OpenSession::OpenSession(std::string id, std::string run_id, std::string owner, std::unique_ptr<Session> session)
     : id_(std::move(id)),
       run_id_(std::move(run_id)),
+      owner_(std::move(owner)),
       session_(std::move(session)),
       last_used_(Clock::now().time_since_epoch().count()) {}
 
@@ -72,7 +74,9 @@ std::unique_ptr<SessionTable::Place> SessionTable::reserve() {
                                     used >> 20, limits_.max_memory_bytes >> 20));
     }
   }
+  std::shared_ptr<OpenSession> evicted;  // freed after the lock: releasing a factorisation takes time
   const std::unique_lock lock(mutex_);
+  if (sessions_.size() + reserved_ >= limits_.max_sessions) evicted = evict_locked();
   if (sessions_.size() + reserved_ >= limits_.max_sessions) {
     throw limit_error("sessions", fmt::format("all {} sessions of the server are taken; close one, try again later or "
                                               "raise --max-sessions",
@@ -82,11 +86,12 @@ std::unique_ptr<SessionTable::Place> SessionTable::reserve() {
   return std::make_unique<Place>(*this);
 }
 
-std::shared_ptr<OpenSession> SessionTable::insert(std::unique_ptr<Place> place, std::string run_id,
+std::shared_ptr<OpenSession> SessionTable::insert(std::unique_ptr<Place> place, std::string run_id, std::string owner,
                                                   std::unique_ptr<Session> session) {
-  auto entry = std::make_shared<OpenSession>(fresh_id(), std::move(run_id), std::move(session));
+  auto entry = std::make_shared<OpenSession>(fresh_id(), std::move(run_id), std::move(owner), std::move(session));
   {
     const std::unique_lock lock(mutex_);
+    entry->number_ = ++n_opened_;
     sessions_.emplace(entry->id(), entry);
     on_size_(sessions_.size());
   }
@@ -94,34 +99,63 @@ std::shared_ptr<OpenSession> SessionTable::insert(std::unique_ptr<Place> place, 
   return entry;
 }
 
-Error SessionTable::unknown(const std::string& id) const {
+Error SessionTable::unknown() const {
+  const auto seconds = [](std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000.0; };
   return not_found_error(
       fmt::format(
-          "session '{}' is not open here; it was closed, or it expired after {:g} s without a call, or the server "
-          "has been restarted; open a new one",
-          id.substr(0, 64), static_cast<double>(limits_.idle_timeout.count()) / 1000.0),
+          "this session is not open here; it was closed, or it expired after {:g} s without a call ({:g} s after "
+          "its client had gone), or it belongs to another client, or the server has been restarted; open a new "
+          "one",
+          seconds(limits_.idle_timeout), seconds(limits_.lease)),
       "session_id");
 }
 
-std::shared_ptr<OpenSession> SessionTable::find(const std::string& id) {
-  const std::shared_lock lock(mutex_);
+SessionTable::Sessions::iterator SessionTable::find_locked(const std::string& id, const Client& client) {
   const auto it = sessions_.find(id);
-  if (it == sessions_.end()) throw unknown(id);
+  if (it == sessions_.end() || !rpc::may_touch(it->second->owner_, client)) throw unknown();
+  return it;
+}
+
+std::shared_ptr<OpenSession> SessionTable::find(const std::string& id, const Client& client) {
+  const std::shared_lock lock(mutex_);
+  const auto it = find_locked(id, client);
   it->second->touch();
   return it->second;
 }
 
-void SessionTable::close(const std::string& id) {
+void SessionTable::close(const std::string& id, const Client& client) {
   std::shared_ptr<OpenSession> entry;  // freed after the lock: releasing a factorisation takes time
   {
     const std::unique_lock lock(mutex_);
-    const auto it = sessions_.find(id);
-    if (it == sessions_.end()) throw unknown(id);
+    const auto it = find_locked(id, client);
     entry = std::move(it->second);
     sessions_.erase(it);
     on_size_(sessions_.size());
   }
   entry->open_.store(false, std::memory_order_release);
+}
+
+OpenSession::Clock::time_point SessionTable::expiry(const OpenSession& session) const {
+  if (session.users_.load() > 0) return OpenSession::Clock::time_point::max();
+  const bool held = session.holders_.load() > 0;
+  return session.last_used() + (held ? limits_.idle_timeout : std::min(limits_.lease, limits_.idle_timeout));
+}
+
+std::shared_ptr<OpenSession> SessionTable::evict_locked() {
+  const auto long_ago = OpenSession::Clock::now() - limits_.shortest_lease;
+  auto oldest = sessions_.end();
+  for (auto it = sessions_.begin(); it != sessions_.end(); ++it) {
+    const OpenSession& session = *it->second;
+    if (session.users_.load() > 0 || session.holders_.load() > 0 || session.last_used() > long_ago) continue;
+    if (oldest == sessions_.end() || session.last_used() < oldest->second->last_used()) oldest = it;
+  }
+  if (oldest == sessions_.end()) return nullptr;
+  std::shared_ptr<OpenSession> evicted = std::move(oldest->second);
+  sessions_.erase(oldest);
+  evicted->open_.store(false, std::memory_order_release);
+  on_size_(sessions_.size());
+  spdlog::warn("event=session_gave_way run={} session={}", evicted->run_id(), evicted->number());
+  return evicted;
 }
 
 std::size_t SessionTable::size() const {
@@ -131,28 +165,28 @@ std::size_t SessionTable::size() const {
 
 OpenSession::Clock::time_point SessionTable::expire() {
   const auto now = OpenSession::Clock::now();
-  auto next = now + limits_.idle_timeout;
+  // A stream may let go at any time, which starts the lease of its sessions.
+  auto next = now + std::min(limits_.idle_timeout, limits_.lease);
   std::vector<std::shared_ptr<OpenSession>> expired;
   {
     const std::unique_lock lock(mutex_);
     for (auto it = sessions_.begin(); it != sessions_.end();) {
-      const auto expiry = it->second->last_used() + limits_.idle_timeout;
-      if (it->second->users_.load() > 0) {
-        ++it;
-      } else if (expiry <= now) {
+      const auto end = expiry(*it->second);
+      if (end <= now) {
         it->second->open_.store(false, std::memory_order_release);
         expired.push_back(std::move(it->second));
         it = sessions_.erase(it);
       } else {
-        next = std::min(next, expiry);
+        next = std::min(next, end);
         ++it;
       }
     }
     if (!expired.empty()) on_size_(sessions_.size());
   }
   for (const auto& entry : expired) {
-    spdlog::info("event=session_expired run={} session={} pair=\"{}\" idle_s={:g}", entry->run_id(), entry->id(),
-                 entry->session().description().name, static_cast<double>(limits_.idle_timeout.count()) / 1000.0);
+    const std::chrono::duration<double> idle = now - entry->last_used();
+    spdlog::info("event=session_expired run={} session={} pair=\"{}\" idle_s={:.3g}", entry->run_id(), entry->number(),
+                 one_line(entry->session().description().name, 64), idle.count());
   }
   return next;
 }

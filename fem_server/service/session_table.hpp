@@ -11,6 +11,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "common/rpc/client_identity.hpp"
 #include "fem_server/service/limits.hpp"
 #include "fem_server/sessions/session.hpp"
 
@@ -21,9 +22,13 @@ class OpenSession {
  public:
   using Clock = std::chrono::steady_clock;
 
-  OpenSession(std::string id, std::string run_id, std::unique_ptr<Session> session);
+  /// @param owner  rpc::ClientIdentity::owner of who opened it
+  OpenSession(std::string id, std::string run_id, std::string owner, std::unique_ptr<Session> session);
 
+  /// Who has it may use the session: it stands in no log and no message.
   [[nodiscard]] const std::string& id() const { return id_; }
+  /// For logs: tells sessions apart and opens nothing.
+  [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] const std::string& run_id() const { return run_id_; }
   [[nodiscard]] Session& session() { return *session_; }
   /// False once it has been closed or has expired.
@@ -44,6 +49,22 @@ class OpenSession {
     OpenSession& session_;
   };
 
+  /// Held by a stream: the session's client is there, even when it has nothing to ask.
+  class Hold {
+   public:
+    explicit Hold(std::shared_ptr<OpenSession> session) : session_(std::move(session)) { ++session_->holders_; }
+    ~Hold() {
+      session_->touch();
+      --session_->holders_;
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    [[nodiscard]] OpenSession& session() const { return *session_; }
+
+   private:
+    std::shared_ptr<OpenSession> session_;
+  };
+
   void touch();
   [[nodiscard]] Clock::time_point last_used() const;
 
@@ -52,13 +73,16 @@ class OpenSession {
   friend class SessionTable;
   std::string id_;
   std::string run_id_;
+  std::string owner_;
+  std::uint64_t number_ = 0;
   std::unique_ptr<Session> session_;
   std::atomic<bool> open_{true};
   std::atomic<int> users_{0};
+  std::atomic<int> holders_{0};
   std::atomic<Clock::rep> last_used_;
 };
 
-/// Thread-safe.
+/// Thread-safe. A session that belongs to another client is one that there is not.
 class SessionTable {
  public:
   /// @param on_size  told the number of open sessions after every change; quick, called from any thread
@@ -80,20 +104,27 @@ class SessionTable {
   [[nodiscard]] std::unique_ptr<Place> reserve();
 
   /// Turns a place into an open session with a fresh, unguessable id.
-  std::shared_ptr<OpenSession> insert(std::unique_ptr<Place> place, std::string run_id,
+  std::shared_ptr<OpenSession> insert(std::unique_ptr<Place> place, std::string run_id, std::string owner,
                                       std::unique_ptr<Session> session);
 
+  using Client = rpc::ClientIdentity;
   /// Finds and touches. @throws Error{not_found} for an unknown, closed or expired session
-  [[nodiscard]] std::shared_ptr<OpenSession> find(const std::string& id);
+  [[nodiscard]] std::shared_ptr<OpenSession> find(const std::string& id, const Client& client);
 
   /// @throws Error{not_found}
-  void close(const std::string& id);
+  void close(const std::string& id, const Client& client);
 
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::chrono::milliseconds idle_timeout() const { return limits_.idle_timeout; }
 
  private:
-  [[nodiscard]] Error unknown(const std::string& id) const;
+  using Sessions = std::unordered_map<std::string, std::shared_ptr<OpenSession>>;
+  [[nodiscard]] Error unknown() const;
+  [[nodiscard]] Sessions::iterator find_locked(const std::string& id, const Client& client);
+  /// When `session` will be closed, should nobody come; never while somebody works with it.
+  [[nodiscard]] OpenSession::Clock::time_point expiry(const OpenSession& session) const;
+  /// The session whose client has been gone longest, removed from the table; null when none has been for long enough.
+  [[nodiscard]] std::shared_ptr<OpenSession> evict_locked();
   /// Closes what is idle; returns when the next session may become so.
   OpenSession::Clock::time_point expire();
   void watch_idle();
@@ -101,8 +132,9 @@ class SessionTable {
   ServiceLimits limits_;
   std::function<void(std::size_t)> on_size_;
   mutable std::shared_mutex mutex_;  ///< guards sessions_ and reserved_
-  std::unordered_map<std::string, std::shared_ptr<OpenSession>> sessions_;
+  Sessions sessions_;
   std::size_t reserved_ = 0;
+  std::uint64_t n_opened_ = 0;
   std::mutex stop_mutex_;
   std::condition_variable stop_signal_;
   bool stop_ = false;

@@ -1,8 +1,41 @@
 #include "fem_server/sessions/cache_directory.hpp"
 
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace heelstrike::fem {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Of "NAME.PID.N.tmp"; 0 when the name is another.
+pid_t writer_of(const fs::path& file) {
+  const std::string number = file.stem().stem().extension().string();  // ".PID"
+  pid_t pid = 0;
+  const char* end = number.data() + number.size();
+  if (number.size() < 2) return 0;
+  const auto [rest, failure] = std::from_chars(number.data() + 1, end, pid);
+  return failure == std::errc() && rest == end ? pid : 0;
+}
+
+bool is_stray(const fs::directory_entry& entry) {
+  constexpr std::chrono::hours longest_write{1};
+  std::error_code code;
+  const pid_t writer = writer_of(entry.path());
+  if (entry.path().extension() != ".tmp" || writer <= 0 || !entry.is_regular_file(code)) return false;
+  const auto last_write = entry.last_write_time(code);
+  if (code) return false;
+  const bool dead = ::kill(writer, 0) != 0 && errno == ESRCH;
+  return dead || fs::file_time_type::clock::now() - last_write > longest_write;
+}
+
+}  // namespace
 
 std::string default_cache_directory() {
   // The base directory specification asks to ignore relative paths.
@@ -13,6 +46,20 @@ std::string default_cache_directory() {
     return std::string(home) + "/.cache/heelstrike";
   }
   return {};
+}
+
+StrayFiles remove_stray_files(const std::string& directory) {
+  StrayFiles removed;
+  std::error_code ignored;  // another process may clean up at the same time; what stays is for the next start
+  for (fs::directory_iterator it(directory, ignored), end; !ignored && it != end; it.increment(ignored)) {
+    if (!is_stray(*it)) continue;
+    std::error_code failure;
+    const std::uintmax_t bytes = it->file_size(failure);
+    if (failure || !fs::remove(it->path(), failure)) continue;
+    ++removed.n;
+    removed.bytes += bytes;
+  }
+  return removed;
 }
 
 }  // namespace heelstrike::fem

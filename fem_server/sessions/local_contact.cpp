@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "common/contact/shared_bodies.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/sessions/open_session.hpp"
 
@@ -103,6 +104,8 @@ class LocalContact final : public Contact, public BatchContact {
   std::vector<PairState> sent_;
 };
 
+}  // namespace
+
 const AssetContent& find_asset(std::span<const AssetContent> assets, const MeshSurface& mesh) {
   const auto it = std::ranges::find_if(assets, [&](const AssetContent& asset) {
     return mesh.sha256.empty() ? asset.name == mesh.asset_name : asset.sha256 == mesh.sha256;
@@ -114,8 +117,6 @@ const AssetContent& find_asset(std::span<const AssetContent> assets, const MeshS
       "surface.mesh");
 }
 
-}  // namespace
-
 std::unique_ptr<Contact> open_local_contact(std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
                                             const OpenContext& context) {
   return local_contact_factory({})(pairs, assets, context);
@@ -125,6 +126,8 @@ ContactFactory local_contact_factory(std::string cache_directory) {
   return [cache_directory = std::move(cache_directory)](std::span<const PairSpec> pairs,
                                                         std::span<const AssetContent> assets,
                                                         const OpenContext& context) -> std::unique_ptr<Contact> {
+    refuse_shared_bodies(pairs,
+                         [](const std::string& name) { return has_elastic_bodies(find_backend(name).parameters); });
     std::vector<std::unique_ptr<Session>> sessions;
     for (const PairSpec& pair : pairs) {
       const double done = static_cast<double>(sessions.size());

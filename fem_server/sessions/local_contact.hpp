@@ -2,12 +2,16 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "common/contact/contact.hpp"
 
 namespace heelstrike::fem {
+
+/// The file that a mesh surface means, by digest or by name. @throws Error{not_found}
+[[nodiscard]] const AssetContent& find_asset(std::span<const AssetContent> assets, const MeshSurface& mesh);
 
 /// Opens all pairs in this process.
 /// @param cache_directory  for products of preparations; empty = none

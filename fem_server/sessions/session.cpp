@@ -46,6 +46,12 @@ PairState canonical(const PairState& state, const std::string& pair) {
   return {.t = state.t, .X_AB = canonical_pose(state.X_AB), .V_AB = state.V_AB};
 }
 
+void check_stop(const std::stop_token& stop, const char* what) {
+  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, fmt::format("{}: stopped on request", what));
+}
+
+constexpr const char* given_commits = "commits along given motion";
+
 /// How many states of a batch a thread takes at once: neighbours share work, but towards the end nobody may be left
 /// with a large share.
 std::size_t shared_states(std::size_t left, unsigned n_threads) {
@@ -86,13 +92,13 @@ Response Session::evaluate(std::int64_t step, const PairState& state) const {
   return backend_->evaluate(*history, canonical(state, pair_.name));
 }
 
-std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> states, unsigned n_threads,
-                                                Answers answers) const {
+std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> states, unsigned n_threads, Answers answers,
+                                                const std::stop_token& stop) const {
   const std::shared_ptr<const History> history = memory().history;
   std::vector<BatchEntry> entries(states.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&]() noexcept {
-    for (std::size_t begin = next; begin < states.size(); begin = next) {
+    for (std::size_t begin = next; begin < states.size() && !stop.stop_requested(); begin = next) {
       const std::size_t end = std::min(states.size(), begin + shared_states(states.size() - begin, n_threads));
       if (!next.compare_exchange_weak(begin, end)) continue;
       answer(*history, states.subspan(begin, end - begin), answers, std::span(entries).subspan(begin, end - begin));
@@ -104,6 +110,7 @@ std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> state
     for (std::size_t i = 1; i < n; ++i) helpers.emplace_back(work);
     work();
   }
+  check_stop(stop, "evaluations of a batch");
   return entries;
 }
 
@@ -217,10 +224,6 @@ void lower(Session::Refused& refused, std::size_t n) {
   }
 }
 
-void check_stop(const std::stop_token& stop) {
-  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "commits along given motion: stopped on request");
-}
-
 }  // namespace
 
 Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::span<const PairState> states,
@@ -234,7 +237,7 @@ Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::sp
   PreparedMotion prepared{.first_step = first_step, .seen = last.history, .states = {}, .committed = {}, .error = {}};
   std::shared_ptr<const History> history = last.history;
   for (const PairState& state : states) {
-    check_stop(stop);
+    check_stop(stop, given_commits);
     // The state that another session refused is still tried: the first session to refuse it is the one that is told.
     if (prepared.states.size() > refused) break;
     const std::int64_t step = first_step + std::ssize(prepared.states);
@@ -359,7 +362,7 @@ MotionAnswers commit_motion_of_all(std::span<Session* const> sessions, std::int6
   for_each_session(sessions, [&](std::size_t i) {
     prepared[i] = sessions[i]->prepare_motion(first_step, states[i], refused, stop);
   });
-  check_stop(stop);
+  check_stop(stop, given_commits);
   MotionAnswers answers;
   std::size_t n_taken = n;
   for (const Session::PreparedMotion& motion : prepared) {

@@ -53,8 +53,10 @@ class Session {
 
   /// Evaluations of many states against the committed history, on up to `n_threads` threads; order kept, results
   /// independent of the number of threads. Each entry is either a response or the error of that state.
+  /// @param stop  looked at every few states. @throws Error{cancelled}
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::span<const PairState> states, unsigned n_threads,
-                                                       Answers answers = Answers::full) const;
+                                                       Answers answers = Answers::full,
+                                                       const std::stop_token& stop = {}) const;
 
   /// First half of a commit; changes nothing.
   /// @throws Error{out_of_order} unless `step` is the next one, or the last one with the same input bit for bit

@@ -40,6 +40,9 @@ class PointPair {
   ///                           other surface, no point law means anything there
   [[nodiscard]] PointGeometry at(const PairState& state) const;
 
+  /// [m] of the spheres, negative for a socket; 0 for a plane.
+  [[nodiscard]] double radius_A() const { return radius_A_; }
+  [[nodiscard]] double radius_B() const { return radius_B_; }
   /// [m] > 0 radius of the equivalent sphere on a plane: R, or R_A R_B / (R_A + R_B) with signed radii.
   [[nodiscard]] double effective_radius() const { return effective_radius_; }
 

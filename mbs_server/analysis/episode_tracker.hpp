@@ -20,8 +20,13 @@ class EpisodeTracker {
   void begin(double t, const Response& response);
   /// An accepted step within the episode.
   void update(double t, const Response& response);
-  /// The pair separated at t; returns the finished episode.
+  /// The pair separated at t; returns the finished episode. It has a restitution when it was an impact: the bodies
+  /// came, turned once, and left no faster than they came. A foot that stands and is lifted has a speed at either end
+  /// too, but their ratio says nothing about the contact.
   ContactEpisode end(double t, const Response& response);
+
+  /// Whether the step before the last one carried the largest force so far, and the last one less.
+  [[nodiscard]] bool passed_peak() const;
 
   [[nodiscard]] const std::string& pair() const { return pair_; }
   [[nodiscard]] bool open() const { return episode_.has_value(); }
@@ -38,8 +43,9 @@ class EpisodeTracker {
   struct State {
     std::optional<ContactEpisode> episode;
     std::vector<Point> recent;
+    int n_turns = 0;  ///< changes of the sign of the gap rate since the onset
   };
-  [[nodiscard]] State state() const { return {.episode = episode_, .recent = recent_}; }
+  [[nodiscard]] State state() const { return {.episode = episode_, .recent = recent_, .n_turns = n_turns_}; }
   void set_state(State state);
 
  private:
@@ -48,6 +54,7 @@ class EpisodeTracker {
 
   std::string pair_;
   std::optional<ContactEpisode> episode_;
+  int n_turns_ = 0;
   std::vector<Point> recent_;  ///< the last three points, oldest first
 };
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/analysis/run_state.hpp"
 
 namespace heelstrike::mbs {
 
@@ -18,28 +18,33 @@ FieldOutputWriter::FieldOutputWriter(const Scenario& scenario, const std::option
 
 std::optional<double> FieldOutputWriter::next_time() const {
   const bool any_on = std::ranges::any_of(off_, [](char off) { return off == 0; });
-  if (!spec_ || !any_on) return std::nullopt;
+  if (!spec_ || !any_on || spec_->interval == 0.0) return std::nullopt;
   // Times of the grid are products, not sums: no drift.
   return spec_->interval * static_cast<double>(next_);
 }
 
 void FieldOutputWriter::skip_to(double t) {
-  if (spec_) next_ = static_cast<std::int64_t>(std::floor(t / spec_->interval)) + 1;
+  if (spec_ && spec_->interval > 0.0) next_ = first_after(spec_->interval, t);
 }
 
 void FieldOutputWriter::write(Contact& contact, ContactCoupling& coupling, double t, const ConstVector& q,
                               const ConstVector& qd) {
   ++next_;
   for (std::size_t pair = 0; pair < off_.size(); ++pair) {
-    if (off_[pair] != 0 || (spec_->contact_only && !coupling.closed(pair))) continue;
-    try {
-      write_pair(pair, contact, coupling, t, q, qd);
-    } catch (const Error& e) {
-      const bool may_work_later = e.code() == ErrorCode::recoverable;
-      off_[pair] = may_work_later ? 0 : 1;
-      sink_.on_log("warning", fmt::format("no fields of pair '{}' {} t = {} s{}: {}", scenario_.pairs[pair].spec.name,
-                                          may_work_later ? "at" : "from", t, may_work_later ? "" : " on", e.what()));
-    }
+    if (!spec_->contact_only || coupling.closed(pair)) write_pair_if_on(pair, contact, coupling, t, q, qd);
+  }
+}
+
+void FieldOutputWriter::write_pair_if_on(std::size_t pair, Contact& contact, ContactCoupling& coupling, double t,
+                                         const ConstVector& q, const ConstVector& qd) {
+  if (off_[pair] != 0) return;
+  try {
+    write_pair(pair, contact, coupling, t, q, qd);
+  } catch (const Error& e) {
+    const bool may_work_later = e.code() == ErrorCode::recoverable;
+    off_[pair] = may_work_later ? 0 : 1;
+    sink_.on_log("warning", fmt::format("no fields of pair '{}' {} t = {} s{}: {}", scenario_.pairs[pair].spec.name,
+                                        may_work_later ? "at" : "from", t, may_work_later ? "" : " on", e.what()));
   }
 }
 

@@ -23,6 +23,11 @@ class FieldOutputWriter {
   void skip_to(double t);
   /// Writes the files of next_time() with the state at that time and moves on.
   void write(Contact& contact, ContactCoupling& coupling, double t, const ConstVector& q, const ConstVector& qd);
+  /// Whether onset, peaks and end of every contact are drawn as well.
+  [[nodiscard]] bool at_events() const { return spec_ && spec_->at_events; }
+  /// The files of one pair at a state, whatever is due.
+  void write_pair_if_on(std::size_t pair, Contact& contact, ContactCoupling& coupling, double t, const ConstVector& q,
+                        const ConstVector& qd);
 
  private:
   void write_pair(std::size_t pair, Contact& contact, ContactCoupling& coupling, double t, const ConstVector& q,

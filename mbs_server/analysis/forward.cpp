@@ -7,6 +7,9 @@
 #include <limits>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/analysis/accepted_state.hpp"
+#include "mbs_server/analysis/pair_watch.hpp"
+#include "mbs_server/analysis/progress_watch.hpp"
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/run_problem.hpp"
 #include "mbs_server/analysis/singular_crossing.hpp"
@@ -51,13 +54,14 @@ class ForwardRun final : public RunBase {
   void resume(const Checkpoint& checkpoint);
   void integrate_step();
   void take_step();
+  void check_step(const StepResult& step);
   void check_progress();
   void restart_integrator();
-  void repeat_step(double t_attempted);
+  void try_step();
+  void repeat_step(double t_attempted, const std::string& reason);
   void lift_step_limit();
-  [[nodiscard]] bool missed_touch(const StepResult& step);
-  void accept(const StepResult& step);
-  void switch_pairs(const StepResult& step, std::span<const Response> responses);
+  void accept(const StepResult& step, std::span<const std::size_t> switching);
+  void switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses);
   /// @returns false when the run was stopped meanwhile
   bool write_rows_until(double t, bool step_is_row);
   bool write_fields_until(double t);
@@ -66,18 +70,23 @@ class ForwardRun final : public RunBase {
   [[nodiscard]] bool touches(double t, const Eigen::VectorXd& y);
   void write_rows_across(const SingularCrossing::Crossing& crossing);
   [[nodiscard]] std::string situation();
+  [[nodiscard]] std::string fastest_body();
 
   std::unique_ptr<RunProblem> problem_;
   std::unique_ptr<Integrator> integrator_;
   std::unique_ptr<SingularCrossing> singularities_;
+  std::unique_ptr<PairWatch> watch_;
   bool told_singularity_ = false;
   std::optional<double> step_limit_;  ///< [s] while a step is being repeated with a smaller one
   double limited_until_ = 0.0;        ///< [s] end of the step that failed
   int repeated_steps_ = 0;            ///< since the run was last past `limited_until_`
-  int window_steps_ = 0;              ///< accepted since window_start_
-  double window_start_ = 0.0;         ///< [s]
+  std::unique_ptr<ProgressWatch> progress_;
   Eigen::VectorXd row_y_, row_z_;
-  double row_step_size_ = 0.0;  ///< [s] 0 = no step was made
+  double next_checkpoint_ = 0.0;  ///< [s]
+  double row_step_size_ = 0.0;    ///< [s] 0 = no step was made
+  double step_errors_ = 0.0;      ///< sum of StepResult::error
+  bool told_step_errors_ = false;
+  bool told_violation_ = false;
 };
 
 void ForwardRun::start() {
@@ -99,6 +108,9 @@ void ForwardRun::resume(const Checkpoint& checkpoint) {
     throw input_error("checkpoint", fmt::format("checkpoint: expected {} state entries, found {}",
                                                 n + problem_->n_quadratures(), checkpoint.state.size()));
   }
+  CheckpointFrame frame{.end_time = end_time(), .interval = input_.scenario.output.interval, .pairs = {}};
+  for (const auto& tracker : trackers_) frame.pairs.push_back(tracker.pair());
+  state_ = unseal(checkpoint, frame);
   const Eigen::Map<const Eigen::VectorXd> saved(checkpoint.state.data(),
                                                 static_cast<Eigen::Index>(checkpoint.state.size()));
   t_ = checkpoint.time;
@@ -106,7 +118,6 @@ void ForwardRun::resume(const Checkpoint& checkpoint) {
   z_ = saved.tail(problem_->n_quadratures());
   if (contact_) contact_->restore_state(checkpoint.contact_states);
   coupling_->set_committed_step(checkpoint.step);
-  state_ = load_run_state(checkpoint.engine);
   fields_.skip_to(t_);
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     trackers_[i].set_state(state_.episodes.at(i));
@@ -116,15 +127,26 @@ void ForwardRun::resume(const Checkpoint& checkpoint) {
 
 void ForwardRun::restart_integrator() {
   problem_->forget_pivots();
-  if (singularities_) singularities_->forget();
+  singularities_->forget();
+  watch_->forget();
+  coupling_->forget_answer();
   const auto directions = problem_->root_directions();
   integrator_->restart(t_, y_, z_, step_limit_, directions);
 }
 
-void ForwardRun::repeat_step(double t_attempted) {
-  ++repeated_steps_;
-  step_limit_ = 0.25 * (t_attempted - t_);
+/// Goes back to the last commit and comes again with smaller steps. Repetitions are counted until the run is past the
+/// time where the first one failed, so that a run cannot creep towards an obstacle for ever.
+void ForwardRun::repeat_step(double t_attempted, const std::string& reason) {
   limited_until_ = std::max(limited_until_, t_attempted);
+  if (repeated_steps_ >= input_.scenario.analysis.integrator.max_rejections) {
+    throw Error(ErrorCode::solver_failed,
+                fmt::format("the step from t = {} s was repeated {} times with smaller steps without getting past t = "
+                            "{} s. Last reason: {}",
+                            t_, repeated_steps_, limited_until_, reason));
+  }
+  ++repeated_steps_;
+  // A state that is refused where the step begins leaves nothing to be made smaller.
+  if (t_attempted > t_) step_limit_ = 0.25 * (t_attempted - t_);
   restart_integrator();
 }
 
@@ -135,61 +157,79 @@ void ForwardRun::lift_step_limit() {
   integrator_->set_max_step(std::nullopt);
 }
 
-bool ForwardRun::missed_touch(const StepResult& step) {
-  const auto responses = coupling_->responses(step.t, q(integrator_->y()), qd(integrator_->y()));
-  for (const int root : step.roots) {
-    const auto pair = static_cast<std::size_t>(root / 2);
-    if (root % 2 == 1 && responses[pair].gap < 0.0) return true;
+void ForwardRun::try_step() {
+  if (!watch_->started()) watch_->start(t_, q(y_), qd(y_));
+  const StepResult step = integrator_->step(end_time());
+  check_step(step);
+  const PairWatch::Verdict verdict = watch_->judge(step, *integrator_);
+  if (verdict.missed) {
+    repeat_step(step.t, fmt::format("'{}' touched or separated between t = {} s and {} s by {:.3g} m without being "
+                                    "noticed",
+                                    trackers_[*verdict.missed].pair(), t_, step.t, verdict.missed_distance));
+  } else if (step.roots.empty() || !verdict.switching.empty()) {
+    accept(step, verdict.switching);
   }
-  return false;
+  // Else a gap passed a minimum above zero, or rounding changed the sign of one: the integrator goes on in its step.
+}
+
+/// A step that cannot be right ends the run; one that is hardly right is told, because fixed steps do not answer to
+/// their error.
+void ForwardRun::check_step(const StepResult& step) {
+  const std::string loose = require_sound_state(system_, step.t, integrator_->y(), integrator_->quadratures());
+  if (!loose.empty() && !told_violation_) {
+    told_violation_ = true;
+    sink_.on_log("warning",
+                 fmt::format("joints do not hold well: '{}' is violated by more than {:g} of the size of the motion at "
+                             "t = {} s; the step is too large for {}",
+                             loose, notable_violation.position, step.t, input_.scenario.analysis.integrator.name));
+  }
+  constexpr double notable = 1e-3;
+  step_errors_ += step.error;
+  if (told_step_errors_ || step_errors_ <= notable) return;
+  told_step_errors_ = true;
+  sink_.on_log(
+      "warning",
+      fmt::format("{}: the step of {:g} s is too large: the estimated errors of the steps up to t = {:.6g} s "
+                  "add up to {:.2g} of the size of the motion. A tenth of the step divides them by ten thousand; "
+                  "arkode_erk and cvode_index1 find the step themselves",
+                  input_.scenario.analysis.integrator.name, step.step_size, step.t, step_errors_));
 }
 
 void ForwardRun::take_step() {
   try {
-    const StepResult step = integrator_->step(end_time());
-    const bool only_rates = !step.roots.empty() && std::ranges::all_of(step.roots, [](int r) { return r % 2 == 1; });
-    if (!only_rates) {
-      accept(step);
-    } else if (missed_touch(step)) {
-      // The gap of an open pair passed a minimum below zero: the touch lies before it.
-      repeat_step(step.t);
-    }
+    try_step();
   } catch (const RecoverableError& e) {
-    // A free flight that ended deep inside the partner, or a commit that failed at exactly the accepted state: go back
-    // to the last commit and come again with smaller steps. Repetitions are counted until the run is past the time
-    // where the first one failed, so that a run cannot creep towards an obstacle for ever.
-    if (repeated_steps_ >= input_.scenario.analysis.integrator.max_rejections) {
-      throw Error(
-          ErrorCode::solver_failed,
-          fmt::format("the step from t = {} s was repeated {} times with smaller steps without getting past t = "
-                      "{} s. Last reason: {}",
-                      t_, repeated_steps_, limited_until_, e.what()));
-    }
-    repeat_step(integrator_->attempted_time());
+    // A free flight that ended deep inside the partner, or a commit that failed at exactly the accepted state.
+    repeat_step(integrator_->attempted_time(), e.what());
   }
 }
 
-void ForwardRun::accept(const StepResult& step) {
+void ForwardRun::accept(const StepResult& step, std::span<const std::size_t> switching) {
   const StepRows rows = input_.scenario.output.steps;
-  const bool event = !step.roots.empty();
+  const bool event = !switching.empty();
   row_step_size_ = step.step_size;
   const bool step_is_row = rows == StepRows::all || (rows == StepRows::contact && (event || coupling_->any_closed()));
   if (!write_fields_until(step.t) || !write_rows_until(step.t, step_is_row))
     return;  // stopped: the step is not committed
-  y_ = integrator_->y();
+  const double t_before = t_;
+  row_y_ = y_;  // of the step before: a peak is known one step later
+  Eigen::VectorXd reached = integrator_->y();
   // A state at an event is interpolated within its step: it satisfies the constraints only to the step's accuracy.
-  if (event) problem_->project(step.t, y_);
-  const auto responses = coupling_->commit(step.t, q(y_), qd(y_));
+  if (event) problem_->project(step.t, reached);
+  const auto responses = coupling_->commit(step.t, q(reached), qd(reached));
+  y_ = reached;
   t_ = step.t;
   z_ = integrator_->quadratures();
+  watch_->accept(t_, responses);
   note_violation();
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     if (!coupling_->closed(i)) continue;
     state_.committed_dissipation += responses[i].dissipated_increment;
     trackers_[i].update(t_, responses[i]);
+    if (trackers_[i].passed_peak()) write_event_fields(i, t_before, row_y_);
   }
   if (event) {
-    switch_pairs(step, responses);
+    switch_pairs(switching, responses);
     step_limit_.reset();
     repeated_steps_ = 0;
     limited_until_ = t_;
@@ -252,19 +292,18 @@ void ForwardRun::write_rows_across(const SingularCrossing::Crossing& crossing) {
   }
 }
 
-void ForwardRun::switch_pairs(const StepResult& step, std::span<const Response> responses) {
-  for (const int root : step.roots) {
-    if (root % 2 == 1) continue;
-    const auto pair = static_cast<std::size_t>(root / 2);
+void ForwardRun::switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses) {
+  for (const std::size_t pair : pairs) {
+    progress_->count_switch(pair);
     if (coupling_->closed(pair)) {
-      // Right after an onset the gap is zero to rounding and may change its sign once more: not a separation.
-      if (responses[pair].gap_rate < 0.0) continue;
       coupling_->set_closed(pair, false);
+      write_event_fields(pair, t_, y_);
       state_.finished.push_back(trackers_[pair].end(t_, responses[pair]));
       sink_.on_episode(state_.finished.back());
     } else {
       coupling_->set_closed(pair, true);
       trackers_[pair].begin(t_, responses[pair]);
+      write_event_fields(pair, t_, y_);
     }
   }
 }
@@ -302,8 +341,8 @@ bool ForwardRun::write_fields_until(double t) {
 
 void ForwardRun::checkpoint_if_due() {
   const auto interval = input_.scenario.output.checkpoint_interval;
-  if (!interval || t_ < *interval * static_cast<double>(state_.next_checkpoint)) return;
-  while (t_ >= *interval * static_cast<double>(state_.next_checkpoint)) ++state_.next_checkpoint;
+  if (!interval || t_ < next_checkpoint_) return;
+  next_checkpoint_ = *interval * static_cast<double>(first_after(*interval, t_));
   state_.closed.clear();
   state_.episodes.clear();
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
@@ -315,11 +354,16 @@ void ForwardRun::checkpoint_if_due() {
                         .time = t_,
                         .state = {},
                         .contact_states = contact_ ? contact_->save_state() : std::vector<std::string>{},
-                        .engine = save_run_state(state_)};
+                        .engine = {}};
   checkpoint.state.assign(y_.begin(), y_.end());
   checkpoint.state.insert(checkpoint.state.end(), z_.begin(), z_.end());
+  seal(checkpoint, state_);
   sink_.on_checkpoint(checkpoint);
-  // A resumed run starts the integrator here; so does this one, so that both continue with the same bits.
+  // A resumed run starts the integrator here, and knows of no step that is being repeated; so does this one, so that
+  // both continue with the same bits.
+  step_limit_.reset();
+  repeated_steps_ = 0;
+  limited_until_ = t_;
   restart_integrator();
 }
 
@@ -337,6 +381,7 @@ std::string ForwardRun::situation() {
   if (!worst.name.empty()) {
     text += fmt::format("; largest constraint residual there: '{}', {:.2g} in position", worst.name, worst.position);
   }
+  text += fastest_body();
   // Far from any dependence the value is of the order of one over the root of a mass.
   std::string weakest;
   double lightest = std::numeric_limits<double>::infinity();
@@ -347,6 +392,24 @@ std::string ForwardRun::situation() {
   }
   if (!coupling_->last_refusal().empty()) text += "; the contact last refused a state " + coupling_->last_refusal();
   return text + ".";
+}
+
+/// The body that is accelerated most; empty when nothing can be said.
+std::string ForwardRun::fastest_body() {
+  try {
+    system_.solve_accelerations(t_, q(y_), qd(y_));
+  } catch (const Error&) {
+    return {};
+  }
+  std::string name;
+  double largest = 0.0;
+  for (std::size_t i = 0; i < system_.model().bodies.size(); ++i) {
+    const double a = system_.qdd().segment<3>(coordinates_per_body * static_cast<Eigen::Index>(i)).norm();
+    if (!(a > largest)) continue;
+    largest = a;
+    name = system_.model().bodies[i].name;
+  }
+  return name.empty() ? std::string() : fmt::format("; largest acceleration there: '{}', {:.2g} m/s^2", name, largest);
 }
 
 void ForwardRun::integrate_step() {
@@ -361,29 +424,31 @@ void ForwardRun::integrate_step() {
   }
 }
 
-/// Before a state that the model always refuses, an integrator can go on with steps of the size of a rounding error for
-/// ever.
 void ForwardRun::check_progress() {
-  constexpr int window = 200;
-  constexpr double smallest_step = 16.0 * std::numeric_limits<double>::epsilon();  // relative to t
-  if (++window_steps_ < window) return;
-  if (t_ - window_start_ < window * smallest_step * t_) {
-    throw Error(ErrorCode::solver_failed,
-                fmt::format("{} gave up at t = {} s: {} accepted steps advanced the time by only {:.2g} s.",
-                            input_.scenario.analysis.integrator.name, t_, window, t_ - window_start_));
-  }
-  window_steps_ = 0;
-  window_start_ = t_;
+  progress_->count_step(t_, progress_->window_ends() ? integrator_->statistics() : IntegratorStatistics{});
+  const std::int64_t most = input_.scenario.analysis.budget.steps;
+  if (coupling_->committed_step() <= most || t_ >= end_time()) return;
+  throw limit_error("analysis.budget.steps",
+                    fmt::format("the run took {} steps to t = {} s of {} s, as many as analysis.budget.steps allows; "
+                                "raise it, or loosen the tolerances",
+                                most, t_, end_time()));
 }
 
 bool ForwardRun::solve() {
-  problem_ = std::make_unique<RunProblem>(system_, *coupling_);
+  problem_ = std::make_unique<RunProblem>(system_, *coupling_, stop_, input_.scenario.analysis.budget.evaluations);
   integrator_ = make_integrator(input_.scenario.analysis.integrator, *problem_);
   singularities_ = std::make_unique<SingularCrossing>(system_, input_.scenario.analysis.integrator);
+  watch_ = std::make_unique<PairWatch>(*coupling_);
+  std::vector<std::string> pairs;
+  for (const auto& tracker : trackers_) pairs.push_back(tracker.pair());
+  progress_ = std::make_unique<ProgressWatch>(input_.scenario.analysis, std::move(pairs));
   if (input_.resume_from) {
     resume(*input_.resume_from);
   } else {
     start();
+  }
+  if (const auto interval = input_.scenario.output.checkpoint_interval) {
+    next_checkpoint_ = *interval * static_cast<double>(first_after(*interval, t_));
   }
   restart_integrator();
   while (t_ < end_time()) {

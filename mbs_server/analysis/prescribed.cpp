@@ -11,6 +11,7 @@
 #include "mbs_server/analysis/reaction_table.hpp"
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/vertical_balance.hpp"
+#include "mbs_server/formulation/stop_check.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -60,6 +61,7 @@ class PrescribedRun final : public RunBase {
   /// Commits frames and fits the size of the next call to the time it took. @return how many were taken
   std::size_t commit(std::span<Frame> frames);
   void process(const Frame& frame, bool answered);
+  void leave_out(const Frame& frame, const RecoverableError& reason);
   [[nodiscard]] bool place_frame(const Frame& frame, bool answered);
   [[nodiscard]] bool fields_due(double t) const;
   void accept_frame(double before);
@@ -67,15 +69,16 @@ class PrescribedRun final : public RunBase {
   Kind kind_;
   Asking asking_ = Asking::one_by_one;
   std::size_t frames_per_call_ = 1;
-  Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at t_; y_ is the last frame that was committed
+  Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at motion_t_; y_ is the last frame that was committed
+  double motion_t_ = 0.0;   ///< [s]
   std::optional<VerticalBalance> balance_;
   ReactionTable loads_;
   std::int64_t next_frame_ = 0;  ///< of the grid
   bool started_frames_ = false;  ///< a frame has been committed
-  double committed_ = 0.0;       ///< [s] time of the last frame that was
   Violation worst_;
   std::int64_t n_frames_ = 0;                         ///< after the first
   std::int64_t n_failed_ = 0;                         ///< frames that the contact could not answer
+  std::string first_reason_;                          ///< why it could not answer the first of them, with its time
   Eigen::Vector2d powers_ = Eigen::Vector2d::Zero();  ///< [W] of the last frame, in the order of EnergyQuadrature
 };
 
@@ -119,13 +122,13 @@ void PrescribedRun::prescribed_accelerations() {
     closed.push_back(coupling_->closed(i));
     coupling_->set_closed(i, false);
   }
-  system_.solve_accelerations(t_, q(motion_), qd(motion_));
+  system_.solve_accelerations(motion_t_, q(motion_), qd(motion_));
   for (std::size_t i = 0; i < closed.size(); ++i) coupling_->set_closed(i, closed[i]);
 }
 
 void PrescribedRun::move_to(double t) {
   const auto n = system_.n_q();
-  const double h = t - t_;
+  const double h = t - motion_t_;
   prescribed_accelerations();
   motion_.head(n) += h * (motion_.tail(n) + 0.5 * h * system_.qdd());
   motion_.tail(n) += h * system_.qdd();
@@ -136,15 +139,16 @@ void PrescribedRun::move_to(double t) {
     throw Error(ErrorCode::solver_failed,
                 fmt::format("no position satisfies joints and drivers at t = {} s, coming from t = {} s: {}; worst is "
                             "'{}'. Check that the prescribed motion can be reached, or reduce output.interval",
-                            t, t_, e.what(), worst.name),
+                            t, motion_t_, e.what(), worst.name),
                 e.field());
   }
-  t_ = t;
+  motion_t_ = t;
 }
 
 std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std::exception_ptr& failure) {
   std::vector<Frame> frames;
-  while (frames.size() < n && (next_frame_ == 0 || t_ < end_time())) {
+  while (frames.size() < n && (next_frame_ == 0 || motion_t_ < end_time())) {
+    check_stop(stop_);
     const double grid = input_.scenario.output.interval * static_cast<double>(next_frame_);
     // A grid that ends at the end time but for rounding has no extra frame there.
     const bool last = grid >= end_time() * (1.0 - 1e-12);
@@ -156,11 +160,11 @@ std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std:
       break;
     }
     ++next_frame_;
-    const Violation violation = system_.violation(t_, q(motion_), qd(motion_));
+    const Violation violation = system_.violation(motion_t_, q(motion_), qd(motion_));
     worst_.position = std::max(worst_.position, violation.position);
     worst_.velocity = std::max(worst_.velocity, violation.velocity);
-    frames.push_back({.t = t_, .q = q(motion_), .qd = qd(motion_)});
-    if (asking_ == Asking::committed && fields_due(t_)) break;
+    frames.push_back({.t = motion_t_, .q = q(motion_), .qd = qd(motion_)});
+    if (asking_ == Asking::committed && fields_due(motion_t_)) break;
   }
   return frames;
 }
@@ -182,25 +186,29 @@ bool PrescribedRun::place_frame(const Frame& frame, bool answered) {
     return true;
   } catch (const RecoverableError& e) {
     y_ = before;
-    ++n_failed_;
-    sink_.on_log("warning", fmt::format("frame at t = {} s left out: {}", t, e.what()));
+    leave_out(frame, e);
     return false;
   }
+}
+
+void PrescribedRun::leave_out(const Frame& frame, const RecoverableError& reason) {
+  if (n_failed_++ == 0) first_reason_ = fmt::format("at t = {} s: {}", frame.t, reason.what());
+  sink_.on_log("warning", fmt::format("frame at t = {} s left out: {}", frame.t, reason.what()));
 }
 
 void PrescribedRun::process(const Frame& frame, bool answered) {
   const double before = t_;
   t_ = frame.t;
-  if (place_frame(frame, answered)) {
-    if (started_frames_) {
-      accept_frame(committed_);
-    } else {
-      powers_ = powers();
-    }
+  const bool placed = place_frame(frame, answered);
+  if (placed && started_frames_) {
+    accept_frame(before);
+  } else if (placed) {
+    powers_ = powers();
     started_frames_ = true;
-    committed_ = t_;
   }
-  tell_progress(t_ - before);
+  tell_progress(input_.scenario.output.interval);
+  // What the run ends with, its energy too, is the last frame that has an answer.
+  if (!placed) t_ = before;
 }
 
 bool PrescribedRun::fields_due(double t) const {
@@ -269,14 +277,10 @@ bool PrescribedRun::solve() {
   system_.project(0.0, motion_.head(system_.n_q()), motion_.tail(system_.n_q()));
   asking_ = asking();
   frames_per_call_ = asking_ == Asking::one_by_one ? 1 : asking_ == Asking::answered ? frames_ahead : first_frames;
-  while (next_frame_ == 0 || t_ < end_time()) {
+  while (next_frame_ == 0 || motion_t_ < end_time()) {
     std::exception_ptr failure;
-    const double from = t_;
     std::vector<Frame> frames = next_frames(frames_per_call_, failure);
-    const double reached = t_;
-    t_ = from;
     if (!take(frames)) return false;
-    t_ = reached;
     if (failure) std::rethrow_exception(failure);
   }
   // Of the prescribed motion: a balance moves bodies away from it on purpose.
@@ -284,7 +288,11 @@ bool PrescribedRun::solve() {
   state_.max_velocity_violation = worst_.velocity;
   if (!started_frames_) {
     throw Error(ErrorCode::solver_failed,
-                fmt::format("none of the {} frames could be answered; the log says why for each", n_failed_));
+                fmt::format("none of {} frames has a solution; the first, {}", n_failed_, first_reason_));
+  }
+  if (n_failed_ > 0) {
+    summary_.error = Error(ErrorCode::solver_failed, fmt::format("{} of {} frames have no solution; the first, {}",
+                                                                 n_failed_, next_frame_, first_reason_));
   }
   return true;
 }

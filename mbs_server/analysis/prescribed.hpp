@@ -3,7 +3,8 @@
 /// At each time of the regular output grid: positions by Newton on Phi(q, t) = 0 from the extrapolated last frame,
 /// velocities from Phi_q qd = nu, accelerations and multipliers from M qdd + Phi_q' lambda = g. The contact is
 /// evaluated at the frame and committed there. A frame that the contact cannot answer (too deep, not converged) is told
-/// with its reason, counted among the rejected steps, and has no row; the next one starts from the last commit.
+/// with its reason, counted among the rejected steps, and has no row; the next one starts from the last commit. A run
+/// with such frames ends as "incomplete"; its energies are those of its rows, powers linear across what is missing.
 /// Where no pair remembers what was committed (no friction), kinematic and inverse analyses ask for many frames at
 /// once, which the partner answers in parallel: with the same bits as one after the other. Energies are integrated over
 /// the frames by the trapezoidal rule, so that the energy balance closes to the order of the interval squared.

@@ -7,7 +7,9 @@
 #include <limits>
 #include <set>
 
+#include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
+#include "mbs_server/analysis/accepted_state.hpp"
 #include "mbs_server/analysis/run_table.hpp"
 
 namespace heelstrike::mbs {
@@ -54,8 +56,9 @@ void RunBase::open(const ContactFactory& open_contact) {
     summary_.wall_times.preparation = wall_time();
   }
   for (const auto& driver : input_.scenario.drivers) tell_differentiation(driver);
-  assembled_ = assemble(system_, 0.0, [this](const std::string& text) { sink_.on_log("info", text); });
-  auto coupling = std::make_unique<ContactCoupling>(system_.model(), contact_.get());
+  assembled_ = assemble(
+      system_, 0.0, [this](auto level, const std::string& text) { sink_.on_log(level, text); }, stop_);
+  auto coupling = std::make_unique<ContactCoupling>(system_.model(), contact_.get(), stop_);
   coupling_ = coupling.get();
   system_.add_force(std::move(coupling));
   for (const auto& pair : system_.model().pairs) trackers_.emplace_back(pair.name);
@@ -76,8 +79,9 @@ void RunBase::commit_initial_state(double t) {
 }
 
 void RunBase::take_initial_state(double t, std::span<const Response> responses) {
+  require_numbers(system_, t, y_, z_);
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
-    coupling_->set_closed(i, responses[i].gap < 0.0 || (responses[i].gap == 0.0 && responses[i].gap_rate < 0.0));
+    coupling_->set_closed(i, touching(responses[i].gap, responses[i].gap_rate));
     if (coupling_->closed(i)) trackers_[i].begin(t, responses[i]);
   }
   state_.initial_energy = total_energy(y_);
@@ -94,11 +98,18 @@ void RunBase::write_fields(double t, const Eigen::VectorXd& y) {
   fields_time_ += Clock::now() - begin;
 }
 
+void RunBase::write_event_fields(std::size_t pair, double t, const Eigen::VectorXd& y) {
+  if (!contact_ || !fields_.at_events()) return;
+  const auto begin = Clock::now();
+  fields_.write_pair_if_on(pair, *contact_, *coupling_, t, q(y), qd(y));
+  fields_time_ += Clock::now() - begin;
+}
+
 void RunBase::switch_given_pair(std::size_t pair, double t, const Response& response) {
-  const bool touching = response.gap < 0.0 || (response.gap == 0.0 && response.gap_rate < 0.0);
-  if (touching && !trackers_[pair].open()) {
+  const bool closed = touching(response.gap, response.gap_rate);
+  if (closed && !trackers_[pair].open()) {
     trackers_[pair].begin(t, response);
-  } else if (touching) {
+  } else if (closed) {
     trackers_[pair].update(t, response);
   } else if (trackers_[pair].open()) {
     state_.finished.push_back(trackers_[pair].end(t, response));
@@ -106,7 +117,7 @@ void RunBase::switch_given_pair(std::size_t pair, double t, const Response& resp
     state_.finished.back().effective_restitution.reset();
     sink_.on_episode(state_.finished.back());
   }
-  coupling_->set_closed(pair, touching);
+  coupling_->set_closed(pair, closed);
 }
 
 void RunBase::commit_given_state(double t) {
@@ -114,6 +125,7 @@ void RunBase::commit_given_state(double t) {
 }
 
 void RunBase::take_given_state(double t, std::span<const Response> responses) {
+  require_numbers(system_, t, y_, z_);
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     switch_given_pair(i, t, responses[i]);
     state_.committed_dissipation += responses[i].dissipated_increment;
@@ -131,6 +143,14 @@ void RunBase::note_violation() {
 }
 
 void RunBase::write_row(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z) {
+  const std::int64_t most = input_.scenario.analysis.budget.rows;
+  // The grid has been checked before the run, with one row more at its start and at its end.
+  if (++state_.n_rows > most + 2) {
+    throw limit_error("analysis.budget.rows",
+                      fmt::format("the time series has {} rows at t = {} s, as many as analysis.budget.rows allows; "
+                                  "raise it, write `output.steps: none`, or a larger output.interval",
+                                  most, t));
+  }
   const RowEnergies energies{.dissipated = z[EnergyQuadrature::dissipated] + state_.committed_dissipation,
                              .external_work = z[EnergyQuadrature::external_work]};
   fill_row(t, q(y), qd(y), energies, system_, *coupling_, row_);
@@ -151,6 +171,10 @@ void RunBase::tell_progress(double step_size) {
 }
 
 void RunBase::tell_preparation(std::string_view stage, double fraction) {
+  if (stage.starts_with(warning_mark)) {
+    sink_.on_log("warning", stage.substr(warning_mark.size()));
+    return;
+  }
   const bool new_stage = stage != preparation_stage_;
   if (new_stage) {
     preparation_stage_ = stage;
@@ -199,6 +223,12 @@ void RunBase::finish_wall_times() {
 
 void RunBase::finish_energy() {
   EnergyBalance& energy = summary_.energy;
+  if (coupling_ == nullptr || coupling_->committed_step() < 0) {
+    // Nothing was accepted, so nothing is known.
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    energy = {unknown, unknown, unknown, unknown, unknown};
+    return;
+  }
   energy.initial = state_.initial_energy;
   energy.dissipated = z_[EnergyQuadrature::dissipated] + state_.committed_dissipation;
   energy.external_work = z_[EnergyQuadrature::external_work];
@@ -222,7 +252,8 @@ RunSummary RunBase::run(const ContactFactory& open_contact) {
     }
     add_columns(columns);
     sink_.on_schema(columns);
-    summary_.status = solve() ? "completed" : "cancelled";
+    const bool reached_end = solve();
+    summary_.status = !reached_end ? "cancelled" : summary_.error ? "incomplete" : "completed";
   } catch (const Error& e) {
     summary_.status = e.code() == ErrorCode::cancelled ? "cancelled" : "failed";
     if (summary_.status == "failed") summary_.error = e;

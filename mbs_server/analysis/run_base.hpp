@@ -39,7 +39,8 @@ class RunBase {
  protected:
   using Clock = std::chrono::steady_clock;
 
-  /// From the initial state to the end. @returns false when the run was asked to stop
+  /// From the initial state to the end. @returns false when the run was asked to stop. A run that reaches its end
+  /// without some of its rows leaves the reason in summary_.error, and is "incomplete".
   [[nodiscard]] virtual bool solve() = 0;
   virtual void add_statistics(IntegratorStatistics& /*statistics*/) const {}
   /// Columns of this analysis after those that all have, and their values.
@@ -57,6 +58,8 @@ class RunBase {
   void take_initial_state(double t, std::span<const Response> responses);
   /// Fields, when the grid of the scenario has a time up to `t` (rounding aside) and the state is at that time.
   void write_fields(double t, const Eigen::VectorXd& y);
+  /// Fields of one pair at an event of its contact, where the scenario asks for them.
+  void write_event_fields(std::size_t pair, double t, const Eigen::VectorXd& y);
   void write_row(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z);
   void note_violation();
   void tell_progress(double step_size);

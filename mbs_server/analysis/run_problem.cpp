@@ -1,18 +1,35 @@
 #include "mbs_server/analysis/run_problem.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "common/errors/error.hpp"
+#include "mbs_server/analysis/pair_watch.hpp"
+#include "mbs_server/formulation/stop_check.hpp"
 
 namespace heelstrike::mbs {
 
-RunProblem::RunProblem(System& system, ContactCoupling& coupling)
-    : system_(system), coupling_(coupling), ggl_(system) {}
+RunProblem::RunProblem(System& system, ContactCoupling& coupling, std::stop_token stop, std::int64_t max_evaluations)
+    : system_(system), coupling_(coupling), stop_(std::move(stop)), max_evaluations_(max_evaluations), ggl_(system) {}
+
+void RunProblem::count_evaluation() {
+  check_stop(stop_);
+  if (++n_evaluations_ <= max_evaluations_) return;
+  throw limit_error("analysis.budget.evaluations",
+                    fmt::format("the equations of motion were evaluated {} times, as often as "
+                                "analysis.budget.evaluations allows; raise it, or loosen the tolerances",
+                                max_evaluations_));
+}
 
 void RunProblem::rhs(double t, const ConstRef& y, MutableRef yd) {
+  count_evaluation();
   system_.solve_accelerations(t, q_of(y), qd_of(y));
   yd << qd_of(y), system_.qdd();
 }
 
 void RunProblem::stabilized_rhs(double t, const ConstRef& y, double alpha, double beta, MutableRef yd) {
+  count_evaluation();
   system_.solve_accelerations(t, q_of(y), qd_of(y), {.alpha = alpha, .beta = beta});
   yd << qd_of(y), system_.qdd();
 }
@@ -24,16 +41,13 @@ void RunProblem::quadrature_rhs(double t, const ConstRef& y, MutableRef integran
 }
 
 void RunProblem::project(double t, MutableRef y) {
+  check_stop(stop_);
   const auto n = system_.n_q();
   system_.project(t, y.head(n), y.tail(n));
 }
 
-void RunProblem::project_tangent(MutableRef dy) {
-  const auto n = system_.n_q();
-  system_.project_tangent(dy.head(n), dy.tail(n));
-}
-
 void RunProblem::linearize(double t, const ConstRef& y) {
+  check_stop(stop_);
   system_.linearize(t, q_of(y), qd_of(y));
 }
 void RunProblem::factor_newton(double gamma) {
@@ -50,6 +64,7 @@ void RunProblem::multipliers(double t, const ConstRef& y, MutableRef lambda) {
 }
 
 void RunProblem::index2_residual(double t, const ConstRef& x, const ConstRef& xd, MutableRef r) {
+  count_evaluation();
   ggl_.residual(t, x, xd, r);
 }
 void RunProblem::factor_index2(double t, const ConstRef& x, double c) {
@@ -67,8 +82,9 @@ void RunProblem::forget_pivots() {
 void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {
   if (coupling_.n_pairs() == 0) return;
   const auto responses = coupling_.responses(t, q_of(y), qd_of(y));
+  const double rounding = gap_rounding(q_of(y));
   for (std::size_t i = 0; i < responses.size(); ++i) {
-    values[static_cast<Eigen::Index>(2 * i)] = responses[i].gap;
+    values[static_cast<Eigen::Index>(2 * i)] = responses[i].gap - (coupling_.closed(i) ? rounding : 0.0);
     values[static_cast<Eigen::Index>(2 * i + 1)] = coupling_.closed(i) ? 1.0 : responses[i].gap_rate;
   }
 }

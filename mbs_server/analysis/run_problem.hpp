@@ -2,6 +2,9 @@
 /// energy, work of external loads}; roots = gaps of all pairs, then the gap rates of open pairs.
 #pragma once
 
+#include <cstdint>
+#include <stop_token>
+
 #include "mbs_server/coupling/contact_coupling.hpp"
 #include "mbs_server/formulation/ggl_form.hpp"
 #include "mbs_server/integrators/problem.hpp"
@@ -13,8 +16,10 @@ class RunProblem final : public Problem {
   enum Quadrature { dissipated = 0, external_work = 1, n_quadrature_terms = 2 };
 
   /// @param system    complete: no joints or forces are added later
-  /// @param coupling  owned by `system` as one of its forces
-  RunProblem(System& system, ContactCoupling& coupling);
+  /// @param coupling         owned by `system` as one of its forces
+  /// @param stop             looked at in every evaluation, which then throws Error{cancelled}
+  /// @param max_evaluations  of the equations of motion; the next one throws Error{limit}
+  RunProblem(System& system, ContactCoupling& coupling, std::stop_token stop, std::int64_t max_evaluations);
 
   [[nodiscard]] int size() const override { return 2 * system_.n_q(); }
   void rhs(double t, const ConstRef& y, MutableRef yd) override;
@@ -22,7 +27,6 @@ class RunProblem final : public Problem {
   [[nodiscard]] int n_quadratures() const override { return n_quadrature_terms; }
   void quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) override;
   void project(double t, MutableRef y) override;
-  void project_tangent(MutableRef dy) override;
   void linearize(double t, const ConstRef& y) override;
   void factor_newton(double gamma) override;
   void solve_newton(MutableRef b) override;
@@ -32,8 +36,9 @@ class RunProblem final : public Problem {
   void factor_index2(double t, const ConstRef& x, double c) override;
   void solve_index2(MutableRef b) override;
 
-  /// Root 2 i is the gap of pair i. Root 2 i + 1 is its gap rate while the pair is open, so that a touch that begins
-  /// and ends within one step is not missed; while the pair is closed it is the constant 1.
+  /// Root 2 i is the gap of pair i; of a closed one it is what the gap exceeds its rounding by (PairWatch). Root 2 i +
+  /// 1 is its gap rate while the pair is open, so that a touch that begins and ends within one step is not missed;
+  /// while the pair is closed it is the constant 1.
   [[nodiscard]] int n_roots() const override { return 2 * static_cast<int>(coupling_.n_pairs()); }
   void roots(double t, const ConstRef& y, MutableRef values) override;
   /// Directions in which the roots matter: open pairs watch for a falling gap and a rising rate, closed ones for a
@@ -47,8 +52,13 @@ class RunProblem final : public Problem {
   [[nodiscard]] auto q_of(const ConstRef& y) const { return y.head(system_.n_q()); }
   [[nodiscard]] auto qd_of(const ConstRef& y) const { return y.tail(system_.n_q()); }
 
+  void count_evaluation();
+
   System& system_;
   ContactCoupling& coupling_;
+  std::stop_token stop_;
+  std::int64_t max_evaluations_;
+  std::int64_t n_evaluations_ = 0;
   GglForm ggl_;
 };
 

@@ -2,15 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
+#include <span>
 
+#include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::mbs {
 namespace {
 
 using Json = nlohmann::json;
-constexpr int format_version = 1;
+constexpr std::string_view format_version = "heelstrike run state 2";
+
+/// Printable beginning of bytes from outside.
+std::string escaped_excerpt(std::string_view bytes) {
+  std::string text(bytes.substr(0, 24));
+  std::ranges::replace_if(
+      text, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
 
 Json optional_to_json(const std::optional<double>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -48,7 +61,13 @@ ContactEpisode episode_from_json(const Json& j) {
 Json to_json(const EpisodeTracker::State& state) {
   Json recent = Json::array();
   for (const auto& p : state.recent) recent.push_back({p.t, p.force, p.gap, p.gap_rate});
-  return {{"episode", state.episode ? to_json(*state.episode) : Json(nullptr)}, {"recent", recent}};
+  return {{"episode", state.episode ? to_json(*state.episode) : Json(nullptr)},
+          {"recent", recent},
+          {"turns", state.n_turns}};
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw input_error("checkpoint", fmt::format("checkpoint: {}; resume from another one, or start the run anew", what));
 }
 
 EpisodeTracker::State tracker_from_json(const Json& j) {
@@ -57,15 +76,16 @@ EpisodeTracker::State tracker_from_json(const Json& j) {
   for (const auto& p : j.at("recent")) {
     state.recent.push_back({.t = p.at(0), .force = p.at(1), .gap = p.at(2), .gap_rate = p.at(3)});
   }
+  // More than one turn is as good as many.
+  const Json& turns = j.at("turns");
+  if (!turns.is_number_unsigned()) refuse(fmt::format("expected a number of turns, found {}", turns.dump()));
+  state.n_turns = static_cast<int>(std::min<std::uint64_t>(turns.get<std::uint64_t>(), 1'000'000'000));
   return state;
 }
 
-}  // namespace
-
-std::string save_run_state(const RunState& state) {
-  Json j = {{"format", format_version},
-            {"next_row", state.next_row},
-            {"next_checkpoint", state.next_checkpoint},
+Json to_json(const RunState& state) {
+  Json j = {{"next_row", state.next_row},
+            {"n_rows", state.n_rows},
             {"committed_dissipation", state.committed_dissipation},
             {"initial_energy", state.initial_energy},
             {"max_position_violation", state.max_position_violation},
@@ -76,31 +96,119 @@ std::string save_run_state(const RunState& state) {
   for (const char c : state.closed) j["closed"].push_back(c != 0);
   for (const auto& e : state.episodes) j["episodes"].push_back(to_json(e));
   for (const auto& e : state.finished) j["finished"].push_back(to_json(e));
-  return j.dump();
+  return j;
 }
 
-RunState load_run_state(const std::string& bytes) {
+RunState state_from_json(const Json& j) {
+  // A number with a point would be converted, wherever that leads.
+  for (const char* key : {"next_row", "n_rows"}) {
+    if (!j.at(key).is_number_integer())
+      refuse(fmt::format("expected an integer as {}, found {}", key, j.at(key).dump()));
+  }
+  RunState state{.next_row = j.at("next_row"),
+                 .n_rows = j.at("n_rows"),
+                 .committed_dissipation = j.at("committed_dissipation"),
+                 .initial_energy = j.at("initial_energy"),
+                 .max_position_violation = j.at("max_position_violation"),
+                 .max_velocity_violation = j.at("max_velocity_violation"),
+                 .closed = {},
+                 .episodes = {},
+                 .finished = {}};
+  for (const auto& c : j.at("closed")) state.closed.push_back(c.get<bool>() ? 1 : 0);
+  for (const auto& e : j.at("episodes")) state.episodes.push_back(tracker_from_json(e));
+  for (const auto& e : j.at("finished")) state.finished.push_back(episode_from_json(e));
+  return state;
+}
+
+std::string bytes_of(std::span<const double> values) {
+  std::string bytes(values.size_bytes(), '\0');
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+/// Of everything but the checksum itself. Lengths keep neighbours apart.
+std::string checksum(const Checkpoint& checkpoint, std::string_view state) {
+  std::string all = fmt::format("{} {} {}\n", checkpoint.scenario_digest, checkpoint.step, checkpoint.state.size());
+  all += bytes_of({&checkpoint.time, 1}) + bytes_of(checkpoint.state);
+  for (const auto& contact : checkpoint.contact_states) all += fmt::format("{}\n", contact.size()) + contact;
+  return sha256_hex(all.append(state));
+}
+
+void expect(bool holds, std::string_view expected, const std::string& found) {
+  if (!holds) refuse(fmt::format("expected {}, found {}", expected, found));
+}
+
+void check_episode(const ContactEpisode& e, const std::string& pair, double t) {
+  expect(e.pair == pair, fmt::format("an episode of pair '{}'", pair), fmt::format("'{}'", e.pair));
+  expect(e.onset >= 0.0 && e.onset <= t, fmt::format("an onset between 0 and {} s", t), fmt::format("{} s", e.onset));
+}
+
+void check(const RunState& state, double t, const CheckpointFrame& frame) {
+  const std::int64_t next = first_after(frame.interval, t);
+  // A row at `t` itself may still have to be written.
+  expect(state.next_row == next || state.next_row == next - 1, fmt::format("{} as the next row", next),
+         fmt::to_string(state.next_row));
+  expect(state.n_rows >= 0, "a number of rows", fmt::to_string(state.n_rows));
+  expect(state.max_position_violation >= 0.0 && state.max_velocity_violation >= 0.0, "violations that are not negative",
+         fmt::format("{} and {}", state.max_position_violation, state.max_velocity_violation));
+  expect(state.closed.size() == frame.pairs.size() && state.episodes.size() == frame.pairs.size(),
+         fmt::format("{} contact pairs", frame.pairs.size()),
+         fmt::format("{} and {}", state.closed.size(), state.episodes.size()));
+  for (std::size_t i = 0; i < frame.pairs.size(); ++i) {
+    const auto& episode = state.episodes[i];
+    expect(episode.episode.has_value() == (state.closed[i] != 0), "an open episode for each pair in contact",
+           fmt::format("another for '{}'", frame.pairs[i]));
+    expect(episode.recent.size() <= 3, "at most 3 recent points", fmt::to_string(episode.recent.size()));
+    if (episode.episode) check_episode(*episode.episode, frame.pairs[i], t);
+  }
+  for (const auto& e : state.finished) {
+    const auto pair = std::ranges::find(frame.pairs, e.pair);
+    expect(pair != frame.pairs.end(), "episodes of the pairs of this scenario", fmt::format("'{}'", e.pair));
+    check_episode(e, *pair, t);
+  }
+}
+
+}  // namespace
+
+std::int64_t first_after(double interval, double t) {
+  auto n = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(t / interval)));
+  // The quotient is good to one rounding, so this ends after a step or two.
+  while (interval * static_cast<double>(n) <= t) ++n;
+  return n;
+}
+
+void seal(Checkpoint& checkpoint, const RunState& state) {
+  const std::string text = to_json(state).dump();
+  checkpoint.engine = fmt::format("{} {}\n{}", format_version, checksum(checkpoint, text), text);
+}
+
+RunState unseal(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
+  const std::string_view engine = checkpoint.engine;
+  if (!engine.starts_with(format_version)) {
+    refuse(
+        fmt::format("expected one of format '{}', found '{}'; it was made by another version of the program, which can "
+                    "go on with it",
+                    format_version, escaped_excerpt(engine)));
+  }
+  constexpr std::size_t n_digits = 64;
+  const std::size_t begin = format_version.size() + 1;
+  const std::size_t text = begin + n_digits + 1;
+  if (engine.size() < text || engine.substr(begin, n_digits) != checksum(checkpoint, engine.substr(text))) {
+    refuse("its checksum is that of other bytes: it is damaged");
+  }
+  expect(checkpoint.time >= 0.0 && checkpoint.time <= frame.end_time,
+         fmt::format("a time between 0 and {} s", frame.end_time), fmt::format("{} s", checkpoint.time));
+  constexpr std::int64_t most_steps = std::int64_t{1} << 53;
+  expect(checkpoint.step >= 0 && checkpoint.step < most_steps, "a step number from 0 to 2^53",
+         fmt::to_string(checkpoint.step));
+  expect(std::ranges::all_of(checkpoint.state, [](double x) { return std::isfinite(x); }), "finite state entries",
+         "NaN or infinity");
   try {
-    const Json j = Json::parse(bytes);
-    if (j.at("format") != format_version) {
-      throw input_error("checkpoint",
-                        fmt::format("checkpoint: expected format {}, found {}", format_version, j.at("format").dump()));
-    }
-    RunState state{.next_row = j.at("next_row"),
-                   .next_checkpoint = j.at("next_checkpoint"),
-                   .committed_dissipation = j.at("committed_dissipation"),
-                   .initial_energy = j.at("initial_energy"),
-                   .max_position_violation = j.at("max_position_violation"),
-                   .max_velocity_violation = j.at("max_velocity_violation"),
-                   .closed = {},
-                   .episodes = {},
-                   .finished = {}};
-    for (const auto& c : j.at("closed")) state.closed.push_back(c.get<bool>() ? 1 : 0);
-    for (const auto& e : j.at("episodes")) state.episodes.push_back(tracker_from_json(e));
-    for (const auto& e : j.at("finished")) state.finished.push_back(episode_from_json(e));
+    RunState state = state_from_json(Json::parse(engine.substr(text)));
+    check(state, checkpoint.time, frame);
     return state;
   } catch (const Json::exception& e) {
-    throw input_error("checkpoint", fmt::format("checkpoint: the accumulated statistics cannot be read: {}", e.what()));
+    refuse(fmt::format("the accumulated statistics cannot be read: {}", e.what()));
   }
 }
 

@@ -9,9 +9,13 @@
 
 namespace heelstrike::mbs {
 
+/// Smallest n >= 1 with interval * n > t: times of a grid are products, not sums, so that they do not drift.
+/// @pre interval > 0, t >= 0, t / interval < 2^53
+[[nodiscard]] std::int64_t first_after(double interval, double t);
+
 struct RunState {
   std::int64_t next_row = 0;           ///< index on the regular output grid
-  std::int64_t next_checkpoint = 1;    ///< index on the checkpoint grid
+  std::int64_t n_rows = 0;             ///< written
   double committed_dissipation = 0.0;  ///< [J] from rate-independent terms, by commits
   double initial_energy = 0.0;         ///< [J]
   double max_position_violation = 0.0;
@@ -21,9 +25,19 @@ struct RunState {
   std::vector<ContactEpisode> finished;
 };
 
-/// Doubles survive exactly (shortest round-trip decimals).
-[[nodiscard]] std::string save_run_state(const RunState& state);
-/// @throws Error{invalid_input} for bytes of another format
-[[nodiscard]] RunState load_run_state(const std::string& bytes);
+/// Puts `state` and a checksum over the whole checkpoint into `checkpoint.engine`. Doubles survive exactly (shortest
+/// round-trip decimals).
+void seal(Checkpoint& checkpoint, const RunState& state);
+
+/// What a checkpoint has to agree with.
+struct CheckpointFrame {
+  double end_time = 0.0;           ///< [s]
+  double interval = 0.0;           ///< [s] of the regular rows
+  std::vector<std::string> pairs;  ///< names
+};
+/// The state in a sealed checkpoint.
+/// @throws Error{invalid_input} for one of another version, for damaged bytes, and for numbers that no run can have: a
+/// checksum keeps accidents away, but whoever makes up a checkpoint can make up its checksum too
+[[nodiscard]] RunState unseal(const Checkpoint& checkpoint, const CheckpointFrame& frame);
 
 }  // namespace heelstrike::mbs

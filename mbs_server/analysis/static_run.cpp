@@ -10,6 +10,7 @@
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/formulation/load_force.hpp"
 #include "mbs_server/formulation/static_form.hpp"
+#include "mbs_server/formulation/stop_check.hpp"
 #include "mbs_server/integrators/kinsol_balance.hpp"
 
 namespace heelstrike::mbs {
@@ -46,11 +47,13 @@ class StaticRun final : public RunBase {
   }
 
   [[nodiscard]] bool depends_on_time() const;
+  void commit_start();
   void find_equilibrium(double t, bool from_afar);
   [[nodiscard]] bool approach(double t);
   [[nodiscard]] bool approach_step(double t, double shift, double& norm);
   [[nodiscard]] BalanceResult finish_equilibrium(double t);
   void measure_forces(double t);
+  void count_evaluation();
   [[nodiscard]] double evaluate(double t, const VectorX& x);
   [[noreturn]] void give_up(double t, const std::string& reason);
   [[nodiscard]] std::string imbalance(double t);
@@ -82,9 +85,19 @@ void StaticRun::measure_forces(double t) {
   scale_ = std::max(form_->force_scale(t, x_), 1e-12);
 }
 
+void StaticRun::count_evaluation() {
+  check_stop(stop_);
+  const std::int64_t most = input_.scenario.analysis.budget.evaluations;
+  if (++n_evaluations_ <= most) return;
+  throw limit_error("analysis.budget.evaluations",
+                    fmt::format("the balance was evaluated {} times, as often as analysis.budget.evaluations allows; "
+                                "raise it, or start nearer to the equilibrium",
+                                most));
+}
+
 /// Imbalance relative to the forces at work, constraint residuals in their own units; leaves F in F_.
 double StaticRun::evaluate(double t, const VectorX& x) {
-  ++n_evaluations_;
+  count_evaluation();
   form_->residual(t, x, F_);
   const auto n = system_.n_q();
   double norm = F_.head(n).lpNorm<Eigen::Infinity>() / scale_;
@@ -121,7 +134,7 @@ bool StaticRun::approach(double t) {
   double norm = evaluate(t, x_);
   double shift = 1e3;
   for (int step = 0; step < max_approach_steps && norm > nearly_balanced; ++step) {
-    if (stop_.stop_requested()) throw Error(ErrorCode::cancelled, "stopped on request");
+    check_stop(stop_);
     const double before = norm;
     if (approach_step(t, shift, norm)) {
       // Steps grow as the imbalance falls, and on a long way with constant force too.
@@ -153,7 +166,7 @@ BalanceResult StaticRun::finish_equilibrium(double t) {
   settings.tolerance = std::max(balanced, rounding);
   const BalanceEquations equations{.residual =
                                        [&](const auto& x, auto F) {
-                                         ++n_evaluations_;
+                                         count_evaluation();
                                          form_->residual(t, x, F);
                                        },
                                    .factor =
@@ -165,6 +178,19 @@ BalanceResult StaticRun::finish_equilibrium(double t) {
   if (norm <= settings.tolerance)
     return {.converged = true, .norm = norm, .iterations = 0, .evaluations = 0, .reason = {}};
   return solve_balance(equations, settings, x_);
+}
+
+/// Friction holds a body where it has been put: stick points are measured from the start, which is the first step of
+/// the contact's history. A start that the contact refuses leaves it without one.
+void StaticRun::commit_start() {
+  const auto n = system_.n_q();
+  VectorX rest = VectorX::Zero(n);
+  system_.project(0.0, x_.head(n), rest);
+  try {
+    (void)coupling_->commit(0.0, x_.head(n), VectorX::Zero(n));
+  } catch (const RecoverableError& e) {
+    last_refusal_ = e.what();
+  }
 }
 
 void StaticRun::find_equilibrium(double t, bool from_afar) {
@@ -273,6 +299,7 @@ bool StaticRun::solve() {
   y_ = VectorX::Zero(2 * n);
   y_.head(n) = assembled_.q;
   z_ = VectorX::Zero(EnergyQuadrature::n);
+  commit_start();
   find_equilibrium(0.0, true);
   commit_initial_state();
   if (!depends_on_time()) {

@@ -1,6 +1,8 @@
 /// Static analysis: some coordinates are prescribed by drivers, all others come to rest in balance with loads, joints,
 /// force elements and contact. One row at t = 0; where drivers or loads depend on time, one per time of the output grid
-/// (a quasi-static sequence, each equilibrium found from the one before). Each equilibrium is committed to the contact.
+/// (a quasi-static sequence, each equilibrium found from the one before). The start and each equilibrium are committed
+/// to the contact: friction measures slip from what was committed last, so the start is where a body that only friction
+/// holds was put down.
 ///
 /// The first equilibrium is approached by an overdamped motion M q' = g - Phi_q' lambda with implicit steps that grow
 /// as the imbalance falls (pseudo-transient continuation, [kelley1998] in docs/references.bib): it runs down the

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
+#include "mbs_server/formulation/stop_check.hpp"
 
 namespace heelstrike::mbs {
 
@@ -28,9 +31,10 @@ class WallTimer {
 
 using Matrix12d = Eigen::Matrix<double, 12, 12>;
 
-ContactCoupling::ContactCoupling(const Model& model, Contact* contact)
+ContactCoupling::ContactCoupling(const Model& model, Contact* contact, std::stop_token stop)
     : model_(model),
       contact_(contact),
+      stop_(std::move(stop)),
       closed_(model.pairs.size(), 0),
       states_(model.pairs.size()),
       responses_(model.pairs.size()),
@@ -84,18 +88,35 @@ void ContactCoupling::remember(double t, const ConstVector& q, const ConstVector
 
 std::span<const Response> ContactCoupling::responses(double t, const ConstVector& q, const ConstVector& qd) {
   if (n_pairs() == 0 || is_cached(t, q, qd)) return responses_;
+  check_stop(stop_);
   cache_valid_ = false;
   update_states(t, q, qd);
   ++n_evaluations_;
   const WallTimer timer(waited_);
   try {
     contact_->evaluate(committed_step_ + 1, iteration_++, states_, responses_);
+    require_numbers(t);
   } catch (const RecoverableError& e) {
     last_refusal_ = fmt::format("at t = {} s: {}", t, e.what());
     throw;
   }
   remember(t, q, qd);
   return responses_;
+}
+
+std::optional<std::span<const Response>> ContactCoupling::answered_at(double t) const {
+  if (n_pairs() > 0 && !(cache_valid_ && t == cached_t_)) return {};
+  return responses_;
+}
+
+/// An open pair exerts no force, but its gap steers the run.
+void ContactCoupling::require_numbers(double t) const {
+  for (std::size_t i = 0; i < n_pairs(); ++i) {
+    const Response& r = responses_[i];
+    if (std::isfinite(r.gap + r.gap_rate) && r.F_A.force.allFinite() && r.F_A.torque.allFinite()) continue;
+    throw RecoverableError(
+        fmt::format("contact '{}' answered with numbers that are not finite at t = {} s", model_.pairs[i].name, t));
+  }
 }
 
 std::span<const Response> ContactCoupling::commit(double t, const ConstVector& q, const ConstVector& qd) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -21,10 +22,16 @@
 
 namespace heelstrike::mbs {
 
+/// Whether a pair with this gap [m] and gap rate [m/s] is in contact: at zero it is, unless it opens.
+[[nodiscard]] inline bool touching(double gap, double gap_rate) {
+  return gap < 0.0 || (gap == 0.0 && gap_rate <= 0.0);
+}
+
 class ContactCoupling final : public ForceElement {
  public:
   /// @param contact  one opened pair per entry of model.pairs, in the same order; outlives this object; null = no pairs
-  ContactCoupling(const Model& model, Contact* contact);
+  /// @param stop     looked at before the partner is asked
+  ContactCoupling(const Model& model, Contact* contact, std::stop_token stop = {});
 
   [[nodiscard]] std::string name() const override { return "contact"; }
   void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
@@ -33,8 +40,15 @@ class ContactCoupling final : public ForceElement {
                     SparseAssembler& C) override;
 
   /// Responses of all pairs at a state, open or closed, under the committed history. The last answer is kept: asking
-  /// again for the same state costs nothing.
+  /// again for the same state costs nothing. @throws Error{cancelled} when stopped, and whatever the partner throws
   [[nodiscard]] std::span<const Response> responses(double t, const ConstVector& q, const ConstVector& qd);
+
+  /// What the last call of responses() or commit() answered, when its state was at time `t`; else nothing.
+  [[nodiscard]] std::optional<std::span<const Response>> answered_at(double t) const;
+  /// The next call of responses() asks the partner whatever was answered before. What a commit answers and what an
+  /// evaluation of the same state gives right after it differ by rounding where friction is solved for: a run that goes
+  /// on from here and one that is resumed here must take the same of them.
+  void forget_answer() { cache_valid_ = false; }
 
   /// Accepts the state as the end of the next step and returns the responses under the new history.
   std::span<const Response> commit(double t, const ConstVector& q, const ConstVector& qd);
@@ -93,12 +107,14 @@ class ContactCoupling final : public ForceElement {
   [[nodiscard]] static BodyState body_state(BodyIndex body, const ConstVector& q, const ConstVector& qd);
   void update_states(double t, const ConstVector& q, const ConstVector& qd);
   [[nodiscard]] bool is_cached(double t, const ConstVector& q, const ConstVector& qd) const;
+  void require_numbers(double t) const;
   void remember(double t, const ConstVector& q, const ConstVector& qd);
   void add_pair_tangents(std::size_t pair, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
                          SparseAssembler& C) const;
 
   const Model& model_;
   Contact* contact_;
+  std::stop_token stop_;
   std::vector<char> closed_;
   std::int64_t committed_step_ = -1;
   std::int32_t iteration_ = 0;

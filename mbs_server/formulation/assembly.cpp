@@ -2,20 +2,23 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <Eigen/Geometry>
 #include <Eigen/SparseLU>
-#include <Eigen/SparseQR>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/formulation/finite.hpp"
+#include "mbs_server/formulation/independent_rows.hpp"
+#include "mbs_server/formulation/stop_check.hpp"
 
 namespace heelstrike::mbs {
 namespace {
 
 /// Residuals of a pose that counts as assembled; the projection at the start of the run goes on from there.
 constexpr double assembled = 1e-11;
-constexpr double dependent = 1e-9;
 
 /// Constraints whose rows among `rows` are not zero, worst first.
 std::vector<std::string> names_of_rows(const System& system, const std::vector<int>& rows) {
@@ -33,7 +36,7 @@ std::vector<std::string> names_of_rows(const System& system, const std::vector<i
 std::vector<int> rows_above(const VectorX& residual, double limit) {
   std::vector<int> rows;
   for (Eigen::Index i = 0; i < residual.size(); ++i) {
-    if (std::abs(residual[i]) > limit) rows.push_back(static_cast<int>(i));
+    if (!(std::abs(residual[i]) <= limit)) rows.push_back(static_cast<int>(i));
   }
   return rows;
 }
@@ -49,12 +52,23 @@ std::string place_of_conflict(const System& system, const std::vector<int>& rows
   return place;
 }
 
+/// @throws Error{invalid_input} when a joint or driver is not a number at the start
+void require_finite(const System& system, const VectorX& residual, double t) {
+  const Eigen::Index row = first_not_finite(residual);
+  if (row < 0) return;
+  const std::vector<int> rows = {static_cast<int>(row)};
+  throw input_error("joints",
+                    fmt::format("{}expected joints and drivers with finite values at t = {} s, found one of "
+                                "'{}' that is not a number; check poses, points and functions of time",
+                                place_of_conflict(system, rows), t, fmt::join(names_of_rows(system, rows), ", ")));
+}
+
 [[noreturn]] void refuse(const System& system, const VectorX& residual, const char* what, const char* unit) {
-  const double worst = residual.cwiseAbs().maxCoeff();
-  auto rows = rows_above(residual, std::max(0.01 * worst, assembled));
+  const double worst = residual.allFinite() ? residual.cwiseAbs().maxCoeff() : std::numeric_limits<double>::infinity();
+  auto rows = rows_above(residual, std::isfinite(worst) ? std::max(0.01 * worst, assembled) : assembled);
   // Rigid bodies give way too where joints pull at them: they are not what can be corrected.
   const int n_rigid = rigid_constraints_per_body * static_cast<int>(system.model().bodies.size());
-  if (rows.back() >= n_rigid) std::erase_if(rows, [&](int row) { return row < n_rigid; });
+  if (!rows.empty() && rows.back() >= n_rigid) std::erase_if(rows, [&](int row) { return row < n_rigid; });
   throw input_error(
       "joints",
       fmt::format("{}expected a start that satisfies all joints and drivers, found none: {} remain violated "
@@ -90,6 +104,7 @@ VectorX least_change(const SparseMatrix& M, const SparseMatrix& J, const VectorX
   for (int i = 0; i < m; ++i) entries.emplace_back(n + i, n + i, -1e-11 / heaviest);
   SparseMatrix A(n + m, n + m);
   A.setFromTriplets(entries.begin(), entries.end());
+  if (!rhs.allFinite() || !A.coeffs().allFinite()) return VectorX::Zero(n);
   const Eigen::SparseLU<SparseMatrix> lu(A);
   if (lu.info() != Eigen::Success) return VectorX::Zero(n);
   VectorX x = lu.solve(rhs);
@@ -108,10 +123,11 @@ std::vector<int> all_rows(const System& system) {
 }
 
 /// Damped Newton; true when the residual vanished.
-bool move_onto_constraints(System& system, double t, VectorX& q) {
+bool move_onto_constraints(System& system, double t, VectorX& q, const std::stop_token& stop) {
   constexpr int max_iterations = 100;
   constexpr double longest_step = 0.5;
   for (int i = 0; i < max_iterations; ++i) {
+    check_stop(stop);
     if (system.residual(t, q).cwiseAbs().maxCoeff() <= assembled) return true;
     const VectorX step = correction(system, t, q, all_rows(system));
     const double length = step.cwiseAbs().maxCoeff();
@@ -121,8 +137,26 @@ bool move_onto_constraints(System& system, double t, VectorX& q) {
   return q.allFinite() && system.residual(t, q).cwiseAbs().maxCoeff() <= assembled;
 }
 
-void report_moves(const System& system, const VectorX& before, const VectorX& after,
-                  const std::function<void(const std::string&)>& log) {
+/// [m] diagonal of the box around the bodies' origins, centres of mass and joints.
+double size_of(const Model& model) {
+  Eigen::AlignedBox3d box;
+  for (const auto& body : model.bodies) {
+    box.extend(body.X_WB.p);
+    box.extend(body.X_WB * body.mass_properties.center_of_mass);
+  }
+  for (const auto& joint : model.joints) {
+    for (const JointSide* side : {&joint.a, &joint.b}) {
+      const bool held = side->body == ground;
+      box.extend(held ? side->X_BF.p : model.bodies[static_cast<std::size_t>(side->body)].X_WB * side->X_BF.p);
+    }
+  }
+  return box.diagonal().norm();
+}
+
+void report_moves(const System& system, const VectorX& before, const VectorX& after, const AssemblyLog& log) {
+  // What measured or rounded coordinates need is far less than this.
+  constexpr double significant_angle = 0.01;  // [rad]
+  const double significant_distance = 0.01 * size_of(system.model());
   for (std::size_t i = 0; i < system.model().bodies.size(); ++i) {
     const auto first = coordinates_per_body * static_cast<Eigen::Index>(i);
     const Pose X_old = pose_from_coordinates(before.segment<12>(first));
@@ -132,79 +166,75 @@ void report_moves(const System& system, const VectorX& before, const VectorX& af
     const double sine = 0.5 * Vector3(turn(2, 1) - turn(1, 2), turn(0, 2) - turn(2, 0), turn(1, 0) - turn(0, 1)).norm();
     const double angle = std::atan2(sine, 0.5 * (turn.trace() - 1.0));
     if (distance < 1e-9 && angle < 1e-9) continue;
-    log(fmt::format("assembly moved {} by {:.4g} m and turned it by {:.4g} rad", system.model().bodies[i].name,
-                    distance, angle));
+    const bool significant = angle > significant_angle || distance > significant_distance;
+    log(significant ? "warning" : "info",
+        fmt::format("assembly moved {} by {:.4g} m and turned it by {:.4g} rad{}", system.model().bodies[i].name,
+                    distance, angle,
+                    significant ? " from where the scenario puts it, so that its joints and drivers hold; check its "
+                                  "position and orientation"
+                                : ""));
   }
 }
 
 /// A motion of size 1e-3 along the constraints that are kept: what they imply everywhere still holds there, what they
 /// imply only in the start pose does not.
 bool implied_everywhere(System& system, double t, const VectorX& q, const std::vector<int>& kept,
-                        const std::vector<int>& removed) {
+                        const std::vector<int>& removed, const std::stop_token& stop) {
   VectorX trial = q;
   for (Eigen::Index i = 0; i < q.size(); ++i) {
     trial[i] += 1e-3 * std::sin(static_cast<double>(3 * i + 1));  // any direction will do; the same in every run
   }
-  for (int i = 0; i < 20; ++i) trial += correction(system, t, trial, kept);
+  for (int i = 0; i < 20; ++i) {
+    check_stop(stop);
+    trial += correction(system, t, trial, kept);
+  }
   const VectorX residual = system.residual(t, trial);
   double worst = 0.0;
   for (const int row : removed) worst = std::max(worst, std::abs(residual[row]));
   return worst < 1e-9;
 }
 
-void report_speed_changes(const System& system, const VectorX& before, const VectorX& after,
-                          const std::function<void(const std::string&)>& log) {
+void report_speed_changes(const System& system, const VectorX& before, const VectorX& after, const AssemblyLog& log) {
   for (std::size_t i = 0; i < system.model().bodies.size(); ++i) {
     const auto first = coordinates_per_body * static_cast<Eigen::Index>(i);
     const double change = (after.segment<12>(first) - before.segment<12>(first)).cwiseAbs().maxCoeff();
     if (change > 1e-9 * (1.0 + after.cwiseAbs().maxCoeff())) {
-      log(fmt::format("assembly changed the velocity of {} by up to {:.4g} m/s or 1/s", system.model().bodies[i].name,
-                      change));
+      log("info", fmt::format("assembly changed the velocity of {} by up to {:.4g} m/s or 1/s",
+                              system.model().bodies[i].name, change));
     }
   }
 }
 
-void remove_redundant(System& system, double t, const VectorX& q, const std::function<void(const std::string&)>& log) {
-  const auto kept = independent_rows(system.jacobian(t, q));
+void remove_redundant(System& system, double t, const VectorX& q, const AssemblyLog& log, const std::stop_token& stop) {
+  const auto kept = independent_rows(system.jacobian(t, q), stop);
   std::vector<int> removed;
   for (int row = 0; row < system.n_constraints(); ++row) {
     if (!std::ranges::binary_search(kept, row)) removed.push_back(row);
   }
   if (removed.empty()) return;
   const auto names = names_of_rows(system, removed);
-  if (!implied_everywhere(system, t, q, kept, removed)) {
-    log(
+  if (!implied_everywhere(system, t, q, kept, removed, stop)) {
+    log("info",
         fmt::format("the start pose is singular: {} depend on the other constraints there, but not elsewhere; all "
                     "equations are kept and solved with damping",
                     fmt::join(names, ", ")));
     return;
   }
-  log(fmt::format("{} of {} constraint equations are redundant and not used: {}; their reactions count as zero",
-                  removed.size(), system.n_constraints(), fmt::join(names, ", ")));
+  log("info", fmt::format("{} of {} constraint equations are redundant and not used: {}; their reactions count as zero",
+                          removed.size(), system.n_constraints(), fmt::join(names, ", ")));
   system.keep_rows(kept);
 }
 
 }  // namespace
 
-std::vector<int> independent_rows(const SparseMatrix& Phi_q) {
-  SparseMatrix transposed = Phi_q.transpose();
-  transposed.makeCompressed();
-  Eigen::SparseQR<SparseMatrix, Eigen::NaturalOrdering<int>> qr;
-  qr.setPivotThreshold(dependent);
-  qr.compute(transposed);
-  const auto& order = qr.colsPermutation().indices();
-  std::vector<int> rows;
-  for (Eigen::Index k = 0; k < qr.rank(); ++k) rows.push_back(order[k]);
-  std::ranges::sort(rows);
-  return rows;
-}
-
-Start assemble(System& system, double t, const std::function<void(const std::string&)>& log) {
+Start assemble(System& system, double t, const AssemblyLog& log, const std::stop_token& stop) {
   const VectorX q0 = system.initial_q();
   const VectorX qd0 = system.initial_qd();
   Start start{.q = q0, .qd = qd0};
   if (system.n_constraints() == 0) return start;
-  if (!move_onto_constraints(system, t, start.q)) {
+  require_finite(system, system.residual(t, q0), t);
+  require_finite(system, system.velocity_residual(t, q0, qd0), t);
+  if (!move_onto_constraints(system, t, start.q, stop)) {
     refuse(system, system.residual(t, start.q), "positions", "m or -");
   }
   report_moves(system, q0, start.q, log);
@@ -215,7 +245,7 @@ Start assemble(System& system, double t, const std::function<void(const std::str
     refuse(system, slip, "velocities", "m/s or 1/s");
   }
   report_speed_changes(system, qd0, start.qd, log);
-  remove_redundant(system, t, start.q, log);
+  remove_redundant(system, t, start.q, log, stop);
   return start;
 }
 

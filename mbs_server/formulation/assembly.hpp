@@ -3,6 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
 
 #include "mbs_server/formulation/system.hpp"
 
@@ -13,17 +16,18 @@ struct Start {
   VectorX qd;
 };
 
-/// Rows of Phi_q that do not depend on earlier ones, increasing: QR in the given order, so that of several equivalent
-/// constraints the first in the file stays.
-[[nodiscard]] std::vector<int> independent_rows(const SparseMatrix& Phi_q);
+/// Receives a level ("info", "warning") and a sentence.
+using AssemblyLog = std::function<void(std::string_view level, const std::string& text)>;
 
 /// Moves the initial poses and velocities of the model onto the constraints at time t, heavy bodies least
 /// (mass-weighted damped Newton; damping makes it work with redundant constraints too), removes redundant rows from
-/// `system`, and tells through `log` what was moved by how much and which constraints were redundant.
+/// `system`, and tells through `log` what was moved by how much (a warning above a hundredth of the model's size or of
+/// a radian) and which constraints were redundant.
 ///
 /// Rows that depend on others only in the start pose (a singular pose, found by a small trial motion) are kept; the
 /// system is then solved with damping while it passes the pose.
-/// @throws Error{invalid_input} naming the joints in conflict when no pose or no velocity satisfies all constraints
-[[nodiscard]] Start assemble(System& system, double t, const std::function<void(const std::string&)>& log);
+/// @throws Error{invalid_input} naming the joints in conflict when no pose or no velocity satisfies all constraints;
+/// Error{cancelled} when stopped
+[[nodiscard]] Start assemble(System& system, double t, const AssemblyLog& log, const std::stop_token& stop = {});
 
 }  // namespace heelstrike::mbs

@@ -1,5 +1,7 @@
 #include "mbs_server/formulation/ggl_form.hpp"
 
+#include <fmt/format.h>
+
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/sparse_blocks.hpp"
 
@@ -43,9 +45,8 @@ void GglForm::assemble_jacobian(double t, const ConstVector& q) {
 void GglForm::residual(double t, const ConstVector& x, const ConstVector& xd, Eigen::Ref<VectorX> r) {
   const auto q = x.head(n_);
   const auto v = x.segment(n_, n_);
-  g_.setZero();
   EnergyTerms unused;
-  for (const auto& force : system_.forces()) force->add_forces(t, q, v, g_, unused);
+  system_.apply_forces(t, q, v, g_, unused);
   assemble_jacobian(t, q);
   system_.multiply_mass(xd.segment(n_, n_), inertia_);
   r.head(n_) = xd.head(n_) - v + Phi_q_.matrix().transpose() * x.tail(m_);
@@ -57,6 +58,9 @@ void GglForm::residual(double t, const ConstVector& x, const ConstVector& xd, Ei
     c.velocity_rhs(t, q, velocity.segment(row, c.rows()));
   });
   velocity = Phi_q_.matrix() * v - velocity;
+  if (!r.allFinite()) {
+    throw RecoverableError(fmt::format("joints and drivers ask for a motion that is not finite at t = {} s", t));
+  }
 }
 
 void GglForm::factor(double t, const ConstVector& x, double c) {

@@ -167,6 +167,8 @@ void RigidElimination::add_joint_damping(double damping) {
 bool RigidElimination::factor() {
   reduced_.end();
   if (reduced_rhs_.size() > dense_limit) return sparse_lu_.factor(reduced_.matrix());
+  // Comparisons of pivots that are not numbers mean nothing.
+  if (!reduced_.matrix().coeffs().allFinite()) return false;
   dense_lu_.compute(Dense(reduced_.matrix()));
   const auto pivots = dense_lu_.matrixLU().diagonal().cwiseAbs();
   return pivots.size() == 0 || pivots.minCoeff() > smallest_pivot_ratio * pivots.maxCoeff();

@@ -33,6 +33,8 @@ SparseLu& SparseLu::operator=(SparseLu&&) noexcept = default;
 
 bool SparseLu::factor(const SparseMatrix& A) {
   auto& s = *impl_;
+  // KLU compares pivots; with a value that is not a number every comparison fails and what it returns means nothing.
+  if (!A.coeffs().allFinite()) return false;
   // KLU's C interface takes pointers to non-const but only reads them.
   auto* outer = const_cast<int*>(A.outerIndexPtr());
   auto* inner = const_cast<int*>(A.innerIndexPtr());

@@ -19,7 +19,7 @@ class SparseLu {
   SparseLu& operator=(SparseLu&&) noexcept;
 
   /// Factors `A` (square, compressed). The pattern of the first call is kept; later matrices must have the same.
-  /// @returns false when A is numerically singular
+  /// @returns false when A is numerically singular or has an entry that is not finite
   [[nodiscard]] bool factor(const SparseMatrix& A);
 
   /// Forgets the pivots, so that the next factorisation does not depend on what came before. Called at restarts: a

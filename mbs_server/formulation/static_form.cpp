@@ -1,6 +1,9 @@
 #include "mbs_server/formulation/static_form.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <limits>
 
 #include "common/errors/error.hpp"
 
@@ -18,11 +21,13 @@ StaticForm::StaticForm(System& system)
 
 void StaticForm::residual(double t, const ConstVector& x, Eigen::Ref<VectorX> F) {
   const auto q = x.head(n_);
-  g_.setZero();
   EnergyTerms unused;
-  for (const auto& force : system_.forces()) force->add_forces(t, q, zero_, g_, unused);
+  system_.apply_forces(t, q, zero_, g_, unused);
   F.head(n_) = system_.jacobian(t, q).transpose() * x.tail(m_) - g_;
   F.tail(m_) = system_.residual(t, q);
+  if (!F.allFinite()) {
+    throw RecoverableError(fmt::format("joints and drivers ask for a pose that is not finite at t = {} s", t));
+  }
 }
 
 double StaticForm::force_scale(double t, const ConstVector& x) {
@@ -52,6 +57,12 @@ void StaticForm::factor(double t, const ConstVector& x, double shift) {
   }
   K_.end();
   stiffest_ = K_.matrix().nonZeros() == 0 ? 0.0 : K_.matrix().coeffs().cwiseAbs().maxCoeff();
+  // Tangents know zero only to their rounding: what it leaves in directions that nothing holds must not count, nor make
+  // the matrix singular.
+  constexpr double rounding = 1e-12;
+  double lightest = std::numeric_limits<double>::infinity();
+  for (const Matrix4& m : system_.mass()) lightest = std::min(lightest, m(0, 0));
+  shift = std::max(shift, rounding * stiffest_ / lightest);
   std::vector<Matrix4> W = system_.mass();
   for (int body = 0; body < n_bodies; ++body) {
     W[static_cast<std::size_t>(body)] *= shift;

@@ -18,7 +18,8 @@ class StaticForm {
   [[nodiscard]] int size() const { return n_ + m_; }
   void residual(double t, const ConstVector& x, Eigen::Ref<VectorX> F);
   /// Factors dF/dx + shift [M 0; 0 0] at (t, x).
-  /// @param shift  [1/s^2] > 0 where something is free to move without resistance
+  /// @param shift  [1/s^2] > 0 where something is free to move without resistance; raised to what the rounding of the
+  ///               stiffest force element asks for
   /// @throws RecoverableError when the matrix is singular; whatever the force elements throw
   void factor(double t, const ConstVector& x, double shift);
   /// Solves with the last factors, in place.

@@ -7,6 +7,7 @@
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/deformation_force.hpp"
 #include "mbs_server/formulation/driver.hpp"
+#include "mbs_server/formulation/finite.hpp"
 #include "mbs_server/formulation/gravity_force.hpp"
 #include "mbs_server/formulation/joint_registry.hpp"
 #include "mbs_server/formulation/load_force.hpp"
@@ -155,6 +156,10 @@ void System::factor_saddle(double t, const ConstVector& q) {
     double lightest = std::numeric_limits<double>::infinity();
     for (const auto& m : mass_) lightest = std::min(lightest, m(0, 0));
     if (!factor_damped_saddle(q, singular_damping / lightest)) {
+      if (!Phi_q_.matrix().coeffs().allFinite()) {
+        throw RecoverableError(
+            fmt::format("the derivatives of joints or drivers are not finite numbers at t = {} s", t));
+      }
       throw RecoverableError(
           "the constraints are dependent at this configuration: singular position or redundant joints");
     }
@@ -233,16 +238,63 @@ std::vector<BodyIndex> System::bodies_of(std::size_t constraint) const {
   return bodies;
 }
 
+const std::string& System::body_of(Eigen::Index coordinate) const {
+  return model_.bodies[static_cast<std::size_t>(coordinate / coordinates_per_body)].name;
+}
+
+void System::require_finite(double t, const ConstVector& q, const ConstVector& qd) const {
+  for (const auto* part : {&q, &qd}) {
+    const Eigen::Index i = first_not_finite(*part);
+    if (i < 0) continue;
+    throw RecoverableError(fmt::format("the {} of body '{}' is not a finite number at t = {} s",
+                                       part == &q ? "position" : "velocity", body_of(i), t));
+  }
+}
+
+/// The first force element whose contribution alone is not finite.
+void System::refuse_forces(double t, const ConstVector& q, const ConstVector& qd) {
+  std::string name = "their sum";
+  std::string body;
+  for (const auto& force : forces_) {
+    VectorX g = VectorX::Zero(n_q_);
+    EnergyTerms energy;
+    force->add_forces(t, q, qd, g, energy);
+    const Eigen::Index i = first_not_finite(g);
+    if (i < 0 && std::isfinite(energy.potential + energy.dissipated_power + energy.external_power)) continue;
+    name = "'" + force->name() + "'";
+    if (i >= 0) body = fmt::format(" on body '{}'", body_of(i));
+    break;
+  }
+  throw RecoverableError(fmt::format("forces are not finite numbers at t = {} s: {}{}", t, name, body));
+}
+
+void System::apply_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
+                          EnergyTerms& energy) {
+  require_finite(t, q, qd);
+  g.setZero();
+  for (const auto& force : forces_) force->add_forces(t, q, qd, g, energy);
+  if (!g.allFinite() || !std::isfinite(energy.potential + energy.dissipated_power + energy.external_power)) {
+    refuse_forces(t, q, qd);
+  }
+}
+
 void System::solve_accelerations(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte) {
-  g_.setZero();
   energy_ = {};
-  for (const auto& force : forces_) force->add_forces(t, q, qd, g_, energy_);
+  apply_forces(t, q, qd, g_, energy_);
   factor_saddle(t, q);
   evaluate_gamma(t, q, qd);
   if (baumgarte.active()) add_baumgarte(t, q, qd, baumgarte);
+  if (const Eigen::Index row = first_not_finite(gamma_); row >= 0) {
+    throw RecoverableError(
+        fmt::format("the acceleration that '{}' asks for is not a finite number at t = {} s", name_of_row(row), t));
+  }
   qdd_ = g_;
   lambda_ = gamma_;
   saddle_.solve(qdd_, lambda_, true);
+  if (const Eigen::Index i = first_not_finite(qdd_); i >= 0) {
+    throw RecoverableError(
+        fmt::format("the acceleration of body '{}' is not a finite number at t = {} s", body_of(i), t));
+  }
   if (driven_) add_driver_power(t, q);
 }
 
@@ -269,7 +321,7 @@ EnergyTerms System::evaluate_energy(double t, const ConstVector& q, const ConstV
     return energy_;
   }
   EnergyTerms energy;
-  for (const auto& force : forces_) force->add_forces(t, q, qd, g_, energy);
+  apply_forces(t, q, qd, g_, energy);
   return energy;
 }
 
@@ -325,6 +377,7 @@ WorstConstraint System::worst_constraint(double t, const ConstVector& q, const C
 }
 
 int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
+  require_finite(t, q, qd);
   if (n_constraints_ == 0) return 0;
   constexpr int max_iterations = 10;
   // Residuals are sums of a handful of products of order one: a few rounding errors are all that can be asked for.
@@ -334,6 +387,9 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
   double moved = std::numeric_limits<double>::infinity();  // since the last factorisation
   for (int iteration = 0; iteration <= max_iterations; ++iteration) {
     evaluate_residual(t, q);
+    if (const Eigen::Index row = first_not_finite(gamma_); row >= 0) {
+      throw RecoverableError(fmt::format("'{}' is not a finite number at t = {} s", name_of_row(row), t));
+    }
     const double residual = gamma_.cwiseAbs().maxCoeff();
     // Converged, or as small as rounding lets it become.
     const bool converged = residual <= tolerance || (residual < 1e-11 && residual >= 0.5 * last);
@@ -343,6 +399,7 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
     }
     if (converged) {
       project_velocity(t, q, qd, moved);
+      require_finite(t, q, qd);
       return iteration;
     }
     last = residual;
@@ -371,20 +428,6 @@ void System::project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX
   qd += correction_;
 }
 
-void System::project_tangent(Eigen::Ref<VectorX> dq, Eigen::Ref<VectorX> dqd) {
-  if (n_constraints_ == 0) return;
-  for (auto* d : {&dq, &dqd}) {
-    for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
-      gamma_.segment<6>(6 * body) =
-          -rigid_jacobian_times(saddle_at_.q.segment<12>(12 * body), d->segment<12>(12 * body));
-    }
-    gamma_.tail(n_constraints_ - n_rigid()) = -(Phi_q_.matrix() * *d);
-    correction_.setZero();
-    saddle_.solve(correction_, gamma_, false);
-    *d += correction_;
-  }
-}
-
 double System::smallest_singular_value(double t, const ConstVector& q, std::string* weakest) {
   const Eigen::Index n_joint_rows = n_constraints_ - n_rigid();
   if (n_joint_rows == 0) return std::numeric_limits<double>::infinity();
@@ -411,6 +454,10 @@ double System::smallest_singular_value(double t, const ConstVector& q, std::stri
 std::string System::name_of_largest(const VectorX& rows) const {
   Eigen::Index row = 0;
   rows.cwiseAbs().maxCoeff(&row);
+  return name_of_row(row);
+}
+
+std::string System::name_of_row(Eigen::Index row) const {
   std::string name;
   for_each_block([&](const Constraint& c, int first) {
     if (row >= first && row < first + c.rows()) name = c.name();

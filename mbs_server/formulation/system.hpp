@@ -72,8 +72,15 @@ class System {
   [[nodiscard]] VectorX initial_q() const;
   [[nodiscard]] VectorX initial_qd() const;
 
+  /// @throws RecoverableError that names the first body and the time when a coordinate or its rate is not finite
+  void require_finite(double t, const ConstVector& q, const ConstVector& qd) const;
+  /// Sets `g` to the generalised forces of all force elements and adds their energy terms to `energy`.
+  /// @throws RecoverableError that names the first force element that is not finite; whatever the force elements throw
+  void apply_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g, EnergyTerms& energy);
+
   /// qdd and lambda at (t, q, qd); kept and readable by qdd() and lambda() until the next call.
-  /// @throws RecoverableError for a singular configuration; whatever the force elements throw
+  /// @throws RecoverableError for a singular configuration and for numbers that are not finite; whatever the force
+  /// elements throw
   void solve_accelerations(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte = {});
   [[nodiscard]] const VectorX& qdd() const { return qdd_; }
   [[nodiscard]] const VectorX& lambda() const { return lambda_; }
@@ -94,9 +101,6 @@ class System {
   /// @returns number of Newton iterations
   /// @throws RecoverableError when Newton does not converge
   int project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd);
-  /// Removes from an error vector the parts that leave the constraints' tangent space, with the factors of the last
-  /// project().
-  void project_tangent(Eigen::Ref<VectorX> dq, Eigen::Ref<VectorX> dqd);
 
   /// How far the joints' equations are from depending on each other at (t, q): an estimate of the smallest singular
   /// value of Phi_q M^-1/2 on the rigid motions [kg^-1/2], by inverse iteration; 0 in a singular pose, +inf without
@@ -141,7 +145,10 @@ class System {
   void resize();
   void project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved);
   [[nodiscard]] int n_rigid() const { return rigid_constraints_per_body * static_cast<int>(mass_.size()); }
+  [[nodiscard]] std::string name_of_row(Eigen::Index row) const;
   [[nodiscard]] std::string name_of_largest(const VectorX& rows) const;
+  [[nodiscard]] const std::string& body_of(Eigen::Index coordinate) const;
+  [[noreturn]] void refuse_forces(double t, const ConstVector& q, const ConstVector& qd);
   template <typename Fill>
   void for_each_joint(Fill fill) const;
   template <typename Fill>

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <vector>
+
 #include "mbs_server/integrators/arkode_stepper.hpp"
 
 namespace heelstrike::mbs {
@@ -28,18 +31,52 @@ ARKODE_ERKTableID table_of(const IntegratorSpec& spec) {
   }
 }
 
+struct TableDeleter {
+  void operator()(ARKodeButcherTable table) const { ARKodeButcherTable_Free(table); }
+};
+
 class ArkodeErk final : public ArkodeStepper {
  public:
   ArkodeErk(const IntegratorSpec& spec, Problem& problem)
-      : ArkodeStepper(spec, problem, false), table_(table_of(spec)) {}
+      : ArkodeStepper(spec, problem, false), table_(table_of(spec)) {
+    if (spec.order.value_or(5) > hermite_order) formula_.reset(ARKodeButcherTable_LoadERK(table_));
+  }
 
  private:
+  /// Up to here the polynomial through the ends of a step is as good as the step.
+  static constexpr int hermite_order = 5;
+
   void configure(void* arkode) override {
     check_setup(ARKStepSetTableNum(arkode, ARKODE_DIRK_NONE, table_), "ARKStepSetTableNum");
   }
+  void dense_output(double t, const Node& from, const Node& to, Eigen::VectorXd& Y) override;
 
   ARKODE_ERKTableID table_;
+  std::unique_ptr<std::remove_pointer_t<ARKodeButcherTable>, TableDeleter> formula_;  ///< of orders above hermite_order
+  std::vector<Eigen::VectorXd> slopes_;
 };
+
+/// Orders 6 and 8 have no interpolant as good as their steps, which are wide: a shorter step of the same formula ends
+/// at `t`.
+void ArkodeErk::dense_output(double t, const Node& from, const Node& to, Eigen::VectorXd& Y) {
+  if (!formula_) {
+    ArkodeStepper::dense_output(t, from, to, Y);
+    return;
+  }
+  const double h = t - from.t;
+  const auto n_stages = static_cast<std::size_t>(formula_->stages);
+  slopes_.resize(n_stages);
+  slopes_[0] = from.F;
+  for (std::size_t i = 1; i < n_stages; ++i) {
+    Y = from.Y;
+    for (std::size_t j = 0; j < i; ++j) Y += h * formula_->A[i][j] * slopes_[j];
+    slopes_[i].resize(Y.size());
+    evaluate(from.t + formula_->c[i] * h, Y, slopes_[i]);
+  }
+  count_evaluations(formula_->stages - 1);
+  Y = from.Y;
+  for (std::size_t i = 0; i < n_stages; ++i) Y += h * formula_->b[i] * slopes_[i];
+}
 
 }  // namespace
 

@@ -16,14 +16,14 @@ ArkodeStepper::ArkodeStepper(const IntegratorSpec& spec, Problem& problem, bool 
   totals_.name = spec.name;
 }
 
+void ArkodeStepper::evaluate(double t, Eigen::Ref<const Eigen::VectorXd> Y, Eigen::Ref<Eigen::VectorXd> F) {
+  problem().rhs(t, Y.head(n_y()), F.head(n_y()));
+  if (n_z() > 0) problem().quadrature_rhs(t, Y.head(n_y()), F.tail(n_z()));
+}
+
 int ArkodeStepper::full_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data) {
   auto& me = self(user_data);
-  return guarded(
-      [&] {
-        me.problem().rhs(t, view(Y).head(me.n_y()), view(F).head(me.n_y()));
-        if (me.n_z() > 0) me.problem().quadrature_rhs(t, view(Y).head(me.n_y()), view(F).tail(me.n_z()));
-      },
-      me.cause_);
+  return guarded([&] { me.evaluate(t, view(Y), view(F)); }, me.cause_);
 }
 
 int ArkodeStepper::motion_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data) {

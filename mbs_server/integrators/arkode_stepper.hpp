@@ -26,6 +26,9 @@ class ArkodeStepper : public OneStepIntegrator {
  protected:
   /// Chooses tables and solvers of a new ARKODE.
   virtual void configure(void* arkode) = 0;
+  /// F = {f, integrands} at (t, Y).
+  void evaluate(double t, Eigen::Ref<const Eigen::VectorXd> Y, Eigen::Ref<Eigen::VectorXd> F);
+  void count_evaluations(std::int64_t n) { totals_.rhs_evaluations += n; }
   [[nodiscard]] std::exception_ptr& cause() { return cause_; }
   [[nodiscard]] SUNContext context() const { return context_.get(); }
   [[nodiscard]] static ArkodeStepper& self(void* user_data) { return *static_cast<ArkodeStepper*>(user_data); }

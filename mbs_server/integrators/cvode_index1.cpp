@@ -50,7 +50,7 @@ class CvodeIndex1 final : public MultistepIntegrator {
   static int roots(realtype t, N_Vector y, realtype* values, void* user_data);
   static int newton_system(realtype t, N_Vector y, N_Vector fy, SUNMatrix A, booleantype j_ok, booleantype* j_current,
                            realtype gamma, void* user_data, N_Vector, N_Vector, N_Vector);
-  static int project(realtype t, N_Vector y, N_Vector correction, realtype tolerance, N_Vector error, void* user_data);
+  static int project(realtype t, N_Vector y, N_Vector correction, realtype tolerance, N_Vector unused, void* user_data);
 
   void create() override;
   void reinitialize() override;
@@ -89,7 +89,7 @@ int CvodeIndex1::newton_system(realtype t, N_Vector y, N_Vector /*fy*/, SUNMatri
       me.cause());
 }
 
-int CvodeIndex1::project(realtype t, N_Vector y, N_Vector correction, realtype /*tolerance*/, N_Vector error,
+int CvodeIndex1::project(realtype t, N_Vector y, N_Vector correction, realtype /*tolerance*/, N_Vector /*error*/,
                          void* user_data) {
   auto& me = self(user_data);
   return guarded(
@@ -97,7 +97,6 @@ int CvodeIndex1::project(realtype t, N_Vector y, N_Vector correction, realtype /
         me.projected_ = view(y);
         me.problem().project(t, me.projected_);
         view(correction) = me.projected_ - view(y);
-        if (error != nullptr) me.problem().project_tangent(view(error));
       },
       me.cause());
 }
@@ -111,6 +110,10 @@ void CvodeIndex1::create() {
   check_setup(CVodeSetLinearSolver(cvode_, solver(), matrix()), "CVodeSetLinearSolver");
   check_setup(CVodeSetLinSysFn(cvode_, newton_system), "CVodeSetLinSysFn");
   check_setup(CVodeSetProjFn(cvode_, project), "CVodeSetProjFn");
+  // The projection moves the latest state only; the part of the error that leaves the constraints stays in the history
+  // of the formula and returns as an error of the motion when the bodies have turned. An estimate without it let errors
+  // grow nine times larger on Andrews' mechanism, for a tenth fewer steps.
+  check_setup(CVodeSetProjErrEst(cvode_, SUNFALSE), "CVodeSetProjErrEst");
   if (problem().n_quadratures() > 0) {
     check_setup(CVodeQuadInit(cvode_, quadrature, quadrature_state()), "CVodeQuadInit");
     check_setup(CVodeQuadSStolerances(cvode_, spec().rtol, quadrature_atol(spec())), "CVodeQuadSStolerances");

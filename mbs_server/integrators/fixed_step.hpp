@@ -3,8 +3,14 @@
 ///
 /// Steps start anew at every restart: t_k = t_0 + k h. The last step before the end of the run is shortened to meet it.
 /// A step that the model refuses is repeated with half the size, again and again up to max_rejections times, and the
-/// nominal size returns once the time of the refused step is passed. No error is estimated.
+/// nominal size returns once the time of the refused step is passed.
+///
+/// The error of a step is estimated, but not controlled: from the fourth step of a grid on, its increment is compared
+/// with the Adams-Moulton quadrature of order 5 over the derivatives at its ends and three steps back, whose own error
+/// is of order h^6, one more than that of the methods. It costs no evaluation.
 #pragma once
+
+#include <array>
 
 #include "mbs_server/integrators/one_step.hpp"
 #include "mbs_server/integrators/sundials_support.hpp"
@@ -21,21 +27,24 @@ class FixedStepIntegrator : public OneStepIntegrator {
  protected:
   /// Fills to.Y at from.t + h; from.F is valid.
   virtual void try_step(double h, const Node& from, Node& to) = 0;
-  /// A step of the current size from `from` was accepted; `regular` when the next one will have the same size.
-  virtual void accepted(const Node& from, bool regular) = 0;
-  /// What came before is no longer a step of the current size away.
-  virtual void forget_history() = 0;
-
   /// F = {f with stabilisation, integrands} at (t, Y).
   void evaluate(double t, const Eigen::VectorXd& Y, Eigen::VectorXd& F);
   /// The classical Runge-Kutta step of order 4 ([machado2012] eqs 3.46-3.51).
   void runge_kutta_step(double h, const Node& from, Node& to);
+
+  static constexpr std::size_t history_length = 3;
+  /// F one, two, three steps of the current size before the current state; valid when history_is_full().
+  [[nodiscard]] const std::array<Eigen::VectorXd, history_length>& history() const { return past_; }
+  [[nodiscard]] bool history_is_full() const { return n_past_ == history_length; }
 
  private:
   void begin(const Node& start) final;
   void bound_changed() final;
   void advance(double t_end, Node& from, Node& to) final;
   void change_size(double h, double t);
+  void estimate_error(const Node& from, const Node& to);
+  void remember(const Node& from);
+  [[nodiscard]] double step_error() const final { return step_error_; }
 
   double alpha_, beta_;
   double size_ = 0.0;           ///< [s] current step
@@ -44,6 +53,10 @@ class FixedStepIntegrator : public OneStepIntegrator {
   bool reduced_ = false;
   std::int64_t count_ = 0;
   Eigen::VectorXd stage_, f2_, f3_, f4_;
+  std::array<Eigen::VectorXd, history_length> past_;
+  std::size_t n_past_ = 0;
+  double step_error_ = 0.0;
+  double largest_speed_ = 0.0;  ///< largest |qd| since the restart, the size that errors of qd are compared with
   StallGuard stall_;
   IntegratorStatistics totals_;
 };

@@ -3,6 +3,10 @@
 #include <idas/idas.h>
 #include <idas/idas_ls.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "mbs_server/integrators/multistep.hpp"
 
 namespace heelstrike::mbs {
@@ -59,6 +63,7 @@ class IdaGgl final : public MultistepIntegrator {
   }
   void make_consistent() override;
   void finish_step(double t, Eigen::VectorXd& y) override { problem().project(t, y); }
+  [[nodiscard]] double first_step() const;
   void add_statistics(IntegratorStatistics& statistics) const override {
     statistics.rhs_evaluations += 2;  // for the consistent start
     statistics.jacobian_evaluations = n_factorizations_;
@@ -121,10 +126,19 @@ void IdaGgl::solve_newton(Problem::MutableRef b) {
   problem().solve_index2(b);
 }
 
+/// An entry that passes through zero has the rounding errors of the largest one: joints and the turning of bodies mix
+/// them. With an atol below, Newton's iteration cannot converge there.
+constexpr double rounding_errors = 100.0 * std::numeric_limits<double>::epsilon();
+
 int IdaGgl::weights(N_Vector x, N_Vector w, void* user_data) {
   auto& me = self(user_data);
   view(w).setZero();
-  view(w).head(me.n_y()) = (me.spec().rtol * view(x).head(me.n_y()).array().abs() + me.spec().atol).inverse().matrix();
+  const int n = me.n_y() / 2;
+  for (const int first : {0, n}) {
+    const auto part = view(x).segment(first, n).array().abs();
+    const double atol = std::max(me.spec().atol, rounding_errors * part.maxCoeff());
+    view(w).segment(first, n) = (me.spec().rtol * part + atol).inverse().matrix();
+  }
   return view(w).allFinite() ? 0 : -1;
 }
 
@@ -143,6 +157,7 @@ void IdaGgl::create() {
     check_setup(IDASetQuadErrCon(ida_, SUNTRUE), "IDASetQuadErrCon");
   }
   if (problem().n_roots() > 0) check_setup(IDARootInit(ida_, problem().n_roots(), roots), "IDARootInit");
+  check_setup(IDASetInitStep(ida_, first_step()), "IDASetInitStep");
   configure(ida_);
 }
 
@@ -158,8 +173,26 @@ void IdaGgl::make_consistent() {
   factored_ = false;
 }
 
+/// [s], 0 = IDA's own. IDA takes half the step at which the derivatives move the state by its tolerance. From rest and
+/// with a small atol that is far below the time in which any position changes by a rounding error; the rounding errors
+/// of the positions, divided by such a step, are then larger than the tolerance of the velocities, and no iteration
+/// converges.
+double IdaGgl::first_step() const {
+  const auto x = view(state());
+  const auto yd = view(derivative_.get()).head(n_y());
+  const Eigen::ArrayXd tolerance = spec().rtol * x.head(n_y()).array().abs() + spec().atol;
+  const double norm = std::sqrt((yd.array() / tolerance).square().sum() / static_cast<double>(x.size()));
+  const double own = std::min(1e-3 * first_step_horizon, 0.5 / norm);
+  const int n = n_y() / 2;
+  const double rounding = std::numeric_limits<double>::epsilon() * x.head(n).lpNorm<Eigen::Infinity>();
+  const double shortest = std::min(rounding / yd.head(n).lpNorm<Eigen::Infinity>(),
+                                   std::sqrt(rounding / yd.tail(n).lpNorm<Eigen::Infinity>()));
+  return std::isfinite(shortest) && shortest > own ? shortest : 0.0;
+}
+
 void IdaGgl::reinitialize() {
   check_setup(IDAReInit(ida_, t(), state(), derivative_.get()), "IDAReInit");
+  check_setup(IDASetInitStep(ida_, first_step()), "IDASetInitStep");
   if (problem().n_quadratures() > 0) check_setup(IDAQuadReInit(ida_, quadrature_state()), "IDAQuadReInit");
 }
 

@@ -19,6 +19,7 @@ struct StepResult {
   double t = 0.0;          ///< [s] time reached: end of an accepted step, or a root inside it
   double step_size = 0.0;  ///< [s] of the accepted step
   std::vector<int> roots;  ///< indices of the root functions that vanish at t; empty = end of a step
+  double error = 0.0;      ///< [-] estimated error of this step relative to the size of the motion; only of fixed steps
 };
 
 class Integrator {

@@ -97,7 +97,8 @@ StepResult MultistepIntegrator::step(double t_end) {
   const int code = advance(t_ + first_step_horizon, t_);
   if (code < 0) fail(code);
   attempted_time_ = t_;
-  StepResult result{.t = t_, .step_size = 0.0, .roots = {}};
+  StepResult result;
+  result.t = t_;
   check_setup(calls_.get_last_step(memory_, &result.step_size), "GetLastStep");
   stall_.check(result.step_size, t_, cause_, spec_.name);
   cause_ = nullptr;

@@ -153,8 +153,11 @@ std::vector<int> OneStepIntegrator::locate() {
 }
 
 StepResult OneStepIntegrator::step(double t_end) {
-  if (at_end_) take_next(t_end);
-  StepResult result{.t = to_.t, .step_size = to_.t - from_.t, .roots = crossings(g_, g_end_)};
+  const bool fresh = at_end_;
+  if (fresh) take_next(t_end);
+  // A step that ends at several roots tells its error once.
+  StepResult result{
+      .t = to_.t, .step_size = to_.t - from_.t, .roots = crossings(g_, g_end_), .error = fresh ? step_error() : 0.0};
   if (result.roots.empty()) {
     reach_end();
   } else {
@@ -168,18 +171,25 @@ void OneStepIntegrator::interpolate(double t, Eigen::VectorXd& y, Eigen::VectorX
   dense_state(t, y, z);
 }
 
-void OneStepIntegrator::dense_state(double t, Eigen::VectorXd& y, Eigen::VectorXd& z) const {
-  const double h = to_.t - from_.t;
-  const double s = (t - from_.t) / h;
+void OneStepIntegrator::dense_state(double t, Eigen::VectorXd& y, Eigen::VectorXd& z) {
+  dense_.resize(n_y_ + n_z_);
+  dense_output(t, from_, to_, dense_);
+  y = dense_.head(n_y_);
+  z = dense_.tail(n_z_);
+}
+
+void OneStepIntegrator::dense_output(double t, const Node& from, const Node& to, Eigen::VectorXd& Y) {
+  const double h = to.t - from.t;
+  const double s = (t - from.t) / h;
   const double s2 = s * s;
   const double s3 = s2 * s;
   const int n = n_y_ / 2;
-  const auto q0 = from_.Y.head(n);
-  const auto v0 = from_.Y.segment(n, n);
-  const auto a0 = from_.F.segment(n, n);
-  const auto q1 = to_.Y.head(n);
-  const auto v1 = to_.Y.segment(n, n);
-  const auto a1 = to_.F.segment(n, n);
+  const auto q0 = from.Y.head(n);
+  const auto v0 = from.Y.segment(n, n);
+  const auto a0 = from.F.segment(n, n);
+  const auto q1 = to.Y.head(n);
+  const auto v1 = to.Y.segment(n, n);
+  const auto a1 = to.F.segment(n, n);
   // Coefficients of s^3, s^4, s^5 from what remains at s = 1 after the Taylor polynomial of the left end.
   const Eigen::VectorXd A = (q1 - q0) - h * v0 - 0.5 * h * h * a0;
   const Eigen::VectorXd B = h * (v1 - v0) - h * h * a0;
@@ -187,14 +197,14 @@ void OneStepIntegrator::dense_state(double t, Eigen::VectorXd& y, Eigen::VectorX
   const Eigen::VectorXd c3 = 10.0 * A - 4.0 * B + 0.5 * C;
   const Eigen::VectorXd c4 = -15.0 * A + 7.0 * B - C;
   const Eigen::VectorXd c5 = 6.0 * A - 3.0 * B + 0.5 * C;
-  y.head(n) = q0 + s * h * v0 + 0.5 * s2 * h * h * a0 + s3 * (c3 + s * c4 + s2 * c5);
-  y.tail(n) = hermite(s, v0, h * a0, v1, h * a1);
+  Y.head(n) = q0 + s * h * v0 + 0.5 * s2 * h * h * a0 + s3 * (c3 + s * c4 + s2 * c5);
+  Y.segment(n, n) = hermite(s, v0, h * a0, v1, h * a1);
   // The derivative of the quintic is this cubic plus k s^2 (1 - s)^2; in short steps k would only be rounding noise /
   // h.
   const Eigen::VectorXd mismatch = q1 - q0 - 0.5 * h * (v0 + v1) - h * h / 12.0 * (a0 - a1);
   const double noise = 16.0 * std::numeric_limits<double>::epsilon() * q1.lpNorm<Eigen::Infinity>();
-  if (mismatch.lpNorm<Eigen::Infinity>() > noise) y.tail(n) += 30.0 / h * s2 * (1.0 - s) * (1.0 - s) * mismatch;
-  z = hermite(s, from_.Y.tail(n_z_), h * from_.F.tail(n_z_), to_.Y.tail(n_z_), h * to_.F.tail(n_z_));
+  if (mismatch.lpNorm<Eigen::Infinity>() > noise) Y.segment(n, n) += 30.0 / h * s2 * (1.0 - s) * (1.0 - s) * mismatch;
+  Y.tail(n_z_) = hermite(s, from.Y.tail(n_z_), h * from.F.tail(n_z_), to.Y.tail(n_z_), h * to.F.tail(n_z_));
 }
 
 }  // namespace heelstrike::mbs

@@ -3,7 +3,8 @@
 ///
 /// Dense output: with y = {q, qd} both ends give q, qd and qdd, hence q by the quintic Hermite polynomial (error O(h^6)
 /// beyond that of the method) and qd by its derivative (O(h^5)); quadratures by the cubic one. No evaluation of the
-/// problem is spent on it. States at roots are projected when the method projects its steps.
+/// problem is spent on it. Methods of higher order bring their own. States at roots are projected when the method
+/// projects its steps.
 ///
 /// Roots: a sign change between the ends of a step is closed in by the Illinois variant of false position
 /// ([dowell1971]) down to rounding; the state handed out lies just behind the root, where the function has its new
@@ -42,6 +43,10 @@ class OneStepIntegrator : public Integrator {
   virtual void bound_changed() = 0;
   /// One accepted step from `from` (F may be filled in when it is the first after begin()) to `to`, with F.
   virtual void advance(double t_end, Node& from, Node& to) = 0;
+  /// [-] estimated error of the last step relative to the size of the motion; 0 when the method controls its error.
+  [[nodiscard]] virtual double step_error() const { return 0.0; }
+  /// Y at `t` inside the step from `from` to `to`.
+  virtual void dense_output(double t, const Node& from, const Node& to, Eigen::VectorXd& Y);
 
   /// [s] infinite when there is no bound.
   [[nodiscard]] double max_step() const;
@@ -60,7 +65,7 @@ class OneStepIntegrator : public Integrator {
   [[nodiscard]] std::vector<int> crossings(const Eigen::VectorXd& before, const Eigen::VectorXd& after) const;
   void reach_end();
   std::vector<int> locate();
-  void dense_state(double t, Eigen::VectorXd& y, Eigen::VectorXd& z) const;
+  void dense_state(double t, Eigen::VectorXd& y, Eigen::VectorXd& z);
 
   IntegratorSpec spec_;
   Problem& problem_;
@@ -73,7 +78,7 @@ class OneStepIntegrator : public Integrator {
   bool first_ = false;   ///< no step since the restart
   double t_ = 0.0;
   double attempted_time_ = 0.0;
-  Eigen::VectorXd y_, z_;
+  Eigen::VectorXd y_, z_, dense_;
   Eigen::VectorXd g_, g_end_;  ///< roots at t_ and at the end of the step
   std::int64_t n_restarts_ = -1;
 };

@@ -27,8 +27,6 @@ class Problem {
 
   /// Moves y onto the constraints.
   virtual void project(double t, MutableRef y) = 0;
-  /// Removes from a small difference of states what the last project() would remove.
-  virtual void project_tangent(MutableRef dy) = 0;
 
   /// Linearises f at (t, y), prepares (1 - gamma J), solves (1 - gamma J) x = b in place.
   virtual void linearize(double t, const ConstRef& y) = 0;

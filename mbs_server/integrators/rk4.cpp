@@ -11,8 +11,6 @@ class Rk4 final : public FixedStepIntegrator {
 
  private:
   void try_step(double h, const Node& from, Node& to) override { runge_kutta_step(h, from, to); }
-  void accepted(const Node& /*from*/, bool /*regular*/) override {}
-  void forget_history() override {}
 };
 
 }  // namespace

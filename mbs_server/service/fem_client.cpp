@@ -8,10 +8,11 @@ namespace heelstrike::mbs {
 
 BackendSchemas fetch_schemas(const rpc::Endpoint& endpoint) {
   const auto channel = rpc::make_channel(endpoint);
-  rpc::wait_for_ready(*channel, endpoint.address);
+  rpc::wait_for_ready(*channel, endpoint);
   const auto stub = v1::ContactService::NewStub(channel);
   v1::ListBackendsResponse response;
-  rpc::call("ListBackends of fem_server at " + endpoint.address, {.timeout = std::chrono::seconds{5}, .attempts = 3},
+  rpc::call("ListBackends of fem_server at " + endpoint.address,
+            {.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience},
             [&](grpc::ClientContext& context) { return stub->ListBackends(&context, {}, &response); });
   BackendSchemas schemas;
   for (const v1::BackendDescription& backend : response.backends()) {

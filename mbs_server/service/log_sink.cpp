@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "common/errors/plain_text.hpp"
 #include "common/wire/run_records_wire.hpp"
 
 namespace heelstrike::mbs {
@@ -14,16 +15,20 @@ constexpr std::chrono::milliseconds progress_distance{100};  // ten reports per 
 }  // namespace
 
 LogSink::LogSink(RunLog& log, std::stop_source stop, std::function<void(const Progress&)> on_progress,
-                 std::uint64_t max_field_bytes)
-    : log_(log), stop_(std::move(stop)), on_progress_(std::move(on_progress)), max_field_bytes_(max_field_bytes) {}
+                 SinkLimits limits)
+    : log_(log), stop_(std::move(stop)), on_progress_(std::move(on_progress)), limits_(limits) {}
+
+void LogSink::fail(const Error& error) {
+  failure_ = error;
+  stop_.request_stop();
+}
 
 void LogSink::append(v1::RunEvent& event) {
   if (failure_) return;
   try {
     log_.append(event);
   } catch (const Error& error) {
-    failure_ = error;
-    stop_.request_stop();
+    fail(error);
   }
 }
 
@@ -34,6 +39,14 @@ void LogSink::on_schema(std::span<const Column> columns) {
 }
 
 void LogSink::on_row(std::span<const double> values) {
+  if (failure_) return;
+  row_bytes_ += values.size_bytes();
+  if (row_bytes_ > limits_.max_row_bytes) {
+    return fail(limit_error("output.interval",
+                            fmt::format("the rows of this run take more than the {} MiB that this server keeps of a "
+                                        "run; choose a larger output.interval, or raise its --max-row-mib",
+                                        limits_.max_row_bytes >> 20U)));
+  }
   auto& row = *row_.mutable_samples()->mutable_values();
   row.Clear();
   row.Add(values.begin(), values.end());
@@ -52,8 +65,8 @@ void LogSink::on_progress(const Progress& progress) {
 
 void LogSink::on_log(std::string_view level, std::string_view text) {
   v1::RunEvent event;
-  event.mutable_log()->set_level(std::string(level));
-  event.mutable_log()->set_text(std::string(text));
+  event.mutable_log()->set_level(valid_utf8(level));
+  event.mutable_log()->set_text(valid_utf8(text));
   append(event);
 }
 
@@ -71,12 +84,12 @@ void LogSink::on_checkpoint(const Checkpoint& checkpoint) {
 
 void LogSink::on_fields(const FieldFrame& frame) {
   if (fields_full_) return;
-  if (field_bytes_ + frame.vtu.size() > max_field_bytes_) {
+  if (field_bytes_ + frame.vtu.size() > limits_.max_field_bytes) {
     fields_full_ = true;
     on_log("warning",
            fmt::format("no fields from t = {} s on: those before take {} MiB and this server keeps {} MiB of a run; "
                        "raise its --max-field-mib, or output.fields.interval",
-                       frame.time, field_bytes_ >> 20U, max_field_bytes_ >> 20U));
+                       frame.time, field_bytes_ >> 20U, limits_.max_field_bytes >> 20U));
     return;
   }
   field_bytes_ += frame.vtu.size();
@@ -92,7 +105,7 @@ void LogSink::finish(const RunSummary& summary) {
     log_.append(event);
   } catch (const Error& error) {
     if (!failure_) failure_ = error;
-    log_.close();
+    log_.close(event);
   }
 }
 

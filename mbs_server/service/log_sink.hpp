@@ -12,14 +12,17 @@
 
 namespace heelstrike::mbs {
 
+/// What one run may put into the spool.
+struct SinkLimits {
+  std::uint64_t max_row_bytes;    ///< rows beyond them end the run: a table with a hole would be a lie
+  std::uint64_t max_field_bytes;  ///< fields beyond them are not kept, which a warning says
+};
+
 /// Used from the run's thread only. When the spool cannot be written the run is asked to stop and the cause is kept.
 class LogSink : public RunSink {
  public:
   /// @param on_progress  called for every progress report; the log gets at most ten per second of wall time
-  /// @param max_field_bytes  of fields; beyond them no more are kept, which a warning says: spool and client stay
-  /// bounded
-  LogSink(RunLog& log, std::stop_source stop, std::function<void(const Progress&)> on_progress,
-          std::uint64_t max_field_bytes);
+  LogSink(RunLog& log, std::stop_source stop, std::function<void(const Progress&)> on_progress, SinkLimits limits);
 
   void on_schema(std::span<const Column> columns) override;
   void on_row(std::span<const double> values) override;
@@ -36,6 +39,7 @@ class LogSink : public RunSink {
 
  private:
   void append(v1::RunEvent& event);
+  void fail(const Error& error);
 
   RunLog& log_;
   std::stop_source stop_;
@@ -43,7 +47,8 @@ class LogSink : public RunSink {
   std::optional<Error> failure_;
   v1::RunEvent row_;  ///< reused, so that rows do not allocate
   std::chrono::steady_clock::time_point last_progress_{};
-  std::uint64_t max_field_bytes_;
+  SinkLimits limits_;
+  std::uint64_t row_bytes_ = 0;
   std::uint64_t field_bytes_ = 0;
   bool fields_full_ = false;
 };

@@ -11,6 +11,7 @@
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
 #include "common/metrics/metrics_page.hpp"
 #include "common/rpc/remote_contact.hpp"
 #include "common/rpc/server_program.hpp"
@@ -29,7 +30,8 @@ struct Settings {
   rpc::Endpoint fem;
   std::string spool = "heelstrike-spool";
   mbs::RunLimits limits;
-  double exchange_timeout = 30.0;  // [s]
+  double exchange_timeout = 30.0;                                               // [s]
+  double patience = 1e-3 * static_cast<double>(rpc::default_patience.count());  // [s]
   std::string metrics_address;
   std::string log_level = "info";
 };
@@ -45,6 +47,10 @@ void add_fem_options(CLI::App& app, Settings& settings) {
   app.add_option("--fem-tls-authority", settings.fem.tls.authority, "name expected in its certificate");
   app.add_option("--exchange-timeout", settings.exchange_timeout, "time the contact server has for one answer [s]")
       ->check(CLI::Range(0.01, 86400.0))
+      ->capture_default_str();
+  app.add_option("--patience", settings.patience,
+                 "time for which a lost connection to the contact server is tried again before a run fails [s]")
+      ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
 }
 
@@ -81,6 +87,14 @@ void add_options(CLI::App& app, Settings& settings) {
          "--max-field-mib", [&settings](std::uint64_t mib) { settings.limits.max_field_bytes = mib << 20U; },
          "all fields (files for ParaView) of one run together [MiB] (default 4096)")
       ->check(CLI::Range(0, 1 << 30));
+  app.add_option_function<std::uint64_t>(
+         "--max-row-mib", [&settings](std::uint64_t mib) { settings.limits.max_row_bytes = mib << 20U; },
+         "all rows of one run together [MiB] (default 4096)")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_option_function<std::uint64_t>(
+         "--max-upload-mib", [&settings](std::uint64_t mib) { settings.limits.max_upload_bytes = mib << 20U; },
+         "unfinished submissions together, half of it for one client [MiB] (default 2048)")
+      ->check(CLI::Range(2, 1 << 30));
   add_bytes_option(app, "--max-scenario-kib", settings.limits.max_scenario_bytes, "largest scenario text");
   add_bytes_option(app, "--max-files-kib", settings.limits.max_files_bytes, "files of one scenario together");
   app.add_option("--metrics", settings.metrics_address, "serve Prometheus metrics at host:port (off by default)");
@@ -106,6 +120,7 @@ int serve(const Settings& settings) {
   rpc::RemoteContactOptions contact;
   contact.endpoint = settings.fem;
   contact.exchange_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.exchange_timeout));
+  contact.patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.patience));
   mbs::SimulationService service(
       store,
       {.schemas = [fem = settings.fem] { return mbs::fetch_schemas(fem); }, .open = rpc::open_remote_contact(contact)},
@@ -115,6 +130,7 @@ int serve(const Settings& settings) {
   return rpc::run_server_program(
       settings.program, services,
       {.begin_drain = [&store] { store.begin_drain(); },
+       .stop_work = [&service] { service.stop_work(); },
        .wait_idle = [&store](std::chrono::milliseconds patience) { return store.wait_until_idle(patience); }});
 }
 
@@ -140,10 +156,11 @@ int main(int argc, char** argv) {
   try {
     return serve(settings);
   } catch (const Error& error) {
-    spdlog::error("event=failed program=mbs_server code=\"{}\" message=\"{}\"", to_string(error.code()), error.what());
+    spdlog::error("event=failed program=mbs_server code=\"{}\" message=\"{}\"", to_string(error.code()),
+                  one_line(error.what()));
     return error.code() == ErrorCode::unavailable ? rpc::exit_cannot_listen : rpc::exit_usage;
   } catch (const std::exception& defect) {
-    spdlog::error("event=failed program=mbs_server code=internal message=\"{}\"", defect.what());
+    spdlog::error("event=failed program=mbs_server code=internal message=\"{}\"", one_line(defect.what()));
     return rpc::exit_internal;
   }
 }

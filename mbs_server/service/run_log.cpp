@@ -49,15 +49,26 @@ void RunLog::append(v1::RunEvent& event) {
     awaited = closed_ || size_ > wake_above_;
     if (awaited) wake_above_ = UINT64_MAX;  // who goes on waiting says so again
   }
+  if (event.has_finished()) writer_.reset();  // a server keeps many runs that are over; each would hold a descriptor
   if (awaited) changed_.notify_all();
 }
 
-void RunLog::close() {
+void RunLog::close(const v1::RunEvent& last) {
+  writer_.reset();
+  auto end = std::make_shared<v1::RunEvent>(last);
   {
     const std::scoped_lock lock(mutex_);
+    end->set_sequence(++last_sequence_);
+    if (end->has_finished()) summary_ = std::make_unique<v1::RunSummary>(end->finished());
+    unwritten_end_ = std::move(end);
     closed_ = true;
   }
   changed_.notify_all();
+}
+
+std::shared_ptr<const v1::RunEvent> RunLog::unwritten_end() const {
+  const std::scoped_lock lock(mutex_);
+  return unwritten_end_;
 }
 
 void RunLog::wake() {
@@ -118,11 +129,19 @@ bool RunLogReader::next(v1::RunEvent& event, const std::function<bool()>& give_u
       const std::uint64_t batch = sizeof(double) * static_cast<std::uint64_t>(max_joined_values_);
       const std::uint64_t size = log_->wait_beyond(reader_.position(), batch, next_wait_, give_up);
       next_wait_ = RunLog::Clock::now() + pace_.distance;
-      if (size <= reader_.position() || size == readable_) return false;
+      if (size <= reader_.position() || size == readable_) return take_unwritten_end(event);
       readable_ = size;
     }
   }
   if (event.has_samples()) join_rows(event);
+  return true;
+}
+
+bool RunLogReader::take_unwritten_end(v1::RunEvent& event) {
+  const auto end = log_->unwritten_end();
+  if (!end || end->sequence() <= after_) return false;
+  event = *end;
+  after_ = end->sequence();
   return true;
 }
 

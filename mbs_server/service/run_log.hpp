@@ -26,8 +26,8 @@ class RunLog {
   /// Numbers the event, writes it and wakes the watchers. Only the run's thread calls this.
   /// @throws Error{file} when it cannot be written; the number is then not used up
   void append(v1::RunEvent& event);
-  /// No further event will come, because the last one was appended or cannot be written.
-  void close();
+  /// No further event will come and the file does not take the last one: watchers get it from memory.
+  void close(const v1::RunEvent& last);
   /// Wakes all waiters, so that they look at their own reasons to stop.
   void wake();
 
@@ -41,15 +41,17 @@ class RunLog {
 
   [[nodiscard]] std::uint64_t last_sequence() const;
   [[nodiscard]] bool closed() const;
-  /// The last event, once it is there.
+  /// Of the last event, once it is there.
   [[nodiscard]] std::unique_ptr<v1::RunSummary> summary() const;
+  /// The last event, numbered, when it could not be written; null when it is in the file or has not come.
+  [[nodiscard]] std::shared_ptr<const v1::RunEvent> unwritten_end() const;
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
 
  private:
   explicit RunLog(std::filesystem::path file) : file_(std::move(file)) {}
 
   const std::filesystem::path file_;
-  std::unique_ptr<wire::EventFileWriter> writer_;  ///< null for the log of an earlier server
+  std::unique_ptr<wire::EventFileWriter> writer_;  ///< the run's thread's; null when no event will follow
   mutable std::mutex mutex_;                       ///< guards what follows
   mutable std::condition_variable changed_;
   std::uint64_t size_ = 0;                         ///< [bytes] whole events in the file
@@ -57,6 +59,7 @@ class RunLog {
   std::uint64_t last_sequence_ = 0;
   bool closed_ = false;
   std::unique_ptr<v1::RunSummary> summary_;
+  std::shared_ptr<const v1::RunEvent> unwritten_end_;
 };
 
 /// How a watcher wants its rows.
@@ -80,6 +83,7 @@ class RunLogReader {
 
  private:
   bool read(v1::RunEvent& event);
+  bool take_unwritten_end(v1::RunEvent& event);
   void join_rows(v1::RunEvent& event);
 
   std::shared_ptr<RunLog> log_;

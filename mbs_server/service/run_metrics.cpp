@@ -23,6 +23,8 @@ std::vector<prometheus::MetricFamily> RunMetrics::Collect() const {
   const RunCounters& counters = store_.counters();
   return {counter("heelstrike_runs_started_total", "Runs started", counters.started),
           counter("heelstrike_runs_completed_total", "Runs that reached their end time", counters.completed),
+          counter("heelstrike_runs_incomplete_total", "Runs that reached their end without some of their frames",
+                  counters.incomplete),
           counter("heelstrike_runs_failed_total", "Runs that failed", counters.failed),
           counter("heelstrike_runs_cancelled_total", "Runs stopped on request", counters.cancelled),
           counter("heelstrike_steps_total", "Integrator steps of runs that have ended", counters.steps),

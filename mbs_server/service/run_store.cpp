@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/results/output_file.hpp"
 #include "common/wire/run_records_wire.hpp"
 #include "mbs_server/service/log_sink.hpp"
 
@@ -23,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* event_extension = ".events";
+constexpr const char* owner_extension = ".owner";
 constexpr std::size_t max_id_length = 64;
 
 void check_id(const std::string& run_id) {
@@ -81,12 +83,24 @@ void RunStore::load_spool() {
     auto run = std::make_shared<Run>();
     run->log = RunLog::open_existing(entry.path());
     run->interrupted = run->log->summary() == nullptr;
+    const fs::path owner = owner_file(entry.path().stem().string());
+    if (fs::exists(owner)) run->submission.owner = read_whole_file(owner);
     runs_.emplace(entry.path().stem().string(), std::move(run));
   }
 }
 
 fs::path RunStore::event_file(const std::string& run_id) const {
   return spool_ / (run_id + event_extension);
+}
+
+fs::path RunStore::owner_file(const std::string& run_id) const {
+  return spool_ / (run_id + owner_extension);
+}
+
+void RunStore::remove_files(const std::string& run_id, std::error_code& failure) const {
+  std::error_code ignored;  // most runs have no owner
+  fs::remove(owner_file(run_id), ignored);
+  fs::remove(event_file(run_id), failure);
 }
 
 unsigned RunStore::n_running_locked() const {
@@ -116,7 +130,7 @@ void RunStore::forget_expired_locked() {
       ++it;
       continue;
     }
-    fs::remove(event_file(it->first), failure);
+    remove_files(it->first, failure);
     spdlog::info("event=run_expired run={} kept_s={}{}", it->first, limits_.keep_finished.count(),
                  failure ? " file=\"" + failure.message() + "\"" : "");
     it = runs_.erase(it);
@@ -144,25 +158,52 @@ void RunStore::check_can_start_locked(const std::string& run_id) const {
   }
 }
 
-void RunStore::check_can_start(const std::string& run_id) const {
+void RunStore::check_can_start(const std::string& run_id, const std::string& owner) const {
   const std::scoped_lock lock(mutex_);
+  const auto known = runs_.find(run_id);
+  // Whether it is a repetition shows when everything has arrived.
+  if (known != runs_.end() && known->second->submission.owner == owner && !known->second->submission.digest.empty())
+    return;
   check_can_start_locked(run_id);
 }
 
-std::string RunStore::start(RunInput input, ContactFactory open_contact) {
+bool RunStore::is_repetition_locked(const std::string& run_id, const Submission& submission) const {
+  const auto known = runs_.find(run_id);
+  return known != runs_.end() && !submission.digest.empty() && known->second->submission.digest == submission.digest &&
+         known->second->submission.owner == submission.owner;
+}
+
+std::string RunStore::start(RunInput input, ContactFactory open_contact, const Submission& submission) {
   const std::scoped_lock lock(mutex_);
+  if (is_repetition_locked(input.run_id, submission)) return input.run_id;
   forget_expired_locked();
   check_can_start_locked(input.run_id);
   join_finished_locked();
   while (input.run_id.empty() || runs_.contains(input.run_id)) input.run_id = fresh_id();
-  auto run = std::make_shared<Run>();
-  run->log = RunLog::create(event_file(input.run_id));
-  run->progress.set_end_time(input.scenario.analysis.end_time);
   const std::string run_id = input.run_id;
+  auto run = std::make_shared<Run>();
+  run->log = RunLog::create(event_file(run_id));
+  run->submission = submission;
+  run->progress.set_end_time(input.scenario.analysis.end_time);
+  try {
+    if (!submission.owner.empty()) write_whole_file(owner_file(run_id), submission.owner);
+    launch(run, std::move(input), std::move(open_contact));
+  } catch (...) {             // the run never was
+    std::error_code ignored;  // a file that stays is found as interrupted at the next start
+    remove_files(run_id, ignored);
+    throw;
+  }
+  runs_.emplace(run_id, run);
+  ++counters_.started;
+  return run_id;
+}
+
+void RunStore::launch(const std::shared_ptr<Run>& run, RunInput input, ContactFactory open_contact) {
   {
     const std::scoped_lock active(active_mutex_);
     ++n_active_;
   }
+  const std::string run_id = input.run_id;
   try {
     run->thread =
         std::jthread([this, raw = run.get(), kept_input = std::move(input), factory = std::move(open_contact)] {
@@ -170,17 +211,12 @@ std::string RunStore::start(RunInput input, ContactFactory open_contact) {
           const std::scoped_lock active(active_mutex_);
           if (--n_active_ == 0) idle_.notify_all();
         });
-  } catch (const std::system_error& failure) {  // no thread to be had: the run never was
+  } catch (const std::system_error& failure) {  // no thread to be had
     const std::scoped_lock active(active_mutex_);
     --n_active_;
-    std::error_code ignored;  // a file that stays is found as interrupted at the next start
-    fs::remove(event_file(run_id), ignored);
     throw limit_error("max_running",
                       fmt::format("run '{}' gets no thread of its own: {}; try again later", run_id, failure.what()));
   }
-  runs_.emplace(run_id, run);
-  ++counters_.started;
-  return run_id;
 }
 
 void RunStore::carry_out(Run& run, const RunInput& input, const ContactFactory& open_contact) {
@@ -188,7 +224,8 @@ void RunStore::carry_out(Run& run, const RunInput& input, const ContactFactory& 
     const std::scoped_lock lock(run.mutex);
     wire::to_proto(progress, run.progress);
   };
-  LogSink sink(*run.log, run.stop, on_progress, limits_.max_field_bytes);
+  LogSink sink(*run.log, run.stop, on_progress,
+               {.max_row_bytes = limits_.max_row_bytes, .max_field_bytes = limits_.max_field_bytes});
   RunSummary summary;
   try {
     summary = run_(input, open_contact, sink, run.stop.get_token());
@@ -204,15 +241,16 @@ void RunStore::carry_out(Run& run, const RunInput& input, const ContactFactory& 
   }
   counters_.steps += static_cast<std::uint64_t>(std::max<std::int64_t>(summary.integrator.steps, 0));
   if (summary.status == "completed") ++counters_.completed;
+  if (summary.status == "incomplete") ++counters_.incomplete;
   if (summary.status == "cancelled") ++counters_.cancelled;
   if (summary.status == "failed") ++counters_.failed;
   sink.finish(summary);
 }
 
-std::shared_ptr<RunStore::Run> RunStore::find(const std::string& run_id) const {
+std::shared_ptr<RunStore::Run> RunStore::find(const std::string& run_id, const Client& client) const {
   const std::scoped_lock lock(mutex_);
   const auto found = runs_.find(run_id);
-  if (found == runs_.end()) {
+  if (found == runs_.end() || !rpc::may_touch(found->second->submission.owner, client)) {
     throw not_found_error(
         fmt::format("there is no run named '{}' on this multibody server; it was never submitted here "
                     "or has been forgotten",
@@ -222,12 +260,12 @@ std::shared_ptr<RunStore::Run> RunStore::find(const std::string& run_id) const {
   return found->second;
 }
 
-std::shared_ptr<RunLog> RunStore::log(const std::string& run_id) const {
-  return find(run_id)->log;
+std::shared_ptr<RunLog> RunStore::log(const std::string& run_id, const Client& client) const {
+  return find(run_id, client)->log;
 }
 
-void RunStore::cancel(const std::string& run_id) {
-  find(run_id)->stop.request_stop();
+void RunStore::cancel(const std::string& run_id, const Client& client) {
+  find(run_id, client)->stop.request_stop();
 }
 
 v1::RunStatus RunStore::status_of(const std::string& run_id, Run& run) {
@@ -251,20 +289,36 @@ v1::RunStatus RunStore::status_of(const std::string& run_id, Run& run) {
   return status;
 }
 
-v1::RunStatus RunStore::status(const std::string& run_id) const {
-  return status_of(run_id, *find(run_id));
+v1::RunStatus RunStore::status(const std::string& run_id, const Client& client) const {
+  return status_of(run_id, *find(run_id, client));
 }
 
-std::vector<v1::RunStatus> RunStore::list() const {
+std::vector<v1::RunStatus> RunStore::list(const Client& client) const {
   const std::scoped_lock lock(mutex_);
   std::vector<v1::RunStatus> all;
   all.reserve(runs_.size());
-  for (const auto& [run_id, run] : runs_) all.push_back(status_of(run_id, *run));
+  for (const auto& [run_id, run] : runs_) {
+    if (rpc::may_touch(run->submission.owner, client)) all.push_back(status_of(run_id, *run));
+  }
   return all;
 }
 
-void RunStore::forget(const std::string& run_id) {
-  const std::shared_ptr<Run> run = find(run_id);
+v1::Capacity RunStore::capacity() const {
+  const std::scoped_lock lock(mutex_);
+  v1::Capacity capacity;
+  const auto add = [&capacity](const char* what, std::uint64_t used, std::uint64_t limit) {
+    v1::Capacity::Place& place = *capacity.add_places();
+    place.set_what(what);
+    place.set_used(used);
+    place.set_limit(limit);
+  };
+  add("runs going on", n_running_locked(), limits_.max_running);
+  add("runs kept", runs_.size(), limits_.max_kept);
+  return capacity;
+}
+
+void RunStore::forget(const std::string& run_id, const Client& client) {
+  const std::shared_ptr<Run> run = find(run_id, client);
   if (!run->log->closed()) {
     throw order_error(
         fmt::format("run '{}' is still going on; cancel it and wait for its end before forgetting it", run_id));
@@ -274,7 +328,7 @@ void RunStore::forget(const std::string& run_id) {
     if (runs_.erase(run_id) == 0) return;
   }
   std::error_code failure;
-  fs::remove(event_file(run_id), failure);
+  remove_files(run_id, failure);
   if (failure) {
     throw file_error(event_file(run_id).string(),
                      fmt::format("spool file of run '{}' cannot be removed: {}", run_id, failure.message()));

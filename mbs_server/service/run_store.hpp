@@ -12,9 +12,11 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "common/rpc/client_identity.hpp"
 #include "heelstrike/v1/simulation.pb.h"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/run_log.hpp"
@@ -22,19 +24,28 @@
 namespace heelstrike::mbs {
 
 struct RunLimits {
-  unsigned max_running = 32;                       ///< runs at the same time
-  unsigned max_kept = 100000;                      ///< runs in the spool, finished ones included
-  std::chrono::seconds keep_finished{7 * 86400};   ///< after its end a run is forgotten by itself
-  unsigned max_watchers = 256;                     ///< WatchRun calls at the same time
-  std::uint64_t max_scenario_bytes = 2ULL << 20U;  ///< [bytes] of the scenario text
-  std::uint64_t max_files_bytes = 1024ULL << 20U;  ///< [bytes] of all files of one run together
-  std::uint64_t max_field_bytes = 4096ULL << 20U;  ///< [bytes] of all fields of one run together
+  unsigned max_running = 32;                        ///< runs at the same time
+  unsigned max_kept = 100000;                       ///< runs in the spool, finished ones included
+  std::chrono::seconds keep_finished{7 * 86400};    ///< after its end a run is forgotten by itself
+  unsigned max_watchers = 256;                      ///< WatchRun calls at the same time
+  std::uint64_t max_scenario_bytes = 2ULL << 20U;   ///< [bytes] of the scenario text
+  std::uint64_t max_files_bytes = 1024ULL << 20U;   ///< [bytes] of all files of one run together
+  std::uint64_t max_field_bytes = 4096ULL << 20U;   ///< [bytes] of all fields of one run together
+  std::uint64_t max_row_bytes = 4096ULL << 20U;     ///< [bytes] of all rows of one run together
+  std::uint64_t max_upload_bytes = 2048ULL << 20U;  ///< [bytes] of unfinished submissions, half of it for one client
+};
+
+/// Whose a run is, and what makes a submission the same as one before.
+struct Submission {
+  std::string owner = {};   ///< rpc::ClientIdentity::owner of who submitted it
+  std::string digest = {};  ///< of everything that was submitted; empty = never the same
 };
 
 /// What happened so far, for metrics.
 struct RunCounters {
   std::atomic<std::uint64_t> started{0};
   std::atomic<std::uint64_t> completed{0};
+  std::atomic<std::uint64_t> incomplete{0};
   std::atomic<std::uint64_t> failed{0};
   std::atomic<std::uint64_t> cancelled{0};
   std::atomic<std::uint64_t> steps{0};
@@ -42,7 +53,8 @@ struct RunCounters {
 
 using RunFunction = std::function<RunSummary(const RunInput&, const ContactFactory&, RunSink&, std::stop_token)>;
 
-/// Thread-safe. The spool folder belongs to one store at a time.
+/// Thread-safe. The spool folder belongs to one store at a time. A run that belongs to another client is one that there
+/// is not.
 class RunStore {
  public:
   /// Makes `spool` (0700) when missing and takes in the runs it holds: those without a last event are "interrupted".
@@ -58,22 +70,26 @@ class RunStore {
   [[nodiscard]] const RunCounters& counters() const { return counters_; }
   [[nodiscard]] unsigned n_running() const;
 
-  /// Starts a run. `input.run_id` empty = a fresh identifier. @returns the identifier
+  /// Starts a run. `input.run_id` empty = a fresh identifier. The same submission under the same identifier again
+  /// starts nothing: its first answer may have been lost. @returns the identifier
   /// @throws Error{invalid_input} for an identifier that is malformed or taken, Error{limit}, Error{unavailable} while
   ///         draining, Error{file}
-  std::string start(RunInput input, ContactFactory open_contact);
-  /// Refuses early what `start` would refuse, before files are received. @throws as start
-  void check_can_start(const std::string& run_id) const;
+  std::string start(RunInput input, ContactFactory open_contact, const Submission& submission = {});
+  /// Refuses early what `start` would refuse whatever is submitted, before files are received. @throws as start
+  void check_can_start(const std::string& run_id, const std::string& owner) const;
 
+  using Client = rpc::ClientIdentity;
   /// @throws Error{not_found}
-  [[nodiscard]] std::shared_ptr<RunLog> log(const std::string& run_id) const;
+  [[nodiscard]] std::shared_ptr<RunLog> log(const std::string& run_id, const Client& client) const;
   /// Asks the run to stop at its next step; a finished run stays as it is. @throws Error{not_found}
-  void cancel(const std::string& run_id);
-  [[nodiscard]] v1::RunStatus status(const std::string& run_id) const;
-  /// All runs, by identifier.
-  [[nodiscard]] std::vector<v1::RunStatus> list() const;
+  void cancel(const std::string& run_id, const Client& client);
+  [[nodiscard]] v1::RunStatus status(const std::string& run_id, const Client& client) const;
+  /// All runs of the client, by identifier.
+  [[nodiscard]] std::vector<v1::RunStatus> list(const Client& client) const;
   /// Removes a finished run. @throws Error{not_found}, Error{out_of_order} while it is running
-  void forget(const std::string& run_id);
+  void forget(const std::string& run_id, const Client& client);
+  /// What is taken of the limits.
+  [[nodiscard]] v1::Capacity capacity() const;
 
   /// Refuses new runs and cancels those that go on; they end at their next step with their last event in the spool.
   void begin_drain();
@@ -83,6 +99,7 @@ class RunStore {
  private:
   struct Run {
     std::shared_ptr<RunLog> log;
+    Submission submission;
     bool interrupted = false;  ///< of an earlier server, without a last event
     std::stop_source stop;
     std::mutex mutex;  ///< guards progress
@@ -93,12 +110,16 @@ class RunStore {
   void load_spool();
   void carry_out(Run& run, const RunInput& input, const ContactFactory& open_contact);
   void check_can_start_locked(const std::string& run_id) const;
+  [[nodiscard]] bool is_repetition_locked(const std::string& run_id, const Submission& submission) const;
+  void launch(const std::shared_ptr<Run>& run, RunInput input, ContactFactory open_contact);
+  void remove_files(const std::string& run_id, std::error_code& failure) const;
   [[nodiscard]] unsigned n_running_locked() const;
   void join_finished_locked();
   void forget_expired_locked();
-  [[nodiscard]] std::shared_ptr<Run> find(const std::string& run_id) const;
+  [[nodiscard]] std::shared_ptr<Run> find(const std::string& run_id, const Client& client) const;
   [[nodiscard]] static v1::RunStatus status_of(const std::string& run_id, Run& run);
   [[nodiscard]] std::filesystem::path event_file(const std::string& run_id) const;
+  [[nodiscard]] std::filesystem::path owner_file(const std::string& run_id) const;
 
   const std::filesystem::path spool_;
   const RunLimits limits_;

@@ -6,8 +6,10 @@
 #include <mutex>
 #include <utility>
 
+#include "common/config/digest.hpp"
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
 #include "common/wire/error_wire.hpp"
 #include "common/wire/run_records_wire.hpp"
 #include "mbs_server/service/run_input.hpp"
@@ -16,16 +18,20 @@
 namespace heelstrike::mbs {
 namespace {
 
+/// A submission that stands still for so long is given up: what it has sent takes memory.
+constexpr std::chrono::seconds longest_upload_pause{60};
+
 /// Runs `body` and translates what it throws; nothing escapes into gRPC.
 grpc::Status answered(const char* verb, grpc::ServerContextBase& context, const std::function<void()>& body) {
   try {
     body();
     return grpc::Status::OK;
   } catch (const Error& error) {
-    spdlog::info("event=refused call={} code=\"{}\" reason=\"{}\"", verb, to_string(error.code()), error.what());
+    spdlog::info("event=refused call={} code=\"{}\" reason=\"{}\"", verb, to_string(error.code()),
+                 one_line(error.what()));
     return wire::to_status(error, context);
   } catch (const std::exception& defect) {
-    spdlog::error("event=defect call={} reason=\"{}\"", verb, defect.what());
+    spdlog::error("event=defect call={} reason=\"{}\"", verb, one_line(defect.what()));
     return wire::to_status(Error(ErrorCode::internal, fmt::format("{} failed: {}", verb, defect.what())), context);
   }
 }
@@ -59,14 +65,16 @@ void check_contract(std::uint32_t client, std::uint32_t server) {
 /// Files of one submission, put together from their chunks.
 class FileCollector {
  public:
-  explicit FileCollector(std::uint64_t max_bytes) : max_bytes_(max_bytes) {}
+  FileCollector(std::uint64_t max_bytes, rpc::UploadBudget& budget, const std::string& account)
+      : max_bytes_(max_bytes), share_(budget, account) {}
 
   void add(const v1::SubmitRunRequest::FileChunk& chunk) {
     n_bytes_ += chunk.content().size();
+    share_.take(chunk.content().size());
     if (n_bytes_ > max_bytes_) {
       throw limit_error("files",
                         fmt::format("the files of this scenario are larger than {} bytes together, which is the "
-                                    "limit of the multibody server (--max-files-mib)",
+                                    "limit of the multibody server (--max-files-kib)",
                                     max_bytes_));
     }
     if (!open_) files_.push_back({chunk.name(), {}});
@@ -84,6 +92,7 @@ class FileCollector {
 
  private:
   std::uint64_t max_bytes_;
+  rpc::UploadBudget::Share share_;
   std::uint64_t n_bytes_ = 0;
   bool open_ = false;
   std::vector<ScenarioFile> files_;
@@ -101,7 +110,10 @@ std::optional<Checkpoint> parse_checkpoint(const std::string& bytes) {
 }  // namespace
 
 SimulationService::SimulationService(RunStore& store, ContactSource contact, std::uint32_t contract)
-    : store_(store), contact_(std::move(contact)), contract_(contract) {}
+    : store_(store),
+      contact_(std::move(contact)),
+      contract_(contract),
+      uploads_(store.limits().max_upload_bytes / 2, store.limits().max_upload_bytes) {}
 
 grpc::Status SimulationService::GetVersion(grpc::ServerContext* /*context*/,
                                            const v1::GetSimulationVersionRequest* /*request*/,
@@ -111,11 +123,17 @@ grpc::Status SimulationService::GetVersion(grpc::ServerContext* /*context*/,
   return grpc::Status::OK;
 }
 
-std::string SimulationService::submit(grpc::ServerReader<v1::SubmitRunRequest>& reader) {
+std::string SimulationService::submit(grpc::ServerContext& context, grpc::ServerReader<v1::SubmitRunRequest>& reader) {
+  const rpc::ClientIdentity client = rpc::identity_of(context);
+  rpc::CallWatch::Call call(calls_, context, longest_upload_pause);
   v1::SubmitRunRequest part;
-  if (!reader.Read(&part) || !part.has_header()) {
-    throw order_error("SubmitRun: the first message must carry the header with the scenario");
+  if (!reader.Read(&part)) {
+    throw order_error(
+        "SubmitRun: no first message could be read; it must carry the header with the scenario, and all text in it "
+        "must "
+        "be UTF-8 (a file saved as Latin-1 is not)");
   }
+  if (!part.has_header()) throw order_error("SubmitRun: the first message must carry the header with the scenario");
   const v1::SubmitRunRequest::Header header = part.header();
   check_contract(header.contract(), contract_);
   if (header.scenario_yaml().size() > store_.limits().max_scenario_bytes) {
@@ -123,12 +141,15 @@ std::string SimulationService::submit(grpc::ServerReader<v1::SubmitRunRequest>& 
                                                    "(--max-scenario-kib)",
                                                    header.scenario_yaml().size(), store_.limits().max_scenario_bytes));
   }
-  store_.check_can_start(header.run_id());
-  FileCollector files(store_.limits().max_files_bytes);
+  store_.check_can_start(header.run_id(), client.owner);
+  FileCollector files(store_.limits().max_files_bytes, uploads_, client.account);
   while (reader.Read(&part)) {
+    call.moved();
     if (!part.has_file()) throw order_error("SubmitRun: after the header only chunks of files may follow");
     files.add(part.file());
   }
+  if (call.token().stop_requested())
+    throw Error(ErrorCode::cancelled, "SubmitRun: the upload ended before the scenario was complete");
   RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), files.take(), contact_.schemas());
   input.run_id = header.run_id();
   input.resume_from = parse_checkpoint(header.resume_from());
@@ -137,14 +158,16 @@ std::string SimulationService::submit(grpc::ServerReader<v1::SubmitRunRequest>& 
                       "the checkpoint belongs to another scenario or to other files; resume with those it "
                       "was made with");
   }
-  return store_.start(std::move(input), contact_.open);
+  const Submission submission{.owner = client.owner,
+                              .digest = sha256_hex(input.scenario_digest + '\n' + header.resume_from())};
+  return store_.start(std::move(input), contact_.open, submission);
 }
 
 grpc::Status SimulationService::SubmitRun(grpc::ServerContext* context,
                                           grpc::ServerReader<v1::SubmitRunRequest>* reader,
                                           v1::SubmitRunResponse* response) {
   return answered("SubmitRun", *context, [&] {
-    response->set_run_id(submit(*reader));
+    response->set_run_id(submit(*context, *reader));
     spdlog::info("event=run_started run={}", response->run_id());
   });
 }
@@ -159,36 +182,49 @@ grpc::ServerWriteReactor<v1::RunEvent>* SimulationService::WatchRun(grpc::Callba
                                     "(--max-watchers); try again later",
                                     store_.limits().max_watchers));
     }
-    reactor = new WatchReactor(store_.log(request->run_id()), *request, n_watchers_);
+    reactor =
+        new WatchReactor(*context, store_.log(request->run_id(), rpc::identity_of(*context)), *request, n_watchers_);
   });
   return reactor != nullptr ? reactor : new RefusedWatch(status);
 }
 
 grpc::Status SimulationService::CancelRun(grpc::ServerContext* context, const v1::CancelRunRequest* request,
                                           v1::CancelRunResponse* /*response*/) {
-  return answered("CancelRun", *context, [&] { store_.cancel(request->run_id()); });
+  return answered("CancelRun", *context, [&] { store_.cancel(request->run_id(), rpc::identity_of(*context)); });
 }
 
 grpc::Status SimulationService::FetchResults(grpc::ServerContext* context, const v1::FetchResultsRequest* request,
                                              v1::FetchResultsResponse* response) {
   return answered("FetchResults", *context, [&] {
-    *response->mutable_status() = store_.status(request->run_id());
-    if (const auto summary = store_.log(request->run_id())->summary()) *response->mutable_summary() = *summary;
+    const rpc::ClientIdentity client = rpc::identity_of(*context);
+    *response->mutable_status() = store_.status(request->run_id(), client);
+    if (const auto summary = store_.log(request->run_id(), client)->summary()) *response->mutable_summary() = *summary;
   });
 }
 
 grpc::Status SimulationService::ListRuns(grpc::ServerContext* context, const v1::ListRunsRequest* /*request*/,
                                          v1::ListRunsResponse* response) {
   return answered("ListRuns", *context, [&] {
-    for (v1::RunStatus& status : store_.list()) *response->add_runs() = std::move(status);
+    for (v1::RunStatus& status : store_.list(rpc::identity_of(*context))) *response->add_runs() = std::move(status);
   });
 }
 
 grpc::Status SimulationService::ForgetRun(grpc::ServerContext* context, const v1::ForgetRunRequest* request,
                                           v1::ForgetRunResponse* /*response*/) {
   return answered("ForgetRun", *context, [&] {
-    store_.forget(request->run_id());
+    store_.forget(request->run_id(), rpc::identity_of(*context));
     spdlog::info("event=run_forgotten run={}", request->run_id());
+  });
+}
+
+grpc::Status SimulationService::GetCapacity(grpc::ServerContext* context, const v1::GetCapacityRequest* /*request*/,
+                                            v1::Capacity* response) {
+  return answered("GetCapacity", *context, [&] {
+    *response = store_.capacity();
+    v1::Capacity::Place& watchers = *response->add_places();
+    watchers.set_what("watchers");
+    watchers.set_used(n_watchers());
+    watchers.set_limit(store_.limits().max_watchers);
   });
 }
 

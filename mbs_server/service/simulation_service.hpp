@@ -7,6 +7,8 @@
 
 #include "common/config/scenario.hpp"
 #include "common/contact/contact.hpp"
+#include "common/rpc/call_watch.hpp"
+#include "common/rpc/upload_budget.hpp"
 #include "heelstrike/v1/simulation.grpc.pb.h"
 #include "mbs_server/service/run_store.hpp"
 
@@ -42,14 +44,21 @@ class SimulationService : public v1::SimulationService::WithCallbackMethod_Watch
   grpc::Status ForgetRun(grpc::ServerContext* context, const v1::ForgetRunRequest* request,
                          v1::ForgetRunResponse* response) override;
 
+  grpc::Status GetCapacity(grpc::ServerContext* context, const v1::GetCapacityRequest* request,
+                           v1::Capacity* response) override;
+
+  /// Uploads in progress end.
+  void stop_work() { calls_.stop_all(); }
   [[nodiscard]] unsigned n_watchers() const { return *n_watchers_; }
 
  private:
-  std::string submit(grpc::ServerReader<v1::SubmitRunRequest>& reader);
+  std::string submit(grpc::ServerContext& context, grpc::ServerReader<v1::SubmitRunRequest>& reader);
 
   RunStore& store_;
   ContactSource contact_;
   std::uint32_t contract_;
+  rpc::CallWatch calls_;
+  rpc::UploadBudget uploads_;
   std::shared_ptr<std::atomic<unsigned>> n_watchers_ = std::make_shared<std::atomic<unsigned>>(0);
 };
 

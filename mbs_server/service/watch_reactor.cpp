@@ -1,6 +1,7 @@
 #include "mbs_server/service/watch_reactor.hpp"
 
 #include <fmt/format.h>
+#include <grpcpp/server_context.h>
 
 #include <cmath>
 #include <utility>
@@ -27,9 +28,10 @@ WatchPace pace_of(const v1::WatchRunRequest& request) {
 
 }  // namespace
 
-WatchReactor::WatchReactor(std::shared_ptr<RunLog> log, const v1::WatchRunRequest& request,
-                           std::shared_ptr<std::atomic<unsigned>> n_watchers)
-    : log_(std::move(log)),
+WatchReactor::WatchReactor(grpc::CallbackServerContext& context, std::shared_ptr<RunLog> log,
+                           const v1::WatchRunRequest& request, std::shared_ptr<std::atomic<unsigned>> n_watchers)
+    : context_(&context),
+      log_(std::move(log)),
       n_watchers_(std::move(n_watchers)),
       reader_(log_, request.after_sequence(), pace_of(request)) {
   ++*n_watchers_;
@@ -59,14 +61,16 @@ void WatchReactor::serve() {
       if (!send()) break;
     }
     if (!saw_last && !gone_) {
-      status =
-          wire::to_status(unavailable_error("the run ended without a last event: it belongs to an earlier server that "
-                                            "was interrupted, or the spool folder could not be written"));
+      // Nothing to wait for: nobody computes it any more.
+      status = wire::to_status(Error(ErrorCode::unavailable,
+                                     "the run was interrupted: the multibody server that computed it ended before the "
+                                     "run did, and what it had written is all there is"),
+                               *context_);
     }
   } catch (const Error& error) {
-    status = wire::to_status(error);
+    status = wire::to_status(error, *context_);
   } catch (const std::exception& defect) {
-    status = wire::to_status(Error(ErrorCode::internal, std::string("WatchRun failed: ") + defect.what()));
+    status = wire::to_status(Error(ErrorCode::internal, std::string("WatchRun failed: ") + defect.what()), *context_);
   }
   { const std::scoped_lock lock(mutex_); }
   Finish(status);  // OnDone may run from here on: nothing of this object may be used

@@ -19,9 +19,10 @@ namespace heelstrike::mbs {
 /// events, for the client to take the previous one, or for the client to go away.
 class WatchReactor : public grpc::ServerWriteReactor<v1::RunEvent> {
  public:
+  /// @param context     of the call
   /// @param n_watchers  counts the calls that go on
   /// @throws Error{invalid_input} for a thinning that makes no sense
-  WatchReactor(std::shared_ptr<RunLog> log, const v1::WatchRunRequest& request,
+  WatchReactor(grpc::CallbackServerContext& context, std::shared_ptr<RunLog> log, const v1::WatchRunRequest& request,
                std::shared_ptr<std::atomic<unsigned>> n_watchers);
 
   void OnWriteDone(bool ok) override;
@@ -32,6 +33,7 @@ class WatchReactor : public grpc::ServerWriteReactor<v1::RunEvent> {
   void serve();
   bool send();
 
+  grpc::CallbackServerContext* context_;  ///< lives until OnDone
   std::shared_ptr<RunLog> log_;
   std::shared_ptr<std::atomic<unsigned>> n_watchers_;
   RunLogReader reader_;

@@ -53,6 +53,7 @@ async function testRun() {
   for (const id of ['chart-force-ball-ground', 'chart-energy-energy', 'chart-indentation-ball-ground', 'chart-loop-ball-ground']) {
     check(await drawnPixels(page, `[id="${id}"]`) > 2000, `${id}: something is drawn`);
   }
+  await testContactZoom(page);
   const csv = readCsv(path.join(output, 'run/timeseries.csv'));
   await cursorEqualsCsv(page, 'chart-energy-energy', 'flores:energy.potential_J', csv, 'energy.potential_J');
   await cursorEqualsCsv(page, 'chart-gap-ball-ground', 'flores:ball-ground.gap_m', csv, 'ball-ground.gap_m');
@@ -69,13 +70,128 @@ async function testRun() {
   await clean(page, 'run');
 }
 
+const shownTimes = (page) => page.evaluate(() => window.heelstrikeTimes);
+
+/** Charts open with a contact, one walks from contact to contact, and the whole run is a click away. */
+async function testContactZoom(page) {
+  const contacts = await page.locator('tr[data-onset]').evaluateAll((rows) => rows.map((row) => [Number(row.dataset.onset), Number(row.dataset.end)]));
+  const [from, to] = await shownTimes(page);
+  const [onset, end] = contacts[0];
+  check(from < onset && to > end && to - from < 3 * (end - onset), `the page opens with the first and hardest contact, ${onset} to ${end} s: ${from} to ${to} s`);
+  await page.locator('.zoom-bar button[aria-label="Next contact"]').click();
+  const [second] = await shownTimes(page);
+  check(second > end && second < contacts[1][0], `then the next one: from ${second} s`);
+  await page.locator('.zoom-bar .whole').click();
+  check(JSON.stringify(await shownTimes(page)) === '[0,2]', `and back to the whole run: ${await shownTimes(page)}`);
+  check(await page.locator('.zoom-bar .whole').getAttribute('aria-pressed') === 'true', 'the button says so');
+}
+
+/** The ball and the ground as shapes; slider and charts share their time. */
+async function testScene() {
+  const page = await openPage(browser, path.join(output, 'run/report.html'));
+  await page.waitForSelector('html[data-fields=true]');
+  const [from, to] = await shownTimes(page);
+  const opened = Number(await page.locator('.field-canvas canvas').getAttribute('data-time'));
+  check(opened > from && opened < to, `the 3D view opens within the contact: ${opened} s`);
+  const first = await page.locator('.field-canvas').screenshot();
+  check(first.length > 8000, `the ball is drawn (${first.length} bytes of picture)`);
+  await setSlider(page, 0);
+  const at = Number(await page.locator('[id="chart-force-ball-ground"] .cursor-position').getAttribute('data-time'));
+  // The nearest row is shown; out of contact there is one every millisecond.
+  check(Math.abs(at - from) <= 1e-3, `the slider moves the cursor of the charts: ${from} s, ${at} s`);
+  const plot = page.locator('[id="chart-force-ball-ground"] .u-over');
+  await plot.scrollIntoViewIfNeeded();
+  const box = await plot.boundingBox();
+  await page.mouse.move(box.x + 0.7 * box.width, box.y + 0.5 * box.height);
+  const read = Number(await page.locator('[id="chart-force-ball-ground"] .cursor-position').getAttribute('data-time'));
+  await page.waitForFunction((t) => Number(document.querySelector('.field-canvas canvas').dataset.time) === t, read);
+  check(true, `the cursor of a chart moves the bodies: ${read} s`);
+  await clean(page, 'scene');
+}
+
+/** Mechanisms without contact: bodies that move, no word of contacts. */
+async function testMechanism(name, scenario, chart) {
+  heelstrike('run', path.join(examples, scenario), '--in-process', '--quiet', '-o', name);
+  const page = await openPage(browser, path.join(output, name, 'report.html'));
+  await page.waitForSelector('html[data-fields=true]');
+  const title = await page.locator('h1').textContent();
+  const text = await page.locator('main').textContent();
+  check(!/none/.test(title) && !/No contact/.test(text) && await page.locator('#contacts, #loops').count() === 0, `${name}: nothing is said of contacts: "${title}"`);
+  check(await drawnPixels(page, `[id="${chart}"]`) > 500, `${name}: ${chart} is drawn`);
+  const view = page.locator('.field-canvas');
+  const first = await view.screenshot();
+  check(first.length > 6000, `${name}: its bodies are drawn (${first.length} bytes of picture)`);
+  await setSlider(page, 57);
+  check(Buffer.compare(first, await view.screenshot()) !== 0, `${name}: they move`);
+  await page.screenshot({ path: path.join(output, `${name}.png`) });
+  await clean(page, name);
+}
+
+async function setSlider(page, value) {
+  await page.evaluate((v) => {
+    const slider = document.querySelector('.field-time input');
+    slider.value = v;
+    slider.dispatchEvent(new Event('input'));
+  }, value);
+}
+
+/** A telephone: nothing is wider than the page, no buttons lie over a heading. */
+async function testNarrow(name) {
+  const page = await openPage(browser, path.join(output, name, 'report.html'), { viewport: { width: 390, height: 844 } });
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  check(wide <= 0, `${name} at 390 px: ${wide} pixels wider than the page`);
+  const covered = await page.evaluate(() => [...document.querySelectorAll('figure.chart')].filter((figure) => {
+    const text = document.createRange();
+    text.selectNodeContents(figure.querySelector('figcaption'));
+    return [...figure.querySelectorAll('.tools > *')].some((tool) => {
+      const b = tool.getBoundingClientRect();
+      return [...text.getClientRects()].some((a) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom);
+    });
+  }).map((figure) => figure.id));
+  check(covered.length === 0, `${name} at 390 px: headings under buttons: ${covered.join(', ')}`);
+  await page.screenshot({ path: path.join(output, `${name}_390.png`), fullPage: true });
+  await clean(page, `${name}, 390 px`);
+}
+
+/** Result against parameter, one curve for each value of the other one; the runs in 3D. */
+async function testSweep() {
+  heelstrike('sweep', path.join(examples, 'bouncing_ball.yaml'), '--quiet', '-o', 'sweep', '--vary', 'contact.restitution=0.4:0.8:0.2',
+    '--vary', 'contact.stiffness=1e8,2e8', '--set', 'analysis.end_time=0.5');
+  const page = await openPage(browser, path.join(output, 'sweep/report.html'));
+  check(await drawnPixels(page, '#chart-sweep') > 500, 'sweep: the result is drawn over the parameter');
+  check(await page.locator('#chart-sweep .legend-entry').count() === 2, 'sweep: a curve for each stiffness');
+  await page.selectOption('#parameter-choice', 'contact.stiffness');
+  check(await page.locator('#chart-sweep .legend-entry').count() === 3, 'sweep: over the stiffness a curve for each restitution');
+  await page.selectOption('#result-choice', 'effective_restitution');
+  check((await page.locator('#chart-sweep figcaption').textContent()) === 'restitution over contact.stiffness', 'sweep: any result over any parameter');
+  await page.screenshot({ path: path.join(output, 'sweep.png') });
+  await clean(page, 'sweep');
+}
+
+/** Figures for a paper: of a comparison with all runs in one chart, and of one contact. */
+function testFigures() {
+  heelstrike('report', 'comparison', '--svg', '--pdf', '--contact', '1');
+  const svg = fs.readFileSync(path.join(output, 'comparison/pictures/force_ball-ground_contact1.svg'), 'utf8');
+  check(svg.includes('>flores<') && svg.includes('>hertz<'), 'figures: one chart names all runs of the comparison');
+  const times = [...svg.matchAll(/<text>\s*(0\.4\d*)</g)].map(([, t]) => Number(t));
+  check(times.length > 1 && times.every((t) => t > 0.42 && t < 0.44), `figures: of the first contact only, axis from ${times[0]} to ${times.at(-1)} s`);
+  const pdf = fs.readFileSync(path.join(output, 'comparison/flores/pictures/loop_ball-ground_contact1.pdf'));
+  check(pdf.subarray(0, 5).toString() === '%PDF-', 'figures: PDF of each run too');
+  let said = '';
+  try { execFileSync(program, ['report', 'run', '--pdf', '--contact', '99'], { cwd: output, stdio: 'pipe' }); } catch (error) { said = String(error.stderr); }
+  check(/1 to 3, found 99/.test(said), `figures: a contact that is not there is named: ${said.trim()}`);
+}
+
 async function testComparison() {
   heelstrike('compare', path.join(examples, 'bouncing_ball.yaml'), '--in-process', '--quiet', '-o', 'comparison',
     '--backends', 'flores,hunt_crossley,lankarani_nikravesh,hertz', '--reference', 'flores');
   const file = path.join(output, 'comparison/report.html');
+  testFigures();
   check(fs.statSync(file).size < 6e6, `comparison: ${fs.statSync(file).size} bytes, below 6 MB`);
   const page = await openPage(browser, file);
   check(await drawnPixels(page, '#chart-scatter') > 500, 'scatter: something is drawn');
+  await page.waitForSelector('html[data-fields=true]');
+  check((await page.locator('.field-label').allTextContents()).join() === 'flores,hunt_crossley,lankarani_nikravesh,hertz', 'comparison: every run in 3D, with its name');
   const force = '[id="chart-force-ball-ground"]';
   const before = await drawnPixels(page, force);
   const entry = page.locator(`${force} .legend-entry[aria-pressed=true]`).first();
@@ -131,7 +247,7 @@ async function testHostileNames() {
   const page = await openPage(browser, path.join(output, 'hostile/report.html'));
   check((await page.title()).includes('<script>'), `the title is text: ${await page.title()}${refused ? ' (pair name refused)' : ''}`);
   check(await page.locator('img').count() === 0, 'no element came from a text');
-  check(await page.locator('script').count() === 2, 'no script came from a text');
+  check(await page.locator('script').count() === 3, 'no script came from a text');
   await clean(page, 'hostile');
 }
 
@@ -180,20 +296,15 @@ async function testFields() {
   const picture = () => view.screenshot();
   const first = await picture();
   check(first.length > 8000, `the body is drawn (${first.length} bytes of picture)`);
-  const set = (value) => page.evaluate((v) => {
-    const slider = document.querySelector('.field-time input');
-    slider.value = v;
-    slider.dispatchEvent(new Event('input'));
-  }, value);
-  await set(5);
+  await setSlider(page, 5);
   check((await page.locator('.clock').textContent()) === 't = 0.5 s', 'the slider moves the time');
   check(Buffer.compare(first, await picture()) !== 0, 'the slider moves the field');
   const box = await view.boundingBox();
   let largest = 0;
   for (let k = 0; k <= 40; ++k) {
     await page.mouse.move(box.x + box.width * (0.3 + 0.01 * k), box.y + box.height / 2);
-    const said = /: ([0-9.e+]+) Pa/.exec(await page.locator('figure:has(.field-canvas) .field-value, section:has(.field-canvas) .field-value').last().textContent());
-    if (said) largest = Math.max(largest, Number(said[1]));
+    const said = /: ([0-9.e+]+) kPa/.exec(await page.locator('figure:has(.field-canvas) .field-value, section:has(.field-canvas) .field-value').last().textContent());
+    if (said) largest = Math.max(largest, 1e3 * Number(said[1]));
   }
   check(largest > 0.9e5 && largest <= 1e5, `the value under the pointer reaches the peak of 1e5 Pa: ${largest}`);
   await page.locator('.play').click();
@@ -204,8 +315,21 @@ async function testFields() {
   await clean(page, 'fields');
 }
 
+/** Share of the pixels of the 3D view with a colour close to the neutral grey, lit. */
+function greyShare(page) {
+  return page.evaluate(() => {
+    const canvas = document.querySelector('.field-canvas canvas');
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d');
+    copy.drawImage(canvas, 0, 0);
+    const p = copy.getImageData(0, 0, canvas.width, canvas.height).data;
+    let n = 0;
+    for (let i = 0; i < p.length; i += 4) n += p[i] > 90 && p[i] < 215 && Math.abs(p[i] - p[i + 1]) < 14 && Math.abs(p[i + 1] - p[i + 2]) < 14;
+    return (4 * n) / p.length;
+  });
+}
+
 /** The page of a real run with fields: the slider moves the field, the map shows the pressure of the time series. */
-async function testRealFields(name, scenario, pair, ...settings) {
+async function testRealFields(name, scenario, pair, fieldInterval, ...settings) {
   heelstrike('run', path.join(examples, scenario), '--in-process', '--quiet', '-o', name, ...settings.flatMap((s) => ['--set', s]));
   const file = path.join(output, name, 'report.html');
   check(fs.statSync(file).size < 6e6, `${name}: ${fs.statSync(file).size} bytes, below 6 MB`);
@@ -221,17 +345,28 @@ async function testRealFields(name, scenario, pair, ...settings) {
   await page.screenshot({ path: path.join(output, `${name}_map.png`) });
   const view = page.locator('.field-canvas');
   await view.scrollIntoViewIfNeeded();
+  const peak = csv.time_s[csv[`${pair}.peak_pressure_Pa`].indexOf(largest)];
+  const opened = Number(await view.locator('canvas').getAttribute('data-time'));
+  check(Math.abs(opened - peak) <= fieldInterval, `${name}: opens at the frame of the peak: ${opened} s, peak at ${peak} s`);
   const first = await view.screenshot();
-  await page.evaluate(() => {
-    const slider = document.querySelector('.field-time input');
-    slider.value = slider.max;
-    slider.dispatchEvent(new Event('input'));
-  });
+  check(await greyShare(page) > 0.05, `${name}: what carries nothing is grey`);
+  if (await page.locator('select[aria-label="Scale of the deformation"]').count()) {
+    await page.selectOption('select[aria-label="Scale of the deformation"]', '5');
+    check(Buffer.compare(first, await view.screenshot()) !== 0, `${name}: the deformation can be enlarged`);
+    await page.selectOption('select[aria-label="Scale of the deformation"]', '1');
+  }
+  await page.selectOption('select[aria-label="Section"]', '0');
+  check(Buffer.compare(first, await view.screenshot()) !== 0, `${name}: a section cuts the body`);
+  await page.screenshot({ path: path.join(output, `${name}_section.png`) });
+  await page.selectOption('select[aria-label="Section"]', '');
+  check(Buffer.compare(first, await view.screenshot()) === 0, `${name}: without it the body is whole again`);
+  await setSlider(page, 0);
   const last = await view.screenshot();
   check(Buffer.compare(first, last) !== 0, `${name}: the slider moves the field`);
   const link = await page.locator('.field-file').getAttribute('href');
   check(fs.existsSync(path.join(output, name, link)), `${name}: the file of this time is a click away: ${link}`);
   await page.screenshot({ path: path.join(output, `${name}.png`) });
+  if (await page.locator('.zoom-bar .whole').count()) await page.locator('.zoom-bar .whole').click();
   const force = `[id="chart-force-${pair}"]`;
   check(await drawnPixels(page, force) > 1000, `${name}: the force is drawn`);
   const column = `${pair}.fz_N`;
@@ -248,7 +383,7 @@ async function testRealFields(name, scenario, pair, ...settings) {
 
 /** The synthetic step: two bodies whose fields move over the ground. */
 async function testGait() {
-  await testRealFields('gait', 'gait_synthetic.yaml', 'foot-ground', 'output.fields.interval=0.02');
+  await testRealFields('gait', 'gait_synthetic.yaml', 'foot-ground', 0.02, 'output.fields.interval=0.02');
   const page = await openPage(browser, path.join(output, 'gait/report.html'));
   // In the middle of the step both segments carry load; where one stood without colours, its pixels are no longer black.
   await page.waitForSelector('html[data-fields=true]');
@@ -269,7 +404,15 @@ async function testGait() {
     return n;
   });
   check(black < 200, `gait: both segments have colours (${black} black pixels)`);
-  check(await page.locator('.pressure-map').count() === 2, 'gait: a map for each segment of the foot');
+  check(await page.locator('.pressure-map').count() === 1, 'gait: one map for the foot with its two segments');
+  const sum = await page.evaluate(() => {
+    const { columns } = window.heelstrikeReport.runs[0];
+    const value = (name) => columns.find((c) => c.name === name).value;
+    const [total, foot, toes] = ['foot: vertical', 'foot-ground.fz_N', 'toes-ground.fz_N'].map(value);
+    return Math.max(...total.map((v, i) => Math.abs(v - foot[i] - toes[i])));
+  });
+  check(sum < 1e-9, `gait: the total force of the foot is that of its segments (within ${sum} N)`);
+  check(await drawnPixels(page, '[id="chart-foot_force-foot"]') > 1000, 'gait: and has a chart');
   check(await page.locator('#pressure table').count() === 0, 'gait: no table of regions for a foot that is cut');
   check(/Where the wall time went/.test(await page.locator('#cost').textContent()), 'gait: the page says where the wall time went');
   await clean(page, 'gait, again');
@@ -299,7 +442,7 @@ async function testCompareGrf() {
   const text = await page.locator('main').textContent();
   check(text.includes('770') && text.includes('700') && text.includes('12'), 'compare-grf: the table has the peaks and the error of the centre of pressure');
   const legend = page.locator('#time-charts .legend-entry[aria-pressed=true]');
-  check((await legend.allTextContents()).some((t) => t.includes('measured')) && (await legend.allTextContents()).some((t) => t.includes('predicted')), 'compare-grf: measured and predicted are overlaid');
+  check((await legend.allTextContents()).some((t) => t.includes('measured')) && (await legend.allTextContents()).some((t) => t.includes('run')), 'compare-grf: measurement and run are overlaid');
   const before = await drawnPixels(page, '#time-charts');
   const entry = page.locator(`#time-charts .legend-entry[data-curve="${await legend.first().getAttribute('data-curve')}"]`).first();
   await entry.click();
@@ -338,14 +481,19 @@ async function testMillionRows() {
 
 try {
   await testRun();
+  await testScene();
+  await testMechanism('four_bar', 'four_bar_n.yaml', 'chart-position-coupler0');
+  await testMechanism('car_axis', 'car_axis.yaml', 'chart-force-axle');
   await testComparison();
+  await testSweep();
   await testHostileNames();
   await testFields();
-  await testRealFields('fem_ball', 'fem_ball.yaml', 'ball-ground', 'bodies.ball.position=[0,0,0.12]', 'analysis.end_time=0.08',
+  await testRealFields('fem_ball', 'fem_ball.yaml', 'ball-ground', 0.001, 'bodies.ball.position=[0,0,0.12]', 'analysis.end_time=0.08',
     'analysis.integrator.rtol=1e-6', 'output.fields.interval=0.001', 'contact.ball-ground.element_size=0.04', 'contact.ball-ground.contact_size=0.005');
-  await testRealFields('foot_press', 'foot_press.yaml', 'sole-plate', 'contact.sole-plate.element_size=0.008');
+  await testRealFields('foot_press', 'foot_press.yaml', 'sole-plate', 0.1, 'contact.sole-plate.element_size=0.008');
   await testGait();
   await testCompareGrf();
+  for (const name of ['run', 'comparison', 'foot_press', 'gait', 'sweep', 'four_bar']) await testNarrow(name);
   await testMillionRows();
 } finally {
   await browser.close();

@@ -25,6 +25,7 @@ Certificates::Certificates(std::filesystem::path folder) : folder_(std::move(fol
   }
   issue("server", "ca", " -extfile " + file("server.ext"));
   issue("client", "ca", "");
+  issue("guest", "ca", "");
   issue("stranger", "other", "");
 }
 

@@ -6,8 +6,8 @@
 
 namespace heelstrike::testing_support {
 
-/// Authority "ca" with a certificate "server" for the name "contact.test" and one "client"; a second authority "other"
-/// that nobody trusts, with a certificate "stranger".
+/// Authority "ca" with a certificate "server" for the name "contact.test" and two for clients, "client" and "guest"; a
+/// second authority "other" that nobody trusts, with a certificate "stranger".
 class Certificates {
  public:
   /// @param folder  exists; gets the files. Fails the test when openssl does

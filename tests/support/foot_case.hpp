@@ -97,9 +97,11 @@ inline PreparedBody foot_body(VolumeMesh mesh, double friction, double angle = s
   ContactOptions options;
   options.friction = friction;
   options.depth_limit = 0.02;
+  PressureRecovery pressure(body.mesh(), contact);
   return {.body = std::move(body),
           .support = std::move(support),
           .contact = std::move(contact),
+          .pressure = std::move(pressure),
           .partner = make_analytic_partner(PlaneSurface{}),
           .options = options};
 }
@@ -108,7 +110,7 @@ inline CondensedModel condensed_model(const PreparedBody& prepared) {
   CondensedModel model;
   for (const std::uint32_t node : prepared.contact.nodes) model.points.push_back(prepared.body.mesh().nodes[node]);
   model.areas = prepared.contact.areas;
-  model.mean = prepared.contact.mean;
+  model.pressure = prepared.pressure;
   model.compliance = cached_compliance(cache_folder(), prepared.body, prepared.support, prepared.contact.nodes,
                                        [](std::string_view, double) {}, {});
   model.partner = prepared.partner;

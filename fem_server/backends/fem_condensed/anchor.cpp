@@ -4,8 +4,8 @@
 
 namespace heelstrike::fem {
 
-Anchor anchor_of(const AnchorMemory& memory, const PartnerSurface& partner, const Pose& X_AB, const Vector3& x,
-                 const SurfacePoint& surface) {
+Anchor anchor_of(const AnchorMemory& memory, const std::function<double(const Vector3&)>& gap_at, const Pose& X_AB,
+                 const Vector3& x, const SurfacePoint& surface) {
   Anchor anchor;
   if (!memory.X_AB) {
     anchor.p_AP = x;
@@ -17,7 +17,7 @@ Anchor anchor_of(const AnchorMemory& memory, const PartnerSurface& partner, cons
   Matrix36 carried;
   carried << -skew(p_AQ - X_AB.p), Matrix3::Identity();
   if (memory.touched) return {.p_AP = p_AQ, .dp_dX = carried};
-  const double gap_before = std::max(partner.closest(X_BA_committed * x).gap, 0.0);
+  const double gap_before = std::max(gap_at(X_BA_committed * x), 0.0);
   const double travel = gap_before - surface.gap;
   const double fraction = surface.gap < 0.0 ? gap_before / travel : 1.0;
   const Vector3 here = x + (*memory.X_AB * p_BQ - x);  // present place: reference position and committed displacement

@@ -1,6 +1,7 @@
 /// Where a touching node sticks: what friction knows of where it came from. Shared by fem_condensed and fem_full.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "fem_server/backends/fem_condensed/contact_wrench.hpp"
@@ -23,9 +24,10 @@ struct AnchorMemory {
 /// A touching node sticks to the point of B that it was committed to. A node that has come down since the commit sticks
 /// to where it met B: between its committed place relative to B and the present one, at the fraction of the way where
 /// the undeformed gap went through zero. Deformation since the commit counts as slip in full.
+/// @param gap_at   [m] gap of a point of B's frame
 /// @param x        [m] reference position of the node
 /// @param surface  of B at x, at the present pose, in A
-[[nodiscard]] Anchor anchor_of(const AnchorMemory& memory, const PartnerSurface& partner, const Pose& X_AB,
-                               const Vector3& x, const SurfacePoint& surface);
+[[nodiscard]] Anchor anchor_of(const AnchorMemory& memory, const std::function<double(const Vector3&)>& gap_at,
+                               const Pose& X_AB, const Vector3& x, const SurfacePoint& surface);
 
 }  // namespace heelstrike::fem

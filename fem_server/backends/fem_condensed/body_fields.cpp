@@ -87,7 +87,11 @@ MeshField part_of_cells(FieldPart part, std::size_t n_cells) {
 }
 
 BodyFields::BodyFields(BodyModel body, const Support& support, ContactNodes contact, PartnerShape partner)
-    : body_(std::move(body)), contact_(std::move(contact)), partner_(std::move(partner)), recovery_(body_, support) {
+    : body_(std::move(body)),
+      contact_(std::move(contact)),
+      partner_(std::move(partner)),
+      recovery_(body_, support),
+      pressure_(body_.mesh(), contact_) {
   Vector3 low = body_.mesh().nodes.front();
   Vector3 high = low;
   for (const Vector3& p : body_.mesh().nodes) {
@@ -111,54 +115,51 @@ DrawnState BodyFields::linear_state(std::vector<Vector3> forces) const {
   return state;
 }
 
-std::vector<Vector3> BodyFields::nodal_tractions(const std::vector<Vector3>& forces) const {
-  const VolumeMesh& mesh = body_.mesh();
-  std::vector<Vector3> tractions(mesh.nodes.size(), Vector3::Zero());
-  for (std::size_t i = 0; i < contact_.nodes.size(); ++i) {
-    for (const auto& [neighbour, weight] : contact_.mean[i]) {
-      tractions[contact_.nodes[i]] += weight * forces[neighbour] / contact_.areas[neighbour];
-    }
+RecoveredPressure BodyFields::recovered(const DrawnState& state, const std::vector<Vector3>& normals) const {
+  std::vector<std::uint32_t> touching;
+  std::vector<Vector3> directions;
+  for (std::uint32_t i = 0; i < normals.size(); ++i) {
+    if (normals[i].isZero(0.0)) continue;
+    touching.push_back(i);
+    directions.push_back(normals[i]);
   }
-  if (mesh.nodes_per_element == 4) return tractions;
-  // Contact nodes of quadratic elements are the middles of edges: a corner shows the mean of those around it.
-  std::vector<int> count(mesh.nodes.size(), 0);
-  std::vector<Vector3> sum(mesh.nodes.size(), Vector3::Zero());
-  for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
-    const auto nodes = mesh.element(e);
-    for (std::size_t k = 0; k < tetrahedron_edges.size(); ++k) {
-      const std::uint32_t middle = nodes[4 + k];
-      if (!std::ranges::binary_search(contact_.nodes, middle)) continue;
-      for (const std::uint8_t end : tetrahedron_edges[k]) {
-        sum[nodes[end]] += tractions[middle];
-        ++count[nodes[end]];
-      }
-    }
+  Eigen::MatrixXd forces(static_cast<Eigen::Index>(touching.size()), 4);
+  for (std::size_t i = 0; i < touching.size(); ++i) {
+    const Vector3& f = state.forces[touching[i]];
+    forces.row(static_cast<Eigen::Index>(i)) << std::max(0.0, f.dot(directions[i])), f.transpose();
   }
-  for (std::size_t n = 0; n < sum.size(); ++n) {
-    if (count[n] > 0) tractions[n] = sum[n] / count[n];
-  }
-  return tractions;
+  return pressure_.recover(touching, directions, forces);
 }
 
-std::vector<double> BodyFields::face_pressures(const std::vector<Vector3>& normal_forces,
-                                               const std::vector<ElementFace>& drawn) const {
+Eigen::MatrixXd BodyFields::at_mesh_nodes(const Eigen::MatrixXd& at_vertices) const {
   const VolumeMesh& mesh = body_.mesh();
-  const bool linear = mesh.nodes_per_element == 4;
-  std::vector<double> pressures;
-  for (const ElementFace face : drawn) {
-    double sum = 0.0;
-    if (std::ranges::binary_search(contact_.faces, face)) {
-      const auto element = mesh.element(face.element);
-      for (const std::uint8_t local : linear ? tetrahedron_faces[face.face] : tetrahedron_face_middles[face.face]) {
-        const auto found = std::ranges::lower_bound(contact_.nodes, element[local]);
-        if (found == contact_.nodes.end() || *found != element[local]) continue;
-        const auto i = static_cast<std::size_t>(found - contact_.nodes.begin());
-        sum += normal_forces[i].x() / contact_.areas[i];
-      }
-    }
-    pressures.push_back(sum / 3.0);
+  Eigen::MatrixXd result = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(mesh.nodes.size()), at_vertices.cols());
+  const auto vertex_nodes = pressure_.vertex_nodes();
+  for (std::size_t v = 0; v < vertex_nodes.size(); ++v) {
+    result.row(vertex_nodes[v]) = at_vertices.row(static_cast<Eigen::Index>(v));
   }
-  return pressures;
+  if (mesh.nodes_per_element == 4) return result;
+  for (const ElementFace face : pressure_.faces()) {
+    const auto element = mesh.element(face.element);
+    for (std::size_t k = 0; k < 3; ++k) {
+      const std::uint32_t a = element[tetrahedron_faces[face.face][k]];
+      const std::uint32_t b = element[tetrahedron_faces[face.face][(k + 1) % 3]];
+      result.row(element[tetrahedron_face_middles[face.face][k]]) = 0.5 * (result.row(a) + result.row(b));
+    }
+  }
+  return result;
+}
+
+std::vector<double> BodyFields::face_pressures(const RecoveredPressure& pressure,
+                                               const std::vector<ElementFace>& drawn) const {
+  std::vector<double> result(drawn.size(), 0.0);
+  for (std::size_t k = 0; k < pressure.faces.size(); ++k) {
+    // All faces of the boundary are drawn, ascending; a set of a user's mesh may name others.
+    const auto found = std::ranges::lower_bound(drawn, pressure_.faces()[pressure.faces[k]]);
+    if (found == drawn.end() || *found != pressure_.faces()[pressure.faces[k]]) continue;
+    result[static_cast<std::size_t>(found - drawn.begin())] = pressure.at_faces(static_cast<Eigen::Index>(k), 0);
+  }
+  return result;
 }
 
 std::string BodyFields::draw_body(const DrawnState& state, const std::vector<Vector3>& normals,
@@ -173,24 +174,23 @@ std::string BodyFields::draw_body(const DrawnState& state, const std::vector<Vec
   if (wanted(request, "displacement")) {
     fields.push_back(vectors("displacement", drawn, request.X_WA.R, displacement));
   }
-  if (wanted(request, "contact_pressure")) {
-    std::vector<Vector3> normal_forces;
-    for (std::size_t i = 0; i < state.forces.size(); ++i) {
-      normal_forces.emplace_back(std::max(0.0, state.forces[i].dot(normals[i])), 0.0, 0.0);
+  if (wanted(request, "contact_pressure") || wanted(request, "traction")) {
+    const RecoveredPressure loaded = recovered(state, normals);
+    const Eigen::MatrixXd at_nodes = at_mesh_nodes(loaded.at_vertices);
+    if (wanted(request, "contact_pressure")) {
+      const Eigen::VectorXd pressure = at_nodes.col(0);
+      fields.push_back(picked("contact_pressure", drawn, 1, {pressure.begin(), pressure.end()}));
+      if (request.mesh == FieldMesh::surface) {
+        of_cells.push_back({.name = "contact_pressure",
+                            .unit = unit_of("contact_pressure"),
+                            .n_components = 1,
+                            .values = face_pressures(loaded, drawn.faces)});
+      }
     }
-    std::vector<double> pressure;
-    for (const Vector3& p : nodal_tractions(normal_forces)) pressure.push_back(p.x());
-    fields.push_back(picked("contact_pressure", drawn, 1, pressure));
-    if (request.mesh == FieldMesh::surface) {
-      of_cells.push_back({.name = "contact_pressure",
-                          .unit = unit_of("contact_pressure"),
-                          .n_components = 1,
-                          .values = face_pressures(normal_forces, drawn.faces)});
+    if (wanted(request, "traction")) {
+      const auto traction = [&](std::uint32_t n) -> Vector3 { return at_nodes.row(n).tail<3>().transpose(); };
+      fields.push_back(vectors("traction", drawn, request.X_WA.R, traction));
     }
-  }
-  if (wanted(request, "traction")) {
-    const std::vector<Vector3> tractions = nodal_tractions(state.forces);
-    fields.push_back(vectors("traction", drawn, request.X_WA.R, [&](std::uint32_t n) { return tractions[n]; }));
   }
   if (wanted(request, "von_mises") || wanted(request, "principal_stress")) {
     const NodalStress stress = nodal_stress(body_, state.stress);

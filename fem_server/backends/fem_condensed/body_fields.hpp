@@ -9,6 +9,7 @@
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/displacement_recovery.hpp"
 #include "fem_server/fem/partner_shape.hpp"
+#include "fem_server/fem/pressure_recovery.hpp"
 #include "fem_server/geometry/write_fields.hpp"
 
 namespace heelstrike::fem {
@@ -23,7 +24,7 @@ struct DrawnState {
 /// Thread-safe; holds the body for as long as a session may ask for pictures.
 class BodyFields {
  public:
-  /// @param contact  candidates with areas and averaging weights
+  /// @param contact  candidates
   BodyFields(BodyModel body, const Support& support, ContactNodes contact, PartnerShape partner);
 
   [[nodiscard]] const BodyModel& body() const { return body_; }
@@ -40,18 +41,20 @@ class BodyFields {
   [[nodiscard]] std::string draw_partner(const Pose& X_AB, const FieldRequest& request) const;
 
  private:
-  /// Mean around each contact node, zero elsewhere; 3 per node of the mesh.
-  [[nodiscard]] std::vector<Vector3> nodal_tractions(const std::vector<Vector3>& forces) const;
-  /// Per drawn face: what its nodes carry by area, without the mean around a node, so that the sum of pressure times
-  /// area is the sum of the normal forces. Zero on faces that cannot touch, such as a cut beside the contact.
-  /// @param normal_forces  [N] in the first component
-  [[nodiscard]] std::vector<double> face_pressures(const std::vector<Vector3>& normal_forces,
+  /// Pressure and tractions of the loaded faces: columns are the normal pressure and the components of the traction.
+  [[nodiscard]] RecoveredPressure recovered(const DrawnState& state, const std::vector<Vector3>& normals) const;
+  /// Columns of what was recovered per vertex at all nodes of the mesh; zero elsewhere.
+  [[nodiscard]] Eigen::MatrixXd at_mesh_nodes(const Eigen::MatrixXd& at_vertices) const;
+  /// Of the drawn faces: the sum of pressure times area is the sum of the normal forces. Zero on faces that bear
+  /// nothing.
+  [[nodiscard]] std::vector<double> face_pressures(const RecoveredPressure& pressure,
                                                    const std::vector<ElementFace>& drawn) const;
 
   BodyModel body_;
   ContactNodes contact_;
   PartnerShape partner_;
   DisplacementRecovery recovery_;
+  PressureRecovery pressure_;
   Vector3 center_ = Vector3::Zero();  ///< [m] of the body's box, in A
   double extent_ = 0.0;               ///< [m] largest edge of the box
 };

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <optional>
 
@@ -15,6 +14,7 @@
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/mesher.hpp"
 #include "fem_server/geometry/numbering.hpp"
+#include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 
@@ -27,7 +27,9 @@ VolumeMesh placed(VolumeMesh mesh, const Pose& X_BodyMesh) {
   return mesh;
 }
 
-double required_size(const ParameterPlace& place) {
+}  // namespace
+
+double element_size_of(const ParameterPlace& place) {
   const auto size = optional_number(place.parameters, "element_size");
   if (!size) {
     throw input_error(place.where + "element_size",
@@ -37,6 +39,8 @@ double required_size(const ParameterPlace& place) {
   }
   return *size;
 }
+
+namespace {
 
 std::uint32_t order_of(const ParameterPlace& place) {
   return number(place.parameters, "element_order") == 2.0 ? 2 : 1;
@@ -50,11 +54,12 @@ std::optional<Vector3> direction_of(const ParameterPlace& place) {
 
 MeshingOptions meshing_options(const ParameterPlace& place, const PrepareContext& context) {
   MeshingOptions meshing;
-  meshing.size.size = required_size(place);
+  meshing.size.size = element_size_of(place);
   meshing.order = order_of(place);
   meshing.limits.max_elements = context.max_elements;
   meshing.timeout = number(place.parameters, "meshing_time_limit");
   meshing.stop = context.stop;
+  meshing.on_wait = [&context] { context.on_progress("mesh", 0.0); };
   return meshing;
 }
 
@@ -63,11 +68,6 @@ void refine_contact(const SurfaceMesh& surface, const ParameterPlace& place, Siz
   const double size = number(place.parameters, "contact_size");
   if (size == 0.0) return;
   const auto direction = direction_of(place);
-  if (!direction) {
-    throw input_error(place.where + "contact_size",
-                      fmt::format("{}contact_size: {} m needs contact_direction, which says where the fine elements go",
-                                  place.where, size));
-  }
   const double least_cosine = std::cos(number(place.parameters, "contact_angle"));
   SetRegion region{.set = {}, .distance = number(place.parameters, "contact_radius")};
   region.set.vertices = surface.vertices;
@@ -138,16 +138,21 @@ VolumeMesh filled(const SurfaceMesh& surface, const ParameterPlace& place, const
   return mesh_surface(surface, meshing).mesh;
 }
 
-/// Ending of a file of tetrahedra or triangles, in small letters.
 std::string format_of(const MeshSurface& surface, const AssetContent& asset) {
-  std::string format = surface.format.empty() ? asset.name.substr(asset.name.find_last_of('.') + 1) : surface.format;
-  std::ranges::transform(format, format.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return format;
+  return mesh_format(surface.format.empty() ? asset.name : surface.format);
 }
 
-bool is_volume_format(const std::string& format) {
-  static const std::vector<std::string> volumes{"msh", "inp", "vtu", "vtk"};
-  return std::ranges::find(volumes, format) != volumes.end();
+void tell(const Doubts& doubts, const PrepareContext& context) {
+  for (const std::string& doubt : doubts) context.on_progress(fmt::format("{}{}", warning_mark, doubt), 0.0);
+}
+
+/// Every time and not only when the mesh is made: what comes from the cache has lost as much.
+void tell_losses(const VolumeMesh& mesh, double given_volume, const ParameterPlace& place,
+                 const PrepareContext& context) {
+  const VolumeReport report = check_volume(mesh);
+  const std::string key = place.where + "element_size";
+  tell(doubts_of_volume(report.volume, given_volume, key, element_size_of(place)), context);
+  tell(doubts_of_quality(key, report), context);
 }
 
 VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& place, const PrepareContext& context) {
@@ -160,6 +165,7 @@ VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& pla
   const std::string format = format_of(surface, asset);
   if (is_volume_format(format)) {
     VolumeMesh mesh = read_volume(asset.content, read);
+    tell(doubts_of_quality(asset.name, check_volume(mesh)), context);
     if (order_of(place) == 2 && mesh.nodes_per_element == 4) mesh = to_quadratic(mesh);
     return placed(std::move(mesh), surface.X_BodyMesh);
   }
@@ -167,18 +173,16 @@ VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& pla
   key.put(std::string_view(asset.sha256));
   key.put(std::string_view(format));
   key.put(surface.length_scale);
-  return placed(kept_mesh(key, context, [&] { return filled(read_surface(asset.content, read), place, context); }),
-                surface.X_BodyMesh);
+  const SurfaceMesh triangles = read_surface(asset.content, read);
+  VolumeMesh mesh = kept_mesh(key, context, [&] { return filled(triangles, place, context); });
+  tell_losses(mesh, volume_of(triangles), place, context);
+  return placed(std::move(mesh), surface.X_BodyMesh);
 }
 
 VolumeMesh ball_mesh(const SphereSurface& sphere, const ParameterPlace& place, const PrepareContext& context) {
-  if (!(sphere.radius > 0.0)) {
-    throw input_error("main.surface.radius",
-                      fmt::format("a deformable ball needs a radius > 0 m, found {} m", sphere.radius));
-  }
   BallOptions ball;
   ball.radius = sphere.radius;
-  ball.size = required_size(place);
+  ball.size = element_size_of(place);
   ball.contact_size = number(place.parameters, "contact_size");
   ball.contact_radius = number(place.parameters, "contact_radius");
   ball.contact_direction = direction_of(place).value_or(ball.contact_direction);
@@ -197,7 +201,7 @@ VolumeMesh foot_mesh(const FootSurface& foot, const ParameterPlace& place, const
                               d.ankle_height, d.heel_to_ankle, d.cut_height}) {
     key.put(length);
   }
-  const double size = required_size(place);
+  const double size = element_size_of(place);
   const auto make = [&] {
     // As fine as the finest elements and not finer: Gmsh searches the given triangles for every point that it places,
     // and with half the size the mesh takes ten times as long.
@@ -214,7 +218,7 @@ VolumeMesh cylinder_mesh(const CylinderSurface& cylinder, const ParameterPlace& 
   options.height = cylinder.length;
   options.core_radius = cylinder.core_radius;
   options.layers = cylinder.layers;
-  options.size = required_size(place);
+  options.size = element_size_of(place);
   options.order = order_of(place);
   options.limits.max_elements = context.max_elements;
   const Matrix3 R = Quaternion::FromTwoVectors(Vector3::UnitZ(), cylinder.axis).toRotationMatrix();
@@ -224,7 +228,7 @@ VolumeMesh cylinder_mesh(const CylinderSurface& cylinder, const ParameterPlace& 
 VolumeMesh block_mesh(const BlockSurface& block, const ParameterPlace& place, const PrepareContext& context) {
   BlockOptions options;
   options.lengths = block.lengths;
-  options.size = required_size(place);
+  options.size = element_size_of(place);
   options.order = order_of(place);
   options.limits.max_elements = context.max_elements;
   return placed(make_block(options), {.R = Matrix3::Identity(), .p = block.center});

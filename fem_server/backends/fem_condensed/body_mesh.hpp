@@ -18,9 +18,13 @@ struct ParameterPlace {
   [[nodiscard]] std::vector<double> numbers(const std::string& name, std::size_t expected) const;
 };
 
+/// @throws Error{invalid_input} when `element_size` is not given
+[[nodiscard]] double element_size_of(const ParameterPlace& place);
+
 /// Mesh in the body's frame. Uses the parameters element_size, element_order, contact_size, contact_radius,
 /// contact_direction, contact_angle and meshing_time_limit of body_parameters(). Meshes that the mesher makes are kept
 /// in `context.cache_directory`; blocks, cylinders and volume files are not, because they take no time.
+/// @pre the pair was accepted by check_body_pair
 /// @throws Error{invalid_input} for a surface or file that is not sound, a shape that is no body, sizes out of range
 /// @throws Error{limit} for more than `context.max_elements`, before the mesher is started when that is foreseeable
 /// @throws Error{cancelled}, and what the mesher throws

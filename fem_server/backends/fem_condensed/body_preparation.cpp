@@ -7,13 +7,16 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <span>
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/body_cut.hpp"
 #include "fem_server/backends/fem_condensed/body_mesh.hpp"
 #include "fem_server/backends/fem_condensed/contact_reach.hpp"
+#include "fem_server/backends/fem_condensed/pair_check.hpp"
 #include "fem_server/backends/point_laws/hysteresis.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
+#include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 
 namespace heelstrike::fem {
@@ -96,7 +99,10 @@ Support support_of(const VolumeMesh& mesh, const Place& place) {
   return support;
 }
 
-std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, const Place& place) {
+/// @param cut  faces inside the body that a cut laid open, ascending: what lies behind them is only left out, so
+/// nothing
+///             touches them
+std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, std::span<const ElementFace> cut, const Place& place) {
   const std::string& name = text(place.parameters, "contact_set");
   std::vector<ElementFace> faces = boundary_faces(mesh);
   if (!name.empty()) {
@@ -117,6 +123,7 @@ std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, const Place& plac
   Vector3 towards = Vector3::Zero();
   if (!direction.empty()) towards = Vector3(direction[0], direction[1], direction[2]).normalized();
   std::erase_if(faces, [&](const ElementFace& face) {
+    if (std::ranges::binary_search(cut, face)) return true;
     const Triangle corners = face_corners(mesh, face);
     const Vector3& a = mesh.nodes[corners[0]];
     const Vector3& b = mesh.nodes[corners[1]];
@@ -129,8 +136,9 @@ std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, const Place& plac
 
 /// Nodes of the chosen faces. Chosen without a set, nodes on the clamp are left out; a set that touches it is a
 /// mistake.
-ContactNodes candidates_of(const BodyModel& body, const Support& support, const Place& place) {
-  const ContactNodes all = contact_nodes(body, contact_faces(body.mesh(), place));
+ContactNodes candidates_of(const BodyModel& body, const Support& support, std::span<const ElementFace> cut,
+                           const Place& place) {
+  const ContactNodes all = contact_nodes(body, contact_faces(body.mesh(), cut, place));
   std::vector<bool> keep(all.nodes.size(), true);
   if (text(place.parameters, "contact_set").empty()) {
     for (std::size_t i = 0; i < all.nodes.size(); ++i) {
@@ -186,45 +194,65 @@ void narrow_to_reach(const PairSpec& pair, const BodyModel& body, const Support&
   parameters["contact_nodes_left_out"] = n_left_out;
 }
 
-/// The mesh of the body without what `body_box` leaves out.
-VolumeMesh cut_mesh(const Surface& surface, const Place& place, const PrepareContext& context) {
-  VolumeMesh mesh = body_mesh(surface, place, context);
+/// A mesh, how it is held, and where it was cut.
+struct HeldMesh {
+  VolumeMesh mesh;
+  Support support;
+  std::vector<ElementFace> cut;  ///< faces that `body_box` laid open, ascending
+};
+
+std::string places_of(std::span<const MeshPiece> pieces) {
+  constexpr std::size_t shown = 5;
+  std::string text;
+  for (const MeshPiece& piece : pieces.first(std::min(shown, pieces.size()))) {
+    text += fmt::format("{}{:.3g} cm^3 around ({:.4f}, {:.4f}, {:.4f}) m", text.empty() ? "" : ", ", 1e6 * piece.volume,
+                        piece.center.x(), piece.center.y(), piece.center.z());
+  }
+  return pieces.size() > shown ? fmt::format("{} and {} more", text, pieces.size() - shown) : text;
+}
+
+/// Refuses a cut that leaves parts without support; crumbs of elements along it are told and left out.
+void drop_crumbs(HeldMesh& body, const Place& place, const PrepareContext& context) {
+  // What the crumbs carried changes forces by less than their share of the volume, and one in a hundred is less than
+  // what the size of the elements does.
+  constexpr double crumbs = 0.01;
+  const std::vector<MeshPiece> loose = loose_pieces(body.mesh, body.support.clamped_nodes);
+  if (loose.empty()) return;
+  double lost = 0.0;
+  double total = 0.0;
+  for (const MeshPiece& piece : loose) lost += piece.volume;
+  for (std::size_t e = 0; e < body.mesh.n_elements(); ++e) total += element_volume(body.mesh, e);
+  if (lost > crumbs * total) {
+    throw input_error(
+        place.where + "body_box",
+        fmt::format("{}body_box: nothing holds {} of the pieces that the cut leaves, {:.3g} % of the volume: {}; let "
+                    "the clamp reach into each of them, or move the box",
+                    place.where, loose.size(), 100.0 * lost / total, places_of(loose)));
+  }
+  context.on_progress(fmt::format("{}body_box: {} crumbs along the cut hang on by an edge or a corner and are left "
+                                  "out, {:.2g} % of the volume: {}",
+                                  place.where, loose.size(), 100.0 * lost / total, places_of(loose)),
+                      0.0);
+  remove_pieces(body.mesh, loose, body.cut);
+  body.support = support_of(body.mesh, place);
+}
+
+/// The body without what `body_box` leaves out.
+HeldMesh held_mesh(const Surface& surface, const Place& place, const PrepareContext& context) {
+  HeldMesh body{.mesh = body_mesh(surface, place, context), .support = {}, .cut = {}};
   const auto box = place.numbers("body_box", 6);
-  if (box.empty()) return mesh;
-  cut_to_box(mesh, box);
-  if (mesh.n_elements() == 0) {
+  if (!box.empty()) body.cut = cut_to_box(body.mesh, box);
+  if (body.mesh.n_elements() == 0) {
     throw input_error(place.where + "body_box", place.where + "body_box: no element of the mesh lies in this box");
   }
-  return mesh;
-}
-
-/// Edges of the box around the body.
-Vector3 extents(const VolumeMesh& mesh) {
-  Vector3 low = mesh.nodes.front();
-  Vector3 high = low;
-  for (const Vector3& p : mesh.nodes) {
-    low = low.cwiseMin(p);
-    high = high.cwiseMax(p);
-  }
-  return high - low;
-}
-
-/// Shapes that are surfaces of the partner only when it is meshed.
-bool is_body_shape(const Surface& surface) {
-  return std::holds_alternative<BlockSurface>(surface) || std::holds_alternative<FootSurface>(surface);
+  body.support = support_of(body.mesh, place);
+  if (!body.cut.empty()) drop_crumbs(body, place, context);
+  return body;
 }
 
 /// Points have no surface: they meet that of the body.
 bool is_cloud(const Surface& surface) {
   return std::holds_alternative<PointCloudSurface>(surface);
-}
-
-bool is_volume_file(const MeshSurface& surface, const PrepareContext& context) {
-  const std::string name = surface.format.empty() ? context.asset(surface).name : "." + surface.format;
-  for (const char* ending : {".msh", ".inp", ".vtu", ".vtk"}) {
-    if (name.ends_with(ending)) return true;
-  }
-  return false;
 }
 
 struct Partner {
@@ -235,7 +263,8 @@ struct Partner {
 Partner partner_of(const Surface& surface, double extent, const PrepareContext& context) {
   const auto* mesh = std::get_if<MeshSurface>(&surface);
   // Known when the partner has been filled with elements: prepare_partner.
-  if (is_body_shape(surface) || is_cloud(surface) || (mesh != nullptr && is_volume_file(*mesh, context))) return {};
+  const bool is_body = std::holds_alternative<BlockSurface>(surface) || std::holds_alternative<FootSurface>(surface);
+  if (is_body || is_cloud(surface) || (mesh != nullptr && is_volume_file(*mesh))) return {};
   if (mesh == nullptr) return {.surface = make_analytic_partner(surface), .shape = PartnerShape(surface, extent)};
   const AssetContent& asset = context.asset(*mesh);
   ReadOptions read;
@@ -266,7 +295,9 @@ std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
                                not_negative));
   s.push_back(number_parameter("meshing_time_limit", "s", "the mesher is stopped after this time", 600.0, positive));
   s.push_back(list_parameter(
-      "body_box", "m", "elements with their centre outside of this box (low, then high) are cut away, e.g. the toes"));
+      "body_box", "m",
+      "elements with their centre outside of this box (low, then high) are cut away, e.g. the toes; every piece that "
+      "is left needs support, and what the cut lays open carries no contact"));
   s.push_back(text_parameter("support",
                              "how the body is held: by clamped nodes, or free in flight with its load balanced by "
                              "its own inertia",
@@ -321,34 +352,19 @@ std::vector<ParameterSchema> partner_parameters() {
   return parameters;
 }
 
-std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context) {
-  const std::string key = "contact." + pair.name + ".partner.material";
-  const bool deforms = !pair.partner.materials.empty();
+ParameterMap partner_map(const PairSpec& pair) {
   ParameterMap own;
   for (const ParameterSchema& s : partner_parameters()) {
     const auto given = pair.parameters.find(s.name);
-    if (given == pair.parameters.end()) continue;
-    if (!deforms && (!s.fallback || given->second != *s.fallback)) {
-      throw input_error(
-          "contact." + pair.name + ".parameters." + s.name,
-          fmt::format("contact.{}.parameters.{}: the partner is rigid; give it a material, or remove this", pair.name,
-                      s.name));
-    }
-    own.emplace(s.name.substr(std::string_view("partner_").size()), given->second);
+    if (given != pair.parameters.end()) own.emplace(s.name.substr(std::string_view("partner_").size()), given->second);
   }
   for (const char* name : {"candidate_limit", "meshing_time_limit"}) own[name] = pair.parameters.at(name);
-  if (!deforms) {
-    const auto* mesh = std::get_if<MeshSurface>(&pair.partner.surface);
-    if (!is_body_shape(pair.partner.surface) && (mesh == nullptr || !is_volume_file(*mesh, context)))
-      return std::nullopt;
-    throw input_error(key, fmt::format("{}: a {} as rigid partner has no surface here; give it a material, or name a "
-                                       "surface mesh",
-                                       key, surface_name(pair.partner.surface)));
-  }
-  if (is_cloud(pair.partner.surface)) throw input_error(key, key + ": a point cloud is rigid; remove the material");
-  if (std::holds_alternative<PlaneSurface>(pair.partner.surface)) {
-    throw input_error(key, key + ": a plane is a rigid half space; remove the material, or take a block");
-  }
+  return own;
+}
+
+std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context) {
+  if (pair.partner.materials.empty()) return std::nullopt;
+  const ParameterMap own = partner_map(pair);
   const Place place{"contact." + pair.name + ".parameters.partner_", own};
   BodyModel body(body_mesh(pair.partner.surface, place, context), pair.partner.materials);
   if (body.mesh().nodes_per_element != 4) {
@@ -359,7 +375,7 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
                     place.where, body.mesh().nodes_per_element));
   }
   Support support = support_of(body.mesh(), place);
-  ContactNodes contact = candidates_of(body, support, place);
+  ContactNodes contact = candidates_of(body, support, {}, place);
   check_limit(contact, place);
   return PreparedPartner{.body = std::move(body), .support = std::move(support), .contact = std::move(contact)};
 }
@@ -377,17 +393,11 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
   // Here and not in the condensation alone: what comes from the cache is evaluated and drawn by the same kernels.
   use_one_blas_thread();
   const Place place{"contact." + pair.name + ".parameters.", pair.parameters};
-  if (pair.main.materials.empty()) {
-    throw input_error(
-        "contact." + pair.name + ".main.material",
-        fmt::format("contact.{}.main.material: missing; the deformable body needs youngs_modulus [Pa] and "
-                    "poissons_ratio",
-                    pair.name));
-  }
-  BodyModel body(cut_mesh(pair.main.surface, place, context), pair.main.materials);
-  const Support support = support_of(body.mesh(), place);
-  ContactNodes contact = candidates_of(body, support, place);
-  const Vector3 size = extents(body.mesh());
+  HeldMesh held = held_mesh(pair.main.surface, place, context);
+  BodyModel body(std::move(held.mesh), pair.main.materials);
+  const Support support = std::move(held.support);
+  ContactNodes contact = candidates_of(body, support, held.cut, place);
+  const Vector3 size = extents_of(body.mesh().nodes);
   ContactOptions options;
   options.friction = number(pair.parameters, "friction");
   options.hysteresis_factor = flores_factor(number(pair.parameters, "restitution"));
@@ -398,7 +408,14 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
   narrow_to_reach(pair, body, support, context, parameters, contact);
   check_limit(contact, place);
   Partner partner = partner_of(pair.partner.surface, size.maxCoeff(), context);
-  return {std::move(body), support, std::move(contact), std::move(partner.surface), options, std::move(partner.shape)};
+  PressureRecovery pressure(body.mesh(), contact);
+  return {.body = std::move(body),
+          .support = support,
+          .contact = std::move(contact),
+          .pressure = std::move(pressure),
+          .partner = std::move(partner.surface),
+          .options = options,
+          .shape = std::move(partner.shape)};
 }
 
 }  // namespace heelstrike::fem

@@ -19,7 +19,8 @@ namespace heelstrike::fem {
 struct PreparedBody {
   BodyModel body;
   Support support;
-  ContactNodes contact;  ///< candidates
+  ContactNodes contact;         ///< candidates
+  PressureRecovery pressure{};  ///< for them
   std::shared_ptr<const PartnerSurface> partner;
   ContactOptions options;
   PartnerShape shape{};  ///< of the partner, for drawing
@@ -37,17 +38,20 @@ struct PreparedPartner {
 [[nodiscard]] std::vector<ParameterSchema> body_parameters(std::string contact_nodes);
 /// The same for a deformable partner, with names that begin with partner_.
 [[nodiscard]] std::vector<ParameterSchema> partner_parameters();
+/// The parameters of a deformable partner under the names of those of the main body.
+/// @param pair  parameters checked and completed
+[[nodiscard]] ParameterMap partner_map(const PairSpec& pair);
 /// "mesh-plane" and so on.
 [[nodiscard]] std::vector<std::string> body_surface_pairs();
 
 /// A partner with a material gets its shape here and its mesh in prepare_partner.
-/// @param pair  parameters checked and completed; derived ones are written into `parameters`
+/// @param pair  accepted by check_body_pair, parameters checked and completed; derived ones are written into
+/// `parameters`
 /// @throws Error{invalid_input, limit, cancelled, ...} of the mesher, the readers and the checks
 [[nodiscard]] PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, ParameterMap& parameters);
 
 /// Mesh, support and candidates of a deformable partner; none without a material.
-/// @throws Error{invalid_input} as prepare_body; for partner_ parameters of a rigid partner, and a partner of quadratic
-/// elements
+/// @throws Error{invalid_input} as prepare_body; for a partner of quadratic elements
 [[nodiscard]] std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

@@ -10,6 +10,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
 #include "fem_server/backends/fem_condensed/body_fields.hpp"
+#include "fem_server/backends/fem_condensed/body_interface.hpp"
 #include "fem_server/backends/fem_condensed/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/deformable_partner.hpp"
 #include "fem_server/backends/fem_condensed/friction_contact.hpp"
@@ -20,12 +21,19 @@ namespace heelstrike::fem {
 /// Everything that the response is made of.
 struct CondensedContact::Solution : SolvedContact {
   NearNodes near;
-  std::vector<SurfacePoint> surface;  ///< of the near nodes, in A
-  /// With a deformable partner: its share and the sum of both compliances. Then near.nodes counts from zero,
+  std::vector<SurfacePoint> surface;           ///< of the near nodes, in A
+  std::vector<Vector3> points;                 ///< [m] where these are, undeformed, in A
+  std::vector<double> areas;                   ///< [m^2] that these stand for
+  std::vector<std::uint32_t> near_candidates;  ///< their candidate numbers
+  /// With a deformable partner near.nodes counts from zero, and the compliance is that of both bodies, of which this is
+  /// the partner's share.
   SurfaceCompliance both;
-  PartnerShare share;
-  std::vector<std::uint32_t> near_candidates;    ///< and these are the candidates: of all near nodes
-  std::vector<std::uint32_t> touching_near;      ///< positions of the touching nodes among the near ones
+  SurfaceCompliance share;
+  std::vector<double> node_gaps;             ///< [m] of all candidates
+  Vector3 shift = Vector3::Zero();           ///< [m] at which the surfaces were matched, see BodyInterface
+  WeightedNodes on_main;                     ///< what the near nodes move with; not used where they are single points
+  PartnerPlaces on_partner;                  ///< the same on a deformable partner
+  std::vector<std::uint32_t> touching_near;  ///< positions of the touching nodes among the near ones
   std::vector<std::optional<Vector3>> stuck_to;  ///< [m] point in A that a touching node sticks to; none = it slides
   std::vector<NodeMotion> found;                 ///< of near nodes, as far as the solver has looked at them
   double penalty_energy = 0.0;                   ///< [J]
@@ -36,6 +44,15 @@ namespace {
 
 /// Motion since the commit, over the size of the body, for which the candidates that may touch are known.
 constexpr double kept_motion = 0.01;
+/// Overlap, over the size of the body, that the rounding of sides which lie in one plane may leave.
+constexpr double touching_side = 1e-9;
+/// Of the shift between the surfaces, over the size of the body: the force changes by as much, in relation to itself,
+/// and a committed state that is asked again, which starts elsewhere, answers alike.
+constexpr double shift_tolerance = 1e-10;
+/// Each pass gains a factor of the order of the shift over the size of the contact.
+constexpr int match_limit = 20;
+/// Shift of nodes that stick, over the size of the body, beyond which they hardly do: matching starts without it.
+constexpr double largest_stick = 0.1;
 /// Gap under load, over the depth, up to which a node's blocks are kept with the committed state.
 constexpr double kept_gap = 0.02;
 
@@ -107,6 +124,18 @@ void turn_partner(const SurfaceCompliance& share, std::span<const std::uint32_t>
   for (std::size_t i = 0; i < nodes.size(); ++i) turned.middleRows<3>(row_of(i)) += moved.by_turning(i);
 }
 
+/// How far B's points lie ahead of those of A that have moved to them: weighted by the pressure, along the interface.
+Vector3 mean_shift(const SolvedContact& solved) {
+  Vector3 sum = Vector3::Zero();
+  double weights = 0.0;
+  for (const TouchingNode& node : solved.nodes) {
+    const Vector3& n = node.surface.normal;
+    sum += node.lambda * (node.u - n.dot(node.u) * n);
+    weights += node.lambda;
+  }
+  return weights > 0.0 ? Vector3(sum / weights) : Vector3(Vector3::Zero());
+}
+
 /// d lambda / d X = A^-1 (G - N^T d u / d X at fixed lambda), then d u / d X, or only what it does to the wrench.
 /// @param turned  d u / d X at fixed lambda
 /// @param blocks  of the touching nodes; null = the nodes' own d u / d X are not wanted
@@ -161,6 +190,8 @@ CondensedContact::CondensedContact(std::string name, CondensedModel model, Param
                                   "{} Pa/m^2; set one of them to 0",
                                   model_.options.friction, model_.options.penalty));
   }
+  // Pressures of the interface are values of the field that they interpolate, not forces by areas.
+  if (model_.interface) model_.pressure = {};
 }
 
 std::shared_ptr<const History> CondensedContact::initial_history() const {
@@ -209,7 +240,7 @@ CondensedContact::Gaps CondensedContact::find_gaps(const Surroundings* surroundi
 }
 
 std::shared_ptr<const Surroundings> CondensedContact::surroundings_of(const CondensedHistory& history) const {
-  if (!history.started || !model_.partner->is_distance()) return nullptr;
+  if (!history.started || !model_.partner->is_distance() || model_.interface) return nullptr;
   auto result = std::make_shared<Surroundings>();
   result->X_AB = history.X_AB;
   const Gaps gaps = find_gaps(nullptr, history.X_AB);
@@ -229,6 +260,22 @@ std::shared_ptr<const Surroundings> CondensedContact::surroundings_of(const Cond
   return result;
 }
 
+void CondensedContact::add_near(std::uint32_t candidate, const CommittedNode* committed, const SurfacePoint& surface,
+                                const Vector3& x, double area, Solution& solution) const {
+  const bool loaded = committed != nullptr && !committed->force.isZero(0.0);
+  solution.near_candidates.push_back(candidate);
+  solution.near.nodes.push_back(candidate);
+  solution.near.gaps.push_back(surface.gap);
+  solution.near.normals.push_back(surface.normal);
+  solution.near.force_before.push_back(loaded ? committed->force : Vector3(Vector3::Zero()));
+  solution.near.u_before.push_back(committed != nullptr ? committed->u : Vector3(Vector3::Zero()));
+  solution.near.known.push_back(committed != nullptr);
+  if (model_.options.penalty > 0.0) solution.near.penalty.push_back(model_.options.penalty * area);
+  solution.surface.push_back(surface);
+  solution.points.push_back(x);
+  solution.areas.push_back(area);
+}
+
 void CondensedContact::find_near(const CondensedHistory& history, const PairState& state, const Gaps& gaps,
                                  Solution& solution) const {
   const double depth = -solution.gap;
@@ -242,15 +289,88 @@ void CondensedContact::find_near(const CondensedHistory& history, const PairStat
     if (gaps.values[k] > depth && !loaded) continue;
     const SurfacePoint point = in_A(*model_.partner, state.X_AB, model_.points[i]);
     if (point.gap > depth && !loaded) continue;
-    solution.near.nodes.push_back(i);
-    solution.near.gaps.push_back(point.gap);
-    solution.near.normals.push_back(point.normal);
-    solution.near.force_before.push_back(loaded ? committed->force : Vector3(Vector3::Zero()));
-    solution.near.u_before.push_back(known ? committed->u : Vector3(Vector3::Zero()));
-    solution.near.known.push_back(known);
-    if (model_.options.penalty > 0.0) solution.near.penalty.push_back(model_.options.penalty * model_.areas[i]);
-    solution.surface.push_back(point);
+    add_near(i, known ? &*committed : nullptr, point, model_.points[i], model_.areas[i], solution);
   }
+}
+
+void CondensedContact::begin_between_bodies(const CondensedHistory& history, const PairState& state,
+                                            Solution& solution) const {
+  const Interface interface = model_.interface->at(state.X_AB, solution.node_gaps);
+  if (interface.smallest_gap < solution.gap) {
+    solution.gap = interface.smallest_gap;
+    solution.closest.x = interface.closest;
+    solution.closest.surface = {.gap = interface.smallest_gap, .normal = interface.closest_normal};
+  }
+  if (!solution.touches()) return;
+  check_depth(solution, model_.options, state);
+  if (interface.places.empty() && -solution.gap > touching_side * ball_.radius) {
+    const Vector3& p = solution.closest.x;
+    throw RecoverableError(
+        fmt::format("the bodies overlap by {} m at ({}, {}, {}) m of the main body, where no faces that may touch look "
+                    "at each other within 60 degrees, at t = {} s; take a smaller step, widen contact_set, contact_box "
+                    "or contact_direction, or exchange main and partner",
+                    -solution.gap, p.x(), p.y(), p.z(), state.t));
+  }
+  take_places(history, interface, solution);
+  if (model_.options.friction == 0.0) return;
+  const Vector3 shift = stick_shift(history, state, solution);
+  if (!shift.isZero(0.0)) take_interface(history, state, shift, solution);
+}
+
+void CondensedContact::take_places(const CondensedHistory& history, const Interface& interface,
+                                   Solution& solution) const {
+  for (const InterfacePlace& place : interface.places) {
+    const CommittedNode* committed = find_node(history, place.node);
+    const bool loaded = committed != nullptr && !committed->force.isZero(0.0);
+    if (place.gap > -solution.gap && !loaded) continue;
+    add_near(place.node, committed, {.gap = place.gap, .normal = place.normal}, place.point, place.area, solution);
+    solution.on_main.add_place(place.on_A);
+    solution.on_partner.nodes.add_place(place.on_B);
+    solution.on_partner.outside.push_back(place.outside);
+  }
+}
+
+void CondensedContact::take_interface(const CondensedHistory& history, const PairState& state, const Vector3& shift,
+                                      Solution& solution) const {
+  Solution anew;
+  anew.gap = solution.gap;
+  anew.closest = solution.closest;
+  anew.node_gaps = std::move(solution.node_gaps);
+  anew.shift = shift;
+  take_places(history, model_.interface->at(state.X_AB, anew.node_gaps, shift), anew);
+  solution = std::move(anew);
+}
+
+Vector3 CondensedContact::stick_shift(const CondensedHistory& history, const PairState& state,
+                                      const Solution& solution) const {
+  Vector3 sum = Vector3::Zero();
+  double weights = 0.0;
+  for (std::uint32_t i = 0; i < solution.points.size(); ++i) {
+    const Vector3& n = solution.near.normals[i];
+    const double weight = solution.areas[i] * std::max(-solution.near.gaps[i], 0.0);
+    if (weight == 0.0) continue;
+    const Vector3 ahead = anchor_of_near(history, state, solution, i).p_AP - solution.points[i];
+    sum += weight * (ahead - n.dot(ahead) * n);
+    weights += weight;
+  }
+  if (weights == 0.0 || sum.norm() > largest_stick * ball_.radius * weights) return Vector3::Zero();
+  return sum / weights;
+}
+
+void CondensedContact::add_partner(const PairState& state, Solution& solution) const {
+  if (!model_.interface) {
+    std::vector<Vector3> feet;
+    for (std::size_t i = 0; i < solution.points.size(); ++i) {
+      feet.emplace_back(solution.points[i] - solution.near.gaps[i] * solution.near.normals[i]);
+    }
+    solution.on_partner = model_.deformable->weights_at(state.X_AB, feet);
+  }
+  solution.share = weighted(model_.deformable->compliance(), solution.on_partner.nodes, state.X_AB.R);
+  solution.both = sum(model_.interface ? weighted(model_.compliance, solution.on_main)
+                                       : copied_blocks(model_.compliance, solution.near_candidates),
+                      solution.share);
+  std::iota(solution.near.nodes.begin(), solution.near.nodes.end(), 0U);
+  solution.near.compliance_changed = true;
 }
 
 void CondensedContact::find_kept(const CondensedHistory& history, Solution& solution) const {
@@ -269,39 +389,52 @@ void CondensedContact::find_kept(const CondensedHistory& history, Solution& solu
 
 CondensedContact::Solution CondensedContact::begin(const CondensedHistory& history, const PairState& state) const {
   Solution solution;
-  const Gaps gaps = find_gaps(history.surroundings.get(), state.X_AB);
+  Gaps gaps = find_gaps(history.surroundings.get(), state.X_AB);
   solution.gap = gaps.smallest;
   solution.closest.x = model_.points[gaps.deepest];
   solution.closest.surface = in_A(*model_.partner, state.X_AB, model_.points[gaps.deepest]);
-  if (!solution.touches()) return solution;
-  check_depth(solution, model_.options, state);
-  find_near(history, state, gaps, solution);
-  find_kept(history, solution);
-  solution.near_candidates = solution.near.nodes;
-  if (model_.deformable) {
-    std::vector<Vector3> points;
-    for (std::uint32_t i = 0; i < solution.near.nodes.size(); ++i) {
-      points.push_back(model_.points[solution.near.nodes[i]] - solution.near.gaps[i] * solution.near.normals[i]);
-      solution.near.nodes[i] = i;
-    }
-    solution.share = model_.deformable->share(state.X_AB, points);
-    solution.both = added(model_.compliance, solution.near_candidates, solution.share.compliance);
-    solution.near.compliance_changed = true;
+  if (model_.interface) {
+    solution.node_gaps = std::move(gaps.values);
+    begin_between_bodies(history, state, solution);
+  } else if (solution.touches()) {
+    check_depth(solution, model_.options, state);
+    find_near(history, state, gaps, solution);
+    find_kept(history, solution);
   }
+  if (model_.deformable && !solution.near.nodes.empty()) add_partner(state, solution);
   return solution;
 }
 
 CondensedContact::Solution CondensedContact::solve(const CondensedHistory& history, const PairState& state,
                                                    Tangents tangents) const {
   Solution solution = begin(history, state);
-  if (!solution.touches()) return solution;
+  if (solution.near.deepest() == 0.0) return solution;  // nobody has to be pushed
   if (model_.options.friction > 0.0) {
     solve_with_friction(history, state, tangents, solution);
+    if (model_.interface) match_again(history, state, tangents, solution);
   } else {
     solve_frictionless(state, tangents, solution);
   }
   if (model_.deformable) move_partner(state, solution);
   return solution;
+}
+
+void CondensedContact::match_again(const CondensedHistory& history, const PairState& state, Tangents tangents,
+                                   Solution& solution) const {
+  Vector3 shift = mean_shift(solution);
+  for (int pass = 0; (shift - solution.shift).norm() > shift_tolerance * ball_.radius; ++pass) {
+    if (pass == match_limit) {
+      throw RecoverableError(fmt::format(
+          "the surfaces of two bodies that slide on one another were matched {} times and still move by {} m, at t = "
+          "{} s; take a smaller step",
+          match_limit, (shift - solution.shift).norm(), state.t));
+    }
+    take_interface(history, state, shift, solution);
+    if (solution.near.deepest() == 0.0) return;
+    add_partner(state, solution);
+    solve_with_friction(history, state, tangents, solution);
+    shift = mean_shift(solution);
+  }
 }
 
 const SurfaceCompliance& CondensedContact::seen_compliance(const Solution& solution) const {
@@ -310,15 +443,15 @@ const SurfaceCompliance& CondensedContact::seen_compliance(const Solution& solut
 
 void CondensedContact::move_partner(const PairState& state, Solution& solution) const {
   for (const std::uint32_t i : solution.touching_near) {
-    if (!solution.share.outside[i]) continue;
-    const Vector3& p = model_.points[solution.near_candidates[i]];
+    if (!solution.on_partner.outside[i]) continue;
+    const Vector3& p = solution.points[i];
     throw input_error(
         "partner_contact_direction",
         fmt::format("the bodies touch at ({}, {}, {}) m of the main body, where the partner has no contact "
                     "nodes; widen partner_contact_set, partner_contact_box or partner_contact_direction",
                     p.x(), p.y(), p.z()));
   }
-  const Eigen::MatrixXd C_B = gathered(solution.share.compliance, solution.touching_near);
+  const Eigen::MatrixXd C_B = gathered(solution.share, solution.touching_near);
   const PartnerDisplacements moved = partner_displacements(C_B, solution.nodes);
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u_B = -moved.by_forces(i);
   if (solution.derivatives.lambda.empty()) return;
@@ -339,11 +472,11 @@ void CondensedContact::move_partner(const PairState& state, Solution& solution) 
 void CondensedContact::add_node(std::uint32_t near, double lambda, const Vector3& traction, Solution& solution) const {
   const std::uint32_t candidate = solution.near_candidates[near];
   TouchingNode node;
-  node.x = model_.points[candidate];
+  node.x = solution.points[near];
   node.surface = solution.surface[near];
   node.lambda = lambda;
   node.traction = traction;
-  node.area = model_.areas[candidate];
+  node.area = solution.areas[near];
   solution.touching.push_back(candidate);
   solution.touching_near.push_back(near);
   solution.nodes.push_back(node);
@@ -366,7 +499,7 @@ void CondensedContact::solve_frictionless(const PairState& state, Tangents tange
   if (tangents == Tangents::wanted) {
     turning = [&](std::uint32_t near) {
       TouchingNode node;
-      node.x = model_.points[solution.near_candidates[near]];
+      node.x = solution.points[near];
       node.surface = solution.surface[near];
       return normal_rotation(node, state.X_AB.p);
     };
@@ -376,7 +509,7 @@ void CondensedContact::solve_frictionless(const PairState& state, Tangents tange
   take(contact, solution);
   if (solution.nodes.empty() || tangents == Tangents::left_out) return;
   if (model_.deformable) {
-    turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, contact.turned);
+    turn_partner(solution.share, solution.touching_near, solution.nodes, contact.turned);
   }
   // With one factor on all forces the displacements of single nodes are not needed.
   const bool each = model_.options.hysteresis_factor > 0.0 || model_.deformable;
@@ -385,21 +518,37 @@ void CondensedContact::solve_frictionless(const PairState& state, Tangents tange
                                                   each ? &blocks.compliance() : nullptr, blocks.numbers());
 }
 
+Anchor CondensedContact::anchor_of_near(const CondensedHistory& history, const PairState& state,
+                                        const Solution& solution, std::uint32_t near) const {
+  const std::uint32_t candidate = solution.near_candidates[near];
+  const CommittedNode* node = find_node(history, candidate);
+  const Vector3& x = solution.points[near];
+  AnchorMemory memory;
+  if (history.started) memory.X_AB = history.X_AB;
+  if (node != nullptr) memory.p_BAnchor = node->p_BAnchor;
+  memory.touched = node != nullptr && !node->force.isZero(0.0);
+  if (!model_.interface) {
+    const auto gap_at = [&](const Vector3& p_BQ) { return model_.partner->closest(p_BQ).gap; };
+    return anchor_of(memory, gap_at, state.X_AB, x, solution.surface[near]);
+  }
+  // The mean place of the function moves with the part of it that meets B: what is kept is how far from the
+  // undeformed node it sticks.
+  if (node != nullptr) *memory.p_BAnchor += history.X_AB.R.transpose() * (x - model_.points[candidate]);
+  const Pose X_BA = state.X_AB.inverse();
+  const SurfacePoint& surface = solution.surface[near];
+  const auto gap_at = [&](const Vector3& p_BQ) {
+    return surface.gap + surface.normal.dot(state.X_AB.R * (p_BQ - X_BA * x));
+  };
+  return anchor_of(memory, gap_at, state.X_AB, x, surface);
+}
+
 void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state, Tangents tangents,
                                            Solution& solution) const {
   FrictionProblem problem;
   problem.friction = model_.options.friction;
   problem.R_AB = state.X_AB.R;
-  for (const std::uint32_t candidate : solution.near_candidates) problem.positions.push_back(model_.points[candidate]);
-  problem.anchor = [&](std::uint32_t i) {
-    const CommittedNode* node = find_node(history, solution.near_candidates[i]);
-    AnchorMemory memory;
-    if (history.started) memory.X_AB = history.X_AB;
-    if (node != nullptr) memory.p_BAnchor = node->p_BAnchor;
-    memory.touched = node != nullptr && !node->force.isZero(0.0);
-    return anchor_of(memory, *model_.partner, state.X_AB, model_.points[solution.near_candidates[i]],
-                     solution.surface[i]);
-  };
+  problem.positions = solution.points;
+  problem.anchor = [&](std::uint32_t i) { return anchor_of_near(history, state, solution, i); };
   problem.near = solution.near;
   const FrictionContact contact = solve_friction_contact(seen_compliance(solution), problem);
   solution.statistics.iterations = contact.iterations;
@@ -414,7 +563,7 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
   if (contact.active.empty() || tangents == Tangents::left_out) return;
   const NodeBlocks blocks(seen_compliance(solution), solution.near, contact.active);
   Eigen::MatrixXd turned = turned_displacements(blocks, solution.nodes, state.X_AB.p);
-  if (model_.deformable) turn_partner(solution.share.compliance, solution.touching_near, solution.nodes, turned);
+  if (model_.deformable) turn_partner(solution.share, solution.touching_near, solution.nodes, turned);
   std::vector<Matrix36> by_rotation;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     by_rotation.emplace_back(turned.middleRows<3>(row_of(i)));
@@ -456,10 +605,11 @@ std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution,
     CommittedNode entry;
     entry.node = solution.near_candidates[i];
     entry.u = u[i];
+    const Vector3 to_node = X_BA.R * (model_.points[entry.node] - solution.points[i]);  // zero for single points
     entry.p_BAnchor = X_BA * (model_.points[entry.node] + entry.u);
     if (a < solution.touching.size() && solution.touching[a] == entry.node) {
       entry.force = forces.segment<3>(static_cast<Eigen::Index>(3 * a));
-      if (solution.stuck_to[a]) entry.p_BAnchor = X_BA * *solution.stuck_to[a];
+      if (solution.stuck_to[a]) entry.p_BAnchor = X_BA * *solution.stuck_to[a] + to_node;
       ++a;
     }
     memory.push_back(entry);
@@ -467,10 +617,54 @@ std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution,
   return memory;
 }
 
+std::vector<double> CondensedContact::interface_pressure(const Solution& solution,
+                                                         std::span<const double> normal_forces) const {
+  std::vector<double> areas(model_.points.size(), 0.0);
+  std::vector<double> forces(model_.points.size(), 0.0);
+  for (std::uint32_t i = 0; i < solution.areas.size(); ++i) {
+    for (const auto& [node, weight] : solution.on_main.at(i)) areas[node] += weight * solution.areas[i];
+  }
+  for (std::size_t a = 0; a < solution.touching_near.size(); ++a) {
+    for (const auto& [node, weight] : solution.on_main.at(solution.touching_near[a])) {
+      forces[node] += weight * normal_forces[a];
+    }
+  }
+  std::vector<double> pressure(model_.points.size(), 0.0);
+  for (std::uint32_t i = 0; i < solution.areas.size(); ++i) {
+    double& at_place = pressure[solution.near_candidates[i]];
+    for (const auto& [node, weight] : solution.on_main.at(i)) at_place += weight * forces[node] / areas[node];
+  }
+  return pressure;
+}
+
+double CondensedContact::interface_area(const Solution& solution) const {
+  std::vector<double> areas(model_.points.size(), 0.0);
+  std::vector<bool> loaded(model_.points.size(), false);
+  double pushing = 0.0;
+  for (std::uint32_t i = 0; i < solution.areas.size(); ++i) {
+    for (const auto& [node, weight] : solution.on_main.at(i)) areas[node] += weight * solution.areas[i];
+  }
+  for (const std::uint32_t i : solution.touching_near) {
+    pushing += solution.areas[i];
+    for (const auto& [node, weight] : solution.on_main.at(i)) loaded[node] = true;
+  }
+  double reached = 0.0;
+  for (std::size_t node = 0; node < areas.size(); ++node) {
+    if (loaded[node]) reached += areas[node];
+  }
+  return 0.5 * (pushing + reached);
+}
+
 Response CondensedContact::respond(const Solution& solution, const CondensedHistory& history,
                                    const PairState& state) const {
-  Response response = answer(solution, model_.options, model_.mean, history.approach_speed, state);
+  Response response = answer(solution, model_.options, model_.pressure, history.approach_speed, state);
+  if (model_.interface && !solution.nodes.empty()) {
+    std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, history.approach_speed, state);
+    for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solution.nodes[i].lambda;
+    response.peak_pressure = std::ranges::max(interface_pressure(solution, normal_forces));
+  }
   response.stored_energy += solution.penalty_energy;
+  if (model_.interface) response.area = interface_area(solution);
   return response;
 }
 
@@ -545,23 +739,36 @@ Committed CondensedContact::commit(const History& history, const PairState& stat
 CondensedContact::SurfaceState CondensedContact::surface_state(const History& history, const PairState& state) const {
   const Solution solution = solve(condensed_history(history), state);
   SurfaceState result;
-  std::vector<double> pressures;
+  std::vector<double> normal_forces;
   result.displacement.assign(model_.points.size(), Vector3::Zero());
-  NodeFields<1> forces(static_cast<Eigen::Index>(3 * solution.nodes.size()));
-  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
-    const TouchingNode& node = solution.nodes[i];
-    pressures.push_back(node.lambda / node.area);
-    forces.segment<3>(3 * static_cast<Eigen::Index>(i)) = node.lambda * node.surface.normal + node.traction;
+  std::vector<Vector3> forces;
+  for (const TouchingNode& node : solution.nodes) {
+    normal_forces.push_back(node.lambda);
+    forces.emplace_back(node.lambda * node.surface.normal + node.traction);
   }
-  if (model_.mean.empty()) {
-    result.pressure.assign(model_.points.size(), 0.0);
-    for (std::size_t i = 0; i < pressures.size(); ++i) result.pressure[solution.touching[i]] = pressures[i];
+  result.pressure.assign(model_.points.size(), 0.0);
+  if (model_.interface) {
+    result.pressure = interface_pressure(solution, normal_forces);
+  } else if (model_.pressure.empty()) {
+    for (std::size_t i = 0; i < normal_forces.size(); ++i) {
+      result.pressure[solution.touching[i]] = normal_forces[i] / solution.nodes[i].area;
+    }
   } else {
-    result.pressure = mean_pressures(model_.mean, solution.touching, pressures);
+    const Eigen::MatrixXd at_nodes = recovered_pressure(solution, model_.pressure, normal_forces).at_nodes;
+    std::copy_n(at_nodes.data(), result.pressure.size(), result.pressure.begin());
   }
   std::vector<std::uint32_t> all(model_.points.size());
   for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
-  const NodeFields<1> u = displacement(model_.compliance, all, solution.touching, forces);
+  std::vector<std::uint32_t> loaded;
+  NodeFields<1> loads(row_of(all.size()));
+  const std::vector<Vector3> nodal = on_candidates(solution, forces, Side::main);
+  for (std::uint32_t i = 0; i < nodal.size(); ++i) {
+    if (nodal[i].isZero(0.0)) continue;
+    loads.segment<3>(row_of(loaded.size())) = nodal[i];
+    loaded.push_back(i);
+  }
+  loads.conservativeResize(row_of(loaded.size()));
+  const NodeFields<1> u = displacement(model_.compliance, all, loaded, loads);
   for (std::size_t i = 0; i < all.size(); ++i) result.displacement[i] = u.segment<3>(3 * static_cast<Eigen::Index>(i));
   return result;
 }
@@ -573,44 +780,57 @@ std::string CondensedContact::fields(const History& history, const PairState& st
     return model_.partner_fields ? draw_deformed_partner(history, state, request)
                                  : model_.fields->draw_partner(state.X_AB, request);
   }
-  const NodeForces forces = node_forces(history, state);
+  const NodeForces forces = node_forces(history, state, Side::main);
   // The body deforms under the elastic forces; pressure and traction are those of the response, hysteresis included.
   DrawnState picture = model_.fields->linear_state(forces.elastic);
   picture.forces = forces.drawn;
   return model_.fields->draw_body(picture, forces.normals, request);
 }
 
-CondensedContact::NodeForces CondensedContact::node_forces(const History& history, const PairState& state) const {
+std::vector<Vector3> CondensedContact::on_candidates(const Solution& solution, std::span<const Vector3> forces,
+                                                     Side side) const {
+  if (side == Side::partner) {
+    return solution.on_partner.nodes.distributed(solution.touching_near, forces,
+                                                 model_.deformable->compliance().n_nodes());
+  }
+  if (model_.interface) return solution.on_main.distributed(solution.touching_near, forces, model_.points.size());
+  std::vector<Vector3> result(model_.points.size(), Vector3::Zero());
+  for (std::size_t i = 0; i < forces.size(); ++i) result[solution.touching[i]] = forces[i];
+  return result;
+}
+
+CondensedContact::NodeForces CondensedContact::node_forces(const History& history, const PairState& state,
+                                                           Side side) const {
   const CondensedHistory& own = condensed_history(history);
   const Solution solution = solve(own, state);
   const std::vector<double> factors = hysteresis_factors(solution, model_.options, own.approach_speed, state);
-  const std::vector<Vector3> none(model_.points.size(), Vector3::Zero());
-  NodeForces forces{.elastic = none, .drawn = none, .normals = none, .feet = model_.points};
+  std::vector<Vector3> elastic;
+  std::vector<Vector3> drawn;
+  std::vector<Vector3> normals;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const TouchingNode& node = solution.nodes[i];
-    const std::uint32_t candidate = solution.touching[i];
-    forces.normals[candidate] = node.surface.normal;
-    forces.elastic[candidate] = node.lambda * node.surface.normal + node.traction;
-    forces.drawn[candidate] = factors[i] * forces.elastic[candidate];
-    forces.feet[candidate] = node.x - node.surface.gap * node.surface.normal;
+    elastic.emplace_back(node.lambda * node.surface.normal + node.traction);
+    drawn.emplace_back(factors[i] * elastic.back());
+    normals.push_back(node.surface.normal);
   }
+  NodeForces forces{.elastic = on_candidates(solution, elastic, side),
+                    .drawn = on_candidates(solution, drawn, side),
+                    .normals = on_candidates(solution, normals, side)};
+  for (Vector3& n : forces.normals) n = n.isZero(0.0) ? n : n.normalized();
   return forces;
 }
 
 std::string CondensedContact::draw_deformed_partner(const History& history, const PairState& state,
                                                     const FieldRequest& request) const {
-  const NodeForces forces = node_forces(history, state);
+  NodeForces forces = node_forces(history, state, Side::partner);
   FieldRequest on_B = request;
   on_B.X_WA = request.X_WA * state.X_AB;
-  const auto on_partner = [&](const std::vector<Vector3>& f) {
-    return model_.deformable->reactions(state.X_AB, forces.feet, f);
-  };
-  DrawnState picture = model_.partner_fields->linear_state(on_partner(forces.elastic));
-  picture.forces = on_partner(forces.drawn);
-  // Nodal normals only say which part of the forces is pressure.
-  std::vector<Vector3> directions = on_partner(forces.normals);
-  for (Vector3& n : directions) n = n.isZero(0.0) ? n : n.normalized();
-  return model_.partner_fields->draw_body(picture, directions, on_B);
+  for (auto* of_A : {&forces.elastic, &forces.drawn, &forces.normals}) {
+    for (Vector3& v : *of_A) v = -(state.X_AB.R.transpose() * v);
+  }
+  DrawnState picture = model_.partner_fields->linear_state(forces.elastic);
+  picture.forces = forces.drawn;
+  return model_.partner_fields->draw_body(picture, forces.normals, on_B);
 }
 
 }  // namespace heelstrike::fem

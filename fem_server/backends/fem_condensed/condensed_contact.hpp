@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/fem_condensed/anchor.hpp"
 #include "fem_server/backends/fem_condensed/condensed_history.hpp"
 #include "fem_server/backends/fem_condensed/contact_answer.hpp"
 #include "fem_server/backends/fem_condensed/contact_options.hpp"
@@ -20,23 +21,28 @@
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/partner_surface.hpp"
+#include "fem_server/fem/pressure_recovery.hpp"
 
 namespace heelstrike::fem {
 
 class BodyFields;
+class BodyInterface;
+struct Interface;
 class DeformablePartner;
 
 /// A condensed body with its partner.
 struct CondensedModel {
-  std::vector<Vector3> points;    ///< [m] candidate nodes in A
-  std::vector<double> areas;      ///< [m^2] area each one stands for
-  std::vector<NodeWeights> mean;  ///< averaging weights of the pressure, see ContactNodes; empty = none
+  std::vector<Vector3> points;  ///< [m] candidate nodes in A
+  std::vector<double> areas;    ///< [m^2] area each one stands for
+  PressureRecovery pressure{};  ///< for these candidates; empty = forces by areas
   SurfaceCompliance compliance;
   std::shared_ptr<const PartnerSurface> partner;
   ContactOptions options;
   std::shared_ptr<const BodyFields> fields{};             ///< for pictures; null = none
   std::shared_ptr<const DeformablePartner> deformable{};  ///< null = the partner is rigid
-  std::shared_ptr<const BodyFields> partner_fields{};     ///< pictures of a deformable partner; null = its shape alone
+  /// Between the surfaces of this body and of a deformable partner; null = the points meet the partner one by one.
+  std::shared_ptr<const BodyInterface> interface {};
+  std::shared_ptr<const BodyFields> partner_fields{};  ///< pictures of a deformable partner; null = its shape alone
 };
 
 class CondensedContact final : public ContactBackend {
@@ -85,14 +91,17 @@ class CondensedContact final : public ContactBackend {
 
  private:
   struct Solution;
-  /// Per candidate, in A; zero where nothing touches.
+  /// Per candidate of one body, in A; zero where nothing touches.
   struct NodeForces {
     std::vector<Vector3> elastic;  ///< [N]
     std::vector<Vector3> drawn;    ///< [N] hysteresis included
-    std::vector<Vector3> normals;  ///< [-] out of the partner
-    std::vector<Vector3> feet;     ///< [m] on the undeformed surface of the partner
+    std::vector<Vector3> normals;  ///< [-] out of the partner; which part of the forces is pressure
   };
-  [[nodiscard]] NodeForces node_forces(const History& history, const PairState& state) const;
+  enum class Side { main, partner };
+  [[nodiscard]] NodeForces node_forces(const History& history, const PairState& state, Side side) const;
+  /// What is given for the touching nodes, brought to the candidates of one body.
+  [[nodiscard]] std::vector<Vector3> on_candidates(const Solution& solution, std::span<const Vector3> forces,
+                                                   Side side) const;
   enum class Tangents { wanted, left_out };
   /// What is near and how deep; nothing else when nothing touches.
   [[nodiscard]] Solution begin(const CondensedHistory& history, const PairState& state) const;
@@ -108,6 +117,28 @@ class CondensedContact final : public ContactBackend {
   /// Of those in the surroundings of the committed state, or of all where they do not suffice.
   [[nodiscard]] Gaps find_gaps(const Surroundings* surroundings, const Pose& X_AB) const;
   void find_near(const CondensedHistory& history, const PairState& state, const Gaps& gaps, Solution& solution) const;
+  /// As begin, from the triangles of both bodies instead of the nodes of one. @param solution  with the gap of the
+  /// nodes
+  void begin_between_bodies(const CondensedHistory& history, const PairState& state, Solution& solution) const;
+  /// Where B really lies: the triangles are matched at the deformed places, to which the shift brings them. A node that
+  /// sticks tells it before anything is solved.
+  [[nodiscard]] Vector3 stick_shift(const CondensedHistory& history, const PairState& state,
+                                    const Solution& solution) const;
+  /// The near nodes, from the interface at a shift; forgets what has been solved.
+  void take_interface(const CondensedHistory& history, const PairState& state, const Vector3& shift,
+                      Solution& solution) const;
+  /// Again with the surfaces where the solution says that they are, should it have slid, until they stay there.
+  /// @throws RecoverableError  they do not
+  void match_again(const CondensedHistory& history, const PairState& state, Tangents tangents,
+                   Solution& solution) const;
+  void take_places(const CondensedHistory& history, const Interface& interface, Solution& solution) const;
+  /// @param committed  null = the node was far from the partner
+  void add_near(std::uint32_t candidate, const CommittedNode* committed, const SurfacePoint& surface, const Vector3& x,
+                double area, Solution& solution) const;
+  /// The compliance of a deformable partner joins that of the near nodes.
+  void add_partner(const PairState& state, Solution& solution) const;
+  [[nodiscard]] Anchor anchor_of_near(const CondensedHistory& history, const PairState& state, const Solution& solution,
+                                      std::uint32_t near) const;
   void find_kept(const CondensedHistory& history, Solution& solution) const;
   /// Of a committed state, to be kept with it; null where gaps are no distances.
   [[nodiscard]] std::shared_ptr<const Surroundings> surroundings_of(const CondensedHistory& history) const;
@@ -127,6 +158,14 @@ class CondensedContact final : public ContactBackend {
   [[nodiscard]] std::shared_ptr<CondensedHistory> history_after(const Solution& solution,
                                                                 const CondensedHistory& before,
                                                                 const PairState& state) const;
+  /// [Pa] at the candidates: the forces of the functions go to the nodes of A, are divided by what meets B of the
+  /// nodes' areas there, and are averaged over each function.
+  /// @param normal_forces  [N] of the touching functions
+  [[nodiscard]] std::vector<double> interface_pressure(const Solution& solution,
+                                                       std::span<const double> normal_forces) const;
+  /// [m^2] where the interpolated pressure is not zero: it ends between the functions that push and the nodes that they
+  /// reach, so the mean of the areas of both.
+  [[nodiscard]] double interface_area(const Solution& solution) const;
   [[nodiscard]] Response respond(const Solution& solution, const CondensedHistory& history,
                                  const PairState& state) const;
 

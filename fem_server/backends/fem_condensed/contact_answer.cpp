@@ -15,24 +15,19 @@ double closing_speed(const SolvedContact& solved, const PairState& state) {
   return gap_wrench(solved.closest, state.X_AB.p).dot(state.V_AB.vector());
 }
 
-/// Only neighbours of touching nodes have a mean pressure.
-double peak_pressure(const std::vector<NodeWeights>& mean, std::span<const std::uint32_t> touching,
-                     std::span<const double> pressures) {
-  if (mean.empty()) return *std::ranges::max_element(pressures);
-  std::vector<double> nodal(mean.size(), 0.0);
-  std::vector<bool> done(mean.size(), false);
-  for (std::size_t i = 0; i < touching.size(); ++i) nodal[touching[i]] = pressures[i];
-  double peak = 0.0;
-  for (const std::uint32_t node : touching) {
-    for (const auto& [around, unused] : mean[node]) {
-      if (done[around]) continue;
-      done[around] = true;
-      double sum = 0.0;
-      for (const auto& [neighbour, weight] : mean[around]) sum += weight * nodal[neighbour];
-      peak = std::max(peak, sum);
+/// Area and largest pressure.
+void fill_pressure(const SolvedContact& solved, const PressureRecovery& recovery, std::span<const double> normal_forces,
+                   Response& response) {
+  if (recovery.empty()) {
+    for (std::size_t i = 0; i < solved.nodes.size(); ++i) {
+      response.area += solved.nodes[i].area;
+      response.peak_pressure = std::max(response.peak_pressure, normal_forces[i] / solved.nodes[i].area);
     }
+    return;
   }
-  return peak;
+  const RecoveredPressure pressure = recovered_pressure(solved, recovery, normal_forces);
+  response.area = pressure.area;
+  response.peak_pressure = pressure.at_vertices.maxCoeff();
 }
 
 }  // namespace
@@ -46,7 +41,7 @@ void check_depth(const SolvedContact& solved, const ContactOptions& options, con
                   depth, options.depth_limit, state.t));
 }
 
-Response answer(const SolvedContact& solved, const ContactOptions& options, const std::vector<NodeWeights>& mean,
+Response answer(const SolvedContact& solved, const ContactOptions& options, const PressureRecovery& recovery,
                 const std::optional<double>& approach_speed, const PairState& state) {
   Response response;
   response.gap = solved.gap;
@@ -60,9 +55,9 @@ Response answer(const SolvedContact& solved, const ContactOptions& options, cons
   hysteresis.follows = !approach_speed && closing > options.approach_speed_floor;
   hysteresis.speed = std::max(approach_speed.value_or(closing), options.approach_speed_floor);
   hysteresis.approach = gap_wrench(solved.closest, state.X_AB.p);
-  std::vector<double> pressures;
-  fill_wrench(solved.nodes, solved.derivatives, state, hysteresis, response, pressures);
-  response.peak_pressure = peak_pressure(mean, solved.touching, pressures);
+  std::vector<double> normal_forces;
+  fill_wrench(solved.nodes, solved.derivatives, state, hysteresis, response, normal_forces);
+  fill_pressure(solved, recovery, normal_forces, response);
   response.dissipated_increment = solved.dissipated;
   return response;
 }
@@ -70,10 +65,10 @@ Response answer(const SolvedContact& solved, const ContactOptions& options, cons
 std::optional<double> latched_speed(const SolvedContact& solved, const ContactOptions& options,
                                     const std::optional<double>& before, const PairState& state) {
   const double closing = closing_speed(solved, state);
-  if (!before && (solved.gap < 0.0 || (solved.gap == 0.0 && closing > 0.0))) {
+  if (!before && (solved.gap < 0.0 || (solved.gap == 0.0 && closing >= 0.0))) {
     return std::max(closing, options.approach_speed_floor);
   }
-  if (before && solved.gap >= 0.0 && closing <= 0.0) return std::nullopt;
+  if (before && (solved.gap > 0.0 ? closing <= 0.0 : solved.gap == 0.0 && closing < 0.0)) return std::nullopt;
   return before;
 }
 
@@ -89,15 +84,13 @@ std::vector<double> hysteresis_factors(const SolvedContact& solved, const Contac
   return factors;
 }
 
-std::vector<double> mean_pressures(const std::vector<NodeWeights>& mean, std::span<const std::uint32_t> touching,
-                                   std::span<const double> pressures) {
-  std::vector<double> nodal(mean.size(), 0.0);
-  for (std::size_t i = 0; i < touching.size(); ++i) nodal[touching[i]] = pressures[i];
-  std::vector<double> result(nodal.size(), 0.0);
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    for (const auto& [neighbour, weight] : mean[i]) result[i] += weight * nodal[neighbour];
-  }
-  return result;
+RecoveredPressure recovered_pressure(const SolvedContact& solved, const PressureRecovery& recovery,
+                                     std::span<const double> normal_forces) {
+  std::vector<Vector3> normals;
+  for (const TouchingNode& node : solved.nodes) normals.push_back(node.surface.normal);
+  return recovery.recover(
+      solved.touching, normals,
+      Eigen::Map<const Eigen::VectorXd>(normal_forces.data(), static_cast<Eigen::Index>(normal_forces.size())));
 }
 
 }  // namespace heelstrike::fem

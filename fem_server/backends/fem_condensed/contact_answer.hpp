@@ -10,7 +10,7 @@
 #include "common/contact/contact.hpp"
 #include "fem_server/backends/fem_condensed/contact_options.hpp"
 #include "fem_server/backends/fem_condensed/contact_wrench.hpp"
-#include "fem_server/fem/body_model.hpp"
+#include "fem_server/fem/pressure_recovery.hpp"
 
 namespace heelstrike::fem {
 
@@ -29,10 +29,10 @@ struct SolvedContact {
 void check_depth(const SolvedContact& solved, const ContactOptions& options, const PairState& state);
 
 /// Response but for the stored energy of other things than displaced forces.
-/// @param mean            averaging weights of the pressure, one entry per candidate; empty = none
+/// @param recovery        of the pressure, for these candidates; empty = forces by areas
 /// @param approach_speed  [m/s] latched at onset; none = not in contact
 [[nodiscard]] Response answer(const SolvedContact& solved, const ContactOptions& options,
-                              const std::vector<NodeWeights>& mean, const std::optional<double>& approach_speed,
+                              const PressureRecovery& recovery, const std::optional<double>& approach_speed,
                               const PairState& state);
 
 /// Approach speed in force after a commit: latched at onset, cleared at separation.
@@ -44,9 +44,9 @@ void check_depth(const SolvedContact& solved, const ContactOptions& options, con
                                                      const std::optional<double>& approach_speed,
                                                      const PairState& state);
 
-/// Pressure [Pa] at all candidates from that of the touching ones. @param mean  as above, not empty
-[[nodiscard]] std::vector<double> mean_pressures(const std::vector<NodeWeights>& mean,
-                                                 std::span<const std::uint32_t> touching,
-                                                 std::span<const double> pressures);
+/// @param recovery       not empty
+/// @param normal_forces  [N] one per touching node
+[[nodiscard]] RecoveredPressure recovered_pressure(const SolvedContact& solved, const PressureRecovery& recovery,
+                                                   std::span<const double> normal_forces);
 
 }  // namespace heelstrike::fem

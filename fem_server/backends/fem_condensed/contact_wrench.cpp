@@ -118,7 +118,7 @@ void add_tangents(const TouchingNode& node, const NodeDerivatives& derivatives, 
 }  // namespace
 
 void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& derivatives, const PairState& state,
-                 const Hysteresis& hysteresis, Response& response, std::vector<double>& pressures) {
+                 const Hysteresis& hysteresis, Response& response, std::vector<double>& normal_forces) {
   const bool differentiated = !derivatives.lambda.empty();
   Vector6 wrench = Vector6::Zero();
   Vector3 moment = Vector3::Zero();
@@ -132,10 +132,9 @@ void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& 
       moment += own.factor * node.lambda * own.y;
       if (differentiated) add_tangents(node, derivatives, i, state, hysteresis, own, response);
     }
-    pressures.push_back(std::max(own.factor, 0.0) * node.lambda / node.area);
+    normal_forces.push_back(std::max(own.factor, 0.0) * node.lambda);
     response.dissipated_power += (std::max(own.factor, 0.0) - 1.0) * node.lambda * own.rate;
     response.stored_energy += 0.5 * node.u.dot(node.lambda * node.surface.normal + node.traction);
-    response.area += node.area;
   }
   response.F_A = {.torque = wrench.head<3>(), .force = wrench.tail<3>()};
   if (normal_force > 0.0) response.p_ACop = moment / normal_force;

@@ -55,9 +55,9 @@ struct NodeDerivatives {
   std::vector<Matrix36> u_B{};             ///< empty for a rigid B
 };
 
-/// Fills wrench, tangents (where there are derivatives), area, centre of pressure, energies.
-/// @param pressures  [Pa] out: normal force by area of each touching node, hysteresis included
+/// Fills wrench, tangents (where there are derivatives), centre of pressure, energies.
+/// @param normal_forces  [N] out: of each touching node, hysteresis included
 void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& derivatives, const PairState& state,
-                 const Hysteresis& hysteresis, Response& response, std::vector<double>& pressures);
+                 const Hysteresis& hysteresis, Response& response, std::vector<double>& normal_forces);
 
 }  // namespace heelstrike::fem

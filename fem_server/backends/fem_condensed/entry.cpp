@@ -7,9 +7,11 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/body_fields.hpp"
+#include "fem_server/backends/fem_condensed/body_interface.hpp"
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
 #include "fem_server/backends/fem_condensed/cloud_contact.hpp"
 #include "fem_server/backends/fem_condensed/deformable_partner.hpp"
+#include "fem_server/backends/fem_condensed/pair_check.hpp"
 #include "fem_server/backends/fem_condensed/prepared_compliance.hpp"
 #include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
@@ -47,14 +49,20 @@ std::vector<ParameterSchema> schema() {
   return parameters;
 }
 
-/// Condenses the partner and gives the model its surface, where the shape alone did not.
-void add_partner(PreparedPartner partner, const PrepareContext& context, CondensedModel& model) {
-  Boundary boundary = boundary_surface(partner.body.mesh());
-  PartnerShape shape(boundary.surface);
-  if (model.partner == nullptr) model.partner = make_mesh_partner(boundary.surface);
+/// Condenses the partner; its surface is that of its mesh, whatever shape it was made from.
+void add_partner(PreparedPartner partner, const PreparedBody& main, const PrepareContext& context,
+                 CondensedModel& model) {
+  const VolumeMesh& mesh = partner.body.mesh();
+  SurfaceMesh boundary = boundary_surface(mesh).surface;
+  PartnerShape shape(boundary);
+  model.partner = make_mesh_partner(std::move(boundary));
   SurfaceCompliance compliance = prepared_compliance(partner.body, partner.support, partner.contact, context);
-  model.deformable = std::make_shared<const DeformablePartner>(std::move(boundary), partner.support.clamped_nodes,
-                                                               partner.contact.nodes, std::move(compliance));
+  model.deformable = std::make_shared<const DeformablePartner>(
+      contact_surface(mesh, boundary_faces(mesh), partner.contact.nodes, partner.support.clamped_nodes),
+      std::move(compliance));
+  model.interface = std::make_shared<const BodyInterface>(
+      contact_surface(main.body.mesh(), main.contact.faces, main.contact.nodes, main.support.clamped_nodes),
+      main.contact.nodes.size(), model.deformable, main.options.depth_limit);
   model.partner_fields = std::make_shared<const BodyFields>(std::move(partner.body), partner.support,
                                                             std::move(partner.contact), std::move(shape));
 }
@@ -70,7 +78,6 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
                                            const PrepareContext& context) {
   ParameterMap parameters;
   PreparedBody prepared = prepare_body(pair, context, parameters);
-  (void)prepare_partner(pair, context);  // refuses what only a deformable partner has
   const std::string where = "contact." + pair.name;
   if (static_cast<double>(cloud.points.size()) > number(pair.parameters, "candidate_limit")) {
     throw limit_error(where + ".parameters.candidate_limit",
@@ -100,7 +107,8 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
     model.partner = make_approximate_partner(body, length);
   }
   model.deformable = std::make_shared<const DeformablePartner>(
-      boundary_surface(body.mesh()), prepared.support.clamped_nodes, prepared.contact.nodes, std::move(compliance));
+      contact_surface(body.mesh(), boundary_faces(body.mesh()), prepared.contact.nodes, prepared.support.clamped_nodes),
+      std::move(compliance));
   model.options = prepared.options;
   model.options.penalty = number(pair.parameters, "penalty");
   model.partner_fields = std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support,
@@ -123,11 +131,11 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
   CondensedModel model;
   for (const std::uint32_t node : prepared.contact.nodes) model.points.push_back(prepared.body.mesh().nodes[node]);
   model.areas = prepared.contact.areas;
-  model.mean = prepared.contact.mean;
+  model.pressure = prepared.pressure;
   std::optional<PreparedPartner> partner = prepare_partner(pair, context);
   model.compliance = prepared_compliance(prepared.body, prepared.support, prepared.contact, context);
   model.partner = prepared.partner;
-  if (partner) add_partner(std::move(*partner), context, model);
+  if (partner) add_partner(std::move(*partner), prepared, context, model);
   model.options = prepared.options;
   model.options.penalty = number(pair.parameters, "penalty");
   model.fields = std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support,
@@ -146,7 +154,9 @@ BackendEntry fem_condensed_entry() {
           .reference = "melo2023",
           .parameters = schema(),
           .surface_pairs = std::move(pairs),
-          .make = make_condensed};
+          .make = make_condensed,
+          .check = check_body_pair,
+          .doubts = body_pair_doubts};
 }
 
 }  // namespace heelstrike::fem

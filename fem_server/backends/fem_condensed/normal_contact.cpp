@@ -19,12 +19,12 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr int iteration_limit = 200;
+constexpr int most_active_sets = 200;
 /// Full exchanges that may pass without fewer violations before single pivots take over [judice1994 recommends 3 to
 /// 10].
 constexpr int patience = 5;
 /// Violations below this part of the largest penetration (or force) are rounding.
-constexpr double tolerance = 1e-11;
+constexpr double gap_tolerance = 1e-11;
 /// Of gaps that were solved for, over the largest penetration: what a factorisation in double leaves.
 constexpr double rounding = 1e-15;
 /// Each repetition gains three to five digits.
@@ -72,7 +72,7 @@ class WorkingProblem {
     if (result_.iterations == 0 && !near_.warm()) guess();
     std::size_t fewest = result_.working.size() + 1;
     int budget = patience;
-    while (result_.iterations < iteration_limit) {
+    while (result_.iterations < most_active_sets) {
       ++result_.iterations;
       solve_active();
       std::vector<std::uint32_t> wrong = violations();
@@ -103,7 +103,7 @@ class WorkingProblem {
     throw RecoverableError(
         fmt::format("the contact solver found no active set in {} iterations ({} nodes near, {} active, "
                     "deepest {} m); take a smaller step",
-                    iteration_limit, near_.nodes.size(), active_.size(), scale_));
+                    most_active_sets, near_.nodes.size(), active_.size(), scale_));
   }
 
   [[nodiscard]] double penalty(std::size_t member) const { return near_.penalty[result_.working[member]]; }
@@ -116,10 +116,10 @@ class WorkingProblem {
     Eigen::VectorXd s(A_.rows());
     for (Eigen::Index i = 0; i < s.size(); ++i) s[i] = std::max(-gap(static_cast<std::size_t>(i)), 0.0);
     double change = scale_;
-    while (result_.iterations < iteration_limit) {
+    while (result_.iterations < most_active_sets) {
       ++result_.iterations;
       solve_linearised(s);
-      if (change <= tolerance * scale_) return finish(s);
+      if (change <= gap_tolerance * scale_) return finish(s);
       const Eigen::VectorXd gamma = gaps();
       change = 0.0;
       for (Eigen::Index i = 0; i < s.size(); ++i) {
@@ -243,12 +243,12 @@ class WorkingProblem {
     std::size_t a = 0;
     for (std::uint32_t i = 0; i < gamma.size(); ++i) {
       if (a < active_.size() && active_[a] == i) {
-        if (result_.lambda[static_cast<Eigen::Index>(a++)] <= -tolerance * force_scale) wrong.push_back(i);
+        if (result_.lambda[static_cast<Eigen::Index>(a++)] <= -gap_tolerance * force_scale) wrong.push_back(i);
         continue;
       }
       const double penetration = -gamma[i];
       result_.residual = std::max(result_.residual, penetration / scale_);
-      if (penetration > tolerance * scale_) wrong.push_back(i);
+      if (penetration > gap_tolerance * scale_) wrong.push_back(i);
     }
     return wrong;
   }
@@ -366,7 +366,7 @@ std::vector<std::uint32_t> nodes_to_look_at(const Search& search) {
     change.bounded = change.bounded && more.bounded;
     change.work += more.work;
   }
-  return open_outside(*search.task->compliance, near, result.working, change, tolerance * near.deepest());
+  return open_outside(*search.task->compliance, near, result.working, change, gap_tolerance * near.deepest());
 }
 
 /// Takes nodes that penetrate into the working set; without any the search has ended.
@@ -375,7 +375,7 @@ void grow(Search& search) {
   NormalContact& result = search.outcome.contact;
   const double scale = near.deepest();
   double deepest = 0.0;
-  const auto found = penetrating(near, result.outside, tolerance * scale, deepest);
+  const auto found = penetrating(near, result.outside, gap_tolerance * scale, deepest);
   result.residual = std::max(result.residual, deepest / scale);
   search.ended = found.empty();
   if (search.ended) return;

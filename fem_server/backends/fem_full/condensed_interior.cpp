@@ -142,6 +142,7 @@ PreparedBody CondensedInterior::layer() const {
                     .support = {.inertia_relief = whole_.support.inertia_relief,
                                 .clamped_nodes = places_of(whole_.support.clamped_nodes, layer_nodes_)},
                     .contact = whole_.contact,
+                    .pressure = whole_.pressure,
                     .partner = whole_.partner,
                     .options = whole_.options,
                     .shape = whole_.shape};

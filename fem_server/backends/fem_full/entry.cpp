@@ -1,5 +1,6 @@
 #include "fem_server/backends/fem_full/entry.hpp"
 
+#include "fem_server/backends/fem_condensed/pair_check.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 #include "fem_server/backends/fem_full/full_preparation.hpp"
 
@@ -37,7 +38,9 @@ BackendEntry fem_full_entry() {
       .reference = "melo2023",
       .parameters = schema(),
       .surface_pairs = body_surface_pairs(),
-      .make = make_full};
+      .make = make_full,
+      .check = check_rigid_pair,
+      .doubts = body_pair_doubts};
 }
 
 }  // namespace heelstrike::fem

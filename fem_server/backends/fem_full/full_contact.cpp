@@ -508,6 +508,7 @@ void FullContact::find_anchors(const FullHistory& history, const PairState& stat
   const auto& contact = prepared_.contact.nodes;
   solution.tau = Eigen::VectorXd::Zero(3 * static_cast<Eigen::Index>(contact.size()));
   if (history.tau.size() > 0) solution.tau = history.tau;
+  const auto gap_at = [&](const Vector3& p_BQ) { return prepared_.partner->closest(p_BQ).gap; };
   for (std::size_t c = 0; c < contact.size(); ++c) {
     const auto i = static_cast<Eigen::Index>(c);
     AnchorMemory memory;
@@ -515,7 +516,7 @@ void FullContact::find_anchors(const FullHistory& history, const PairState& stat
     if (history.p_BAnchors.size() > 0) memory.p_BAnchor = history.p_BAnchors.segment<3>(3 * i);
     memory.touched = history.lambda.size() > 0 && history.lambda[i] > 0.0;
     const Vector3& x = prepared_.body.mesh().nodes[contact[c]];
-    solution.anchors.push_back(anchor_of(memory, *prepared_.partner, state.X_AB, x, surface_at(state, x)));
+    solution.anchors.push_back(anchor_of(memory, gap_at, state.X_AB, x, surface_at(state, x)));
   }
 }
 
@@ -566,7 +567,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
 
 Response FullContact::respond(const Solution& solution, const std::optional<double>& approach_speed,
                               const PairState& state) const {
-  Response response = answer(solution, prepared_.options, prepared_.contact.mean, approach_speed, state);
+  Response response = answer(solution, prepared_.options, prepared_.pressure, approach_speed, state);
   if (!solution.nodes.empty()) response.stored_energy = solution.energy;
   return response;
 }

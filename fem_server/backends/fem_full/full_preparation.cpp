@@ -3,18 +3,21 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/pair_check.hpp"
 #include "fem_server/backends/fem_condensed/prepared_compliance.hpp"
 
 namespace heelstrike::fem {
 
+void check_rigid_pair(const PairSpec& pair) {
+  check_body_pair(pair);
+  if (pair.partner.materials.empty()) return;
+  const std::string key = "contact." + pair.name + ".partner.material";
+  throw input_error(key, fmt::format("{}: {} has a rigid partner; remove the material, exchange main and partner, or "
+                                     "use fem_condensed",
+                                     key, pair.backend));
+}
+
 FullPreparation prepare_full(const PairSpec& pair, const PrepareContext& context) {
-  if (!pair.partner.materials.empty()) {
-    const std::string key = "contact." + pair.name + ".partner.material";
-    throw input_error(key, fmt::format("{}: {} has a rigid partner; remove the material, exchange main and partner, or "
-                                       "use fem_condensed",
-                                       key, pair.backend));
-  }
-  (void)prepare_partner(pair, context);  // refuses shapes that are no rigid surface
   ParameterMap parameters;
   PreparedBody body = prepare_body(pair, context, parameters);
   const bool linear = text(pair.parameters, "material_law") == "linear";

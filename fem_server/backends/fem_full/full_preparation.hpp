@@ -14,7 +14,10 @@ struct FullPreparation {
   MaterialLaw law = MaterialLaw::neo_hookean;
   ParameterMap parameters;  ///< as used
 };
-/// @throws Error{invalid_input} for a partner that deforms, and as prepare_body and prepare_partner
+/// check_body_pair, and refuses a partner that deforms. @throws Error{invalid_input}
+void check_rigid_pair(const PairSpec& pair);
+
+/// @throws as prepare_body
 [[nodiscard]] FullPreparation prepare_full(const PairSpec& pair, const PrepareContext& context);
 
 /// Compliance of the linear body at its contact nodes, from which the friction solver starts; empty without friction.

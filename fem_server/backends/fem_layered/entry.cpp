@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/pair_check.hpp"
 #include "fem_server/backends/fem_full/entry.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 #include "fem_server/backends/fem_full/full_preparation.hpp"
@@ -92,7 +93,9 @@ BackendEntry fem_layered_entry() {
           .reference = "melo2023",
           .parameters = schema(),
           .surface_pairs = body_surface_pairs(),
-          .make = make_layered};
+          .make = make_layered,
+          .check = check_rigid_pair,
+          .doubts = body_pair_doubts};
 }
 
 }  // namespace heelstrike::fem

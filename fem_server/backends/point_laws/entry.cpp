@@ -41,6 +41,51 @@ ParameterSchema text_parameter(std::string name, std::string meaning, std::vecto
   return s;
 }
 
+std::vector<ParameterSchema> friction_schema() {
+  return {
+      number_parameter("friction", "-", "Coulomb coefficient; 0 = no friction", 0.0, {.min = 0.0}),
+      text_parameter(
+          "friction_model",
+          "stick = a spring holds the bodies until the Coulomb limit is reached and slips there, its stretch "
+          "is kept from step to step; regularised = the force follows the speed of slip, so that resting "
+          "bodies creep",
+          {"stick", "regularised"}),
+      number_parameter("stick_stiffness", "N/m",
+                       "spring of friction_model stick; default: tangent stiffness of the law at a depth of a "
+                       "thousandth of the effective radius",
+                       std::nullopt, positive),
+      number_parameter("stick_damping", "N s/m",
+                       "dashpot beside that spring, takes vibrations out of sticking bodies; default: settles within "
+                       "0.1 ms without inertia",
+                       std::nullopt, {.min = 0.0}),
+      number_parameter("slip_speed", "m/s",
+                       "friction_model regularised: speed at which 0.71 of the Coulomb limit is reached",
+                       default_speed_floor, positive)};
+}
+
+/// Depth over effective radius at which the normal contact lends its stiffness to the stick spring: solids of metal or
+/// polymer are pressed this deep where they begin to yield.
+constexpr double stick_depth = 1e-3;
+/// [s] in which a spring with its dashpot alone relaxes by 1 / e: below what motion is sampled with, so that nobody
+/// sees it, while contacts of small bodies (10^4 rad/s and more) are well damped.
+constexpr double stick_relaxation = 1e-4;
+
+PointFriction friction_of(const PointLaw& law, double effective_radius, ParameterMap& parameters) {
+  PointFriction friction;
+  friction.coefficient = number(parameters, "friction");
+  friction.sticks = text(parameters, "friction_model") == "stick";
+  friction.slip_speed = number(parameters, "slip_speed");
+  const double depth = stick_depth * effective_radius;
+  friction.stiffness = optional_number(parameters, "stick_stiffness")
+                           .value_or(law.exponent * law.stiffness * std::pow(depth, law.exponent - 1.0));
+  friction.damping = optional_number(parameters, "stick_damping").value_or(stick_relaxation * friction.stiffness);
+  if (friction.coefficient > 0.0 && friction.sticks) {
+    parameters["stick_stiffness"] = friction.stiffness;
+    parameters["stick_damping"] = friction.damping;
+  }
+  return friction;
+}
+
 std::vector<ParameterSchema> schema_of(const LawKind& kind) {
   std::vector<ParameterSchema> schema;
   if (kind.linear) {
@@ -70,6 +115,7 @@ std::vector<ParameterSchema> schema_of(const LawKind& kind) {
                                       "singular",
                                       default_speed_floor, positive));
   }
+  for (ParameterSchema& parameter : friction_schema()) schema.push_back(std::move(parameter));
   if (kind.name == "gonthier") {
     schema.push_back(text_parameter("factor_form",
                                     "exact = root of the implicit equation, approximate = (1 - c_r^2) / c_r",
@@ -125,7 +171,9 @@ std::unique_ptr<ContactBackend> make_point_contact(const LawKind& kind, const Pa
     parameters["hysteresis_factor"] = law.hysteresis_factor;
     parameters["effective_restitution"] = effective_restitution(law.hysteresis_factor);
   }
-  return std::make_unique<PointContact>(std::string(kind.name), law, std::move(geometry), std::move(parameters));
+  const PointFriction friction = friction_of(law, geometry.effective_radius(), parameters);
+  return std::make_unique<PointContact>(std::string(kind.name), law, friction, std::move(geometry),
+                                        std::move(parameters));
 }
 
 }  // namespace
@@ -139,7 +187,9 @@ std::vector<BackendEntry> point_law_entries() {
          .reference = std::string(kind.reference),
          .parameters = schema_of(kind),
          .surface_pairs = {"sphere-plane", "plane-sphere", "sphere-sphere"},
-         .make = [&kind](const PairSpec& pair, const PrepareContext&) { return make_point_contact(kind, pair); }});
+         .make = [&kind](const PairSpec& pair, const PrepareContext&) { return make_point_contact(kind, pair); },
+         // Making one takes no time.
+         .check = [&kind](const PairSpec& pair) { (void)make_point_contact(kind, pair); }});
   }
   return entries;
 }

@@ -26,7 +26,8 @@ struct LongRun {
   LongRun() : base(scratch.path() / "run") {
     fs::create_directory(base);
     fs::permissions(base, fs::perms::owner_all);
-    const std::string file = scratch.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 1.0e5"));
+    const std::string file =
+        scratch.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 200000000}"));
     client = std::make_unique<Program>(
         "heelstrike", std::vector<std::string>{"run", file, "-o", "out"},
         ProgramOptions{.working_folder = scratch.path(), .environment = {{"XDG_RUNTIME_DIR", base.string()}}});
@@ -128,7 +129,8 @@ TEST(Faults, KilledClientLeavesNoOrphanAndTheNextStartCleansUp) {
 TEST(Faults, DrainGivesRunningClientsTheirEnd) {
   const ScratchFolder folder;
   auto servers = std::make_unique<ServerPair>(folder.path());
-  const std::string file = folder.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 1.0e5"));
+  const std::string file =
+      folder.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 200000000}"));
   Program client("heelstrike", {"run", file, "--mbs", servers->mbs_address, "-o", "out"},
                  {.working_folder = folder.path(), .environment = {}});
   ASSERT_TRUE(eventually([&] { return read_text(folder.path() / "out/timeseries.csv").size() > 20000; }));

@@ -298,7 +298,7 @@ struct BadBody {
   std::string scenario;
   std::map<std::string, std::string> files;
   std::vector<std::string> said;
-  int exit_code = 3;  ///< default: the scenario was accepted, its preparation failed
+  int exit_code = 3;  ///< default: the scenario and its files were accepted, the preparation failed
 };
 
 void PrintTo(const BadBody& body, std::ostream* out) {
@@ -372,7 +372,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{"NothingHolds",
                 block_scenario("clamped_set: top, ", ""),
                 {},
-                {"translations x, y, z and rotations about x, y, z", "inertia relief"}},
+                {"translations x, y, z and rotations about x, y, z", "inertia relief"},
+                2},
         BadBody{"CandidatesOnTheClamp",
                 block_scenario("contact_set: bottom", "contact_set: side"),
                 {},
@@ -401,7 +402,8 @@ INSTANTIATE_TEST_SUITE_P(
                 block_scenario("backend: fem_condensed\n    parameters: {element_size: 0.005, clamped_set: top, ",
                                "backend: fem_full\n    parameters: {element_size: 0.005, "),
                 {},
-                {"translations x, y, z and rotations about x, y, z", "inertia relief"}},
+                {"translations x, y, z and rotations about x, y, z", "inertia relief"},
+                2},
         BadBody{"BodyInsideOut",
                 mesh_scenario("cube.stl", clamped_cube),
                 {{"cube.stl", cube_stl(12, true)}},
@@ -417,17 +419,20 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{"PartnerIsFree",
                 two_block_scenario("partner_element_size: 0.005"),
                 {},
-                {"translations x, y, z and rotations about x, y, z"}},
+                {"translations x, y, z and rotations about x, y, z"},
+                2},
         BadBody{"PartnerIsAPlaneOfRubber",
                 block_scenario(plane_partner,
                                plane_partner +
                                    "\n      material: {youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1100}"),
                 {},
-                {"partner.material", "rigid half space"}},
+                {"partner.material", "rigid half space"},
+                2},
         BadBody{"PartnerParametersOfARigidPartner",
                 block_scenario("friction: 0.5}", "friction: 0.5, partner_clamped_set: bottom}"),
                 {},
-                {"partner_clamped_set", "the partner is rigid"}},
+                {"partner_clamped_set", "the partner is rigid"},
+                2},
         BadBody{"CloudOnQuadraticElements",
                 cloud_scenario(", element_order: 2, cloud_distance: approximate"),
                 {},
@@ -466,7 +471,8 @@ INSTANTIATE_TEST_SUITE_P(
                 block_scenario("backend: fem_condensed\n    parameters: {element_size: 0.005, clamped_set: top, ",
                                "backend: fem_layered\n    parameters: {element_size: 0.005, "),
                 {},
-                {"translations", "rotations about x, y, z", "inertia"}},
+                {"translations", "rotations about x, y, z", "inertia"},
+                2},
         BadBody{
             "LayerWithoutMass",
             block_scenario("density: 1100}\n    partner:\n      body: ground\n      surface: {plane: {normal: [0, 0, "
@@ -475,29 +481,34 @@ INSTANTIATE_TEST_SUITE_P(
                            "1]}}\n    backend: fem_layered\n    parameters: {element_size: 0.005, support: "
                            "inertia_relief"),
             {},
-            {"inertia relief", "density"}},
+            {"inertia relief", "density"},
+            2},
         BadBody{"TooDeep",
                 block_scenario("0.0101 - 0.2e-3 * step(t, 0, 0.2)", "0.0101 - 12e-3 * step(t, 0, 0.2)"),
                 {},
                 {"frame at t = 0.1", "left out", "deep", "depth_limit = 0.005 m"},
-                0},  // prescribed motion goes on behind frames that fail, and lists them
+                7},  // prescribed motion goes on behind frames that fail, and is incomplete
         BadBody{"WrongKindOfFile",
                 mesh_scenario("cube.stl", clamped_cube),
                 {{"cube.stl", "this is a letter\n"}},
-                {"cube.stl"}},
+                {"cube.stl"},
+                2},
         BadBody{"TruncatedFile",
                 mesh_scenario("cube.stl", clamped_cube),
                 {{"cube.stl", cube_stl().substr(0, 700)}},
-                {"cube.stl"}},
+                {"cube.stl"},
+                2},
         BadBody{"WrongKindOfVolumeFile",
                 mesh_scenario("two.msh", clamped_tip),
                 {{"two.msh", two_tetrahedra(0.02)}},
-                {"two.msh"}},
+                {"two.msh"},
+                2},
         BadBody{"TruncatedVolumeFile",
                 mesh_scenario("two.inp", clamped_tip),
                 {{"two.inp", two_tetrahedra(0.02).substr(0, 110)}},
-                {"two.inp"}},
-        BadBody{"EmptyFile", mesh_scenario("cube.stl", clamped_cube), {{"cube.stl", ""}}, {"cube.stl"}},
+                {"two.inp"},
+                2},
+        BadBody{"EmptyFile", mesh_scenario("cube.stl", clamped_cube), {{"cube.stl", ""}}, {"cube.stl"}, 2},
         BadBody{"MissingFile", mesh_scenario("cube.stl", clamped_cube), {}, {"cube.stl"}, 2},
         BadBody{"MissingVariable",
                 mesh_scenario("\"${HEELSTRIKE_NOT_SET}/cube.stl\"", clamped_cube),
@@ -507,7 +518,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadBody{"NoElementSize",
                 mesh_scenario("cube.stl", "{clamped_box: [-1, -1, 0.009, 1, 1, 1]}"),
                 {{"cube.stl", cube_stl()}},
-                {"element_size", "missing"}}),
+                {"element_size", "missing"},
+                2}),
     [](const auto& info) { return info.param.name; });
 
 /// Resident memory of a process [MiB].
@@ -626,6 +638,33 @@ TEST(Mesh, ChecksRepairsOnlyWhenAskedAndFills) {
   EXPECT_EQ(nlohmann::json::parse(again.out)["elements"], report["elements"]);
   EXPECT_EQ(run("heelstrike", {"mesh", open, "--size", "5mm"}, here(folder)).exit_code, 2) << "not repaired unasked";
   EXPECT_EQ(run("heelstrike", {"mesh", open, "--size", "5 parsec"}, here(folder)).exit_code, 2);
+}
+
+TEST(Mesh, RefusesAndDoubtsSizes) {
+  const ScratchFolder folder;
+  const std::string cube = folder.write("cube.stl", cube_stl());
+  const Finished metres = run("heelstrike", {"mesh", cube, "--size", "5"}, here(folder));
+  EXPECT_EQ(metres.exit_code, 2);
+  EXPECT_THAT(metres.err, HasSubstr("write 5mm"));
+  const Finished large = run("heelstrike", {"mesh", cube, "--size", "5m"}, here(folder));
+  EXPECT_EQ(large.exit_code, 2);
+  EXPECT_THAT(large.err, HasSubstr("larger than the whole body"));
+  const Finished scaled = run("heelstrike", {"mesh", cube, "--scale", "0.001"}, here(folder));
+  EXPECT_EQ(scaled.exit_code, 0) << scaled.err;
+  EXPECT_THAT(scaled.err, HasSubstr("2e-05 m long with --scale = 0.001; did you mean m? Set --scale: 1"));
+  const Finished huge =
+      run("heelstrike", {"mesh", folder.write("huge.stl", std::string(80, 'x') + "\xff\xff\xff\x7f")}, here(folder));
+  EXPECT_EQ(huge.exit_code, 2) << "a damaged count is no limit of a server";
+  EXPECT_THAT(huge.err, HasSubstr("huge.stl"));
+}
+
+TEST(Mesh, WithoutMesherSaysWhatBuildsIt) {
+  const ScratchFolder folder;
+  const std::string cube = folder.write("cube.stl", cube_stl());
+  const Finished result =
+      run("heelstrike", {"mesh", cube, "--size", "5mm"}, here(folder, {{"HEELSTRIKE_MESHER", "/nowhere/mesher"}}));
+  EXPECT_EQ(result.exit_code, 5);
+  EXPECT_THAT(result.err, HasSubstr("scripts/build heelstrike-mesher"));
 }
 
 TEST(Mesh, StopsAfterTheTimeThatIsGiven) {

@@ -169,6 +169,34 @@ TEST_F(Gait, GroundReactionsAreThoseOfAPlate) {
   EXPECT_LT(plate.force[0].norm(), 1e-9) << "the foot only touches";
 }
 
+// Requirement: nothing that a run was given is called predicted.
+TEST_F(Gait, TheComparisonTellsWhatTheRunWasGiven) {
+  ASSERT_EQ(run_with("{type: kinematic, end_time: 1.0}",
+                     "{type: hybrid, end_time: 1.0, balance: {foot: {bodies: [foot], force: {plate: walk.right}}}}")
+                .exit_code,
+            0);
+  const std::vector<std::string> compare = {"compare-grf", "out", "--measured", "grf.mot", "--mass", "40"};
+  const Finished table = run("heelstrike", compare, here_);
+  ASSERT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("vy was given to the run"));
+  EXPECT_THAT(table.out, testing::ContainsRegex("vy +N +given"));
+  EXPECT_THAT(table.out, testing::ContainsRegex("vx +N +predicted"));
+  std::vector<std::string> as_json = compare;
+  as_json.emplace_back("--json");
+  const auto json = nlohmann::json::parse(run("heelstrike", as_json, here_).out);
+  const auto& components = json["stances"][0]["components"];
+  EXPECT_EQ(components["vy"]["run"], "given");
+  for (const char* name : {"vx", "vz", "moment"}) EXPECT_EQ(components[name]["run"], "predicted") << name;
+  EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/report.html"), HasSubstr("vy was given to the run"));
+  EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/stance_1.svg"), HasSubstr("vy, vertical [N]: given"));
+  EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/stances.csv"), HasSubstr("stance_percent"));
+
+  ASSERT_EQ(run_with().exit_code, 0);
+  const Finished kinematic = run("heelstrike", compare, here_);
+  ASSERT_EQ(kinematic.exit_code, 0) << kinematic.err;
+  EXPECT_THAT(kinematic.out, testing::Not(HasSubstr("given")));
+}
+
 TEST_F(Gait, RefusesWhatCannotBe) {
   struct Case {
     const char* from;

@@ -66,7 +66,10 @@ TEST_P(BadModels, AreNamedWithFileLineAndKey) {
 INSTANTIATE_TEST_SUITE_P(
     Scenarios, BadModels,
     testing::Values(
-        BadModel{"ZeroMass", "mass: 1.0", "mass: 0", {":4: bodies.upper.mass: expected a number > 0 [kg], found 0"}},
+        BadModel{"ZeroMass",
+                 "mass: 1.0",
+                 "mass: 0",
+                 {":4: bodies.upper.mass: expected a number in [1e-12, 1e+12] [kg], found 0"}},
         BadModel{"InertiaOfNoBody",
                  "inertia: [0.001, 0.083, 0.083]",
                  "inertia: [0.001, 0.083, 0.2]",
@@ -85,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {":8: joints.elbow.bodies: expected two different bodies, found 'upper' twice"}},
         BadModel{"ToleranceTooLarge", "rtol: 1.0e-8", "rtol: 0.5", {":9: analysis.integrator.rtol: ", "found 0.5"}},
         BadModel{"ToleranceTooSmall", "rtol: 1.0e-8", "rtol: 1.0e-20", {":9: analysis.integrator.rtol: "}},
-        BadModel{"ToleranceZero", "rtol: 1.0e-8", "atol: 0", {":9: analysis.integrator.atol: ", "> 0"}},
+        BadModel{"ToleranceZero", "rtol: 1.0e-8", "atol: 0", {":9: analysis.integrator.atol: ", "in [1e-18, 1000]"}},
         BadModel{"UnknownIntegrator", "cvode_index1", "cvode", {":9: analysis.integrator.name: ", "cvode_index1"}},
         bad_table("TableTooShort", "{times: [0, 0.1, 0.3], values: [0, 1, 2]}",
                   {":10: drivers.motor.angle.table: expected times that cover the run, 0 to 0.5 s, found 0 to 0.3 s"}),

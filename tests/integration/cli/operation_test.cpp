@@ -85,7 +85,8 @@ TEST_F(EncryptedServers, RunForAClientTheyKnowAndForNobodyElse) {
 TEST(HangingServer, EndsTheRunAtTheDeadlineAndKeepsWhatThereIs) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {"--exchange-timeout", "1"});
-  const std::string file = folder.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 1.0e5"));
+  const std::string file =
+      folder.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 200000000}"));
   Program client("heelstrike", {"run", file, "--mbs", servers.mbs_address, "-o", "out"},
                  {.working_folder = folder.path(), .environment = {}});
   ASSERT_TRUE(eventually([&] { return read_text(folder.path() / "out/timeseries.csv").size() > 20000; }));
@@ -104,7 +105,7 @@ TEST(HangingServer, EndsTheRunAtTheDeadlineAndKeepsWhatThereIs) {
 TEST(Terminal, GetsABarAndALogGetsLines) {
   const ScratchFolder folder;
   // Bounces for ever and writes little.
-  std::string scenario = ball_scenario("end_time: 0.5", "end_time: 1.0e5");
+  std::string scenario = ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 200000000}");
   scenario.replace(scenario.find("restitution: 0.8"), 16, "restitution: 1.0");
   scenario.replace(scenario.find("interval: 1.0e-3"), 16, "interval: 1.0e-1");
   const std::string file = folder.write("ball.yaml", scenario);

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/cli/scenarios.hpp"
@@ -143,6 +144,76 @@ TEST(Compare, AFailingBackendIsARow) {
   EXPECT_THAT(comparison["rows"][0]["failure"].get<std::string>(), HasSubstr("too deep"));
 }
 
+/// A ball led into the ground: from t = 0.5 s its centre is below the surface, which no law answers.
+std::string sunk_ball(const std::string& type) {
+  return R"~(heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  ball: {mass: 1.0, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.1]}
+drivers:
+  lead: {body: ball, x: {polynomial: [0]}, y: {polynomial: [0]}, z: {expression: "0.1 - 0.21 * t"},
+         rx: {polynomial: [0]}, ry: {polynomial: [0]}, rz: {polynomial: [0]}}
+contact:
+  ball-ground:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: hertz
+    parameters: {stiffness: 1.0e6}
+analysis: {type: )~" +
+         type + ", end_time: 1.0}\noutput: {interval: 0.05}\n";
+}
+
+// Requirement: a run without some of its frames never looks like one that has them, wherever it was computed.
+TEST(Incomplete, IsToldWithTheCountTheFirstReasonAndACodeOfItsOwn) {
+  const ScratchFolder folder;
+  const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
+  for (const std::string type : {"kinematic", "inverse"}) {
+    const std::string file = folder.write(type + ".yaml", sunk_ball(type));
+    for (const bool in_process : {true, false}) {
+      const std::string out = type + (in_process ? "-in" : "-servers");
+      std::vector<std::string> arguments = {"run", file, "-o", out};
+      if (in_process) arguments.emplace_back("--in-process");
+      const Finished result = run("heelstrike", arguments, here);
+      EXPECT_EQ(result.exit_code, 7) << result.out << result.err;
+      const std::string last = result.err.substr(result.err.rfind('\n', result.err.size() - 2) + 1);
+      EXPECT_THAT(last, HasSubstr("incomplete: 11 of 21 frames have no solution; the first, at t = 0.5 s"))
+          << result.err;
+      EXPECT_THAT(last, HasSubstr("too deep"));
+      EXPECT_THAT(result.out, HasSubstr("incomplete at t = 0.45"));
+      EXPECT_THAT(result.out + result.err, testing::Not(HasSubstr("nan")));
+      EXPECT_THAT(result.out + result.err, testing::Not(HasSubstr("evaluate expected step")));
+      EXPECT_THAT(read_text(folder.path() / out / "INCOMPLETE"), HasSubstr("11 of 21 frames"));
+      const std::string text = read_text(folder.path() / out / "summary.json");
+      const auto summary = nlohmann::json::parse(text);
+      EXPECT_EQ(summary["status"], "incomplete");
+      EXPECT_FALSE(summary["energy"]["balance_error_J"].is_null());
+      EXPECT_THAT(read_text(folder.path() / out / "timeseries.csv"), testing::Not(HasSubstr("nan")));
+    }
+    EXPECT_TRUE(read_text(folder.path() / (type + "-in/timeseries.csv")) ==
+                read_text(folder.path() / (type + "-servers/timeseries.csv")));
+  }
+}
+
+TEST(Incomplete, IsMarkedInComparisonsAndSweepsAndWatched) {
+  const ScratchFolder folder;
+  const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
+  const std::string file = folder.write("sunk.yaml", sunk_ball("kinematic"));
+  const Finished compared =
+      run("heelstrike", {"compare", file, "--backends", "hertz,hooke", "--in-process", "-o", "cmp"}, here);
+  EXPECT_EQ(compared.exit_code, 7) << compared.out << compared.err;
+  EXPECT_THAT(compared.out, HasSubstr("hooke (incomplete)"));
+  EXPECT_THAT(compared.err, HasSubstr("hertz: incomplete: 11 of 21 frames"));
+  const Finished swept =
+      run("heelstrike", {"sweep", file, "--vary", "analysis.end_time=0.4,1.0", "-o", "sweep", "--json"}, here);
+  EXPECT_EQ(swept.exit_code, 7) << swept.out << swept.err;
+  const auto rows = nlohmann::json::parse(swept.out)["rows"];
+  EXPECT_EQ(rows[0]["status"], "completed");
+  EXPECT_EQ(rows[1]["status"], "incomplete");
+  EXPECT_FALSE(rows[1]["max_force_N"].is_null());
+  const Finished watched = run("heelstrike", {"watch", "cmp/hertz", "--once"}, here);
+  EXPECT_THAT(watched.out, HasSubstr("incomplete: The run is incomplete: 11 of 21"));
+}
+
 TEST(Compare, AParameterOnlySomeBackendsKnowIsLeftOutForTheOthersWithANote) {
   const ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", ball_scenario());
@@ -184,6 +255,40 @@ TEST(Backends, ServerAndProgramAgree) {
   EXPECT_GE(nlohmann::json::parse(own.out)["backends"].size(), 10U);
   EXPECT_EQ(run("heelstrike", {"backends", "--json", "--fem", servers.fem_address}).out, own.out);
   EXPECT_THAT(run("heelstrike", {"backends", "flores"}).out, HasSubstr("(0, 1]"));
+}
+
+TEST(Backends, TheListsFitAScreen) {
+  const ProgramOptions narrow{.working_folder = "/", .environment = {{"COLUMNS", "80"}}};
+  for (const char* name : {"", "flores", "elastic_foundation", "fem_condensed"}) {
+    std::vector<std::string> arguments = {"backends"};
+    if (*name != '\0') arguments.emplace_back(name);
+    const Finished list = run("heelstrike", arguments, narrow);
+    if (list.exit_code != 0) continue;  // not every build has all of them
+    std::istringstream lines(list.out);
+    std::size_t n = 0;
+    for (std::string line; std::getline(lines, line); ++n) EXPECT_LE(line.size(), 80U) << name << ": " << line;
+    EXPECT_GT(n, 5U) << name;
+  }
+}
+
+// Requirement: what is missing is said with the command that builds it, and is not called a server that does not
+// answer.
+TEST(Doctor, AMissingMesherIsFoundWithTheCommandThatBuildsIt) {
+  const ScratchFolder folder;
+  const ProgramOptions without{.working_folder = folder.path(),
+                               .environment = {{"HEELSTRIKE_MESHER", "/nonexistent/mesher"},
+                                               {"XDG_CACHE_HOME", (folder.path() / "cache").string()}}};
+  const Finished doctor = run("heelstrike", {"doctor"}, without);
+  EXPECT_EQ(doctor.exit_code, 5) << doctor.out;
+  EXPECT_THAT(doctor.out, HasSubstr("FAIL the mesher works"));
+  EXPECT_THAT(doctor.out, HasSubstr("scripts/build heelstrike-mesher"));
+  EXPECT_THAT(doctor.out, HasSubstr("ok   the cache can be written: " + (folder.path() / "cache").string()));
+  const Finished mesh = run("heelstrike", {"mesh", "foot", "--size", "20mm"}, without);
+  EXPECT_EQ(mesh.exit_code, 5) << mesh.err;
+  EXPECT_THAT(mesh.err, HasSubstr("scripts/build heelstrike-mesher"));
+  ProgramOptions no_cache = without;
+  no_cache.environment["XDG_CACHE_HOME"] = "/dev/null";
+  EXPECT_THAT(run("heelstrike", {"doctor"}, no_cache).out, HasSubstr("FAIL the cache can be written"));
 }
 
 TEST(Doctor, TriesAPrivatePairAndAsksRunningServers) {

@@ -17,7 +17,8 @@ endless = '100000'  # [s] of simulated time: takes minutes; it is killed or stop
 
 
 def sweep_command(values):
-    return [program, 'sweep', scenario, '--vary', f'analysis.end_time={values}', '--jobs', '2', '-o', output]
+    return [program, 'sweep', scenario, '--vary', f'analysis.end_time={values}', '--set',
+            'analysis.budget.rows=200000000', '--jobs', '2', '-o', output]
 
 
 def children(parent):

@@ -58,6 +58,26 @@ TEST(EpisodeTracker, SpeedsAndRestitutionComeFromTheEnds) {
   EXPECT_FALSE(tracker.open());
 }
 
+/// A foot that lands, stands on a yielding sole and is lifted: its speeds at both ends are not those of an impact.
+TEST(EpisodeTracker, OnlyAnImpactHasARestitution) {
+  EpisodeTracker tracker("pair");
+  tracker.begin(0.0, response(0.0, 0.0, -0.02));
+  tracker.update(0.1, response(5.0, -0.01, 0.01));
+  tracker.update(0.2, response(5.0, -0.01, -0.01));
+  tracker.update(0.3, response(5.0, -0.01, 0.01));
+  const ContactEpisode stood = tracker.end(0.4, response(0.0, 0.0, 0.01));
+  EXPECT_EQ(stood.separation_speed, 0.01);
+  EXPECT_FALSE(stood.effective_restitution.has_value()) << "it turned three times";
+  tracker.begin(1.0, response(0.0, 0.0, -0.02));
+  tracker.update(1.3, response(5.0, -0.01, 0.1));
+  const ContactEpisode lifted = tracker.end(1.4, response(0.0, 0.0, 0.574));
+  EXPECT_FALSE(lifted.effective_restitution.has_value()) << "somebody else made it 28.7 times as fast";
+  // The end of an episode is told twice, as a step and as the separation: one turn.
+  tracker.begin(2.0, response(0.0, 0.0, -0.5));
+  tracker.update(2.1, response(5.0, -0.01, 0.4));
+  EXPECT_EQ(tracker.end(2.1, response(0.0, 0.0, 0.4)).effective_restitution, 0.8);
+}
+
 TEST(EpisodeTracker, ARepeatedTimeReplacesThePointInsteadOfDividingByZero) {
   EpisodeTracker tracker("pair");
   tracker.begin(0.0, response(1.0, -0.1, -1.0));

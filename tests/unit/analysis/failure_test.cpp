@@ -83,5 +83,42 @@ TEST(GivingUp, ALostPartnerKeepsItsOwnError) {
   EXPECT_NEAR(run.summary.simulated_time, onset, 2e-3);
 }
 
+/// A slider on a rail, moved or pushed as `how` says.
+RecordedRun run_slider(const std::string& how) {
+  return run_local(scenario_from(R"(
+heelstrike: 1
+gravity: [0, 0, 0]
+bodies: {slider: {mass: 1, inertia: [1, 1, 1]}}
+joints: {rail: {type: prismatic, bodies: [ground, slider], point: [0, 0, 0], axis: [1, 0, 0]}}
+analysis: {end_time: 1}
+output: {interval: 0.1}
+)" + how));
+}
+
+TEST(GivingUp, WhatIsNotANumberIsNamedWithItsTime) {
+  struct Case {
+    std::string how;
+    ErrorCode code;
+    std::string name, time;
+  };
+  const Case cases[] = {
+      // From the first state on: assembly has nothing to go by.
+      {"drivers: {pull: {joint: rail, displacement: {expression: \"1/t\"}}}", ErrorCode::invalid_input, "'driver pull'",
+       "t = 0 s"},
+      {"loads: {push: {body: slider, fx: {expression: \"sqrt(0.5-t)\"}}}", ErrorCode::solver_failed, "push", "t = 0.5"},
+  };
+  for (const Case& c : cases) {
+    const auto run = run_slider(c.how);
+    ASSERT_EQ(run.summary.status, "failed") << c.how;
+    const std::string message = run.summary.error->what();
+    EXPECT_EQ(run.summary.error->code(), c.code) << message;
+    EXPECT_THAT(message, HasSubstr(c.name));
+    EXPECT_THAT(message, HasSubstr(c.time));
+    for (const auto& row : run.rows) {
+      for (const double value : row) EXPECT_TRUE(std::isfinite(value)) << c.how;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heelstrike::test

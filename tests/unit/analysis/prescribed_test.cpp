@@ -206,8 +206,8 @@ TEST(Kinematic, FramesWithoutHistoryAreAskedInBatchesWithTheSameAnswers) {
     CountingContact::Counts ahead, one_by_one;
     const RecordedRun batched = rocked(rocking(type, "0"), false, ahead);
     const RecordedRun plain = rocked(rocking(type, "0"), true, one_by_one);
-    ASSERT_EQ(batched.summary.status, "completed") << batched.summary.error->what();
-    ASSERT_EQ(plain.summary.status, "completed") << plain.summary.error->what();
+    ASSERT_EQ(batched.summary.status, "incomplete");
+    ASSERT_EQ(plain.summary.status, "incomplete");
     EXPECT_EQ(ahead.commits, 0) << type;
     EXPECT_EQ(ahead.batches, 1) << type << ": 81 frames at once";
     EXPECT_EQ(one_by_one.batches, 0) << type;
@@ -224,8 +224,8 @@ TEST(Kinematic, FramesWithHistoryAreCommittedAtOnceWithTheSameAnswers) {
     CountingContact::Counts ahead, one_by_one;
     const RecordedRun together = rocked(rocking(type, "0.3"), false, ahead);
     const RecordedRun plain = rocked(rocking(type, "0.3"), true, one_by_one);
-    ASSERT_EQ(together.summary.status, "completed") << together.summary.error->what();
-    ASSERT_EQ(plain.summary.status, "completed") << plain.summary.error->what();
+    ASSERT_EQ(together.summary.status, "incomplete");
+    ASSERT_EQ(plain.summary.status, "incomplete");
     EXPECT_EQ(ahead.commits, 0) << type;
     EXPECT_EQ(ahead.batches, 0) << type;
     // At most one call for each of the five pictures, for each refused frame and for the end.
@@ -237,6 +237,53 @@ TEST(Kinematic, FramesWithHistoryAreCommittedAtOnceWithTheSameAnswers) {
     EXPECT_GE(ahead.pictures.size(), 5U);
     EXPECT_EQ(ahead.pictures, one_by_one.pictures) << type;
   }
+}
+
+// Requirement: what has no solution is told and counted, and the sums are those of what has one. Here all frames after
+// the first ones are too deep, the last one too.
+TEST(Kinematic, FramesWithoutASolutionMakeTheRunIncomplete) {
+  for (const std::string type : {"kinematic", "inverse"}) {
+    for (const std::string friction : {"0", "0.3"}) {
+      for (const bool hide : {false, true}) {
+        CountingContact::Counts counts;
+        std::vector<std::string> settings = rocking(type, friction);
+        settings.insert(settings.end(), {"analysis.end_time=0.2", "drivers.drag.z={expression: \"0.0101 - 2e-3 * t\"}",
+                                         "drivers.drag.rx={polynomial: [0]}"});
+        const RecordedRun run = rocked(settings, hide, counts);
+        const std::string label = fmt::format("{} {} {}", type, friction, hide ? "one by one" : "at once");
+        EXPECT_EQ(run.summary.status, "incomplete") << label;
+        ASSERT_TRUE(run.summary.error.has_value()) << label;
+        EXPECT_THAT(run.summary.error->what(),
+                    HasSubstr(fmt::format("{} of 21 frames have no solution", 21 - run.rows.size())))
+            << label;
+        EXPECT_THAT(run.summary.error->what(), HasSubstr("depth_limit")) << label;
+        EXPECT_EQ(warnings(run).size(), 21 - run.rows.size()) << label << ": nothing else is wrong";
+        ASSERT_GT(run.rows.size(), 5U) << label;
+        ASSERT_LT(run.rows.size(), 20U) << label;
+        EXPECT_EQ(run.summary.simulated_time, run.rows.back()[0]) << label;
+        // Committed one by one, the last frame is solved once more after one that was refused: to the tolerance of the
+        // friction solver, 1e-10 of the depth.
+        EXPECT_NEAR(run.summary.energy.final,
+                    run.column("energy.kinetic_J").back() + run.column("energy.potential_J").back(), 1e-9)
+            << label;
+        EXPECT_TRUE(std::isfinite(run.summary.energy.balance_error)) << label;
+      }
+    }
+  }
+}
+
+// Requirement: a run without any solution has failed, says why, and claims no energy.
+TEST(Kinematic, NoFrameWithASolutionIsAFailureWithItsReason) {
+  CountingContact::Counts counts;
+  std::vector<std::string> settings = rocking("kinematic", "0");
+  settings.insert(settings.end(), {"analysis.end_time=0.05", "drivers.drag.z={polynomial: [0.009]}"});
+  const RecordedRun run = rocked(settings, false, counts);
+  EXPECT_EQ(run.summary.status, "failed");
+  ASSERT_TRUE(run.summary.error.has_value());
+  EXPECT_THAT(run.summary.error->what(), HasSubstr("none of 6 frames has a solution; the first, at t = 0 s"));
+  EXPECT_THAT(run.summary.error->what(), HasSubstr("depth_limit"));
+  EXPECT_TRUE(std::isnan(run.summary.energy.initial));
+  EXPECT_EQ(warnings(run).size(), 6U);
 }
 
 /// Takes 30 states and breaks at the next one.

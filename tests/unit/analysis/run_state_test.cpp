@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
+
 #include "common/errors/error.hpp"
 
 namespace heelstrike::mbs {
@@ -9,7 +12,7 @@ namespace {
 
 RunState example() {
   RunState state{.next_row = 123456789012,
-                 .next_checkpoint = 7,
+                 .n_rows = 7,
                  .committed_dissipation = 0.1 + 0.2,  // has no short decimal form
                  .initial_energy = -1.0 / 3.0,
                  .max_position_violation = 5e-324,  // smallest denormal
@@ -39,11 +42,25 @@ void expect_same(const ContactEpisode& a, const ContactEpisode& b) {
   EXPECT_EQ(a.effective_restitution, b.effective_restitution);
 }
 
+const CheckpointFrame frame{.end_time = 2e9, .interval = 0.01, .pairs = {"heel", "toe"}};
+
+Checkpoint sealed(const RunState& state) {
+  Checkpoint checkpoint{.scenario_digest = "a scenario",
+                        .step = 12,
+                        .time = 1234567890.115,
+                        .state = {1.0 / 3.0, -2.0},
+                        .contact_states = {std::string("a\0b", 3), ""},
+                        .engine = {}};
+  seal(checkpoint, state);
+  return checkpoint;
+}
+
 TEST(RunState, RoundTripKeepsEveryBit) {
   const RunState before = example();
-  const RunState after = load_run_state(save_run_state(before));
+  const Checkpoint checkpoint = sealed(before);
+  const RunState after = unseal(checkpoint, frame);
   EXPECT_EQ(after.next_row, before.next_row);
-  EXPECT_EQ(after.next_checkpoint, before.next_checkpoint);
+  EXPECT_EQ(after.n_rows, before.n_rows);
   EXPECT_EQ(after.committed_dissipation, before.committed_dissipation);
   EXPECT_EQ(after.initial_energy, before.initial_energy);
   EXPECT_EQ(after.max_position_violation, before.max_position_violation);
@@ -56,19 +73,84 @@ TEST(RunState, RoundTripKeepsEveryBit) {
   EXPECT_FALSE(after.episodes[1].episode.has_value());
   ASSERT_EQ(after.finished.size(), 1U);
   expect_same(after.finished[0], before.finished[0]);
-  EXPECT_EQ(save_run_state(after), save_run_state(before));
+  EXPECT_EQ(sealed(after).engine, checkpoint.engine);
 }
 
-TEST(RunState, OtherBytesAreRefusedAsACheckpoint) {
-  for (const std::string bytes : {"", "{}", "not json", R"({"format": 99})"}) {
-    try {
-      (void)load_run_state(bytes);
-      FAIL() << "accepted: " << bytes;
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::invalid_input) << e.what();
-      EXPECT_EQ(e.field(), "checkpoint");
+void expect_refused(const Checkpoint& checkpoint, const std::string& reason) {
+  try {
+    (void)unseal(checkpoint, frame);
+    ADD_FAILURE() << "accepted, expected: " << reason;
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::invalid_input) << e.what();
+    EXPECT_EQ(e.field(), "checkpoint");
+    EXPECT_NE(std::string(e.what()).find(reason), std::string::npos) << e.what();
+  }
+}
+
+TEST(RunState, BytesOfAnotherVersionAreRefusedWithASentence) {
+  for (const std::string bytes : {"", "{}", "not json \x1b[31m", R"({"format": 1, "next_row": 0})"}) {
+    Checkpoint checkpoint = sealed(example());
+    checkpoint.engine = bytes;
+    expect_refused(checkpoint, "made by another version of the program");
+  }
+}
+
+TEST(RunState, AnyChangedByteIsNoticed) {
+  const Checkpoint checkpoint = sealed(example());
+  const std::string damaged = "it is damaged";
+  for (std::size_t i = checkpoint.engine.find('\n') - 64; i < checkpoint.engine.size(); i += 7) {
+    Checkpoint changed = checkpoint;
+    changed.engine[i] = static_cast<char>(changed.engine[i] ^ 1);
+    expect_refused(changed, damaged);
+  }
+  for (const auto& change : std::vector<std::function<void(Checkpoint&)>>{
+           [](Checkpoint& c) { c.scenario_digest += "x"; }, [](Checkpoint& c) { ++c.step; },
+           [](Checkpoint& c) { c.time = std::nextafter(c.time, 0.0); }, [](Checkpoint& c) { c.state[1] = 2.0; },
+           [](Checkpoint& c) { c.contact_states[0].pop_back(); },
+           [](Checkpoint& c) { std::swap(c.contact_states[0], c.contact_states[1]); },
+           [](Checkpoint& c) { c.engine.resize(60); }}) {
+    Checkpoint changed = checkpoint;
+    change(changed);
+    expect_refused(changed, damaged);
+  }
+}
+
+/// Who makes up a checkpoint can make up its checksum.
+TEST(RunState, NumbersThatNoRunCanHaveAreRefused) {
+  const auto refused = [](const std::function<void(RunState&)>& change, const std::string& reason) {
+    RunState state = example();
+    change(state);
+    expect_refused(sealed(state), reason);
+  };
+  refused([](RunState& s) { s.next_row = -(std::int64_t{1} << 62); }, "expected 123456789012 as the next row");
+  refused([](RunState& s) { s.next_row += 2; }, "as the next row");
+  refused([](RunState& s) { s.closed.push_back(0); }, "expected 2 contact pairs");
+  refused([](RunState& s) { s.closed = {0, 0}; }, "an open episode for each pair in contact");
+  refused([](RunState& s) { s.episodes[0].episode->pair = "toe"; }, "expected an episode of pair 'heel'");
+  refused([](RunState& s) { s.episodes[0].recent.resize(4); }, "at most 3 recent points");
+  refused([](RunState& s) { s.finished[0].pair = "nobody"; }, "expected episodes of the pairs of this scenario");
+  refused([](RunState& s) { s.finished[0].onset = 1e300; }, "expected an onset");
+  refused([](RunState& s) { s.max_position_violation = -1.0; }, "violations that are not negative");
+  for (const double time : {-1.0, 2.1e9}) {
+    Checkpoint checkpoint = sealed(example());
+    checkpoint.time = time;
+    seal(checkpoint, example());
+    expect_refused(checkpoint, "expected a time");
+  }
+  Checkpoint checkpoint = sealed(example());
+  checkpoint.step = -1;
+  seal(checkpoint, example());
+  expect_refused(checkpoint, "expected a step number");
+}
+
+TEST(RunState, TheNextTimeOfAGridIsThatOfItsProducts) {
+  for (const double interval : {0.1, 0.0857, 1e-3, 7.0}) {
+    for (int n = 1; n < 2000; ++n) {
+      ASSERT_EQ(first_after(interval, interval * n), n + 1);
+      ASSERT_EQ(first_after(interval, std::nextafter(interval * n, 0.0)), n);
     }
   }
+  EXPECT_EQ(first_after(0.5, 0.0), 1);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace heelstrike::fem {
 namespace {
 
 using testing_support::bits_of;
+using testing_support::differences;
 using testing_support::example_geometries;
 using testing_support::example_pair;
 using testing_support::ExampleGeometry;
@@ -20,42 +21,12 @@ using testing_support::expect_same_bits_from_threads;
 using testing_support::expect_saved_history_continues;
 using testing_support::expect_zero;
 using testing_support::make_example;
+using testing_support::moved;
 using testing_support::placed;
+using testing_support::relative_error;
+using testing_support::with_twist;
 
 using Case = std::tuple<std::string, ExampleGeometry>;
-
-/// Pose after the small motion `x` = (rotation of B about its origin, translation), both expressed in A.
-PairState moved(PairState state, const Vector6& x) {
-  state.X_AB.R = rotation_from_vector(x.head<3>()) * state.X_AB.R;
-  state.X_AB.p += x.tail<3>();
-  return state;
-}
-
-PairState with_twist(PairState state, const Vector6& v) {
-  state.V_AB.w += v.head<3>();
-  state.V_AB.v += v.tail<3>();
-  return state;
-}
-
-/// Central differences of sixth order.
-template <typename Wrench>
-Matrix6 differences(const Wrench& wrench_at, double h) {
-  Matrix6 result;
-  for (int i = 0; i < 6; ++i) {
-    const auto difference = [&](double k) {
-      Vector6 x = Vector6::Zero();
-      x[i] = k * h;
-      return Vector6(wrench_at(x) - wrench_at(-x));
-    };
-    result.col(i) = (45.0 * difference(1) - 9.0 * difference(2) + difference(3)) / (60.0 * h);
-  }
-  return result;
-}
-
-double relative_error(const Matrix6& a, const Matrix6& b) {
-  const double scale = b.cwiseAbs().maxCoeff();
-  return (a - b).cwiseAbs().maxCoeff() / (scale > 0.0 ? scale : 1.0);
-}
 
 class Conformance : public testing::TestWithParam<Case> {
  protected:

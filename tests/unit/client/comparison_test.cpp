@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "client/runs/comparison.hpp"
@@ -10,6 +11,7 @@ namespace heelstrike::client {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 ComparisonRow completed(const std::string& backend, double force) {
   ComparisonRow row;
@@ -57,12 +59,33 @@ TEST(Comparison, AContactThatHasNotEndedHasNoDuration) {
 TEST(Comparison, AFailureIsARowWithoutNumbersAndItsReasonStaysReadable) {
   Comparison one = comparison();
   one.rows.push_back(failed("hooke"));
-  EXPECT_FALSE(one.all_completed());
+  EXPECT_EQ(one.exit_code(), ExitCode::run_failed);
   const auto row = nlohmann::json::parse(one.json())["rows"][2];
   EXPECT_EQ(row["status"], "failed");
   EXPECT_TRUE(row["max_force_N"].is_null());
   EXPECT_THAT(one.csv(), HasSubstr("\"no parameter \"\"exponent\"\", at all\"")) << "quoted as CSV wants it";
   EXPECT_THAT(one.markdown(), HasSubstr("**hooke**: no parameter"));
+}
+
+// Requirement: a run without some of its frames is never shown as if it had them.
+TEST(Comparison, AnIncompleteRunHasItsNumbersIsMarkedAndNotCompared) {
+  Comparison one = comparison();
+  EXPECT_EQ(one.exit_code(), ExitCode::ok);
+  one.rows[1].summary.status = "incomplete";
+  one.rows[1].summary.energy.balance_error = std::numeric_limits<double>::quiet_NaN();
+  one.rows[1].failure = "14 of 20 frames have no solution";
+  EXPECT_EQ(one.exit_code(), ExitCode::incomplete);
+  const auto row = nlohmann::json::parse(one.json())["rows"][1];
+  EXPECT_EQ(row["status"], "incomplete");
+  EXPECT_EQ(row["max_force_N"], 150.0);
+  EXPECT_TRUE(row["max_force_N_relative_deviation"].is_null());
+  const std::string table = one.table().aligned();
+  EXPECT_THAT(table, HasSubstr("flores (incomplete)"));
+  EXPECT_THAT(table + one.csv(), Not(HasSubstr("nan")));
+  ASSERT_EQ(one.failures().size(), 1U);
+  EXPECT_THAT(one.failures()[0], HasSubstr("flores: incomplete: 14 of 20 frames"));
+  one.rows.push_back(failed("hooke"));
+  EXPECT_EQ(one.exit_code(), ExitCode::run_failed) << "a failure is worse";
 }
 
 TEST(Comparison, AFailedReferenceLeavesTheOthersWithoutDeviations) {

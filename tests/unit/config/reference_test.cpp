@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <sstream>
 
+#include "common/config/mistakes.hpp"
 #include "common/config/schema.hpp"
 
 namespace heelstrike::config {
@@ -30,11 +32,29 @@ TEST(Reference, EveryKeySaysWhatItMeans) {
   expect_complete(scenario_schema(), "scenario");
 }
 
+TEST(Reference, EveryNumberHasARange) {
+  const std::function<void(const KeySchema&, const std::string&)> check = [&](const KeySchema& key,
+                                                                              const std::string& path) {
+    const bool number = key.kind == KeyKind::number || key.kind == KeyKind::integer || key.kind == KeyKind::numbers;
+    if (number) {
+      EXPECT_TRUE(std::isfinite(key.range.min) && std::isfinite(key.range.max)) << path << ": " << key.range.text();
+      EXPECT_FALSE(key.range.contains(1e155)) << path;
+    }
+    for (const auto& child : key.keys) check(child, path + "." + child.name);
+  };
+  check(scenario_schema(), "scenario");
+}
+
 TEST(Reference, DefaultsPassTheirOwnChecks) {
   const std::function<void(const KeySchema&)> check = [&](const KeySchema& key) {
     if (!key.fallback.empty()) {
       const Document document = load_document(key.fallback, key.name);
-      EXPECT_NO_THROW((void)checked(document, *document.root, key, key.name)) << key.name << ": " << key.fallback;
+      Mistakes mistakes;
+      EXPECT_NO_THROW({
+        (void)checked(document, *document.root, key, key.name, mistakes);
+        mistakes.raise();
+      }) << key.name
+         << ": " << key.fallback;
     }
     for (const auto& child : key.keys) check(child);
   };

@@ -161,8 +161,9 @@ std::unique_ptr<CondensedContact> cloud_on_block(int n, double share) {
   model.areas = points.areas;
   model.compliance = cloud_compliance(points.points.size(), compliance, share);
   model.partner = make_mesh_partner(boundary_surface(body.mesh()).surface);
-  model.deformable = std::make_shared<const DeformablePartner>(boundary_surface(body.mesh()), support.clamped_nodes,
-                                                               candidates, std::move(compliance));
+  model.deformable = std::make_shared<const DeformablePartner>(
+      contact_surface(body.mesh(), boundary_faces(body.mesh()), candidates, support.clamped_nodes),
+      std::move(compliance));
   model.options.depth_limit = 0.005;
   return std::make_unique<CondensedContact>("fem_condensed", std::move(model), ParameterMap{});
 }

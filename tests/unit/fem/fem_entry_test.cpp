@@ -241,6 +241,64 @@ TEST_F(FemEntry, NamesWhatIsMissing) {
   EXPECT_THAT(refusal(), testing::HasSubstr("material: missing"));
 }
 
+TEST_F(FemEntry, SaysBeforeAnyMeshWhatNoMeshCanMend) {
+  pair_.parameters["clamped_box"] = std::vector<double>{-1, -1, 0, 1, 1, 1};
+  EXPECT_THAT(refusal(), testing::HasSubstr("either inertia relief, a body in free flight, or a clamp, found both"));
+  pair_.parameters.erase("clamped_box");
+  pair_.main.materials[0].density = 0.0;
+  EXPECT_THAT(refusal(), testing::HasSubstr("give its material a density"));
+  EXPECT_TRUE(stages_.empty()) << stages_.front();
+  pair_.main.materials[0].density = 238.7;
+  pair_.parameters["element_size"] = 5.0;
+  EXPECT_THAT(refusal(), testing::AllOf(testing::HasSubstr("larger than the whole body"),
+                                        testing::HasSubstr("did you mean 5 mm? Set "
+                                                           "contact.ball-ground.parameters.element_size: 0.005")));
+}
+
+TEST_F(FemEntry, WarnsOfUnlikelyUnits) {
+  pair_.main.materials[0].youngs_modulus = 3.6;
+  pair_.main.materials[0].density = 1.1;
+  pair_.parameters["element_size"] = 0.15;
+  const std::vector<std::string> doubts = pair_doubts(checked_pair(pair_), context_);
+  ASSERT_EQ(doubts.size(), 3U) << testing::PrintToString(doubts);
+  EXPECT_THAT(doubts[0], testing::AllOf(testing::StartsWith("contact.ball-ground.main.material.youngs_modulus: 3.6 Pa"),
+                                        testing::HasSubstr("did you mean 3.6 MPa, which is 3.6e+06")));
+  EXPECT_THAT(doubts[1], testing::HasSubstr("did you mean 1.1 g/cm^3, which is 1100?"));
+  EXPECT_THAT(doubts[2], testing::HasSubstr("element_size: 0.15 m leaves fewer than two elements"));
+}
+
+TEST_F(FemEntry, TellsDoubtsWhenAPairIsOpened) {
+  pair_.main.materials[0].youngs_modulus = 3.6;
+  (void)make_backend(pair_, context_);
+  EXPECT_THAT(stages_, testing::Contains(testing::StartsWith("warning: contact.ball-ground.main.material")));
+}
+
+/// A bar cut through the middle: what is left out behind the cut is no free surface.
+TEST_F(FemEntry, WhatACutLaysOpenCarriesNoContact) {
+  pair_.main.surface = BlockSurface{.lengths = {0.1, 0.02, 0.02}, .center = Vector3::Zero()};
+  pair_.parameters = {{"element_size", 0.005},
+                      {"body_box", std::vector<double>{-1.0, -1.0, -1.0, 0.0, 1.0, 1.0}},
+                      {"clamped_box", std::vector<double>{-1.0, -1.0, -1.0, -0.049, 1.0, 1.0}},
+                      {"contact_direction", std::vector<double>{1.0, 0.0, 0.0}}};
+  EXPECT_THAT(refusal(), testing::HasSubstr("no candidate contact node"));
+  pair_.parameters.erase("body_box");
+  EXPECT_EQ(refusal(), "accepted");
+}
+
+TEST_F(FemEntry, RefusesACutThatLeavesPiecesWithoutSupport) {
+  pair_.main.surface = BlockSurface{.lengths = {0.1, 0.02, 0.02}, .center = Vector3::Zero()};
+  pair_.parameters = {{"element_size", 0.005},
+                      {"body_box", std::vector<double>{-0.02, -1.0, -1.0, 1.0, 1.0, 1.0}},
+                      {"clamped_set", std::string("back")},
+                      {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}}};
+  EXPECT_THAT(refusal(), testing::HasSubstr("node set 'back' is empty")) << "the clamp was cut away";
+  pair_.parameters.erase("clamped_set");
+  pair_.parameters["clamped_box"] = std::vector<double>{-0.021, -0.011, -0.011, -0.014, -0.009, -0.009};
+  EXPECT_THAT(refusal(), testing::AllOf(testing::HasSubstr("body_box: nothing holds 1 of the pieces"),
+                                        testing::HasSubstr("100 % of the volume: 28 cm^3 around (0.01")))
+      << "two nodes on a line";
+}
+
 TEST_F(FemEntry, OpensTwoBallsAndNamesWhatAPartnerLacks) {
   pair_.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
   pair_.parameters["partner_element_size"] = 0.04;

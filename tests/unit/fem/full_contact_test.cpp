@@ -18,10 +18,12 @@ std::unique_ptr<FullContact> make_full(MaterialLaw law, const ContactOptions& op
   Support support{.inertia_relief = inertia_relief, .clamped_nodes = {}};
   if (!inertia_relief) support.clamped_nodes = body.mesh().node_sets.at("z1");
   ContactNodes contact = contact_nodes(body, test::bottom_faces(body.mesh()));
+  PressureRecovery pressure(body.mesh(), contact);
   return std::make_unique<FullContact>("fem_full",
                                        PreparedBody{.body = std::move(body),
                                                     .support = std::move(support),
                                                     .contact = std::move(contact),
+                                                    .pressure = std::move(pressure),
                                                     .partner = std::move(partner),
                                                     .options = options},
                                        law, ParameterMap{});

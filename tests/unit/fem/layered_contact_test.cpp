@@ -29,9 +29,11 @@ PreparedBody block(const BlockCase& setup) {
     if (body.mesh().nodes[n].z() > setup.clamp_height - 1e-6) support.clamped_nodes.push_back(n);
   }
   ContactNodes contact = contact_nodes(body, test::bottom_faces(body.mesh()));
+  PressureRecovery pressure(body.mesh(), contact);
   return {.body = std::move(body),
           .support = std::move(support),
           .contact = std::move(contact),
+          .pressure = std::move(pressure),
           .partner = setup.partner,
           .options = {.friction = setup.friction, .depth_limit = 0.02}};
 }

@@ -61,7 +61,7 @@ inline std::unique_ptr<CondensedContact> make_block(const BlockOptions& options,
   Support support{.inertia_relief = options.inertia_relief, .clamped_nodes = {}};
   if (!options.inertia_relief) support.clamped_nodes = top;
   model.compliance = condense(body, support, candidates, [](std::string_view, double) {}, {});
-  model.mean = nodes.mean;
+  model.pressure = PressureRecovery(body.mesh(), nodes);
   model.partner = std::move(partner);
   model.options = options.options;
   return std::make_unique<CondensedContact>("fem_condensed", std::move(model), ParameterMap{});

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/analysis/run_problem.hpp"
@@ -38,7 +40,7 @@ TEST(NewtonSystem, SolvesWithTheExactJacobianOfTheAccelerations) {
   auto owned = std::make_unique<mbs::ContactCoupling>(system.model(), contact.get());
   mbs::ContactCoupling& coupling = *owned;
   system.add_force(std::move(owned));
-  mbs::RunProblem problem(system, coupling);
+  mbs::RunProblem problem(system, coupling, {}, std::numeric_limits<std::int64_t>::max());
   Eigen::VectorXd y(problem.size());
   y << system.initial_q(), system.initial_qd();
   const auto n = system.n_q();

@@ -133,7 +133,13 @@ TEST(Mesher, HelperFailuresAreTyped) {
   MeshingOptions options;
   options.size.size = 0.2;
   options.helper = "/nonexistent/heelstrike-mesher";
-  EXPECT_EQ(code_of([&] { (void)mesh_surface(samples::cube(), options); }), ErrorCode::unavailable);
+  try {
+    (void)mesh_surface(samples::cube(), options);
+    ADD_FAILURE() << "there is no such mesher";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::file) << "a program that is missing is no server that does not answer";
+    EXPECT_NE(std::string(error.what()).find("scripts/build heelstrike-mesher"), std::string::npos) << error.what();
+  }
   options.helper = "/bin/false";
   EXPECT_EQ(code_of([&] { (void)mesh_surface(samples::cube(), options); }), ErrorCode::solver_failed);
   options.helper.clear();

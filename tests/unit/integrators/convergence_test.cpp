@@ -87,5 +87,62 @@ TEST(Convergence, ExplicitMethodsHaveTheOrderAskedFor) {
   }
 }
 
+TEST(Convergence, RowsBetweenStepsHaveTheOrderOfTheMethod) {
+  const auto registry = mbs::integrator_registry();
+  const auto entry = std::ranges::find(registry, std::string("arkode_erk"), &mbs::IntegratorEntry::name);
+  for (const int order : {5, 6, 8}) {
+    double errors[2] = {};
+    for (const int refinement : {0, 1}) {
+      IntegratorSpec spec = spec_of(*entry, 1e-2);
+      spec.atol = 1e-2;
+      spec.order = order;
+      spec.max_step = (order > 5 ? 0.16 : 0.08) / (1 << refinement);
+      const KnownMotion motion = oscillator_on_circle();
+      const auto integrator = entry->make(spec, *motion.particle);
+      integrator->restart(0.0, motion.exact(0.0), VectorXd::Zero(1), std::nullopt, {});
+      VectorXd y(4), z(1);
+      for (double t = 0.0; t < t_end;) {
+        const auto step = integrator->step(t_end);
+        for (const double part : {0.2, 0.5, 0.7}) {
+          const double inside = t + part * (step.t - t);
+          integrator->interpolate(inside, y, z);
+          errors[refinement] = std::max(errors[refinement], (y - motion.exact(inside)).lpNorm<Eigen::Infinity>());
+        }
+        t = step.t;
+      }
+    }
+    const double measured = std::log2(errors[0] / errors[1]);
+    fmt::print("arkode_erk     order {}  between steps {:9.2e} -> {:9.2e}  measured {:5.2f}\n", order, errors[0],
+               errors[1], measured);
+    // A first step that is shorter and the next term of the error leave half an order.
+    EXPECT_GT(measured, order - 0.5);
+  }
+}
+
+TEST(Convergence, FixedStepsEstimateTheirError) {
+  // The increments of steps minus the quadrature of the next order: what is left out is of order h^6 of h^5, a tenth at
+  // these steps. The sum of the steps' errors is that of the end where errors neither grow nor decay, here up to the
+  // factor by which the phase turns them into each other.
+  for (const auto& entry : mbs::integrator_registry()) {
+    if (!entry.fixed_step) continue;
+    for (const double step : {0.02, 0.01}) {
+      const KnownMotion motion = oscillator_on_circle();
+      const auto integrator = entry.make(spec_of(entry, 0.0, step), *motion.particle);
+      integrator->restart(0.0, motion.exact(0.0), VectorXd::Zero(1), std::nullopt, {});
+      double estimated = 0.0;
+      double worst = 0.0;
+      for (double t = 0.0; t < t_end;) {
+        const auto result = integrator->step(t_end);
+        estimated += result.error;
+        t = result.t;
+        worst = std::max(worst, (integrator->y() - motion.exact(t)).lpNorm<Eigen::Infinity>());
+      }
+      fmt::print("{:14} step {:6.3f}: estimated {:.1e}, true {:.1e}\n", entry.name, step, estimated, worst);
+      EXPECT_GT(estimated, 0.1 * worst) << entry.name;
+      EXPECT_LT(estimated, 30.0 * worst) << entry.name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heelstrike::test

@@ -26,14 +26,8 @@ void Particle::quadrature_rhs(double /*t*/, const ConstRef& y, MutableRef integr
 void Particle::project(double /*t*/, MutableRef y) {
   if (!on_circle) return;
   y.head<2>().normalize();
-  projected_q_ = y.head<2>();
-  y.tail<2>() -= projected_q_ * projected_q_.dot(y.tail<2>());
-}
-
-void Particle::project_tangent(MutableRef dy) {
-  if (!on_circle) return;
-  dy.head<2>() -= projected_q_ * projected_q_.dot(dy.head<2>());
-  dy.tail<2>() -= projected_q_ * projected_q_.dot(dy.tail<2>());
+  const Vector2d normal = y.head<2>();
+  y.tail<2>() -= normal * normal.dot(y.tail<2>());
 }
 
 void Particle::linearize(double t, const ConstRef& y) {

@@ -34,7 +34,6 @@ class Particle final : public mbs::Problem {
   [[nodiscard]] int n_quadratures() const override { return 1; }
   void quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) override;
   void project(double t, MutableRef y) override;
-  void project_tangent(MutableRef dy) override;
   void linearize(double t, const ConstRef& y) override;
   void factor_newton(double gamma) override;
   void solve_newton(MutableRef b) override;
@@ -50,7 +49,6 @@ class Particle final : public mbs::Problem {
   /// Multiplier of the circle at the accelerations that belong to (q, v).
   [[nodiscard]] double multiplier(const Vector2d& q, const Vector2d& v, double alpha, double beta) const;
 
-  Vector2d projected_q_ = {1.0, 0.0};
   Eigen::Matrix4d J_;
   Eigen::PartialPivLU<Eigen::Matrix4d> newton_;
   Eigen::PartialPivLU<Eigen::MatrixXd> index2_;

@@ -9,6 +9,7 @@
 #include "common/motion/motion_file.hpp"
 #include "mbs_server/formulation/assembly.hpp"
 #include "mbs_server/formulation/driver.hpp"
+#include "mbs_server/formulation/independent_rows.hpp"
 #include "mbs_server/formulation/joint_registry.hpp"
 #include "mbs_server/formulation/system.hpp"
 

@@ -69,5 +69,24 @@ TEST(GrfComparison, CutsAStanceToWhatTheRunCovers) {
   EXPECT_TRUE(compare_plates(measured, ramp(1.0, 5.0), Vector3::UnitY()).empty()) << "another clock";
 }
 
+// Requirement: frames without a solution are missing, not bridged. Here the run is off by 100 N and lost the rows from
+// 0.31 to 0.39 s, where a straight line would look as if it had them.
+TEST(GrfComparison, AGapOfTheRunIsLeftOut) {
+  const ForcePlate measured = ramp(1.0, 0.0);
+  ForcePlate predicted = ramp(0.8, 0.0);
+  predicted.times.erase(predicted.times.begin() + 31, predicted.times.begin() + 40);
+  for (auto* series : {&predicted.force, &predicted.point, &predicted.moment}) {
+    series->erase(series->begin() + 31, series->begin() + 40);
+  }
+  const auto result = compare_plates(measured, predicted, Vector3::UnitY(), stance_threshold, 0.015);
+  ASSERT_EQ(result.size(), 1U);
+  // Rows at 0.31 to 0.39 s have no neighbours at 10 ms; that at 0.30 s lies at the edge of the gap.
+  EXPECT_GE(result[0].n_missing, 9U);
+  EXPECT_LE(result[0].n_missing, 10U);
+  for (const StanceRow& row : result[0].rows) EXPECT_TRUE(row.time < 0.305 || row.time > 0.385) << row.time;
+  EXPECT_FALSE(result[0].first_peak[0]) << "the peak may lie in the gap";
+  EXPECT_EQ(compare_plates(measured, predicted, Vector3::UnitY())[0].n_missing, 0U);
+}
+
 }  // namespace
 }  // namespace heelstrike

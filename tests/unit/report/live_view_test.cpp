@@ -8,6 +8,7 @@
 
 #include "client/live/live_view.hpp"
 #include "common/errors/error.hpp"
+#include "common/results/summary.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -48,10 +49,24 @@ TEST_F(LiveFolder, ATornRowWaitsForItsOtherHalf) {
 TEST_F(LiveFolder, TheEndIsSeen) {
   LiveView view(path_);
   fs::remove(path_ / "INCOMPLETE");
-  append("summary.json", "{}");
+  RunSummary summary;
+  summary.status = "completed";
+  append("summary.json", summary_json(summary));
   view.read();
   EXPECT_TRUE(view.over());
   EXPECT_THAT(view.text(), HasSubstr("completed"));
+}
+
+TEST_F(LiveFolder, ARunThatFailedIsNotCalledIncomplete) {
+  LiveView view(path_);
+  fs::remove(path_ / "INCOMPLETE");
+  append("INCOMPLETE", "The run failed at t = 1 s: too deep\n");
+  RunSummary summary;
+  summary.status = "failed";
+  append("summary.json", summary_json(summary));
+  view.read();
+  EXPECT_TRUE(view.over());
+  EXPECT_THAT(view.text(), HasSubstr("failed: The run failed at t = 1 s: too deep"));
 }
 
 TEST_F(LiveFolder, APeakOfOneRowAmongManyStaysInTheSmallCurve) {

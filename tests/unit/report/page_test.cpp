@@ -18,15 +18,17 @@ RunData hostile_run() {
               .incomplete = "<b>stopped</b>",
               .scenario = "description: <img src=x onerror=alert(1)>",
               .scenario_digest = std::string(64, '0'),
+              .model = {},
               .series = {},
+              .measured = {},
               .prints = {},
               .fields = {}};
   run.summary->scenario = "<script>";
   run.summary->backend = "flores & \"co\"";
   run.summary->status = "completed";
   run.fields = {};
-  run.series.columns = {"time_s", "</script>.z_m"};
-  run.series.values = {0.0, 1.0, 0.1, 2.0};
+  run.series.columns = {"time_s", "</script>.z_m", "</script>.gap_m"};
+  run.series.values = {0.0, 1.0, 1.0, 0.1, 2.0, 2.0};
   return run;
 }
 
@@ -37,6 +39,26 @@ TEST(RunPage, TextsOfUsersAreEscaped) {
   EXPECT_THAT(page, Not(HasSubstr("<img")));
   EXPECT_THAT(page, Not(HasSubstr("<b>stopped")));
   EXPECT_THAT(page, HasSubstr("href=\"a%20b%3Cc/timeseries.csv\""));
+}
+
+TEST(RunPage, SaysNothingOfContactWhereNothingMayTouch) {
+  RunData run = hostile_run();
+  run.summary->scenario = "four_bar";
+  run.summary->backend = "none";
+  EXPECT_THAT(run_page(run), HasSubstr("id=\"contacts\"")) << "pairs that never met";
+  run.series = {.columns = {"time_s", "crank.z_m"}, .values = {0.0, 1.0}};
+  const std::string page = run_page(run);
+  EXPECT_THAT(page, HasSubstr("<title>four_bar</title>"));
+  EXPECT_THAT(page, Not(HasSubstr("id=\"contacts\"")));
+  EXPECT_THAT(page, Not(HasSubstr("back-end</th>")));
+}
+
+TEST(RunPage, KnowsGivenMotionByWhatTheSummarySays) {
+  RunData run = hostile_run();
+  run.summary->integrator = {.name = "kinematic", .steps = 20, .rhs_evaluations = 40};
+  EXPECT_THAT(run_page(run), Not(HasSubstr("Where motion is given"))) << "whatever an integrator is called";
+  run.summary->integrator = {.name = "another", .steps = 20};
+  EXPECT_THAT(run_page(run), HasSubstr("Where motion is given"));
 }
 
 TEST(RunPage, HoldsNothingThatTheNetworkWouldHaveToDeliver) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "client/report/pressure_regions.hpp"
@@ -101,6 +102,27 @@ TEST(PressureMap, OutsideTheBodyThereIsNothing) {
   const PlanView view = map.view(map.peak(), 101);
   EXPECT_FALSE(std::isnan(value_at(view, 0.005, 0.005)));
   EXPECT_TRUE(std::isnan(value_at(view, 0.2, 0.05)));
+}
+
+TEST(PressureMap, PartsLieSideBySide) {
+  // The second part is the same sole 0.25 m further along x, with twice the pressure, and its own frame is there.
+  FieldGrid heel = sole(26, 11);
+  std::ranges::fill(heel.arrays[0].values, 1e5);
+  FieldGrid toes = heel;
+  std::ranges::fill(toes.arrays[0].values, 2e5);
+  const Pose X_FB{.R = Matrix3::Identity(), .p = Vector3(0.25, 0.0, 0.0)};
+  const Pose X_WB = tilted;
+  PressureMap map(heel, {});
+  const std::size_t part = map.add_part(placed(toes, X_WB), X_WB * X_FB.inverse());
+  const PlanView view = map.view(map.peak(), 101);
+  EXPECT_NEAR(value_at(view, 0.1, 0.05), 1e5, 1e-6);
+  EXPECT_NEAR(value_at(view, 0.4, 0.05), 2e5, 1e-6);
+  map.clear_latest();
+  std::ranges::fill(toes.arrays[0].values, 5e4);
+  map.add(toes, part);
+  EXPECT_EQ(map.latest().front(), 0.0) << "a part without a frame at this time carries nothing";
+  EXPECT_EQ(map.latest().back(), 5e4);
+  EXPECT_EQ(map.peak().back(), 2e5);
 }
 
 TEST(PressureMap, RefusesAFrameOfAnotherMesh) {

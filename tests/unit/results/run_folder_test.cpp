@@ -141,6 +141,19 @@ TEST_F(RunFolderTest, FailedRunSaysSo) {
   EXPECT_EQ(read_timeseries(folder()).rows(), 3u);
 }
 
+TEST_F(RunFolderTest, RunWithoutSomeFramesSaysHowMany) {
+  RunFolder run(folder(), "", false);
+  write_run(run);
+  RunSummary summary;
+  summary.status = "incomplete";
+  summary.error.emplace(ErrorCode::solver_failed,
+                        "14 of 20 frames have no solution; the first, at t = 0.3 s: too deep");
+  run.finish(summary);
+  EXPECT_EQ(incomplete_reason(folder()),
+            "The run is incomplete: 14 of 20 frames have no solution; the first, at t = 0.3 s: too deep");
+  EXPECT_EQ(read_summary(folder()).status, "incomplete");
+}
+
 TEST_F(RunFolderTest, RunThatFailedBeforeItsFirstRowHasASummary) {
   RunFolder run(folder(), "", false);
   RunSummary summary;

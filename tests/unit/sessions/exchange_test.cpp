@@ -46,7 +46,7 @@ TEST(ExchangeHandler, SessionAtWorkOnACommitIsNotIdle) {
   const auto insert = [&](std::function<void()> work) {
     PairSpec pair;
     pair.name = "pair";
-    return table.insert(table.reserve(), "run",
+    return table.insert(table.reserve(), "run", "",
                         std::make_unique<Session>(pair, std::make_unique<BusyBackend>(std::move(work)), "digest"));
   };
   // A session that came later has expired while this one was at work: so would this one, had nobody held it.
@@ -56,7 +56,7 @@ TEST(ExchangeHandler, SessionAtWorkOnACommitIsNotIdle) {
     while (later->is_open() && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
     EXPECT_FALSE(later->is_open());
   });
-  ExchangeHandler handler(table, metrics, 4);
+  ExchangeHandler handler(table, metrics, 4, {});
   v1::ExchangeRequest request;
   request.set_kind(v1::ExchangeRequest::KIND_COMMIT);
   auto& pair = *request.add_pairs();

@@ -392,5 +392,23 @@ TEST_F(LocalContactTest, OpeningReportsProgressAndCanBeCancelled) {
             ErrorCode::cancelled);
 }
 
+// Each pair would condense the ball for itself: refused before anything is prepared. Point laws may share it.
+TEST(LocalContact, RefusesAnElasticBodyInTwoPairs) {
+  std::vector<PairSpec> pairs{ball_on_ground("floor"), ball_on_ground("wall")};
+  for (PairSpec& pair : pairs) {
+    pair.main.name = "ball";
+    pair.main.materials = {{.youngs_modulus = 1e6, .poissons_ratio = 0.3, .density = 1000.0, .set = ""}};
+  }
+  EXPECT_NO_THROW((void)open_local_contact(pairs, {}, {}));
+  for (PairSpec& pair : pairs) {
+    pair.backend = "fem_condensed";
+    pair.parameters.clear();
+  }
+  const auto [code, message] = error_of([&] { (void)open_local_contact(pairs, {}, {}); });
+  EXPECT_EQ(code, ErrorCode::invalid_input);
+  EXPECT_THAT(message,
+              AllOf(HasSubstr("contact.wall.main.body"), HasSubstr("contact.floor too"), HasSubstr("point law")));
+}
+
 }  // namespace
 }  // namespace heelstrike::fem

@@ -4,6 +4,10 @@
 #include <grpcpp/support/status.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "common/errors/plain_text.hpp"
+
 namespace heelstrike::wire {
 namespace {
 
@@ -75,6 +79,36 @@ TEST(ErrorWire, UnknownCodeIsADefectNotASuccess) {
 TEST(ErrorWire, LongSentenceFitsIntoTheHeadersOfGrpc) {
   const Error error(ErrorCode::invalid_input, std::string(100'000, 'x'));
   EXPECT_LT(to_status(error).error_message().size(), 2000U);
+}
+
+TEST(ErrorWire, TextInAnotherEncodingStaysReadable) {
+  const Error error = file_error("h\xF6he.stl",
+                                 "h\xF6he.stl: expected a mesh, found none; gr\xC3\xBC\xC3\x9F"
+                                 "e");
+  v1::Error message;
+  to_proto(error, message);
+  v1::Error back;
+  ASSERT_TRUE(back.ParseFromString(message.SerializeAsString())) << "raw bytes make a message unreadable";
+  EXPECT_EQ(std::string(from_proto(back).what()),
+            "h\\xF6he.stl: expected a mesh, found none; gr\xC3\xBC\xC3\x9F"
+            "e");
+  EXPECT_EQ(from_proto(back).field(), "h\\xF6he.stl");
+  const Error raw(ErrorCode::invalid_input, std::string(100'000, '\xF6'));
+  EXPECT_LT(to_status(raw).error_message().size(), 2000U) << "escaping must not undo the shortening";
+}
+
+TEST(PlainText, ShowsNoControlAndKeepsWhatCanBeRead) {
+  EXPECT_EQ(for_terminal("a\tb\n\033[2Jc\r\xC2\x9B"), "a\tb\n\\x1B[2Jc\\x0D\\xC2\\x9B");
+  EXPECT_EQ(for_terminal("\xE2\x80\xAE"
+                         "right to left"),
+            "\\xE2\\x80\\xAEright to left");
+  EXPECT_EQ(one_line("x\nlevel=error \"quoted\" \\"), "x\\nlevel=error \\\"quoted\\\" \\\\");
+  EXPECT_EQ(one_line("12345678", 4), "1234...");
+  // RFC 3629: an overlong slash, half a surrogate pair, beyond the last character, a character that is cut off.
+  for (const std::string bad : {"\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82"}) {
+    EXPECT_EQ(valid_utf8(bad).find(bad), std::string::npos) << "kept";
+  }
+  EXPECT_EQ(valid_utf8("\xE2\x82\xAC \xF0\x9F\xA6\xB6"), "\xE2\x82\xAC \xF0\x9F\xA6\xB6");
 }
 
 }  // namespace

@@ -19,31 +19,33 @@ constexpr double E = 302.2e6;  // [Pa]
 constexpr double nu = 0.3;
 constexpr double E_star = E / (1.0 - nu * nu);
 
-inline CondensedModel ball_model(double h, double fine, double ratio) {
-  const BodyModel body(test::ball_mesh(R, h, fine, ratio),
+/// Free ball on a plane. @param reach  [m] of the candidates around the axis through the pole z = -R
+inline CondensedModel ball_model(VolumeMesh mesh, double reach) {
+  const BodyModel body(std::move(mesh),
                        std::vector<Material>{{.youngs_modulus = E, .poissons_ratio = nu, .density = 238.7, .set = ""}});
   const ContactNodes surface = contact_nodes(body, boundary_faces(body.mesh()));
   CondensedModel model;
   std::vector<bool> keep;
   for (const std::uint32_t node : surface.nodes) {
     const Vector3& x = body.mesh().nodes[node];
-    keep.push_back(x.z() < 0.0 && x.head<2>().norm() < 1.2 * fine);
+    keep.push_back(x.z() < 0.0 && x.head<2>().norm() < reach);
   }
   const ContactNodes candidates = selected(surface, keep);
   for (const std::uint32_t node : candidates.nodes) model.points.push_back(body.mesh().nodes[node]);
   model.areas = candidates.areas;
-  model.mean = candidates.mean;
+  model.pressure = PressureRecovery(body.mesh(), candidates);
   const auto quiet = [](std::string_view, double) {};
   model.compliance = condense(body, {.inertia_relief = true, .clamped_nodes = {}}, candidates.nodes, quiet, {});
-  std::printf("h = %.2g mm: %zu nodes, %zu elements, %zu candidates\n", 1e3 * h, body.mesh().nodes.size(),
-              body.mesh().n_elements(), candidates.nodes.size());
+  std::printf("%zu nodes, %zu elements, %zu candidates\n", body.mesh().nodes.size(), body.mesh().n_elements(),
+              candidates.nodes.size());
   model.partner = make_analytic_partner(PlaneSurface{});
   model.options.depth_limit = 0.02;
   return model;
 }
 
 inline std::unique_ptr<CondensedContact> make_ball(double h, double fine, double ratio) {
-  return std::make_unique<CondensedContact>("fem_condensed", ball_model(h, fine, ratio), ParameterMap{});
+  return std::make_unique<CondensedContact>("fem_condensed", ball_model(test::ball_mesh(R, h, fine, ratio), 1.2 * fine),
+                                            ParameterMap{});
 }
 
 inline PairState pressed(double depth) {

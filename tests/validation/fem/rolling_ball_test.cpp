@@ -22,7 +22,7 @@ PairState rolled(double angle, double radius) {
 }
 
 TEST(RollingBall, DoesNotCreep) {
-  auto model = hertz::ball_model(3e-3, 18e-3, 1.25);
+  auto model = hertz::ball_model(test::ball_mesh(hertz::R, 3e-3, 18e-3, 1.25), 1.2 * 18e-3);
   model.options.friction = mu;
   const CondensedContact ball("fem_condensed", std::move(model), {});
   auto history = ball.commit(*ball.initial_history(), rolled(0.0, hertz::R)).history;

@@ -1,245 +1,172 @@
-// The deforming body in 3D: a quantity as colours, time slider, value under the pointer, path of the centre of pressure.
+// Runs in 3D: fields as colours on deforming bodies, mechanisms as simple shapes; one slider, one camera, one scale.
 import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
-import { unpackDoubles, unpackIntegers, unpackShorts } from './decode.js';
+import { directionOf, fit } from './camera.js';
 import { element, number } from './format.js';
+import { RunScene } from './run_scene.js';
+import { onTime, onWindow, showTime } from './shared_time.js';
 import * as theme from './theme.js';
-import { viridisColour } from './viridis.js';
+import { pressureColour, viridisColour } from './viridis.js';
 
-class Part {
-  static async unpack(json) {
-    const part = new Part();
-    part.name = json.name;
-    part.nPoints = json.n_points;
-    part.nFrames = json.n_frames;
-    part.times = await unpackDoubles(json.times);
-    part.files = json.files;
-    part.triangles = await unpackIntegers(json.triangles);
-    part.low = json.positions.low;
-    part.high = json.positions.high;
-    part.positions = await unpackShorts(json.positions.values);
-    part.quantities = [];
-    for (const q of json.quantities) part.quantities.push({ ...q, values: await unpackShorts(q.values) });
-    return part;
-  }
+const mostTicks = 400;
+const looks = { below: 'From below', side: 'From the side', oblique: 'Oblique', plane: 'In its plane' };
+const words = (name) => name.replaceAll('_', ' ');
 
-  frameAt(time) {
-    if (this.nFrames === 1) return 0;
-    let best = 0;
-    this.times.forEach((t, k) => { if (Math.abs(t - time) < Math.abs(this.times[best] - time)) best = k; });
-    return best;
-  }
-
-  makeMesh() {
-    this.geometry = new THREE.BufferGeometry();
-    this.geometry.setAttribute('position', new THREE.BufferAttribute(new Float32Array(3 * this.nPoints), 3));
-    this.geometry.setAttribute('color', new THREE.BufferAttribute(new Float32Array(3 * this.nPoints), 3));
-    this.geometry.setIndex(new THREE.BufferAttribute(this.triangles, 1));
-    const coloured = this.quantities.length > 0;
-    // A plane is seen from its outer side only: from below nothing dims the sole, and patches of several pairs are one ground.
-    const plane = !coloured && this.nPoints === 4 && this.triangles.length === 6;
-    const solid = coloured || plane;
-    const material = new THREE.MeshLambertMaterial({
-      vertexColors: coloured, color: coloured ? 0xffffff : plane ? 0xd5d9dd : 0x9aa3ad, side: plane ? THREE.FrontSide : THREE.DoubleSide,
-      transparent: !solid, opacity: solid ? 1 : 0.35, depthWrite: solid,
-      // A sole that lies on the ground is seen, not a mixture of the two.
-      polygonOffset: !coloured, polygonOffsetFactor: 1, polygonOffsetUnits: 4,
-    });
-    this.mesh = new THREE.Mesh(this.geometry, material);
-    this.mesh.frustumCulled = false;
-  }
-
-  setFrame(frame) {
-    const target = this.geometry.attributes.position.array;
-    const first = frame * this.nPoints * 3;
-    for (let i = 0; i < target.length; ++i) {
-      const axis = i % 3;
-      target[i] = this.low[axis] + ((this.high[axis] - this.low[axis]) * this.positions[first + i]) / 65535;
-    }
-    this.geometry.attributes.position.needsUpdate = true;
-    this.geometry.computeVertexNormals();
-    this.geometry.computeBoundingSphere();
-  }
-
-  value(quantity, frame, point) {
-    return quantity.low + ((quantity.high - quantity.low) * quantity.values[frame * this.nPoints + point]) / 65535;
-  }
-
-  quantityNamed(name) {
-    return this.quantities.find((q) => q.name === name);
-  }
-
-  largest(quantity, frame) {
-    let largest = quantity.low;
-    for (let i = 0; i < this.nPoints; ++i) largest = Math.max(largest, this.value(quantity, frame, i));
-    return largest;
-  }
-
-  setColours(quantity, frame, low, high) {
-    const target = this.geometry.attributes.color.array;
-    const colour = new THREE.Color();
-    for (let i = 0; i < this.nPoints; ++i) {
-      const [r, g, b] = viridisColour((this.value(quantity, frame, i) - low) / (high - low || 1));
-      colour.setRGB(r / 255, g / 255, b / 255, THREE.SRGBColorSpace).toArray(target, 3 * i);
-    }
-    this.geometry.attributes.color.needsUpdate = true;
-  }
-}
-
-class FieldView {
-  constructor(place, parts, run) {
-    this.parts = parts;
-    this.coloured = parts.filter((part) => part.quantities.length > 0);
-    this.main = this.coloured[0] ?? parts[0];
-    this.run = run;
-    this.time = this.main.times[0];
+class FieldStage {
+  constructor(place, scenes) {
+    this.scenes = scenes;
+    this.cutter = new THREE.Plane(new THREE.Vector3(1, 0, 0), 0);
+    this.withFields = scenes.some((scene) => scene.coloured.length > 0);
+    this.span = [Math.min(...scenes.map(({ run }) => run.span[0])), Math.max(...scenes.map(({ run }) => run.span[1]))];
+    this.names = [...new Set(scenes.flatMap((scene) => scene.coloured.flatMap((part) => part.quantities.map((q) => q.name))))];
     this.buildPage(place);
     this.buildScene();
-    this.quantity = this.main.quantities.find((q) => q.name === 'contact_pressure') ?? this.main.quantities[0];
-    if (this.quantity) this.select.value = this.quantity.name;
-    this.look('below');
+    this.quantity = this.names.includes('contact_pressure') ? 'contact_pressure' : this.names[0];
+    if (this.quantity) this.select.value = this.quantity;
+    this.setWindow(...(window.heelstrikeTimes ?? this.span));
+    this.time = this.openingTime();
+    this.slider.value = String(this.tickAt(this.time));
+    this.follow.checked = this.goesFar();
+    this.look(this.withFields ? 'below' : this.isPlane() ? 'plane' : 'oblique');
     this.show();
     theme.onChange(() => this.render());
+    onTime((time, source) => { if (source !== this) this.goTo(time); });
+    onWindow((from, to) => { this.setWindow(from, to); });
+  }
+
+  /** The peak of pressure; without fields that of the force, or the beginning of the motion. */
+  openingTime() {
+    if (this.quantity) {
+      const times = this.scenes.map((scene) => scene.peakTime(this.quantity)).filter((time) => time !== null);
+      if (times.length > 0) return times[0];
+      return this.scenes[0].fieldTimes()[0] ?? this.span[0];
+    }
+    const [from, to] = this.window;
+    let best = null;
+    for (const { contacts = [] } of this.scenes.map(({ run }) => run)) {
+      for (const c of contacts) if (c.onset < to && c.end > from && !(best?.force >= c.force)) best = c;
+    }
+    return best ? best.peak ?? (best.onset + best.end) / 2 : from;
+  }
+
+  control(label, input) {
+    return element('label', {}, `${label} `, input);
   }
 
   buildPage(place) {
-    this.canvas = element('canvas', { tabindex: '0', 'aria-label': 'Body in 3D. Drag to turn, wheel to zoom, right drag to move.' });
-    this.holder = element('div', { class: 'field-canvas' }, this.canvas);
+    this.canvas = element('canvas', { tabindex: '0', 'aria-label': 'Bodies in 3D. Drag to turn, wheel to zoom, right drag to move.' });
+    this.labels = this.scenes.map((scene) => element('span', { class: 'field-label' }, this.scenes.length > 1 ? scene.label : ''));
+    this.holder = element('div', { class: 'field-canvas' }, this.canvas, ...this.labels);
     this.readout = element('output', { class: 'field-value' });
-    this.select = element('select', { 'aria-label': 'Quantity', onchange: () => { this.quantity = this.main.quantityNamed(this.select.value); this.show(); } },
-      ...this.main.quantities.map((q) => element('option', { value: q.name }, q.name.replaceAll('_', ' '))));
-    this.range = element('select', { 'aria-label': 'Range of colours', onchange: () => this.show() },
-      element('option', { value: 'run' }, 'range of the run'), element('option', { value: 'frame' }, 'range of this time'),
-      element('option', { value: 'free' }, 'range up to:'));
+    const change = (attributes) => ({ ...attributes, onchange: () => this.show() });
+    this.select = element('select', { 'aria-label': 'Quantity', onchange: () => { this.quantity = this.select.value; this.show(); } }, ...this.names.map((name) => element('option', { value: name }, words(name))));
+    this.range = element('select', change({ 'aria-label': 'Range of colours' }),
+      element('option', { value: 'run' }, 'range of the run'), element('option', { value: 'frame' }, 'range of this time'), element('option', { value: 'free' }, 'range up to:'));
     this.upTo = element('input', { type: 'number', step: 'any', 'aria-label': 'Upper end of the colours', size: '9', oninput: () => { this.range.value = 'free'; this.show(); } });
-    const look = (name, label) => element('button', { type: 'button', onclick: () => { this.look(name); this.render(); } }, label);
+    this.unit = element('span');
+    const canDeform = this.scenes.some((scene) => scene.parts.some((part) => part.displacement));
+    this.deformation = element('select', change({ 'aria-label': 'Scale of the deformation' }), ...[0, 1, 2, 5, 10, 20, 50, 100].map((s) => element('option', { value: String(s), selected: s === 1 }, s === 0 ? 'undeformed' : s === 1 ? 'true deformation' : `deformation x ${s}`)));
+    this.cutAxis = element('select', change({ 'aria-label': 'Section' }), element('option', { value: '' }, 'no section'),
+      ...['x', 'y', 'z'].map((axis, k) => element('option', { value: String(k) }, `section across ${axis}`)));
+    this.cutAt = element('input', { type: 'range', min: '0', max: '1', step: '0.005', value: '0.5', 'aria-label': 'Place of the section', oninput: () => this.show() });
+    this.follow = element('input', { type: 'checkbox', onchange: () => { this.look(this.view); this.show(); } });
+    const look = (name) => element('button', { type: 'button', 'data-look': name, onclick: () => { this.look(name); this.show(); } }, looks[name]);
     this.play = element('button', { type: 'button', class: 'play', onclick: () => this.togglePlay() }, 'Play');
-    this.slider = element('input', { type: 'range', min: '0', max: String(this.main.times.length - 1), step: '1', value: '0',
-      'aria-label': 'Time', oninput: () => { this.time = this.main.times[Number(this.slider.value)]; this.show(); } });
+    this.slider = element('input', { type: 'range', min: '0', step: '1', value: '0', 'aria-label': 'Time', oninput: () => this.slide() });
     this.clock = element('output', { class: 'clock' });
     this.file = element('a', { class: 'field-file' });
-    this.bar = element('canvas', { width: '24', height: '300', class: 'colour-bar', 'aria-hidden': 'true' });
+    this.bar = element('div', { class: 'colour-bar', 'aria-hidden': 'true' });
     this.ends = element('div', { class: 'colour-ends' });
-    place.replaceChildren(
-      element('div', { class: 'field-tools no-print' }, this.select, this.range, this.upTo, look('below', 'From below'), look('side', 'From the side'), look('above', 'Oblique')),
-      element('div', { class: 'field-stage' }, this.holder, element('div', { class: 'colour-scale' }, this.bar, this.ends)),
-      element('div', { class: 'field-time no-print' }, this.play, this.slider, this.clock), this.readout,
-      element('p', { class: 'note' }, 'This time in full precision: ', this.file));
+    const colours = this.withFields ? [this.select, this.range, this.upTo, this.unit] : [];
+    const body = this.withFields ? [...(canDeform ? [this.deformation] : []), this.cutAxis, this.cutAt] : [];
+    place.replaceChildren(...[
+      this.withFields && element('div', { class: 'field-tools no-print' }, ...colours),
+      element('div', { class: 'field-tools no-print' }, ...body, ...Object.keys(looks).filter((name) => (name === 'below' ? this.withFields : name !== 'plane' || !this.withFields)).map(look), this.control('', this.follow)),
+      element('div', { class: 'field-stage' }, this.holder, this.withFields ? element('div', { class: 'colour-scale' }, this.bar, this.ends) : ''),
+      element('div', { class: 'field-time no-print' }, this.play, this.slider, this.clock), this.withFields && this.readout,
+      this.withFields && this.scenes.length === 1 && element('p', { class: 'note' }, 'This time in full precision: ', this.file),
+    ].filter(Boolean));
+    this.follow.parentElement.append('follow');
     this.canvas.addEventListener('pointermove', (event) => this.probe(event));
     new ResizeObserver(() => this.resize()).observe(this.holder);
-    this.drawBar();
   }
 
   buildScene() {
     this.renderer = new THREE.WebGLRenderer({ canvas: this.canvas, antialias: true, preserveDrawingBuffer: true });
-    this.scene = new THREE.Scene();
+    this.renderer.autoClear = false;
     this.camera = new THREE.PerspectiveCamera(35, 1, 1e-4, 1e3);
-    this.camera.up.set(0, 0, 1);
-    this.camera.add(new THREE.DirectionalLight(0xffffff, 1.2));
-    this.scene.add(this.camera, new THREE.AmbientLight(0xffffff, 2.2));
-    for (const part of this.parts) {
-      part.makeMesh();
-      part.setFrame(0);
-      this.scene.add(part.mesh);
-    }
-    this.addPath();
+    this.planes = [];
+    for (const scene of this.scenes) scene.build(this.planes);
+    this.middle = this.scenes[0].way.getCenter(new THREE.Vector3());
     this.controls = new OrbitControls(this.camera, this.canvas);
+    this.controls.addEventListener('start', () => { this.moved = true; });
     this.controls.addEventListener('change', () => this.render());
     this.raycaster = new THREE.Raycaster();
   }
 
-  /** Path of the centre of pressure, in the world; its point at the shown time. */
-  addPath() {
-    const named = (axis) => this.run.columns.find((c) => c.quantity === 'cop' && c.short === `cop${axis}` && this.main.name.startsWith(c.owner));
-    const columns = ['x', 'y', 'z'].map(named);
-    if (columns.some((c) => !c)) return;
-    const force = this.run.columns.filter((c) => c.quantity === 'force' && c.owner === columns[0].owner);
-    const touches = (i) => force.some((c) => (c.value[i] ?? c.value[0]) !== 0);
-    if (columns.some((c) => c.value.length !== columns[0].value.length) || force.some((c) => c.value.length !== columns[0].value.length)) return;
-    this.path = [];
-    const stretches = [];
-    for (let i = 0; i < columns[0].value.length; ++i) {
-      if (!touches(i)) continue;
-      this.path.push({ t: columns[0].time[i], p: new THREE.Vector3(...columns.map((c) => c.value[i])) });
-      if (i > 0 && touches(i - 1)) stretches.push(this.path.at(-2).p, this.path.at(-1).p);
-    }
-    if (this.path.length === 0) return;
-    const line = new THREE.LineSegments(new THREE.BufferGeometry().setFromPoints(stretches), new THREE.LineBasicMaterial({ color: 0xd55e00, depthTest: false }));
-    line.renderOrder = 2;
-    const size = 0.012 * new THREE.Vector3(...this.main.high).distanceTo(new THREE.Vector3(...this.main.low));
-    this.marker = new THREE.Mesh(new THREE.SphereGeometry(size), new THREE.MeshBasicMaterial({ color: 0xd55e00, depthTest: false }));
-    this.marker.renderOrder = 3;
-    this.scene.add(line, this.marker);
+  wholeWay() {
+    return this.scenes.reduce((box, scene) => box.union(scene.way), new THREE.Box3());
   }
 
-  /** Around the coloured parts on all their way, or only now when they go far. */
-  sphere() {
-    const shown = this.coloured.length > 0 ? this.coloured : [this.main];
-    const now = new THREE.Box3(), always = new THREE.Box3();
-    for (const part of shown) {
-      now.union(new THREE.Box3().setFromBufferAttribute(part.geometry.attributes.position));
-      always.union(new THREE.Box3(new THREE.Vector3(...part.low), new THREE.Vector3(...part.high)));
-    }
-    const [near, far] = [now, always].map((box) => box.getBoundingSphere(new THREE.Sphere()));
-    return far.radius < 2.5 * near.radius ? far : near;
+  /** Bodies that go further than a few of their own sizes are followed, else nothing of them would be seen. */
+  goesFar() {
+    const now = this.scenes[0].box(this.time).getSize(new THREE.Vector3()).length();
+    return this.wholeWay().getSize(new THREE.Vector3()).length() > 2.5 * now;
+  }
+
+  isPlane() {
+    const size = this.wholeWay().getSize(new THREE.Vector3()).toArray().sort((a, b) => a - b);
+    return size[0] < 0.12 * size[1];
   }
 
   look(name) {
     this.view = name;
-    const sphere = this.sphere();
-    const directions = { below: [0, 0.02, -1], side: [0, -1, 0.05], above: [0.8, -1, 0.6] };
-    const distance = sphere.radius / Math.sin((this.camera.fov * Math.PI) / 360) * 1.05;
-    this.controls.target.copy(sphere.center);
-    this.camera.position.copy(sphere.center).addScaledVector(new THREE.Vector3(...directions[name]).normalize(), distance);
-    this.camera.near = distance / 100;
-    this.camera.far = distance * 100;
-    this.camera.updateProjectionMatrix();
+    this.moved = false;
+    const { up } = this.scenes[0];
+    let points = this.scenes.flatMap((scene) => scene.wayOutline);
+    if (this.follow.checked) {
+      // Large enough for every run, in the middle of the first one.
+      points = this.scenes.flatMap((scene) => {
+        const shift = this.middle.clone().sub(scene.box(this.time).getCenter(new THREE.Vector3()));
+        return scene.outline(this.time).map((p) => p.add(shift));
+      });
+    }
+    this.controls.target.copy(fit(this.camera, points, directionOf(name, up, this.wholeWay()), up));
     this.controls.update();
   }
 
-  show() {
-    this.frame = this.main.frameAt(this.time);
-    for (const part of this.parts) part.setFrame(part.frameAt(this.time));
-    if (this.quantity) {
-      const { name, unit } = this.quantity;
-      const known = this.coloured.map((part) => [part, part.quantityNamed(name)]).filter(([, q]) => q);
-      const low = Math.min(...known.map(([, q]) => q.low)), highest = Math.max(...known.map(([, q]) => q.high));
-      const now = () => Math.max(...known.map(([part, q]) => part.largest(q, part.frameAt(this.time))));
-      const high = this.range.value === 'free' ? Number(this.upTo.value) || highest : this.range.value === 'frame' ? now() : highest;
-      if (this.range.value !== 'free') this.upTo.value = number(high, 3);
-      for (const [part, q] of known) part.setColours(q, part.frameAt(this.time), low, high);
-      const label = (fraction) => element('span', {}, number(low + fraction * (high - low), 3) + (unit ? ` ${unit}` : ''));
-      this.ends.replaceChildren(label(1), label(0.75), label(0.5), label(0.25), label(0));
-    }
-    if (this.marker) {
-      const at = this.path.find(({ t }) => t >= this.time);
-      const touching = at && at.t - this.time < 0.02;
-      this.marker.visible = Boolean(touching);
-      if (touching) this.marker.position.copy(at.p);
-    }
-    this.clock.textContent = `t = ${number(this.time)} s`;
-    const file = this.main.files[this.frame];
-    this.file.href = encodeURI(file);
-    this.file.textContent = file;
-    this.canvas.dataset.time = String(this.time);
-    this.render();
+  // Time -----------------------------------------------------------------------------------------------------------
+
+  /** The slider walks through the frames of the fields, or in small steps through what the charts show. */
+  setWindow(from, to) {
+    this.window = [from, to];
+    const frames = [...new Set(this.scenes.flatMap((scene) => scene.fieldTimes()))].sort((a, b) => a - b);
+    const inside = frames.filter((t) => t >= from && t <= to);
+    if (this.withFields && frames.length > 1) this.ticks = inside.length > 1 ? inside : frames;
+    else this.ticks = Array.from({ length: mostTicks + 1 }, (_, k) => from + ((to - from) * k) / mostTicks);
+    this.slider.max = String(this.ticks.length - 1);
+    if (this.time !== undefined) this.slider.value = String(this.tickAt(this.time));
   }
 
-  probe(event) {
-    if (!this.quantity) return;
-    const box = this.canvas.getBoundingClientRect();
-    const pointer = new THREE.Vector2(((event.clientX - box.left) / box.width) * 2 - 1, 1 - ((event.clientY - box.top) / box.height) * 2);
-    this.raycaster.setFromCamera(pointer, this.camera);
-    const hit = this.raycaster.intersectObjects(this.coloured.map((part) => part.mesh), false)[0];
-    const part = hit && this.coloured.find(({ mesh }) => mesh === hit.object);
-    const quantity = part?.quantityNamed(this.quantity.name);
-    if (!quantity) { this.readout.textContent = 'Point at the body to read a value.'; return; }
-    const weights = new THREE.Vector3();
-    const corner = (k) => new THREE.Vector3().fromBufferAttribute(part.geometry.attributes.position, k);
-    THREE.Triangle.getBarycoord(hit.point, corner(hit.face.a), corner(hit.face.b), corner(hit.face.c), weights);
-    const frame = part.frameAt(this.time);
-    const value = [hit.face.a, hit.face.b, hit.face.c].reduce((sum, k, i) => sum + part.value(quantity, frame, k) * weights.getComponent(i), 0);
-    this.readout.textContent = `${quantity.name.replaceAll('_', ' ')}: ${number(value, 4)} ${quantity.unit} at (${hit.point.toArray().map((x) => number(x, 4)).join(', ')}) m`;
+  tickAt(time) {
+    let best = 0;
+    this.ticks.forEach((t, k) => { if (Math.abs(t - time) < Math.abs(this.ticks[best] - time)) best = k; });
+    return best;
+  }
+
+  slide() {
+    this.time = this.ticks[Number(this.slider.value)];
+    this.show();
+    showTime(this.time, this);
+  }
+
+  /** From the cursor of a chart; as fast as the screen can show. */
+  goTo(time) {
+    this.time = time;
+    this.slider.value = String(this.tickAt(time));
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => { this.waiting = false; this.show(); });
   }
 
   togglePlay() {
@@ -247,46 +174,165 @@ class FieldView {
     this.play.textContent = this.playing ? 'Pause' : 'Play';
     const next = () => {
       if (!this.playing) return;
-      this.slider.value = String((Number(this.slider.value) + 1) % this.main.times.length);
-      this.time = this.main.times[Number(this.slider.value)];
-      this.show();
-      setTimeout(() => requestAnimationFrame(next), 60);
+      this.slider.value = String((Number(this.slider.value) + 1) % this.ticks.length);
+      this.slide();
+      // A few seconds for all of it, frames long enough to be seen.
+      setTimeout(() => requestAnimationFrame(next), Math.max(10, Math.min(120, 6000 / this.ticks.length)));
     };
     next();
   }
 
-  drawBar() {
-    const context = this.bar.getContext('2d');
-    for (let y = 0; y < this.bar.height; ++y) {
-      context.fillStyle = `rgb(${viridisColour(1 - y / (this.bar.height - 1)).map(Math.round).join(',')})`;
-      context.fillRect(0, y, this.bar.width, 1);
-    }
-  }
+  // Picture --------------------------------------------------------------------------------------------------------
 
-  resize() {
-    const { clientWidth: width, clientHeight: height } = this.holder;
-    if (width === 0) return;
-    this.renderer.setPixelRatio(devicePixelRatio);
-    this.renderer.setSize(width, height, false);
-    this.camera.aspect = width / height;
-    this.camera.updateProjectionMatrix();
+  show() {
+    const scale = Number(this.deformation.value);
+    for (const scene of this.scenes) scene.place(this.time, scale, this.follow.checked, this.middle);
+    if (this.quantity) this.showColours();
+    this.cut();
+    this.clock.textContent = `t = ${number(this.time)} s`;
+    const main = this.scenes[0].coloured[0];
+    if (main) {
+      const file = main.files[Math.min(main.shownFrame, main.files.length - 1)];
+      this.file.href = encodeURI(file);
+      this.file.textContent = file;
+      const at = main.times[main.shownFrame];
+      if (number(at) !== number(this.time)) this.clock.textContent += ` (fields of ${number(at)} s)`;
+    }
+    this.canvas.dataset.time = String(this.time);
     this.render();
   }
 
-  render() {
-    this.renderer.setClearColor(new THREE.Color(theme.cssColour('--panel')));
-    this.renderer.render(this.scene, this.camera);
+  showColours() {
+    const known = this.scenes.flatMap((scene) => scene.coloured.map((part) => [part, part.quantityNamed(this.quantity)])).filter(([, q]) => q);
+    // Stresses and pressures of bodies are read in kPa and MPa; the scale says which.
+    const { unit } = known[0][1];
+    const low = Math.min(...known.map(([, q]) => q.low)), highest = Math.max(...known.map(([, q]) => q.high));
+    const [factor, prefixed] = readable(highest, unit);
+    this.unit.textContent = prefixed;
+    const now = () => Math.max(...known.map(([part, q]) => part.largest(q, part.shownFrame)));
+    const high = this.range.value === 'free' ? Number(this.upTo.value) / factor || highest : this.range.value === 'frame' ? now() : highest;
+    if (this.range.value !== 'free') this.upTo.value = number(high * factor, 3);
+    for (const scene of this.scenes) scene.colour(this.quantity, low, high);
+    const label = (fraction) => element('span', {}, `${number((low + fraction * (high - low)) * factor, 3)} ${prefixed}`);
+    this.ends.replaceChildren(label(1), label(0.75), label(0.5), label(0.25), label(0));
+    this.drawBar(this.quantity === 'contact_pressure' ? pressureColour : viridisColour);
   }
+
+  cut() {
+    const axis = this.cutAxis.value === '' ? null : Number(this.cutAxis.value);
+    this.cutAt.disabled = axis === null;
+    this.planes.length = 0;
+    if (axis !== null) {
+      const scene = this.scenes[0];
+      const box = scene.box(this.time).translate(scene.root.position);
+      const at = box.min.getComponent(axis) + Number(this.cutAt.value) * (box.max.getComponent(axis) - box.min.getComponent(axis));
+      this.cutter.normal.set(0, 0, 0).setComponent(axis, 1);
+      // The half that is left is the one behind the plane as one looks.
+      if (this.camera.position.getComponent(axis) > at) this.cutter.normal.negate();
+      this.cutter.constant = -this.cutter.normal.getComponent(axis) * at;
+      this.planes.push(this.cutter);
+    }
+    this.renderer.localClippingEnabled = axis !== null;
+    for (const scene of this.scenes) scene.section(axis === null ? null : this.cutter);
+  }
+
+  drawBar(colour) {
+    const stops = Array.from({ length: 21 }, (_, k) => [`rgb(${colour(k / 20).map(Math.round).join(',')})`, k / 20]);
+    // No pressure at all is a sliver of its own at the lower end.
+    const text = stops.map(([rgb, at], k) => (k === 0 ? `${rgb} 0% 1.5%` : k === 1 ? `rgb(${colour(1e-9).map(Math.round).join(',')}) 1.5%, ${rgb} ${100 * at}%` : `${rgb} ${100 * at}%`));
+    this.bar.style.setProperty('--stops', text.join(', '));
+  }
+
+  /** Columns of views, as many as are wide enough. */
+  layout() {
+    const width = this.holder.clientWidth, n = this.scenes.length;
+    const columns = Math.max(1, Math.min(n, Math.floor(width / 280)));
+    return { width, columns, rows: Math.ceil(n / columns) };
+  }
+
+  resize() {
+    const { width, columns, rows } = this.layout();
+    if (width === 0) return;
+    const height = Math.round(this.scenes.length === 1 ? Math.min(520, Math.max(300, 0.62 * width)) : rows * Math.max(240, Math.min(420, (0.8 * width) / columns)));
+    this.holder.style.height = `${height}px`;
+    this.renderer.setPixelRatio(devicePixelRatio);
+    this.renderer.setSize(width, height, false);
+    this.camera.aspect = width / columns / (height / rows);
+    this.camera.updateProjectionMatrix();
+    this.labels.forEach((label, k) => {
+      label.style.left = `${((k % columns) * width) / columns + 8}px`;
+      label.style.top = `${(Math.floor(k / columns) * height) / rows + 6}px`;
+    });
+    if (!this.moved) this.look(this.view);
+    this.show();
+  }
+
+  /** Place of view k on the canvas, from its lower left corner. */
+  viewport(k) {
+    const { width, columns, rows } = this.layout();
+    const height = this.holder.clientHeight;
+    return { x: ((k % columns) * width) / columns, y: (height * (rows - 1 - Math.floor(k / columns))) / rows, width: width / columns, height: height / rows };
+  }
+
+  render() {
+    if (this.holder.clientWidth === 0) return;
+    this.renderer.setClearColor(new THREE.Color(theme.cssColour('--panel')));
+    this.renderer.setScissorTest(false);
+    this.renderer.clear();
+    this.renderer.setScissorTest(true);
+    this.scenes.forEach((scene, k) => {
+      const { x, y, width, height } = this.viewport(k);
+      this.renderer.setViewport(x, y, width, height);
+      this.renderer.setScissor(x, y, width, height);
+      // The light comes over the shoulder.
+      scene.light.position.copy(this.camera.position);
+      scene.light.target.position.copy(this.controls.target);
+      scene.light.target.updateMatrixWorld();
+      this.renderer.render(scene.scene, this.camera);
+    });
+  }
+
+  probe(event) {
+    if (!this.quantity) return;
+    const canvas = this.canvas.getBoundingClientRect();
+    const px = event.clientX - canvas.left, py = canvas.bottom - event.clientY;
+    const k = this.scenes.findIndex((_, i) => { const v = this.viewport(i); return px >= v.x && px < v.x + v.width && py >= v.y && py < v.y + v.height; });
+    const hint = () => { this.readout.textContent = 'Point at the body to read a value.'; };
+    if (k < 0) { hint(); return; }
+    const scene = this.scenes[k], view = this.viewport(k);
+    this.raycaster.setFromCamera(new THREE.Vector2(((px - view.x) / view.width) * 2 - 1, ((py - view.y) / view.height) * 2 - 1), this.camera);
+    const hits = this.raycaster.intersectObjects(scene.coloured.map((part) => part.mesh), false);
+    const hit = hits.find(({ point }) => this.planes.every((plane) => plane.distanceToPoint(point) >= 0));
+    const part = hit && scene.coloured.find(({ mesh }) => mesh === hit.object);
+    const quantity = part?.quantityNamed(this.quantity);
+    if (!quantity) { hint(); return; }
+    const weights = new THREE.Vector3();
+    const local = part.mesh.worldToLocal(hit.point.clone());
+    const corner = (i) => new THREE.Vector3().fromBufferAttribute(part.geometry.attributes.position, i);
+    THREE.Triangle.getBarycoord(local, corner(hit.face.a), corner(hit.face.b), corner(hit.face.c), weights);
+    const value = [hit.face.a, hit.face.b, hit.face.c].reduce((sum, i, c) => sum + part.value(quantity, part.shownFrame, i) * weights.getComponent(c), 0);
+    const [factor, unit] = readable(quantity.high, quantity.unit);
+    const at = hit.point.clone().sub(scene.root.position).toArray().map((x) => number(x, 4)).join(', ');
+    this.readout.textContent = `${this.scenes.length > 1 ? `${scene.label}: ` : ''}${words(quantity.name)}: ${number(value * factor, 4)} ${unit} at (${at}) m`;
+  }
+}
+
+/** Factor and unit in which values up to `high` are read. */
+function readable(high, unit) {
+  if (unit === 'Pa') return high >= 1e6 ? [1e-6, 'MPa'] : [1e-3, 'kPa'];
+  if (unit === 'm') return high < 1 ? [1e3, 'mm'] : [1, 'm'];
+  return [1, unit ?? ''];
 }
 
 async function main() {
   const report = window.heelstrikeReport ?? await new Promise((resolve) => addEventListener('heelstrike-report', (event) => resolve(event.detail), { once: true }));
-  const parts = await Promise.all(report.fields.parts.map((part) => Part.unpack(part)));
   const place = document.getElementById('field-view');
   try {
-    new FieldView(place, parts, report.runs[0]);
+    const scenes = (await Promise.all(report.scenes.map((json) => RunScene.unpack(json, report.runs[json.run])))).filter((scene) => !scene.empty);
+    if (scenes.length > 0) new FieldStage(place, scenes);
+    else place.textContent = 'Nothing to draw.';
   } catch (error) {
-    place.textContent = `The body cannot be drawn: ${error.message}. Open fields.pvd in ParaView instead.`;
+    place.textContent = `The bodies cannot be drawn: ${error.message}. Fields are in fields.pvd, for ParaView.`;
     throw error;
   } finally {
     document.documentElement.dataset.fields = 'true';

@@ -2,11 +2,14 @@
 import { unpackDoubles, unpackShorts } from './decode.js';
 import { element, number, tickLabels } from './format.js';
 import * as theme from './theme.js';
-import { viridisColour } from './viridis.js';
+import { pressureColour } from './viridis.js';
 
 const outside = 65535;
 const steps = 65534;
-const margin = { left: 58, top: 12, right: 118, bottom: 46 };
+const besides = { left: 58, top: 12, right: 118, bottom: 46 };
+// Where it is narrow the scale lies below the map.
+const below = { left: 46, top: 8, right: 12, bottom: 104 };
+const narrow = 480;
 const tallest = 420;
 
 /** @param json as plan_view_json of the program writes it */
@@ -56,7 +59,7 @@ export class PressureMapView {
         const cell = view.cells[v * nu + u];
         if (cell === outside) continue;
         const at = 4 * ((nv - 1 - v) * nu + u);
-        picture.data.set([...viridisColour(cell / steps).map(Math.round), 255], at);
+        picture.data.set([...pressureColour(cell / steps).map(Math.round), 255], at);
       }
     }
     this.image = document.createElement('canvas');
@@ -75,14 +78,15 @@ export class PressureMapView {
   layout() {
     const width = Math.max(280, this.frame.clientWidth - 26);
     const [nu, nv] = this.view.n;
+    const margin = width < narrow ? below : besides;
     const room = width - margin.left - margin.right;
     const scale = Math.min(room / nu, tallest / nv);
-    return { width, scale, across: nu * scale, down: nv * scale, height: nv * scale + margin.top + margin.bottom };
+    return { width, margin, scale, across: nu * scale, down: nv * scale, height: nv * scale + margin.top + margin.bottom };
   }
 
   /** Place on the canvas of a point of the body [m]. */
   place(u, v) {
-    const { scale, down } = this.size;
+    const { margin, scale, down } = this.size;
     return [
       margin.left + ((u - this.view.origin[0]) / this.view.cell + 0.5) * scale,
       margin.top + down - ((v - this.view.origin[1]) / this.view.cell + 0.5) * scale,
@@ -92,7 +96,7 @@ export class PressureMapView {
   draw() {
     if (!this.view || this.frame.clientWidth === 0) return;
     this.size = this.layout();
-    const { width, height, across, down } = this.size;
+    const { width, height, margin, across, down } = this.size;
     const ratio = devicePixelRatio;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
@@ -109,7 +113,7 @@ export class PressureMapView {
   }
 
   drawAxes(context) {
-    const { across, down } = this.size;
+    const { margin, across, down } = this.size;
     const { origin, cell, n, axes } = this.view;
     context.font = '12px system-ui, sans-serif';
     context.fillStyle = theme.cssColour('--ink');
@@ -169,10 +173,11 @@ export class PressureMapView {
   }
 
   drawBar(context) {
-    const { across, down } = this.size;
+    const { margin, across, down } = this.size;
+    if (margin === below) { this.drawBarBelow(context); return; }
     const x = margin.left + across + 16, width = 16;
     for (let k = 0; k < down; ++k) {
-      context.fillStyle = `rgb(${viridisColour(1 - k / down).map(Math.round).join(',')})`;
+      context.fillStyle = `rgb(${pressureColour(1 - (k + 1) / down).map(Math.round).join(',')})`;
       context.fillRect(x, margin.top + k, width, 1.5);
     }
     context.fillStyle = theme.cssColour('--ink');
@@ -193,10 +198,27 @@ export class PressureMapView {
     context.restore();
   }
 
+  drawBarBelow(context) {
+    const { margin, across, down } = this.size;
+    const y = margin.top + down + 54, height = 12;
+    for (let k = 0; k < across; ++k) {
+      context.fillStyle = `rgb(${pressureColour(k / across).map(Math.round).join(',')})`;
+      context.fillRect(margin.left + k, y, 1.5, height);
+    }
+    context.fillStyle = theme.cssColour('--ink');
+    context.font = '12px system-ui, sans-serif';
+    context.textAlign = 'center';
+    context.textBaseline = 'top';
+    const high = this.view.high / 1e3;
+    const marks = high > 0 ? ticks(0, high, Math.max(2, across / 60)) : [0];
+    tickLabels(marks).forEach((label, k) => context.fillText(label, margin.left + (high > 0 ? marks[k] / high : 0) * across, y + height + 4));
+    context.fillText('pressure [kPa]', margin.left + across / 2, y + height + 20);
+  }
+
   probe(event) {
     if (!this.size) return;
     const box = this.canvas.getBoundingClientRect();
-    const { scale, down } = this.size;
+    const { margin, scale, down } = this.size;
     const u = Math.floor((event.clientX - box.left - margin.left) / scale);
     const v = Math.floor((margin.top + down - (event.clientY - box.top)) / scale);
     const [nu, nv] = this.view.n;

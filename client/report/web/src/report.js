@@ -1,17 +1,21 @@
 // The page of a run, a comparison or a sweep: reads the data the program put into the page and adds charts to it.
+import { addZoomBar, contactWindows } from './contacts.js';
 import { unpackDoubles } from './decode.js';
-import { element, withUnit } from './format.js';
+import { element, number, withUnit } from './format.js';
 import { PressureMapView, unpackPath, unpackView } from './map.js';
 import * as theme from './theme.js';
-import { TimeChart, showTimes } from './time_chart.js';
+import { TimeChart, setWhole, showTimes } from './time_chart.js';
 import { XyChart } from './xy_chart.js';
 
 const titles = {
   force: 'Contact force', torque: 'Contact torque', gap: 'Gap', indentation: 'Indentation', gap_rate: 'Rate of the gap',
   cop: 'Centre of pressure', area: 'Contact area', peak_pressure: 'Largest pressure', energy: 'Energy',
-  step_size: 'Step size',
+  step_size: 'Step size', position: 'Position', foot_force: 'Total force',
 };
-const firstQuantities = ['force', 'indentation', 'gap', 'energy', 'peak_pressure', 'area', 'step_size'];
+const firstQuantities = ['foot_force', 'force', 'indentation', 'gap', 'energy', 'peak_pressure', 'area', 'step_size'];
+// Without contact it is the motion that was asked for; of many bodies nobody wants all charts.
+const motionQuantities = ['position', 'force', 'energy', 'step_size'];
+const mostBodies = 8;
 
 async function unpackRun(run) {
   const time = await unpackDoubles(run.time);
@@ -20,6 +24,8 @@ async function unpackRun(run) {
     column.time = column.times ? await unpackDoubles(column.times) : time;
     column.varies = column.packed.constant === undefined;
   }
+  const ends = run.columns.filter((c) => c.time.length > 0).map((c) => [c.time[0], c.time.at(-1)]);
+  run.span = [Math.min(...ends.map(([from]) => from)), Math.max(...ends.map(([, to]) => to))];
   for (const loop of run.loops) {
     loop.x = await unpackDoubles(loop.indentation);
     loop.y = await unpackDoubles(loop.force);
@@ -28,6 +34,9 @@ async function unpackRun(run) {
 
 /** Curves of the columns that `wanted` picks, over all runs. One run: a colour per column; several: a colour per run. */
 function curvesOf(runs, wanted) {
+  // What was measured is the same beside every run.
+  const own = wanted;
+  wanted = (c) => own(c) && (runs.length === 1 || !c.name.endsWith(', measured'));
   const components = [...new Set(runs.flatMap((run) => run.columns.filter((c) => wanted(c) && c.varies).map((c) => c.name)))];
   const curves = [];
   runs.forEach((run, r) => {
@@ -41,6 +50,11 @@ function curvesOf(runs, wanted) {
       });
     });
   });
+  // A measured curve has the colour of what it is compared with.
+  for (const curve of curves) {
+    const partner = curve.name.endsWith(', measured') && curves.find(({ name }) => `${name}, measured` === curve.name);
+    if (partner) Object.assign(curve, { colour: partner.colour, dash: 1 });
+  }
   return { components, curves };
 }
 
@@ -62,6 +76,11 @@ function choicesOf(runs, { components, curves }) {
   return [...choices, { label: 'all', curves: curves.map((curve) => curve.key) }];
 }
 
+/** Whether `owner` is a contact pair, which has a gap, and not a joint, which has not. */
+function touching(columns, owner) {
+  return columns.some((c) => c.owner === owner && (c.quantity === 'gap' || c.quantity === 'cop'));
+}
+
 function addTimeCharts(place, runs, quantities) {
   const columns = runs.flatMap((run) => run.columns);
   for (const quantity of quantities) {
@@ -69,11 +88,19 @@ function addTimeCharts(place, runs, quantities) {
     for (const owner of owners) {
       const picked = curvesOf(runs, (c) => c.quantity === quantity && c.owner === owner);
       if (picked.curves.length === 0) continue;
-      const title = quantity === 'energy' || owner === '' ? titles[quantity] : `${titles[quantity]}: ${owner}`;
+      const name = quantity === 'force' && !touching(columns, owner) ? 'Force in the joint' : quantity === 'torque' && !touching(columns, owner) ? 'Torque in the joint' : titles[quantity];
+      const title = quantity === 'energy' || owner === '' ? name : `${name}: ${owner}`;
       const choices = choicesOf(runs, picked);
       new TimeChart(place, { title, id: `chart-${quantity}-${owner}`, unit: picked.curves[0].unit, curves: picked.curves, choices, log: quantity === 'step_size' });
     }
   }
+}
+
+function quantitiesOf(runs) {
+  const columns = runs.flatMap((run) => run.columns);
+  if (columns.some((c) => c.quantity === 'gap')) return firstQuantities;
+  const bodies = new Set(columns.filter((c) => c.quantity === 'position').map((c) => c.owner));
+  return bodies.size > mostBodies ? motionQuantities.slice(1) : motionQuantities;
 }
 
 /** Any column that varies, chosen from a list. */
@@ -137,12 +164,57 @@ function addScatter(place, comparison, runs) {
   show();
 }
 
+/** What a sweep found, over one of its parameters; one curve for each choice of the others. */
+function addSweep(place, { parameters, results, rows }) {
+  const numeric = parameters.filter((key) => rows.every((row) => typeof row.parameters[key] === 'number') && new Set(rows.map((row) => row.parameters[key])).size > 1);
+  const found = results.filter(({ key }) => rows.some((row) => row.results[key] !== undefined));
+  if (numeric.length === 0 || found.length === 0) { place.textContent = 'No parameter with numbers was varied.'; return; }
+  const holder = element('div');
+  const choice = (id, label, options) => [element('label', { for: id }, label),
+    element('select', { id, onchange: () => show() }, ...options.map(([value, text]) => element('option', { value }, text)))];
+  const bar = element('p', { class: 'no-print' }, ...choice('result-choice', 'Result: ', found.map((r) => [r.key, r.label])),
+    ...choice('parameter-choice', ' over: ', numeric.map((key) => [key, key])));
+  const show = () => {
+    holder.querySelector('figure')?.remove();
+    const result = found.find(({ key }) => key === bar.querySelector('#result-choice').value);
+    const over = bar.querySelector('#parameter-choice').value;
+    const groups = new Map();
+    for (const row of rows) {
+      const others = parameters.filter((key) => key !== over).map((key) => `${key} = ${typeof row.parameters[key] === 'number' ? number(row.parameters[key]) : row.parameters[key]}`).join(', ');
+      groups.set(others, [...(groups.get(others) ?? []), row]);
+    }
+    const curves = [...groups].map(([label, own], k) => {
+      const sorted = own.filter((row) => row.results[result.key] !== undefined).sort((a, b) => a.parameters[over] - b.parameters[over]);
+      return { key: label || 'all', label: label || result.label, colour: k, dash: 0, shown: true, unit: result.unit, xUnit: '',
+        x: sorted.map((row) => row.parameters[over]), y: sorted.map((row) => row.results[result.key]) };
+    });
+    const xs = curves.flatMap((curve) => curve.x);
+    const wide = Math.min(...xs) > 0 && Math.max(...xs) > 50 * Math.min(...xs);
+    new XyChart(holder, { title: `${result.label} over ${over}`, id: 'chart-sweep', curves, marked: true, log: [wide, false], xLabel: over, yLabel: withUnit(result.label, result.unit) });
+  };
+  place.append(bar, holder);
+  show();
+}
+
 /** Largest pressure over the run with the path of the centre of pressure. */
 async function addPressureMaps(place, prints) {
   for (const print of prints) {
-    const map = new PressureMapView(place, { title: `Largest pressure: ${print.pair} on ${print.body}`, id: `map-${print.pair}` });
+    const whose = print.run === undefined ? print.label : `${print.run}, ${print.label}`;
+    const map = new PressureMapView(place, { title: `Largest pressure: ${whose}`, id: `map-${whose}` });
+    if (prints.length > 1) map.frame.classList.remove('wide');
     map.show(await unpackView(print.view), await unpackPath(print.path));
   }
+}
+
+/** All charts open with the contacts, or with the whole run where there are none. */
+function openWithContacts(place, runs) {
+  const full = runs.filter((run) => run.span[1] > run.span[0]);
+  if (full.length === 0) return;
+  const whole = [Math.min(...full.map((run) => run.span[0])), Math.max(...full.map((run) => run.span[1]))];
+  const windows = contactWindows(full);
+  setWhole(...whole);
+  if (place) addZoomBar(place, windows);
+  showTimes(...(windows.first ?? whole));
 }
 
 /** A button in each row of the contact table that shows this contact in all charts. */
@@ -165,12 +237,15 @@ async function main() {
   await Promise.all(runs.map(unpackRun));
   const place = document.getElementById('time-charts');
   place.replaceChildren();
-  addTimeCharts(place, runs, report.quantities ?? firstQuantities);
+  openWithContacts(place, runs);
+  addTimeCharts(place, runs, report.quantities ?? quantitiesOf(runs));
   addExplorer(place, runs);
   const loops = document.getElementById('loop-charts');
   if (loops) { loops.replaceChildren(); addLoops(loops, runs); }
   const scatter = document.getElementById('scatter-chart');
   if (scatter && report.comparison) { scatter.replaceChildren(); addScatter(scatter, report.comparison, runs); }
+  const sweep = document.getElementById('sweep-chart');
+  if (sweep && report.sweep) { sweep.replaceChildren(); addSweep(sweep, report.sweep); }
   const maps = document.getElementById('pressure-maps');
   if (maps && report.prints) { maps.replaceChildren(); await addPressureMaps(maps, report.prints); }
   addZoomButtons();

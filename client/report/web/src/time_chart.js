@@ -1,9 +1,11 @@
 // Curves over time. All time charts of a page share their time axis and their cursor.
 import { Chart, axes } from './chart.js';
 import { element, number, tickLabels, withUnit } from './format.js';
+import { onTime, showTime, tellWindow } from './shared_time.js';
 
 const group = new Set();
-let following = false;
+let placing = false;
+let times = null, whole = null;  // [from, to] shown by all charts, and of everything; [s]
 
 /** One x axis for curves with times of their own: rows of all times, null where a curve has no sample. */
 export function merged(curves) {
@@ -40,22 +42,33 @@ export function nearestSample(x, column, index) {
 }
 
 function shareScale(source) {
-  if (following || !group.has(source)) return;
-  following = true;
+  if (!group.has(source)) return;
   const { min, max } = source.plot.scales.x;
-  for (const chart of group) {
-    if (chart !== source && chart.plot) chart.plot.setScale('x', { min, max });
-  }
-  following = false;
+  // uPlot tells of every change, also of those made here.
+  if (min !== null && max > min && !(times && times[0] === min && times[1] === max)) showTimes(min, max);
 }
 
-/** Shows `from` to `to` [s] in all time charts. */
+/** Shows `from` to `to` [s] in all time charts; those that are drawn later, too. */
 export function showTimes(from, to) {
-  for (const chart of group) {
-    chart.plot?.setScale('x', { min: from, max: to });
-    return;
-  }
+  times = [from, to];
+  for (const chart of group) chart.plot?.setScale('x', { min: from, max: to });
+  tellWindow(from, to);
 }
+
+/** What "Show all" shows [s]. */
+export function setWhole(from, to) {
+  whole = [from, to];
+}
+
+onTime((time, source) => {
+  if (source === group) return;
+  placing = true;
+  for (const chart of group) {
+    const { plot } = chart;
+    if (plot) plot.setCursor({ left: plot.valToPos(time, 'x'), top: plot.bbox.height / devicePixelRatio / 2 });
+  }
+  placing = false;
+});
 
 export class TimeChart extends Chart {
   /** @param curves also {time, value}: arrays of equal length
@@ -82,6 +95,16 @@ export class TimeChart extends Chart {
     this.plot?.setData(this.data, !zoomed);
     if (zoomed) this.plot.redraw();
     return true;
+  }
+
+  draw() {
+    super.draw();
+    if (times && group.has(this)) this.plot?.setScale('x', { min: times[0], max: times[1] });
+  }
+
+  reset() {
+    if (whole && group.has(this)) showTimes(...whole);
+    else super.reset();
   }
 
   remove() {
@@ -129,6 +152,7 @@ export class TimeChart extends Chart {
         sync: { key: 'time', setSeries: false },
         drag: { x: true, y: false },
         dataIdx: (plot, series, index) => (series === 0 ? index : nearestSample(plot.data[0], plot.data[series], index)),
+        bind: { dblclick: () => () => { this.reset(); return null; } },
       },
       hooks: {
         setCursor: [(plot) => this.cursorMoved(plot)],
@@ -145,6 +169,7 @@ export class TimeChart extends Chart {
       return curve.shown && at !== null ? plot.data[i + 1][at] : null;
     });
     this.readout.dataset.time = String(plot.data[0][index]);
+    if (!placing && group.has(this) && this.canvas.matches(':hover, :focus')) showTime(plot.data[0][index], group);
     return this.showValues(`t = ${number(plot.data[0][index])} s`, values);
   }
 }

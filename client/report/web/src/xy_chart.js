@@ -17,16 +17,22 @@ function loopPath(plot, series) {
   return { stroke: path, fill: null, clip: null, flags: 1 };
 }
 
-function pointPath(plot, series) {
+function pointPath(plot, series, size = 6) {
   const path = new Path2D();
   const [xs, ys] = plot.data[series];
-  const radius = 6 * devicePixelRatio;
+  const radius = size * devicePixelRatio;
   for (let i = 0; i < xs.length; ++i) {
+    if (Number.isNaN(xs[i]) || Number.isNaN(ys[i])) continue;
     const x = plot.valToPos(xs[i], 'x', true), y = plot.valToPos(ys[i], 'y', true);
     path.moveTo(x + radius, y);
     path.arc(x, y, radius, 0, 2 * Math.PI);
   }
   return { stroke: path, fill: path, clip: null, flags: 3 };
+}
+
+/** A line with a dot at every sample. */
+function markedPath(plot, series) {
+  return { stroke: loopPath(plot, series).stroke, fill: pointPath(plot, series, 3.5).fill, clip: null, flags: 3 };
 }
 
 /** Range of all shown curves, with a margin; logarithmic: to whole factors. */
@@ -49,10 +55,11 @@ function rangeOf(plot, component, logarithmic) {
 export class XyChart extends Chart {
   /** @param curves also {x, y}
    *  @param points draw labelled points instead of lines
+   *  @param marked draw a dot at every sample of a line
    *  @param log [x, y] logarithmic axes */
-  constructor(place, { title, id, xLabel, yLabel, curves, points = false, log = [false, false] }) {
+  constructor(place, { title, id, xLabel, yLabel, curves, points = false, marked = false, log = [false, false] }) {
     super(place, { title, id, curves });
-    Object.assign(this, { xLabel, yLabel, points, log });
+    Object.assign(this, { xLabel, yLabel, points, marked, log });
   }
 
   plotData() {
@@ -72,8 +79,8 @@ export class XyChart extends Chart {
       axes: axes(this.xLabel, this.yLabel, values),
       series: [null, ...this.curves.map((curve, i) => ({
         ...this.stroke(i), facets: [{ scale: 'x', auto: true }, { scale: 'y', auto: true }],
-        ...(this.points ? { fill: this.stroke(i).stroke } : {}),
-        paths: this.points ? pointPath : loopPath,
+        ...(this.points || this.marked ? { fill: this.stroke(i).stroke } : {}),
+        paths: this.points ? (plot, k) => pointPath(plot, k) : this.marked ? markedPath : loopPath,
       }))],
       cursor: {
         drag: { x: true, y: true, uni: 20 },

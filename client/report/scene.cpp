@@ -1,0 +1,179 @@
+#include "client/report/scene.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <variant>
+
+#include "client/report/pressure_map.hpp"
+
+namespace heelstrike::client::report {
+namespace {
+
+constexpr const char* ground = "ground";
+constexpr double same_point = 1e-9;  // [m]
+
+Json json_of(const Vector3& v) {
+  return {v.x(), v.y(), v.z()};
+}
+
+Vector3 up_of(const Scenario& scenario) {
+  return scenario.gravity.norm() > 0.0 ? Vector3(-scenario.gravity.normalized()) : Vector3::UnitZ();
+}
+
+Json surface_json(const SphereSurface& s) {
+  return {{"kind", "sphere"}, {"radius", std::abs(s.radius)}, {"center", json_of(s.center)}};
+}
+Json surface_json(const PlaneSurface& s) {
+  return {{"kind", "plane"}, {"normal", json_of(s.normal)}, {"point", json_of(s.point)}};
+}
+Json surface_json(const CylinderSurface& s) {
+  return {{"kind", "cylinder"},
+          {"radius", s.radius},
+          {"axis", json_of(s.axis)},
+          {"center", json_of(s.center)},
+          {"length", std::isfinite(s.length) ? Json(s.length) : Json()}};
+}
+Json surface_json(const BlockSurface& s) {
+  return {{"kind", "block"}, {"lengths", json_of(s.lengths)}, {"center", json_of(s.center)}, {"rough", false}};
+}
+Json surface_json(const FootSurface& s) {
+  const FootDimensions& d = s.dimensions;
+  const Vector3 center(0.5 * d.length - d.heel_to_ankle, 0.0, 0.5 * d.instep_height - d.ankle_height);
+  return {{"kind", "block"},
+          {"lengths", {d.length, d.ball_breadth, d.instep_height}},
+          {"center", json_of(s.ankle + center)},
+          {"rough", true}};
+}
+Json surface_json(const MeshSurface& /*s*/) {
+  return {};
+}
+Json surface_json(const PointCloudSurface& /*s*/) {
+  return {};
+}
+
+/// A block of mass m and edges a, b, c has the moment m (b^2 + c^2) / 12 about the first of its axes, and so on in
+/// turn: a^2 = 6 (I2 + I3 - I1) / m.
+std::optional<Json> box_of(const BodySpec& body) {
+  const Eigen::SelfAdjointEigenSolver<Matrix3> axes(body.inertia);
+  if (!(body.mass > 0.0) || axes.info() != Eigen::Success) return std::nullopt;
+  const Vector3 moments = axes.eigenvalues();
+  const Vector3 squares = (Vector3::Constant(moments.sum()) - 2.0 * moments) * 6.0 / body.mass;
+  if (!(squares.minCoeff() > 0.0)) return std::nullopt;
+  Matrix3 R = axes.eigenvectors();
+  if (R.determinant() < 0.0) R.col(2) = -R.col(2);
+  const Quaternion q = quaternion_from_rotation(R);
+  return Json{{"lengths", json_of(squares.cwiseSqrt())},
+              {"p", json_of(body.center_of_mass)},
+              {"q", {q.w(), q.x(), q.y(), q.z()}}};
+}
+
+class SceneWriter {
+ public:
+  SceneWriter(const Scenario& scenario, const TimeSeries& series) : scenario_(scenario), series_(series) {
+    add_body(ground);
+    for (const BodySpec& body : scenario.bodies) add_body(body.name);
+  }
+
+  [[nodiscard]] Json scene() {
+    Json joints = Json::array();
+    Json springs = Json::array();
+    for (const JointSpec& joint : scenario_.joints) {
+      if (joint.bodies.size() == 2) joints.push_back(joint_json(joint));
+    }
+    for (const ForceSpec& force : scenario_.forces) {
+      if (force.ends.bodies.size() == 2) springs.push_back(ends_json(force.name, force.ends, ends_of(force.ends)));
+    }
+    for (const PairModel& pair : scenario_.pairs) {
+      add_surface(pair.main_body, pair.spec.main.surface);
+      add_surface(pair.partner_body, pair.spec.partner.surface);
+    }
+    return {{"up", json_of(up_of(scenario_))}, {"bodies", bodies_}, {"joints", joints}, {"springs", springs}};
+  }
+
+ private:
+  using Ends = std::array<Vector3, 2>;  ///< each in the frame of its body
+
+  void add_body(const std::string& name) {
+    Json body = {{"name", name}, {"points", Json::array()}, {"surfaces", Json::array()}};
+    const auto spec = std::ranges::find(scenario_.bodies, name, &BodySpec::name);
+    if (spec != scenario_.bodies.end()) {
+      body["center_of_mass"] = json_of(spec->center_of_mass);
+      if (const auto box = box_of(*spec)) body["box"] = *box;
+    }
+    bodies_.push_back(std::move(body));
+  }
+
+  Json& body_named(const std::string& name) {
+    return *std::ranges::find_if(bodies_, [&](const Json& body) { return body.at("name") == name; });
+  }
+
+  /// A body that starts where another one or a recording is has its first pose in the time series only.
+  [[nodiscard]] Pose initial_pose(const std::string& name) const {
+    const auto body = std::ranges::find(scenario_.bodies, name, &BodySpec::name);
+    if (body == scenario_.bodies.end()) return {};
+    const bool recorded = std::ranges::any_of(scenario_.drivers, [&](const DriverSpec& driver) {
+      return driver.body == name && (!driver.follow.empty() || !driver.record.file.empty());
+    });
+    if ((body->starts_with.empty() && !recorded) || series_.rows() == 0) return body->X_WB;
+    return pose_in_row(series_.columns, std::span(series_.values).first(series_.columns.size()), name);
+  }
+
+  [[nodiscard]] Ends ends_of(const JointSpec& spec) const {
+    if (!spec.in_world) return {spec.points.at(0), spec.points.at(1)};
+    const std::array<Pose, 2> X_W = {initial_pose(spec.bodies[0]), initial_pose(spec.bodies[1])};
+    const Vector3 first = !spec.points.empty() ? spec.points[0] : spec.bodies[1] == ground ? X_W[0].p : X_W[1].p;
+    return {X_W[0].inverse() * first, X_W[1].inverse() * spec.second_point.value_or(first)};
+  }
+
+  Json ends_json(const std::string& name, const JointSpec& spec, const Ends& ends) {
+    Json json = {{"name", name}};
+    for (std::size_t k = 0; k < 2; ++k) {
+      json[k == 0 ? "a" : "b"] = {{"body", spec.bodies[k]}, {"point", json_of(ends[k])}};
+      add_point(spec.bodies[k], ends[k]);
+    }
+    return json;
+  }
+
+  Json joint_json(const JointSpec& spec) {
+    const Ends ends = ends_of(spec);
+    Json json = ends_json(spec.name, spec, ends);
+    const Pose X_WA = initial_pose(spec.bodies[0]);
+    const Pose X_WB = initial_pose(spec.bodies[1]);
+    if (!spec.axes.empty()) {
+      json["axis"] = json_of(spec.in_world ? Vector3(X_WA.R.transpose() * spec.axes[0]) : spec.axes[0]);
+    }
+    // What keeps two points apart and has no axis is a rod.
+    json["rod"] = spec.axes.empty() && (spec.length || (X_WA * ends[0] - X_WB * ends[1]).norm() > same_point);
+    return json;
+  }
+
+  void add_point(const std::string& body, const Vector3& point) {
+    Json& points = body_named(body)["points"];
+    for (const Json& known : points) {
+      if ((Vector3(known[0], known[1], known[2]) - point).norm() < same_point) return;
+    }
+    points.push_back(json_of(point));
+  }
+
+  /// Several pairs may share a surface.
+  void add_surface(const std::string& body, const Surface& surface) {
+    const Json json = std::visit([](const auto& s) { return surface_json(s); }, surface);
+    Json& known = body_named(body)["surfaces"];
+    if (!json.is_null() && std::ranges::find(known, json) == known.end()) known.push_back(json);
+  }
+
+  const Scenario& scenario_;
+  const TimeSeries& series_;
+  Json bodies_ = Json::array();
+};
+
+}  // namespace
+
+Json scene_json(const Scenario& scenario, const TimeSeries& series) {
+  return SceneWriter(scenario, series).scene();
+}
+
+}  // namespace heelstrike::client::report

@@ -1,0 +1,245 @@
+// The bodies of a scenario as simple shapes: contact surfaces, links between joints, springs; moved by the time series.
+import * as THREE from 'three';
+
+const bodyColours = [0x5b8db8, 0xc7843f, 0x5fa38a, 0xb67ba0, 0xa9974f, 0x7f8fa6];
+const jointColour = 0x4a525a, springColour = 0xd55e00, rodColour = 0x70787f, groundColour = 0x8a939c;
+
+// Directions to the faces, edges and corners of a cube.
+const signs = [-1, 0, 1].flatMap((x) => [-1, 0, 1].flatMap((y) => [-1, 0, 1].map((z) => [x, y, z]))).filter((d) => d.some((c) => c !== 0));
+
+const vector = (list) => new THREE.Vector3(...list);
+
+/** Edges of the shortest tree that joins the points (Prim's algorithm). */
+function tree(points) {
+  const joined = [0], edges = [];
+  while (joined.length < points.length) {
+    let best = null;
+    for (const i of joined) {
+      points.forEach((p, j) => {
+        if (joined.includes(j)) return;
+        const length = points[i].distanceTo(p);
+        if (!best || length < best.length) best = { i, j, length };
+      });
+    }
+    joined.push(best.j);
+    edges.push(best);
+  }
+  return edges;
+}
+
+/** A cylinder of length 1 along z from the origin, to be stretched between two points. */
+function stick(radius, colour) {
+  const geometry = new THREE.CylinderGeometry(radius, radius, 1, 12).rotateX(Math.PI / 2).translate(0, 0, 0.5);
+  return new THREE.Mesh(geometry, new THREE.MeshLambertMaterial({ color: colour }));
+}
+
+function stretch(mesh, from, to) {
+  const along = to.clone().sub(from), length = along.length();
+  mesh.visible = length > 1e-12;
+  mesh.position.copy(from);
+  mesh.scale.set(1, 1, Math.max(length, 1e-12));
+  if (length > 0) mesh.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), along.divideScalar(length));
+}
+
+/** A helix along z, made round for about `length`, of length 1 in its own measure. */
+function coil(radius, wire, length) {
+  const points = [];
+  const turns = 9, ends = 0.08;
+  points.push(new THREE.Vector3(0, 0, 0), new THREE.Vector3(0, 0, length * ends));
+  for (let k = 0; k <= 12 * turns; ++k) {
+    const angle = (2 * Math.PI * k) / 12;
+    points.push(new THREE.Vector3(radius * Math.cos(angle), radius * Math.sin(angle), length * (ends + (1 - 2 * ends) * (k / (12 * turns)))));
+  }
+  points.push(new THREE.Vector3(0, 0, length * (1 - ends)), new THREE.Vector3(0, 0, length));
+  const geometry = new THREE.TubeGeometry(new THREE.CatmullRomCurve3(points, false, 'catmullrom', 0), 12 * turns + 12, wire, 5).scale(1, 1, 1 / length);
+  return new THREE.Mesh(geometry, new THREE.MeshLambertMaterial({ color: springColour }));
+}
+
+export class RigidBodies {
+  /** @param scene  as scene_json of the program writes it; @param shown  bodies that fields draw already
+   *  @param start  [s] of the run */
+  constructor(scene, poses, shown, start) {
+    Object.assign(this, { scene, poses, shown, start });
+    this.up = vector(scene.up);
+    this.group = new THREE.Group();
+    this.bodies = scene.bodies.filter((body) => poses.has(body.name));
+    this.moving = this.bodies.filter((body) => body.name !== 'ground');
+    this.planes = [];
+  }
+
+  /** Points of a body that show how large it is, in its frame. */
+  extent(body) {
+    const points = body.points.map(vector);
+    const solids = body.surfaces.filter(({ kind }) => kind !== 'plane');
+    if (body.center_of_mass && body.surfaces.length === 0) points.push(vector(body.center_of_mass));
+    for (const s of solids) {
+      const half = s.kind === 'block' ? vector(s.lengths).multiplyScalar(0.5) : new THREE.Vector3().setScalar(Math.max(s.radius, (s.length ?? 0) / 2));
+      for (const sign of signs) points.push(vector(sign).multiply(half).multiplyScalar(s.kind === 'sphere' ? 1 / Math.hypot(...sign) : 1).add(vector(s.center)));
+    }
+    return points;
+  }
+
+  /** Points of the bodies at t in the world. */
+  outline(t) {
+    return this.bodies.flatMap((body) => {
+      const X = this.poses.at(body.name, t);
+      return (body.name === 'ground' ? body.points.map(vector) : this.extent(body)).map((p) => p.applyMatrix4(X));
+    });
+  }
+
+  /** Makes the shapes. @param size  of all that is seen over the run [m] */
+  build(size, floor) {
+    const thick = 0.006 * size;
+    this.frames = this.bodies.map((body, k) => {
+      const frame = new THREE.Group();
+      frame.matrixAutoUpdate = false;
+      const colour = body.name === 'ground' ? groundColour : bodyColours[(k - 1 + bodyColours.length) % bodyColours.length];
+      if (!this.shown.has(body.name)) this.addShape(frame, body, colour, thick, size);
+      for (const s of body.surfaces) if (s.kind === 'plane') this.addPlane(frame, s, floor, body.name);
+      this.group.add(frame);
+      return { body, frame };
+    });
+    this.links = [];
+    for (const joint of this.scene.joints) this.addJoint(joint, thick);
+    for (const { a, b } of this.scene.springs) {
+      const ends = [a, b].map(({ body, point }) => vector(point).applyMatrix4(this.poses.at(body, this.start)));
+      this.addLink(a, b, coil(1.8 * thick, 0.35 * thick, Math.max(thick, ends[0].distanceTo(ends[1]))));
+    }
+  }
+
+  addShape(frame, body, colour, thick, size) {
+    const material = new THREE.MeshLambertMaterial({ color: colour });
+    const add = (geometry, at, from = material) => {
+      const mesh = new THREE.Mesh(geometry, from);
+      mesh.position.copy(at);
+      frame.add(mesh);
+      return mesh;
+    };
+    const solids = body.surfaces.filter((s) => s.kind !== 'plane');
+    for (const s of solids) {
+      const rough = s.rough ? new THREE.MeshLambertMaterial({ color: colour, transparent: true, opacity: 0.4 }) : material;
+      if (s.kind === 'sphere') {
+        add(new THREE.SphereGeometry(s.radius, 80, 48), vector(s.center));
+        // Three great circles show how it turns.
+        for (const turn of [[0, 0], [Math.PI / 2, 0], [0, Math.PI / 2]]) {
+          const ring = add(new THREE.TorusGeometry(1.001 * s.radius, 0.012 * s.radius, 6, 128), vector(s.center), new THREE.MeshLambertMaterial({ color: 0xf4f6f8 }));
+          ring.rotation.set(turn[0], turn[1], 0);
+        }
+      }
+      if (s.kind === 'block') add(new THREE.BoxGeometry(...s.lengths), vector(s.center), rough);
+      if (s.kind === 'cylinder') {
+        const bar = add(new THREE.CylinderGeometry(s.radius, s.radius, s.length ?? size, 40), vector(s.center));
+        bar.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), vector(s.axis));
+      }
+    }
+    if (body.name === 'ground') {
+      for (const p of this.supports()) add(new THREE.BoxGeometry(3 * thick, 3 * thick, 3 * thick), vector(p));
+      return;
+    }
+    const points = body.points.map(vector);
+    const com = vector(body.center_of_mass);
+    if (!points.some((p) => p.distanceTo(com) < 1e-9)) points.push(com);
+    const links = tree(points);
+    for (const { i, j } of links) {
+      const link = stick(thick, colour);
+      stretch(link, points[i], points[j]);
+      frame.add(link);
+    }
+    const reach = Math.max(0, ...links.map(({ length }) => length));
+    const longest = body.box ? Math.max(...body.box.lengths) : 0;
+    // The block of the same mass and inertia, where it is the body and not a number that nobody meant.
+    if (body.surfaces.length === 0 && body.box && reach <= 1.1 * longest && longest < 0.6 * size) {
+      const [w, i, j, k] = body.box.q;
+      add(new THREE.BoxGeometry(...body.box.lengths), vector(body.box.p)).quaternion.set(i, j, k, w);
+    } else if (body.surfaces.length === 0) {
+      const ends = links.filter((e) => points[e.i] === com || points[e.j] === com).length;
+      if (ends < 2) add(new THREE.SphereGeometry((points.length > 1 ? 2.5 : 3.5) * thick, 24, 16), com);
+    }
+  }
+
+  /** Points of the ground that hold a body which is drawn here. */
+  supports() {
+    return [...this.scene.joints, ...this.scene.springs].flatMap(({ a, b }) => [[a, b], [b, a]])
+      .filter(([end, other]) => end.body === 'ground' && !this.shown.has(other.body)).map(([end]) => end.point);
+  }
+
+  /** The half space's surface: closed from above, a veil from below. @param floor {center, size} in the world */
+  addPlane(frame, s, floor, body) {
+    const plane = new THREE.Group();
+    const size = floor.size;
+    const geometry = new THREE.PlaneGeometry(size, size);
+    const top = new THREE.Mesh(geometry, new THREE.MeshLambertMaterial({ color: 0xe6e9ec, side: THREE.FrontSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 4 }));
+    const veil = new THREE.Mesh(geometry, new THREE.MeshBasicMaterial({ color: 0x9aa3ad, side: THREE.BackSide, transparent: true, opacity: 0.10, depthWrite: false }));
+    veil.renderOrder = 4;
+    const lines = [];
+    const step = 10 ** Math.round(Math.log10(size / 20));
+    const n = Math.floor(size / 2 / step);
+    // In pieces: some drivers drop a line that ends behind the camera.
+    for (let k = -n; k <= n; ++k) {
+      for (let i = -n; i < n; ++i) lines.push(k * step, i * step, 0, k * step, (i + 1) * step, 0, i * step, k * step, 0, (i + 1) * step, k * step, 0);
+    }
+    const grid = new THREE.LineSegments(new THREE.BufferGeometry().setAttribute('position', new THREE.Float32BufferAttribute(lines, 3)),
+      new THREE.LineBasicMaterial({ color: 0x8a939c, transparent: true, opacity: 0.35 }));
+    grid.position.z = 2e-4 * size;
+    plane.add(top, veil, grid);
+    plane.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), vector(s.normal));
+    frame.add(plane);
+    this.planes.push({ plane, s, step, body, center: floor.center });
+  }
+
+  /** Planes have no end: each lies below what is looked at, on the lines of its grid. */
+  placePlanes(t) {
+    for (const { plane, s, step, body } of this.planes) {
+      const X = this.poses.at(body, t);
+      const at = this.focus.clone().applyMatrix4(X.clone().invert());
+      const normal = vector(s.normal), point = vector(s.point);
+      at.addScaledVector(normal, -normal.dot(at.clone().sub(point)));
+      const R = plane.quaternion, u = new THREE.Vector3(1, 0, 0).applyQuaternion(R), v = new THREE.Vector3(0, 1, 0).applyQuaternion(R);
+      const snapped = (axis) => Math.round(at.clone().sub(point).dot(axis) / step) * step;
+      plane.position.copy(point).addScaledVector(u, snapped(u)).addScaledVector(v, snapped(v));
+    }
+  }
+
+  addJoint({ a, b, axis, rod }, thick) {
+    if (this.shown.has(a.body) || this.shown.has(b.body)) return;
+    if (rod) {
+      this.addLink(a, b, stick(0.8 * thick, rodColour));
+      return;
+    }
+    const frame = this.frames.find(({ body }) => body.name === b.body)?.frame;
+    if (!frame || !this.poses.has(a.body)) return;
+    const material = new THREE.MeshLambertMaterial({ color: jointColour });
+    const marker = new THREE.Mesh(axis ? new THREE.CylinderGeometry(1.7 * thick, 1.7 * thick, 3.2 * thick, 20) : new THREE.SphereGeometry(1.8 * thick, 20, 14), material);
+    marker.position.copy(vector(b.point));
+    this.markers ??= [];
+    this.markers.push({ marker, a, b, axis: axis && vector(axis) });
+    frame.add(marker);
+    // What slides shows how far.
+    this.addLink(a, b, stick(0.35 * thick, jointColour));
+  }
+
+  addLink(a, b, mesh) {
+    if (!this.poses.has(a.body) || !this.poses.has(b.body)) return;
+    this.links.push({ a, b, mesh });
+    this.group.add(mesh);
+  }
+
+  /** Everything at time t; `focus` is what the planes lie below. */
+  place(t, focus) {
+    this.focus = focus;
+    this.placePlanes(t);
+    for (const { body, frame } of this.frames) {
+      frame.matrix.copy(this.poses.at(body.name, t));
+      frame.updateMatrixWorld(true);
+    }
+    for (const { marker, a, b, axis } of this.markers ?? []) {
+      if (!axis) continue;
+      const along = axis.clone().transformDirection(this.poses.at(a.body, t)).transformDirection(this.poses.at(b.body, t).invert());
+      marker.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), along);
+    }
+    for (const { a, b, mesh } of this.links) {
+      const ends = [a, b].map(({ body, point }) => vector(point).applyMatrix4(this.poses.at(body, t)));
+      stretch(mesh, ...ends);
+    }
+  }
+}

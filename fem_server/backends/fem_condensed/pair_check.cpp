@@ -1,0 +1,181 @@
+#include "fem_server/backends/fem_condensed/pair_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/fem_condensed/body_mesh.hpp"
+#include "fem_server/backends/fem_condensed/body_preparation.hpp"
+#include "fem_server/geometry/plausibility.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Shapes that are surfaces of the partner only when it is meshed.
+bool is_body_shape(const Surface& surface) {
+  return std::holds_alternative<BlockSurface>(surface) || std::holds_alternative<FootSurface>(surface);
+}
+
+/// Balls, blocks, cylinders, feet and surface files are filled with tetrahedra here.
+bool is_filled_here(const Surface& surface) {
+  const auto* mesh = std::get_if<MeshSurface>(&surface);
+  return mesh == nullptr || (!is_volume_file(*mesh) && !(mesh->asset_name.empty() && mesh->format.empty()));
+}
+
+void check_support(const ContactBody& body, const ParameterPlace& place) {
+  const std::string key = place.where + "support";
+  const bool clamped = !text(place.parameters, "clamped_set").empty() || !place.numbers("clamped_box", 6).empty();
+  if (text(place.parameters, "support") != "inertia_relief") {
+    if (clamped) return;
+    throw input_error(key, fmt::format("{}: the body is free to move: nothing holds translations x, y, z and rotations "
+                                       "about x, y, z; name a clamped_set or clamped_box, or choose inertia relief",
+                                       key));
+  }
+  if (clamped) {
+    throw input_error(key, fmt::format("{}: expected either inertia relief, a body in free flight, or a clamp, found "
+                                       "both; remove clamped_set and clamped_box, or the support",
+                                       key));
+  }
+  if (std::ranges::all_of(body.materials, [](const Material& m) { return m.density == 0.0; })) {
+    throw input_error(key, fmt::format("{}: inertia relief balances the load by the body's inertia; give its material "
+                                       "a density [kg/m^3] above 0",
+                                       key));
+  }
+}
+
+void check_body(const ContactBody& body, const ParameterPlace& place) {
+  check_support(body, place);
+  for (const char* box : {"body_box", "contact_box"}) {
+    if (place.parameters.contains(box)) (void)place.numbers(box, 6);
+  }
+  const bool directed = !place.numbers("contact_direction", 3).empty();
+  if (!is_filled_here(body.surface)) return;
+  (void)element_size_of(place);
+  const auto* sphere = std::get_if<SphereSurface>(&body.surface);
+  if (sphere != nullptr && !(sphere->radius > 0.0)) {
+    throw input_error("main.surface.radius",
+                      fmt::format("a deformable ball needs a radius > 0 m, found {} m", sphere->radius));
+  }
+  const bool triangles =
+      std::holds_alternative<MeshSurface>(body.surface) || std::holds_alternative<FootSurface>(body.surface);
+  if (triangles && number(place.parameters, "contact_size") > 0.0 && !directed) {
+    throw input_error(place.where + "contact_size",
+                      fmt::format("{}contact_size: {} m needs contact_direction, which says where the fine elements go",
+                                  place.where, number(place.parameters, "contact_size")));
+  }
+}
+
+void check_rigid_partner(const PairSpec& pair) {
+  for (const ParameterSchema& s : partner_parameters()) {
+    const auto given = pair.parameters.find(s.name);
+    if (given == pair.parameters.end() || (s.fallback && given->second == *s.fallback)) continue;
+    throw input_error("contact." + pair.name + ".parameters." + s.name,
+                      fmt::format("contact.{}.parameters.{}: the partner is rigid; give it a material, or remove this",
+                                  pair.name, s.name));
+  }
+  const auto* mesh = std::get_if<MeshSurface>(&pair.partner.surface);
+  if (!is_body_shape(pair.partner.surface) && (mesh == nullptr || !is_volume_file(*mesh))) return;
+  const std::string key = "contact." + pair.name + ".partner.material";
+  throw input_error(key, fmt::format("{}: a {} as rigid partner has no surface here; give it a material, or name a "
+                                     "surface mesh",
+                                     key, surface_name(pair.partner.surface)));
+}
+
+void check_deformable_partner(const PairSpec& pair) {
+  const std::string key = "contact." + pair.name + ".partner.material";
+  if (std::holds_alternative<PointCloudSurface>(pair.partner.surface)) {
+    throw input_error(key, key + ": a point cloud is rigid; remove the material");
+  }
+  if (std::holds_alternative<PlaneSurface>(pair.partner.surface)) {
+    throw input_error(key, key + ": a plane is a rigid half space; remove the material, or take a block");
+  }
+  const ParameterMap own = partner_map(pair);
+  check_body(pair.partner, {"contact." + pair.name + ".parameters.partner_", own});
+}
+
+/// Edges of the box around a surface; none for a plane and other endless ones.
+std::optional<Vector3> surface_extents(const Surface& surface, const PrepareContext& context) {
+  if (const auto* sphere = std::get_if<SphereSurface>(&surface))
+    return Vector3::Constant(2.0 * std::abs(sphere->radius));
+  if (const auto* block = std::get_if<BlockSurface>(&surface)) return block->lengths;
+  if (const auto* cloud = std::get_if<PointCloudSurface>(&surface)) return extents_of(cloud->points);
+  if (const auto* cylinder = std::get_if<CylinderSurface>(&surface)) {
+    if (!std::isfinite(cylinder->length)) return std::nullopt;
+    // In the frame of its axis: sizes do not care about the direction.
+    return Vector3(2.0 * cylinder->radius, 2.0 * cylinder->radius, cylinder->length);
+  }
+  if (const auto* foot = std::get_if<FootSurface>(&surface)) {
+    const FootDimensions& d = foot->dimensions;
+    return Vector3(d.length, d.ball_breadth, d.ankle_height + d.cut_height);
+  }
+  const auto* mesh = std::get_if<MeshSurface>(&surface);
+  if (mesh == nullptr) return std::nullopt;
+  const AssetContent& asset = context.asset(*mesh);
+  ReadOptions read;
+  read.name = asset.name;
+  read.format = mesh->format;
+  read.length_scale = mesh->length_scale;
+  read.limits.max_elements = context.max_elements;
+  return extents_of(is_volume_file(*mesh) ? read_volume(asset.content, read).nodes
+                                          : read_surface(asset.content, read).vertices);
+}
+
+/// Puts a key in front of doubts that have none.
+void add(Doubts doubts, const std::string& key, std::vector<std::string>& all) {
+  for (std::string& doubt : doubts) all.push_back(key.empty() ? std::move(doubt) : fmt::format("{}: {}", key, doubt));
+}
+
+void doubt_body(const ContactBody& body, const std::string& side, const Vector3& extents, const ParameterPlace& place,
+                std::vector<std::string>& all) {
+  if (const auto* mesh = std::get_if<MeshSurface>(&body.surface)) {
+    add(doubts_of_extents(extents, mesh->length_scale, "length_scale"), side + ".surface.mesh", all);
+  }
+  if (body.materials.empty() || !is_filled_here(body.surface)) return;
+  for (const char* name : {"element_size", "contact_size"}) {
+    const double size = optional_number(place.parameters, name).value_or(0.0);
+    if (size > 0.0) add(doubts_of_element_size(place.where + name, size, extents), "", all);
+  }
+}
+
+}  // namespace
+
+bool is_volume_file(const MeshSurface& mesh) {
+  return is_volume_format(mesh.format.empty() ? mesh.asset_name : mesh.format);
+}
+
+void check_body_pair(const PairSpec& pair) {
+  if (pair.main.materials.empty()) {
+    throw input_error(
+        "contact." + pair.name + ".main.material",
+        fmt::format("contact.{}.main.material: missing; the deformable body needs youngs_modulus [Pa] and "
+                    "poissons_ratio",
+                    pair.name));
+  }
+  check_body(pair.main, {"contact." + pair.name + ".parameters.", pair.parameters});
+  if (pair.partner.materials.empty()) {
+    check_rigid_partner(pair);
+  } else {
+    check_deformable_partner(pair);
+  }
+}
+
+std::vector<std::string> body_pair_doubts(const PairSpec& pair, const PrepareContext& context) {
+  std::vector<std::string> all;
+  const std::string where = "contact." + pair.name;
+  const auto main = surface_extents(pair.main.surface, context);
+  const auto partner = surface_extents(pair.partner.surface, context);
+  if (main) doubt_body(pair.main, where + ".main", *main, {where + ".parameters.", pair.parameters}, all);
+  if (partner) {
+    const ParameterMap own = partner_map(pair);
+    doubt_body(pair.partner, where + ".partner", *partner, {where + ".parameters.partner_", own}, all);
+  }
+  if (main && partner) add(doubts_of_proportion(*main, *partner), where, all);
+  return all;
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,24 @@
+/// What can be said about a pair with a deformable body before anything is read or meshed, and what looks wrong about
+/// it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fem_server/backends/backend.hpp"
+
+namespace heelstrike::fem {
+
+/// Refuses what no mesh could mend: a body without material, support or element size; parameters of a rigid partner.
+/// @param pair  parameters checked and completed
+/// @throws Error{invalid_input} with the key
+void check_body_pair(const PairSpec& pair);
+
+/// Doubts about sizes and units of both bodies, "KEY: sentence". Reads the meshes that the pair names.
+/// @throws Error{invalid_input} where nothing sensible can come out, and what reading throws
+[[nodiscard]] std::vector<std::string> body_pair_doubts(const PairSpec& pair, const PrepareContext& context);
+
+/// Whether a mesh file holds tetrahedra; false while nobody knows its name.
+[[nodiscard]] bool is_volume_file(const MeshSurface& mesh);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,78 @@
+#include "fem_server/backends/point_laws/friction.hpp"
+
+#include <cmath>
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Tangential velocity of B's point at the contact with its derivatives.
+struct SlipVelocity {
+  Vector3 value;  ///< [m/s]
+  Matrix36 dX, dV;
+};
+
+SlipVelocity slip_velocity(const PointGeometry& g, const PairState& state) {
+  const Vector3 arm = g.p_AC - state.X_AB.p;
+  const Vector3 v = point_velocity(state.V_AB, arm);
+  const Matrix3 P = Matrix3::Identity() - g.n_A * g.n_A.transpose();
+  Matrix36 darm = g.dp_dX;
+  darm.rightCols<3>() -= Matrix3::Identity();
+  SlipVelocity slip;
+  slip.value = P * v;
+  slip.dX = P * skew(state.V_AB.w) * darm - g.n_A * (v.transpose() * g.dn_dX) - g.n_A.dot(v) * g.dn_dX;
+  slip.dV << -P * skew(arm), P;
+  return slip;
+}
+
+/// How the largest friction changes.
+struct LimitChange {
+  RowVector6 dX, dV;  ///< of mu N
+};
+
+LimitChange limit_change(double coefficient, const LawForce& normal, const PointGeometry& g) {
+  return {.dX = -coefficient * (normal.dF_ddepth * g.dgap_dX + normal.dF_drate * g.dgap_rate_dX),
+          .dV = -coefficient * normal.dF_drate * g.dgap_dX};
+}
+
+}  // namespace
+
+Traction friction_traction(const PointFriction& friction, const MovingVector& stretched, const LawForce& normal,
+                           const PointGeometry& geometry, const PairState& state) {
+  Traction t;
+  if (!(normal.force > 0.0) || friction.coefficient == 0.0) return t;
+  const double limit = friction.coefficient * normal.force;
+  const LimitChange dlimit = limit_change(friction.coefficient, normal, geometry);
+  const SlipVelocity slip = slip_velocity(geometry, state);
+  if (!friction.sticks) {
+    const double speed = std::hypot(slip.value.norm(), friction.slip_speed);
+    const Vector3 direction = slip.value / speed;
+    const Matrix3 turning = limit / speed * (Matrix3::Identity() - direction * direction.transpose());
+    t.force = limit * direction;
+    t.dX = turning * slip.dX + direction * dlimit.dX;
+    t.dV = turning * slip.dV + direction * dlimit.dV;
+    t.dissipated_power = t.force.dot(slip.value);
+    return t;
+  }
+  const double k = friction.stiffness;
+  const double length = stretched.value.norm();
+  t.stretch = k * length > limit ? Vector3(limit / (k * length) * stretched.value) : stretched.value;
+  t.stored_energy = 0.5 * k * t.stretch.squaredNorm();
+  t.slip_work = k * t.stretch.dot(stretched.value - t.stretch);
+  t.force = k * stretched.value + friction.damping * slip.value;
+  t.dX = k * stretched.dX + friction.damping * slip.dX;
+  t.dV = friction.damping * slip.dV;
+  const double size = t.force.norm();
+  if (size > limit) {
+    const Vector3 direction = t.force / size;
+    const Matrix3 turning = limit / size * (Matrix3::Identity() - direction * direction.transpose());
+    t.force = limit * direction;
+    t.dX = turning * t.dX + direction * dlimit.dX;
+    t.dV = turning * t.dV + direction * dlimit.dV;
+  }
+  // Never negative: both forces are projections on one disc.
+  t.dissipated_power = (t.force - k * t.stretch).dot(slip.value);
+  return t;
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,223 @@
+#include "fem_server/fem/pressure_recovery.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace heelstrike::fem {
+
+namespace {
+
+constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+/// Cosine of the largest angle between a loaded face and the partner, as of the default of contact_angle.
+constexpr double facing = 0.5;
+/// Exchanges between corners. With their second-order error given back, five leave 2 % of 11 % of scatter on the worst
+/// ball at a / h = 10 and are right to some per cent at a / h = 3, where more would flatten the contact. Middles of
+/// edges hardly scatter.
+constexpr int exchanges = 5;
+
+/// Position of a node in an ascending list.
+std::uint32_t position_of(std::uint32_t node, std::span<const std::uint32_t> ascending) {
+  const auto found = std::ranges::lower_bound(ascending, node);
+  return found == ascending.end() || *found != node ? none : static_cast<std::uint32_t>(found - ascending.begin());
+}
+
+}  // namespace
+
+PressureRecovery::PressureRecovery(const VolumeMesh& mesh, const ContactNodes& contact)
+    : middles_(mesh.nodes_per_element == 10), n_nodes_(contact.nodes.size()) {
+  const auto candidates_of = [&](ElementFace face) {
+    const auto element = mesh.element(face.element);
+    std::array<std::uint32_t, 3> nodes{};
+    const auto& local = middles_ ? tetrahedron_face_middles[face.face] : tetrahedron_faces[face.face];
+    for (std::size_t k = 0; k < 3; ++k) nodes[k] = position_of(element[local[k]], contact.nodes);
+    return nodes;
+  };
+  for (const ElementFace face : contact.faces) {
+    const auto nodes = candidates_of(face);
+    if (std::ranges::count(nodes, none) == 3) continue;
+    for (const std::uint32_t corner : face_corners(mesh, face)) vertex_nodes_.push_back(corner);
+  }
+  std::ranges::sort(vertex_nodes_);
+  vertex_nodes_.erase(std::ranges::unique(vertex_nodes_).begin(), vertex_nodes_.end());
+  const std::vector<std::uint32_t> near = vertex_nodes_;
+  for (const ElementFace face : contact.faces) {
+    const Triangle corners = face_corners(mesh, face);
+    if (std::ranges::none_of(corners, [&](std::uint32_t n) { return position_of(n, near) != none; })) continue;
+    element_faces_.push_back(face);
+    for (const std::uint32_t corner : corners) vertex_nodes_.push_back(corner);
+  }
+  std::ranges::sort(vertex_nodes_);
+  vertex_nodes_.erase(std::ranges::unique(vertex_nodes_).begin(), vertex_nodes_.end());
+  for (const ElementFace face : element_faces_) {
+    const Triangle corners = face_corners(mesh, face);
+    const Vector3& a = mesh.nodes[corners[0]];
+    const Vector3 twice = (mesh.nodes[corners[1]] - a).cross(mesh.nodes[corners[2]] - a);
+    Face own{.nodes = candidates_of(face), .area = 0.5 * twice.norm(), .normal = twice.normalized()};
+    for (std::size_t k = 0; k < 3; ++k) own.vertices[k] = position_of(corners[k], vertex_nodes_);
+    faces_.push_back(own);
+  }
+  around_node_ = around(n_nodes_, faces_, &Face::nodes);
+  around_vertex_ = around(vertex_nodes_.size(), faces_, &Face::vertices);
+}
+
+PressureRecovery::Around PressureRecovery::around(std::size_t n, std::span<const Face> faces,
+                                                  std::array<std::uint32_t, 3> Face::*members) {
+  Around result;
+  result.first.assign(n + 1, 0);
+  for (const Face& face : faces) {
+    for (const std::uint32_t i : face.*members) {
+      if (i != none) ++result.first[i + 1];
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) result.first[i + 1] += result.first[i];
+  result.faces.resize(result.first.back());
+  std::vector<std::uint32_t> next = result.first;
+  for (std::uint32_t f = 0; f < faces.size(); ++f) {
+    for (const std::uint32_t i : faces[f].*members) {
+      if (i != none) result.faces[next[i]++] = f;
+    }
+  }
+  return result;
+}
+
+std::vector<std::uint32_t> PressureRecovery::loaded_faces(std::span<const std::uint32_t> touching,
+                                                          std::span<const Vector3> normals) const {
+  std::vector<std::uint32_t> loaded;
+  for (std::size_t i = 0; i < touching.size(); ++i) {
+    const auto faces = around_node_[touching[i]];
+    const std::size_t before = loaded.size();
+    for (const std::uint32_t f : faces) {
+      if (faces_[f].normal.dot(normals[i]) <= -facing) loaded.push_back(f);
+    }
+    if (loaded.size() == before) loaded.insert(loaded.end(), faces.begin(), faces.end());
+  }
+  std::ranges::sort(loaded);
+  loaded.erase(std::ranges::unique(loaded).begin(), loaded.end());
+  return loaded;
+}
+
+template <class Visit>
+void PressureRecovery::for_each_pair(std::span<const std::uint32_t> loaded, std::span<const double> areas,
+                                     const Visit& visit) const {
+  for (const std::uint32_t f : loaded) {
+    const auto& nodes = faces_[f].nodes;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const std::uint32_t i = nodes[k];
+      const std::uint32_t j = nodes[(k + 1) % 3];
+      if (i == none || j == none || areas[i] == 0.0 || areas[j] == 0.0) continue;
+      visit(i, j, faces_[f].area / 12.0);  // integral N_i N_j of a linear triangle
+    }
+  }
+}
+
+void PressureRecovery::exchange(std::span<const std::uint32_t> loaded, std::span<const double> areas,
+                                Eigen::MatrixXd& pressures) const {
+  Eigen::MatrixXd change = Eigen::MatrixXd::Zero(pressures.rows(), pressures.cols());
+  for_each_pair(loaded, areas, [&](std::uint32_t i, std::uint32_t j, double weight) {
+    const auto force = (weight * (pressures.row(j) - pressures.row(i))).eval();
+    change.row(i) += force;
+    change.row(j) -= force;
+  });
+  for (std::uint32_t i = 0; i < areas.size(); ++i) {
+    if (areas[i] > 0.0) pressures.row(i) += change.row(i) / areas[i];
+  }
+}
+
+void PressureRecovery::sharpen(std::span<const std::uint32_t> loaded, std::span<const double> areas,
+                               Eigen::MatrixXd& pressures) const {
+  std::vector<double> given(areas.size(), 0.0);
+  for_each_pair(loaded, areas, [&](std::uint32_t i, std::uint32_t j, double weight) {
+    const double force = exchanges * weight * (pressures(i, 0) - pressures(j, 0));
+    given[force > 0.0 ? j : i] += std::abs(force);
+  });
+  // Nobody gives more than he has.
+  std::vector<double> share(areas.size(), 1.0);
+  for (std::uint32_t i = 0; i < areas.size(); ++i) {
+    if (given[i] > areas[i] * pressures(i, 0)) share[i] = areas[i] * pressures(i, 0) / given[i];
+  }
+  Eigen::MatrixXd change = Eigen::MatrixXd::Zero(pressures.rows(), pressures.cols());
+  for_each_pair(loaded, areas, [&](std::uint32_t i, std::uint32_t j, double weight) {
+    const double part = share[pressures(i, 0) > pressures(j, 0) ? j : i];
+    const auto force = (part * exchanges * weight * (pressures.row(i) - pressures.row(j))).eval();
+    change.row(i) += force;
+    change.row(j) -= force;
+  });
+  for (std::uint32_t i = 0; i < areas.size(); ++i) {
+    if (areas[i] == 0.0) continue;
+    pressures.row(i) += change.row(i) / areas[i];
+    pressures(i, 0) = std::max(pressures(i, 0), 0.0);  // rounding of one who gave all
+  }
+}
+
+Eigen::MatrixXd PressureRecovery::at_vertices(std::span<const std::uint32_t> loaded,
+                                              const Eigen::MatrixXd& at_nodes) const {
+  const auto n = static_cast<Eigen::Index>(vertex_nodes_.size());
+  Eigen::MatrixXd result = Eigen::MatrixXd::Zero(n, at_nodes.cols());
+  if (!middles_) {
+    for (const std::uint32_t f : loaded) {
+      for (std::size_t k = 0; k < 3; ++k) {
+        if (faces_[f].nodes[k] != none) result.row(faces_[f].vertices[k]) = at_nodes.row(faces_[f].nodes[k]);
+      }
+    }
+    return result;
+  }
+  // The field that is linear between the middles, projected on hat functions with lumped mass: the integral of it times
+  // the hat function of a corner is a sixth of the area times the values of the two edges that meet there.
+  std::vector<double> areas(vertex_nodes_.size(), 0.0);
+  std::vector<Vector3> normals(vertex_nodes_.size(), Vector3::Zero());
+  for (const std::uint32_t f : loaded) {
+    const Face& face = faces_[f];
+    for (std::size_t k = 0; k < 3; ++k) {
+      for (const std::uint32_t middle : {face.nodes[k], face.nodes[(k + 2) % 3]}) {
+        if (middle != none) result.row(face.vertices[k]) += 0.5 * face.area * at_nodes.row(middle);
+      }
+      areas[face.vertices[k]] += face.area;
+      normals[face.vertices[k]] += face.area * face.normal;
+    }
+  }
+  for (std::uint32_t v = 0; v < areas.size(); ++v) {
+    if (areas[v] == 0.0) continue;
+    // Around the rim of the contact hats reach over faces that bear nothing.
+    double area = areas[v];
+    for (const std::uint32_t f : around_vertex_[v]) {
+      const bool bears = std::ranges::binary_search(loaded, f);
+      if (!bears && faces_[f].normal.dot(normals[v].normalized()) >= facing) area += faces_[f].area;
+    }
+    result.row(v) /= area;
+  }
+  return result;
+}
+
+RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touching, std::span<const Vector3> normals,
+                                            const Eigen::MatrixXd& forces) const {
+  RecoveredPressure result;
+  result.faces = loaded_faces(touching, normals);
+  std::vector<double> areas(n_nodes_, 0.0);
+  for (const std::uint32_t f : result.faces) {
+    for (const std::uint32_t i : faces_[f].nodes) {
+      if (i != none) areas[i] += faces_[f].area / 3.0;
+    }
+  }
+  std::vector<double> touched(n_nodes_, 0.0);
+  result.at_nodes = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(n_nodes_), forces.cols());
+  for (std::size_t i = 0; i < touching.size(); ++i) {
+    touched[touching[i]] = areas[touching[i]];
+    result.area += areas[touching[i]];
+    result.at_nodes.row(touching[i]) = forces.row(static_cast<Eigen::Index>(i)) / areas[touching[i]];
+  }
+  if (!middles_) {
+    for (int i = 0; i < exchanges; ++i) exchange(result.faces, touched, result.at_nodes);
+    sharpen(result.faces, touched, result.at_nodes);
+  }
+  result.at_faces = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(result.faces.size()), forces.cols());
+  for (std::size_t k = 0; k < result.faces.size(); ++k) {
+    for (const std::uint32_t i : faces_[result.faces[k]].nodes) {
+      if (i != none) result.at_faces.row(static_cast<Eigen::Index>(k)) += result.at_nodes.row(i) / 3.0;
+    }
+  }
+  result.at_vertices = at_vertices(result.faces, result.at_nodes);
+  return result;
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,90 @@
+/// Contact pressure from the forces on contact nodes.
+///
+/// A nodal force divided by the area that its node stands for scatters from node to node, because the compliance of a
+/// node depends on the elements around it. The pressure is what is left of these quotients after five exchanges of
+/// force with the neighbours that touch, along the edges of the mesh and by the consistent mass of the faces, and after
+/// what they flattened to second order has been given back, by nobody more than he has: no force is lost, none leaves
+/// the touching nodes, none becomes tension, a uniform pressure stays as it is. Derivation and measured errors:
+/// docs/theory/contact_fem.md, section 1.
+#pragma once
+
+#include <Eigen/Core>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fem_server/fem/body_model.hpp"
+
+namespace heelstrike::fem {
+
+/// A field on the faces that are loaded. One column per component of the forces it was made of.
+struct RecoveredPressure {
+  double area = 0.0;                 ///< [m^2] of the touching nodes
+  std::vector<std::uint32_t> faces;  ///< loaded ones, ascending, as numbered by PressureRecovery::faces
+  Eigen::MatrixXd at_faces;          ///< [Pa] their means: times areas of the straight faces they sum to the force
+  Eigen::MatrixXd at_vertices;       ///< [Pa] per vertex; linear in between; the largest is the peak pressure
+  Eigen::MatrixXd at_nodes;          ///< [Pa] per contact node
+};
+
+/// The faces that may touch, prepared once. Thread-safe.
+class PressureRecovery {
+ public:
+  /// Recovers nothing: for contact nodes that are no nodes of a surface.
+  PressureRecovery() = default;
+  /// @param contact  nodes of this mesh with the faces around them
+  PressureRecovery(const VolumeMesh& mesh, const ContactNodes& contact);
+
+  [[nodiscard]] bool empty() const { return faces_.empty(); }
+  /// Faces with a contact node, and those that share a vertex with one of them; ascending.
+  [[nodiscard]] std::span<const ElementFace> faces() const { return element_faces_; }
+  /// Node of the mesh at each vertex (corner of these faces).
+  [[nodiscard]] std::span<const std::uint32_t> vertex_nodes() const { return vertex_nodes_; }
+
+  /// A face is loaded when one of its nodes touches and it looks against the partner there, within 60 degrees: at the
+  /// edge of a block the faces beside the contact bear nothing. Of a node that no face is loaded by, all are.
+  /// @param touching  positions among the contact nodes, ascending
+  /// @param normals   [-] out of the partner, one per touching node
+  /// @param forces    [N] one row per touching node; the first column is the normal force, >= 0
+  [[nodiscard]] RecoveredPressure recover(std::span<const std::uint32_t> touching, std::span<const Vector3> normals,
+                                          const Eigen::MatrixXd& forces) const;
+
+ private:
+  struct Face {
+    std::array<std::uint32_t, 3> nodes{};     ///< contact nodes, `none` where the mesh has no candidate
+    std::array<std::uint32_t, 3> vertices{};  ///< corners; of six-node faces nodes[k] lies behind vertices[k]
+    double area = 0.0;                        ///< [m^2] of the triangle of the corners
+    Vector3 normal = Vector3::Zero();         ///< [-] outward
+  };
+  /// Faces around nodes or vertices: entry i owns [first[i], first[i + 1]).
+  struct Around {
+    std::vector<std::uint32_t> first;
+    std::vector<std::uint32_t> faces;
+    [[nodiscard]] std::span<const std::uint32_t> operator[](std::uint32_t i) const {
+      return std::span(faces).subspan(first[i], first[i + 1] - first[i]);
+    }
+  };
+  [[nodiscard]] static Around around(std::size_t n, std::span<const Face> faces,
+                                     std::array<std::uint32_t, 3> Face::*members);
+  [[nodiscard]] std::vector<std::uint32_t> loaded_faces(std::span<const std::uint32_t> touching,
+                                                        std::span<const Vector3> normals) const;
+  /// Calls visit(i, j, integral N_i N_j) for the edges of loaded faces between touching nodes.
+  /// @param areas  [m^2] per contact node; zero = does not touch
+  template <class Visit>
+  void for_each_pair(std::span<const std::uint32_t> loaded, std::span<const double> areas, const Visit& visit) const;
+  /// One exchange with the neighbours.
+  void exchange(std::span<const std::uint32_t> loaded, std::span<const double> areas, Eigen::MatrixXd& pressures) const;
+  /// Gives back what the exchanges flattened.
+  void sharpen(std::span<const std::uint32_t> loaded, std::span<const double> areas, Eigen::MatrixXd& pressures) const;
+  [[nodiscard]] Eigen::MatrixXd at_vertices(std::span<const std::uint32_t> loaded,
+                                            const Eigen::MatrixXd& at_nodes) const;
+
+  bool middles_ = false;  ///< contact nodes are the middles of edges
+  std::vector<Face> faces_;
+  std::vector<ElementFace> element_faces_;
+  std::vector<std::uint32_t> vertex_nodes_;
+  std::size_t n_nodes_ = 0;
+  Around around_node_, around_vertex_;
+};
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,89 @@
+#include "fem_server/geometry/plausibility.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+/// The mistake behind most of the others.
+constexpr double millimetre = 1e-3;
+
+}  // namespace
+
+Vector3 extents_of(const std::vector<Vector3>& points) {
+  Vector3 low = points.front();
+  Vector3 high = low;
+  for (const Vector3& p : points) {
+    low = low.cwiseMin(p);
+    high = high.cwiseMax(p);
+  }
+  return high - low;
+}
+
+Doubts doubts_of_extents(const Vector3& extents, double length_scale, const std::string& scale_key) {
+  constexpr double smallest = 1e-3;  // [m]
+  constexpr double largest = 10.0;   // [m]
+  const double extent = extents.maxCoeff();
+  if (!(extent > 0.0) || (extent >= smallest && extent <= largest)) return {};
+  const double factor = extent > largest ? millimetre : 1.0 / millimetre;
+  const double meant = extent * factor;
+  const std::string found = fmt::format("the body is {:.4g} m long with {} = {:g}", extent, scale_key, length_scale);
+  if (meant < smallest || meant > largest) return {found + ": check the unit of its file"};
+  return {fmt::format("{}; did you mean {}? Set {}: {:g}, and it is {:.4g} m long", found,
+                      extent > largest ? "mm" : "m", scale_key, length_scale * factor, meant)};
+}
+
+Doubts doubts_of_element_size(const std::string& key, double size, const Vector3& extents) {
+  const double meant = size * millimetre;
+  // Nobody means elements of decimetres; what is smaller and still too large belongs to a body in another unit.
+  const bool millimetres = size >= 0.1 && meant >= 1e-3 * extents.maxCoeff() && meant <= 0.5 * extents.minCoeff();
+  const std::string advice = millimetres ? fmt::format("did you mean {:g} mm? Set {}: {:g}", size, key, meant)
+                                         : std::string("check the unit of both");
+  if (size > extents.maxCoeff()) {
+    throw input_error(key,
+                      fmt::format("{}: elements of {:g} m are larger than the whole body ({:.4g} x {:.4g} x {:.4g} "
+                                  "m); {}",
+                                  key, size, extents.x(), extents.y(), extents.z(), advice));
+  }
+  if (2.0 * size <= extents.minCoeff()) return {};
+  return {
+      fmt::format("{}: {:g} m leaves fewer than two elements through a body of {:.4g} x {:.4g} x {:.4g} m, which is "
+                  "then much too stiff; take {:.2g} m or less",
+                  key, size, extents.x(), extents.y(), extents.z(), 0.25 * extents.minCoeff())};
+}
+
+Doubts doubts_of_volume(double meshed, double given, const std::string& size_key, double size) {
+  constexpr double sensible = 0.25;  // the body is another one beyond that
+  constexpr double usual = 0.05;     // flat elements on a curved surface lose a few per cent
+  const double lost = 1.0 - meshed / given;
+  if (!(given > 0.0) || std::abs(lost) <= usual) return {};
+  const std::string found = fmt::format("{}: with {:g} m the mesh has {:.2g} % {} volume than the surface it fills",
+                                        size_key, size, 100.0 * std::abs(lost), lost > 0.0 ? "less" : "more");
+  if (std::abs(lost) > sensible) throw input_error(size_key, found + "; use smaller elements");
+  return {found + "; smaller elements lose less"};
+}
+
+Doubts doubts_of_quality(const std::string& name, const VolumeReport& report) {
+  // An element over an equilateral triangle whose height is a 400th of its edges. Meshes of scans have 0.06 at worst.
+  constexpr double poor = 0.03;
+  if (report.n_elements == 0 || report.worst_quality >= poor) return {};
+  return {
+      fmt::format("{}: there are nearly flat tetrahedra, the worst of {} has a mean ratio of {:.2g}: pressures near "
+                  "them are not to be trusted; mesh the body again",
+                  name, report.n_elements, report.worst_quality)};
+}
+
+Doubts doubts_of_proportion(const Vector3& main, const Vector3& partner) {
+  constexpr double unusual = 100.0;
+  const double a = main.maxCoeff();
+  const double b = partner.maxCoeff();
+  if (!(a > 0.0 && b > 0.0) || std::max(a, b) <= unusual * std::min(a, b)) return {};
+  return {fmt::format("the main body is {:.4g} m long and its partner {:.4g} m; is one of them in mm?", a, b)};
+}
+
+}  // namespace heelstrike::fem

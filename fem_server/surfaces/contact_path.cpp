@@ -1,0 +1,127 @@
+#include "fem_server/surfaces/contact_path.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Angle of two unit vectors over its sine, and the derivative by the cosine.
+struct AngleOverSine {
+  double value;
+  double by_cosine;
+};
+
+AngleOverSine angle_over_sine(const Vector3& from, const Vector3& to) {
+  const double cosine = from.dot(to);
+  const double sine = from.cross(to).norm();
+  const double angle = std::atan2(sine, cosine);
+  // Below, the differences of nearly equal numbers; the series leave out terms of angle^4, 1e-12.
+  if (angle < 1e-3) return {1.0 + angle * angle / 6.0, -1.0 / 3.0 - 2.0 / 15.0 * angle * angle};
+  const double g = angle / std::max(sine, 1e-12);  // opposite points: any way round
+  return {g, (cosine * g - 1.0) / std::max(sine * sine, 1e-24)};
+}
+
+/// Way of the contact point over a sphere of signed radius r while its normal turns from m0 to m: a tangent vector at
+/// m0.
+MovingVector way_at_start(double r, const MovingVector& m0, const MovingVector& m) {
+  const auto [g, dg] = angle_over_sine(m0.value, m.value);
+  const double c = m0.value.dot(m.value);
+  const RowVector6 dc = m0.value.transpose() * m.dX + m.value.transpose() * m0.dX;
+  const Vector3 direction = m.value - c * m0.value;
+  return {.value = r * g * direction, .dX = r * (direction * (dg * dc) + g * (m.dX - m0.value * dc - c * m0.dX))};
+}
+
+/// The same way as a tangent vector at m.
+MovingVector way_at_end(double r, const MovingVector& m0, const MovingVector& m) {
+  const auto [g, dg] = angle_over_sine(m0.value, m.value);
+  const double c = m0.value.dot(m.value);
+  const RowVector6 dc = m0.value.transpose() * m.dX + m.value.transpose() * m0.dX;
+  const Vector3 direction = c * m.value - m0.value;
+  return {.value = r * g * direction, .dX = r * (direction * (dg * dc) + g * (m.value * dc + c * m.dX - m0.dX))};
+}
+
+/// Part of a vector along the plane with normal n.
+MovingVector tangential(const MovingVector& x, const Vector3& n, const Matrix36& dn) {
+  const double normal = n.dot(x.value);
+  return {.value = x.value - normal * n,
+          .dX = x.dX - n * (n.transpose() * x.dX) - n * (x.value.transpose() * dn) - normal * dn};
+}
+
+/// Derivative of R^T v for a vector with derivative dv when R turns with the rotation of B.
+Matrix36 turned_back(const Matrix3& R, const Vector3& v, const Matrix36& dv) {
+  Matrix36 d = dv;
+  d.leftCols<3>() += skew(v);
+  return R.transpose() * d;
+}
+
+/// Takes a tangent vector at n0 to n along the great circle.
+MovingVector transported(const MovingVector& w, const Vector3& n0, const Vector3& n, const Matrix36& dn) {
+  const double d = std::max(1.0 + n0.dot(n), 1e-12);
+  const double along = w.value.dot(n) / d;
+  const Vector3 sum = n0 + n;
+  const RowVector6 dalong = (n.transpose() * w.dX + w.value.transpose() * dn - along * (n0.transpose() * dn)) / d;
+  return {.value = w.value - along * sum, .dX = w.dX - sum * dalong - along * dn};
+}
+
+struct Ways {
+  MovingVector start;  ///< tangent at the earlier contact
+  MovingVector end;    ///< tangent at the present contact
+};
+
+Ways way_over_A(double radius, const ContactPlace& before, const PointGeometry& now) {
+  if (radius == 0.0) {
+    const MovingVector way =
+        tangential({.value = now.p_AC - before.geometry.p_AC, .dX = now.dp_dX}, now.n_A, now.dn_dX);
+    return {way, way};
+  }
+  const MovingVector m0{.value = before.geometry.n_A};
+  const MovingVector m{.value = now.n_A, .dX = now.dn_dX};
+  return {way_at_start(radius, m0, m), way_at_end(radius, m0, m)};
+}
+
+/// In A: the start as B lay then, the end as it lies now.
+Ways way_over_B(double radius, const ContactPlace& before, const PointGeometry& now, const Pose& X_AB) {
+  const Matrix3 turn = X_AB.R * before.X_AB.R.transpose();
+  if (radius == 0.0) {
+    const Vector3 arm = turn * (before.geometry.p_AC - before.X_AB.p);
+    MovingVector way{.value = now.p_AC - X_AB.p - arm, .dX = now.dp_dX};
+    way.dX.leftCols<3>() += skew(arm);
+    way.dX.rightCols<3>() -= Matrix3::Identity();
+    way = tangential(way, now.n_A, now.dn_dX);
+    return {{.value = turn.transpose() * way.value, .dX = turned_back(turn, way.value, way.dX)}, way};
+  }
+  const MovingVector start_now{.value = -before.geometry.n_A};
+  const MovingVector end_before{.value = -(turn.transpose() * now.n_A), .dX = -turned_back(turn, now.n_A, now.dn_dX)};
+  MovingVector start_turned{.value = -(turn * before.geometry.n_A)};
+  start_turned.dX.leftCols<3>() = -skew(start_turned.value);
+  const MovingVector end_now{.value = -now.n_A, .dX = -now.dn_dX};
+  return {way_at_start(radius, start_now, end_before), way_at_end(radius, start_turned, end_now)};
+}
+
+}  // namespace
+
+MovingVector slip_after(const PointPair& pair, const ContactPlace& before, const Vector3& carried,
+                        const PointGeometry& now, const Pose& X_AB) {
+  const Ways A = way_over_A(pair.radius_A(), before, now);
+  const Ways B = way_over_B(pair.radius_B(), before, now, X_AB);
+  double share = 1.0;
+  RowVector6 dshare = RowVector6::Zero();
+  if (before.geometry.gap > 0.0) {
+    const double travel = before.geometry.gap - now.gap;
+    share = -now.gap / travel;
+    dshare = -before.geometry.gap / (travel * travel) * now.dgap_dX;
+  }
+  // Half of the slip as seen at the start, half as seen at the end: second order where the bodies spin.
+  const Vector3 at_start = A.start.value - B.start.value;
+  const Vector3 at_end = A.end.value - B.end.value;
+  const MovingVector first{.value = carried + 0.5 * share * at_start,
+                           .dX = 0.5 * (share * (A.start.dX - B.start.dX) + at_start * dshare)};
+  MovingVector slip = transported(first, before.geometry.n_A, now.n_A, now.dn_dX);
+  slip.value += 0.5 * share * at_end;
+  slip.dX += 0.5 * (share * (A.end.dX - B.end.dX) + at_end * dshare);
+  return slip;
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,31 @@
+/// How far the surface of B has slipped over that of A since an earlier state, for bodies that touch in one point.
+///
+/// The contact point runs over both surfaces; the slip is the difference of the two ways. Each way is exact along great
+/// circles of a sphere and straight lines of a plane, so that rolling costs no slip whatever the step; where the bodies
+/// also spin about the normal the error is of third order in the step (docs/theory/contact_laws.md, section 8).
+#pragma once
+
+#include "fem_server/surfaces/point_pair.hpp"
+
+namespace heelstrike::fem {
+
+/// A vector in A with its derivative by the pose of B, as in PointGeometry.
+struct MovingVector {
+  Vector3 value = Vector3::Zero();
+  Matrix36 dX = Matrix36::Zero();
+};
+
+/// An earlier state of the contact.
+struct ContactPlace {
+  Pose X_AB;
+  PointGeometry geometry;
+};
+
+/// `carried`, a tangent vector at the earlier contact [m], taken along with the contact, plus the slip of B over A
+/// since then [m]: a tangent vector at the present contact. What the bodies did while there was a gap is no slip: a way
+/// that began with a gap counts with its share after the gap closed, taken linearly.
+/// @pre now.gap <= 0
+[[nodiscard]] MovingVector slip_after(const PointPair& pair, const ContactPlace& before, const Vector3& carried,
+                                      const PointGeometry& now, const Pose& X_AB);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,51 @@
+#include "mbs_server/analysis/accepted_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::mbs {
+
+namespace {
+
+bool within(const Violation& violation, const ViolationLimit& limit, const ConstVector& q, const ConstVector& qd) {
+  return violation.position <= limit.position * std::max(1.0, q.lpNorm<Eigen::Infinity>()) &&
+         violation.velocity <= limit.velocity * std::max(1.0, qd.lpNorm<Eigen::Infinity>());
+}
+
+}  // namespace
+
+void require_numbers(const System& system, double t, const VectorX& y, const VectorX& z) {
+  try {
+    system.require_finite(t, y.head(system.n_q()), y.tail(system.n_q()));
+  } catch (const RecoverableError& e) {
+    throw Error(ErrorCode::solver_failed, fmt::format("a step ended in a state that is none: {}.", e.what()));
+  }
+  if (!z.allFinite()) {
+    throw Error(ErrorCode::solver_failed,
+                fmt::format("work or dissipation is not a finite number at t = {} s: loads or speeds have grown beyond "
+                            "all bounds there.",
+                            t));
+  }
+}
+
+std::string require_sound_state(System& system, double t, const VectorX& y, const VectorX& z) {
+  require_numbers(system, t, y, z);
+  const auto q = y.head(system.n_q());
+  const auto qd = y.tail(system.n_q());
+  const Violation violation = system.violation(t, q, qd);
+  if (within(violation, notable_violation, q, qd)) return {};
+  const WorstConstraint worst = system.worst_constraint(t, q, qd);
+  if (within(violation, largest_violation, q, qd)) return worst.name;
+  throw Error(ErrorCode::solver_failed,
+              fmt::format("a step ended at t = {} s with '{}' violated by {:.2g} in position and {:.2g} in velocity, "
+                          "more than {:g} and {:g} of the size of the motion: the step is too large for the method. "
+                          "Take a smaller analysis.integrator.step, or an integrator with projection (arkode_erk, "
+                          "cvode_index1).",
+                          t, worst.name, worst.position, worst.velocity, largest_violation.position,
+                          largest_violation.velocity));
+}
+
+}  // namespace heelstrike::mbs

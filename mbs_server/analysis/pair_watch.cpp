@@ -1,0 +1,79 @@
+#include "mbs_server/analysis/pair_watch.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace heelstrike::mbs {
+namespace {
+
+constexpr double operations = 64.0 * std::numeric_limits<double>::epsilon();
+
+GapPoint point_of(double t, const Response& response) {
+  return {.t = t, .gap = response.gap, .gap_rate = response.gap_rate};
+}
+
+}  // namespace
+
+double gap_rounding(const ConstVector& q) {
+  return operations * (1.0 + q.lpNorm<Eigen::Infinity>());
+}
+
+void PairWatch::start(double t, const ConstVector& q, const ConstVector& qd) {
+  accept(t, coupling_.responses(t, q, qd));
+}
+
+void PairWatch::accept(double t, std::span<const Response> responses) {
+  last_.clear();
+  for (const Response& response : responses) last_.push_back(point_of(t, response));
+}
+
+bool PairWatch::switches(std::size_t pair, const GapPoint& reached, bool at_root, const Rounding& rounding) const {
+  if (!coupling_.closed(pair)) return at_root || touching(reached.gap, reached.gap_rate);
+  // Right after an onset the gap is zero to rounding and may change its sign once more: not a separation.
+  return (at_root || reached.gap > 0.0) && reached.gap_rate > rounding.gap_rate;
+}
+
+double PairWatch::unnoticed(std::size_t pair, const GapPoint& reached, bool at_root, bool switching,
+                            Integrator& integrator) {
+  const bool closed = coupling_.closed(pair);
+  if (!closed && at_root) return 0.0;
+  if (!closed && switching) return -reached.gap;
+  // What was closed early, or right at an onset, may still be apart.
+  if (closed && (switching || last_[pair].gap > 0.0)) return 0.0;
+  const double at_end = closed && reached.gap_rate < 0.0 ? std::max(0.0, reached.gap) : 0.0;
+  const auto extreme = closed ? highest_between(last_[pair], reached) : lowest_between(last_[pair], reached);
+  if (!extreme || (closed ? extreme->gap <= 0.0 : extreme->gap >= 0.0)) return at_end;
+  y_.resize(integrator.y().size());
+  z_.resize(integrator.quadratures().size());
+  integrator.interpolate(extreme->t, y_, z_);
+  const Eigen::Index n = y_.size() / 2;
+  const double gap = coupling_.responses(extreme->t, y_.head(n), y_.tail(n))[pair].gap;
+  return std::max(at_end, closed ? gap : -gap);
+}
+
+PairWatch::Verdict PairWatch::judge(const StepResult& step, Integrator& integrator) {
+  Verdict verdict;
+  const Eigen::Index n = integrator.y().size() / 2;
+  const auto q = integrator.y().head(n);
+  const auto qd = integrator.y().tail(n);
+  const Rounding rounding{.gap = gap_rounding(q), .gap_rate = operations * qd.lpNorm<Eigen::Infinity>()};
+  // Integrators look at the roots last. Where they project their state only afterwards, it is the same to the accuracy
+  // of the step, and not worth another evaluation.
+  const auto answered = coupling_.answered_at(step.t);
+  std::vector<GapPoint> reached;
+  for (const Response& response : answered ? *answered : coupling_.responses(step.t, q, qd)) {
+    reached.push_back(point_of(step.t, response));
+  }
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const bool at_root = std::ranges::find(step.roots, 2 * static_cast<int>(i)) != step.roots.end();
+    const bool switching = switches(i, reached[i], at_root, rounding);
+    if (switching) verdict.switching.push_back(i);
+    const double distance = unnoticed(i, reached[i], at_root, switching, integrator);
+    if (distance <= rounding.gap) continue;
+    verdict.missed = i;
+    verdict.missed_distance = distance;
+  }
+  return verdict;
+}
+
+}  // namespace heelstrike::mbs

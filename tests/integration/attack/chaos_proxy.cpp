@@ -1,0 +1,170 @@
+#include "tests/integration/attack/chaos_proxy.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace heelstrike::testing_support {
+
+namespace {
+
+sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+void close_with(int socket, bool reset) {
+  if (reset) {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+  }
+  ::close(socket);
+}
+
+}  // namespace
+
+ChaosProxy::ChaosProxy(const std::string& target)
+    : target_port_(std::stoi(target.substr(target.rfind(':') + 1))), wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  listen();
+  thread_ = std::thread([this] { serve(); });
+}
+
+ChaosProxy::~ChaosProxy() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+  }
+  ::eventfd_write(wake_, 1);
+  thread_.join();
+  cut_all(Cut::end);
+  if (listener_ >= 0) ::close(listener_);
+  ::close(wake_);
+}
+
+void ChaosProxy::listen() {
+  listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int on = 1;
+  ::setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  sockaddr_in address = loopback(port_);
+  socklen_t length = sizeof(address);
+  if (::bind(listener_, reinterpret_cast<const sockaddr*>(&address), length) != 0 || ::listen(listener_, 64) != 0) {
+    throw std::runtime_error("the proxy cannot listen");
+  }
+  ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length);
+  port_ = ntohs(address.sin_port);
+}
+
+void ChaosProxy::cut(Cut kind, std::uint64_t bytes) {
+  {
+    const std::scoped_lock lock(mutex_);
+    order_ = Order{kind, bytes};
+  }
+  ::eventfd_write(wake_, 1);
+}
+
+void ChaosProxy::refuse_for(std::chrono::milliseconds time) {
+  {
+    const std::scoped_lock lock(mutex_);
+    order_ = Order{Cut::end, 0};
+    refuse_until_ = std::chrono::steady_clock::now() + time;
+  }
+  ::eventfd_write(wake_, 1);
+}
+
+int ChaosProxy::n_cuts() const {
+  const std::scoped_lock lock(mutex_);
+  return n_cuts_;
+}
+
+void ChaosProxy::cut_all(Cut kind) {
+  for (const Relay& relay : std::exchange(relays_, {})) {
+    close_with(relay.client, kind == Cut::reset_client || kind == Cut::reset_both);
+    close_with(relay.server, kind == Cut::reset_server || kind == Cut::reset_both);
+  }
+}
+
+void ChaosProxy::carry_out_orders() {
+  const std::scoped_lock lock(mutex_);
+  if (order_ && order_->bytes == 0) {
+    if (!relays_.empty()) ++n_cuts_;
+    cut_all(order_->kind);
+    order_.reset();
+  }
+  const bool refusing = std::chrono::steady_clock::now() < refuse_until_;
+  if (refusing && listener_ >= 0) ::close(std::exchange(listener_, -1));
+  if (!refusing && listener_ < 0) listen();
+}
+
+void ChaosProxy::accept_one() {
+  const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (client < 0) return;
+  const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_in target = loopback(target_port_);
+  if (::connect(server, reinterpret_cast<const sockaddr*>(&target), sizeof(target)) != 0) {
+    ::close(client);
+    ::close(server);
+    return;
+  }
+  const int on = 1;
+  for (const int socket : {client, server}) ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  relays_.push_back({client, server});
+}
+
+bool ChaosProxy::pass_on(int from, int to, bool from_server) {
+  char buffer[4096];
+  std::size_t most = sizeof(buffer);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (from_server && order_) most = std::min<std::size_t>(most, order_->bytes);
+  }
+  if (most == 0) return true;  // an order that came just now
+  const ssize_t n = ::read(from, buffer, most);
+  if (n <= 0 || ::send(to, buffer, static_cast<std::size_t>(n), MSG_NOSIGNAL) != n) return false;
+  const std::scoped_lock lock(mutex_);
+  if (from_server && order_) order_->bytes -= std::min<std::uint64_t>(order_->bytes, static_cast<std::uint64_t>(n));
+  return true;
+}
+
+void ChaosProxy::serve() {
+  while (true) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (stopping_) return;
+    }
+    carry_out_orders();
+    std::vector<pollfd> waiting = {{wake_, POLLIN, 0}, {listener_, POLLIN, 0}};
+    for (const Relay& relay : relays_) {
+      waiting.push_back({relay.client, POLLIN, 0});
+      waiting.push_back({relay.server, POLLIN, 0});
+    }
+    ::poll(waiting.data(), waiting.size(), 10);
+    eventfd_t ignored = 0;
+    if (waiting[0].revents != 0) ::eventfd_read(wake_, &ignored);
+    std::size_t i = 2;
+    for (auto it = relays_.begin(); it != relays_.end(); i += 2) {
+      const bool alive = (waiting[i].revents == 0 || pass_on(it->client, it->server, false)) &&
+                         (waiting[i + 1].revents == 0 || pass_on(it->server, it->client, true));
+      if (!alive) {
+        ::close(it->client);
+        ::close(it->server);
+      }
+      it = alive ? std::next(it) : relays_.erase(it);
+    }
+    if (waiting[1].revents != 0) accept_one();
+  }
+}
+
+}  // namespace heelstrike::testing_support

@@ -1,0 +1,98 @@
+/// Runs over the contract itself: a client that does what the project's own one never would.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/rpc/channel.hpp"
+#include "common/wire/error_wire.hpp"
+#include "heelstrike/v1/simulation.grpc.pb.h"
+
+namespace heelstrike::testing_support {
+
+class RawRuns {
+ public:
+  explicit RawRuns(const rpc::Endpoint& endpoint)
+      : stub_(v1::SimulationService::NewStub(rpc::make_channel(endpoint))) {}
+  explicit RawRuns(const std::string& address) : RawRuns(rpc::Endpoint{.address = address, .tls = {}}) {}
+
+  /// @throws the server's Error. @returns the identifier
+  std::string submit(const std::string& yaml, const std::string& run_id = {}) {
+    grpc::ClientContext context;
+    v1::SubmitRunResponse response;
+    const auto writer = stub_->SubmitRun(&context, &response);
+    v1::SubmitRunRequest request;
+    request.mutable_header()->set_scenario_yaml(yaml);
+    request.mutable_header()->set_scenario_name("attack.yaml");
+    request.mutable_header()->set_run_id(run_id);
+    request.mutable_header()->set_contract(contract_version);
+    writer->Write(request);
+    writer->WritesDone();
+    check(writer->Finish(), context);
+    return response.run_id();
+  }
+
+  /// Reads to the end. @throws the server's Error. @returns the last event's summary
+  v1::RunSummary watch(const std::string& run_id) {
+    grpc::ClientContext context;
+    v1::WatchRunRequest request;
+    request.set_run_id(run_id);
+    const auto reader = stub_->WatchRun(&context, request);
+    v1::RunSummary summary;
+    for (v1::RunEvent event; reader->Read(&event);) {
+      if (event.has_finished()) summary = event.finished();
+    }
+    check(reader->Finish(), context);
+    return summary;
+  }
+
+  void cancel(const std::string& run_id) {
+    grpc::ClientContext context;
+    v1::CancelRunRequest request;
+    request.set_run_id(run_id);
+    v1::CancelRunResponse response;
+    check(stub_->CancelRun(&context, request, &response), context);
+  }
+
+  void forget(const std::string& run_id) {
+    grpc::ClientContext context;
+    v1::ForgetRunRequest request;
+    request.set_run_id(run_id);
+    v1::ForgetRunResponse response;
+    check(stub_->ForgetRun(&context, request, &response), context);
+  }
+
+  int count() {
+    grpc::ClientContext context;
+    v1::ListRunsResponse response;
+    check(stub_->ListRuns(&context, {}, &response), context);
+    return response.runs_size();
+  }
+
+  [[nodiscard]] v1::SimulationService::Stub& stub() { return *stub_; }
+
+ private:
+  static void check(const grpc::Status& status, const grpc::ClientContext& context) {
+    if (!status.ok()) throw wire::from_status(status, context, "call");
+  }
+
+  std::unique_ptr<v1::SimulationService::Stub> stub_;
+};
+
+/// The code of what `body` throws; `internal` and a failure of the test when it throws nothing.
+template <typename Body>
+ErrorCode code_of(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  ADD_FAILURE() << "no error";
+  return ErrorCode::internal;
+}
+
+}  // namespace heelstrike::testing_support

@@ -1,0 +1,104 @@
+// Work that nobody waits for ends, and a server that is told to stop stops, whatever it computes.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+#include "common/config/version.hpp"
+#include "tests/integration/cli/program.hpp"
+#include "tests/integration/contact_service/server_process.hpp"
+
+namespace heelstrike::testing_support {
+namespace {
+
+/// A rubber block on a plane; friction and fine elements make an evaluation take milliseconds.
+v1::PairSpec block_over_plane() {
+  PairSpec spec;
+  spec.name = "block-ground";
+  spec.backend = "fem_condensed";
+  spec.parameters = {{"element_size", 0.0025},
+                     {"clamped_set", std::string("top")},
+                     {"contact_set", std::string("bottom")},
+                     {"friction", 0.5}};
+  spec.main = {.name = "block",
+               .surface = BlockSurface{.lengths = Vector3::Constant(0.02), .center = Vector3::Zero()},
+               .materials = {{.youngs_modulus = 2e6, .poissons_ratio = 0.3, .density = 1000.0, .set = ""}}};
+  spec.partner = {.name = "ground", .surface = PlaneSurface{}, .materials = {}};
+  return message_of(spec);
+}
+
+/// A batch that takes a server minutes, asked by a thread of its own.
+class LongBatch {
+ public:
+  explicit LongBatch(const ServerProcess& server) : stub_(server.stub()) {
+    v1::OpenSessionRequest open;
+    open.set_contract(contract_version);
+    *open.mutable_pair() = block_over_plane();
+    request_.set_session_id(open_session(*stub_, open).session_id());
+    for (int i = 0; i < 50'000; ++i) {
+      PairState state;
+      state.X_AB.p = Vector3(1e-8 * i, 0.0, -0.01 + 1e-4);
+      *request_.add_states() = message_of(state);
+    }
+    const double before = processor_time();
+    thread_ = std::thread([this] { status_ = stub_->EvaluateBatch(&context_, request_, &response_); });
+    EXPECT_TRUE(cli_test::eventually([&] { return processor_time() > before + 0.5; })) << "the batch has not begun";
+  }
+  ~LongBatch() {
+    context_.TryCancel();
+    thread_.join();
+  }
+  LongBatch(const LongBatch&) = delete;
+  LongBatch& operator=(const LongBatch&) = delete;
+  void leave() { context_.TryCancel(); }
+
+ private:
+  /// [s] of the server of this test.
+  static double processor_time() {
+    const auto servers = cli_test::children(::getpid(), "fem_server");
+    std::istringstream fields(cli_test::read_text("/proc/" + std::to_string(servers.at(0)) + "/stat"));
+    std::string skipped;
+    for (int i = 0; i < 13; ++i) fields >> skipped;
+    double user = 0.0;
+    double system = 0.0;
+    fields >> user >> system;
+    return (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  }
+
+  std::unique_ptr<v1::ContactService::Stub> stub_;
+  v1::EvaluateBatchRequest request_;
+  v1::EvaluateBatchResponse response_;
+  grpc::ClientContext context_;
+  grpc::Status status_;
+  std::thread thread_;
+};
+
+TEST(Stop, ABatchEndsWhenItsClientHasLeft) {
+  // The drain would wait for the batch: that it is idle says that the batch has ended.
+  ServerProcess server({"--cache-dir", "", "--drain-timeout", "25"});
+  LongBatch batch(server);
+  batch.leave();
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait(), 0) << server.log();
+  EXPECT_NE(server.log().find("result=idle"), std::string::npos) << server.log();
+}
+
+TEST(Stop, TheDrainTimeoutHoldsWhateverIsComputed) {
+  ServerProcess server({"--cache-dir", "", "--drain-timeout", "0.3"});
+  const LongBatch batch(server);
+  server.signal(SIGTERM);
+  EXPECT_EQ(server.wait(), 0) << server.log();
+  EXPECT_NE(server.log().find("result=timeout"), std::string::npos) << server.log();
+}
+
+TEST(Stop, ASecondSignalStopsAtOnce) {
+  ServerProcess server({"--cache-dir", "", "--drain-timeout", "3600"});
+  const LongBatch batch(server);
+  EXPECT_EQ(server.wait(SIGTERM), 0) << server.log();
+}
+
+}  // namespace
+}  // namespace heelstrike::testing_support

@@ -1,0 +1,226 @@
+// Contact that no change of sign announces: bodies that touch when the run starts, that graze each other, or that touch
+// at the instant of another contact.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "mbs_server/analysis/gap_course.hpp"
+#include "tests/support/local_run.hpp"
+
+namespace heelstrike::test {
+namespace {
+
+/// Every integrator; fixed steps of 0.1 ms are far below the periods of these contacts.
+class Touching : public ::testing::TestWithParam<const char*> {
+ protected:
+  [[nodiscard]] static RecordedRun completed(const std::string& model, double end_time, double step = 1e-4) {
+    const std::string name = GetParam();
+    const bool fixed = name == "rk4" || name == "ab4am4";
+    const std::string text = fmt::format(
+        "heelstrike: 1\n{}\nanalysis: {{end_time: {}, integrator: {{name: {}{}}}}}\n"
+        "output: {{interval: {}}}\n",
+        model, end_time, name, fixed ? fmt::format(", step: {}", step) : ", rtol: 1.0e-9", 0.01 * end_time);
+    auto run = run_local(scenario_from(text));
+    EXPECT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
+    return run;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Integrators, Touching,
+                         ::testing::Values("cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk", "rk4", "ab4am4"));
+
+constexpr const char* ball_and_ground = R"(
+gravity: [0, 0, -10]
+bodies:
+  ball: {{mass: 1, inertia: [0.004, 0.004, 0.004], position: [{}, 0, {}]}}
+contact:
+  touch:
+    main: {{body: ball, surface: {{sphere: {{radius: 0.1}}}}}}
+    partner: {{body: ground, surface: {{{}}}}}
+    backend: hertz
+    parameters: {{stiffness: 1.0e6, exponent: 1.5}}
+)";
+
+/// A ball that is let go where it touches sinks until K d^2.5 / 2.5 = m g d, and rises to where it was.
+double sinking(double weight) {
+  return std::pow(2.5 * weight / 1.0e6, 1.0 / 1.5);
+}
+
+/// Depth of an episode to a thousandth: parabolas and cubics through steps of a fortieth of a period are that good.
+void expect_sinks(const RecordedRun& run, double depth) {
+  ASSERT_FALSE(run.summary.contacts.empty());
+  EXPECT_EQ(run.summary.contacts.front().onset, 0.0);
+  for (const auto& contact : run.summary.contacts) EXPECT_LT(contact.max_indentation, 1.001 * depth);
+  EXPECT_NEAR(run.summary.contacts.front().max_indentation / depth, 1.0, 1e-3);
+  EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-4 * 10.0 * depth);
+}
+
+TEST_P(Touching, ABallAtRestOnTheGround) {
+  const auto run = completed(fmt::format(ball_and_ground, 0, 0.1, "plane: {normal: [0, 0, 1]}"), 0.1);
+  expect_sinks(run, sinking(10.0));
+}
+
+TEST_P(Touching, ABallAtRestOnAnIncline) {
+  // The distance of the centre from the plane is 0.1 to rounding, which may put the gap on either side of zero.
+  const auto run = completed(fmt::format(ball_and_ground, 0.06, 0.08, "plane: {normal: [0.6, 0, 0.8]}"), 0.05);
+  expect_sinks(run, sinking(8.0));
+}
+
+TEST_P(Touching, ABallInABowl) {
+  const auto run = completed(fmt::format(ball_and_ground, 0, -0.4, "sphere: {radius: 0.5, concave: true}"), 0.1);
+  expect_sinks(run, sinking(10.0));
+}
+
+/// Balls of 0.1 m along x, each the partner of the one before.
+std::string balls_along(const std::string& axis, int n, const std::string& gravity, const std::string& velocity) {
+  std::string text = "gravity: " + gravity + "\nbodies:\n";
+  for (int i = 0; i < n; ++i) {
+    const double at = 0.05 + 0.1 * i;
+    text += fmt::format("  b{}: {{mass: 1, inertia: [0.001, 0.001, 0.001], position: {}{}}}\n", i,
+                        axis == "x" ? fmt::format("[{}, 0, 0]", at) : fmt::format("[0, 0, {}]", at),
+                        i == 0 ? velocity : std::string());
+  }
+  text += "contact:\n";
+  for (int i = 0; i + 1 < n; ++i) {
+    text += fmt::format(R"(  c{}:
+    main: {{body: b{}, surface: {{sphere: {{radius: 0.05}}}}}}
+    partner: {{body: b{}, surface: {{sphere: {{radius: 0.05}}}}}}
+    backend: hertz
+    parameters: {{stiffness: 1.0e8, exponent: 1.5}}
+)",
+                        i, i, i + 1);
+  }
+  return text;
+}
+
+TEST_P(Touching, FiveBallsInTouchOfWhichTheFirstIsStruck) {
+  const auto run = completed(balls_along("x", 5, "[0, 0, 0]", ", velocity: [1, 0, 0]"), 0.006, 1e-6);
+  // Of Newton's cradle with Hertz' law and balls in touch, the last one leaves with 0.98878 of the speed: the five
+  // digits that are published (any integration of x'' = d_{i-1}^1.5 - d_i^1.5 gives them).
+  EXPECT_NEAR(run.column("b4.vx_m_s").back(), 0.98878, 1e-5);
+  double momentum = 0.0;
+  for (int i = 0; i < 5; ++i) momentum += run.column(fmt::format("b{}.vx_m_s", i)).back();
+  EXPECT_NEAR(momentum, 1.0, 1e-9);
+  // No pair stores more than all the energy there is: K d^2.5 / 2.5 <= m v^2 / 2.
+  for (const auto& contact : run.summary.contacts) {
+    EXPECT_LT(contact.max_indentation, std::pow(1.25 / 1.0e8, 0.4));
+  }
+}
+
+TEST_P(Touching, AStackAtRest) {
+  std::string text = balls_along("z", 3, "[0, 0, -10]", "");
+  text += R"(  ground:
+    main: {body: b0, surface: {sphere: {radius: 0.05}}}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: hertz
+    parameters: {stiffness: 1.0e8, exponent: 1.5}
+)";
+  const auto run = completed(text, 0.01, 2e-6);
+  // All energy there is, is what the stack falls: twice the static depth of a linear spring for the whole of it is far
+  // more than a Hertz contact gives way.
+  EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-6);
+  for (const char* ball : {"b0", "b1", "b2"}) {
+    for (const double v : run.column(std::string(ball) + ".vz_m_s")) EXPECT_LT(std::abs(v), 0.05);
+  }
+  EXPECT_LT(run.summary.integrator.restarts, 200);
+}
+
+/// A cradle of pendulums: the balls at rest touch, hold still until the wave arrives, and rounding plays with their
+/// gaps.
+TEST_P(Touching, AHangingCradle) {
+  std::string text = balls_along("x", 5, "[0, 0, -10]", ", velocity: [1, 0, 0]");
+  text += "joints:\n";
+  for (int i = 0; i < 5; ++i) {
+    text += fmt::format("  j{}: {{type: revolute, bodies: [ground, b{}], point: [{}, 0, 1], axis: [0, 1, 0]}}\n", i, i,
+                        0.05 + 0.1 * i);
+  }
+  text.replace(text.find("velocity: [1, 0, 0]"), 19, "velocity: [1, 0, 0], angular_velocity: [0, -1, 0]");
+  const auto run = completed(text, 0.006, 1e-6);
+  // The wave takes a millisecond, in which gravity does nothing to pendulums that hang straight; moments of inertia
+  // make all masses 1.001 kg.
+  EXPECT_NEAR(run.column("b4.vx_m_s").back(), 0.98878, 1e-3);
+  EXPECT_LT(run.summary.integrator.restarts, 200);
+}
+
+/// A ball that flies past another and overlaps it by 1e-7 m: within a single step of free flight.
+TEST_P(Touching, AGrazingContactIsNotPassedOver) {
+  const auto run = completed(R"(
+gravity: [0, 0, 0]
+bodies:
+  post: {mass: 1, inertia: [0.001, 0.001, 0.001]}
+  flyer: {mass: 1, inertia: [0.001, 0.001, 0.001], position: [-1, 0, 0.0999999], velocity: [1, 0, 0]}
+contact:
+  graze:
+    main: {body: post, surface: {sphere: {radius: 0.05}}}
+    partner: {body: flyer, surface: {sphere: {radius: 0.05}}}
+    backend: hertz
+    parameters: {stiffness: 1.0e8, exponent: 1.5}
+)",
+                             2.0);
+  ASSERT_EQ(run.summary.contacts.size(), 1U);
+  // It touches where x^2 = 0.1^2 - 0.0999999^2.
+  EXPECT_NEAR(run.summary.contacts[0].onset, 1.0 - std::sqrt(0.01 - 0.0999999 * 0.0999999), 1e-7);
+  EXPECT_NEAR(run.summary.contacts[0].max_indentation, 1e-7, 3e-8);
+  EXPECT_TRUE(run.summary.contacts[0].end.has_value());
+}
+
+/// Two pairs that touch at the same instant.
+TEST_P(Touching, TwoContactsAtOneInstant) {
+  const auto run = completed(R"(
+gravity: [0, 0, 0]
+bodies:
+  left: {mass: 1, inertia: [0.001, 0.001, 0.001], position: [-0.5, 0, 0]}
+  right: {mass: 1, inertia: [0.001, 0.001, 0.001], position: [0.5, 0, 0]}
+  middle: {mass: 2, inertia: [0.001, 0.001, 0.001], position: [0, 0, -1], velocity: [0, 0, 1]}
+contact:
+  a: &pair
+    main: {body: middle, surface: {sphere: {radius: 0.5}}}
+    partner: {body: left, surface: {sphere: {radius: 0.3}}}
+    backend: hertz
+    parameters: {stiffness: 1.0e8, exponent: 1.5}
+  b:
+    <<: *pair
+    partner: {body: right, surface: {sphere: {radius: 0.3}}}
+)",
+                             1.0);
+  ASSERT_EQ(run.summary.contacts.size(), 2U);
+  EXPECT_NEAR(run.summary.contacts[0].onset, run.summary.contacts[1].onset, 1e-12);
+  // Mirror images stay so: what one pair does at the instant of the other is not lost.
+  EXPECT_NEAR(run.column("left.vx_m_s").back(), -run.column("right.vx_m_s").back(), 1e-9);
+  EXPECT_NEAR(run.column("middle.vx_m_s").back(), 0.0, 1e-9);
+}
+
+/// Bodies in touch that leave each other at once, and one that is lifted off only later.
+TEST_P(Touching, WhatLeavesAtOnceIsNotHeld) {
+  const auto run = completed(balls_along("x", 2, "[0, 0, 0]", ", velocity: [-1, 0, 0]"), 0.1);
+  EXPECT_TRUE(run.summary.contacts.empty());
+  EXPECT_NEAR(run.column("b0.x_m").back(), -0.05, 1e-9);
+  EXPECT_NEAR(run.column("b1.x_m").back(), 0.15, 1e-9);
+}
+
+TEST(GapCourse, FindsWhatLiesBetweenTwoStates) {
+  // gap = s^3 - 1.5 s^2 + 0.56 s + c on s = t / 2: falls from 0.333 to 0.667.
+  const auto at = [](double t, double c) {
+    const double s = 0.5 * t;
+    return mbs::GapPoint{
+        .t = t, .gap = s * (0.56 + s * (-1.5 + s)) + c, .gap_rate = 0.5 * (0.56 + s * (-3.0 + 3.0 * s))};
+  };
+  const auto low = mbs::lowest_between(at(0.0, 0.01), at(2.0, 0.01));
+  ASSERT_TRUE(low.has_value());
+  const double s = 0.5 + std::sqrt(0.25 - 0.56 / 3.0);  // roots of 3 s^2 - 3 s + 0.56
+  EXPECT_NEAR(low->t, 2.0 * s, 1e-12);
+  EXPECT_NEAR(low->gap, at(2.0 * s, 0.01).gap, 1e-12);
+  const auto high = mbs::highest_between(at(0.0, 0.01), at(2.0, 0.01));
+  ASSERT_TRUE(high.has_value());
+  EXPECT_NEAR(high->t, 2.0 * (1.0 - s), 1e-12);
+  // Nothing turns where both rates and the mean rate agree.
+  EXPECT_FALSE(mbs::lowest_between({.t = 0, .gap = 1, .gap_rate = -1}, {.t = 1, .gap = 0, .gap_rate = -1}).has_value());
+  // A minimum on the way down to one more: rates of one sign at both ends hide a dip.
+  const auto dip = mbs::lowest_between({.t = 0, .gap = 0.1, .gap_rate = 1}, {.t = 1, .gap = 0.1, .gap_rate = 1});
+  ASSERT_TRUE(dip.has_value());
+  EXPECT_LT(dip->gap, 0.1);
+}
+
+}  // namespace
+}  // namespace heelstrike::test

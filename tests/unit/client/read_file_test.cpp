@@ -1,0 +1,126 @@
+// Files that a user names: whatever they turn out to be, reading ends with their content or with a reason.
+#include "client/runs/read_file.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <thread>
+
+#include "client/runs/run_request.hpp"
+#include "common/errors/error.hpp"
+#include "common/errors/printable.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class ReadFile : public testing::Test {
+ protected:
+  ReadFile() : folder_(fs::temp_directory_path() / ("heelstrike_read_" + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+  }
+  ~ReadFile() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] fs::path written(const std::string& name, const std::string& content) const {
+    std::ofstream(folder_ / name, std::ios::binary) << content;
+    return folder_ / name;
+  }
+  [[nodiscard]] fs::path pipe() const {
+    const fs::path path = folder_ / "pipe";
+    EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    return path;
+  }
+
+  fs::path folder_;
+};
+
+std::string refusal(const fs::path& path, ErrorCode expected, const ReadLimits& limits = {}) {
+  try {
+    (void)read_file(path, "mesh", limits);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), expected) << error.what();
+    EXPECT_THAT(error.what(), HasSubstr(path.string()));
+    return error.what();
+  }
+  return "was read";
+}
+
+TEST_F(ReadFile, GivesTheBytes) {
+  const std::string bytes("a\0\xff\n", 4);
+  EXPECT_EQ(read_file(written("a", bytes), "mesh"), bytes);
+  EXPECT_EQ(read_file(written("b", ""), "mesh"), "");
+}
+
+TEST_F(ReadFile, RefusesWhatIsNoFile) {
+  EXPECT_THAT(refusal(folder_, ErrorCode::invalid_input), HasSubstr("found the folder"));
+  EXPECT_THAT(refusal(folder_ / "none", ErrorCode::invalid_input), HasSubstr("does not exist"));
+  EXPECT_THAT(refusal("/dev/zero", ErrorCode::invalid_input), HasSubstr("found the device"));
+  // Reading the memory of this process at address 0 is an I/O error.
+  EXPECT_THAT(refusal("/proc/self/mem", ErrorCode::file), HasSubstr("cannot be read: Input/output error"));
+}
+
+TEST_F(ReadFile, RefusesMoreThanItsLimitBeforeReading) {
+  const fs::path path = written("large", "x");
+  fs::resize_file(path, 3ULL << 30U);  // sparse
+  EXPECT_THAT(refusal(path, ErrorCode::invalid_input), HasSubstr("at most 2048 MiB, found 3072 MiB"));
+}
+
+TEST_F(ReadFile, ReadsAPipeWhileSomebodyWrites) {
+  const fs::path path = pipe();
+  std::jthread writer([&] { std::ofstream(path) << std::string(3'000'000, 'x'); });
+  EXPECT_EQ(read_file(path, "mesh").size(), 3'000'000U);
+}
+
+TEST_F(ReadFile, GivesUpOnAPipeThatStaysSilentOrNeverEnds) {
+  const fs::path path = pipe();
+  EXPECT_THAT(refusal(path, ErrorCode::file, {.patience = 0.1}), HasSubstr("nobody wrote"));
+  std::jthread endless([&](const std::stop_token& stop) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_NONBLOCK);
+    const std::string block(4096, 'x');
+    while (!stop.stop_requested()) (void)!::write(fd, block.data(), block.size());
+    ::close(fd);
+  });
+  EXPECT_THAT(refusal(path, ErrorCode::invalid_input, {.max_bytes = 1U << 20U}), HasSubstr("more than 1 MiB"));
+}
+
+TEST_F(ReadFile, HearsAStop) {
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW((void)read_file(pipe(), "mesh", {.stop = stop.get_token()}), Error);
+}
+
+TEST_F(ReadFile, AScenarioInLatin1IsReadAsWhatItMeans) {
+  const std::string name = "Fu\xdf.csv";
+  (void)written(name, "time,x\n0,0\n1,1\n2,2\n");
+  const fs::path scenario = written("m\xfcller.yaml",
+                                    "# gr\xfc\xdf Gott\nheelstrike: 1\ngravity: [0, 0, 0]\nbodies:\n"
+                                    "  a: {mass: 1, inertia: [1, 1, 1]}\nloads:\n  l: {body: a, fx: {file: {name: " +
+                                        name +
+                                        ", column: x}}}\nanalysis: {type: forward, end_time: 1}\n"
+                                        "output: {interval: 1}\n");
+  const RunRequest request = load_request(scenario, {}, {});
+  for (const std::string& text : {request.yaml, request.file_name, request.files.at(0).name}) {
+    EXPECT_EQ(as_utf8(text), text) << "a protocol takes UTF-8 only";
+  }
+  EXPECT_EQ(request.files.at(0).name, "Fu\xc3\x9f.csv");
+  ASSERT_FALSE(request.notes.empty());
+  EXPECT_THAT(request.notes[0], HasSubstr("read as Latin-1"));
+}
+
+TEST(Printable, EscapesWhatNoTerminalShouldSee) {
+  EXPECT_EQ(printable("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
+  EXPECT_EQ(printable("a\x1b[2J\xe9\x7f\xc2\x9b!"), "a\\x1b[2J\\xe9\\x7f\\xc2\\x9b!");
+  EXPECT_EQ(printable("\xc0\xaf\xed\xa0\x80\xf5"), "\\xc0\\xaf\\xed\\xa0\\x80\\xf5") << "overlong, half a pair, none";
+  EXPECT_EQ(printable("a\nb"), "a b");
+  EXPECT_EQ(printable_lines("a\nb\r"), "a\nb\\x0d");
+  EXPECT_EQ(printable("\xc3\xbc\xc3\xbc", 3), "\xc3\xbc...") << "cut at a whole character";
+}
+
+}  // namespace
+}  // namespace heelstrike::client

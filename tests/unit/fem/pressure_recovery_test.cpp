@@ -1,0 +1,150 @@
+// Contact pressure from nodal forces: exact where it is uniform, no force lost, the same in tables and in pictures.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <numeric>
+
+#include "fem_server/backends/backend.hpp"
+#include "fem_server/fem/pressure_recovery.hpp"
+#include "fem_server/geometry/io/base64.hpp"
+#include "tests/unit/fem/test_contact.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+BodyModel block(bool quadratic) {
+  VolumeMesh mesh = test::block_mesh({0.0, 0.0, 0.0}, {0.04, 0.03, 0.02}, 16, 10, 4);
+  if (quadratic) mesh = to_quadratic(mesh);
+  return {std::move(mesh), std::vector<Material>{test::soft_material(0.3)}};
+}
+
+/// Nodes of the whole surface with the forces of a uniform pressure on the bottom.
+struct Pressed {
+  ContactNodes surface;
+  std::vector<std::uint32_t> touching;
+  std::vector<Vector3> normals;
+  Eigen::VectorXd forces;
+};
+
+Pressed pressed_bottom(const BodyModel& body, double pressure) {
+  Pressed result{
+      .surface = contact_nodes(body, boundary_faces(body.mesh())), .touching = {}, .normals = {}, .forces = {}};
+  const ContactNodes bottom = contact_nodes(body, test::bottom_faces(body.mesh()));
+  result.forces.resize(static_cast<Eigen::Index>(bottom.nodes.size()));
+  for (std::size_t i = 0; i < bottom.nodes.size(); ++i) {
+    const auto place = std::ranges::lower_bound(result.surface.nodes, bottom.nodes[i]);
+    result.touching.push_back(static_cast<std::uint32_t>(place - result.surface.nodes.begin()));
+    result.normals.push_back(Vector3::UnitZ());
+    result.forces[static_cast<Eigen::Index>(i)] = pressure * bottom.areas[i];
+  }
+  return result;
+}
+
+// Rounding: sums of some ten numbers.
+TEST(PressureRecovery, AUniformPressureIsExactUpToTheEdgesOfABlock) {
+  for (const bool quadratic : {false, true}) {
+    const BodyModel body = block(quadratic);
+    const Pressed load = pressed_bottom(body, 5e4);
+    const PressureRecovery recovery(body.mesh(), load.surface);
+    const RecoveredPressure found = recovery.recover(load.touching, load.normals, load.forces);
+    EXPECT_NEAR(found.area, 0.04 * 0.03, 1e-15) << "the sides bear nothing";
+    EXPECT_EQ(found.faces.size(), 320U);
+    for (const double p : found.at_faces.reshaped()) EXPECT_NEAR(p, 5e4, 1e-8);
+    for (std::size_t v = 0; v < recovery.vertex_nodes().size(); ++v) {
+      const bool below = body.mesh().nodes[recovery.vertex_nodes()[v]].z() == 0.0;
+      EXPECT_NEAR(found.at_vertices(static_cast<Eigen::Index>(v), 0), below ? 5e4 : 0.0, 1e-8)
+          << body.mesh().nodes[recovery.vertex_nodes()[v]].transpose();
+    }
+  }
+}
+
+// Whatever the forces are: nothing negative, faces add up to the forces, vertices too where the contact has no edge of
+// the body beside it. Forces of very different sizes, so that what is lost would show.
+TEST(PressureRecovery, LosesNoForceAndInventsNoTension) {
+  for (const bool quadratic : {false, true}) {
+    const BodyModel body = block(quadratic);
+    const Pressed all = pressed_bottom(body, 1.0);
+    Pressed some{.surface = all.surface, .touching = {}, .normals = {}, .forces = {}};
+    std::vector<double> forces;
+    for (const std::uint32_t i : all.touching) {
+      const Vector3& x = body.mesh().nodes[all.surface.nodes[i]];
+      if ((x.head<2>() - Eigen::Vector2d(0.02, 0.015)).norm() > 0.0085) continue;
+      some.touching.push_back(i);
+      some.normals.push_back(Vector3::UnitZ());
+      forces.push_back(std::pow(10.0, static_cast<double>(forces.size() * 7 % 5) - 2.0));
+    }
+    ASSERT_GT(forces.size(), 10U);
+    some.forces = Eigen::Map<Eigen::VectorXd>(forces.data(), static_cast<Eigen::Index>(forces.size()));
+    const PressureRecovery recovery(body.mesh(), some.surface);
+    const RecoveredPressure found = recovery.recover(some.touching, some.normals, some.forces);
+    const double sum = some.forces.sum();
+    const auto area = [&](ElementFace face) {
+      const Triangle c = face_corners(body.mesh(), face);
+      const auto& x = body.mesh().nodes;
+      return 0.5 * (x[c[1]] - x[c[0]]).cross(x[c[2]] - x[c[0]]).norm();
+    };
+    double over_faces = 0.0;
+    for (std::size_t k = 0; k < found.faces.size(); ++k) {
+      const double p = found.at_faces(static_cast<Eigen::Index>(k), 0);
+      EXPECT_GE(p, 0.0);
+      over_faces += p * area(recovery.faces()[found.faces[k]]);
+    }
+    EXPECT_NEAR(over_faces, sum, 1e-13 * sum);
+    EXPECT_GE(found.at_vertices.minCoeff(), 0.0);
+    std::map<std::uint32_t, double> at;
+    for (std::size_t v = 0; v < recovery.vertex_nodes().size(); ++v) {
+      at[recovery.vertex_nodes()[v]] = found.at_vertices(static_cast<Eigen::Index>(v), 0);
+    }
+    double over_vertices = 0.0;
+    for (const ElementFace face : recovery.faces()) {
+      for (const std::uint32_t corner : face_corners(body.mesh(), face)) over_vertices += at[corner] * area(face) / 3.0;
+    }
+    EXPECT_NEAR(over_vertices, sum, 1e-13 * sum);
+  }
+}
+
+/// Values of a point array of a VTU file as Heelstrike writes it: base64 of a length of 64 bits and the numbers.
+std::vector<double> array_of(const std::string& vtu, const std::string& name) {
+  const std::size_t begin = vtu.find('>', vtu.find("Name=\"" + name + "\"", vtu.find("<PointData"))) + 1;
+  const std::string text = vtu.substr(begin, vtu.find('<', begin) - begin);
+  const std::string bytes = io::decode_base64(text, text.size());
+  std::vector<double> values((bytes.size() - 8) / sizeof(double));
+  std::memcpy(values.data(), bytes.data() + 8, values.size() * sizeof(double));
+  return values;
+}
+
+// Requirement: the largest value of a picture is the peak pressure of the table, for either order, wherever the contact
+// is.
+TEST(PressureRecovery, PictureAndTableHaveTheSameLargestPressure) {
+  for (const double order : {1.0, 2.0}) {
+    PairSpec pair;
+    pair.name = "block-plate";
+    pair.backend = "fem_condensed";
+    pair.main.surface = BlockSurface{.lengths = {0.04, 0.04, 0.02}, .center = {0.0, 0.0, 0.0}};
+    pair.main.materials = {test::soft_material(0.3)};
+    pair.partner.surface = PlaneSurface{};
+    pair.parameters = {{"element_size", 0.005}, {"element_order", order}, {"clamped_set", std::string("top")}};
+    PrepareContext context;
+    context.on_progress = [](std::string_view, double) {};
+    const auto contact = make_backend(pair, context);
+    for (const double tilt : {0.0, 0.02, 0.05}) {
+      PairState state;
+      state.X_AB = {.R = rotation_from_vector(Vector3(tilt, 0.3 * tilt, 0.0)), .p = Vector3(0.0, 0.0, -0.0096)};
+      const Response r = contact->evaluate(*contact->initial_history(), state);
+      for (const FieldMesh mesh : {FieldMesh::surface, FieldMesh::volume}) {
+        FieldRequest request;
+        request.mesh = mesh;
+        const auto drawn = array_of(contact->fields(*contact->initial_history(), state, request), "contact_pressure");
+        EXPECT_NEAR(*std::ranges::max_element(drawn), r.peak_pressure, 1e-12 * r.peak_pressure)
+            << "order " << order << ", tilt " << tilt;
+      }
+      if (tilt == 0.0) {
+        EXPECT_NEAR(r.area, 0.0016, 1e-15) << "the sides bear nothing";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heelstrike::fem

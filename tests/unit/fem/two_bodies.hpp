@@ -1,0 +1,70 @@
+/// Two deformable bodies that meet through their surfaces.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fem_server/backends/fem_condensed/body_interface.hpp"
+#include "fem_server/backends/fem_condensed/condensed_contact.hpp"
+#include "fem_server/fem/body_model.hpp"
+
+namespace heelstrike::fem::test {
+
+struct SolidBody {
+  BodyModel body;
+  Support support;
+  ContactNodes contact;
+};
+
+/// @param clamped  node set; empty = inertia relief
+/// @param touches  of the centre of a boundary face; nodes on the clamp are left out
+inline SolidBody solid_body(
+    VolumeMesh mesh, const Material& material, const std::string& clamped,
+    const std::function<bool(const Vector3&)>& touches = [](const Vector3&) { return true; }) {
+  BodyModel body(std::move(mesh), std::vector<Material>{material});
+  Support support{.inertia_relief = clamped.empty(), .clamped_nodes = {}};
+  if (!clamped.empty()) support.clamped_nodes = body.mesh().node_sets.at(clamped);
+  std::vector<ElementFace> faces;
+  for (const ElementFace face : boundary_faces(body.mesh())) {
+    Vector3 centre = Vector3::Zero();
+    for (const std::uint32_t n : face_corners(body.mesh(), face)) centre += body.mesh().nodes[n] / 3.0;
+    if (touches(centre)) faces.push_back(face);
+  }
+  const ContactNodes all = contact_nodes(body, faces);
+  std::vector<bool> keep;
+  for (const std::uint32_t node : all.nodes) keep.push_back(!std::ranges::binary_search(support.clamped_nodes, node));
+  ContactNodes contact = selected(all, keep);
+  return {std::move(body), std::move(support), std::move(contact)};
+}
+
+inline SurfaceCompliance compliance_of(const SolidBody& body) {
+  return condense(body.body, body.support, body.contact.nodes, [](std::string_view, double) {}, {});
+}
+
+inline std::shared_ptr<const DeformablePartner> deformable(const SolidBody& body) {
+  const VolumeMesh& mesh = body.body.mesh();
+  return std::make_shared<const DeformablePartner>(
+      contact_surface(mesh, boundary_faces(mesh), body.contact.nodes, body.support.clamped_nodes), compliance_of(body));
+}
+
+inline std::unique_ptr<CondensedContact> two_bodies(const SolidBody& main, const SolidBody& partner,
+                                                    const ContactOptions& options) {
+  CondensedModel model;
+  for (const std::uint32_t node : main.contact.nodes) model.points.push_back(main.body.mesh().nodes[node]);
+  model.areas = main.contact.areas;
+  model.compliance = compliance_of(main);
+  model.partner = make_mesh_partner(boundary_surface(partner.body.mesh()).surface);
+  model.options = options;
+  model.deformable = deformable(partner);
+  model.interface = std::make_shared<const BodyInterface>(
+      contact_surface(main.body.mesh(), main.contact.faces, main.contact.nodes, main.support.clamped_nodes),
+      main.contact.nodes.size(), model.deformable, options.depth_limit);
+  return std::make_unique<CondensedContact>("fem_condensed", std::move(model), ParameterMap{});
+}
+
+}  // namespace heelstrike::fem::test

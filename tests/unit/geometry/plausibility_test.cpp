@@ -1,0 +1,68 @@
+// Numbers that are allowed but hardly meant.
+#include "fem_server/geometry/plausibility.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const Vector3 foot(0.26, 0.1, 0.09);  // [m]
+
+std::string refusal(const std::function<Doubts()>& work) {
+  try {
+    (void)work();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Plausibility, SuggestsTheUnitOfAFile) {
+  EXPECT_THAT(doubts_of_extents(foot, 1.0, "length_scale"), IsEmpty());
+  EXPECT_THAT(doubts_of_extents(1000.0 * foot, 1.0, "length_scale"),
+              ElementsAre(HasSubstr("260 m long with length_scale = 1; did you mean mm? Set length_scale: 0.001")));
+  EXPECT_THAT(doubts_of_extents(1e-3 * foot, 1e-3, "--scale"),
+              ElementsAre(HasSubstr("0.00026 m long with --scale = 0.001; did you mean m? Set --scale: 1")));
+  EXPECT_THAT(doubts_of_extents(1e7 * foot, 1.0, "length_scale"), ElementsAre(HasSubstr("check the unit")));
+}
+
+TEST(Plausibility, RefusesElementsLargerThanTheBody) {
+  EXPECT_THAT(doubts_of_element_size("element_size", 0.01, foot), IsEmpty());
+  EXPECT_THAT(doubts_of_element_size("element_size", 0.05, foot), ElementsAre(HasSubstr("fewer than two elements")));
+  EXPECT_THAT(refusal([] { return doubts_of_element_size("element_size", 5.0, foot); }),
+              HasSubstr("did you mean 5 mm? Set element_size: 0.005"));
+  EXPECT_THAT(refusal([] { return doubts_of_element_size("element_size", 0.005, 1e-3 * foot); }),
+              HasSubstr("0.00026 x 0.0001 x 9e-05 m); check the unit of both"));
+}
+
+TEST(Plausibility, TellsWhatMeshingLost) {
+  EXPECT_THAT(doubts_of_volume(0.97, 1.0, "--size", 0.01), IsEmpty());
+  EXPECT_THAT(doubts_of_volume(0.9, 1.0, "--size", 0.01), ElementsAre(HasSubstr("10 % less volume")));
+  EXPECT_THAT(refusal([] { return doubts_of_volume(0.46, 1.0, "--size", 0.01); }), HasSubstr("54 % less volume"));
+}
+
+TEST(Plausibility, ComparesTheBodiesOfAPair) {
+  EXPECT_THAT(doubts_of_proportion(foot, 10.0 * foot), IsEmpty());
+  EXPECT_THAT(doubts_of_proportion(foot, 1000.0 * foot), ElementsAre(HasSubstr("0.26 m long and its partner 260 m")));
+}
+
+TEST(Plausibility, TellsFlatElements) {
+  VolumeMesh mesh;
+  mesh.nodes = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0.3, 0.3, 0.001}};
+  mesh.connectivity = {0, 1, 2, 3};
+  EXPECT_THAT(doubts_of_quality("a.msh", check_volume(mesh)),
+              ElementsAre(HasSubstr("a.msh: there are nearly flat tetrahedra")));
+  mesh.nodes[3].z() = 1.0;
+  EXPECT_THAT(doubts_of_quality("a.msh", check_volume(mesh)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
