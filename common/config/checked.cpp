@@ -183,8 +183,9 @@ std::shared_ptr<const Node> checked_named(const Document& document, const Node& 
       if (!is_name(entry.key)) {
         Node where = *entry.value;
         where.line = entry.line;
-        refuse(document, where, path, fmt::format("names of 1 to {} letters, digits, '_' or '-'", longest_name),
-               fmt::format("'{}'", excerpt(entry.key)), "rename it");
+        throw mistake_at(document, where, joined(path, entry.key),
+                         fmt::format("{}: expected names of 1 to {} letters, digits, '_' or '-', found '{}'; rename it",
+                                     path, longest_name, excerpt(entry.key)));
       }
       entry.value = checked_map(document, *entry.value, schema, joined(path, entry.key), mistakes);
     });

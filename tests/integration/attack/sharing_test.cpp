@@ -77,7 +77,9 @@ TEST(Uploads, HaveABudgetOfMemory) {
     part.mutable_header()->set_size_bytes(60U << 20U);
     ASSERT_TRUE(writer->Write(part));
     part.set_chunk(std::string(1U << 20U, 'x'));
-    if (i < 2) ASSERT_TRUE(writer->Write(part));
+    if (i < 2) {
+      ASSERT_TRUE(writer->Write(part));
+    }
   }
   // Two MiB may have arrived; whichever comes third is refused.
   grpc::Status refused;

@@ -283,7 +283,11 @@ TEST(Kinematic, NoFrameWithASolutionIsAFailureWithItsReason) {
   EXPECT_THAT(run.summary.error->what(), HasSubstr("none of 6 frames has a solution; the first, at t = 0 s"));
   EXPECT_THAT(run.summary.error->what(), HasSubstr("depth_limit"));
   EXPECT_TRUE(std::isnan(run.summary.energy.initial));
-  EXPECT_EQ(warnings(run).size(), 6U);
+  // Assembly tells besides that the driver moves the body far from where it was put.
+  const auto refused = warnings(run);
+  EXPECT_EQ(
+      std::ranges::count_if(refused, [](const auto& text) { return text.find("depth_limit") != std::string::npos; }),
+      6);
 }
 
 /// Takes 30 states and breaks at the next one.
