@@ -196,9 +196,12 @@ TEST_F(ApproachSpeed, LatchesAtOnsetAndClearsAtSeparation) {
   EXPECT_EQ(latched(), std::nullopt);
 }
 
-TEST_F(ApproachSpeed, ZeroGapIsAnOnsetOnlyWhenClosing) {
-  commit(0.0, 0.0);
+// Requirement: bodies that touch at rest are in contact; bodies that touch and part are not.
+TEST_F(ApproachSpeed, ZeroGapIsAnOnsetUnlessItOpens) {
+  commit(0.0, -1.0);
   EXPECT_EQ(latched(), std::nullopt);
+  commit(0.0, 0.0);
+  EXPECT_EQ(latched(), 1e-3);
   commit(0.0, -1.0);
   EXPECT_EQ(latched(), std::nullopt);
 }
