@@ -9,9 +9,9 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "common/errors/error.hpp"
 
@@ -58,14 +58,16 @@ class OneRequest final : public httplib::Stream {
   Clock::time_point begin_ = Clock::now();
 };
 
-/// A thread for every connection that needs one, made when it is needed.
+/// A thread for every connection that needs one, made when it is needed; one stays when there is nothing to do.
 class ConnectionThreads final : public httplib::TaskQueue {
  public:
   void enqueue(std::function<void()> connection) override {
     const std::scoped_lock lock(mutex_);
+    join_ended();
     waiting_.push_back(std::move(connection));
     if (waiting_.size() > n_idle_ && threads_.size() < HttpServer::max_connections) {
-      threads_.emplace_back([this] { work(); });
+      const auto own = threads_.emplace(threads_.end());
+      *own = std::thread([this, own] { work(own); });
     }
     changed_.notify_one();
   }
@@ -75,29 +77,42 @@ class ConnectionThreads final : public httplib::TaskQueue {
       ending_ = true;
     }
     changed_.notify_all();
-    for (auto& thread : threads_) thread.join();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return threads_.empty(); });
+    join_ended();
   }
 
  private:
-  void work() {
+  using Threads = std::list<std::thread>;
+
+  void work(Threads::iterator own) {
     std::unique_lock lock(mutex_);
-    while (true) {
+    while (n_idle_ == 0 || !waiting_.empty()) {
       ++n_idle_;
       changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
       --n_idle_;
-      if (waiting_.empty()) return;
+      if (waiting_.empty()) break;
       const auto connection = std::move(waiting_.front());
       waiting_.pop_front();
       lock.unlock();
       connection();
       lock.lock();
     }
+    // A thread cannot join itself: the next connection or the end does.
+    ended_.splice(ended_.end(), threads_, own);
+    changed_.notify_all();
+  }
+
+  /// @pre mutex_ is held: the ended threads have nothing left to do with it but to let go of it
+  void join_ended() {
+    for (auto& thread : ended_) thread.join();
+    ended_.clear();
   }
 
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   std::deque<std::function<void()>> waiting_;
-  std::vector<std::thread> threads_;
+  Threads threads_, ended_;
   std::size_t n_idle_ = 0;
   bool ending_ = false;
 };

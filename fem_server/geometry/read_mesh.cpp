@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
+#include "common/errors/printable.hpp"
 #include "fem_server/geometry/io/readers.hpp"
 #include "fem_server/geometry/io/scanner.hpp"
 #include "fem_server/geometry/surface_repair.hpp"
@@ -87,15 +88,29 @@ void check_options(std::string_view bytes, const ReadOptions& options) {
 }
 
 void scale(std::vector<Vector3>& points, const ReadOptions& options) {
-  for (Vector3& point : points) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    Vector3& point = points[i];
     point *= options.length_scale;
     // Cubes of larger coordinates leave the range in which volumes mean anything.
     constexpr double largest = 1e9;
     if (!(point.cwiseAbs().maxCoeff() <= largest)) {
-      throw input_error("length_scale",
-                        fmt::format("{}: expected coordinates within {} m, found ({}, {}, {}) m with length_scale = {}",
-                                    options.name, largest, point.x(), point.y(), point.z(), options.length_scale));
+      throw input_error(
+          "length_scale",
+          fmt::format("{}, point {} (of the different ones, counted from 0): expected coordinates within {} m, "
+                      "found ({}, {}, {}) m with length_scale = {}",
+                      options.name, i, largest, point.x(), point.y(), point.z(), options.length_scale));
     }
+  }
+}
+
+/// What a format's reader finds, with the words of the file that a message quotes made fit to be read.
+template <typename Mesh>
+Mesh read_with(Mesh (*reader)(std::string_view, const ReadOptions&), std::string_view bytes,
+               const ReadOptions& options) {
+  try {
+    return reader(bytes, options);
+  } catch (const Error& error) {
+    throw Error(error.code(), printable(error.what()), error.field());
   }
 }
 
@@ -118,7 +133,7 @@ SurfaceMesh read_surface(std::string_view bytes, const ReadOptions& options) {
                       fmt::format("{}: expected a surface (stl, obj, ply, vtp), found the volume format '{}'",
                                   options.name, format.name));
   }
-  SurfaceMesh mesh = format.surface(bytes, options);
+  SurfaceMesh mesh = read_with(format.surface, bytes, options);
   scale(mesh.vertices, options);
   if (options.merge_tolerance > 0.0) {
     const std::size_t n = merge_near_vertices(mesh, options.merge_tolerance);
@@ -136,7 +151,7 @@ VolumeMesh read_volume(std::string_view bytes, const ReadOptions& options) {
         fmt::format("{}: expected a volume mesh (msh, inp, vtu, vtk), found the surface format '{}'; mesh it first",
                     options.name, format.name));
   }
-  VolumeMesh mesh = format.volume(bytes, options);
+  VolumeMesh mesh = read_with(format.volume, bytes, options);
   scale(mesh.nodes, options);
   return mesh;
 }

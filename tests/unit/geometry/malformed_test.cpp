@@ -159,7 +159,7 @@ std::string mutated(std::string bytes, std::mt19937& random) {
 /// Whether a message says where in the file, or that it is about the whole of it.
 bool names_place(const std::string& message) {
   for (const char* place : {", line ", ", byte ", ", cell ", " of cell ", " names element ", " has the nodes ",
-                            "found no triangle", "triangles only", "XML"}) {
+                            "found no triangle", "found none", "triangles only", "XML", ", point "}) {
     if (message.find(place) != std::string::npos) return true;
   }
   return false;
