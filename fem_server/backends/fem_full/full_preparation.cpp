@@ -9,12 +9,13 @@
 namespace heelstrike::fem {
 
 void check_rigid_pair(const PairSpec& pair) {
+  if (!pair.partner.materials.empty()) {
+    const std::string key = "contact." + pair.name + ".partner.material";
+    throw input_error(key, fmt::format("{}: {} has a rigid partner; remove the material, exchange main and partner, or "
+                                       "use fem_condensed",
+                                       key, pair.backend));
+  }
   check_body_pair(pair);
-  if (pair.partner.materials.empty()) return;
-  const std::string key = "contact." + pair.name + ".partner.material";
-  throw input_error(key, fmt::format("{}: {} has a rigid partner; remove the material, exchange main and partner, or "
-                                     "use fem_condensed",
-                                     key, pair.backend));
 }
 
 FullPreparation prepare_full(const PairSpec& pair, const PrepareContext& context) {
