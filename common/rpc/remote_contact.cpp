@@ -264,6 +264,7 @@ MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<co
   const auto timeout = options_.exchange_timeout * std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(n_states));
   const auto begin = std::chrono::steady_clock::now();
   const std::string what = called("CommitMotion");
+  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
   call(what, {.timeout = timeout, .patience = options_.patience, .stop = std::move(stop)},
        [&](grpc::ClientContext& context) { return stub_->CommitMotion(&context, request, &response); });
   note_exchange(begin, response.serving());
