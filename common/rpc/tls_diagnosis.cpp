@@ -12,6 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <ctime>
 #include <memory>
 #include <utility>
 
@@ -143,8 +145,29 @@ Context context_of(const Endpoint& endpoint) {
   return context;
 }
 
+/// OpenSSL writes in a way that ends the process when the peer has hung up; here that is an error of the write.
+class PipeSignalHeld {
+ public:
+  PipeSignalHeld() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~PipeSignalHeld() {
+    const timespec at_once{};
+    if (sigismember(&before_, SIGPIPE) == 0) (void)sigtimedwait(&signal_, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  PipeSignalHeld(const PipeSignalHeld&) = delete;
+  PipeSignalHeld& operator=(const PipeSignalHeld&) = delete;
+
+ private:
+  sigset_t signal_{}, before_{};
+};
+
 /// The handshake, and the first word of the server after it: with TLS 1.3 it refuses a client only then.
 std::string shake_hands(const Endpoint& endpoint, const Address& address, int socket) {
+  const PipeSignalHeld no_signal;
   const Context context = context_of(endpoint);
   const Session session(SSL_new(context.get()));
   const std::string name = !endpoint.tls.authority.empty() ? endpoint.tls.authority

@@ -215,7 +215,9 @@ std::unique_ptr<Contact> open_contact(rpc::RemoteContactOptions options) {
 }
 
 std::unique_ptr<Contact> open_contact(const std::string& address) {
-  return open_contact(rpc::RemoteContactOptions{.endpoint = {.address = address, .tls = {}}});
+  // Long enough for a server that is started again, short enough for one that never comes back.
+  return open_contact(
+      rpc::RemoteContactOptions{.endpoint = {.address = address, .tls = {}}, .patience = std::chrono::seconds{10}});
 }
 
 std::string bits(const Response& response) {
