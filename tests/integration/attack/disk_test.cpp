@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 std::string long_scenario() {
-  return ball_scenario("end_time: 0.5", "end_time: 1.0e5");
+  return ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 1000000000}");
 }
 
 /// A disk of 128 KiB at `folder`; unmounted at the end.

@@ -29,7 +29,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string long_scenario() {
-  return ball_scenario("end_time: 0.5", "end_time: 1.0e5");
+  return ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 1000000000}");
 }
 
 TEST(Sessions, OfVanishedClientsGiveWayAndAFullTableIsSaid) {

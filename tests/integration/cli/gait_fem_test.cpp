@@ -64,8 +64,9 @@ void expect_regions_carry_the_foot(const ScratchFolder& folder, const TimeSeries
     for (const char* region : {"heel", "midfoot", "metatarsal", "hallux", "lesser_toes"}) {
       sum += table.column(fmt::format("foot-ground.{}.force_N", region))[i];
     }
-    // Pressures are means over a node's neighbours; at the rim of what may touch some of them have none to give.
-    EXPECT_NEAR(sum, load, 0.01 * load + 0.1) << "at " << table.column("time")[i] << " s";
+    // Pressure at a point times a third of the faces around it: the recovered field ends within the faces at the rim of
+    // the contact, where this sum counts them whole (the cells of the field files add up exactly).
+    EXPECT_NEAR(sum, load, 0.02 * load + 0.1) << "at " << table.column("time")[i] << " s";
     n_loaded += load > 100.0 ? 1 : 0;
   }
   EXPECT_GT(n_loaded, 8);
