@@ -222,7 +222,8 @@ class Ball(unittest.TestCase):
         balls = [(t, file) for t, _, name, file in self.files if name == 'ball-ground_ball']
         grounds = [file for _, _, name, file in self.files if name == 'ball-ground_ground_partner']
         self.assertEqual(len(balls), len(grounds))
-        self.assertEqual(len(balls), 5)
+        # Five on the grid, and onset, peak and end of the contact.
+        self.assertEqual(len(balls), 8)
         for t, file in balls:
             row = min(range(len(self.csv['time_s'])), key=lambda r: abs(self.csv['time_s'][r] - t))
             x0, x1, _, _, _, z1 = read_grid(file).GetBounds()
