@@ -75,7 +75,8 @@ TEST(TwoSpheres, FollowHertzWithRelativeCurvatureAndCommonModulus) {
     // the mesh, 2 to 4 elements over the contact radius here, adds to it where the contact is small.
     const double delta_hertz = std::pow(P / force_at(depth), 2.0 / 3.0) * depth;
     EXPECT_NEAR((delta_hertz - depth) * E * R / (2.0 * P), 0.5, 0.1);
-    EXPECT_NEAR(radius / exact.radius, 1.0, 0.07);
+    // The border lies somewhere between two rings of nodes, one that pushes and one that does not: half an element.
+    EXPECT_NEAR(radius / exact.radius, 1.0, 0.5 * h / exact.radius);
     EXPECT_NEAR(r.peak_pressure / exact.peak, 1.0, 0.05);
     EXPECT_LT(r.F_A.force.head<2>().norm(), 1e-3 * P);
   }
