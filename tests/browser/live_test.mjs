@@ -70,7 +70,7 @@ function startRun(mbs, folder, scenario, ...settings) {
 
 async function testWatching(mbs) {
   // Long enough to be stopped, on any machine: hours of simulated time with thousands of bounces.
-  const ball = startRun(mbs, 'ball', 'bouncing_ball.yaml', 'analysis.end_time=20000', 'contact.restitution=0.99');
+  const ball = startRun(mbs, 'ball', 'bouncing_ball.yaml', 'analysis.end_time=20000', 'analysis.budget.rows=1000000000', 'contact.restitution=0.99');
   const watch = new Program('heelstrike', ['watch', mbs, '--web', '--allow-stop']);
   const [, url] = await watch.says(/at (http:\S+)/);
   check(/^http:\/\/127\.0\.0\.1:\d+\/#token=[0-9a-f]{32}$/.test(url), `the page is on the loopback interface, with a token: ${url}`);
@@ -101,7 +101,7 @@ async function testWatching(mbs) {
   check(ball.code === undefined, 'a page that is closed does not disturb the run');
   await page.screenshot({ path: path.join(output, 'live.png') });
 
-  const again = startRun(mbs, 'second', 'bouncing_ball.yaml', 'analysis.end_time=20000', 'contact.restitution=0.98');
+  const again = startRun(mbs, 'second', 'bouncing_ball.yaml', 'analysis.end_time=20000', 'analysis.budget.rows=1000000000', 'contact.restitution=0.98');
   await page.waitForFunction(() => document.querySelectorAll('tr[data-state=running]').length === 2);
   check(true, 'two runs at once');
   await page.waitForFunction(() => document.querySelectorAll('section.run .chart canvas').length >= 4);
