@@ -13,12 +13,6 @@ namespace {
 std::atomic<pthread_t> receiver{};
 static_assert(std::atomic<pthread_t>::is_always_lock_free, "read in a signal handler");
 
-void pass_on(int number) {
-  const int kept = errno;
-  pthread_kill(receiver.load(std::memory_order_relaxed), number);
-  errno = kept;
-}
-
 void set_handler(const sigset_t& signals, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
@@ -27,6 +21,18 @@ void set_handler(const sigset_t& signals, void (*handler)(int)) {
   for (int number = 1; number < SIGRTMIN; ++number) {
     if (sigismember(&signals, number) == 1) sigaction(number, &action, nullptr);
   }
+}
+
+/// Puts itself in place again: METIS traps SIGTERM for a while and gives the handler back as one that is used once, so
+/// that a second signal would have ended the process.
+void pass_on(int number) {
+  const int kept = errno;
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, number);
+  set_handler(only, pass_on);
+  pthread_kill(receiver.load(std::memory_order_relaxed), number);
+  errno = kept;
 }
 
 }  // namespace
