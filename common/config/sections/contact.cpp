@@ -1,0 +1,200 @@
+#include "common/config/sections/sections.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
+
+#include "common/config/keys.hpp"
+#include "common/contact/shared_bodies.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike::config {
+
+namespace {
+
+std::vector<KeySchema> material_keys() {
+  return {required(number("youngs_modulus", "Pa", moduli, "Young's modulus")),
+          required(number("poissons_ratio", "-", {.min = 0.0, .max = 0.5, .max_excluded = true}, "Poisson's ratio")),
+          number("density", "kg/m^3", densities, "density; 0 where it is not needed", "0")};
+}
+
+/// Materials of parts of a body.
+KeySchema materials_key() {
+  KeySchema key{.name = "materials",
+                .kind = KeyKind::named,
+                .meaning =
+                    "materials of element sets (layers, physical groups) by name; elsewhere `material` holds, and "
+                    "where sets overlap the later one",
+                .keys = material_keys()};
+  key.keys.push_back(text("set", "name of the element set when it is not the name of this entry"));
+  return key;
+}
+
+KeySchema side_keys(std::string name, std::string meaning) {
+  return {
+      .name = std::move(name),
+      .kind = KeyKind::map,
+      .meaning = std::move(meaning),
+      .required = true,
+      .keys = {
+          required(text("body", "name of a body, or `ground`")),
+          surface_keys(),
+          {.name = "material",
+           .kind = KeyKind::map,
+           .meaning = "linear elastic material; without it the body is rigid, or the back-end's own parameters say it",
+           .keys = material_keys()},
+          materials_key(),
+      }};
+}
+
+Material read_material(const Field& field, std::string set) {
+  return {.youngs_modulus = field["youngs_modulus"].number(),
+          .poissons_ratio = field["poissons_ratio"].number(),
+          .density = field["density"].number(),
+          .set = std::move(set)};
+}
+
+ContactBody read_side(const Field& field, const Scenario& scenario, std::vector<std::string>& files) {
+  ContactBody side{.name = read_body_name(field["body"], scenario.bodies, true),
+                   .surface = read_surface(field["surface"], files),
+                   .materials = {}};
+  if (field.has("material")) side.materials.push_back(read_material(field["material"], ""));
+  for (const Field& material : field.entries_of("materials")) {
+    side.materials.push_back(read_material(material, material.has("set") ? material["set"].text() : material.name()));
+  }
+  const auto* cylinder = std::get_if<CylinderSurface>(&side.surface);
+  const bool structured = cylinder != nullptr && (cylinder->core_radius > 0.0 || !cylinder->layers.empty());
+  if (structured && side.materials.empty()) {
+    field["surface"].refuse("a plain cylinder as surface of a rigid body", "one with a core or layers",
+                            "give `materials`, or remove core_radius and layers");
+  }
+  return side;
+}
+
+ParameterValue read_parameter(const Field& field) {
+  const Node& node = field.node();
+  double value = 0.0;
+  if (read_number(node, value)) return value;
+  if (node.type == Node::Type::scalar && node.plain && (node.scalar == "true" || node.scalar == "false")) {
+    return node.scalar == "true";
+  }
+  if (node.type == Node::Type::scalar) return node.scalar;
+  if (node.type != Node::Type::sequence) {
+    field.refuse("a number, a text, true or false, or a list of numbers", describe(node), "give one value");
+  }
+  std::vector<double> list;
+  for (const auto& item : node.items) {
+    if (!read_number(*item, value)) {
+      field.refuse("a list of numbers", describe(*item), number_advice(*item, ""));
+    }
+    list.push_back(value);
+  }
+  return list;
+}
+
+/// A number given with its unit, or in quotes, deserves a better answer than "found a text".
+void check_units(const Field& field, std::span<const ParameterSchema> schema) {
+  const auto known = std::ranges::find(schema, field.name(), &ParameterSchema::name);
+  if (known == schema.end() || known->kind != ParameterKind::number) return;
+  double value = 0.0;
+  if (read_number(field.node(), value)) return;
+  field.refuse(fmt::format("a number {} [{}]", known->range.text(), known->unit), describe(field.node()),
+               number_advice(field.node(), known->unit));
+}
+
+/// Repeats what `checked_parameters` says with the place in the file.
+void check_parameters(const Field& pair, const ParameterMap& parameters, std::span<const ParameterSchema> schema) {
+  const std::string where = pair.path() + ".parameters";
+  try {
+    (void)checked_parameters(parameters, schema, where);
+  } catch (const Error& e) {
+    const Node* place = &pair.node();
+    if (pair.has("parameters")) place = &pair["parameters"].node();
+    if (e.field().starts_with(where + ".")) {
+      if (const Node* value = place->find(e.field().substr(where.size() + 1))) place = value;
+    }
+    throw mistake_at(pair.document(), *place, e.field(), e.what());
+  }
+}
+
+/// Every given parameter by itself, then which ones are missing.
+void check_each_parameter(const Field& pair, const ParameterMap& parameters, std::span<const ParameterSchema> schema,
+                          Mistakes& mistakes) {
+  std::vector<ParameterSchema> optional(schema.begin(), schema.end());
+  for (ParameterSchema& parameter : optional) parameter.required = false;
+  ParameterMap sound;
+  for (const auto& parameter : parameters) {
+    mistakes.attempt([&] {
+      const Field field = pair["parameters"][parameter.first];
+      check_units(field, schema);
+      check_parameters(pair, {parameter}, optional);
+      sound.insert(parameter);
+    });
+  }
+  if (sound.size() == parameters.size()) mistakes.attempt([&] { check_parameters(pair, sound, schema); });
+}
+
+void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas& backends, Mistakes& mistakes) {
+  if (backends.empty()) return;
+  const auto it = backends.find(spec.backend);
+  if (it == backends.end()) {
+    std::vector<std::string> names;
+    for (const auto& entry : backends) names.push_back(entry.first);
+    const auto near = nearest_name(spec.backend, names);
+    pair["backend"].refuse(fmt::format("one of the contact back-ends {}", fmt::join(names, ", ")),
+                           fmt::format("'{}'", excerpt(spec.backend)),
+                           near ? fmt::format("did you mean '{}'?", *near) : "choose one of them");
+  }
+  check_each_parameter(pair, spec.parameters, it->second, mistakes);
+}
+
+}  // namespace
+
+KeySchema contact_keys() {
+  return {.name = "contact",
+          .kind = KeyKind::named,
+          .meaning = "contact pairs by name",
+          .keys = {
+              side_keys("main", "the deformable body, in whose frame the contact is computed"),
+              side_keys("partner", "the other body"),
+              required(text("backend", "name of the contact model; `heelstrike backends` lists them")),
+              {.name = "parameters",
+               .kind = KeyKind::parameters,
+               .meaning = "parameters of the contact model; `heelstrike backends NAME` lists them"},
+          }};
+}
+
+PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas& backends, Mistakes& mistakes) {
+  PairModel pair;
+  pair.spec.name = field.name();
+  pair.spec.backend = field["backend"].text();
+  mistakes.attempt([&] { pair.spec.main = read_side(field["main"], scenario, scenario.files); });
+  mistakes.attempt([&] { pair.spec.partner = read_side(field["partner"], scenario, scenario.files); });
+  pair.main_body = pair.spec.main.name;
+  pair.partner_body = pair.spec.partner.name;
+  if (!pair.main_body.empty() && pair.main_body == pair.partner_body) {
+    field["partner"]["body"].refuse("another body than main's", fmt::format("'{}' on both sides", pair.main_body),
+                                    "a body has no contact with itself: name the other body");
+  }
+  for (const Field& parameter : field.entries_of("parameters")) {
+    mistakes.attempt([&] { pair.spec.parameters.emplace(parameter.name(), read_parameter(parameter)); });
+  }
+  check_backend(field, pair.spec, backends, mistakes);
+  return pair;
+}
+
+void check_shared_bodies(const Field& root, const Scenario& scenario, const BackendSchemas& backends) {
+  std::vector<PairSpec> specs;
+  for (const PairModel& pair : scenario.pairs) specs.push_back(pair.spec);
+  const auto shared = find_shared_body(specs, [&](const std::string& name) {
+    const auto found = backends.find(name);
+    return found != backends.end() && has_elastic_bodies(found->second);
+  });
+  if (!shared) return;
+  const Field pair = root.entries_of("contact")[shared->later];
+  pair[shared->is_partner ? "partner" : "main"]["body"].refuse(
+      "an elastic body in one pair only", fmt::format("the same body in contact.{} too", specs[shared->earlier].name),
+      shared_body_advice);
+}
+
+}  // namespace heelstrike::config
