@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 /// {n, u32}
 [[nodiscard]] Json packed(std::span<const std::uint32_t> values);
 
-/// JSON for the inside of a <script> element: no '<', so that no text can end the element or open a comment.
+/// JSON for the inside of a `<script>` element: no '<', so that no text can end the element or open a comment.
 [[nodiscard]] std::string script_json(const Json& json);
 
 }  // namespace heelstrike::client::report

@@ -8,7 +8,7 @@
 
 namespace heelstrike {
 
-/// UTF-8 text without control characters: those, and bytes that are no UTF-8, become \xNN. Line breaks become blanks.
+/// UTF-8 text without control characters: those, and bytes that are no UTF-8, become `\xNN`. Line breaks become blanks.
 /// @param longest  bytes of `text` after which it is cut at a whole character and "..." follows
 [[nodiscard]] std::string printable(std::string_view text, std::size_t longest = std::string_view::npos);
 

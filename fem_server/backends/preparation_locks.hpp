@@ -19,7 +19,7 @@ class PreparationLocks {
  public:
   /// The product of `make`, or a copy of what another thread made for the same key while this one waited. When the
   /// other gave up (cancelled, failed), the next one makes it. Nothing is kept once nobody waits.
-  /// @param T  copyable, the same for one key
+  /// @tparam T  copyable, the same for one key
   /// @throws Error{cancelled} when `stop` is requested while waiting; what `make` throws
   template <class T>
   [[nodiscard]] T once(const std::string& key, const std::stop_token& stop, const std::function<T()>& make) {

@@ -1,5 +1,5 @@
-/// Bounding-volume tree over triangles: closest point and candidate pairs for checks of a surface before a run. Contact
-/// evaluation has its own tree.
+/// Bounding-volume tree over triangles: closest point and candidate pairs, for checks of a surface before a run and for
+/// the distance to a partner that is a mesh.
 #pragma once
 
 #include <cstdint>
