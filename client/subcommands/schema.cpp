@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
+#include "client/subcommands/json_schema.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "common/config/schema.hpp"
@@ -11,10 +13,16 @@ namespace heelstrike::client {
 
 void add_schema(CLI::App& program, Invocation& invocation) {
   auto* command = program.add_subcommand("schema", "Show every key of a scenario file with unit, range and default");
-  add_footer(*command, "  heelstrike schema\n  heelstrike schema > scenario.md");
+  command->add_flag("--json", invocation.json,
+                    "JSON Schema (2020-12) for editors, with the parameters of all back-ends");
+  add_footer(*command, "  heelstrike schema > scenario.md\n  heelstrike schema --json > scenario.schema.json");
   command->callback([&invocation] {
-    invocation.action = [](std::stop_token) {
-      fmt::print("{}", config::scenario_reference());
+    invocation.action = [&invocation](std::stop_token) {
+      if (invocation.json) {
+        fmt::print("{}\n", json_schema(config::scenario_schema(), schemas_of(known_backends({}))).dump(1));
+      } else {
+        fmt::print("{}", config::scenario_reference());
+      }
       return ExitCode::ok;
     };
   });

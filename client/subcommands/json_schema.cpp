@@ -1,0 +1,153 @@
+#include "client/subcommands/json_schema.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <variant>
+
+namespace heelstrike::client {
+namespace {
+
+using config::KeyKind;
+using config::KeySchema;
+using nlohmann::json;
+
+void add_range(json& schema, const Range& range) {
+  if (std::isfinite(range.min)) schema[range.min_excluded ? "exclusiveMinimum" : "minimum"] = range.min;
+  if (std::isfinite(range.max)) schema[range.max_excluded ? "exclusiveMaximum" : "maximum"] = range.max;
+}
+
+json number_schema(const char* type, const Range& range) {
+  json schema{{"type", type}};
+  add_range(schema, range);
+  return schema;
+}
+
+json numbers_schema(const KeySchema& key) {
+  json schema{{"type", "array"}, {"items", number_schema("number", key.range)}};
+  if (key.sizes.empty()) return schema;
+  if (key.sizes.size() == 1) {
+    schema["minItems"] = schema["maxItems"] = key.sizes.front();
+    return schema;
+  }
+  for (const std::size_t n : key.sizes) schema["anyOf"].push_back({{"minItems", n}, {"maxItems", n}});
+  return schema;
+}
+
+json text_schema(const std::vector<std::string>& choices) {
+  // YAML takes a name like 12 or `on` for a number or a truth value; the program does not mind.
+  if (choices.empty()) return {{"type", {"string", "number", "boolean"}}};
+  return {{"enum", choices}};
+}
+
+/// A default as it stands in the table: YAML that is JSON too, or a bare word.
+json default_value(const std::string& yaml) {
+  const json value = json::parse(yaml, nullptr, false);
+  return value.is_discarded() ? json(yaml) : value;
+}
+
+json key_schema(const KeySchema& key, const BackendSchemas& backends);
+
+json map_schema(const KeySchema& key, const BackendSchemas& backends);
+
+json parameter_schema(const ParameterSchema& parameter) {
+  json schema;
+  switch (parameter.kind) {
+    case ParameterKind::number:
+      schema = number_schema("number", parameter.range);
+      break;
+    case ParameterKind::text:
+      schema = text_schema(parameter.choices);
+      break;
+    case ParameterKind::flag:
+      schema = {{"type", "boolean"}};
+      break;
+    case ParameterKind::numbers:
+      schema = {{"type", "array"}, {"items", number_schema("number", parameter.range)}};
+      break;
+  }
+  schema["description"] =
+      parameter.unit == "-" ? parameter.meaning : fmt::format("{} [{}]", parameter.meaning, parameter.unit);
+  if (parameter.fallback) std::visit([&](const auto& value) { schema["default"] = value; }, *parameter.fallback);
+  return schema;
+}
+
+/// "If the pair's back-end is this one, its parameters are these."
+json backend_rule(const std::string& key, const std::string& backend, const std::vector<ParameterSchema>& parameters) {
+  json map{{"type", "object"}, {"additionalProperties", false}, {"properties", json::object()}};
+  bool some_required = false;
+  for (const ParameterSchema& parameter : parameters) {
+    map["properties"][parameter.name] = parameter_schema(parameter);
+    if (!parameter.required) continue;
+    map["required"].push_back(parameter.name);
+    some_required = true;
+  }
+  json then{{"properties", {{key, map}}}};
+  if (some_required) then["required"] = {key};
+  return {{"if", {{"properties", {{"backend", {{"const", backend}}}}}}}, {"then", then}};
+}
+
+json map_schema(const KeySchema& key, const BackendSchemas& backends) {
+  json schema{{"type", "object"}, {"additionalProperties", false}, {"properties", json::object()}};
+  for (const KeySchema& child : key.keys) {
+    schema["properties"][child.name] = key_schema(child, backends);
+    if (child.required) schema["required"].push_back(child.name);
+    if (child.kind != KeyKind::parameters) continue;
+    for (const auto& [backend, parameters] : backends) {
+      schema["allOf"].push_back(backend_rule(child.name, backend, parameters));
+    }
+  }
+  return schema;
+}
+
+json kind_schema(const KeySchema& key, const BackendSchemas& backends) {
+  switch (key.kind) {
+    case KeyKind::number:
+      return number_schema("number", key.range);
+    case KeyKind::integer:
+      return number_schema("integer", key.range);
+    case KeyKind::text:
+      return text_schema(key.choices);
+    case KeyKind::flag:
+      return {{"type", "boolean"}};
+    case KeyKind::numbers:
+      return numbers_schema(key);
+    case KeyKind::list:
+      return {{"type", "array"}, {"items", key_schema(key.keys.front(), backends)}};
+    case KeyKind::map:
+      return map_schema(key, backends);
+    case KeyKind::named:
+      return {{"type", "object"},
+              {"propertyNames", {{"pattern", "^[A-Za-z0-9_-]+$"}}},
+              {"additionalProperties", map_schema(key, backends)}};
+    case KeyKind::one_of: {
+      json schema = map_schema(key, backends);
+      schema["minProperties"] = schema["maxProperties"] = 1;
+      return schema;
+    }
+    case KeyKind::parameters:
+      return {{"type", "object"}};
+  }
+  return json::object();
+}
+
+json key_schema(const KeySchema& key, const BackendSchemas& backends) {
+  json schema = kind_schema(key, backends);
+  if (!key.meaning.empty()) {
+    schema["description"] = key.unit == "-" ? key.meaning : fmt::format("{} [{}]", key.meaning, key.unit);
+  }
+  if (!key.fallback.empty()) schema["default"] = default_value(key.fallback);
+  return schema;
+}
+
+}  // namespace
+
+json json_schema(const KeySchema& scenario, const BackendSchemas& backends) {
+  json schema = key_schema(scenario, backends);
+  schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
+  schema["title"] = "Heelstrike scenario";
+  return schema;
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,102 @@
+"""`heelstrike schema --json` judged by a validator that is not ours: it takes every example, and refuses what the program refuses.
+
+HEELSTRIKE names the program; with HEELSTRIKE_UPDATE set the committed schema is written anew.
+"""
+import copy
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import jsonschema
+from ruamel.yaml import YAML
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PROGRAM = os.environ["HEELSTRIKE"]
+COMMITTED = ROOT / "docs/reference/scenario.schema.json"
+EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+
+
+def without_anchors(value):
+    """Plain dictionaries and lists, merge keys and aliases written out, as an editor sees them."""
+    if isinstance(value, dict):
+        return {key: without_anchors(entry) for key, entry in value.items()}
+    return [without_anchors(entry) for entry in value] if isinstance(value, list) else value
+
+
+def load(path):
+    # YAML 1.2, as editors read it: 1e-3 is a number.
+    return without_anchors(YAML(typ="safe", pure=True).load(path.read_text()))
+
+
+# What a user gets wrong: a dotted key of examples/bouncing_ball.yaml and the value it is given; None = left out.
+MISTAKES = {
+    "unknown key": ("bodies.ball.mas", 1.0),
+    "missing key": ("bodies.ball.mass", None),
+    "text for a number": ("bodies.ball.mass", "1 kg"),
+    "number out of range": ("bodies.ball.mass", -1.0),
+    "too few numbers": ("gravity", [0.0, -9.81]),
+    "unknown choice": ("output.steps", "some"),
+    "two surfaces": ("contact.ball-ground.main.surface.plane", {}),
+    "no surface": ("contact.ball-ground.main.surface", {}),
+    "text for true or false": ("output.accelerations", "perhaps"),
+    "unknown parameter of the back-end": ("contact.ball-ground.parameters.stifness", 1.0),
+    "parameter out of range": ("contact.ball-ground.parameters.restitution", 2.0),
+    "a name with a blank": ("bodies.the ball", {"mass": 1.0, "inertia": [1.0, 1.0, 1.0]}),
+    "half a step": ("analysis.integrator.max_rejections", 1.5),
+}
+
+
+def changed(scenario, dotted, value):
+    scenario = copy.deepcopy(scenario)
+    *path, last = dotted.split(".")
+    place = scenario
+    for key in path:
+        place = place.setdefault(key, {})
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+    return scenario
+
+
+class Schema(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.text = subprocess.run([PROGRAM, "schema", "--json"], check=True, capture_output=True, text=True).stdout
+        if "HEELSTRIKE_UPDATE" in os.environ:
+            COMMITTED.write_text(cls.text)
+        schema = json.loads(cls.text)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        cls.validator = jsonschema.Draft202012Validator(schema)
+
+    def test_the_committed_schema_is_up_to_date(self):
+        self.assertTrue(COMMITTED.read_text() == self.text, "run this test with HEELSTRIKE_UPDATE=1 and commit the file")
+
+    def test_every_example_is_valid_and_names_the_schema(self):
+        self.assertTrue(EXAMPLES)
+        for path in EXAMPLES:
+            with self.subTest(example=path.name):
+                errors = [f"{error.json_path}: {error.message}" for error in self.validator.iter_errors(load(path))]
+                self.assertEqual(errors, [])
+                self.assertIn("# yaml-language-server: $schema=../docs/reference/scenario.schema.json", path.read_text())
+
+    def test_mistakes_are_refused_by_both(self):
+        sound = load(ROOT / "examples/bouncing_ball.yaml")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "scenario.yaml"
+            for name, (dotted, value) in MISTAKES.items():
+                with self.subTest(mistake=name):
+                    wrong = changed(sound, dotted, value)
+                    self.assertFalse(self.validator.is_valid(wrong))
+                    file.write_text(json.dumps(wrong))  # JSON is YAML
+                    answer = subprocess.run([PROGRAM, "validate", file], capture_output=True, text=True)
+                    self.assertEqual(answer.returncode, 2, answer.stdout + answer.stderr)
+            file.write_text(json.dumps(sound))
+            subprocess.run([PROGRAM, "validate", file], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
