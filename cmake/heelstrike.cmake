@@ -67,7 +67,8 @@ function(heelstrike_test NAME)
     add_test(NAME ${NAME} COMMAND ${NAME})
     set_tests_properties(${NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${whole_timeout} ${HEELSTRIKE_TEST_ENVIRONMENT})
   else()
-    gtest_discover_tests(${NAME} DISCOVERY_TIMEOUT 60
+    # Cases have names; their values would be printed as bytes.
+    gtest_discover_tests(${NAME} DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
       PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} ${HEELSTRIKE_TEST_ENVIRONMENT})
   endif()
 endfunction()

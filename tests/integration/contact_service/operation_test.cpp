@@ -14,29 +14,12 @@
 #include "raw_calls.hpp"
 #include "server_process.hpp"
 #include "tests/support/child_environment.hpp"
+#include "tests/support/loopback.hpp"
 
 namespace heelstrike::testing_support {
 namespace {
 
 constexpr char service_name[] = "heelstrike.v1.ContactService";
-
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return address;
-}
-
-int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = loopback(0);
-  socklen_t length = sizeof(address);
-  ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length);
-  ::close(socket);
-  return ntohs(address.sin_port);
-}
 
 std::string http_get(int port, const std::string& path) {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 
 namespace heelstrike::config {
 namespace {
@@ -50,8 +49,8 @@ TEST(Document, EmittedKeysKeepTheirLines) {
   EXPECT_EQ(after.root->find("b")->find("f")->scalar, "long\ntext\n");
 }
 
-TEST(Document, HostileFilesAreRefusedQuickly) {
-  const auto start = std::chrono::steady_clock::now();
+/// Without the limits the last file alone would take years, which the time limit of every test notices.
+TEST(Document, HostileFilesAreRefused) {
   EXPECT_THAT(message_of(std::string(100000, '[')), HasSubstr("f.yaml:1: nested deeper than"));
   EXPECT_THAT(message_of(std::string(100000, '{')), HasSubstr("f.yaml:1: "));
   std::string dashes;
@@ -65,8 +64,6 @@ TEST(Document, HostileFilesAreRefusedQuickly) {
     laughs += fmt::format("a{}: &a{} [{}]\n", i, i, fmt::join(std::vector<std::string>(10, alias), ", "));
   }
   EXPECT_THAT(message_of(laughs), HasSubstr("more than 1000000 values"));
-  // Generous for a loaded machine and sanitizers; without the limits the last file alone would take years.
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Filtering and gap filling against closed forms.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <string>
 
 #include <cmath>
 #include <limits>
@@ -41,7 +42,8 @@ TEST_P(Gain, IsTheClosedForm) {
   EXPECT_NEAR(low_pass_gain(filter, 6.0), 1.0 / std::numbers::sqrt2, 1e-14) << "3 dB at the cut-off, for every order";
 }
 
-INSTANTIATE_TEST_SUITE_P(Orders, Gain, testing::Values(2, 4, 6, 8));
+INSTANTIATE_TEST_SUITE_P(Orders, Gain, testing::Values(2, 4, 6, 8),
+                         [](const auto& info) { return "Order" + std::to_string(info.param); });
 
 TEST(LowPass, KeepsConstantsAndStraightLines) {
   std::vector<double> line, constant(40, 3.0);

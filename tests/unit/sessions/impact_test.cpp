@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "fem_server/sessions/open_session.hpp"
+#include "tests/support/bouncing_ball_table.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
 #include "tests/unit/sessions/impact.hpp"
 
@@ -94,41 +95,13 @@ TEST_P(TwoSpheres, MeetTheTable) {
 INSTANTIATE_TEST_SUITE_P(Machado, TwoSpheres, testing::ValuesIn(spheres_table),
                          [](const auto& info) { return std::string(info.param.label); });
 
-/// Bouncing ball of Flores et al. with gravity during contact: m 1 kg, R 0.1 m, K 1.4e8, v0 = sqrt(2 g 0.9).
-struct BallRow {
-  const char* backend;
-  double c_r, max_depth_mm, max_force_N, contact_ms, separation_m_s;
-};
-
-void PrintTo(const BallRow& row, std::ostream* out) {
-  *out << row.backend << " " << row.c_r;
-}
-
-constexpr BallRow ball_table[] = {
-    {"flores", 1.0, 1.903077, 11622.85, 1.332359, 4.202142},
-    {"flores", 0.8, 1.735238, 10631.65, 1.371661, 3.311427},
-    {"flores", 0.6, 1.549954, 10589.72, 1.447586, 2.421829},
-    {"flores", 0.4, 1.329722, 11541.72, 1.620417, 1.519155},
-    {"flores", 0.2, 1.028163, 14495.91, 2.193947, 0.646065},
-    {"hunt_crossley", 1.0, 1.903077, 11622.85, 1.332359, 4.202142},
-    {"hunt_crossley", 0.8, 1.771635, 10758.15, 1.361258, 3.498129},
-    {"hunt_crossley", 0.6, 1.670540, 10511.36, 1.393356, 2.988895},
-    {"hunt_crossley", 0.4, 1.589054, 10525.60, 1.427717, 2.600607},
-    {"hunt_crossley", 0.2, 1.521222, 10658.41, 1.463827, 2.293743},
-    {"lankarani_nikravesh", 1.0, 1.903077, 11622.85, 1.332359, 4.202142},
-    {"lankarani_nikravesh", 0.8, 1.783172, 10807.84, 1.358203, 3.558073},
-    {"lankarani_nikravesh", 0.6, 1.708172, 10565.82, 1.380206, 3.175020},
-    {"lankarani_nikravesh", 0.4, 1.661633, 10504.43, 1.396701, 2.945458},
-    {"lankarani_nikravesh", 0.2, 1.635997, 10496.51, 1.406863, 2.821776},
-};
-
-class BouncingBall : public testing::TestWithParam<BallRow> {};
+class BouncingBall : public testing::TestWithParam<test::BouncingBallRow> {};
 
 // Seven printed digits; 5000 steps per contact resolve maxima to (pi/5000)^2/8 = 5e-8.
 TEST_P(BouncingBall, MeetsTheTable) {
-  const BallRow& row = GetParam();
+  const test::BouncingBallRow& row = GetParam();
   const auto session =
-      open_session(ball_on_ground(row.backend, {{"stiffness", 1.4e8}, {"restitution", row.c_r}}), no_context());
+      open_session(ball_on_ground(row.backend, {{"stiffness", 1.4e8}, {"restitution", row.restitution}}), no_context());
   const double v0 = std::sqrt(2.0 * 9.81 * 0.9);
   const ImpactResult r =
       run_impact(*session, {.mass = 1.0, .speed = v0, .load = 9.81, .touch = 0.1, .time_step = 2.5e-7});
@@ -140,8 +113,8 @@ TEST_P(BouncingBall, MeetsTheTable) {
   EXPECT_NEAR(r.dissipated, 0.5 * (v0 * v0 - r.separation_speed * r.separation_speed), 1e-8 * 8.829);
 }
 
-INSTANTIATE_TEST_SUITE_P(Melo, BouncingBall, testing::ValuesIn(ball_table), [](const auto& info) {
-  return std::string(info.param.backend) + "_" + std::to_string(static_cast<int>(10 * info.param.c_r + 0.5));
+INSTANTIATE_TEST_SUITE_P(Melo, BouncingBall, testing::ValuesIn(test::bouncing_ball_table), [](const auto& info) {
+  return std::string(info.param.backend) + "_" + std::to_string(static_cast<int>(10 * info.param.restitution + 0.5));
 });
 
 // Hertz closed forms: d = (5 m v^2 / 4 K)^0.4, F = K d^1.5, t_c = 2.943275184 d / v.
