@@ -15,6 +15,7 @@
 #include "benchmarks/clocks.hpp"
 #include "client/embedded/embedded.hpp"
 #include "common/errors/error.hpp"
+#include "common/surfaces/mesh.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/open_session.hpp"
 #include "mbs_server/analysis/run.hpp"
@@ -155,11 +156,11 @@ void batches(const std::string& size) {
   const client::ContactSetup setup = client::contact_setup(walk);
   std::vector<std::unique_ptr<fem::Session>> sessions;
   for (const PairSpec& pair : setup.pairs) {
-    sessions.push_back(fem::open_session(
-        pair, {.asset = [&](const MeshSurface&) -> const AssetContent& { return setup.assets.front(); },
-               .on_progress = [](std::string_view, double) {},
-               .stop = {},
-               .cache_directory = fem::default_cache_directory()}));
+    sessions.push_back(
+        fem::open_session(pair, {.asset = [&](const AssetKey&) -> const AssetContent& { return setup.assets.front(); },
+                                 .on_progress = [](std::string_view, double) {},
+                                 .stop = {},
+                                 .cache_directory = fem::default_cache_directory()}));
   }
   double seconds[2] = {};
   double processor[2] = {};

@@ -16,6 +16,8 @@
 
 #include "common/rpc/listener.hpp"
 #include "common/rpc/remote_contact.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/sphere.hpp"
 #include "common/wire/contact_wire.hpp"
 #include "fem_server/service/contact_service.hpp"
 

@@ -63,7 +63,7 @@ void for_each_pair(const RunRequest& request, const ContactSetup& setup, Work wo
 std::vector<std::string> pair_doubts(const RunRequest& request) {
   const ContactSetup setup = contact_setup(request);
   const fem::PrepareContext context{
-      .asset = [&](const MeshSurface& mesh) -> const AssetContent& { return fem::find_asset(setup.assets, mesh); },
+      .asset = [&](const AssetKey& file) -> const AssetContent& { return fem::find_asset(setup.assets, file); },
       .on_progress = [](std::string_view, double) {},
       .stop = {}};
   std::vector<std::string> doubts;

@@ -162,14 +162,19 @@ MeshOutcome process_volume(const MeshJob& job) {
 
 }  // namespace
 
-bool holds_volume(const std::string& name) {
-  return fem::is_volume_format(name);
+bool holds_volume(const MeshJob& job) {
+  return !job.foot && read_input([&] { return fem::holds_volume(job.content, read_options(job)); });
+}
+
+std::string readable_formats() {
+  return fmt::format("surface ({}) or volume mesh ({})", fem::mesh_format_names(fem::MeshKind::surface),
+                     fem::mesh_format_names(fem::MeshKind::volume));
 }
 
 MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char* stage)>& on_stage,
                          std::stop_token stop) {
   on_stage("reading");
-  if (!job.foot && holds_volume(job.name)) return process_volume(job);
+  if (holds_volume(job)) return process_volume(job);
   fem::SurfaceMesh surface = surface_of(job);
   MeshOutcome outcome;
   on_stage("checking the surface");

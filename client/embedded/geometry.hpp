@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/contact/surface.hpp"
+#include "common/surfaces/foot.hpp"
 
 namespace heelstrike::client {
 
@@ -63,8 +64,10 @@ struct MeshOutcome {
   std::string bytes;                  ///< in the output format
 };
 
-/// Whether a file of that name holds tetrahedra.
-[[nodiscard]] bool holds_volume(const std::string& name);
+/// Whether the input holds tetrahedra. @throws Error{invalid_input} for a file of an unknown format
+[[nodiscard]] bool holds_volume(const MeshJob& job);
+/// "surface (stl, ...) or volume mesh (msh, ...)", for messages.
+[[nodiscard]] std::string readable_formats();
 
 /// @param on_stage  called with what is being done, again and again while it lasts
 /// @throws Error{invalid_input} for a file that cannot be read or has more elements than the readers take, an unsound

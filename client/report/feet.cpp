@@ -3,29 +3,21 @@
 #include <algorithm>
 #include <ranges>
 #include <string_view>
-#include <tuple>
-#include <variant>
 
 #include "common/config/marker_drivers.hpp"
 #include "common/motion/axis_map.hpp"
+#include "common/surfaces/foot.hpp"
+#include "common/surfaces/mesh.hpp"
 
 namespace heelstrike::client::report {
 namespace {
 
-bool same_dimensions(const FootDimensions& a, const FootDimensions& b) {
-  const auto all = [](const FootDimensions& d) {
-    return std::tie(d.length, d.ball_breadth, d.heel_breadth, d.arch_height, d.instep_height, d.toe_height,
-                    d.ankle_height, d.heel_to_ankle, d.cut_height);
-  };
-  return all(a) == all(b);
-}
-
 /// Whether two bodies have the same shape, wherever it is placed in them.
 bool same_shape(const Surface& a, const Surface& b) {
-  if (const auto* foot = std::get_if<FootSurface>(&a), *other = std::get_if<FootSurface>(&b); foot && other) {
-    return foot->right == other->right && same_dimensions(foot->dimensions, other->dimensions);
+  if (const auto foot = FootSurface::of(a), other = FootSurface::of(b); foot && other) {
+    return foot->right == other->right && foot->dimensions == other->dimensions;
   }
-  if (const auto* mesh = std::get_if<MeshSurface>(&a), *other = std::get_if<MeshSurface>(&b); mesh && other) {
+  if (const auto mesh = MeshSurface::of(a), other = MeshSurface::of(b); mesh && other) {
     return mesh->asset_name == other->asset_name && mesh->sha256 == other->sha256 &&
            mesh->length_scale == other->length_scale;
   }
@@ -86,8 +78,8 @@ bool is_cut(const PairModel& pair) {
 
 Pose surface_placement(const Surface& surface) {
   Pose X_BS;
-  if (const auto* foot = std::get_if<FootSurface>(&surface)) X_BS.p = foot->ankle;
-  if (const auto* mesh = std::get_if<MeshSurface>(&surface)) X_BS = mesh->X_BodyMesh;
+  if (const auto foot = FootSurface::of(surface)) X_BS.p = foot->ankle;
+  if (const auto mesh = MeshSurface::of(surface)) X_BS = mesh->X_BodyMesh;
   return X_BS;
 }
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <variant>
 
 #include "common/results/output_file.hpp"
 #include "common/results/thinning.hpp"
+#include "common/surfaces/foot.hpp"
 
 namespace heelstrike::client::report {
 namespace {
@@ -21,8 +21,7 @@ constexpr std::size_t path_budget = 2000;
 bool is_whole_foot(const std::optional<Scenario>& model, const std::string& pair) {
   if (!model) return false;
   const auto found = std::ranges::find_if(model->pairs, [&](const PairModel& p) { return p.spec.name == pair; });
-  return found != model->pairs.end() && std::holds_alternative<FootSurface>(found->spec.main.surface) &&
-         !is_cut(*found);
+  return found != model->pairs.end() && FootSurface::of(found->spec.main.surface).has_value() && !is_cut(*found);
 }
 
 std::span<const double> row_near(const TimeSeries& series, double time) {

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "client/report/pressure_map.hpp"
+#include "common/surfaces/surface_kind.hpp"
 
 namespace heelstrike::client::report {
 namespace {
@@ -23,35 +24,15 @@ Vector3 up_of(const Scenario& scenario) {
   return scenario.gravity.norm() > 0.0 ? Vector3(-scenario.gravity.normalized()) : Vector3::UnitZ();
 }
 
-Json surface_json(const SphereSurface& s) {
-  return {{"kind", "sphere"}, {"radius", std::abs(s.radius)}, {"center", json_of(s.center)}};
-}
-Json surface_json(const PlaneSurface& s) {
-  return {{"kind", "plane"}, {"normal", json_of(s.normal)}, {"point", json_of(s.point)}};
-}
-Json surface_json(const CylinderSurface& s) {
-  return {{"kind", "cylinder"},
-          {"radius", s.radius},
-          {"axis", json_of(s.axis)},
-          {"center", json_of(s.center)},
-          {"length", std::isfinite(s.length) ? Json(s.length) : Json()}};
-}
-Json surface_json(const BlockSurface& s) {
-  return {{"kind", "block"}, {"lengths", json_of(s.lengths)}, {"center", json_of(s.center)}, {"rough", false}};
-}
-Json surface_json(const FootSurface& s) {
-  const FootDimensions& d = s.dimensions;
-  const Vector3 center(0.5 * d.length - d.heel_to_ankle, 0.0, 0.5 * d.instep_height - d.ankle_height);
-  return {{"kind", "block"},
-          {"lengths", {d.length, d.ball_breadth, d.instep_height}},
-          {"center", json_of(s.ankle + center)},
-          {"rough", true}};
-}
-Json surface_json(const MeshSurface& /*s*/) {
-  return {};
-}
-Json surface_json(const PointCloudSurface& /*s*/) {
-  return {};
+/// The solid that stands for a surface; null for what has none, e.g. a file.
+Json surface_json(const Surface& surface) {
+  const SurfaceKind& kind = kind_of(surface);
+  if (kind.outline == nullptr) return {};
+  Json json;
+  for (const auto& [name, value] : kind.outline(surface)) {
+    std::visit([&](const auto& v) { json[name] = v; }, value);
+  }
+  return json;
 }
 
 /// A block of mass m and edges a, b, c has the moment m (b^2 + c^2) / 12 about the first of its axes, and so on in
@@ -160,7 +141,7 @@ class SceneWriter {
 
   /// Several pairs may share a surface.
   void add_surface(const std::string& body, const Surface& surface) {
-    const Json json = std::visit([](const auto& s) { return surface_json(s); }, surface);
+    const Json json = surface_json(surface);
     Json& known = body_named(body)["surfaces"];
     if (!json.is_null() && std::ranges::find(known, json) == known.end()) known.push_back(json);
   }

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/plane.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -50,7 +51,7 @@ class Calibration {
     }
     if (task_.direction) {
       direction_ = task_.direction->normalized();
-    } else if (const auto* plane = std::get_if<PlaneSurface>(&task_.pairs[0].partner.surface)) {
+    } else if (const auto plane = PlaneSurface::of(task_.pairs[0].partner.surface)) {
       direction_ = task_.X_AB.R * plane->normal;
     } else {
       throw input_error("direction", "the partner is no plane: give the direction of its motion");

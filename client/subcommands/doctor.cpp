@@ -25,6 +25,8 @@
 #include "common/errors/error.hpp"
 #include "common/rpc/call.hpp"
 #include "common/rpc/remote_contact.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/sphere.hpp"
 #include "heelstrike/v1/contact.grpc.pb.h"
 #include "heelstrike/v1/simulation.grpc.pb.h"
 

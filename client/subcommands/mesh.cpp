@@ -101,7 +101,7 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
       throw input_error("output", fmt::format("--output: expected a name ending in .msh, .vtu or .stl, found '{}'",
                                               options.output.string()));
     }
-    const bool has_volume = fills || holds_volume(options.input);
+    const bool has_volume = fills || holds_volume(job);
     if (job.output_format != "stl" && !has_volume) {
       throw input_error("size",
                         fmt::format("--size: missing; {} holds tetrahedra, say how large", options.output.string()));
@@ -153,8 +153,7 @@ void add_mesh(CLI::App& program, Invocation& invocation) {
   const auto options = std::make_shared<MeshOptions>();
   command
       ->add_option("input", options->input,
-                   "Surface (STL, OBJ, PLY, VTP) or volume mesh (msh, inp, vtu, vtk); `foot` or `foot-right` for the "
-                   "project's own foot")
+                   fmt::format("File with a {}; `foot` or `foot-right` for the project's own foot", readable_formats()))
       ->required()
       ->type_name("FILE");
   command->add_option("-o,--output", options->output, "Mesh to write: .vtu, .msh, or .stl for the surface")

@@ -50,8 +50,7 @@ void print_bodies(const Scenario& scenario) {
 void print_pairs(const Scenario& scenario) {
   for (const PairModel& pair : scenario.pairs) {
     fmt::print("\ncontact {}: {} ({}) against {} ({}), back-end {}\n", pair.spec.name, pair.main_body,
-               surface_name(pair.spec.main.surface), pair.partner_body, surface_name(pair.spec.partner.surface),
-               pair.spec.backend);
+               pair.spec.main.surface.kind, pair.partner_body, pair.spec.partner.surface.kind, pair.spec.backend);
     for (const auto& [name, value] : pair.spec.parameters) fmt::print("  {} = {}\n", name, value_text(value));
   }
 }
@@ -85,8 +84,8 @@ Json pair_json(const PairModel& pair) {
   }
   return {{"name", pair.spec.name},
           {"backend", pair.spec.backend},
-          {"main", {{"body", pair.main_body}, {"surface", surface_name(pair.spec.main.surface)}}},
-          {"partner", {{"body", pair.partner_body}, {"surface", surface_name(pair.spec.partner.surface)}}},
+          {"main", {{"body", pair.main_body}, {"surface", pair.spec.main.surface.kind}}},
+          {"partner", {{"body", pair.partner_body}, {"surface", pair.spec.partner.surface.kind}}},
           {"parameters", parameters}};
 }
 

@@ -26,7 +26,21 @@ KeySchema quaternion(std::string name, std::string meaning) {
           .meaning = std::move(meaning),
           .fallback = "[1, 0, 0, 0]",
           .range = {.min = -2.0, .max = 2.0},
-          .sizes = {4}};
+          .sizes = {4},
+          .role = KeyRole::rotation};
+}
+
+KeySchema direction(std::string name, const std::string& meaning) {
+  KeySchema key = vector3(std::move(name), "-", direction_entries,
+                          meaning + "; any length but zero, normalised when read", "[0, 0, 1]");
+  key.role = KeyRole::direction;
+  return key;
+}
+
+KeySchema file(std::string name, std::string meaning, KeyRole role) {
+  KeySchema key = text(std::move(name), std::move(meaning));
+  key.role = role;
+  return key;
 }
 
 KeySchema text(std::string name, std::string meaning) {

@@ -38,6 +38,10 @@ inline constexpr Range scales{.min = 1e-9, .max = 1e6};       // [m per file uni
                                 std::string fallback = "[0, 0, 0]");
 [[nodiscard]] KeySchema required(KeySchema key);
 [[nodiscard]] KeySchema quaternion(std::string name, std::string meaning);
+/// A direction; any length but zero.
+[[nodiscard]] KeySchema direction(std::string name, const std::string& meaning);
+/// Name of a file that holds the thing.
+[[nodiscard]] KeySchema file(std::string name, std::string meaning, KeyRole role = KeyRole::file);
 [[nodiscard]] KeySchema text(std::string name, std::string meaning);
 [[nodiscard]] KeySchema number(std::string name, std::string unit, Range range, std::string meaning,
                                std::string fallback = {});

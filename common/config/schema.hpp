@@ -23,6 +23,15 @@ enum class KeyKind {
   parameters  ///< map of parameters of a back-end; checked against the back-end's own schema
 };
 
+/// What a value is beyond its kind.
+enum class KeyRole {
+  plain,
+  direction,  ///< three numbers of any length but zero, normalised when read
+  rotation,   ///< unit quaternion [w, x, y, z]
+  file,       ///< text: a file that travels with the scenario, relative to it
+  asset       ///< text: a file in the contact server's asset folder
+};
+
 /// One key. Every member has an initializer, so that tables may leave out what they do not need.
 struct KeySchema {
   std::string name = {};
@@ -36,6 +45,7 @@ struct KeySchema {
   std::vector<std::size_t> sizes = {};
   std::vector<std::string> choices = {};
   std::vector<KeySchema> keys = {};
+  KeyRole role = KeyRole::plain;
 };
 
 /// The newest version of the file format that this program reads: the value of the key `heelstrike`.

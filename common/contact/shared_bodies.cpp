@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/surface_kind.hpp"
 
 namespace heelstrike {
 
@@ -22,32 +23,10 @@ struct Piece {
   }
 };
 
-Vector3 place_of(const SphereSurface& s) {
-  return s.center;
-}
-Vector3 place_of(const PlaneSurface& s) {
-  return s.point;
-}
-Vector3 place_of(const CylinderSurface& s) {
-  return s.center;
-}
-Vector3 place_of(const MeshSurface& s) {
-  return s.X_BodyMesh.p;
-}
-Vector3 place_of(const PointCloudSurface& /*points*/) {
-  return Vector3::Zero();
-}
-Vector3 place_of(const BlockSurface& s) {
-  return s.center;
-}
-Vector3 place_of(const FootSurface& s) {
-  return s.ankle;
-}
-
 Piece piece_of(const PairSpec& pair, const ContactBody& body) {
   Piece piece{.body = body.name};
-  piece.place = std::visit([](const auto& surface) { return place_of(surface); }, body.surface);
-  if (const auto* mesh = std::get_if<MeshSurface>(&body.surface)) piece.file = mesh->sha256 + mesh->asset_name;
+  piece.place = place_of(body.surface);
+  if (const auto file = asset_of(body.surface)) piece.file = file->sha256 + file->name;
   const auto box = pair.parameters.find("body_box");
   if (&body == &pair.main && box != pair.parameters.end()) piece.box.insert(*box);
   return piece;

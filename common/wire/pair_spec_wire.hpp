@@ -1,9 +1,8 @@
 /// What opens a contact pair, and how the server describes it <-> messages.
 ///
-/// Beyond finite numbers, `from_proto` refuses what no back-end accepts: a missing surface, a zero radius, a cylinder
-/// without positive radius and length, a direction of length zero, a mesh that is named neither by digest nor by name,
-/// points and areas of different number, material constants out of range. Directions are normalised on receipt unless
-/// they already are.
+/// Beyond finite numbers, `from_proto` refuses what no back-end accepts: a missing surface, one whose values its kind
+/// does not accept (common/surfaces), material constants out of range. Directions are normalised on receipt unless they
+/// already are.
 #pragma once
 
 #include "common/contact/contact.hpp"

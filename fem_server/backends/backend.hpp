@@ -88,7 +88,7 @@ class PreparationLocks;
 
 /// What a factory gets besides the specification.
 struct PrepareContext {
-  std::function<const AssetContent&(const MeshSurface&)> asset;              ///< content of a mesh; throws not_found
+  std::function<const AssetContent&(const AssetKey&)> asset;                 ///< content of a file; throws not_found
   std::function<void(std::string_view stage, double fraction)> on_progress;  ///< never empty
   std::stop_token stop;                     ///< checked between stages of the preparation
   std::string cache_directory{};            ///< for products of preparations; empty = none

@@ -32,7 +32,7 @@ std::vector<BackendEntry> collect() {
 }
 
 void check_surfaces(const PairSpec& pair, const BackendEntry& entry) {
-  const std::string shapes = surface_name(pair.main.surface) + "-" + surface_name(pair.partner.surface);
+  const std::string shapes = pair.main.surface.kind + "-" + pair.partner.surface.kind;
   if (std::ranges::find(entry.surface_pairs, shapes) != entry.surface_pairs.end()) return;
   const std::string key = "contact." + pair.name;
   throw input_error(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fem_server/fem/approximate_distance.hpp"
+#include "fem_server/surfaces/mesh_distance.hpp"
 
 namespace heelstrike::fem {
 
@@ -93,13 +94,13 @@ class ElementGrid {
   std::vector<std::vector<std::uint32_t>> cells_;
 };
 
-class ApproximatePartner final : public PartnerSurface {
+class ApproximatePartner final : public SignedDistance {
  public:
   ApproximatePartner(const BodyModel& body, double length)
       : mesh_(body.mesh()),
         distance_(approximate_distance(body, length)),
         gradients_(mesh_.nodes.size(), Vector3::Zero()),
-        surface_(make_mesh_partner(boundary_surface(mesh_).surface)),
+        surface_(mesh_distance(boundary_surface(mesh_).surface)),
         grid_(mesh_) {
     std::vector<double> volumes(mesh_.nodes.size(), 0.0);
     for (std::size_t e = 0; e < mesh_.n_elements(); ++e) {
@@ -146,13 +147,13 @@ class ApproximatePartner final : public PartnerSurface {
   VolumeMesh mesh_;
   std::vector<double> distance_;
   std::vector<Vector3> gradients_;  ///< [-] at the nodes, mean of the adjacent elements
-  std::unique_ptr<PartnerSurface> surface_;
+  std::unique_ptr<SignedDistance> surface_;
   ElementGrid grid_;
 };
 
 }  // namespace
 
-std::unique_ptr<PartnerSurface> make_approximate_partner(const BodyModel& body, double length) {
+std::unique_ptr<SignedDistance> make_approximate_partner(const BodyModel& body, double length) {
   return std::make_unique<ApproximatePartner>(body, length);
 }
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "common/surfaces/signed_distance.hpp"
 #include "fem_server/fem/body_model.hpp"
-#include "fem_server/fem/partner_surface.hpp"
 
 namespace heelstrike::fem {
 
@@ -15,6 +15,6 @@ namespace heelstrike::fem {
 /// the normal up to the error of the function; measured: docs/theory/contact_fem.md, section 8.
 /// @param length  [m] c > 0 of approximate_distance
 /// @throws as approximate_distance
-[[nodiscard]] std::unique_ptr<PartnerSurface> make_approximate_partner(const BodyModel& body, double length);
+[[nodiscard]] std::unique_ptr<SignedDistance> make_approximate_partner(const BodyModel& body, double length);
 
 }  // namespace heelstrike::fem

@@ -16,20 +16,36 @@ namespace heelstrike::fem {
 
 namespace {
 
+/// How files of a format begin. @param text  trimmed, at most a kilobyte
+bool is_vtk_xml(std::string_view text, std::string_view kind) {
+  return text.starts_with("<") && text.find(kind) != std::string_view::npos;
+}
+
+/// Name, reader, and how the content of a file without extension is recognised: all that a new format needs. What a
+/// format holds is what its reader returns.
 struct Format {
   std::string_view name;
   SurfaceMesh (*surface)(std::string_view, const ReadOptions&);
   VolumeMesh (*volume)(std::string_view, const ReadOptions&);
+  bool (*recognised)(std::string_view text);
+
+  [[nodiscard]] MeshKind kind() const { return volume != nullptr ? MeshKind::volume : MeshKind::surface; }
 };
 
-constexpr std::array<Format, 8> formats{{{"stl", io::read_stl, nullptr},
-                                         {"obj", io::read_obj, nullptr},
-                                         {"ply", io::read_ply, nullptr},
-                                         {"vtp", io::read_vtp, nullptr},
-                                         {"msh", nullptr, io::read_gmsh},
-                                         {"inp", nullptr, io::read_abaqus},
-                                         {"vtu", nullptr, io::read_vtu},
-                                         {"vtk", nullptr, io::read_vtk_legacy}}};
+constexpr std::array<Format, 8> formats{
+    {{"stl", io::read_stl, nullptr, [](std::string_view text) { return text.starts_with("solid"); }},
+     {"obj", io::read_obj, nullptr, [](std::string_view /*text*/) { return false; }},
+     {"ply", io::read_ply, nullptr, [](std::string_view text) { return text.starts_with("ply"); }},
+     {"vtp", io::read_vtp, nullptr, [](std::string_view text) { return is_vtk_xml(text, "\"PolyData\""); }},
+     {"msh", nullptr, io::read_gmsh, [](std::string_view text) { return text.starts_with("$MeshFormat"); }},
+     {"inp", nullptr, io::read_abaqus, [](std::string_view text) { return text.starts_with("*"); }},
+     {"vtu", nullptr, io::read_vtu, [](std::string_view text) { return is_vtk_xml(text, "\"UnstructuredGrid\""); }},
+     {"vtk", nullptr, io::read_vtk_legacy, [](std::string_view text) { return text.starts_with("# vtk DataFile"); }}}};
+
+const Format* find_name(std::string_view name) {
+  const auto found = std::ranges::find(formats, name, &Format::name);
+  return found == formats.end() ? nullptr : &*found;
+}
 
 /// Files that people rename by mistake.
 std::string_view foreign_kind(std::string_view bytes) {
@@ -46,29 +62,21 @@ std::string_view foreign_kind(std::string_view bytes) {
   return {};
 }
 
-std::string_view format_from_content(std::string_view bytes) {
-  const std::string_view text = io::trimmed(bytes.substr(0, 1024));
-  if (text.starts_with("$MeshFormat")) return "msh";
-  if (text.starts_with("# vtk DataFile")) return "vtk";
-  if (text.starts_with("ply")) return "ply";
-  if (text.starts_with("<") && text.find("\"PolyData\"") != std::string_view::npos) return "vtp";
-  if (text.starts_with("<") && text.find("\"UnstructuredGrid\"") != std::string_view::npos) return "vtu";
-  if (text.starts_with("solid")) return "stl";
-  if (text.starts_with("*")) return "inp";
-  return {};
-}
-
 const Format& find_format(std::string_view bytes, const ReadOptions& options) {
   std::string name = io::lower_case(options.format);
   if (name.empty() && options.name.find('.') != std::string::npos) name = mesh_format(options.name);
-  if (name.empty()) name = format_from_content(bytes);
-  for (const Format& format : formats) {
-    if (format.name == name) return format;
+  const Format* format = find_name(name);
+  if (name.empty()) {
+    const std::string_view text = io::trimmed(bytes.substr(0, 1024));
+    const auto found = std::ranges::find_if(formats, [&](const Format& f) { return f.recognised(text); });
+    if (found != formats.end()) format = &*found;
   }
-  throw input_error(options.name,
-                    fmt::format("{}: expected a mesh of format stl, obj, ply, vtp (surfaces), msh, inp, vtu or vtk "
-                                "(volumes), found '{}'; name the format or use its file extension",
-                                options.name, name));
+  if (format != nullptr) return *format;
+  throw input_error(
+      options.name,
+      fmt::format("{}: expected a mesh of format {} (surfaces), {} (volumes), found '{}'; name the "
+                  "format or use its file extension",
+                  options.name, mesh_format_names(MeshKind::surface), mesh_format_names(MeshKind::volume), name));
 }
 
 void check_options(std::string_view bytes, const ReadOptions& options) {
@@ -120,18 +128,30 @@ std::string mesh_format(std::string_view name) {
   return io::lower_case(name.substr(name.rfind('.') + 1));
 }
 
-bool is_volume_format(std::string_view name) {
-  const std::string wanted = mesh_format(name);
-  return std::ranges::any_of(formats, [&](const Format& f) { return f.volume != nullptr && f.name == wanted; });
+std::string mesh_format_names(MeshKind kind) {
+  std::string names;
+  for (const Format& format : formats) {
+    if (format.kind() == kind) names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
+  }
+  return names;
+}
+
+std::optional<MeshKind> kind_of_format(std::string_view name) {
+  const Format* format = find_name(mesh_format(name));
+  return format == nullptr ? std::nullopt : std::optional(format->kind());
+}
+
+bool holds_volume(std::string_view bytes, const ReadOptions& options) {
+  check_options(bytes, options);
+  return find_format(bytes, options).kind() == MeshKind::volume;
 }
 
 SurfaceMesh read_surface(std::string_view bytes, const ReadOptions& options) {
   check_options(bytes, options);
   const Format& format = find_format(bytes, options);
   if (format.surface == nullptr) {
-    throw input_error(options.name,
-                      fmt::format("{}: expected a surface (stl, obj, ply, vtp), found the volume format '{}'",
-                                  options.name, format.name));
+    throw input_error(options.name, fmt::format("{}: expected a surface ({}), found the volume format '{}'",
+                                                options.name, mesh_format_names(MeshKind::surface), format.name));
   }
   SurfaceMesh mesh = read_with(format.surface, bytes, options);
   scale(mesh.vertices, options);
@@ -146,10 +166,9 @@ VolumeMesh read_volume(std::string_view bytes, const ReadOptions& options) {
   check_options(bytes, options);
   const Format& format = find_format(bytes, options);
   if (format.volume == nullptr) {
-    throw input_error(
-        options.name,
-        fmt::format("{}: expected a volume mesh (msh, inp, vtu, vtk), found the surface format '{}'; mesh it first",
-                    options.name, format.name));
+    throw input_error(options.name,
+                      fmt::format("{}: expected a volume mesh ({}), found the surface format '{}'; mesh it first",
+                                  options.name, mesh_format_names(MeshKind::volume), format.name));
   }
   VolumeMesh mesh = read_with(format.volume, bytes, options);
   scale(mesh.nodes, options);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,9 +25,8 @@ struct MeshLimits {
 };
 
 struct ReadOptions {
-  std::string name;  ///< file name, for messages and, when `format` is empty, for its extension
-  std::string
-      format;  ///< "stl", "obj", "ply", "vtp", "msh", "inp", "vtu", "vtk"; empty = from `name`, else from content
+  std::string name;           ///< file name, for messages and, when `format` is empty, for its extension
+  std::string format;         ///< of mesh_format_names(); empty = from `name`, else from content
   double length_scale = 1.0;  ///< [m per file unit] > 0
   double merge_tolerance =
       0;  ///< [m] >= 0; surfaces: vertices closer than this become one. 0 = only bit-identical ones (STL)
@@ -35,8 +35,19 @@ struct ReadOptions {
 
 /// Extension of a file name, or a format's own name, in small letters.
 [[nodiscard]] std::string mesh_format(std::string_view name);
-/// Whether files of that name or format hold tetrahedra.
-[[nodiscard]] bool is_volume_format(std::string_view name);
+
+/// What a mesh file holds: triangles, or tetrahedra.
+enum class MeshKind { surface, volume };
+
+/// What files of that name or format hold, upper or lower case; none when the name does not tell.
+[[nodiscard]] std::optional<MeshKind> kind_of_format(std::string_view name);
+
+/// "stl, obj, ply, vtp": the formats of a kind, for messages.
+[[nodiscard]] std::string mesh_format_names(MeshKind kind);
+
+/// Whether a file holds tetrahedra, by its format, its name or, where these do not tell, its content.
+/// @throws Error{invalid_input} for an unknown format
+[[nodiscard]] bool holds_volume(std::string_view bytes, const ReadOptions& options);
 
 /// Vertices of an STL are merged when their coordinates are equal bit for bit (-0 counts as 0). Polygons of other
 /// formats are split into triangles around their first corner.

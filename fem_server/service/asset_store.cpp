@@ -95,8 +95,8 @@ void AssetStore::make_room(std::size_t bytes) {
   }
 }
 
-AssetStore::Content AssetStore::find(const MeshSurface& mesh) {
-  return mesh.sha256.empty() ? read_named(mesh.asset_name) : find_uploaded(mesh.sha256);
+AssetStore::Content AssetStore::find(const AssetKey& file) {
+  return file.sha256.empty() ? read_named(file.name) : find_uploaded(file.sha256);
 }
 
 AssetStore::Content AssetStore::find_uploaded(const std::string& sha256) {

@@ -33,7 +33,7 @@ class AssetStore {
   /// By digest, or by name when the digest is empty.
   /// @throws Error{not_found} with what to do; Error{invalid_input} for a name that is not a plain file name;
   /// Error{file}
-  [[nodiscard]] Content find(const MeshSurface& mesh);
+  [[nodiscard]] Content find(const AssetKey& file);
 
  private:
   struct Stored {

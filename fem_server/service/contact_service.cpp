@@ -275,7 +275,7 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   const rpc::CallWatch::Call call(calls_, context);
   std::deque<AssetStore::Content> assets;  // keeps what the preparation refers to
   const PrepareContext prepare{
-      .asset = [&](const MeshSurface& mesh) -> const AssetContent& { return *assets.emplace_back(assets_.find(mesh)); },
+      .asset = [&](const AssetKey& file) -> const AssetContent& { return *assets.emplace_back(assets_.find(file)); },
       .on_progress = [&](std::string_view stage, double fraction) { send_progress(writer, stage, fraction); },
       .stop = call.token(),
       .cache_directory = cache_directory_,

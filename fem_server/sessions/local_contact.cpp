@@ -106,14 +106,14 @@ class LocalContact final : public Contact, public BatchContact {
 
 }  // namespace
 
-const AssetContent& find_asset(std::span<const AssetContent> assets, const MeshSurface& mesh) {
+const AssetContent& find_asset(std::span<const AssetContent> assets, const AssetKey& file) {
   const auto it = std::ranges::find_if(assets, [&](const AssetContent& asset) {
-    return mesh.sha256.empty() ? asset.name == mesh.asset_name : asset.sha256 == mesh.sha256;
+    return file.sha256.empty() ? asset.name == file.name : asset.sha256 == file.sha256;
   });
   if (it != assets.end()) return *it;
   throw not_found_error(
-      fmt::format("mesh '{}' (sha256 '{}') is not among the {} files of this run; name it in the scenario",
-                  mesh.asset_name, mesh.sha256, assets.size()),
+      fmt::format("mesh '{}' (sha256 '{}') is not among the {} files of this run; name it in the scenario", file.name,
+                  file.sha256, assets.size()),
       "surface.mesh");
 }
 
@@ -133,7 +133,7 @@ ContactFactory local_contact_factory(std::string cache_directory) {
       const double done = static_cast<double>(sessions.size());
       const double share = 1.0 / static_cast<double>(pairs.size());
       const PrepareContext prepare{
-          .asset = [assets](const MeshSurface& mesh) -> const AssetContent& { return find_asset(assets, mesh); },
+          .asset = [assets](const AssetKey& file) -> const AssetContent& { return find_asset(assets, file); },
           .on_progress =
               [&context, done, share](std::string_view stage, double fraction) {
                 if (context.on_progress) context.on_progress(stage, (done + fraction) * share);

@@ -11,7 +11,7 @@
 namespace heelstrike::fem {
 
 /// The file that a mesh surface means, by digest or by name. @throws Error{not_found}
-[[nodiscard]] const AssetContent& find_asset(std::span<const AssetContent> assets, const MeshSurface& mesh);
+[[nodiscard]] const AssetContent& find_asset(std::span<const AssetContent> assets, const AssetKey& file);
 
 /// Opens all pairs in this process.
 /// @param cache_directory  for products of preparations; empty = none

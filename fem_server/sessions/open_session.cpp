@@ -2,6 +2,14 @@
 
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/cylinder.hpp"
+#include "common/surfaces/foot.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/points.hpp"
+#include "common/surfaces/sphere.hpp"
+#include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/state_bytes.hpp"
 
 namespace heelstrike::fem {
@@ -28,8 +36,12 @@ class SpecWriter {
   }
 
   void put(const ContactBody& body) {
-    put(std::string_view(surface_name(body.surface)));
-    std::visit([this](const auto& surface) { put_surface(surface); }, body.surface);
+    put(std::string_view(body.surface.kind));
+    if (!put_first_kinds<SphereSurface, PlaneSurface, CylinderSurface, MeshSurface, PointCloudSurface, BlockSurface,
+                         FootSurface>(body.surface)) {
+      put(body.surface.values);
+      put(std::string_view(body.surface.sha256));
+    }
     put_count(body.materials.size());
     for (const Material& m : body.materials) {
       put(m.youngs_modulus);
@@ -48,6 +60,19 @@ class SpecWriter {
   void put_value(const std::vector<double>& values) {
     put_count(values.size());
     for (const double x : values) put(x);
+  }
+
+  /// The kinds that are older than the map of values keep the bytes that they had, so that states saved then are still
+  /// accepted. New kinds do not enter here.
+  template <typename... Kinds>
+  [[nodiscard]] bool put_first_kinds(const Surface& surface) {
+    return (put_as<Kinds>(surface) || ...);
+  }
+  template <typename Kind>
+  [[nodiscard]] bool put_as(const Surface& surface) {
+    const auto shape = Kind::of(surface);
+    if (shape) put_surface(*shape);
+    return shape.has_value();
   }
 
   void put_surface(const SphereSurface& s) {
@@ -117,8 +142,8 @@ namespace {
 /// A mesh that is named only: its content belongs to the digest, because its owner may change the file.
 PairSpec with_digests(PairSpec pair, const PrepareContext& context) {
   for (ContactBody* body : {&pair.main, &pair.partner}) {
-    auto* mesh = std::get_if<MeshSurface>(&body->surface);
-    if (mesh != nullptr && mesh->sha256.empty()) mesh->sha256 = context.asset(*mesh).sha256;
+    const auto file = asset_of(body->surface);
+    if (file && file->sha256.empty()) body->surface.sha256 = context.asset(*file).sha256;
   }
   return pair;
 }

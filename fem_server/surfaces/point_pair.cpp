@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/sphere.hpp"
 
 namespace heelstrike::fem {
 
@@ -33,27 +35,27 @@ Vector3 checked_normal(const Vector3& normal, const std::string& where) {
 }  // namespace
 
 PointPair::PointPair(const Surface& main, const Surface& partner, const std::string& where) {
-  const auto* sphere_A = std::get_if<SphereSurface>(&main);
-  const auto* sphere_B = std::get_if<SphereSurface>(&partner);
-  const auto* plane_A = std::get_if<PlaneSurface>(&main);
-  const auto* plane_B = std::get_if<PlaneSurface>(&partner);
-  if (sphere_A != nullptr) check_sphere(*sphere_A, where + ".main.surface.sphere");
-  if (sphere_B != nullptr) check_sphere(*sphere_B, where + ".partner.surface.sphere");
-  if (sphere_A != nullptr && plane_B != nullptr) {
+  const auto sphere_A = SphereSurface::of(main);
+  const auto sphere_B = SphereSurface::of(partner);
+  const auto plane_A = PlaneSurface::of(main);
+  const auto plane_B = PlaneSurface::of(partner);
+  if (sphere_A) check_sphere(*sphere_A, where + ".main.surface.sphere");
+  if (sphere_B) check_sphere(*sphere_B, where + ".partner.surface.sphere");
+  if (sphere_A && plane_B) {
     kind_ = Kind::sphere_on_plane;
     center_A_ = sphere_A->center;
     radius_A_ = sphere_A->radius;
     read_plane(*plane_B, *sphere_A, where + ".partner.surface.plane");
-  } else if (plane_A != nullptr && sphere_B != nullptr) {
+  } else if (plane_A && sphere_B) {
     kind_ = Kind::plane_under_sphere;
     center_B_ = sphere_B->center;
     radius_B_ = sphere_B->radius;
     read_plane(*plane_A, *sphere_B, where + ".main.surface.plane");
-  } else if (sphere_A != nullptr && sphere_B != nullptr) {
+  } else if (sphere_A && sphere_B) {
     read_spheres(*sphere_A, *sphere_B, where);
   } else {
     throw input_error(where, fmt::format("{}: expected sphere-plane, plane-sphere or sphere-sphere, found {}-{}", where,
-                                         surface_name(main), surface_name(partner)));
+                                         main.kind, partner.kind));
   }
 }
 

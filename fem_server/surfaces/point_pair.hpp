@@ -7,6 +7,8 @@
 #include "common/contact/contact.hpp"
 #include "common/contact/surface.hpp"
 #include "common/spatial/spatial.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/sphere.hpp"
 
 namespace heelstrike::fem {
 

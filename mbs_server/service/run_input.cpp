@@ -5,15 +5,16 @@
 
 #include "common/config/digest.hpp"
 #include "common/config/motion_columns.hpp"
+#include "common/surfaces/surface_kind.hpp"
 
 namespace heelstrike::mbs {
 namespace {
 
 void name_by_digest(ContactBody& body, const std::vector<AssetContent>& assets) {
-  auto* mesh = std::get_if<MeshSurface>(&body.surface);
-  if (mesh == nullptr || !mesh->sha256.empty()) return;
+  const auto file = asset_of(body.surface);
+  if (!file || !file->sha256.empty()) return;
   for (const AssetContent& asset : assets) {
-    if (asset.name == mesh->asset_name) mesh->sha256 = asset.sha256;
+    if (asset.name == file->name) body.surface.sha256 = asset.sha256;
   }
 }
 

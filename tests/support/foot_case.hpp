@@ -16,6 +16,8 @@
 
 #include <fmt/format.h>
 
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 #include "fem_server/geometry/mesher.hpp"
@@ -102,7 +104,7 @@ inline PreparedBody foot_body(VolumeMesh mesh, double friction, double angle = s
           .support = std::move(support),
           .contact = std::move(contact),
           .pressure = std::move(pressure),
-          .partner = make_analytic_partner(PlaneSurface{}),
+          .partner = signed_distance(PlaneSurface{}),
           .options = options};
 }
 

@@ -62,12 +62,7 @@ ContactBody read_side(const Field& field, const Scenario& scenario, std::vector<
   for (const Field& material : field.entries_of("materials")) {
     side.materials.push_back(read_material(material, material.has("set") ? material["set"].text() : material.name()));
   }
-  const auto* cylinder = std::get_if<CylinderSurface>(&side.surface);
-  const bool structured = cylinder != nullptr && (cylinder->core_radius > 0.0 || !cylinder->layers.empty());
-  if (structured && side.materials.empty()) {
-    field["surface"].refuse("a plain cylinder as surface of a rigid body", "one with a core or layers",
-                            "give `materials`, or remove core_radius and layers");
-  }
+  check_surface(field["surface"], side.surface, side.materials.empty());
   return side;
 }
 

@@ -51,6 +51,8 @@ void check_start(const Field& field, const BodySpec& body, const std::vector<Bod
 // surfaces.cpp
 [[nodiscard]] KeySchema surface_keys();
 [[nodiscard]] Surface read_surface(const Field& choice, std::vector<std::string>& files);
+/// What keys alone cannot say. @param is_rigid  the body has no material
+void check_surface(const Field& choice, const Surface& surface, bool is_rigid);
 
 // contact.cpp
 [[nodiscard]] KeySchema contact_keys();

@@ -8,6 +8,12 @@
 
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/cylinder.hpp"
+#include "common/surfaces/foot.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/sphere.hpp"
+#include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/preparation_locks.hpp"
 #include "fem_server/backends/state_bytes.hpp"
 #include "fem_server/fem/mesh_cache.hpp"
@@ -99,6 +105,13 @@ double volume_of(const SurfaceMesh& surface) {
   return volume;
 }
 
+SurfaceMesh mesh_of(Triangles triangles) {
+  SurfaceMesh mesh;
+  mesh.vertices = std::move(triangles.vertices);
+  mesh.triangles = std::move(triangles.triangles);
+  return mesh;
+}
+
 /// Digest of what a mesh depends on, besides the version of the mesher.
 class MeshKey {
  public:
@@ -112,9 +125,23 @@ class MeshKey {
   }
   void put(double value) { writer_.put(value); }
   void put(std::string_view text) { writer_.put(text); }
+  void put(const ParameterMap& values) {
+    for (const auto& [name, value] : values) {
+      writer_.put(std::string_view(name));
+      std::visit([this](const auto& v) { put_value(v); }, value);
+    }
+  }
   [[nodiscard]] std::string digest() { return sha256_hex(writer_.take()); }
 
  private:
+  void put_value(bool value) { writer_.put(static_cast<std::uint64_t>(value)); }
+  void put_value(double value) { writer_.put(value); }
+  void put_value(const std::string& value) { writer_.put(std::string_view(value)); }
+  void put_value(const std::vector<double>& values) {
+    writer_.put(static_cast<std::uint64_t>(values.size()));
+    for (const double x : values) writer_.put(x);
+  }
+
   StateWriter writer_;
 };
 
@@ -138,10 +165,6 @@ VolumeMesh filled(const SurfaceMesh& surface, const ParameterPlace& place, const
   return mesh_surface(surface, meshing).mesh;
 }
 
-std::string format_of(const MeshSurface& surface, const AssetContent& asset) {
-  return mesh_format(surface.format.empty() ? asset.name : surface.format);
-}
-
 void tell(const Doubts& doubts, const PrepareContext& context) {
   for (const std::string& doubt : doubts) context.on_progress(fmt::format("{}{}", warning_mark, doubt), 0.0);
 }
@@ -156,14 +179,9 @@ void tell_losses(const VolumeMesh& mesh, double given_volume, const ParameterPla
 }
 
 VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& place, const PrepareContext& context) {
-  const AssetContent& asset = context.asset(surface);
-  ReadOptions read;
-  read.name = asset.name;
-  read.format = surface.format;
-  read.length_scale = surface.length_scale;
-  read.limits.max_elements = context.max_elements;
-  const std::string format = format_of(surface, asset);
-  if (is_volume_format(format)) {
+  const AssetContent& asset = context.asset(surface.asset());
+  const ReadOptions read = read_options(surface, asset, context);
+  if (holds_volume(asset.content, read)) {
     VolumeMesh mesh = read_volume(asset.content, read);
     tell(doubts_of_quality(asset.name, check_volume(mesh)), context);
     if (order_of(place) == 2 && mesh.nodes_per_element == 4) mesh = to_quadratic(mesh);
@@ -171,7 +189,7 @@ VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& pla
   }
   MeshKey key("surface", place);
   key.put(std::string_view(asset.sha256));
-  key.put(std::string_view(format));
+  key.put(std::string_view(mesh_format(surface.format.empty() ? asset.name : surface.format)));
   key.put(surface.length_scale);
   const SurfaceMesh triangles = read_surface(asset.content, read);
   VolumeMesh mesh = kept_mesh(key, context, [&] { return filled(triangles, place, context); });
@@ -234,7 +252,48 @@ VolumeMesh block_mesh(const BlockSurface& block, const ParameterPlace& place, co
   return placed(make_block(options), {.R = Matrix3::Identity(), .p = block.center});
 }
 
+/// Any other shape, from closed triangles as fine as its finest elements.
+VolumeMesh shape_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
+  const SurfaceKind& kind = kind_of(surface);
+  if (kind.boundary == nullptr) {
+    throw input_error("main.surface",
+                      fmt::format("expected a surface that can be filled as deformable body, found '{}'", kind.name()));
+  }
+  MeshKey key("shape " + kind.name(), place);
+  key.put(surface.values);
+  const double fine = number(place.parameters, "contact_size");
+  const double size = element_size_of(place);
+  const auto make = [&] {
+    return filled(mesh_of(kind.boundary(surface, fine > 0.0 ? std::min(fine, size) : size)), place, context);
+  };
+  return kept_mesh(std::move(key), context, make);
+}
+
+bool is_volume_file(const Surface& surface, const PrepareContext& context) {
+  const auto file = MeshSurface::of(surface);
+  if (!file) return false;
+  const AssetContent& asset = context.asset(file->asset());
+  return holds_volume(asset.content, read_options(*file, asset, context));
+}
+
 }  // namespace
+
+bool is_filled_from_triangles(const Surface& surface) {
+  return MeshSurface::of(surface) || FootSurface::of(surface) || kind_of(surface).boundary != nullptr;
+}
+
+ReadOptions read_options(const MeshSurface& surface, const AssetContent& asset, const PrepareContext& context) {
+  ReadOptions read;
+  read.name = asset.name;
+  read.format = surface.format;
+  read.length_scale = surface.length_scale;
+  read.limits.max_elements = context.max_elements;
+  return read;
+}
+
+std::optional<MeshKind> named_kind(const MeshSurface& surface) {
+  return kind_of_format(surface.format.empty() ? surface.asset_name : surface.format);
+}
 
 std::vector<double> ParameterPlace::numbers(const std::string& name, std::size_t expected) const {
   const auto& values = std::get<std::vector<double>>(parameters.at(name));
@@ -248,24 +307,21 @@ std::vector<double> ParameterPlace::numbers(const std::string& name, std::size_t
 VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
   context.on_progress("read", 0.0);
   VolumeMesh mesh;
-  if (const auto* file = std::get_if<MeshSurface>(&surface)) {
+  if (const auto file = MeshSurface::of(surface)) {
     mesh = mesh_from_asset(*file, place, context);
-  } else if (const auto* sphere = std::get_if<SphereSurface>(&surface)) {
+  } else if (const auto sphere = SphereSurface::of(surface)) {
     mesh = ball_mesh(*sphere, place, context);
-  } else if (const auto* cylinder = std::get_if<CylinderSurface>(&surface)) {
+  } else if (const auto cylinder = CylinderSurface::of(surface)) {
     mesh = cylinder_mesh(*cylinder, place, context);
-  } else if (const auto* block = std::get_if<BlockSurface>(&surface)) {
+  } else if (const auto block = BlockSurface::of(surface)) {
     mesh = block_mesh(*block, place, context);
-  } else if (const auto* foot = std::get_if<FootSurface>(&surface)) {
+  } else if (const auto foot = FootSurface::of(surface)) {
     mesh = foot_mesh(*foot, place, context);
   } else {
-    throw input_error("main.surface",
-                      fmt::format("expected a mesh, sphere, cylinder, block or foot as deformable body, found '{}'",
-                                  surface_name(surface)));
+    mesh = shape_mesh(surface, place, context);
   }
   // Nodes of a user's own mesh keep their numbers.
-  const auto* file = std::get_if<MeshSurface>(&surface);
-  const bool own = file == nullptr || !is_volume_format(format_of(*file, context.asset(*file)));
+  const bool own = !is_volume_file(surface, context);
   const auto direction = direction_of(place);
   const double fine = number(place.parameters, "contact_size");
   const auto size = fine > 0.0 ? std::optional(fine) : optional_number(place.parameters, "element_size");

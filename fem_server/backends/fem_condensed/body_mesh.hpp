@@ -1,10 +1,13 @@
 /// The tetrahedra of a deformable body: read from its file, made from its shape, or taken from the cache.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/surfaces/mesh.hpp"
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
 namespace heelstrike::fem {
@@ -17,6 +20,16 @@ struct ParameterPlace {
   /// A list that is empty or has `expected` entries. @throws Error{invalid_input}
   [[nodiscard]] std::vector<double> numbers(const std::string& name, std::size_t expected) const;
 };
+
+/// Whether the body is filled with tetrahedra from closed triangles, of a file or a shape.
+[[nodiscard]] bool is_filled_from_triangles(const Surface& surface);
+
+/// How the file of a surface is read.
+[[nodiscard]] ReadOptions read_options(const MeshSurface& surface, const AssetContent& asset,
+                                       const PrepareContext& context);
+
+/// What a mesh file holds as far as its name or given format tell; none while only its content would.
+[[nodiscard]] std::optional<MeshKind> named_kind(const MeshSurface& surface);
 
 /// @throws Error{invalid_input} when `element_size` is not given
 [[nodiscard]] double element_size_of(const ParameterPlace& place);

@@ -10,6 +10,8 @@
 #include <span>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/fem_condensed/body_cut.hpp"
 #include "fem_server/backends/fem_condensed/body_mesh.hpp"
 #include "fem_server/backends/fem_condensed/contact_reach.hpp"
@@ -18,6 +20,7 @@
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
+#include "fem_server/surfaces/mesh_distance.hpp"
 
 namespace heelstrike::fem {
 
@@ -181,13 +184,13 @@ void narrow_to_reach(const PairSpec& pair, const BodyModel& body, const Support&
       context.on_progress(
           fmt::format("{}: the {} overlaps the body by more than depth_limit = {} m wherever they touch; all contact "
                       "nodes are kept",
-                      pair.name, surface_name(pair.partner.surface), depth),
+                      pair.name, pair.partner.surface.kind, depth),
           0.0);
     } else if (n_left_out > 0.0) {
       context.on_progress(
           fmt::format("{}: {} of {} contact nodes left out, the {} cannot reach them with an overlap up "
                       "to depth_limit = {} m",
-                      pair.name, n_left_out, n_before, surface_name(pair.partner.surface), depth),
+                      pair.name, n_left_out, n_before, pair.partner.surface.kind, depth),
           0.0);
     }
   }
@@ -250,32 +253,27 @@ HeldMesh held_mesh(const Surface& surface, const Place& place, const PrepareCont
   return body;
 }
 
-/// Points have no surface: they meet that of the body.
-bool is_cloud(const Surface& surface) {
-  return std::holds_alternative<PointCloudSurface>(surface);
-}
-
 struct Partner {
-  std::shared_ptr<const PartnerSurface> surface;
+  std::shared_ptr<const SignedDistance> surface;
   PartnerShape shape;
 };
 
-Partner partner_of(const Surface& surface, double extent, const PrepareContext& context) {
-  const auto* mesh = std::get_if<MeshSurface>(&surface);
-  // Known when the partner has been filled with elements: prepare_partner.
-  const bool is_body = std::holds_alternative<BlockSurface>(surface) || std::holds_alternative<FootSurface>(surface);
-  if (is_body || is_cloud(surface) || (mesh != nullptr && is_volume_file(*mesh))) return {};
-  if (mesh == nullptr) return {.surface = make_analytic_partner(surface), .shape = PartnerShape(surface, extent)};
-  const AssetContent& asset = context.asset(*mesh);
-  ReadOptions read;
-  read.name = asset.name;
-  read.format = mesh->format;
-  read.length_scale = mesh->length_scale;
-  read.limits.max_elements = context.max_elements;
+/// None for points, which meet the surface of the body, and for what has a surface only when it has been filled with
+/// elements: prepare_partner.
+Partner partner_of(const ContactBody& partner, const PrepareContext& context) {
+  const Surface& surface = partner.surface;
+  if (kind_of(surface).distance != nullptr) {
+    return {.surface = signed_distance(surface), .shape = PartnerShape(surface)};
+  }
+  const auto mesh = MeshSurface::of(surface);
+  if (!mesh) return {};
+  const AssetContent& asset = context.asset(mesh->asset());
+  const ReadOptions read = read_options(*mesh, asset, context);
+  if (!partner.materials.empty() && holds_volume(asset.content, read)) return {};
   SurfaceMesh triangles = read_surface(asset.content, read);
   for (Vector3& vertex : triangles.vertices) vertex = mesh->X_BodyMesh * vertex;
   PartnerShape shape(triangles);
-  return {.surface = make_mesh_partner(std::move(triangles)), .shape = std::move(shape)};
+  return {.surface = mesh_distance(std::move(triangles)), .shape = std::move(shape)};
 }
 
 }  // namespace
@@ -380,11 +378,14 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
   return PreparedPartner{.body = std::move(body), .support = std::move(support), .contact = std::move(contact)};
 }
 
-std::vector<std::string> body_surface_pairs() {
+std::vector<std::string> body_surface_pairs(bool with_clouds) {
   std::vector<std::string> pairs;
-  for (const char* main : {"mesh", "sphere", "cylinder", "block", "foot"}) {
-    for (const char* partner : {"plane", "sphere", "cylinder", "mesh", "block", "foot"})
-      pairs.push_back(fmt::format("{}-{}", main, partner));
+  for (const SurfaceKind& main : surface_kinds()) {
+    if (!main.fills) continue;
+    for (const SurfaceKind& partner : surface_kinds()) {
+      const bool meets = partner.fills || partner.distance != nullptr || (with_clouds && partner.is_cloud);
+      if (meets) pairs.push_back(fmt::format("{}-{}", main.name(), partner.name()));
+    }
   }
   return pairs;
 }
@@ -407,7 +408,7 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
   parameters["depth_limit"] = options.depth_limit;
   narrow_to_reach(pair, body, support, context, parameters, contact);
   check_limit(contact, place);
-  Partner partner = partner_of(pair.partner.surface, size.maxCoeff(), context);
+  Partner partner = partner_of(pair.partner, context);
   PressureRecovery pressure(body.mesh(), contact);
   return {.body = std::move(body),
           .support = support,

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "common/surfaces/signed_distance.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
-#include "fem_server/fem/partner_shape.hpp"
-#include "fem_server/fem/partner_surface.hpp"
+#include "fem_server/surfaces/partner_shape.hpp"
 
 namespace heelstrike::fem {
 
@@ -21,7 +21,7 @@ struct PreparedBody {
   Support support;
   ContactNodes contact;         ///< candidates
   PressureRecovery pressure{};  ///< for them
-  std::shared_ptr<const PartnerSurface> partner;
+  std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
   PartnerShape shape{};  ///< of the partner, for drawing
 };
@@ -42,7 +42,7 @@ struct PreparedPartner {
 /// @param pair  parameters checked and completed
 [[nodiscard]] ParameterMap partner_map(const PairSpec& pair);
 /// "mesh-plane" and so on.
-[[nodiscard]] std::vector<std::string> body_surface_pairs();
+[[nodiscard]] std::vector<std::string> body_surface_pairs(bool with_clouds = false);
 
 /// A partner with a material gets its shape here and its mesh in prepare_partner.
 /// @param pair  accepted by check_body_pair, parameters checked and completed; derived ones are written into

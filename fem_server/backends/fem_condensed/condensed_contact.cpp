@@ -56,7 +56,7 @@ constexpr double largest_stick = 0.1;
 /// Gap under load, over the depth, up to which a node's blocks are kept with the committed state.
 constexpr double kept_gap = 0.02;
 
-SurfacePoint in_A(const PartnerSurface& partner, const Pose& X_AB, const Vector3& p_AQ) {
+SurfacePoint in_A(const SignedDistance& partner, const Pose& X_AB, const Vector3& p_AQ) {
   SurfacePoint point = partner.closest(X_AB.R.transpose() * (p_AQ - X_AB.p));
   point.normal = X_AB.R * point.normal;
   if (!point.curvature.isZero(0.0)) point.curvature = X_AB.R * point.curvature * X_AB.R.transpose();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/surfaces/signed_distance.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/fem_condensed/anchor.hpp"
 #include "fem_server/backends/fem_condensed/condensed_history.hpp"
@@ -20,7 +21,6 @@
 #include "fem_server/backends/fem_condensed/surroundings.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
-#include "fem_server/fem/partner_surface.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
 
 namespace heelstrike::fem {
@@ -36,7 +36,7 @@ struct CondensedModel {
   std::vector<double> areas;    ///< [m^2] area each one stands for
   PressureRecovery pressure{};  ///< for these candidates; empty = forces by areas
   SurfaceCompliance compliance;
-  std::shared_ptr<const PartnerSurface> partner;
+  std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
   std::shared_ptr<const BodyFields> fields{};             ///< for pictures; null = none
   std::shared_ptr<const DeformablePartner> deformable{};  ///< null = the partner is rigid

@@ -9,9 +9,9 @@
 #include <numbers>
 #include <numeric>
 #include <thread>
-#include <variant>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -149,22 +149,12 @@ bool reaches_all(std::span<const Vector3> points, const PartnerReach& reach) {
   return 2.0 * reach.depth_limit >= 0.5 * (high - low).minCoeff();
 }
 
-/// [1/m]; none for surfaces with ends, edges or corners, and values that are refused elsewhere.
-std::optional<double> curvature_of(const Surface& surface) {
-  if (std::holds_alternative<PlaneSurface>(surface)) return 0.0;
-  if (const auto* sphere = std::get_if<SphereSurface>(&surface)) {
-    return sphere->radius == 0.0 ? std::nullopt : std::optional(1.0 / sphere->radius);
-  }
-  const auto* cylinder = std::get_if<CylinderSurface>(&surface);
-  if (cylinder == nullptr || std::isfinite(cylinder->length) || !(cylinder->radius > 0.0)) return std::nullopt;
-  return 1.0 / cylinder->radius;
-}
-
 }  // namespace
 
 std::optional<PartnerReach> partner_reach(const ContactBody& partner, double depth_limit) {
   if (!partner.materials.empty()) return std::nullopt;
-  const std::optional<double> curvature = curvature_of(partner.surface);
+  const SurfaceKind& kind = kind_of(partner.surface);
+  const std::optional<double> curvature = kind.curvature == nullptr ? std::nullopt : kind.curvature(partner.surface);
   if (!curvature || std::abs(*curvature) * depth_limit >= 1.0) return std::nullopt;
   return PartnerReach{.curvature = *curvature, .depth_limit = depth_limit};
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/contact/contact.hpp"
-#include "fem_server/fem/partner_surface.hpp"
+#include "common/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/points.hpp"
 #include "fem_server/backends/fem_condensed/body_fields.hpp"
 #include "fem_server/backends/fem_condensed/body_interface.hpp"
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
@@ -15,6 +16,7 @@
 #include "fem_server/backends/fem_condensed/prepared_compliance.hpp"
 #include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
+#include "fem_server/surfaces/mesh_distance.hpp"
 
 namespace heelstrike::fem {
 
@@ -55,7 +57,7 @@ void add_partner(PreparedPartner partner, const PreparedBody& main, const Prepar
   const VolumeMesh& mesh = partner.body.mesh();
   SurfaceMesh boundary = boundary_surface(mesh).surface;
   PartnerShape shape(boundary);
-  model.partner = make_mesh_partner(std::move(boundary));
+  model.partner = mesh_distance(std::move(boundary));
   SurfaceCompliance compliance = prepared_compliance(partner.body, partner.support, partner.contact, context);
   model.deformable = std::make_shared<const DeformablePartner>(
       contact_surface(mesh, boundary_faces(mesh), partner.contact.nodes, partner.support.clamped_nodes),
@@ -100,7 +102,7 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
   model.areas = cloud.areas;
   model.compliance = cloud_compliance(cloud.points.size(), compliance);
   if (exact) {
-    model.partner = make_mesh_partner(boundary_surface(body.mesh()).surface);
+    model.partner = mesh_distance(boundary_surface(body.mesh()).surface);
   } else {
     const double length = optional_number(pair.parameters, "distance_length").value_or(mean_edge_length(body));
     parameters["distance_length"] = length;
@@ -118,7 +120,7 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
 }
 
 std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const PrepareContext& context) {
-  if (const auto* cloud = std::get_if<PointCloudSurface>(&pair.partner.surface)) {
+  if (const auto cloud = PointCloudSurface::of(pair.partner.surface)) {
     return make_cloud(pair, *cloud, context);
   }
   refuse_distance_length(pair, "with a point cloud as partner and cloud_distance: approximate");
@@ -146,14 +148,11 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
 }  // namespace
 
 BackendEntry fem_condensed_entry() {
-  std::vector<std::string> pairs = body_surface_pairs();
-  for (const char* main : {"mesh", "sphere", "cylinder", "block", "foot"})
-    pairs.push_back(std::string(main) + "-points");
   return {.name = "fem_condensed",
           .summary = "linear finite elements condensed once to the contact surface; contact and friction solved there",
           .reference = "melo2023",
           .parameters = schema(),
-          .surface_pairs = std::move(pairs),
+          .surface_pairs = body_surface_pairs(true),
           .make = make_condensed,
           .check = check_body_pair,
           .doubts = body_pair_doubts};

@@ -7,6 +7,9 @@
 #include <optional>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/sphere.hpp"
+#include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/fem_condensed/body_mesh.hpp"
 #include "fem_server/backends/fem_condensed/body_preparation.hpp"
 #include "fem_server/geometry/plausibility.hpp"
@@ -16,15 +19,10 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Shapes that are surfaces of the partner only when it is meshed.
-bool is_body_shape(const Surface& surface) {
-  return std::holds_alternative<BlockSurface>(surface) || std::holds_alternative<FootSurface>(surface);
-}
-
-/// Balls, blocks, cylinders, feet and surface files are filled with tetrahedra here.
+/// Whether the body is filled with tetrahedra here; false while nobody knows what its file holds.
 bool is_filled_here(const Surface& surface) {
-  const auto* mesh = std::get_if<MeshSurface>(&surface);
-  return mesh == nullptr || (!is_volume_file(*mesh) && !(mesh->asset_name.empty() && mesh->format.empty()));
+  const auto mesh = MeshSurface::of(surface);
+  return !mesh || named_kind(*mesh) == MeshKind::surface;
 }
 
 void check_support(const ContactBody& body, const ParameterPlace& place) {
@@ -56,14 +54,12 @@ void check_body(const ContactBody& body, const ParameterPlace& place) {
   const bool directed = !place.numbers("contact_direction", 3).empty();
   if (!is_filled_here(body.surface)) return;
   (void)element_size_of(place);
-  const auto* sphere = std::get_if<SphereSurface>(&body.surface);
-  if (sphere != nullptr && !(sphere->radius > 0.0)) {
+  const auto sphere = SphereSurface::of(body.surface);
+  if (sphere && !(sphere->radius > 0.0)) {
     throw input_error("main.surface.radius",
                       fmt::format("a deformable ball needs a radius > 0 m, found {} m", sphere->radius));
   }
-  const bool triangles =
-      std::holds_alternative<MeshSurface>(body.surface) || std::holds_alternative<FootSurface>(body.surface);
-  if (triangles && number(place.parameters, "contact_size") > 0.0 && !directed) {
+  if (is_filled_from_triangles(body.surface) && number(place.parameters, "contact_size") > 0.0 && !directed) {
     throw input_error(place.where + "contact_size",
                       fmt::format("{}contact_size: {} m needs contact_direction, which says where the fine elements go",
                                   place.where, number(place.parameters, "contact_size")));
@@ -78,21 +74,21 @@ void check_rigid_partner(const PairSpec& pair) {
                       fmt::format("contact.{}.parameters.{}: the partner is rigid; give it a material, or remove this",
                                   pair.name, s.name));
   }
-  const auto* mesh = std::get_if<MeshSurface>(&pair.partner.surface);
-  if (!is_body_shape(pair.partner.surface) && (mesh == nullptr || !is_volume_file(*mesh))) return;
+  const SurfaceKind& kind = kind_of(pair.partner.surface);
+  const auto mesh = MeshSurface::of(pair.partner.surface);
+  if (mesh ? named_kind(*mesh) != MeshKind::volume : kind.is_cloud || kind.distance != nullptr) return;
   const std::string key = "contact." + pair.name + ".partner.material";
   throw input_error(key, fmt::format("{}: a {} as rigid partner has no surface here; give it a material, or name a "
                                      "surface mesh",
-                                     key, surface_name(pair.partner.surface)));
+                                     key, pair.partner.surface.kind));
 }
 
 void check_deformable_partner(const PairSpec& pair) {
   const std::string key = "contact." + pair.name + ".partner.material";
-  if (std::holds_alternative<PointCloudSurface>(pair.partner.surface)) {
-    throw input_error(key, key + ": a point cloud is rigid; remove the material");
-  }
-  if (std::holds_alternative<PlaneSurface>(pair.partner.surface)) {
-    throw input_error(key, key + ": a plane is a rigid half space; remove the material, or take a block");
+  if (const SurfaceKind& kind = kind_of(pair.partner.surface); !kind.fills) {
+    throw input_error(key, fmt::format("{}: a partner of this surface ({}: {}) is rigid; remove the material, or take "
+                                       "another surface, e.g. a block",
+                                       key, kind.name(), kind.keys.meaning));
   }
   const ParameterMap own = partner_map(pair);
   check_body(pair.partner, {"contact." + pair.name + ".parameters.partner_", own});
@@ -100,29 +96,14 @@ void check_deformable_partner(const PairSpec& pair) {
 
 /// Edges of the box around a surface; none for a plane and other endless ones.
 std::optional<Vector3> surface_extents(const Surface& surface, const PrepareContext& context) {
-  if (const auto* sphere = std::get_if<SphereSurface>(&surface))
-    return Vector3::Constant(2.0 * std::abs(sphere->radius));
-  if (const auto* block = std::get_if<BlockSurface>(&surface)) return block->lengths;
-  if (const auto* cloud = std::get_if<PointCloudSurface>(&surface)) return extents_of(cloud->points);
-  if (const auto* cylinder = std::get_if<CylinderSurface>(&surface)) {
-    if (!std::isfinite(cylinder->length)) return std::nullopt;
-    // In the frame of its axis: sizes do not care about the direction.
-    return Vector3(2.0 * cylinder->radius, 2.0 * cylinder->radius, cylinder->length);
-  }
-  if (const auto* foot = std::get_if<FootSurface>(&surface)) {
-    const FootDimensions& d = foot->dimensions;
-    return Vector3(d.length, d.ball_breadth, d.ankle_height + d.cut_height);
-  }
-  const auto* mesh = std::get_if<MeshSurface>(&surface);
-  if (mesh == nullptr) return std::nullopt;
-  const AssetContent& asset = context.asset(*mesh);
-  ReadOptions read;
-  read.name = asset.name;
-  read.format = mesh->format;
-  read.length_scale = mesh->length_scale;
-  read.limits.max_elements = context.max_elements;
-  return extents_of(is_volume_file(*mesh) ? read_volume(asset.content, read).nodes
-                                          : read_surface(asset.content, read).vertices);
+  const SurfaceKind& kind = kind_of(surface);
+  if (kind.extents != nullptr) return kind.extents(surface);
+  const auto mesh = MeshSurface::of(surface);
+  if (!mesh) return std::nullopt;
+  const AssetContent& asset = context.asset(mesh->asset());
+  const ReadOptions read = read_options(*mesh, asset, context);
+  return extents_of(holds_volume(asset.content, read) ? read_volume(asset.content, read).nodes
+                                                      : read_surface(asset.content, read).vertices);
 }
 
 /// Puts a key in front of doubts that have none.
@@ -132,7 +113,7 @@ void add(Doubts doubts, const std::string& key, std::vector<std::string>& all) {
 
 void doubt_body(const ContactBody& body, const std::string& side, const Vector3& extents, const ParameterPlace& place,
                 std::vector<std::string>& all) {
-  if (const auto* mesh = std::get_if<MeshSurface>(&body.surface)) {
+  if (const auto mesh = MeshSurface::of(body.surface)) {
     add(doubts_of_extents(extents, mesh->length_scale, "length_scale"), side + ".surface.mesh", all);
   }
   if (body.materials.empty() || !is_filled_here(body.surface)) return;
@@ -143,10 +124,6 @@ void doubt_body(const ContactBody& body, const std::string& side, const Vector3&
 }
 
 }  // namespace
-
-bool is_volume_file(const MeshSurface& mesh) {
-  return is_volume_format(mesh.format.empty() ? mesh.asset_name : mesh.format);
-}
 
 void check_body_pair(const PairSpec& pair) {
   if (pair.main.materials.empty()) {

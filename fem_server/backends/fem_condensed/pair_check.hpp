@@ -18,7 +18,4 @@ void check_body_pair(const PairSpec& pair);
 /// @throws Error{invalid_input} where nothing sensible can come out, and what reading throws
 [[nodiscard]] std::vector<std::string> body_pair_doubts(const PairSpec& pair, const PrepareContext& context);
 
-/// Whether a mesh file holds tetrahedra; false while nobody knows its name.
-[[nodiscard]] bool is_volume_file(const MeshSurface& mesh);
-
 }  // namespace heelstrike::fem

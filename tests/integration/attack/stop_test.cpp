@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "common/config/version.hpp"
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/plane.hpp"
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/contact_service/server_process.hpp"
 

@@ -7,6 +7,8 @@
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/rpc/call.hpp"
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/plane.hpp"
 #include "server_process.hpp"
 
 namespace heelstrike::testing_support {

@@ -9,6 +9,7 @@
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/rpc/call.hpp"
+#include "common/surfaces/mesh.hpp"
 #include "server_process.hpp"
 
 namespace heelstrike::testing_support {
@@ -83,7 +84,7 @@ TEST(Refusals, UnknownParameterAndMissingSurfaceNameTheirField) {
   v1::OpenSessionRequest request;
   request.set_contract(contract_version);
   *request.mutable_pair() = message_of(ball_on_ground());
-  request.mutable_pair()->mutable_partner()->clear_surface();
+  request.mutable_pair()->mutable_partner()->clear_shape();
   EXPECT_EQ(error_of([&] { open_session(*stub, request); }).field(), "pair.partner.surface");
 }
 

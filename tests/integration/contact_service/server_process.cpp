@@ -19,6 +19,8 @@
 #include "common/config/version.hpp"
 #include "common/rpc/call.hpp"
 #include "common/rpc/ready_line.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/sphere.hpp"
 #include "common/wire/contact_wire.hpp"
 #include "common/wire/error_wire.hpp"
 #include "common/wire/pair_spec_wire.hpp"

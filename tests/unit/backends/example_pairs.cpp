@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/sphere.hpp"
 
 namespace heelstrike::fem::testing_support {
 
@@ -39,7 +42,7 @@ PairSpec example_pair(const std::string& backend, const ExampleGeometry& geometr
 }
 
 PrepareContext no_context() {
-  return {.asset = [](const MeshSurface&) -> const AssetContent& { throw not_found_error("no assets in this test"); },
+  return {.asset = [](const AssetKey&) -> const AssetContent& { throw not_found_error("no assets in this test"); },
           .on_progress = [](std::string_view, double) {},
           .stop = {}};
 }

@@ -5,6 +5,8 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/sphere.hpp"
 #include "fem_server/backends/point_laws/hysteresis.hpp"
 #include "fem_server/backends/point_laws/point_contact.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
@@ -255,7 +257,7 @@ TEST(KelvinVoigt, TensilePhaseIsCutUnlessKept) {
     const auto backend = make_example(pair);
     const Response r = backend->evaluate(*backend->initial_history(), opening);
     // On A along the outward normal of the plane: positive pushes.
-    return r.F_A.force.dot(opening.X_AB.R * std::get<PlaneSurface>(pair.partner.surface).normal);
+    return r.F_A.force.dot(opening.X_AB.R * PlaneSurface::of(pair.partner.surface).value().normal);
   };
   EXPECT_EQ(force(), 0.0);
   pair.parameters["tensile_phase"] = std::string("keep");

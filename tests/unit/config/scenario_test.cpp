@@ -8,6 +8,11 @@
 #include <sstream>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/cylinder.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/points.hpp"
+#include "common/surfaces/sphere.hpp"
 
 namespace heelstrike {
 namespace {
@@ -97,8 +102,8 @@ TEST(Scenario, ReadsEveryPart) {
   const PairModel& pair = s.pairs[0];
   EXPECT_EQ(pair.main_body, "ball");
   EXPECT_EQ(pair.partner_body, "ground");
-  EXPECT_EQ(std::get<SphereSurface>(pair.spec.main.surface).radius, 0.1);
-  EXPECT_EQ(std::get<PlaneSurface>(pair.spec.partner.surface).normal, Vector3(0, 0, 1)) << "not normalised";
+  EXPECT_EQ(SphereSurface::of(pair.spec.main.surface).value().radius, 0.1);
+  EXPECT_EQ(PlaneSurface::of(pair.spec.partner.surface).value().normal, Vector3(0, 0, 1)) << "not normalised";
   EXPECT_EQ(number(pair.spec.parameters, "stiffness"), 1.4e8);
   EXPECT_EQ(s.analysis.end_time, 2.0);
   EXPECT_EQ(s.analysis.integrator.rtol, 1e-9);
@@ -134,16 +139,16 @@ TEST(Scenario, ReadsAllSurfaces) {
   const auto surface = [](const std::string& text) {
     return parse_scenario(changed("{sphere: {radius: 0.1}}", text), "ball.yaml", schemas()).pairs[0].spec.main.surface;
   };
-  EXPECT_EQ(std::get<SphereSurface>(surface("{sphere: {radius: 0.1, concave: true}}")).radius, -0.1);
-  const auto cylinder = std::get<CylinderSurface>(surface("{cylinder: {radius: 0.1, axis: [0, 3, 0]}}"));
+  EXPECT_EQ(SphereSurface::of(surface("{sphere: {radius: 0.1, concave: true}}")).value().radius, -0.1);
+  const auto cylinder = CylinderSurface::of(surface("{cylinder: {radius: 0.1, axis: [0, 3, 0]}}")).value();
   EXPECT_EQ(cylinder.axis, Vector3::UnitY());
   EXPECT_TRUE(std::isinf(cylinder.length));
   EXPECT_TRUE(cylinder.layers.empty());
   const auto cloud =
-      std::get<PointCloudSurface>(surface("{points: {positions: [[1, 2, 3], [4, 5, 6]], areas: [7, 8]}}"));
+      PointCloudSurface::of(surface("{points: {positions: [[1, 2, 3], [4, 5, 6]], areas: [7, 8]}}")).value();
   EXPECT_EQ(cloud.points.at(1), Vector3(4, 5, 6));
   EXPECT_EQ(cloud.areas.at(1), 8.0);
-  const auto mesh = std::get<MeshSurface>(surface("{mesh: {file: femur.stl, length_scale: 0.001}}"));
+  const auto mesh = MeshSurface::of(surface("{mesh: {file: femur.stl, length_scale: 0.001}}")).value();
   EXPECT_EQ(mesh.asset_name, "femur.stl");
   EXPECT_EQ(mesh.length_scale, 0.001);
 }
@@ -157,7 +162,7 @@ TEST(Scenario, ReadsMaterialsOfElementSetsInTheirOrder) {
         tread: {youngs_modulus: 2.0e6, poissons_ratio: 0.45, density: 1100}
         bone: {set: core, youngs_modulus: 3.0e9, poissons_ratio: 0.2})");
   const ContactBody body = parse_scenario(yaml, "a.yaml", schemas()).pairs[0].spec.main;
-  const auto& cylinder = std::get<CylinderSurface>(body.surface);
+  const auto cylinder = CylinderSurface::of(body.surface).value();
   ASSERT_EQ(cylinder.layers.size(), 2U);
   EXPECT_EQ(cylinder.layers[0].name, "tread");
   EXPECT_EQ(cylinder.layers[1].height, 0.03);

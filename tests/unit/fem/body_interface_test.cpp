@@ -9,7 +9,9 @@
 #include <numeric>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/block.hpp"
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/surfaces/mesh_distance.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 #include "tests/unit/fem/two_bodies.hpp"
 
@@ -208,7 +210,7 @@ TEST(BodyInterface, BothBodiesCarryTheSamePressureAtTheSamePlaces) {
   const BodyInterface interface(
       contact_surface(A.body.mesh(), A.contact.faces, A.contact.nodes, A.support.clamped_nodes), A.contact.nodes.size(),
       partner, 0.01);
-  const auto gaps_B = make_mesh_partner(boundary_surface(B.body.mesh()).surface);
+  const auto gaps_B = mesh_distance(boundary_surface(B.body.mesh()).surface);
   Pose X_AB{.R = rotation_from_vector(Vector3(0.0, 0.0, M_PI / 4.0)), .p = Vector3(0.0, 0.0, 1e-4)};
   std::vector<double> gaps;
   for (const std::uint32_t node : A.contact.nodes) {

@@ -8,9 +8,13 @@
 #include <cstdio>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/points.hpp"
 #include "fem_server/backends/fem_condensed/deformable_partner.hpp"
 #include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
+#include "fem_server/surfaces/mesh_distance.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {
@@ -160,7 +164,7 @@ std::unique_ptr<CondensedContact> cloud_on_block(int n, double share) {
   model.points = points.points;
   model.areas = points.areas;
   model.compliance = cloud_compliance(points.points.size(), compliance, share);
-  model.partner = make_mesh_partner(boundary_surface(body.mesh()).surface);
+  model.partner = mesh_distance(boundary_surface(body.mesh()).surface);
   model.deformable = std::make_shared<const DeformablePartner>(
       contact_surface(body.mesh(), boundary_faces(body.mesh()), candidates, support.clamped_nodes),
       std::move(compliance));

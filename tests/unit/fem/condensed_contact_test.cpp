@@ -9,6 +9,9 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/cylinder.hpp"
+#include "common/surfaces/sphere.hpp"
+#include "common/surfaces/surface_kind.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
@@ -47,7 +50,7 @@ TEST(CondensedContact, PatchTestOfUniformPressure) {
 
 struct TangentCase {
   const char* name;
-  std::shared_ptr<const PartnerSurface> partner;
+  std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
   double tolerance;  // relative to the largest entry of the block
 };
@@ -60,9 +63,9 @@ TEST(CondensedContact, TangentsAreDerivativesOfTheWrench) {
   const std::vector<TangentCase> cases{
       {"plane", std::make_shared<test::Plane>(), elastic, 1e-6},
       {"plane, damped", std::make_shared<test::Plane>(), damped, 1e-4},
-      {"sphere", make_analytic_partner(ball), elastic, 1e-4},
-      {"sphere, damped", make_analytic_partner(ball), damped, 1e-3},
-      {"cylinder", make_analytic_partner(roll), elastic, 1e-4},
+      {"sphere", signed_distance(ball), elastic, 1e-4},
+      {"sphere, damped", signed_distance(ball), damped, 1e-3},
+      {"cylinder", signed_distance(roll), elastic, 1e-4},
   };
   for (const TangentCase& c : cases) {
     const auto contact = make_block({.options = c.options}, c.partner);
@@ -84,14 +87,14 @@ TEST(CondensedContact, FrictionTangentsAreDerivativesOfTheWrench) {
   const Surface ball = SphereSurface{.radius = 0.05, .center = Vector3(0.03, 0.0, -0.05)};
   struct Case {
     const char* name;
-    std::shared_ptr<const PartnerSurface> partner;
+    std::shared_ptr<const SignedDistance> partner;
     double friction;
     double drag;  // [m] since the commit
   };
   const std::vector<Case> cases{{"plane, sticks", std::make_shared<test::Plane>(), 0.9, 1e-5},
                                 {"plane, part slides", std::make_shared<test::Plane>(), 0.3, 2e-4},
                                 {"plane, slides", std::make_shared<test::Plane>(), 0.2, 5e-3},
-                                {"sphere, slides", make_analytic_partner(ball), 0.2, 2e-3}};
+                                {"sphere, slides", signed_distance(ball), 0.2, 2e-3}};
   for (const Case& c : cases) {
     const auto contact =
         make_block({.options = {.friction = c.friction, .hysteresis_factor = 0.5, .depth_limit = 0.02}}, c.partner);
@@ -165,7 +168,7 @@ TEST(CondensedContact, EvaluateIsPureAndHistorySurvivesSaving) {
 }
 
 /// The same plane, known to be a distance: candidates far from it are left out.
-class DistancePlane final : public PartnerSurface {
+class DistancePlane final : public SignedDistance {
  public:
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override { return test::Plane().closest(p_BQ); }
   [[nodiscard]] bool is_distance() const override { return true; }

@@ -6,6 +6,11 @@
 #include <tuple>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/cylinder.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/sphere.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "tests/unit/backends/conformance_checks.hpp"
 #include "tests/unit/fem/test_contact.hpp"
@@ -75,7 +80,7 @@ std::unique_ptr<ContactBackend> make(const PairSpec& pair, bool inside_out = fal
   AssetContent box{.sha256 = "box", .name = "box.obj", .content = box_obj(inside_out)};
   PrepareContext context;
   context.on_progress = [](std::string_view, double) {};
-  context.asset = [&](const MeshSurface&) -> const AssetContent& { return box; };
+  context.asset = [&](const AssetKey&) -> const AssetContent& { return box; };
   return make_backend(pair, context);
 }
 

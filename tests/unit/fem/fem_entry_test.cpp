@@ -12,6 +12,10 @@
 #include <thread>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/cylinder.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/sphere.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/preparation_locks.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
@@ -60,6 +64,23 @@ PairState pressed() {
   PairState state;
   state.X_AB.p = Vector3(0.0, 0.0, -0.099);
   return state;
+}
+
+// What users have in their caches stays theirs: names of files are digests of what the mesher, or the condensation of a
+// block that needs no mesher, depends on.
+TEST_F(FemEntry, FilesInTheCacheAreFoundByTheNamesOfEarlierVersions) {
+  pair_.main.materials = {{.youngs_modulus = 1e6, .poissons_ratio = 0.3, .density = 1000.0, .set = ""}};
+  pair_.parameters = {{"support", std::string("inertia_relief")},
+                      {"element_size", 0.03},
+                      {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}}};
+  pair_.main.surface = SphereSurface{.radius = 0.1, .center = {0.1, 0, 0}};
+  (void)make_backend(pair_, context_);
+  EXPECT_TRUE(
+      std::filesystem::exists(directory_ / "4f98257aedc2bab8d6a0a085569ce61610753b8db86fd62e90d3ef2eb7c72649.mesh"));
+  pair_.main.surface = BlockSurface{.lengths = {0.1, 0.1, 0.1}, .center = {0, 0, 0.05}};
+  (void)make_backend(pair_, context_);
+  EXPECT_TRUE(std::filesystem::exists(directory_ /
+                                      "a34980e9eef5683ccbbe520547d45d8af1e0315508add68a27cb5f63c5a901e2.compliance"));
 }
 
 TEST_F(FemEntry, OpensABallAndTheCacheGivesTheSameBits) {

@@ -6,13 +6,15 @@
 #include <cstdio>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/sphere.hpp"
+#include "common/surfaces/surface_kind.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {
 namespace {
 
 std::unique_ptr<FullContact> make_full(MaterialLaw law, const ContactOptions& options,
-                                       std::shared_ptr<const PartnerSurface> partner, bool inertia_relief = false) {
+                                       std::shared_ptr<const SignedDistance> partner, bool inertia_relief = false) {
   VolumeMesh mesh = test::block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, 0.03}, 4, 4, 3);
   BodyModel body(std::move(mesh), std::vector<Material>{test::soft_material(0.3)});
   Support support{.inertia_relief = inertia_relief, .clamped_nodes = {}};
@@ -103,8 +105,8 @@ TEST(FullContact, TangentsWithFrictionAreDerivativesOfTheWrench) {
   const ContactOptions options{.friction = 0.3, .depth_limit = 0.02};
   const Surface ball = SphereSurface{.radius = 0.05, .center = Vector3(0.03, 0.0, -0.05)};
   for (const bool curved : {false, true}) {
-    const std::shared_ptr<const PartnerSurface> partner =
-        curved ? std::shared_ptr<const PartnerSurface>(make_analytic_partner(ball)) : std::make_shared<test::Plane>();
+    const std::shared_ptr<const SignedDistance> partner =
+        curved ? std::shared_ptr<const SignedDistance>(signed_distance(ball)) : std::make_shared<test::Plane>();
     const auto full = make_full(MaterialLaw::neo_hookean, options, partner);
     auto history = full->commit(*full->initial_history(), tilted_state(2e-3)).history;
     PairState state = tilted_state(2.1e-3);
@@ -122,8 +124,8 @@ TEST(FullContact, TangentsAreDerivativesOfTheWrench) {
   const Surface ball = SphereSurface{.radius = 0.05, .center = Vector3(0.03, 0.0, -0.05)};
   const ContactOptions options{.hysteresis_factor = 0.8, .depth_limit = 0.02};
   for (const bool curved : {false, true}) {
-    const std::shared_ptr<const PartnerSurface> partner =
-        curved ? std::shared_ptr<const PartnerSurface>(make_analytic_partner(ball)) : std::make_shared<test::Plane>();
+    const std::shared_ptr<const SignedDistance> partner =
+        curved ? std::shared_ptr<const SignedDistance>(signed_distance(ball)) : std::make_shared<test::Plane>();
     const auto full = make_full(MaterialLaw::neo_hookean, options, partner);
     const PairState state = tilted_state(2e-3);
     const auto history = full->commit(*full->initial_history(), state).history;

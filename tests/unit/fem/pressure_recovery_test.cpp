@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/plane.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
 #include "fem_server/geometry/io/base64.hpp"

@@ -12,7 +12,7 @@
 namespace heelstrike::fem::test {
 
 /// Half space z < 0 of B.
-class Plane final : public PartnerSurface {
+class Plane final : public SignedDistance {
  public:
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override {
     return {.gap = p_BQ.z(), .normal = Vector3::UnitZ(), .curvature = Matrix3::Zero(), .bend = 0.0};
@@ -45,7 +45,7 @@ inline std::vector<ElementFace> bottom_faces(const VolumeMesh& mesh) {
 
 /// Block 40 x 40 x 30 mm, clamped at the top z = 30 mm (or free), contact nodes at the bottom z = 0.
 inline std::unique_ptr<CondensedContact> make_block(const BlockOptions& options,
-                                                    std::shared_ptr<const PartnerSurface> partner) {
+                                                    std::shared_ptr<const SignedDistance> partner) {
   VolumeMesh mesh = block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, 0.03}, options.n, options.n, 3);
   if (options.quadratic) mesh = to_quadratic(mesh);
   const BodyModel body(std::move(mesh), std::vector<Material>{soft_material(options.poissons_ratio)});

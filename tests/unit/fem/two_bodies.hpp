@@ -12,6 +12,7 @@
 #include "fem_server/backends/fem_condensed/body_interface.hpp"
 #include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
+#include "fem_server/surfaces/mesh_distance.hpp"
 
 namespace heelstrike::fem::test {
 
@@ -58,7 +59,7 @@ inline std::unique_ptr<CondensedContact> two_bodies(const SolidBody& main, const
   for (const std::uint32_t node : main.contact.nodes) model.points.push_back(main.body.mesh().nodes[node]);
   model.areas = main.contact.areas;
   model.compliance = compliance_of(main);
-  model.partner = make_mesh_partner(boundary_surface(partner.body.mesh()).surface);
+  model.partner = mesh_distance(boundary_surface(partner.body.mesh()).surface);
   model.options = options;
   model.deformable = deformable(partner);
   model.interface = std::make_shared<const BodyInterface>(

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/sphere.hpp"
 #include "fem_server/backends/backend.hpp"
 
 namespace heelstrike::fem::testing_support {

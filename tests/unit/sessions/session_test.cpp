@@ -6,6 +6,13 @@
 #include <thread>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/cylinder.hpp"
+#include "common/surfaces/foot.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/points.hpp"
+#include "common/surfaces/sphere.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "fem_server/sessions/open_session.hpp"
 #include "tests/unit/backends/bits.hpp"
@@ -316,8 +323,49 @@ TEST_F(SessionTest, DescriptionHasParametersInForceAndDigest) {
   EXPECT_EQ(open_session(ball_on_ground("renamed"), no_context())->description().digest, d.digest);
   EXPECT_NE(open_session(ball_on_ground("x", 0.61), no_context())->description().digest, d.digest);
   PairSpec moved = ball_on_ground();
-  std::get<SphereSurface>(moved.partner.surface).center.x() = 1e-9;
+  SphereSurface ball = SphereSurface::of(moved.partner.surface).value();
+  ball.center.x() = 1e-9;
+  moved.partner.surface = ball;
   EXPECT_NE(open_session(moved, no_context())->description().digest, d.digest);
+}
+
+// States saved by earlier versions carry these digests, and are accepted as long as they stay.
+TEST(PairDigest, IsThatOfEarlierVersions) {
+  const std::pair<Surface, const char*> surfaces[] = {
+      {SphereSurface{.radius = -0.1, .center = {1, 2, 3}},
+       "10f4dc1970ae7ee2a89d2dfaae9dc03779702da3466104dea4552d0c7d110998"},
+      {PlaneSurface{.normal = Vector3(1, 2, 3).normalized(), .point = {4, 5, 6}},
+       "631777d494d0dd60dd938c5ef250ce793f03c5b3f8dd6a0d20327fb290e7a2e8"},
+      {CylinderSurface{.radius = 0.2,
+                       .axis = Vector3(1, 1, 0).normalized(),
+                       .center = {1, 0, 0},
+                       .length = 0.375,
+                       .core_radius = 0.1,
+                       .layers = {{.name = "bone", .height = 0.25}, {.name = "fat", .height = 0.125}}},
+       "cb0b4f2ae66087c63dfa48bf45d59e6103965ced4462b1a005756296c84af9e6"},
+      {CylinderSurface{.radius = 0.2}, "030dab423d96e1a480cee3e56e876adcdfebfac75292c9df35360ce7964667c7"},
+      {MeshSurface{.sha256 = std::string(64, 'a'),
+                   .asset_name = "m",
+                   .format = "stl",
+                   .length_scale = 1e-3,
+                   .X_BodyMesh = {.R = rotation_from_quaternion(Quaternion(0.6, 0.0, 0.8, 0.0)), .p = {7, 8, 9}}},
+       "a79cef31133cb093eee94244fd831bf04b0c48b97480dd8331153d3134e4b113"},
+      {PointCloudSurface{.points = {{1, 2, 3}, {4, 5, 6}}, .areas = {0.5, 0.25}},
+       "dd372d108fc3dec4d1bf9ceb3e1ea083922561db01b2441fa1a4cb197e8805e9"},
+      {BlockSurface{.lengths = {1, 2, 3}, .center = {4, 5, 6}},
+       "74eddcb294d64269cbfb445fb0c2d59c386d4f4653de27943639847b24bc9fe9"},
+      {FootSurface{.dimensions = {.length = 0.25, .cut_height = 0.02}, .right = true, .ankle = {1, 2, 3}},
+       "55f6f12b100121fc99927ec5ca3a52e536e3158efda1020172a27979dfa87ebd"}};
+  const ParameterMap parameters = {
+      {"flag", true}, {"list", std::vector<double>{1.0, -0.0}}, {"number", 1e-300}, {"text", std::string("x")}};
+  for (const auto& [surface, digest] : surfaces) {
+    PairSpec pair{.name = "a-b", .backend = "flores", .parameters = {}, .main = {}, .partner = {}};
+    pair.main = {.name = "a",
+                 .surface = surface,
+                 .materials = {{.youngs_modulus = 1e9, .poissons_ratio = 0.3, .density = 0.0, .set = "bone"}}};
+    pair.partner = {.name = "b", .surface = PlaneSurface{}, .materials = {}};
+    EXPECT_EQ(pair_digest(pair, parameters), digest) << surface.kind;
+  }
 }
 
 class LocalContactTest : public testing::Test {

@@ -8,6 +8,13 @@
 #include <random>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/cylinder.hpp"
+#include "common/surfaces/foot.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/points.hpp"
+#include "common/surfaces/sphere.hpp"
 #include "common/wire/contact_wire.hpp"
 #include "common/wire/pair_spec_wire.hpp"
 #include "common/wire/parameter_wire.hpp"
@@ -213,7 +220,7 @@ TEST(Wire, PairSpecificationsSurviveTwoTripsWithTheSameBytes) {
     // Every number of the specification is in the message, so equal messages mean equal specifications.
     EXPECT_EQ(first.DebugString(), second.DebugString());
     EXPECT_EQ(back.parameters, spec.parameters);
-    EXPECT_EQ(surface_name(back.main.surface), surface_name(spec.main.surface));
+    EXPECT_EQ(back.main.surface, spec.main.surface);
   }
 }
 
@@ -224,23 +231,34 @@ TEST(Wire, BadPairSpecificationsAreRefusedWithTheirField) {
     change(message);
     return refused_field([&] { (void)from_proto(message, FieldPath("pair")); });
   };
+  const auto value_after = [&](int surface, const std::string& name, const ParameterValue& value) {
+    return field_after(surface,
+                       [&](auto& m) { to_proto(value, (*m.mutable_main()->mutable_shape()->mutable_values())[name]); });
+  };
   EXPECT_EQ(field_after(0, [](auto& m) { m.clear_partner(); }), "pair.partner");
-  EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->clear_surface(); }), "pair.main.surface");
-  EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->mutable_sphere()->set_radius(0.0); }),
-            "pair.main.sphere.radius");
-  EXPECT_EQ(field_after(1, [](auto& m) { *m.mutable_main()->mutable_plane()->mutable_normal() = {}; }),
-            "pair.main.plane.normal");
-  EXPECT_EQ(field_after(2, [](auto& m) { m.mutable_main()->mutable_cylinder()->set_length(-1.0); }),
-            "pair.main.cylinder.length");
-  EXPECT_EQ(field_after(2, [](auto& m) { m.mutable_main()->mutable_cylinder()->set_length(0.5); }),
-            "pair.main.cylinder.length");
-  EXPECT_EQ(field_after(2, [](auto& m) { m.mutable_main()->mutable_cylinder()->set_core_radius(0.2); }),
-            "pair.main.cylinder.core_radius");
-  EXPECT_EQ(field_after(2, [](auto& m) { m.mutable_main()->mutable_cylinder()->mutable_layers(1)->set_height(0.0); }),
-            "pair.main.cylinder.layers[1].height");
-  EXPECT_EQ(field_after(3, [](auto& m) { m.mutable_main()->mutable_mesh()->set_length_scale(0.0); }),
-            "pair.main.mesh.length_scale");
-  EXPECT_EQ(field_after(4, [](auto& m) { m.mutable_main()->mutable_points()->add_xyz(1.0); }), "pair.main.points.xyz");
+  EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->clear_shape(); }), "pair.main.surface");
+  EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->mutable_shape()->set_kind("sphera"); }),
+            "pair.main.surface");
+  EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->mutable_shape()->mutable_values()->erase("radius"); }),
+            "pair.main.surface.sphere.radius");
+  EXPECT_EQ(value_after(0, "radius", 0.0), "pair.main.surface.sphere.radius");
+  EXPECT_EQ(value_after(0, "radius", std::string("1")), "pair.main.surface.sphere.radius");
+  EXPECT_EQ(value_after(0, "concave", 1.0), "pair.main.surface.sphere.concave");
+  EXPECT_EQ(value_after(0, "colour", 1.0), "pair.main.surface.sphere.colour");
+  EXPECT_EQ(value_after(0, "center", std::vector<double>{1.0, 2.0}), "pair.main.surface.sphere.center");
+  EXPECT_EQ(value_after(0, "center", std::vector<double>{1.0, 2.0, 1e9}), "pair.main.surface.sphere.center[2]");
+  EXPECT_EQ(value_after(1, "normal", std::vector<double>{0.0, 0.0, 0.0}), "pair.main.surface.plane.normal");
+  EXPECT_EQ(value_after(2, "length", 0.5), "pair.main.surface.cylinder.length") << "besides layers";
+  EXPECT_EQ(value_after(2, "core_radius", 0.2), "pair.main.surface.cylinder.core_radius");
+  EXPECT_EQ(value_after(2, "layers", std::string("bone")), "pair.main.surface.cylinder.layers.height");
+  EXPECT_EQ(value_after(2, "layers.height", std::vector<double>{0.1, 0.0}),
+            "pair.main.surface.cylinder.layers.height[1]");
+  EXPECT_EQ(value_after(3, "length_scale", 0.0), "pair.main.surface.mesh.length_scale");
+  EXPECT_EQ(value_after(3, "orientation", std::vector<double>{2.0, 0.0, 0.0, 0.0}),
+            "pair.main.surface.mesh.orientation");
+  EXPECT_EQ(value_after(4, "positions", std::vector<double>{1.0, 2.0}), "pair.main.surface.points.positions");
+  EXPECT_EQ(value_after(4, "areas", std::vector<double>{1.0}), "pair.main.surface.points.areas");
+  EXPECT_EQ(value_after(6, "side", std::string("both")), "pair.main.surface.foot.side");
   EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->mutable_materials(0)->set_poissons_ratio(0.5); }),
             "pair.main.materials[0].poissons_ratio");
   EXPECT_EQ(field_after(0, [](auto& m) { (*m.mutable_parameters())["number"].set_number(nan); }),
@@ -249,14 +267,91 @@ TEST(Wire, BadPairSpecificationsAreRefusedWithTheirField) {
             "pair.parameters.number");
 }
 
+// What peers send that are older than `shape`.
+TEST(Wire, SurfacesAsMessagesOfTheirOwnAreStillRead) {
+  const auto read = [](const std::function<void(v1::ContactBody&)>& write) {
+    v1::PairSpec message;
+    to_proto(every_surface(0), message);
+    message.mutable_main()->clear_shape();
+    write(*message.mutable_main());
+    return from_proto(message, FieldPath("pair")).main.surface;
+  };
+  const auto set = [](v1::Vector3& to, double x, double y, double z) {
+    to.set_x(x);
+    to.set_y(y);
+    to.set_z(z);
+  };
+  EXPECT_EQ(read([&](v1::ContactBody& body) {
+              body.mutable_sphere()->set_radius(-0.1);
+              set(*body.mutable_sphere()->mutable_center(), 1, 2, 3);
+            }),
+            every_surface(0).main.surface);
+  EXPECT_EQ(read([&](v1::ContactBody& body) {
+              set(*body.mutable_plane()->mutable_normal(), 0, 0, 5);
+              set(*body.mutable_plane()->mutable_point(), 4, 5, 6);
+            }),
+            Surface(PlaneSurface{.point = {4, 5, 6}}));
+  EXPECT_EQ(read([&](v1::ContactBody& body) {
+              auto& cylinder = *body.mutable_cylinder();
+              cylinder.set_radius(0.2);
+              set(*cylinder.mutable_axis(), 0, 0, 1);
+              set(*cylinder.mutable_center(), 1, 0, 0);
+              cylinder.set_length(0.375);
+              cylinder.set_core_radius(0.1);
+              for (const auto& [name, height] : {std::pair{"bone", 0.25}, std::pair{"fat", 0.125}}) {
+                auto& layer = *cylinder.add_layers();
+                layer.set_name(name);
+                layer.set_height(height);
+              }
+            }),
+            Surface(CylinderSurface{.radius = 0.2,
+                                    .center = {1, 0, 0},
+                                    .core_radius = 0.1,
+                                    .layers = {{.name = "bone", .height = 0.25}, {.name = "fat", .height = 0.125}}}));
+  EXPECT_EQ(read([&](v1::ContactBody& body) {
+              body.mutable_mesh()->set_sha256(std::string(64, 'a'));
+              body.mutable_mesh()->set_asset_name("m");
+              body.mutable_mesh()->set_format("stl");
+              body.mutable_mesh()->set_length_scale(1e-3);
+              body.mutable_mesh()->mutable_placement()->mutable_rotation()->set_w(1.0);
+              set(*body.mutable_mesh()->mutable_placement()->mutable_position(), 7, 8, 9);
+            }),
+            every_surface(3).main.surface);
+  EXPECT_EQ(read([&](v1::ContactBody& body) {
+              for (const double x : {1, 2, 3, 4, 5, 6}) body.mutable_points()->add_xyz(x);
+              for (const double area : {0.5, 0.25}) body.mutable_points()->add_area(area);
+            }),
+            every_surface(4).main.surface);
+  EXPECT_EQ(read([&](v1::ContactBody& body) {
+              set(*body.mutable_block()->mutable_lengths(), 1, 2, 3);
+              set(*body.mutable_block()->mutable_center(), 4, 5, 6);
+            }),
+            every_surface(5).main.surface);
+  EXPECT_EQ(read([&](v1::ContactBody& body) {
+              const FootDimensions d = FootSurface::of(every_surface(6).main.surface)->dimensions;
+              auto& foot = *body.mutable_foot();
+              foot.set_length(d.length);
+              foot.set_ball_breadth(d.ball_breadth);
+              foot.set_heel_breadth(d.heel_breadth);
+              foot.set_arch_height(d.arch_height);
+              foot.set_instep_height(d.instep_height);
+              foot.set_toe_height(d.toe_height);
+              foot.set_ankle_height(d.ankle_height);
+              foot.set_heel_to_ankle(d.heel_to_ankle);
+              foot.set_cut_height(d.cut_height);
+              foot.set_right(true);
+              set(*foot.mutable_ankle(), 1, 2, 3);
+            }),
+            every_surface(6).main.surface);
+}
+
 TEST(Wire, DirectionsAreNormalisedOnReceipt) {
   v1::PairSpec message;
   to_proto(every_surface(1), message);
-  message.mutable_main()->mutable_plane()->mutable_normal()->set_x(0.0);
-  message.mutable_main()->mutable_plane()->mutable_normal()->set_y(0.0);
-  message.mutable_main()->mutable_plane()->mutable_normal()->set_z(5.0);
+  to_proto(ParameterValue(std::vector<double>{0.0, 0.0, 5.0}),
+           (*message.mutable_main()->mutable_shape()->mutable_values())["normal"]);
   const PairSpec spec = from_proto(message, FieldPath("pair"));
-  EXPECT_EQ(std::get<PlaneSurface>(spec.main.surface).normal, Vector3::UnitZ());
+  EXPECT_EQ(PlaneSurface::of(spec.main.surface).value().normal, Vector3::UnitZ());
 }
 
 TEST(Wire, ParameterSchemaKeepsRangeDefaultAndChoices) {

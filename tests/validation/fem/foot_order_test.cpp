@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "common/surfaces/foot.hpp"
+#include "common/surfaces/plane.hpp"
 #include "fem_server/backends/backend.hpp"
 
 namespace heelstrike::fem {

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <numbers>
 
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
@@ -38,7 +40,7 @@ inline CondensedModel ball_model(VolumeMesh mesh, double reach) {
   model.compliance = condense(body, {.inertia_relief = true, .clamped_nodes = {}}, candidates.nodes, quiet, {});
   std::printf("%zu nodes, %zu elements, %zu candidates\n", body.mesh().nodes.size(), body.mesh().n_elements(),
               candidates.nodes.size());
-  model.partner = make_analytic_partner(PlaneSurface{});
+  model.partner = signed_distance(PlaneSurface{});
   model.options.depth_limit = 0.02;
   return model;
 }

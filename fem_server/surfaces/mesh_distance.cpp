@@ -7,9 +7,9 @@
 #include <map>
 
 #include "common/errors/error.hpp"
-#include "fem_server/fem/partner_surface.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "fem_server/geometry/triangle_tree.hpp"
+#include "fem_server/surfaces/mesh_distance.hpp"
 
 namespace heelstrike::fem {
 
@@ -17,9 +17,9 @@ namespace {
 
 using Edge = std::pair<std::uint32_t, std::uint32_t>;
 
-class MeshPartner final : public PartnerSurface {
+class MeshDistance final : public SignedDistance {
  public:
-  explicit MeshPartner(SurfaceMesh mesh) : mesh_(std::move(mesh)), tree_(mesh_) {
+  explicit MeshDistance(SurfaceMesh mesh) : mesh_(std::move(mesh)), tree_(mesh_) {
     vertex_normals_.assign(mesh_.vertices.size(), Vector3::Zero());
     for (std::size_t t = 0; t < mesh_.triangles.size(); ++t) {
       const Triangle& corners = mesh_.triangles[t];
@@ -80,9 +80,9 @@ class MeshPartner final : public PartnerSurface {
 
 }  // namespace
 
-std::unique_ptr<PartnerSurface> make_mesh_partner(SurfaceMesh mesh) {
+std::unique_ptr<SignedDistance> mesh_distance(SurfaceMesh mesh) {
   require_sound(check_surface(mesh), "partner surface");
-  return std::make_unique<MeshPartner>(std::move(mesh));
+  return std::make_unique<MeshDistance>(std::move(mesh));
 }
 
 }  // namespace heelstrike::fem

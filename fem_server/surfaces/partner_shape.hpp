@@ -1,26 +1,28 @@
 /// Triangles of a rigid partner for drawing.
 #pragma once
 
+#include <optional>
+
 #include "common/contact/surface.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 
 namespace heelstrike::fem {
 
-/// Shape in the partner's frame. A plane has no triangles of its own: which part of it is drawn depends on the body.
+/// Shape in the partner's frame. A surface without end is drawn where the body is.
 class PartnerShape {
  public:
   PartnerShape() = default;
-  /// Plane, sphere or cylinder. @param extent  [m] of the body; an infinite cylinder is drawn four times as long
-  PartnerShape(const Surface& surface, double extent);
+  /// @param surface  analytic
+  explicit PartnerShape(Surface surface) : surface_(std::move(surface)) {}
   explicit PartnerShape(SurfaceMesh mesh) : mesh_(std::move(mesh)) {}
 
-  /// @param p_BC  [m] where the body is
+  /// @param p_BC    [m] where the body is
+  /// @param extent  [m] of the body
   [[nodiscard]] SurfaceMesh triangles(const Vector3& p_BC, double extent) const;
 
  private:
   SurfaceMesh mesh_;
-  bool is_plane_ = false;
-  PlaneSurface plane_;
+  std::optional<Surface> surface_;
 };
 
 }  // namespace heelstrike::fem

@@ -1,0 +1,162 @@
+// What every kind of surface keeps to, whatever it is: a new one is tested by being in the registry.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "common/config/scenario.hpp"
+#include "common/errors/error.hpp"
+#include "common/surfaces/surface_kind.hpp"
+
+namespace heelstrike {
+namespace {
+
+using config::KeyKind;
+using config::KeyRole;
+using config::KeySchema;
+
+/// A value that the key accepts, as YAML; empty for what may be left out.
+std::string example_of(const KeySchema& key) {
+  if (key.role == KeyRole::file) return "shape.stl";
+  if (!key.required) return {};
+  if (key.kind == KeyKind::number) return "0.1";
+  if (key.kind == KeyKind::list) return fmt::format("[{}]", example_of(key.keys.front()));
+  return fmt::format(
+      "[{}]",
+      fmt::join(key.sizes == std::vector<std::size_t>{3} ? std::vector{0.1, 0.2, 0.3} : std::vector{0.1}, ", "));
+}
+
+/// The simplest surface of a kind as a scenario file gives it.
+Surface example_of(const SurfaceKind& kind) {
+  std::string values;
+  for (const KeySchema& key : kind.keys.keys) {
+    const std::string value = example_of(key);
+    if (!value.empty()) values += fmt::format("{}{}: {}", values.empty() ? "" : ", ", key.name, value);
+  }
+  const std::string yaml = fmt::format(
+      "heelstrike: 1\ngravity: [0, 0, -9.81]\nbodies:\n  a: {{mass: 1, inertia: [1, 1, 1]}}\ncontact:\n  a-ground:\n"
+      "    backend: any\n    main: {{body: a, surface: {{{}: {{{}}}}}}}\n"
+      "    partner: {{body: ground, surface: {{plane: {{}}}}}}\nanalysis: {{end_time: 1}}\n",
+      kind.name(), values);
+  return parse_scenario(yaml, "kinds.yaml", {}).pairs.at(0).spec.main.surface;
+}
+
+class EveryKind : public testing::TestWithParam<std::string> {
+ protected:
+  const SurfaceKind& kind_ = kind_of(Surface{.kind = GetParam()});
+  const Surface surface_ = example_of(kind_);
+};
+
+TEST_P(EveryKind, ValuesOfAFileAreAcceptedFromAnotherProcessAndKeepTheirBits) {
+  EXPECT_EQ(checked_surface(surface_, false, "surface"), surface_);
+  for (const KeySchema& key : kind_.keys.keys) {
+    if (!key.required && key.fallback.empty()) continue;
+    Surface without = surface_;
+    without.values.erase(key.name);
+    try {
+      (void)checked_surface(without, false, "surface");
+      FAIL() << key.name << " is missing";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.field(), fmt::format("surface.{}.{}", kind_.name(), key.name));
+    }
+  }
+}
+
+TEST_P(EveryKind, PlaceIsAKeyOfThreeNumbers) {
+  if (kind_.place.empty()) return;
+  const auto key = std::ranges::find(kind_.keys.keys, kind_.place, &KeySchema::name);
+  ASSERT_NE(key, kind_.keys.keys.end());
+  EXPECT_EQ(key->sizes, std::vector<std::size_t>{3});
+  EXPECT_EQ(place_of(surface_), Vector3::Zero());
+}
+
+// The gap is a smooth function with the normal as gradient and `curvature` as Hessian: central differences with a step
+// h of gaps of size L have errors of h^2 / L^2 by the curve and 1e-16 L / h by rounding; the tolerances are those of h
+// = 1e-5 and L = 0.1 for the gradient with a factor of 100, and likewise for differences of the normal.
+TEST_P(EveryKind, NormalAndCurvatureAreDerivativesOfTheGap) {
+  if (kind_.distance == nullptr) return;
+  const auto distance = kind_.distance(surface_);
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> coordinate(0.15, 0.4);
+  const double h = 1e-5;
+  for (int trial = 0; trial < 20; ++trial) {
+    const Vector3 p(coordinate(random), coordinate(random), coordinate(random));
+    const SurfacePoint at = distance->closest(p);
+    EXPECT_EQ(distance->gap(p, 1.0), at.gap);
+    EXPECT_NEAR(at.normal.norm(), 1.0, 1e-14);
+    for (int k = 0; k < 3; ++k) {
+      const Vector3 step = h * Vector3::Unit(k);
+      const SurfacePoint after = distance->closest(p + step);
+      const SurfacePoint before = distance->closest(p - step);
+      EXPECT_NEAR((after.gap - before.gap) / (2.0 * h), at.normal[k], 1e-6);
+      const Vector3 turn = (after.normal - before.normal) / (2.0 * h);
+      EXPECT_LT((turn - at.curvature.col(k)).norm(), 1e-6 / 0.1);
+    }
+  }
+}
+
+TEST_P(EveryKind, WhatIsDrawnLiesOnTheSurface) {
+  ASSERT_EQ(kind_.drawing == nullptr, kind_.distance == nullptr) << "what can be met can be drawn";
+  if (kind_.drawing == nullptr) return;
+  const Triangles drawn = kind_.drawing(surface_, {.center = {0.1, 0.2, 0.3}, .extent = 0.5});
+  ASSERT_FALSE(drawn.triangles.empty());
+  const auto distance = kind_.distance(surface_);
+  for (const Vector3& vertex : drawn.vertices) EXPECT_NEAR(distance->closest(vertex).gap, 0.0, 1e-12);
+  for (const auto& triangle : drawn.triangles) EXPECT_LT(std::ranges::max(triangle), drawn.vertices.size());
+}
+
+TEST_P(EveryKind, BoundaryIsClosedAndLooksOut) {
+  if (kind_.boundary == nullptr) return;
+  const Triangles boundary = kind_.boundary(surface_, 0.02);
+  std::map<std::array<std::uint32_t, 2>, int> edges;
+  double volume = 0.0;
+  for (const auto& t : boundary.triangles) {
+    for (std::size_t k = 0; k < 3; ++k) ++edges[{t[k], t[(k + 1) % 3]}];
+    volume += boundary.vertices[t[0]].dot(boundary.vertices[t[1]].cross(boundary.vertices[t[2]])) / 6.0;
+  }
+  EXPECT_GT(volume, 0.0);
+  for (const auto& [edge, count] : edges) {
+    EXPECT_EQ(count, 1);
+    EXPECT_TRUE(edges.contains({edge[1], edge[0]})) << "a hole at " << boundary.vertices[edge[0]].transpose();
+  }
+}
+
+TEST_P(EveryKind, PagesKnowTheSolidThatStandsForIt) {
+  if (kind_.outline == nullptr) return;
+  const ParameterMap outline = kind_.outline(surface_);
+  const std::map<std::string, std::vector<std::string>> needed = {{"sphere", {"radius", "center"}},
+                                                                  {"plane", {"normal", "point"}},
+                                                                  {"cylinder", {"radius", "axis", "center"}},
+                                                                  {"block", {"lengths", "center", "rough"}}};
+  const auto solid = needed.find(text(outline, "kind"));
+  ASSERT_NE(solid, needed.end());
+  for (const std::string& name : solid->second) EXPECT_TRUE(outline.contains(name)) << name;
+}
+
+std::vector<std::string> kind_names() {
+  std::vector<std::string> names;
+  for (const SurfaceKind& kind : surface_kinds()) names.push_back(kind.name());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryKind, testing::ValuesIn(kind_names()),
+                         [](const auto& info) { return info.param; });
+
+TEST(SurfaceKinds, UnknownNamesAreRefusedWithTheNearest) {
+  try {
+    (void)kind_of(Surface{.kind = "sphera"}, "contact.a.main.surface");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.field(), "contact.a.main.surface");
+    EXPECT_NE(std::string(error.what()).find("did you mean 'sphere'?"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace heelstrike
