@@ -82,9 +82,9 @@ template <typename Type>
 }
 
 /// The type of that name. @throws Error{internal}: the schema should have refused it
-template <typename Type>
-[[nodiscard]] const Type& type_named(const std::vector<Type>& types, const std::string& name) {
-  for (const Type& type : types) {
+template <typename Types>
+[[nodiscard]] const auto& type_named(const Types& types, const std::string& name) {
+  for (const auto& type : types) {
     if (type.name == name) return type;
   }
   throw Error(ErrorCode::internal, "type '" + name + "' was not checked");

@@ -129,8 +129,8 @@ struct IntegratorSpec {
   int max_rejections = 50;         ///< consecutive rejected steps after which the run gives up
   std::optional<int> order;        ///< largest order (BDF methods) or order (Runge-Kutta); none = the method's own
   std::optional<double> step;      ///< [s] > 0 fixed-step methods, which require it
-  double baumgarte_alpha = 5.0;    ///< [1/s] >= 0 fixed-step methods
-  double baumgarte_beta = 5.0;     ///< [1/s] >= 0 fixed-step methods
+  double baumgarte_alpha = 5.0;    ///< [1/s] >= 0 fixed-step methods; alpha = beta = 5 is critical damping,
+  double baumgarte_beta = 5.0;     ///< the values of [machado2012] section 3.5
 };
 
 /// Bodies of a hybrid analysis that are moved along the vertical until the ground carries them with a given force.

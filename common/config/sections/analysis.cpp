@@ -10,21 +10,6 @@ namespace heelstrike::config {
 
 namespace {
 
-KeySchema balance_keys() {
-  KeySchema force = function_keys("force", "N", "vertical force of the ground on the bodies");
-  force.required = true;
-  force.keys.push_back(text("plate", "MOTION.FOOT: what the plate of this foot measured"));
-  return {
-      .name = "balance",
-      .kind = KeyKind::named,
-      .meaning =
-          "for `hybrid`, by name: bodies that are moved along the vertical, all by the same distance, until the "
-          "ground pushes them with a given force; `kinematic` and `inverse` leave them where they are prescribed",
-      .keys = {required(text_list("bodies", "names of the bodies")), force,
-               number("threshold", "N", {.min = 0.0, .max = loads.max, .min_excluded = true},
-                      "with less force the bodies stay where they are prescribed, or above it, out of contact", "20")}};
-}
-
 KeySchema budget_key(const char* name, const char* meaning, const char* fallback) {
   // Beyond 2^53 the numbers of a file are no longer whole.
   return {.name = name,
@@ -135,6 +120,21 @@ BalanceSpec read_balance(const Field& field, Scenario& scenario) {
 }
 
 }  // namespace
+
+KeySchema balance_keys() {
+  KeySchema force = function_keys("force", "N", "vertical force of the ground on the bodies");
+  force.required = true;
+  force.keys.push_back(text("plate", "MOTION.FOOT: what the plate of this foot measured"));
+  return {
+      .name = "balance",
+      .kind = KeyKind::named,
+      .meaning =
+          "for `hybrid`, by name: bodies that are moved along the vertical, all by the same distance, until the "
+          "ground pushes them with a given force; `kinematic` and `inverse` leave them where they are prescribed",
+      .keys = {required(text_list("bodies", "names of the bodies")), force,
+               number("threshold", "N", {.min = 0.0, .max = loads.max, .min_excluded = true},
+                      "with less force the bodies stay where they are prescribed, or above it, out of contact", "20")}};
+}
 
 KeySchema analysis_keys(const Catalog& catalog, const std::string& default_integrator) {
   KeySchema type = text("type", "what is computed");

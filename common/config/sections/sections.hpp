@@ -67,6 +67,8 @@ void check_start(const Field& field, const BodySpec& body, const std::vector<Bod
 void check_shared_bodies(const Field& root, const Scenario& scenario, const BackendSchemas& backends);
 
 // analysis.cpp
+/// Bodies that find their height, of analyses whose motion is prescribed.
+[[nodiscard]] KeySchema balance_keys();
 [[nodiscard]] KeySchema analysis_keys(const Catalog& catalog, const std::string& default_integrator);
 /// The integrator of a file that names none. @param root  as read, not yet checked
 [[nodiscard]] std::string default_integrator(const Node& root, const DefaultIntegrators& defaults);
