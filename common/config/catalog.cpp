@@ -19,8 +19,8 @@ std::vector<KeySchema> attachment_keys(const AttachmentUse& use) {
   keys.push_back(form("world", number_list("point", "m", coordinates, use.point_meaning, {3}), needs_point));
   if (use.points == Points::two) {
     keys.push_back(form(
-        "world",
-        number_list("second_point", "m", coordinates, "the end on b, in the world at the initial poses", {3}), true));
+        "world", number_list("second_point", "m", coordinates, "the end on b, in the world at the initial poses", {3}),
+        true));
   }
   if (use.axes != Axes::none) {
     keys.push_back(form("world",
@@ -31,16 +31,16 @@ std::vector<KeySchema> attachment_keys(const AttachmentUse& use) {
                         true));
   }
   if (use.axes == Axes::two) {
-    keys.push_back(form("world",
-                        number_list("second_axis", "-", direction_entries,
-                                    "the axis on b, in the world, normal to `axis`", {3}),
-                        true));
+    keys.push_back(
+        form("world",
+             number_list("second_axis", "-", direction_entries, "the axis on b, in the world, normal to `axis`", {3}),
+             true));
   }
-  keys.push_back(form("bodies",
-                      vector3_list("points", "m", coordinates, "the points, one in the frame of each body"), true));
+  keys.push_back(
+      form("bodies", vector3_list("points", "m", coordinates, "the points, one in the frame of each body"), true));
   if (use.axes != Axes::none) {
-    keys.push_back(form("bodies", vector3_list("axes", "-", direction_entries, "the axes, one in the frame of each body"),
-                        true));
+    keys.push_back(
+        form("bodies", vector3_list("axes", "-", direction_entries, "the axes, one in the frame of each body"), true));
   }
   return keys;
 }

@@ -1,5 +1,5 @@
-/// What a scenario may be made of. Whoever knows the types hands them to the reader of scenarios: the reader itself knows
-/// none by name.
+/// What a scenario may be made of. Whoever knows the types hands them to the reader of scenarios: the reader itself
+/// knows none by name.
 #pragma once
 
 #include <functional>
@@ -63,8 +63,8 @@ struct AttachmentUse {
   std::string point_meaning = "the point, in the world at the initial poses";
 };
 
-/// Keys that say how a type holds its two bodies: `bodies`, and in the world `point`, `axis`, or `points`, `axes` in the
-/// frames of the bodies.
+/// Keys that say how a type holds its two bodies: `bodies`, and in the world `point`, `axis`, or `points`, `axes` in
+/// the frames of the bodies.
 [[nodiscard]] std::vector<KeySchema> attachment_keys(const AttachmentUse& use);
 /// What they say. @throws Mistake for unknown bodies and for numbers that say no direction
 [[nodiscard]] Attachment read_attachment(const Field& field, const std::vector<BodySpec>& bodies);

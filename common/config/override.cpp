@@ -171,8 +171,8 @@ std::string with_override(std::string_view yaml, const std::string& file_name, c
   const Assignment set = read_assignment(assignment);
   const bool in_contact = set.keys.front() == "contact" && set.keys.size() > 1;
   NodePointer root = document.root;
-  for (const Keys& keys : in_contact ? contact_targets(set, *root, *find_key(schema, "contact"))
-                                    : std::vector<Keys>{set.keys}) {
+  for (const Keys& keys :
+       in_contact ? contact_targets(set, *root, *find_key(schema, "contact")) : std::vector<Keys>{set.keys}) {
     check_path(set, keys, *root, schema);
     root = replaced(*root, keys, set.value);
   }

@@ -39,24 +39,29 @@ void check_version(const Document& document) {
 class Reader {
  public:
   Reader(std::shared_ptr<const Document> document, const Catalog& catalog, Mistakes& mistakes)
-      : document_(std::move(document)), root_(*document_, *document_->root, ""), catalog_(catalog), mistakes_(mistakes) {}
+      : document_(std::move(document)),
+        root_(*document_, *document_->root, ""),
+        catalog_(catalog),
+        mistakes_(mistakes) {}
 
   void read(Scenario& scenario) {
     scenario.description = root_.text_or("description");
     attempt("gravity", {}, [&](const Field& gravity) { scenario.gravity = gravity.vector3(); });
     read_bodies(scenario);
-    attempt("analysis", {},
-            [&](const Field& analysis) { scenario.analysis = read_analysis(analysis, catalog_); });
+    attempt("analysis", {}, [&](const Field& analysis) { scenario.analysis = read_analysis(analysis, catalog_); });
     if (scenario.bodies.empty()) return;
     entries("loads", {"analysis"}, [&](const Field& load) { scenario.loads.push_back(read_load(load, scenario)); });
-    entries("joints", {}, [&](const Field& joint) { scenario.joints.push_back(read_joint(joint, document_, scenario, catalog_)); });
-    entries("forces", {"joints"}, [&](const Field& force) { scenario.forces.push_back(read_force(force, document_, scenario, catalog_)); });
+    entries("joints", {},
+            [&](const Field& joint) { scenario.joints.push_back(read_joint(joint, document_, scenario, catalog_)); });
+    entries("forces", {"joints"},
+            [&](const Field& force) { scenario.forces.push_back(read_force(force, document_, scenario, catalog_)); });
     entries("motion", {},
             [&](const Field& motion) { scenario.motions.push_back(read_marker_motion(motion, scenario.files)); });
     entries("drivers", {"joints", "motion", "analysis"},
             [&](const Field& driver) { scenario.drivers.push_back(read_driver(driver, scenario, catalog_)); });
-    entries("contact", {},
-            [&](const Field& pair) { scenario.pairs.push_back(read_pair(pair, scenario, catalog_.backends, mistakes_)); });
+    entries("contact", {}, [&](const Field& pair) {
+      scenario.pairs.push_back(read_pair(pair, scenario, catalog_.backends, mistakes_));
+    });
     attempt("contact", {}, [&](const Field&) { check_shared_bodies(root_, scenario, catalog_.backends); });
     attempt("analysis", {"motion", "gravity"}, [&](const Field& analysis) {
       read_balances(analysis, scenario);

@@ -162,7 +162,7 @@ struct AnalysisTraits {
 struct AnalysisSpec {
   std::string type = "forward";
   AnalysisTraits traits = {};  ///< of the type
-  double end_time = 0.0;  ///< [s] > 0
+  double end_time = 0.0;       ///< [s] > 0
   IntegratorSpec integrator;
   std::vector<BalanceSpec> balance = {};  ///< of a hybrid analysis
   RunBudget budget = {};

@@ -22,7 +22,8 @@ void add_type(KeySchema& variant, const std::string& name, const std::string& me
   if (!choice.name.empty()) {
     choice.choices.push_back(name);
     choice.meaning += fmt::format("{} {}: {}", choice.choices.size() == 1 ? "." : ";", name, meaning);
-    type.keys.push_back({.name = choice.name, .kind = KeyKind::text, .meaning = "the type", .fallback = choice.fallback});
+    type.keys.push_back(
+        {.name = choice.name, .kind = KeyKind::text, .meaning = "the type", .fallback = choice.fallback});
   }
   type.keys.insert(type.keys.end(), shared.begin(), shared.end());
   type.keys.insert(type.keys.end(), own.begin(), own.end());

@@ -7,7 +7,8 @@
 
 namespace heelstrike::mbs {
 
-/// @throws Error{invalid_input} for a name that is neither a body's nor "ground". @param where  dotted key, for messages
+/// @throws Error{invalid_input} for a name that is neither a body's nor "ground". @param where  dotted key, for
+/// messages
 [[nodiscard]] BodyIndex find_body(const Model& model, const std::string& name, const std::string& where);
 /// A joint that stands above in the file. @throws Error{internal}
 [[nodiscard]] const Joint& find_joint(const Model& model, const std::string& name);

@@ -1,6 +1,5 @@
 #include "mbs_server/formulation/driver_equations.hpp"
 
-
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/joint_angle.hpp"
 #include "mbs_server/formulation/recorded_pose.hpp"

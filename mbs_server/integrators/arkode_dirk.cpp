@@ -71,7 +71,8 @@ class ArkodeDirk final : public ArkodeStepper {
 IntegratorEntry arkode_dirk() {
   return integrator_entry(
       "arkode_dirk", "diagonally implicit Runge-Kutta of order 3 to 5, index-1 form, projection onto the constraints",
-      {order_key("order", {3, 4, 5}, default_order)}, [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<ArkodeDirk>(spec, problem); });
+      {order_key("order", {3, 4, 5}, default_order)},
+      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<ArkodeDirk>(spec, problem); });
 }
 
 }  // namespace heelstrike::mbs

@@ -83,7 +83,8 @@ void ArkodeErk::dense_output(double t, const Node& from, const Node& to, Eigen::
 IntegratorEntry arkode_erk() {
   return integrator_entry(
       "arkode_erk", "explicit Runge-Kutta of order 2 to 8, index-1 form, projection onto the constraints",
-      {order_key("order", {2, 3, 4, 5, 6, 8}, default_order)}, [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<ArkodeErk>(spec, problem); });
+      {order_key("order", {2, 3, 4, 5, 6, 8}, default_order)},
+      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<ArkodeErk>(spec, problem); });
 }
 
 }  // namespace heelstrike::mbs

@@ -19,9 +19,7 @@ std::vector<config::KeySchema> fixed_step_keys() {
 }
 
 FixedStepIntegrator::FixedStepIntegrator(const IntegratorSpec& spec, Problem& problem)
-    : OneStepIntegrator(spec, problem, false),
-      alpha_(spec.baumgarte_alpha),
-      beta_(spec.baumgarte_beta) {
+    : OneStepIntegrator(spec, problem, false), alpha_(spec.baumgarte_alpha), beta_(spec.baumgarte_beta) {
   if (!spec.step) {
     throw input_error("analysis.integrator.step",
                       fmt::format("analysis.integrator.step: expected the fixed step of {} [s], found nothing; add "

@@ -59,8 +59,8 @@ class Integrator {
 
 /// What describes an integrator. A new one is its file and its line in integrator.cpp.
 struct IntegratorEntry : ElementType {
-  bool fixed_step = false;            ///< does not control its error and does not project
-  bool solves_multipliers = false;    ///< they are unknowns of its steps: singular poses trouble it sooner
+  bool fixed_step = false;          ///< does not control its error and does not project
+  bool solves_multipliers = false;  ///< they are unknowns of its steps: singular poses trouble it sooner
   std::function<std::unique_ptr<Integrator>(const IntegratorSpec& spec, Problem& problem)> make;
 };
 

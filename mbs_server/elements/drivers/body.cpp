@@ -19,8 +19,7 @@ void read_body_driver(const config::Field& field, DriverSpec& driver, Scenario& 
   for (const auto& keys : {position_keys, angle_keys}) {
     for (const char* key : keys) {
       if (!field.has(key)) continue;
-      driver.functions.emplace(key,
-                               config::read_function(field[key], scenario.analysis.end_time, scenario.files));
+      driver.functions.emplace(key, config::read_function(field[key], scenario.analysis.end_time, scenario.files));
       if (keys == angle_keys) ++n_angles;
     }
   }
@@ -37,10 +36,9 @@ std::vector<Driver> build_body_driver(const DriverSpec& spec, const Model& model
   for (std::size_t c = 0; c < position_keys.size(); ++c) {
     const auto position = spec.functions.find(position_keys[c]);
     if (position == spec.functions.end()) continue;
-    drivers.push_back(
-        {.name = spec.name, .make = [name = spec.name, body, c, f = resolved(position->second)] {
-           return drive_position(name, body, static_cast<int>(c), f);
-         }});
+    drivers.push_back({.name = spec.name, .make = [name = spec.name, body, c, f = resolved(position->second)] {
+                         return drive_position(name, body, static_cast<int>(c), f);
+                       }});
   }
   if (spec.functions.contains(angle_keys[0])) {
     std::array<TimeFunctionPtr, 3> f;
@@ -57,14 +55,14 @@ DriverType body_driver() {
   DriverType type;
   type.name = "body";
   type.meaning = "a body's position and orientation follow functions of time";
-  type.keys = {config::required(config::text("body", "the body to be moved")),
-               config::function_keys("x", "m", "x of the body's origin in the world"),
-               config::function_keys("y", "m", "y of the body's origin in the world"),
-               config::function_keys("z", "m", "z of the body's origin in the world"),
-               config::function_keys("rx", "rad",
-                                     "orientation R = Rx(rx) Ry(ry) Rz(rz) of the body; all three or none"),
-               config::function_keys("ry", "rad", "see rx"),
-               config::function_keys("rz", "rad", "see rx")};
+  type.keys = {
+      config::required(config::text("body", "the body to be moved")),
+      config::function_keys("x", "m", "x of the body's origin in the world"),
+      config::function_keys("y", "m", "y of the body's origin in the world"),
+      config::function_keys("z", "m", "z of the body's origin in the world"),
+      config::function_keys("rx", "rad", "orientation R = Rx(rx) Ry(ry) Rz(rz) of the body; all three or none"),
+      config::function_keys("ry", "rad", "see rx"),
+      config::function_keys("rz", "rad", "see rx")};
   type.read = read_body_driver;
   type.build = build_body_driver;
   return type;

@@ -12,11 +12,11 @@ void read_recorded_driver(const config::Field& field, DriverSpec& driver, Scenar
   if (field.has("body")) {
     driver.body = config::read_body_name(field["body"], scenario.bodies, false);
   } else {
-    driver.joint = read_joint_name(
-                       field["joint"], scenario,
-                       [](const JointCoordinates& c) { return c.angle || c.displacement || c.rotation; },
-                       "a coordinate to be driven")
-                       .name;
+    driver.joint =
+        read_joint_name(
+            field["joint"], scenario, [](const JointCoordinates& c) { return c.angle || c.displacement || c.rotation; },
+            "a coordinate to be driven")
+            .name;
   }
   const config::Field record = field["recorded"];
   driver.record = {.file = record["name"].text(),
@@ -60,12 +60,13 @@ DriverType recorded_driver() {
            .kind = config::KeyKind::map,
            .meaning = "instead of functions: all coordinates of the joint (also spherical), or the body's whole "
                       "pose, follow a table that a run (timeseries.csv, kinematics.sto) or a measurement recorded",
-           .keys = {config::required(config::text(
-                        "name",
-                        "the table, relative to the scenario file; columns BODY.x_m, y_m, z_m, BODY.qw, "
-                        "qx, qy, qz, and if it has them BODY.vx_m_s, wx_rad_s, ax_m_s2, alphax_rad_s2 "
-                        "and so on, all in the world; units in the headings may be missing")),
-                    config::text("time", "heading of the column with the times [s]; `time_s` or `time` when not given")}})};
+           .keys = {
+               config::required(
+                   config::text("name",
+                                "the table, relative to the scenario file; columns BODY.x_m, y_m, z_m, BODY.qw, "
+                                "qx, qy, qz, and if it has them BODY.vx_m_s, wx_rad_s, ax_m_s2, alphax_rad_s2 "
+                                "and so on, all in the world; units in the headings may be missing")),
+               config::text("time", "heading of the column with the times [s]; `time_s` or `time` when not given")}})};
   type.read = read_recorded_driver;
   type.build = build_recorded_driver;
   return type;

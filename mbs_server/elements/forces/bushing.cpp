@@ -59,8 +59,7 @@ std::vector<QuadraticEquation> deformations(const JointSide& a, const JointSide&
   for (int i = 0; i < 3; ++i) {
     const int j = (i + 1) % 3;
     const int k = (i + 2) % 3;
-    forms.push_back(sum_of(dot_equation(axis(a, k), axis(b, j), 0.5),
-                           dot_equation(axis(a, j), axis(b, k), 0.5), -1.0));
+    forms.push_back(sum_of(dot_equation(axis(a, k), axis(b, j), 0.5), dot_equation(axis(a, j), axis(b, k), 0.5), -1.0));
   }
   for (int i = 0; i < 3; ++i) forms.push_back(dot_equation(axis(a, i), p));
   return forms;
@@ -122,8 +121,8 @@ void Bushing::add_tangents(double /*t*/, const ConstVector& q, const ConstVector
   const State s = state(q, qd);
   Eigen::MatrixXd by_q = -s.E_q.transpose() * (element_.K * s.E_q + element_.C * s.E_q_rate);
   for (std::size_t i = 0; i < 6; ++i) by_q -= s.force[static_cast<Eigen::Index>(i)] * hessians_[i];
-  K.add_dense( indices_, by_q);
-  C.add_dense( indices_, -s.E_q.transpose() * element_.C * s.E_q);
+  K.add_dense(indices_, by_q);
+  C.add_dense(indices_, -s.E_q.transpose() * element_.C * s.E_q);
 }
 
 std::vector<Column> Bushing::columns() const {
@@ -141,8 +140,7 @@ std::vector<Column> Bushing::columns() const {
   std::vector<Column> columns;
   for (const Group& group : groups) {
     for (const char* axis : {"_x", "_y", "_z"}) {
-      columns.push_back(
-          {element_.name + "." + group.quantity + axis + group.suffix, group.unit, group.meaning});
+      columns.push_back({element_.name + "." + group.quantity + axis + group.suffix, group.unit, group.meaning});
     }
   }
   return columns;
@@ -168,8 +166,7 @@ Force build_bushing(const ElementSpec& spec, const Model& model) {
   WorldFrames frames = world_frames(model, spec);
   frames.a.R = frames.b.R = Matrix3::Identity();
   const Ends ends = ends_at(model, spec, frames);
-  BushingElement element{
-      .name = spec.name, .a = ends.a, .b = ends.b, .K = read_matrix6(spec.keys["stiffness_matrix"])};
+  BushingElement element{.name = spec.name, .a = ends.a, .b = ends.b, .K = read_matrix6(spec.keys["stiffness_matrix"])};
   if (spec.keys.has("damping_matrix")) element.C = read_matrix6(spec.keys["damping_matrix"]);
   return {.name = spec.name, .make = [element] { return std::make_unique<Bushing>(element); }};
 }
@@ -181,9 +178,9 @@ ForceType bushing() {
   type.name = "bushing";
   type.meaning = "elastic connection of two bodies in all six directions, in axes of the world at the initial poses";
   type.keys = config::attachment_keys({.point_meaning = "its centre, in the world at the initial poses"});
-  type.keys.push_back(config::required(config::number_list(
-      "stiffness_matrix", "N m/rad, N/m", config::stiffness_entries,
-      "6 diagonal or 36 entries by rows, order turns x y z, displacements x y z", {6, 36})));
+  type.keys.push_back(config::required(
+      config::number_list("stiffness_matrix", "N m/rad, N/m", config::stiffness_entries,
+                          "6 diagonal or 36 entries by rows, order turns x y z, displacements x y z", {6, 36})));
   type.keys.push_back(config::number_list("damping_matrix", "N m s/rad, N s/m", config::stiffness_entries,
                                           "likewise; 0 when not given", {6, 36}));
   type.check = [](const config::Field& field, const Scenario& /*scenario*/) {

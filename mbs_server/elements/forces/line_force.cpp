@@ -13,8 +13,8 @@ std::vector<config::KeySchema> line_keys(config::KeySchema stiffness) {
                                        .point_meaning = "the end on a, in the world at the initial poses"});
   keys.push_back(config::required(std::move(stiffness)));
   keys.push_back(config::number("damping", "N s/m", config::stiffnesses, "damping", "0"));
-  keys.push_back(config::number("length", "m", config::lengths,
-                                "unstrained length; that of the initial poses when not given"));
+  keys.push_back(
+      config::number("length", "m", config::lengths, "unstrained length; that of the initial poses when not given"));
   return keys;
 }
 
@@ -56,7 +56,8 @@ LineForce::State LineForce::state(const ConstVector& q, const ConstVector& qd) c
   State s;
   s.length = p.norm();
   if (!(s.length > 0.0)) {
-    throw RecoverableError(fmt::format("forces.{}: its two ends meet, so that its direction is unknown", element_.name));
+    throw RecoverableError(
+        fmt::format("forces.{}: its two ends meet, so that its direction is unknown", element_.name));
   }
   s.direction = p / s.length;
   s.rate = p_AB_.rate(qd);

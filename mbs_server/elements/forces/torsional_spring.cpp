@@ -22,8 +22,7 @@ struct TorsionalElement {
 /// angle the spring snaps over.
 class TorsionalSpring final : public ForceElement {
  public:
-  TorsionalSpring(TorsionalElement element, const Joint& joint)
-      : element_(std::move(element)), angle_(joint) {}
+  TorsionalSpring(TorsionalElement element, const Joint& joint) : element_(std::move(element)), angle_(joint) {}
   [[nodiscard]] std::string name() const override { return element_.name; }
   void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
                   EnergyTerms& energy) override;
@@ -60,15 +59,16 @@ void TorsionalSpring::add_tangents(double /*t*/, const ConstVector& q, const Con
   const VectorX v = angle_.local(qd);
   const double torque = element_.stiffness * deflection(d.angle) + element_.damping * d.gradient.dot(v);
   const VectorX by_q = element_.stiffness * d.gradient + element_.damping * d.hessian * v;
-  K.add_dense( angle_.indices(), -d.gradient * by_q.transpose() - torque * d.hessian);
-  C.add_dense( angle_.indices(), -element_.damping * d.gradient * d.gradient.transpose());
+  K.add_dense(angle_.indices(), -d.gradient * by_q.transpose() - torque * d.hessian);
+  C.add_dense(angle_.indices(), -element_.damping * d.gradient * d.gradient.transpose());
 }
 
 std::vector<Column> TorsionalSpring::columns() const {
   const std::string& name = element_.name;
-  return {{name + ".angle_rad", "rad", "angle of the joint, 0 at the initial poses"},
-          {name + ".rate_rad_s", "rad/s", "rate of the angle"},
-          {name + ".torque_Nm", "N m", "torque of the spring and its damping on the joint's second body, about the axis"}};
+  return {
+      {name + ".angle_rad", "rad", "angle of the joint, 0 at the initial poses"},
+      {name + ".rate_rad_s", "rad/s", "rate of the angle"},
+      {name + ".torque_Nm", "N m", "torque of the spring and its damping on the joint's second body, about the axis"}};
 }
 
 void TorsionalSpring::append_values(double /*t*/, const ConstVector& q, const ConstVector& qd,
@@ -84,11 +84,10 @@ ForceType torsional_spring() {
   ForceType type;
   type.name = "torsional_spring";
   type.meaning = "spring and damper about the axis of a joint";
-  type.keys = {
-      config::required(config::text("joint", "a joint with an angle")),
-      config::required(config::number("stiffness", "N m/rad", config::stiffnesses, "slope of the torque")),
-      config::number("damping", "N m s/rad", config::stiffnesses, "damping", "0"),
-      config::number("neutral", "rad", config::angles, "angle without torque", "0")};
+  type.keys = {config::required(config::text("joint", "a joint with an angle")),
+               config::required(config::number("stiffness", "N m/rad", config::stiffnesses, "slope of the torque")),
+               config::number("damping", "N m s/rad", config::stiffnesses, "damping", "0"),
+               config::number("neutral", "rad", config::angles, "angle without torque", "0")};
   type.check = [](const config::Field& field, const Scenario& scenario) {
     (void)read_joint_name(
         field["joint"], scenario, [](const JointCoordinates& c) { return c.angle; }, "an angle");

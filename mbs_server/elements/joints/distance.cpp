@@ -15,21 +15,20 @@ JointEquations rod_equation(const JointSpec& spec, const WorldFrames& frames) {
         spec.keys.path(),
         fmt::format("{}: expected two different points of a rod, found the same; use a spherical joint", spec.where));
   }
-  return [length](const JointVectors& v) {
-    return Equations{dot_equation(v.p_AB, v.p_AB, 0.5 / length, -0.5 * length)};
-  };
+  return
+      [length](const JointVectors& v) { return Equations{dot_equation(v.p_AB, v.p_AB, 0.5 / length, -0.5 * length)}; };
 }
 
 }  // namespace
 
 JointType distance_joint() {
-  return quadratic_joint_type(
-      {.name = "distance",
-       .meaning = "a rod without mass keeps two points apart",
-       .holds = {.points = config::AttachmentUse::Points::two,
-                 .point_meaning = "the end on a, in the world at the initial poses"},
-       .keys = {config::number("length", "m", config::lengths, "length of the rod; that of the initial poses when not given")},
-       .equations = rod_equation});
+  return quadratic_joint_type({.name = "distance",
+                               .meaning = "a rod without mass keeps two points apart",
+                               .holds = {.points = config::AttachmentUse::Points::two,
+                                         .point_meaning = "the end on a, in the world at the initial poses"},
+                               .keys = {config::number("length", "m", config::lengths,
+                                                       "length of the rod; that of the initial poses when not given")},
+                               .equations = rod_equation});
 }
 
 }  // namespace heelstrike::mbs

@@ -3,7 +3,10 @@
 namespace heelstrike::mbs {
 
 JointType spherical_joint() {
-  return quadratic_joint_type({.name = "spherical", .meaning = "the bodies share a point", .coordinates = {.rotation = true}, .equations = always([](const JointVectors& v) { return same_point(v); })});
+  return quadratic_joint_type({.name = "spherical",
+                               .meaning = "the bodies share a point",
+                               .coordinates = {.rotation = true},
+                               .equations = always([](const JointVectors& v) { return same_point(v); })});
 }
 
 }  // namespace heelstrike::mbs

@@ -13,10 +13,9 @@ void require_crossed_axes(const JointSpec& spec, const WorldFrames& frames) {
   const double cosine = frames.a.R.col(2).dot(frames.b.R.col(2));
   constexpr double largest = 0.5;  // assembly mends what is less
   if (std::abs(cosine) <= largest) return;
-  throw input_error(
-      spec.keys.path(),
-      fmt::format("{}: expected axes normal to each other, found {:.1f} degrees between them; turn one", spec.where,
-                  std::acos(std::clamp(cosine, -1.0, 1.0)) * 180.0 / std::numbers::pi));
+  throw input_error(spec.keys.path(),
+                    fmt::format("{}: expected axes normal to each other, found {:.1f} degrees between them; turn one",
+                                spec.where, std::acos(std::clamp(cosine, -1.0, 1.0)) * 180.0 / std::numbers::pi));
 }
 
 }  // namespace
