@@ -19,8 +19,10 @@
 #include "benchmarks/chain_record.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/sessions/local_contact.hpp"
+#include "mbs_server/analysis/catalog.hpp"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/analysis/run_problem.hpp"
+#include "mbs_server/formulation/joint_equations.hpp"
 #include "mbs_server/integrators/integrator.hpp"
 
 namespace {
@@ -49,13 +51,11 @@ mbs::Model chain(int n) {
     body.X_WB.p = top;
     top = body.X_WB * Vector3(length, 0.0, 0.0);
     model.bodies.push_back(body);
-    mbs::Joint joint;
-    joint.name = fmt::format("joint{}", i);
-    joint.type = "spherical";
-    joint.a.body = i == 0 ? mbs::ground : i - 1;
-    joint.a.X_BF.p = i == 0 ? Vector3(Vector3::Zero()) : Vector3(length, 0.0, 0.0);
-    joint.b.body = i;
-    model.joints.push_back(joint);
+    mbs::JointSide a;
+    a.body = i == 0 ? mbs::ground : i - 1;
+    a.X_BF.p = i == 0 ? Vector3(Vector3::Zero()) : Vector3(length, 0.0, 0.0);
+    model.joints.push_back(
+        mbs::quadratic_joint(fmt::format("joint{}", i), a, {.body = i, .X_BF = {}}, mbs::same_point));
   }
   return model;
 }
@@ -136,7 +136,8 @@ std::string balls_scenario(const std::string& integrator, double rtol) {
 void run_balls(benchmark::State& state, const std::string& integrator, double rtol) {
   BackendSchemas schemas;
   for (const auto& entry : fem::backend_registry()) schemas[entry.name] = entry.parameters;
-  const Scenario scenario = parse_scenario(balls_scenario(integrator, rtol), "balls.yaml", schemas);
+  const Scenario scenario =
+      parse_scenario(balls_scenario(integrator, rtol), "balls.yaml", mbs::scenario_catalog(schemas));
   bench::BallsRecord& record = balls()[fmt::format("heelstrike {} {:.0e}", integrator, rtol)];
   for (auto _ : state) {
     LastRow sink;

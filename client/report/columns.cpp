@@ -24,6 +24,8 @@ std::string quantity_of(const ColumnName& column) {
   const std::string& name = column.short_name;
   if (name.size() == 2 && column.unit == "N" && name[0] == 'f') return "force";
   if (name.size() == 2 && column.unit == "N m" && name[0] == 't') return "torque";
+  // Of springs and ligaments: not a force between bodies that touch, and there may be dozens of them.
+  if (name == "force" && column.unit == "N") return "tension";
   if (name.size() == 4 && name.starts_with("cop")) return "cop";
   if (column.unit == "m" && (name == "x" || name == "y" || name == "z")) return "position";
   return name;

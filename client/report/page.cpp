@@ -280,20 +280,19 @@ std::string wall_time_table(std::span<const RunData> runs) {
 
 std::string energy_table(std::span<const RunData> runs) {
   Rows rows;
-  bool given_motion = false;
+  bool prescribed = false;
   for (const RunData& run : runs) {
     if (!run.summary) continue;
     const EnergyBalance& e = run.summary->energy;
-    // Steps that nobody integrated: the motion was given.
-    given_motion = given_motion || (run.summary->integrator.steps > 0 && run.summary->integrator.rhs_evaluations == 0);
+    prescribed = prescribed || (run.model && run.model->analysis.traits.prescribed);
     rows.push_back({run.label, number_text(e.initial), number_text(e.final), number_text(e.dissipated),
                     number_text(e.external_work), number_text(e.balance_error, 3)});
   }
   return html_table({"run", "start [J]", "end [J]", "dissipated [J]", "external work [J]", "balance error [J]"}, rows) +
-         (given_motion ? "<p class=\"note\">Where motion is given, work is summed from frame to frame: the balance "
-                         "then shows how coarse "
-                         "the frames are, not how well something was integrated.</p>"
-                       : "");
+         (prescribed ? "<p class=\"note\">Where motion is prescribed, work is summed from frame to frame: the balance "
+                       "then shows how coarse "
+                       "the frames are, not how well something was integrated.</p>"
+                     : "");
 }
 
 std::string scenario_texts(std::span<const RunData> runs) {

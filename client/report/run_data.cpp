@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "client/embedded/catalog.hpp"
 #include "client/report/columns.hpp"
 #include "client/report/feet.hpp"
 #include "client/runs/ground_reactions.hpp"
@@ -121,7 +122,7 @@ Json contacts_json(const RunData& run) {
 std::optional<Scenario> read_model(const fs::path& folder) {
   const fs::path file = folder / "scenario.yaml";
   try {
-    return parse_scenario(read_whole_file(file), file.string(), {});
+    return parse_scenario(read_whole_file(file), file.string(), scenario_catalog());
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -62,10 +62,10 @@ class SceneWriter {
     Json joints = Json::array();
     Json springs = Json::array();
     for (const JointSpec& joint : scenario_.joints) {
-      if (joint.bodies.size() == 2) joints.push_back(joint_json(joint));
+      if (joint.ends) joints.push_back(joint_json(joint));
     }
-    for (const ForceSpec& force : scenario_.forces) {
-      if (force.ends.bodies.size() == 2) springs.push_back(ends_json(force.name, force.ends, ends_of(force.ends)));
+    for (const ElementSpec& force : scenario_.forces) {
+      if (force.ends) springs.push_back(ends_json(force.name, *force.ends, ends_of(*force.ends)));
     }
     for (const PairModel& pair : scenario_.pairs) {
       add_surface(pair.main_body, pair.spec.main.surface);
@@ -102,14 +102,14 @@ class SceneWriter {
     return pose_in_row(series_.columns, std::span(series_.values).first(series_.columns.size()), name);
   }
 
-  [[nodiscard]] Ends ends_of(const JointSpec& spec) const {
+  [[nodiscard]] Ends ends_of(const Attachment& spec) const {
     if (!spec.in_world) return {spec.points.at(0), spec.points.at(1)};
     const std::array<Pose, 2> X_W = {initial_pose(spec.bodies[0]), initial_pose(spec.bodies[1])};
     const Vector3 first = !spec.points.empty() ? spec.points[0] : spec.bodies[1] == ground ? X_W[0].p : X_W[1].p;
     return {X_W[0].inverse() * first, X_W[1].inverse() * spec.second_point.value_or(first)};
   }
 
-  Json ends_json(const std::string& name, const JointSpec& spec, const Ends& ends) {
+  Json ends_json(const std::string& name, const Attachment& spec, const Ends& ends) {
     Json json = {{"name", name}};
     for (std::size_t k = 0; k < 2; ++k) {
       json[k == 0 ? "a" : "b"] = {{"body", spec.bodies[k]}, {"point", json_of(ends[k])}};
@@ -118,16 +118,18 @@ class SceneWriter {
     return json;
   }
 
-  Json joint_json(const JointSpec& spec) {
+  Json joint_json(const JointSpec& joint) {
+    const Attachment& spec = *joint.ends;
     const Ends ends = ends_of(spec);
-    Json json = ends_json(spec.name, spec, ends);
+    Json json = ends_json(joint.name, spec, ends);
     const Pose X_WA = initial_pose(spec.bodies[0]);
     const Pose X_WB = initial_pose(spec.bodies[1]);
     if (!spec.axes.empty()) {
       json["axis"] = json_of(spec.in_world ? Vector3(X_WA.R.transpose() * spec.axes[0]) : spec.axes[0]);
     }
     // What keeps two points apart and has no axis is a rod.
-    json["rod"] = spec.axes.empty() && (spec.length || (X_WA * ends[0] - X_WB * ends[1]).norm() > same_point);
+    json["rod"] =
+        spec.axes.empty() && (joint.keys.has("length") || (X_WA * ends[0] - X_WB * ends[1]).norm() > same_point);
     return json;
   }
 

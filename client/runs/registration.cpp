@@ -227,13 +227,13 @@ std::span<const RegistrationParameter> registration_parameters() {
 }
 
 RegistrationTarget registration_target(const RegistrationTask& task) {
-  const std::string& type = task.request.scenario.analysis.type;
-  if (type == "hybrid") return RegistrationTarget::center_of_pressure;
-  if (type == "kinematic") return RegistrationTarget::vertical_force;
+  const AnalysisSpec& analysis = task.request.scenario.analysis;
+  if (analysis.traits.balances) return RegistrationTarget::center_of_pressure;
+  if (analysis.traits.prescribed && !analysis.traits.loads) return RegistrationTarget::vertical_force;
   throw input_error("analysis.type",
                     fmt::format("expected a hybrid analysis, to be fitted to the centres of pressure, or a kinematic "
                                 "one, to the vertical forces, found '{}'; add --set analysis.type=hybrid",
-                                type));
+                                analysis.type));
 }
 
 std::vector<FootRegistrationResult> fit_registration(const RegistrationTask& task, Runner& runner,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "client/embedded/catalog.hpp"
 #include "client/runs/ground_reactions.hpp"
 #include "common/config/marker_drivers.hpp"
 #include "common/config/motion_columns.hpp"
@@ -84,10 +85,12 @@ const std::string* RegistrationRuns::content_of(const std::string& name) const {
 
 TimeSeries RegistrationRuns::run() {
   RunRequest request = task_.request;
+  const Catalog catalog = scenario_catalog();
   for (const RegisteredFoot& foot : feet_) {
     request.yaml = with_override(
         request.yaml, request.file_name,
-        fmt::format("motion.{}.feet.{}.registration={}", foot.motion, foot.name, registration_text(foot.result.found)));
+        fmt::format("motion.{}.feet.{}.registration={}", foot.motion, foot.name, registration_text(foot.result.found)),
+        catalog);
   }
   RowSink sink;
   const RunSummary summary = runner_.run(request, sink, stop_);

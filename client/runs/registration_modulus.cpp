@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "client/embedded/catalog.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {
@@ -20,9 +21,9 @@ RunRequest with_modulus(RunRequest request, double modulus) {
                                     "in '{}'; give `material` there",
                                     pair.spec.main.materials.size(), pair.spec.name));
     }
-    request.yaml =
-        with_override(request.yaml, request.file_name,
-                      fmt::format("contact.{}.main.material.youngs_modulus={:.6g}", pair.spec.name, modulus));
+    request.yaml = with_override(request.yaml, request.file_name,
+                                 fmt::format("contact.{}.main.material.youngs_modulus={:.6g}", pair.spec.name, modulus),
+                                 scenario_catalog());
   }
   return request;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "client/embedded/catalog.hpp"
 #include "common/config/document.hpp"
 #include "common/config/motion_columns.hpp"
 #include "common/errors/error.hpp"
@@ -81,15 +82,16 @@ fs::path path_of(const fs::path& scenario, const std::string& name, const std::s
 
 RunRequest load_request(const fs::path& scenario, const Overrides& overrides, const BackendSchemas& backends,
                         const std::stop_token& stop) {
+  const Catalog catalog = scenario_catalog(backends);
   RunRequest request;
   request.file_name = as_utf8(scenario.string());
   request.yaml = scenario_text(scenario, stop, request);
   if (!overrides.backend_last) change_backend(request, overrides.backend, backends);
   for (const std::string& assignment : overrides.assignments) {
-    request.yaml = with_override(request.yaml, request.file_name, as_utf8(assignment));
+    request.yaml = with_override(request.yaml, request.file_name, as_utf8(assignment), catalog);
   }
   if (overrides.backend_last) change_backend(request, overrides.backend, backends);
-  request.scenario = parse_scenario(request.yaml, request.file_name, backends);
+  request.scenario = parse_scenario(request.yaml, request.file_name, catalog);
   for (const std::string& name : files_named_by(request.scenario)) {
     const std::string what = request.file_name + ": file of the scenario";
     request.files.push_back({name, read_file(path_of(scenario, name, request.file_name), what, {.stop = stop})});

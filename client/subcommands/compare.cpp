@@ -7,6 +7,7 @@
 #include <memory>
 #include <system_error>
 
+#include "client/embedded/catalog.hpp"
 #include "client/report/write_report.hpp"
 #include "client/runs/comparison.hpp"
 #include "client/runs/execute.hpp"
@@ -153,7 +154,7 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
   check_names(options, schemas);
   // A mistake in the scenario itself is not the fault of a back-end and must not become a row.
-  (void)parse_scenario(read_file(options.scenario, "scenario"), options.scenario.string(), schemas);
+  (void)parse_scenario(read_file(options.scenario, "scenario"), options.scenario.string(), scenario_catalog(schemas));
   check_assignments(options, schemas);
   const fs::path folder = comparison_folder(options);
   make_folder(folder, options.force);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "client/embedded/catalog.hpp"
 #include "client/report/grf_report.hpp"
 #include "client/report/stance_figure.hpp"
 #include "client/runs/ground_reactions.hpp"
@@ -76,7 +77,7 @@ struct GrfReport {
 void read_making(const fs::path& run, GrfReport& report) {
   const fs::path file = run / "scenario.yaml";
   if (!fs::exists(file)) return;
-  const Scenario scenario = parse_scenario(read_file(file, "RUN"), file.string(), {});
+  const Scenario scenario = parse_scenario(read_file(file, "RUN"), file.string(), scenario_catalog());
   report.knows_scenario = true;
   report.given = given_loads(scenario);
   if (fs::exists(run / "timeseries.csv")) report.ground = ground_path(scenario, read_timeseries(run));

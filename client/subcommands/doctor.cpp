@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/embedded/catalog.hpp"
 #include "client/embedded/embedded.hpp"
 #include "client/embedded/geometry.hpp"
 #include "client/report/pictures.hpp"
@@ -164,7 +165,7 @@ std::string trial_run(RemoteRunner& runner, std::stop_token stop) {
   RunRequest request;
   request.yaml = trial_scenario;
   request.file_name = "trial.yaml";
-  request.scenario = parse_scenario(request.yaml, request.file_name, schemas_of(known_backends({})));
+  request.scenario = parse_scenario(request.yaml, request.file_name, scenario_catalog(schemas_of(known_backends({}))));
   TrialSink sink;
   const RunSummary summary = runner.run(request, sink, std::move(stop));
   if (summary.error) throw *summary.error;

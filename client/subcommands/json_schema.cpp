@@ -101,12 +101,73 @@ json map_schema(const KeySchema& key, const BackendSchemas& backends) {
   return schema;
 }
 
+/// Keys of one form stand together: one of the lists of what each form requires, and no key of another form beside.
+void add_forms(json& schema, const KeySchema& type) {
+  std::vector<std::string> forms;
+  for (const KeySchema& key : type.keys) {
+    if (!key.form.empty() && std::ranges::find(forms, key.form) == forms.end()) forms.push_back(key.form);
+  }
+  for (const std::string& form : forms) {
+    json rule = json::object();
+    for (const KeySchema& key : type.keys) {
+      if (key.form.empty()) continue;
+      if (key.form == form && key.required) rule["required"].push_back(key.name);
+      if (key.form != form) rule["not"]["anyOf"].push_back({{"required", {key.name}}});
+    }
+    schema["anyOf"].push_back(std::move(rule));
+  }
+}
+
+json type_schema(const KeySchema& type, const KeySchema& choice, const BackendSchemas& backends) {
+  KeySchema plain = type;
+  for (KeySchema& key : plain.keys) {
+    if (!key.form.empty()) key.required = false;
+  }
+  json schema = map_schema(plain, backends);
+  add_forms(schema, type);
+  if (!type.meaning.empty()) schema["description"] = type.meaning;
+  if (choice.name.empty()) return schema;
+  schema["properties"][choice.name] = {{"const", type.name}};
+  if (choice.required) schema["required"].push_back(choice.name);
+  return schema;
+}
+
+/// The keys of one of the types. Where a key chooses, the others are checked by what it says, so that messages name
+/// the chosen type only; where it is not given and has no default, any type may be meant.
+json variant_schema(const KeySchema& variant, const BackendSchemas& backends) {
+  const KeySchema& choice = variant.keys.front();
+  json schema{{"type", "object"}};
+  json any = json::array();
+  for (auto type = variant.keys.begin() + 1; type != variant.keys.end(); ++type) {
+    const json keys = type_schema(*type, choice, backends);
+    any.push_back(keys);
+    if (choice.name.empty()) continue;
+    json chosen{{"properties", {{choice.name, {{"const", type->name}}}}}};
+    if (type->name != choice.fallback) chosen["required"] = {choice.name};
+    schema["allOf"].push_back({{"if", chosen}, {"then", keys}});
+  }
+  if (choice.name.empty()) {
+    schema["anyOf"] = any;
+    return schema;
+  }
+  schema["properties"][choice.name] = key_schema(choice, backends);
+  if (choice.required) {
+    schema["required"].push_back(choice.name);
+  } else if (choice.fallback.empty()) {
+    schema["allOf"].push_back({{"if", {{"not", {{"required", {choice.name}}}}}}, {"then", {{"anyOf", any}}}});
+  }
+  return schema;
+}
+
 json kind_schema(const KeySchema& key, const BackendSchemas& backends) {
   switch (key.kind) {
     case KeyKind::number:
       return number_schema("number", key.range);
-    case KeyKind::integer:
-      return number_schema("integer", key.range);
+    case KeyKind::integer: {
+      json schema = number_schema("integer", key.range);
+      for (const std::string& choice : key.choices) schema["enum"].push_back(json::parse(choice));
+      return schema;
+    }
     case KeyKind::text:
       return text_schema(key.choices);
     case KeyKind::flag:
@@ -120,12 +181,16 @@ json kind_schema(const KeySchema& key, const BackendSchemas& backends) {
     case KeyKind::named:
       return {{"type", "object"},
               {"propertyNames", {{"pattern", "^[A-Za-z0-9_-]+$"}}},
-              {"additionalProperties", map_schema(key, backends)}};
+              {"additionalProperties", key.keys.front().kind == KeyKind::variant && key.keys.front().name.empty()
+                                           ? variant_schema(key.keys.front(), backends)
+                                           : map_schema(key, backends)}};
     case KeyKind::one_of: {
       json schema = map_schema(key, backends);
       schema["minProperties"] = schema["maxProperties"] = 1;
       return schema;
     }
+    case KeyKind::variant:
+      return variant_schema(key, backends);
     case KeyKind::parameters:
       return {{"type", "object"}};
   }

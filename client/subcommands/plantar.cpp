@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "client/embedded/catalog.hpp"
 #include "client/plantar/plantar.hpp"
 #include "client/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"
@@ -50,7 +51,7 @@ nlohmann::ordered_json to_json(const PlantarFoot& foot) {
 
 ExitCode plantar(const PlantarOptions& options, bool as_json) {
   const auto file = options.run / "scenario.yaml";
-  const Scenario scenario = parse_scenario(read_file(file, "RUN"), file.string(), {});
+  const Scenario scenario = parse_scenario(read_file(file, "RUN"), file.string(), scenario_catalog());
   const auto feet = plantar_loads(options.run, scenario, options.toe_line);
   const auto files = write_plantar(options.run, feet);
   if (as_json) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "client/embedded/catalog.hpp"
 #include "client/subcommands/json_schema.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
@@ -19,9 +20,10 @@ void add_schema(CLI::App& program, Invocation& invocation) {
   command->callback([&invocation] {
     invocation.action = [&invocation](std::stop_token) {
       if (invocation.json) {
-        fmt::print("{}\n", json_schema(config::scenario_schema(), schemas_of(known_backends({}))).dump(1));
+        fmt::print("{}\n",
+                   json_schema(config::scenario_schema(scenario_catalog()), schemas_of(known_backends({}))).dump(1));
       } else {
-        fmt::print("{}", config::scenario_reference());
+        fmt::print("{}", config::scenario_reference(scenario_catalog()));
       }
       return ExitCode::ok;
     };

@@ -38,12 +38,21 @@ std::vector<std::string> names_of(const KeySchema& schema) {
   refuse(document, node, path, expectation(schema), describe(node), advice);
 }
 
+/// One of the texts, or of the whole numbers, that are known.
+void check_choice(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
+  if (schema.choices.empty() || std::ranges::find(schema.choices, node.scalar) != schema.choices.end()) return;
+  const auto near = nearest_name(node.scalar, schema.choices);
+  refuse(document, node, path, expectation(schema), describe(node),
+         near ? fmt::format("did you mean '{}'?", *near) : schema.meaning);
+}
+
 void check_number(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
   double value = 0.0;
   if (!read_number(node, value)) {
     refuse(document, node, path, expectation(schema), describe(node), number_advice(node, schema.unit));
   }
   const bool whole = schema.kind != KeyKind::integer || std::floor(value) == value;
+  if (whole && !schema.choices.empty()) return check_choice(document, node, schema, path);
   if (!std::isfinite(value) || !whole || !schema.range.contains(value)) {
     const std::string what = std::isfinite(value) ? "give a value in this range" : "give a finite number";
     refuse(document, node, path, expectation(schema), describe(node), fmt::format("{} ({})", what, schema.meaning));
@@ -68,10 +77,7 @@ void check_numbers(const Document& document, const Node& node, const KeySchema& 
 
 void check_text(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
   if (node.type != Node::Type::scalar || node.scalar.empty()) refuse_kind(document, node, schema, path);
-  if (schema.choices.empty() || std::ranges::find(schema.choices, node.scalar) != schema.choices.end()) return;
-  const auto near = nearest_name(node.scalar, schema.choices);
-  refuse(document, node, path, expectation(schema), describe(node),
-         near ? fmt::format("did you mean '{}'?", *near) : schema.meaning);
+  check_choice(document, node, schema, path);
 }
 
 void check_flag(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
@@ -95,34 +101,77 @@ std::string decimal_comma(const Node& map, const Entry& entry) {
   return read_number(before, value) ? before.scalar + "." + entry.key : std::string();
 }
 
+/// What to do with a key that another type than the chosen one knows; empty = none knows it.
+std::string other_types_advice(const KeySchema* variant, const std::string& key) {
+  std::vector<std::string> types;
+  if (variant == nullptr) return {};
+  for (auto type = variant->keys.begin() + 1; type != variant->keys.end(); ++type) {
+    if (std::ranges::find(type->keys, key, &KeySchema::name) != type->keys.end()) types.push_back(type->name);
+  }
+  return types.empty() ? std::string() : fmt::format("remove it: it belongs to {}", fmt::join(types, ", "));
+}
+
+/// @param variant  that the map is one type of; may be null
 [[noreturn]] void refuse_key(const Document& document, const Node& map, const Entry& entry, const KeySchema& schema,
-                             const std::string& path) {
+                             const std::string& path, const KeySchema* variant) {
   Node where = *entry.value;
   where.line = entry.line;
   if (where.note.empty()) where.note = map.note;
   const auto names = names_of(schema);
   const auto near = nearest_name(entry.key, names);
   const std::string meant = decimal_comma(map, entry);
-  const std::string advice = !meant.empty() ? fmt::format("decimals are written with a point: {}", meant)
-                             : near         ? fmt::format("did you mean '{}'?", *near)
-                                            : std::string("remove it");
+  const std::string elsewhere = other_types_advice(variant, entry.key);
+  const std::string advice = !meant.empty()       ? fmt::format("decimals are written with a point: {}", meant)
+                             : !elsewhere.empty() ? elsewhere
+                             : near               ? fmt::format("did you mean '{}'?", *near)
+                                                  : std::string("remove it");
   const std::string key = joined(path, excerpt(entry.key));
   throw mistake_at(document, where, key,
-                   fmt::format("{}: unknown key; expected one of {}, found '{}'; {}", key, fmt::join(names, ", "),
-                               excerpt(entry.key), advice));
+                   fmt::format("{}: unknown key{}; expected one of {}, found '{}'; {}", key,
+                               variant == nullptr ? std::string() : fmt::format(" of '{}'", schema.name),
+                               fmt::join(names, ", "), excerpt(entry.key), advice));
+}
+
+void require_map(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
+  if (node.type == Node::Type::map) return;
+  refuse(document, node, path.empty() ? "scenario" : path, expectation(schema), describe(node),
+         "write `key: value` lines, indented below it");
 }
 
 void check_map_shape(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
-                     Mistakes& mistakes) {
-  if (node.type != Node::Type::map) {
-    refuse(document, node, path.empty() ? "scenario" : path, expectation(schema), describe(node),
-           "write `key: value` lines, indented below it");
-  }
+                     Mistakes& mistakes, const KeySchema* variant = nullptr) {
+  require_map(document, node, schema, path);
   for (const Entry& entry : node.entries) {
     if (std::ranges::find(schema.keys, entry.key, &KeySchema::name) == schema.keys.end()) {
-      mistakes.attempt([&] { refuse_key(document, node, entry, schema, path); });
+      mistakes.attempt([&] { refuse_key(document, node, entry, schema, path, variant); });
     }
   }
+}
+
+/// The form that the keys of a map have: that of the first one given, or else the first in the table.
+std::string form_of(const Node& map, const KeySchema& schema) {
+  std::string first;
+  for (const KeySchema& key : schema.keys) {
+    if (key.form.empty()) continue;
+    if (map.find(key.name) != nullptr) return key.form;
+    if (first.empty()) first = key.form;
+  }
+  return first;
+}
+
+/// A key of another form than the one that is used must not be there.
+void check_other_form(const Document& document, const Node& map, const KeySchema& schema, const KeySchema& key,
+                      const std::string& path) {
+  const Node* value = map.find(key.name);
+  if (value == nullptr) return;
+  const std::string form = form_of(map, schema);
+  std::vector<std::string> others;
+  for (const KeySchema& other : schema.keys) {
+    if (other.form == form && map.find(other.name) != nullptr) others.push_back(other.name);
+  }
+  const std::string full = joined(path, key.name);
+  refuse(document, *value, full, fmt::format("either `{}` or `{}`", fmt::join(others, "`, `"), key.name), "both",
+         "remove one");
 }
 
 std::shared_ptr<const Node> default_value(const KeySchema& schema, int line) {
@@ -147,14 +196,24 @@ bool is_misspelt(const Node& map, const KeySchema& schema, const KeySchema& key)
                                key.name, key.meaning));
 }
 
+/// Whether a map that is not given is checked as an empty one, so that its defaults are there.
+bool stands_empty(const KeySchema& key) {
+  if (key.kind == KeyKind::variant) return !key.keys.front().fallback.empty();
+  return key.kind == KeyKind::map && !key.opt_in && std::ranges::none_of(key.keys, &KeySchema::required);
+}
+
 std::shared_ptr<const Node> checked_map(const Document& document, const Node& node, const KeySchema& schema,
-                                        const std::string& path, Mistakes& mistakes) {
-  check_map_shape(document, node, schema, path, mistakes);
+                                        const std::string& path, Mistakes& mistakes,
+                                        const KeySchema* variant = nullptr) {
+  check_map_shape(document, node, schema, path, mistakes, variant);
   auto result = std::make_shared<Node>(node);
   result->entries.clear();
+  const std::string form = form_of(node, schema);
   for (const KeySchema& key : schema.keys) {
     const std::string full = joined(path, key.name);
-    if (const Node* value = node.find(key.name)) {
+    if (!key.form.empty() && key.form != form) {
+      mistakes.attempt([&] { check_other_form(document, node, schema, key, path); });
+    } else if (const Node* value = node.find(key.name)) {
       mistakes.attempt([&] {
         result->entries.push_back({key.name, value->line, checked(document, *value, key, full, mistakes)});
       });
@@ -163,12 +222,35 @@ std::shared_ptr<const Node> checked_map(const Document& document, const Node& no
       mistakes.attempt([&] { refuse_missing(document, node, key, path); });
     } else if (!key.fallback.empty()) {
       result->entries.push_back({key.name, node.line, default_value(key, node.line)});
-    } else if (key.kind == KeyKind::map && !key.opt_in && std::ranges::none_of(key.keys, &KeySchema::required)) {
+    } else if (stands_empty(key)) {
       const Node empty{.type = Node::Type::map, .line = node.line};
-      result->entries.push_back({key.name, node.line, checked_map(document, empty, key, full, mistakes)});
+      mistakes.attempt([&] {
+        result->entries.push_back({key.name, node.line, checked(document, empty, key, full, mistakes)});
+      });
     }
   }
   return result;
+}
+
+std::shared_ptr<const Node> checked_variant(const Document& document, const Node& node, const KeySchema& variant,
+                                            const std::string& path, Mistakes& mistakes) {
+  require_map(document, node, variant, path);
+  const KeySchema& choice = variant.keys.front();
+  const KeySchema* type = chosen_type(variant, node);
+  if (type != nullptr) return checked_map(document, node, *type, path, mistakes, &variant);
+  if (choice.name.empty()) {
+    auto names = names_of(variant);
+    names.erase(names.begin());
+    refuse(document, node, path, fmt::format("one of the keys {}", fmt::join(names, ", ")), "none", "add one");
+  }
+  if (const Node* given = node.find(choice.name)) check_text(document, *given, choice, joined(path, choice.name));
+  KeySchema needed = choice;
+  needed.required = true;
+  if (is_misspelt(node, {.name = {}, .keys = keys_of(variant)}, needed)) {
+    check_map_shape(document, node, {.name = {}, .keys = keys_of(variant)}, path, mistakes);
+    return std::make_shared<const Node>(node);
+  }
+  refuse_missing(document, node, needed, path);
 }
 
 std::shared_ptr<const Node> checked_named(const Document& document, const Node& node, const KeySchema& schema,
@@ -187,7 +269,11 @@ std::shared_ptr<const Node> checked_named(const Document& document, const Node& 
                          fmt::format("{}: expected names of 1 to {} letters, digits, '_' or '-', found '{}'; rename it",
                                      path, longest_name, excerpt(entry.key)));
       }
-      entry.value = checked_map(document, *entry.value, schema, joined(path, entry.key), mistakes);
+      const std::string full = joined(path, entry.key);
+      const KeySchema& first = schema.keys.front();
+      entry.value = first.kind == KeyKind::variant && first.name.empty()
+                        ? checked_variant(document, *entry.value, first, full, mistakes)
+                        : checked_map(document, *entry.value, schema, full, mistakes);
     });
   }
   return result;
@@ -304,6 +390,8 @@ std::shared_ptr<const Node> checked(const Document& document, const Node& node, 
       return checked_named(document, node, schema, path, mistakes);
     case KeyKind::one_of:
       return checked_one_of(document, node, schema, path, mistakes);
+    case KeyKind::variant:
+      return checked_variant(document, node, schema, path, mistakes);
     case KeyKind::parameters:
       if (node.type != Node::Type::map) refuse_kind(document, node, schema, path);
       break;

@@ -58,7 +58,7 @@ void read_record(DriverSpec& driver, const Scenario& scenario, const FileContent
   if (spec.file.empty() || !driver.follow.empty()) return;
   const std::string& text = content(spec.file, spec.where, content_of);
   std::vector<std::string> names = {driver.body};
-  if (!driver.joint.empty()) names = std::ranges::find(scenario.joints, driver.joint, &JointSpec::name)->bodies;
+  if (!driver.joint.empty()) names = std::ranges::find(scenario.joints, driver.joint, &JointSpec::name)->ends->bodies;
   spec.bodies.clear();
   at_place(spec.where, [&] {
     for (const auto& name : names) {

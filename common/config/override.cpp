@@ -2,8 +2,9 @@
 #include <fmt/ranges.h>
 #include <algorithm>
 #include <map>
+#include <optional>
 
-#include "common/config/scenario.hpp"
+#include "common/config/catalog.hpp"
 #include "common/config/schema.hpp"
 #include "common/errors/error.hpp"
 
@@ -94,13 +95,14 @@ Keys names_in(const Node* map) {
 
 Keys names_in(const KeySchema& schema) {
   Keys names;
-  for (const KeySchema& key : schema.keys) names.push_back(key.name);
+  for (const KeySchema& key : config::keys_of(schema)) names.push_back(key.name);
   return names;
 }
 
-const KeySchema* find_key(const KeySchema& schema, const std::string& name) {
-  const auto it = std::ranges::find(schema.keys, name, &KeySchema::name);
-  return it == schema.keys.end() ? nullptr : &*it;
+std::optional<KeySchema> find_key(const KeySchema& schema, const std::string& name) {
+  const std::vector<KeySchema> keys = config::keys_of(schema);
+  const auto it = std::ranges::find(keys, name, &KeySchema::name);
+  return it == keys.end() ? std::nullopt : std::optional(*it);
 }
 
 [[noreturn]] void refuse_name(const Assignment& assignment, const std::string& name, const Keys& known) {
@@ -111,17 +113,16 @@ const KeySchema* find_key(const KeySchema& schema, const std::string& name) {
 }
 
 /// Refuses a path that leads nowhere. Things with a name of their own must be in the file already.
-void check_path(const Assignment& assignment, const Keys& keys, const Node& root) {
-  const KeySchema* schema = &config::scenario_schema();
+void check_path(const Assignment& assignment, const Keys& keys, const Node& root, KeySchema schema) {
   const Node* node = &root;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::string& key = keys[i];
-    if (schema->kind == KeyKind::parameters) return;  // known to the back-end only, which parse_scenario asks
-    const KeySchema* next = find_key(*schema, key);
-    if (schema->keys.empty() || next == nullptr) refuse_name(assignment, key, names_in(*schema));
+    if (schema.kind == KeyKind::parameters) return;  // known to the back-end only, which parse_scenario asks
+    const auto next = find_key(schema, key);
+    if (!next) refuse_name(assignment, key, names_in(schema));
     node = node == nullptr ? nullptr : node->find(key);
-    schema = next;
-    if (schema->kind == KeyKind::named && i + 1 < keys.size()) {
+    schema = *next;
+    if (schema.kind == KeyKind::named && i + 1 < keys.size()) {
       const std::string& name = keys[++i];
       if (node == nullptr || node->find(name) == nullptr) refuse_name(assignment, name, names_in(node));
       node = node->find(name);
@@ -130,21 +131,20 @@ void check_path(const Assignment& assignment, const Keys& keys, const Node& root
 }
 
 /// The places that one `contact...` key means.
-std::vector<Keys> contact_targets(const Assignment& assignment, const Node& root) {
+std::vector<Keys> contact_targets(const Assignment& assignment, const Node& root, const KeySchema& pair_schema) {
   const Node* contact = root.find("contact");
   const Keys pairs = names_in(contact);
-  const KeySchema& pair_schema = *find_key(config::scenario_schema(), "contact");
   const Keys& keys = assignment.keys;
   const bool names_pair = std::ranges::find(pairs, keys[1]) != pairs.end();
   if (pairs.empty()) refuse_assignment(assignment.note, "contact", "the scenario has no contact pair; add one first");
   if (names_pair) {
-    if (keys.size() != 3 || find_key(pair_schema, keys[2]) != nullptr) return {keys};
+    if (keys.size() != 3 || find_key(pair_schema, keys[2])) return {keys};
     return {{keys[0], keys[1], "parameters", keys[2]}};
   }
   if (keys.size() > 2) refuse_name(assignment, keys[1], pairs);
   std::vector<Keys> targets;
   for (const std::string& pair : pairs) {
-    if (find_key(pair_schema, keys[1]) != nullptr) {
+    if (find_key(pair_schema, keys[1])) {
       targets.push_back({keys[0], pair, keys[1]});
     } else {
       targets.push_back({keys[0], pair, "parameters", keys[1]});
@@ -164,13 +164,16 @@ Document load_map(std::string_view yaml, const std::string& file_name) {
 
 }  // namespace
 
-std::string with_override(std::string_view yaml, const std::string& file_name, const std::string& assignment) {
+std::string with_override(std::string_view yaml, const std::string& file_name, const std::string& assignment,
+                          const Catalog& catalog) {
+  const KeySchema schema = config::scenario_schema(catalog);
   const Document document = load_map(yaml, file_name);
   const Assignment set = read_assignment(assignment);
   const bool in_contact = set.keys.front() == "contact" && set.keys.size() > 1;
   NodePointer root = document.root;
-  for (const Keys& keys : in_contact ? contact_targets(set, *root) : std::vector<Keys>{set.keys}) {
-    check_path(set, keys, *root);
+  for (const Keys& keys :
+       in_contact ? contact_targets(set, *root, *find_key(schema, "contact")) : std::vector<Keys>{set.keys}) {
+    check_path(set, keys, *root, schema);
     root = replaced(*root, keys, set.value);
   }
   return config::emit_document(*root);

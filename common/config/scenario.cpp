@@ -38,27 +38,35 @@ void check_version(const Document& document) {
 /// for the time when that has been mended: it would only repeat the same mistake in other words.
 class Reader {
  public:
-  Reader(const Document& document, const BackendSchemas& backends, Mistakes& mistakes)
-      : root_(document, *document.root, ""), backends_(backends), mistakes_(mistakes) {}
+  Reader(std::shared_ptr<const Document> document, const Catalog& catalog, Mistakes& mistakes)
+      : document_(std::move(document)),
+        root_(*document_, *document_->root, ""),
+        catalog_(catalog),
+        mistakes_(mistakes) {}
 
   void read(Scenario& scenario) {
     scenario.description = root_.text_or("description");
     attempt("gravity", {}, [&](const Field& gravity) { scenario.gravity = gravity.vector3(); });
     read_bodies(scenario);
-    attempt("analysis", {},
-            [&](const Field& analysis) { scenario.analysis = read_analysis(analysis, default_integrator(root_)); });
+    attempt("analysis", {}, [&](const Field& analysis) { scenario.analysis = read_analysis(analysis, catalog_); });
     if (scenario.bodies.empty()) return;
     entries("loads", {"analysis"}, [&](const Field& load) { scenario.loads.push_back(read_load(load, scenario)); });
-    entries("joints", {}, [&](const Field& joint) { scenario.joints.push_back(read_joint(joint, scenario)); });
-    entries("forces", {"joints"}, [&](const Field& force) { scenario.forces.push_back(read_force(force, scenario)); });
+    entries("joints", {},
+            [&](const Field& joint) { scenario.joints.push_back(read_joint(joint, document_, scenario, catalog_)); });
+    entries("forces", {"joints"},
+            [&](const Field& force) { scenario.forces.push_back(read_force(force, document_, scenario, catalog_)); });
     entries("motion", {},
             [&](const Field& motion) { scenario.motions.push_back(read_marker_motion(motion, scenario.files)); });
     entries("drivers", {"joints", "motion", "analysis"},
-            [&](const Field& driver) { scenario.drivers.push_back(read_driver(driver, scenario)); });
-    entries("contact", {},
-            [&](const Field& pair) { scenario.pairs.push_back(read_pair(pair, scenario, backends_, mistakes_)); });
-    attempt("contact", {}, [&](const Field&) { check_shared_bodies(root_, scenario, backends_); });
-    attempt("analysis", {"motion", "gravity"}, [&](const Field& analysis) { read_balances(analysis, scenario); });
+            [&](const Field& driver) { scenario.drivers.push_back(read_driver(driver, scenario, catalog_)); });
+    entries("contact", {}, [&](const Field& pair) {
+      scenario.pairs.push_back(read_pair(pair, scenario, catalog_.backends, mistakes_));
+    });
+    attempt("contact", {}, [&](const Field&) { check_shared_bodies(root_, scenario, catalog_.backends); });
+    attempt("analysis", {"motion", "gravity"}, [&](const Field& analysis) {
+      read_balances(analysis, scenario);
+      check_analysis(analysis, scenario, catalog_);
+    });
     attempt("output", {"analysis"},
             [&](const Field& output) { scenario.output = read_output(output, scenario.analysis); });
   }
@@ -101,21 +109,24 @@ class Reader {
     }
   }
 
+  std::shared_ptr<const Document> document_;
   Field root_;
-  const BackendSchemas& backends_;
+  const Catalog& catalog_;
   Mistakes& mistakes_;
 };
 
 }  // namespace
 
-Scenario parse_scenario(std::string_view yaml, const std::string& file_name, const BackendSchemas& backends) {
+Scenario parse_scenario(std::string_view yaml, const std::string& file_name, const Catalog& catalog) {
   Mistakes mistakes;
-  Document document = config::load_document(yaml, file_name, mistakes);
-  check_version(document);
-  document.root = config::checked(document, *document.root, config::scenario_schema(), "", mistakes);
+  const auto document = std::make_shared<Document>(config::load_document(yaml, file_name, mistakes));
+  check_version(*document);
+  const KeySchema schema =
+      config::scenario_schema(catalog, default_integrator(*document->root, catalog.default_integrators));
+  document->root = config::checked(*document, *document->root, schema, "", mistakes);
   Scenario scenario;
   scenario.name = std::filesystem::path(file_name).stem().string();
-  Reader(document, backends, mistakes).read(scenario);
+  Reader(document, catalog, mistakes).read(scenario);
   mistakes.raise();
   return scenario;
 }

@@ -6,12 +6,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/config/field.hpp"
 #include "common/config/marker_motion.hpp"
 #include "common/config/parameter.hpp"
 #include "common/contact/fields.hpp"
@@ -56,37 +58,38 @@ struct LoadSpec {
   std::map<std::string, FunctionSpec> functions;  ///< fx, fy, fz [N], tx, ty, tz [N m], added to the constants
 };
 
-/// A joint between two bodies, or a gear between two joints; which members mean something depends on `type`.
-struct JointSpec {
-  std::string name = {};
-  std::string type = {};
-  std::vector<std::string> bodies = {};  ///< [a, b], names in `bodies` or "ground"
-  std::vector<Vector3> points = {};  ///< [m] one in the world at the initial poses, or one in the frame of each body
-  std::optional<Vector3> second_point = {};  ///< [m] end on b of a rod, in the world
-  std::vector<Vector3> axes = {};            ///< none, one in the world, or one in the frame of each body; unit vectors
-  std::optional<Vector3> second_axis = {};   ///< axis on b of a universal joint, in the world
+/// Where a joint or force element holds its two bodies, as the file says it: in the world at the initial poses, or in
+/// the frame of each body.
+struct Attachment {
+  std::vector<std::string> bodies = {};      ///< [a, b], names in `bodies` or "ground"
   bool in_world = true;                      ///< points and axes are in the world at the initial poses
-  std::optional<double> length = {};         ///< [m] of a rod
-  std::vector<std::string> joints = {};      ///< of a gear
-  std::vector<int> teeth = {};               ///< of a gear
-  bool reactions = false;                    ///< force and torque become columns of the time series
-  std::string where = {};                    ///< "file:line: joints.NAME", for messages
+  std::vector<Vector3> points = {};          ///< [m] none or one in the world, or one in the frame of each body
+  std::optional<Vector3> second_point = {};  ///< [m] the end on b, in the world, where it is another one
+  std::vector<Vector3> axes = {};            ///< unit vectors, likewise
+  std::optional<Vector3> second_axis = {};   ///< the axis on b, in the world, where it is another one
 };
 
-/// A spring, ligament or bushing.
-struct ForceSpec {
+/// What joints and force elements of all types have. What else the file says of one is in `keys`, checked against the
+/// table of its type, for whoever builds that type.
+struct ElementSpec {
   std::string name;
-  std::string type;               ///< spring_damper, ligament_quadratic, ligament_toe, torsional_spring, bushing
-  JointSpec ends = {};            ///< bodies, points, unstrained length
-  std::string joint = {};         ///< of a torsional spring
-  double k = 0.0;                 ///< [N/m], [N m/rad]; ligament_quadratic: [N] at strain 1
-  double c = 0.0;                 ///< [N s/m], [N m s/rad]
-  double neutral = 0.0;           ///< [rad] of a torsional spring
-  double toe_strain = 0.03;       ///< [-] half the strain at which a ligament becomes linear
-  double reference_strain = 0.0;  ///< [-] strain at the initial poses when no length is given
-  Matrix6 K = Matrix6::Zero();    ///< of a bushing
-  Matrix6 C = Matrix6::Zero();
-  std::string where = {};  ///< "file:line: forces.NAME"
+  std::string type;                                  ///< name in the catalog
+  std::shared_ptr<const config::Document> document;  ///< that `keys` reads from
+  config::Field keys;
+  std::optional<Attachment> ends = {};  ///< of a type that holds two bodies
+  std::string where = {};               ///< "file:line: forces.NAME", for messages
+};
+
+/// Coordinates of a joint that are free and that drivers, springs and gears may refer to.
+struct JointCoordinates {
+  bool angle = false;         ///< about the joint's axis
+  bool displacement = false;  ///< along the joint's axis
+  bool rotation = false;      ///< all turns about the joint's point
+};
+
+struct JointSpec : ElementSpec {
+  JointCoordinates coordinates = {};  ///< of its type
+  bool reactions = false;             ///< force and torque become columns of the time series
 };
 
 /// Table of the poses of bodies that a run or a measurement recorded.
@@ -102,6 +105,7 @@ struct RecordSpec {
 /// Motion prescribed to a joint or a body.
 struct DriverSpec {
   std::string name;
+  std::string type;                               ///< name in the catalog
   std::string joint;                              ///< name in `joints`, or empty
   std::string body;                               ///< name in `bodies`, or empty
   std::map<std::string, FunctionSpec> functions;  ///< angle, displacement; x, y, z, rx, ry, rz
@@ -125,8 +129,8 @@ struct IntegratorSpec {
   int max_rejections = 50;         ///< consecutive rejected steps after which the run gives up
   std::optional<int> order;        ///< largest order (BDF methods) or order (Runge-Kutta); none = the method's own
   std::optional<double> step;      ///< [s] > 0 fixed-step methods, which require it
-  std::optional<double> baumgarte_alpha;  ///< [1/s] >= 0 fixed-step methods; none = 5
-  std::optional<double> baumgarte_beta;   ///< [1/s] >= 0 fixed-step methods; none = 5
+  double baumgarte_alpha = 5.0;    ///< [1/s] >= 0 fixed-step methods; alpha = beta = 5 is critical damping,
+  double baumgarte_beta = 5.0;     ///< the values of [machado2012] section 3.5
 };
 
 /// Bodies of a hybrid analysis that are moved along the vertical until the ground carries them with a given force.
@@ -147,9 +151,18 @@ struct RunBudget {
   std::int64_t stalled_steps = 20'000;       ///< tried steps that advance the time by less than a billionth of the run
 };
 
+/// What a type of analysis does, for those who prepare its input or show its results.
+struct AnalysisTraits {
+  bool finds_events = false;  ///< its steps find the instants at which contact begins and ends
+  bool prescribed = false;    ///< drivers prescribe the motion; nothing is integrated
+  bool balances = false;      ///< bodies find their height from the force that carries them
+  bool loads = false;         ///< loads of joints and drivers are its result
+};
+
 struct AnalysisSpec {
   std::string type = "forward";
-  double end_time = 0.0;  ///< [s] > 0
+  AnalysisTraits traits = {};  ///< of the type
+  double end_time = 0.0;       ///< [s] > 0
   IntegratorSpec integrator;
   std::vector<BalanceSpec> balance = {};  ///< of a hybrid analysis
   RunBudget budget = {};
@@ -183,7 +196,7 @@ struct Scenario {
   std::vector<JointSpec> joints;
   std::vector<MarkerMotionSpec> motions;
   std::vector<DriverSpec> drivers;
-  std::vector<ForceSpec> forces;
+  std::vector<ElementSpec> forces;
   std::vector<PairModel> pairs;
   AnalysisSpec analysis;
   OutputSpec output;
@@ -194,13 +207,16 @@ struct Scenario {
 /// Parameter schemas of the known back-ends by name; where they come from (registry, RPC) does not matter here.
 using BackendSchemas = std::map<std::string, std::vector<ParameterSchema>>;
 
+/// What a scenario may be made of: the types of joints, force elements and so on, and the contact back-ends
+/// (common/config/catalog.hpp).
+struct Catalog;
+
 /// Parses and checks. Every mistake is Error{invalid_input} whose message starts with "file:line: key: ", names what
 /// was expected (with unit and range) and what was found, and suggests the nearest known key or name.
 /// @param yaml       the text
 /// @param file_name  for messages and for `Scenario::name`
-/// @param backends   empty = back-end names and parameters are not checked here
-[[nodiscard]] Scenario parse_scenario(std::string_view yaml, const std::string& file_name,
-                                      const BackendSchemas& backends);
+/// @param catalog    without back-ends, their names and parameters are not checked here
+[[nodiscard]] Scenario parse_scenario(std::string_view yaml, const std::string& file_name, const Catalog& catalog);
 
 /// The files that travel with the scenario (meshes), relative to the scenario file. A mesh surface names its file in
 /// `asset_name`; whoever has the content fills in `sha256`.
@@ -212,7 +228,7 @@ using BackendSchemas = std::map<std::string, std::vector<ParameterSchema>>;
 /// the option, not a line.
 /// @returns the changed YAML text. @throws Error{invalid_input}
 [[nodiscard]] std::string with_override(std::string_view yaml, const std::string& file_name,
-                                        const std::string& assignment);
+                                        const std::string& assignment, const Catalog& catalog);
 
 /// Replaces the back-end of every pair; parameters that the new back-end does not know are dropped and named in
 /// `dropped`.

@@ -10,30 +10,6 @@ namespace heelstrike::config {
 
 namespace {
 
-KeySchema make_schema() {
-  return {.name = "",
-          .kind = KeyKind::map,
-          .meaning = "scenario",
-          .keys = {
-              {.name = "heelstrike",
-               .kind = KeyKind::integer,
-               .meaning = "version of the file format",
-               .required = true,
-               .range = {.min = 1.0, .max = scenario_version}},
-              text("description", "free text for the reader"),
-              required(vector3("gravity", "m/s^2", accelerations, "acceleration of gravity in the world")),
-              required(body_keys()),
-              load_keys(),
-              joint_keys(),
-              motion_keys(),
-              driver_keys(),
-              force_keys(),
-              contact_keys(),
-              analysis_keys(),
-              output_keys(),
-          }};
-}
-
 std::string amount(const std::vector<std::size_t>& sizes) {
   return sizes.empty() ? std::string() : fmt::format("{} ", fmt::join(sizes, " or "));
 }
@@ -63,20 +39,60 @@ std::string child_path(const std::string& path, const KeySchema& parent, const K
   return path.empty() ? key.name : fmt::format("{}{}.{}", path, middle, key.name);
 }
 
+void write_rows(std::string& out, const KeySchema& parent, const std::string& path);
+
+void write_row(std::string& out, const KeySchema& key, const std::string& path, const std::string& meaning) {
+  out += fmt::format("| `{}` | {} | {} | {} | {} |\n", path, expectation(key), key.unit, default_text(key), meaning);
+  write_rows(out, key, path);
+}
+
+/// The key that chooses the type, then all others, each with the types that have it where not all do.
+void write_variant(std::string& out, const KeySchema& variant, const std::string& path) {
+  const KeySchema& choice = variant.keys.front();
+  if (!choice.name.empty()) write_row(out, choice, path + "." + choice.name, choice.meaning);
+  for (const TypedKey& typed : keys_by_type(variant)) {
+    if (typed.key.name == choice.name) continue;
+    const bool of_all = typed.types.size() + 1 == variant.keys.size();
+    write_row(out, typed.key, path + "." + typed.key.name,
+              of_all ? typed.key.meaning : fmt::format("{} ({})", typed.key.meaning, fmt::join(typed.types, ", ")));
+  }
+}
+
 void write_rows(std::string& out, const KeySchema& parent, const std::string& path) {
+  if (parent.kind == KeyKind::variant) return write_variant(out, parent, path);
   for (const KeySchema& key : parent.keys) {
-    const std::string here = child_path(path, parent, key);
-    out +=
-        fmt::format("| `{}` | {} | {} | {} | {} |\n", here, expectation(key), key.unit, default_text(key), key.meaning);
-    write_rows(out, key, here);
+    if (key.name.empty() && key.kind == KeyKind::variant) {
+      write_variant(out, key, path + ".NAME");
+    } else {
+      write_row(out, key, child_path(path, parent, key), key.meaning);
+    }
   }
 }
 
 }  // namespace
 
-const KeySchema& scenario_schema() {
-  static const KeySchema schema = make_schema();
-  return schema;
+KeySchema scenario_schema(const Catalog& catalog, const std::string& default_integrator) {
+  return {.name = "",
+          .kind = KeyKind::map,
+          .meaning = "scenario",
+          .keys = {
+              {.name = "heelstrike",
+               .kind = KeyKind::integer,
+               .meaning = "version of the file format",
+               .required = true,
+               .range = {.min = 1.0, .max = scenario_version}},
+              text("description", "free text for the reader"),
+              required(vector3("gravity", "m/s^2", accelerations, "acceleration of gravity in the world")),
+              required(body_keys()),
+              load_keys(),
+              joint_keys(catalog),
+              motion_keys(),
+              driver_keys(catalog),
+              force_keys(catalog),
+              contact_keys(),
+              analysis_keys(catalog, default_integrator),
+              output_keys(),
+          }};
 }
 
 std::string expectation(const KeySchema& key) {
@@ -84,7 +100,8 @@ std::string expectation(const KeySchema& key) {
     case KeyKind::number:
       return fmt::format("a number{}{}", in_range(key), in_unit(key));
     case KeyKind::integer:
-      return fmt::format("a whole number{}", in_range(key));
+      return key.choices.empty() ? fmt::format("a whole number{}", in_range(key))
+                                 : fmt::format("one of {}", fmt::join(key.choices, ", "));
     case KeyKind::text:
       return key.choices.empty() ? "a text" : fmt::format("one of {}", fmt::join(key.choices, ", "));
     case KeyKind::flag:
@@ -99,21 +116,23 @@ std::string expectation(const KeySchema& key) {
       return "a map from names to entries";
     case KeyKind::one_of:
       return fmt::format("a map with one of {}", fmt::join(quoted_names(key.keys), ", "));
+    case KeyKind::variant:
+      return "a map with the keys of its type";
     case KeyKind::parameters:
       return "a map from parameter names to values";
   }
   return "a value";
 }
 
-std::string scenario_reference() {
+std::string scenario_reference(const Catalog& catalog) {
   std::string out =
       "# Keys of a scenario file\n\n"
-      "<!-- Made from common/config/schema.cpp by `heelstrike schema`; a test compares. Do not edit. -->\n\n"
+      "<!-- Made from the tables of keys by `heelstrike schema`; a test compares. Do not edit. -->\n\n"
       "A scenario is one YAML file. All quantities are plain numbers in the SI unit of the table: `mass: 1.0`, not\n"
       "`1 kg`. Unknown keys are errors. `NAME` stands for a name you choose (letters, digits, `_` and `-`). Anchors,\n"
       "aliases and merge keys (`<<`) of YAML work.\n\n"
       "| key | value | unit | default | meaning |\n|---|---|---|---|---|\n";
-  write_rows(out, scenario_schema(), "");
+  write_rows(out, scenario_schema(catalog), "");
   return out;
 }
 

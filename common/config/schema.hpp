@@ -1,5 +1,6 @@
 /// The keys of a scenario file as data: one table feeds validation, defaults, messages, `heelstrike schema` and
-/// docs/reference/scenario.md. A new key is one more row in schema.cpp and one line that reads it in scenario.cpp.
+/// docs/reference/scenario.md. Sections whose entries are of several types get the keys of each type from the catalog
+/// (common/config/catalog.hpp).
 #pragma once
 
 #include <string>
@@ -7,6 +8,10 @@
 
 #include "common/config/document.hpp"
 #include "common/config/parameter.hpp"
+
+namespace heelstrike {
+struct Catalog;
+}
 
 namespace heelstrike::config {
 
@@ -20,6 +25,7 @@ enum class KeyKind {
   map,        ///< the keys in `keys`
   named,      ///< map of things whose names the user chooses; each is a map with the keys in `keys`
   one_of,     ///< map with exactly one of `keys`
+  variant,    ///< map of one of several types: keys[0] says which, the others are the maps of the types by name
   parameters  ///< map of parameters of a back-end; checked against the back-end's own schema
 };
 
@@ -46,13 +52,31 @@ struct KeySchema {
   std::vector<std::string> choices = {};
   std::vector<KeySchema> keys = {};
   KeyRole role = KeyRole::plain;
+  /// Keys of one form are not given beside keys of another; what one of them requires holds where that form is used:
+  /// the one of the first such key that is given, or else the first in the table. Empty = any form.
+  std::string form = {};
 };
+
+/// Adds one type to a variant. @param shared, own  its keys, after the one that chooses
+void add_type(KeySchema& variant, const std::string& name, const std::string& meaning,
+              const std::vector<KeySchema>& shared, const std::vector<KeySchema>& own);
+/// The type that a map is of. @returns nullptr where the map does not say it
+[[nodiscard]] const KeySchema* chosen_type(const KeySchema& variant, const Node& map);
+/// A key and the types of a variant that know it in the same words.
+struct TypedKey {
+  KeySchema key;
+  std::vector<std::string> types;
+};
+[[nodiscard]] std::vector<TypedKey> keys_by_type(const KeySchema& variant);
+/// All keys that entries of a map, a named map or a variant may have, each once.
+[[nodiscard]] std::vector<KeySchema> keys_of(const KeySchema& schema);
 
 /// The newest version of the file format that this program reads: the value of the key `heelstrike`.
 inline constexpr int scenario_version = 1;
 
 /// The whole scenario file, a `map`.
-[[nodiscard]] const KeySchema& scenario_schema();
+/// @param default_integrator  of a scenario that names none; empty = not known yet
+[[nodiscard]] KeySchema scenario_schema(const Catalog& catalog, const std::string& default_integrator = {});
 
 /// "a number > 0 [kg]", "a list of 3 or 6 numbers [kg m^2]": the second half of "expected ...".
 [[nodiscard]] std::string expectation(const KeySchema& key);
@@ -81,6 +105,6 @@ class Mistakes;
 [[nodiscard]] std::string number_advice(const Node& node, const std::string& unit);
 
 /// docs/reference/scenario.md
-[[nodiscard]] std::string scenario_reference();
+[[nodiscard]] std::string scenario_reference(const Catalog& catalog);
 
 }  // namespace heelstrike::config

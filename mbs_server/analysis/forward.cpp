@@ -13,6 +13,7 @@
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/run_problem.hpp"
 #include "mbs_server/analysis/singular_crossing.hpp"
+#include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/integrators/integrator.hpp"
 
 namespace heelstrike::mbs {
@@ -240,8 +241,9 @@ void ForwardRun::accept(const StepResult& step, std::span<const std::size_t> swi
   checkpoint_if_due();
   if (!event) {
     singularities_->look(t_, y_);
-    (void)cross_singularity(input_.scenario.analysis.integrator.name == "ida_ggl" ? before_singularity_index2
-                                                                                  : before_singularity);
+    const bool index2 =
+        config::type_named(integrator_registry(), input_.scenario.analysis.integrator.name).solves_multipliers;
+    (void)cross_singularity(index2 ? before_singularity_index2 : before_singularity);
   }
   tell_progress(step.step_size);
 }

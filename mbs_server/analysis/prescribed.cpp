@@ -11,6 +11,7 @@
 #include "mbs_server/analysis/reaction_table.hpp"
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/vertical_balance.hpp"
+#include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/stop_check.hpp"
 
 namespace heelstrike::mbs {
@@ -36,7 +37,7 @@ class PrescribedRun final : public RunBase {
  private:
   [[nodiscard]] bool solve() override;
   void add_statistics(IntegratorStatistics& statistics) const override {
-    statistics.name = kind_ == Kind::inverse ? "inverse" : kind_ == Kind::hybrid ? "hybrid" : "kinematic";
+    statistics.name = input_.scenario.analysis.type;
     statistics.steps = n_frames_;
     statistics.rejected_steps = n_failed_;
   }

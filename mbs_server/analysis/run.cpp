@@ -1,9 +1,9 @@
 #include "mbs_server/analysis/run.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <vector>
 
-#include "common/errors/error.hpp"
+#include "common/config/keys.hpp"
+#include "common/config/sections/sections.hpp"
 #include "mbs_server/analysis/forward.hpp"
 #include "mbs_server/analysis/prescribed.hpp"
 #include "mbs_server/analysis/static_run.hpp"
@@ -11,28 +11,42 @@
 namespace heelstrike::mbs {
 namespace {
 
-struct AnalysisEntry {
-  std::string_view type;
-  RunSummary (*run)(const RunInput&, const ContactFactory&, RunSink&, std::stop_token);
-};
-
-constexpr AnalysisEntry analyses[] = {
-    {.type = "forward", .run = run_forward}, {.type = "kinematic", .run = run_kinematic},
-    {.type = "inverse", .run = run_inverse}, {.type = "static", .run = run_static},
-    {.type = "hybrid", .run = run_hybrid},
-};
+void check_balances(const config::Field& field, const Scenario& scenario) {
+  if (scenario.analysis.balance.empty()) {
+    field["balance"].refuse("at least one entry", "none", "say which bodies are carried by which force");
+  }
+  if (!(scenario.gravity.norm() > 0.0)) {
+    field["type"].refuse("gravity, which says what is vertical", "[0, 0, 0]", "give e.g. gravity: [0, 0, -9.81]");
+  }
+}
 
 }  // namespace
 
+std::span<const AnalysisType> analysis_types() {
+  using config::balance_keys;
+  static const std::vector<AnalysisType> types = {
+      {{{.name = "forward", .meaning = "motion from loads"}, {.finds_events = true}}, run_forward},
+      {{{.name = "kinematic", .meaning = "contact of a motion that drivers prescribe", .keys = {balance_keys()}},
+        {.prescribed = true}},
+       run_kinematic},
+      {{{.name = "inverse", .meaning = "the loads of joints and drivers besides", .keys = {balance_keys()}},
+        {.prescribed = true, .loads = true}},
+       run_inverse},
+      {{{.name = "static", .meaning = "balance of all that drivers leave free"}, {}}, run_static},
+      {{{.name = "hybrid",
+         .meaning = "as kinematic, but some bodies find their height from the force that carries them",
+         .keys = {config::required(balance_keys())},
+         .check = check_balances},
+        {.prescribed = true, .balances = true}},
+       run_hybrid},
+  };
+  return types;
+}
+
 RunSummary run_scenario(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
                         std::stop_token stop) {
-  std::vector<std::string_view> types;
-  for (const auto& entry : analyses) {
-    if (entry.type == input.scenario.analysis.type) return entry.run(input, open_contact, sink, std::move(stop));
-    types.push_back(entry.type);
-  }
-  throw input_error("analysis.type", fmt::format("analysis.type: expected one of {}, found '{}'",
-                                                 fmt::join(types, ", "), input.scenario.analysis.type));
+  const AnalysisType& type = config::type_named(analysis_types(), input.scenario.analysis.type);
+  return type.run(input, open_contact, sink, std::move(stop));
 }
 
 }  // namespace heelstrike::mbs

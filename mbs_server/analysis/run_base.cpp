@@ -245,7 +245,7 @@ void RunBase::finish_energy() {
 RunSummary RunBase::run(const ContactFactory& open_contact) {
   try {
     open(open_contact);
-    auto columns = run_columns(system_.model());
+    auto columns = run_columns(system_);
     if (input_.scenario.output.accelerations) {
       const auto more = acceleration_columns(system_.model());
       columns.insert(columns.end(), more.begin(), more.end());

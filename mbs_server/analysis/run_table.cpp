@@ -91,7 +91,8 @@ void append_accelerations(double t, const ConstVector& q, const ConstVector& qd,
   }
 }
 
-std::vector<Column> run_columns(const Model& model) {
+std::vector<Column> run_columns(const System& system) {
+  const Model& model = system.model();
   std::vector<Column> columns = {{"time_s", "s", "simulated time"}};
   for (const auto& body : model.bodies) {
     add_columns(columns, body.name, {"x", "y", "z"}, "_m", "m", "origin of the body frame in the world");
@@ -119,6 +120,10 @@ std::vector<Column> run_columns(const Model& model) {
     add_columns(columns, joint.name, {"tx", "ty", "tz"}, "_Nm", "N m",
                 "torque of the joint on its second body about the joint's point there, in the world");
   }
+  for (const auto& force : system.forces()) {
+    const auto more = force->columns();
+    columns.insert(columns.end(), more.begin(), more.end());
+  }
   return columns;
 }
 
@@ -138,6 +143,7 @@ void fill_row(double t, const ConstVector& q, const ConstVector& qd, const RowEn
     if (i < coupling.n_pairs()) append_pair(row, i, q, responses[i], coupling);
   }
   append_reactions(row, t, q, qd, system);
+  for (const auto& force : system.forces()) force->append_values(t, q, qd, row);
 }
 
 }  // namespace heelstrike::mbs

@@ -10,8 +10,9 @@
 
 namespace heelstrike::mbs {
 
-/// time, then per body pose and twist, the energies, and per pair the contact.
-[[nodiscard]] std::vector<Column> run_columns(const Model& model);
+/// Time, then per body pose and twist, the energies, per pair the contact, per joint the reactions that are asked for,
+/// and what the force elements tell of themselves.
+[[nodiscard]] std::vector<Column> run_columns(const System& system);
 
 /// Accelerations of all bodies, for those who ask.
 [[nodiscard]] std::vector<Column> acceleration_columns(const Model& model);

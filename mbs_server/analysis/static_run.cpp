@@ -8,6 +8,7 @@
 #include "common/errors/error.hpp"
 #include "mbs_server/analysis/reaction_table.hpp"
 #include "mbs_server/analysis/run_base.hpp"
+#include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/load_force.hpp"
 #include "mbs_server/formulation/static_form.hpp"
 #include "mbs_server/formulation/stop_check.hpp"
@@ -36,7 +37,7 @@ class StaticRun final : public RunBase {
  private:
   [[nodiscard]] bool solve() override;
   void add_statistics(IntegratorStatistics& statistics) const override {
-    statistics.name = "static";
+    statistics.name = input_.scenario.analysis.type;
     statistics.steps = n_equilibria_;
     statistics.rhs_evaluations = n_evaluations_;
     statistics.jacobian_evaluations = n_factorizations_;

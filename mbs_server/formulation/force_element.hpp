@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "common/results/run_records.hpp"
 #include "mbs_server/formulation/constraint.hpp"
 
 namespace heelstrike::mbs {
@@ -29,6 +31,12 @@ class ForceElement {
   /// Adds K = dg/dq and C = dg/dqd. The sequence of contributions is the same at every call.
   virtual void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
                             SparseAssembler& C) = 0;
+
+  /// Columns of the time series that the element writes, "NAME.length_m" and so on; the same at every call.
+  [[nodiscard]] virtual std::vector<Column> columns() const { return {}; }
+  /// Appends a value per column. @throws RecoverableError where the element has no force either
+  virtual void append_values(double /*t*/, const ConstVector& /*q*/, const ConstVector& /*qd*/,
+                             std::vector<double>& /*row*/) const {}
 };
 
 }  // namespace heelstrike::mbs

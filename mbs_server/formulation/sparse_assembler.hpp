@@ -38,6 +38,15 @@ class SparseAssembler {
     }
   }
 
+  /// A block whose row k and column k belong to index `indices[k]`.
+  void add_dense(const std::vector<int>& indices, const Eigen::MatrixXd& block) {
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+      for (std::size_t l = 0; l < indices.size(); ++l) {
+        add(indices[k], indices[l], block(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(l)));
+      }
+    }
+  }
+
   void end() {
     if (recorded_) {
       if (next_ != slots_.size()) throw std::logic_error("sparse assembly: contributions changed between passes");

@@ -5,11 +5,8 @@
 #include <limits>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/formulation/deformation_force.hpp"
-#include "mbs_server/formulation/driver.hpp"
 #include "mbs_server/formulation/finite.hpp"
 #include "mbs_server/formulation/gravity_force.hpp"
-#include "mbs_server/formulation/joint_registry.hpp"
 #include "mbs_server/formulation/load_force.hpp"
 #include "mbs_server/formulation/quadratic_constraint.hpp"
 #include "mbs_server/formulation/sparse_blocks.hpp"
@@ -31,11 +28,11 @@ System::System(const Model& model) : model_(model), n_q_(coordinates_per_body * 
         rigid_body_constraint(model_.bodies[i].name, coordinates_per_body * static_cast<int>(i))));
   }
   const VectorX q0 = initial_q();
-  for (const auto& joint : model_.joints) append(make_joint(model_, joint, q0));
-  for (const auto& driver : model_.drivers) append(make_driver(model_, driver));
+  for (const auto& joint : model_.joints) append(joint.make(q0));
+  for (const auto& driver : model_.drivers) append(driver.make());
   resize();
   add_force(std::make_unique<GravityForce>(model_));
-  for (const auto& spring : model_.springs) add_force(make_spring(model_, spring));
+  for (const auto& force : model_.forces) add_force(force.make());
   for (const auto& load : model_.loads) add_force(std::make_unique<LoadForce>(load));
 }
 

@@ -26,8 +26,12 @@ class Ab4Am4 final : public FixedStepIntegrator {
 
 }  // namespace
 
-std::unique_ptr<Integrator> make_ab4am4(const IntegratorSpec& spec, Problem& problem) {
-  return std::make_unique<Ab4Am4>(spec, problem);
+IntegratorEntry ab4am4() {
+  IntegratorEntry entry = integrator_entry(
+      "ab4am4", "Adams-Bashforth-Moulton of order 4 with fixed step, Baumgarte stabilisation", fixed_step_keys(),
+      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<Ab4Am4>(spec, problem); });
+  entry.fixed_step = true;
+  return entry;
 }
 
 }  // namespace heelstrike::mbs

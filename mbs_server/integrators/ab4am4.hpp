@@ -3,13 +3,10 @@
 /// first three steps after a restart or a change of the step are Runge-Kutta steps of order 4.
 #pragma once
 
-#include <memory>
-
 #include "mbs_server/integrators/integrator.hpp"
 
 namespace heelstrike::mbs {
 
-/// @throws Error{invalid_input} without `step`
-[[nodiscard]] std::unique_ptr<Integrator> make_ab4am4(const IntegratorSpec& spec, Problem& problem);
+[[nodiscard]] IntegratorEntry ab4am4();
 
 }  // namespace heelstrike::mbs

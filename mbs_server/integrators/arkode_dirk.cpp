@@ -13,7 +13,7 @@ namespace {
 using Tables = std::pair<ARKODE_DIRKTableID, ARKODE_ERKTableID>;
 
 Tables tables_of(const IntegratorSpec& spec) {
-  switch (spec.order.value_or(5)) {
+  switch (spec.order.value_or(default_order)) {
     case 3:
       return {ARKODE_ARK324L2SA_DIRK_4_2_3, ARKODE_ARK324L2SA_ERK_4_2_3};
     case 4:
@@ -68,8 +68,11 @@ class ArkodeDirk final : public ArkodeStepper {
 
 }  // namespace
 
-std::unique_ptr<Integrator> make_arkode_dirk(const IntegratorSpec& spec, Problem& problem) {
-  return std::make_unique<ArkodeDirk>(spec, problem);
+IntegratorEntry arkode_dirk() {
+  return integrator_entry(
+      "arkode_dirk", "diagonally implicit Runge-Kutta of order 3 to 5, index-1 form, projection onto the constraints",
+      {order_key("order", {3, 4, 5}, default_order)},
+      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<ArkodeDirk>(spec, problem); });
 }
 
 }  // namespace heelstrike::mbs

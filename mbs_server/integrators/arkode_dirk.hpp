@@ -3,12 +3,10 @@
 /// by the explicit partner of the method, outside of the Newton iteration.
 #pragma once
 
-#include <memory>
-
 #include "mbs_server/integrators/integrator.hpp"
 
 namespace heelstrike::mbs {
 
-[[nodiscard]] std::unique_ptr<Integrator> make_arkode_dirk(const IntegratorSpec& spec, Problem& problem);
+[[nodiscard]] IntegratorEntry arkode_dirk();
 
 }  // namespace heelstrike::mbs

@@ -11,7 +11,7 @@ namespace heelstrike::mbs {
 namespace {
 
 ARKODE_ERKTableID table_of(const IntegratorSpec& spec) {
-  switch (spec.order.value_or(5)) {
+  switch (spec.order.value_or(default_order)) {
     case 2:
       return ARKODE_HEUN_EULER_2_1_2;
     case 3:
@@ -39,7 +39,7 @@ class ArkodeErk final : public ArkodeStepper {
  public:
   ArkodeErk(const IntegratorSpec& spec, Problem& problem)
       : ArkodeStepper(spec, problem, false), table_(table_of(spec)) {
-    if (spec.order.value_or(5) > hermite_order) formula_.reset(ARKodeButcherTable_LoadERK(table_));
+    if (spec.order.value_or(default_order) > hermite_order) formula_.reset(ARKodeButcherTable_LoadERK(table_));
   }
 
  private:
@@ -80,8 +80,11 @@ void ArkodeErk::dense_output(double t, const Node& from, const Node& to, Eigen::
 
 }  // namespace
 
-std::unique_ptr<Integrator> make_arkode_erk(const IntegratorSpec& spec, Problem& problem) {
-  return std::make_unique<ArkodeErk>(spec, problem);
+IntegratorEntry arkode_erk() {
+  return integrator_entry(
+      "arkode_erk", "explicit Runge-Kutta of order 2 to 8, index-1 form, projection onto the constraints",
+      {order_key("order", {2, 3, 4, 5, 6, 8}, default_order)},
+      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<ArkodeErk>(spec, problem); });
 }
 
 }  // namespace heelstrike::mbs

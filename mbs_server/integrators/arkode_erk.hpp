@@ -3,12 +3,10 @@
 /// 4 Zonneveld, 6 Verner, 8 Fehlberg.
 #pragma once
 
-#include <memory>
-
 #include "mbs_server/integrators/integrator.hpp"
 
 namespace heelstrike::mbs {
 
-[[nodiscard]] std::unique_ptr<Integrator> make_arkode_erk(const IntegratorSpec& spec, Problem& problem);
+[[nodiscard]] IntegratorEntry arkode_erk();
 
 }  // namespace heelstrike::mbs

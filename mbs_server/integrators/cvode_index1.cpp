@@ -136,8 +136,11 @@ void CvodeIndex1::add_statistics(IntegratorStatistics& statistics) const {
 
 }  // namespace
 
-std::unique_ptr<Integrator> make_cvode_index1(const IntegratorSpec& spec, Problem& problem) {
-  return std::make_unique<CvodeIndex1>(spec, problem);
+IntegratorEntry cvode_index1() {
+  return integrator_entry(
+      "cvode_index1", "BDF of order 1 to 5, accelerations from the index-1 form, projection onto the constraints",
+      {order_key("largest order", {1, 2, 3, 4, 5}, default_order)},
+      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<CvodeIndex1>(spec, problem); });
 }
 
 }  // namespace heelstrike::mbs

@@ -2,12 +2,10 @@
 /// of every step onto position and velocity constraints (Eich 1993; CVODE user guide, "projection").
 #pragma once
 
-#include <memory>
-
 #include "mbs_server/integrators/integrator.hpp"
 
 namespace heelstrike::mbs {
 
-[[nodiscard]] std::unique_ptr<Integrator> make_cvode_index1(const IntegratorSpec& spec, Problem& problem);
+[[nodiscard]] IntegratorEntry cvode_index1();
 
 }  // namespace heelstrike::mbs

@@ -4,18 +4,22 @@
 
 #include <algorithm>
 
+#include "common/config/keys.hpp"
+
 namespace heelstrike::mbs {
-namespace {
 
-/// alpha = beta = 5 1/s, critical damping: the values of [machado2012] section 3.5.
-constexpr double default_baumgarte = 5.0;
-
-}  // namespace
+std::vector<config::KeySchema> fixed_step_keys() {
+  const IntegratorSpec defaults;
+  const auto baumgarte = [](const char* name, const char* meaning, double fallback) {
+    return config::number(name, "1/s", config::rates, meaning, fmt::format("{}", fallback));
+  };
+  return {order_key("order", {4}, 4), config::required(config::number("step", "s", config::times, "the step")),
+          baumgarte("baumgarte_alpha", "damping of constraint violations", defaults.baumgarte_alpha),
+          baumgarte("baumgarte_beta", "stiffness of constraint violations", defaults.baumgarte_beta)};
+}
 
 FixedStepIntegrator::FixedStepIntegrator(const IntegratorSpec& spec, Problem& problem)
-    : OneStepIntegrator(spec, problem, false),
-      alpha_(spec.baumgarte_alpha.value_or(default_baumgarte)),
-      beta_(spec.baumgarte_beta.value_or(default_baumgarte)) {
+    : OneStepIntegrator(spec, problem, false), alpha_(spec.baumgarte_alpha), beta_(spec.baumgarte_beta) {
   if (!spec.step) {
     throw input_error("analysis.integrator.step",
                       fmt::format("analysis.integrator.step: expected the fixed step of {} [s], found nothing; add "

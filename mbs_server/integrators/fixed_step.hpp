@@ -17,6 +17,9 @@
 
 namespace heelstrike::mbs {
 
+/// Keys of the scenario that all of them have.
+[[nodiscard]] std::vector<config::KeySchema> fixed_step_keys();
+
 class FixedStepIntegrator : public OneStepIntegrator {
  public:
   /// @param spec  `step` is required

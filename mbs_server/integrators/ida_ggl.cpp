@@ -198,8 +198,13 @@ void IdaGgl::reinitialize() {
 
 }  // namespace
 
-std::unique_ptr<Integrator> make_ida_ggl(const IntegratorSpec& spec, Problem& problem) {
-  return std::make_unique<IdaGgl>(spec, problem);
+IntegratorEntry ida_ggl() {
+  IntegratorEntry entry = integrator_entry(
+      "ida_ggl", "BDF of order 1 to 5 on the stabilised index-2 form of Gear, Gupta and Leimkuhler",
+      {order_key("largest order", {1, 2, 3, 4, 5}, default_order)},
+      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<IdaGgl>(spec, problem); });
+  entry.solves_multipliers = true;
+  return entry;
 }
 
 }  // namespace heelstrike::mbs

@@ -7,12 +7,10 @@
 /// which removes what the Newton iteration left.
 #pragma once
 
-#include <memory>
-
 #include "mbs_server/integrators/integrator.hpp"
 
 namespace heelstrike::mbs {
 
-[[nodiscard]] std::unique_ptr<Integrator> make_ida_ggl(const IntegratorSpec& spec, Problem& problem);
+[[nodiscard]] IntegratorEntry ida_ggl();
 
 }  // namespace heelstrike::mbs

@@ -1,9 +1,9 @@
 #include "mbs_server/integrators/integrator.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "common/errors/error.hpp"
+#include <algorithm>
+
 #include "mbs_server/integrators/ab4am4.hpp"
 #include "mbs_server/integrators/arkode_dirk.hpp"
 #include "mbs_server/integrators/arkode_erk.hpp"
@@ -14,39 +14,39 @@
 namespace heelstrike::mbs {
 
 std::span<const IntegratorEntry> integrator_registry() {
-  static const std::vector<IntegratorEntry> entries = {
-      {.name = "cvode_index1",
-       .summary = "BDF of order 1 to 5, accelerations from the index-1 form, projection onto the constraints",
-       .make = make_cvode_index1},
-      {.name = "ida_ggl",
-       .summary = "BDF of order 1 to 5 on the stabilised index-2 form of Gear, Gupta and Leimkuhler",
-       .make = make_ida_ggl},
-      {.name = "arkode_erk",
-       .summary = "explicit Runge-Kutta of order 2 to 8, index-1 form, projection onto the constraints",
-       .make = make_arkode_erk},
-      {.name = "arkode_dirk",
-       .summary = "diagonally implicit Runge-Kutta of order 3 to 5, index-1 form, projection onto the constraints",
-       .make = make_arkode_dirk},
-      {.name = "rk4",
-       .summary = "Runge-Kutta of order 4 with fixed step, Baumgarte stabilisation",
-       .fixed_step = true,
-       .make = make_rk4},
-      {.name = "ab4am4",
-       .summary = "Adams-Bashforth-Moulton of order 4 with fixed step, Baumgarte stabilisation",
-       .fixed_step = true,
-       .make = make_ab4am4},
-  };
+  static const std::vector<IntegratorEntry> entries = {cvode_index1(), ida_ggl(), arkode_erk(),
+                                                       arkode_dirk(),  rk4(),     ab4am4()};
   return entries;
 }
 
+DefaultIntegrators default_integrators() {
+  return {.with_contact = cvode_index1().name, .with_forces = arkode_dirk().name, .otherwise = arkode_erk().name};
+}
+
+IntegratorEntry integrator_entry(
+    std::string name, std::string meaning, std::vector<config::KeySchema> keys,
+    std::function<std::unique_ptr<Integrator>(const IntegratorSpec& spec, Problem& problem)> make) {
+  IntegratorEntry entry;
+  entry.name = std::move(name);
+  entry.meaning = std::move(meaning);
+  entry.keys = std::move(keys);
+  entry.make = std::move(make);
+  return entry;
+}
+
+config::KeySchema order_key(const std::string& meaning, const std::vector<int>& orders, int fallback) {
+  config::KeySchema key{.name = "order",
+                        .kind = config::KeyKind::integer,
+                        .meaning = meaning,
+                        .fallback = fmt::format("{}", fallback),
+                        .range = {.min = static_cast<double>(std::ranges::min(orders)),
+                                  .max = static_cast<double>(std::ranges::max(orders))}};
+  for (const int order : orders) key.choices.push_back(fmt::format("{}", order));
+  return key;
+}
+
 std::unique_ptr<Integrator> make_integrator(const IntegratorSpec& spec, Problem& problem) {
-  std::vector<std::string> names;
-  for (const auto& entry : integrator_registry()) {
-    if (entry.name == spec.name) return entry.make(spec, problem);
-    names.push_back(entry.name);
-  }
-  throw input_error("analysis.integrator.name", fmt::format("analysis.integrator.name: expected one of {}, found '{}'",
-                                                            fmt::join(names, ", "), spec.name));
+  return config::type_named(integrator_registry(), spec.name).make(spec, problem);
 }
 
 }  // namespace heelstrike::mbs

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config/scenario.hpp"
+#include "common/config/catalog.hpp"
 #include "common/results/run_records.hpp"
 #include "mbs_server/integrators/problem.hpp"
 
@@ -57,16 +57,31 @@ class Integrator {
   [[nodiscard]] virtual IntegratorStatistics statistics() const = 0;
 };
 
-struct IntegratorEntry {
-  std::string name;
-  std::string summary;
-  bool fixed_step = false;  ///< needs IntegratorSpec::step, does not control its error, does not project
+/// What describes an integrator. A new one is its file and its line in integrator.cpp.
+struct IntegratorEntry : ElementType {
+  bool fixed_step = false;          ///< does not control its error and does not project
+  bool solves_multipliers = false;  ///< they are unknowns of its steps: singular poses trouble it sooner
   std::function<std::unique_ptr<Integrator>(const IntegratorSpec& spec, Problem& problem)> make;
 };
 
+/// Order of the adaptive methods when the scenario names none.
+inline constexpr int default_order = 5;
+
+/// An entry without particularities.
+[[nodiscard]] IntegratorEntry integrator_entry(
+    std::string name, std::string meaning, std::vector<config::KeySchema> keys,
+    std::function<std::unique_ptr<Integrator>(const IntegratorSpec& spec, Problem& problem)> make);
+/// The key `order` of a method. @param orders  that it has
+[[nodiscard]] config::KeySchema order_key(const std::string& meaning, const std::vector<int>& orders, int fallback);
+
 [[nodiscard]] std::span<const IntegratorEntry> integrator_registry();
 
-/// @throws Error{invalid_input} for an unknown name, listing the known ones
+/// Where no contact asks for few evaluations, accuracy is cheap: Runge-Kutta methods keep the energy a hundred times
+/// better than BDF formulas at the same tolerance (docs/theory/integrators.md). Springs may be stiff, so that the
+/// implicit one takes over.
+[[nodiscard]] DefaultIntegrators default_integrators();
+
+/// @throws Error{internal} for an unknown name, which the reader of scenarios refuses
 [[nodiscard]] std::unique_ptr<Integrator> make_integrator(const IntegratorSpec& spec, Problem& problem);
 
 }  // namespace heelstrike::mbs

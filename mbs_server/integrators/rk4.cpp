@@ -15,8 +15,12 @@ class Rk4 final : public FixedStepIntegrator {
 
 }  // namespace
 
-std::unique_ptr<Integrator> make_rk4(const IntegratorSpec& spec, Problem& problem) {
-  return std::make_unique<Rk4>(spec, problem);
+IntegratorEntry rk4() {
+  IntegratorEntry entry = integrator_entry(
+      "rk4", "Runge-Kutta of order 4 with fixed step, Baumgarte stabilisation", fixed_step_keys(),
+      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<Rk4>(spec, problem); });
+  entry.fixed_step = true;
+  return entry;
 }
 
 }  // namespace heelstrike::mbs

@@ -2,13 +2,10 @@
 /// literature ([machado2012] eqs 3.46-3.51 and 3.38).
 #pragma once
 
-#include <memory>
-
 #include "mbs_server/integrators/integrator.hpp"
 
 namespace heelstrike::mbs {
 
-/// @throws Error{invalid_input} without `step`
-[[nodiscard]] std::unique_ptr<Integrator> make_rk4(const IntegratorSpec& spec, Problem& problem);
+[[nodiscard]] IntegratorEntry rk4();
 
 }  // namespace heelstrike::mbs

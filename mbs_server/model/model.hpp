@@ -1,7 +1,10 @@
 /// The multibody model of a scenario: what moves, what holds it, what pushes it. Plain data with resolved references.
 #pragma once
 
+#include <Eigen/Core>
 #include <array>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,43 +40,29 @@ struct JointSide {
   Pose X_BF;
 };
 
+class Constraint;
+class ForceElement;
+
 struct Joint {
   std::string name;
-  std::string type;
-  JointSide a, b;
-  double length = 0.0;  ///< [m] of a rod
-  int first = -1;       ///< of a gear: index in Model::joints
-  int second = -1;
-  int teeth_first = 1;
-  int teeth_second = 1;
+  JointSide a = {}, b = {};           ///< of a gear: ground
+  JointCoordinates coordinates = {};  ///< that drivers, springs and gears may refer to
   bool reactions = false;
   std::string where = {};  ///< for messages
+  /// Its equations. @param q0  initial coordinates of all bodies
+  std::function<std::unique_ptr<Constraint>(const Eigen::Ref<const Eigen::VectorXd>& q0)> make = {};
 };
 
-/// Spring, ligament or bushing between two bodies, or about a joint.
-struct SpringElement {
+/// Spring, ligament, bushing: whatever pushes or pulls and is listed under `forces`.
+struct Force {
   std::string name;
-  std::string type;  ///< spring_damper, ligament_quadratic, ligament_toe, torsional_spring, bushing
-  JointSide a, b;
-  int joint = -1;               ///< of a torsional spring
-  double k = 0.0;               ///< [N/m], [N m/rad]; ligament_quadratic: [N] at strain 1
-  double c = 0.0;               ///< [N s/m], [N m s/rad]
-  double length = 0.0;          ///< [m] unstrained; [rad] neutral angle
-  double toe_strain = 0.0;      ///< half the strain at which a ligament becomes linear
-  Matrix6 K = Matrix6::Zero();  ///< of a bushing: turns [rad], then displacements [m]
-  Matrix6 C = Matrix6::Zero();
+  std::function<std::unique_ptr<ForceElement>()> make;
 };
 
-/// One prescribed coordinate, or the three angles of a body.
+/// Prescribed motion: one coordinate, or several that are prescribed together.
 struct Driver {
-  enum class Kind { angle, displacement, position, orientation, recorded };
   std::string name;
-  Kind kind = Kind::angle;
-  int joint = -1;  ///< index in Model::joints
-  BodyIndex body = ground;
-  int component = 0;                            ///< of a position: 0 x, 1 y, 2 z
-  std::vector<TimeFunctionPtr> functions = {};  ///< one, or three angles rx, ry, rz
-  std::vector<BodyRecordPtr> records = {};      ///< of the body, or of the joint's bodies (null = ground)
+  std::function<std::unique_ptr<Constraint>()> make;
 };
 
 struct ContactPair {
@@ -88,12 +77,8 @@ struct Model {
   std::vector<Load> loads;
   std::vector<Joint> joints;
   std::vector<Driver> drivers;
-  std::vector<SpringElement> springs;
+  std::vector<Force> forces;
   std::vector<ContactPair> pairs;
 };
-
-/// Resolves names and checks what only the model can know.
-/// @throws Error{invalid_input} for unphysical mass properties or unknown bodies
-[[nodiscard]] Model build_model(const Scenario& scenario);
 
 }  // namespace heelstrike::mbs

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/config/catalog.hpp"
 #include "common/config/digest.hpp"
 #include "common/config/motion_columns.hpp"
 #include "common/surfaces/surface_kind.hpp"
+#include "mbs_server/analysis/catalog.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -23,7 +25,7 @@ void name_by_digest(ContactBody& body, const std::vector<AssetContent>& assets) 
 RunInput make_run_input(const std::string& yaml, const std::string& file_name, std::vector<ScenarioFile> files,
                         const BackendSchemas& backends) {
   RunInput input;
-  input.scenario = parse_scenario(yaml, file_name, backends);
+  input.scenario = parse_scenario(yaml, file_name, scenario_catalog(backends));
   std::string identity = sha256_hex(yaml);
   for (ScenarioFile& file : files) {
     const std::string digest = sha256_hex(file.content);

@@ -26,6 +26,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/sessions/local_contact.hpp"
+#include "mbs_server/analysis/catalog.hpp"
 #include "mbs_server/analysis/run.hpp"
 #include "tests/support/local_run.hpp"
 
@@ -171,7 +172,7 @@ unsigned int number_from(const char* variable, unsigned int otherwise) {
 
 TEST(MutatedScenarios, EndWell) {
   const auto texts = seeds();
-  const BackendSchemas backends = local_backend_schemas();
+  const Catalog catalog = mbs::scenario_catalog(local_backend_schemas());
   const auto folder = std::filesystem::path(HEELSTRIKE_BIN_DIR).parent_path() / "mutated_scenarios";
   std::filesystem::create_directories(folder);
   const unsigned int first = number_from("HEELSTRIKE_FUZZ_FIRST", 0);
@@ -183,7 +184,7 @@ TEST(MutatedScenarios, EndWell) {
     std::ofstream(file) << yaml;
     std::optional<Scenario> scenario;
     try {
-      scenario = parse_scenario(yaml, "fuzz.yaml", backends);
+      scenario = parse_scenario(yaml, "fuzz.yaml", catalog);
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::invalid_input) << e.what();
       continue;

@@ -6,6 +6,7 @@
 
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/sessions/local_contact.hpp"
+#include "mbs_server/analysis/catalog.hpp"
 
 namespace heelstrike::test {
 namespace {
@@ -54,11 +55,12 @@ std::string read_text(const std::string& path) {
 
 Scenario scenario_from(const std::string& yaml, const std::vector<std::string>& overrides, const std::string& backend) {
   const BackendSchemas schemas = local_backend_schemas();
+  const Catalog catalog = mbs::scenario_catalog(schemas);
   std::string text = yaml;
   std::vector<std::string> dropped;
   if (!backend.empty()) text = with_backend(text, "test.yaml", backend, schemas, dropped);
-  for (const auto& assignment : overrides) text = with_override(text, "test.yaml", assignment);
-  return parse_scenario(text, "test.yaml", schemas);
+  for (const auto& assignment : overrides) text = with_override(text, "test.yaml", assignment, catalog);
+  return parse_scenario(text, "test.yaml", catalog);
 }
 
 RecordedRun run_local(const Scenario& scenario, std::optional<Checkpoint> resume_from) {

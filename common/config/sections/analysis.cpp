@@ -10,21 +10,6 @@ namespace heelstrike::config {
 
 namespace {
 
-KeySchema balance_keys() {
-  KeySchema force = function_keys("force", "N", "vertical force of the ground on the bodies");
-  force.required = true;
-  force.keys.push_back(text("plate", "MOTION.FOOT: what the plate of this foot measured"));
-  return {
-      .name = "balance",
-      .kind = KeyKind::named,
-      .meaning =
-          "for `hybrid`, by name: bodies that are moved along the vertical, all by the same distance, until the "
-          "ground pushes them with a given force; `kinematic` and `inverse` leave them where they are prescribed",
-      .keys = {required(text_list("bodies", "names of the bodies")), force,
-               number("threshold", "N", {.min = 0.0, .max = loads.max, .min_excluded = true},
-                      "with less force the bodies stay where they are prescribed, or above it, out of contact", "20")}};
-}
-
 KeySchema budget_key(const char* name, const char* meaning, const char* fallback) {
   // Beyond 2^53 the numbers of a file are no longer whole.
   return {.name = name,
@@ -47,54 +32,45 @@ KeySchema budget_keys() {
                               "20000")}};
 }
 
-/// Which keys and orders an integrator knows; the schema cannot say what depends on another key.
-struct IntegratorTraits {
-  std::string_view name;
-  bool fixed_step = false;
-  std::vector<int> orders;
-};
-
-const IntegratorTraits& traits_of(const std::string& integrator) {
-  static const std::vector<IntegratorTraits> table = {
-      {.name = "cvode_index1", .orders = {1, 2, 3, 4, 5}},  {.name = "ida_ggl", .orders = {1, 2, 3, 4, 5}},
-      {.name = "arkode_erk", .orders = {2, 3, 4, 5, 6, 8}}, {.name = "arkode_dirk", .orders = {3, 4, 5}},
-      {.name = "rk4", .fixed_step = true, .orders = {4}},   {.name = "ab4am4", .fixed_step = true, .orders = {4}},
-  };
-  return *std::ranges::find(table, integrator, &IntegratorTraits::name);
+std::vector<KeySchema> integrator_keys() {
+  const IntegratorSpec defaults;
+  return {number("rtol", "-", {.min = 1e-14, .max = 1e-2},
+                 "relative tolerance per step; fixed-step methods do not control their error",
+                 fmt::format("{}", defaults.rtol)),
+          number("atol", "m, m/s, -, 1/s", {.min = 1e-18, .max = 1e3},
+                 "absolute tolerance per step of every coordinate; not for fixed-step methods",
+                 fmt::format("{}", defaults.atol)),
+          number("max_step", "s", times, "largest step; not limited when not given"),
+          {.name = "max_rejections",
+           .kind = KeyKind::integer,
+           .meaning = "consecutive rejected steps after which the run gives up",
+           .fallback = fmt::format("{}", defaults.max_rejections),
+           .range = {.min = 1.0, .max = 1e6}}};
 }
 
-void check_integrator(const Field& field, const IntegratorSpec& spec) {
-  const IntegratorTraits& traits = traits_of(spec.name);
-  if (spec.order && std::ranges::find(traits.orders, *spec.order) == traits.orders.end()) {
-    field["order"].refuse(fmt::format("one of {} for {}", fmt::join(traits.orders, ", "), spec.name),
-                          fmt::format("{}", *spec.order), "choose one of these or leave the key away");
-  }
-  if (traits.fixed_step) {
-    if (!spec.step) {
-      field["name"].refuse("a method that finds its own step, or the key `step` [s] beside it",
-                           fmt::format("'{}' without step", spec.name), "add step, e.g. step: 1e-4");
-    }
-    return;
-  }
-  for (const char* key : {"step", "baumgarte_alpha", "baumgarte_beta"}) {
-    if (!field.optional_number(key)) continue;
-    field[key].refuse(fmt::format("no such key with {}", spec.name), fmt::format("{}", *field.optional_number(key)),
-                      "it belongs to rk4 and ab4am4: take it away or choose one of them");
-  }
+KeySchema integrator_key(const Catalog& catalog, const std::string& default_integrator) {
+  const DefaultIntegrators& defaults = catalog.default_integrators;
+  KeySchema name = text("name", fmt::format("method; when not given {} with contact, {} with `forces` but no contact, "
+                                            "else {}",
+                                            defaults.with_contact, defaults.with_forces, defaults.otherwise));
+  name.fallback = default_integrator;
+  KeySchema variant = variant_of(std::move(name), catalog.integrators, integrator_keys());
+  variant.name = "integrator";
+  variant.meaning = "time integration";
+  return variant;
 }
 
-IntegratorSpec read_integrator(const Field& field, const std::string& default_name) {
-  IntegratorSpec spec{.name = field.has("name") ? field["name"].text() : default_name,
+IntegratorSpec read_integrator(const Field& field) {
+  IntegratorSpec spec{.name = field["name"].text(),
                       .rtol = field["rtol"].number(),
                       .atol = field["atol"].number(),
                       .max_step = field.optional_number("max_step"),
                       .max_rejections = static_cast<int>(field["max_rejections"].number()),
                       .order = {},
-                      .step = field.optional_number("step"),
-                      .baumgarte_alpha = field.optional_number("baumgarte_alpha"),
-                      .baumgarte_beta = field.optional_number("baumgarte_beta")};
+                      .step = field.optional_number("step")};
   if (const auto order = field.optional_number("order")) spec.order = static_cast<int>(*order);
-  check_integrator(field, spec);
+  if (const auto alpha = field.optional_number("baumgarte_alpha")) spec.baumgarte_alpha = *alpha;
+  if (const auto beta = field.optional_number("baumgarte_beta")) spec.baumgarte_beta = *beta;
   return spec;
 }
 
@@ -145,59 +121,40 @@ BalanceSpec read_balance(const Field& field, Scenario& scenario) {
 
 }  // namespace
 
-KeySchema analysis_keys() {
-  return {.name = "analysis",
-          .kind = KeyKind::map,
-          .meaning = "what is computed",
-          .required = true,
-          .keys = {
-              {.name = "type",
-               .kind = KeyKind::text,
-               .meaning =
-                   "forward: motion from loads; kinematic: contact of a motion that drivers prescribe; "
-                   "inverse: the loads of joints and drivers besides; static: balance of all that drivers leave free; "
-                   "hybrid: as kinematic, but some bodies find their height from the force that carries them",
-               .fallback = "forward",
-               .choices = {"forward", "kinematic", "inverse", "static", "hybrid"}},
-              required(number("end_time", "s", times, "end of the run; it starts at 0")),
-              balance_keys(),
-              budget_keys(),
-              {.name = "integrator",
-               .kind = KeyKind::map,
-               .meaning = "time integration",
-               .keys = {{.name = "name",
-                         .kind = KeyKind::text,
-                         .meaning = "cvode_index1: BDF, projection onto the constraints; ida_ggl: BDF, stabilised "
-                                    "index 2; arkode_erk, arkode_dirk: explicit, implicit Runge-Kutta, projection; "
-                                    "rk4, ab4am4: fixed step, Baumgarte stabilisation. When not given: cvode_index1 "
-                                    "with contact, arkode_dirk with `forces` but no contact, else arkode_erk",
-                         .choices = {"cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk", "rk4", "ab4am4"}},
-                        number("rtol", "-", {.min = 1e-14, .max = 1e-2},
-                               "relative tolerance per step; fixed-step methods do not control their error", "1e-8"),
-                        number("atol", "m, m/s, -, 1/s", {.min = 1e-18, .max = 1e3},
-                               "absolute tolerance per step of every coordinate; not for fixed-step methods", "1e-10"),
-                        {.name = "order",
-                         .kind = KeyKind::integer,
-                         .meaning = "largest order of cvode_index1 and ida_ggl (1 to 5, default 5); order of "
-                                    "arkode_erk (2 to 6 or 8, default 5) and arkode_dirk (3 to 5, default 5)",
-                         .range = {.min = 1.0, .max = 8.0}},
-                        number("step", "s", times, "step of rk4 and ab4am4, which require it"),
-                        number("baumgarte_alpha", "1/s", rates,
-                               "damping of constraint violations, rk4 and ab4am4 only; 5 when not given"),
-                        number("baumgarte_beta", "1/s", rates,
-                               "stiffness of constraint violations, rk4 and ab4am4 only; 5 when not given"),
-                        number("max_step", "s", times, "largest step; not limited when not given"),
-                        {.name = "max_rejections",
-                         .kind = KeyKind::integer,
-                         .meaning = "consecutive rejected steps after which the run gives up",
-                         .fallback = "50",
-                         .range = {.min = 1.0, .max = 1e6}}}},
-          }};
+KeySchema balance_keys() {
+  KeySchema force = function_keys("force", "N", "vertical force of the ground on the bodies");
+  force.required = true;
+  force.keys.push_back(text("plate", "MOTION.FOOT: what the plate of this foot measured"));
+  return {
+      .name = "balance",
+      .kind = KeyKind::named,
+      .meaning =
+          "for `hybrid`, by name: bodies that are moved along the vertical, all by the same distance, until the "
+          "ground pushes them with a given force; `kinematic` and `inverse` leave them where they are prescribed",
+      .keys = {required(text_list("bodies", "names of the bodies")), force,
+               number("threshold", "N", {.min = 0.0, .max = loads.max, .min_excluded = true},
+                      "with less force the bodies stay where they are prescribed, or above it, out of contact", "20")}};
 }
 
-std::string default_integrator(const Field& root) {
-  if (!root.entries_of("contact").empty()) return "cvode_index1";
-  return root.entries_of("forces").empty() ? "arkode_erk" : "arkode_dirk";
+KeySchema analysis_keys(const Catalog& catalog, const std::string& default_integrator) {
+  KeySchema type = text("type", "what is computed");
+  type.fallback = catalog.analyses.front().name;
+  KeySchema variant = variant_of(std::move(type), catalog.analyses,
+                                 {required(number("end_time", "s", times, "end of the run; it starts at 0")),
+                                  budget_keys(), integrator_key(catalog, default_integrator)});
+  variant.name = "analysis";
+  variant.meaning = "what is computed";
+  variant.required = true;
+  return variant;
+}
+
+std::string default_integrator(const Node& root, const DefaultIntegrators& defaults) {
+  const auto has_entries = [&](const char* section) {
+    const Node* node = root.find(section);
+    return node != nullptr && !node->entries.empty();
+  };
+  if (has_entries("contact")) return defaults.with_contact;
+  return has_entries("forces") ? defaults.with_forces : defaults.otherwise;
 }
 
 void check_grid(const Field& field, double end_time, double distance, std::int64_t budget, const char* what,
@@ -208,10 +165,12 @@ void check_grid(const Field& field, double end_time, double distance, std::int64
                fmt::format("{} s", distance), fmt::format("make it larger, or raise {}", key));
 }
 
-AnalysisSpec read_analysis(const Field& field, const std::string& default_name) {
-  AnalysisSpec analysis{.type = field["type"].text(),
+AnalysisSpec read_analysis(const Field& field, const Catalog& catalog) {
+  const std::string& type = field["type"].text();
+  AnalysisSpec analysis{.type = type,
+                        .traits = type_named(catalog.analyses, type).traits,
                         .end_time = field["end_time"].number(),
-                        .integrator = read_integrator(field["integrator"], default_name),
+                        .integrator = read_integrator(field["integrator"]),
                         .budget = read_budget(field["budget"])};
   const auto check_steps = [&](const std::optional<double>& longest, const char* key) {
     if (!longest) return;
@@ -224,29 +183,21 @@ AnalysisSpec read_analysis(const Field& field, const std::string& default_name) 
 }
 
 void read_balances(const Field& field, Scenario& scenario) {
-  const bool hybrid = scenario.analysis.type == "hybrid";
-  const bool prescribed = hybrid || scenario.analysis.type == "kinematic" || scenario.analysis.type == "inverse";
+  std::vector<BalanceSpec>& balances = scenario.analysis.balance;
   for (const Field& entry : field.entries_of("balance")) {
-    if (!prescribed) {
-      entry.refuse("`type: hybrid` in this section", fmt::format("`type: {}`", scenario.analysis.type),
-                   "change the type or leave `balance` out");
-    }
-    scenario.analysis.balance.push_back(read_balance(entry, scenario));
-    for (std::size_t i = 0; i + 1 < scenario.analysis.balance.size(); ++i) {
-      for (const auto& body : scenario.analysis.balance.back().bodies) {
-        if (std::ranges::find(scenario.analysis.balance[i].bodies, body) == scenario.analysis.balance[i].bodies.end())
-          continue;
+    balances.push_back(read_balance(entry, scenario));
+    for (std::size_t i = 0; i + 1 < balances.size(); ++i) {
+      for (const auto& body : balances.back().bodies) {
+        if (std::ranges::find(balances[i].bodies, body) == balances[i].bodies.end()) continue;
         entry["bodies"].refuse("bodies that no other balance moves", fmt::format("'{}' twice", body), "name it once");
       }
     }
   }
-  if (hybrid && scenario.analysis.balance.empty()) {
-    field["type"].refuse("the key `balance` beside it", "nothing", "say which bodies are carried by which force");
-  }
-  const double g = scenario.gravity.norm();
-  if (hybrid && !(g > 0.0)) {
-    field["type"].refuse("gravity, which says what is vertical", "[0, 0, 0]", "give e.g. gravity: [0, 0, -9.81]");
-  }
+}
+
+void check_analysis(const Field& field, const Scenario& scenario, const Catalog& catalog) {
+  const AnalysisSchema& type = type_named(catalog.analyses, scenario.analysis.type);
+  if (type.check) type.check(field, scenario);
 }
 
 }  // namespace heelstrike::config

@@ -41,7 +41,7 @@ KeySchema field_keys() {
 FieldOutput read_fields(const Field& field, const AnalysisSpec& analysis) {
   const double end_time = analysis.end_time;
   const bool at_events = field.has("at");
-  if (at_events && analysis.type != "forward") {
+  if (at_events && !analysis.traits.finds_events) {
     field["at"].refuse("a forward analysis, whose steps find the instants of contact",
                        fmt::format("`type: {}`", analysis.type),
                        "give `interval` instead: its frames are those of the rows");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/config/catalog.hpp"
 #include "common/config/field.hpp"
 #include "common/config/mistakes.hpp"
 #include "common/config/scenario.hpp"
@@ -32,21 +33,28 @@ void check_start(const Field& field, const BodySpec& body, const std::vector<Bod
 [[nodiscard]] KeySchema load_keys();
 [[nodiscard]] LoadSpec read_load(const Field& field, Scenario& scenario);
 
+// catalog.cpp
+/// Name, type, place and ends of a joint or force element.
+[[nodiscard]] ElementSpec read_element(const Field& field, std::shared_ptr<const Document> document,
+                                       const Scenario& scenario);
+
 // joints.cpp
-[[nodiscard]] KeySchema joint_keys();
-[[nodiscard]] JointSpec read_joint(const Field& field, const Scenario& scenario);
+[[nodiscard]] KeySchema joint_keys(const Catalog& catalog);
+[[nodiscard]] JointSpec read_joint(const Field& field, const std::shared_ptr<const Document>& document,
+                                   const Scenario& scenario, const Catalog& catalog);
 
 // forces.cpp
-[[nodiscard]] KeySchema force_keys();
-[[nodiscard]] ForceSpec read_force(const Field& field, const Scenario& scenario);
+[[nodiscard]] KeySchema force_keys(const Catalog& catalog);
+[[nodiscard]] ElementSpec read_force(const Field& field, const std::shared_ptr<const Document>& document,
+                                     const Scenario& scenario, const Catalog& catalog);
 
 // motion.cpp
 [[nodiscard]] KeySchema motion_keys();
 [[nodiscard]] MarkerMotionSpec read_marker_motion(const Field& field, std::vector<std::string>& files);
 
 // drivers.cpp
-[[nodiscard]] KeySchema driver_keys();
-[[nodiscard]] DriverSpec read_driver(const Field& field, Scenario& scenario);
+[[nodiscard]] KeySchema driver_keys(const Catalog& catalog);
+[[nodiscard]] DriverSpec read_driver(const Field& field, Scenario& scenario, const Catalog& catalog);
 
 // surfaces.cpp
 [[nodiscard]] KeySchema surface_keys();
@@ -61,16 +69,18 @@ void check_surface(const Field& choice, const Surface& surface, bool is_rigid);
 void check_shared_bodies(const Field& root, const Scenario& scenario, const BackendSchemas& backends);
 
 // analysis.cpp
-[[nodiscard]] KeySchema analysis_keys();
-/// Where no contact asks for few evaluations, accuracy is cheap: Runge-Kutta methods keep the energy a hundred times
-/// better than BDF formulas at the same tolerance (docs/theory/integrators.md). Springs may be stiff, so that the
-/// implicit one takes over.
-[[nodiscard]] std::string default_integrator(const Field& root);
+/// Bodies that find their height, of analyses whose motion is prescribed.
+[[nodiscard]] KeySchema balance_keys();
+[[nodiscard]] KeySchema analysis_keys(const Catalog& catalog, const std::string& default_integrator);
+/// The integrator of a file that names none. @param root  as read, not yet checked
+[[nodiscard]] std::string default_integrator(const Node& root, const DefaultIntegrators& defaults);
 /// A grid that is known not to fit into its budget is refused before anything is computed.
 void check_grid(const Field& field, double end_time, double distance, std::int64_t budget, const char* what,
                 const char* key);
-[[nodiscard]] AnalysisSpec read_analysis(const Field& field, const std::string& default_name);
+[[nodiscard]] AnalysisSpec read_analysis(const Field& field, const Catalog& catalog);
 void read_balances(const Field& field, Scenario& scenario);
+/// Where the type of the analysis refuses something.
+void check_analysis(const Field& field, const Scenario& scenario, const Catalog& catalog);
 
 // output.cpp
 [[nodiscard]] KeySchema output_keys();

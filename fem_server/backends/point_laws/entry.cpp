@@ -116,7 +116,7 @@ std::vector<ParameterSchema> schema_of(const LawKind& kind) {
                                       default_speed_floor, positive));
   }
   for (ParameterSchema& parameter : friction_schema()) schema.push_back(std::move(parameter));
-  if (kind.name == "gonthier") {
+  if (kind.approximate_factor != nullptr) {
     schema.push_back(text_parameter("factor_form",
                                     "exact = root of the implicit equation, approximate = (1 - c_r^2) / c_r",
                                     {"exact", "approximate"}));
@@ -145,9 +145,8 @@ double derived_stiffness(const PairSpec& pair, double exponent, double effective
 
 double factor_of(const LawKind& kind, const ParameterMap& parameters) {
   const double c_r = number(parameters, "restitution");
-  if (kind.name == "gonthier" && text(parameters, "factor_form") == "approximate")
-    return gonthier_approximate_factor(c_r);
-  return kind.factor(c_r);
+  const bool approximate = kind.approximate_factor != nullptr && text(parameters, "factor_form") == "approximate";
+  return approximate ? kind.approximate_factor(c_r) : kind.factor(c_r);
 }
 
 std::unique_ptr<ContactBackend> make_point_contact(const LawKind& kind, const PairSpec& pair) {

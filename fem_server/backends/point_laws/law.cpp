@@ -12,7 +12,7 @@ std::span<const LawKind> law_table() {
       {"flores", "hysteresis law for soft to hard contacts; infinite damping as restitution tends to 0", "flores2011",
        LawForm::hysteresis, false, flores_factor},
       {"gonthier", "hysteresis law that gives exactly the restitution asked for", "gonthier2004", LawForm::hysteresis,
-       false, gonthier_exact_factor},
+       false, gonthier_exact_factor, gonthier_approximate_factor},
       {"herbert_mcwhannell", "hysteresis law, more dissipative than hunt_crossley; for high restitution", "herbert1977",
        LawForm::hysteresis, false, herbert_mcwhannell_factor},
       {"hertz", "elastic power law of spheres, no dissipation", "hertz1881", LawForm::elastic, false, nullptr},

@@ -21,6 +21,8 @@ struct LawKind {
   LawForm form;
   bool linear;                   ///< n = 1, K in N/m, no exponent
   double (*factor)(double c_r);  ///< H(c_r); null for laws without restitution
+  double (*approximate_factor)(double c_r) =
+      nullptr;  ///< where H(c_r) is implicit, an explicit form that may be chosen
 };
 
 /// The ten laws, sorted by name.

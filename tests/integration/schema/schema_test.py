@@ -31,8 +31,19 @@ def load(path):
     return without_anchors(YAML(typ="safe", pure=True).load(path.read_text()))
 
 
+HINGE = {"type": "revolute", "bodies": ["ground", "ball"], "point": [0.0, 0.0, 1.0], "axis": [1.0, 0.0, 0.0]}
+
 # What a user gets wrong: a dotted key of examples/bouncing_ball.yaml and the value it is given; None = left out.
 MISTAKES = {
+    "unknown type": ("joints.hinge", HINGE | {"type": "hinge"}),
+    "key of another type": ("joints.hinge", HINGE | {"teeth": [1, 2]}),
+    "missing key of the type": ("joints.hinge", {key: HINGE[key] for key in ("type", "bodies", "point")}),
+    "keys of two forms": ("joints.hinge", HINGE | {"points": [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]}),
+    "force without its stiffness": ("forces.spring", {"type": "bushing", "bodies": ["ground", "ball"], "point": [0.0, 0.0, 0.0]}),
+    "driver of nothing": ("drivers.motor", {"angle": {"polynomial": [0.0]}}),
+    "fixed step without a step": ("analysis.integrator", {"name": "rk4"}),
+    "order that the method has not": ("analysis.integrator", {"name": "arkode_erk", "order": 7}),
+    "balance of a forward analysis": ("analysis.balance", {}),
     "unknown key": ("bodies.ball.mas", 1.0),
     "missing key": ("bodies.ball.mass", None),
     "text for a number": ("bodies.ball.mass", "1 kg"),
@@ -94,8 +105,10 @@ class Schema(unittest.TestCase):
                     file.write_text(json.dumps(wrong))  # JSON is YAML
                     answer = subprocess.run([PROGRAM, "validate", file], capture_output=True, text=True)
                     self.assertEqual(answer.returncode, 2, answer.stdout + answer.stderr)
-            file.write_text(json.dumps(sound))
-            subprocess.run([PROGRAM, "validate", file], check=True, capture_output=True)
+            for right in (sound, changed(sound, "joints.hinge", HINGE)):
+                self.assertTrue(self.validator.is_valid(right))
+                file.write_text(json.dumps(right))
+                subprocess.run([PROGRAM, "validate", file], check=True, capture_output=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <regex>
 
+#include "client/embedded/catalog.hpp"
 #include "client/runs/ground_reactions.hpp"
 #include "client/runs/registration.hpp"
 #include "common/errors/error.hpp"
@@ -90,6 +91,7 @@ RegistrationTask task_for(const std::string& type, std::vector<std::string> free
   request.yaml = "motion:\n  walk:\n    feet:\n      right: {registration: {position: [0, 0, 0], angles: [0, 0, 0]}}\n";
   Scenario& scenario = request.scenario;
   scenario.analysis.type = type;
+  scenario.analysis.traits = config::type_named(scenario_catalog().analyses, type).traits;
   scenario.gravity = Vector3(0, 0, -9.81);
   MarkerMotionSpec motion;
   motion.name = "walk";

@@ -3,6 +3,7 @@
 
 #include "common/config/scenario.hpp"
 #include "common/errors/error.hpp"
+#include "mbs_server/analysis/catalog.hpp"
 
 namespace heelstrike {
 namespace {
@@ -18,8 +19,12 @@ ParameterSchema positive(const std::string& name) {
   return schema;
 }
 
-BackendSchemas schemas() {
+BackendSchemas backends() {
   return {{"flores", {positive("stiffness"), positive("restitution")}}, {"hertz", {positive("stiffness")}}};
+}
+
+Catalog schemas() {
+  return mbs::scenario_catalog(backends());
 }
 
 const std::string two_pairs = R"(heelstrike: 1
@@ -43,7 +48,7 @@ output: {interval: 1}
 )";
 
 Scenario with(const std::string& assignment) {
-  return parse_scenario(with_override(two_pairs, "f.yaml", assignment), "f.yaml", schemas());
+  return parse_scenario(with_override(two_pairs, "f.yaml", assignment, schemas()), "f.yaml", schemas());
 }
 
 std::string message_of(const std::string& assignment) {
@@ -97,8 +102,8 @@ TEST(Override, MessagesNameTheOption) {
 }
 
 TEST(Override, MessagesStillNameEarlierOptions) {
-  std::string yaml = with_override(two_pairs, "f.yaml", "analysis.end_time=-5");
-  yaml = with_override(yaml, "f.yaml", "contact.restitution=0.6");
+  std::string yaml = with_override(two_pairs, "f.yaml", "analysis.end_time=-5", schemas());
+  yaml = with_override(yaml, "f.yaml", "contact.restitution=0.6", schemas());
   try {
     (void)parse_scenario(yaml, "f.yaml", schemas());
     FAIL() << "accepted";
@@ -110,8 +115,8 @@ TEST(Override, MessagesStillNameEarlierOptions) {
 TEST(Override, OtherMistakesKeepTheirLine) {
   std::string yaml = two_pairs;
   yaml.replace(yaml.find("interval: 1}"), 12, "interval: -1}");
-  yaml = with_override(yaml, "f.yaml", "analysis.end_time=5");
-  yaml = with_override(yaml, "f.yaml", "contact.a-ground.restitution=0.6");
+  yaml = with_override(yaml, "f.yaml", "analysis.end_time=5", schemas());
+  yaml = with_override(yaml, "f.yaml", "contact.a-ground.restitution=0.6", schemas());
   try {
     (void)parse_scenario(yaml, "f.yaml", schemas());
     FAIL() << "accepted";
@@ -124,7 +129,7 @@ TEST(Override, OtherMistakesKeepTheirLine) {
 TEST(Override, NeighboursOnTheLineAreNotBlamed) {
   std::string yaml = two_pairs;
   yaml.replace(yaml.find("inertia: [1, 1, 1]"), 18, "inertia: [1, 1, 9]");
-  yaml = with_override(yaml, "f.yaml", "bodies.a.mass=2");
+  yaml = with_override(yaml, "f.yaml", "bodies.a.mass=2", schemas());
   try {
     (void)parse_scenario(yaml, "f.yaml", schemas());
     FAIL() << "accepted";
@@ -135,7 +140,7 @@ TEST(Override, NeighboursOnTheLineAreNotBlamed) {
 
 TEST(Backend, ReplacesItInAllPairsAndSaysWhatIsDropped) {
   std::vector<std::string> dropped;
-  const std::string yaml = with_backend(two_pairs, "f.yaml", "hertz", schemas(), dropped);
+  const std::string yaml = with_backend(two_pairs, "f.yaml", "hertz", backends(), dropped);
   const Scenario s = parse_scenario(yaml, "f.yaml", schemas());
   EXPECT_EQ(s.pairs[0].spec.backend, "hertz");
   EXPECT_EQ(s.pairs[1].spec.backend, "hertz");
@@ -146,7 +151,7 @@ TEST(Backend, ReplacesItInAllPairsAndSaysWhatIsDropped) {
 TEST(Backend, UnknownNameListsTheKnownOnes) {
   std::vector<std::string> dropped;
   try {
-    (void)with_backend(two_pairs, "f.yaml", "herz", schemas(), dropped);
+    (void)with_backend(two_pairs, "f.yaml", "herz", backends(), dropped);
     FAIL() << "accepted";
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), AllOf(StartsWith("--backend herz: "), HasSubstr("flores, hertz"), HasSubstr("'hertz'?")));

@@ -8,6 +8,7 @@
 
 #include "common/config/mistakes.hpp"
 #include "common/config/schema.hpp"
+#include "mbs_server/analysis/catalog.hpp"
 
 namespace heelstrike::config {
 namespace {
@@ -15,11 +16,12 @@ namespace {
 /// Set HEELSTRIKE_UPDATE to write the page anew after a change of the schema.
 TEST(Reference, ScenarioPageIsUpToDate) {
   const std::string path = HEELSTRIKE_SOURCE_DIR "/docs/reference/scenario.md";
-  if (std::getenv("HEELSTRIKE_UPDATE") != nullptr) std::ofstream(path) << scenario_reference();
+  if (std::getenv("HEELSTRIKE_UPDATE") != nullptr) std::ofstream(path) << scenario_reference(mbs::scenario_catalog());
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
-  EXPECT_EQ(text.str(), scenario_reference()) << "run: HEELSTRIKE_UPDATE=1 build/release/bin/config_test "
-                                                 "--gtest_filter=Reference.* and commit docs/reference/scenario.md";
+  EXPECT_EQ(text.str(), scenario_reference(mbs::scenario_catalog()))
+      << "run: HEELSTRIKE_UPDATE=1 build/release/bin/config_test "
+         "--gtest_filter=Reference.* and commit docs/reference/scenario.md";
 }
 
 void expect_complete(const KeySchema& key, const std::string& path) {
@@ -29,7 +31,7 @@ void expect_complete(const KeySchema& key, const std::string& path) {
 }
 
 TEST(Reference, EveryKeySaysWhatItMeans) {
-  expect_complete(scenario_schema(), "scenario");
+  expect_complete(scenario_schema(mbs::scenario_catalog()), "scenario");
 }
 
 TEST(Reference, EveryNumberHasARange) {
@@ -42,7 +44,7 @@ TEST(Reference, EveryNumberHasARange) {
     }
     for (const auto& child : key.keys) check(child, path + "." + child.name);
   };
-  check(scenario_schema(), "scenario");
+  check(scenario_schema(mbs::scenario_catalog()), "scenario");
 }
 
 TEST(Reference, DefaultsPassTheirOwnChecks) {
@@ -58,7 +60,7 @@ TEST(Reference, DefaultsPassTheirOwnChecks) {
     }
     for (const auto& child : key.keys) check(child);
   };
-  check(scenario_schema());
+  check(scenario_schema(mbs::scenario_catalog()));
 }
 
 }  // namespace

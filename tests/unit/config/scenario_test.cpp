@@ -13,6 +13,7 @@
 #include "common/surfaces/plane.hpp"
 #include "common/surfaces/points.hpp"
 #include "common/surfaces/sphere.hpp"
+#include "mbs_server/analysis/catalog.hpp"
 
 namespace heelstrike {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-BackendSchemas schemas() {
+BackendSchemas backends() {
   const Range positive{.min = 0.0, .min_excluded = true};
   const Range unit{.min = 0.0, .max = 1.0, .min_excluded = true};
   std::vector<ParameterSchema> law(3);
@@ -43,6 +44,10 @@ BackendSchemas schemas() {
   elastic[1].kind = ParameterKind::numbers;
   elastic[1].fallback = std::vector<double>{};
   return {{"flores", law}, {"hunt_crossley", law}, {"hertz", {law[0], law[1]}}, {"elastic", elastic}};
+}
+
+Catalog schemas() {
+  return mbs::scenario_catalog(backends());
 }
 
 const std::string good = R"(heelstrike: 1
@@ -114,7 +119,7 @@ TEST(Scenario, DefaultsOfTheSchemaAreThoseOfTheStructs) {
   const std::string yaml =
       "heelstrike: 1\ngravity: [0, 0, 0]\nbodies: {a: {mass: 1, inertia: [1, 1, 1]}}\n"
       "analysis: {end_time: 1}\noutput: {interval: 1}\n";
-  const Scenario s = parse_scenario(yaml, "a.yaml", {});
+  const Scenario s = parse_scenario(yaml, "a.yaml", mbs::scenario_catalog());
   EXPECT_EQ(s.analysis.type, AnalysisSpec().type);
   EXPECT_EQ(s.analysis.integrator.rtol, IntegratorSpec().rtol);
   EXPECT_EQ(s.analysis.integrator.atol, IntegratorSpec().atol);
@@ -193,7 +198,7 @@ TEST(Scenario, AnchorsAliasesAndMergeKeysWork) {
   const std::string yaml =
       "heelstrike: 1\ngravity: [0, 0, 0]\nbodies:\n  a: &a {mass: 1, inertia: [1, 1, 1]}\n"
       "  b: *a\n  c: {<<: *a, mass: 3}\nanalysis: {end_time: 1}\noutput: {interval: 1}\n";
-  const Scenario s = parse_scenario(yaml, "a.yaml", {});
+  const Scenario s = parse_scenario(yaml, "a.yaml", mbs::scenario_catalog());
   ASSERT_EQ(s.bodies.size(), 3u);
   EXPECT_EQ(s.bodies[1].mass, 1.0);
   EXPECT_EQ(s.bodies[2].mass, 3.0);

@@ -1,12 +1,15 @@
 // Every spring: forces from the energy, tangents against differences, dissipation against power.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "mbs_server/formulation/deformation_force.hpp"
-#include "mbs_server/formulation/line_force.hpp"
+#include "mbs_server/elements/build_model.hpp"
+#include "mbs_server/elements/forces/line_force.hpp"
 #include "mbs_server/formulation/system.hpp"
+#include "tests/support/local_run.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -26,25 +29,42 @@ Model two_bodies() {
               .V_WB = {}};
     model.bodies.push_back(body);
   }
-  Joint joint{.name = "hinge", .type = "revolute", .a = {.body = 0, .X_BF = {}}, .b = {.body = 1, .X_BF = {}}};
-  joint.a.X_BF.R = rotation_from_vector({0.3, 0.5, -0.2});
-  model.joints = {joint};
   return model;
 }
 
-SpringElement spring_of(const std::string& type, BodyIndex a, BodyIndex b) {
-  SpringElement spring{.name = type, .type = type, .a = {.body = a, .X_BF = {}}, .b = {.body = b, .X_BF = {}}};
-  spring.a.X_BF = {.R = rotation_from_vector({0.1, 0.2, 0.3}), .p = {0.3, -0.1, 0.2}};
-  spring.b.X_BF = {.R = rotation_from_vector({-0.2, 0.1, 0.4}), .p = {-0.2, 0.7, 0.4}};
-  spring.joint = 0;
-  spring.k = 3.0;
-  spring.c = 0.7;
-  spring.length = type == "torsional_spring" ? 0.2 : 0.5;
-  spring.toe_strain = 0.03;
-  const Matrix6 A = Eigen::Map<const Matrix6>(random_vector(36, 5).data());
-  spring.K = A * A.transpose();
-  spring.C = 0.1 * spring.K + Matrix6::Identity();
-  return spring;
+/// The force element of a scenario with these keys between or about `two_bodies`.
+std::unique_ptr<ForceElement> element_of(const std::string& keys) {
+  const std::string yaml = R"(heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  one: {mass: 1, inertia: [1, 1, 1], position: [0, 0.5, -0.2]}
+  two: {mass: 1, inertia: [1, 1, 1], position: [0.1, 0.5, -0.2]}
+joints:
+  hinge: {type: revolute, bodies: [one, two], points: [[0, 0, 0], [0.1, 0.2, 0]], axes: [[0.3, 0.5, 1], [0.1, 0.2, 1]]}
+forces:
+  spring: {)" + keys + R"(}
+analysis: {end_time: 1}
+output: {interval: 1}
+)";
+  return build_model(test::scenario_from(yaml)).forces.at(0).make();
+}
+
+std::vector<std::string> some_springs() {
+  VectorX numbers = random_vector(36, 5);
+  const Matrix6 A = Eigen::Map<const Matrix6>(numbers.data());
+  const Matrix6 K = A * A.transpose();
+  const auto entries = [](const Matrix6& M) { return fmt::format("[{}]", fmt::join(M.reshaped(), ", ")); };
+  const Matrix6 C = 0.1 * K + Matrix6::Identity();
+  std::vector<std::string> all = {"type: torsional_spring, joint: hinge, stiffness: 3, damping: 0.7, neutral: 0.2"};
+  for (const char* bodies : {"[one, two]", "[ground, two]", "[one, ground]"}) {
+    const std::string ends = fmt::format("bodies: {}, points: [[0.3, -0.1, 0.2], [-0.2, 0.7, 0.4]]", bodies);
+    for (const char* type : {"spring_damper", "ligament_quadratic", "ligament_toe"}) {
+      all.push_back(fmt::format("type: {}, {}, stiffness: 3, damping: 0.7, length: 0.5", type, ends));
+    }
+    all.push_back(
+        fmt::format("type: bushing, {}, stiffness_matrix: {}, damping_matrix: {}", ends, entries(K), entries(C)));
+  }
+  return all;
 }
 
 struct Point {
@@ -94,36 +114,75 @@ TEST(Springs, TangentsEnergyAndDissipationBelongTogether) {
   const Model model = two_bodies();
   const VectorX q = System(model).initial_q() + 0.01 * random_vector(24, 1);
   const VectorX qd = random_vector(24, 2);
-  for (const char* type : {"spring_damper", "ligament_quadratic", "ligament_toe", "torsional_spring", "bushing"}) {
-    for (const auto& [a, b] : {std::pair{0, 1}, std::pair{ground, 1}, std::pair{0, ground}}) {
-      const auto force = make_spring(model, spring_of(type, a, b));
-      expect_consistent(*force, {q, qd});
+  for (const std::string& keys : some_springs()) {
+    SCOPED_TRACE(keys);
+    expect_consistent(*element_of(keys), {q, qd});
+  }
+}
+
+double value_of(const ForceElement& element, const std::string& column, const Point& at) {
+  const auto columns = element.columns();
+  std::vector<double> row;
+  element.append_values(0.0, at.q, at.qd, row);
+  EXPECT_EQ(row.size(), columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].name == column) return row.at(i);
+  }
+  ADD_FAILURE() << "no column " << column;
+  return 0.0;
+}
+
+// What the elements write is what acts: rates are derivatives of deflections, and the power of the loads written is
+// that of the generalised forces.
+TEST(Springs, ColumnsTellWhatActs) {
+  const Model model = two_bodies();
+  const Point at{System(model).initial_q() + 0.01 * random_vector(24, 1), random_vector(24, 2)};
+  const double h = 1e-6;
+  const Point before{at.q - h * at.qd, at.qd};
+  const Point after{at.q + h * at.qd, at.qd};
+  for (const std::string& keys : some_springs()) {
+    SCOPED_TRACE(keys);
+    const auto element = element_of(keys);
+    const auto rate = [&](const std::string& column) {
+      return (value_of(*element, column, after) - value_of(*element, column, before)) / (2.0 * h);
+    };
+    const auto value = [&](const std::string& column) { return value_of(*element, "spring." + column, at); };
+    double power = 0.0;  // into the bodies
+    if (keys.find("bushing") != std::string::npos) {
+      for (const char* axis : {"x", "y", "z"}) {
+        power += value(fmt::format("torque_{}_Nm", axis)) * rate(fmt::format("spring.turn_{}_rad", axis));
+        power += value(fmt::format("force_{}_N", axis)) * rate(fmt::format("spring.shift_{}_m", axis));
+      }
+    } else if (keys.find("torsional") != std::string::npos) {
+      // Central differences: errors of h^2 and of rounding over h.
+      EXPECT_NEAR(value("rate_rad_s"), rate("spring.angle_rad"), 1e-8);
+      power = value("torque_Nm") * value("rate_rad_s");
+    } else {
+      EXPECT_NEAR(value("rate_m_s"), rate("spring.length_m"), 1e-8);
+      power = -value("force_N") * value("rate_m_s");
     }
+    if (keys.find("ligament") != std::string::npos) EXPECT_NEAR(value("strain"), value("length_m") / 0.5 - 1.0, 1e-14);
+    EXPECT_NEAR(power, force_at(*element, at.q, at.qd).dot(at.qd), 1e-7 * (1.0 + std::abs(power)));
   }
 }
 
 TEST(Springs, LigamentLawsMeetTheirSources) {
-  SpringElement quadratic{.name = "mcl", .type = "ligament_quadratic", .a = {}, .b = {}};
-  quadratic.k = 93e3;
-  quadratic.length = 0.074;
   // Anterior medial collateral ligament at strains of 1, 3, 5 %.
-  EXPECT_NEAR(line_tension(quadratic, 0.074 * 1.01).force, 9.3, 1e-9);
-  EXPECT_NEAR(line_tension(quadratic, 0.074 * 1.03).force, 83.7, 1e-9);
-  EXPECT_NEAR(line_tension(quadratic, 0.074 * 1.05).force, 232.5, 1e-9);
-  EXPECT_EQ(line_tension(quadratic, 0.073).force, 0.0);
-  SpringElement toe = quadratic;
-  toe.type = "ligament_toe";
-  toe.k = 72.22e3;
-  toe.length = 0.059571;
-  toe.toe_strain = 0.03;
+  const auto medial = [](double length) { return quadratic_ligament_tension(93e3, 0.074, length).force; };
+  EXPECT_NEAR(medial(0.074 * 1.01), 9.3, 1e-9);
+  EXPECT_NEAR(medial(0.074 * 1.03), 83.7, 1e-9);
+  EXPECT_NEAR(medial(0.074 * 1.05), 232.5, 1e-9);
+  EXPECT_EQ(medial(0.073), 0.0);
   // Continuous with its slope and energy where the line begins, 6 % strain.
-  const double l = 1.06 * toe.length;
-  const Tension below = line_tension(toe, l * (1 - 1e-12));
-  const Tension above = line_tension(toe, l * (1 + 1e-12));
+  const double k = 72.22e3;
+  const double l0 = 0.059571;
+  const double l = 1.06 * l0;
+  const Tension below = toe_ligament_tension(k, 0.03, l0, l * (1 - 1e-12));
+  const Tension above = toe_ligament_tension(k, 0.03, l0, l * (1 + 1e-12));
   EXPECT_NEAR(below.force, above.force, 1e-6);
   EXPECT_NEAR(below.stiffness, above.stiffness, 1e-5);
   EXPECT_NEAR(below.energy, above.energy, 1e-9);
-  EXPECT_NEAR(above.force, 72.22e3 * 0.03 * 0.059571, 1e-6);
+  EXPECT_NEAR(above.force, k * 0.03 * l0, 1e-6);
 }
 
 }  // namespace

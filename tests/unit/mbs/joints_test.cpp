@@ -7,11 +7,12 @@
 
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
+#include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/assembly.hpp"
-#include "mbs_server/formulation/driver.hpp"
+#include "mbs_server/formulation/driver_equations.hpp"
 #include "mbs_server/formulation/independent_rows.hpp"
-#include "mbs_server/formulation/joint_registry.hpp"
 #include "mbs_server/formulation/system.hpp"
+#include "tests/support/local_run.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -35,21 +36,44 @@ Model three_bodies() {
   return model;
 }
 
-/// A joint of `type` that the initial poses satisfy.
-Joint joint_between(const Model& model, const std::string& type, BodyIndex a, BodyIndex b) {
+std::string text_of(const Vector3& v) {
+  return fmt::format("[{}, {}, {}]", v.x(), v.y(), v.z());
+}
+
+/// The scenario with three_bodies() and these further lines.
+Scenario scenario_with(const Model& model, const std::string& sections) {
+  std::string yaml = "heelstrike: 1\ngravity: [0, 0, 0]\nanalysis: {end_time: 1}\noutput: {interval: 1}\nbodies:\n";
+  for (const Body& body : model.bodies) {
+    const Quaternion q = quaternion_from_rotation(body.X_WB.R);
+    yaml += fmt::format("  {}: {{mass: 1, inertia: [1, 1, 1], position: {}, orientation: [{}, {}, {}, {}]}}\n",
+                        body.name, text_of(body.X_WB.p), q.w(), q.x(), q.y(), q.z());
+  }
+  return test::scenario_from(yaml + sections);
+}
+
+/// The section with one joint of `type`, "joint", that the initial poses satisfy.
+std::string joint_text(const Model& model, const std::string& type, BodyIndex a, BodyIndex b,
+                       const std::string& name = "joint") {
   const auto pose = [&](BodyIndex body) {
     return body == ground ? Pose{} : model.bodies[static_cast<std::size_t>(body)].X_WB;
+  };
+  const auto body_name = [&](BodyIndex body) {
+    return body == ground ? std::string("ground") : model.bodies[static_cast<std::size_t>(body)].name;
   };
   const Pose X_WF{.R = rotation_from_vector({0.3, -0.8, 0.5}), .p = {0.2, 0.1, -0.3}};
   Pose X_WF_b = X_WF;
   if (type == "universal") X_WF_b.R = X_WF.R * rotation_from_vector({0.5 * M_PI, 0.0, 0.0});
   if (type == "distance") X_WF_b.p += Vector3(0.3, 0.4, 0.1);
-  Joint joint{.name = type,
-              .type = type,
-              .a = {.body = a, .X_BF = pose(a).inverse() * X_WF},
-              .b = {.body = b, .X_BF = pose(b).inverse() * X_WF_b}};
-  joint.length = (X_WF_b.p - X_WF.p).norm();
-  return joint;
+  const Pose X_AF = pose(a).inverse() * X_WF;
+  const Pose X_BF = pose(b).inverse() * X_WF_b;
+  const bool has_axis = type != "spherical" && type != "distance" && type != "fixed";
+  return fmt::format("  {}: {{type: {}, bodies: [{}, {}], points: [{}, {}]{}}}\n", name, type, body_name(a),
+                     body_name(b), text_of(X_AF.p), text_of(X_BF.p),
+                     has_axis ? fmt::format(", axes: [{}, {}]", text_of(X_AF.R.col(2)), text_of(X_BF.R.col(2))) : "");
+}
+
+Joint joint_between(const Model& model, const std::string& type, BodyIndex a, BodyIndex b) {
+  return build_model(scenario_with(model, "joints:\n" + joint_text(model, type, a, b))).joints.at(0);
 }
 
 VectorX random_vector(Eigen::Index n, unsigned seed) {
@@ -162,29 +186,26 @@ TEST(Joints, AllDerivativesAreExactAndAllEquationsIndependent) {
   for (const auto& [type, equations] : joint_freedoms) {
     for (const auto& [a, b] : {std::pair{0, 1}, std::pair{ground, 2}, std::pair{1, ground}}) {
       const Joint joint = joint_between(model, type, a, b);
-      const auto constraint = make_joint(model, joint, q0);
+      const auto constraint = joint.make(q0);
       EXPECT_EQ(constraint->rows(), equations) << type;
       VectorX phi(constraint->rows());
       constraint->residual(0.0, q0, phi);
       EXPECT_LT(phi.cwiseAbs().maxCoeff(), 1e-14) << type;
       expect_derivatives(*constraint, q0, type);
       System system(model);
-      system.add_constraint(make_joint(model, joint, q0));
+      system.add_constraint(joint.make(q0));
       EXPECT_EQ(static_cast<int>(independent_rows(system.jacobian(0.0, q0)).size()), 18 + equations) << type;
     }
   }
 }
 
 TEST(Joints, GearDerivativesAreExact) {
-  Model model = three_bodies();
-  model.joints = {joint_between(model, "revolute", ground, 0), joint_between(model, "revolute", 1, 2)};
-  Joint gear{.name = "gear", .type = "gear", .a = {}, .b = {}};
-  gear.first = 0;
-  gear.second = 1;
-  gear.teeth_first = 17;
-  gear.teeth_second = -40;
+  const Model model = three_bodies();
+  const std::string joints = "joints:\n" + joint_text(model, "revolute", ground, 0, "first_wheel") +
+                             joint_text(model, "revolute", 1, 2, "second_wheel") +
+                             "  gear: {type: gear, joints: [first_wheel, second_wheel], teeth: [17, -40]}\n";
   const VectorX q0 = System(model).initial_q();
-  const auto constraint = make_joint(model, gear, q0);
+  const auto constraint = build_model(scenario_with(model, joints)).joints.at(2).make(q0);
   VectorX phi(1);
   constraint->residual(0.0, q0, phi);
   EXPECT_LT(std::abs(phi[0]), 1e-14);
@@ -192,23 +213,23 @@ TEST(Joints, GearDerivativesAreExact) {
 }
 
 TEST(Drivers, AllDerivativesAreExact) {
-  Model model = three_bodies();
-  model.joints = {joint_between(model, "cylindrical", 0, 1)};
+  const Model model = three_bodies();
+  const std::string sections = "joints:\n" + joint_text(model, "cylindrical", 0, 1) +
+                               "drivers:\n"
+                               "  both: {joint: joint, angle: {expression: 0.3*sin(2*t) + 0.1*t^2}, displacement: "
+                               "{expression: 0.3*sin(2*t) + 0.1*t^2}}\n"
+                               "  pose: {body: third, y: {polynomial: [0.1, 0.3]}, rx: {expression: 0.3*sin(2*t)}, "
+                               "ry: {polynomial: [0.1, -0.4, 0.7]}, rz: {polynomial: [-0.2, 1.1]}}\n";
   const VectorX q0 = System(model).initial_q();
-  const auto f = make_expression("0.3*sin(2*t) + 0.1*t^2");
-  const auto g = make_polynomial({0.1, -0.4, 0.7});
-  Driver driver{.name = "d", .kind = Driver::Kind::angle, .joint = 0};
-  driver.functions = {f};
-  expect_derivatives(*make_driver(model, driver), q0, "angle");
-  driver.kind = Driver::Kind::displacement;
-  expect_derivatives(*make_driver(model, driver), q0, "displacement");
-  driver.kind = Driver::Kind::position;
-  driver.body = 2;
-  driver.component = 1;
-  expect_derivatives(*make_driver(model, driver), q0, "position");
-  driver.kind = Driver::Kind::orientation;
-  driver.functions = {f, g, make_polynomial({-0.2, 1.1})};
-  expect_derivatives(*make_driver(model, driver), q0, "orientation");
+  const auto drivers = build_model(scenario_with(model, sections)).drivers;
+  ASSERT_EQ(drivers.size(), 4U);
+  std::vector<int> rows;
+  for (const Driver& driver : drivers) {
+    const auto constraint = driver.make();
+    rows.push_back(constraint->rows());
+    expect_derivatives(*constraint, q0, driver.name);
+  }
+  EXPECT_EQ(rows, (std::vector<int>{1, 1, 1, 3})) << "angle, displacement, y, the three angles";
 }
 
 /// A body that moves and turns smoothly about three axes; not normalised, as records are between their rows.
@@ -222,21 +243,18 @@ BodyRecordPtr smooth_record(double phase) {
 }
 
 TEST(Drivers, RecordedMotionHasExactDerivatives) {
-  Model model = three_bodies();
+  const Model model = three_bodies();
   const VectorX q0 = System(model).initial_q();
   for (const auto& [type, rows] : {std::pair{"revolute", 1}, {"prismatic", 1}, {"cylindrical", 2}, {"spherical", 3}}) {
     for (const auto& [a, b] : {std::pair{0, 1}, std::pair{ground, 2}, std::pair{1, ground}}) {
-      model.joints = {joint_between(model, type, a, b)};
-      Driver driver{.name = "d", .kind = Driver::Kind::recorded, .joint = 0};
-      driver.records = {a == ground ? nullptr : smooth_record(0.3), b == ground ? nullptr : smooth_record(1.1)};
-      const auto constraint = make_driver(model, driver);
+      const auto constraint =
+          drive_recorded_joint("d", joint_between(model, type, a, b), a == ground ? nullptr : smooth_record(0.3),
+                               b == ground ? nullptr : smooth_record(1.1));
       EXPECT_EQ(constraint->rows(), rows) << type;
       expect_derivatives(*constraint, q0, type);
     }
   }
-  Driver driver{.name = "d", .kind = Driver::Kind::recorded, .body = 2};
-  driver.records = {smooth_record(0.5)};
-  expect_derivatives(*make_driver(model, driver), q0, "body");
+  expect_derivatives(*drive_recorded_body("d", 2, smooth_record(0.5)), q0, "body");
 }
 
 TEST(TimeFunctions, MotionFilesAreRead) {

@@ -33,6 +33,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"ball-ground.fz_N", "ball-ground", "fz", "N", "force"},
                     Case{"ball-ground.tx_Nm", "ball-ground", "tx", "N m", "torque"},
                     Case{"ball-ground.copx_m", "ball-ground", "copx", "m", "cop"},
+                    Case{"acl.force_N", "acl", "force", "N", "tension"},
+                    Case{"mount.force_x_N", "mount", "force_x", "N", "force_x"},
+                    Case{"acl.rate_m_s", "acl", "rate", "m/s", "rate"},
                     Case{"a.b.area_m2", "a.b", "area", "m²", "area"},
                     Case{"ball-ground.gap_rate_m_s", "ball-ground", "gap_rate", "m/s", "gap_rate"}));
 

@@ -1,5 +1,6 @@
 // Contact pairs that are one foot, and what loads them together; bodies as shapes.
 #include "client/report/feet.hpp"
+#include "client/embedded/catalog.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,7 @@ namespace heelstrike::client::report {
 namespace {
 
 Scenario read(const std::string& yaml) {
-  return parse_scenario("heelstrike: 1\n" + yaml, "test.yaml", {});
+  return parse_scenario("heelstrike: 1\n" + yaml, "test.yaml", client::scenario_catalog());
 }
 
 std::string sole(const std::string& name, const std::string& body, const std::string& surface,

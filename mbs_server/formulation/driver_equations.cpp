@@ -1,7 +1,4 @@
-#include "mbs_server/formulation/driver.hpp"
-
-#include <array>
-#include <tuple>
+#include "mbs_server/formulation/driver_equations.hpp"
 
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/joint_angle.hpp"
@@ -108,43 +105,44 @@ std::vector<RheonomicEquation> recorded_turn(const Joint& joint, const BodyRecor
   return equations;
 }
 
-std::vector<RheonomicEquation> recorded_equations(const Model& model, const Driver& driver) {
-  if (driver.joint < 0) return recorded_body(driver.body, driver.records[0]);
-  const Joint& joint = model.joints[static_cast<std::size_t>(driver.joint)];
-  const auto& [a, b] = std::tie(driver.records[0], driver.records[1]);
-  if (joint.type == "spherical") return recorded_turn(joint, a, b);
-  std::vector<RheonomicEquation> equations;
-  if (joint.type != "prismatic") equations.push_back(recorded_angle(joint, a, b));
-  if (joint.type != "revolute") equations.push_back(recorded_displacement(joint, a, b));
-  return equations;
+std::unique_ptr<Constraint> driver_of(const std::string& name, std::vector<RheonomicEquation> equations) {
+  return std::make_unique<RheonomicConstraint>("driver " + name, std::move(equations));
 }
 
 }  // namespace
 
-std::unique_ptr<RheonomicConstraint> make_driver(const Model& model, const Driver& driver) {
+std::unique_ptr<Constraint> drive_angle(const std::string& name, const Joint& joint, const TimeFunctionPtr& angle) {
+  return driver_of(name, {angle_equation(joint, angle)});
+}
+
+std::unique_ptr<Constraint> drive_displacement(const std::string& name, const Joint& joint,
+                                               const TimeFunctionPtr& displacement) {
+  return driver_of(name, {follows(joint_displacement(joint), displacement)});
+}
+
+std::unique_ptr<Constraint> drive_position(const std::string& name, BodyIndex body, int component,
+                                           const TimeFunctionPtr& position) {
+  return driver_of(name, {follows(component_equation(body_point(body, Vector3::Zero()), component), position)});
+}
+
+std::unique_ptr<Constraint> drive_orientation(const std::string& name, BodyIndex body,
+                                              const std::array<TimeFunctionPtr, 3>& angles) {
+  return driver_of(name, orientation_equations(body, [f = angles](int c, int d, double t) {
+                     return rotation_entry(c, d, f[0]->at(t), f[1]->at(t), f[2]->at(t));
+                   }));
+}
+
+std::unique_ptr<Constraint> drive_recorded_body(const std::string& name, BodyIndex body, const BodyRecordPtr& record) {
+  return driver_of(name, recorded_body(body, record));
+}
+
+std::unique_ptr<Constraint> drive_recorded_joint(const std::string& name, const Joint& joint, const BodyRecordPtr& a,
+                                                 const BodyRecordPtr& b) {
   std::vector<RheonomicEquation> equations;
-  switch (driver.kind) {
-    case Driver::Kind::angle:
-      equations.push_back(angle_equation(model.joints[static_cast<std::size_t>(driver.joint)], driver.functions[0]));
-      break;
-    case Driver::Kind::displacement:
-      equations.push_back(
-          follows(joint_displacement(model.joints[static_cast<std::size_t>(driver.joint)]), driver.functions[0]));
-      break;
-    case Driver::Kind::position:
-      equations.push_back(
-          follows(component_equation(body_point(driver.body, Vector3::Zero()), driver.component), driver.functions[0]));
-      break;
-    case Driver::Kind::orientation:
-      equations = orientation_equations(driver.body, [f = driver.functions](int c, int d, double t) {
-        return rotation_entry(c, d, f[0]->at(t), f[1]->at(t), f[2]->at(t));
-      });
-      break;
-    case Driver::Kind::recorded:
-      equations = recorded_equations(model, driver);
-      break;
-  }
-  return std::make_unique<RheonomicConstraint>("driver " + driver.name, std::move(equations));
+  if (joint.coordinates.rotation) equations = recorded_turn(joint, a, b);
+  if (joint.coordinates.angle) equations.push_back(recorded_angle(joint, a, b));
+  if (joint.coordinates.displacement) equations.push_back(recorded_displacement(joint, a, b));
+  return driver_of(name, std::move(equations));
 }
 
 }  // namespace heelstrike::mbs

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "common/config/catalog.hpp"
+
+namespace heelstrike::client {
+
+/// The types of elements, integrators and analyses of this program, for reading scenarios.
+/// @param backends  empty = contact back-ends and their parameters are not checked
+[[nodiscard]] Catalog scenario_catalog(BackendSchemas backends = {});
+
+}  // namespace heelstrike::client

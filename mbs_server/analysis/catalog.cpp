@@ -1,0 +1,30 @@
+#include "mbs_server/analysis/catalog.hpp"
+
+#include "mbs_server/analysis/run.hpp"
+#include "mbs_server/elements/drivers/driver_type.hpp"
+#include "mbs_server/elements/forces/force_type.hpp"
+#include "mbs_server/elements/joints/joint_type.hpp"
+#include "mbs_server/integrators/integrator.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+/// What the reader sees of the types: all but how they are built.
+template <typename Schema, typename Types>
+std::vector<Schema> schemas_of(const Types& types) {
+  return std::vector<Schema>(types.begin(), types.end());
+}
+
+}  // namespace
+
+Catalog scenario_catalog(BackendSchemas backends) {
+  return {.joints = schemas_of<JointSchema>(joint_types()),
+          .forces = schemas_of<ElementType>(force_types()),
+          .drivers = schemas_of<DriverSchema>(driver_types()),
+          .integrators = schemas_of<ElementType>(integrator_registry()),
+          .default_integrators = default_integrators(),
+          .analyses = schemas_of<AnalysisSchema>(analysis_types()),
+          .backends = std::move(backends)};
+}
+
+}  // namespace heelstrike::mbs

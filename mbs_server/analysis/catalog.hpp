@@ -1,0 +1,11 @@
+#pragma once
+
+#include "common/config/catalog.hpp"
+
+namespace heelstrike::mbs {
+
+/// All types of joints, force elements, drivers, integrators and analyses of this program, for the reader of scenarios.
+/// @param backends  empty = contact back-ends and their parameters are not checked
+[[nodiscard]] Catalog scenario_catalog(BackendSchemas backends = {});
+
+}  // namespace heelstrike::mbs

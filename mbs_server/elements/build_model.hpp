@@ -1,0 +1,12 @@
+#pragma once
+
+#include "common/config/scenario.hpp"
+#include "mbs_server/model/model.hpp"
+
+namespace heelstrike::mbs {
+
+/// Resolves names and checks what only the model can know.
+/// @throws Error{invalid_input} for unphysical mass properties, unknown bodies, and what the types of elements refuse
+[[nodiscard]] Model build_model(const Scenario& scenario);
+
+}  // namespace heelstrike::mbs

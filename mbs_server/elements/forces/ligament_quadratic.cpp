@@ -1,0 +1,30 @@
+#include "common/config/keys.hpp"
+#include "mbs_server/elements/forces/line_force.hpp"
+
+namespace heelstrike::mbs {
+
+Tension quadratic_ligament_tension(double k, double unstrained, double length) {
+  const double x = length - unstrained;
+  if (x <= 0.0) return {};
+  const double a = k / (unstrained * unstrained);
+  return {.force = a * x * x, .stiffness = 2.0 * a * x, .energy = a * x * x * x / 3.0};
+}
+
+ForceType ligament_quadratic() {
+  ForceType type;
+  type.name = "ligament_quadratic";
+  type.meaning = "ligament whose tension grows with the square of its strain";
+  type.keys =
+      ligament_keys(config::number("stiffness", "N", config::stiffnesses, "force at strain 1, F = stiffness strain^2"));
+  type.build = [](const ElementSpec& spec, const Model& model) {
+    LineElement element = read_line(spec, model);
+    element.slackens = true;
+    element.tension = [k = spec.keys["stiffness"].number(), l0 = element.unstrained](double length) {
+      return quadratic_ligament_tension(k, l0, length);
+    };
+    return line_force(std::move(element));
+  };
+  return type;
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,34 @@
+#include "common/config/keys.hpp"
+#include "mbs_server/elements/forces/line_force.hpp"
+
+namespace heelstrike::mbs {
+
+Tension toe_ligament_tension(double k, double toe_strain, double unstrained, double length) {
+  const double x = length - unstrained;
+  if (x <= 0.0) return {};
+  const double toe = toe_strain * unstrained;
+  const double a = k / (4.0 * toe);
+  if (x <= 2.0 * toe) return {.force = a * x * x, .stiffness = 2.0 * a * x, .energy = a * x * x * x / 3.0};
+  const double y = x - toe;
+  // Energy of the toe, 2/3 k toe^2, and of the line from y = toe on.
+  return {.force = k * y, .stiffness = k, .energy = 2.0 / 3.0 * k * toe * toe + 0.5 * k * (y * y - toe * toe)};
+}
+
+ForceType ligament_toe() {
+  ForceType type;
+  type.name = "ligament_toe";
+  type.meaning = "ligament with a quadratic toe and a linear part";
+  type.keys = ligament_keys(config::number("stiffness", "N/m", config::stiffnesses, "slope of the linear part"));
+  type.keys.push_back(
+      config::number("toe_strain", "-", config::strains, "half the strain at which the linear part begins", "0.03"));
+  type.build = [](const ElementSpec& spec, const Model& model) {
+    LineElement element = read_line(spec, model);
+    element.slackens = true;
+    element.tension = [k = spec.keys["stiffness"].number(), toe = spec.keys["toe_strain"].number(),
+                       l0 = element.unstrained](double length) { return toe_ligament_tension(k, toe, l0, length); };
+    return line_force(std::move(element));
+  };
+  return type;
+}
+
+}  // namespace heelstrike::mbs

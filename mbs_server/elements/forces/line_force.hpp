@@ -1,0 +1,74 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mbs_server/elements/forces/force_type.hpp"
+#include "mbs_server/formulation/affine_vector.hpp"
+
+namespace heelstrike::mbs {
+
+/// Tension of a straight element as a function of its length, with what belongs to it.
+struct Tension {
+  double force = 0.0;      ///< [N] pulls the ends together
+  double stiffness = 0.0;  ///< [N/m] dF/dl
+  double energy = 0.0;     ///< [J]
+};
+
+/// What straight elements of all types are made of.
+struct LineElement {
+  std::string name;
+  JointSide a, b;
+  double unstrained = 0.0;  ///< [m] > 0
+  double damping = 0.0;     ///< [N s/m]
+  bool slackens = false;    ///< pulls only while it is longer than that, its damping too; its strain is told
+  std::function<Tension(double length)> tension = {};
+};
+
+/// Force F(l) + c dl/dt along the line between two points fixed in two bodies. Columns: length, its rate, the tension
+/// with its damping, and of elements that slacken the strain.
+class LineForce final : public ForceElement {
+ public:
+  explicit LineForce(LineElement element);
+
+  [[nodiscard]] std::string name() const override { return element_.name; }
+  /// @throws RecoverableError when the ends meet: the line has no direction then
+  void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
+                  EnergyTerms& energy) override;
+  void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
+                    SparseAssembler& C) override;
+  [[nodiscard]] std::vector<Column> columns() const override;
+  void append_values(double t, const ConstVector& q, const ConstVector& qd, std::vector<double>& row) const override;
+
+ private:
+  struct State {
+    Vector3 direction, rate;  ///< unit vector, and velocity of end b against end a [m/s]
+    double length = 0.0;
+    double speed = 0.0;    ///< dl/dt
+    double damping = 0.0;  ///< in force
+    Tension tension;
+  };
+  [[nodiscard]] State state(const ConstVector& q, const ConstVector& qd) const;
+
+  LineElement element_;
+  AffineVector p_AB_;
+};
+
+/// Keys of all straight elements. @param stiffness  their key of that name
+[[nodiscard]] std::vector<config::KeySchema> line_keys(config::KeySchema stiffness);
+/// The same, and the strain at the initial poses, from which the unstrained length may follow.
+[[nodiscard]] std::vector<config::KeySchema> ligament_keys(config::KeySchema stiffness);
+
+/// What those keys say. @throws Error{invalid_input} for ends that meet where they give no length
+[[nodiscard]] LineElement read_line(const ElementSpec& spec, const Model& model);
+[[nodiscard]] Force line_force(LineElement element);
+
+/// Ligament of [piazza2001]: k strain^2 for a strain > 0, and no force else. @param k  [N]
+[[nodiscard]] Tension quadratic_ligament_tension(double k, double unstrained, double length);
+/// Ligament of [caruntu2004], quadratic up to the strain 2 eps1 and then linear with the slope k [N/m], once
+/// continuously differentiable:
+///   F = k / (4 l0 eps1) (l - l0)^2,   F = k (l - (1 + eps1) l0).
+[[nodiscard]] Tension toe_ligament_tension(double k, double toe_strain, double unstrained, double length);
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,16 @@
+#include <vector>
+
+#include "mbs_server/elements/forces/force_type.hpp"
+
+namespace heelstrike::mbs {
+
+// One name for each file.
+ForceType spring_damper(), ligament_quadratic(), ligament_toe(), torsional_spring(), bushing();
+
+std::span<const ForceType> force_types() {
+  static const std::vector<ForceType> types = {spring_damper(), ligament_quadratic(), ligament_toe(),
+                                               torsional_spring(), bushing()};
+  return types;
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,107 @@
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+#include "common/config/keys.hpp"
+#include "mbs_server/elements/forces/force_type.hpp"
+#include "mbs_server/elements/joint_reference.hpp"
+#include "mbs_server/formulation/joint_angle.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+struct TorsionalElement {
+  std::string name;
+  double stiffness = 0.0;  ///< [N m/rad]
+  double damping = 0.0;    ///< [N m s/rad]
+  double neutral = 0.0;    ///< [rad] angle without torque
+};
+
+/// Torsional spring-damper about the axis of a revolute or cylindrical joint: torque -(k (phi - phi0) + c dphi/dt) on
+/// side b. The angle is counted from the initial pose in (-pi, pi] around phi0: beyond half a turn from the neutral
+/// angle the spring snaps over.
+class TorsionalSpring final : public ForceElement {
+ public:
+  TorsionalSpring(TorsionalElement element, const Joint& joint) : element_(std::move(element)), angle_(joint) {}
+  [[nodiscard]] std::string name() const override { return element_.name; }
+  void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
+                  EnergyTerms& energy) override;
+  void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
+                    SparseAssembler& C) override;
+  [[nodiscard]] std::vector<Column> columns() const override;
+  void append_values(double t, const ConstVector& q, const ConstVector& qd, std::vector<double>& row) const override;
+
+ private:
+  [[nodiscard]] double deflection(double angle) const;
+  TorsionalElement element_;
+  JointAngle angle_;
+};
+
+double TorsionalSpring::deflection(double angle) const {
+  return std::remainder(angle - element_.neutral, 2.0 * std::numbers::pi);
+}
+
+void TorsionalSpring::add_forces(double /*t*/, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
+                                 EnergyTerms& energy) {
+  const auto d = angle_.derivatives(q);
+  const double x = deflection(d.angle);
+  const double speed = d.gradient.dot(angle_.local(qd));
+  const double torque = element_.stiffness * x + element_.damping * speed;
+  const auto& at = angle_.indices();
+  for (std::size_t k = 0; k < at.size(); ++k) g[at[k]] -= torque * d.gradient[static_cast<Eigen::Index>(k)];
+  energy.potential += 0.5 * element_.stiffness * x * x;
+  energy.dissipated_power += element_.damping * speed * speed;
+}
+
+void TorsionalSpring::add_tangents(double /*t*/, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
+                                   SparseAssembler& C) {
+  const auto d = angle_.derivatives(q);
+  const VectorX v = angle_.local(qd);
+  const double torque = element_.stiffness * deflection(d.angle) + element_.damping * d.gradient.dot(v);
+  const VectorX by_q = element_.stiffness * d.gradient + element_.damping * d.hessian * v;
+  K.add_dense(angle_.indices(), -d.gradient * by_q.transpose() - torque * d.hessian);
+  C.add_dense(angle_.indices(), -element_.damping * d.gradient * d.gradient.transpose());
+}
+
+std::vector<Column> TorsionalSpring::columns() const {
+  const std::string& name = element_.name;
+  return {
+      {name + ".angle_rad", "rad", "angle of the joint, 0 at the initial poses"},
+      {name + ".rate_rad_s", "rad/s", "rate of the angle"},
+      {name + ".torque_Nm", "N m", "torque of the spring and its damping on the joint's second body, about the axis"}};
+}
+
+void TorsionalSpring::append_values(double /*t*/, const ConstVector& q, const ConstVector& qd,
+                                    std::vector<double>& row) const {
+  const auto d = angle_.derivatives(q);
+  const double speed = d.gradient.dot(angle_.local(qd));
+  row.insert(row.end(), {d.angle, speed, -(element_.stiffness * deflection(d.angle) + element_.damping * speed)});
+}
+
+}  // namespace
+
+ForceType torsional_spring() {
+  ForceType type;
+  type.name = "torsional_spring";
+  type.meaning = "spring and damper about the axis of a joint";
+  type.keys = {config::required(config::text("joint", "a joint with an angle")),
+               config::required(config::number("stiffness", "N m/rad", config::stiffnesses, "slope of the torque")),
+               config::number("damping", "N m s/rad", config::stiffnesses, "damping", "0"),
+               config::number("neutral", "rad", config::angles, "angle without torque", "0")};
+  type.check = [](const config::Field& field, const Scenario& scenario) {
+    (void)read_joint_name(
+        field["joint"], scenario, [](const JointCoordinates& c) { return c.angle; }, "an angle");
+  };
+  type.build = [](const ElementSpec& spec, const Model& model) {
+    const TorsionalElement element{.name = spec.name,
+                                   .stiffness = spec.keys["stiffness"].number(),
+                                   .damping = spec.keys["damping"].number(),
+                                   .neutral = spec.keys["neutral"].number()};
+    return Force{.name = spec.name, .make = [element, joint = find_joint(model, spec.keys["joint"].text())] {
+                   return std::make_unique<TorsionalSpring>(element, joint);
+                 }};
+  };
+  return type;
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <cmath>
+
+#include "common/config/keys.hpp"
+#include "mbs_server/elements/joint_reference.hpp"
+#include "mbs_server/elements/joints/joint_type.hpp"
+#include "mbs_server/formulation/gear_constraint.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+constexpr double most_teeth = 1e6;
+
+void check_gear(const config::Field& field, const Scenario& scenario) {
+  const config::Field joints = field["joints"];
+  const auto names = config::read_texts(joints);
+  for (const auto& item : joints.node().items) {
+    (void)read_joint_name(
+        config::Field(joints.document(), *item, joints.path()), scenario,
+        [](const JointCoordinates& c) { return c.angle; }, "an angle that stands above the gear");
+  }
+  for (const double n : field["teeth"].numbers()) {
+    if (n == 0.0 || n != std::round(n)) {
+      field["teeth"].refuse("whole numbers other than 0", fmt::format("{}", n), "write a ratio as two whole numbers");
+    }
+  }
+  if (names.size() != 2 || names[0] == names[1]) {
+    joints.refuse("two different joints", fmt::format("{}", fmt::join(names, ", ")), "name two joints");
+  }
+}
+
+Joint build_gear(const JointSpec& spec, const Model& model) {
+  const auto names = config::read_texts(spec.keys["joints"]);
+  const auto teeth = spec.keys["teeth"].numbers();
+  Joint gear{.name = spec.name};
+  gear.make = [name = spec.name, first = find_joint(model, names[0]), second = find_joint(model, names[1]),
+               teeth](const ConstVector& q0) {
+    return std::make_unique<GearConstraint>(name, first, second, static_cast<int>(teeth[0]), static_cast<int>(teeth[1]),
+                                            q0);
+  };
+  return gear;
+}
+
+}  // namespace
+
+JointType gear_joint() {
+  JointType type;
+  type.name = "gear";
+  type.meaning = "toothed wheels on two joints turn by the inverse ratio of their teeth";
+  type.keys = {config::required(config::text_list("joints", "two joints with an angle, [first, second]")),
+               config::required(config::number_list(
+                   "teeth", "-", {.min = -most_teeth, .max = most_teeth},
+                   "whole numbers [n1, n2]; n2 angle2 = n1 angle1; opposite signs for wheels that turn against each "
+                   "other",
+                   {2}))};
+  type.check = check_gear;
+  type.build = build_gear;
+  return type;
+}
+
+}  // namespace heelstrike::mbs

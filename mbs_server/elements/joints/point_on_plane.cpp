@@ -1,0 +1,12 @@
+#include "mbs_server/elements/joints/joint_type.hpp"
+
+namespace heelstrike::mbs {
+
+JointType point_on_plane_joint() {
+  return quadratic_joint_type({.name = "point_on_plane",
+                               .meaning = "a point of b stays in a plane of a",
+                               .holds = {.axes = config::AttachmentUse::Axes::one},
+                               .equations = always([](const JointVectors& v) { return in_plane(v); })});
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,32 @@
+/// Prescribed motion as constraints that stay quadratic in q with coefficients that depend on time.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "mbs_server/formulation/rheonomic_constraint.hpp"
+#include "mbs_server/model/model.hpp"
+
+namespace heelstrike::mbs {
+
+/// (x_B . y_A) cos theta(t) - (x_B . x_A) sin theta(t) = 0, the sine of the error in the angle theta [rad].
+[[nodiscard]] std::unique_ptr<Constraint> drive_angle(const std::string& name, const Joint& joint,
+                                                      const TimeFunctionPtr& angle);
+/// z_A . p_AB - s(t) = 0, s in m.
+[[nodiscard]] std::unique_ptr<Constraint> drive_displacement(const std::string& name, const Joint& joint,
+                                                             const TimeFunctionPtr& displacement);
+/// r_c - x(t) = 0. @param component  0 x, 1 y, 2 z of the body's origin in the world [m]
+[[nodiscard]] std::unique_ptr<Constraint> drive_position(const std::string& name, BodyIndex body, int component,
+                                                         const TimeFunctionPtr& position);
+/// v_2 . d_3(t) = v_3 . d_1(t) = v_1 . d_2(t) = 0 with d_k the columns of Rx(rx) Ry(ry) Rz(rz), angles in rad.
+[[nodiscard]] std::unique_ptr<Constraint> drive_orientation(const std::string& name, BodyIndex body,
+                                                            const std::array<TimeFunctionPtr, 3>& angles);
+/// The whole pose of a body as it was recorded.
+[[nodiscard]] std::unique_ptr<Constraint> drive_recorded_body(const std::string& name, BodyIndex body,
+                                                              const BodyRecordPtr& record);
+/// All coordinates that a joint leaves as they were recorded. @param a, b  its bodies; null = ground
+[[nodiscard]] std::unique_ptr<Constraint> drive_recorded_joint(const std::string& name, const Joint& joint,
+                                                               const BodyRecordPtr& a, const BodyRecordPtr& b);
+
+}  // namespace heelstrike::mbs
