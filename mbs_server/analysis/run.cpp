@@ -49,4 +49,11 @@ RunSummary run_scenario(const RunInput& input, const ContactFactory& open_contac
   return type.run(input, open_contact, sink, std::move(stop));
 }
 
+ModelDescription describe_scenario(const Scenario& scenario, const std::stop_token& stop) {
+  ModelDescription description = describe_model(scenario, stop);
+  const AnalysisType& type = config::type_named(analysis_types(), scenario.analysis.type);
+  if (type.traits.prescribed) require_prescribed_motion(description.degrees_of_freedom);
+  return description;
+}
+
 }  // namespace heelstrike::mbs

@@ -59,10 +59,19 @@ struct Force {
   std::function<std::unique_ptr<ForceElement>()> make;
 };
 
+/// A coordinate that follows a function of time.
+struct DrivenCoordinate {
+  std::string name;  ///< as in the scenario: "angle", "x", ...
+  std::string unit;  ///< "rad" or "m"
+  TimeFunctionPtr function;
+};
+
 /// Prescribed motion: one coordinate, or several that are prescribed together.
 struct Driver {
   std::string name;
-  std::function<std::unique_ptr<Constraint>()> make;
+  std::vector<DrivenCoordinate> coordinates = {};  ///< may be given other functions; none for recorded motion
+  /// Its equations. @param coordinates  as above
+  std::function<std::unique_ptr<Constraint>(const std::vector<DrivenCoordinate>& coordinates)> make = {};
 };
 
 struct ContactPair {

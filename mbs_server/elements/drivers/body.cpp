@@ -36,15 +36,19 @@ std::vector<Driver> build_body_driver(const DriverSpec& spec, const Model& model
   for (std::size_t c = 0; c < position_keys.size(); ++c) {
     const auto position = spec.functions.find(position_keys[c]);
     if (position == spec.functions.end()) continue;
-    drivers.push_back({.name = spec.name, .make = [name = spec.name, body, c, f = resolved(position->second)] {
-                         return drive_position(name, body, static_cast<int>(c), f);
+    drivers.push_back({.name = spec.name,
+                       .coordinates = {{position_keys[c], "m", resolved(position->second)}},
+                       .make = [name = spec.name, body, c](const std::vector<DrivenCoordinate>& x) {
+                         return drive_position(name, body, static_cast<int>(c), x[0].function);
                        }});
   }
   if (spec.functions.contains(angle_keys[0])) {
-    std::array<TimeFunctionPtr, 3> f;
-    for (std::size_t k = 0; k < angle_keys.size(); ++k) f[k] = resolved(spec.functions.at(angle_keys[k]));
-    drivers.push_back(
-        {.name = spec.name, .make = [name = spec.name, body, f] { return drive_orientation(name, body, f); }});
+    Driver orientation{.name = spec.name, .make = [name = spec.name, body](const std::vector<DrivenCoordinate>& x) {
+                         return drive_orientation(name, body, {x[0].function, x[1].function, x[2].function});
+                       }};
+    for (const char* key : angle_keys)
+      orientation.coordinates.push_back({key, "rad", resolved(spec.functions.at(key))});
+    drivers.push_back(std::move(orientation));
   }
   return drivers;
 }

@@ -40,7 +40,7 @@ void read_follow_driver(const config::Field& field, DriverSpec& driver, Scenario
 
 std::vector<Driver> build_follow_driver(const DriverSpec& spec, const Model& model) {
   const BodyIndex body = find_body(model, spec.body, "drivers." + spec.name + ".body");
-  return {{.name = spec.name, .make = [name = spec.name, body, record = resolved(spec.record)[0]] {
+  return {{.name = spec.name, .make = [name = spec.name, body, record = resolved(spec.record)[0]](const auto&) {
              return drive_recorded_body(name, body, record);
            }}};
 }

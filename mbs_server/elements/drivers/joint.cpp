@@ -34,16 +34,17 @@ void read_joint_driver(const config::Field& field, DriverSpec& driver, Scenario&
 std::vector<Driver> build_joint_driver(const DriverSpec& spec, const Model& model) {
   std::vector<Driver> drivers;
   const Joint joint = find_joint(model, spec.joint);
-  if (const auto angle = spec.functions.find(angle_key); angle != spec.functions.end()) {
-    drivers.push_back({.name = spec.name, .make = [name = spec.name, joint, f = resolved(angle->second)] {
-                         return drive_angle(name, joint, f);
+  const auto add = [&](const char* key, const char* unit, auto drive) {
+    const auto function = spec.functions.find(key);
+    if (function == spec.functions.end()) return;
+    drivers.push_back({.name = spec.name,
+                       .coordinates = {{key, unit, resolved(function->second)}},
+                       .make = [name = spec.name, joint, drive](const std::vector<DrivenCoordinate>& x) {
+                         return drive(name, joint, x[0].function);
                        }});
-  }
-  if (const auto displacement = spec.functions.find(displacement_key); displacement != spec.functions.end()) {
-    drivers.push_back({.name = spec.name, .make = [name = spec.name, joint, f = resolved(displacement->second)] {
-                         return drive_displacement(name, joint, f);
-                       }});
-  }
+  };
+  add(angle_key, "rad", drive_angle);
+  add(displacement_key, "m", drive_displacement);
   return drivers;
 }
 

@@ -30,14 +30,13 @@ std::vector<Driver> build_recorded_driver(const DriverSpec& spec, const Model& m
   const std::vector<BodyRecordPtr>& records = resolved(spec.record);
   if (spec.joint.empty()) {
     const BodyIndex body = find_body(model, spec.body, "drivers." + spec.name + ".body");
-    return {{.name = spec.name, .make = [name = spec.name, body, record = records[0]] {
+    return {{.name = spec.name, .make = [name = spec.name, body, record = records[0]](const auto&) {
                return drive_recorded_body(name, body, record);
              }}};
   }
   return {{.name = spec.name,
-           .make = [name = spec.name, joint = find_joint(model, spec.joint), a = records[0], b = records[1]] {
-             return drive_recorded_joint(name, joint, a, b);
-           }}};
+           .make = [name = spec.name, joint = find_joint(model, spec.joint), a = records[0],
+                    b = records[1]](const auto&) { return drive_recorded_joint(name, joint, a, b); }}};
 }
 
 /// One of two keys.
