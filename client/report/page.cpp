@@ -278,18 +278,24 @@ std::string wall_time_table(std::span<const RunData> runs) {
          "transport included. The rest of the whole is integration, kinematics, result rows.</p>\n";
 }
 
+std::string share_text(const EnergyBalance& energy) {
+  const auto share = balance_share(energy);
+  return share ? fmt::format("{:.2g} %", 100.0 * *share) : "";
+}
+
 std::string energy_table(std::span<const RunData> runs) {
   Rows rows;
   bool given_motion = false;
   for (const RunData& run : runs) {
     if (!run.summary) continue;
     const EnergyBalance& e = run.summary->energy;
-    // Steps that nobody integrated: the motion was given.
-    given_motion = given_motion || (run.summary->integrator.steps > 0 && run.summary->integrator.rhs_evaluations == 0);
+    given_motion = given_motion || motion_was_given(*run.summary);
     rows.push_back({run.label, number_text(e.initial), number_text(e.final), number_text(e.dissipated),
-                    number_text(e.external_work), number_text(e.balance_error, 3)});
+                    number_text(e.external_work), number_text(e.balance_error, 3), share_text(e)});
   }
-  return html_table({"run", "start [J]", "end [J]", "dissipated [J]", "external work [J]", "balance error [J]"}, rows) +
+  return html_table({"run", "start [J]", "end [J]", "dissipated [J]", "work of loads and drivers [J]",
+                     "balance error [J]", "of work and dissipation"},
+                    rows) +
          (given_motion ? "<p class=\"note\">Where motion is given, work is summed from frame to frame: the balance "
                          "then shows how coarse "
                          "the frames are, not how well something was integrated.</p>"

@@ -13,6 +13,7 @@
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/run_problem.hpp"
 #include "mbs_server/analysis/singular_crossing.hpp"
+#include "mbs_server/analysis/vibration_watch.hpp"
 #include "mbs_server/integrators/integrator.hpp"
 
 namespace heelstrike::mbs {
@@ -56,6 +57,7 @@ class ForwardRun final : public RunBase {
   void take_step();
   void check_step(const StepResult& step);
   void check_progress();
+  [[nodiscard]] std::vector<std::string> pair_names() const;
   void restart_integrator();
   void try_step();
   void repeat_step(double t_attempted, const std::string& reason);
@@ -81,6 +83,7 @@ class ForwardRun final : public RunBase {
   double limited_until_ = 0.0;        ///< [s] end of the step that failed
   int repeated_steps_ = 0;            ///< since the run was last past `limited_until_`
   std::unique_ptr<ProgressWatch> progress_;
+  std::unique_ptr<VibrationWatch> vibrations_;
   Eigen::VectorXd row_y_, row_z_;
   double next_checkpoint_ = 0.0;  ///< [s]
   double row_step_size_ = 0.0;    ///< [s] 0 = no step was made
@@ -223,7 +226,11 @@ void ForwardRun::accept(const StepResult& step, std::span<const std::size_t> swi
   watch_->accept(t_, responses);
   note_violation();
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
-    if (!coupling_->closed(i)) continue;
+    if (!coupling_->closed(i)) {
+      vibrations_->forget(i);
+      continue;
+    }
+    vibrations_->accept(i, t_ - t_before, responses[i]);
     state_.committed_dissipation += responses[i].dissipated_increment;
     trackers_[i].update(t_, responses[i]);
     if (trackers_[i].passed_peak()) write_event_fields(i, t_before, row_y_);
@@ -434,14 +441,19 @@ void ForwardRun::check_progress() {
                                 most, t_, end_time()));
 }
 
+std::vector<std::string> ForwardRun::pair_names() const {
+  std::vector<std::string> names;
+  for (const auto& tracker : trackers_) names.push_back(tracker.pair());
+  return names;
+}
+
 bool ForwardRun::solve() {
   problem_ = std::make_unique<RunProblem>(system_, *coupling_, stop_, input_.scenario.analysis.budget.evaluations);
   integrator_ = make_integrator(input_.scenario.analysis.integrator, *problem_);
   singularities_ = std::make_unique<SingularCrossing>(system_, input_.scenario.analysis.integrator);
   watch_ = std::make_unique<PairWatch>(*coupling_);
-  std::vector<std::string> pairs;
-  for (const auto& tracker : trackers_) pairs.push_back(tracker.pair());
-  progress_ = std::make_unique<ProgressWatch>(input_.scenario.analysis, std::move(pairs));
+  vibrations_ = std::make_unique<VibrationWatch>(trackers_.size());
+  progress_ = std::make_unique<ProgressWatch>(input_.scenario.analysis, pair_names());
   if (input_.resume_from) {
     resume(*input_.resume_from);
   } else {
@@ -455,6 +467,7 @@ bool ForwardRun::solve() {
     if (stop_.stop_requested()) return false;
     integrate_step();
   }
+  if (const auto finding = vibrations_->finding(pair_names())) sink_.on_log("warning", *finding);
   return true;
 }
 

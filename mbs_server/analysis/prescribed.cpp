@@ -61,6 +61,7 @@ class PrescribedRun final : public RunBase {
   /// Commits frames and fits the size of the next call to the time it took. @return how many were taken
   std::size_t commit(std::span<Frame> frames);
   void process(const Frame& frame, bool answered);
+  void add_shift_work(std::span<const Response> responses);
   void leave_out(const Frame& frame, const RecoverableError& reason);
   [[nodiscard]] bool place_frame(const Frame& frame, bool answered);
   [[nodiscard]] bool fields_due(double t) const;
@@ -72,6 +73,7 @@ class PrescribedRun final : public RunBase {
   Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at motion_t_; y_ is the last frame that was committed
   double motion_t_ = 0.0;   ///< [s]
   std::optional<VerticalBalance> balance_;
+  std::vector<double> held_forces_, held_shifts_;  ///< [N, m] of the last frame, by group of the balance
   ReactionTable loads_;
   std::int64_t next_frame_ = 0;  ///< of the grid
   bool started_frames_ = false;  ///< a frame has been committed
@@ -178,6 +180,7 @@ bool PrescribedRun::place_frame(const Frame& frame, bool answered) {
     if (answered && frame.error) throw_typed(*frame.error);
     if (balance_) balance_->move(t, *coupling_, y_.head(system_.n_q()), frame.qd);
     const auto responses = answered ? coupling_->accept(frame) : coupling_->commit(t, q(y_), qd(y_));
+    if (balance_) add_shift_work(responses);
     if (started_frames_) {
       take_given_state(t, responses);
     } else {
@@ -189,6 +192,17 @@ bool PrescribedRun::place_frame(const Frame& frame, bool answered) {
     leave_out(frame, e);
     return false;
   }
+}
+
+/// Who holds the bodies at the height that the balance asks for does work where that changes.
+void PrescribedRun::add_shift_work(std::span<const Response> responses) {
+  const std::vector<double> forces = balance_->holding_forces(*coupling_, q(y_), responses);
+  const auto shifts = balance_->shifts();
+  for (std::size_t g = 0; g < held_shifts_.size(); ++g) {
+    z_[EnergyQuadrature::external_work] += 0.5 * (held_forces_[g] + forces[g]) * (shifts[g] - held_shifts_[g]);
+  }
+  held_forces_ = forces;
+  held_shifts_.assign(shifts.begin(), shifts.end());
 }
 
 void PrescribedRun::leave_out(const Frame& frame, const RecoverableError& reason) {
