@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <limits>
 
 #include "client/report/columns.hpp"
 #include "common/errors/error.hpp"
@@ -59,7 +60,7 @@ void LiveView::take_line(const std::string& line) {
   row_.clear();
   for (std::size_t at = 0; at <= line.size();) {
     const std::size_t comma = std::min(line.find(',', at), line.size());
-    double value = 0.0;
+    double value = std::numeric_limits<double>::quiet_NaN();  // of an empty cell
     std::from_chars(line.data() + at, line.data() + comma, value);
     row_.push_back(value);
     at = comma + 1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "client/report/page.hpp"
 #include "common/errors/error.hpp"
@@ -25,8 +26,11 @@ RunData plate_data(const std::string& label, const ForcePlate& plate, double fro
   for (std::size_t i = 0; i < plate.times.size(); ++i) {
     if (plate.times[i] < from || plate.times[i] > to) continue;
     run.series.values.push_back(plate.times[i]);
-    for (const Vector3* v : {&plate.force[i], &plate.point[i], &plate.moment[i]}) {
-      run.series.values.insert(run.series.values.end(), {v->x(), v->y(), v->z()});
+    // Files of plates have zeros where nobody stands; that is no place.
+    const bool loaded = !plate.force[i].isZero(0.0);
+    const Vector3 point = loaded ? plate.point[i] : Vector3::Constant(std::numeric_limits<double>::quiet_NaN());
+    for (const Vector3& v : {plate.force[i], point, plate.moment[i]}) {
+      run.series.values.insert(run.series.values.end(), {v.x(), v.y(), v.z()});
     }
   }
   return run;

@@ -278,6 +278,11 @@ std::string wall_time_table(std::span<const RunData> runs) {
          "transport included. The rest of the whole is integration, kinematics, result rows.</p>\n";
 }
 
+std::string share_text(const EnergyBalance& energy) {
+  const auto share = balance_share(energy);
+  return share ? fmt::format("{:.2g} %", 100.0 * *share) : "";
+}
+
 std::string energy_table(std::span<const RunData> runs) {
   Rows rows;
   bool prescribed = false;
@@ -286,9 +291,11 @@ std::string energy_table(std::span<const RunData> runs) {
     const EnergyBalance& e = run.summary->energy;
     prescribed = prescribed || (run.model && run.model->analysis.traits.prescribed);
     rows.push_back({run.label, number_text(e.initial), number_text(e.final), number_text(e.dissipated),
-                    number_text(e.external_work), number_text(e.balance_error, 3)});
+                    number_text(e.external_work), number_text(e.balance_error, 3), share_text(e)});
   }
-  return html_table({"run", "start [J]", "end [J]", "dissipated [J]", "external work [J]", "balance error [J]"}, rows) +
+  return html_table({"run", "start [J]", "end [J]", "dissipated [J]", "work of loads and drivers [J]",
+                     "balance error [J]", "of work and dissipation"},
+                    rows) +
          (prescribed ? "<p class=\"note\">Where motion is prescribed, work is summed from frame to frame: the balance "
                        "then shows how coarse "
                        "the frames are, not how well something was integrated.</p>"

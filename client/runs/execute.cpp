@@ -146,9 +146,16 @@ std::string statistics_text(const RunSummary& summary) {
     return std::isnan(value) ? "unknown" : number_text(value, digits) + " J";
   };
   const EnergyBalance& energy = summary.energy;
-  return text + fmt::format("\nenergy      {} at the start, {} at the end, {} dissipated, balance {}\n",
-                            joule(energy.initial, 6), joule(energy.final, 6), joule(energy.dissipated, 6),
-                            joule(energy.balance_error, 3));
+  text += fmt::format(
+      "\nenergy      {} at the start, {} at the end, {} of work by loads and drivers, {} dissipated\n"
+      "            error of the balance {}",
+      joule(energy.initial, 6), joule(energy.final, 6), joule(energy.external_work, 6), joule(energy.dissipated, 6),
+      joule(energy.balance_error, 3));
+  if (const auto share = balance_share(energy)) {
+    text += fmt::format(", {:.2g} % of work and dissipation", 100.0 * *share);
+  }
+  if (motion_was_given(summary)) text += ": summed from frame to frame, it shows how coarse the frames are";
+  return text + "\n";
 }
 
 }  // namespace

@@ -78,6 +78,24 @@ fs::path path_of(const fs::path& scenario, const std::string& name, const std::s
   return fs::exists(other, ignored) ? other : path;
 }
 
+/// The files that the scenario names. What is missing is told at once, one line for each file.
+void read_files(const fs::path& scenario, const std::stop_token& stop, RunRequest& request) {
+  const std::string what = request.file_name + ": file of the scenario";
+  std::vector<Error> refusals;
+  for (const std::string& name : files_named_by(request.scenario)) {
+    try {
+      request.files.push_back({name, read_file(path_of(scenario, name, request.file_name), what, {.stop = stop})});
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::cancelled) throw;
+      refusals.push_back(error);
+    }
+  }
+  if (refusals.empty()) return;
+  std::vector<std::string> lines;
+  for (const Error& error : refusals) lines.emplace_back(error.what());
+  throw Error(refusals.front().code(), fmt::format("{}", fmt::join(lines, "\n")), refusals.front().field());
+}
+
 }  // namespace
 
 RunRequest load_request(const fs::path& scenario, const Overrides& overrides, const BackendSchemas& backends,
@@ -92,10 +110,7 @@ RunRequest load_request(const fs::path& scenario, const Overrides& overrides, co
   }
   if (overrides.backend_last) change_backend(request, overrides.backend, backends);
   request.scenario = parse_scenario(request.yaml, request.file_name, catalog);
-  for (const std::string& name : files_named_by(request.scenario)) {
-    const std::string what = request.file_name + ": file of the scenario";
-    request.files.push_back({name, read_file(path_of(scenario, name, request.file_name), what, {.stop = stop})});
-  }
+  read_files(scenario, stop, request);
   read_motion_columns(request.scenario, [&](const std::string& name) -> const std::string* {
     const auto file = std::ranges::find(request.files, name, &NamedFile::name);
     return file == request.files.end() ? nullptr : &file->content;

@@ -31,7 +31,11 @@ void add_values(TimeSeries& series, std::string_view line, const fs::path& file,
                                                 series.columns.size(), cells.size()));
   }
   for (const auto cell : cells) {
-    double value = 0.0;
+    double value = std::numeric_limits<double>::quiet_NaN();
+    if (cell.empty()) {
+      series.values.push_back(value);
+      continue;
+    }
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
     if (error != std::errc() || end != cell.data() + cell.size()) {
       throw file_error(file.string(),

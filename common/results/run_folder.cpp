@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cmath>
 #include <system_error>
 
 #include "common/errors/error.hpp"
@@ -120,7 +121,11 @@ void RunFolder::add_row(std::span<const double> values) {
                 fmt::format("expected a row of {} values after the columns, found {}", columns_.size(), values.size()));
   }
   row_.clear();
-  for (const double value : values) fmt::format_to(std::back_inserter(row_), "{},", value);
+  for (const double value : values) {
+    // Nothing rather than a word that tables of numbers do not know, e.g. a centre of pressure without contact.
+    if (!std::isnan(value)) fmt::format_to(std::back_inserter(row_), "{}", value);
+    row_ += ',';
+  }
   row_.back() = '\n';
   table_->write(row_);
 }

@@ -57,11 +57,13 @@ Json wall_times_json(const WallTimeSplit& w) {
 }
 
 Json energy_json(const EnergyBalance& e) {
+  const auto share = balance_share(e);
   return {{"initial_J", e.initial},
           {"final_J", e.final},
           {"dissipated_J", e.dissipated},
           {"external_work_J", e.external_work},
-          {"balance_error_J", e.balance_error}};
+          {"balance_error_J", e.balance_error},
+          {"balance_share", share ? Json(*share) : Json()}};
 }
 
 Json error_json(const std::optional<Error>& error) {
@@ -153,6 +155,16 @@ RunSummary summary_from(const Json& json) {
 }
 
 }  // namespace
+
+std::optional<double> balance_share(const EnergyBalance& energy) {
+  const double converted = std::abs(energy.external_work) + std::abs(energy.dissipated);
+  const double share = std::abs(energy.balance_error) / converted;
+  return converted > 0.0 && std::isfinite(share) ? std::optional(share) : std::nullopt;
+}
+
+bool motion_was_given(const RunSummary& summary) {
+  return summary.integrator.steps > 0 && summary.integrator.rhs_evaluations == 0;
+}
 
 std::string summary_json(const RunSummary& s) {
   Json contacts = Json::array();

@@ -1,6 +1,7 @@
 /// summary.json: the outcome of a run for people and programs. Its key names are an interface.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,13 @@ namespace heelstrike {
 ///
 /// JSON text, keys in a fixed order, two spaces per level, shortest numbers that read back to the same bits.
 [[nodiscard]] std::string summary_json(const RunSummary& summary);
+
+/// [-] error of the energy balance relative to what was converted: the work of loads and drivers plus what was
+/// dissipated; none when nothing was, or the error is not known.
+[[nodiscard]] std::optional<double> balance_share(const EnergyBalance& energy);
+
+/// Frames were placed and nothing was integrated: the balance shows how coarse the frames are.
+[[nodiscard]] bool motion_was_given(const RunSummary& summary);
 
 /// @param file_name  for messages
 /// @throws Error{file} for text that is not such a summary

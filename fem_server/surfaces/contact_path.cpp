@@ -23,23 +23,39 @@ AngleOverSine angle_over_sine(const Vector3& from, const Vector3& to) {
   return {g, (cosine * g - 1.0) / std::max(sine * sine, 1e-24)};
 }
 
+/// Radius on which the contact point runs, and its derivative by the pose of B.
+struct MovingRadius {
+  double value;
+  RowVector6 dX;
+};
+
+/// The contact point lies in the middle of the overlap, gap / 2 from the surface: on this radius the slip is what the
+/// force at that point does work on. (On the radius of the undeformed sphere a share of depth / (2 R) of all that turns
+/// was work that nobody had done.) The mean of start and end, without the time before the contact.
+MovingRadius path_radius(double radius, const ContactPlace& before, const PointGeometry& now) {
+  return {.value = radius + 0.25 * (std::min(before.geometry.gap, 0.0) + std::min(now.gap, 0.0)),
+          .dX = 0.25 * now.dgap_dX};
+}
+
 /// Way of the contact point over a sphere of signed radius r while its normal turns from m0 to m: a tangent vector at
 /// m0.
-MovingVector way_at_start(double r, const MovingVector& m0, const MovingVector& m) {
+MovingVector way_at_start(const MovingRadius& r, const MovingVector& m0, const MovingVector& m) {
   const auto [g, dg] = angle_over_sine(m0.value, m.value);
   const double c = m0.value.dot(m.value);
   const RowVector6 dc = m0.value.transpose() * m.dX + m.value.transpose() * m0.dX;
   const Vector3 direction = m.value - c * m0.value;
-  return {.value = r * g * direction, .dX = r * (direction * (dg * dc) + g * (m.dX - m0.value * dc - c * m0.dX))};
+  return {.value = r.value * g * direction,
+          .dX = g * direction * r.dX + r.value * (direction * (dg * dc) + g * (m.dX - m0.value * dc - c * m0.dX))};
 }
 
 /// The same way as a tangent vector at m.
-MovingVector way_at_end(double r, const MovingVector& m0, const MovingVector& m) {
+MovingVector way_at_end(const MovingRadius& r, const MovingVector& m0, const MovingVector& m) {
   const auto [g, dg] = angle_over_sine(m0.value, m.value);
   const double c = m0.value.dot(m.value);
   const RowVector6 dc = m0.value.transpose() * m.dX + m.value.transpose() * m0.dX;
   const Vector3 direction = c * m.value - m0.value;
-  return {.value = r * g * direction, .dX = r * (direction * (dg * dc) + g * (m.value * dc + c * m.dX - m0.dX))};
+  return {.value = r.value * g * direction,
+          .dX = g * direction * r.dX + r.value * (direction * (dg * dc) + g * (m.value * dc + c * m.dX - m0.dX))};
 }
 
 /// Part of a vector along the plane with normal n.
@@ -76,9 +92,10 @@ Ways way_over_A(double radius, const ContactPlace& before, const PointGeometry& 
         tangential({.value = now.p_AC - before.geometry.p_AC, .dX = now.dp_dX}, now.n_A, now.dn_dX);
     return {way, way};
   }
+  const MovingRadius r = path_radius(radius, before, now);
   const MovingVector m0{.value = before.geometry.n_A};
   const MovingVector m{.value = now.n_A, .dX = now.dn_dX};
-  return {way_at_start(radius, m0, m), way_at_end(radius, m0, m)};
+  return {way_at_start(r, m0, m), way_at_end(r, m0, m)};
 }
 
 /// In A: the start as B lay then, the end as it lies now.
@@ -97,12 +114,13 @@ Ways way_over_B(double radius, const ContactPlace& before, const PointGeometry& 
   MovingVector start_turned{.value = -(turn * before.geometry.n_A)};
   start_turned.dX.leftCols<3>() = -skew(start_turned.value);
   const MovingVector end_now{.value = -now.n_A, .dX = -now.dn_dX};
-  return {way_at_start(radius, start_now, end_before), way_at_end(radius, start_turned, end_now)};
+  const MovingRadius r = path_radius(radius, before, now);
+  return {way_at_start(r, start_now, end_before), way_at_end(r, start_turned, end_now)};
 }
 
 }  // namespace
 
-MovingVector slip_after(const PointPair& pair, const ContactPlace& before, const Vector3& carried,
+CarriedSlip slip_after(const PointPair& pair, const ContactPlace& before, const Vector3& carried,
                         const PointGeometry& now, const Pose& X_AB) {
   const Ways A = way_over_A(pair.radius_A(), before, now);
   const Ways B = way_over_B(pair.radius_B(), before, now, X_AB);
@@ -112,13 +130,16 @@ MovingVector slip_after(const PointPair& pair, const ContactPlace& before, const
     const double travel = before.geometry.gap - now.gap;
     share = -now.gap / travel;
     dshare = -before.geometry.gap / (travel * travel) * now.dgap_dX;
+  } else if (now.gap > 0.0) {
+    share = before.geometry.gap / (before.geometry.gap - now.gap);
   }
   // Half of the slip as seen at the start, half as seen at the end: second order where the bodies spin.
   const Vector3 at_start = A.start.value - B.start.value;
   const Vector3 at_end = A.end.value - B.end.value;
   const MovingVector first{.value = carried + 0.5 * share * at_start,
                            .dX = 0.5 * (share * (A.start.dX - B.start.dX) + at_start * dshare)};
-  MovingVector slip = transported(first, before.geometry.n_A, now.n_A, now.dn_dX);
+  CarriedSlip slip{transported(first, before.geometry.n_A, now.n_A, now.dn_dX)};
+  slip.carried = transported({.value = carried}, before.geometry.n_A, now.n_A, now.dn_dX).value;
   slip.value += 0.5 * share * at_end;
   slip.dX += 0.5 * (share * (A.end.dX - B.end.dX) + at_end * dshare);
   return slip;

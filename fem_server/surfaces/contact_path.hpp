@@ -21,11 +21,16 @@ struct ContactPlace {
   PointGeometry geometry;
 };
 
+/// A tangent vector at the present contact.
+struct CarriedSlip : MovingVector {
+  Vector3 carried = Vector3::Zero();  ///< [m] part of the value that was there before
+};
+
 /// `carried`, a tangent vector at the earlier contact [m], taken along with the contact, plus the slip of B over A
-/// since then [m]: a tangent vector at the present contact. What the bodies did while there was a gap is no slip: a way
-/// that began with a gap counts with its share after the gap closed, taken linearly.
-/// @pre now.gap <= 0
-[[nodiscard]] MovingVector slip_after(const PointPair& pair, const ContactPlace& before, const Vector3& carried,
+/// since then [m]. What the bodies did while there was a gap is no slip: a way that began or ends with a gap counts
+/// with its share without one, taken linearly.
+/// @pre now.gap <= 0, or before.gap <= 0 and no derivative is needed
+[[nodiscard]] CarriedSlip slip_after(const PointPair& pair, const ContactPlace& before, const Vector3& carried,
                                       const PointGeometry& now, const Pose& X_AB);
 
 }  // namespace heelstrike::fem

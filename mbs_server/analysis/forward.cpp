@@ -98,6 +98,12 @@ void ForwardRun::write_checkpoint_if_due() {
   sink_.on_checkpoint(simulation_.save());
 }
 
+std::vector<std::string> ForwardRun::pair_names() const {
+  std::vector<std::string> names;
+  for (const auto& tracker : trackers_) names.push_back(tracker.pair());
+  return names;
+}
+
 bool ForwardRun::solve() {
   if (input_.resume_from) {
     next_row_ = model_.totals().next_row;
@@ -109,7 +115,9 @@ bool ForwardRun::solve() {
   if (const auto interval = input_.scenario.output.checkpoint_interval) {
     next_checkpoint_ = *interval * static_cast<double>(first_after(*interval, committed_.t));
   }
-  return simulation_.advance_to(end_time());
+  if (!simulation_.advance_to(end_time())) return false;
+  if (const auto vibration = simulation_.vibration()) sink_.on_log("warning", *vibration);
+  return true;
 }
 
 }  // namespace

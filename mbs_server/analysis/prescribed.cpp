@@ -63,6 +63,7 @@ class PrescribedRun final : public RunBase {
   /// Commits frames and fits the size of the next call to the time it took. @return how many were taken
   std::size_t commit(std::span<Frame> frames);
   void process(const Frame& frame, bool answered);
+  void add_shift_work(std::span<const Response> responses);
   void leave_out(const Frame& frame, const RecoverableError& reason);
   [[nodiscard]] bool place_frame(const Frame& frame, bool answered);
   [[nodiscard]] bool fields_due(double t) const;
@@ -74,6 +75,7 @@ class PrescribedRun final : public RunBase {
   Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at motion_t_; committed_ is the last frame that was
   double motion_t_ = 0.0;   ///< [s]
   std::optional<VerticalBalance> balance_;
+  std::vector<double> held_forces_, held_shifts_;  ///< [N, m] of the last frame, by group of the balance
   ReactionTable loads_;
   std::int64_t next_frame_ = 0;  ///< of the grid
   bool started_frames_ = false;  ///< a frame has been committed
@@ -183,6 +185,7 @@ bool PrescribedRun::place_frame(const Frame& frame, bool answered) {
     if (answered && frame.error) throw_typed(*frame.error);
     if (balance_) balance_->move(frame.t, coupling_, y.head(system_.n_q()), frame.qd);
     const auto responses = answered ? coupling_.accept(frame) : coupling_.commit(frame.t, q(y), qd(y));
+    if (balance_) add_shift_work(responses);
     if (started_frames_) {
       take_prescribed_state(responses);
     } else {
@@ -194,6 +197,18 @@ bool PrescribedRun::place_frame(const Frame& frame, bool answered) {
     leave_out(frame, e);
     return false;
   }
+}
+
+/// Who holds the bodies at the height that the balance asks for does work where that changes.
+void PrescribedRun::add_shift_work(std::span<const Response> responses) {
+  const std::vector<double> forces = balance_->holding_forces(coupling_, q(committed_.y), responses);
+  const auto shifts = balance_->shifts();
+  for (std::size_t g = 0; g < held_shifts_.size(); ++g) {
+    committed_.z[EnergyQuadrature::external_work] +=
+        0.5 * (held_forces_[g] + forces[g]) * (shifts[g] - held_shifts_[g]);
+  }
+  held_forces_ = forces;
+  held_shifts_.assign(shifts.begin(), shifts.end());
 }
 
 void PrescribedRun::leave_out(const Frame& frame, const RecoverableError& reason) {

@@ -26,7 +26,10 @@ bool contains(const std::vector<BodyIndex>& bodies, BodyIndex body) {
 }  // namespace
 
 VerticalBalance::VerticalBalance(const Scenario& scenario, const Model& model)
-    : model_(model), up_(-scenario.gravity.normalized()), shifts_(scenario.analysis.balance.size(), 0.0) {
+    : model_(model),
+      gravity_(scenario.gravity.norm()),
+      up_(-scenario.gravity.normalized()),
+      shifts_(scenario.analysis.balance.size(), 0.0) {
   for (const BalanceSpec& spec : scenario.analysis.balance) {
     Group group{.spec = &spec, .bodies = {}, .sign = {}};
     for (std::size_t i = 0; i < model.bodies.size(); ++i) {
@@ -113,6 +116,22 @@ double VerticalBalance::carried(std::size_t group, double target, double t, Cont
   throw RecoverableError(fmt::format(
       "{}: no height gives {:.6g} N at t = {} s; the last one tried, {:.6g} m from the prescribed, gives {:.6g} N",
       groups_[group].spec->where, target, t, shift, answer.force));
+}
+
+std::vector<double> VerticalBalance::holding_forces(const ContactCoupling& coupling, const ConstVector& q,
+                                                    std::span<const Response> responses) const {
+  std::vector<double> forces;
+  for (const Group& group : groups_) {
+    double force = 0.0;
+    for (const BodyIndex body : group.bodies) {
+      force += gravity_ * model_.bodies[static_cast<std::size_t>(body)].mass_properties.mass;
+    }
+    for (std::size_t i = 0; i < responses.size(); ++i) {
+      force -= group.sign[i] * up_.dot(coupling.main_pose(i, q).R * responses[i].F_A.force);
+    }
+    forces.push_back(force);
+  }
+  return forces;
 }
 
 void VerticalBalance::move(double t, ContactCoupling& coupling, Eigen::Ref<Eigen::VectorXd> q, const ConstVector& qd) {

@@ -26,6 +26,12 @@ class VerticalBalance {
   /// @throws RecoverableError that names the group, when no height gives the force
   void move(double t, ContactCoupling& coupling, Eigen::Ref<Eigen::VectorXd> q, const ConstVector& qd);
 
+  /// [N] by which each group is held where it is now, upwards > 0: its weight less what it stands on. Its work over the
+  /// shifts is done by nothing in the model.
+  /// @param responses  at `q`
+  [[nodiscard]] std::vector<double> holding_forces(const ContactCoupling& coupling, const ConstVector& q,
+                                                   std::span<const Response> responses) const;
+
   /// [m] last shift of each group, upwards > 0.
   [[nodiscard]] std::span<const double> shifts() const { return shifts_; }
 
@@ -49,6 +55,7 @@ class VerticalBalance {
   void shift_bodies(std::size_t group, double shift, Eigen::Ref<Eigen::VectorXd> q) const;
 
   const Model& model_;
+  double gravity_;  ///< [m/s^2]
   Vector3 up_;
   std::vector<Group> groups_;
   std::vector<double> shifts_;

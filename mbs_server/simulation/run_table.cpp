@@ -1,6 +1,7 @@
 #include "mbs_server/simulation/run_table.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "mbs_server/simulation/reaction_table.hpp"
 
@@ -29,15 +30,17 @@ void append_body(std::vector<double>& row, const ConstSegment& q, const ConstSeg
 void append_pair(std::vector<double>& row, std::size_t pair, const ConstVector& q, const Response& response,
                  const ContactCoupling& coupling) {
   // A pair that is open exerts no force, whatever its law says of a gap of minus one rounding error.
-  const Wrench F_W = coupling.closed(pair) ? coupling.world_wrench(pair, q, response) : Wrench{};
+  const bool closed = coupling.closed(pair);
+  const Wrench F_W = closed ? coupling.world_wrench(pair, q, response) : Wrench{};
   row.push_back(response.gap);
   row.push_back(std::max(0.0, -response.gap));
   row.push_back(response.gap_rate);
   append(row, F_W.force);
   append(row, F_W.torque);
-  append(row, coupling.main_pose(pair, q) * response.p_ACop);
-  row.push_back(coupling.closed(pair) ? response.area : 0.0);
-  row.push_back(coupling.closed(pair) ? response.peak_pressure : 0.0);
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  append(row, closed ? coupling.main_pose(pair, q) * response.p_ACop : Vector3::Constant(none));
+  row.push_back(closed ? response.area : 0.0);
+  row.push_back(closed ? response.peak_pressure : 0.0);
 }
 
 /// Force and torque of a joint on its side b (or, where b is ground, minus those on a), about the joint's point on b.
@@ -107,7 +110,8 @@ std::vector<Column> run_columns(const System& system) {
     add_columns(columns, pair.name, {"fx", "fy", "fz"}, "_N", "N", "contact force on the main body, in the world");
     add_columns(columns, pair.name, {"tx", "ty", "tz"}, "_Nm", "N m",
                 "contact torque on the main body about its origin, in the world");
-    add_columns(columns, pair.name, {"copx", "copy", "copz"}, "_m", "m", "centre of pressure in the world");
+    add_columns(columns, pair.name, {"copx", "copy", "copz"}, "_m", "m",
+                "centre of pressure in the world; nothing without contact");
     columns.push_back({pair.name + ".area_m2", "m^2", "contact area"});
     columns.push_back({pair.name + ".peak_pressure_Pa", "Pa", "largest contact pressure"});
   }

@@ -148,6 +148,7 @@ void Simulation::prepare_to_step() {
   singularities_ = std::make_unique<SingularCrossing>(model_.system(), scenario_.analysis.integrator);
   watch_ = std::make_unique<PairWatch>(coupling_);
   progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names());
+  vibrations_ = std::make_unique<VibrationWatch>(model_.trackers().size());
 }
 
 void Simulation::start() {
@@ -194,6 +195,7 @@ void Simulation::take(const Checkpoint& checkpoint, RunState state) {
   }
   model_.totals() = std::move(state);
   progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names());
+  vibrations_ = std::make_unique<VibrationWatch>(model_.trackers().size());
   forget_repetitions();
   now_ = committed_.t;
   step_size_ = 0.0;
@@ -401,7 +403,11 @@ void Simulation::commit_state(PendingStep& step) {
   watch_->accept(now_, responses);
   model_.note_violation();
   for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
-    if (!coupling_.closed(i)) continue;
+    if (!coupling_.closed(i)) {
+      vibrations_->forget(i);
+      continue;
+    }
+    vibrations_->accept(i, now_ - t_before, responses[i]);
     model_.totals().committed_dissipation += responses[i].dissipated_increment;
     model_.trackers()[i].update(now_, responses[i]);
     if (!model_.trackers()[i].passed_peak()) continue;

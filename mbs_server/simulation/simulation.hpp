@@ -37,6 +37,7 @@
 #include "mbs_server/simulation/simulation_inputs.hpp"
 #include "mbs_server/simulation/simulation_listener.hpp"
 #include "mbs_server/simulation/singular_crossing.hpp"
+#include "mbs_server/simulation/vibration_watch.hpp"
 
 namespace heelstrike::mbs {
 
@@ -94,6 +95,8 @@ class Simulation {
 
   /// Counts of all advances.
   [[nodiscard]] IntegratorStatistics statistics() const;
+  /// A sentence when steps have followed the vibration of a contact, which is hardly meant; none otherwise.
+  [[nodiscard]] std::optional<std::string> vibration() const { return vibrations_->finding(model_.pair_names()); }
 
   /// For analyses: the model with its contact, at the last commit.
   [[nodiscard]] CoupledModel& model() { return model_; }
@@ -148,6 +151,7 @@ class Simulation {
   std::unique_ptr<SingularCrossing> singularities_;
   std::unique_ptr<PairWatch> watch_;
   std::unique_ptr<ProgressWatch> progress_;
+  std::unique_ptr<VibrationWatch> vibrations_;
 
   double now_ = 0.0;                      ///< [s] between the last commit and the end of the pending step
   std::unique_ptr<PendingStep> pending_;  ///< found, but not committed

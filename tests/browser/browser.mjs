@@ -67,12 +67,12 @@ export function drawnPixels(page, selector) {
   }, selector);
 }
 
-/** timeseries.csv as {column: [numbers]}. */
+/** timeseries.csv as {column: [numbers]}, NaN where there is nothing. */
 export function readCsv(file) {
   const [header, ...lines] = fs.readFileSync(file, 'utf8').trim().split('\n');
   const names = header.split(',');
   const columns = Object.fromEntries(names.map((name) => [name, []]));
-  for (const line of lines) line.split(',').forEach((cell, c) => columns[names[c]].push(Number(cell)));
+  for (const line of lines) line.split(',').forEach((cell, c) => columns[names[c]].push(cell === '' ? NaN : Number(cell)));
   return columns;
 }
 

@@ -542,6 +542,16 @@ Anchor CondensedContact::anchor_of_near(const CondensedHistory& history, const P
   return anchor_of(memory, gap_at, state.X_AB, x, surface);
 }
 
+SlipStep CondensedContact::slip_before(const CondensedHistory& history, const PairState& state,
+                                       std::uint32_t candidate, const Vector3& normal) const {
+  const CommittedNode* node = find_node(history, candidate);
+  if (node == nullptr || !history.started) return {};
+  const Vector3 force = state.X_AB.R * (history.X_AB.R.transpose() * node->force);  // turns with the surface of B
+  const double pushing = normal.dot(force);
+  return {.traction = force - pushing * normal,
+          .limit_before = model_.options.friction * std::max(pushing, 0.0)};
+}
+
 void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state, Tangents tangents,
                                            Solution& solution) const {
   FrictionProblem problem;
@@ -556,7 +566,12 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
     add_node(contact.active[a], contact.lambda[static_cast<Eigen::Index>(a)], contact.traction[a], solution);
     solution.stuck_to.push_back(contact.sliding[a] ? std::optional<Vector3>() : contact.anchors[a].p_AP);
-    solution.dissipated -= contact.traction[a].dot(contact.slip[a]);
+    if (!contact.sliding[a]) continue;
+    SlipStep slipping = slip_before(history, state, solution.touching.back(), solution.nodes.back().surface.normal);
+    slipping.trial = contact.traction[a] - contact.rho[a] * contact.slip[a];
+    slipping.limit = problem.friction * contact.lambda[static_cast<Eigen::Index>(a)];
+    slipping.slip = contact.slip[a].norm();
+    solution.dissipated += slip_work(slipping);
   }
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u = contact.u[i];
   solution.found = contact.found;

@@ -19,6 +19,7 @@
 #include "fem_server/backends/fem_condensed/contact_wrench.hpp"
 #include "fem_server/backends/fem_condensed/normal_contact.hpp"
 #include "fem_server/backends/fem_condensed/surroundings.hpp"
+#include "fem_server/backends/slip_work.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
@@ -150,6 +151,9 @@ class CondensedContact final : public ContactBackend {
   void solve_frictionless(const PairState& state, Tangents tangents, Solution& solution) const;
   void solve_with_friction(const CondensedHistory& history, const PairState& state, Tangents tangents,
                            Solution& solution) const;
+  /// What a candidate carried at the commit, seen against the present normal.
+  [[nodiscard]] SlipStep slip_before(const CondensedHistory& history, const PairState& state, std::uint32_t candidate,
+                                     const Vector3& normal) const;
   void add_node(std::uint32_t near, double lambda, const Vector3& traction, Solution& solution) const;
   /// Displacements [m] of all near nodes: those that the solver has found, and the others from the forces.
   [[nodiscard]] std::vector<Vector3> near_displacements(const Solution& solution, const NodeFields<1>& forces) const;

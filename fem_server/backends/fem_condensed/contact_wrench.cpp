@@ -133,7 +133,9 @@ void fill_wrench(const std::vector<TouchingNode>& nodes, const NodeDerivatives& 
       if (differentiated) add_tangents(node, derivatives, i, state, hysteresis, own, response);
     }
     normal_forces.push_back(std::max(own.factor, 0.0) * node.lambda);
-    response.dissipated_power += (std::max(own.factor, 0.0) - 1.0) * node.lambda * own.rate;
+    // The factor holds for the traction too; what the elastic traction loses by slipping is told by the increment.
+    const double rubbing = node.traction.dot(point_velocity(state.V_AB, own.y - state.X_AB.p));
+    response.dissipated_power += (std::max(own.factor, 0.0) - 1.0) * (node.lambda * own.rate + rubbing);
     response.stored_energy += 0.5 * node.u.dot(node.lambda * node.surface.normal + node.traction);
   }
   response.F_A = {.torque = wrench.head<3>(), .force = wrench.tail<3>()};

@@ -520,6 +520,19 @@ void FullContact::find_anchors(const FullHistory& history, const PairState& stat
   }
 }
 
+SlipStep FullContact::slip_of(const FullHistory& history, const PairState& state, const Solution& solution,
+                              std::uint32_t c, const FullNodeForce& force) const {
+  const auto i = static_cast<Eigen::Index>(c);
+  SlipStep step{.trial = force.multiplier() - penalty_[c] / penalty_factor * force.slip(),
+                .limit = prepared_.options.friction * solution.lambda[i],
+                .slip = force.slip().norm()};
+  if (!history.X_AB || history.lambda.size() == 0 || history.tau.size() == 0) return step;
+  // The traction turns with the surface of B.
+  step.traction = state.X_AB.R * (history.X_AB->R.transpose() * history.tau.segment<3>(3 * i));
+  step.limit_before = prepared_.options.friction * history.lambda[i];
+  return step;
+}
+
 FullContact::Solution FullContact::solve(const FullHistory& history, const PairState& state) const {
   Solution solution;
   const auto& contact = prepared_.contact.nodes;
@@ -555,7 +568,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
     const FullNodeForce force(node_at(state, solution, c, 0.0));
     node.traction = force.multiplier();
     load.segment<3>(3 * Eigen::Index{contact[c]}) = lambda * node.surface.normal + node.traction;
-    if (force.slides()) solution.dissipated -= node.traction.dot(force.slip());
+    if (force.slides()) solution.dissipated += slip_work(slip_of(history, state, solution, c, force));
     solution.sliding.push_back(force.slides());
     solution.touching.push_back(c);
     solution.nodes.push_back(node);

@@ -30,6 +30,7 @@
 #include "fem_server/backends/fem_full/body_system.hpp"
 #include "fem_server/backends/fem_full/condensed_interior.hpp"
 #include "fem_server/backends/fem_full/full_friction.hpp"
+#include "fem_server/backends/slip_work.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 
 namespace heelstrike::fem {
@@ -97,6 +98,9 @@ class FullContact final : public ContactBackend {
                                              double accuracy) const;
   /// Contact node c at the present displacement.
   [[nodiscard]] FullNode node_at(const PairState& state, const Solution& solution, std::size_t c, double offset) const;
+  /// Of a sliding contact node since the commit.
+  [[nodiscard]] SlipStep slip_of(const FullHistory& history, const PairState& state, const Solution& solution,
+                                 std::uint32_t c, const FullNodeForce& force) const;
   void find_anchors(const FullHistory& history, const PairState& state, Solution& solution) const;
   [[nodiscard]] Eigen::VectorXd anchors_after(const Solution& solution, const PairState& state) const;
   void load_in_steps(const PairState& state, Solution& solution) const;

@@ -37,8 +37,17 @@ LimitChange limit_change(double coefficient, const LawForce& normal, const Point
 
 }  // namespace
 
-Traction friction_traction(const PointFriction& friction, const MovingVector& stretched, const LawForce& normal,
-                           const PointGeometry& geometry, const PairState& state) {
+double spring_slip_work(const PointFriction& friction, const CarriedSlip& stretched, double limit_before,
+                        const Vector3& stretch, double limit) {
+  return slip_work({.traction = friction.stiffness * stretched.carried,
+                    .limit_before = limit_before,
+                    .trial = friction.stiffness * stretched.value,
+                    .limit = limit,
+                    .slip = (stretched.value - stretch).norm()});
+}
+
+Traction friction_traction(const PointFriction& friction, const CarriedSlip& stretched, double limit_before,
+                           const LawForce& normal, const PointGeometry& geometry, const PairState& state) {
   Traction t;
   if (!(normal.force > 0.0) || friction.coefficient == 0.0) return t;
   const double limit = friction.coefficient * normal.force;
@@ -58,7 +67,8 @@ Traction friction_traction(const PointFriction& friction, const MovingVector& st
   const double length = stretched.value.norm();
   t.stretch = k * length > limit ? Vector3(limit / (k * length) * stretched.value) : stretched.value;
   t.stored_energy = 0.5 * k * t.stretch.squaredNorm();
-  t.slip_work = k * t.stretch.dot(stretched.value - t.stretch);
+  t.limit = limit;
+  t.slip_work = spring_slip_work(friction, stretched, limit_before, t.stretch, limit);
   t.force = k * stretched.value + friction.damping * slip.value;
   t.dX = k * stretched.dX + friction.damping * slip.dX;
   t.dV = friction.damping * slip.dV;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "fem_server/backends/point_laws/law.hpp"
+#include "fem_server/backends/slip_work.hpp"
 #include "fem_server/surfaces/contact_path.hpp"
 
 namespace heelstrike::fem {
@@ -21,14 +22,21 @@ struct Traction {
   Matrix36 dX = Matrix36::Zero();     ///< [N, N/m] by the pose of B
   Matrix36 dV = Matrix36::Zero();     ///< [N s, N s/m] by the twist of B
   Vector3 stretch = Vector3::Zero();  ///< [m] of the spring, after slipping
+  double limit = 0.0;                 ///< [N] mu N, of a spring
   double stored_energy = 0.0;         ///< [J] of the spring
   double slip_work = 0.0;             ///< [J] dissipated by slipping since the stretch was committed, >= 0
   double dissipated_power = 0.0;      ///< [W] of damping, >= 0
 };
 
-/// @param stretched  [m] spring before slipping (slip_after); of no matter when regularised
-/// @param normal     force of the law; tension carries no friction
-[[nodiscard]] Traction friction_traction(const PointFriction& friction, const MovingVector& stretched,
-                                         const LawForce& normal, const PointGeometry& geometry, const PairState& state);
+/// @param stretched     [m] spring before slipping (slip_after); of no matter when regularised
+/// @param limit_before  [N] mu N at the commit
+/// @param normal        force of the law; tension carries no friction
+[[nodiscard]] Traction friction_traction(const PointFriction& friction, const CarriedSlip& stretched,
+                                         double limit_before, const LawForce& normal, const PointGeometry& geometry,
+                                         const PairState& state);
+
+/// [J] dissipated since the commit by a spring that ends with this stretch.
+[[nodiscard]] double spring_slip_work(const PointFriction& friction, const CarriedSlip& stretched, double limit_before,
+                                      const Vector3& stretch, double limit);
 
 }  // namespace heelstrike::fem

@@ -13,7 +13,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr std::string_view format_version = "heelstrike point history 2";
+constexpr std::string_view format_version = "heelstrike point history 3";
 
 const PointHistory& own(const History& history) {
   const auto* point = dynamic_cast<const PointHistory*>(&history);
@@ -67,6 +67,7 @@ std::string PointHistory::save() const {
     for (const double x : stick_->X_AB.R.reshaped()) writer.put(x);
     for (const double x : stick_->X_AB.p) writer.put(x);
     for (const double x : stick_->stretch) writer.put(x);
+    writer.put(stick_->limit);
   }
   return writer.take();
 }
@@ -102,11 +103,13 @@ std::shared_ptr<const History> PointContact::load_history(std::string_view bytes
     for (double& x : stick->X_AB.R.reshaped()) x = reader.number();
     for (double& x : stick->X_AB.p) x = reader.number();
     for (double& x : stick->stretch) x = reader.number();
+    stick->limit = reader.number();
   }
   reader.finish();
-  const bool sound = !stick || (stick->X_AB.R.allFinite() && stick->X_AB.p.allFinite() && stick->stretch.allFinite());
+  const bool sound = !stick || (stick->X_AB.R.allFinite() && stick->X_AB.p.allFinite() && stick->stretch.allFinite() &&
+                                std::isfinite(stick->limit) && stick->limit >= 0.0);
   if (remembers > 1 || !sound) {
-    throw input_error("state", fmt::format("{}: expected a finite pose and stretch of the friction spring (flag {}); "
+    throw input_error("state", fmt::format("{}: expected a finite pose, stretch and limit of the friction spring (flag {}); "
                                            "these bytes are damaged",
                                            what, remembers));
   }
@@ -130,12 +133,16 @@ Committed PointContact::commit(const History& history, const PairState& state) c
   std::optional<PointHistory::Stick> stick;
   double slip_work = 0.0;
   if (friction_.coefficient > 0.0 && friction_.sticks) {
-    stick = {.X_AB = state.X_AB, .stretch = Vector3::Zero()};
+    stick = {.X_AB = state.X_AB};
     if (geometry.gap <= 0.0) {
       const LawForce normal = law_force(law_, -geometry.gap, closing, speed);
       const Traction t = traction(geometry, state, normal, before.stick());
       stick->stretch = t.stretch;
+      stick->limit = t.limit;
       slip_work = t.slip_work;
+    } else if (before.stick() && before.stick()->limit > 0.0) {
+      const CarriedSlip freed = stretched(geometry, state, before.stick());
+      slip_work = spring_slip_work(friction_, freed, before.stick()->limit, Vector3::Zero(), 0.0);
     }
   }
   Response response = respond(geometry, state, speed, stick);
@@ -143,15 +150,18 @@ Committed PointContact::commit(const History& history, const PairState& state) c
   return {.history = std::make_shared<const PointHistory>(name_, speed, stick), .response = response};
 }
 
+CarriedSlip PointContact::stretched(const PointGeometry& geometry, const PairState& state,
+                                    const std::optional<PointHistory::Stick>& before) const {
+  if (!before) return {};
+  const ContactPlace place{.X_AB = before->X_AB,
+                           .geometry = pair_.at({.t = state.t, .X_AB = before->X_AB, .V_AB = {}})};
+  return slip_after(pair_, place, before->stretch, geometry, state.X_AB);
+}
+
 Traction PointContact::traction(const PointGeometry& geometry, const PairState& state, const LawForce& normal,
                                 const std::optional<PointHistory::Stick>& before) const {
-  MovingVector stretched;
-  if (before) {
-    const ContactPlace place{.X_AB = before->X_AB,
-                             .geometry = pair_.at({.t = state.t, .X_AB = before->X_AB, .V_AB = {}})};
-    stretched = slip_after(pair_, place, before->stretch, geometry, state.X_AB);
-  }
-  return friction_traction(friction_, stretched, normal, geometry, state);
+  return friction_traction(friction_, stretched(geometry, state, before), before ? before->limit : 0.0, normal,
+                           geometry, state);
 }
 
 Response PointContact::respond(const PointGeometry& g, const PairState& state, std::optional<double> approach_speed,

@@ -19,6 +19,7 @@ class PointHistory final : public History {
   struct Stick {
     Pose X_AB;
     Vector3 stretch = Vector3::Zero();  ///< [m] of the spring, in A; zero out of contact
+    double limit = 0.0;                 ///< [N] of the friction; zero out of contact
   };
 
   PointHistory(std::string backend, std::optional<double> approach_speed, std::optional<Stick> stick);
@@ -48,6 +49,9 @@ class PointContact final : public ContactBackend {
   [[nodiscard]] ParameterMap parameters() const override { return parameters_; }
 
  private:
+  /// How far the spring of the friction would be stretched without slipping.
+  [[nodiscard]] CarriedSlip stretched(const PointGeometry& geometry, const PairState& state,
+                                      const std::optional<PointHistory::Stick>& before) const;
   /// The friction and its spring, with the normal force of the approach speed in force. @pre geometry.gap <= 0
   [[nodiscard]] Traction traction(const PointGeometry& geometry, const PairState& state, const LawForce& normal,
                                   const std::optional<PointHistory::Stick>& before) const;

@@ -87,6 +87,25 @@ TEST_P(BadCommandLine, IsNamed) {
   for (const std::string& part : GetParam().said) EXPECT_THAT(result.err + result.out, HasSubstr(part));
 }
 
+TEST(MissingFiles, AreToldAllAtOnce) {
+  const ScratchFolder folder;
+  const std::string file =
+      folder.write("ball.yaml", ball_scenario("output:",
+                                              "loads:\n"
+                                              "  a: {body: ball, fx: {file: {name: first.csv, column: f}}}\n"
+                                              "  b: {body: ball, fy: {file: {name: here.csv, column: f}}}\n"
+                                              "  c: {body: ball, fz: {file: {name: third.csv, column: f}}}\n"
+                                              "output:"));
+  folder.write("here.csv", "time,f\n0,0\n1,1\n");
+  for (const std::string command : {"validate", "run"}) {
+    const Finished result = run("heelstrike", {command, file}, {.working_folder = folder.path(), .environment = {}});
+    EXPECT_EQ(result.exit_code, 2) << command << ": " << result.err;
+    EXPECT_THAT(result.err, HasSubstr("first.csv does not exist"));
+    EXPECT_THAT(result.err, HasSubstr("third.csv does not exist"));
+    EXPECT_THAT(result.err, testing::Not(HasSubstr("here.csv")));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Arguments, BadCommandLine,
     testing::Values(

@@ -35,7 +35,7 @@ def run(name, scenario, *settings):
 def read_csv(folder):
     with open(os.path.join(folder, 'timeseries.csv'), newline='') as file:
         rows = list(csv.reader(file))
-    return {name: [float(row[k]) for row in rows[1:]] for k, name in enumerate(rows[0])}
+    return {name: [float(row[k] or 'nan') for row in rows[1:]] for k, name in enumerate(rows[0])}
 
 
 def read_grid(file):

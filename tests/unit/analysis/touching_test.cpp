@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "mbs_server/simulation/gap_course.hpp"
@@ -54,6 +55,49 @@ void expect_sinks(const RecordedRun& run, double depth) {
   for (const auto& contact : run.summary.contacts) EXPECT_LT(contact.max_indentation, 1.001 * depth);
   EXPECT_NEAR(run.summary.contacts.front().max_indentation / depth, 1.0, 1e-3);
   EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-4 * 10.0 * depth);
+}
+
+/// There is no centre of pressure without contact: not even that of the place where it would be.
+TEST_P(Touching, WithoutContactThereIsNoCentreOfPressure) {
+  const auto run = completed(fmt::format(ball_and_ground, 0.3, 0.101, "plane: {normal: [0, 0, 1]}"), 0.05);
+  const auto x = run.column("touch.copx_m");
+  const auto force = run.column("touch.fz_N");
+  EXPECT_TRUE(std::isnan(x.front()));
+  int touching = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (force[i] > 0.0) {
+      EXPECT_NEAR(x[i], 0.3, 1e-9);
+      ++touching;
+    }
+  }
+  EXPECT_GT(touching, 3);
+}
+
+/// A ball that sticks by friction without damping swings on the spring of the friction, and every swing is resolved:
+/// the run says so. With damping there is nothing to say.
+TEST(Vibration, OfAStickThatNothingDampsIsTold) {
+  for (const double damping : {0.0, 300.0}) {
+    const auto run = run_local(scenario_from(fmt::format(R"(heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  ball: {{mass: 2.0, inertia: [8.0e-3, 8.0e-3, 8.0e-3], position: [0, 0, 0.09998038], velocity: [0.002, 0, 0]}}
+contact:
+  touch:
+    main: {{body: ball, surface: {{sphere: {{radius: 0.1}}}}}}
+    partner: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    backend: hooke
+    parameters: {{stiffness: 1.0e6, friction: 0.9, stick_stiffness: 1.0e6, stick_damping: {}}}
+analysis: {{end_time: 0.3, integrator: {{name: cvode_index1, rtol: 1.0e-6}}}}
+output: {{interval: 0.01, steps: none}}
+)",
+                                                         damping)));
+    ASSERT_EQ(run.summary.status, "completed");
+    EXPECT_EQ(run.summary.integrator.restarts, 0) << "a commit does not restart the integrator";
+    const bool told = std::ranges::any_of(
+        run.log, [](const std::string& line) { return line.find("'touch' vibrates in contact, at 21") != line.npos; });
+    // The contact point moves by x - R phi: k (1 / m + R^2 / J) = (2 pi 211 Hz)^2.
+    EXPECT_EQ(told, damping == 0.0) << (run.log.empty() ? "" : run.log.back());
+  }
 }
 
 TEST_P(Touching, ABallAtRestOnTheGround) {

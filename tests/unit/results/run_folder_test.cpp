@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 
 #include "common/errors/error.hpp"
 
@@ -110,6 +111,21 @@ TEST_F(RunFolderTest, RowsReadBackToTheSameBits) {
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), HasSubstr("did you mean 'ball.z_m'?"));
   }
+}
+
+/// A centre of pressure without contact: no number, and no word either; OpenSim's storages know "nan".
+TEST_F(RunFolderTest, WhatIsNotThereIsAnEmptyCell) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  RunFolder run(folder(), "", false);
+  run.start_table(columns);
+  run.add_row(std::vector{0.0, none, 1.0, 2.0});
+  run.add_row(std::vector{0.1, 0.5, 1.0, none});
+  run.finish(completed());
+  EXPECT_THAT(text("timeseries.csv"), testing::EndsWith("\n0,,1,2\n0.1,0.5,1,\n"));
+  EXPECT_THAT(text("kinematics.sto"), testing::EndsWith("\n0\tnan\n0.1\t0.5\n"));
+  const TimeSeries series = read_timeseries(folder());
+  EXPECT_THAT(series.column("ball.z_m"), ElementsAre(testing::IsNan(), 0.5));
+  EXPECT_THAT(series.column("energy_J"), ElementsAre(2.0, testing::IsNan()));
 }
 
 TEST_F(RunFolderTest, EverythingReceivedSurvivesAKill) {

@@ -7,7 +7,8 @@ const group = new Set();
 let placing = false;
 let times = null, whole = null;  // [from, to] shown by all charts, and of everything; [s]
 
-/** One x axis for curves with times of their own: rows of all times, null where a curve has no sample. */
+/** One x axis for curves with times of their own: rows of all times, undefined where a curve has no sample, null where
+ *  there is nothing to draw (NaN): uPlot draws through the one and interrupts the curve at the other. */
 export function merged(curves) {
   const total = curves.map((curve) => curve.time.length);
   const next = curves.map(() => 0);
@@ -25,19 +26,19 @@ export function merged(curves) {
     times.forEach((time, k) => { if (time[heads[k]] === t) { taken.add(time); ++heads[k]; } });
     curves.forEach((curve, i) => {
       const here = taken.has(curve.time) && next[i] < total[i];
-      columns[i].push(here ? curve.value[next[i]++] : null);
+      const value = here ? curve.value[next[i]++] : undefined;
+      columns[i].push(Number.isNaN(value) ? null : value);
     });
   }
 }
 
-/** Index of the sample of `column` nearest to x[index]; null when it is far outside the samples. */
+/** Index of the sample of `column` nearest to x[index]; null when it is far outside the samples or in a gap. */
 export function nearestSample(x, column, index) {
   if (index === null || index === undefined) return null;
-  if (column[index] !== null) return index;
   let left = index, right = index;
-  while (left >= 0 && column[left] === null) --left;
-  while (right < column.length && column[right] === null) ++right;
-  if (left < 0 || right >= column.length) return null;
+  while (left >= 0 && column[left] === undefined) --left;
+  while (right < column.length && column[right] === undefined) ++right;
+  if (left < 0 || right >= column.length || column[left] === null || column[right] === null) return null;
   return x[index] - x[left] <= x[right] - x[index] ? left : right;
 }
 
@@ -135,7 +136,7 @@ export class TimeChart extends Chart {
 
   made() {
     const [x, ...columns] = merged(this.curves);
-    return [x, ...(this.log ? columns.map((column) => column.map((value) => (value > 0 ? value : null))) : columns)];
+    return [x, ...(this.log ? columns.map((column) => column.map((value) => (value > 0 ? value : undefined))) : columns)];
   }
 
   plotData() {
@@ -147,7 +148,7 @@ export class TimeChart extends Chart {
     return {
       scales: { x: { time: false }, ...(this.log ? { y: { distr: 3 } } : {}) },
       axes: axes('time [s]', this.yLabel, this.log ? (ticks) => ticks.map((tick) => (tick === null ? '' : number(tick, 3))) : tickLabels),
-      series: [{}, ...this.curves.map((curve, i) => ({ ...this.stroke(i), label: curve.label, spanGaps: true, points: { show: false } }))],
+      series: [{}, ...this.curves.map((curve, i) => ({ ...this.stroke(i), label: curve.label, points: { show: false } }))],
       cursor: {
         sync: { key: 'time', setSeries: false },
         drag: { x: true, y: false },
