@@ -16,7 +16,7 @@
 #include "common/config/parameter.hpp"
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
-#include "common/errors/printable.hpp"
+#include "common/errors/plain_text.hpp"
 
 namespace {
 
@@ -24,7 +24,7 @@ using namespace heelstrike;
 using namespace heelstrike::client;
 
 ExitCode fail(const Error& error, bool json) {
-  const std::string message = printable_lines(error.what());
+  const std::string message = for_terminal(error.what());
   tell_user("error", message);
   if (json) {
     const nlohmann::ordered_json report = {

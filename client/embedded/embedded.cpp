@@ -34,6 +34,8 @@ class EmbeddedRunner : public Runner {
     input.run_id = "in-process";
     return mbs::run_scenario(input, embedded_contact(), sink, std::move(stop));
   }
+  /// A factorisation or a large contact takes seconds in which it hears nothing.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> stop_grace() const override { return std::chrono::seconds{1}; }
 };
 
 bool is_known(const std::string& backend) {

@@ -1,18 +1,24 @@
 #include "client/runs/execute.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
+#include <optional>
+#include <thread>
 #include <utility>
 
+#include "client/exit_codes.hpp"
 #include "client/runs/ground_reactions.hpp"
 #include "client/terminal/progress_display.hpp"
 #include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/rpc/backoff.hpp"
 #include "common/wire/run_records_wire.hpp"
 
 namespace heelstrike::client {
@@ -94,12 +100,49 @@ Table episode_table(const std::vector<ContactEpisode>& episodes) {
 
 }  // namespace
 
+namespace {
+
+/// Ends the program when a computation goes on for longer than `grace` after a stop.
+class EndOfPatience {
+ public:
+  /// @param last_words  called before
+  EndOfPatience(const std::stop_token& stop, std::chrono::milliseconds grace, std::function<void()> last_words)
+      : on_stop_(stop, [this, grace, say = std::move(last_words)] {
+          timer_ = std::jthread([grace, say](const std::stop_token& ended) {
+            if (!rpc::wait_unless_stopped(grace, ended)) return;
+            say();
+            ::_exit(to_int(ExitCode::interrupted));
+          });
+        }) {}
+
+ private:
+  std::jthread timer_;
+  std::stop_callback<std::function<void()>> on_stop_;  ///< goes first, so that no timer starts any more
+};
+
+RunSummary run_until_stop(Runner& runner, const RunRequest& request, const RunFolder& folder, RunSink& sink,
+                          std::stop_token stop) {
+  std::optional<EndOfPatience> patience;
+  if (const auto grace = runner.stop_grace()) {
+    patience.emplace(stop, *grace, [&folder] {
+      folder.abandon("cancelled: stopped on request, in the middle of a computation");
+      tell_user("note",
+                fmt::format("stopped in the middle of a computation; {} is marked incomplete and holds all rows "
+                            "until then",
+                            folder.path().string()));
+    });
+  }
+  return runner.run(request, sink, std::move(stop));
+}
+
+}  // namespace
+
 RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder, bool quiet, std::stop_token stop) {
   ProgressDisplay display(fmt::format("{} {}", request.scenario.name, backend_label(request.scenario)), quiet);
   ReportingSink sink(folder, display);
   RunSummary summary;
   try {
-    summary = runner.run(request, sink, std::move(stop));
+    summary = run_until_stop(runner, request, folder, sink, std::move(stop));
     display.clear();
     sink.tell_rest(folder.path() / "run.log");
     write_ground_reactions(request, folder);

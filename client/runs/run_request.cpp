@@ -11,7 +11,7 @@
 #include "common/config/document.hpp"
 #include "common/config/motion_columns.hpp"
 #include "common/errors/error.hpp"
-#include "common/errors/printable.hpp"
+#include "common/errors/plain_text.hpp"
 
 namespace heelstrike::client {
 

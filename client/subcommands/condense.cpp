@@ -13,7 +13,7 @@
 #include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
 #include "common/contact/preparation.hpp"
-#include "common/errors/printable.hpp"
+#include "common/errors/plain_text.hpp"
 
 namespace heelstrike::client {
 namespace {

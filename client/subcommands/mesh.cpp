@@ -15,7 +15,7 @@
 #include "client/subcommands/subcommand.hpp"
 #include "client/terminal/progress_display.hpp"
 #include "common/errors/error.hpp"
-#include "common/errors/printable.hpp"
+#include "common/errors/plain_text.hpp"
 #include "common/results/output_file.hpp"
 
 namespace heelstrike::client {

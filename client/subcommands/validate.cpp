@@ -12,7 +12,7 @@
 #include "client/subcommands/subcommand.hpp"
 #include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
-#include "common/errors/printable.hpp"
+#include "common/errors/plain_text.hpp"
 
 namespace heelstrike::client {
 namespace {

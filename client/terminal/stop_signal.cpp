@@ -12,20 +12,9 @@
 #include <system_error>
 
 #include "client/exit_codes.hpp"
-#include "common/signals/gather_signals.hpp"
+#include "common/signals/stop_signals.hpp"
 
 namespace heelstrike::client {
-
-namespace {
-
-sigset_t stop_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
-  return signals;
-}
-
-}  // namespace
 
 StopSignal::StopSignal() {
   const sigset_t signals = stop_signals();
@@ -46,7 +35,6 @@ StopSignal::~StopSignal() {
 }
 
 void StopSignal::watch(int signal_file) {
-  gather_signals_here(stop_signals());
   std::array<pollfd, 2> waiting{pollfd{signal_file, POLLIN, 0}, pollfd{end_file_, POLLIN, 0}};
   while (true) {
     if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;

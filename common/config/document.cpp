@@ -14,7 +14,7 @@
 #include <sstream>
 
 #include "common/config/mistakes.hpp"
-#include "common/errors/printable.hpp"
+#include "common/errors/plain_text.hpp"
 
 namespace heelstrike::config {
 

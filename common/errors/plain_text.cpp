@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <iterator>
 
@@ -40,44 +39,94 @@ bool is_control(std::uint32_t code) {
          (code >= 0x202AU && code <= 0x202EU) || (code >= 0x2066U && code <= 0x2069U);
 }
 
-/// @param escape  whether a valid character is to be written as its bytes
-template <typename Escape>
-std::string escaped(std::string_view text, const Escape& escape) {
+std::string bytes_of(std::string_view character) {
+  std::string escaped;
+  for (const char c : character)
+    fmt::format_to(std::back_inserter(escaped), "\\x{:02x}", static_cast<unsigned char>(c));
+  return escaped;
+}
+
+/// Text cut at a whole character after `longest` bytes at most; bytes that are no UTF-8 are escaped.
+/// @param write  appends a valid character, given by its code and bytes, to the result
+template <typename Write>
+std::string rewritten(std::string_view text, std::size_t longest, const Write& write) {
   std::string result;
-  result.reserve(text.size());
   while (!text.empty()) {
     const Character character = first_character(text);
-    if (character.valid && !escape(character.code)) {
-      result += text.substr(0, character.n_bytes);
-    } else if (character.code == '\n') {
-      result += "\\n";
-    } else if (character.code == '"' || character.code == '\\') {
-      result += {'\\', static_cast<char>(character.code)};
-    } else {
-      for (const char c : text.substr(0, character.n_bytes)) {
-        fmt::format_to(std::back_inserter(result), "\\x{:02X}", static_cast<unsigned char>(c));
-      }
-    }
+    if (character.n_bytes > longest) return result + "...";
+    const std::string_view bytes = text.substr(0, character.n_bytes);
+    result += character.valid ? write(character.code, bytes) : bytes_of(bytes);
+    longest -= character.n_bytes;
     text.remove_prefix(character.n_bytes);
   }
   return result;
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    if (!character.valid) return false;
+    text.remove_prefix(character.n_bytes);
+  }
+  return true;
+}
+
+constexpr std::size_t any_length = std::string_view::npos;
+
+std::string visible(std::uint32_t code, std::string_view character) {
+  return is_control(code) ? bytes_of(character) : std::string(character);
+}
+
 }  // namespace
 
 std::string valid_utf8(std::string_view text) {
-  return escaped(text, [](std::uint32_t) { return false; });
+  return rewritten(text, any_length, [](std::uint32_t, std::string_view character) { return std::string(character); });
 }
 
 std::string for_terminal(std::string_view text) {
-  return escaped(text, [](std::uint32_t code) { return is_control(code) && code != '\n' && code != '\t'; });
+  return rewritten(text, any_length, [](std::uint32_t code, std::string_view character) {
+    return code == '\n' || code == '\t' ? std::string(character) : visible(code, character);
+  });
 }
 
-std::string one_line(std::string_view text, std::size_t max_bytes) {
-  const bool cut = text.size() > max_bytes;
-  std::string line = escaped(text.substr(0, max_bytes),
-                             [](std::uint32_t code) { return is_control(code) || code == '"' || code == '\\'; });
-  return cut ? line + "..." : line;
+std::string printable(std::string_view text, std::size_t longest) {
+  return rewritten(text, longest, [](std::uint32_t code, std::string_view character) {
+    return code == '\n' ? std::string(" ") : visible(code, character);
+  });
+}
+
+std::string one_line(std::string_view text, std::size_t longest) {
+  return rewritten(text, longest, [](std::uint32_t code, std::string_view character) {
+    if (code == '\n') return std::string("\\n");
+    if (code == '"' || code == '\\') return "\\" + std::string(character);
+    return visible(code, character);
+  });
+}
+
+std::string as_utf8(std::string_view text) {
+  if (is_utf8(text)) return std::string(text);
+  std::string converted;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x80U) {
+      converted += c;
+    } else {
+      converted += static_cast<char>(0xC0U | (code >> 6U));
+      converted += static_cast<char>(0x80U | (code & 0x3FU));
+    }
+  }
+  return converted;
+}
+
+std::optional<std::string> as_latin1(std::string_view text) {
+  std::string bytes;
+  for (std::string_view rest = text; !rest.empty();) {
+    const Character character = first_character(rest);
+    if (!character.valid || character.code > 0xFFU) return std::nullopt;
+    bytes += static_cast<char>(character.code);
+    rest.remove_prefix(character.n_bytes);
+  }
+  return bytes.size() == text.size() ? std::nullopt : std::optional(bytes);
 }
 
 }  // namespace heelstrike

@@ -2,7 +2,8 @@
 
 namespace heelstrike::rpc {
 
-ExchangeStream::ExchangeStream(v1::ContactService::StubInterface& stub) {
+ExchangeStream::ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop)
+    : cancel_(stop, TryCancel{&context_}) {
   stream_ = stub.PrepareAsyncExchange(&context_, &queue_);
   begin(start);
   stream_->StartCall(tag(start));

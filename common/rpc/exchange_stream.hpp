@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <memory>
+#include <stop_token>
 
 #include "heelstrike/v1/contact.grpc.pb.h"
 
@@ -20,7 +21,8 @@ class ExchangeStream {
   enum class Outcome { replied, lost, timed_out };
 
   /// Starts the call; whether the server is there shows at the first exchange.
-  explicit ExchangeStream(v1::ContactService::StubInterface& stub);
+  /// @param stop  cancels the call, also in the middle of an exchange, which is lost then
+  ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop);
   /// Cancels the call unless `finish` has been called.
   ~ExchangeStream();
   ExchangeStream(const ExchangeStream&) = delete;
@@ -45,6 +47,11 @@ class ExchangeStream {
   bool settle(Deadline deadline);
   void cancel_and_settle();
 
+  struct TryCancel {
+    grpc::ClientContext* context;
+    void operator()() const { context->TryCancel(); }
+  };
+
   grpc::ClientContext context_;
   grpc::CompletionQueue queue_;
   std::unique_ptr<grpc::ClientAsyncReaderWriterInterface<v1::ExchangeRequest, v1::ExchangeResponse>> stream_;
@@ -52,6 +59,7 @@ class ExchangeStream {
   unsigned pending_ = 0;
   unsigned failed_ = 0;
   bool finished_ = false;
+  std::stop_callback<TryCancel> cancel_;  ///< last member: it needs the context
 };
 
 }  // namespace heelstrike::rpc

@@ -26,6 +26,9 @@ using Clock = std::chrono::system_clock;
 
 /// While nobody is there: often enough that a stop of the run is heard soon.
 constexpr std::chrono::milliseconds look_again{200};
+/// For what a run still asks after its stop: the energy at its end. A server that computes something long is not
+/// waited for.
+constexpr std::chrono::milliseconds after_stop{500};
 
 class RemoteContact final : public Contact, public BatchContact {
  public:
@@ -58,7 +61,7 @@ class RemoteContact final : public Contact, public BatchContact {
   void round_trip();
   void note_exchange(std::chrono::steady_clock::time_point begin, double serving);
   void restore_pair(std::size_t pair, const std::string& state);
-  [[noreturn]] void refuse_timeout();
+  [[noreturn]] void refuse_timeout(std::chrono::milliseconds timeout);
   /// Why the stream has ended. @param lost  set to whether another one may do better
   [[nodiscard]] Error drop_stream(bool& lost);
   void close_sessions() noexcept;
@@ -78,6 +81,7 @@ class RemoteContact final : public Contact, public BatchContact {
   std::vector<std::string> session_ids_;
   bool all_memoryless_ = true;  ///< of the sessions opened
   std::unique_ptr<ExchangeStream> stream_;
+  bool stream_outlives_stop_ = false;  ///< else the stop cancels it
   // Written in place at every exchange; nothing is allocated after the first one.
   v1::ExchangeRequest request_;
   v1::ExchangeResponse reply_;
@@ -305,12 +309,17 @@ void RemoteContact::fill_request(v1::ExchangeRequest::Kind kind, std::int64_t st
 }
 
 void RemoteContact::round_trip() {
-  // A run that has been stopped may still have something to commit, but waits for nobody.
-  Backoff backoff(stop_.stop_requested() ? std::chrono::milliseconds{0} : options_.patience, stop_);
+  // A run that has been stopped may still have something to ask, but waits for nobody.
+  const bool stopped_before = stop_.stop_requested();
+  const auto timeout = stopped_before ? std::min(options_.exchange_timeout, after_stop) : options_.exchange_timeout;
+  Backoff backoff(stopped_before ? std::chrono::milliseconds{0} : options_.patience, stop_);
+  if (stopped_before && !std::exchange(stream_outlives_stop_, true)) stream_.reset();
   while (true) {
-    if (!stream_) stream_ = std::make_unique<ExchangeStream>(*stub_);
-    const auto outcome = stream_->exchange(request_, reply_, Clock::now() + options_.exchange_timeout);
-    if (outcome == ExchangeStream::Outcome::timed_out) refuse_timeout();
+    if (!stream_) {
+      stream_ = std::make_unique<ExchangeStream>(*stub_, stream_outlives_stop_ ? std::stop_token() : stop_);
+    }
+    const auto outcome = stream_->exchange(request_, reply_, Clock::now() + timeout);
+    if (outcome == ExchangeStream::Outcome::timed_out) refuse_timeout(timeout);
     if (outcome == ExchangeStream::Outcome::replied) {
       if (reply_.sequence() == request_.sequence()) return;
       stream_.reset();
@@ -319,20 +328,23 @@ void RemoteContact::round_trip() {
     }
     bool lost = false;
     const Error error = drop_stream(lost);
+    if (!stopped_before && stop_.stop_requested()) {
+      throw Error(ErrorCode::cancelled, called("Exchange") + ": stopped on request");
+    }
     if (!lost || !backoff.pause()) throw_typed(error);
     // A transport that is dead may still look connected; the next loss then tells.
     (void)channel_->WaitForConnected(Clock::now() + std::min<std::chrono::milliseconds>(backoff.left(), look_again));
   }
 }
 
-void RemoteContact::refuse_timeout() {
+void RemoteContact::refuse_timeout(std::chrono::milliseconds timeout) {
   stream_.reset();
   throw Error(
       ErrorCode::deadline,
       fmt::format("{} did not answer {} of step {} within {:.1f} s; it may hang, be overloaded or need a longer "
                   "exchange timeout",
                   peer_, request_.kind() == v1::ExchangeRequest::KIND_COMMIT ? "commit" : "evaluate",
-                  request_.pairs(0).step(), static_cast<double>(options_.exchange_timeout.count()) / 1000.0),
+                  request_.pairs(0).step(), static_cast<double>(timeout.count()) / 1000.0),
       {}, true);
 }
 

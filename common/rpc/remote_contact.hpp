@@ -28,7 +28,7 @@ struct RemoteContactOptions {
 /// - Error{deadline}     no reply within `exchange_timeout`; the stream is dropped, the next call opens a new one
 /// - Error{unavailable}  the connection was lost and could not be restored within `patience`
 /// - Error{not_found}    the server is there but no longer knows the session (expired, or another process)
-/// - Error{cancelled}    OpenContext::stop, while a batch, fields or a lost connection were waited for
+/// - Error{cancelled}    OpenContext::stop, whatever was waited for; after it every exchange has half a second
 /// After a lost connection the same request is repeated: evaluations are pure, repeated commits answer with the same
 /// bytes, a session that is opened twice is shared or expires.
 ///

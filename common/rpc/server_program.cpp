@@ -22,21 +22,13 @@
 #include "common/errors/plain_text.hpp"
 #include "common/rpc/backoff.hpp"
 #include "common/rpc/ready_line.hpp"
-#include "common/signals/gather_signals.hpp"
+#include "common/signals/stop_signals.hpp"
 
 namespace heelstrike::rpc {
 
 namespace {
 
 using std::chrono::milliseconds;
-
-sigset_t stop_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  return set;
-}
 
 /// Stops this process when its parent ends: the kernel sends SIGTERM.
 class ParentWatch {
@@ -52,14 +44,6 @@ class ParentWatch {
   pid_t parent_;
 };
 
-/// When it goes, SIGTERM and SIGINT have nothing more to say.
-struct IgnoreStopSignals {
-  IgnoreStopSignals() = default;
-  ~IgnoreStopSignals() { ignore_signals(stop_signals()); }
-  IgnoreStopSignals(const IgnoreStopSignals&) = delete;
-  IgnoreStopSignals& operator=(const IgnoreStopSignals&) = delete;
-};
-
 /// Name of the signal, or empty when none came within `timeout`.
 std::string wait_for_signal(milliseconds timeout) {
   const sigset_t set = stop_signals();
@@ -67,6 +51,7 @@ std::string wait_for_signal(milliseconds timeout) {
   const int number = ::sigtimedwait(&set, nullptr, &time);
   if (number == SIGTERM) return "SIGTERM";
   if (number == SIGINT) return "SIGINT";
+  if (number == SIGHUP) return "SIGHUP";
   return {};
 }
 
@@ -208,7 +193,8 @@ class YamlConfig final : public CLI::Config {
 }  // namespace
 
 void block_stop_signals() {
-  gather_signals_here(stop_signals());
+  const sigset_t signals = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
 }
@@ -251,8 +237,6 @@ void add_server_options(CLI::App& app, ServerProgramOptions& options) {
 int run_server_program(const ServerProgramOptions& options, std::span<grpc::Service* const> services,
                        const DrainHooks& hooks) {
   const ParentWatch parent(options.exit_with_parent);
-  // Who asks again while libraries take themselves apart must not turn a regular end into a death by signal.
-  const IgnoreStopSignals at_the_end;
   try {
     const ServerExit code = serve(options, services, hooks, parent);
     spdlog::info("event=stopped program={}", options.program);

@@ -67,7 +67,8 @@ struct DrainHooks {
   std::function<bool(std::chrono::milliseconds)> wait_idle;
 };
 
-/// Blocks SIGTERM and SIGINT in this thread and all that it starts; `run_server_program` waits for them.
+/// Blocks the stop signals in this thread and all that it starts; `run_server_program` waits for them. Threads that
+/// libraries start before main have them blocked by common_signals_blocked.
 /// SIGPIPE and SIGXFSZ are ignored: what cannot be written is an error where it is written.
 void block_stop_signals();
 

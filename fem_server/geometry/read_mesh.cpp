@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "common/errors/printable.hpp"
+#include "common/errors/plain_text.hpp"
 #include "fem_server/geometry/io/readers.hpp"
 #include "fem_server/geometry/io/scanner.hpp"
 #include "fem_server/geometry/surface_repair.hpp"

@@ -50,6 +50,7 @@ ChaosProxy::~ChaosProxy() {
   ::eventfd_write(wake_, 1);
   thread_.join();
   cut_all(Cut::end);
+  for (const int socket : left_) ::close(socket);
   if (listener_ >= 0) ::close(listener_);
   ::close(wake_);
 }
@@ -67,19 +68,10 @@ void ChaosProxy::listen() {
   port_ = ntohs(address.sin_port);
 }
 
-void ChaosProxy::cut(Cut kind, std::uint64_t bytes) {
+void ChaosProxy::cut(Cut kind, std::uint64_t bytes, std::chrono::milliseconds time) {
   {
     const std::scoped_lock lock(mutex_);
-    order_ = Order{kind, bytes};
-  }
-  ::eventfd_write(wake_, 1);
-}
-
-void ChaosProxy::refuse_for(std::chrono::milliseconds time) {
-  {
-    const std::scoped_lock lock(mutex_);
-    order_ = Order{Cut::end, 0};
-    refuse_until_ = std::chrono::steady_clock::now() + time;
+    order_ = Order{kind, bytes, time};
   }
   ::eventfd_write(wake_, 1);
 }
@@ -91,16 +83,32 @@ int ChaosProxy::n_cuts() const {
 
 void ChaosProxy::cut_all(Cut kind) {
   for (const Relay& relay : std::exchange(relays_, {})) {
-    close_with(relay.client, kind == Cut::reset_client || kind == Cut::reset_both);
-    close_with(relay.server, kind == Cut::reset_server || kind == Cut::reset_both);
+    if (kind == Cut::server_only) {
+      left_.push_back(relay.client);
+    } else {
+      close_with(relay.client, kind == Cut::reset_client || kind == Cut::reset_both);
+    }
+    if (kind == Cut::client_only) {
+      left_.push_back(relay.server);
+    } else {
+      close_with(relay.server, kind == Cut::reset_server || kind == Cut::reset_both);
+    }
   }
+  constexpr std::size_t most_left = 20;
+  for (; left_.size() > most_left; left_.pop_front()) ::close(left_.front());
 }
 
 void ChaosProxy::carry_out_orders() {
   const std::scoped_lock lock(mutex_);
   if (order_ && order_->bytes == 0) {
     if (!relays_.empty()) ++n_cuts_;
-    cut_all(order_->kind);
+    const auto until = std::chrono::steady_clock::now() + order_->time;
+    if (order_->kind == Cut::pause) {
+      paused_until_ = until;
+    } else {
+      cut_all(order_->kind);
+      refuse_until_ = until;
+    }
     order_.reset();
   }
   const bool refusing = std::chrono::steady_clock::now() < refuse_until_;
@@ -138,6 +146,30 @@ bool ChaosProxy::pass_on(int from, int to, bool from_server) {
   return true;
 }
 
+void ChaosProxy::serve_relays() {
+  std::vector<pollfd> waiting = {{wake_, POLLIN, 0}, {listener_, POLLIN, 0}};
+  const bool paused = std::chrono::steady_clock::now() < paused_until_;
+  for (const Relay& relay : relays_) {
+    // A negative descriptor is left out by poll.
+    waiting.push_back({paused ? -1 : relay.client, POLLIN, 0});
+    waiting.push_back({paused ? -1 : relay.server, POLLIN, 0});
+  }
+  ::poll(waiting.data(), waiting.size(), 10);
+  eventfd_t ignored = 0;
+  if (waiting[0].revents != 0) ::eventfd_read(wake_, &ignored);
+  std::size_t i = 2;
+  for (auto it = relays_.begin(); it != relays_.end(); i += 2) {
+    const bool alive = (waiting[i].revents == 0 || pass_on(it->client, it->server, false)) &&
+                       (waiting[i + 1].revents == 0 || pass_on(it->server, it->client, true));
+    if (!alive) {
+      ::close(it->client);
+      ::close(it->server);
+    }
+    it = alive ? std::next(it) : relays_.erase(it);
+  }
+  if (waiting[1].revents != 0) accept_one();
+}
+
 void ChaosProxy::serve() {
   while (true) {
     {
@@ -145,25 +177,7 @@ void ChaosProxy::serve() {
       if (stopping_) return;
     }
     carry_out_orders();
-    std::vector<pollfd> waiting = {{wake_, POLLIN, 0}, {listener_, POLLIN, 0}};
-    for (const Relay& relay : relays_) {
-      waiting.push_back({relay.client, POLLIN, 0});
-      waiting.push_back({relay.server, POLLIN, 0});
-    }
-    ::poll(waiting.data(), waiting.size(), 10);
-    eventfd_t ignored = 0;
-    if (waiting[0].revents != 0) ::eventfd_read(wake_, &ignored);
-    std::size_t i = 2;
-    for (auto it = relays_.begin(); it != relays_.end(); i += 2) {
-      const bool alive = (waiting[i].revents == 0 || pass_on(it->client, it->server, false)) &&
-                         (waiting[i + 1].revents == 0 || pass_on(it->server, it->client, true));
-      if (!alive) {
-        ::close(it->client);
-        ::close(it->server);
-      }
-      it = alive ? std::next(it) : relays_.erase(it);
-    }
-    if (waiting[1].revents != 0) accept_one();
+    serve_relays();
   }
 }
 

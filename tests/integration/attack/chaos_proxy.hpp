@@ -1,5 +1,5 @@
-/// A TCP relay on the loopback that does to connections what networks do: ends, resets in one or both directions, cuts
-/// in the middle of a message, refusals for a while.
+/// A TCP relay on the loopback that does to connections what networks do: ends, resets in one or both directions, ends
+/// that only one side hears of, cuts in the middle of a message, pauses, refusals for a while.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,15 @@
 
 namespace heelstrike::testing_support {
 
-enum class Cut { end, reset_client, reset_server, reset_both };
+enum class Cut {
+  end,
+  reset_client,
+  reset_server,
+  reset_both,
+  client_only,  ///< the server's side stays open and hears nothing more
+  server_only,  ///< the client's side stays open and hears nothing more
+  pause,        ///< nothing is cut: it only takes time
+};
 
 class ChaosProxy {
  public:
@@ -24,9 +32,9 @@ class ChaosProxy {
 
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   /// Cuts all connections once `bytes` more have come from the servers; 0 = now.
-  void cut(Cut kind, std::uint64_t bytes = 0);
-  /// Cuts all connections and refuses new ones for `time`.
-  void refuse_for(std::chrono::milliseconds time);
+  /// @param time  new connections are refused for so long; a pause lasts so long
+  void cut(Cut kind, std::uint64_t bytes = 0, std::chrono::milliseconds time = {});
+  /// Cuts and pauses that met a connection.
   [[nodiscard]] int n_cuts() const;
 
  private:
@@ -37,12 +45,14 @@ class ChaosProxy {
   struct Order {
     Cut kind = Cut::end;
     std::uint64_t bytes = 0;
+    std::chrono::milliseconds time{};
   };
 
   void serve();
   void listen();
   void accept_one();
   void carry_out_orders();
+  void serve_relays();
   /// @returns false when the connection has ended
   bool pass_on(int from, int to, bool from_server);
   void cut_all(Cut kind);
@@ -51,7 +61,9 @@ class ChaosProxy {
   int port_ = 0;
   int listener_ = -1;
   int wake_;
-  std::list<Relay> relays_;   ///< of the thread alone
+  std::list<Relay> relays_;  ///< this and the next of the thread alone
+  std::list<int> left_;      ///< sockets whose other side has gone without a word
+  std::chrono::steady_clock::time_point paused_until_{};
   mutable std::mutex mutex_;  ///< guards what follows
   std::optional<Order> order_;
   std::chrono::steady_clock::time_point refuse_until_{};

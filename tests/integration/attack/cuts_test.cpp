@@ -2,11 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
+#include <iostream>
+#include <iterator>
 #include <random>
 
 #include "common/errors/error.hpp"
 #include "tests/integration/attack/chaos_proxy.hpp"
+#include "tests/integration/cli/program.hpp"
+#include "tests/integration/cli/scenarios.hpp"
 #include "tests/integration/contact_service/server_process.hpp"
 #include "tests/support/child_environment.hpp"
 
@@ -15,28 +20,35 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Of this test; HEELSTRIKE_ATTACK_CUTS asks for more.
-int number_of_cuts() {
+/// Of a test; HEELSTRIKE_ATTACK_CUTS asks for more (docs/guide/operating.md says what came of 1,000).
+int number_of_cuts(int usual) {
   const char* wanted = std::getenv("HEELSTRIKE_ATTACK_CUTS");
-  return wanted != nullptr ? std::atoi(wanted) : 60;
+  return wanted != nullptr ? std::atoi(wanted) : usual;
 }
 
-/// What happens to the connection at a step, the same in every run of the test.
+/// What happens to connections, the same in every run of a test.
 class Trouble {
  public:
-  explicit Trouble(ChaosProxy& proxy) : proxy_(proxy) {}
+  /// @param most_bytes  the cut falls behind so many bytes from the server at most; every other one falls at once
+  explicit Trouble(std::uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
-  /// @returns what was done, for messages
-  std::string make() {
-    const auto kind = static_cast<Cut>(random_() % 4);
-    // An exchange of one pair is answered with some 700 bytes: the cut falls before, into or behind the answer.
-    const std::uint64_t bytes = random_() % 2 == 0 ? 0 : random_() % 1200;
-    proxy_.cut(kind, bytes);
-    return "cut of kind " + std::to_string(static_cast<int>(kind)) + " after " + std::to_string(bytes) + " bytes";
+  void make(ChaosProxy& proxy) {
+    constexpr Cut kinds[] = {Cut::end,        Cut::reset_client, Cut::reset_server,
+                             Cut::reset_both, Cut::client_only,  Cut::pause};
+    const Cut kind = kinds[random_() % std::size(kinds)];
+    const std::uint64_t bytes = random_() % 2 == 0 ? 0 : random_() % most_bytes_;
+    // One in thirty lasts longer than any pause between two attempts.
+    const milliseconds time{random_() % 30 == 0 ? 2'500 : random_() % 3 == 0 ? random_() % 300 : 0};
+    last_ = "cut of kind " + std::to_string(static_cast<int>(kind)) + " after " + std::to_string(bytes) +
+            " bytes, refusing for " + std::to_string(time.count()) + " ms";
+    proxy.cut(kind, bytes, time);
   }
+  [[nodiscard]] std::uint32_t choose(std::uint32_t n) { return static_cast<std::uint32_t>(random_()) % n; }
+  [[nodiscard]] const std::string& last() const { return last_; }
 
  private:
-  ChaosProxy& proxy_;
+  std::uint64_t most_bytes_;
+  std::string last_;
   std::mt19937 random_{20261};
 };
 
@@ -57,21 +69,65 @@ std::string bounce_through(Contact& contact, int n_steps, const std::function<vo
 }
 
 TEST(Cuts, NoOrdinaryCutEndsARunOrChangesABit) {
-  const int n = number_of_cuts();
+  const int n = number_of_cuts(60);
   const ServerProcess server({}, {"127.0.0.1:0"});
   const std::string expected = bounce_through(*open_contact(server.address()), n, [](int) {});
   ChaosProxy proxy(server.address());
-  Trouble trouble(proxy);
+  // An exchange of one pair is answered with some 700 bytes: the cut falls before, into or behind the answer.
+  Trouble trouble(1200);
   const auto contact = open_contact(proxy.address());
-  std::string last;
   try {
-    const std::string answers = bounce_through(*contact, n, [&](int) { last = trouble.make(); });
+    const std::string answers = bounce_through(*contact, n, [&](int) { trouble.make(proxy); });
     EXPECT_TRUE(answers == expected) << "a cut has changed an answer";
   } catch (const Error& error) {
-    ADD_FAILURE() << "after " << proxy.n_cuts() << " cuts, the last a " << last << ": " << error.what();
+    ADD_FAILURE() << "after " << proxy.n_cuts() << " cuts, the last a " << trouble.last() << ": " << error.what();
   }
+  std::cout << proxy.n_cuts() << " cuts of exchanges\n";
   // Some orders meet a connection that is being made and count once for two.
   EXPECT_GT(proxy.n_cuts(), n / 2);
+}
+
+/// Where `server`, which listens on a port of its choice, can be reached.
+std::string address_of(const cli_test::Program& server) {
+  const std::string log = server.output();
+  const std::string mark = "addresses=\"";
+  const auto begin = log.find(mark) + mark.size();
+  return log.substr(begin, log.find('"', begin) - begin);
+}
+
+// From the submission to the last row: either connection of a run, at any time.
+TEST(Cuts, OfBothConnectionsOfWholeRunsLoseNothing) {
+  const int n = number_of_cuts(25);
+  const cli_test::ScratchFolder folder;
+  const std::string file = folder.write("ball.yaml", cli_test::ball_scenario());
+  const cli_test::ProgramOptions here{.working_folder = folder.path(), .environment = {}};
+  ASSERT_EQ(cli_test::run("heelstrike", {"run", file, "--in-process", "-o", "expected"}, here).exit_code, 0);
+  const std::string expected = cli_test::read_text(folder.path() / "expected/timeseries.csv");
+
+  const ServerProcess fem({}, {"127.0.0.1:0"});
+  ChaosProxy to_fem(fem.address());
+  cli_test::Program mbs("mbs_server", {"--listen", "127.0.0.1:0", "--fem", to_fem.address(), "--spool",
+                                       (folder.path() / "spool").string()});
+  ASSERT_TRUE(mbs.wait_for_output("event=listening"));
+  ChaosProxy to_mbs(address_of(mbs));
+  ChaosProxy* const proxies[] = {&to_fem, &to_mbs};
+  const auto n_cuts = [&] { return to_fem.n_cuts() + to_mbs.n_cuts(); };
+  Trouble trouble(20'000);
+  while (n_cuts() < n && !testing::Test::HasFailure()) {
+    cli_test::Program client("heelstrike", {"run", file, "--mbs", to_mbs.address(), "-o", "out", "--force"}, here);
+    while (cli_test::alive(client.pid())) {
+      const int before = n_cuts();
+      trouble.make(*proxies[trouble.choose(2)]);
+      ASSERT_TRUE(cli_test::eventually([&] { return n_cuts() > before || !cli_test::alive(client.pid()); }));
+    }
+    const auto result = client.wait();
+    EXPECT_EQ(result.exit_code, 0) << "after " << n_cuts() << " cuts, the last a " << trouble.last() << "\n"
+                                   << result.err;
+    EXPECT_TRUE(cli_test::read_text(folder.path() / "out/timeseries.csv") == expected) << trouble.last();
+  }
+  std::cout << to_fem.n_cuts() << " cuts between the servers, " << to_mbs.n_cuts() << " before them\n";
+  mbs.signal(SIGTERM);
+  EXPECT_EQ(mbs.wait().exit_code, 0) << mbs.output();
 }
 
 TEST(Cuts, AServerThatRefusesForAWhileIsWaitedFor) {
@@ -80,7 +136,7 @@ TEST(Cuts, AServerThatRefusesForAWhileIsWaitedFor) {
   ChaosProxy proxy(server.address());
   const auto contact = open_contact(proxy.address());
   const std::string answers = bounce_through(*contact, 6, [&](int step) {
-    if (step == 3) proxy.refuse_for(milliseconds{2'500});  // longer than any pause between two attempts
+    if (step == 3) proxy.cut(Cut::end, 0, milliseconds{2'500});  // longer than any pause between two attempts
   });
   EXPECT_TRUE(answers == expected);
 }
@@ -92,7 +148,7 @@ TEST(Cuts, PatienceHasAnEnd) {
       rpc::RemoteContactOptions{.endpoint = {.address = proxy.address(), .tls = {}}, .patience = milliseconds{300}});
   try {
     bounce_through(*contact, 6, [&](int step) {
-      if (step == 3) proxy.refuse_for(patience(std::chrono::seconds{60}));
+      if (step == 3) proxy.cut(Cut::end, 0, patience(std::chrono::seconds{60}));
     });
     ADD_FAILURE() << "no error";
   } catch (const Error& error) {

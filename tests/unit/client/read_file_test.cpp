@@ -12,7 +12,7 @@
 
 #include "client/runs/run_request.hpp"
 #include "common/errors/error.hpp"
-#include "common/errors/printable.hpp"
+#include "common/errors/plain_text.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -118,7 +118,7 @@ TEST(Printable, EscapesWhatNoTerminalShouldSee) {
   EXPECT_EQ(printable("a\x1b[2J\xe9\x7f\xc2\x9b!"), "a\\x1b[2J\\xe9\\x7f\\xc2\\x9b!");
   EXPECT_EQ(printable("\xc0\xaf\xed\xa0\x80\xf5"), "\\xc0\\xaf\\xed\\xa0\\x80\\xf5") << "overlong, half a pair, none";
   EXPECT_EQ(printable("a\nb"), "a b");
-  EXPECT_EQ(printable_lines("a\nb\r"), "a\nb\\x0d");
+  EXPECT_EQ(for_terminal("a\nb\r"), "a\nb\\x0d");
   EXPECT_EQ(printable("\xc3\xbc\xc3\xbc", 3), "\xc3\xbc...") << "cut at a whole character";
 }
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "common/errors/error.hpp"
-#include "common/errors/printable.hpp"
+#include "common/errors/plain_text.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
 #include "tests/unit/geometry/samples.hpp"
 

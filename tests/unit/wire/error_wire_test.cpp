@@ -90,18 +90,18 @@ TEST(ErrorWire, TextInAnotherEncodingStaysReadable) {
   v1::Error back;
   ASSERT_TRUE(back.ParseFromString(message.SerializeAsString())) << "raw bytes make a message unreadable";
   EXPECT_EQ(std::string(from_proto(back).what()),
-            "h\\xF6he.stl: expected a mesh, found none; gr\xC3\xBC\xC3\x9F"
+            "h\\xf6he.stl: expected a mesh, found none; gr\xC3\xBC\xC3\x9F"
             "e");
-  EXPECT_EQ(from_proto(back).field(), "h\\xF6he.stl");
+  EXPECT_EQ(from_proto(back).field(), "h\\xf6he.stl");
   const Error raw(ErrorCode::invalid_input, std::string(100'000, '\xF6'));
   EXPECT_LT(to_status(raw).error_message().size(), 2000U) << "escaping must not undo the shortening";
 }
 
 TEST(PlainText, ShowsNoControlAndKeepsWhatCanBeRead) {
-  EXPECT_EQ(for_terminal("a\tb\n\033[2Jc\r\xC2\x9B"), "a\tb\n\\x1B[2Jc\\x0D\\xC2\\x9B");
+  EXPECT_EQ(for_terminal("a\tb\n\033[2Jc\r\xC2\x9B"), "a\tb\n\\x1b[2Jc\\x0d\\xc2\\x9b");
   EXPECT_EQ(for_terminal("\xE2\x80\xAE"
                          "right to left"),
-            "\\xE2\\x80\\xAEright to left");
+            "\\xe2\\x80\\xaeright to left");
   EXPECT_EQ(one_line("x\nlevel=error \"quoted\" \\"), "x\\nlevel=error \\\"quoted\\\" \\\\");
   EXPECT_EQ(one_line("12345678", 4), "1234...");
   // RFC 3629: an overlong slash, half a surrogate pair, beyond the last character, a character that is cut off.

@@ -1,0 +1,112 @@
+// A run that is resumed goes on with the bits of the undisturbed one, whatever back-end answers, in the middle of
+// contact and of friction too.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "fem_server/backends/backend.hpp"
+#include "tests/support/local_run.hpp"
+
+namespace heelstrike::test {
+namespace {
+
+struct Case {
+  std::string name;
+  std::string backend;
+  std::string more_parameters;
+};
+
+bool knows(const fem::BackendEntry& entry, const std::string& parameter) {
+  return std::ranges::any_of(entry.parameters, [&](const auto& spec) { return spec.name == parameter; });
+}
+
+bool takes_blocks(const fem::BackendEntry& entry) {
+  return std::ranges::find(entry.surface_pairs, "block-plane") != entry.surface_pairs.end();
+}
+
+/// Every back-end with all that gives it a history: friction, and restitution where it has one.
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const auto& entry : fem::backend_registry()) {
+    std::string more = "friction: 0.3";
+    if (knows(entry, "restitution")) more += ", restitution: 0.7";
+    if (knows(entry, "damping")) more += ", damping: 30";
+    all.push_back({entry.name, entry.name, more});
+    if (knows(entry, "friction_model")) {
+      all.push_back({entry.name + "_regularised", entry.name, more + ", friction_model: regularised"});
+    }
+    if (knows(entry, "support")) {
+      all.push_back({entry.name + "_free", entry.name, more + ", support: inertia_relief"});
+    }
+  }
+  return all;
+}
+
+/// Thrown obliquely: it sticks, slides and lifts off.
+Scenario ball(const Case& c) {
+  return scenario_from(fmt::format(R"(heelstrike: 1
+gravity: [0, 0, -10]
+bodies:
+  ball: {{mass: 1, inertia: [4.0e-3, 4.0e-3, 4.0e-3], position: [0, 0, 0.1001], velocity: [0.2, 0, -0.3]}}
+contact:
+  touch:
+    main: {{body: ball, surface: {{sphere: {{radius: 0.1}}}}}}
+    partner: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    backend: {}
+    parameters: {{stiffness: 1.0e6, {}}}
+analysis: {{end_time: 0.02}}
+output: {{interval: 0.0005, checkpoint_interval: 0.0005}}
+)",
+                                   c.backend, c.more_parameters));
+}
+
+Scenario block(const Case& c) {
+  const bool is_free = c.more_parameters.find("inertia_relief") != std::string::npos;
+  return scenario_from(fmt::format(R"(heelstrike: 1
+gravity: [0, 0, -10]
+bodies:
+  block: {{mass: 0.1, inertia: [1.0e-4, 1.0e-4, 1.0e-4], position: [0, 0, 0.01005], velocity: [0.05, 0, -0.1]}}
+contact:
+  touch:
+    main:
+      body: block
+      surface: {{block: {{lengths: [0.04, 0.03, 0.02]}}}}
+      material: {{youngs_modulus: 2.0e6, poissons_ratio: 0.3, density: 4166}}
+    partner: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    backend: {}
+    parameters: {{element_size: 0.01, contact_set: bottom, {}{}}}
+analysis: {{end_time: 0.006, integrator: {{rtol: 1.0e-5, atol: 1.0e-7}}}}
+output: {{interval: 0.00025, checkpoint_interval: 0.0005}}
+)",
+                                   c.backend, is_free ? "" : "clamped_set: top, ", c.more_parameters));
+}
+
+class Resume : public testing::TestWithParam<Case> {};
+
+TEST_P(Resume, FromAnyCheckpointRepeatsEveryBit) {
+  const Scenario scenario = takes_blocks(fem::find_backend(GetParam().backend)) ? block(GetParam()) : ball(GetParam());
+  const RecordedRun whole = run_local(scenario);
+  ASSERT_EQ(whole.summary.status, "completed") << (whole.summary.error ? whole.summary.error->what() : "");
+  ASSERT_GE(whole.checkpoints.size(), 10U);
+  const auto force = whole.column("touch.fx_N");
+  EXPECT_TRUE(std::ranges::any_of(force, [](double fx) { return fx != 0.0; })) << "no friction, no test";
+  for (const Checkpoint& checkpoint : whole.checkpoints) {
+    const RecordedRun resumed = run_local(scenario, checkpoint);
+    ASSERT_EQ(resumed.summary.status, "completed") << (resumed.summary.error ? resumed.summary.error->what() : "");
+    EXPECT_EQ(resumed.summary.contact_commits, whole.summary.contact_commits);
+    const auto skipped = whole.rows.size() - resumed.rows.size();
+    for (std::size_t r = 0; r < resumed.rows.size(); ++r) {
+      const auto& row = resumed.rows[r];
+      ASSERT_EQ(std::memcmp(row.data(), whole.rows[skipped + r].data(), row.size() * sizeof(double)), 0)
+          << "resumed at " << checkpoint.time << " s, row at " << row[0] << " s";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryBackend, Resume, testing::ValuesIn(cases()),
+                         [](const auto& instance) { return instance.param.name; });
+
+}  // namespace
+}  // namespace heelstrike::test
