@@ -14,9 +14,9 @@
 #include "client/report/fields_data.hpp"
 #include "client/report/pressure_regions.hpp"
 #include "common/errors/error.hpp"
-#include "common/motion/force_plate.hpp"
 #include "common/results/output_file.hpp"
 #include "common/results/run_folder.hpp"
+#include "gait/force_plate.hpp"
 
 namespace heelstrike::client {
 namespace {

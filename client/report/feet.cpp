@@ -4,10 +4,10 @@
 #include <ranges>
 #include <string_view>
 
-#include "common/config/marker_drivers.hpp"
-#include "common/motion/axis_map.hpp"
 #include "common/surfaces/foot.hpp"
 #include "common/surfaces/mesh.hpp"
+#include "gait/axis_map.hpp"
+#include "gait/marker_drivers.hpp"
 
 namespace heelstrike::client::report {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "client/report/pressure_map.hpp"
 #include "common/config/scenario.hpp"
-#include "common/motion/force_plate.hpp"
+#include "gait/force_plate.hpp"
 
 namespace heelstrike::client::report {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/motion/force_plate.hpp"
+#include "gait/force_plate.hpp"
 
 namespace heelstrike::client::report {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/motion/grf_comparison.hpp"
+#include "gait/grf_comparison.hpp"
 
 namespace heelstrike::client::report {
 

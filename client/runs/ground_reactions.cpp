@@ -6,11 +6,11 @@
 #include <numeric>
 #include <vector>
 
-#include "common/config/marker_drivers.hpp"
 #include "common/errors/error.hpp"
-#include "common/motion/axis_map.hpp"
-#include "common/motion/force_plate.hpp"
-#include "common/motion/plate_height.hpp"
+#include "gait/axis_map.hpp"
+#include "gait/force_plate.hpp"
+#include "gait/marker_drivers.hpp"
+#include "gait/plate_height.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "common/config/motion_columns.hpp"
 #include "common/config/scenario.hpp"
 #include "common/results/run_folder.hpp"
+#include "gait/motion_columns.hpp"
 
 namespace heelstrike::client {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "client/runs/runner.hpp"
-#include "common/motion/force_plate.hpp"
+#include "gait/force_plate.hpp"
 
 namespace heelstrike::client {
 

@@ -7,10 +7,10 @@
 
 #include "client/embedded/catalog.hpp"
 #include "client/runs/ground_reactions.hpp"
-#include "common/config/marker_drivers.hpp"
-#include "common/config/motion_columns.hpp"
 #include "common/errors/error.hpp"
-#include "common/motion/grf_comparison.hpp"
+#include "gait/grf_comparison.hpp"
+#include "gait/marker_drivers.hpp"
+#include "gait/motion_columns.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -17,7 +17,7 @@ namespace heelstrike::client {
 namespace {
 
 constexpr std::chrono::milliseconds look_again{200};          // while nobody is there: a stop is heard soon
-constexpr std::chrono::milliseconds death_certificate{2000};  // from the effects of a death to the kernel's word of it
+constexpr std::chrono::milliseconds exit_report_delay{2000};  // from the effects of a death to the kernel's word of it
 
 std::string sentence_start(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
@@ -78,10 +78,10 @@ void RemoteRunner::watch(const std::string& run_id, EventReader& reader, std::st
 Error RemoteRunner::explained(const Error& error) {
   const bool lost_somebody = error.code() == ErrorCode::unavailable || error.code() == ErrorCode::deadline ||
                              error.code() == ErrorCode::not_found;
-  const auto casualty = servers_.casualty(lost_somebody ? death_certificate : std::chrono::milliseconds{0});
-  if (!casualty) return error;
+  const auto exited_server = servers_.exited_server(lost_somebody ? exit_report_delay : std::chrono::milliseconds{0});
+  if (!exited_server) return error;
   return Error(ErrorCode::unavailable, fmt::format("{} in mid-run; what was computed until then is kept ({})",
-                                                   sentence_start(*casualty), error.what()));
+                                                   sentence_start(*exited_server), error.what()));
 }
 
 RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop_token stop) {

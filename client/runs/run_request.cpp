@@ -9,9 +9,9 @@
 
 #include "client/embedded/catalog.hpp"
 #include "common/config/document.hpp"
-#include "common/config/motion_columns.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "gait/motion_columns.hpp"
 
 namespace heelstrike::client {
 

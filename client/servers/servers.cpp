@@ -100,7 +100,7 @@ std::filesystem::path Servers::event_file(const std::string& run_id) const {
   return folder_->path() / "spool" / (run_id + ".events");
 }
 
-std::optional<std::string> Servers::casualty(std::chrono::milliseconds patience) {
+std::optional<std::string> Servers::exited_server(std::chrono::milliseconds patience) {
   // First who has ended already, then who does within the time: the kernel may report an end a moment after its
   // effects.
   for (const std::chrono::milliseconds wait : {std::chrono::milliseconds{0}, patience}) {

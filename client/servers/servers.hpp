@@ -47,7 +47,7 @@ class Servers {
 
   /// Which started server has ended unasked, and how: "the contact server (fem_server) ended with signal 9 (Killed)".
   /// Waits up to `patience` for one to end.
-  [[nodiscard]] std::optional<std::string> casualty(std::chrono::milliseconds patience);
+  [[nodiscard]] std::optional<std::string> exited_server(std::chrono::milliseconds patience);
 
  private:
   void start_fem();

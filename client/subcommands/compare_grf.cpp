@@ -17,8 +17,8 @@
 #include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
 #include "common/errors/error.hpp"
-#include "common/motion/grf_comparison.hpp"
 #include "common/results/output_file.hpp"
+#include "gait/grf_comparison.hpp"
 
 namespace heelstrike::client {
 namespace {

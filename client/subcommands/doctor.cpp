@@ -72,9 +72,9 @@ using Clock = std::chrono::steady_clock;
 constexpr auto answer_within = rpc::connect_patience;  // all servers together
 
 /// A server under examination. Connecting begins at once, so that several servers share the time for it.
-class Patient {
+class ServerUnderTest {
  public:
-  Patient(rpc::Endpoint endpoint, const std::string& program)
+  ServerUnderTest(rpc::Endpoint endpoint, const std::string& program)
       : endpoint_(std::move(endpoint)), peer_(program + " at " + endpoint_.address) {
     try {
       channel_ = rpc::make_channel(endpoint_);
@@ -219,8 +219,8 @@ std::string verdict(const Check& check) {
 /// Servers named by the user.
 std::vector<Check> examine_named(const ServerOptions& options, std::stop_token stop) {
   std::vector<Check> checks;
-  std::optional<Patient> fem;
-  std::optional<Patient> mbs;
+  std::optional<ServerUnderTest> fem;
+  std::optional<ServerUnderTest> mbs;
   const auto until = Clock::now() + answer_within;
   if (!options.fem.empty()) fem.emplace(rpc::Endpoint{.address = options.fem, .tls = options.tls}, "fem_server");
   if (!options.mbs.empty()) mbs.emplace(rpc::Endpoint{.address = options.mbs, .tls = options.tls}, "mbs_server");
@@ -252,8 +252,9 @@ std::vector<Check> examine(const ServerOptions& options, std::stop_token stop) {
     return checks;
   }
   const auto until = Clock::now() + answer_within;
-  Patient(*runner->servers().fem(), "fem_server").examine<v1::ContactService, v1::GetVersionRequest>(checks, until);
-  Patient(runner->servers().mbs(), "mbs_server")
+  ServerUnderTest(*runner->servers().fem(), "fem_server")
+      .examine<v1::ContactService, v1::GetVersionRequest>(checks, until);
+  ServerUnderTest(runner->servers().mbs(), "mbs_server")
       .examine<v1::SimulationService, v1::GetSimulationVersionRequest>(checks, until);
   add_check(checks, "a trial run works", [&] { return trial_run(*runner, stop); });
   examine_helpers(checks, stop);

@@ -91,8 +91,7 @@ void print_pairs(const Scenario& scenario, const BuiltModel& model) {
   for (std::size_t i = 0; i < scenario.pairs.size(); ++i) {
     const PairModel& pair = scenario.pairs[i];
     fmt::print("\ncontact {}: {} ({}) against {} ({}), back-end {}\n", pair.spec.name, pair.main_body,
-               pair.spec.main.surface.kind, pair.partner_body, pair.spec.partner.surface.kind,
-               pair.spec.backend);
+               pair.spec.main.surface.kind, pair.partner_body, pair.spec.partner.surface.kind, pair.spec.backend);
     for (const auto& [name, value] : model.parameters[i]) fmt::print("  {} = {}\n", name, value_text(value));
   }
 }

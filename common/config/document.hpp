@@ -68,7 +68,8 @@ class Mistakes;
 /// "a text 'abc'", "a list of 3 values", "nothing": what a message says was found.
 [[nodiscard]] std::string describe(const Node& node);
 
-/// Shortened copy of text from a file for messages, in which every byte that is not printable text is written as `\xNN`.
+/// Shortened copy of text from a file for messages, in which every byte that is not printable text is written as
+/// `\xNN`.
 [[nodiscard]] std::string excerpt(std::string_view text);
 
 }  // namespace heelstrike::config

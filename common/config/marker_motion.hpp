@@ -5,11 +5,28 @@
 #include <string>
 #include <vector>
 
-#include "common/motion/axis_map.hpp"
-#include "common/motion/foot_template.hpp"
 #include "common/spatial/spatial.hpp"
 
 namespace heelstrike {
+
+/// Where the axes of the file point in the world: "x", "-x", "y", ... For a laboratory with y up and z to the right
+/// and a world with z up and y to the left this is {x: "x", y: "z", z: "-y"}.
+struct AxisNames {
+  std::string x = "x";
+  std::string y = "y";
+  std::string z = "z";
+};
+
+/// Markers of one foot by name.
+struct FootMarkers {
+  std::vector<std::string> hindfoot;  ///< at least three, on the part behind the metatarsophalangeal joints
+  std::string heel;                   ///< with `toe_tip` the direction and the length of the foot
+  std::string toe_tip;
+  std::string toe_lateral;  ///< with `toe_medial` the metatarsophalangeal axis
+  std::string toe_medial;
+  std::vector<std::string> origin;  ///< static trial: their mean is the foot's origin, e.g. both malleoli
+  double toe_axis_depth = 0.0;      ///< [m] >= 0, of the metatarsophalangeal axis below the line of its two markers
+};
 
 /// Where the surface of a foot lies on its markers: pose of the surface's frame M in the hindfoot frame H of the static
 /// trial, R_HM = Rz Ry Rx, and how far the surface's toes are bent when the marked ones are straight.

@@ -1,4 +1,4 @@
-/// Many questions about a motion that is given: what a contact offers beside Contact when it can answer them at once.
+/// Many questions about a prescribed motion: what a contact offers beside Contact when it can answer them at once.
 #pragma once
 
 #include <cstdint>
@@ -32,16 +32,16 @@ class BatchContact {
 
   /// Whether there are pairs and no answer of any of them depends on what was committed but for rounding (solver
   /// statistics aside): batches may then replace commits.
-  [[nodiscard]] virtual bool memoryless() const = 0;
+  [[nodiscard]] virtual bool history_independent() const = 0;
 
   /// Answers of one pair at many states against the committed history, in parallel, order kept; the same bits as
   /// Contact::evaluate gives for each, but for tangents, which may be left zero. Pure.
   /// @throws Error for the batch as a whole; what a single state meets is in its entry
   [[nodiscard]] virtual std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) = 0;
 
-  /// Commits states of given motion one after the other, each pair on its own way, side by side: what Contact::commit
-  /// gives for step after step, but for rounding and for tangents, which may be left zero. Ends before the first state
-  /// that a pair refuses; all pairs have then advanced to the one before. Repeatable as a commit is.
+  /// Commits states of prescribed motion one after the other, each pair on its own way, side by side: what
+  /// Contact::commit gives for step after step, but for rounding and for tangents, which may be left zero. Ends before
+  /// the first state that a pair refuses; all pairs have then advanced to the one before. Repeatable as a commit is.
   /// @param first_step  of the first state: last committed step + 1
   /// @param states      [pair][state], the same number for each pair
   /// @param stop        ends the work soon; all of it is committed or nothing

@@ -50,7 +50,7 @@ struct ContactEpisode {
   double max_indentation_time = 0.0;            ///< [s]
   double approach_speed = 0.0;                  ///< [m/s] closing speed at onset
   std::optional<double> separation_speed;       ///< [m/s] opening speed at the end
-  std::optional<double> effective_restitution;  ///< [-] unset for contacts of given motion
+  std::optional<double> effective_restitution;  ///< [-] unset for contacts of prescribed motion
 };
 
 struct IntegratorStatistics {

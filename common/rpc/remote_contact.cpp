@@ -40,7 +40,7 @@ class RemoteContact final : public Contact, public BatchContact {
   void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                 std::span<Response> responses) override;
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override;
-  [[nodiscard]] bool memoryless() const override { return !session_ids_.empty() && all_memoryless_; }
+  [[nodiscard]] bool history_independent() const override { return !session_ids_.empty() && all_history_independent_; }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override;
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override;
@@ -79,7 +79,7 @@ class RemoteContact final : public Contact, public BatchContact {
   std::unique_ptr<v1::ContactService::StubInterface> stub_;
   std::vector<PairDescription> descriptions_;
   std::vector<std::string> session_ids_;
-  bool all_memoryless_ = true;  ///< of the sessions opened
+  bool all_history_independent_ = true;  ///< of the sessions opened
   std::unique_ptr<ExchangeStream> stream_;
   bool stream_outlives_stop_ = false;  ///< else the stop cancels it
   // Written in place at every exchange; nothing is allocated after the first one.
@@ -154,7 +154,7 @@ grpc::Status RemoteContact::try_to_open(grpc::ClientContext& call, const v1::Ope
                           (done + event.progress().fraction()) / static_cast<double>(n_pairs));
     } else if (event.has_opened()) {
       session_ids_.push_back(event.opened().session_id());
-      all_memoryless_ = all_memoryless_ && event.opened().memoryless();
+      all_history_independent_ = all_history_independent_ && event.opened().history_independent();
       descriptions_.push_back(wire::from_proto(event.opened(), FieldPath("opened")));
       opened = true;
     }

@@ -53,16 +53,16 @@ class ContactBackend {
   /// The history after accepting `state`. Pure in the same sense: a new object is returned.
   [[nodiscard]] virtual Committed commit(const History& history, const PairState& state) const = 0;
 
-  /// As evaluate and commit, for a state of motion that is given: nobody differentiates the answer and the next state
+  /// As evaluate and commit, for a state of prescribed motion: nobody differentiates the answer and the next state
   /// may be far, so tangents may be left zero, and nothing has to be kept that only saves time near this state.
-  [[nodiscard]] virtual Response evaluate_given(const History& history, const PairState& state) const {
+  [[nodiscard]] virtual Response evaluate_prescribed(const History& history, const PairState& state) const {
     return evaluate(history, state);
   }
-  /// evaluate_given of several states under one history, which may share work: the same answers, bit for bit. What a
-  /// state is refused for stands in its entry.
-  [[nodiscard]] virtual std::vector<BatchEntry> evaluate_given_all(const History& history,
-                                                                   std::span<const PairState> states) const;
-  [[nodiscard]] virtual Committed commit_given(const History& history, const PairState& state) const {
+  /// evaluate_prescribed of several states under one history, which may share work: the same answers, bit for bit. What
+  /// a state is refused for stands in its entry.
+  [[nodiscard]] virtual std::vector<BatchEntry> evaluate_prescribed_all(const History& history,
+                                                                        std::span<const PairState> states) const;
+  [[nodiscard]] virtual Committed commit_prescribed(const History& history, const PairState& state) const {
     return commit(history, state);
   }
 
@@ -71,7 +71,7 @@ class ContactBackend {
 
   /// Whether responses depend on the history by rounding only, which comes from where a solution starts: states may
   /// then be answered in any order, in batches.
-  [[nodiscard]] virtual bool memoryless() const { return false; }
+  [[nodiscard]] virtual bool history_independent() const { return false; }
 
   /// Whether an evaluation takes much longer than starting a thread: pairs of one commit are then worth a thread each.
   [[nodiscard]] virtual bool heavy() const { return false; }

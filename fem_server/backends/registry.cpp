@@ -6,8 +6,8 @@
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
 #include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/material_doubts.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
+#include "fem_server/backends/shared/material_doubts.hpp"
 #ifdef HEELSTRIKE_FEM
 #include "fem_server/backends/fem_condensed/entry.hpp"
 #include "fem_server/backends/fem_full/entry.hpp"
@@ -42,11 +42,11 @@ void check_surfaces(const PairSpec& pair, const BackendEntry& entry) {
 
 }  // namespace
 
-std::vector<BatchEntry> ContactBackend::evaluate_given_all(const History& history,
-                                                           std::span<const PairState> states) const {
+std::vector<BatchEntry> ContactBackend::evaluate_prescribed_all(const History& history,
+                                                                std::span<const PairState> states) const {
   std::vector<BatchEntry> entries(states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
-    entries[i].error = refusal([&] { entries[i].response = evaluate_given(history, states[i]); });
+    entries[i].error = refusal([&] { entries[i].response = evaluate_prescribed(history, states[i]); });
   }
   return entries;
 }

@@ -66,11 +66,11 @@ struct ReadStates {
   std::vector<std::unique_ptr<const Error>> refusals;
 };
 
-/// The sessions and states of a request for commits along given motion; the sessions are in use while it lives.
-struct GivenMotion {
+/// The sessions and states of a request for commits along prescribed motion; the sessions are in use while it lives.
+struct PrescribedMotion {
   /// @throws Error{invalid_input}, Error{limit}, Error{not_found}
-  GivenMotion(const v1::CommitMotionRequest& request, SessionTable& table, const SessionTable::Client& client,
-              const ServiceLimits& limits) {
+  PrescribedMotion(const v1::CommitMotionRequest& request, SessionTable& table, const SessionTable::Client& client,
+                   const ServiceLimits& limits) {
     const auto n_pairs = static_cast<std::size_t>(request.pairs_size());
     if (n_pairs == 0) throw input_error("pairs", "pairs: expected at least one pair, found none");
     if (n_pairs > limits.max_exchange_pairs) {
@@ -304,7 +304,7 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   auto& opened = *event.mutable_opened();
   wire::to_proto(entry->session().description(), opened);
   opened.set_session_id(entry->id());
-  opened.set_memoryless(entry->session().memoryless());
+  opened.set_history_independent(entry->session().history_independent());
   opened.set_idle_timeout(static_cast<double>(sessions_.idle_timeout().count()) / 1000.0);
   if (!writer.Write(event)) sessions_.close(entry->id(), client);  // nobody will ever know the id
   spdlog::info("event=session_opened run={} session={} pair={} backend={} took_ms={:.1f}", entry->run_id(),
@@ -380,7 +380,7 @@ grpc::Status ContactServiceImpl::CommitMotion(grpc::ServerContext* context, cons
                                               v1::CommitMotionResponse* response) {
   return answer(*context, [&] {
     const auto begin = std::chrono::steady_clock::now();
-    const GivenMotion motion(*request, sessions_, rpc::identity_of(*context), limits_);
+    const PrescribedMotion motion(*request, sessions_, rpc::identity_of(*context), limits_);
     const rpc::CallWatch::Call call(calls_, *context);
     const MotionAnswers answers =
         commit_motion_of_all(motion.sessions, request->first_step(), motion.states, call.token());

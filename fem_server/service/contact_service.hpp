@@ -8,7 +8,7 @@
 
 #include "common/rpc/call_watch.hpp"
 #include "common/rpc/upload_budget.hpp"
-#include "fem_server/backends/preparation_locks.hpp"
+#include "fem_server/backends/shared/preparation_locks.hpp"
 #include "fem_server/service/asset_store.hpp"
 #include "fem_server/service/limits.hpp"
 #include "fem_server/service/metrics.hpp"

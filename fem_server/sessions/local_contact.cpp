@@ -48,9 +48,9 @@ class LocalContact final : public Contact, public BatchContact {
     commit_all(pointers_, step, sent_, responses);
   }
 
-  [[nodiscard]] bool memoryless() const override {
+  [[nodiscard]] bool history_independent() const override {
     return !sessions_.empty() &&
-           std::ranges::all_of(sessions_, [](const auto& session) { return session->memoryless(); });
+           std::ranges::all_of(sessions_, [](const auto& session) { return session->history_independent(); });
   }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
     std::vector<PairState> sent(states.size());

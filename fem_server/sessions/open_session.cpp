@@ -10,7 +10,7 @@
 #include "common/surfaces/points.hpp"
 #include "common/surfaces/sphere.hpp"
 #include "common/surfaces/surface_kind.hpp"
-#include "fem_server/backends/state_bytes.hpp"
+#include "fem_server/backends/shared/state_bytes.hpp"
 
 namespace heelstrike::fem {
 

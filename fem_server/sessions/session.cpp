@@ -50,7 +50,7 @@ void check_stop(const std::stop_token& stop, const char* what) {
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, fmt::format("{}: stopped on request", what));
 }
 
-constexpr const char* given_commits = "commits along given motion";
+constexpr const char* given_commits = "commits along prescribed motion";
 
 /// How many states of a batch a thread takes at once: neighbours share work, but towards the end nobody may be left
 /// with a large share.
@@ -125,13 +125,13 @@ void Session::answer(const History& history, std::span<const PairState> states, 
   const auto answer_one = [&](std::size_t k) {
     BatchEntry& entry = entries[places[k]];
     entry.error = refusal([&] {
-      entry.response =
-          answers == Answers::full ? backend_->evaluate(history, good[k]) : backend_->evaluate_given(history, good[k]);
+      entry.response = answers == Answers::full ? backend_->evaluate(history, good[k])
+                                                : backend_->evaluate_prescribed(history, good[k]);
     });
   };
   if (answers == Answers::without_tangents && good.size() > 1) {
     const auto together = refusal([&] {
-      std::vector<BatchEntry> answered = backend_->evaluate_given_all(history, good);
+      std::vector<BatchEntry> answered = backend_->evaluate_prescribed_all(history, good);
       for (std::size_t k = 0; k < places.size(); ++k) entries[places[k]] = std::move(answered[k]);
     });
     if (!together) return;
@@ -245,7 +245,8 @@ Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::sp
     if (step <= last.step) {
       committed = {.history = last.history, .response = repeated(last, step, state)};
     } else {
-      prepared.error = refusal([&] { committed = backend_->commit_given(*history, canonical(state, pair_.name)); });
+      prepared.error =
+          refusal([&] { committed = backend_->commit_prescribed(*history, canonical(state, pair_.name)); });
       if (prepared.error) {
         lower(refused, prepared.states.size());
         break;

@@ -40,8 +40,8 @@ class Session {
   Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::string digest);
 
   [[nodiscard]] const PairDescription& description() const { return description_; }
-  /// As ContactBackend::memoryless.
-  [[nodiscard]] bool memoryless() const { return backend_->memoryless(); }
+  /// As ContactBackend::history_independent.
+  [[nodiscard]] bool history_independent() const { return backend_->history_independent(); }
 
   /// As ContactBackend::heavy.
   [[nodiscard]] bool heavy() const { return backend_->heavy(); }
@@ -69,7 +69,7 @@ class Session {
   /// @throws as publish, and then no session has changed
   static void publish_all(std::span<Session* const> sessions, std::span<PreparedCommit> prepared);
 
-  /// Commits along given motion, computed but not made visible.
+  /// Commits along prescribed motion, computed but not made visible.
   struct PreparedMotion {
     std::int64_t first_step = 0;
     std::shared_ptr<const History> seen;  ///< committed when the work began
@@ -107,7 +107,7 @@ class Session {
  private:
   void answer(const History& history, std::span<const PairState> states, Answers answers,
               std::span<BatchEntry> entries) const;
-  /// Commits of one call along given motion, the last of them the last commit of all.
+  /// Commits of one call along prescribed motion, the last of them the last commit of all.
   struct CommittedMotion {
     std::int64_t first_step = 0;
     std::vector<PairState> states;
@@ -139,8 +139,8 @@ class Session {
 /// @throws the error of the first session that has one; side by side the work of the others is done all the same
 void for_each_session(std::span<Session* const> sessions, const std::function<void(std::size_t)>& work);
 
-/// Commits of all pairs along given motion: each session on its own way, side by side where they are heavy; all take as
-/// many states as the first to be refused leaves. @param states  [session][state], the same number for each
+/// Commits of all pairs along prescribed motion: each session on its own way, side by side where they are heavy; all
+/// take as many states as the first to be refused leaves. @param states  [session][state], the same number for each
 [[nodiscard]] MotionAnswers commit_motion_of_all(std::span<Session* const> sessions, std::int64_t first_step,
                                                  std::span<const std::vector<PairState>> states,
                                                  const std::stop_token& stop);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/state_bytes.hpp"
+#include "fem_server/backends/shared/state_bytes.hpp"
 
 namespace heelstrike::fem {
 

@@ -121,7 +121,7 @@ Ways way_over_B(double radius, const ContactPlace& before, const PointGeometry& 
 }  // namespace
 
 CarriedSlip slip_after(const PointPair& pair, const ContactPlace& before, const Vector3& carried,
-                        const PointGeometry& now, const Pose& X_AB) {
+                       const PointGeometry& now, const Pose& X_AB) {
   const Ways A = way_over_A(pair.radius_A(), before, now);
   const Ways B = way_over_B(pair.radius_B(), before, now, X_AB);
   double share = 1.0;

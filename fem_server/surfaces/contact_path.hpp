@@ -31,6 +31,6 @@ struct CarriedSlip : MovingVector {
 /// with its share without one, taken linearly.
 /// @pre now.gap <= 0, or before.gap <= 0 and no derivative is needed
 [[nodiscard]] CarriedSlip slip_after(const PointPair& pair, const ContactPlace& before, const Vector3& carried,
-                                      const PointGeometry& now, const Pose& X_AB);
+                                     const PointGeometry& now, const Pose& X_AB);
 
 }  // namespace heelstrike::fem

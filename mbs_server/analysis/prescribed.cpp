@@ -50,7 +50,7 @@ class PrescribedRun final : public RunBase {
   [[nodiscard]] const VectorX& prescribed_accelerations();
   [[nodiscard]] Eigen::Vector2d powers();
 
-  using Frame = ContactCoupling::GivenState;
+  using Frame = ContactCoupling::PrescribedState;
   /// How the contact takes frames: one after the other, all at once, or committed all at once.
   enum class Asking { one_by_one, answered, committed };
   [[nodiscard]] Asking asking() const;
@@ -251,7 +251,7 @@ void PrescribedRun::accept_frame(double before) {
 
 PrescribedRun::Asking PrescribedRun::asking() const {
   if (balance_) return Asking::one_by_one;
-  if (coupling_.memoryless()) return Asking::answered;
+  if (coupling_.history_independent()) return Asking::answered;
   return coupling_.commits_motion() ? Asking::committed : Asking::one_by_one;
 }
 

@@ -74,8 +74,8 @@ VerticalBalance::Answer VerticalBalance::ask(std::size_t group, double shift, do
   return answer;
 }
 
-double VerticalBalance::lifted(std::size_t group, double t, ContactCoupling& coupling, const Eigen::VectorXd& q,
-                               const ConstVector& qd) {
+double VerticalBalance::height_out_of_contact(std::size_t group, double t, ContactCoupling& coupling,
+                                              const Eigen::VectorXd& q, const ConstVector& qd) {
   double shift = 0.0;
   for (int i = 0; i < max_evaluations; ++i) {
     try {
@@ -90,8 +90,8 @@ double VerticalBalance::lifted(std::size_t group, double t, ContactCoupling& cou
       fmt::format("{}: no height takes the bodies out of contact at t = {} s", groups_[group].spec->where, t));
 }
 
-double VerticalBalance::carried(std::size_t group, double target, double t, ContactCoupling& coupling,
-                                const Eigen::VectorXd& q, const ConstVector& qd) {
+double VerticalBalance::height_for_force(std::size_t group, double target, double t, ContactCoupling& coupling,
+                                         const Eigen::VectorXd& q, const ConstVector& qd) {
   double shift = shifts_[group];
   double low = -std::numeric_limits<double>::infinity(), high = -low;  // force above, below the target
   Answer answer;
@@ -139,8 +139,8 @@ void VerticalBalance::move(double t, ContactCoupling& coupling, Eigen::Ref<Eigen
   std::vector<double> found(groups_.size());
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const double target = groups_[g].spec->force.function->at(t).f;
-    found[g] = target >= groups_[g].spec->threshold ? carried(g, target, t, coupling, prescribed, qd)
-                                                    : lifted(g, t, coupling, prescribed, qd);
+    found[g] = target >= groups_[g].spec->threshold ? height_for_force(g, target, t, coupling, prescribed, qd)
+                                                    : height_out_of_contact(g, t, coupling, prescribed, qd);
   }
   shifts_ = found;
   for (std::size_t g = 0; g < groups_.size(); ++g) shift_bodies(g, found[g], q);

@@ -48,10 +48,10 @@ class VerticalBalance {
   };
   [[nodiscard]] Answer ask(std::size_t group, double shift, double t, ContactCoupling& coupling,
                            const Eigen::VectorXd& q, const ConstVector& qd);
-  [[nodiscard]] double carried(std::size_t group, double target, double t, ContactCoupling& coupling,
-                               const Eigen::VectorXd& q, const ConstVector& qd);
-  [[nodiscard]] double lifted(std::size_t group, double t, ContactCoupling& coupling, const Eigen::VectorXd& q,
-                              const ConstVector& qd);
+  [[nodiscard]] double height_for_force(std::size_t group, double target, double t, ContactCoupling& coupling,
+                                        const Eigen::VectorXd& q, const ConstVector& qd);
+  [[nodiscard]] double height_out_of_contact(std::size_t group, double t, ContactCoupling& coupling,
+                                             const Eigen::VectorXd& q, const ConstVector& qd);
   void shift_bodies(std::size_t group, double shift, Eigen::Ref<Eigen::VectorXd> q) const;
 
   const Model& model_;

@@ -104,15 +104,15 @@ std::span<const Response> ContactCoupling::commit(double t, const ConstVector& q
   return responses_;
 }
 
-bool ContactCoupling::memoryless() const {
+bool ContactCoupling::history_independent() const {
   const auto* batches = dynamic_cast<const BatchContact*>(contact_);
-  return batches != nullptr && batches->memoryless();
+  return batches != nullptr && batches->history_independent();
 }
 
-void ContactCoupling::answer(std::span<GivenState> states) {
+void ContactCoupling::answer(std::span<PrescribedState> states) {
   auto& batches = dynamic_cast<BatchContact&>(*contact_);
   std::vector<PairState> asked(states.size());
-  for (GivenState& state : states) state.responses.resize(n_pairs());
+  for (PrescribedState& state : states) state.responses.resize(n_pairs());
   for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
     for (std::size_t i = 0; i < states.size(); ++i) {
       asked[i] = pair_state(pair, states[i].t, states[i].q, states[i].qd);
@@ -130,11 +130,11 @@ bool ContactCoupling::commits_motion() const {
   return n_pairs() > 0 && dynamic_cast<const BatchContact*>(contact_) != nullptr;
 }
 
-std::size_t ContactCoupling::commit_motion(std::span<GivenState> states, const std::stop_token& stop) {
+std::size_t ContactCoupling::commit_motion(std::span<PrescribedState> states, const std::stop_token& stop) {
   auto& batches = dynamic_cast<BatchContact&>(*contact_);
   std::vector<std::vector<PairState>> asked(n_pairs());
   for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
-    for (const GivenState& state : states) asked[pair].push_back(pair_state(pair, state.t, state.q, state.qd));
+    for (const PrescribedState& state : states) asked[pair].push_back(pair_state(pair, state.t, state.q, state.qd));
   }
   const WallTimer timer(waited_);
   const MotionAnswers answers = batches.commit_motion(committed_step_ + 1, asked, stop);
@@ -146,7 +146,7 @@ std::size_t ContactCoupling::commit_motion(std::span<GivenState> states, const s
   return n;
 }
 
-std::span<const Response> ContactCoupling::accept(const GivenState& state) {
+std::span<const Response> ContactCoupling::accept(const PrescribedState& state) {
   responses_ = state.responses;
   kinematics_.update(state.t, state.q, state.qd);
   remember(state.t, state.q, state.qd);

@@ -60,8 +60,8 @@ class ContactCoupling final : public ForceElement {
   /// Accepts the state as the end of the next step and returns the responses under the new history.
   std::span<const Response> commit(double t, const ConstVector& q, const ConstVector& qd);
 
-  /// A state of given motion, and what its pairs answered.
-  struct GivenState {
+  /// A state of prescribed motion, and what its pairs answered.
+  struct PrescribedState {
     double t = 0.0;
     VectorX q, qd;
     std::vector<Response> responses{};     ///< of all pairs, when `error` is null
@@ -69,19 +69,19 @@ class ContactCoupling final : public ForceElement {
   };
   /// Whether the partner takes batches and no pair remembers what was committed: answer() and accept() may then replace
   /// commit().
-  [[nodiscard]] bool memoryless() const;
+  [[nodiscard]] bool history_independent() const;
   /// Answers of all states, in batches: what commit() gives for one state after the other, but for rounding.
-  /// @pre memoryless()
-  void answer(std::span<GivenState> states);
-  /// Whether the partner commits along given motion.
+  /// @pre history_independent()
+  void answer(std::span<PrescribedState> states);
+  /// Whether the partner commits along prescribed motion.
   [[nodiscard]] bool commits_motion() const;
   /// Commits the states one after the other, as far as the partner takes them: what commit() gives, but for rounding
   /// and for tangents. accept() then takes them one by one.
   /// @return how many are committed; the next one, if any, has its `error`
   /// @pre commits_motion(). @throws Error{cancelled} when stopped; the partner may then have committed all the same
-  std::size_t commit_motion(std::span<GivenState> states, const std::stop_token& stop);
+  std::size_t commit_motion(std::span<PrescribedState> states, const std::stop_token& stop);
   /// Accepts an answered state as the end of the next step; the partner remembers nothing or knows it already.
-  std::span<const Response> accept(const GivenState& state);
+  std::span<const Response> accept(const PrescribedState& state);
 
   [[nodiscard]] std::size_t n_pairs() const { return model_.pairs.size(); }
   [[nodiscard]] bool closed(std::size_t pair) const { return closed_[pair]; }

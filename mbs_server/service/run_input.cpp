@@ -5,8 +5,8 @@
 
 #include "common/config/catalog.hpp"
 #include "common/config/digest.hpp"
-#include "common/config/motion_columns.hpp"
 #include "common/surfaces/surface_kind.hpp"
+#include "gait/motion_columns.hpp"
 #include "mbs_server/analysis/catalog.hpp"
 
 namespace heelstrike::mbs {

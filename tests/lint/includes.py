@@ -14,10 +14,29 @@ PARTS = {
     "common": "common base",
     "common/wire": "common transport",
     "common/rpc": "common transport",
+    "gait": "gait",
     "mbs_server": "mbs",
     "mbs_server/service": "mbs service",
+    "mbs_server/analysis": "mbs analysis",
+    "mbs_server/simulation": "mbs simulation",
+    "mbs_server/coupling": "mbs coupling",
+    "mbs_server/integrators": "mbs integrators",
+    "mbs_server/elements": "mbs elements",
+    "mbs_server/formulation": "mbs formulation",
+    "mbs_server/model": "mbs model",
     "fem_server": "fem",
     "fem_server/service": "fem service",
+    "fem_server/sessions": "fem sessions",
+    "fem_server/backends": "fem back-ends",
+    "fem_server/backends/shared": "fem shared",
+    "fem_server/backends/fem_body": "fem body",
+    "fem_server/backends/fem_condensed/contact": "condensed contact",
+    "fem_server/backends/fem_condensed/detection": "condensed detection",
+    "fem_server/backends/fem_condensed/solver": "condensed solver",
+    "fem_server/backends/fem_condensed/kernels": "condensed kernels",
+    "fem_server/fem": "finite elements",
+    "fem_server/surfaces": "fem surfaces",
+    "fem_server/geometry": "fem geometry",
     "client": "client",
     "client/embedded": "client embedded",
     "heelstrike/v1": "generated protocol",
@@ -27,16 +46,36 @@ PARTS = {
 
 # What a part may include besides itself.
 BASE, TRANSPORT, PROTOCOL = "common base", "common transport", "generated protocol"
-SERVICE_SIDE = {BASE, TRANSPORT, PROTOCOL}
+SERVICE_SIDE = {BASE, TRANSPORT, PROTOCOL, "gait"}
+MBS = {part for part in PARTS.values() if part.startswith("mbs ") and part != "mbs service"}
+FINITE = {BASE, "finite elements", "fem surfaces", "fem geometry"}
+FEM = {part for part in PARTS.values() if part.startswith(("fem ", "condensed ")) and part != "fem service"} | FINITE
 ALLOWED = {
     "common base": set(),
-    "common transport": SERVICE_SIDE,
-    "mbs": {BASE},
-    "mbs service": SERVICE_SIDE | {"mbs"},
-    "fem": {BASE},
-    "fem service": SERVICE_SIDE | {"fem"},
+    "common transport": {BASE, PROTOCOL},
+    "gait": {BASE},
+    "mbs model": {BASE},
+    "mbs formulation": {BASE, "mbs model"},
+    "mbs elements": {BASE, "mbs formulation", "mbs model"},
+    "mbs integrators": {BASE, "mbs formulation"},
+    "mbs coupling": {BASE, "mbs formulation", "mbs model"},
+    "mbs simulation": {BASE, "mbs coupling", "mbs integrators", "mbs elements", "mbs formulation", "mbs model"},
+    "mbs analysis": {BASE, "mbs simulation", "mbs coupling", "mbs integrators", "mbs elements", "mbs formulation", "mbs model"},
+    "mbs service": SERVICE_SIDE | MBS,
+    "fem geometry": {BASE},
+    "fem surfaces": {BASE, "fem geometry"},
+    "finite elements": {BASE, "fem surfaces", "fem geometry"},
+    "fem shared": FINITE | {"fem back-ends"},
+    "fem body": FINITE | {"fem back-ends", "fem shared"},
+    "condensed kernels": FINITE,
+    "condensed detection": FINITE | {"fem shared", "fem body", "condensed kernels"},
+    "condensed solver": FINITE | {"fem shared", "condensed kernels", "condensed detection"},
+    "condensed contact": FINITE | {"fem back-ends", "fem shared", "fem body", "condensed kernels", "condensed detection", "condensed solver"},
+    "fem back-ends": FEM - {"fem sessions"},
+    "fem sessions": {BASE, "fem back-ends", "fem shared"},
+    "fem service": {BASE, TRANSPORT, PROTOCOL} | FEM,
     "client": SERVICE_SIDE | {"client embedded"},
-    "client embedded": SERVICE_SIDE | {"client", "mbs", "fem", "mbs service", "fem service"},
+    "client embedded": SERVICE_SIDE | {"client", "mbs service", "fem service"} | MBS | FEM,
     "tests": set(PARTS.values()),
 }
 
@@ -44,9 +83,9 @@ ALLOWED = {
 NETWORK_PARTS = {"common transport", "mbs service", "fem service", "client", "client embedded", "tests"}
 LIBRARIES = {
     "gRPC and protobuf": (("grpc/", "grpcpp/", "google/protobuf/", "google/rpc/"), NETWORK_PARTS),
-    "deal.II": (("deal.II/",), {"fem", "tests"}),
+    "deal.II": (("deal.II/",), {"finite elements", "tests"}),
     "SUNDIALS": (("cvode/", "cvodes/", "ida/", "idas/", "arkode/", "kinsol/", "nvector/", "sundials/", "sunmatrix/",
-                  "sunlinsol/", "sunnonlinsol/"), {"mbs", "tests"}),
+                  "sunlinsol/", "sunnonlinsol/"), {"mbs integrators", "tests"}),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

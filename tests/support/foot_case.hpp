@@ -18,7 +18,7 @@
 
 #include "common/surfaces/plane.hpp"
 #include "common/surfaces/surface_kind.hpp"
-#include "fem_server/backends/fem_condensed/body_preparation.hpp"
+#include "fem_server/backends/fem_body/body_preparation.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 #include "fem_server/geometry/mesher.hpp"
 #include "fem_server/geometry/numbering.hpp"

@@ -1,6 +1,6 @@
 #include "fem_server/backends/fem_full/entry.hpp"
 
-#include "fem_server/backends/fem_condensed/pair_check.hpp"
+#include "fem_server/backends/fem_body/pair_check.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 #include "fem_server/backends/fem_full/full_preparation.hpp"
 

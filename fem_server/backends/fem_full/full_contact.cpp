@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/fem_condensed/friction_contact.hpp"
-#include "fem_server/backends/state_bytes.hpp"
+#include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
+#include "fem_server/backends/shared/state_bytes.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/gmres.hpp"
 
@@ -67,8 +67,8 @@ Eigen::VectorXd read_vector(StateReader& reader, Eigen::Index expected) {
 struct FullContact::Solution : SolvedContact {
   Eigen::VectorXd u;
   Eigen::VectorXd lambda;
-  Eigen::VectorXd tau;          ///< [N] 3 per contact node; empty without friction
-  std::vector<Anchor> anchors;  ///< per contact node; empty without friction
+  Eigen::VectorXd tau;                   ///< [N] 3 per contact node; empty without friction
+  std::vector<StickPoint> stick_points;  ///< per contact node; empty without friction
   double energy = 0.0;
   std::vector<bool> sliding;  ///< per touching node
 };
@@ -82,7 +82,7 @@ std::string FullHistory::save() const {
   put(writer, u);
   put(writer, lambda);
   put(writer, tau);
-  put(writer, p_BAnchors);
+  put(writer, p_BSticks);
   writer.put(std::uint64_t{X_AB ? 1U : 0U});
   const Pose pose = X_AB.value_or(Pose{});
   for (Eigen::Index k = 0; k < 9; ++k) writer.put(pose.R.data()[k]);
@@ -149,7 +149,7 @@ std::shared_ptr<const History> FullContact::load_history(std::string_view bytes)
   const auto n_contact = static_cast<Eigen::Index>(prepared_.contact.nodes.size());
   history->lambda = read_vector(reader, n_contact);
   history->tau = read_vector(reader, 3 * n_contact);
-  history->p_BAnchors = read_vector(reader, 3 * n_contact);
+  history->p_BSticks = read_vector(reader, 3 * n_contact);
   const bool started = reader.integer() != 0;
   Pose pose;
   for (Eigen::Index k = 0; k < 9; ++k) pose.R.data()[k] = finite(reader);
@@ -175,10 +175,10 @@ FullNode FullContact::node_at(const PairState& state, const Solution& solution, 
   node.penalty = penalty_[c];
   node.rho = penalty_[c] / penalty_factor;
   node.lambda = solution.lambda[static_cast<Eigen::Index>(c)];
-  if (solution.anchors.empty()) return node;
+  if (solution.stick_points.empty()) return node;
   node.friction = prepared_.options.friction;
   node.tau = solution.tau.segment<3>(3 * static_cast<Eigen::Index>(c));
-  node.off = y - solution.anchors[c].p_AP;
+  node.off = y - solution.stick_points[c].p_AP;
   return node;
 }
 
@@ -321,7 +321,7 @@ Eigen::VectorXd FullContact::rub(const PairState& state, double offset, const Su
                                    u_free.segment<3>(3 * static_cast<Eigen::Index>(contact[c])));
   }
   problem.near.compliance_changed = true;
-  problem.anchor = [&](std::uint32_t i) { return solution.anchors[problem.near.nodes[i]]; };
+  problem.stick_point = [&](std::uint32_t i) { return solution.stick_points[problem.near.nodes[i]]; };
   solution.lambda.setZero();
   solution.tau.setZero();
   Eigen::VectorXd load = Eigen::VectorXd::Zero(solution.u.size());
@@ -394,7 +394,7 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
 }
 
 bool FullContact::equilibrium(const PairState& state, double offset, Solution& solution) const {
-  if (solution.anchors.empty()) return newton(state, offset, solution);
+  if (solution.stick_points.empty()) return newton(state, offset, solution);
   try {
     if (!solve_with_friction(state, offset, solution)) return false;
   } catch (const RecoverableError&) {
@@ -431,14 +431,14 @@ struct TangentialByPose {
   Matrix36 turning = Matrix36::Zero();  ///< of the traction with these axes
 };
 
-TangentialByPose tangential_by_pose(const TouchingNode& node, const Anchor& anchor, const Vector3& p_AB) {
+TangentialByPose tangential_by_pose(const TouchingNode& node, const StickPoint& stick_point, const Vector3& p_AB) {
   const Vector3& n = node.surface.normal;
-  const Vector3 off = node.x - anchor.p_AP;
+  const Vector3 off = node.x - stick_point.p_AP;
   Matrix36 bending = normal_rotation(node, p_AB);
   TangentialByPose result;
   result.turning = force_rotation(node, p_AB) - node.lambda * bending;
   bending.leftCols<3>() += skew(n);
-  result.slip = -anchor.dp_dX - n.dot(off) * bending;
+  result.slip = -stick_point.dp_dX - n.dot(off) * bending;
   result.slip.leftCols<3>() += skew(off);
   return result;
 }
@@ -450,7 +450,7 @@ TangentialByPose tangential_by_pose(const TouchingNode& node, const Anchor& anch
 void FullContact::differentiate(const PairState& state, Solution& solution) const {
   const auto n = static_cast<Eigen::Index>(prepared_.body.n_dofs());
   const Vector3& p_AB = state.X_AB.p;
-  const bool rubs = !solution.anchors.empty();
+  const bool rubs = !solution.stick_points.empty();
   std::vector<Eigen::Matrix<double, 1, 6>> dlambda(solution.nodes.size(), Eigen::Matrix<double, 1, 6>::Zero());
   std::vector<Matrix36> dtau(solution.nodes.size(), Matrix36::Zero());
   std::vector<FullNodeForce> forces;
@@ -460,7 +460,7 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
     const std::uint32_t c = solution.touching[i];
     forces.emplace_back(node_at(state, solution, c, 0.0));
     if (!rubs) continue;
-    by_pose[i] = tangential_by_pose(solution.nodes[i], solution.anchors[c], p_AB);
+    by_pose[i] = tangential_by_pose(solution.nodes[i], solution.stick_points[c], p_AB);
     rest.emplace_back(prepared_.contact.nodes[c], forces[i].stiffness(true) - forces[i].symmetric_stiffness());
   }
   const auto traction_change = [&](std::size_t i, const Eigen::Matrix<double, 1, 6>& dp, const Matrix36& du) {
@@ -503,7 +503,7 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
   }
 }
 
-void FullContact::find_anchors(const FullHistory& history, const PairState& state, Solution& solution) const {
+void FullContact::find_stick_points(const FullHistory& history, const PairState& state, Solution& solution) const {
   if (!(prepared_.options.friction > 0.0)) return;
   const auto& contact = prepared_.contact.nodes;
   solution.tau = Eigen::VectorXd::Zero(3 * static_cast<Eigen::Index>(contact.size()));
@@ -511,12 +511,12 @@ void FullContact::find_anchors(const FullHistory& history, const PairState& stat
   const auto gap_at = [&](const Vector3& p_BQ) { return prepared_.partner->closest(p_BQ).gap; };
   for (std::size_t c = 0; c < contact.size(); ++c) {
     const auto i = static_cast<Eigen::Index>(c);
-    AnchorMemory memory;
+    StickPointMemory memory;
     memory.X_AB = history.X_AB;
-    if (history.p_BAnchors.size() > 0) memory.p_BAnchor = history.p_BAnchors.segment<3>(3 * i);
+    if (history.p_BSticks.size() > 0) memory.p_BStick = history.p_BSticks.segment<3>(3 * i);
     memory.touched = history.lambda.size() > 0 && history.lambda[i] > 0.0;
     const Vector3& x = prepared_.body.mesh().nodes[contact[c]];
-    solution.anchors.push_back(anchor_of(memory, gap_at, state.X_AB, x, surface_at(state, x)));
+    solution.stick_points.push_back(stick_point_of(memory, gap_at, state.X_AB, x, surface_at(state, x)));
   }
 }
 
@@ -553,7 +553,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
     solution.u = history.u;
     solution.lambda = history.lambda;
   }
-  find_anchors(history, state, solution);
+  find_stick_points(history, state, solution);
   const std::scoped_lock lock(mutex_);
   if (!equilibrium(state, 0.0, solution)) load_in_steps(state, solution);
   Eigen::VectorXd load = Eigen::VectorXd::Zero(solution.u.size());
@@ -585,19 +585,20 @@ Response FullContact::respond(const Solution& solution, const std::optional<doub
   return response;
 }
 
-Eigen::VectorXd FullContact::anchors_after(const Solution& solution, const PairState& state) const {
-  Eigen::VectorXd anchors(3 * static_cast<Eigen::Index>(solution.anchors.size()));
+Eigen::VectorXd FullContact::stick_points_after(const Solution& solution, const PairState& state) const {
+  Eigen::VectorXd stick_points(3 * static_cast<Eigen::Index>(solution.stick_points.size()));
   const Pose X_BA = state.X_AB.inverse();
-  for (std::size_t c = 0; c < solution.anchors.size(); ++c) {
+  for (std::size_t c = 0; c < solution.stick_points.size(); ++c) {
     const std::uint32_t node = prepared_.contact.nodes[c];
-    anchors.segment<3>(3 * static_cast<Eigen::Index>(c)) =
+    stick_points.segment<3>(3 * static_cast<Eigen::Index>(c)) =
         X_BA * (prepared_.body.mesh().nodes[node] + solution.u.segment<3>(3 * static_cast<Eigen::Index>(node)));
   }
-  for (std::size_t i = 0; i < solution.anchors.size() && i < solution.touching.size(); ++i) {
+  for (std::size_t i = 0; i < solution.stick_points.size() && i < solution.touching.size(); ++i) {
     const std::uint32_t c = solution.touching[i];
-    if (!solution.sliding[i]) anchors.segment<3>(3 * static_cast<Eigen::Index>(c)) = X_BA * solution.anchors[c].p_AP;
+    if (!solution.sliding[i])
+      stick_points.segment<3>(3 * static_cast<Eigen::Index>(c)) = X_BA * solution.stick_points[c].p_AP;
   }
-  return anchors;
+  return stick_points;
 }
 
 Response FullContact::evaluate(const History& history, const PairState& state) const {
@@ -615,7 +616,7 @@ Committed FullContact::commit(const History& history, const PairState& state) co
   next->lambda = solution.lambda;
   next->tau = solution.tau;
   next->X_AB = state.X_AB;
-  next->p_BAnchors = anchors_after(solution, state);
+  next->p_BSticks = stick_points_after(solution, state);
   Response response = respond(solution, next->approach_speed, state);
   return {.history = std::move(next), .response = response};
 }

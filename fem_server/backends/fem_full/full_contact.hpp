@@ -25,12 +25,12 @@
 #include <vector>
 
 #include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/fem_condensed/body_fields.hpp"
-#include "fem_server/backends/fem_condensed/body_preparation.hpp"
+#include "fem_server/backends/fem_body/body_fields.hpp"
+#include "fem_server/backends/fem_body/body_preparation.hpp"
 #include "fem_server/backends/fem_full/body_system.hpp"
 #include "fem_server/backends/fem_full/condensed_interior.hpp"
 #include "fem_server/backends/fem_full/full_friction.hpp"
-#include "fem_server/backends/slip_work.hpp"
+#include "fem_server/backends/shared/slip_work.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 
 namespace heelstrike::fem {
@@ -43,7 +43,7 @@ class FullHistory final : public History {
   Eigen::VectorXd lambda;                ///< [N] of all contact nodes; empty = none
   std::optional<Pose> X_AB;              ///< committed pose; none = nothing has been committed
   Eigen::VectorXd tau;                   ///< [N] tangential, 3 per contact node; empty = none
-  Eigen::VectorXd p_BAnchors;  ///< [m] points of B that nodes would stick to, 3 per contact node; empty = none
+  Eigen::VectorXd p_BSticks;  ///< [m] points of B that nodes would stick to, 3 per contact node; empty = none
 
   [[nodiscard]] std::string save() const override;
 };
@@ -101,8 +101,8 @@ class FullContact final : public ContactBackend {
   /// Of a sliding contact node since the commit.
   [[nodiscard]] SlipStep slip_of(const FullHistory& history, const PairState& state, const Solution& solution,
                                  std::uint32_t c, const FullNodeForce& force) const;
-  void find_anchors(const FullHistory& history, const PairState& state, Solution& solution) const;
-  [[nodiscard]] Eigen::VectorXd anchors_after(const Solution& solution, const PairState& state) const;
+  void find_stick_points(const FullHistory& history, const PairState& state, Solution& solution) const;
+  [[nodiscard]] Eigen::VectorXd stick_points_after(const Solution& solution, const PairState& state) const;
   void load_in_steps(const PairState& state, Solution& solution) const;
   void differentiate(const PairState& state, Solution& solution) const;
   [[nodiscard]] Response respond(const Solution& solution, const std::optional<double>& approach_speed,

@@ -4,12 +4,12 @@
 ///     sticks where |v| <= mu p:   traction tau - k w
 ///     slides elsewhere:           tau = mu p v / |v|, linearised in tau as well
 ///
-/// with P the projection on the tangent plane of the partner and w the slip from the anchor. Multipliers lambda and tau
-/// take the place of the penalty as the iteration goes on. rho is the node's own stiffness: with the penalty in its
-/// place the least slip would turn sticking nodes into sliding ones, and the iteration would cycle.
+/// with P the projection on the tangent plane of the partner and w the slip from the stick point. Multipliers lambda
+/// and tau take the place of the penalty as the iteration goes on. rho is the node's own stiffness: with the penalty in
+/// its place the least slip would turn sticking nodes into sliding ones, and the iteration would cycle.
 #pragma once
 
-#include "fem_server/backends/fem_condensed/anchor.hpp"
+#include "fem_server/backends/shared/stick_point.hpp"
 
 namespace heelstrike::fem {
 
@@ -20,7 +20,7 @@ struct FullNode {
   double rho = 0.0;               ///< [N/m]
   double lambda = 0.0;            ///< [N] multiplier, normal
   Vector3 tau = Vector3::Zero();  ///< [N] multiplier, tangential
-  Vector3 off = Vector3::Zero();  ///< [m] from the anchor to the deformed node
+  Vector3 off = Vector3::Zero();  ///< [m] from the stick point to the deformed node
   double friction = 0.0;          ///< [-] mu
 };
 

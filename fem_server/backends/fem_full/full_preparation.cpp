@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/fem_condensed/pair_check.hpp"
-#include "fem_server/backends/fem_condensed/prepared_compliance.hpp"
+#include "fem_server/backends/fem_body/pair_check.hpp"
+#include "fem_server/backends/fem_body/prepared_compliance.hpp"
 
 namespace heelstrike::fem {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/fem_condensed/body_preparation.hpp"
+#include "fem_server/backends/fem_body/body_preparation.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 

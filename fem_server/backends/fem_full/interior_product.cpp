@@ -6,7 +6,7 @@
 
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
-#include "fem_server/backends/preparation_locks.hpp"
+#include "fem_server/backends/shared/preparation_locks.hpp"
 #include "fem_server/fem/cache_file.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 

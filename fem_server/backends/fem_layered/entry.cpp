@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/fem_condensed/pair_check.hpp"
+#include "fem_server/backends/fem_body/pair_check.hpp"
 #include "fem_server/backends/fem_full/entry.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 #include "fem_server/backends/fem_full/full_preparation.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/state_bytes.hpp"
+#include "fem_server/backends/shared/state_bytes.hpp"
 
 namespace heelstrike::fem {
 
@@ -109,9 +109,10 @@ std::shared_ptr<const History> PointContact::load_history(std::string_view bytes
   const bool sound = !stick || (stick->X_AB.R.allFinite() && stick->X_AB.p.allFinite() && stick->stretch.allFinite() &&
                                 std::isfinite(stick->limit) && stick->limit >= 0.0);
   if (remembers > 1 || !sound) {
-    throw input_error("state", fmt::format("{}: expected a finite pose, stretch and limit of the friction spring (flag {}); "
-                                           "these bytes are damaged",
-                                           what, remembers));
+    throw input_error("state",
+                      fmt::format("{}: expected a finite pose, stretch and limit of the friction spring (flag {}); "
+                                  "these bytes are damaged",
+                                  what, remembers));
   }
   return std::make_shared<const PointHistory>(name_, in_contact == 1 ? std::optional(speed) : std::nullopt, stick);
 }

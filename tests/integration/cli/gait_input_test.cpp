@@ -13,8 +13,8 @@
 #include <numbers>
 #include <sstream>
 
-#include "common/motion/force_plate.hpp"
 #include "common/results/run_folder.hpp"
+#include "gait/force_plate.hpp"
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/cli/scenarios.hpp"
 

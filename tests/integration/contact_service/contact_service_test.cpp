@@ -175,7 +175,7 @@ std::vector<std::vector<PairState>> given_motion(int n_frames) {
   return motion;
 }
 
-TEST(ContactService, GivenMotionIsCommittedAsStepByStepAndMayBeSentAgain) {
+TEST(ContactService, PrescribedMotionIsCommittedAsStepByStepAndMayBeSentAgain) {
   const ServerProcess server;
   const PairSpec pairs[] = {ball_on_ground("one"), ball_on_ground("two")};
   const auto open = rpc::open_remote_contact({.endpoint = {.address = server.address(), .tls = {}}});
@@ -210,7 +210,7 @@ TEST(ContactService, GivenMotionIsCommittedAsStepByStepAndMayBeSentAgain) {
   EXPECT_EQ(along->save_state(), stepped->save_state());
 }
 
-TEST(ContactService, GivenMotionThatMakesNoSenseIsRefusedByName) {
+TEST(ContactService, PrescribedMotionThatMakesNoSenseIsRefusedByName) {
   const ServerProcess server;
   const auto stub = server.stub();
   const auto one = open_session(*stub);

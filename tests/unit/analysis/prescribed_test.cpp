@@ -144,7 +144,7 @@ class CountingBatches final : public CountingContact, public BatchContact {
     ++counts().motions;
     return batches_.commit_motion(first_step, states, stop);
   }
-  [[nodiscard]] bool memoryless() const override { return batches_.memoryless(); }
+  [[nodiscard]] bool history_independent() const override { return batches_.history_independent(); }
 
  private:
   BatchContact& batches_;
@@ -295,7 +295,7 @@ class BreakingContact final : public ForwardingContact, public BatchContact {
  public:
   explicit BreakingContact(std::unique_ptr<Contact> real)
       : ForwardingContact(std::move(real)), batches_(dynamic_cast<BatchContact&>(inner())) {}
-  [[nodiscard]] bool memoryless() const override { return false; }
+  [[nodiscard]] bool history_independent() const override { return false; }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
     return batches_.evaluate_batch(pair, states);
   }

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "common/config/motion_columns.hpp"
+#include "gait/motion_columns.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {

@@ -93,7 +93,7 @@ TEST_P(Conformance, EvaluationIsPure) {
   expect_pure(*backend, states(), *latched, at(1e-3, 3.0));
 }
 
-TEST_P(Conformance, GivenMotionIsAnsweredAlike) {
+TEST_P(Conformance, PrescribedMotionIsAnsweredAlike) {
   testing_support::expect_given_motion_is_answered_alike(*backend, states(), 0.0);
 }
 

@@ -1,6 +1,6 @@
 // The patch test of contact between two deformable bodies: a uniform stress passes an interface of meshes that do not
 // match, wherever their edges lie.
-#include "fem_server/backends/fem_condensed/body_interface.hpp"
+#include "fem_server/backends/fem_condensed/detection/body_interface.hpp"
 
 #include <gtest/gtest.h>
 
@@ -180,7 +180,7 @@ TEST(ContactPatch, ObliqueInterfaceStickingByFrictionPassesPressureAndShear) {
     const auto contact = test::two_bodies(A, B, {.friction = 0.3, .depth_limit = 0.01});
     PairState state;  // faces in one plane
     auto history = contact->commit(*contact->initial_history(), state).history;
-    for (const double part : {0.3, 1.0}) {  // the first part is remembered by the anchors
+    for (const double part : {0.3, 1.0}) {  // the first part is remembered by the stick points
       state.X_AB.p.z() = part * depth;
       const Committed c = contact->commit(*history, state);
       history = c.history;

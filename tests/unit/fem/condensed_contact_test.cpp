@@ -1,5 +1,5 @@
 // Contact on the condensed surface: patch test, tangents, purity, history.
-#include "fem_server/backends/fem_condensed/condensed_contact.hpp"
+#include "fem_server/backends/fem_condensed/contact/condensed_contact.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

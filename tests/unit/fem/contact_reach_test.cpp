@@ -16,7 +16,7 @@
 #include "common/surfaces/sphere.hpp"
 #include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/fem_condensed/contact_reach.hpp"
+#include "fem_server/backends/fem_body/contact_reach.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 

@@ -8,10 +8,10 @@
 #include <random>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/fem_condensed/compliance_product.hpp"
-#include "fem_server/backends/fem_condensed/friction_contact.hpp"
-#include "fem_server/backends/fem_condensed/local_compliance.hpp"
-#include "fem_server/backends/fem_condensed/normal_contact.hpp"
+#include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
+#include "fem_server/backends/fem_condensed/kernels/local_compliance.hpp"
+#include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
+#include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
 
 namespace heelstrike::fem {
 namespace {
@@ -144,11 +144,13 @@ FrictionProblem dragged(const Patch& patch, double friction, double drag, unsign
   problem.friction = friction;
   problem.near = patch.near;
   problem.positions = patch.points;
-  std::vector<Vector3> anchors;
+  std::vector<Vector3> stick_points;
   for (const Vector3& p : patch.points) {
-    anchors.emplace_back(p + drag * (Vector3(1.0, 0.3, 0.0) + 0.5 * random_vector(random)));
+    stick_points.emplace_back(p + drag * (Vector3(1.0, 0.3, 0.0) + 0.5 * random_vector(random)));
   }
-  problem.anchor = [anchors](std::uint32_t i) { return Anchor{.p_AP = anchors[i], .dp_dX = Matrix36::Zero()}; };
+  problem.stick_point = [stick_points](std::uint32_t i) {
+    return StickPoint{.p_AP = stick_points[i], .dp_dX = Matrix36::Zero()};
+  };
   return problem;
 }
 
@@ -173,7 +175,7 @@ double violation(const Patch& patch, const FrictionProblem& problem, const Frict
     }
     const auto a = static_cast<std::size_t>(found - contact.active.begin());
     const double bound = problem.friction * contact.lambda[static_cast<Eigen::Index>(a)];
-    Vector3 slip = patch.points[i] + own - problem.anchor(i).p_AP;
+    Vector3 slip = patch.points[i] + own - problem.stick_point(i).p_AP;
     slip -= n_i * n_i.dot(slip);
     // The traction is the projection of (traction - rho slip) on the disc, for any rho.
     const double rho = 1e6;

@@ -116,7 +116,7 @@ TEST_P(FemConformance, EvaluationIsPureAndThreadsGiveTheSameBits) {
   expect_same_bits_from_threads(*backend, states(), 2, states().size());
 }
 
-TEST_P(FemConformance, GivenMotionIsAnsweredAlike) {
+TEST_P(FemConformance, PrescribedMotionIsAnsweredAlike) {
   testing_support::expect_given_motion_is_answered_alike(*backend, states(), 1e-13);
 }
 

@@ -17,7 +17,7 @@
 #include "common/surfaces/plane.hpp"
 #include "common/surfaces/sphere.hpp"
 #include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/preparation_locks.hpp"
+#include "fem_server/backends/shared/preparation_locks.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 

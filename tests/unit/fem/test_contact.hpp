@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "fem_server/backends/fem_condensed/condensed_contact.hpp"
+#include "fem_server/backends/fem_condensed/contact/condensed_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 

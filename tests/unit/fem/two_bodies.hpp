@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "fem_server/backends/fem_condensed/body_interface.hpp"
-#include "fem_server/backends/fem_condensed/condensed_contact.hpp"
+#include "fem_server/backends/fem_condensed/contact/condensed_contact.hpp"
+#include "fem_server/backends/fem_condensed/detection/body_interface.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
 

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/motion/axis_map.hpp"
-#include "common/motion/marker_file.hpp"
 #include "common/motion/motion_table.hpp"
+#include "gait/axis_map.hpp"
+#include "gait/marker_file.hpp"
 #include "tests/unit/motion/refusal.hpp"
 
 namespace heelstrike {

@@ -53,7 +53,7 @@ TEST(RunPage, SaysNothingOfContactWhereNothingMayTouch) {
   EXPECT_THAT(page, Not(HasSubstr("back-end</th>")));
 }
 
-TEST(RunPage, KnowsGivenMotionByWhatTheSummarySays) {
+TEST(RunPage, KnowsPrescribedMotionByWhatTheSummarySays) {
   RunData run = hostile_run();
   run.summary->integrator = {.name = "kinematic", .steps = 20, .rhs_evaluations = 40};
   EXPECT_THAT(run_page(run), Not(HasSubstr("Where motion is given"))) << "whatever an integrator is called";

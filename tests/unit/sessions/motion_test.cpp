@@ -1,4 +1,4 @@
-// Commits along given motion: the answers of single commits, all sessions or none, repeatable, stoppable.
+// Commits along prescribed motion: the answers of single commits, all sessions or none, repeatable, stoppable.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

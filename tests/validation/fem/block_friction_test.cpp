@@ -34,11 +34,11 @@ double shear_stiffness() {
 /// Force of a spring behind a Coulomb slider, followed along the drag.
 std::vector<double> closed_form(const std::vector<double>& x) {
   std::vector<double> force;
-  double anchor = x.front();
+  double stick_point = x.front();
   for (const double place : x) {
     const double reach = mu * normal_force / shear_stiffness();
-    anchor = std::clamp(anchor, place - reach, place + reach);
-    force.push_back(-shear_stiffness() * (place - anchor));
+    stick_point = std::clamp(stick_point, place - reach, place + reach);
+    force.push_back(-shear_stiffness() * (place - stick_point));
   }
   return force;
 }

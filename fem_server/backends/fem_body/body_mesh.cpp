@@ -1,0 +1,338 @@
+#include "fem_server/backends/fem_body/body_mesh.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "common/config/digest.hpp"
+#include "common/errors/error.hpp"
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/cylinder.hpp"
+#include "common/surfaces/foot.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/sphere.hpp"
+#include "common/surfaces/surface_kind.hpp"
+#include "fem_server/backends/shared/preparation_locks.hpp"
+#include "fem_server/backends/shared/state_bytes.hpp"
+#include "fem_server/fem/mesh_cache.hpp"
+#include "fem_server/geometry/foot.hpp"
+#include "fem_server/geometry/mesher.hpp"
+#include "fem_server/geometry/numbering.hpp"
+#include "fem_server/geometry/plausibility.hpp"
+#include "fem_server/geometry/primitives.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+VolumeMesh placed(VolumeMesh mesh, const Pose& X_BodyMesh) {
+  for (Vector3& node : mesh.nodes) node = X_BodyMesh * node;
+  return mesh;
+}
+
+}  // namespace
+
+double element_size_of(const ParameterPlace& place) {
+  const auto size = optional_number(place.parameters, "element_size");
+  if (!size) {
+    throw input_error(place.where + "element_size",
+                      fmt::format("{}element_size: missing; this body has no volume mesh yet and "
+                                  "is filled with tetrahedra of this size [m]",
+                                  place.where));
+  }
+  return *size;
+}
+
+namespace {
+
+std::uint32_t order_of(const ParameterPlace& place) {
+  return number(place.parameters, "element_order") == 2.0 ? 2 : 1;
+}
+
+std::optional<Vector3> direction_of(const ParameterPlace& place) {
+  const auto direction = place.numbers("contact_direction", 3);
+  if (direction.empty()) return std::nullopt;
+  return Vector3(direction[0], direction[1], direction[2]);
+}
+
+MeshingOptions meshing_options(const ParameterPlace& place, const PrepareContext& context) {
+  MeshingOptions meshing;
+  meshing.size.size = element_size_of(place);
+  meshing.order = order_of(place);
+  meshing.limits.max_elements = context.max_elements;
+  meshing.timeout = number(place.parameters, "meshing_time_limit");
+  meshing.stop = context.stop;
+  meshing.on_wait = [&context] { context.on_progress("mesh", 0.0); };
+  return meshing;
+}
+
+/// Fine elements behind the faces that look towards the partner.
+void refine_contact(const SurfaceMesh& surface, const ParameterPlace& place, SizeField& field) {
+  const double size = number(place.parameters, "contact_size");
+  if (size == 0.0) return;
+  const auto direction = direction_of(place);
+  const double least_cosine = std::cos(number(place.parameters, "contact_angle"));
+  SetRegion region{.set = {}, .distance = number(place.parameters, "contact_radius")};
+  region.set.vertices = surface.vertices;
+  for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
+    if (triangle_cross(surface, t).normalized().dot(direction->normalized()) >= least_cosine) {
+      region.set.triangles.push_back(surface.triangles[t]);
+    }
+  }
+  field.refinements.push_back({.region = std::move(region), .size = size});
+}
+
+/// Refuses what cannot end well before an hour and all memory have gone into it.
+void check_element_count(double volume, double size, const ParameterPlace& place, const PrepareContext& context) {
+  constexpr double regular = 8.485281374;  // regular tetrahedra of edge 1 in a unit cube; meshes have 0.8 to 1.3 times
+  const double expected = regular * std::abs(volume) / (size * size * size);
+  if (expected < 2.0 * static_cast<double>(context.max_elements)) return;
+  throw limit_error(
+      place.where + "element_size",
+      fmt::format("{}element_size: {} m fills the {:.4g} m^3 of this body with about {:.2g} tetrahedra, the "
+                  "limit here is {}; use larger elements, check length_scale, or raise the limit",
+                  place.where, size, std::abs(volume), expected, context.max_elements));
+}
+
+double volume_of(const SurfaceMesh& surface) {
+  double volume = 0.0;
+  for (const Triangle& t : surface.triangles) {
+    volume += surface.vertices[t[0]].dot(surface.vertices[t[1]].cross(surface.vertices[t[2]])) / 6.0;
+  }
+  return volume;
+}
+
+SurfaceMesh mesh_of(Triangles triangles) {
+  SurfaceMesh mesh;
+  mesh.vertices = std::move(triangles.vertices);
+  mesh.triangles = std::move(triangles.triangles);
+  return mesh;
+}
+
+/// Digest of what a mesh depends on, besides the version of the mesher.
+class MeshKey {
+ public:
+  MeshKey(std::string_view kind, const ParameterPlace& place) {
+    writer_.put(std::string_view("heelstrike mesh key 2"));
+    writer_.put(kind);
+    for (const char* name : {"element_size", "element_order", "contact_size", "contact_radius", "contact_angle"}) {
+      writer_.put(optional_number(place.parameters, name).value_or(0.0));
+    }
+    for (const double x : place.numbers("contact_direction", 3)) writer_.put(x);
+  }
+  void put(double value) { writer_.put(value); }
+  void put(std::string_view text) { writer_.put(text); }
+  void put(const ParameterMap& values) {
+    for (const auto& [name, value] : values) {
+      writer_.put(std::string_view(name));
+      std::visit([this](const auto& v) { put_value(v); }, value);
+    }
+  }
+  [[nodiscard]] std::string digest() { return sha256_hex(writer_.take()); }
+
+ private:
+  void put_value(bool value) { writer_.put(static_cast<std::uint64_t>(value)); }
+  void put_value(double value) { writer_.put(value); }
+  void put_value(const std::string& value) { writer_.put(std::string_view(value)); }
+  void put_value(const std::vector<double>& values) {
+    writer_.put(static_cast<std::uint64_t>(values.size()));
+    for (const double x : values) writer_.put(x);
+  }
+
+  StateWriter writer_;
+};
+
+VolumeMesh kept_mesh(MeshKey key, const PrepareContext& context, const std::function<VolumeMesh()>& make) {
+  const std::string digest = key.digest();
+  const auto lookup = [&] {
+    const auto begin = [&] {
+      context.on_progress("mesh", 0.0);
+      return make();
+    };
+    return cached_mesh(context.cache_directory, digest, begin, context.on_progress);
+  };
+  if (context.locks == nullptr) return lookup();
+  return context.locks->once<VolumeMesh>(digest, context.stop, lookup);
+}
+
+VolumeMesh filled(const SurfaceMesh& surface, const ParameterPlace& place, const PrepareContext& context) {
+  MeshingOptions meshing = meshing_options(place, context);
+  refine_contact(surface, place, meshing.size);
+  check_element_count(volume_of(surface), meshing.size.size, place, context);
+  return mesh_surface(surface, meshing).mesh;
+}
+
+void tell(const Doubts& doubts, const PrepareContext& context) {
+  for (const std::string& doubt : doubts) context.on_progress(fmt::format("{}{}", warning_mark, doubt), 0.0);
+}
+
+/// Every time and not only when the mesh is made: what comes from the cache has lost as much.
+void tell_losses(const VolumeMesh& mesh, double given_volume, const ParameterPlace& place,
+                 const PrepareContext& context) {
+  const VolumeReport report = check_volume(mesh);
+  const std::string key = place.where + "element_size";
+  tell(doubts_of_volume(report.volume, given_volume, key, element_size_of(place)), context);
+  tell(doubts_of_quality(key, report), context);
+}
+
+VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& place, const PrepareContext& context) {
+  const AssetContent& asset = context.asset(surface.asset());
+  const ReadOptions read = read_options(surface, asset, context);
+  if (holds_volume(asset.content, read)) {
+    VolumeMesh mesh = read_volume(asset.content, read);
+    tell(doubts_of_quality(asset.name, check_volume(mesh)), context);
+    if (order_of(place) == 2 && mesh.nodes_per_element == 4) mesh = to_quadratic(mesh);
+    return placed(std::move(mesh), surface.X_BodyMesh);
+  }
+  MeshKey key("surface", place);
+  key.put(std::string_view(asset.sha256));
+  key.put(std::string_view(mesh_format(surface.format.empty() ? asset.name : surface.format)));
+  key.put(surface.length_scale);
+  const SurfaceMesh triangles = read_surface(asset.content, read);
+  VolumeMesh mesh = kept_mesh(key, context, [&] { return filled(triangles, place, context); });
+  tell_losses(mesh, volume_of(triangles), place, context);
+  return placed(std::move(mesh), surface.X_BodyMesh);
+}
+
+VolumeMesh ball_mesh(const SphereSurface& sphere, const ParameterPlace& place, const PrepareContext& context) {
+  BallOptions ball;
+  ball.radius = sphere.radius;
+  ball.size = element_size_of(place);
+  ball.contact_size = number(place.parameters, "contact_size");
+  ball.contact_radius = number(place.parameters, "contact_radius");
+  ball.contact_direction = direction_of(place).value_or(ball.contact_direction);
+  ball.meshing = meshing_options(place, context);
+  check_element_count(4.19 * std::pow(ball.radius, 3), ball.size, place, context);
+  MeshKey key("ball", place);
+  key.put(ball.radius);
+  return placed(kept_mesh(key, context, [&] { return make_ball(ball).mesh; }),
+                {.R = Matrix3::Identity(), .p = sphere.center});
+}
+
+VolumeMesh foot_mesh(const FootSurface& foot, const ParameterPlace& place, const PrepareContext& context) {
+  MeshKey key(foot.right ? "right foot" : "left foot", place);
+  const FootDimensions& d = foot.dimensions;
+  for (const double length : {d.length, d.ball_breadth, d.heel_breadth, d.arch_height, d.instep_height, d.toe_height,
+                              d.ankle_height, d.heel_to_ankle, d.cut_height}) {
+    key.put(length);
+  }
+  const double size = element_size_of(place);
+  const auto make = [&] {
+    // As fine as the finest elements and not finer: Gmsh searches the given triangles for every point that it places,
+    // and with half the size the mesh takes ten times as long.
+    const double contact_size = number(place.parameters, "contact_size");
+    const double surface_size = std::clamp(contact_size > 0.0 ? std::min(contact_size, size) : size, 0.0005, 0.02);
+    return filled(make_foot(d, surface_size, foot.right ? FootSide::right : FootSide::left), place, context);
+  };
+  return placed(kept_mesh(key, context, make), {.R = Matrix3::Identity(), .p = foot.ankle});
+}
+
+VolumeMesh cylinder_mesh(const CylinderSurface& cylinder, const ParameterPlace& place, const PrepareContext& context) {
+  CylinderOptions options;
+  options.radius = cylinder.radius;
+  options.height = cylinder.length;
+  options.core_radius = cylinder.core_radius;
+  options.layers = cylinder.layers;
+  options.size = element_size_of(place);
+  options.order = order_of(place);
+  options.limits.max_elements = context.max_elements;
+  const Matrix3 R = Quaternion::FromTwoVectors(Vector3::UnitZ(), cylinder.axis).toRotationMatrix();
+  return placed(make_cylinder(options), {.R = R, .p = cylinder.center});
+}
+
+VolumeMesh block_mesh(const BlockSurface& block, const ParameterPlace& place, const PrepareContext& context) {
+  BlockOptions options;
+  options.lengths = block.lengths;
+  options.size = element_size_of(place);
+  options.order = order_of(place);
+  options.limits.max_elements = context.max_elements;
+  return placed(make_block(options), {.R = Matrix3::Identity(), .p = block.center});
+}
+
+/// Any other shape, from closed triangles as fine as its finest elements.
+VolumeMesh shape_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
+  const SurfaceKind& kind = kind_of(surface);
+  if (kind.boundary == nullptr) {
+    throw input_error("main.surface",
+                      fmt::format("expected a surface that can be filled as deformable body, found '{}'", kind.name()));
+  }
+  MeshKey key("shape " + kind.name(), place);
+  key.put(surface.values);
+  const double fine = number(place.parameters, "contact_size");
+  const double size = element_size_of(place);
+  const auto make = [&] {
+    return filled(mesh_of(kind.boundary(surface, fine > 0.0 ? std::min(fine, size) : size)), place, context);
+  };
+  return kept_mesh(std::move(key), context, make);
+}
+
+bool is_volume_file(const Surface& surface, const PrepareContext& context) {
+  const auto file = MeshSurface::of(surface);
+  if (!file) return false;
+  const AssetContent& asset = context.asset(file->asset());
+  return holds_volume(asset.content, read_options(*file, asset, context));
+}
+
+}  // namespace
+
+bool is_filled_from_triangles(const Surface& surface) {
+  return MeshSurface::of(surface) || FootSurface::of(surface) || kind_of(surface).boundary != nullptr;
+}
+
+ReadOptions read_options(const MeshSurface& surface, const AssetContent& asset, const PrepareContext& context) {
+  ReadOptions read;
+  read.name = asset.name;
+  read.format = surface.format;
+  read.length_scale = surface.length_scale;
+  read.limits.max_elements = context.max_elements;
+  return read;
+}
+
+std::optional<MeshKind> named_kind(const MeshSurface& surface) {
+  return kind_of_format(surface.format.empty() ? surface.asset_name : surface.format);
+}
+
+std::vector<double> ParameterPlace::numbers(const std::string& name, std::size_t expected) const {
+  const auto& values = std::get<std::vector<double>>(parameters.at(name));
+  if (!values.empty() && values.size() != expected) {
+    throw input_error(where + name,
+                      fmt::format("{}{}: expected {} numbers or none, found {}", where, name, expected, values.size()));
+  }
+  return values;
+}
+
+VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
+  context.on_progress("read", 0.0);
+  VolumeMesh mesh;
+  if (const auto file = MeshSurface::of(surface)) {
+    mesh = mesh_from_asset(*file, place, context);
+  } else if (const auto sphere = SphereSurface::of(surface)) {
+    mesh = ball_mesh(*sphere, place, context);
+  } else if (const auto cylinder = CylinderSurface::of(surface)) {
+    mesh = cylinder_mesh(*cylinder, place, context);
+  } else if (const auto block = BlockSurface::of(surface)) {
+    mesh = block_mesh(*block, place, context);
+  } else if (const auto foot = FootSurface::of(surface)) {
+    mesh = foot_mesh(*foot, place, context);
+  } else {
+    mesh = shape_mesh(surface, place, context);
+  }
+  // Nodes of a user's own mesh keep their numbers.
+  const bool own = !is_volume_file(surface, context);
+  const auto direction = direction_of(place);
+  const double fine = number(place.parameters, "contact_size");
+  const auto size = fine > 0.0 ? std::optional(fine) : optional_number(place.parameters, "element_size");
+  if (own && direction && size) number_from(mesh, *direction, *size);
+  // A cached mesh may come from a server with a larger limit.
+  if (mesh.n_elements() <= context.max_elements) return mesh;
+  throw limit_error(
+      place.where + "element_size",
+      fmt::format("{}element_size: the body has {} elements, the limit here is {}; use larger elements or "
+                  "raise the limit",
+                  place.where, mesh.n_elements(), context.max_elements));
+}
+
+}  // namespace heelstrike::fem

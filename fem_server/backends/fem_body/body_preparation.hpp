@@ -1,0 +1,57 @@
+/// From the specification of a pair to a finite-element body with its support, contact nodes and partner. Shared by
+/// fem_condensed and fem_full.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/surfaces/signed_distance.hpp"
+#include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/shared/contact_options.hpp"
+#include "fem_server/fem/body_model.hpp"
+#include "fem_server/fem/condensation.hpp"
+#include "fem_server/surfaces/partner_shape.hpp"
+
+namespace heelstrike::fem {
+
+struct PreparedBody {
+  BodyModel body;
+  Support support;
+  ContactNodes contact;         ///< candidates
+  PressureRecovery pressure{};  ///< for them
+  std::shared_ptr<const SignedDistance> partner;
+  ContactOptions options;
+  PartnerShape shape{};  ///< of the partner, for drawing
+};
+
+/// The second body of a pair whose partner has a material.
+struct PreparedPartner {
+  BodyModel body;
+  Support support;
+  ContactNodes contact;  ///< candidates
+};
+
+/// Parameters that describe mesh, support, candidates and contact law.
+/// @param contact_nodes  the default of this parameter
+[[nodiscard]] std::vector<ParameterSchema> body_parameters(std::string contact_nodes);
+/// The same for a deformable partner, with names that begin with partner_.
+[[nodiscard]] std::vector<ParameterSchema> partner_parameters();
+/// The parameters of a deformable partner under the names of those of the main body.
+/// @param pair  parameters checked and completed
+[[nodiscard]] ParameterMap partner_map(const PairSpec& pair);
+/// "mesh-plane" and so on.
+[[nodiscard]] std::vector<std::string> body_surface_pairs(bool with_clouds = false);
+
+/// A partner with a material gets its shape here and its mesh in prepare_partner.
+/// @param pair  accepted by check_body_pair, parameters checked and completed; derived ones are written into
+/// `parameters`
+/// @throws Error{invalid_input, limit, cancelled, ...} of the mesher, the readers and the checks
+[[nodiscard]] PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, ParameterMap& parameters);
+
+/// Mesh, support and candidates of a deformable partner; none without a material.
+/// @throws Error{invalid_input} as prepare_body; for a partner of quadratic elements
+[[nodiscard]] std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context);
+
+}  // namespace heelstrike::fem

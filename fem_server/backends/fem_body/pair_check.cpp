@@ -1,0 +1,158 @@
+#include "fem_server/backends/fem_body/pair_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "common/errors/error.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/sphere.hpp"
+#include "common/surfaces/surface_kind.hpp"
+#include "fem_server/backends/fem_body/body_mesh.hpp"
+#include "fem_server/backends/fem_body/body_preparation.hpp"
+#include "fem_server/geometry/plausibility.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Whether the body is filled with tetrahedra here; false while nobody knows what its file holds.
+bool is_filled_here(const Surface& surface) {
+  const auto mesh = MeshSurface::of(surface);
+  return !mesh || named_kind(*mesh) == MeshKind::surface;
+}
+
+void check_support(const ContactBody& body, const ParameterPlace& place) {
+  const std::string key = place.where + "support";
+  const bool clamped = !text(place.parameters, "clamped_set").empty() || !place.numbers("clamped_box", 6).empty();
+  if (text(place.parameters, "support") != "inertia_relief") {
+    if (clamped) return;
+    throw input_error(key, fmt::format("{}: the body is free to move: nothing holds translations x, y, z and rotations "
+                                       "about x, y, z; name a clamped_set or clamped_box, or choose inertia relief",
+                                       key));
+  }
+  if (clamped) {
+    throw input_error(key, fmt::format("{}: expected either inertia relief, a body in free flight, or a clamp, found "
+                                       "both; remove clamped_set and clamped_box, or the support",
+                                       key));
+  }
+  if (std::ranges::all_of(body.materials, [](const Material& m) { return m.density == 0.0; })) {
+    throw input_error(key, fmt::format("{}: inertia relief balances the load by the body's inertia; give its material "
+                                       "a density [kg/m^3] above 0",
+                                       key));
+  }
+}
+
+void check_body(const ContactBody& body, const ParameterPlace& place) {
+  check_support(body, place);
+  for (const char* box : {"body_box", "contact_box"}) {
+    if (place.parameters.contains(box)) (void)place.numbers(box, 6);
+  }
+  const bool directed = !place.numbers("contact_direction", 3).empty();
+  if (!is_filled_here(body.surface)) return;
+  (void)element_size_of(place);
+  const auto sphere = SphereSurface::of(body.surface);
+  if (sphere && !(sphere->radius > 0.0)) {
+    throw input_error("main.surface.radius",
+                      fmt::format("a deformable ball needs a radius > 0 m, found {} m", sphere->radius));
+  }
+  if (is_filled_from_triangles(body.surface) && number(place.parameters, "contact_size") > 0.0 && !directed) {
+    throw input_error(place.where + "contact_size",
+                      fmt::format("{}contact_size: {} m needs contact_direction, which says where the fine elements go",
+                                  place.where, number(place.parameters, "contact_size")));
+  }
+}
+
+void check_rigid_partner(const PairSpec& pair) {
+  for (const ParameterSchema& s : partner_parameters()) {
+    const auto given = pair.parameters.find(s.name);
+    if (given == pair.parameters.end() || (s.fallback && given->second == *s.fallback)) continue;
+    throw input_error("contact." + pair.name + ".parameters." + s.name,
+                      fmt::format("contact.{}.parameters.{}: the partner is rigid; give it a material, or remove this",
+                                  pair.name, s.name));
+  }
+  const SurfaceKind& kind = kind_of(pair.partner.surface);
+  const auto mesh = MeshSurface::of(pair.partner.surface);
+  if (mesh ? named_kind(*mesh) != MeshKind::volume : kind.is_cloud || kind.distance != nullptr) return;
+  const std::string key = "contact." + pair.name + ".partner.material";
+  throw input_error(key, fmt::format("{}: a {} as rigid partner has no surface here; give it a material, or name a "
+                                     "surface mesh",
+                                     key, pair.partner.surface.kind));
+}
+
+void check_deformable_partner(const PairSpec& pair) {
+  const std::string key = "contact." + pair.name + ".partner.material";
+  if (const SurfaceKind& kind = kind_of(pair.partner.surface); !kind.fills) {
+    throw input_error(key, fmt::format("{}: a partner of this surface ({}: {}) is rigid; remove the material, or take "
+                                       "another surface, e.g. a block",
+                                       key, kind.name(), kind.keys.meaning));
+  }
+  const ParameterMap own = partner_map(pair);
+  check_body(pair.partner, {"contact." + pair.name + ".parameters.partner_", own});
+}
+
+/// Edges of the box around a surface; none for a plane and other endless ones.
+std::optional<Vector3> surface_extents(const Surface& surface, const PrepareContext& context) {
+  const SurfaceKind& kind = kind_of(surface);
+  if (kind.extents != nullptr) return kind.extents(surface);
+  const auto mesh = MeshSurface::of(surface);
+  if (!mesh) return std::nullopt;
+  const AssetContent& asset = context.asset(mesh->asset());
+  const ReadOptions read = read_options(*mesh, asset, context);
+  return extents_of(holds_volume(asset.content, read) ? read_volume(asset.content, read).nodes
+                                                      : read_surface(asset.content, read).vertices);
+}
+
+/// Puts a key in front of doubts that have none.
+void add(Doubts doubts, const std::string& key, std::vector<std::string>& all) {
+  for (std::string& doubt : doubts) all.push_back(key.empty() ? std::move(doubt) : fmt::format("{}: {}", key, doubt));
+}
+
+void doubt_body(const ContactBody& body, const std::string& side, const Vector3& extents, const ParameterPlace& place,
+                std::vector<std::string>& all) {
+  if (const auto mesh = MeshSurface::of(body.surface)) {
+    add(doubts_of_extents(extents, mesh->length_scale, "length_scale"), side + ".surface.mesh", all);
+  }
+  if (body.materials.empty() || !is_filled_here(body.surface)) return;
+  for (const char* name : {"element_size", "contact_size"}) {
+    const double size = optional_number(place.parameters, name).value_or(0.0);
+    if (size > 0.0) add(doubts_of_element_size(place.where + name, size, extents), "", all);
+  }
+}
+
+}  // namespace
+
+void check_body_pair(const PairSpec& pair) {
+  if (pair.main.materials.empty()) {
+    throw input_error(
+        "contact." + pair.name + ".main.material",
+        fmt::format("contact.{}.main.material: missing; the deformable body needs youngs_modulus [Pa] and "
+                    "poissons_ratio",
+                    pair.name));
+  }
+  check_body(pair.main, {"contact." + pair.name + ".parameters.", pair.parameters});
+  if (pair.partner.materials.empty()) {
+    check_rigid_partner(pair);
+  } else {
+    check_deformable_partner(pair);
+  }
+}
+
+std::vector<std::string> body_pair_doubts(const PairSpec& pair, const PrepareContext& context) {
+  std::vector<std::string> all;
+  const std::string where = "contact." + pair.name;
+  const auto main = surface_extents(pair.main.surface, context);
+  const auto partner = surface_extents(pair.partner.surface, context);
+  if (main) doubt_body(pair.main, where + ".main", *main, {where + ".parameters.", pair.parameters}, all);
+  if (partner) {
+    const ParameterMap own = partner_map(pair);
+    doubt_body(pair.partner, where + ".partner", *partner, {where + ".parameters.partner_", own}, all);
+  }
+  if (main && partner) add(doubts_of_proportion(*main, *partner), where, all);
+  return all;
+}
+
+}  // namespace heelstrike::fem

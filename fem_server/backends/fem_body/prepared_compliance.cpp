@@ -1,0 +1,17 @@
+#include "fem_server/backends/fem_body/prepared_compliance.hpp"
+
+#include "fem_server/backends/shared/preparation_locks.hpp"
+#include "fem_server/fem/compliance_cache.hpp"
+
+namespace heelstrike::fem {
+
+SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& support, const ContactNodes& contact,
+                                      const PrepareContext& context) {
+  const auto lookup = [&] {
+    return cached_compliance(context.cache_directory, body, support, contact.nodes, context.on_progress, context.stop);
+  };
+  if (context.locks == nullptr) return lookup();
+  return context.locks->once<SurfaceCompliance>(compliance_key(body, support, contact.nodes), context.stop, lookup);
+}
+
+}  // namespace heelstrike::fem

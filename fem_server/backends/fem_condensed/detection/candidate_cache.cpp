@@ -1,0 +1,37 @@
+#include "fem_server/backends/fem_condensed/detection/candidate_cache.hpp"
+
+#include "fem_server/backends/fem_condensed/detection/near_nodes.hpp"
+
+#include <algorithm>
+
+namespace heelstrike::fem {
+
+CandidateBall ball_around(const std::vector<Vector3>& points) {
+  if (points.empty()) return {};
+  Vector3 low = points.front();
+  Vector3 high = low;
+  for (const Vector3& p : points) {
+    low = low.cwiseMin(p);
+    high = high.cwiseMax(p);
+  }
+  CandidateBall ball{.center = 0.5 * (low + high)};
+  for (const Vector3& p : points) ball.radius = std::max(ball.radius, (p - ball.center).norm());
+  return ball;
+}
+
+bool holds_all_near(const CandidateCache& candidate_cache, const CandidateBall& ball, const Pose& X_AB) {
+  const Pose& before = candidate_cache.X_AB;
+  const Vector3 moved = X_AB.R.transpose() * (ball.center - X_AB.p) - before.R.transpose() * (ball.center - before.p);
+  const double rounding = 1e-9 * ball.radius;
+  const double motion = moved.norm() + (X_AB.R - before.R).norm() * ball.radius + rounding;
+  // Once: the gap of the node; once more: the depth up to which nodes count as near.
+  return candidate_cache.depth + 2.0 * motion <= candidate_cache.reach;
+}
+
+std::shared_ptr<const SurfaceCompliance> CandidateCache::blocks(const SurfaceCompliance& compliance) const {
+  std::call_once(copied_,
+                 [&] { blocks_ = std::make_shared<const SurfaceCompliance>(copied_blocks(compliance, block_nodes)); });
+  return blocks_;
+}
+
+}  // namespace heelstrike::fem

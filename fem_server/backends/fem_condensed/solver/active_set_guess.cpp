@@ -1,0 +1,84 @@
+#include "fem_server/backends/fem_condensed/solver/active_set_guess.hpp"
+
+#include <algorithm>
+
+#include "fem_server/fem/dense_kernels.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+constexpr int step_limit = 80;
+/// Steps without a change of the active set after which it is believed.
+constexpr int steady_steps = 5;
+/// Error of the gap under active nodes, over the largest penetration, from which the set is believed.
+constexpr double good_enough = 1e-2;
+
+Eigen::VectorXd single_product(const Eigen::MatrixXf& lower, const Eigen::VectorXd& x) {
+  Eigen::VectorXf y(x.size());
+  multiply_symmetric(lower, x.cast<float>(), y);
+  return y.cast<double>();
+}
+
+}  // namespace
+
+Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap) {
+  const Eigen::Index n = gap.size();
+  if (n == 0 || gap.minCoeff() >= 0.0) return Eigen::VectorXd::Zero(n);
+  const double scale = -gap.minCoeff();
+  Eigen::VectorXd lambda = (-gap).cwiseMax(0.0);
+  const Eigen::MatrixXf single = in_single_precision(A);  // half the memory to read: good_enough asks for no more
+  Eigen::VectorXd product = single_product(single, lambda);
+  const double curvature = lambda.dot(product);
+  if (!(curvature > 0.0)) return Eigen::VectorXd::Zero(n);
+  // The best multiple of the penetrations.
+  const double factor = lambda.squaredNorm() / curvature;
+  lambda *= factor;
+  Eigen::VectorXd gamma = gap + factor * product;
+  Eigen::VectorXd direction = Eigen::VectorXd::Zero(n);
+  double before = 1.0;
+  bool conjugate = false;
+  int steady = 0;
+  for (int step = 0; step < step_limit; ++step) {
+    double square = 0.0;
+    double largest = 0.0;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      if (lambda[i] <= 0.0) continue;
+      square += gamma[i] * gamma[i];
+      largest = std::max(largest, std::abs(gamma[i]));
+    }
+    if (square == 0.0 || (steady >= steady_steps && largest < good_enough * scale)) break;
+    const double keep = conjugate ? square / before : 0.0;
+    before = square;
+    double slope = 0.0;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      direction[i] = lambda[i] > 0.0 ? keep * direction[i] - gamma[i] : 0.0;
+      slope -= gamma[i] * direction[i];
+    }
+    product = single_product(single, direction);
+    const double length = slope / direction.dot(product);
+    lambda += length * direction;
+    gamma += length * product;
+    bool left = false;
+    bool joined = false;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      if (lambda[i] > 0.0) continue;
+      left = left || lambda[i] < 0.0;
+      lambda[i] = 0.0;
+    }
+    // Nodes that penetrate join with a force of the size that their neighbours have just been corrected by.
+    for (Eigen::Index i = 0; i < n; ++i) {
+      if (lambda[i] > 0.0 || gamma[i] >= 0.0) continue;
+      lambda[i] = -length * gamma[i];
+      joined = true;
+    }
+    conjugate = !joined;
+    steady = left || joined ? 0 : steady + 1;
+    if (!left && !joined) continue;
+    product = single_product(single, lambda);
+    gamma = gap + product;
+  }
+  return lambda;
+}
+
+}  // namespace heelstrike::fem

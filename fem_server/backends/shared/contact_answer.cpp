@@ -1,0 +1,96 @@
+#include "fem_server/backends/shared/contact_answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// [m/s] of the closest point, positive while approaching.
+double closing_speed(const SolvedContact& solved, const PairState& state) {
+  return gap_wrench(solved.closest, state.X_AB.p).dot(state.V_AB.vector());
+}
+
+/// Area and largest pressure.
+void fill_pressure(const SolvedContact& solved, const PressureRecovery& recovery, std::span<const double> normal_forces,
+                   Response& response) {
+  if (recovery.empty()) {
+    for (std::size_t i = 0; i < solved.nodes.size(); ++i) {
+      response.area += solved.nodes[i].area;
+      response.peak_pressure = std::max(response.peak_pressure, normal_forces[i] / solved.nodes[i].area);
+    }
+    return;
+  }
+  const RecoveredPressure pressure = recovered_pressure(solved, recovery, normal_forces);
+  response.area = pressure.area;
+  response.peak_pressure = pressure.at_vertices.maxCoeff();
+}
+
+}  // namespace
+
+void check_depth(const SolvedContact& solved, const ContactOptions& options, const PairState& state) {
+  const double depth = -solved.gap;
+  if (depth <= options.depth_limit) return;
+  throw RecoverableError(
+      fmt::format("bodies overlap by {} m, deeper than depth_limit = {} m at t = {} s; take a smaller "
+                  "step, correct the initial pose or raise depth_limit",
+                  depth, options.depth_limit, state.t));
+}
+
+Response answer(const SolvedContact& solved, const ContactOptions& options, const PressureRecovery& recovery,
+                const std::optional<double>& approach_speed, const PairState& state) {
+  Response response;
+  response.gap = solved.gap;
+  response.statistics = solved.statistics;
+  const double closing = closing_speed(solved, state);
+  response.gap_rate = -closing;
+  response.p_ACop = solved.closest.x;
+  if (solved.nodes.empty()) return response;
+  Hysteresis hysteresis;
+  hysteresis.factor = options.hysteresis_factor;
+  hysteresis.follows = !approach_speed && closing > options.approach_speed_floor;
+  hysteresis.speed = std::max(approach_speed.value_or(closing), options.approach_speed_floor);
+  hysteresis.approach = gap_wrench(solved.closest, state.X_AB.p);
+  std::vector<double> normal_forces;
+  fill_wrench(solved.nodes, solved.derivatives, state, hysteresis, response, normal_forces);
+  fill_pressure(solved, recovery, normal_forces, response);
+  response.dissipated_increment = solved.dissipated;
+  return response;
+}
+
+std::optional<double> latched_speed(const SolvedContact& solved, const ContactOptions& options,
+                                    const std::optional<double>& before, const PairState& state) {
+  const double closing = closing_speed(solved, state);
+  if (!before && (solved.gap < 0.0 || (solved.gap == 0.0 && closing >= 0.0))) {
+    return std::max(closing, options.approach_speed_floor);
+  }
+  if (before && (solved.gap > 0.0 ? closing <= 0.0 : solved.gap == 0.0 && closing < 0.0)) return std::nullopt;
+  return before;
+}
+
+std::vector<double> hysteresis_factors(const SolvedContact& solved, const ContactOptions& options,
+                                       const std::optional<double>& approach_speed, const PairState& state) {
+  const double closing = closing_speed(solved, state);
+  const double speed = std::max(approach_speed.value_or(closing), options.approach_speed_floor);
+  std::vector<double> factors;
+  for (const TouchingNode& node : solved.nodes) {
+    const double rate = gap_wrench(node, state.X_AB.p).dot(state.V_AB.vector());
+    factors.push_back(std::max(0.0, 1.0 + options.hysteresis_factor / speed * rate));
+  }
+  return factors;
+}
+
+RecoveredPressure recovered_pressure(const SolvedContact& solved, const PressureRecovery& recovery,
+                                     std::span<const double> normal_forces) {
+  std::vector<Vector3> normals;
+  for (const TouchingNode& node : solved.nodes) normals.push_back(node.surface.normal);
+  return recovery.recover(
+      solved.touching, normals,
+      Eigen::Map<const Eigen::VectorXd>(normal_forces.data(), static_cast<Eigen::Index>(normal_forces.size())));
+}
+
+}  // namespace heelstrike::fem

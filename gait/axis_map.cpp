@@ -1,0 +1,58 @@
+#include "gait/axis_map.hpp"
+
+#include <fmt/format.h>
+#include <cmath>
+#include <string_view>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+namespace {
+
+Vector3 direction_of(const std::string& name, char axis) {
+  const bool minus = !name.empty() && name.front() == '-';
+  const std::string_view letter = std::string_view(name).substr(minus ? 1 : 0);
+  const auto component = letter.size() == 1 ? std::string_view("xyz").find(letter) : std::string_view::npos;
+  if (component == std::string_view::npos) {
+    throw input_error("axes", fmt::format("axes.{}: expected one of x, y, z, -x, -y, -z, found '{}'; say where the "
+                                          "file's {} axis points in the world",
+                                          axis, name, axis));
+  }
+  return (minus ? -1.0 : 1.0) * Vector3::Unit(static_cast<Eigen::Index>(component));
+}
+
+}  // namespace
+
+Matrix3 axis_map(const AxisNames& names) {
+  Matrix3 R =
+      (Matrix3() << direction_of(names.x, 'x'), direction_of(names.y, 'y'), direction_of(names.z, 'z')).finished();
+  const std::string found = fmt::format("x: {}, y: {}, z: {}", names.x, names.y, names.z);
+  const double det = R.determinant();
+  if (std::abs(det) < 0.5) {
+    throw input_error("axes", fmt::format("axes: expected three different directions, found {}; each of the world's x, "
+                                          "y and z occurs once",
+                                          found));
+  }
+  if (det < 0.0) {
+    throw input_error("axes", fmt::format("axes: expected a right-handed set, found the mirror image {}; reverse one "
+                                          "sign",
+                                          found));
+  }
+  return R;
+}
+
+MarkerTrial turned(MarkerTrial trial, const Matrix3& R_WF) {
+  for (auto& marker : trial.positions) {
+    for (Vector3& p : marker) p = R_WF * p;
+  }
+  return trial;
+}
+
+ForcePlate turned(ForcePlate plate, const Matrix3& R_WF) {
+  for (auto* series : {&plate.force, &plate.point, &plate.moment}) {
+    for (Vector3& v : *series) v = R_WF * v;
+  }
+  return plate;
+}
+
+}  // namespace heelstrike

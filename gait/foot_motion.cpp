@@ -1,0 +1,249 @@
+#include "gait/foot_motion.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "common/errors/error.hpp"
+#include "gait/marker_bridge.hpp"
+
+namespace heelstrike {
+namespace {
+
+using Series = MarkerSeries;
+
+std::vector<double> component(const Series& series, int c) {
+  std::vector<double> values;
+  values.reserve(series.size());
+  for (const Vector3& p : series) values.push_back(p[c]);
+  return values;
+}
+
+void fill(const MarkerTrial& trial, const std::string& name, double max_gap, Series& series,
+          std::vector<FilledGap>& report) {
+  std::vector<Gap> gaps;
+  for (int c = 0; c < 3; ++c) {
+    auto values = component(series, c);
+    gaps = fill_gaps(trial.times, values, max_gap);
+    for (std::size_t i = 0; i < values.size(); ++i) series[i][c] = values[i];
+  }
+  for (const Gap& gap : gaps) report.push_back({name, gap});
+}
+
+void smooth(Series& series, const LowPass& filter) {
+  for (int c = 0; c < 3; ++c) {
+    const auto values = low_pass(component(series, c), filter);
+    for (std::size_t i = 0; i < values.size(); ++i) series[i][c] = values[i];
+  }
+}
+
+/// Successive frames of one marker become one glitch.
+std::vector<Glitch> glitches_in(const FootTemplate& foot, const std::vector<ClusterFit>& fits) {
+  std::vector<Glitch> found;
+  for (std::size_t m = 0; m < foot.hindfoot_H.size(); ++m) {
+    bool open = false;
+    for (std::size_t frame = 0; frame < fits.size(); ++frame) {
+      const bool wrong = std::ranges::find(fits[frame].excluded, m) != fits[frame].excluded.end();
+      if (wrong && !open) found.push_back({.marker = foot.markers.hindfoot[m], .first = frame, .last = frame});
+      open = wrong;
+      if (!wrong) continue;
+      Glitch& glitch = found.back();
+      glitch.last = frame;
+      if (fits[frame].residuals[m] > glitch.distance) {
+        glitch.worst = frame;
+        glitch.distance = fits[frame].residuals[m];
+      }
+    }
+  }
+  std::ranges::stable_sort(found, {}, &Glitch::first);
+  return found;
+}
+
+/// Markers that one frame holds for wrong, and the squared residual [m^2] that leaving them out explains.
+struct FrameVote {
+  std::vector<std::size_t> wrong;
+  double weight = 0.0;
+};
+
+/// The markers that most of the residual of frames [first, last] speaks against.
+std::vector<std::size_t> verdict(const std::vector<FrameVote>& votes, std::size_t first, std::size_t last) {
+  std::map<std::vector<std::size_t>, double> weights;
+  for (std::size_t i = first; i <= last; ++i) {
+    if (!votes[i].wrong.empty()) weights[votes[i].wrong] += votes[i].weight;
+  }
+  return std::ranges::max_element(weights, {}, [](const auto& entry) { return entry.second; })->first;
+}
+
+/// Frames of one episode agree: a single frame on the flank of a bump is easily mistaken about the marker. A frame
+/// keeps its own verdict where that is part of the common one.
+void settle(std::vector<FrameVote>& votes, std::size_t margin) {
+  const std::size_t n = votes.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    if (votes[i].wrong.empty()) continue;
+    const std::size_t first = i;
+    std::size_t last = i;
+    while (i + 1 < n && i + 1 <= last + margin) {
+      ++i;
+      if (!votes[i].wrong.empty()) last = i;
+    }
+    const auto common = verdict(votes, first, last);
+    for (std::size_t k = first; k <= last; ++k) {
+      if (votes[k].wrong.empty() || !std::ranges::includes(common, votes[k].wrong)) votes[k].wrong = common;
+    }
+    for (std::size_t k = first - std::min(first, margin); k < first; ++k) votes[k].wrong = votes[first].wrong;
+    for (std::size_t k = last + 1; k <= std::min(n - 1, last + margin); ++k) votes[k].wrong = votes[last].wrong;
+    i = std::max(i, std::min(n - 1, last + margin));
+  }
+}
+
+class FootTracker {
+ public:
+  FootTracker(const FootTemplate& foot, const MarkerTrial& trial, const TrackOptions& options)
+      : foot_(foot), trial_(trial), options_(options) {}
+
+  FootMotion track() {
+    require_foot();
+    motion_.times = trial_.times;
+    for (const auto& name : foot_.markers.hindfoot) hindfoot_.push_back(filled(name));
+    toe_tip_ = filled(foot_.markers.toe_tip);
+    std::vector<FrameVote> votes;
+    for (std::size_t frame = 0; frame < trial_.frames(); ++frame) votes.push_back(vote(frame));
+    settle(votes, options_.glitch_margin);
+    for (std::size_t frame = 0; frame < trial_.frames(); ++frame)
+      missing_.push_back(missing(frame, votes[frame].wrong));
+    keep_steady(foot_.hindfoot_H, hindfoot_, options_.glitches.distance, missing_);
+    for (std::size_t frame = 0; frame < trial_.frames(); ++frame) fit(frame);
+    motion_.glitches = glitches_in(foot_, motion_.fits);
+    hindfoot_ = bridged_markers(foot_.hindfoot_H, hindfoot_, missing_);
+    if (options_.filter) {
+      LowPass filter = *options_.filter;
+      filter.rate = trial_.rate;
+      for (Series& series : hindfoot_) smooth(series, filter);
+      smooth(toe_tip_, filter);
+    }
+    for (std::size_t frame = 0; frame < trial_.frames(); ++frame) add_pose(frame);
+    return std::move(motion_);
+  }
+
+ private:
+  /// The markers are there at all, and as far apart as in the static trial.
+  void require_foot() const {
+    std::vector<std::string> names = foot_.markers.hindfoot;
+    names.insert(names.end(), {foot_.markers.heel, foot_.markers.toe_tip});
+    for (const std::string& name : names) {
+      if (std::ranges::any_of(trial_.marker(name), is_seen)) continue;
+      throw input_error("markers",
+                        fmt::format("{}: marker '{}': expected positions, found gaps in all {} frames; leave it out or "
+                                    "use another trial",
+                                    trial_.file_name, name, trial_.frames()));
+    }
+    const Series& heel = trial_.marker(foot_.markers.heel);
+    const Series& tip = trial_.marker(foot_.markers.toe_tip);
+    std::vector<double> lengths;
+    for (std::size_t i = 0; i < heel.size(); ++i) {
+      if (is_seen(heel[i]) && is_seen(tip[i])) lengths.push_back((tip[i] - heel[i]).norm());
+    }
+    if (lengths.empty()) return;  // the fit of the frames says what is missing
+    const auto middle = lengths.begin() + std::ssize(lengths) / 2;
+    std::ranges::nth_element(lengths, middle);
+    if (*middle > 0.5 * foot_.length && *middle < 2.0 * foot_.length) return;
+    throw input_error("markers",
+                      fmt::format("{}: expected the foot of the static trial, {:.3g} m from '{}' to '{}', "
+                                  "found {:.3g} m (median); check the units in the file's header and the "
+                                  "marker names",
+                                  trial_.file_name, foot_.length, foot_.markers.heel, foot_.markers.toe_tip, *middle));
+  }
+
+  Series filled(const std::string& name) {
+    Series series = trial_.marker(name);
+    fill(trial_, name, options_.max_gap, series, motion_.gaps);
+    return series;
+  }
+
+  [[noreturn]] void refuse(std::size_t frame, const std::string& expected, const std::string& found) const {
+    throw input_error("markers",
+                      fmt::format("{}: frame {} (t = {} s): expected {}, found {}; choose a part of the "
+                                  "trial without this gap, or a longer max_gap (now {} s)",
+                                  trial_.file_name, frame + 1, trial_.times[frame], expected, found, options_.max_gap));
+  }
+
+  [[nodiscard]] Series hindfoot_at(std::size_t frame) const {
+    Series measured;
+    for (const Series& series : hindfoot_) measured.push_back(series[frame]);
+    return measured;
+  }
+
+  /// What one frame alone says.
+  [[nodiscard]] FrameVote vote(std::size_t frame) const {
+    const Series measured = hindfoot_at(frame);
+    const auto n_seen = std::ranges::count_if(measured, is_seen);
+    if (n_seen < 3) refuse(frame, "at least three markers of the hindfoot", fmt::format("{}", n_seen));
+    if (!is_seen(toe_tip_[frame])) refuse(frame, fmt::format("the marker '{}'", foot_.markers.toe_tip), "a gap");
+    if (cluster_fit(foot_.hindfoot_H, measured, {}).rms <= options_.glitches.tolerance) return {};
+    // The toe tip is no part of the hindfoot, but as long as the toes are straight it tells who is right.
+    Series all_H = foot_.hindfoot_H, all_W = measured;
+    all_H.push_back(foot_.toe_tip_H);
+    all_W.push_back(toe_tip_[frame]);
+    FrameVote vote{.wrong = wrong_markers(all_H, all_W, measured.size(), options_.glitches), .weight = 0.0};
+    if (vote.wrong.empty()) return vote;
+    const ClusterFit fit = cluster_fit(foot_.hindfoot_H, measured, vote.wrong);
+    vote.weight = fit.rms_all * fit.rms_all - fit.rms * fit.rms;
+    return vote;
+  }
+
+  /// Markers of a frame that are held for wrong or not seen.
+  [[nodiscard]] MarkerSet missing(std::size_t frame, const std::vector<std::size_t>& wrong) const {
+    MarkerSet unseen;
+    for (std::size_t m = 0; m < hindfoot_.size(); ++m) {
+      if (!is_seen(hindfoot_[m][frame])) unseen.insert(m);
+    }
+    MarkerSet all = unseen;
+    all.insert(wrong.begin(), wrong.end());
+    return all.size() + 3 > hindfoot_.size() ? unseen : all;
+  }
+
+  void fit(std::size_t frame) {
+    const Series measured = hindfoot_at(frame);
+    std::vector<std::size_t> wrong;
+    for (const std::size_t m : missing_[frame]) {
+      if (is_seen(measured[m])) wrong.push_back(m);
+    }
+    motion_.fits.push_back(cluster_fit(foot_.hindfoot_H, measured, wrong));
+  }
+
+  void add_pose(std::size_t frame) {
+    const Pose X_WH = fitted_pose(foot_.hindfoot_H, hindfoot_at(frame), std::vector<double>(hindfoot_.size(), 1.0));
+    motion_.X_WH.push_back(X_WH);
+    motion_.toe_angle.push_back(heelstrike::toe_angle(foot_, X_WH, toe_tip_[frame]));
+    motion_.X_WT.push_back(X_WH * toe_pose(foot_, motion_.toe_angle.back()));
+  }
+
+  const FootTemplate& foot_;
+  const MarkerTrial& trial_;
+  const TrackOptions& options_;
+  std::vector<Series> hindfoot_;
+  Series toe_tip_;
+  std::vector<MarkerSet> missing_;  ///< per frame
+  FootMotion motion_;
+};
+
+}  // namespace
+
+double toe_angle(const FootTemplate& foot, const Pose& X_WH, const Vector3& toe_tip_W) {
+  const Vector3& axis = foot.toe_axis_H;
+  const Vector3 before = foot.toe_tip_H - foot.p_HT;
+  const Vector3 now = X_WH.inverse() * toe_tip_W - foot.p_HT;
+  const Vector3 x = before - before.dot(axis) * axis;
+  return std::atan2(now.dot(axis.cross(x)), now.dot(x));
+}
+
+Pose toe_pose(const FootTemplate& foot, double angle) {
+  return {.R = rotation_from_vector(angle * foot.toe_axis_H), .p = foot.p_HT};
+}
+
+FootMotion track_foot(const FootTemplate& foot, const MarkerTrial& trial, const TrackOptions& options) {
+  return FootTracker(foot, trial, options).track();
+}
+
+}  // namespace heelstrike

@@ -1,0 +1,64 @@
+/// Motion of a two-segment foot from its markers: hindfoot by a robust rigid fit, toes about the metatarsophalangeal
+/// axis.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gait/foot_template.hpp"
+#include "gait/rigid_fit.hpp"
+#include "gait/signal_filter.hpp"
+
+namespace heelstrike {
+
+struct TrackOptions {
+  double max_gap = 0.1;           ///< [s] longest gap of a marker that is filled
+  GlitchRule glitches;            ///< when a marker is held for wrong
+  std::size_t glitch_margin = 2;  ///< frames by which such an interval is widened: a bump begins before it is noticed
+  std::optional<LowPass> filter;  ///< of all marker components; `rate` is that of the trial. None = unfiltered
+};
+
+/// Frames in which one marker was held for wrong.
+struct Glitch {
+  std::string marker;
+  std::size_t first = 0;  ///< frame, from 0
+  std::size_t last = 0;
+  std::size_t worst = 0;
+  double distance = 0.0;  ///< [m] in the worst frame, from where the others put it
+};
+
+struct FilledGap {
+  std::string marker;
+  Gap gap;
+};
+
+struct FootMotion {
+  std::vector<double> times;      ///< [s] as in the trial
+  std::vector<Pose> X_WH;         ///< hindfoot
+  std::vector<Pose> X_WT;         ///< toes
+  std::vector<double> toe_angle;  ///< [rad] turn of the toes about the axis since the static trial, extension > 0
+  std::vector<ClusterFit> fits;   ///< of the hindfoot to the markers before filtering
+  std::vector<Glitch> glitches;
+  std::vector<FilledGap> gaps;
+};
+
+/// Steps: gaps of up to max_gap are filled by splines; wrong markers are looked for in every frame whose hindfoot does
+/// not fit within the tolerance (rigid_fit.hpp; the toe tip votes), frames of one episode then agree on the markers
+/// that explain most of its residual, and the episode is widened by glitch_margin; a marker is kept if in the whole
+/// episode it stays near where it was relative to the others before and is afterwards; every frame is fitted to the
+/// other markers; markers held for wrong, or not seen, are bridged (marker_bridge.hpp), so that the pose does not jump
+/// when the set of markers changes; all are low-passed; hindfoot poses are the fits to the result, toe angles the turn
+/// about the axis that takes the template's toe tip to the filtered one.
+/// @param trial  in the axes of the world
+/// @throws Error{invalid_input} for unknown markers, and frames in which fewer than three markers of the hindfoot, or
+///         not the toe tip, are known
+[[nodiscard]] FootMotion track_foot(const FootTemplate& foot, const MarkerTrial& trial, const TrackOptions& options);
+
+/// [rad] turn about the axis that takes the template's toe tip into the plane through axis and measured toe tip.
+[[nodiscard]] double toe_angle(const FootTemplate& foot, const Pose& X_WH, const Vector3& toe_tip_W);
+
+/// X_HT at a toe angle [rad].
+[[nodiscard]] Pose toe_pose(const FootTemplate& foot, double angle);
+
+}  // namespace heelstrike

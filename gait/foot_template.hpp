@@ -1,0 +1,37 @@
+/// The foot as the static trial shows it: markers in the frames of its segments, foot flat, sole on the ground.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/config/marker_motion.hpp"
+#include "common/spatial/spatial.hpp"
+#include "gait/marker_file.hpp"
+
+namespace heelstrike {
+
+/// Frames at the static trial, axes alike: x forward (heel to toe tip, in the ground plane), z up, y to the left.
+///   H  hindfoot, origin at the mean of the `origin` markers
+///   T  toes, origin in the middle of the metatarsophalangeal axis; turns about that axis. Markers lie on top of the
+///      foot, the joint inside: turned about its markers the toes are dragged forward while the heel rises
+///      (docs/theory/gait.md, section 4).
+struct FootTemplate {
+  FootMarkers markers;
+  std::vector<Vector3> hindfoot_H;       ///< [m] mean positions, in the order of markers.hindfoot
+  Vector3 toe_tip_H = Vector3::Zero();   ///< [m]
+  Vector3 toe_axis_H = Vector3::Zero();  ///< unit vector; a turn about it lifts the toe tip (extension)
+  Vector3 p_HT = Vector3::Zero();        ///< [m] middle of the metatarsophalangeal axis
+  Pose X_WH;                             ///< in the static trial
+  double length = 0.0;                   ///< [m] heel to toe tip
+  double sway = 0.0;                     ///< [m] largest standard deviation of a marker over the trial
+};
+
+/// @param standing  static trial in the axes of the world
+/// @param up        unit vector of the world, against gravity
+/// @throws Error{invalid_input} for unknown markers, markers never seen, a length outside of 0.1 to 0.45 m (units), a
+///         foot that stands on the wall or upside down (axes), is not flat (heel to toe tip more than 15 degrees from
+///         the ground), or moves by more than 10 mm
+[[nodiscard]] FootTemplate make_foot_template(const MarkerTrial& standing, const FootMarkers& markers,
+                                              const Vector3& up);
+
+}  // namespace heelstrike

@@ -1,0 +1,124 @@
+#include "gait/force_plate.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <string_view>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+namespace {
+
+std::vector<Vector3> vectors(const MotionTable& table, const std::string& stem) {
+  const auto& x = table.column(stem + "x");
+  const auto& y = table.column(stem + "y");
+  const auto& z = table.column(stem + "z");
+  std::vector<Vector3> result;
+  result.reserve(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) result.emplace_back(x[i], y[i], z[i]);
+  return result;
+}
+
+}  // namespace
+
+std::vector<ForcePlate> read_force_plates(const MotionTable& table) {
+  constexpr std::string_view force = "ground_force_";
+  std::vector<ForcePlate> plates;
+  for (const std::string& heading : table.headings) {
+    const auto at = heading.find(force);
+    if (at == std::string::npos || !heading.ends_with("vx")) continue;
+    const std::string prefix = heading.substr(0, at);
+    const std::string number = heading.substr(at + force.size(), heading.size() - at - force.size() - 2);
+    std::string name = prefix + std::string(force) + number;
+    name.pop_back();  // the last underscore
+    plates.push_back({.name = name,
+                      .times = table.times(),
+                      .force = vectors(table, prefix + std::string(force) + number + "v"),
+                      .point = vectors(table, prefix + std::string(force) + number + "p"),
+                      .moment = vectors(table, prefix + "ground_torque_" + number)});
+  }
+  if (plates.empty()) {
+    throw input_error("file", fmt::format("{}: expected columns ground_force_vx, ground_force_vy, ..., ground_torque_z "
+                                          "of at least one force plate, found none; is it a file of ground forces?",
+                                          table.file_name));
+  }
+  return plates;
+}
+
+std::vector<Stance> stances(const ForcePlate& plate, const Vector3& up, double threshold, double min_duration) {
+  std::vector<Stance> found;
+  Stance current;
+  bool loaded = false;
+  const auto crossing = [&](std::size_t row) {
+    const double before = plate.force[row - 1].dot(up), now = plate.force[row].dot(up);
+    const double share = (threshold - before) / (now - before);
+    return plate.times[row - 1] + share * (plate.times[row] - plate.times[row - 1]);
+  };
+  const auto finish = [&] {
+    if (current.duration() >= min_duration) found.push_back(current);
+    loaded = false;
+  };
+  for (std::size_t row = 0; row < plate.times.size(); ++row) {
+    const bool above = plate.force[row].dot(up) > threshold;
+    if (above && !loaded) {
+      current = {.start = row == 0 ? plate.times[0] : crossing(row), .end = 0.0, .has_start = row > 0, .has_end = true};
+      loaded = true;
+    } else if (!above && loaded) {
+      current.end = crossing(row);
+      finish();
+    }
+  }
+  if (loaded) {
+    current.end = plate.times.back();
+    current.has_end = false;
+    finish();
+  }
+  return found;
+}
+
+double body_mass(std::span<const ForcePlate> plates, const Vector3& up, double from, double to) {
+  constexpr double standard_gravity = 9.80665;
+  double impulse = 0.0, duration = 0.0;
+  if (plates.empty()) throw input_error("plates", "expected at least one force plate, found none");
+  const auto& times = plates.front().times;
+  for (const ForcePlate& plate : plates) {
+    if (plate.times.size() != times.size()) {
+      throw input_error("plates", fmt::format("expected force plates with the same times, found {} and {} rows",
+                                              times.size(), plate.times.size()));
+    }
+  }
+  for (std::size_t row = 1; row < times.size(); ++row) {
+    if (times[row - 1] < from || times[row] > to) continue;
+    const double h = times[row] - times[row - 1];
+    for (const ForcePlate& plate : plates) impulse += 0.5 * h * (plate.force[row - 1] + plate.force[row]).dot(up);
+    duration += h;
+  }
+  if (!(duration > 0.0)) {
+    throw input_error("plates",
+                      fmt::format("expected rows of the force plates between {} and {} s, found none", from, to));
+  }
+  return impulse / duration / standard_gravity;
+}
+
+Vector3 moment_about(const ForcePlate& plate, std::size_t row, const Vector3& point) {
+  return plate.moment[row] + (plate.point[row] - point).cross(plate.force[row]);
+}
+
+CenterOfPressure center_of_pressure(const Vector3& force, const Vector3& moment, const Vector3& origin,
+                                    const Vector3& normal) {
+  const double load = normal.dot(force);
+  if (!(load > 0.0)) return {.point = origin, .free_moment = normal.dot(moment)};
+  const Vector3 arm = normal.cross(moment) / load;
+  return {.point = origin + arm, .free_moment = normal.dot(moment - arm.cross(force))};
+}
+
+Vector3 interpolated(std::span<const double> times, std::span<const Vector3> values, double t) {
+  const auto next = std::ranges::upper_bound(times, t);
+  if (next == times.begin()) return values.front();
+  if (next == times.end()) return values.back();
+  const auto i = static_cast<std::size_t>(next - times.begin());
+  const double share = (t - times[i - 1]) / (times[i] - times[i - 1]);
+  return (1.0 - share) * values[i - 1] + share * values[i];
+}
+
+}  // namespace heelstrike

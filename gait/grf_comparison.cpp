@@ -1,0 +1,191 @@
+#include "gait/grf_comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+namespace {
+
+/// Both curves at the rows of the measurement.
+struct Curves {
+  std::vector<double> times;
+  std::vector<double> measured, predicted;
+};
+
+ComponentError compare(const std::string& name, const Curves& c) {
+  ComponentError error{.name = name,
+                       .rms = 0.0,
+                       .measured_max = {},
+                       .predicted_max = {},
+                       .measured_min = {},
+                       .predicted_min = {},
+                       .correlation = 0.0};
+  const auto n = static_cast<double>(c.times.size());
+  double mean_m = 0.0, mean_p = 0.0;
+  for (std::size_t i = 0; i < c.times.size(); ++i) {
+    mean_m += c.measured[i] / n;
+    mean_p += c.predicted[i] / n;
+    error.rms += std::pow(c.predicted[i] - c.measured[i], 2) / n;
+  }
+  error.rms = std::sqrt(error.rms);
+  double mm = 0.0, pp = 0.0, mp = 0.0;
+  for (std::size_t i = 0; i < c.times.size(); ++i) {
+    mm += std::pow(c.measured[i] - mean_m, 2);
+    pp += std::pow(c.predicted[i] - mean_p, 2);
+    mp += (c.measured[i] - mean_m) * (c.predicted[i] - mean_p);
+  }
+  const bool both_vary = mm > 0.0 && pp > 0.0;
+  error.correlation = both_vary ? mp / std::sqrt(mm * pp) : std::numeric_limits<double>::quiet_NaN();
+  const auto peak = [&](const std::vector<double>& values, bool largest) {
+    const auto at = largest ? std::ranges::max_element(values) : std::ranges::min_element(values);
+    return Peak{.value = *at, .time = c.times[static_cast<std::size_t>(at - values.begin())]};
+  };
+  error.measured_max = peak(c.measured, true);
+  error.predicted_max = peak(c.predicted, true);
+  error.measured_min = peak(c.measured, false);
+  error.predicted_min = peak(c.predicted, false);
+  return error;
+}
+
+std::optional<Peak> peak_between(const std::vector<double>& times, const std::vector<double>& values, double from,
+                                 double to) {
+  std::optional<Peak> peak;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (times[i] < from || times[i] > to || (peak && values[i] <= peak->value)) continue;
+    peak = Peak{.value = values[i], .time = times[i]};
+  }
+  return peak;
+}
+
+class StanceComparer {
+ public:
+  StanceComparer(const ForcePlate& measured, const ForcePlate& predicted, const Vector3& up, double threshold,
+                 double longest_gap)
+      : measured_(measured), predicted_(predicted), up_(up), threshold_(threshold), longest_gap_(longest_gap) {}
+
+  [[nodiscard]] std::optional<StanceComparison> compare_stance(const Stance& stance) const {
+    StanceComparison result;
+    result.plate = measured_.name;
+    result.stance = stance;
+    result.from = std::max(stance.start, predicted_.times.front());
+    result.to = std::min(stance.end, predicted_.times.back());
+    for (std::size_t i = 0; i < measured_.times.size(); ++i) {
+      const double t = measured_.times[i];
+      if (t < result.from || t > result.to) continue;
+      const auto [before, after] = neighbours(t);
+      if (predicted_.times[after] - predicted_.times[before] > longest_gap_) {
+        ++result.n_missing;
+      } else {
+        result.rows.push_back(row(i, before, after, (t - stance.start) / stance.duration()));
+      }
+    }
+    if (result.rows.size() < 3) return std::nullopt;
+    for (int axis = 0; axis < 3; ++axis) {
+      result.components.push_back(compare(std::string("v") + "xyz"[axis], force_curves(result, Vector3::Unit(axis))));
+    }
+    result.components.push_back(
+        compare("moment", curves(result, [](const StanceRow& r, int k) { return r.moment[k]; })));
+    add_halves(result);
+    add_centers(result);
+    return result;
+  }
+
+ private:
+  template <typename Value>
+  [[nodiscard]] static Curves curves(const StanceComparison& stance, const Value& value) {
+    Curves c;
+    for (const StanceRow& row : stance.rows) {
+      c.times.push_back(row.time);
+      c.measured.push_back(value(row, 0));
+      c.predicted.push_back(value(row, 1));
+    }
+    return c;
+  }
+
+  [[nodiscard]] static Curves force_curves(const StanceComparison& stance, const Vector3& axis) {
+    return curves(stance, [&](const StanceRow& row, int k) { return row.force[k].dot(axis); });
+  }
+
+  /// Rows of the prediction before and after a time.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> neighbours(double t) const {
+    const auto next = std::min(std::ranges::upper_bound(predicted_.times, t), predicted_.times.end() - 1);
+    const auto after = static_cast<std::size_t>(next - predicted_.times.begin());
+    return {after == 0 ? 0 : after - 1, after};
+  }
+
+  [[nodiscard]] StanceRow row(std::size_t i, std::size_t before, std::size_t after, double share) const {
+    const double t = measured_.times[i];
+    StanceRow row{
+        .time = t,
+        .share = share,
+        .force = {measured_.force[i], interpolated(predicted_.times, predicted_.force, t)},
+        .moment = {measured_.moment[i].dot(up_), interpolated(predicted_.times, predicted_.moment, t).dot(up_)},
+        .center = {}};
+    if (measured_.force[i].dot(up_) > threshold_) row.center[0] = measured_.point[i];
+    // Between two loaded rows; a centre next to an unloaded one is none.
+    if (predicted_.force[before].dot(up_) > threshold_ && predicted_.force[after].dot(up_) > threshold_) {
+      row.center[1] = interpolated(predicted_.times, predicted_.point, t);
+    }
+    return row;
+  }
+
+  void add_halves(StanceComparison& result) const {
+    const bool whole = result.from == result.stance.start && result.to == result.stance.end;
+    if (!whole || !result.stance.complete() || result.n_missing > 0) return;
+    const Curves c = force_curves(result, up_);
+    const double middle = 0.5 * (result.from + result.to);
+    result.first_peak[0] = peak_between(c.times, c.measured, result.from, middle);
+    result.first_peak[1] = peak_between(c.times, c.predicted, result.from, middle);
+    result.second_peak[0] = peak_between(c.times, c.measured, middle, result.to);
+    result.second_peak[1] = peak_between(c.times, c.predicted, middle, result.to);
+  }
+
+  void add_centers(StanceComparison& result) const {
+    double sum = 0.0;
+    for (const StanceRow& row : result.rows) {
+      if (row.share < 0.1 || row.share > 0.9 || !row.center[0] || !row.center[1]) continue;
+      Vector3 error = *row.center[1] - *row.center[0];
+      error -= error.dot(up_) * up_;
+      sum += error.squaredNorm();
+      result.cop_max = std::max(result.cop_max, error.norm());
+      ++result.cop_samples;
+    }
+    if (result.cop_samples > 0) result.cop_rms = std::sqrt(sum / static_cast<double>(result.cop_samples));
+  }
+
+  const ForcePlate& measured_;
+  const ForcePlate& predicted_;
+  Vector3 up_;
+  double threshold_;
+  double longest_gap_;
+};
+
+}  // namespace
+
+std::vector<StanceComparison> compare_plates(const ForcePlate& measured, const ForcePlate& predicted, const Vector3& up,
+                                             double threshold, double longest_gap) {
+  std::vector<StanceComparison> result;
+  const StanceComparer comparer(measured, predicted, up, threshold, longest_gap);
+  for (const Stance& stance : stances(measured, up, threshold)) {
+    if (auto comparison = comparer.compare_stance(stance)) result.push_back(std::move(*comparison));
+  }
+  return result;
+}
+
+Vector3 vertical_axis(std::span<const ForcePlate> plates) {
+  Vector3 sum = Vector3::Zero();
+  for (const ForcePlate& plate : plates) {
+    for (const Vector3& f : plate.force) sum += f;
+  }
+  Eigen::Index axis = 0;
+  if (!(sum.cwiseAbs().maxCoeff(&axis) > 0.0)) {
+    throw input_error("plates", "expected force plates with a load, found none: all forces are zero");
+  }
+  return std::copysign(1.0, sum[axis]) * Vector3::Unit(axis);
+}
+
+}  // namespace heelstrike

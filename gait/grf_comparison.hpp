@@ -1,0 +1,64 @@
+/// Ground reactions of a model beside those of force plates, over the stances of the measurement.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gait/force_plate.hpp"
+
+namespace heelstrike {
+
+/// Largest value of a curve and when; of a curve that pulls both ways, of either sign.
+struct Peak {
+  double value = 0.0;  ///< [N] or [N m]
+  double time = 0.0;   ///< [s]
+};
+
+/// One component over one stance.
+struct ComponentError {
+  std::string name;  ///< vx, vy, vz: force along the axis of the files; moment: free moment about the vertical
+  double rms = 0.0;  ///< [N] or [N m]
+  Peak measured_max, predicted_max;
+  Peak measured_min, predicted_min;
+  double correlation = 0.0;  ///< [-] Pearson; NaN when one curve is constant
+};
+
+/// One row of the measurement: what was measured, then what the prediction has there.
+struct StanceRow {
+  double time = 0.0;                 ///< [s]
+  double share = 0.0;                ///< [-] of the stance, 0 to 1
+  Vector3 force[2];                  ///< [N]
+  double moment[2] = {};             ///< [N m] free moment about the vertical
+  std::optional<Vector3> center[2];  ///< [m] centre of pressure; none below the threshold
+};
+
+struct StanceComparison {
+  std::string plate;
+  Stance stance;                           ///< of the measurement
+  double from = 0.0, to = 0.0;             ///< [s] part of the stance that the prediction covers
+  std::vector<StanceRow> rows;             ///< those that the prediction covers
+  std::size_t n_missing = 0;               ///< rows within [from, to] where the prediction has a gap
+  std::vector<ComponentError> components;  ///< vx, vy, vz, moment
+  std::optional<Peak> first_peak[2];       ///< vertical force, first half of a complete stance: measured, predicted
+  std::optional<Peak> second_peak[2];      ///< second half
+  double cop_rms = 0.0;                    ///< [m] distance of the centres of pressure in the ground, 10 to 90 %
+  double cop_max = 0.0;                    ///< [m]
+  std::size_t cop_samples = 0;             ///< rows of 10 to 90 % in which both are above the threshold
+};
+
+/// Compares all stances of `measured` that `predicted` covers at least in part, at the times of the measurement, the
+/// prediction linear between its rows. A stance that it covers in part only is cut, and has no peaks by halves.
+/// @param measured, predicted  same plate, in the same axes and clock
+/// @param up                   unit vector of these axes, against gravity
+/// @param longest_gap          [s] neighbouring rows of the prediction that are farther apart have none between them
+[[nodiscard]] std::vector<StanceComparison> compare_plates(
+    const ForcePlate& measured, const ForcePlate& predicted, const Vector3& up, double threshold = stance_threshold,
+    double longest_gap = std::numeric_limits<double>::infinity());
+
+/// The axis of the files along which the plates carry their mean load. @throws Error{invalid_input} for no load
+[[nodiscard]] Vector3 vertical_axis(std::span<const ForcePlate> plates);
+
+}  // namespace heelstrike

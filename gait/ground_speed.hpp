@@ -1,0 +1,27 @@
+/// Velocity of the ground under the feet (treadmill) from feet that stand flat on it.
+#pragma once
+
+#include <span>
+
+#include "gait/foot_motion.hpp"
+
+namespace heelstrike {
+
+struct GroundSpeed {
+  Vector3 velocity = Vector3::Zero();  ///< [m/s] in the world, no part along `up`
+  double deviation = 0.0;              ///< [m/s] standard deviation of the slopes along the velocity
+  std::size_t n_slopes = 0;            ///< line fits: markers times intervals with the foot flat
+};
+
+/// A foot is flat while the sole is within 5 degrees of the static trial, the toes within 5 degrees, and the origin
+/// within 10 mm of its height there; such intervals of at least 0.2 s count. In the middle half of each, the slope of a
+/// straight line through the horizontal positions of every hindfoot marker that was not held for wrong is one
+/// measurement; the median over the intervals tells which of them are stance (a foot that swings flat moves the other
+/// way), and the mean of those within 0.2 m/s of it is the velocity.
+/// @param trial    in the axes of the world
+/// @param feet     templates, @param motions as many, of that trial
+/// @throws Error{invalid_input} when no foot is flat long enough
+[[nodiscard]] GroundSpeed find_ground_speed(const MarkerTrial& trial, std::span<const FootTemplate> feet,
+                                            std::span<const FootMotion> motions, const Vector3& up);
+
+}  // namespace heelstrike

@@ -1,0 +1,209 @@
+#include "gait/marker_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "common/config/parameter.hpp"
+#include "common/errors/error.hpp"
+#include "common/motion/text_lines.hpp"
+
+namespace heelstrike {
+namespace {
+
+constexpr double not_seen = std::numeric_limits<double>::quiet_NaN();
+
+/// Entries between tabs, blanks around them removed.
+std::vector<std::string_view> entries_of(std::string_view line) {
+  std::vector<std::string_view> entries;
+  while (true) {
+    const auto tab = line.find('\t');
+    entries.push_back(trimmed(line.substr(0, tab)));
+    if (tab == std::string_view::npos) return entries;
+    line.remove_prefix(tab + 1);
+  }
+}
+
+std::vector<std::string_view> without_empty_end(std::vector<std::string_view> entries) {
+  while (!entries.empty() && entries.back().empty()) entries.pop_back();
+  return entries;
+}
+
+class TrcReader {
+ public:
+  TrcReader(std::string_view text, const std::string& file_name) : lines_(text) { trial_.file_name = file_name; }
+
+  MarkerTrial read() {
+    read_values();
+    read_names();
+    while (const auto line = lines_.next()) {
+      line_ = line->number;
+      if (!trimmed(line->text).empty()) read_row(entries_of(line->text));
+    }
+    check_frames();
+    return std::move(trial_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw input_error("file", fmt::format("{}:{}: {}", trial_.file_name, line_, what));
+  }
+
+  std::vector<std::string_view> header_line(const std::string& meaning) {
+    const auto line = lines_.next();
+    line_ += 1;
+    if (!line || trimmed(line->text).empty()) {
+      refuse(
+          fmt::format("expected the header line with {}, found nothing; a .trc file has five header lines", meaning));
+    }
+    return without_empty_end(entries_of(line->text));
+  }
+
+  double number(std::string_view entry, const std::string& meaning) const {
+    if (entry.empty()) return not_seen;
+    if (entry.front() == '+') entry.remove_prefix(1);
+    double value = 0.0;
+    const auto result = std::from_chars(entry.data(), entry.data() + entry.size(), value);
+    if (result.ec != std::errc() || result.ptr != entry.data() + entry.size() || std::isinf(value)) {
+      refuse(fmt::format("{}: expected a number, found '{}'; correct the file", meaning, entry));
+    }
+    return value;
+  }
+
+  /// Value of the header that must be there.
+  std::string_view value(const std::string& key) const {
+    const auto found = values_.find(key);
+    if (found == values_.end()) {
+      refuse(fmt::format("expected the header value {}, found {}; correct the header", key, fmt::join(keys_, ", ")));
+    }
+    return found->second;
+  }
+
+  void read_values() {
+    if (header_line("PathFileType").front() != "PathFileType") {
+      refuse("expected 'PathFileType' at the start of a .trc file, found something else; is it a .trc file?");
+    }
+    const auto keys = header_line("the names of the data values (DataRate, NumFrames, ...)");
+    const auto values = header_line("the data values");
+    if (keys.size() != values.size()) {
+      refuse(fmt::format("expected {} values as there are names above, found {}; correct the header", keys.size(),
+                         values.size()));
+    }
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      keys_.emplace_back(keys[i]);
+      values_[std::string(keys[i])] = values[i];
+    }
+    values_line_ = line_;
+    trial_.rate = number(value("DataRate"), "DataRate");
+    if (!(trial_.rate > 0.0)) refuse(fmt::format("DataRate: expected a rate > 0 [Hz], found {}", trial_.rate));
+    const std::string_view units = value("Units");
+    scale_ = units == "mm" ? 1e-3 : units == "cm" ? 1e-2 : units == "m" ? 1.0 : 0.0;
+    if (scale_ == 0.0) refuse(fmt::format("Units: expected mm, cm or m, found '{}'; correct the header", units));
+    n_frames_ = number(value("NumFrames"), "NumFrames");
+    n_markers_ = number(value("NumMarkers"), "NumMarkers");
+  }
+
+  void read_names() {
+    const auto entries = header_line("Frame#, Time and the marker names");
+    if (entries.size() < 3 || entries[0] != "Frame#" || entries[1] != "Time") {
+      refuse("expected 'Frame#', 'Time' and marker names, found something else; correct the header");
+    }
+    for (std::size_t i = 2; i < entries.size(); ++i) {
+      if ((i - 2) % 3 != 0) {
+        if (!entries[i].empty())
+          refuse(fmt::format("expected a marker name every three columns, found '{}' in column {}", entries[i], i + 1));
+        continue;
+      }
+      const std::string name(entries[i]);
+      if (name.empty()) refuse(fmt::format("expected a marker name in column {}, found nothing", i + 1));
+      if (std::ranges::find(trial_.names, name) != trial_.names.end()) {
+        refuse(fmt::format("expected marker names that differ, found '{}' twice; rename one", name));
+      }
+      trial_.names.push_back(name);
+    }
+    if (static_cast<double>(trial_.names.size()) != n_markers_) {
+      refuse(fmt::format("expected {} marker names as NumMarkers says in line {}, found {}; correct the header",
+                         n_markers_, values_line_, trial_.names.size()));
+    }
+    trial_.positions.resize(trial_.names.size());
+    if (header_line("X1, Y1, Z1, ...").size() < 3)
+      refuse("expected the columns X1, Y1, Z1, ..., found fewer than three");
+  }
+
+  void read_row(std::vector<std::string_view> entries) {
+    const std::size_t expected = 2 + 3 * trial_.names.size();
+    // Trailing tabs are usual; a marker not seen at the end of a row may have been left out with them.
+    while (entries.size() > expected && entries.back().empty()) entries.pop_back();
+    if (entries.size() < 2 || entries.size() > expected) {
+      refuse(fmt::format("expected {} entries (frame, time and {} markers), found {}; correct the row", expected,
+                         trial_.names.size(), entries.size()));
+    }
+    entries.resize(expected);
+    const double time = number(entries[1], "Time");
+    if (!std::isfinite(time)) refuse("Time: expected a number [s], found nothing; correct the row");
+    if (!trial_.times.empty() && !(time > trial_.times.back())) {
+      refuse(
+          fmt::format("expected a time above {} s of the row before, found {} s; times must increase: correct the "
+                      "file",
+                      trial_.times.back(), time));
+    }
+    trial_.times.push_back(time);
+    for (std::size_t i = 0; i < trial_.names.size(); ++i) {
+      Vector3 p;
+      for (int c = 0; c < 3; ++c) {
+        p[c] = number(entries[2 + 3 * i + static_cast<std::size_t>(c)], trial_.names[i]);
+      }
+      const bool seen = p.allFinite() && !p.isZero(0.0);
+      trial_.positions[i].push_back(seen ? Vector3(scale_ * p) : Vector3::Constant(not_seen));
+    }
+  }
+
+  void check_frames() {
+    line_ = values_line_;
+    if (static_cast<double>(trial_.frames()) != n_frames_) {
+      refuse(
+          fmt::format("NumFrames: expected {} rows as the header says, found {}; the file is cut off or the header "
+                      "is wrong",
+                      n_frames_, trial_.frames()));
+    }
+    if (trial_.frames() < 2) refuse(fmt::format("expected at least two rows, found {}", trial_.frames()));
+    const double found = static_cast<double>(trial_.frames() - 1) / (trial_.times.back() - trial_.times.front());
+    if (std::abs(found / trial_.rate - 1.0) > 0.05) {
+      refuse(
+          fmt::format("DataRate: expected {} Hz as the header says, found times at {:.4g} Hz; correct the header or "
+                      "the times",
+                      trial_.rate, found));
+    }
+  }
+
+  TextLines lines_;
+  std::size_t line_ = 0;
+  std::size_t values_line_ = 0;
+  std::vector<std::string> keys_;
+  std::map<std::string, std::string_view> values_;
+  double scale_ = 0.0;
+  double n_frames_ = 0.0;
+  double n_markers_ = 0.0;
+  MarkerTrial trial_;
+};
+
+}  // namespace
+
+std::size_t MarkerTrial::index(const std::string& name) const {
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  const auto near = nearest_name(name, names);
+  throw input_error("markers", fmt::format("{}: expected a marker '{}', found none of that name; {}", file_name, name,
+                                           near ? fmt::format("did you mean '{}'?", *near)
+                                                : fmt::format("the file has {}", fmt::join(names, ", "))));
+}
+
+MarkerTrial read_trc(std::string_view text, const std::string& file_name) {
+  return TrcReader(text, file_name).read();
+}
+
+}  // namespace heelstrike

@@ -1,0 +1,92 @@
+#include "gait/motion_columns.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "common/errors/error.hpp"
+#include "common/motion/motion_file.hpp"
+#include "gait/marker_drivers.hpp"
+
+namespace heelstrike {
+namespace {
+
+const std::string& content(const std::string& file, const std::string& where, const FileContent& content_of) {
+  const std::string* text = content_of(file);
+  if (text == nullptr) {
+    throw input_error(
+        "file", fmt::format("{}: expected the file '{}' with the scenario, found nothing; send it along", where, file));
+  }
+  return *text;
+}
+
+/// Runs `read` and puts the place in the scenario before what it finds wrong.
+template <typename Read>
+void at_place(const std::string& where, Read read) {
+  try {
+    read();
+  } catch (const Error& e) {
+    throw input_error("file", fmt::format("{}: {}", where, e.what()));
+  }
+}
+
+void check_span(const TimeFunction& function, const std::string& where, double end_time) {
+  if (function.first_time() <= 0.0 && function.last_time() >= end_time) return;
+  throw input_error("file", fmt::format("{}: expected times that cover the run, 0 to {} s, found {} to {} s; add rows "
+                                        "or change analysis.end_time",
+                                        where, end_time, function.first_time(), function.last_time()));
+}
+
+void read_column(FunctionSpec& spec, double end_time, const FileContent& content_of) {
+  if (spec.file.empty()) return;
+  const std::string& text = content(spec.file, spec.where, content_of);
+  at_place(spec.where, [&] {
+    spec.function = make_scaled(make_spline(motion_column(text, spec.file, spec.time_column),
+                                            motion_column(text, spec.file, spec.column), spec.degree),
+                                spec.scale, 0.0);
+  });
+  check_span(*spec.function, spec.where, end_time);
+}
+
+void check_bodies(const RecordSpec& spec, double end_time) {
+  for (const auto& body : spec.bodies) {
+    if (body) check_span(*body->position[0], spec.where, end_time);
+  }
+}
+
+void read_record(DriverSpec& driver, const Scenario& scenario, const FileContent& content_of) {
+  RecordSpec& spec = driver.record;
+  if (spec.file.empty() || !driver.follow.empty()) return;
+  const std::string& text = content(spec.file, spec.where, content_of);
+  std::vector<std::string> names = {driver.body};
+  if (!driver.joint.empty()) names = std::ranges::find(scenario.joints, driver.joint, &JointSpec::name)->ends->bodies;
+  spec.bodies.clear();
+  at_place(spec.where, [&] {
+    for (const auto& name : names) {
+      spec.bodies.push_back(name == "ground" ? nullptr : read_body_record(text, spec.file, name, spec.time_column));
+    }
+  });
+  check_bodies(spec, scenario.analysis.end_time);
+}
+
+}  // namespace
+
+void read_motion_columns(Scenario& scenario, const FileContent& content_of) {
+  const double end_time = scenario.analysis.end_time;
+  for (auto& load : scenario.loads) {
+    for (auto& [key, function] : load.functions) read_column(function, end_time, content_of);
+  }
+  for (auto& balance : scenario.analysis.balance) read_column(balance.force, end_time, content_of);
+  read_marker_motions(scenario, content_of);
+  for (auto& driver : scenario.drivers) {
+    for (auto& [key, function] : driver.functions) read_column(function, end_time, content_of);
+    read_record(driver, scenario, content_of);
+  }
+  for (auto& body : scenario.bodies) {
+    if (body.starts_with.empty()) continue;
+    const auto other = std::ranges::find(scenario.bodies, body.starts_with, &BodySpec::name);
+    body.X_WB = other->X_WB;
+    body.V_WB = other->V_WB;
+  }
+}
+
+}  // namespace heelstrike

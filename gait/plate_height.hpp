@@ -1,0 +1,13 @@
+/// Where the surface of a force plate lies.
+#pragma once
+
+#include <optional>
+
+#include "gait/force_plate.hpp"
+
+namespace heelstrike {
+
+/// [m] mean height of the centre of pressure along `up` while the force is above stance_threshold; none if it never is.
+[[nodiscard]] std::optional<double> plate_height(const ForcePlate& plate, const Vector3& up);
+
+}  // namespace heelstrike

@@ -1,0 +1,139 @@
+#include "gait/rigid_fit.hpp"
+
+#include <fmt/format.h>
+#include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+namespace {
+
+/// Pose and root mean square of the markers with weight 1.
+struct Trial {
+  Pose X_WT;
+  double rms = std::numeric_limits<double>::infinity();
+  std::vector<std::size_t> excluded;
+  double nearest = 0.0;  ///< [m] least distance of an excluded marker from where the others put it
+};
+
+class ClusterFitter {
+ public:
+  ClusterFitter(std::span<const Vector3> template_T, std::span<const Vector3> measured_W)
+      : template_(template_T), measured_(measured_W), weights_(template_T.size(), 0.0) {
+    for (std::size_t i = 0; i < template_.size(); ++i) {
+      if (!measured_[i].allFinite()) continue;
+      weights_[i] = 1.0;
+      seen_.push_back(i);
+    }
+  }
+
+  [[nodiscard]] const std::vector<std::size_t>& seen() const { return seen_; }
+  [[nodiscard]] double residual(const Pose& X_WT, std::size_t i) const {
+    return (X_WT * template_[i] - measured_[i]).norm();
+  }
+
+  Trial without(std::vector<std::size_t> excluded) {
+    Trial trial;
+    for (const std::size_t i : excluded) weights_[i] = 0.0;
+    trial.X_WT = fitted_pose(template_, measured_, weights_);
+    double sum = 0.0;
+    for (const std::size_t i : seen_) {
+      if (weights_[i] > 0.0) sum += std::pow(residual(trial.X_WT, i), 2);
+    }
+    trial.rms = std::sqrt(sum / static_cast<double>(seen_.size() - excluded.size()));
+    trial.nearest = std::numeric_limits<double>::infinity();
+    for (const std::size_t i : excluded) {
+      trial.nearest = std::min(trial.nearest, residual(trial.X_WT, i));
+      weights_[i] = 1.0;
+    }
+    trial.excluded = std::move(excluded);
+    return trial;
+  }
+
+  /// The best fit without one (or, `two`, without two) of the first markers.
+  Trial best_without(bool two, std::size_t n_candidates) {
+    const auto n =
+        static_cast<std::size_t>(std::ranges::count_if(seen_, [&](std::size_t i) { return i < n_candidates; }));
+    Trial best;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = two ? i + 1 : i; j < (two ? n : i + 1); ++j) {
+        Trial trial = without(two ? std::vector{seen_[i], seen_[j]} : std::vector{seen_[i]});
+        if (trial.rms < best.rms) best = std::move(trial);
+      }
+    }
+    return best;
+  }
+
+ private:
+  std::span<const Vector3> template_, measured_;
+  std::vector<double> weights_;
+  std::vector<std::size_t> seen_;
+};
+
+}  // namespace
+
+Pose fitted_pose(std::span<const Vector3> template_T, std::span<const Vector3> measured_W,
+                 std::span<const double> weights) {
+  double total = 0.0;
+  std::size_t n = 0;
+  Vector3 a = Vector3::Zero(), b = Vector3::Zero();
+  for (std::size_t i = 0; i < template_T.size(); ++i) {
+    if (!(weights[i] > 0.0)) continue;
+    ++n;
+    total += weights[i];
+    a += weights[i] * template_T[i];
+    b += weights[i] * measured_W[i];
+  }
+  if (n < 3) throw input_error("markers", fmt::format("expected at least three markers for a pose, found {}", n));
+  a /= total;
+  b /= total;
+  Matrix3 H = Matrix3::Zero(), spread = Matrix3::Zero();
+  for (std::size_t i = 0; i < template_T.size(); ++i) {
+    if (!(weights[i] > 0.0)) continue;
+    H += weights[i] * (template_T[i] - a) * (measured_W[i] - b).transpose();
+    spread += weights[i] * (template_T[i] - a) * (template_T[i] - a).transpose();
+  }
+  const Vector3 extent = Eigen::JacobiSVD<Matrix3>(spread).singularValues();
+  if (!(extent[1] > 1e-6 * extent[0])) {
+    throw input_error("markers",
+                      fmt::format("expected markers that do not lie on one line, found extents of {:.3g} and "
+                                  "{:.3g} m; name another marker",
+                                  std::sqrt(extent[0] / total), std::sqrt(extent[1] / total)));
+  }
+  const Eigen::JacobiSVD<Matrix3> svd(H, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  const double d = (svd.matrixV() * svd.matrixU().transpose()).determinant() < 0.0 ? -1.0 : 1.0;
+  const Matrix3 R = svd.matrixV() * Vector3(1.0, 1.0, d).asDiagonal() * svd.matrixU().transpose();
+  return {.R = R, .p = b - R * a};
+}
+
+std::vector<std::size_t> wrong_markers(std::span<const Vector3> template_T, std::span<const Vector3> measured_W,
+                                       std::size_t n_candidates, const GlitchRule& rule) {
+  constexpr std::size_t fewest = 4;
+  ClusterFitter fitter(template_T, measured_W);
+  const std::size_t n = fitter.seen().size();
+  if (n < fewest + 1) return {};
+  Trial best = fitter.without({});
+  if (best.rms <= rule.tolerance) return {};
+  const auto accept = [&](Trial trial) {
+    if (trial.nearest > rule.distance && trial.rms < rule.improvement * best.rms) best = std::move(trial);
+  };
+  if (rule.max_excluded >= 1) accept(fitter.best_without(false, n_candidates));
+  if (rule.max_excluded >= 2 && n >= fewest + 2) accept(fitter.best_without(true, n_candidates));
+  return best.excluded;
+}
+
+ClusterFit cluster_fit(std::span<const Vector3> template_T, std::span<const Vector3> measured_W,
+                       std::span<const std::size_t> excluded) {
+  ClusterFitter fitter(template_T, measured_W);
+  const Trial all = fitter.without({});
+  const Trial used = excluded.empty() ? all : fitter.without({excluded.begin(), excluded.end()});
+  ClusterFit fit{.X_WT = used.X_WT, .residuals = {}, .rms = used.rms, .rms_all = all.rms, .excluded = used.excluded};
+  fit.residuals.assign(template_T.size(), std::numeric_limits<double>::quiet_NaN());
+  for (const std::size_t i : fitter.seen()) fit.residuals[i] = fitter.residual(used.X_WT, i);
+  return fit;
+}
+
+}  // namespace heelstrike
