@@ -14,6 +14,7 @@
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
 #include "common/spatial/spatial.hpp"
+#include "common/text/base64.hpp"
 
 namespace heelstrike::client::report {
 namespace {
@@ -22,29 +23,6 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const std::string& file, const std::string& found) {
   throw file_error(file, fmt::format("{}: expected fields as Heelstrike writes them, found: {}", file, found));
-}
-
-std::string from_base64(std::string_view text, const std::string& file) {
-  std::string bytes;
-  std::uint32_t group = 0;
-  int n_bits = 0;
-  for (const char c : text) {
-    int digit = -1;
-    if (c >= 'A' && c <= 'Z') digit = c - 'A';
-    if (c >= 'a' && c <= 'z') digit = c - 'a' + 26;
-    if (c >= '0' && c <= '9') digit = c - '0' + 52;
-    if (c == '+') digit = 62;
-    if (c == '/') digit = 63;
-    if (c == '=' || c == '\n' || c == ' ' || c == '\t' || c == '\r') continue;
-    if (digit < 0) refuse(file, fmt::format("the character '{}' in base64", c));
-    group = group << 6 | static_cast<std::uint32_t>(digit);
-    n_bits += 6;
-    if (n_bits >= 8) {
-      n_bits -= 8;
-      bytes += static_cast<char>(group >> n_bits & 0xFF);
-    }
-  }
-  return bytes;
 }
 
 /// Values of a binary DataArray: a 64-bit number of bytes, then the bytes.
@@ -59,7 +37,7 @@ std::vector<Value> array_values(const pugi::xml_node& array, std::string_view ty
     if (child.type() == pugi::node_pcdata) text += child.value();
   }
   // Header and data may be one run of base64 or two, each with its own padding; ours is one.
-  const std::string bytes = from_base64(text, file);
+  const std::string bytes = decode_base64(text, text.size());
   std::uint64_t size = 0;
   if (bytes.size() < sizeof(size)) refuse(file, "an array without a header");
   std::memcpy(&size, bytes.data(), sizeof(size));

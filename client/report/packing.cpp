@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "common/errors/error.hpp"
+#include "common/text/base64.hpp"
 
 namespace heelstrike::client::report {
 namespace {
@@ -34,26 +35,10 @@ std::string transposed_text(std::span<const Value> values) {
     std::memcpy(bytes, &values[i], width);
     for (std::size_t k = 0; k < width; ++k) planes[k * values.size() + i] = bytes[k];
   }
-  return base64(compressed(planes));
+  return encode_base64(compressed(planes));
 }
 
 }  // namespace
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      text += i + k <= bytes.size() ? digits[group >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return text;
-}
 
 Json packed(std::span<const double> values) {
   const auto same = [&](double value) {

@@ -11,8 +11,6 @@ namespace heelstrike::client::report {
 
 using Json = nlohmann::ordered_json;
 
-[[nodiscard]] std::string base64(std::string_view bytes);
-
 /// {n, constant} when all values are the same bits, else {n, f64}: the bytes of all values, transposed (all first
 /// bytes, then all second bytes, ...), compressed with zlib, in base64. Every bit is kept.
 [[nodiscard]] Json packed(std::span<const double> values);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fem_server/geometry/io/base64.hpp"
+#include "common/text/base64.hpp"
 
 namespace heelstrike::fem::io {
 

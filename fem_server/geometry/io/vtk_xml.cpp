@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "fem_server/geometry/io/base64.hpp"
+#include "common/text/base64.hpp"
 #include "fem_server/geometry/io/readers.hpp"
 #include "fem_server/geometry/io/scanner.hpp"
 #include "fem_server/geometry/io/surface_builder.hpp"

@@ -7,9 +7,9 @@
 
 #include "common/surfaces/block.hpp"
 #include "common/surfaces/plane.hpp"
+#include "common/text/base64.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
-#include "fem_server/geometry/io/base64.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {
@@ -110,7 +110,7 @@ TEST(PressureRecovery, LosesNoForceAndInventsNoTension) {
 std::vector<double> array_of(const std::string& vtu, const std::string& name) {
   const std::size_t begin = vtu.find('>', vtu.find("Name=\"" + name + "\"", vtu.find("<PointData"))) + 1;
   const std::string text = vtu.substr(begin, vtu.find('<', begin) - begin);
-  const std::string bytes = io::decode_base64(text, text.size());
+  const std::string bytes = decode_base64(text, text.size());
   std::vector<double> values((bytes.size() - 8) / sizeof(double));
   std::memcpy(values.data(), bytes.data() + 8, values.size() * sizeof(double));
   return values;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "fem_server/geometry/io/base64.hpp"
+#include "common/text/base64.hpp"
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "fem_server/geometry/volume_check.hpp"
@@ -130,7 +130,7 @@ std::string vtp_array(const std::string& bytes, VtpStyle style) {
     samples::put(header, static_cast<std::uint32_t>(bytes.size()));
   }
   if (style.appended && style.raw) return header + body;
-  return style.compressed ? io::encode_base64(header) + io::encode_base64(body) : io::encode_base64(header + body);
+  return style.compressed ? encode_base64(header) + encode_base64(body) : encode_base64(header + body);
 }
 
 std::string vtp(VtpStyle style) {

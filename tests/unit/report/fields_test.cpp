@@ -5,6 +5,7 @@
 
 #include "client/report/fields_data.hpp"
 #include "common/errors/error.hpp"
+#include "common/text/base64.hpp"
 
 namespace heelstrike::client::report {
 namespace {
@@ -17,7 +18,7 @@ std::string array(const std::string& name, const char* type, int components, con
   std::memcpy(bytes.data() + sizeof(size), values.data(), size);
   return "<DataArray type=\"" + std::string(type) + "\" Name=\"" + name + "\" NumberOfComponents=\"" +
          std::to_string(components) + "\" format=\"binary\">\n<InformationKey name=\"UNITS_LABEL\" " +
-         "location=\"vtkDataArray\">\nPa\n</InformationKey>" + base64(bytes) + "\n</DataArray>\n";
+         "location=\"vtkDataArray\">\nPa\n</InformationKey>" + encode_base64(bytes) + "\n</DataArray>\n";
 }
 
 /// Two tetrahedra with a common face.

@@ -4,6 +4,7 @@
 
 #include "client/report/html.hpp"
 #include "client/report/page.hpp"
+#include "common/text/base64.hpp"
 
 namespace heelstrike::client::report {
 namespace {
@@ -90,11 +91,11 @@ TEST(ScriptJson, CannotEndItsElement) {
 }
 
 TEST(Base64, OfTheVectorsOfRfc4648) {
-  EXPECT_EQ(base64(""), "");
-  EXPECT_EQ(base64("f"), "Zg==");
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64("foo"), "Zm9v");
-  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(encode_base64(""), "");
+  EXPECT_EQ(encode_base64("f"), "Zg==");
+  EXPECT_EQ(encode_base64("fo"), "Zm8=");
+  EXPECT_EQ(encode_base64("foo"), "Zm9v");
+  EXPECT_EQ(encode_base64("foobar"), "Zm9vYmFy");
 }
 
 TEST(Packed, AConstantIsOneNumber) {

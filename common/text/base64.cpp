@@ -1,15 +1,14 @@
-#include "fem_server/geometry/io/base64.hpp"
+#include "common/text/base64.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
-#include "fem_server/geometry/io/scanner.hpp"
-
-namespace heelstrike::fem::io {
+namespace heelstrike {
 
 namespace {
 
+constexpr std::string_view spaces = " \t\n\r\f\v";
 constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 std::array<std::int8_t, 256> inverse_alphabet() {
@@ -30,7 +29,7 @@ std::string decode_base64(std::string_view text, std::size_t n) {
   int n_bits = 0;
   for (const char c : text) {
     if (bytes.size() >= n) break;
-    if (is_space(c)) continue;
+    if (spaces.find(c) != std::string_view::npos) continue;
     if (c == '=') {
       bits = 0;
       n_bits = 0;
@@ -61,4 +60,4 @@ std::string encode_base64(std::string_view bytes) {
   return text;
 }
 
-}  // namespace heelstrike::fem::io
+}  // namespace heelstrike
