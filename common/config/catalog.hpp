@@ -60,7 +60,7 @@ struct AttachmentUse {
   enum class Axes { none, one, two };        ///< two: the axes on a and on b differ
   Points points = Points::one;
   Axes axes = Axes::none;
-  std::string point_meaning = "the point, in the world at the initial poses";
+  const char* point_meaning = "the point, in the world at the initial poses";
 };
 
 /// Keys that say how a type holds its two bodies: `bodies`, and in the world `point`, `axis`, or `points`, `axes` in

@@ -38,10 +38,11 @@ std::vector<std::string> names_of(const KeySchema& schema) {
   refuse(document, node, path, expectation(schema), describe(node), advice);
 }
 
-/// One of the texts, or of the whole numbers, that are known.
-void check_choice(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
-  if (schema.choices.empty() || std::ranges::find(schema.choices, node.scalar) != schema.choices.end()) return;
-  const auto near = nearest_name(node.scalar, schema.choices);
+/// One of the texts, or of the whole numbers, that are known. @param word  the value as those are written
+void check_choice(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
+                  const std::string& word) {
+  if (schema.choices.empty() || std::ranges::find(schema.choices, word) != schema.choices.end()) return;
+  const auto near = schema.kind == KeyKind::text ? nearest_name(word, schema.choices) : std::nullopt;
   refuse(document, node, path, expectation(schema), describe(node),
          near ? fmt::format("did you mean '{}'?", *near) : schema.meaning);
 }
@@ -52,7 +53,7 @@ void check_number(const Document& document, const Node& node, const KeySchema& s
     refuse(document, node, path, expectation(schema), describe(node), number_advice(node, schema.unit));
   }
   const bool whole = schema.kind != KeyKind::integer || std::floor(value) == value;
-  if (whole && !schema.choices.empty()) return check_choice(document, node, schema, path);
+  if (whole && !schema.choices.empty()) return check_choice(document, node, schema, path, fmt::format("{}", value));
   if (!std::isfinite(value) || !whole || !schema.range.contains(value)) {
     const std::string what = std::isfinite(value) ? "give a value in this range" : "give a finite number";
     refuse(document, node, path, expectation(schema), describe(node), fmt::format("{} ({})", what, schema.meaning));
@@ -77,7 +78,7 @@ void check_numbers(const Document& document, const Node& node, const KeySchema& 
 
 void check_text(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
   if (node.type != Node::Type::scalar || node.scalar.empty()) refuse_kind(document, node, schema, path);
-  check_choice(document, node, schema, path);
+  check_choice(document, node, schema, path, node.scalar);
 }
 
 void check_flag(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
@@ -103,10 +104,12 @@ std::string decimal_comma(const Node& map, const Entry& entry) {
 
 /// What to do with a key that another type than the chosen one knows; empty = none knows it.
 std::string other_types_advice(const KeySchema* variant, const std::string& key) {
-  std::vector<std::string> types;
   if (variant == nullptr) return {};
+  const std::string& choice = variant->keys.front().name;
+  std::vector<std::string> types;
   for (auto type = variant->keys.begin() + 1; type != variant->keys.end(); ++type) {
-    if (std::ranges::find(type->keys, key, &KeySchema::name) != type->keys.end()) types.push_back(type->name);
+    if (std::ranges::find(type->keys, key, &KeySchema::name) == type->keys.end()) continue;
+    types.push_back(choice.empty() ? fmt::format("`{}`", type->name) : fmt::format("`{}: {}`", choice, type->name));
   }
   return types.empty() ? std::string() : fmt::format("remove it: it belongs to {}", fmt::join(types, ", "));
 }

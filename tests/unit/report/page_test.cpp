@@ -54,12 +54,13 @@ TEST(RunPage, SaysNothingOfContactWhereNothingMayTouch) {
   EXPECT_THAT(page, Not(HasSubstr("back-end</th>")));
 }
 
-TEST(RunPage, KnowsPrescribedMotionByWhatTheSummarySays) {
+TEST(RunPage, KnowsPrescribedMotionByWhatTheAnalysisIs) {
   RunData run = hostile_run();
-  run.summary->integrator = {.name = "kinematic", .steps = 20, .rhs_evaluations = 40};
-  EXPECT_THAT(run_page(run), Not(HasSubstr("Where motion is given"))) << "whatever an integrator is called";
-  run.summary->integrator = {.name = "another", .steps = 20};
-  EXPECT_THAT(run_page(run), HasSubstr("Where motion is given"));
+  run.model.emplace();
+  run.summary->integrator = {.name = "kinematic", .steps = 20};
+  EXPECT_THAT(run_page(run), Not(HasSubstr("Where motion is prescribed"))) << "whatever an integrator is called";
+  run.model->analysis.traits.prescribed = true;
+  EXPECT_THAT(run_page(run), HasSubstr("Where motion is prescribed"));
 }
 
 TEST(RunPage, HoldsNothingThatTheNetworkWouldHaveToDeliver) {
