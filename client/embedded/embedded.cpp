@@ -36,16 +36,17 @@ class EmbeddedRunner : public Runner {
   }
 };
 
+bool is_known(const std::string& backend) {
+  return std::ranges::find(fem::backend_registry(), backend, &fem::BackendEntry::name) != fem::backend_registry().end();
+}
+
 /// Calls `work` for every pair whose back-end is known here; what it refuses is told together.
 template <typename Work>
 void for_each_pair(const RunRequest& request, const ContactSetup& setup, Work work) {
   const config::Document document = config::load_document(request.yaml, request.file_name);
   config::Mistakes mistakes;
   for (const PairSpec& pair : setup.pairs) {
-    if (std::ranges::find(fem::backend_registry(), pair.backend, &fem::BackendEntry::name) ==
-        fem::backend_registry().end()) {
-      continue;
-    }
+    if (!is_known(pair.backend)) continue;
     try {
       work(pair);
     } catch (const Error& error) {
@@ -91,6 +92,28 @@ ContactSetup contact_setup(const RunRequest& request) {
   ContactSetup setup{.pairs = {}, .assets = std::move(input.assets)};
   for (PairModel& pair : input.scenario.pairs) setup.pairs.push_back(std::move(pair.spec));
   return setup;
+}
+
+BuiltModel build_model(const RunRequest& request, const std::stop_token& stop) {
+  const mbs::RunInput input = run_input(request, {});
+  mbs::ModelDescription description = mbs::describe_scenario(input.scenario, stop);
+  BuiltModel model{.constraints = {},
+                   .forces = std::move(description.forces),
+                   .n_redundant = description.n_redundant,
+                   .degrees_of_freedom = description.degrees_of_freedom,
+                   .notes = std::move(description.notes),
+                   .parameters = {}};
+  for (auto& constraint : description.constraints) {
+    model.constraints.push_back({.name = std::move(constraint.name),
+                                 .prescribes = constraint.prescribes,
+                                 .n_equations = constraint.n_equations,
+                                 .bodies = std::move(constraint.bodies)});
+  }
+  for (const PairModel& pair : input.scenario.pairs) {
+    model.parameters.push_back(is_known(pair.spec.backend) ? fem::checked_pair(pair.spec).parameters
+                                                           : pair.spec.parameters);
+  }
+  return model;
 }
 
 ContactFactory embedded_contact() {

@@ -1,7 +1,9 @@
-// heelstrike validate: all checks of a scenario, and what was understood.
+// heelstrike validate: all checks of a scenario, and what was understood and built.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -47,16 +49,55 @@ void print_bodies(const Scenario& scenario) {
   fmt::print("\n{}", table.fitted(screen_width(Stream::out)));
 }
 
-void print_pairs(const Scenario& scenario) {
-  for (const PairModel& pair : scenario.pairs) {
+std::string joined(const std::vector<std::string>& words) {
+  return words.empty() ? "-" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// What kind of joint or driver a constraint is, in the scenario's words.
+std::string kind_of(const BuiltConstraint& constraint, const Scenario& scenario) {
+  if (constraint.prescribes) return "driver";
+  const auto joint = std::ranges::find(scenario.joints, constraint.name, &JointSpec::name);
+  return joint == scenario.joints.end() ? "-" : joint->type;
+}
+
+int equations_of(const BuiltModel& model, bool prescribed) {
+  int sum = 0;
+  for (const BuiltConstraint& constraint : model.constraints) {
+    if (constraint.prescribes == prescribed) sum += constraint.n_equations;
+  }
+  return sum;
+}
+
+void print_model(const Scenario& scenario, const BuiltModel& model) {
+  if (!model.constraints.empty()) {
+    Table table;
+    table.header = {"joint or driver", "type", "equations", "moves"};
+    for (const BuiltConstraint& constraint : model.constraints) {
+      table.rows.push_back({constraint.name, kind_of(constraint, scenario), fmt::to_string(constraint.n_equations),
+                            joined(constraint.bodies)});
+    }
+    fmt::print("\n{}", table.fitted(screen_width(Stream::out)));
+  }
+  fmt::print("\nforces: {}\n", joined(model.forces));
+  fmt::print(
+      "{} degrees of freedom: 6 of each of {} bodies, less {} equations of joints and {} of drivers; {} redundant "
+      "equations are left out\n",
+      model.degrees_of_freedom, scenario.bodies.size(), equations_of(model, false), equations_of(model, true),
+      model.n_redundant);
+  for (const std::string& note : model.notes) fmt::print("{}\n", printable(note));
+}
+
+void print_pairs(const Scenario& scenario, const BuiltModel& model) {
+  for (std::size_t i = 0; i < scenario.pairs.size(); ++i) {
+    const PairModel& pair = scenario.pairs[i];
     fmt::print("\ncontact {}: {} ({}) against {} ({}), back-end {}\n", pair.spec.name, pair.main_body,
                surface_name(pair.spec.main.surface), pair.partner_body, surface_name(pair.spec.partner.surface),
                pair.spec.backend);
-    for (const auto& [name, value] : pair.spec.parameters) fmt::print("  {} = {}\n", name, value_text(value));
+    for (const auto& [name, value] : model.parameters[i]) fmt::print("  {} = {}\n", name, value_text(value));
   }
 }
 
-void print_text(const RunRequest& request) {
+void print_text(const RunRequest& request, const BuiltModel& model) {
   const Scenario& scenario = request.scenario;
   fmt::print("{}: valid\n", request.file_name);
   if (!scenario.description.empty()) fmt::print("{}\n", scenario.description);
@@ -69,7 +110,8 @@ void print_text(const RunRequest& request) {
                vector_text(load.force), vector_text(load.torque), functions, vector_text(load.point),
                load.body_fixed ? "body" : "world");
   }
-  print_pairs(scenario);
+  print_model(scenario, model);
+  print_pairs(scenario, model);
   const AnalysisSpec& analysis = scenario.analysis;
   fmt::print("\nanalysis {} to {:g} s with {} (rtol {:g}, atol {:g}{})\n", analysis.type, analysis.end_time,
              analysis.integrator.name, analysis.integrator.rtol, analysis.integrator.atol,
@@ -78,9 +120,9 @@ void print_text(const RunRequest& request) {
   for (const NamedFile& file : request.files) fmt::print("file {} ({} bytes)\n", file.name, file.content.size());
 }
 
-Json pair_json(const PairModel& pair) {
+Json pair_json(const PairModel& pair, const ParameterMap& in_force) {
   Json parameters = Json::object();
-  for (const auto& [name, value] : pair.spec.parameters) {
+  for (const auto& [name, value] : in_force) {
     parameters[name] = std::visit([](const auto& content) { return Json(content); }, value);
   }
   return {{"name", pair.spec.name},
@@ -90,19 +132,37 @@ Json pair_json(const PairModel& pair) {
           {"parameters", parameters}};
 }
 
-void print_json(const RunRequest& request) {
+Json model_json(const Scenario& scenario, const BuiltModel& model) {
+  Json json = {{"degrees_of_freedom", model.degrees_of_freedom},
+               {"redundant_equations", model.n_redundant},
+               {"constraints", Json::array()},
+               {"forces", model.forces},
+               {"notes", model.notes}};
+  for (const BuiltConstraint& constraint : model.constraints) {
+    json["constraints"].push_back({{"name", constraint.name},
+                                   {"type", kind_of(constraint, scenario)},
+                                   {"equations", constraint.n_equations},
+                                   {"bodies", constraint.bodies}});
+  }
+  return json;
+}
+
+void print_json(const RunRequest& request, const BuiltModel& model) {
   const Scenario& scenario = request.scenario;
   Json json = {{"valid", true},
                {"scenario", scenario.name},
                {"description", scenario.description},
                {"gravity_m_s2", vector_json(scenario.gravity)},
                {"bodies", Json::array()},
+               {"model", model_json(scenario, model)},
                {"contact", Json::array()},
                {"files", Json::array()}};
   for (const BodySpec& body : scenario.bodies) {
     json["bodies"].push_back({{"name", body.name}, {"mass_kg", body.mass}, {"position_m", vector_json(body.X_WB.p)}});
   }
-  for (const PairModel& pair : scenario.pairs) json["contact"].push_back(pair_json(pair));
+  for (std::size_t i = 0; i < scenario.pairs.size(); ++i) {
+    json["contact"].push_back(pair_json(scenario.pairs[i], model.parameters[i]));
+  }
   for (const NamedFile& file : request.files) {
     json["files"].push_back({{"name", file.name}, {"bytes", file.content.size()}});
   }
@@ -119,12 +179,13 @@ ExitCode validate(const ValidateOptions& options, bool json, const std::stop_tok
   const RunRequest request =
       load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)), stop);
   const std::vector<std::string> doubts = pair_doubts(request);
+  const BuiltModel model = build_model(request, stop);
   for (const std::string& note : request.notes) tell_user("note", note);
   for (const std::string& doubt : doubts) tell_user("warning", printable(doubt));
   if (json) {
-    print_json(request);
+    print_json(request, model);
   } else {
-    print_text(request);
+    print_text(request, model);
   }
   return ExitCode::ok;
 }

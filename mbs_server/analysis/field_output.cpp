@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/analysis/run_state.hpp"
+#include "mbs_server/simulation/run_state.hpp"
 
 namespace heelstrike::mbs {
 

@@ -6,12 +6,13 @@
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <utility>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/analysis/reaction_table.hpp"
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/vertical_balance.hpp"
 #include "mbs_server/formulation/stop_check.hpp"
+#include "mbs_server/simulation/reaction_table.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -28,24 +29,24 @@ constexpr double call_time = 10.0;  // [s]
 
 class PrescribedRun final : public RunBase {
  public:
-  PrescribedRun(const RunInput& input, const Model& model, RunSink& sink, std::stop_token stop, Kind kind)
+  PrescribedRun(const RunInput& input, CoupledModel& model, RunSink& sink, std::stop_token stop, Kind kind)
       : RunBase(input, model, sink, std::move(stop)), kind_(kind) {
-    if (kind_ == Kind::hybrid) balance_.emplace(input.scenario, model);
+    if (kind_ == Kind::hybrid) balance_.emplace(input.scenario, system_.model());
   }
 
  private:
+  void check() const override;
   [[nodiscard]] bool solve() override;
   void add_statistics(IntegratorStatistics& statistics) const override {
     statistics.name = kind_ == Kind::inverse ? "inverse" : kind_ == Kind::hybrid ? "hybrid" : "kinematic";
     statistics.steps = n_frames_;
     statistics.rejected_steps = n_failed_;
   }
-  void add_columns(std::vector<Column>& columns) override;
-  void add_to_row(double t, const Eigen::VectorXd& y, std::vector<double>& row) override;
+  [[nodiscard]] std::vector<Column> columns() override;
+  void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) override;
 
-  void require_prescribed_motion() const;
   void move_to(double t);
-  void prescribed_accelerations();
+  [[nodiscard]] const VectorX& prescribed_accelerations();
   [[nodiscard]] Eigen::Vector2d powers();
 
   using Frame = ContactCoupling::GivenState;
@@ -69,7 +70,7 @@ class PrescribedRun final : public RunBase {
   Kind kind_;
   Asking asking_ = Asking::one_by_one;
   std::size_t frames_per_call_ = 1;
-  Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at motion_t_; y_ is the last frame that was committed
+  Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at motion_t_; committed_ is the last frame that was
   double motion_t_ = 0.0;   ///< [s]
   std::optional<VerticalBalance> balance_;
   ReactionTable loads_;
@@ -82,56 +83,59 @@ class PrescribedRun final : public RunBase {
   Eigen::Vector2d powers_ = Eigen::Vector2d::Zero();  ///< [W] of the last frame, in the order of EnergyQuadrature
 };
 
-void PrescribedRun::add_columns(std::vector<Column>& columns) {
+std::vector<Column> PrescribedRun::columns() {
+  std::vector<Column> columns = RunBase::columns();
   if (balance_) {
     for (const auto& balance : input_.scenario.analysis.balance) {
       columns.push_back({balance.name + ".shift_m", "m", "height of the bodies above where they are prescribed"});
     }
   }
-  if (kind_ != Kind::inverse) return;
+  if (kind_ != Kind::inverse) return columns;
   loads_ = ReactionTable(system_);
   const auto more = loads_.columns(system_);
   columns.insert(columns.end(), more.begin(), more.end());
+  return columns;
 }
 
-void PrescribedRun::add_to_row(double t, const Eigen::VectorXd& y, std::vector<double>& row) {
+void PrescribedRun::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
+  RunBase::fill_row(t, y, z, row);
   if (balance_) row.insert(row.end(), balance_->shifts().begin(), balance_->shifts().end());
   if (kind_ == Kind::inverse) loads_.append(t, q(y), qd(y), system_, row);
 }
 
-void PrescribedRun::require_prescribed_motion() const {
-  const int n_free = system_.n_q() - system_.n_constraints();
-  if (n_free == 0) return;
-  throw input_error(
-      "analysis.type",
-      fmt::format("analysis.type: expected joints and drivers that prescribe all motion, found {} degrees of freedom "
-                  "left free; add drivers, or use `type: forward`",
-                  n_free));
+void PrescribedRun::check() const {
+  if (input_.resume_from) {
+    throw input_error("checkpoint",
+                      "checkpoint: expected a forward analysis, found one of prescribed motion; start it "
+                      "anew, it costs one linear solution per row");
+  }
+  require_prescribed_motion(system_.n_q() - system_.n_constraints());
 }
 
 Eigen::Vector2d PrescribedRun::powers() {
-  const EnergyTerms terms = system_.evaluate_energy(t_, q(y_), qd(y_));
+  const EnergyTerms terms = system_.evaluate_energy(committed_.t, q(committed_.y), qd(committed_.y));
   return {terms.dissipated_power, terms.external_power};
 }
 
 /// Constraints alone determine the accelerations of prescribed motion: the contact is not asked, least of all at a pose
 /// that it could not answer.
-void PrescribedRun::prescribed_accelerations() {
+const VectorX& PrescribedRun::prescribed_accelerations() {
   std::vector<bool> closed;
-  for (std::size_t i = 0; i < coupling_->n_pairs(); ++i) {
-    closed.push_back(coupling_->closed(i));
-    coupling_->set_closed(i, false);
+  for (std::size_t i = 0; i < coupling_.n_pairs(); ++i) {
+    closed.push_back(coupling_.closed(i));
+    coupling_.set_closed(i, false);
   }
-  system_.solve_accelerations(motion_t_, q(motion_), qd(motion_));
-  for (std::size_t i = 0; i < closed.size(); ++i) coupling_->set_closed(i, closed[i]);
+  const VectorX& qdd = system_.accelerations(motion_t_, q(motion_), qd(motion_)).qdd;
+  for (std::size_t i = 0; i < closed.size(); ++i) coupling_.set_closed(i, closed[i]);
+  return qdd;
 }
 
 void PrescribedRun::move_to(double t) {
   const auto n = system_.n_q();
   const double h = t - motion_t_;
-  prescribed_accelerations();
-  motion_.head(n) += h * (motion_.tail(n) + 0.5 * h * system_.qdd());
-  motion_.tail(n) += h * system_.qdd();
+  const VectorX& qdd = prescribed_accelerations();
+  motion_.head(n) += h * (motion_.tail(n) + 0.5 * h * qdd);
+  motion_.tail(n) += h * qdd;
   try {
     system_.project(t, motion_.head(n), motion_.tail(n));
   } catch (const RecoverableError& e) {
@@ -171,21 +175,21 @@ std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std:
 
 /// Evaluates and commits a frame; one that the contact cannot answer is told and left out.
 bool PrescribedRun::place_frame(const Frame& frame, bool answered) {
-  const double t = frame.t;
-  const Eigen::VectorXd before = y_;
-  y_ << frame.q, frame.qd;
+  const VectorX before = committed_.y;
+  VectorX& y = committed_.y;
+  y << frame.q, frame.qd;
   try {
     if (answered && frame.error) throw_typed(*frame.error);
-    if (balance_) balance_->move(t, *coupling_, y_.head(system_.n_q()), frame.qd);
-    const auto responses = answered ? coupling_->accept(frame) : coupling_->commit(t, q(y_), qd(y_));
+    if (balance_) balance_->move(frame.t, coupling_, y.head(system_.n_q()), frame.qd);
+    const auto responses = answered ? coupling_.accept(frame) : coupling_.commit(frame.t, q(y), qd(y));
     if (started_frames_) {
-      take_given_state(t, responses);
+      take_prescribed_state(responses);
     } else {
-      take_initial_state(t, responses);
+      take_initial_state(responses);
     }
     return true;
   } catch (const RecoverableError& e) {
-    y_ = before;
+    y = before;
     leave_out(frame, e);
     return false;
   }
@@ -197,8 +201,7 @@ void PrescribedRun::leave_out(const Frame& frame, const RecoverableError& reason
 }
 
 void PrescribedRun::process(const Frame& frame, bool answered) {
-  const double before = t_;
-  t_ = frame.t;
+  const double before = std::exchange(committed_.t, frame.t);
   const bool placed = place_frame(frame, answered);
   if (placed && started_frames_) {
     accept_frame(before);
@@ -208,7 +211,7 @@ void PrescribedRun::process(const Frame& frame, bool answered) {
   }
   tell_progress(input_.scenario.output.interval);
   // What the run ends with, its energy too, is the last frame that has an answer.
-  if (!placed) t_ = before;
+  if (!placed) committed_.t = before;
 }
 
 bool PrescribedRun::fields_due(double t) const {
@@ -218,26 +221,27 @@ bool PrescribedRun::fields_due(double t) const {
 
 void PrescribedRun::accept_frame(double before) {
   const Eigen::Vector2d now = powers();
-  z_ += 0.5 * (t_ - before) * (powers_ + now);
+  const auto& [t, y, z] = committed_;
+  committed_.z += 0.5 * (t - before) * (powers_ + now);
   powers_ = now;
-  write_row(t_, y_, z_);
+  write_row(t, y, z);
   // Fields lie on frames: those of the grid that have become due since the last one are written once.
-  if (fields_due(t_)) {
-    fields_.skip_to(t_ * (1.0 - 1e-9));
-    write_fields(t_, y_);
+  if (fields_due(t)) {
+    fields_.skip_to(t * (1.0 - 1e-9));
+    write_fields(t, y);
   }
   ++n_frames_;
 }
 
 PrescribedRun::Asking PrescribedRun::asking() const {
   if (balance_) return Asking::one_by_one;
-  if (coupling_->memoryless()) return Asking::answered;
-  return coupling_->commits_motion() ? Asking::committed : Asking::one_by_one;
+  if (coupling_.memoryless()) return Asking::answered;
+  return coupling_.commits_motion() ? Asking::committed : Asking::one_by_one;
 }
 
 std::size_t PrescribedRun::commit(std::span<Frame> frames) {
   const auto begin = std::chrono::steady_clock::now();
-  const std::size_t n = coupling_->commit_motion(frames, stop_);
+  const std::size_t n = coupling_.commit_motion(frames, stop_);
   const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
   const double fitting = static_cast<double>(n) * call_time / std::max(duration.count(), 1e-9);
   frames_per_call_ = static_cast<std::size_t>(std::clamp(fitting, 1.0, static_cast<double>(most_frames)));
@@ -245,7 +249,7 @@ std::size_t PrescribedRun::commit(std::span<Frame> frames) {
 }
 
 bool PrescribedRun::take(std::span<Frame> frames) {
-  if (asking_ == Asking::answered) coupling_->answer(frames);
+  if (asking_ == Asking::answered) coupling_.answer(frames);
   std::size_t n_asked = asking_ == Asking::committed ? 0 : frames.size();
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (stop_.stop_requested()) return false;
@@ -264,16 +268,10 @@ bool PrescribedRun::take(std::span<Frame> frames) {
 }
 
 bool PrescribedRun::solve() {
-  if (input_.resume_from) {
-    throw input_error("checkpoint",
-                      "checkpoint: expected a forward analysis, found one of prescribed motion; start it "
-                      "anew, it costs one linear solution per row");
-  }
-  require_prescribed_motion();
   motion_.resize(2 * system_.n_q());
-  motion_ << assembled_.q, assembled_.qd;
-  y_ = motion_;
-  z_ = Eigen::VectorXd::Zero(EnergyQuadrature::n);
+  motion_ << model_.start().q, model_.start().qd;
+  committed_.y = motion_;
+  committed_.z = VectorX::Zero(EnergyQuadrature::n);
   system_.project(0.0, motion_.head(system_.n_q()), motion_.tail(system_.n_q()));
   asking_ = asking();
   frames_per_call_ = asking_ == Asking::one_by_one ? 1 : asking_ == Asking::answered ? frames_ahead : first_frames;
@@ -284,8 +282,8 @@ bool PrescribedRun::solve() {
     if (failure) std::rethrow_exception(failure);
   }
   // Of the prescribed motion: a balance moves bodies away from it on purpose.
-  state_.max_position_violation = worst_.position;
-  state_.max_velocity_violation = worst_.velocity;
+  model_.totals().max_position_violation = worst_.position;
+  model_.totals().max_velocity_violation = worst_.velocity;
   if (!started_frames_) {
     throw Error(ErrorCode::solver_failed,
                 fmt::format("none of {} frames has a solution; the first, {}", n_failed_, first_reason_));
@@ -297,19 +295,34 @@ bool PrescribedRun::solve() {
   return true;
 }
 
+RunSummary run_prescribed(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
+                          const std::stop_token& stop, Kind kind) {
+  CoupledModel model(input.scenario, build_model(input.scenario), stop);
+  return PrescribedRun(input, model, sink, stop, kind).run(open_contact);
+}
+
 }  // namespace
+
+void require_prescribed_motion(int degrees_of_freedom) {
+  if (degrees_of_freedom == 0) return;
+  throw input_error(
+      "analysis.type",
+      fmt::format("analysis.type: expected joints and drivers that prescribe all motion, found {} degrees of freedom "
+                  "left free; add drivers, or use `type: forward`",
+                  degrees_of_freedom));
+}
 
 RunSummary run_kinematic(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
                          std::stop_token stop) {
-  return PrescribedRun(input, build_model(input.scenario), sink, std::move(stop), Kind::kinematic).run(open_contact);
+  return run_prescribed(input, open_contact, sink, stop, Kind::kinematic);
 }
 
 RunSummary run_inverse(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
-  return PrescribedRun(input, build_model(input.scenario), sink, std::move(stop), Kind::inverse).run(open_contact);
+  return run_prescribed(input, open_contact, sink, stop, Kind::inverse);
 }
 
 RunSummary run_hybrid(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
-  return PrescribedRun(input, build_model(input.scenario), sink, std::move(stop), Kind::hybrid).run(open_contact);
+  return run_prescribed(input, open_contact, sink, stop, Kind::hybrid);
 }
 
 }  // namespace heelstrike::mbs

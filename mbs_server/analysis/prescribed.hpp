@@ -16,6 +16,10 @@
 
 namespace heelstrike::mbs {
 
+/// What all three ask of a model. @param degrees_of_freedom  that joints and drivers leave free
+/// @throws Error{invalid_input} when there are any
+void require_prescribed_motion(int degrees_of_freedom);
+
 /// Motion and contact wrench.
 [[nodiscard]] RunSummary run_kinematic(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
                                        std::stop_token stop);

@@ -2,30 +2,23 @@
 /// and by tests.
 #pragma once
 
-#include <optional>
 #include <stop_token>
-#include <string>
-#include <vector>
 
-#include "common/config/scenario.hpp"
-#include "common/contact/contact.hpp"
-#include "common/results/run_records.hpp"
+#include "mbs_server/simulation/model_description.hpp"
+#include "mbs_server/simulation/run_input.hpp"
 
 namespace heelstrike::mbs {
 
-struct RunInput {
-  Scenario scenario;
-  std::vector<AssetContent> assets;       ///< files that the scenario names
-  std::string run_id;                     ///< for logs
-  std::string scenario_digest;            ///< sha256 of the scenario text and the files it names
-  std::optional<Checkpoint> resume_from;  ///< none = from the initial state
-};
-
-/// Runs the analysis of `input.scenario` to its end, to a failure or until `stop` is requested.
+/// Runs the analysis of `input.scenario` to its end, to a failure or until `stop` is requested. The model is checked
+/// before its contact is prepared.
 /// Never throws for a failure of the run itself: the summary then has status "failed" and the error, and everything up
 /// to the last committed step has been given to `sink`.
 /// @throws Error{invalid_input} before the run starts, for a model that cannot be built
 [[nodiscard]] RunSummary run_scenario(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
                                       std::stop_token stop);
+
+/// What the model comes to, and whether the analysis can be asked of it; its contact is not prepared.
+/// @throws Error{invalid_input} as the run would before its contact is prepared
+[[nodiscard]] ModelDescription describe_scenario(const Scenario& scenario, const std::stop_token& stop = {});
 
 }  // namespace heelstrike::mbs

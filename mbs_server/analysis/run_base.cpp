@@ -9,8 +9,7 @@
 
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
-#include "mbs_server/analysis/accepted_state.hpp"
-#include "mbs_server/analysis/run_table.hpp"
+#include "mbs_server/simulation/accepted_state.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -24,21 +23,18 @@ std::string backend_names(const Scenario& scenario) {
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, "+"));
 }
 
-std::vector<PairSpec> pair_specs(const Scenario& scenario) {
-  std::vector<PairSpec> specs;
-  for (const auto& pair : scenario.pairs) specs.push_back(pair.spec);
-  return specs;
-}
-
 }  // namespace
 
-RunBase::RunBase(const RunInput& input, const Model& model, RunSink& sink, std::stop_token stop)
+RunBase::RunBase(const RunInput& input, CoupledModel& model, RunSink& sink, std::stop_token stop)
     : input_(input),
+      model_(model),
+      system_(model.system()),
+      coupling_(model.coupling()),
+      committed_(model.committed()),
       sink_(sink),
       stop_(std::move(stop)),
       started_(Clock::now()),
       last_progress_(started_),
-      system_(model),
       fields_(input.scenario, input.scenario.output.fields, sink) {
   summary_.scenario = input.scenario.name;
   summary_.backend = backend_names(input.scenario);
@@ -46,116 +42,79 @@ RunBase::RunBase(const RunInput& input, const Model& model, RunSink& sink, std::
 }
 
 void RunBase::open(const ContactFactory& open_contact) {
-  const auto specs = pair_specs(input_.scenario);
-  if (!specs.empty()) {
-    OpenContext context{
-        .run_id = input_.run_id,
-        .on_progress = [this](std::string_view stage, double fraction) { tell_preparation(stage, fraction); },
-        .stop = stop_};
-    contact_ = open_contact(specs, input_.assets, context);
-    summary_.wall_times.preparation = wall_time();
-  }
-  for (const auto& driver : input_.scenario.drivers) tell_differentiation(driver);
-  assembled_ = assemble(
-      system_, 0.0, [this](auto level, const std::string& text) { sink_.on_log(level, text); }, stop_);
-  auto coupling = std::make_unique<ContactCoupling>(system_.model(), contact_.get(), stop_);
-  coupling_ = coupling.get();
-  system_.add_force(std::move(coupling));
-  for (const auto& pair : system_.model().pairs) trackers_.emplace_back(pair.name);
+  model_.assemble([this](std::string_view level, const std::string& text) { sink_.on_log(level, text); });
+  check();
+  const OpenContext context{
+      .run_id = input_.run_id,
+      .on_progress = [this](std::string_view stage, double fraction) { tell_preparation(stage, fraction); },
+      .stop = stop_};
+  model_.open(open_contact, input_.assets, context);
+  sink_.on_schema(columns());
 }
 
-/// A record without accelerations is differentiated: how well is a property of the record that nobody else can know.
-void RunBase::tell_differentiation(const DriverSpec& driver) {
-  double worst = 0.0;
-  for (const auto& body : driver.record.bodies) worst = std::max(worst, body ? body->acceleration_error : 0.0);
-  if (worst == 0.0) return;
-  sink_.on_log("info", fmt::format("driver {}: accelerations are derivatives of splines through {}; half as many rows "
-                                   "would change them by up to {:.2g} m/s^2 (or 1/s^2 of the quaternion)",
-                                   driver.name, driver.record.file, worst));
+void RunBase::take_initial_state(std::span<const Response> responses) {
+  model_.begin(responses);
+  write_first_row();
 }
 
-void RunBase::commit_initial_state(double t) {
-  take_initial_state(t, coupling_->commit(t, q(y_), qd(y_)));
+void RunBase::write_first_row() {
+  write_row(committed_.t, committed_.y, committed_.z);
+  if (fields_.next_time()) write_fields(committed_.t, committed_.y);
 }
 
-void RunBase::take_initial_state(double t, std::span<const Response> responses) {
-  require_numbers(system_, t, y_, z_);
-  for (std::size_t i = 0; i < trackers_.size(); ++i) {
-    coupling_->set_closed(i, touching(responses[i].gap, responses[i].gap_rate));
-    if (coupling_->closed(i)) trackers_[i].begin(t, responses[i]);
-  }
-  state_.initial_energy = total_energy(y_);
-  note_violation();
-  write_row(t, y_, z_);
-  state_.next_row = 1;
-  if (fields_.next_time()) write_fields(t, y_);
-}
-
-void RunBase::write_fields(double t, const Eigen::VectorXd& y) {
-  if (!contact_) return;
+void RunBase::write_fields(double t, const VectorX& y) {
+  if (model_.contact() == nullptr) return;
   const auto begin = Clock::now();
-  fields_.write(*contact_, *coupling_, t, q(y), qd(y));
+  fields_.write(*model_.contact(), coupling_, t, q(y), qd(y));
   fields_time_ += Clock::now() - begin;
 }
 
-void RunBase::write_event_fields(std::size_t pair, double t, const Eigen::VectorXd& y) {
-  if (!contact_ || !fields_.at_events()) return;
+void RunBase::write_event_fields(std::size_t pair, double t, const VectorX& y) {
+  if (model_.contact() == nullptr || !fields_.at_events()) return;
   const auto begin = Clock::now();
-  fields_.write_pair_if_on(pair, *contact_, *coupling_, t, q(y), qd(y));
+  fields_.write_pair_if_on(pair, *model_.contact(), coupling_, t, q(y), qd(y));
   fields_time_ += Clock::now() - begin;
 }
 
-void RunBase::switch_given_pair(std::size_t pair, double t, const Response& response) {
+void RunBase::switch_prescribed_pair(std::size_t pair, const Response& response) {
+  const double t = committed_.t;
+  EpisodeTracker& tracker = model_.trackers()[pair];
   const bool closed = touching(response.gap, response.gap_rate);
-  if (closed && !trackers_[pair].open()) {
-    trackers_[pair].begin(t, response);
+  if (closed && !tracker.open()) {
+    tracker.begin(t, response);
   } else if (closed) {
-    trackers_[pair].update(t, response);
-  } else if (trackers_[pair].open()) {
-    state_.finished.push_back(trackers_[pair].end(t, response));
-    // Who is moved leaves with the speed that is given; that says nothing about the contact.
-    state_.finished.back().effective_restitution.reset();
-    sink_.on_episode(state_.finished.back());
+    tracker.update(t, response);
+  } else if (tracker.open()) {
+    ContactEpisode& episode = model_.totals().finished.emplace_back(tracker.end(t, response));
+    // Who is moved leaves with the speed that is prescribed; that says nothing about the contact.
+    episode.effective_restitution.reset();
+    sink_.on_episode(episode);
   }
-  coupling_->set_closed(pair, closed);
+  coupling_.set_closed(pair, closed);
 }
 
-void RunBase::commit_given_state(double t) {
-  take_given_state(t, coupling_->commit(t, q(y_), qd(y_)));
+void RunBase::commit_prescribed_state() {
+  take_prescribed_state(coupling_.commit(committed_.t, q(committed_.y), qd(committed_.y)));
 }
 
-void RunBase::take_given_state(double t, std::span<const Response> responses) {
-  require_numbers(system_, t, y_, z_);
-  for (std::size_t i = 0; i < trackers_.size(); ++i) {
-    switch_given_pair(i, t, responses[i]);
-    state_.committed_dissipation += responses[i].dissipated_increment;
+void RunBase::take_prescribed_state(std::span<const Response> responses) {
+  require_numbers(system_, committed_.t, committed_.y, committed_.z);
+  for (std::size_t i = 0; i < coupling_.n_pairs(); ++i) {
+    switch_prescribed_pair(i, responses[i]);
+    model_.totals().committed_dissipation += responses[i].dissipated_increment;
   }
 }
 
-double RunBase::total_energy(const Eigen::VectorXd& y) {
-  return system_.kinetic_energy(qd(y)) + system_.evaluate_energy(t_, q(y), qd(y)).potential;
-}
-
-void RunBase::note_violation() {
-  const Violation violation = system_.violation(t_, q(y_), qd(y_));
-  state_.max_position_violation = std::max(state_.max_position_violation, violation.position);
-  state_.max_velocity_violation = std::max(state_.max_velocity_violation, violation.velocity);
-}
-
-void RunBase::write_row(double t, const Eigen::VectorXd& y, const Eigen::VectorXd& z) {
+void RunBase::write_row(double t, const VectorX& y, const VectorX& z) {
   const std::int64_t most = input_.scenario.analysis.budget.rows;
   // The grid has been checked before the run, with one row more at its start and at its end.
-  if (++state_.n_rows > most + 2) {
+  if (++model_.totals().n_rows > most + 2) {
     throw limit_error("analysis.budget.rows",
                       fmt::format("the time series has {} rows at t = {} s, as many as analysis.budget.rows allows; "
                                   "raise it, write `output.steps: none`, or a larger output.interval",
                                   most, t));
   }
-  const RowEnergies energies{.dissipated = z[EnergyQuadrature::dissipated] + state_.committed_dissipation,
-                             .external_work = z[EnergyQuadrature::external_work]};
-  fill_row(t, q(y), qd(y), energies, system_, *coupling_, row_);
-  if (input_.scenario.output.accelerations) append_accelerations(t, q(y), qd(y), system_, row_);
-  add_to_row(t, y, row_);
+  fill_row(t, y, z, row_);
   sink_.on_row(row_);
 }
 
@@ -163,9 +122,9 @@ void RunBase::tell_progress(double step_size) {
   const auto now = Clock::now();
   if (now - last_progress_ < progress_period) return;
   last_progress_ = now;
-  sink_.on_progress({.time = t_,
+  sink_.on_progress({.time = committed_.t,
                      .end_time = end_time(),
-                     .step = coupling_->committed_step(),
+                     .step = coupling_.committed_step(),
                      .step_size = step_size,
                      .wall_time = wall_time()});
 }
@@ -193,47 +152,46 @@ void RunBase::tell_preparation(std::string_view stage, double fraction) {
 }
 
 void RunBase::finish() {
-  summary_.simulated_time = t_;
+  summary_.simulated_time = committed_.t;
   summary_.wall_time = wall_time();
   add_statistics(summary_.integrator);
-  summary_.contacts = state_.finished;
-  for (const auto& tracker : trackers_) {
+  summary_.contacts = model_.totals().finished;
+  for (const auto& tracker : model_.trackers()) {
     if (tracker.open()) {
       summary_.contacts.push_back(*tracker.current());
       sink_.on_episode(*tracker.current());
     }
   }
-  if (coupling_ != nullptr) {
-    summary_.contact_evaluations = coupling_->n_evaluations();
-    summary_.contact_commits = contact_ ? coupling_->committed_step() + 1 : 0;
-  }
-  if (contact_) summary_.rpc = contact_->rpc_statistics();
+  summary_.contact_evaluations = coupling_.n_evaluations();
+  const Contact* contact = model_.contact();
+  summary_.contact_commits = contact != nullptr ? coupling_.committed_step() + 1 : 0;
+  if (contact != nullptr) summary_.rpc = contact->rpc_statistics();
   finish_wall_times();
-  summary_.max_position_violation = state_.max_position_violation;
-  summary_.max_velocity_violation = state_.max_velocity_violation;
-  if (y_.size() != 0) finish_energy();
+  summary_.max_position_violation = model_.totals().max_position_violation;
+  summary_.max_velocity_violation = model_.totals().max_velocity_violation;
+  if (committed_.y.size() != 0) finish_energy();
 }
 
 void RunBase::finish_wall_times() {
   WallTimeSplit& times = summary_.wall_times;
   if (summary_.rpc) times.transport = summary_.rpc->round_trips - summary_.rpc->serving;
-  if (coupling_ != nullptr) times.contact = std::max(0.0, coupling_->waited().count() - times.transport);
+  times.contact = std::max(0.0, coupling_.waited().count() - times.transport);
   times.fields = std::chrono::duration<double>(fields_time_).count();
 }
 
 void RunBase::finish_energy() {
   EnergyBalance& energy = summary_.energy;
-  if (coupling_ == nullptr || coupling_->committed_step() < 0) {
+  if (coupling_.committed_step() < 0) {
     // Nothing was accepted, so nothing is known.
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     energy = {unknown, unknown, unknown, unknown, unknown};
     return;
   }
-  energy.initial = state_.initial_energy;
-  energy.dissipated = z_[EnergyQuadrature::dissipated] + state_.committed_dissipation;
-  energy.external_work = z_[EnergyQuadrature::external_work];
+  energy.initial = model_.totals().initial_energy;
+  energy.dissipated = committed_.z[EnergyQuadrature::dissipated] + model_.totals().committed_dissipation;
+  energy.external_work = committed_.z[EnergyQuadrature::external_work];
   try {
-    energy.final = total_energy(y_);
+    energy.final = model_.total_energy();
     energy.balance_error = energy.final - energy.initial - energy.external_work + energy.dissipated;
   } catch (const Error& e) {
     // The partner is gone: without it the energy stored in contacts is unknown.
@@ -244,14 +202,11 @@ void RunBase::finish_energy() {
 
 RunSummary RunBase::run(const ContactFactory& open_contact) {
   try {
-    open(open_contact);
-    auto columns = run_columns(system_.model());
-    if (input_.scenario.output.accelerations) {
-      const auto more = acceleration_columns(system_.model());
-      columns.insert(columns.end(), more.begin(), more.end());
-    }
-    add_columns(columns);
-    sink_.on_schema(columns);
+    open([&](auto pairs, auto assets, const OpenContext& context) {
+      auto contact = open_contact(pairs, assets, context);
+      summary_.wall_times.preparation = wall_time();
+      return contact;
+    });
     const bool reached_end = solve();
     summary_.status = !reached_end ? "cancelled" : summary_.error ? "incomplete" : "completed";
   } catch (const Error& e) {

@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/analysis/reaction_table.hpp"
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/formulation/load_force.hpp"
 #include "mbs_server/formulation/static_form.hpp"
 #include "mbs_server/formulation/stop_check.hpp"
 #include "mbs_server/integrators/kinsol_balance.hpp"
+#include "mbs_server/simulation/reaction_table.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -41,8 +41,10 @@ class StaticRun final : public RunBase {
     statistics.rhs_evaluations = n_evaluations_;
     statistics.jacobian_evaluations = n_factorizations_;
   }
-  void add_columns(std::vector<Column>& columns) override;
-  void add_to_row(double t, const Eigen::VectorXd& y, std::vector<double>& row) override {
+  void check() const override;
+  [[nodiscard]] std::vector<Column> columns() override;
+  void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) override {
+    RunBase::fill_row(t, y, z, row);
     loads_.append(t, q(y), qd(y), system_, row);
   }
 
@@ -68,10 +70,18 @@ class StaticRun final : public RunBase {
   std::int64_t n_equilibria_ = 0, n_evaluations_ = 0, n_factorizations_ = 0;
 };
 
-void StaticRun::add_columns(std::vector<Column>& columns) {
+void StaticRun::check() const {
+  if (input_.resume_from) {
+    throw input_error("checkpoint", "checkpoint: expected a forward analysis, found a static one; start it anew");
+  }
+}
+
+std::vector<Column> StaticRun::columns() {
+  std::vector<Column> columns = RunBase::columns();
   loads_ = ReactionTable(system_);
   const auto more = loads_.columns(system_);
   columns.insert(columns.end(), more.begin(), more.end());
+  return columns;
 }
 
 bool StaticRun::depends_on_time() const {
@@ -187,7 +197,7 @@ void StaticRun::commit_start() {
   VectorX rest = VectorX::Zero(n);
   system_.project(0.0, x_.head(n), rest);
   try {
-    (void)coupling_->commit(0.0, x_.head(n), VectorX::Zero(n));
+    (void)coupling_.commit(0.0, x_.head(n), VectorX::Zero(n));
   } catch (const RecoverableError& e) {
     last_refusal_ = e.what();
   }
@@ -196,7 +206,7 @@ void StaticRun::commit_start() {
 void StaticRun::find_equilibrium(double t, bool from_afar) {
   const auto n = system_.n_q();
   const VectorX start = x_;
-  for (std::size_t i = 0; i < coupling_->n_pairs(); ++i) coupling_->set_closed(i, true);
+  for (std::size_t i = 0; i < coupling_.n_pairs(); ++i) coupling_.set_closed(i, true);
   BalanceResult result;
   try {
     VectorX rest = VectorX::Zero(n);
@@ -217,17 +227,17 @@ void StaticRun::find_equilibrium(double t, bool from_afar) {
   }
   if (!result.converged) give_up(t, fmt::format("{} after {} iterations", result.reason, result.iterations));
   ++n_equilibria_;
-  y_.head(n) = x_.head(n);
-  y_.tail(n).setZero();
-  t_ = t;
+  committed_.y.head(n) = x_.head(n);
+  committed_.y.tail(n).setZero();
+  committed_.t = t;
 }
 
 std::string StaticRun::contact_situation(double t) {
   std::string text;
   double largest = -1.0;
   const auto n = system_.n_q();
-  const auto responses = coupling_->responses(t, x_.head(n), VectorX::Zero(n));
-  for (std::size_t i = 0; i < coupling_->n_pairs(); ++i) {
+  const auto responses = coupling_.responses(t, x_.head(n), VectorX::Zero(n));
+  for (std::size_t i = 0; i < coupling_.n_pairs(); ++i) {
     const double force = responses[i].F_A.force.norm();
     if (force <= largest) continue;
     largest = force;
@@ -276,51 +286,50 @@ VectorX StaticRun::external_forces(double t, const VectorX& q) {
   EnergyTerms unused;
   const VectorX rest = VectorX::Zero(n);
   for (const auto& load : system_.model().loads) LoadForce(load).add_forces(t, q, rest, g, unused);
-  (void)system_.jacobian(t, q);
-  system_.solve_accelerations(t, q, rest);
+  const SparseMatrix& Phi_q = system_.jacobian(t, q);
+  const VectorX& lambda = system_.accelerations(t, q, rest).lambda;
   for (std::size_t i = 0; i < system_.constraints().size(); ++i) {
     if (!system_.constraints()[i]->depends_on_time()) continue;
     for (const BodyIndex body : system_.bodies_of(i)) {
-      g.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(body)) += system_.constraint_force(i, body);
+      g.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(body)) +=
+          system_.constraint_force(i, body, Phi_q, lambda);
     }
   }
   return g;
 }
 
 bool StaticRun::solve() {
-  if (input_.resume_from) {
-    throw input_error("checkpoint", "checkpoint: expected a forward analysis, found a static one; start it anew");
-  }
   form_ = std::make_unique<StaticForm>(system_);
   const auto n = system_.n_q();
   x_ = VectorX::Zero(form_->size());
   F_ = x_;
-  x_.head(n) = assembled_.q;
-  y_ = VectorX::Zero(2 * n);
-  y_.head(n) = assembled_.q;
-  z_ = VectorX::Zero(EnergyQuadrature::n);
+  x_.head(n) = model_.start().q;
+  auto& [t, y, z] = committed_;
+  y = VectorX::Zero(2 * n);
+  y.head(n) = model_.start().q;
+  z = VectorX::Zero(EnergyQuadrature::n);
   commit_start();
   find_equilibrium(0.0, true);
-  commit_initial_state();
+  take_initial_state(coupling_.commit(t, q(y), qd(y)));
   if (!depends_on_time()) {
-    t_ = end_time();
+    t = end_time();
     return true;
   }
-  VectorX pushed = external_forces(0.0, y_.head(n));
-  for (std::int64_t row = 1; t_ < end_time(); ++row) {
+  VectorX pushed = external_forces(0.0, y.head(n));
+  for (std::int64_t row = 1; t < end_time(); ++row) {
     if (stop_.stop_requested()) return false;
-    const double before = t_;
-    const VectorX q_before = y_.head(n);
+    const double before = t;
+    const VectorX q_before = y.head(n);
     const double grid = input_.scenario.output.interval * static_cast<double>(row);
     find_equilibrium(grid >= end_time() * (1.0 - 1e-12) ? end_time() : grid, false);
-    commit_given_state(t_);
+    commit_prescribed_state();
     // Work along the way between two equilibria, by the trapezoidal rule.
-    const VectorX now = external_forces(t_, y_.head(n));
-    z_[EnergyQuadrature::external_work] += 0.5 * (pushed + now).dot(y_.head(n) - q_before);
+    const VectorX now = external_forces(t, y.head(n));
+    z[EnergyQuadrature::external_work] += 0.5 * (pushed + now).dot(y.head(n) - q_before);
     pushed = now;
-    note_violation();
-    write_row(t_, y_, z_);
-    tell_progress(t_ - before);
+    model_.note_violation();
+    write_row(t, y, z);
+    tell_progress(t - before);
   }
   return true;
 }
@@ -328,7 +337,8 @@ bool StaticRun::solve() {
 }  // namespace
 
 RunSummary run_static(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
-  return StaticRun(input, build_model(input.scenario), sink, std::move(stop)).run(open_contact);
+  CoupledModel model(input.scenario, build_model(input.scenario), stop);
+  return StaticRun(input, model, sink, std::move(stop)).run(open_contact);
 }
 
 }  // namespace heelstrike::mbs

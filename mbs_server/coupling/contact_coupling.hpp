@@ -29,9 +29,15 @@ namespace heelstrike::mbs {
 
 class ContactCoupling final : public ForceElement {
  public:
-  /// @param contact  one opened pair per entry of model.pairs, in the same order; outlives this object; null = no pairs
+  /// @param contact  one opened pair per entry of model.pairs, in the same order; outlives this object; null = no
+  /// pairs,
+  ///                 or connect() follows
   /// @param stop     looked at before the partner is asked
   ContactCoupling(const Model& model, Contact* contact, std::stop_token stop = {});
+
+  /// Takes a partner that was opened later, before the first state is asked for. The model can be checked before a
+  /// partner is there, whose preparation may take minutes.
+  void connect(Contact& contact) { contact_ = &contact; }
 
   [[nodiscard]] std::string name() const override { return "contact"; }
   void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,

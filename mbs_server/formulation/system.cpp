@@ -69,13 +69,18 @@ void System::resize() {
   newton_ = RigidElimination(n_bodies, n_joint_rows);
   first_rows_.clear();
   for_each_block([&](const Constraint&, int row) { first_rows_.push_back(row); });
-  g_ = qdd_ = correction_ = newton_b_ = VectorX::Zero(n_q_);
-  gamma_ = lambda_ = newton_c_ = VectorX::Zero(n_constraints_);
+  g_ = result_.qdd = correction_ = newton_b_ = VectorX::Zero(n_q_);
+  gamma_ = result_.lambda = newton_c_ = VectorX::Zero(n_constraints_);
   forget_factors();
 }
 
 void System::add_force(std::unique_ptr<ForceElement> force) {
   forces_.push_back(std::move(force));
+}
+
+void System::forget_force_patterns() {
+  K_ = C_ = SparseAssembler(n_q_, n_q_);
+  newton_ = RigidElimination(static_cast<int>(mass_.size()), n_constraints_ - n_rigid());
 }
 
 VectorX System::initial_q() const {
@@ -211,13 +216,14 @@ void System::keep_rows(const std::vector<int>& kept) {
   resize();
 }
 
-Vector12 System::constraint_force(std::size_t constraint, BodyIndex body) const {
+Vector12 System::constraint_force(std::size_t constraint, BodyIndex body, const SparseMatrix& Phi_q,
+                                  const VectorX& lambda) const {
   const int first = first_rows_[constraint];
   const int last = first + constraints_[constraint]->rows();
   Vector12 g = Vector12::Zero();
   for (int k = 0; k < coordinates_per_body; ++k) {
-    for (SparseMatrix::InnerIterator it(full_Phi_q_.matrix(), coordinates_per_body * body + k); it; ++it) {
-      if (it.row() >= first && it.row() < last) g[k] -= it.value() * lambda_[it.row()];
+    for (SparseMatrix::InnerIterator it(Phi_q, coordinates_per_body * body + k); it; ++it) {
+      if (it.row() >= first && it.row() < last) g[k] -= it.value() * lambda[it.row()];
     }
   }
   return g;
@@ -278,9 +284,11 @@ void System::apply_forces(double t, const ConstVector& q, const ConstVector& qd,
   }
 }
 
-void System::solve_accelerations(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte) {
-  energy_ = {};
-  apply_forces(t, q, qd, g_, energy_);
+const Accelerations& System::accelerations(double t, const ConstVector& q, const ConstVector& qd,
+                                           const Baumgarte& baumgarte) {
+  auto& [qdd, lambda, energy] = result_;
+  energy = {};
+  apply_forces(t, q, qd, g_, energy);
   factor_saddle(t, q);
   evaluate_gamma(t, q, qd);
   if (baumgarte.active()) add_baumgarte(t, q, qd, baumgarte);
@@ -288,14 +296,15 @@ void System::solve_accelerations(double t, const ConstVector& q, const ConstVect
     throw RecoverableError(
         fmt::format("the acceleration that '{}' asks for is not a finite number at t = {} s", name_of_row(row), t));
   }
-  qdd_ = g_;
-  lambda_ = gamma_;
-  saddle_.solve(qdd_, lambda_, true);
-  if (const Eigen::Index i = first_not_finite(qdd_); i >= 0) {
+  qdd = g_;
+  lambda = gamma_;
+  saddle_.solve(qdd, lambda, true);
+  if (const Eigen::Index i = first_not_finite(qdd); i >= 0) {
     throw RecoverableError(
         fmt::format("the acceleration of body '{}' is not a finite number at t = {} s", body_of(i), t));
   }
   if (driven_) add_driver_power(t, q);
+  return result_;
 }
 
 /// The forces -Phi_q' lambda of prescribed motion have the power -lambda . (Phi_q qd) = -lambda . nu.
@@ -303,7 +312,7 @@ void System::add_driver_power(double t, const ConstVector& q) {
   for_each_block([&](const Constraint& c, int row) {
     if (!c.depends_on_time()) return;
     c.velocity_rhs(t, q, gamma_.head(c.rows()));
-    energy_.external_power -= lambda_.segment(row, c.rows()).dot(gamma_.head(c.rows()));
+    result_.energy.external_power -= result_.lambda.segment(row, c.rows()).dot(gamma_.head(c.rows()));
   });
 }
 
@@ -316,10 +325,7 @@ void System::add_baumgarte(double t, const ConstVector& q, const ConstVector& qd
 }
 
 EnergyTerms System::evaluate_energy(double t, const ConstVector& q, const ConstVector& qd) {
-  if (driven_) {
-    solve_accelerations(t, q, qd);
-    return energy_;
-  }
+  if (driven_) return accelerations(t, q, qd).energy;
   EnergyTerms energy;
   apply_forces(t, q, qd, g_, energy);
   return energy;
@@ -466,11 +472,11 @@ std::string System::name_of_row(Eigen::Index row) const {
 }
 
 void System::linearize(double t, const ConstVector& q, const ConstVector& qd) {
-  solve_accelerations(t, q, qd);
+  const Accelerations& at_state = accelerations(t, q, qd);
   lin_q_ = q;
   lin_qd_ = qd;
-  lin_qdd_ = qdd_;
-  lin_lambda_ = lambda_;
+  lin_qdd_ = at_state.qdd;
+  lin_lambda_ = at_state.lambda;
   lin_Phi_q_ = Phi_q_.matrix();
   K_.begin();
   C_.begin();
@@ -478,8 +484,8 @@ void System::linearize(double t, const ConstVector& q, const ConstVector& qd) {
   G_v_.begin();
   for (const auto& force : forces_) force->add_tangents(t, q, qd, K_, C_);
   for_each_joint([&](const Constraint& c, int row) {
-    c.add_force_tangent(t, q, lambda_.segment(n_rigid() + row, c.rows()), K_);
-    c.add_acceleration_tangents(t, q, qd, qdd_, row, G_q_, G_v_);
+    c.add_force_tangent(t, q, lin_lambda_.segment(n_rigid() + row, c.rows()), K_);
+    c.add_acceleration_tangents(t, q, qd, lin_qdd_, row, G_q_, G_v_);
   });
   K_.end();
   C_.end();

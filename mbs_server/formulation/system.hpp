@@ -40,6 +40,13 @@ struct WorstConstraint {
   double velocity = 0.0;  ///< max |Phi_q qd - nu| of it
 };
 
+/// What the equations of motion give at one state.
+struct Accelerations {
+  VectorX qdd;         ///< [m/s^2, 1/s^2] per coordinate
+  VectorX lambda;      ///< multipliers, one per constraint row
+  EnergyTerms energy;  ///< of all forces and drivers
+};
+
 class System {
  public:
   /// Bodies with their rigid-body constraints, joints, drivers, gravity and loads of `model`, in this order; further
@@ -59,12 +66,17 @@ class System {
   [[nodiscard]] VectorX residual(double t, const ConstVector& q) const;
   /// Keeps only the given rows (increasing).
   void keep_rows(const std::vector<int>& kept);
-  /// Generalised forces -Phi_q' lambda of one constraint alone on one body, with the multipliers of the last
-  /// solve_accelerations() and the Phi_q of the last jacobian(), which is at the same state.
-  [[nodiscard]] Vector12 constraint_force(std::size_t constraint, BodyIndex body) const;
+  /// Generalised forces -Phi_q' lambda of one constraint alone on one body.
+  /// @param Phi_q   of all rows, as jacobian() gives it
+  /// @param lambda  multipliers of all rows at the same state, as accelerations() gives them
+  [[nodiscard]] Vector12 constraint_force(std::size_t constraint, BodyIndex body, const SparseMatrix& Phi_q,
+                                          const VectorX& lambda) const;
   /// Bodies that a constraint acts on, increasing.
   [[nodiscard]] std::vector<BodyIndex> bodies_of(std::size_t constraint) const;
   void add_force(std::unique_ptr<ForceElement> force);
+  /// To be called when a force element acts on other bodies than before: the patterns of the tangents are recorded
+  /// anew.
+  void forget_force_patterns();
 
   [[nodiscard]] int n_q() const { return n_q_; }
   [[nodiscard]] int n_constraints() const { return n_constraints_; }
@@ -78,14 +90,11 @@ class System {
   /// @throws RecoverableError that names the first force element that is not finite; whatever the force elements throw
   void apply_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g, EnergyTerms& energy);
 
-  /// qdd and lambda at (t, q, qd); kept and readable by qdd() and lambda() until the next call.
+  /// Accelerations and multipliers at (t, q, qd), in a place that the next call writes to again: copy what is to last.
   /// @throws RecoverableError for a singular configuration and for numbers that are not finite; whatever the force
   /// elements throw
-  void solve_accelerations(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte = {});
-  [[nodiscard]] const VectorX& qdd() const { return qdd_; }
-  [[nodiscard]] const VectorX& lambda() const { return lambda_; }
-  /// Energy terms of all forces at the last solve_accelerations().
-  [[nodiscard]] const EnergyTerms& energy_terms() const { return energy_; }
+  const Accelerations& accelerations(double t, const ConstVector& q, const ConstVector& qd,
+                                     const Baumgarte& baumgarte = {});
 
   /// Energy terms of all forces at a state, without solving for accelerations.
   [[nodiscard]] EnergyTerms evaluate_energy(double t, const ConstVector& q, const ConstVector& qd);
@@ -183,8 +192,8 @@ class System {
   SparseAssembler full_Phi_q_;  ///< all rows
   Key jacobian_at_, saddle_at_;
   RigidElimination saddle_;
-  VectorX g_, gamma_, qdd_, lambda_, correction_;
-  EnergyTerms energy_;
+  VectorX g_, gamma_, correction_;
+  Accelerations result_;  ///< of accelerations()
 
   /// Linearisation: point, tangents of forces and joints (the rigid bodies' follow from q, qd, qdd and lambda).
   VectorX lin_q_, lin_qd_, lin_qdd_, lin_lambda_;

@@ -20,6 +20,7 @@ std::span<const IntegratorEntry> integrator_registry() {
        .make = make_cvode_index1},
       {.name = "ida_ggl",
        .summary = "BDF of order 1 to 5 on the stabilised index-2 form of Gear, Gupta and Leimkuhler",
+       .index2 = true,
        .make = make_ida_ggl},
       {.name = "arkode_erk",
        .summary = "explicit Runge-Kutta of order 2 to 8, index-1 form, projection onto the constraints",
@@ -39,14 +40,26 @@ std::span<const IntegratorEntry> integrator_registry() {
   return entries;
 }
 
-std::unique_ptr<Integrator> make_integrator(const IntegratorSpec& spec, Problem& problem) {
+namespace {
+
+const IntegratorEntry& find_integrator(const std::string& name) {
   std::vector<std::string> names;
   for (const auto& entry : integrator_registry()) {
-    if (entry.name == spec.name) return entry.make(spec, problem);
+    if (entry.name == name) return entry;
     names.push_back(entry.name);
   }
   throw input_error("analysis.integrator.name", fmt::format("analysis.integrator.name: expected one of {}, found '{}'",
-                                                            fmt::join(names, ", "), spec.name));
+                                                            fmt::join(names, ", "), name));
+}
+
+}  // namespace
+
+bool uses_index2(const IntegratorSpec& spec) {
+  return find_integrator(spec.name).index2;
+}
+
+std::unique_ptr<Integrator> make_integrator(const IntegratorSpec& spec, Problem& problem) {
+  return find_integrator(spec.name).make(spec, problem);
 }
 
 }  // namespace heelstrike::mbs

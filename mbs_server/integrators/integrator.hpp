@@ -61,10 +61,14 @@ struct IntegratorEntry {
   std::string name;
   std::string summary;
   bool fixed_step = false;  ///< needs IntegratorSpec::step, does not control its error, does not project
+  bool index2 = false;      ///< integrates the multipliers too, which suffer near singular poses
   std::function<std::unique_ptr<Integrator>(const IntegratorSpec& spec, Problem& problem)> make;
 };
 
 [[nodiscard]] std::span<const IntegratorEntry> integrator_registry();
+
+/// Whether the method integrates the stabilised index-2 form. @throws as make_integrator
+[[nodiscard]] bool uses_index2(const IntegratorSpec& spec);
 
 /// @throws Error{invalid_input} for an unknown name, listing the known ones
 [[nodiscard]] std::unique_ptr<Integrator> make_integrator(const IntegratorSpec& spec, Problem& problem);

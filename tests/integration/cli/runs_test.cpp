@@ -246,6 +246,24 @@ TEST(Validate, PrintsWhatItUnderstood) {
   EXPECT_EQ(nlohmann::json::parse(json.out)["contact"][0]["backend"], "flores");
 }
 
+TEST(Validate, PrintsTheModelThatItBuilt) {
+  const Finished ball = run("heelstrike", {"validate", examples + "bouncing_ball.yaml"});
+  EXPECT_THAT(ball.out, HasSubstr("6 degrees of freedom: 6 of each of 1 bodies"));
+  EXPECT_THAT(ball.out, HasSubstr("forces: gravity"));
+  const Finished json = run("heelstrike", {"validate", examples + "slider_crank.yaml", "--json"});
+  const auto model = nlohmann::json::parse(json.out)["model"];
+  EXPECT_EQ(model["degrees_of_freedom"], 2) << "the crank and the block";
+  EXPECT_EQ(model["constraints"][0]["type"], "revolute");
+  EXPECT_EQ(model["redundant_equations"], 3) << "that the mechanism is plane";
+}
+
+TEST(Validate, RefusesAModelThatCannotDoWhatIsAskedOfIt) {
+  const Finished free =
+      run("heelstrike", {"validate", examples + "slider_crank.yaml", "--set", "analysis.type=kinematic"});
+  EXPECT_EQ(free.exit_code, 2);
+  EXPECT_THAT(free.err, HasSubstr("2 degrees of freedom left free"));
+}
+
 TEST(Backends, ServerAndProgramAgree) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path());

@@ -6,9 +6,9 @@
 #include <stop_token>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/analysis/progress_watch.hpp"
 #include "mbs_server/formulation/assembly.hpp"
 #include "mbs_server/formulation/independent_rows.hpp"
+#include "mbs_server/simulation/progress_watch.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {

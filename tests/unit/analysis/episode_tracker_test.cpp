@@ -1,5 +1,5 @@
 // Refinement of an episode's largest force and indentation against curves that the interpolation must hit exactly.
-#include "mbs_server/analysis/episode_tracker.hpp"
+#include "mbs_server/simulation/episode_tracker.hpp"
 
 #include <gtest/gtest.h>
 

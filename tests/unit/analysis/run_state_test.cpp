@@ -1,4 +1,4 @@
-#include "mbs_server/analysis/run_state.hpp"
+#include "mbs_server/simulation/run_state.hpp"
 
 #include <gtest/gtest.h>
 

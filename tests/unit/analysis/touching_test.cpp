@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "mbs_server/analysis/gap_course.hpp"
+#include "mbs_server/simulation/gap_course.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "fem_server/sessions/local_contact.hpp"
-#include "mbs_server/analysis/run_problem.hpp"
+#include "mbs_server/simulation/run_problem.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {

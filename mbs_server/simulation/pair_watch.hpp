@@ -16,9 +16,9 @@
 #include <span>
 #include <vector>
 
-#include "mbs_server/analysis/gap_course.hpp"
 #include "mbs_server/coupling/contact_coupling.hpp"
 #include "mbs_server/integrators/integrator.hpp"
+#include "mbs_server/simulation/gap_course.hpp"
 
 namespace heelstrike::mbs {
 

@@ -1,8 +1,8 @@
-#include "mbs_server/analysis/run_table.hpp"
+#include "mbs_server/simulation/run_table.hpp"
 
 #include <algorithm>
 
-#include "mbs_server/analysis/reaction_table.hpp"
+#include "mbs_server/simulation/reaction_table.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -41,12 +41,13 @@ void append_pair(std::vector<double>& row, std::size_t pair, const ConstVector& 
 }
 
 /// Force and torque of a joint on its side b (or, where b is ground, minus those on a), about the joint's point on b.
-Wrench joint_reaction(std::size_t joint, const ConstVector& q, const System& system) {
+Wrench joint_reaction(std::size_t joint, const ConstVector& q, const System& system, const SparseMatrix& Phi_q,
+                      const VectorX& lambda) {
   const Joint& j = system.model().joints[joint];
   const bool on_a = j.b.body == ground;
   const BodyIndex body = on_a ? j.a.body : j.b.body;
   const Vector12 q_b = q.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(body));
-  Wrench reaction = wrench_of(q_b, system.constraint_force(system.model().bodies.size() + joint, body));
+  Wrench reaction = wrench_of(q_b, system.constraint_force(system.model().bodies.size() + joint, body, Phi_q, lambda));
   const Pose X_WB = pose_from_coordinates(q_b);
   reaction.torque -= (X_WB.R * (on_a ? j.a : j.b).X_BF.p).cross(reaction.force);
   if (on_a) return {.torque = -reaction.torque, .force = -reaction.force};
@@ -54,15 +55,13 @@ Wrench joint_reaction(std::size_t joint, const ConstVector& q, const System& sys
 }
 
 void append_reactions(std::vector<double>& row, double t, const ConstVector& q, const ConstVector& qd, System& system) {
-  bool solved = false;
-  for (std::size_t i = 0; i < system.model().joints.size(); ++i) {
-    if (!system.model().joints[i].reactions) continue;
-    if (!solved) {
-      system.solve_accelerations(t, q, qd);
-      (void)system.jacobian(t, q);
-      solved = true;
-    }
-    const Wrench reaction = joint_reaction(i, q, system);
+  const auto& joints = system.model().joints;
+  if (std::ranges::none_of(joints, &Joint::reactions)) return;
+  const VectorX& lambda = system.accelerations(t, q, qd).lambda;
+  const SparseMatrix& Phi_q = system.jacobian(t, q);
+  for (std::size_t i = 0; i < joints.size(); ++i) {
+    if (!joints[i].reactions) continue;
+    const Wrench reaction = joint_reaction(i, q, system, Phi_q, lambda);
     append(row, reaction.force);
     append(row, reaction.torque);
   }
@@ -82,10 +81,9 @@ std::vector<Column> acceleration_columns(const Model& model) {
 
 void append_accelerations(double t, const ConstVector& q, const ConstVector& qd, System& system,
                           std::vector<double>& row) {
-  system.solve_accelerations(t, q, qd);
+  const VectorX& qdd = system.accelerations(t, q, qd).qdd;
   for (Eigen::Index first = 0; first < q.size(); first += coordinates_per_body) {
-    const Twist A_WB =
-        acceleration_from_rates(q.segment<12>(first), qd.segment<12>(first), system.qdd().segment<12>(first));
+    const Twist A_WB = acceleration_from_rates(q.segment<12>(first), qd.segment<12>(first), qdd.segment<12>(first));
     append(row, A_WB.v);
     append(row, A_WB.w);
   }

@@ -1,4 +1,4 @@
-#include "mbs_server/analysis/accepted_state.hpp"
+#include "mbs_server/simulation/accepted_state.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "mbs_server/analysis/singular_crossing.hpp"
+#include "mbs_server/simulation/singular_crossing.hpp"
 
 #include <algorithm>
 
@@ -26,8 +26,7 @@ void QuinticMotion::at(double t, VectorX& q, VectorX& qd, VectorX& qdd) const {
 }
 
 QuinticMotion::Node SingularCrossing::node_at(double t, const VectorX& q, const VectorX& qd) {
-  system_.solve_accelerations(t, q, qd);
-  return {.t = t, .q = q, .qd = qd, .qdd = system_.qdd()};
+  return {.t = t, .q = q, .qd = qd, .qdd = system_.accelerations(t, q, qd).qdd};
 }
 
 void SingularCrossing::look(double t, const VectorX& y) {

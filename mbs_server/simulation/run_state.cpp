@@ -1,4 +1,4 @@
-#include "mbs_server/analysis/run_state.hpp"
+#include "mbs_server/simulation/run_state.hpp"
 
 #include <fmt/format.h>
 
@@ -96,6 +96,10 @@ Json to_json(const RunState& state) {
   for (const char c : state.closed) j["closed"].push_back(c != 0);
   for (const auto& e : state.episodes) j["episodes"].push_back(to_json(e));
   for (const auto& e : state.finished) j["finished"].push_back(to_json(e));
+  // Runs of the program itself have none: their bytes do not tell of inputs.
+  for (const auto& [name, input] : state.inputs) {
+    j["inputs"][name] = {input.since, input.jet.f, input.jet.d, input.jet.dd};
+  }
   return j;
 }
 
@@ -117,6 +121,11 @@ RunState state_from_json(const Json& j) {
   for (const auto& c : j.at("closed")) state.closed.push_back(c.get<bool>() ? 1 : 0);
   for (const auto& e : j.at("episodes")) state.episodes.push_back(tracker_from_json(e));
   for (const auto& e : j.at("finished")) state.finished.push_back(episode_from_json(e));
+  if (j.contains("inputs")) {
+    for (const auto& [name, v] : j.at("inputs").items()) {
+      state.inputs[name] = {.since = v.at(0), .jet = {.f = v.at(1), .d = v.at(2), .dd = v.at(3)}};
+    }
+  }
   return state;
 }
 

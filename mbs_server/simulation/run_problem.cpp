@@ -1,17 +1,19 @@
-#include "mbs_server/analysis/run_problem.hpp"
+#include "mbs_server/simulation/run_problem.hpp"
 
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/analysis/pair_watch.hpp"
 #include "mbs_server/formulation/stop_check.hpp"
+#include "mbs_server/simulation/pair_watch.hpp"
 
 namespace heelstrike::mbs {
 
 RunProblem::RunProblem(System& system, ContactCoupling& coupling, std::stop_token stop, std::int64_t max_evaluations)
-    : system_(system), coupling_(coupling), stop_(std::move(stop)), max_evaluations_(max_evaluations), ggl_(system) {}
+    : system_(system), coupling_(coupling), stop_(std::move(stop)), max_evaluations_(max_evaluations) {
+  ggl_.emplace(system);
+}
 
 void RunProblem::count_evaluation() {
   check_stop(stop_);
@@ -24,20 +26,20 @@ void RunProblem::count_evaluation() {
 
 void RunProblem::rhs(double t, const ConstRef& y, MutableRef yd) {
   count_evaluation();
-  system_.solve_accelerations(t, q_of(y), qd_of(y));
-  yd << qd_of(y), system_.qdd();
+  const Accelerations& at_state = system_.accelerations(t, q_of(y), qd_of(y));
+  yd << qd_of(y), at_state.qdd;
 }
 
 void RunProblem::stabilized_rhs(double t, const ConstRef& y, double alpha, double beta, MutableRef yd) {
   count_evaluation();
-  system_.solve_accelerations(t, q_of(y), qd_of(y), {.alpha = alpha, .beta = beta});
-  yd << qd_of(y), system_.qdd();
+  const Accelerations& at_state = system_.accelerations(t, q_of(y), qd_of(y), {.alpha = alpha, .beta = beta});
+  yd << qd_of(y), at_state.qdd;
 }
 
 void RunProblem::quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) {
   const EnergyTerms energy = system_.evaluate_energy(t, q_of(y), qd_of(y));
-  integrands[dissipated] = energy.dissipated_power;
-  integrands[external_work] = energy.external_power;
+  integrands[EnergyQuadrature::dissipated] = energy.dissipated_power;
+  integrands[EnergyQuadrature::external_work] = energy.external_power;
 }
 
 void RunProblem::project(double t, MutableRef y) {
@@ -59,24 +61,28 @@ void RunProblem::solve_newton(MutableRef b) {
 }
 
 void RunProblem::multipliers(double t, const ConstRef& y, MutableRef lambda) {
-  system_.solve_accelerations(t, q_of(y), qd_of(y));
-  lambda = system_.lambda();
+  lambda = system_.accelerations(t, q_of(y), qd_of(y)).lambda;
 }
 
 void RunProblem::index2_residual(double t, const ConstRef& x, const ConstRef& xd, MutableRef r) {
   count_evaluation();
-  ggl_.residual(t, x, xd, r);
+  ggl_->residual(t, x, xd, r);
 }
 void RunProblem::factor_index2(double t, const ConstRef& x, double c) {
-  ggl_.factor(t, x, c);
+  ggl_->factor(t, x, c);
 }
 void RunProblem::solve_index2(MutableRef b) {
-  ggl_.solve(b);
+  ggl_->solve(b);
 }
 
 void RunProblem::forget_pivots() {
   system_.forget_pivots();
-  ggl_.forget_pivots();
+  ggl_->forget_pivots();
+}
+
+void RunProblem::forget_force_patterns() {
+  system_.forget_force_patterns();
+  ggl_.emplace(system_);
 }
 
 void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {

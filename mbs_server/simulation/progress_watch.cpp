@@ -1,4 +1,4 @@
-#include "mbs_server/analysis/progress_watch.hpp"
+#include "mbs_server/simulation/progress_watch.hpp"
 
 #include <fmt/format.h>
 

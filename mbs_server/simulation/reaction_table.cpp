@@ -1,4 +1,4 @@
-#include "mbs_server/analysis/reaction_table.hpp"
+#include "mbs_server/simulation/reaction_table.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -41,11 +41,11 @@ std::vector<Column> ReactionTable::columns(const System& system) const {
 
 void ReactionTable::append(double t, const ConstVector& q, const ConstVector& qd, System& system,
                            std::vector<double>& row) const {
-  system.solve_accelerations(t, q, qd);
-  (void)system.jacobian(t, q);
+  const VectorX& lambda = system.accelerations(t, q, qd).lambda;
+  const SparseMatrix& Phi_q = system.jacobian(t, q);
   for (const Reaction& reaction : reactions_) {
     const Vector12 q_b = q.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(reaction.body));
-    const Wrench load = wrench_of(q_b, system.constraint_force(reaction.constraint, reaction.body));
+    const Wrench load = wrench_of(q_b, system.constraint_force(reaction.constraint, reaction.body, Phi_q, lambda));
     row.insert(row.end(),
                {load.force.x(), load.force.y(), load.force.z(), load.torque.x(), load.torque.y(), load.torque.z()});
   }

@@ -1,17 +1,25 @@
-/// What the forward analysis accumulates, and its exact round trip through a checkpoint's bytes.
+/// What a simulation accumulates, and its exact round trip through a checkpoint's bytes.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "common/motion/jet.hpp"
 #include "common/results/run_records.hpp"
-#include "mbs_server/analysis/episode_tracker.hpp"
+#include "mbs_server/simulation/episode_tracker.hpp"
 
 namespace heelstrike::mbs {
 
 /// Smallest n >= 1 with interval * n > t: times of a grid are products, not sums, so that they do not drift.
 /// @pre interval > 0, t >= 0, t / interval < 2^53
 [[nodiscard]] std::int64_t first_after(double interval, double t);
+
+/// An input that has been set: it holds from `since` on and goes on by its derivatives.
+struct InputValue {
+  double since = 0.0;  ///< [s]
+  Jet jet = {};        ///< value, rate [1/s] and acceleration [1/s^2] of it at `since`
+};
 
 struct RunState {
   std::int64_t next_row = 0;           ///< index on the regular output grid
@@ -23,6 +31,7 @@ struct RunState {
   std::vector<char> closed;                     ///< per pair
   std::vector<EpisodeTracker::State> episodes;  ///< per pair
   std::vector<ContactEpisode> finished;
+  std::map<std::string, InputValue> inputs = {};  ///< that replace what the scenario says
 };
 
 /// Puts `state` and a checksum over the whole checkpoint into `checkpoint.engine`. Doubles survive exactly (shortest

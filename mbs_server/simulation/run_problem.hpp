@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 
 #include "mbs_server/coupling/contact_coupling.hpp"
@@ -11,10 +12,15 @@
 
 namespace heelstrike::mbs {
 
+/// Entries of the quadratures that are kept beside the state.
+struct EnergyQuadrature {
+  static constexpr Eigen::Index dissipated = 0;     ///< [J] by rate-dependent terms
+  static constexpr Eigen::Index external_work = 1;  ///< [J] by loads and drivers
+  static constexpr Eigen::Index n = 2;
+};
+
 class RunProblem final : public Problem {
  public:
-  enum Quadrature { dissipated = 0, external_work = 1, n_quadrature_terms = 2 };
-
   /// @param system    complete: no joints or forces are added later
   /// @param coupling         owned by `system` as one of its forces
   /// @param stop             looked at in every evaluation, which then throws Error{cancelled}
@@ -24,7 +30,7 @@ class RunProblem final : public Problem {
   [[nodiscard]] int size() const override { return 2 * system_.n_q(); }
   void rhs(double t, const ConstRef& y, MutableRef yd) override;
   void stabilized_rhs(double t, const ConstRef& y, double alpha, double beta, MutableRef yd) override;
-  [[nodiscard]] int n_quadratures() const override { return n_quadrature_terms; }
+  [[nodiscard]] int n_quadratures() const override { return EnergyQuadrature::n; }
   void quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) override;
   void project(double t, MutableRef y) override;
   void linearize(double t, const ConstRef& y) override;
@@ -47,6 +53,8 @@ class RunProblem final : public Problem {
 
   /// Makes all later results independent of earlier ones; called at restarts of the integration.
   void forget_pivots();
+  /// To be called when a force element acts on other bodies than before.
+  void forget_force_patterns();
 
  private:
   [[nodiscard]] auto q_of(const ConstRef& y) const { return y.head(system_.n_q()); }
@@ -59,7 +67,7 @@ class RunProblem final : public Problem {
   std::stop_token stop_;
   std::int64_t max_evaluations_;
   std::int64_t n_evaluations_ = 0;
-  GglForm ggl_;
+  std::optional<GglForm> ggl_;
 };
 
 }  // namespace heelstrike::mbs

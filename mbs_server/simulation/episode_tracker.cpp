@@ -1,9 +1,9 @@
-#include "mbs_server/analysis/episode_tracker.hpp"
+#include "mbs_server/simulation/episode_tracker.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "mbs_server/analysis/gap_course.hpp"
+#include "mbs_server/simulation/gap_course.hpp"
 
 namespace heelstrike::mbs {
 

@@ -1,4 +1,4 @@
-#include "mbs_server/analysis/pair_watch.hpp"
+#include "mbs_server/simulation/pair_watch.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,0 +1,100 @@
+#include "mbs_server/simulation/coupled_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "mbs_server/simulation/accepted_state.hpp"
+#include "mbs_server/simulation/run_table.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+/// Makes the coupling and gives it to the system, as the last of its forces.
+ContactCoupling& add_coupling(System& system, const std::stop_token& stop) {
+  auto owned = std::make_unique<ContactCoupling>(system.model(), nullptr, stop);
+  ContactCoupling& coupling = *owned;
+  system.add_force(std::move(owned));
+  return coupling;
+}
+
+/// A record without accelerations is differentiated: how well is a property of the record that nobody else can know.
+void report_differentiation(const Scenario& scenario, const AssemblyLog& log) {
+  for (const auto& driver : scenario.drivers) {
+    double worst = 0.0;
+    for (const auto& body : driver.record.bodies) worst = std::max(worst, body ? body->acceleration_error : 0.0);
+    if (worst == 0.0) continue;
+    log("info", fmt::format("driver {}: accelerations are derivatives of splines through {}; half as many rows "
+                            "would change them by up to {:.2g} m/s^2 (or 1/s^2 of the quaternion)",
+                            driver.name, driver.record.file, worst));
+  }
+}
+
+}  // namespace
+
+CoupledModel::CoupledModel(const Scenario& scenario, const Model& model, std::stop_token stop)
+    : scenario_(scenario), stop_(std::move(stop)), system_(model), coupling_(add_coupling(system_, stop_)) {
+  for (const auto& pair : system_.model().pairs) trackers_.emplace_back(pair.name);
+}
+
+void CoupledModel::assemble(const AssemblyLog& log) {
+  report_differentiation(scenario_, log);
+  start_ = mbs::assemble(system_, 0.0, log, stop_);
+}
+
+void CoupledModel::open(const ContactFactory& open_contact, std::span<const AssetContent> assets,
+                        const OpenContext& context) {
+  if (scenario_.pairs.empty()) return;
+  std::vector<PairSpec> specs;
+  for (const auto& pair : scenario_.pairs) specs.push_back(pair.spec);
+  contact_ = open_contact(specs, assets, context);
+  coupling_.connect(*contact_);
+}
+
+std::vector<std::string> CoupledModel::pair_names() const {
+  std::vector<std::string> names;
+  for (const auto& pair : system_.model().pairs) names.push_back(pair.name);
+  return names;
+}
+
+void CoupledModel::begin(std::span<const Response> responses) {
+  const auto& [t, y, z] = committed_;
+  require_numbers(system_, t, y, z);
+  for (std::size_t i = 0; i < trackers_.size(); ++i) {
+    coupling_.set_closed(i, touching(responses[i].gap, responses[i].gap_rate));
+    if (coupling_.closed(i)) trackers_[i].begin(t, responses[i]);
+  }
+  totals_.initial_energy = total_energy();
+  note_violation();
+}
+
+double CoupledModel::total_energy() {
+  const auto& [t, y, z] = committed_;
+  return system_.kinetic_energy(qd(y)) + system_.evaluate_energy(t, q(y), qd(y)).potential;
+}
+
+void CoupledModel::note_violation() {
+  const auto& [t, y, z] = committed_;
+  const Violation violation = system_.violation(t, q(y), qd(y));
+  totals_.max_position_violation = std::max(totals_.max_position_violation, violation.position);
+  totals_.max_velocity_violation = std::max(totals_.max_velocity_violation, violation.velocity);
+}
+
+std::vector<Column> CoupledModel::columns() const {
+  auto columns = run_columns(system_.model());
+  if (scenario_.output.accelerations) {
+    const auto more = acceleration_columns(system_.model());
+    columns.insert(columns.end(), more.begin(), more.end());
+  }
+  return columns;
+}
+
+void CoupledModel::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
+  const RowEnergies energies{.dissipated = z[EnergyQuadrature::dissipated] + totals_.committed_dissipation,
+                             .external_work = z[EnergyQuadrature::external_work]};
+  mbs::fill_row(t, q(y), qd(y), energies, system_, coupling_, row);
+  if (scenario_.output.accelerations) append_accelerations(t, q(y), qd(y), system_, row);
+}
+
+}  // namespace heelstrike::mbs

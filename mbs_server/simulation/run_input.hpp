@@ -1,0 +1,22 @@
+/// What a simulation is made from: plain data, whoever read it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config/scenario.hpp"
+#include "common/contact/contact.hpp"
+#include "common/results/run_records.hpp"
+
+namespace heelstrike::mbs {
+
+struct RunInput {
+  Scenario scenario;
+  std::vector<AssetContent> assets;       ///< files that the scenario names
+  std::string run_id;                     ///< for logs
+  std::string scenario_digest;            ///< sha256 of the scenario text and the files it names
+  std::optional<Checkpoint> resume_from;  ///< none = from the initial state
+};
+
+}  // namespace heelstrike::mbs

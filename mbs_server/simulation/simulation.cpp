@@ -1,0 +1,567 @@
+#include "mbs_server/simulation/simulation.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "mbs_server/simulation/accepted_state.hpp"
+
+namespace heelstrike::mbs {
+
+/// When a singular pose is crossed by extrapolation: how many steps before it, and how well the far side must agree in
+/// units of the tolerance per step. Normally before the integrator's next step could reach the pose; from farther away,
+/// and less strictly, when the integrator has given up before it.
+struct Simulation::CrossingRule {
+  double steps;
+  double tolerance;
+
+  static constexpr CrossingRule before(bool index2) {
+    // The multipliers of the index-2 form suffer sooner, and its restarts need more distance.
+    return index2 ? CrossingRule{.steps = 6.0, .tolerance = 100.0} : CrossingRule{.steps = 2.0, .tolerance = 1.0};
+  }
+  static constexpr CrossingRule after_failure() { return {.steps = 1e6, .tolerance = 1e4}; }
+};
+
+namespace {
+
+/// [-] squared smallest singular value times the lightest mass below which a failure is told to be near a singular
+/// pose.
+constexpr double nearly_dependent = 1e-4;
+
+}  // namespace
+
+/// What find_step() or cross_singularity() found.
+class Simulation::PendingStep final : public SimulationStep {
+ public:
+  PendingStep(Simulation& simulation, const StepResult& step, std::vector<std::size_t> switching)
+      : simulation_(simulation),
+        end_(step.t),
+        step_size_(step.step_size),
+        y_(simulation.integrator_->y()),
+        z_(simulation.integrator_->quadratures()),
+        switching_(std::move(switching)) {}
+  PendingStep(Simulation& simulation, SingularCrossing::Crossing crossing, VectorX z)
+      : simulation_(simulation),
+        end_(crossing.t),
+        step_size_(0.0),
+        y_(crossing.y),
+        z_(std::move(z)),
+        crossing_(std::move(crossing)) {}
+
+  [[nodiscard]] double start() const override { return simulation_.committed_.t; }
+  [[nodiscard]] double end() const override { return end_; }
+  [[nodiscard]] double step_size() const override { return step_size_; }
+  [[nodiscard]] bool is_event() const override { return !switching_.empty(); }
+  [[nodiscard]] const VectorX& end_y() const override { return y_; }
+  [[nodiscard]] const VectorX& end_z() const override { return z_; }
+  void state_at(double t, VectorX& y, VectorX& z) override;
+
+  [[nodiscard]] bool is_crossing() const { return crossing_.has_value(); }
+  [[nodiscard]] std::span<const std::size_t> switching() const { return switching_; }
+  /// Ends the step at `t`, inside it.
+  void cut(double t);
+  /// Moves the end onto the constraints. @returns {q, qd}, which the caller may take
+  [[nodiscard]] VectorX& projected_end();
+
+ private:
+  Simulation& simulation_;
+  double end_;
+  double step_size_;
+  VectorX y_, z_;  ///< at the end
+  std::vector<std::size_t> switching_;
+  std::optional<SingularCrossing::Crossing> crossing_;
+};
+
+void Simulation::PendingStep::state_at(double t, VectorX& y, VectorX& z) {
+  y = y_;
+  z = z_;
+  if (t < end_ && crossing_) {
+    VectorX q, qd, unused;
+    crossing_->motion.at(t, q, qd, unused);
+    y << q, qd;
+    z = simulation_.committed_.z;
+  } else if (t < end_) {
+    simulation_.integrator_->interpolate(t, y, z);
+  }
+  simulation_.problem_->project(t, y);
+}
+
+void Simulation::PendingStep::cut(double t) {
+  VectorX y, z;
+  state_at(t, y, z);
+  // Across a singular pose only the work of the whole way is known.
+  if (crossing_) z += (t - start()) / (end_ - start()) * (z_ - simulation_.committed_.z);
+  end_ = t;
+  y_ = std::move(y);
+  z_ = std::move(z);
+  switching_.clear();
+}
+
+VectorX& Simulation::PendingStep::projected_end() {
+  // A state at an event is interpolated within its step: it satisfies the constraints only to the step's accuracy.
+  if (is_event()) simulation_.problem_->project(end_, y_);
+  return y_;
+}
+
+Simulation::Simulation(const RunInput& input, std::stop_token stop)
+    : input_(input),
+      scenario_(input.scenario),
+      stop_(std::move(stop)),
+      inputs_(build_model(scenario_)),
+      model_(scenario_, inputs_.model(), stop_),
+      committed_(model_.committed()),
+      coupling_(model_.coupling()),
+      columns_(model_.columns()) {
+  model_.system().add_force(inputs_.take_forces());
+  columns_.push_back({"step_size_s", "s", "size of the integrator's step that the row lies in"});
+}
+
+Simulation::~Simulation() = default;
+
+void Simulation::initialise(const ContactFactory& open_contact) {
+  model_.assemble([this](std::string_view level, const std::string& text) { listener_->on_log(level, text); });
+  prepare_to_step();
+  std::optional<RunState> resumed;
+  if (input_.resume_from) resumed = read(*input_.resume_from);
+  const OpenContext context{
+      .run_id = input_.run_id,
+      .on_progress = [this](std::string_view stage, double fraction) { listener_->on_preparation(stage, fraction); },
+      .stop = stop_};
+  model_.open(open_contact, input_.assets, context);
+  listener_->on_opened();
+  if (resumed) {
+    take(*input_.resume_from, std::move(*resumed));
+  } else {
+    start();
+  }
+}
+
+void Simulation::prepare_to_step() {
+  problem_ = std::make_unique<RunProblem>(model_.system(), coupling_, stop_, scenario_.analysis.budget.evaluations);
+  integrator_ = make_integrator(scenario_.analysis.integrator, *problem_);
+  index2_ = uses_index2(scenario_.analysis.integrator);
+  singularities_ = std::make_unique<SingularCrossing>(model_.system(), scenario_.analysis.integrator);
+  watch_ = std::make_unique<PairWatch>(coupling_);
+  progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names());
+}
+
+void Simulation::start() {
+  committed_.y.resize(problem_->size());
+  committed_.y << model_.start().q, model_.start().qd;
+  committed_.z = VectorX::Zero(problem_->n_quadratures());
+  problem_->project(0.0, committed_.y);
+  model_.begin(coupling_.commit(0.0, model_.q(committed_.y), model_.qd(committed_.y)));
+  restart_due_ = true;
+}
+
+RunState Simulation::read(const Checkpoint& checkpoint) const {
+  if (checkpoint.scenario_digest != input_.scenario_digest) {
+    throw input_error("checkpoint",
+                      "checkpoint: it belongs to another scenario or other input files; resume with the "
+                      "run folder's own scenario.yaml");
+  }
+  const int n = problem_->size() + problem_->n_quadratures();
+  if (static_cast<int>(checkpoint.state.size()) != n) {
+    throw input_error("checkpoint",
+                      fmt::format("checkpoint: expected {} state entries, found {}", n, checkpoint.state.size()));
+  }
+  RunState state =
+      unseal(checkpoint, {.end_time = end_time(), .interval = scenario_.output.interval, .pairs = model_.pair_names()});
+  for (const auto& [name, input] : state.inputs) inputs_.require(name, input.jet);
+  return state;
+}
+
+void Simulation::take(const Checkpoint& checkpoint, RunState state) {
+  if (model_.contact() != nullptr) model_.contact()->restore_state(checkpoint.contact_states);
+  pending_.reset();
+  const Eigen::Map<const VectorX> saved(checkpoint.state.data(), static_cast<Eigen::Index>(checkpoint.state.size()));
+  committed_ = {.t = checkpoint.time, .y = saved.head(problem_->size()), .z = saved.tail(problem_->n_quadratures())};
+  coupling_.set_committed_step(checkpoint.step);
+  coupling_.forget_answer();
+  for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
+    model_.trackers()[i].set_state(state.episodes.at(i));
+    coupling_.set_closed(i, state.closed.at(i) != 0);
+  }
+  if (!state.inputs.empty() || !inputs_.values().empty()) {
+    inputs_.restore(state.inputs);
+    problem_->forget_force_patterns();
+    problem_->forget_pivots();
+  }
+  model_.totals() = std::move(state);
+  progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names());
+  forget_repetitions();
+  now_ = committed_.t;
+  step_size_ = 0.0;
+  settle_due_ = false;
+  restart_due_ = true;
+}
+
+void Simulation::restore(const Checkpoint& checkpoint) {
+  take(checkpoint, read(checkpoint));
+}
+
+Checkpoint Simulation::save() {
+  settle();
+  cut_step();
+  RunState& totals = model_.totals();
+  totals.next_row = first_after(scenario_.output.interval, committed_.t);
+  totals.closed.clear();
+  totals.episodes.clear();
+  for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
+    totals.closed.push_back(coupling_.closed(i) ? 1 : 0);
+    totals.episodes.push_back(model_.trackers()[i].state());
+  }
+  totals.inputs = inputs_.values();
+  Contact* contact = model_.contact();
+  Checkpoint checkpoint{.scenario_digest = input_.scenario_digest,
+                        .step = coupling_.committed_step(),
+                        .time = committed_.t,
+                        .state = {},
+                        .contact_states = contact != nullptr ? contact->save_state() : std::vector<std::string>{},
+                        .engine = {}};
+  checkpoint.state.assign(committed_.y.begin(), committed_.y.end());
+  checkpoint.state.insert(checkpoint.state.end(), committed_.z.begin(), committed_.z.end());
+  seal(checkpoint, totals);
+  // Who restores this starts the integrator here, and knows of no step that is being repeated; so does this one, so
+  // that both continue with the same bits.
+  forget_repetitions();
+  restart_integrator();
+  return checkpoint;
+}
+
+void Simulation::set_input(const std::string& name, double value, double rate, double acceleration) {
+  const Jet jet{.f = value, .d = rate, .dd = acceleration};
+  inputs_.require(name, jet);
+  cut_step();
+  const SimulationInputs::Change change = inputs_.set(name, {.since = now_, .jet = jet});
+  if (change == SimulationInputs::Change::bodies) problem_->forget_force_patterns();
+  if (change == SimulationInputs::Change::constraint) settle_due_ = true;
+  // Factors and answers at this very state are those of the old input.
+  problem_->forget_pivots();
+  restart_due_ = true;
+}
+
+void Simulation::settle() {
+  if (!std::exchange(settle_due_, false)) return;
+  problem_->project(committed_.t, committed_.y);
+}
+
+void Simulation::state_now(VectorX& y, VectorX& z) {
+  settle();
+  if (pending_ && now_ > committed_.t) {
+    pending_->state_at(now_, y, z);
+  } else {
+    y = committed_.y;
+    z = committed_.z;
+  }
+}
+
+void Simulation::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
+  model_.fill_row(t, y, z, row);
+  row.push_back(step_size_);
+}
+
+std::span<const double> Simulation::output_values() {
+  state_now(y_, z_);
+  fill_row(now_, y_, z_, row_);
+  return row_;
+}
+
+double Simulation::output(std::string_view name) {
+  const auto column = std::ranges::find(columns_, name, &Column::name);
+  if (column == columns_.end()) {
+    throw input_error(std::string(name), fmt::format("expected the name of an output (Simulation::outputs() lists all "
+                                                     "{}), found '{}'",
+                                                     columns_.size(), name));
+  }
+  return output_values()[static_cast<std::size_t>(column - columns_.begin())];
+}
+
+IntegratorStatistics Simulation::statistics() const {
+  return integrator_ ? integrator_->statistics() : IntegratorStatistics{.name = scenario_.analysis.integrator.name};
+}
+
+bool Simulation::advance_to(double t) {
+  if (!(t >= now_ && t <= end_time())) {
+    throw input_error("t", fmt::format("expected a time from {} s, where the simulation stands, to {} s, "
+                                       "analysis.end_time; found {} s",
+                                       now_, end_time(), t));
+  }
+  try {
+    settle();
+    while (committed_.t < t && !(pending_ && pending_->end() > t)) {
+      if (stop_.stop_requested() || !take_step(t)) return false;
+    }
+  } catch (...) {
+    pending_.reset();
+    now_ = committed_.t;
+    restart_due_ = true;
+    throw;
+  }
+  now_ = t;
+  return true;
+}
+
+bool Simulation::take_step(double t) {
+  try {
+    try {
+      if (!pending_) find_step();
+      if (pending_ && pending_->end() <= t && !commit_step()) return false;
+    } catch (const RecoverableError& e) {
+      // A free flight that ended deep inside the partner, or a commit that failed at exactly the accepted state.
+      repeat_step(integrator_->attempted_time(), e.what());
+    }
+    // A step that waits for its commit is counted then.
+    if (!pending_) check_progress();
+  } catch (const Error& e) {
+    const bool gave_up = e.code() == ErrorCode::solver_failed || e.code() == ErrorCode::recoverable;
+    if (!gave_up) throw;
+    pending_.reset();
+    cross_singularity(CrossingRule::after_failure());
+    if (!pending_) throw Error(ErrorCode::solver_failed, e.what() + situation(), e.field());
+  }
+  return true;
+}
+
+void Simulation::find_step() {
+  if (restart_due_) restart_integrator();
+  if (!watch_->started()) watch_->start(committed_.t, model_.q(committed_.y), model_.qd(committed_.y));
+  const StepResult step = integrator_->step(end_time());
+  check_step(step);
+  PairWatch::Verdict verdict = watch_->judge(step, *integrator_);
+  if (verdict.missed) {
+    repeat_step(step.t,
+                fmt::format("'{}' touched or separated between t = {} s and {} s by {:.3g} m without being "
+                            "noticed",
+                            model_.trackers()[*verdict.missed].pair(), committed_.t, step.t, verdict.missed_distance));
+  } else if (step.roots.empty() || !verdict.switching.empty()) {
+    step_size_ = step.step_size;
+    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict.switching));
+  }
+  // Else a gap passed a minimum above zero, or rounding changed the sign of one: the integrator goes on in its step.
+}
+
+/// A step that cannot be right ends the run; one that is hardly right is told, because fixed steps do not answer to
+/// their error.
+void Simulation::check_step(const StepResult& step) {
+  const std::string& name = scenario_.analysis.integrator.name;
+  const std::string loose = require_sound_state(model_.system(), step.t, integrator_->y(), integrator_->quadratures());
+  if (!loose.empty() && !std::exchange(told_violation_, true)) {
+    listener_->on_log("warning",
+                      fmt::format("joints do not hold well: '{}' is violated by more than {:g} of the size of the "
+                                  "motion at t = {} s; the step is too large for {}",
+                                  loose, notable_violation.position, step.t, name));
+  }
+  constexpr double notable = 1e-3;
+  step_errors_ += step.error;
+  if (step_errors_ <= notable || std::exchange(told_step_errors_, true)) return;
+  listener_->on_log(
+      "warning",
+      fmt::format("{}: the step of {:g} s is too large: the estimated errors of the steps up to t = {:.6g} s "
+                  "add up to {:.2g} of the size of the motion. A tenth of the step divides them by ten thousand; "
+                  "arkode_erk and cvode_index1 find the step themselves",
+                  name, step.step_size, step.t, step_errors_));
+}
+
+bool Simulation::commit_step() {
+  if (!listener_->on_step(*pending_)) return false;
+  const std::unique_ptr<PendingStep> step = std::move(pending_);
+  commit_state(*step);
+  if (step->is_crossing()) {
+    restart_integrator();
+    return true;
+  }
+  if (step->is_event()) {
+    forget_repetitions();
+    restart_integrator();
+  } else {
+    lift_step_limit();
+  }
+  listener_->on_commit();
+  if (!step->is_event()) {
+    singularities_->look(committed_.t, committed_.y);
+    cross_singularity(CrossingRule::before(index2_));
+  }
+  return true;
+}
+
+void Simulation::commit_state(PendingStep& step) {
+  VectorX& y = step.projected_end();
+  const auto responses = coupling_.commit(step.end(), model_.q(y), model_.qd(y));
+  const double t_before = std::exchange(committed_.t, step.end());
+  committed_.y.swap(y);
+  const VectorX& y_before = y;  // a peak is known one step later
+  committed_.z = step.end_z();
+  now_ = committed_.t;
+  watch_->accept(now_, responses);
+  model_.note_violation();
+  for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
+    if (!coupling_.closed(i)) continue;
+    model_.totals().committed_dissipation += responses[i].dissipated_increment;
+    model_.trackers()[i].update(now_, responses[i]);
+    if (!model_.trackers()[i].passed_peak()) continue;
+    tell({.kind = SimulationEvent::Kind::peak, .t = t_before, .pair = i, .y = &y_before});
+  }
+  switch_pairs(step.switching(), responses);
+}
+
+void Simulation::switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses) {
+  using Kind = SimulationEvent::Kind;
+  for (const std::size_t pair : pairs) {
+    progress_->count_switch(pair);
+    EpisodeTracker& tracker = model_.trackers()[pair];
+    if (coupling_.closed(pair)) {
+      coupling_.set_closed(pair, false);
+      const ContactEpisode& episode = model_.totals().finished.emplace_back(tracker.end(committed_.t, responses[pair]));
+      tell({.kind = Kind::separation, .t = committed_.t, .pair = pair, .y = &committed_.y, .episode = &episode});
+    } else {
+      coupling_.set_closed(pair, true);
+      tracker.begin(committed_.t, responses[pair]);
+      tell({.kind = Kind::onset, .t = committed_.t, .pair = pair, .y = &committed_.y});
+    }
+  }
+}
+
+void Simulation::cut_step() {
+  if (!pending_) return;
+  const std::unique_ptr<PendingStep> step = std::move(pending_);
+  restart_due_ = true;
+  if (now_ == committed_.t) return;
+  step->cut(now_);
+  (void)listener_->on_step(*step);
+  commit_state(*step);
+}
+
+/// Goes back to the last commit and comes again with smaller steps. Repetitions are counted until the run is past the
+/// time where the first one failed, so that a run cannot creep towards an obstacle for ever.
+void Simulation::repeat_step(double t_attempted, const std::string& reason) {
+  pending_.reset();
+  tell({.kind = SimulationEvent::Kind::rejected_step, .t = t_attempted, .reason = reason});
+  limited_until_ = std::max(limited_until_, t_attempted);
+  if (repeated_steps_ >= scenario_.analysis.integrator.max_rejections) {
+    throw Error(ErrorCode::solver_failed,
+                fmt::format("the step from t = {} s was repeated {} times with smaller steps without getting past t = "
+                            "{} s. Last reason: {}",
+                            committed_.t, repeated_steps_, limited_until_, reason));
+  }
+  ++repeated_steps_;
+  // A state that is refused where the step begins leaves nothing to be made smaller.
+  if (t_attempted > committed_.t) step_limit_ = 0.25 * (t_attempted - committed_.t);
+  restart_integrator();
+}
+
+void Simulation::lift_step_limit() {
+  if (!step_limit_ || committed_.t < limited_until_) return;
+  step_limit_.reset();
+  repeated_steps_ = 0;
+  integrator_->set_max_step(std::nullopt);
+}
+
+void Simulation::forget_repetitions() {
+  step_limit_.reset();
+  repeated_steps_ = 0;
+  limited_until_ = committed_.t;
+}
+
+void Simulation::restart_integrator() {
+  restart_due_ = false;
+  problem_->forget_pivots();
+  singularities_->forget();
+  watch_->forget();
+  coupling_.forget_answer();
+  integrator_->restart(committed_.t, committed_.y, committed_.z, step_limit_, problem_->root_directions());
+}
+
+void Simulation::check_progress() {
+  progress_->count_step(committed_.t, progress_->window_ends() ? integrator_->statistics() : IntegratorStatistics{});
+  const std::int64_t most = scenario_.analysis.budget.steps;
+  if (coupling_.committed_step() <= most || committed_.t >= end_time()) return;
+  throw limit_error("analysis.budget.steps",
+                    fmt::format("the run took {} steps to t = {} s of {} s, as many as analysis.budget.steps allows; "
+                                "raise it, or loosen the tolerances",
+                                most, committed_.t, end_time()));
+}
+
+bool Simulation::touches(double t, const VectorX& y) {
+  if (coupling_.n_pairs() == 0) return false;
+  const auto responses = coupling_.responses(t, model_.q(y), model_.qd(y));
+  return std::ranges::any_of(responses, [](const Response& r) { return r.gap <= 0.0; });
+}
+
+/// Contact is too stiff to be extrapolated over: with a pair in touch the integrator has to find its way alone.
+void Simulation::cross_singularity(const CrossingRule& rule) {
+  if (coupling_.any_closed()) return;
+  auto crossing = singularities_->crossing(rule.steps, rule.tolerance, end_time());
+  if (!crossing || touches(crossing->t, crossing->y)) return;
+  const std::string told = fmt::format(
+      "the joints are in a singular pose at t = {:.6g} s: the motion is continued across "
+      "it by extrapolation from {:.6g} s to {:.6g} s",
+      crossing->t_singular, committed_.t, crossing->t);
+  if (!std::exchange(told_singularity_, true)) listener_->on_log("info", told + "; later ones are not told");
+  tell({.kind = SimulationEvent::Kind::crossed_singular, .t = crossing->t, .reason = told});
+  // Work by the trapezoidal rule.
+  const double h = crossing->t - committed_.t;
+  VectorX z = committed_.z;
+  VectorX power(z.size());
+  problem_->quadrature_rhs(committed_.t, committed_.y, power);
+  z += 0.5 * h * power;
+  problem_->quadrature_rhs(crossing->t, crossing->y, power);
+  z += 0.5 * h * power;
+  step_size_ = 0.0;
+  pending_ = std::make_unique<PendingStep>(*this, std::move(*crossing), std::move(z));
+}
+
+/// What to look at when the integration gives up after the last committed step: pairs in contact, and the constraint
+/// that is violated most.
+std::string Simulation::situation() {
+  const auto& [t, y, z] = committed_;
+  std::string text = fmt::format(" The last accepted step ended at t = {} s", t);
+  std::vector<std::string> touching;
+  for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
+    if (coupling_.closed(i)) touching.push_back("'" + model_.trackers()[i].pair() + "'");
+  }
+  text += touching.empty() ? std::string(" with no pair in contact")
+                           : fmt::format(" with {} in contact", fmt::join(touching, ", "));
+  System& system = model_.system();
+  const WorstConstraint worst = system.worst_constraint(t, model_.q(y), model_.qd(y));
+  if (!worst.name.empty()) {
+    text += fmt::format("; largest constraint residual there: '{}', {:.2g} in position", worst.name, worst.position);
+  }
+  text += fastest_body();
+  // Far from any dependence the value is of the order of one over the root of a mass.
+  std::string weakest;
+  double lightest = std::numeric_limits<double>::infinity();
+  for (const auto& body : system.model().bodies) lightest = std::min(lightest, body.mass_properties.mass);
+  const double size = system.smallest_singular_value(t, model_.q(y), &weakest);
+  if (size * size * lightest < nearly_dependent) {
+    text += fmt::format("; the joints are close to a singular pose there, '{}' most of all", weakest);
+  }
+  if (!coupling_.last_refusal().empty()) text += "; the contact last refused a state " + coupling_.last_refusal();
+  return text + ".";
+}
+
+/// The body that is accelerated most; empty when nothing can be said.
+std::string Simulation::fastest_body() {
+  const auto& [t, y, z] = committed_;
+  System& system = model_.system();
+  std::string name;
+  double largest = 0.0;
+  try {
+    const VectorX& qdd = system.accelerations(t, model_.q(y), model_.qd(y)).qdd;
+    for (std::size_t i = 0; i < system.model().bodies.size(); ++i) {
+      const double a = qdd.segment<3>(coordinates_per_body * static_cast<Eigen::Index>(i)).norm();
+      if (!(a > largest)) continue;
+      largest = a;
+      name = system.model().bodies[i].name;
+    }
+  } catch (const Error&) {
+    return {};
+  }
+  return name.empty() ? std::string() : fmt::format("; largest acceleration there: '{}', {:.2g} m/s^2", name, largest);
+}
+
+}  // namespace heelstrike::mbs

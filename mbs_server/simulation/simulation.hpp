@@ -1,0 +1,169 @@
+/// A scenario that can be stepped: what runs, Python, FMI units, tracking, macro-step coupling and resumed runs stand
+/// on. The forward analysis is a loop over it that writes rows.
+///
+///     Simulation simulation(input);
+///     simulation.initialise(fem::open_local_contact);      // cheap checks, contact, state at t = 0 (or of a
+///     checkpoint) while (simulation.time() < simulation.end_time()) {
+///       simulation.set_input("ball.fx_N", control(simulation.output("ball.x_m")));
+///       (void)simulation.advance_to(simulation.time() + 0.01);
+///     }
+///
+/// The integrator chooses its steps freely and never learns where advance_to() stops: what lies between two of its
+/// steps is interpolated. So a run in many pieces gives the same bits as one in a single piece, and asking for outputs
+/// changes nothing. Only set_input(), save() and restore() end a step where the simulation stands: the state there is
+/// projected onto the constraints and committed, and the integrator starts anew from it.
+///
+/// A step is committed, i.e. the history of the contact advances, when the simulation is asked to go to its end or
+/// beyond. Onset and separation of contacts are located as roots of the gaps and end steps.
+///
+/// SI units throughout; the names of inputs and outputs end in their units. One thread at a time. After an exception
+/// of advance_to() the simulation stands at its last commit; restore() makes it usable again.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mbs_server/integrators/integrator.hpp"
+#include "mbs_server/simulation/coupled_model.hpp"
+#include "mbs_server/simulation/pair_watch.hpp"
+#include "mbs_server/simulation/progress_watch.hpp"
+#include "mbs_server/simulation/run_input.hpp"
+#include "mbs_server/simulation/run_problem.hpp"
+#include "mbs_server/simulation/simulation_inputs.hpp"
+#include "mbs_server/simulation/simulation_listener.hpp"
+#include "mbs_server/simulation/singular_crossing.hpp"
+
+namespace heelstrike::mbs {
+
+class Simulation {
+ public:
+  /// Builds the model of `input.scenario`, whatever its analysis.
+  /// @param input  outlives this object
+  /// @param stop   ends a preparation or an advance
+  /// @throws Error{invalid_input} for unphysical mass properties and unknown names
+  explicit Simulation(const RunInput& input, std::stop_token stop = {});
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  /// @param listener  outlives this object, or the next call of listen()
+  void listen(SimulationListener& listener) { listener_ = &listener; }
+
+  /// Once. In this order, so that nobody waits for minutes to read of a mistake: assembles the model, makes the
+  /// integrator, reads `input.resume_from`; opens the contact; takes the initial state, or the one of the checkpoint.
+  /// @throws Error{invalid_input} for a model that cannot be assembled, an integrator that cannot be made, a checkpoint
+  /// that belongs to something else or is damaged; Error{cancelled}; whatever the factory throws
+  void initialise(const ContactFactory& open_contact);
+
+  /// [s] where the simulation stands. @pre initialise() for this and all below
+  [[nodiscard]] double time() const { return now_; }
+  [[nodiscard]] double end_time() const { return scenario_.analysis.end_time; }
+
+  /// Goes to `t` [s], from time() to end_time().
+  /// @returns false when it was stopped, or when the listener refused a step; time() then tells how far it came
+  /// @throws Error{invalid_input} for a time that lies behind or beyond; Error{solver_failed} when the integrator gives
+  /// up, with the situation; Error{limit} of analysis.budget; Error{cancelled}; what the contact throws beyond recovery
+  [[nodiscard]] bool advance_to(double t);
+
+  /// All that is needed to go on from here, the same as a run's checkpoints. What follows a save has the same bits as
+  /// what follows a restore of it.
+  [[nodiscard]] Checkpoint save();
+  /// Goes back, or ahead, to a state that this scenario has saved, here or elsewhere.
+  /// @throws Error{invalid_input} for a checkpoint of another scenario and for damaged ones; nothing has changed then
+  void restore(const Checkpoint& checkpoint);
+
+  /// Names and units of what can be set: BODY.fx_N ... BODY.tz_Nm, and the functions of all drivers.
+  [[nodiscard]] std::span<const Column> inputs() const { return inputs_.columns(); }
+  /// From time() on the input is value + rate * (t - time()) + acceleration * (t - time())^2 / 2. Forces and torques
+  /// are added to the loads of the scenario (in the world, at the body's origin); a driver follows the input instead of
+  /// its own function. A driver's value or rate that jumps moves what it drives at once.
+  /// @throws Error{invalid_input} for an unknown name and for numbers that are not finite
+  void set_input(const std::string& name, double value, double rate = 0.0, double acceleration = 0.0);
+
+  /// The columns of the time series, in its order.
+  [[nodiscard]] std::span<const Column> outputs() const { return columns_; }
+  /// Their values at time(), valid until the next call. @throws whatever the contact throws at that state
+  [[nodiscard]] std::span<const double> output_values();
+  /// One of them. @throws Error{invalid_input} for an unknown name
+  [[nodiscard]] double output(std::string_view name);
+
+  /// Counts of all advances.
+  [[nodiscard]] IntegratorStatistics statistics() const;
+
+  /// For analyses: the model with its contact, at the last commit.
+  [[nodiscard]] CoupledModel& model() { return model_; }
+  /// The values of outputs() for a state of the step that the listener is looking at.
+  void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row);
+
+ private:
+  class PendingStep;
+  struct CrossingRule;
+
+  void prepare_to_step();
+  [[nodiscard]] RunState read(const Checkpoint& checkpoint) const;
+  void take(const Checkpoint& checkpoint, RunState state);
+  void start();
+  /// Projects onto constraints that inputs have moved.
+  void settle();
+  void state_now(VectorX& y, VectorX& z);
+
+  /// Finds a step when none is pending, and commits it when it ends at `t` or before. @returns false when refused
+  [[nodiscard]] bool take_step(double t);
+  void find_step();
+  void check_step(const StepResult& step);
+  [[nodiscard]] bool commit_step();
+  void commit_state(PendingStep& step);
+  void switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses);
+  /// Commits what lies between the last commit and now.
+  void cut_step();
+  void repeat_step(double t_attempted, const std::string& reason);
+  void lift_step_limit();
+  void forget_repetitions();
+  void restart_integrator();
+  void check_progress();
+  void cross_singularity(const CrossingRule& rule);
+  [[nodiscard]] bool touches(double t, const VectorX& y);
+  void tell(const SimulationEvent& event) { listener_->on_event(event); }
+  [[nodiscard]] std::string situation();
+  [[nodiscard]] std::string fastest_body();
+
+  const RunInput& input_;
+  const Scenario& scenario_;
+  std::stop_token stop_;
+  SimulationListener silent_;
+  SimulationListener* listener_ = &silent_;
+  SimulationInputs inputs_;
+  CoupledModel model_;
+  CommittedState& committed_;  ///< of model_
+  ContactCoupling& coupling_;  ///< of model_
+  std::vector<Column> columns_;
+
+  std::unique_ptr<RunProblem> problem_;
+  std::unique_ptr<Integrator> integrator_;
+  std::unique_ptr<SingularCrossing> singularities_;
+  std::unique_ptr<PairWatch> watch_;
+  std::unique_ptr<ProgressWatch> progress_;
+
+  double now_ = 0.0;                      ///< [s] between the last commit and the end of the pending step
+  std::unique_ptr<PendingStep> pending_;  ///< found, but not committed
+  bool index2_ = false;                   ///< the integrator suffers sooner from singular poses
+  bool restart_due_ = false;              ///< the integrator starts from the committed state before the next step
+  bool settle_due_ = false;               ///< a driver has been given another value
+  std::optional<double> step_limit_;      ///< [s] while a step is being repeated with a smaller one
+  double limited_until_ = 0.0;            ///< [s] end of the step that failed
+  int repeated_steps_ = 0;                ///< since the run was last past `limited_until_`
+  double step_size_ = 0.0;                ///< [s] of the step that now_ lies in; 0 = no step was made
+  double step_errors_ = 0.0;              ///< sum of StepResult::error
+  bool told_step_errors_ = false;
+  bool told_violation_ = false;
+  bool told_singularity_ = false;
+  VectorX y_, z_;  ///< at now_
+  std::vector<double> row_;
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,152 @@
+#include "mbs_server/simulation/simulation_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::mbs {
+
+Jet InputFunction::at(double t) const {
+  if (!value_) return scenario_ ? scenario_->at(t) : Jet{};
+  const double tau = t - value_->since;
+  const Jet& jet = value_->jet;
+  return {.f = jet.f + tau * (jet.d + 0.5 * tau * jet.dd), .d = jet.d + tau * jet.dd, .dd = jet.dd};
+}
+
+double InputFunction::first_time() const {
+  return scenario_ ? scenario_->first_time() : -std::numeric_limits<double>::infinity();
+}
+
+double InputFunction::last_time() const {
+  return scenario_ ? scenario_->last_time() : std::numeric_limits<double>::infinity();
+}
+
+class SimulationInputs::Forces final : public ForceElement {
+ public:
+  [[nodiscard]] std::string name() const override { return "inputs"; }
+  void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
+                  EnergyTerms& energy) override {
+    for (auto& [body, force] : forces_) force.add_forces(t, q, qd, g, energy);
+  }
+  void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
+                    SparseAssembler& C) override {
+    for (auto& [body, force] : forces_) force.add_tangents(t, q, qd, K, C);
+  }
+  /// @returns false when the body has one already
+  bool add(const Load& load) { return forces_.try_emplace(load.body, load).second; }
+  void clear() { forces_.clear(); }
+
+ private:
+  std::map<BodyIndex, LoadForce> forces_;  ///< in the order of the bodies, so that sums do not depend on who came first
+};
+
+SimulationInputs::SimulationInputs(Model model)
+    : model_(std::move(model)), owned_forces_(std::make_unique<Forces>()), forces_(owned_forces_.get()) {
+  for (std::size_t i = 0; i < model_.bodies.size(); ++i) add_forces_of(static_cast<BodyIndex>(i));
+  for (Driver& driver : model_.drivers) add_driver(driver);
+}
+
+std::unique_ptr<ForceElement> SimulationInputs::take_forces() {
+  return std::move(owned_forces_);
+}
+
+void SimulationInputs::add(Column column, Input input) {
+  inputs_.emplace(column.name, std::move(input));
+  columns_.push_back(std::move(column));
+}
+
+void SimulationInputs::add_forces_of(BodyIndex body) {
+  struct Component {
+    const char* suffix;
+    const char* unit;
+    const char* meaning;
+  };
+  constexpr std::array<Component, 6> components = {{
+      {"fx_N", "N", "force at the origin of the body, in the world"},
+      {"fy_N", "N", "force at the origin of the body, in the world"},
+      {"fz_N", "N", "force at the origin of the body, in the world"},
+      {"tx_Nm", "N m", "torque on the body, in the world"},
+      {"ty_Nm", "N m", "torque on the body, in the world"},
+      {"tz_Nm", "N m", "torque on the body, in the world"},
+  }};
+  const std::string& name = model_.bodies[static_cast<std::size_t>(body)].name;
+  Load load{.name = "input of " + name, .body = body};
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    auto function = std::make_shared<InputFunction>(nullptr);
+    load.functions[i] = function;
+    const auto& [suffix, unit, meaning] = components[i];
+    add({fmt::format("{}.{}", name, suffix), unit, meaning}, {.function = std::move(function), .body = body});
+  }
+  loads_.push_back(std::move(load));
+}
+
+void SimulationInputs::add_driver(Driver& driver) {
+  constexpr std::array<const char*, 3> positions = {"x_m", "y_m", "z_m"};
+  constexpr std::array<const char*, 3> angles = {"rx_rad", "ry_rad", "rz_rad"};
+  for (std::size_t i = 0; i < driver.functions.size(); ++i) {
+    const char* suffix = nullptr;
+    switch (driver.kind) {
+      case Driver::Kind::angle:
+        suffix = "angle_rad";
+        break;
+      case Driver::Kind::displacement:
+        suffix = "displacement_m";
+        break;
+      case Driver::Kind::position:
+        suffix = positions[static_cast<std::size_t>(driver.component)];
+        break;
+      case Driver::Kind::orientation:
+        suffix = angles[i];
+        break;
+      case Driver::Kind::recorded:
+        continue;
+    }
+    auto function = std::make_shared<InputFunction>(driver.functions[i]);
+    driver.functions[i] = function;
+    const std::string name = fmt::format("{}.{}", driver.name, suffix);
+    const std::string unit = name.ends_with("_m") ? "m" : "rad";
+    add({name, unit, "what the driver prescribes; replaces the scenario's function"},
+        {.function = std::move(function)});
+  }
+}
+
+void SimulationInputs::require(const std::string& name, const Jet& jet) const {
+  if (!inputs_.contains(name)) {
+    throw input_error(name, fmt::format("expected the name of an input, as in \"BODY.fx_N\" or \"DRIVER.angle_rad\" "
+                                        "(Simulation::inputs() lists all {}), found '{}'",
+                                        columns_.size(), name));
+  }
+  if (!std::isfinite(jet.f) || !std::isfinite(jet.d) || !std::isfinite(jet.dd)) {
+    throw input_error(name, fmt::format("input '{}': expected finite numbers, found {}, rate {}, acceleration {}", name,
+                                        jet.f, jet.d, jet.dd));
+  }
+}
+
+SimulationInputs::Change SimulationInputs::set(const std::string& name, const InputValue& value) {
+  require(name, value.jet);
+  const Input& input = inputs_.at(name);
+  input.function->set(value);
+  if (input.body == ground) return Change::constraint;
+  return forces_->add(loads_[static_cast<std::size_t>(input.body)]) ? Change::bodies : Change::value;
+}
+
+std::map<std::string, InputValue> SimulationInputs::values() const {
+  std::map<std::string, InputValue> values;
+  for (const auto& [name, input] : inputs_) {
+    if (input.function->value()) values.emplace(name, *input.function->value());
+  }
+  return values;
+}
+
+void SimulationInputs::restore(const std::map<std::string, InputValue>& values) {
+  for (auto& [name, input] : inputs_) input.function->reset();
+  forces_->clear();
+  for (const auto& [name, value] : values) set(name, value);
+}
+
+}  // namespace heelstrike::mbs

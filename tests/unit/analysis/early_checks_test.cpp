@@ -1,0 +1,96 @@
+// Whatever can be refused without the contact is refused before the contact, whose preparation may take minutes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/support/local_run.hpp"
+
+namespace heelstrike::test {
+namespace {
+
+constexpr const char* pendulum = R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  bob: {mass: 1, inertia: [0.1, 0.1, 0.1], position: [1, 0, 0]}
+joints:
+  pin: {type: revolute, bodies: [ground, bob], point: [0, 0, 0], axis: [0, 1, 0]}
+contact:
+  touch:
+    main: {body: bob, surface: {sphere: {radius: 0.1}}}
+    partner: {body: ground, surface: {plane: {point: [0, 0, -2]}}}
+    backend: hertz
+    parameters: {stiffness: 1.0e6, exponent: 1.5}
+analysis: {end_time: 0.1}
+output: {interval: 0.05, checkpoint_interval: 0.02}
+)";
+
+struct Refusal {
+  const char* name;
+  std::function<void(Scenario&, std::optional<Checkpoint>&)> spoil;
+  const char* said;
+};
+void PrintTo(const Refusal& refusal, std::ostream* out) {
+  *out << refusal.name;
+}
+
+class EarlyChecks : public testing::TestWithParam<Refusal> {};
+
+TEST_P(EarlyChecks, RefuseBeforeTheContactIsOpened) {
+  Scenario scenario = scenario_from(pendulum);
+  std::optional<Checkpoint> resume = {};
+  GetParam().spoil(scenario, resume);
+  const RecordedRun run = run_with(
+      scenario,
+      [](auto, auto, const OpenContext&) -> std::unique_ptr<Contact> {
+        throw Error(ErrorCode::internal, "the contact was asked for");
+      },
+      resume);
+  EXPECT_EQ(run.summary.status, "failed");
+  ASSERT_TRUE(run.summary.error.has_value());
+  EXPECT_EQ(run.summary.error->code(), ErrorCode::invalid_input) << run.summary.error->what();
+  EXPECT_THAT(run.summary.error->what(), testing::HasSubstr(GetParam().said));
+}
+
+/// A rod that cannot reach the ground from where the pin holds the bob.
+void add_conflict(Scenario& scenario) {
+  JointSpec rod{.name = "rod", .type = "distance", .bodies = {"ground", "bob"}};
+  rod.points = {Vector3(10, 0, 0)};
+  rod.second_point = Vector3(1, 0, 0);
+  rod.length = 1.0;
+  scenario.joints.push_back(rod);
+}
+
+Checkpoint saved() {
+  return run_local(scenario_from(pendulum)).checkpoints.front();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Mistakes, EarlyChecks,
+    testing::Values(
+        Refusal{"Assembly", [](Scenario& s, auto&) { add_conflict(s); }, "satisfies all joints and drivers"},
+        Refusal{"PrescribedMotion", [](Scenario& s, auto&) { s.analysis.type = "kinematic"; }, "1 degrees of freedom"},
+        Refusal{"Integrator", [](Scenario& s, auto&) { s.analysis.integrator.name = "rk4"; }, "fixed step of rk4"},
+        Refusal{"CheckpointOfAnother",
+                [](Scenario&, std::optional<Checkpoint>& resume) {
+                  resume = saved();
+                  resume->scenario_digest = "another";
+                },
+                "another scenario"},
+        Refusal{"DamagedCheckpoint",
+                [](Scenario&, std::optional<Checkpoint>& resume) {
+                  resume = saved();
+                  resume->step += 1;
+                },
+                "damaged"},
+        Refusal{"CheckpointOfAStaticAnalysis",
+                [](Scenario& s, std::optional<Checkpoint>& resume) {
+                  s.analysis.type = "static";
+                  resume = saved();
+                },
+                "found a static one"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace heelstrike::test
