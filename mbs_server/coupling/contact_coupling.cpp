@@ -36,43 +36,13 @@ ContactCoupling::ContactCoupling(const Model& model, Contact* contact, std::stop
       contact_(contact),
       stop_(std::move(stop)),
       closed_(model.pairs.size(), 0),
-      states_(model.pairs.size()),
+      kinematics_(model),
       responses_(model.pairs.size()),
       cached_q_(coordinates_per_body * static_cast<Eigen::Index>(model.bodies.size())),
       cached_qd_(cached_q_.size()) {}
 
 bool ContactCoupling::any_closed() const {
   return std::ranges::any_of(closed_, [](char c) { return c != 0; });
-}
-
-namespace {
-
-/// Pose with the rotation nearest to the coordinates' three vectors. Within an iteration these are not quite
-/// orthonormal; what stretches them must not reach the contact, and then the tangents are exact in every direction of
-/// q.
-Pose rigid_pose(const ConstSegment& q) {
-  Pose X_WB = pose_from_coordinates(q);
-  X_WB.R = nearest_rotation(X_WB.R);
-  return X_WB;
-}
-
-}  // namespace
-
-ContactCoupling::BodyState ContactCoupling::body_state(BodyIndex body, const ConstVector& q, const ConstVector& qd) {
-  if (body == ground) return {};
-  const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
-  const auto q_b = q.segment<12>(first);
-  return {.X_WB = rigid_pose(q_b), .V_WB = twist_from_rates(q_b, qd.segment<12>(first))};
-}
-
-void ContactCoupling::update_states(double t, const ConstVector& q, const ConstVector& qd) {
-  for (std::size_t i = 0; i < states_.size(); ++i) states_[i] = pair_state(i, t, q, qd);
-}
-
-PairState ContactCoupling::pair_state(std::size_t pair, double t, const ConstVector& q, const ConstVector& qd) const {
-  const BodyState A = body_state(model_.pairs[pair].main, q, qd);
-  const BodyState B = body_state(model_.pairs[pair].partner, q, qd);
-  return {.t = t, .X_AB = A.X_WB.inverse() * B.X_WB, .V_AB = relative_twist(A.X_WB, A.V_WB, B.X_WB, B.V_WB)};
 }
 
 bool ContactCoupling::is_cached(double t, const ConstVector& q, const ConstVector& qd) const {
@@ -90,11 +60,11 @@ std::span<const Response> ContactCoupling::responses(double t, const ConstVector
   if (n_pairs() == 0 || is_cached(t, q, qd)) return responses_;
   check_stop(stop_);
   cache_valid_ = false;
-  update_states(t, q, qd);
+  kinematics_.update(t, q, qd);
   ++n_evaluations_;
   const WallTimer timer(waited_);
   try {
-    contact_->evaluate(committed_step_ + 1, iteration_++, states_, responses_);
+    contact_->evaluate(committed_step_ + 1, iteration_++, kinematics_.states(), responses_);
     require_numbers(t);
   } catch (const RecoverableError& e) {
     last_refusal_ = fmt::format("at t = {} s: {}", t, e.what());
@@ -122,10 +92,10 @@ void ContactCoupling::require_numbers(double t) const {
 std::span<const Response> ContactCoupling::commit(double t, const ConstVector& q, const ConstVector& qd) {
   if (n_pairs() > 0) {
     cache_valid_ = false;
-    update_states(t, q, qd);
+    kinematics_.update(t, q, qd);
     {
       const WallTimer timer(waited_);
-      contact_->commit(committed_step_ + 1, states_, responses_);
+      contact_->commit(committed_step_ + 1, kinematics_.states(), responses_);
     }
     remember(t, q, qd);
   }
@@ -178,31 +148,16 @@ std::size_t ContactCoupling::commit_motion(std::span<GivenState> states, const s
 
 std::span<const Response> ContactCoupling::accept(const GivenState& state) {
   responses_ = state.responses;
+  kinematics_.update(state.t, state.q, state.qd);
   remember(state.t, state.q, state.qd);
   ++committed_step_;
   iteration_ = 0;
   return responses_;
 }
 
-Pose ContactCoupling::main_pose(std::size_t pair, const ConstVector& q) const {
-  const BodyIndex main = model_.pairs[pair].main;
-  if (main == ground) return {};
-  return rigid_pose(q.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(main)));
-}
-
 Wrench ContactCoupling::world_wrench(std::size_t pair, const ConstVector& q, const Response& response) const {
-  const Matrix3 R_WA = main_pose(pair, q).R;
-  return {.torque = R_WA * response.F_A.torque, .force = R_WA * response.F_A.force};
+  return in_world(main_pose(pair, q).R, response.F_A);
 }
-
-namespace {
-
-/// Wrench on B about its origin, in the world, opposite to F_A_W; `D` = p_WB - p_WA.
-Wrench opposite_in_world(const Wrench& F_A_W, const Vector3& D) {
-  return {.torque = -F_A_W.torque + D.cross(F_A_W.force), .force = -F_A_W.force};
-}
-
-}  // namespace
 
 void ContactCoupling::add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
                                  EnergyTerms& energy) {
@@ -212,7 +167,8 @@ void ContactCoupling::add_forces(double t, const ConstVector& q, const ConstVect
     if (!closed(i)) continue;
     energy.potential += all[i].stored_energy;
     energy.dissipated_power += all[i].dissipated_power;
-    const Wrench F_A_W = world_wrench(i, q, all[i]);
+    const PairFrames& frames = kinematics_.frames(i);
+    const Wrench F_A_W = in_world(frames.X_WA.R, all[i].F_A);
     const auto& pair = model_.pairs[i];
     if (pair.main != ground) {
       const auto first = coordinates_per_body * static_cast<Eigen::Index>(pair.main);
@@ -220,8 +176,7 @@ void ContactCoupling::add_forces(double t, const ConstVector& q, const ConstVect
     }
     if (pair.partner != ground) {
       const auto first = coordinates_per_body * static_cast<Eigen::Index>(pair.partner);
-      const Vector3 D = q.segment<3>(first) - main_pose(i, q).p;
-      g.segment<12>(first) += generalized_force(q.segment<12>(first), opposite_in_world(F_A_W, D));
+      g.segment<12>(first) += generalized_force(q.segment<12>(first), opposite_in_world(F_A_W, frames.p_AoBo_W));
     }
   }
 }
@@ -304,10 +259,11 @@ void ContactCoupling::add_pair_tangents(std::size_t i, const ConstVector& q, con
   WrenchTangents tangents;
   Wrench F_W[2];
   if (closed(i)) {
-    const BodyState A = body_state(pair.main, q, qd);
-    tangents = world_tangents(A.X_WB, A.V_WB, states_[i], responses_[i]);
-    F_W[0] = world_wrench(i, q, responses_[i]);
-    F_W[1] = opposite_in_world(F_W[0], A.X_WB.R * states_[i].X_AB.p);
+    const PairFrames& frames = kinematics_.frames(i);
+    const PairState& state = kinematics_.states()[i];
+    tangents = world_tangents(frames.X_WA, frames.V_WA, state, responses_[i]);
+    F_W[0] = in_world(frames.X_WA.R, responses_[i].F_A);
+    F_W[1] = opposite_in_world(F_W[0], frames.X_WA.R * state.X_AB.p);
   }
   // Contributions come in the same sequence whether the pair is open or closed: the pattern of the matrices is fixed.
   for (int row = 0; row < 2; ++row) {

@@ -16,6 +16,7 @@
 
 #include "common/contact/contact.hpp"
 #include "common/errors/error.hpp"
+#include "mbs_server/coupling/pair_kinematics.hpp"
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/force_element.hpp"
 #include "mbs_server/model/model.hpp"
@@ -101,17 +102,13 @@ class ContactCoupling final : public ForceElement {
   /// Wrench on the main body of a pair about its origin, in the world.
   [[nodiscard]] Wrench world_wrench(std::size_t pair, const ConstVector& q, const Response& response) const;
   /// What the partner is asked at a state.
-  [[nodiscard]] PairState pair_state(std::size_t pair, double t, const ConstVector& q, const ConstVector& qd) const;
+  [[nodiscard]] PairState pair_state(std::size_t pair, double t, const ConstVector& q, const ConstVector& qd) const {
+    return kinematics_.state(pair, t, q, qd);
+  }
   /// Pose of the pair's main body in the world.
-  [[nodiscard]] Pose main_pose(std::size_t pair, const ConstVector& q) const;
+  [[nodiscard]] Pose main_pose(std::size_t pair, const ConstVector& q) const { return kinematics_.main_pose(pair, q); }
 
  private:
-  struct BodyState {
-    Pose X_WB;
-    Twist V_WB;
-  };
-  [[nodiscard]] static BodyState body_state(BodyIndex body, const ConstVector& q, const ConstVector& qd);
-  void update_states(double t, const ConstVector& q, const ConstVector& qd);
   [[nodiscard]] bool is_cached(double t, const ConstVector& q, const ConstVector& qd) const;
   void require_numbers(double t) const;
   void remember(double t, const ConstVector& q, const ConstVector& qd);
@@ -128,7 +125,7 @@ class ContactCoupling final : public ForceElement {
   std::chrono::steady_clock::duration waited_{};
   std::string last_refusal_;
 
-  std::vector<PairState> states_;
+  PairKinematics kinematics_;  ///< at the cached state
   std::vector<Response> responses_;
   bool cache_valid_ = false;
   double cached_t_ = 0.0;

@@ -1,4 +1,4 @@
-/// What a scenario's model comes to, for people: counts of equations and degrees of freedom.
+/// What a scenario's model comes to, for people: its joints and drivers, their equations, degrees of freedom.
 #pragma once
 
 #include <stop_token>
@@ -9,12 +9,19 @@
 
 namespace heelstrike::mbs {
 
+/// A joint or driver as it was built.
+struct ConstraintDescription {
+  std::string name;
+  bool prescribes = false;          ///< a driver
+  int n_equations = 0;              ///< that are used: those that follow from others are left out
+  std::vector<std::string> bodies;  ///< that it acts on, ground excepted
+};
+
 struct ModelDescription {
-  int n_bodies = 0;
-  int n_equations = 0;             ///< of joints and drivers, dependent ones excepted
-  int n_redundant = 0;             ///< of joints and drivers that follow from others
-  int n_prescribed = 0;            ///< of n_equations, those of drivers
-  int degrees_of_freedom = 0;      ///< that joints and drivers leave free
+  std::vector<ConstraintDescription> constraints;  ///< joints, then drivers
+  std::vector<std::string> forces;                 ///< gravity, force elements, loads
+  int n_redundant = 0;                             ///< equations of joints and drivers that follow from others
+  int degrees_of_freedom = 0;                      ///< that joints and drivers leave free
   std::vector<std::string> notes;  ///< what the assembly moved, and what is redundant or singular: "level: sentence"
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "mbs_server/coupling/contact_root.hpp"
+
 namespace heelstrike::mbs {
 namespace {
 
@@ -65,7 +67,8 @@ PairWatch::Verdict PairWatch::judge(const StepResult& step, Integrator& integrat
     reached.push_back(point_of(step.t, response));
   }
   for (std::size_t i = 0; i < reached.size(); ++i) {
-    const bool at_root = std::ranges::find(step.roots, 2 * static_cast<int>(i)) != step.roots.end();
+    const int gap_root = ContactRoot{.pair = i, .kind = ContactRoot::Kind::gap}.index();
+    const bool at_root = std::ranges::find(step.roots, gap_root) != step.roots.end();
     const bool switching = switches(i, reached[i], at_root, rounding);
     if (switching) verdict.switching.push_back(i);
     const double distance = unnoticed(i, reached[i], at_root, switching, integrator);

@@ -88,18 +88,20 @@ void RunProblem::forget_force_patterns() {
 void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {
   if (coupling_.n_pairs() == 0) return;
   const auto responses = coupling_.responses(t, q_of(y), qd_of(y));
+  using Kind = ContactRoot::Kind;
   const double rounding = gap_rounding(q_of(y));
   for (std::size_t i = 0; i < responses.size(); ++i) {
-    values[static_cast<Eigen::Index>(2 * i)] = responses[i].gap - (coupling_.closed(i) ? rounding : 0.0);
-    values[static_cast<Eigen::Index>(2 * i + 1)] = coupling_.closed(i) ? 1.0 : responses[i].gap_rate;
+    const bool closed = coupling_.closed(i);
+    values[ContactRoot{.pair = i, .kind = Kind::gap}.index()] = responses[i].gap - (closed ? rounding : 0.0);
+    values[ContactRoot{.pair = i, .kind = Kind::gap_rate}.index()] = closed ? 1.0 : responses[i].gap_rate;
   }
 }
 
 std::vector<int> RunProblem::root_directions() const {
   std::vector<int> directions;
-  for (std::size_t i = 0; i < coupling_.n_pairs(); ++i) {
-    directions.push_back(coupling_.closed(i) ? +1 : -1);
-    directions.push_back(+1);
+  for (int root = 0; root < n_roots(); ++root) {
+    const auto [pair, kind] = ContactRoot::at(root);
+    directions.push_back(kind == ContactRoot::Kind::gap && !coupling_.closed(pair) ? -1 : +1);
   }
   return directions;
 }

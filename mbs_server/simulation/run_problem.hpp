@@ -7,6 +7,7 @@
 #include <stop_token>
 
 #include "mbs_server/coupling/contact_coupling.hpp"
+#include "mbs_server/coupling/contact_root.hpp"
 #include "mbs_server/formulation/ggl_form.hpp"
 #include "mbs_server/integrators/problem.hpp"
 
@@ -42,10 +43,8 @@ class RunProblem final : public Problem {
   void factor_index2(double t, const ConstRef& x, double c) override;
   void solve_index2(MutableRef b) override;
 
-  /// Root 2 i is the gap of pair i; of a closed one it is what the gap exceeds its rounding by (PairWatch). Root 2 i +
-  /// 1 is its gap rate while the pair is open, so that a touch that begins and ends within one step is not missed;
-  /// while the pair is closed it is the constant 1.
-  [[nodiscard]] int n_roots() const override { return 2 * static_cast<int>(coupling_.n_pairs()); }
+  /// See ContactRoot.
+  [[nodiscard]] int n_roots() const override { return ContactRoot::per_pair * static_cast<int>(coupling_.n_pairs()); }
   void roots(double t, const ConstRef& y, MutableRef values) override;
   /// Directions in which the roots matter: open pairs watch for a falling gap and a rising rate, closed ones for a
   /// rising gap.

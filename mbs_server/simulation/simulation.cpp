@@ -431,9 +431,14 @@ void Simulation::cut_step() {
   const std::unique_ptr<PendingStep> step = std::move(pending_);
   restart_due_ = true;
   if (now_ == committed_.t) return;
-  step->cut(now_);
-  (void)listener_->on_step(*step);
-  commit_state(*step);
+  try {
+    step->cut(now_);
+    (void)listener_->on_step(*step);
+    commit_state(*step);
+  } catch (...) {
+    now_ = committed_.t;
+    throw;
+  }
 }
 
 /// Goes back to the last commit and comes again with smaller steps. Repetitions are counted until the run is past the

@@ -1,0 +1,49 @@
+/// Where the bodies of the contact pairs are and how they move relative to each other, computed once per state.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "common/contact/contact.hpp"
+#include "mbs_server/formulation/cartesian_coordinates.hpp"
+#include "mbs_server/formulation/constraint.hpp"
+#include "mbs_server/model/model.hpp"
+
+namespace heelstrike::mbs {
+
+/// One pair at one state.
+struct PairFrames {
+  Pose X_WA;                           ///< of the main body
+  Twist V_WA;                          ///< of the main body, expressed in the world
+  Vector3 p_AoBo_W = Vector3::Zero();  ///< [m] from the origin of A to that of B, in the world
+};
+
+class PairKinematics {
+ public:
+  /// @param model  outlives this object
+  explicit PairKinematics(const Model& model);
+
+  /// Takes all pairs to a state.
+  void update(double t, const ConstVector& q, const ConstVector& qd);
+  [[nodiscard]] const PairFrames& frames(std::size_t pair) const { return frames_[pair]; }
+  /// What the partner is asked at the state, per pair.
+  [[nodiscard]] std::span<const PairState> states() const { return states_; }
+
+  /// The same of one pair at any state; nothing is kept.
+  [[nodiscard]] PairState state(std::size_t pair, double t, const ConstVector& q, const ConstVector& qd) const;
+  /// Pose of a pair's main body at any state.
+  [[nodiscard]] Pose main_pose(std::size_t pair, const ConstVector& q) const;
+
+ private:
+  const Model& model_;
+  std::vector<PairFrames> frames_;
+  std::vector<PairState> states_;
+};
+
+/// Wrench on A about its origin, in the world. @param R_WA  orientation of A
+[[nodiscard]] Wrench in_world(const Matrix3& R_WA, const Wrench& F_A);
+/// Wrench on B about its origin, in the world, opposite to `F_A_W`.
+/// @param p_AoBo_W  [m] from the origin of A to that of B
+[[nodiscard]] Wrench opposite_in_world(const Wrench& F_A_W, const Vector3& p_AoBo_W);
+
+}  // namespace heelstrike::mbs
