@@ -47,9 +47,9 @@ class SimulationStep {
 class SimulationListener {
  public:
   virtual ~SimulationListener() = default;
-  /// @param level  "info", "warning"
+  /// A level ("info", "warning") and a sentence.
   virtual void on_log(std::string_view /*level*/, std::string_view /*text*/) {}
-  /// The contact is being prepared. @param fraction  [-] of the stage
+  /// The contact is being prepared: a stage, and how much of it is done, 0 to 1.
   virtual void on_preparation(std::string_view /*stage*/, double /*fraction*/) {}
   /// The contact is there; the initial state is taken next.
   virtual void on_opened() {}
