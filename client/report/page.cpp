@@ -10,6 +10,7 @@
 #include "client/report/scene.hpp"
 #include "client/terminal/table.hpp"
 #include "common/config/version.hpp"
+#include "common/results/summary.hpp"
 
 namespace heelstrike::client::report {
 namespace {

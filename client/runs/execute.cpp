@@ -19,6 +19,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/rpc/backoff.hpp"
+#include "common/results/summary.hpp"
 #include "common/wire/run_records_wire.hpp"
 
 namespace heelstrike::client {

@@ -1,6 +1,7 @@
 #include "common/results/summary.hpp"
 
 #include <fmt/format.h>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 

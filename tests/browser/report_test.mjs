@@ -57,6 +57,8 @@ async function testRun() {
   const csv = readCsv(path.join(output, 'run/timeseries.csv'));
   await cursorEqualsCsv(page, 'chart-energy-energy', 'flores:energy.potential_J', csv, 'energy.potential_J');
   await cursorEqualsCsv(page, 'chart-gap-ball-ground', 'flores:ball-ground.gap_m', csv, 'ball-ground.gap_m');
+  const cop = csv['ball-ground.copx_m'];
+  check(cop.some(Number.isNaN) && cop.some(Number.isFinite), 'a centre of pressure in contact only');
   const zoomBefore = await drawnPixels(page, '[id="chart-force-ball-ground"]');
   await page.locator('tr[data-onset] button').first().click();
   check(await drawnPixels(page, '[id="chart-force-ball-ground"]') !== zoomBefore, 'the button of a contact zooms to it');
