@@ -999,6 +999,10 @@ OutputSpec read_output(const Field& field, const AnalysisSpec& analysis) {
                              fmt::format("{} s", interval), "rows would only be written at the start; make it smaller");
   }
   check_grid(field["interval"], end_time, interval, analysis.budget.rows, "rows", "analysis.budget.rows");
+  if (field.has("checkpoint_interval") && analysis.type != "forward") {
+    field["checkpoint_interval"].refuse("a forward analysis, the only one that writes checkpoints",
+                                        fmt::format("`type: {}`", analysis.type), "leave it out");
+  }
   const std::string& steps = field["steps"].text();
   return {.interval = interval,
           .accelerations = field["accelerations"].flag(),

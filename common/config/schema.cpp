@@ -652,7 +652,7 @@ KeySchema output_keys() {
                .fallback = "contact",
                .choices = {"none", "contact", "all"}},
               number("checkpoint_interval", "s", times,
-                     "simulated time between checkpoints; no checkpoints when not given"),
+                     "forward: simulated time between checkpoints; no checkpoints when not given"),
               field_keys(),
           }};
 }
