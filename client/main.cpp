@@ -17,6 +17,7 @@
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/signals/end_program.hpp"
 
 namespace {
 
@@ -57,9 +58,7 @@ void check_subcommand(const CLI::App& program, const std::string& given) {
                                 near ? fmt::format(" (did you mean '{}'?)", *near) : "", fmt::join(names, ", ")));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_program(int argc, char** argv) {
   StopSignal stop;                // before any other thread
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error where it is written
   Invocation invocation;
@@ -86,4 +85,10 @@ int main(int argc, char** argv) {
     return to_int(code == ExitCode::ok ? ExitCode::file : code);
   }
   return to_int(code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  heelstrike::end_program(run_program(argc, argv));
 }

@@ -79,11 +79,13 @@ std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint) {
 }
 
 void wait_for_ready(grpc::Channel& channel, const Endpoint& endpoint, std::chrono::milliseconds timeout) {
-  if (channel.WaitForConnected(std::chrono::system_clock::now() + timeout)) return;
-  constexpr std::chrono::milliseconds second_look{500};
-  const std::string cause = diagnose(endpoint, second_look);
+  const auto begin = std::chrono::system_clock::now();
+  if (channel.WaitForConnected(begin + timeout / 3)) return;
+  // Somebody who refuses goes on doing so. Within the time that is given, since a server that is dead costs it all.
+  const std::string cause = diagnose(endpoint, timeout / 2);
   if (!cause.empty())
     throw Error(ErrorCode::unavailable, fmt::format("the server at {} cannot be used: {}", endpoint.address, cause));
+  if (channel.WaitForConnected(begin + timeout)) return;
   throw unavailable_error(
       fmt::format("no server answers at {} within {:.1f} s; is it running, is the address right, do both sides use TLS "
                   "or neither?",

@@ -11,6 +11,7 @@
 #include "common/errors/plain_text.hpp"
 #include "common/metrics/metrics_page.hpp"
 #include "common/rpc/server_program.hpp"
+#include "common/signals/end_program.hpp"
 #include "fem_server/service/contact_service.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
 
@@ -97,9 +98,7 @@ int serve(const Settings& settings) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_program(int argc, char** argv) {
   rpc::block_stop_signals();
   Settings settings;
   settings.program.program = "fem_server";
@@ -116,4 +115,10 @@ int main(int argc, char** argv) {
   }
   start_logging(settings.log_level);
   return serve(settings);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  heelstrike::end_program(run_program(argc, argv));
 }

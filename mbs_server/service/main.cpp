@@ -15,6 +15,7 @@
 #include "common/metrics/metrics_page.hpp"
 #include "common/rpc/remote_contact.hpp"
 #include "common/rpc/server_program.hpp"
+#include "common/signals/end_program.hpp"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/fem_client.hpp"
 #include "mbs_server/service/run_metrics.hpp"
@@ -134,9 +135,7 @@ int serve(const Settings& settings) {
        .wait_idle = [&store](std::chrono::milliseconds patience) { return store.wait_until_idle(patience); }});
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_program(int argc, char** argv) {
   rpc::block_stop_signals();
   Settings settings;
   settings.program.program = "mbs_server";
@@ -163,4 +162,10 @@ int main(int argc, char** argv) {
     spdlog::error("event=failed program=mbs_server code=internal message=\"{}\"", one_line(defect.what()));
     return rpc::exit_internal;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  heelstrike::end_program(run_program(argc, argv));
 }

@@ -95,7 +95,7 @@ KeySchema output_keys() {
                .fallback = "contact",
                .choices = {"none", "contact", "all"}},
               number("checkpoint_interval", "s", times,
-                     "simulated time between checkpoints; no checkpoints when not given"),
+                     "forward: simulated time between checkpoints; no checkpoints when not given"),
               field_keys(),
           }};
 }
@@ -108,6 +108,10 @@ OutputSpec read_output(const Field& field, const AnalysisSpec& analysis) {
                              fmt::format("{} s", interval), "rows would only be written at the start; make it smaller");
   }
   check_grid(field["interval"], end_time, interval, analysis.budget.rows, "rows", "analysis.budget.rows");
+  if (field.has("checkpoint_interval") && !analysis.traits.finds_events) {
+    field["checkpoint_interval"].refuse("a forward analysis, the only one that writes checkpoints",
+                                        fmt::format("`type: {}`", analysis.type), "leave it out");
+  }
   const std::string& steps = field["steps"].text();
   return {.interval = interval,
           .accelerations = field["accelerations"].flag(),

@@ -99,7 +99,7 @@ std::string address_of(const cli_test::Program& server) {
 TEST(Cuts, OfBothConnectionsOfWholeRunsLoseNothing) {
   const int n = number_of_cuts(25);
   const cli_test::ScratchFolder folder;
-  const std::string file = folder.write("ball.yaml", cli_test::ball_scenario());
+  const std::string file = folder.write("ball.yaml", cli_test::ball_scenario("end_time: 0.5", "end_time: 5.0"));
   const cli_test::ProgramOptions here{.working_folder = folder.path(), .environment = {}};
   ASSERT_EQ(cli_test::run("heelstrike", {"run", file, "--in-process", "-o", "expected"}, here).exit_code, 0);
   const std::string expected = cli_test::read_text(folder.path() / "expected/timeseries.csv");

@@ -131,7 +131,8 @@ bool blocks_stop_signals_everywhere(pid_t process) {
 TEST(Stop, NoThreadOfAnyProgramRunsAHandlerOfStopSignals) {
   const cli_test::ScratchFolder folder;
   const cli_test::ServerPair servers(folder.path());
-  const std::string file = folder.write("ball.yaml", cli_test::ball_scenario("end_time: 0.5", "end_time: 1.0e5"));
+  const std::string file = folder.write(
+      "ball.yaml", cli_test::ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 1000000000}"));
   const cli_test::Program client("heelstrike", {"run", file, "--in-process", "-o", "out", "--force"},
                                  {.working_folder = folder.path(), .environment = {}});
   ASSERT_TRUE(cli_test::eventually([&] { return !cli_test::read_text(folder.path() / "out/timeseries.csv").empty(); }));

@@ -412,6 +412,13 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"old_version", "heelstrike: 1", "heelstrike: 0", 1, "heelstrike", {"whole number"}},
         Mistake{"not_yaml", "{mass: 1.0", "{mass: 1.0]", 4, "", {"not YAML"}},
         Mistake{"body_name", "  ball: {mass", "  ba ll: {mass", 4, "bodies", {"letters, digits", "'ba ll'"}},
+        Mistake{"checkpoints_of_none",
+                "{type: forward, end_time: 2.0, integrator: {name: cvode_index1, rtol: 1.0e-9}}\n"
+                "output: {interval: 1.0e-3}",
+                "{type: kinematic, end_time: 2.0}\noutput: {interval: 1.0e-3, checkpoint_interval: 0.1}",
+                19,
+                "output.checkpoint_interval",
+                {"a forward analysis", "`type: kinematic`", "leave it out"}},
         Mistake{"body_ground", "  block:", "  ground:", 6, "bodies.ground", {"other than 'ground'"}},
         Mistake{"no_map", "bodies:\n", "bodies: 3\nx:\n", 3, "bodies", {"found 3", "unknown key", "found 'x'"}}),
     [](const auto& info) { return info.param.name; });
