@@ -98,12 +98,6 @@ void ForwardRun::write_checkpoint_if_due() {
   sink_.on_checkpoint(simulation_.save());
 }
 
-std::vector<std::string> ForwardRun::pair_names() const {
-  std::vector<std::string> names;
-  for (const auto& tracker : trackers_) names.push_back(tracker.pair());
-  return names;
-}
-
 bool ForwardRun::solve() {
   if (input_.resume_from) {
     next_row_ = model_.totals().next_row;

@@ -12,6 +12,7 @@
 #include "fem_server/backends/shared/contact_options.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
+#include "fem_server/fem/pressure_recovery.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
 
 namespace heelstrike::fem {
