@@ -18,8 +18,8 @@
 #include "client/terminal/table.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/rpc/backoff.hpp"
 #include "common/results/summary.hpp"
+#include "common/rpc/backoff.hpp"
 #include "common/wire/run_records_wire.hpp"
 
 namespace heelstrike::client {

@@ -7,6 +7,7 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
+#include "fem_server/backends/shared/contact_answer.hpp"
 #include "fem_server/backends/shared/state_bytes.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/gmres.hpp"
