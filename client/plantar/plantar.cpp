@@ -64,26 +64,42 @@ struct Segment {
   std::string series;  ///< of fields.pvd
   const PairModel* pair = nullptr;
   std::string foot;
-  std::vector<Vector3> points;  ///< [m] in the frame of the body
-  std::vector<std::uint32_t> triangles;
+  std::vector<Vector3> points;           ///< [m] in the frame of the body
+  std::vector<std::uint32_t> triangles;  ///< that may touch
+  std::vector<double> face_areas;        ///< [m^2] of all triangles of the files
   report::FootMask mask;
 };
 
-void add_loads(const report::FieldGrid& grid, const report::FootMask& mask, const std::string& file,
-               PlantarFrame& frame) {
-  const auto array = std::ranges::find(grid.arrays, std::string("contact_pressure"), &report::PointArray::name);
-  if (array == grid.arrays.end()) {
+const report::PointArray* pressure_of(const std::vector<report::PointArray>& arrays) {
+  const auto array = std::ranges::find(arrays, "contact_pressure", &report::PointArray::name);
+  return array == arrays.end() ? nullptr : &*array;
+}
+
+/// Peaks are those of the points, forces those of the faces, which add up to the normal force also where points have no
+/// pressure of their own (the rim of a cut). Fields of whole volumes have points only.
+void add_loads(const report::FieldGrid& grid, const Segment& segment, const std::string& file, PlantarFrame& frame) {
+  const report::FootMask& mask = segment.mask;
+  const report::PointArray* of_points = pressure_of(grid.arrays);
+  if (of_points == nullptr) {
     throw input_error("RUN", fmt::format("{}: expected the quantity contact_pressure, found none; add it to "
                                          "output.fields.quantities and run again",
                                          file));
   }
-  for (std::size_t i = 0; i < array->values.size(); ++i) {
-    const double p = array->values[i];
+  const report::PointArray* of_faces = pressure_of(grid.of_triangles);
+  for (std::size_t i = 0; i < of_points->values.size(); ++i) {
+    const double p = of_points->values[i];
     if (!(p > 0.0)) continue;
     RegionLoad& load = frame.regions[static_cast<std::size_t>(mask.region[i])];
-    load.force += p * mask.area[i];
+    if (of_faces == nullptr) load.force += p * mask.area[i];
     load.area += mask.area[i];
     load.peak = std::max(load.peak, p);
+  }
+  if (of_faces == nullptr) return;
+  for (std::size_t t = 0; t < of_faces->values.size(); ++t) {
+    for (std::size_t c = 0; c < 3; ++c) {
+      const auto region = static_cast<std::size_t>(mask.region[grid.triangles[3 * t + c]]);
+      frame.regions[region].force += of_faces->values[t] * segment.face_areas[t] / 3.0;
+    }
   }
 }
 
@@ -124,6 +140,17 @@ void keep_contact_faces(const PairModel& pair, Segment& segment) {
   segment.triangles = std::move(kept);
 }
 
+std::vector<double> areas_of(const Segment& segment) {
+  std::vector<double> areas;
+  for (std::size_t t = 0; t + 2 < segment.triangles.size(); t += 3) {
+    const Vector3& a = segment.points[segment.triangles[t]];
+    const Vector3& b = segment.points[segment.triangles[t + 1]];
+    const Vector3& c = segment.points[segment.triangles[t + 2]];
+    areas.push_back(0.5 * (b - a).cross(c - a).norm());
+  }
+  return areas;
+}
+
 /// Every series of pressures once, with its shape from its first file.
 std::vector<Segment> find_segments(const fs::path& run, const Scenario& scenario,
                                    const std::vector<report::FieldFile>& files, Poses& poses) {
@@ -139,6 +166,7 @@ std::vector<Segment> find_segments(const fs::path& run, const Scenario& scenario
                     .foot = foot_of(feet, pair->spec.name),
                     .points = {},
                     .triangles = {},
+                    .face_areas = {},
                     .mask = {}};
     const report::FieldGrid grid = report::parse_vtu(read_whole_file(run / file.file), file.file);
     const Pose X_BW = poses.at(pair->main_body, file.time).inverse();
@@ -146,6 +174,7 @@ std::vector<Segment> find_segments(const fs::path& run, const Scenario& scenario
       segment.points.push_back(X_BW * Vector3(grid.points[i], grid.points[i + 1], grid.points[i + 2]));
     }
     segment.triangles = grid.triangles;
+    segment.face_areas = areas_of(segment);
     keep_contact_faces(*pair, segment);
     segments.push_back(std::move(segment));
   }
@@ -286,7 +315,7 @@ std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scen
     if (segment == segments.end()) continue;
     const auto foot = std::ranges::find(feet, segment->foot, &PlantarFoot::name);
     const auto frame = std::ranges::find(foot->frames, file.time, &PlantarFrame::time);
-    add_loads(report::parse_vtu(read_whole_file(run / file.file), file.file), segment->mask, file.file, *frame);
+    add_loads(report::parse_vtu(read_whole_file(run / file.file), file.file), *segment, file.file, *frame);
   }
   for (PlantarFoot& foot : feet) {
     summarise(foot, longest_gap);

@@ -122,6 +122,25 @@ void read_cells(const pugi::xml_node& cells, FieldGrid& grid, const std::string&
   add_boundary(tetrahedra, grid.triangles);
 }
 
+/// @param n  points or cells
+std::vector<PointArray> read_arrays(const pugi::xml_node& data, std::size_t n, const std::string& file) {
+  std::vector<PointArray> arrays;
+  for (const pugi::xml_node& array : data.children("DataArray")) {
+    PointArray field{.name = array.attribute("Name").value(),
+                     .unit = array.find_child_by_attribute("InformationKey", "name", "UNITS_LABEL").text().get(),
+                     .n_components = array.attribute("NumberOfComponents").as_uint(1),
+                     .values = array_values<double>(array, "Float64", file)};
+    if (field.n_components == 0 || field.values.size() != n * field.n_components) {
+      refuse(file, fmt::format("{} values of '{}' on {} points or cells", field.values.size(), field.name, n));
+    }
+    const auto space = field.unit.find_last_not_of(" \n\t\r");
+    field.unit.erase(space == std::string::npos ? 0 : space + 1);
+    field.unit.erase(0, std::min(field.unit.find_first_not_of(" \n\t\r"), field.unit.size()));
+    arrays.push_back(std::move(field));
+  }
+  return arrays;
+}
+
 /// Length of each vector, or the scalar itself.
 std::vector<double> magnitudes(const PointArray& array) {
   if (array.n_components == 1) return array.values;
@@ -312,19 +331,9 @@ FieldGrid parse_vtu(std::string_view text, const std::string& file_name) {
   FieldGrid grid;
   grid.points = array_values<double>(piece.child("Points").child("DataArray"), "Float64", file_name);
   read_cells(piece.child("Cells"), grid, file_name);
-  for (const pugi::xml_node& array : piece.child("PointData").children("DataArray")) {
-    PointArray field{.name = array.attribute("Name").value(),
-                     .unit = array.find_child_by_attribute("InformationKey", "name", "UNITS_LABEL").text().get(),
-                     .n_components = array.attribute("NumberOfComponents").as_uint(1),
-                     .values = array_values<double>(array, "Float64", file_name)};
-    if (field.n_components == 0 || field.values.size() != grid.points.size() / 3 * field.n_components) {
-      refuse(file_name,
-             fmt::format("{} values of '{}' on {} points", field.values.size(), field.name, grid.points.size() / 3));
-    }
-    const auto space = field.unit.find_last_not_of(" \n\t\r");
-    field.unit.erase(space == std::string::npos ? 0 : space + 1);
-    field.unit.erase(0, std::min(field.unit.find_first_not_of(" \n\t\r"), field.unit.size()));
-    grid.arrays.push_back(std::move(field));
+  grid.arrays = read_arrays(piece.child("PointData"), grid.points.size() / 3, file_name);
+  if (grid.tetrahedra.empty() && !grid.triangles.empty()) {
+    grid.of_triangles = read_arrays(piece.child("CellData"), grid.triangles.size() / 3, file_name);
   }
   return grid;
 }

@@ -16,7 +16,7 @@ struct PointArray {
   std::string name;
   std::string unit;
   std::size_t n_components = 1;
-  std::vector<double> values;  ///< n_components per point
+  std::vector<double> values;  ///< n_components per point, or per cell
 };
 
 /// An unstructured grid of triangles or tetrahedra.
@@ -25,6 +25,7 @@ struct FieldGrid {
   std::vector<std::uint32_t> triangles;   ///< 3 points per triangle; of tetrahedra those of the boundary
   std::vector<std::uint32_t> tetrahedra;  ///< 4 corners each
   std::vector<PointArray> arrays;
+  std::vector<PointArray> of_triangles;  ///< of the cells, where these are the triangles
 };
 
 /// Reads a VTU file as Heelstrike writes it: one piece, binary arrays without compression, 64-bit headers.

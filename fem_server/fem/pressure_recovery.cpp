@@ -24,7 +24,8 @@ std::uint32_t position_of(std::uint32_t node, std::span<const std::uint32_t> asc
 
 }  // namespace
 
-PressureRecovery::PressureRecovery(const VolumeMesh& mesh, const ContactNodes& contact)
+PressureRecovery::PressureRecovery(const VolumeMesh& mesh, const ContactNodes& contact,
+                                   std::span<const std::uint32_t> rim)
     : middles_(mesh.nodes_per_element == 10), n_nodes_(contact.nodes.size()) {
   const auto candidates_of = [&](ElementFace face) {
     const auto element = mesh.element(face.element);
@@ -56,6 +57,11 @@ PressureRecovery::PressureRecovery(const VolumeMesh& mesh, const ContactNodes& c
     Face own{.nodes = candidates_of(face), .area = 0.5 * twice.norm(), .normal = twice.normalized()};
     for (std::size_t k = 0; k < 3; ++k) own.vertices[k] = position_of(corners[k], vertex_nodes_);
     faces_.push_back(own);
+  }
+  const auto is_on_rim = [&](std::uint32_t node) { return std::ranges::binary_search(rim, node); };
+  for (const std::uint32_t node : contact.nodes) on_rim_.push_back(is_on_rim(node));
+  if (std::ranges::any_of(vertex_nodes_, is_on_rim)) {
+    for (const std::uint32_t node : vertex_nodes_) rim_vertex_.push_back(is_on_rim(node));
   }
   around_node_ = around(n_nodes_, faces_, &Face::nodes);
   around_vertex_ = around(vertex_nodes_.size(), faces_, &Face::vertices);
@@ -106,6 +112,8 @@ void PressureRecovery::for_each_pair(std::span<const std::uint32_t> loaded, std:
       const std::uint32_t i = nodes[k];
       const std::uint32_t j = nodes[(k + 1) % 3];
       if (i == none || j == none || areas[i] == 0.0 || areas[j] == 0.0) continue;
+      // What the rim of a cut carries too much or too little is no scatter of its neighbours.
+      if (on_rim_[i] || on_rim_[j]) continue;
       visit(i, j, faces_[f].area / 12.0);  // integral N_i N_j of a linear triangle
     }
   }
@@ -189,6 +197,27 @@ Eigen::MatrixXd PressureRecovery::at_vertices(std::span<const std::uint32_t> loa
   return result;
 }
 
+void PressureRecovery::continue_to_rim(std::span<const std::uint32_t> loaded, Eigen::MatrixXd& at_vertices) const {
+  if (rim_vertex_.empty()) return;
+  const Eigen::MatrixXd own = at_vertices;
+  std::vector<double> weights(rim_vertex_.size(), 0.0);
+  for (std::uint32_t v = 0; v < rim_vertex_.size(); ++v) {
+    if (rim_vertex_[v]) at_vertices.row(v).setZero();
+  }
+  for (const std::uint32_t f : loaded) {
+    for (const std::uint32_t v : faces_[f].vertices) {
+      for (const std::uint32_t w : faces_[f].vertices) {
+        if (!rim_vertex_[v] || rim_vertex_[w] || own(w, 0) == 0.0) continue;
+        at_vertices.row(v) += faces_[f].area * own.row(w);
+        weights[v] += faces_[f].area;
+      }
+    }
+  }
+  for (std::uint32_t v = 0; v < weights.size(); ++v) {
+    if (weights[v] > 0.0) at_vertices.row(v) /= weights[v];
+  }
+}
+
 RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touching, std::span<const Vector3> normals,
                                             const Eigen::MatrixXd& forces) const {
   RecoveredPressure result;
@@ -217,6 +246,7 @@ RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touch
     }
   }
   result.at_vertices = at_vertices(result.faces, result.at_nodes);
+  continue_to_rim(result.faces, result.at_vertices);
   return result;
 }
 

@@ -6,6 +6,10 @@
 /// what they flattened to second order has been given back, by nobody more than he has: no force is lost, none leaves
 /// the touching nodes, none becomes tension, a uniform pressure stays as it is. Derivation and measured errors:
 /// docs/theory/contact_fem.md, section 1.
+///
+/// Along the rim of a cut through the body the surface ends where nothing ends in reality: the force on a node there
+/// stands for an area that belongs to the other part too, and a part that tips onto its rim meets the ground with an
+/// edge. These nodes keep their force, but have no pressure of their own.
 #pragma once
 
 #include <Eigen/Core>
@@ -23,8 +27,10 @@ struct RecoveredPressure {
   double area = 0.0;                 ///< [m^2] of the touching nodes
   std::vector<std::uint32_t> faces;  ///< loaded ones, ascending, as numbered by PressureRecovery::faces
   Eigen::MatrixXd at_faces;          ///< [Pa] their means: times areas of the straight faces they sum to the force
-  Eigen::MatrixXd at_vertices;       ///< [Pa] per vertex; linear in between; the largest is the peak pressure
-  Eigen::MatrixXd at_nodes;          ///< [Pa] per contact node
+  /// [Pa] per vertex; linear in between; the largest is the peak pressure. On the rim of a cut the mean of the loaded
+  /// neighbours that are not on it, zero where there are none.
+  Eigen::MatrixXd at_vertices;
+  Eigen::MatrixXd at_nodes;  ///< [Pa] per contact node
 };
 
 /// The faces that may touch, prepared once. Thread-safe.
@@ -33,7 +39,8 @@ class PressureRecovery {
   /// Recovers nothing: for contact nodes that are no nodes of a surface.
   PressureRecovery() = default;
   /// @param contact  nodes of this mesh with the faces around them
-  PressureRecovery(const VolumeMesh& mesh, const ContactNodes& contact);
+  /// @param rim      nodes of the mesh on a cut through the body, ascending
+  PressureRecovery(const VolumeMesh& mesh, const ContactNodes& contact, std::span<const std::uint32_t> rim = {});
 
   [[nodiscard]] bool empty() const { return faces_.empty(); }
   /// Faces with a contact node, and those that share a vertex with one of them; ascending.
@@ -78,11 +85,15 @@ class PressureRecovery {
   void sharpen(std::span<const std::uint32_t> loaded, std::span<const double> areas, Eigen::MatrixXd& pressures) const;
   [[nodiscard]] Eigen::MatrixXd at_vertices(std::span<const std::uint32_t> loaded,
                                             const Eigen::MatrixXd& at_nodes) const;
+  /// Replaces the values on the rim of a cut.
+  void continue_to_rim(std::span<const std::uint32_t> loaded, Eigen::MatrixXd& at_vertices) const;
 
   bool middles_ = false;  ///< contact nodes are the middles of edges
   std::vector<Face> faces_;
   std::vector<ElementFace> element_faces_;
   std::vector<std::uint32_t> vertex_nodes_;
+  std::vector<bool> on_rim_;      ///< per contact node
+  std::vector<bool> rim_vertex_;  ///< per vertex; empty without a cut
   std::size_t n_nodes_ = 0;
   Around around_node_, around_vertex_;
 };

@@ -1,10 +1,13 @@
-// A comparison's page down to its scatter plot as a picture: node picture.mjs PAGE NPM_FOLDER PICTURE
+// A part of a page as a picture, from its top or from the first to the last element named:
+// node picture.mjs PAGE NPM_FOLDER PICTURE LAST [FIRST]
 import path from 'node:path';
 import { openBrowser, openPage } from './browser.mjs';
 
-const [file, npmFolder, picture] = process.argv.slice(2);
+const [file, npmFolder, picture, last, first] = process.argv.slice(2);
 const browser = await openBrowser(npmFolder);
 const page = await openPage(browser, path.resolve(file));
-const end = await page.locator('#scatter-chart figure').boundingBox();
-await page.screenshot({ path: picture, clip: { x: 0, y: 0, width: 1280, height: Math.ceil(end.y + end.height) + 16 }, fullPage: true });
+const end = await page.locator(last).first().boundingBox();
+const begin = first ? await page.locator(first).first().boundingBox() : null;
+const y = begin ? Math.floor(begin.y) - 8 : 0;
+await page.screenshot({ path: picture, clip: { x: 0, y, width: 1280, height: Math.ceil(end.y + end.height) + 16 - y }, fullPage: true });
 await browser.close();

@@ -86,12 +86,13 @@ MeshField part_of_cells(FieldPart part, std::size_t n_cells) {
           .values = std::vector<double>(n_cells, part == FieldPart::partner ? 1.0 : 0.0)};
 }
 
-BodyFields::BodyFields(BodyModel body, const Support& support, ContactNodes contact, PartnerShape partner)
+BodyFields::BodyFields(BodyModel body, const Support& support, ContactNodes contact, PartnerShape partner,
+                       PressureRecovery pressure)
     : body_(std::move(body)),
       contact_(std::move(contact)),
       partner_(std::move(partner)),
       recovery_(body_, support),
-      pressure_(body_.mesh(), contact_) {
+      pressure_(std::move(pressure)) {
   Vector3 low = body_.mesh().nodes.front();
   Vector3 high = low;
   for (const Vector3& p : body_.mesh().nodes) {

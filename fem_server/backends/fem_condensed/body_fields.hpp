@@ -24,8 +24,10 @@ struct DrawnState {
 /// Thread-safe; holds the body for as long as a session may ask for pictures.
 class BodyFields {
  public:
-  /// @param contact  candidates
-  BodyFields(BodyModel body, const Support& support, ContactNodes contact, PartnerShape partner);
+  /// @param contact   candidates
+  /// @param pressure  for these candidates
+  BodyFields(BodyModel body, const Support& support, ContactNodes contact, PartnerShape partner,
+             PressureRecovery pressure);
 
   [[nodiscard]] const BodyModel& body() const { return body_; }
   [[nodiscard]] const ContactNodes& contact() const { return contact_; }

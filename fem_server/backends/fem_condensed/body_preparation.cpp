@@ -250,6 +250,36 @@ HeldMesh held_mesh(const Surface& surface, const Place& place, const PrepareCont
   return body;
 }
 
+/// Nodes on the faces that a cut laid open, ascending.
+std::vector<std::uint32_t> nodes_of_cut(const VolumeMesh& mesh, std::span<const ElementFace> cut) {
+  std::vector<std::uint32_t> nodes;
+  for (const ElementFace face : cut) {
+    const auto element = mesh.element(face.element);
+    for (const std::uint8_t corner : tetrahedron_faces[face.face]) nodes.push_back(element[corner]);
+    if (mesh.nodes_per_element == 4) continue;
+    for (const std::uint8_t middle : tetrahedron_face_middles[face.face]) nodes.push_back(element[middle]);
+  }
+  std::ranges::sort(nodes);
+  const auto repeated = std::ranges::unique(nodes);
+  nodes.erase(repeated.begin(), repeated.end());
+  return nodes;
+}
+
+/// Contact pressures of the candidates; those on the rim of the cut have none of their own, which is told.
+PressureRecovery pressure_of(const VolumeMesh& mesh, const ContactNodes& contact, std::span<const ElementFace> cut,
+                             const Place& place, const PrepareContext& context) {
+  const std::vector<std::uint32_t> rim = nodes_of_cut(mesh, cut);
+  const auto n =
+      std::ranges::count_if(contact.nodes, [&](std::uint32_t node) { return std::ranges::binary_search(rim, node); });
+  if (n > 0) {
+    context.on_progress(fmt::format("{}body_box: {} of {} contact nodes lie on the rim of the cut; they carry force, "
+                                    "and the pressure told there is that of their neighbours",
+                                    place.where, n, contact.nodes.size()),
+                        0.0);
+  }
+  return {mesh, contact, rim};
+}
+
 /// Points have no surface: they meet that of the body.
 bool is_cloud(const Surface& surface) {
   return std::holds_alternative<PointCloudSurface>(surface);
@@ -408,7 +438,7 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
   narrow_to_reach(pair, body, support, context, parameters, contact);
   check_limit(contact, place);
   Partner partner = partner_of(pair.partner.surface, size.maxCoeff(), context);
-  PressureRecovery pressure(body.mesh(), contact);
+  PressureRecovery pressure = pressure_of(body.mesh(), contact, held.cut, place, context);
   return {.body = std::move(body),
           .support = support,
           .contact = std::move(contact),

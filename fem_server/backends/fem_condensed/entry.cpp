@@ -63,8 +63,9 @@ void add_partner(PreparedPartner partner, const PreparedBody& main, const Prepar
   model.interface = std::make_shared<const BodyInterface>(
       contact_surface(main.body.mesh(), main.contact.faces, main.contact.nodes, main.support.clamped_nodes),
       main.contact.nodes.size(), model.deformable, main.options.depth_limit);
-  model.partner_fields = std::make_shared<const BodyFields>(std::move(partner.body), partner.support,
-                                                            std::move(partner.contact), std::move(shape));
+  PressureRecovery pressure(mesh, partner.contact);
+  model.partner_fields = std::make_shared<const BodyFields>(
+      std::move(partner.body), partner.support, std::move(partner.contact), std::move(shape), std::move(pressure));
 }
 
 void refuse_distance_length(const PairSpec& pair, const char* expected) {
@@ -111,8 +112,9 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
       std::move(compliance));
   model.options = prepared.options;
   model.options.penalty = number(pair.parameters, "penalty");
-  model.partner_fields = std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support,
-                                                            std::move(prepared.contact), PartnerShape());
+  model.partner_fields =
+      std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support, std::move(prepared.contact),
+                                         PartnerShape(), std::move(prepared.pressure));
   auto contact = std::make_unique<CondensedContact>(pair.backend, std::move(model), parameters);
   return std::make_unique<CloudContact>(std::move(contact), std::move(parameters));
 }
@@ -138,8 +140,9 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
   if (partner) add_partner(std::move(*partner), prepared, context, model);
   model.options = prepared.options;
   model.options.penalty = number(pair.parameters, "penalty");
-  model.fields = std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support,
-                                                    std::move(prepared.contact), std::move(prepared.shape));
+  model.fields =
+      std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support, std::move(prepared.contact),
+                                         std::move(prepared.shape), std::move(prepared.pressure));
   return std::make_unique<CondensedContact>(pair.backend, std::move(model), std::move(parameters));
 }
 

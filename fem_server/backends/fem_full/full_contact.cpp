@@ -127,7 +127,7 @@ FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw la
   }
   check();
   const PreparedBody& drawn = interior_ ? interior_->whole() : prepared_;
-  fields_ = std::make_unique<const BodyFields>(drawn.body, drawn.support, drawn.contact, drawn.shape);
+  fields_ = std::make_unique<const BodyFields>(drawn.body, drawn.support, drawn.contact, drawn.shape, drawn.pressure);
 }
 
 std::shared_ptr<const History> FullContact::initial_history() const {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <map>
 #include <numeric>
 
@@ -104,6 +105,58 @@ TEST(PressureRecovery, LosesNoForceAndInventsNoTension) {
   }
 }
 
+/// A load on the bottom of a block whose end x = 0 is a cut, and what is recovered of it.
+struct PressedCut {
+  std::vector<std::uint32_t> rim;  ///< nodes at x = 0
+  std::map<std::uint32_t, double> at;
+  double over_faces = 0.0;
+};
+
+/// @param pressure  [Pa] of a place, on the area that its node stands for
+PressedCut pressed_cut(bool quadratic, const std::function<double(const Vector3&)>& pressure) {
+  const BodyModel body = block(quadratic);
+  const auto& x = body.mesh().nodes;
+  Pressed load = pressed_bottom(body, 1.0);
+  for (std::size_t i = 0; i < load.touching.size(); ++i) {
+    load.forces[static_cast<Eigen::Index>(i)] *= pressure(x[load.surface.nodes[load.touching[i]]]);
+  }
+  PressedCut result;
+  for (std::uint32_t n = 0; n < x.size(); ++n) {
+    if (x[n].x() == 0.0) result.rim.push_back(n);
+  }
+  const PressureRecovery recovery(body.mesh(), load.surface, result.rim);
+  const RecoveredPressure found = recovery.recover(load.touching, load.normals, load.forces);
+  for (std::size_t v = 0; v < recovery.vertex_nodes().size(); ++v) {
+    const std::uint32_t node = recovery.vertex_nodes()[v];
+    if (x[node].z() == 0.0) result.at[node] = found.at_vertices(static_cast<Eigen::Index>(v), 0);
+  }
+  for (std::size_t k = 0; k < found.faces.size(); ++k) {
+    const Triangle c = face_corners(body.mesh(), recovery.faces()[found.faces[k]]);
+    const double area = 0.5 * (x[c[1]] - x[c[0]]).cross(x[c[2]] - x[c[0]]).norm();
+    result.over_faces += area * found.at_faces(static_cast<Eigen::Index>(k), 0);
+  }
+  return result;
+}
+
+// The force on nodes along a cut is no pressure there: however large, it makes no peak, and no force is lost. Rounding:
+// sums of some hundred numbers.
+TEST(PressureRecovery, TheRimOfACutHasThePressureOfItsNeighbours) {
+  for (const bool quadratic : {false, true}) {
+    const PressedCut even = pressed_cut(quadratic, [](const Vector3&) { return 5e4; });
+    for (const auto& [node, p] : even.at) EXPECT_NEAR(p, 5e4, 1e-8);
+    const auto spike = [](const Vector3& x) { return x.x() == 0.0 ? 5e5 : 5e4; };
+    const PressedCut spiked = pressed_cut(quadratic, spike);
+    for (const auto& [node, p] : spiked.at) EXPECT_NEAR(p, 5e4, 1e-8) << "order " << (quadratic ? 2 : 1);
+    // The areas of the nodes at x = 0: half an element of 2.5 mm along x of linear elements; of quadratic ones two
+    // thirds of a triangle's area belong to the middles inside, a third of that of every second one to those at x = 0.
+    const double strip = 0.03 * 0.0025 * (quadratic ? 1.0 / 6.0 : 0.5);
+    EXPECT_NEAR(spiked.over_faces, 5e4 * 0.04 * 0.03 + 4.5e5 * strip, 1e-10);
+    const PressedCut tipped = pressed_cut(quadratic, [](const Vector3& x) { return x.x() == 0.0 ? 5e4 : 0.0; });
+    for (const auto& [node, p] : tipped.at) EXPECT_EQ(p, 0.0) << "only the rim bears: nothing is told of it";
+    EXPECT_NEAR(tipped.over_faces, 5e4 * strip, 1e-10);
+  }
+}
+
 /// Values of a point array of a VTU file as Heelstrike writes it: base64 of a length of 64 bits and the numbers.
 std::vector<double> array_of(const std::string& vtu, const std::string& name) {
   const std::size_t begin = vtu.find('>', vtu.find("Name=\"" + name + "\"", vtu.find("<PointData"))) + 1;
@@ -144,6 +197,40 @@ TEST(PressureRecovery, PictureAndTableHaveTheSameLargestPressure) {
       }
     }
   }
+}
+
+// A block cut raggedly through its elements and tipped onto the cut: the edge makes no peak, and a note tells how many
+// nodes have no pressure of their own.
+TEST(PressureRecovery, ABodyThatTipsOntoItsCutHasNoPeakThere) {
+  PairSpec pair;
+  pair.name = "block-plate";
+  pair.backend = "fem_condensed";
+  pair.main.surface = BlockSurface{.lengths = {0.08, 0.04, 0.02}, .center = {0.0, 0.0, 0.0}};
+  pair.main.materials = {test::soft_material(0.3)};
+  pair.partner.surface = PlaneSurface{};
+  pair.parameters = {{"element_size", 0.005},
+                     {"clamped_set", std::string("top")},
+                     {"body_box", std::vector<double>{-1.0, -1.0, -1.0, 0.0013, 1.0, 1.0}}};
+  std::string notes;
+  PrepareContext context;
+  context.on_progress = [&](std::string_view note, double) { notes += std::string(note) + "\n"; };
+  const auto contact = make_backend(pair, context);
+  EXPECT_NE(notes.find("lie on the rim of the cut"), std::string::npos) << notes;
+  // The plate is turned about y so that it rises to the end with the cut: 1 mm of depth there, none 20 mm behind.
+  PairState state;
+  state.X_AB = {.R = rotation_from_vector(Vector3(0.0, -0.05, 0.0)), .p = Vector3(-0.02, 0.0, -0.01)};
+  const Response r = contact->evaluate(*contact->initial_history(), state);
+  ASSERT_GT(r.p_ACop.x(), -0.012) << "the end with the cut bears";
+  FieldRequest request;
+  const std::string vtu = contact->fields(*contact->initial_history(), state, request);
+  const auto drawn = array_of(vtu, "contact_pressure");
+  EXPECT_NEAR(*std::ranges::max_element(drawn), r.peak_pressure, 1e-12 * r.peak_pressure);
+  // One-dimensional compression of a layer, the stiffest a node can be, by the deepest overlap.
+  const Material m = test::soft_material(0.3);
+  const double oedometric =
+      m.youngs_modulus * (1.0 - m.poissons_ratio) / ((1.0 + m.poissons_ratio) * (1.0 - 2.0 * m.poissons_ratio));
+  EXPECT_LT(r.peak_pressure, oedometric * -r.gap / 0.02);
+  EXPECT_GT(r.peak_pressure, 0.0);
 }
 
 }  // namespace
