@@ -199,22 +199,30 @@ Eigen::MatrixXd PressureRecovery::at_vertices(std::span<const std::uint32_t> loa
 
 void PressureRecovery::continue_to_rim(std::span<const std::uint32_t> loaded, Eigen::MatrixXd& at_vertices) const {
   if (rim_vertex_.empty()) return;
-  const Eigen::MatrixXd own = at_vertices;
-  std::vector<double> weights(rim_vertex_.size(), 0.0);
-  for (std::uint32_t v = 0; v < rim_vertex_.size(); ++v) {
+  std::vector<bool> known(rim_vertex_.size());
+  for (std::uint32_t v = 0; v < known.size(); ++v) {
+    known[v] = !rim_vertex_[v] && at_vertices(v, 0) > 0.0;
     if (rim_vertex_[v]) at_vertices.row(v).setZero();
   }
-  for (const std::uint32_t f : loaded) {
-    for (const std::uint32_t v : faces_[f].vertices) {
-      for (const std::uint32_t w : faces_[f].vertices) {
-        if (!rim_vertex_[v] || rim_vertex_[w] || own(w, 0) == 0.0) continue;
-        at_vertices.row(v) += faces_[f].area * own.row(w);
-        weights[v] += faces_[f].area;
+  // A tooth of a ragged cut may have nothing but vertices on the rim: these come after their neighbours.
+  for (bool goes_on = true; goes_on;) {
+    Eigen::MatrixXd sums = Eigen::MatrixXd::Zero(at_vertices.rows(), at_vertices.cols());
+    std::vector<double> weights(known.size(), 0.0);
+    for (const std::uint32_t f : loaded) {
+      for (const std::uint32_t v : faces_[f].vertices) {
+        for (const std::uint32_t w : faces_[f].vertices) {
+          if (!rim_vertex_[v] || known[v] || !known[w]) continue;
+          sums.row(v) += faces_[f].area * at_vertices.row(w);
+          weights[v] += faces_[f].area;
+        }
       }
     }
-  }
-  for (std::uint32_t v = 0; v < weights.size(); ++v) {
-    if (weights[v] > 0.0) at_vertices.row(v) /= weights[v];
+    goes_on = false;
+    for (std::uint32_t v = 0; v < known.size(); ++v) {
+      if (weights[v] == 0.0) continue;
+      at_vertices.row(v) = sums.row(v) / weights[v];
+      known[v] = goes_on = true;
+    }
   }
 }
 

@@ -28,7 +28,7 @@ struct RecoveredPressure {
   std::vector<std::uint32_t> faces;  ///< loaded ones, ascending, as numbered by PressureRecovery::faces
   Eigen::MatrixXd at_faces;          ///< [Pa] their means: times areas of the straight faces they sum to the force
   /// [Pa] per vertex; linear in between; the largest is the peak pressure. On the rim of a cut the mean of the loaded
-  /// neighbours that are not on it, zero where there are none.
+  /// neighbours that are not on it, farther out of those on it that have one, zero where the rim alone is loaded.
   Eigen::MatrixXd at_vertices;
   Eigen::MatrixXd at_nodes;  ///< [Pa] per contact node
 };

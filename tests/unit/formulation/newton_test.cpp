@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "fem_server/sessions/local_contact.hpp"
+#include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/simulation/run_problem.hpp"
 #include "tests/support/local_run.hpp"
 

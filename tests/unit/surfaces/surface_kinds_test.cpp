@@ -13,6 +13,7 @@
 #include "common/config/scenario.hpp"
 #include "common/errors/error.hpp"
 #include "common/surfaces/surface_kind.hpp"
+#include "mbs_server/analysis/catalog.hpp"
 
 namespace heelstrike {
 namespace {
@@ -44,7 +45,7 @@ Surface example_of(const SurfaceKind& kind) {
       "    backend: any\n    main: {{body: a, surface: {{{}: {{{}}}}}}}\n"
       "    partner: {{body: ground, surface: {{plane: {{}}}}}}\nanalysis: {{end_time: 1}}\n",
       kind.name(), values);
-  return parse_scenario(yaml, "kinds.yaml", {}).pairs.at(0).spec.main.surface;
+  return parse_scenario(yaml, "kinds.yaml", mbs::scenario_catalog()).pairs.at(0).spec.main.surface;
 }
 
 class EveryKind : public testing::TestWithParam<std::string> {

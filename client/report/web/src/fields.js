@@ -2,7 +2,7 @@
 import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
 import { directionOf, fit } from './camera.js';
-import { element, number } from './format.js';
+import { element, number, readable } from './format.js';
 import { RunScene } from './run_scene.js';
 import { onTime, onWindow, showTime } from './shared_time.js';
 import * as theme from './theme.js';
@@ -315,13 +315,6 @@ class FieldStage {
     const at = hit.point.clone().sub(scene.root.position).toArray().map((x) => number(x, 4)).join(', ');
     this.readout.textContent = `${this.scenes.length > 1 ? `${scene.label}: ` : ''}${words(quantity.name)}: ${number(value * factor, 4)} ${unit} at (${at}) m`;
   }
-}
-
-/** Factor and unit in which values up to `high` are read. */
-function readable(high, unit) {
-  if (unit === 'Pa') return high >= 1e6 ? [1e-6, 'MPa'] : [1e-3, 'kPa'];
-  if (unit === 'm') return high < 1 ? [1e3, 'mm'] : [1, 'm'];
-  return [1, unit ?? ''];
 }
 
 async function main() {

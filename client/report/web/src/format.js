@@ -47,3 +47,10 @@ export function element(name, attributes = {}, ...children) {
 export function withUnit(text, unit) {
   return unit && unit !== '-' ? `${text} [${unit}]` : text;
 }
+
+/** Factor and unit in which values up to `high` are read. */
+export function readable(high, unit) {
+  if (unit === 'Pa') return high >= 1e6 ? [1e-6, 'MPa'] : [1e-3, 'kPa'];
+  if (unit === 'm') return high < 1 ? [1e3, 'mm'] : [1, 'm'];
+  return [1, unit ?? ''];
+}

@@ -1,6 +1,6 @@
 // Pressure in plan view: coloured cells with axes in mm, a colour bar, the path of the centre of pressure.
 import { unpackDoubles, unpackShorts } from './decode.js';
-import { element, number, tickLabels } from './format.js';
+import { element, number, readable, tickLabels } from './format.js';
 import * as theme from './theme.js';
 import { pressureColour } from './viridis.js';
 
@@ -184,7 +184,8 @@ export class PressureMapView {
     context.font = '12px system-ui, sans-serif';
     context.textAlign = 'left';
     context.textBaseline = 'middle';
-    const high = this.view.high / 1e3;
+    const [factor, unit] = readable(this.view.high, 'Pa');
+    const high = factor * this.view.high;
     const marks = high > 0 ? ticks(0, high, Math.max(2, down / 50)) : [0];
     tickLabels(marks).forEach((label, k) => {
       context.fillText(label, x + width + 5, margin.top + down - (high > 0 ? marks[k] / high : 0) * down);
@@ -194,7 +195,7 @@ export class PressureMapView {
     context.translate(x + width + 66, margin.top + down / 2);
     context.rotate(-Math.PI / 2);
     context.textAlign = 'center';
-    context.fillText('pressure [kPa]', 0, 0);
+    context.fillText(`pressure [${unit}]`, 0, 0);
     context.restore();
   }
 
@@ -209,10 +210,11 @@ export class PressureMapView {
     context.font = '12px system-ui, sans-serif';
     context.textAlign = 'center';
     context.textBaseline = 'top';
-    const high = this.view.high / 1e3;
+    const [factor, unit] = readable(this.view.high, 'Pa');
+    const high = factor * this.view.high;
     const marks = high > 0 ? ticks(0, high, Math.max(2, across / 60)) : [0];
     tickLabels(marks).forEach((label, k) => context.fillText(label, margin.left + (high > 0 ? marks[k] / high : 0) * across, y + height + 4));
-    context.fillText('pressure [kPa]', margin.left + across / 2, y + height + 20);
+    context.fillText(`pressure [${unit}]`, margin.left + across / 2, y + height + 20);
   }
 
   probe(event) {
@@ -225,8 +227,9 @@ export class PressureMapView {
     const cell = u >= 0 && u < nu && v >= 0 && v < nv ? this.view.cells[v * nu + u] : outside;
     if (cell === outside) { this.readout.textContent = 'Point at the map to read a value.'; return; }
     const at = [u, v].map((index, k) => number(1e3 * (this.view.origin[k] + index * this.view.cell), 4));
-    const value = (cell / steps) * this.view.high / 1e3;
-    this.readout.textContent = `${number(value, 4)} kPa at ${this.view.axes[0]} = ${at[0]}, ${this.view.axes[1]} = ${at[1]} mm`;
+    const [factor, unit] = readable(this.view.high, 'Pa');
+    const value = factor * (cell / steps) * this.view.high;
+    this.readout.textContent = `${number(value, 4)} ${unit} at ${this.view.axes[0]} = ${at[0]}, ${this.view.axes[1]} = ${at[1]} mm`;
     this.readout.dataset.value = number(value, 4);
   }
 }

@@ -48,7 +48,8 @@ function rangeOf(plot, component, logarithmic) {
   });
   if (min > max) return logarithmic ? [0.1, 1] : [0, 1];
   if (logarithmic) return [min / 2.5, max * 2.5];
-  const margin = 0.04 * (max - min || Math.abs(max) || 1);
+  // One value alone: an axis around it on which its size can be read.
+  const margin = max > min ? 0.04 * (max - min) : 0.5 * (Math.abs(max) || 1);
   return [min - margin, max + margin];
 }
 
