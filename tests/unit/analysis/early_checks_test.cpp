@@ -53,13 +53,13 @@ TEST_P(EarlyChecks, RefuseBeforeTheContactIsOpened) {
   EXPECT_THAT(run.summary.error->what(), testing::HasSubstr(GetParam().said));
 }
 
-/// A rod that cannot reach the ground from where the pin holds the bob.
-void add_conflict(Scenario& scenario) {
-  JointSpec rod{.name = "rod", .type = "distance", .bodies = {"ground", "bob"}};
-  rod.points = {Vector3(10, 0, 0)};
-  rod.second_point = Vector3(1, 0, 0);
-  rod.length = 1.0;
-  scenario.joints.push_back(rod);
+/// With a rod that cannot reach the ground from where the pin holds the bob.
+Scenario with_conflict() {
+  std::string yaml = pendulum;
+  yaml.insert(
+      yaml.find("contact:"),
+      "  rod: {type: distance, bodies: [ground, bob], point: [10, 0, 0], second_point: [1, 0, 0], length: 1}\n");
+  return scenario_from(yaml);
 }
 
 Checkpoint saved() {
@@ -69,7 +69,7 @@ Checkpoint saved() {
 INSTANTIATE_TEST_SUITE_P(
     Mistakes, EarlyChecks,
     testing::Values(
-        Refusal{"Assembly", [](Scenario& s, auto&) { add_conflict(s); }, "satisfies all joints and drivers"},
+        Refusal{"Assembly", [](Scenario& s, auto&) { s = with_conflict(); }, "satisfies all joints and drivers"},
         Refusal{"PrescribedMotion", [](Scenario& s, auto&) { s.analysis.type = "kinematic"; }, "1 degrees of freedom"},
         Refusal{"Integrator", [](Scenario& s, auto&) { s.analysis.integrator.name = "rk4"; }, "fixed step of rk4"},
         Refusal{"CheckpointOfAnother",

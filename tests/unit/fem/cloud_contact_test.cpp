@@ -179,7 +179,7 @@ TEST(CloudContact, ThePointsYieldAsMuchAsIsDerived) {
   // 9 points in a row are 2 mm apart on elements of 5 mm (several on one triangle); 3 in a row are hardly coupled.
   for (const int n : {3, 9}) {
     // Half a millimetre off the symmetric place, lest points lie on edges.
-    PairState state = exchanged(pressed(depth));
+    PairState state = with_roles_swapped(pressed(depth));
     state.X_AB.p += Vector3(5e-4, 7e-4, 0.0);
     const auto force_at = [&](double share) {
       const auto contact = cloud_on_block(n, share);

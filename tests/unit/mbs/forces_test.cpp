@@ -161,7 +161,9 @@ TEST(Springs, ColumnsTellWhatActs) {
       EXPECT_NEAR(value("rate_m_s"), rate("spring.length_m"), 1e-8);
       power = -value("force_N") * value("rate_m_s");
     }
-    if (keys.find("ligament") != std::string::npos) EXPECT_NEAR(value("strain"), value("length_m") / 0.5 - 1.0, 1e-14);
+    if (keys.find("ligament") != std::string::npos) {
+      EXPECT_NEAR(value("strain"), value("length_m") / 0.5 - 1.0, 1e-14);
+    }
     EXPECT_NEAR(power, force_at(*element, at.q, at.qd).dot(at.qd), 1e-7 * (1.0 + std::abs(power)));
   }
 }

@@ -225,7 +225,7 @@ TEST(Drivers, AllDerivativesAreExact) {
   ASSERT_EQ(drivers.size(), 4U);
   std::vector<int> rows;
   for (const Driver& driver : drivers) {
-    const auto constraint = driver.make();
+    const auto constraint = driver.make(driver.coordinates);
     rows.push_back(constraint->rows());
     expect_derivatives(*constraint, q0, driver.name);
   }

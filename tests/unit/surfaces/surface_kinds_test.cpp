@@ -43,7 +43,7 @@ Surface example_of(const SurfaceKind& kind) {
   const std::string yaml = fmt::format(
       "heelstrike: 1\ngravity: [0, 0, -9.81]\nbodies:\n  a: {{mass: 1, inertia: [1, 1, 1]}}\ncontact:\n  a-ground:\n"
       "    backend: any\n    main: {{body: a, surface: {{{}: {{{}}}}}}}\n"
-      "    partner: {{body: ground, surface: {{plane: {{}}}}}}\nanalysis: {{end_time: 1}}\n",
+      "    partner: {{body: ground, surface: {{plane: {{}}}}}}\nanalysis: {{end_time: 1}}\noutput: {{interval: 1}}\n",
       kind.name(), values);
   return parse_scenario(yaml, "kinds.yaml", mbs::scenario_catalog()).pairs.at(0).spec.main.surface;
 }
