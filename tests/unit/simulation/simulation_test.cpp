@@ -26,7 +26,7 @@ mbs::RunInput input_of(Scenario scenario) {
 mbs::RunInput bouncing_ball(const std::string& integrator = "cvode_index1") {
   std::vector<std::string> changes = {"analysis.end_time=1.2", "output.interval=0.01",
                                       "analysis.integrator.name=" + integrator};
-  if (integrator == "rk4" || integrator == "ab4am4") changes.emplace_back("analysis.integrator.step=1e-4");
+  if (integrator == "rk4" || integrator == "ab4am4") changes.emplace_back("analysis.integrator.step=2e-4");
   return input_of(scenario_from(read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml"), changes));
 }
 
@@ -86,7 +86,7 @@ std::vector<std::vector<double>> course(mbs::Simulation& simulation) {
 
 TEST_P(AnyIntegrator, WhatFollowsASaveIsWhatFollowsItsRestore) {
   const mbs::RunInput input = bouncing_ball(GetParam());
-  // In free flight, and inside of the first contact, which lasts from 0.4284 s for 0.4 ms.
+  // In free flight, and inside of the first contact, which lasts from 0.4284 s for 1.3 ms.
   for (const double t : {0.2, 0.4285}) {
     mbs::Simulation simulation(input);
     simulation.initialise(fem::open_local_contact);
@@ -140,12 +140,14 @@ TEST_P(AnyIntegrator, ForcesAndTorquesActFromWhereTheyAreSet) {
   simulation.set_input("ball.fx_N", 4.0, 2.0);
   simulation.set_input("ball.tz_Nm", 1.5);
   ASSERT_TRUE(simulation.advance_to(0.8));
-  // x'' = 2 + tau with tau = 0.5 s; the turn is tau^2 / 2 * 3 about z. rtol per step, some dozens of steps.
+  // x'' = 2 + tau, wz' = 3, with tau = 0.5 s. BDF methods lose about 200 rtol (docs/theory/integrators.md); fixed steps
+  // of 0.01 s lose (w h)^5 / 120 of the turn in each of 50 steps, 2e-9 with w < 1.5 rad/s.
+  constexpr double tolerance = 1e-7;
   constexpr double tau = 0.5;
-  EXPECT_NEAR(simulation.output("ball.x_m"), tau * tau + tau * tau * tau / 6.0, 1e-8);
-  EXPECT_NEAR(simulation.output("ball.vx_m_s"), 2.0 * tau + tau * tau / 2.0, 1e-8);
-  EXPECT_NEAR(simulation.output("ball.wz_rad_s"), 3.0 * tau, 1e-8);
-  EXPECT_NEAR(simulation.output("energy.external_J"), simulation.output("energy.kinetic_J"), 1e-8);
+  EXPECT_NEAR(simulation.output("ball.x_m"), tau * tau + tau * tau * tau / 6.0, tolerance);
+  EXPECT_NEAR(simulation.output("ball.vx_m_s"), 2.0 * tau + tau * tau / 2.0, tolerance);
+  EXPECT_NEAR(simulation.output("ball.wz_rad_s"), 3.0 * tau, tolerance);
+  EXPECT_NEAR(simulation.output("energy.external_J"), simulation.output("energy.kinetic_J"), tolerance);
   EXPECT_EQ(simulation.output("idle.x_m"), 5.0);
   // The state of the inputs is saved too; a second body gets one only after that.
   const Checkpoint saved = simulation.save();
@@ -219,7 +221,11 @@ TEST(Simulation, TellsTheBeginAndTheEndOfEveryContact) {
     expected.emplace_back(Recorder::Kind::onset, episode.onset);
     expected.emplace_back(Recorder::Kind::separation, *episode.end);
   }
-  std::erase_if(recorder.events, [](const auto& event) { return event.first == Recorder::Kind::peak; });
+  // Free flights that end deep in the ground are rejected on the way: the integrator cannot see them coming.
+  EXPECT_EQ(recorder.events.front().first, Recorder::Kind::rejected_step);
+  std::erase_if(recorder.events, [](const auto& event) {
+    return event.first != Recorder::Kind::onset && event.first != Recorder::Kind::separation;
+  });
   EXPECT_EQ(recorder.events, expected);
   ASSERT_EQ(recorder.episodes.size(), run.episodes.size());
   EXPECT_EQ(recorder.episodes[0].max_force, run.episodes[0].max_force);
