@@ -365,6 +365,13 @@ SurfaceCompliance FullContact::present_compliance() const {
   return {contact.size(), std::move(blocks)};
 }
 
+double FullContact::rounding() const {
+  double largest = 0.0;
+  for (const Vector3& node : prepared_.body.mesh().nodes) largest = std::max(largest, node.cwiseAbs().maxCoeff());
+  // Strains are differences of positions: what they are rounded by moves a node by some units in its last place.
+  return 64.0 * std::numeric_limits<double>::epsilon() * largest;
+}
+
 bool FullContact::solve_with_friction(const PairState& state, double offset, Solution& solution) const {
   const BodySystem* system = rest_system_.get();
   const SurfaceCompliance* compliance = &rest_compliance_;
@@ -381,6 +388,8 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
     solution.u = u;
     solution.statistics.residual = change / -solution.gap;
     if (change <= surface_tolerance * -solution.gap) return true;
+    // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain.
+    if (change <= rounding() && change > slow * change_before) return true;
     if (!std::isfinite(change)) return false;
     const bool refresh = may_refresh && change > slow * change_before;
     change_before = refresh ? std::numeric_limits<double>::infinity() : change;

@@ -77,6 +77,8 @@ class FullContact final : public ContactBackend {
   [[nodiscard]] Solution solve(const FullHistory& history, const PairState& state) const;
   /// Newton with all gaps enlarged by `offset` [m]. @return whether it converged
   [[nodiscard]] bool newton(const PairState& state, double offset, Solution& solution) const;
+  /// [m] by which rounding moves the solution of the body.
+  [[nodiscard]] double rounding() const;
   /// As newton, with friction. @return whether it converged
   [[nodiscard]] bool solve_with_friction(const PairState& state, double offset, Solution& solution) const;
   /// Contact of the linear body that is displaced by `u_free` without contact forces: sets lambda and tau.
