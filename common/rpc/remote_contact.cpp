@@ -154,7 +154,7 @@ grpc::Status RemoteContact::try_to_open(grpc::ClientContext& call, const v1::Ope
                           (done + event.progress().fraction()) / static_cast<double>(n_pairs));
     } else if (event.has_opened()) {
       session_ids_.push_back(event.opened().session_id());
-      all_history_independent_ = all_history_independent_ && event.opened().history_independent();
+      all_history_independent_ = all_history_independent_ && event.opened().memoryless();
       descriptions_.push_back(wire::from_proto(event.opened(), FieldPath("opened")));
       opened = true;
     }

@@ -304,7 +304,7 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   auto& opened = *event.mutable_opened();
   wire::to_proto(entry->session().description(), opened);
   opened.set_session_id(entry->id());
-  opened.set_history_independent(entry->session().history_independent());
+  opened.set_memoryless(entry->session().history_independent());
   opened.set_idle_timeout(static_cast<double>(sessions_.idle_timeout().count()) / 1000.0);
   if (!writer.Write(event)) sessions_.close(entry->id(), client);  // nobody will ever know the id
   spdlog::info("event=session_opened run={} session={} pair={} backend={} took_ms={:.1f}", entry->run_id(),

@@ -69,6 +69,7 @@ struct FullContact::Solution : SolvedContact {
   Eigen::VectorXd u;
   Eigen::VectorXd lambda;
   Eigen::VectorXd tau;                   ///< [N] 3 per contact node; empty without friction
+  Eigen::VectorXd rho;                   ///< [N/m] tangential stiffness of the touching contact nodes, with friction
   std::vector<StickPoint> stick_points;  ///< per contact node; empty without friction
   double energy = 0.0;
   std::vector<bool> sliding;  ///< per touching node
@@ -325,6 +326,7 @@ Eigen::VectorXd FullContact::rub(const PairState& state, double offset, const Su
   problem.stick_point = [&](std::uint32_t i) { return solution.stick_points[problem.near.nodes[i]]; };
   solution.lambda.setZero();
   solution.tau.setZero();
+  solution.rho = Eigen::VectorXd::Zero(solution.lambda.size());
   Eigen::VectorXd load = Eigen::VectorXd::Zero(solution.u.size());
   if (problem.near.nodes.empty()) return load;
   const FrictionContact found = solve_friction_contact(compliance, problem);
@@ -332,6 +334,7 @@ Eigen::VectorXd FullContact::rub(const PairState& state, double offset, const Su
     const std::uint32_t c = problem.near.nodes[found.active[a]];
     solution.lambda[c] = found.lambda[static_cast<Eigen::Index>(a)];
     solution.tau.segment<3>(3 * Eigen::Index{c}) = found.traction[a];
+    solution.rho[c] = found.rho[a];
     load.segment<3>(3 * Eigen::Index{contact[c]}) = solution.lambda[c] * points[c].normal + found.traction[a];
   }
   return load;
@@ -533,7 +536,7 @@ void FullContact::find_stick_points(const FullHistory& history, const PairState&
 SlipStep FullContact::slip_of(const FullHistory& history, const PairState& state, const Solution& solution,
                               std::uint32_t c, const FullNodeForce& force) const {
   const auto i = static_cast<Eigen::Index>(c);
-  SlipStep step{.trial = force.multiplier() - penalty_[c] / penalty_factor * force.slip(),
+  SlipStep step{.trial = force.multiplier() - solution.rho[i] * force.slip(),
                 .limit = prepared_.options.friction * solution.lambda[i],
                 .slip = force.slip().norm()};
   if (!history.X_AB || history.lambda.size() == 0 || history.tau.size() == 0) return step;

@@ -426,7 +426,7 @@ INSTANTIATE_TEST_SUITE_P(
                                plane_partner +
                                    "\n      material: {youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1100}"),
                 {},
-                {"partner.material", "rigid half space"},
+                {"partner.material", "half space) is rigid"},
                 2},
         BadBody{"PartnerParametersOfARigidPartner",
                 block_scenario("friction: 0.5}", "friction: 0.5, partner_clamped_set: bottom}"),

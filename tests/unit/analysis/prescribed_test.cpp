@@ -189,6 +189,8 @@ void expect_same_run(const RecordedRun& together, const RecordedRun& plain, doub
   EXPECT_GT(together.rows.size(), 50U) << "most frames are to be answered";
   for (std::size_t r = 0; r < plain.rows.size(); ++r) {
     for (std::size_t c = 0; c < plain.rows[r].size(); ++c) {
+      // Out of contact there is no centre of pressure.
+      if (std::isnan(together.rows[r][c]) && std::isnan(plain.rows[r][c])) continue;
       EXPECT_NEAR(together.rows[r][c], plain.rows[r][c], accuracy * std::max(1.0, std::abs(plain.rows[r][c])))
           << fmt::format("row {} {}", r, plain.columns[c].name);
     }

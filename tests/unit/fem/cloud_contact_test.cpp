@@ -226,7 +226,7 @@ TEST(CloudContact, DrawsTheBodyWithItsQuantitiesAndTheCloudAsPoints) {
 TEST(CloudContact, NamesWhatDoesNotFit) {
   PairSpec pair = block_on_cloud();
   pair.partner.materials = pair.main.materials;
-  EXPECT_THAT(refusal(pair), testing::HasSubstr("a point cloud is rigid"));
+  EXPECT_THAT(refusal(pair), testing::HasSubstr("(points: point cloud) is rigid"));
   pair = block_on_cloud();
   pair.parameters["contact_box"] = std::vector<double>{-0.01, -0.01, -1.0, 0.01, 0.01, 1.0};
   const auto narrow = make_backend(pair, quiet());

@@ -347,7 +347,7 @@ TEST_F(FemEntry, OpensTwoBallsAndNamesWhatAPartnerLacks) {
   request.part = FieldPart::partner;
   EXPECT_THAT(two->fields(*two->initial_history(), pressed(), request), testing::HasSubstr("displacement"));
   pair_.partner.surface = PlaneSurface{};
-  EXPECT_THAT(refusal(), testing::HasSubstr("a plane is a rigid half space"));
+  EXPECT_THAT(refusal(), testing::HasSubstr("(plane: half space) is rigid"));
   pair_.backend = "fem_full";
   pair_.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
   std::erase_if(pair_.parameters, [](const auto& entry) { return entry.first.starts_with("partner_"); });
