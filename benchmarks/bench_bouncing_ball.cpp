@@ -101,12 +101,13 @@ int main(int argc, char** argv) {
   listener.configure(builder);
   builder.RegisterService(&service);
   const auto server = builder.BuildAndStart();
+  listener.start();
   Records records;
   add("local", scenario, fem::open_local_contact, records);
   add("remote", scenario,
       rpc::open_remote_contact({.endpoint = {.address = listener.bound_addresses().front(), .tls = {}}}), records);
   benchmark::RunSpecifiedBenchmarks();
   print_table(records);
+  listener.stop();
   server->Shutdown();
-  listener.remove_sockets();
 }

@@ -96,6 +96,7 @@ int main() {
   listener.configure(builder);
   builder.RegisterService(&service);
   const auto server = builder.BuildAndStart();
+  listener.start();
   rpc::RemoteContactOptions options;
   options.endpoint = {.address = listener.bound_addresses().front(), .tls = {}};
 
@@ -125,7 +126,7 @@ int main() {
       "call, {} evaluations and {} commits; largest force {}\n",
       100.0 * median(shares), n_pairs, 1e6 * median(per_call), remote.summary.contact_evaluations,
       remote.summary.contact_commits, same ? "the same bit for bit" : "DIFFERS");
+  listener.stop();
   server->Shutdown();
-  listener.remove_sockets();
   return same ? 0 : 1;
 }

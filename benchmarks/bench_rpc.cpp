@@ -160,6 +160,7 @@ int main(int argc, char** argv) {
   builder.RegisterService(&service);
   builder.RegisterService(&echo);
   const auto server = builder.BuildAndStart();
+  listener.start();
   const std::vector<std::string> addresses = listener.bound_addresses();
   {
     std::vector<std::unique_ptr<Contact>> contacts;
@@ -193,6 +194,6 @@ int main(int argc, char** argv) {
     benchmark::RunSpecifiedBenchmarks();
   }
   print_ratios(sizes);
+  listener.stop();
   server->Shutdown();
-  listener.remove_sockets();
 }
