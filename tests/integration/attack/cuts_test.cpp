@@ -97,7 +97,7 @@ std::string address_of(const cli_test::Program& server) {
 
 // From the submission to the last row: either connection of a run, at any time.
 TEST(Cuts, OfBothConnectionsOfWholeRunsLoseNothing) {
-  const int n = number_of_cuts(25);
+  const int n = number_of_cuts(8);
   const cli_test::ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", cli_test::ball_scenario("end_time: 0.5", "end_time: 5.0"));
   const cli_test::ProgramOptions here{.working_folder = folder.path(), .environment = {}};
