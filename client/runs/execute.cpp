@@ -206,9 +206,11 @@ std::string statistics_text(const RunSummary& summary) {
 
 std::string summary_text(const RunSummary& summary, const fs::path& folder) {
   const double factor = summary.wall_time > 0.0 ? summary.simulated_time / summary.wall_time : 0.0;
-  std::string text = fmt::format("{} with {}: {} at t = {:g} s, {:.3g} s of wall time ({:.3g}x real time)\n",
-                                 summary.scenario, summary.backend, coloured_status(summary.status, Stream::out),
-                                 summary.simulated_time, summary.wall_time, factor);
+  // Whoever has contact has committed its initial state; -1 is what a server that was killed could not tell.
+  const std::string model = summary.contact_commits != 0 ? " with " + summary.backend : "";
+  std::string text =
+      fmt::format("{}{}: {} at t = {:g} s, {:.3g} s of wall time ({:.3g}x real time)\n", summary.scenario, model,
+                  coloured_status(summary.status, Stream::out), summary.simulated_time, summary.wall_time, factor);
   text += statistics_text(summary);
   if (!summary.contacts.empty()) text += episode_table(summary.contacts).fitted(screen_width(Stream::out));
   return text + fmt::format("results     {}\n", folder.string());
