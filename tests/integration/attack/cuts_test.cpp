@@ -7,6 +7,7 @@
 #include <iostream>
 #include <iterator>
 #include <random>
+#include <thread>
 
 #include "common/errors/error.hpp"
 #include "tests/integration/attack/chaos_proxy.hpp"
@@ -99,7 +100,7 @@ std::string address_of(const cli_test::Program& server) {
 TEST(Cuts, OfBothConnectionsOfWholeRunsLoseNothing) {
   const int n = number_of_cuts(8);
   const cli_test::ScratchFolder folder;
-  const std::string file = folder.write("ball.yaml", cli_test::ball_scenario("end_time: 0.5", "end_time: 5.0"));
+  const std::string file = folder.write("ball.yaml", cli_test::ball_scenario("end_time: 0.5", "end_time: 1.5"));
   const cli_test::ProgramOptions here{.working_folder = folder.path(), .environment = {}};
   ASSERT_EQ(cli_test::run("heelstrike", {"run", file, "--in-process", "-o", "expected"}, here).exit_code, 0);
   const std::string expected = cli_test::read_text(folder.path() / "expected/timeseries.csv");
@@ -118,7 +119,8 @@ TEST(Cuts, OfBothConnectionsOfWholeRunsLoseNothing) {
     while (cli_test::alive(client.pid())) {
       const int before = n_cuts();
       trouble.make(*proxies[trouble.choose(2)]);
-      ASSERT_TRUE(cli_test::eventually([&] { return n_cuts() > before || !cli_test::alive(client.pid()); }));
+      // How long a run takes to send the bytes before the cut is the machine's affair: ctest alone limits it.
+      while (n_cuts() == before && cli_test::alive(client.pid())) std::this_thread::sleep_for(milliseconds{5});
     }
     const auto result = client.wait();
     EXPECT_EQ(result.exit_code, 0) << "after " << n_cuts() << " cuts, the last a " << trouble.last() << "\n"
