@@ -1,3 +1,4 @@
+/// What scenarios may be made of, as this program knows it.
 #pragma once
 
 #include "common/config/catalog.hpp"

@@ -98,19 +98,7 @@ ContactSetup contact_setup(const RunRequest& request) {
 
 BuiltModel build_model(const RunRequest& request, const std::stop_token& stop) {
   const mbs::RunInput input = run_input(request, {});
-  mbs::ModelDescription description = mbs::describe_scenario(input.scenario, stop);
-  BuiltModel model{.constraints = {},
-                   .forces = std::move(description.forces),
-                   .n_redundant = description.n_redundant,
-                   .degrees_of_freedom = description.degrees_of_freedom,
-                   .notes = std::move(description.notes),
-                   .parameters = {}};
-  for (auto& constraint : description.constraints) {
-    model.constraints.push_back({.name = std::move(constraint.name),
-                                 .prescribes = constraint.prescribes,
-                                 .n_equations = constraint.n_equations,
-                                 .bodies = std::move(constraint.bodies)});
-  }
+  BuiltModel model{.description = mbs::describe_scenario(input.scenario, stop), .parameters = {}};
   for (const PairModel& pair : input.scenario.pairs) {
     model.parameters.push_back(is_known(pair.spec.backend) ? fem::checked_pair(pair.spec).parameters
                                                            : pair.spec.parameters);

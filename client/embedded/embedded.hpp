@@ -10,6 +10,7 @@
 #include "client/runs/backend_info.hpp"
 #include "client/runs/runner.hpp"
 #include "common/contact/contact.hpp"
+#include "common/results/model_description.hpp"
 
 namespace heelstrike::client {
 
@@ -29,20 +30,9 @@ struct ContactSetup {
 /// back-end does not take, missing materials and supports, meshes that cannot be read, sizes that make no sense
 [[nodiscard]] std::vector<std::string> pair_doubts(const RunRequest& request);
 
-/// A joint or driver of a model that was built.
-struct BuiltConstraint {
-  std::string name;
-  bool prescribes = false;          ///< a driver
-  int n_equations = 0;              ///< that are used: those that follow from others are left out
-  std::vector<std::string> bodies;  ///< that it acts on, ground excepted
-};
 /// What a scenario comes to when its model is built and assembled, without its contact prepared.
 struct BuiltModel {
-  std::vector<BuiltConstraint> constraints;
-  std::vector<std::string> forces;       ///< gravity, force elements, loads
-  int n_redundant = 0;                   ///< equations of joints and drivers that follow from others
-  int degrees_of_freedom = 0;            ///< that joints and drivers leave free
-  std::vector<std::string> notes;        ///< of the assembly, "level: sentence"
+  ModelDescription description;
   std::vector<ParameterMap> parameters;  ///< per pair with the defaults in force; as written for a foreign back-end
 };
 /// @throws Error{invalid_input} as a run would before its contact is prepared

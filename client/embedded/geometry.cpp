@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "common/errors/error.hpp"
+#include "common/spatial/extents.hpp"
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/mesher.hpp"
 #include "fem_server/geometry/plausibility.hpp"
@@ -154,7 +155,7 @@ MeshOutcome process_volume(const MeshJob& job) {
   outcome.sound = report.sound();
   if (!outcome.sound) outcome.defects = "not fit for finite elements";
   report_volume(report, outcome);
-  add(fem::doubts_of_extents(fem::extents_of(mesh.nodes), job.length_scale, "--scale"), outcome);
+  add(fem::doubts_of_extents(extents_of(mesh.nodes), job.length_scale, "--scale"), outcome);
   add(fem::doubts_of_quality(job.name, report), outcome);
   if (!job.output_format.empty()) outcome.bytes = written(mesh, job.output_format);
   return outcome;
@@ -186,7 +187,7 @@ MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char
   const fem::SurfaceReport report = fem::check_surface(surface);
   report_surface(report, outcome);
   report_extent(surface.vertices, outcome);
-  const Vector3 extents = fem::extents_of(surface.vertices);
+  const Vector3 extents = extents_of(surface.vertices);
   if (!job.foot) add(fem::doubts_of_extents(extents, job.length_scale, "--scale"), outcome);
   if (job.size == 0.0) {
     if (job.output_format == "stl") outcome.bytes = fem::write_stl(surface);

@@ -1,14 +1,11 @@
 #include "client/runs/execute.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "client/exit_codes.hpp"
@@ -19,7 +16,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/results/summary.hpp"
-#include "common/rpc/backoff.hpp"
+#include "common/rpc/exit_timer.hpp"
 #include "common/wire/run_records_wire.hpp"
 
 namespace heelstrike::client {
@@ -99,40 +96,21 @@ Table episode_table(const std::vector<ContactEpisode>& episodes) {
   return table;
 }
 
-}  // namespace
-
-namespace {
-
-/// Ends the program when a computation goes on for longer than `grace` after a stop.
-class EndOfPatience {
- public:
-  /// @param last_words  called before
-  EndOfPatience(const std::stop_token& stop, std::chrono::milliseconds grace, std::function<void()> last_words)
-      : on_stop_(stop, [this, grace, say = std::move(last_words)] {
-          timer_ = std::jthread([grace, say](const std::stop_token& ended) {
-            if (!rpc::wait_unless_stopped(grace, ended)) return;
-            say();
-            ::_exit(to_int(ExitCode::interrupted));
-          });
-        }) {}
-
- private:
-  std::jthread timer_;
-  std::stop_callback<std::function<void()>> on_stop_;  ///< goes first, so that no timer starts any more
-};
-
 RunSummary run_until_stop(Runner& runner, const RunRequest& request, const RunFolder& folder, RunSink& sink,
                           std::stop_token stop) {
-  std::optional<EndOfPatience> patience;
-  if (const auto grace = runner.stop_grace()) {
-    patience.emplace(stop, *grace, [&folder] {
-      folder.abandon("cancelled: stopped on request, in the middle of a computation");
-      tell_user("note",
-                fmt::format("stopped in the middle of a computation; {} is marked incomplete and holds all rows "
-                            "until then",
-                            folder.path().string()));
-    });
-  }
+  std::optional<rpc::ExitTimer> patience;
+  const auto begin_to_wait = [&] {
+    if (const auto grace = runner.stop_grace()) {
+      patience.emplace(*grace, to_int(ExitCode::interrupted), [&folder] {
+        folder.abandon("cancelled: stopped on request, in the middle of a computation");
+        tell_user("note",
+                  fmt::format("stopped in the middle of a computation; {} is marked incomplete and holds all rows "
+                              "until then",
+                              folder.path().string()));
+      });
+    }
+  };
+  const std::stop_callback on_stop(stop, begin_to_wait);
   return runner.run(request, sink, std::move(stop));
 }
 
@@ -174,7 +152,7 @@ std::string count_text(std::int64_t n) {
   return n < 0 ? "?" : fmt::format("{}", n);
 }
 
-std::string statistics_text(const RunSummary& summary) {
+std::string statistics_text(const RunSummary& summary, const Scenario& scenario) {
   const IntegratorStatistics& s = summary.integrator;
   if (s.steps < 0) return fmt::format("integrator  {}; its server ended without telling more\n", s.name);
   std::string text = fmt::format(
@@ -198,20 +176,19 @@ std::string statistics_text(const RunSummary& summary) {
   if (const auto share = balance_share(energy)) {
     text += fmt::format(", {:.2g} % of work and dissipation", 100.0 * *share);
   }
-  if (motion_was_given(summary)) text += ": summed from frame to frame, it shows how coarse the frames are";
+  if (scenario.analysis.traits.prescribed) text += ": summed from frame to frame, it shows how coarse the frames are";
   return text + "\n";
 }
 
 }  // namespace
 
-std::string summary_text(const RunSummary& summary, const fs::path& folder) {
+std::string summary_text(const RunSummary& summary, const Scenario& scenario, const fs::path& folder) {
   const double factor = summary.wall_time > 0.0 ? summary.simulated_time / summary.wall_time : 0.0;
-  // Whoever has contact has committed its initial state; -1 is what a server that was killed could not tell.
-  const std::string model = summary.contact_commits != 0 ? " with " + summary.backend : "";
+  const std::string model = scenario.pairs.empty() ? "" : " with " + summary.backend;
   std::string text =
       fmt::format("{}{}: {} at t = {:g} s, {:.3g} s of wall time ({:.3g}x real time)\n", summary.scenario, model,
                   coloured_status(summary.status, Stream::out), summary.simulated_time, summary.wall_time, factor);
-  text += statistics_text(summary);
+  text += statistics_text(summary, scenario);
   if (!summary.contacts.empty()) text += episode_table(summary.contacts).fitted(screen_width(Stream::out));
   return text + fmt::format("results     {}\n", folder.string());
 }

@@ -18,7 +18,8 @@ RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder,
 /// Where a run goes when the user did not say: runs/SCENARIO-BACKEND, with -2, -3, ... appended when that exists.
 [[nodiscard]] std::filesystem::path default_folder(const RunRequest& request);
 
-/// The last lines of a run on the terminal.
-[[nodiscard]] std::string summary_text(const RunSummary& summary, const std::filesystem::path& folder);
+/// The last lines of a run on the terminal. @param scenario  of the run
+[[nodiscard]] std::string summary_text(const RunSummary& summary, const Scenario& scenario,
+                                       const std::filesystem::path& folder);
 
 }  // namespace heelstrike::client

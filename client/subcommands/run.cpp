@@ -45,11 +45,12 @@ class FreshFolder {
   bool kept_ = false;
 };
 
-void tell(const RunSummary& summary, const fs::path& folder, const RunOptions& options, bool json) {
+void tell(const RunSummary& summary, const Scenario& scenario, const fs::path& folder, const RunOptions& options,
+          bool json) {
   if (json) {
     fmt::print("{}\n", summary_json(summary));
   } else if (!options.quiet) {
-    fmt::print("{}", summary_text(summary, folder));
+    fmt::print("{}", summary_text(summary, scenario, folder));
   }
   if (summary.status == "completed") return;
   const bool has_end = summary.status == "incomplete";
@@ -73,7 +74,7 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   const RunSummary summary = execute(*runner, request, folder, options.quiet || json, stop);
   fresh.keep();
   (void)report::write_report(path);
-  tell(summary, path, options, json);
+  tell(summary, request.scenario, path, options, json);
   if (stop.stop_requested() && summary.status != "completed") return ExitCode::interrupted;
   return exit_code(summary);
 }

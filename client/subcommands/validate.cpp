@@ -54,25 +54,25 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 /// What kind of joint or driver a constraint is, in the scenario's words.
-std::string kind_of(const BuiltConstraint& constraint, const Scenario& scenario) {
+std::string kind_of(const ConstraintDescription& constraint, const Scenario& scenario) {
   if (constraint.prescribes) return "driver";
   const auto joint = std::ranges::find(scenario.joints, constraint.name, &JointSpec::name);
   return joint == scenario.joints.end() ? "-" : joint->type;
 }
 
-int equations_of(const BuiltModel& model, bool prescribed) {
+int equations_of(const ModelDescription& model, bool prescribed) {
   int sum = 0;
-  for (const BuiltConstraint& constraint : model.constraints) {
+  for (const ConstraintDescription& constraint : model.constraints) {
     if (constraint.prescribes == prescribed) sum += constraint.n_equations;
   }
   return sum;
 }
 
-void print_model(const Scenario& scenario, const BuiltModel& model) {
+void print_model(const Scenario& scenario, const ModelDescription& model) {
   if (!model.constraints.empty()) {
     Table table;
     table.header = {"joint or driver", "type", "equations", "moves"};
-    for (const BuiltConstraint& constraint : model.constraints) {
+    for (const ConstraintDescription& constraint : model.constraints) {
       table.rows.push_back({constraint.name, kind_of(constraint, scenario), fmt::to_string(constraint.n_equations),
                             joined(constraint.bodies)});
     }
@@ -109,7 +109,7 @@ void print_text(const RunRequest& request, const BuiltModel& model) {
                vector_text(load.force), vector_text(load.torque), functions, vector_text(load.point),
                load.body_fixed ? "body" : "world");
   }
-  print_model(scenario, model);
+  print_model(scenario, model.description);
   print_pairs(scenario, model);
   const AnalysisSpec& analysis = scenario.analysis;
   fmt::print("\nanalysis {} to {:g} s with {} (rtol {:g}, atol {:g}{})\n", analysis.type, analysis.end_time,
@@ -131,13 +131,13 @@ Json pair_json(const PairModel& pair, const ParameterMap& in_force) {
           {"parameters", parameters}};
 }
 
-Json model_json(const Scenario& scenario, const BuiltModel& model) {
+Json model_json(const Scenario& scenario, const ModelDescription& model) {
   Json json = {{"degrees_of_freedom", model.degrees_of_freedom},
                {"redundant_equations", model.n_redundant},
                {"constraints", Json::array()},
                {"forces", model.forces},
                {"notes", model.notes}};
-  for (const BuiltConstraint& constraint : model.constraints) {
+  for (const ConstraintDescription& constraint : model.constraints) {
     json["constraints"].push_back({{"name", constraint.name},
                                    {"type", kind_of(constraint, scenario)},
                                    {"equations", constraint.n_equations},
@@ -153,7 +153,7 @@ void print_json(const RunRequest& request, const BuiltModel& model) {
                {"description", scenario.description},
                {"gravity_m_s2", vector_json(scenario.gravity)},
                {"bodies", Json::array()},
-               {"model", model_json(scenario, model)},
+               {"model", model_json(scenario, model.description)},
                {"contact", Json::array()},
                {"files", Json::array()}};
   for (const BodySpec& body : scenario.bodies) {

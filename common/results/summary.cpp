@@ -163,10 +163,6 @@ std::optional<double> balance_share(const EnergyBalance& energy) {
   return converted > 0.0 && std::isfinite(share) ? std::optional(share) : std::nullopt;
 }
 
-bool motion_was_given(const RunSummary& summary) {
-  return summary.integrator.steps > 0 && summary.integrator.rhs_evaluations == 0;
-}
-
 std::string summary_json(const RunSummary& s) {
   Json contacts = Json::array();
   for (const auto& episode : s.contacts) contacts.push_back(episode_json(episode));

@@ -18,9 +18,6 @@ namespace heelstrike {
 /// dissipated; none when nothing was, or the error is not known.
 [[nodiscard]] std::optional<double> balance_share(const EnergyBalance& energy);
 
-/// Frames were placed and nothing was integrated: the balance shows how coarse the frames are.
-[[nodiscard]] bool motion_was_given(const RunSummary& summary);
-
 /// @param file_name  for messages
 /// @throws Error{file} for text that is not such a summary
 [[nodiscard]] RunSummary parse_summary(std::string_view json, const std::string& file_name);

@@ -15,12 +15,11 @@
 #include <csignal>
 #include <ctime>
 #include <stop_token>
-#include <thread>
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/rpc/backoff.hpp"
+#include "common/rpc/exit_timer.hpp"
 #include "common/rpc/ready_line.hpp"
 #include "common/signals/stop_signals.hpp"
 
@@ -98,21 +97,6 @@ bool drain(const ServerProgramOptions& options, const DrainHooks& hooks, const P
   return true;
 }
 
-/// Ends the process should `stop_grace` pass before this object goes: work that does not hear the stop cannot keep it.
-class EndOfPatience {
- public:
-  EndOfPatience(const ServerProgramOptions& options, ServerExit code)
-      : thread_([&options, code](const std::stop_token& ended) {
-          if (!wait_unless_stopped(stop_grace, ended)) return;
-          spdlog::warn("event=stopped program={} result=abandoned", options.program);
-          spdlog::default_logger()->flush();
-          ::_exit(code);
-        }) {}
-
- private:
-  std::jthread thread_;
-};
-
 /// Ends all calls and waits for the work that they leave behind.
 void shut_down(grpc::Server& server, const DrainHooks& hooks, bool idle) {
   if (hooks.stop_work) hooks.stop_work();
@@ -158,7 +142,10 @@ ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* c
   const ServerExit code = wait_for_stop(options, listener, parent);
   set_health(*server, options, false);
   const bool idle = drain(options, hooks, parent);
-  const EndOfPatience patience(options, code);
+  const ExitTimer patience(stop_grace, code, [&options] {
+    spdlog::warn("event=stopped program={} result=abandoned", options.program);
+    spdlog::default_logger()->flush();
+  });
   listener.stop();
   shut_down(*server, hooks, idle);
   return code;

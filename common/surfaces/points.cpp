@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/config/keys.hpp"
+#include "common/spatial/extents.hpp"
 #include "common/surfaces/registry.hpp"
 #include "common/surfaces/values.hpp"
 
@@ -23,14 +24,7 @@ void check_points(const Surface& surface, bool /*is_rigid*/, const std::string& 
 
 /// @pre not empty
 std::optional<Vector3> points_extents(const Surface& surface) {
-  const std::vector<Vector3> points = PointCloudSurface::of(surface)->points;
-  Vector3 low = points.front();
-  Vector3 high = low;
-  for (const Vector3& p : points) {
-    low = low.cwiseMin(p);
-    high = high.cwiseMax(p);
-  }
-  return high - low;
+  return extents_of(PointCloudSurface::of(surface)->points);
 }
 
 config::KeySchema points_keys() {

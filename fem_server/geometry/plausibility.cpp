@@ -15,16 +15,6 @@ constexpr double millimetre = 1e-3;
 
 }  // namespace
 
-Vector3 extents_of(const std::vector<Vector3>& points) {
-  Vector3 low = points.front();
-  Vector3 high = low;
-  for (const Vector3& p : points) {
-    low = low.cwiseMin(p);
-    high = high.cwiseMax(p);
-  }
-  return high - low;
-}
-
 Doubts doubts_of_extents(const Vector3& extents, double length_scale, const std::string& scale_key) {
   constexpr double smallest = 1e-3;  // [m]
   constexpr double largest = 10.0;   // [m]

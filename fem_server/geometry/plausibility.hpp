@@ -14,9 +14,6 @@ namespace heelstrike::fem {
 /// One sentence each.
 using Doubts = std::vector<std::string>;
 
-/// Edges [m] of the box around points. @pre not empty
-[[nodiscard]] Vector3 extents_of(const std::vector<Vector3>& points);
-
 /// Doubts about the size of what a file holds: bodies of gait, machines and implants have between 1 mm and 10 m.
 /// @param extents       [m] after scaling
 /// @param length_scale  [m per file unit] that was used

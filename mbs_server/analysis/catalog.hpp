@@ -1,3 +1,4 @@
+/// All registries of the multibody side in one table for the reader of scenarios.
 #pragma once
 
 #include "common/config/catalog.hpp"

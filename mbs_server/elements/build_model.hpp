@@ -1,3 +1,4 @@
+/// From a scenario to its multibody model.
 #pragma once
 
 #include "common/config/scenario.hpp"

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "common/errors/error.hpp"
+#include "common/spatial/extents.hpp"
 #include "common/surfaces/mesh.hpp"
 #include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/fem_body/body_cut.hpp"
@@ -17,6 +18,7 @@
 #include "fem_server/backends/fem_body/contact_reach.hpp"
 #include "fem_server/backends/fem_body/pair_check.hpp"
 #include "fem_server/backends/point_laws/hysteresis.hpp"
+#include "fem_server/backends/shared/parameter_schema.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
@@ -25,41 +27,6 @@
 namespace heelstrike::fem {
 
 namespace {
-
-constexpr Range positive{.min = 0.0, .min_excluded = true};
-constexpr Range not_negative{.min = 0.0};
-
-ParameterSchema number_parameter(std::string name, std::string unit, std::string meaning,
-                                 std::optional<double> fallback, Range range) {
-  ParameterSchema s;
-  s.name = std::move(name);
-  s.unit = std::move(unit);
-  s.meaning = std::move(meaning);
-  if (fallback) s.fallback = *fallback;
-  s.range = range;
-  return s;
-}
-
-ParameterSchema text_parameter(std::string name, std::string meaning, std::string fallback,
-                               std::vector<std::string> choices = {}) {
-  ParameterSchema s;
-  s.name = std::move(name);
-  s.kind = ParameterKind::text;
-  s.meaning = std::move(meaning);
-  s.fallback = std::move(fallback);
-  s.choices = std::move(choices);
-  return s;
-}
-
-ParameterSchema list_parameter(std::string name, std::string unit, std::string meaning) {
-  ParameterSchema s;
-  s.name = std::move(name);
-  s.kind = ParameterKind::numbers;
-  s.unit = std::move(unit);
-  s.meaning = std::move(meaning);
-  s.fallback = std::vector<double>{};
-  return s;
-}
 
 using Place = ParameterPlace;
 

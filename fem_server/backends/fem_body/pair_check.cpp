@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "common/errors/error.hpp"
+#include "common/spatial/extents.hpp"
 #include "common/surfaces/mesh.hpp"
 #include "common/surfaces/sphere.hpp"
 #include "common/surfaces/surface_kind.hpp"

@@ -8,6 +8,7 @@
 #include "fem_server/backends/point_laws/hysteresis.hpp"
 #include "fem_server/backends/point_laws/point_contact.hpp"
 #include "fem_server/backends/point_laws/stiffness.hpp"
+#include "fem_server/backends/shared/parameter_schema.hpp"
 
 namespace heelstrike::fem {
 
@@ -17,30 +18,6 @@ namespace {
 /// machined surface and 1/300 of the slowest impacts in the sources (docs/theory/contact_laws.md, section 5).
 constexpr double default_speed_floor = 1e-3;
 
-constexpr Range positive{.min = 0.0, .min_excluded = true};
-
-ParameterSchema number_parameter(std::string name, std::string unit, std::string meaning,
-                                 std::optional<double> fallback, Range range) {
-  ParameterSchema s;
-  s.name = std::move(name);
-  s.unit = std::move(unit);
-  s.meaning = std::move(meaning);
-  if (fallback) s.fallback = *fallback;
-  s.range = range;
-  return s;
-}
-
-/// @param choices  the first one is the default
-ParameterSchema text_parameter(std::string name, std::string meaning, std::vector<std::string> choices) {
-  ParameterSchema s;
-  s.name = std::move(name);
-  s.kind = ParameterKind::text;
-  s.meaning = std::move(meaning);
-  s.fallback = choices.front();
-  s.choices = std::move(choices);
-  return s;
-}
-
 std::vector<ParameterSchema> friction_schema() {
   return {
       number_parameter("friction", "-", "Coulomb coefficient; 0 = no friction", 0.0, {.min = 0.0}),
@@ -49,7 +26,7 @@ std::vector<ParameterSchema> friction_schema() {
           "stick = a spring holds the bodies until the Coulomb limit is reached and slips there, its stretch "
           "is kept from step to step; regularised = the force follows the speed of slip, so that resting "
           "bodies creep",
-          {"stick", "regularised"}),
+          "stick", {"stick", "regularised"}),
       number_parameter("stick_stiffness", "N/m",
                        "spring of friction_model stick; default: tangent stiffness of the law at a depth of a "
                        "thousandth of the effective radius",
@@ -105,7 +82,7 @@ std::vector<ParameterSchema> schema_of(const LawKind& kind) {
     schema.push_back(text_parameter("tensile_phase",
                                     "where the formula attracts, at the end of restitution: cut = no force, keep = "
                                     "attraction until the indentation is zero, as in textbooks",
-                                    {"cut", "keep"}));
+                                    "cut", {"cut", "keep"}));
   }
   if (kind.form == LawForm::hysteresis) {
     schema.push_back(number_parameter("restitution", "-", "nominal coefficient of restitution c_r; 1 is elastic", 1.0,
@@ -118,7 +95,7 @@ std::vector<ParameterSchema> schema_of(const LawKind& kind) {
   for (ParameterSchema& parameter : friction_schema()) schema.push_back(std::move(parameter));
   if (kind.approximate_factor != nullptr) {
     schema.push_back(text_parameter("factor_form",
-                                    "exact = root of the implicit equation, approximate = (1 - c_r^2) / c_r",
+                                    "exact = root of the implicit equation, approximate = (1 - c_r^2) / c_r", "exact",
                                     {"exact", "approximate"}));
   }
   return schema;

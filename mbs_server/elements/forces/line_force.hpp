@@ -1,3 +1,4 @@
+/// Force elements along the straight line between two points: springs and ligaments differ in their tension only.
 #pragma once
 
 #include <functional>
