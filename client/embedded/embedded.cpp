@@ -32,6 +32,7 @@ class EmbeddedRunner : public Runner {
   RunSummary run(const RunRequest& request, RunSink& sink, std::stop_token stop) override {
     mbs::RunInput input = run_input(request, schemas_of(embedded_backends()));
     input.run_id = "in-process";
+    if (!request.resume_from.empty()) mbs::resume_from(request.resume_from, input);
     return mbs::run_scenario(input, embedded_contact(), sink, std::move(stop));
   }
   /// A factorisation or a large contact takes seconds in which it hears nothing.

@@ -26,19 +26,13 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t shown_episodes = 10;
 
-std::string encode(const Checkpoint& checkpoint) {
-  v1::Checkpoint message;
-  wire::to_proto(checkpoint, message);
-  return message.SerializeAsString();
-}
-
 /// Into the folder, and on the terminal what a person should see at once.
 class ReportingSink : public RunSink {
  public:
   ReportingSink(RunFolder& folder, ProgressDisplay& display)
       : display_(display),
         files_(
-            folder, [&display](const Progress& progress) { display.show(progress); }, encode) {}
+            folder, [&display](const Progress& progress) { display.show(progress); }, wire::checkpoint_bytes) {}
 
   void on_schema(std::span<const Column> columns) override { files_.on_schema(columns); }
   void on_row(std::span<const double> values) override { files_.on_row(values); }

@@ -68,23 +68,23 @@ std::string scenario_text(const fs::path& scenario, const std::stop_token& stop,
 }
 
 /// A file of the scenario. On a disk names are bytes: one written by a program that knows Latin-1 only is found too.
-fs::path path_of(const fs::path& scenario, const std::string& name, const std::string& file_name) {
+fs::path path_of(const fs::path& folder, const std::string& name, const std::string& file_name) {
   const std::string expanded = expand_variables(name, file_name);
-  const fs::path path = scenario.parent_path() / expanded;
+  const fs::path path = folder / expanded;
   std::error_code ignored;
   const auto latin1 = as_latin1(expanded);
   if (fs::exists(path, ignored) || !latin1) return path;
-  const fs::path other = scenario.parent_path() / *latin1;
+  const fs::path other = folder / *latin1;
   return fs::exists(other, ignored) ? other : path;
 }
 
 /// The files that the scenario names. What is missing is told at once, one line for each file.
-void read_files(const fs::path& scenario, const std::stop_token& stop, RunRequest& request) {
+void read_files(const fs::path& folder, const std::stop_token& stop, RunRequest& request) {
   const std::string what = request.file_name + ": file of the scenario";
   std::vector<Error> refusals;
   for (const std::string& name : files_named_by(request.scenario)) {
     try {
-      request.files.push_back({name, read_file(path_of(scenario, name, request.file_name), what, {.stop = stop})});
+      request.files.push_back({name, read_file(path_of(folder, name, request.file_name), what, {.stop = stop})});
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) throw;
       refusals.push_back(error);
@@ -96,10 +96,8 @@ void read_files(const fs::path& scenario, const std::stop_token& stop, RunReques
   throw Error(refusals.front().code(), fmt::format("{}", fmt::join(lines, "\n")), refusals.front().field());
 }
 
-}  // namespace
-
-RunRequest load_request(const fs::path& scenario, const Overrides& overrides, const BackendSchemas& backends,
-                        const std::stop_token& stop) {
+RunRequest load(const fs::path& scenario, const Overrides& overrides, const fs::path& inputs,
+                const BackendSchemas& backends, const std::stop_token& stop) {
   const Catalog catalog = scenario_catalog(backends);
   RunRequest request;
   request.file_name = as_utf8(scenario.string());
@@ -110,13 +108,25 @@ RunRequest load_request(const fs::path& scenario, const Overrides& overrides, co
   }
   if (overrides.backend_last) change_backend(request, overrides.backend, backends);
   request.scenario = parse_scenario(request.yaml, request.file_name, catalog);
-  read_files(scenario, stop, request);
+  read_files(inputs, stop, request);
   read_motion_columns(request.scenario, [&](const std::string& name) -> const std::string* {
     const auto file = std::ranges::find(request.files, name, &NamedFile::name);
     return file == request.files.end() ? nullptr : &file->content;
   });
   request.notes.insert(request.notes.end(), request.scenario.notes.begin(), request.scenario.notes.end());
   return request;
+}
+
+}  // namespace
+
+RunRequest load_request(const fs::path& scenario, const Overrides& overrides, const BackendSchemas& backends,
+                        const std::stop_token& stop) {
+  return load(scenario, overrides, scenario.parent_path(), backends, stop);
+}
+
+RunRequest load_request_again(const fs::path& scenario, const fs::path& inputs, const BackendSchemas& backends,
+                              const std::stop_token& stop) {
+  return load(scenario, {}, inputs, backends, stop);
 }
 
 std::string backend_label(const Scenario& scenario) {

@@ -22,6 +22,7 @@ struct RunRequest {
   std::string file_name;  ///< for messages
   Scenario scenario;      ///< the same, parsed
   std::vector<NamedFile> files;
+  std::string resume_from;         ///< bytes of a checkpoint; empty = from the start
   std::vector<std::string> notes;  ///< what the user should know, e.g. parameters dropped with a change of back-end
 };
 
@@ -41,6 +42,9 @@ struct Overrides {
 /// @throws Error{invalid_input} for the mistakes in it or a missing file, and as read_file
 [[nodiscard]] RunRequest load_request(const std::filesystem::path& scenario, const Overrides& overrides,
                                       const BackendSchemas& backends, const std::stop_token& stop = {});
+/// The same for a scenario in a run folder. @param inputs  folder that the names of its files start from
+[[nodiscard]] RunRequest load_request_again(const std::filesystem::path& scenario, const std::filesystem::path& inputs,
+                                            const BackendSchemas& backends, const std::stop_token& stop = {});
 
 /// `${NAME}` in a file name replaced by that variable of the environment. @param where  scenario, for messages
 /// @throws Error{invalid_input} for a variable that is not set

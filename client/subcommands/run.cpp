@@ -6,12 +6,11 @@
 #include <system_error>
 
 #include "client/embedded/embedded.hpp"
-#include "client/report/write_report.hpp"
 #include "client/runs/execute.hpp"
 #include "client/subcommands/options.hpp"
+#include "client/subcommands/run_to_folder.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "client/terminal/screen.hpp"
-#include "common/results/summary.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -45,23 +44,6 @@ class FreshFolder {
   bool kept_ = false;
 };
 
-void tell(const RunSummary& summary, const Scenario& scenario, const fs::path& folder, const RunOptions& options,
-          bool json) {
-  if (json) {
-    fmt::print("{}\n", summary_json(summary));
-  } else if (!options.quiet) {
-    fmt::print("{}", summary_text(summary, scenario, folder));
-  }
-  if (summary.status == "completed") return;
-  const bool has_end = summary.status == "incomplete";
-  // The reason is the last line of an incomplete run, where scripts and people look for it.
-  if (summary.error && !has_end) tell_user("error", fmt::format("the run failed: {}", summary.error->what()));
-  fmt::print(
-      stderr, "heelstrike: the run folder {} is marked incomplete; it holds {}\n", folder.string(),
-      has_end ? "every frame that has a solution" : fmt::format("everything up to t = {:g} s", summary.simulated_time));
-  if (summary.error && has_end) tell_user("error", fmt::format("incomplete: {}", summary.error->what()));
-}
-
 ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
   const RunRequest request = load_request(options.scenario, options.overrides, schemas, stop);
@@ -69,14 +51,11 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   for (const std::string& note : request.notes) tell_user("note", note);
   const fs::path path = options.output.empty() ? default_folder(request) : options.output;
   FreshFolder fresh(path);
-  RunFolder folder(path, request.yaml, options.force);
-  const auto runner = make_runner(options.connection, fs::absolute(path / "run.log"));
-  const RunSummary summary = execute(*runner, request, folder, options.quiet || json, stop);
+  RunFolder folder(path, request.yaml, options.force, fs::absolute(options.scenario).parent_path());
+  const ExitCode code =
+      run_to_folder(request, folder, options.connection, {.quiet = options.quiet, .json = json}, stop);
   fresh.keep();
-  (void)report::write_report(path);
-  tell(summary, request.scenario, path, options, json);
-  if (stop.stop_requested() && summary.status != "completed") return ExitCode::interrupted;
-  return exit_code(summary);
+  return code;
 }
 
 }  // namespace

@@ -20,12 +20,26 @@ OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
   if (descriptor_ < 0) fail(errno);
 }
 
+OutputFile::OutputFile(std::filesystem::path path, std::uint64_t n_bytes) : path_(std::move(path)), size_(n_bytes) {
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (descriptor_ < 0) fail(errno);
+  struct stat info {};
+  if (::fstat(descriptor_, &info) != 0) fail(errno);
+  if (static_cast<std::uint64_t>(info.st_size) < n_bytes) {
+    throw file_error(path_.string(), fmt::format("{}: expected at least {} bytes to go on behind, found {}; it was cut "
+                                                 "by somebody else",
+                                                 path_.string(), n_bytes, info.st_size));
+  }
+  if (::ftruncate(descriptor_, static_cast<off_t>(n_bytes)) != 0) fail(errno);
+}
+
 OutputFile::~OutputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 void OutputFile::write(std::string_view bytes) {
   const std::size_t whole = bytes.size();
+  size_ += whole;
   while (!bytes.empty()) {
     const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;

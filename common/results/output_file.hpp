@@ -1,6 +1,7 @@
 /// A file being written, every write checked: a full disk is an error where it happens, never a short file.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -11,6 +12,9 @@ class OutputFile {
  public:
   /// Creates or empties the file. @throws Error{file}
   explicit OutputFile(std::filesystem::path path);
+  /// Goes on in a file that exists, behind its first `n_bytes`; what follows them is dropped.
+  /// @throws Error{file}, also for a file that is shorter
+  OutputFile(std::filesystem::path path, std::uint64_t n_bytes);
   /// Closes without checking: the file of an abandoned run.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -21,12 +25,15 @@ class OutputFile {
   void write(std::string_view bytes);
   /// Brings the bytes to the disk and closes. @throws Error{file}
   void close();
+  /// Bytes in the file.
+  [[nodiscard]] std::uint64_t size() const { return size_; }
 
  private:
   [[noreturn]] void fail(int error_number) const;
 
   std::filesystem::path path_;
   int descriptor_ = -1;
+  std::uint64_t size_ = 0;
 };
 
 /// Writes `bytes` to a temporary name beside `path` and renames: the file is there in full or not at all. @throws

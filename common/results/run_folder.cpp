@@ -5,8 +5,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "common/errors/error.hpp"
@@ -40,7 +44,8 @@ void remove_earlier_run(const fs::path& path) {
     fs::remove(path / name, error);
     if (error) refuse_folder(path, fmt::format("{} cannot be removed: {}", name, error.message()), "remove it by hand");
   }
-  for (const auto& [folder, extension] : {std::pair{"checkpoints", ".ckpt"}, std::pair{"fields", ".vtu"}}) {
+  for (const auto& [folder, extension] :
+       {std::pair{"checkpoints", ".ckpt"}, {"checkpoints", ".json"}, {"fields", ".vtu"}}) {
     if (!fs::is_directory(path / folder)) continue;
     for (const auto& entry : fs::directory_iterator(path / folder)) {
       if (entry.path().extension() == extension) fs::remove(entry.path());
@@ -82,13 +87,89 @@ class RunFolder::Lock {
   int descriptor_;
 };
 
-RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force) : path_(std::move(path)) {
+RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force, const fs::path& inputs)
+    : path_(std::move(path)), inputs_(inputs) {
   make_folder(path_, force);
   lock_ = std::make_shared<const Lock>(path_);
   remove_earlier_run(path_);
   mark_incomplete("The run has not ended, or its client was killed.");
   write_whole_file(path_ / "scenario.yaml", scenario_yaml);
   log_ = std::make_unique<OutputFile>(path_ / "run.log");
+}
+
+RunFolder RunFolder::resume(fs::path path) {
+  const auto refuse = [&](const std::string& found, const std::string& advice) {
+    throw file_error(path.string(),
+                     fmt::format("{}: expected a run to resume, found {}; {}", path.string(), found, advice));
+  };
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) refuse("no folder of this name", "name the folder of a run");
+  if (!fs::exists(path / "scenario.yaml", ignored)) refuse("no scenario.yaml in it", "name the folder of a run");
+  RunFolder folder(std::move(path));
+  folder.lock_ = std::make_shared<const Lock>(folder.path_);
+  if (!fs::exists(folder.path_ / incomplete_name, ignored))
+    refuse("one that is complete", "there is nothing to resume");
+  std::vector<fs::path> checkpoints;
+  for (fs::directory_iterator entry(folder.path_ / "checkpoints", ignored), end; entry != end; ++entry) {
+    if (entry->path().extension() == ".ckpt") checkpoints.push_back(entry->path());
+  }
+  // The names have leading zeros, but the largest numbers more digits.
+  std::ranges::sort(checkpoints, std::greater{},
+                    [](const fs::path& file) { return std::pair(file.native().size(), file.native()); });
+  const auto last = std::ranges::find_if(checkpoints, [&](const fs::path& file) {
+    return folder.take_position(fs::path(file).replace_extension(".json"));
+  });
+  if (last == checkpoints.end()) {
+    refuse(checkpoints.empty() ? "one without checkpoints" : "one whose files end before its first checkpoint",
+           "run it anew with --force; `output: {checkpoint_interval: SECONDS}` writes checkpoints");
+  }
+  folder.checkpoint_ = read_whole_file(*last);
+  folder.mark_incomplete("The run was resumed and has not ended, or its client was killed.");
+  const fs::path log = folder.path_ / "run.log";
+  folder.log_ = std::make_unique<OutputFile>(log, fs::file_size(log));
+  folder.add_log("info", fmt::format("resumed from {}", last->filename().string()));
+  return folder;
+}
+
+std::string RunFolder::position() const {
+  nlohmann::ordered_json json{{"inputs", inputs_.string()},
+                              {"table_bytes", table_ ? table_->size() : 0},
+                              {"field_index", field_index_},
+                              {"n_indexed", n_indexed_},
+                              {"series", nlohmann::ordered_json::array()}};
+  for (const auto& [key, series] : series_) {
+    json["series"].push_back({{"pair", key.first},
+                              {"of_partner", key.second == FieldPart::partner},
+                              {"stem", series.stem},
+                              {"part", series.part},
+                              {"n_files", series.n_files},
+                              {"last_file", series.last_file}});
+  }
+  return json.dump(1);
+}
+
+bool RunFolder::take_position(const fs::path& file) {
+  try {
+    const auto json = nlohmann::ordered_json::parse(read_whole_file(file));
+    inputs_ = json.at("inputs").get<std::string>();
+    n_kept_ = json.at("table_bytes").get<std::uint64_t>();
+    field_index_ = json.at("field_index").get<std::string>();
+    n_indexed_ = json.at("n_indexed").get<std::size_t>();
+    series_.clear();
+    for (const auto& entry : json.at("series")) {
+      const FieldPart part = entry.at("of_partner").get<bool>() ? FieldPart::partner : FieldPart::main;
+      series_[{entry.at("pair").get<std::string>(), part}] = {.stem = entry.at("stem").get<std::string>(),
+                                                              .part = entry.at("part").get<int>(),
+                                                              .n_files = entry.at("n_files").get<int>(),
+                                                              .last_file = entry.at("last_file").get<std::string>()};
+    }
+  } catch (const nlohmann::json::exception&) {
+    return false;  // not written whole, or by somebody else
+  } catch (const Error&) {
+    return false;
+  }
+  std::error_code error;
+  return fs::file_size(path_ / "timeseries.csv", error) >= *n_kept_ && !error;
 }
 
 void RunFolder::mark_incomplete(const std::string& reason) {
@@ -109,10 +190,23 @@ void RunFolder::abandon(const std::string& reason) const noexcept {
 void RunFolder::start_table(std::span<const Column> columns) {
   if (table_) throw Error(ErrorCode::internal, "the columns of the time series were given twice");
   columns_.assign(columns.begin(), columns.end());
-  table_ = std::make_unique<OutputFile>(path_ / "timeseries.csv");
+  const fs::path file = path_ / "timeseries.csv";
   std::string header;
   for (const Column& column : columns_) header += (header.empty() ? "" : ",") + column.name;
-  table_->write(header + "\n");
+  header += "\n";
+  if (!n_kept_) {
+    table_ = std::make_unique<OutputFile>(file);
+    table_->write(header);
+    return;
+  }
+  table_ = std::make_unique<OutputFile>(file, *n_kept_);
+  std::string found(header.size(), '\0');
+  std::ifstream(file).read(found.data(), static_cast<std::streamsize>(found.size()));
+  if (found != header) {
+    throw file_error(file.string(), fmt::format("{}: expected the columns of this run, found others: it was written by "
+                                                "another version of the program; run it anew with --force",
+                                                file.string()));
+  }
 }
 
 void RunFolder::add_row(std::span<const double> values) {
@@ -139,7 +233,10 @@ void RunFolder::add_checkpoint(std::int64_t step, std::string_view bytes) {
   std::error_code error;
   fs::create_directory(folder, error);
   if (error) refuse_folder(folder, error.message(), "check the permissions of the run folder");
-  write_whole_file(folder / fmt::format("step_{:08}.ckpt", step), bytes);
+  const fs::path name = folder / fmt::format("step_{:08}", step);
+  // First what belongs to it, so that a checkpoint that is there can be resumed from.
+  write_whole_file(fs::path(name).concat(".json"), position());
+  write_whole_file(fs::path(name).concat(".ckpt"), bytes);
 }
 
 void RunFolder::add_fields(const FieldFrame& frame) {

@@ -9,17 +9,19 @@
 ///     run.log
 ///     fields.pvd         series for ParaView, when the scenario asks for fields
 ///     fields/PAIR_BODY_00042.vtu
-///     checkpoints/step_00000042.ckpt
+///     checkpoints/step_00000042.ckpt, and .json beside it: how much of the other files belongs to it
 ///     INCOMPLETE         only while the run goes on, and after one that did not complete; says why
 ///
 /// Rows are handed to the operating system one by one, so that all of them survive the death of the process. Everything
 /// else is written under a temporary name and renamed. `INCOMPLETE` is removed as the last act.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,7 +40,18 @@ class RunFolder {
   /// The folder is locked while this object lives.
   /// @throws Error{file} when it exists and `force` is false, when another run is writing it, or when it cannot be
   ///         written
-  RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force);
+  /// @param inputs  folder of the files that the scenario names, for whoever resumes the run
+  RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force,
+            const std::filesystem::path& inputs = {});
+  /// A run that has not ended, cut back to its last checkpoint, from which it goes on. Its table and its fields
+  /// continue where they were then; its log keeps everything.
+  /// @throws Error{file} when there is no such folder, when its run is complete, goes on, or has no checkpoint whose
+  /// files are still there
+  [[nodiscard]] static RunFolder resume(std::filesystem::path path);
+  /// What to resume from; empty unless resume() made this.
+  [[nodiscard]] const std::string& checkpoint() const { return checkpoint_; }
+  /// Where the files that the scenario names were when the run began.
+  [[nodiscard]] const std::filesystem::path& inputs() const { return inputs_; }
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
@@ -60,11 +73,18 @@ class RunFolder {
 
  private:
   class Lock;
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  [[nodiscard]] std::string position() const;
+  /// @returns false when the files do not reach so far any more
+  [[nodiscard]] bool take_position(const std::filesystem::path& file);
   void mark_incomplete(const std::string& reason);
   void write_storages();
   void write_field_index();
 
   std::filesystem::path path_;
+  std::filesystem::path inputs_;
+  std::string checkpoint_;               ///< bytes
+  std::optional<std::uint64_t> n_kept_;  ///< bytes of the table that are kept, until its columns are known
   std::shared_ptr<const Lock> lock_;
   std::vector<Column> columns_;
   std::unique_ptr<OutputFile> table_;

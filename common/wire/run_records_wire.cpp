@@ -220,4 +220,18 @@ FieldFrame from_proto(const v1::FieldFrame& from, const FieldPath& path) {
           .vtu = from.vtu()};
 }
 
+std::string checkpoint_bytes(const Checkpoint& from) {
+  v1::Checkpoint message;
+  to_proto(from, message);
+  return message.SerializeAsString();
+}
+
+Checkpoint checkpoint_from(std::string_view bytes, const FieldPath& path) {
+  v1::Checkpoint message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    throw input_error(path.text(), "the checkpoint to resume from is not one: its bytes cannot be read");
+  }
+  return from_proto(message, path);
+}
+
 }  // namespace heelstrike::wire

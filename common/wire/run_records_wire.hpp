@@ -4,6 +4,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/results/run_records.hpp"
@@ -26,6 +28,9 @@ void to_proto(const FieldFrame& from, v1::FieldFrame& to);
 [[nodiscard]] Progress from_proto(const v1::Progress& from, const FieldPath& path);
 [[nodiscard]] ContactEpisode from_proto(const v1::ContactEpisode& from, const FieldPath& path);
 [[nodiscard]] Checkpoint from_proto(const v1::Checkpoint& from, const FieldPath& path);
+/// A checkpoint as bytes of its message, and back. @throws also for bytes that are none
+[[nodiscard]] std::string checkpoint_bytes(const Checkpoint& from);
+[[nodiscard]] Checkpoint checkpoint_from(std::string_view bytes, const FieldPath& path);
 [[nodiscard]] RunSummary from_proto(const v1::RunSummary& from, const FieldPath& path);
 [[nodiscard]] FieldFrame from_proto(const v1::FieldFrame& from, const FieldPath& path);
 

@@ -5,7 +5,9 @@
 
 #include "common/config/catalog.hpp"
 #include "common/config/digest.hpp"
+#include "common/errors/error.hpp"
 #include "common/surfaces/surface_kind.hpp"
+#include "common/wire/run_records_wire.hpp"
 #include "gait/motion_columns.hpp"
 #include "mbs_server/analysis/catalog.hpp"
 
@@ -42,6 +44,16 @@ RunInput make_run_input(const std::string& yaml, const std::string& file_name, s
     name_by_digest(pair.spec.partner, input.assets);
   }
   return input;
+}
+
+void resume_from(std::string_view bytes, RunInput& input) {
+  Checkpoint checkpoint = wire::checkpoint_from(bytes, wire::FieldPath("resume_from"));
+  if (checkpoint.scenario_digest != input.scenario_digest) {
+    throw input_error("resume_from",
+                      "the checkpoint belongs to another scenario or to other files; resume with those it "
+                      "was made with");
+  }
+  input.resume_from = std::move(checkpoint);
 }
 
 }  // namespace heelstrike::mbs

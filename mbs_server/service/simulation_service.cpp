@@ -98,15 +98,6 @@ class FileCollector {
   std::vector<ScenarioFile> files_;
 };
 
-std::optional<Checkpoint> parse_checkpoint(const std::string& bytes) {
-  if (bytes.empty()) return std::nullopt;
-  v1::Checkpoint message;
-  if (!message.ParseFromString(bytes)) {
-    throw input_error("resume_from", "the checkpoint to resume from is not one: its bytes cannot be read");
-  }
-  return wire::from_proto(message, wire::FieldPath("resume_from"));
-}
-
 }  // namespace
 
 SimulationService::SimulationService(RunStore& store, ContactSource contact, std::uint32_t contract)
@@ -152,12 +143,7 @@ std::string SimulationService::submit(grpc::ServerContext& context, grpc::Server
     throw Error(ErrorCode::cancelled, "SubmitRun: the upload ended before the scenario was complete");
   RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), files.take(), contact_.schemas());
   input.run_id = header.run_id();
-  input.resume_from = parse_checkpoint(header.resume_from());
-  if (input.resume_from && input.resume_from->scenario_digest != input.scenario_digest) {
-    throw input_error("resume_from",
-                      "the checkpoint belongs to another scenario or to other files; resume with those it "
-                      "was made with");
-  }
+  if (!header.resume_from().empty()) resume_from(header.resume_from(), input);
   const Submission submission{.owner = client.owner,
                               .digest = sha256_hex(input.scenario_digest + '\n' + header.resume_from())};
   return store_.start(std::move(input), contact_.open, submission);

@@ -1,0 +1,46 @@
+#include "client/subcommands/run_to_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "client/report/write_report.hpp"
+#include "client/runs/execute.hpp"
+#include "client/terminal/screen.hpp"
+#include "common/results/summary.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+void tell(const RunSummary& summary, const Scenario& scenario, const fs::path& folder, const TellOptions& options) {
+  if (options.json) {
+    fmt::print("{}\n", summary_json(summary));
+  } else if (!options.quiet) {
+    fmt::print("{}", summary_text(summary, scenario, folder));
+  }
+  if (summary.status == "completed") return;
+  const bool has_end = summary.status == "incomplete";
+  // The reason is the last line of an incomplete run, where scripts and people look for it.
+  if (summary.error && !has_end) tell_user("error", fmt::format("the run failed: {}", summary.error->what()));
+  fmt::print(
+      stderr, "heelstrike: the run folder {} is marked incomplete; it holds {}\n", folder.string(),
+      has_end ? "every frame that has a solution" : fmt::format("everything up to t = {:g} s", summary.simulated_time));
+  if (summary.error && has_end) tell_user("error", fmt::format("incomplete: {}", summary.error->what()));
+}
+
+}  // namespace
+
+ExitCode run_to_folder(const RunRequest& request, RunFolder& folder, const ConnectionOptions& connection,
+                       const TellOptions& telling, const std::stop_token& stop) {
+  const fs::path& path = folder.path();
+  const auto runner = make_runner(connection, fs::absolute(path / "run.log"));
+  const RunSummary summary = execute(*runner, request, folder, telling.quiet || telling.json, stop);
+  (void)report::write_report(path);
+  tell(summary, request.scenario, path, telling);
+  if (stop.stop_requested() && summary.status != "completed") return ExitCode::interrupted;
+  return exit_code(summary);
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,22 @@
+/// What `run` and `resume` have in common: a run goes into its folder, gets its page, and is told.
+#pragma once
+
+#include <stop_token>
+
+#include "client/exit_codes.hpp"
+#include "client/subcommands/options.hpp"
+#include "common/results/run_folder.hpp"
+
+namespace heelstrike::client {
+
+/// How much the terminal is told.
+struct TellOptions {
+  bool quiet = false;  ///< only errors
+  bool json = false;   ///< the summary as JSON in place of sentences
+};
+
+/// Runs `request`, as execute(). @returns what the program ends with
+[[nodiscard]] ExitCode run_to_folder(const RunRequest& request, RunFolder& folder, const ConnectionOptions& connection,
+                                     const TellOptions& telling, const std::stop_token& stop);
+
+}  // namespace heelstrike::client
