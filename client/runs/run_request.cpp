@@ -96,11 +96,11 @@ void read_files(const fs::path& folder, const std::stop_token& stop, RunRequest&
   throw Error(refusals.front().code(), fmt::format("{}", fmt::join(lines, "\n")), refusals.front().field());
 }
 
-RunRequest load(const fs::path& scenario, const Overrides& overrides, const fs::path& inputs,
+RunRequest load(const fs::path& scenario, const fs::path& called, const Overrides& overrides, const fs::path& inputs,
                 const BackendSchemas& backends, const std::stop_token& stop) {
   const Catalog catalog = scenario_catalog(backends);
   RunRequest request;
-  request.file_name = as_utf8(scenario.string());
+  request.file_name = as_utf8(called.string());
   request.yaml = scenario_text(scenario, stop, request);
   if (!overrides.backend_last) change_backend(request, overrides.backend, backends);
   for (const std::string& assignment : overrides.assignments) {
@@ -121,12 +121,12 @@ RunRequest load(const fs::path& scenario, const Overrides& overrides, const fs::
 
 RunRequest load_request(const fs::path& scenario, const Overrides& overrides, const BackendSchemas& backends,
                         const std::stop_token& stop) {
-  return load(scenario, overrides, scenario.parent_path(), backends, stop);
+  return load(scenario, scenario, overrides, scenario.parent_path(), backends, stop);
 }
 
-RunRequest load_request_again(const fs::path& scenario, const fs::path& inputs, const BackendSchemas& backends,
-                              const std::stop_token& stop) {
-  return load(scenario, {}, inputs, backends, stop);
+RunRequest load_request_again(const fs::path& scenario, const fs::path& origin, const fs::path& inputs,
+                              const BackendSchemas& backends, const std::stop_token& stop) {
+  return load(scenario, origin, {}, inputs, backends, stop);
 }
 
 std::string backend_label(const Scenario& scenario) {

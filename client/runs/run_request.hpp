@@ -42,9 +42,11 @@ struct Overrides {
 /// @throws Error{invalid_input} for the mistakes in it or a missing file, and as read_file
 [[nodiscard]] RunRequest load_request(const std::filesystem::path& scenario, const Overrides& overrides,
                                       const BackendSchemas& backends, const std::stop_token& stop = {});
-/// The same for a scenario in a run folder. @param inputs  folder that the names of its files start from
-[[nodiscard]] RunRequest load_request_again(const std::filesystem::path& scenario, const std::filesystem::path& inputs,
-                                            const BackendSchemas& backends, const std::stop_token& stop = {});
+/// The same for a scenario as it stands in a run folder. @param origin  its file when the run began: what it is called
+/// @param inputs  folder that the names of its files start from
+[[nodiscard]] RunRequest load_request_again(const std::filesystem::path& scenario, const std::filesystem::path& origin,
+                                            const std::filesystem::path& inputs, const BackendSchemas& backends,
+                                            const std::stop_token& stop = {});
 
 /// `${NAME}` in a file name replaced by that variable of the environment. @param where  scenario, for messages
 /// @throws Error{invalid_input} for a variable that is not set

@@ -51,7 +51,7 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   for (const std::string& note : request.notes) tell_user("note", note);
   const fs::path path = options.output.empty() ? default_folder(request) : options.output;
   FreshFolder fresh(path);
-  RunFolder folder(path, request.yaml, options.force, fs::absolute(options.scenario).parent_path());
+  RunFolder folder(path, request.yaml, options.force, fs::absolute(options.scenario));
   const ExitCode code =
       run_to_folder(request, folder, options.connection, {.quiet = options.quiet, .json = json}, stop);
   fresh.keep();

@@ -87,8 +87,8 @@ class RunFolder::Lock {
   int descriptor_;
 };
 
-RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force, const fs::path& inputs)
-    : path_(std::move(path)), inputs_(inputs) {
+RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force, const fs::path& origin)
+    : path_(std::move(path)), origin_(origin) {
   make_folder(path_, force);
   lock_ = std::make_shared<const Lock>(path_);
   remove_earlier_run(path_);
@@ -132,7 +132,7 @@ RunFolder RunFolder::resume(fs::path path) {
 }
 
 std::string RunFolder::position() const {
-  nlohmann::ordered_json json{{"inputs", inputs_.string()},
+  nlohmann::ordered_json json{{"scenario", origin_.string()},
                               {"table_bytes", table_ ? table_->size() : 0},
                               {"field_index", field_index_},
                               {"n_indexed", n_indexed_},
@@ -151,7 +151,7 @@ std::string RunFolder::position() const {
 bool RunFolder::take_position(const fs::path& file) {
   try {
     const auto json = nlohmann::ordered_json::parse(read_whole_file(file));
-    inputs_ = json.at("inputs").get<std::string>();
+    origin_ = json.at("scenario").get<std::string>();
     n_kept_ = json.at("table_bytes").get<std::uint64_t>();
     field_index_ = json.at("field_index").get<std::string>();
     n_indexed_ = json.at("n_indexed").get<std::size_t>();

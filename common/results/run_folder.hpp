@@ -40,9 +40,10 @@ class RunFolder {
   /// The folder is locked while this object lives.
   /// @throws Error{file} when it exists and `force` is false, when another run is writing it, or when it cannot be
   ///         written
-  /// @param inputs  folder of the files that the scenario names, for whoever resumes the run
+  /// @param origin  the scenario's file, for whoever resumes the run: its name, and what the files in it are relative
+  /// to
   RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force,
-            const std::filesystem::path& inputs = {});
+            const std::filesystem::path& origin = {});
   /// A run that has not ended, cut back to its last checkpoint, from which it goes on. Its table and its fields
   /// continue where they were then; its log keeps everything.
   /// @throws Error{file} when there is no such folder, when its run is complete, goes on, or has no checkpoint whose
@@ -50,8 +51,8 @@ class RunFolder {
   [[nodiscard]] static RunFolder resume(std::filesystem::path path);
   /// What to resume from; empty unless resume() made this.
   [[nodiscard]] const std::string& checkpoint() const { return checkpoint_; }
-  /// Where the files that the scenario names were when the run began.
-  [[nodiscard]] const std::filesystem::path& inputs() const { return inputs_; }
+  /// The scenario's file when the run began.
+  [[nodiscard]] const std::filesystem::path& origin() const { return origin_; }
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
@@ -82,7 +83,7 @@ class RunFolder {
   void write_field_index();
 
   std::filesystem::path path_;
-  std::filesystem::path inputs_;
+  std::filesystem::path origin_;
   std::string checkpoint_;               ///< bytes
   std::optional<std::uint64_t> n_kept_;  ///< bytes of the table that are kept, until its columns are known
   std::shared_ptr<const Lock> lock_;
