@@ -28,6 +28,7 @@ void throw_solver_failure(const std::exception_ptr& cause, const std::string& so
 void StallGuard::check(double h, double t, const std::exception_ptr& cause, const std::string& solver) {
   constexpr int max_tiny = 20;
   if (cause) last_cause_ = cause;
+  // A hundred roundings of the time: such a step changes neither t nor y beyond their last digits.
   const bool tiny = std::abs(h) <= 100.0 * std::numeric_limits<double>::epsilon() * std::abs(t);
   n_tiny_ = tiny ? n_tiny_ + 1 : 0;
   if (!tiny) last_cause_ = nullptr;
