@@ -1,8 +1,11 @@
 /// What the two ARKODE methods have in common ([reynolds2023] in docs/references.bib): the state {y, z} with the
-/// quadratures appended, the projection of every accepted step, and statistics. ARKODE gives up at once when an
-/// explicit stage or the projection is refused recoverably; then the step is repeated here from its start with a
-/// quarter of its size, up to max_rejections times. The quadratures do not act back on the state, but take part in the
-/// error test with a tolerance of their own (quadrature_atol), as with CVODE and IDA.
+/// quadratures appended, the projection of every accepted step, and statistics.
+///
+/// ARKODE gives up at once when an explicit stage or the projection is refused recoverably; then the step is repeated
+/// here from its start with a quarter of its size, up to max_rejections times.
+///
+/// The quadratures do not act back on the state, but take part in the error test with a tolerance of their own
+/// (quadrature_atol), as with CVODE and IDA.
 #pragma once
 
 #include <arkode/arkode_arkstep.h>
