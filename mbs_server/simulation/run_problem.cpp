@@ -99,6 +99,9 @@ void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {
   const double rounding = gap_rounding(at.q);
   for (std::size_t i = 0; i < responses.size(); ++i) {
     const bool closed = coupling_.closed(i);
+    // A closed pair opens when its gap exceeds rounding, so that bodies that only touch do not switch for ever. The
+    // rate is watched while a pair is open, because a dip that begins and ends within a step changes no sign of the
+    // gap; where it does not matter it is a constant.
     values[ContactRoot{.pair = i, .kind = Kind::gap}.index()] = responses[i].gap - (closed ? rounding : 0.0);
     values[ContactRoot{.pair = i, .kind = Kind::gap_rate}.index()] = closed ? 1.0 : responses[i].gap_rate;
   }
