@@ -75,6 +75,7 @@ void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::
   const int n = as_int(rhs.cols());
   const int k = as_int(matrix.cols());
   if (m == 0 || n == 0) return;
+  // BLAS leaves the result alone when there is nothing to add up; it has to be zero.
   if (k == 0) {
     result.setZero();
     return;
@@ -84,6 +85,7 @@ void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::
   const double zero = 0.0;
   const int step = 1;
   if (n == 1) {
+    // One column is a matter of memory traffic, and dgemm packs its operands first.
     dgemv_("N", &m, &k, &one, matrix.data(), &lda, rhs.data(), &step, &zero, result.data(), &step);
     return;
   }
@@ -100,6 +102,7 @@ void multiply_symmetric(Eigen::Ref<const Eigen::MatrixXd> lower, Eigen::Ref<cons
   const double one = 1.0;
   const double zero = 0.0;
   const int step = 1;
+  // Half of the memory traffic of a full matrix, which is what a product costs.
   dsymv_("L", &n, &one, lower.data(), &lda, rhs.data(), &step, &zero, result.data(), &step);
 }
 
