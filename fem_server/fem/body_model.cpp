@@ -54,6 +54,7 @@ BodyModel BodyModel::part(std::span<const std::uint32_t> elements, std::vector<s
   for (const std::uint32_t node : nodes) part.mesh_.nodes.push_back(mesh_.nodes[node]);
   for (const std::uint32_t e : elements) {
     for (const std::uint32_t node : mesh_.element(e)) {
+      // Node numbers of the part keep the order of the body, so that sorted lists of either stay sorted.
       const auto place = std::lower_bound(nodes.begin(), nodes.end(), node) - nodes.begin();
       part.mesh_.connectivity.push_back(static_cast<std::uint32_t>(place));
     }
@@ -67,6 +68,7 @@ void BodyModel::assign_materials(std::span<const Material> materials) {
   for (const Material& material : materials) {
     const auto index = static_cast<std::uint32_t>(constants_.size());
     constants_.push_back(lame_constants(material));
+    // Later materials win: a general one is given first, and sets replace it where they are.
     if (material.set.empty()) {
       std::fill(material_of_.begin(), material_of_.end(), index);
       continue;
@@ -279,6 +281,8 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
       for (std::size_t a = first; a < nodes.size(); ++a) {
         const double N = rule.values[q][static_cast<Eigen::Index>(a)];
         area_vectors.try_emplace(nodes[a], Vector3::Zero()).first->second += N * normal;
+        // The area is that of the surface, the mean normal that of its projection: on a curved part |sum| is smaller
+        // than the sum.
         areas[nodes[a]] += N * normal.norm();
       }
     }
