@@ -12,6 +12,7 @@ namespace {
 
 std::uint32_t find_root(std::vector<std::uint32_t>& parent, std::uint32_t i) {
   while (parent[i] != i) {
+    // Halving the path keeps all later searches short.
     parent[i] = parent[parent[i]];
     i = parent[i];
   }
@@ -84,6 +85,7 @@ std::vector<ComponentVolume> component_volumes(const SurfaceMesh& mesh, const Co
   for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
     const std::uint32_t c = components.of_triangle[t];
     if (first[c] == none) first[c] = t;
+    // Tetrahedra from a point of the surface, not from the origin: a small body far away would lose its digits.
     bodies[c].volume += (mesh.vertices[mesh.triangles[t][0]] - base).dot(triangle_cross(mesh, t)) / 6.0;
   }
   // Nesting by the winding number of one vertex costs components times triangles; a soup of more pieces is no body with
