@@ -44,6 +44,7 @@ Matrix3 axis_map(const AxisNames& names) {
 
 MarkerTrial turned(MarkerTrial trial, const Matrix3& R_WF) {
   for (auto& marker : trial.positions) {
+    // Gaps stay gaps: a rotation of NaN is NaN.
     for (Vector3& p : marker) p = R_WF * p;
   }
   return trial;

@@ -29,6 +29,7 @@ ComponentError compare(const std::string& name, const Curves& c) {
   for (std::size_t i = 0; i < c.times.size(); ++i) {
     mean_m += c.measured[i] / n;
     mean_p += c.predicted[i] / n;
+    // Every row counts alike: the rows of a plate are equidistant.
     error.rms += std::pow(c.predicted[i] - c.measured[i], 2) / n;
   }
   error.rms = std::sqrt(error.rms);

@@ -28,6 +28,8 @@ class CylinderDistance final : public SignedDistance {
     const Vector3 out = distance > 0.0 ? Vector3(across / distance) : cylinder_.axis.unitOrthogonal();
     const double beyond = std::abs(along) - 0.5 * cylinder_.length;
     const double outside = distance - cylinder_.radius;
+    // Between the planes of the ends the side counts, inside and outside. Just behind an end, inside, the gap is
+    // therefore that of the side and not of the end.
     if (beyond > 0.0) return past_the_end(arm, out, outside);
     SurfacePoint point{.gap = outside, .normal = out, .curvature = Matrix3::Zero(), .bend = 0.0};
     if (distance > 0.0) {

@@ -55,6 +55,7 @@ Triangles drawn_sphere(const Surface& surface, const DrawnPart& /*part*/) {
   const SphereSurface sphere = sphere_of(surface);
   std::vector<Vector3> vertices;
   for (std::uint32_t row = 0; row < n_rows; ++row) {
+    // From the south pole to the north pole, as joined_rows() expects for normals that point outwards.
     const double polar = std::numbers::pi * (1.0 - row / (n_rows - 1.0));
     for (std::uint32_t i = 0; i < points_around; ++i) {
       const Vector3 c = on_circle(i);

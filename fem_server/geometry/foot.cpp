@@ -103,6 +103,8 @@ class FootShape {
     const double top = -d_.ankle_height + top_(t);
     const double half_height = 0.5 * (top - bottom);
     const double up = (p.z() - 0.5 * (top + bottom)) / half_height;
+    // A flat sole, a round back. Both powers are one at the ends of their axes and zero in the middle, so that the
+    // section is continuous with its slope.
     const double exponent_up = up < 0.0 ? 4.0 : 2.4;
     const double sum = std::pow(std::abs(across), 2.6) + std::pow(std::abs(up), exponent_up) + ends(t, across);
     // From the sum of powers to a length: exact on the axes of a section, the right order elsewhere.

@@ -35,6 +35,8 @@ double quadratic_jacobian(const VolumeMesh& mesh, std::size_t e, const Barycentr
 }
 
 bool inverted(const VolumeMesh& mesh, std::size_t e) {
+  // The straight tetrahedron on the corners may be inverted already; bent edges may invert a quadratic one at single
+  // nodes.
   if (element_volume(mesh, e) < 0.0) return true;
   if (mesh.nodes_per_element != 10) return false;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -75,6 +77,7 @@ void check_faces(const VolumeMesh& mesh, VolumeReport& report) {
     if (i >= 2 && faces[i].first == faces[i - 2].first) ++report.n_overfull_faces;
     const std::uint32_t a = root(faces[i - 1].second);
     const std::uint32_t b = root(faces[i].second);
+    // Pieces are counted by union and find; the smaller number becomes the root.
     parent[std::max(a, b)] = std::min(a, b);
   }
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) report.n_pieces += root(e) == e ? 1 : 0;

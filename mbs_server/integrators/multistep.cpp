@@ -79,6 +79,8 @@ void MultistepIntegrator::apply_max_step() {
 void MultistepIntegrator::fail(int code) {
   attempted_time_ = t_;
   (void)calls_.get_current_time(memory_, &attempted_time_);
+  // A root function that the model refused at the end of the step: whoever steps goes back and comes again with a
+  // smaller bound. Nothing is wrong with the solver.
   if (code == calls_.root_failed && cause_) std::rethrow_exception(cause_);
   throw_solver_failure(cause_, spec_.name, describe_code(code, calls_.code_name(code)), attempted_time_);
 }
@@ -120,6 +122,7 @@ void MultistepIntegrator::interpolate(double t, Eigen::VectorXd& y, Eigen::Vecto
   check_setup(calls_.get_dense(memory_, t, 0, dense_.get()), "GetDky");
   y = view(dense_.get()).head(n_y_);
   if (problem_.n_quadratures() > 0) {
+    // Written straight into the caller's vector.
     const OwnedVector z_t(N_VMake_Serial(z.size(), z.data(), context_.get()));
     check_setup(calls_.get_quadratures(memory_, t, 0, z_t.get()), "GetQuadDky");
   }

@@ -62,6 +62,7 @@ int solve(SUNLinearSolver S, SUNMatrix /*A*/, N_Vector x, N_Vector b, realtype /
   auto& bridge = bridge_of(S);
   return guarded(
       [&] {
+        // The tolerance is for iterative solvers; this one is exact.
         view(x) = view(b);
         bridge.solve(view(x));
       },
@@ -72,6 +73,7 @@ int solve(SUNLinearSolver S, SUNMatrix /*A*/, N_Vector x, N_Vector b, realtype /
 
 OwnedMatrix make_newton_matrix(SUNContext context) {
   SUNMatrix A = SUNMatNewEmpty(context);
+  // The least that SUNDIALS asks of a matrix: the entries live in the problem, in the form that it factors.
   A->ops->getid = [](SUNMatrix) { return SUNMATRIX_CUSTOM; };
   A->ops->zero = [](SUNMatrix) { return 0; };
   A->ops->destroy = [](SUNMatrix M) { SUNMatFreeEmpty(M); };
