@@ -28,6 +28,7 @@ Matrix3 axis_map(const AxisNames& names) {
       (Matrix3() << direction_of(names.x, 'x'), direction_of(names.y, 'y'), direction_of(names.z, 'z')).finished();
   const std::string found = fmt::format("x: {}, y: {}, z: {}", names.x, names.y, names.z);
   const double det = R.determinant();
+  // Columns are unit vectors along the axes: the determinant is 1, -1 (a mirror image) or 0.
   if (std::abs(det) < 0.5) {
     throw input_error("axes", fmt::format("axes: expected three different directions, found {}; each of the world's x, "
                                           "y and z occurs once",
@@ -43,6 +44,7 @@ Matrix3 axis_map(const AxisNames& names) {
 
 MarkerTrial turned(MarkerTrial trial, const Matrix3& R_WF) {
   for (auto& marker : trial.positions) {
+    // Gaps stay gaps: a rotation of NaN is NaN.
     for (Vector3& p : marker) p = R_WF * p;
   }
   return trial;

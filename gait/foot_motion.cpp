@@ -44,6 +44,7 @@ std::vector<Glitch> glitches_in(const FootTemplate& foot, const std::vector<Clus
   for (std::size_t m = 0; m < foot.hindfoot_H.size(); ++m) {
     bool open = false;
     for (std::size_t frame = 0; frame < fits.size(); ++frame) {
+      // Of the fits that were made in the end, after the frames of an episode have agreed.
       const bool wrong = std::ranges::find(fits[frame].excluded, m) != fits[frame].excluded.end();
       if (wrong && !open) found.push_back({.marker = foot.markers.hindfoot[m], .first = frame, .last = frame});
       open = wrong;
@@ -70,6 +71,8 @@ struct FrameVote {
 std::vector<std::size_t> verdict(const std::vector<FrameVote>& votes, std::size_t first, std::size_t last) {
   std::map<std::vector<std::size_t>, double> weights;
   for (std::size_t i = first; i <= last; ++i) {
+    // By squared residual, not by frames: the top of a bump is sure of its marker, its many frames on the flank are
+    // not.
     if (!votes[i].wrong.empty()) weights[votes[i].wrong] += votes[i].weight;
   }
   return std::ranges::max_element(weights, {}, [](const auto& entry) { return entry.second; })->first;
@@ -83,6 +86,7 @@ void settle(std::vector<FrameVote>& votes, std::size_t margin) {
     if (votes[i].wrong.empty()) continue;
     const std::size_t first = i;
     std::size_t last = i;
+    // An episode goes on over as many quiet frames as it will be widened by.
     while (i + 1 < n && i + 1 <= last + margin) {
       ++i;
       if (!votes[i].wrong.empty()) last = i;
@@ -91,6 +95,7 @@ void settle(std::vector<FrameVote>& votes, std::size_t margin) {
     for (std::size_t k = first; k <= last; ++k) {
       if (votes[k].wrong.empty() || !std::ranges::includes(common, votes[k].wrong)) votes[k].wrong = common;
     }
+    // A bump is there before it exceeds the tolerance, and after it has fallen below.
     for (std::size_t k = first - std::min(first, margin); k < first; ++k) votes[k].wrong = votes[first].wrong;
     for (std::size_t k = last + 1; k <= std::min(n - 1, last + margin); ++k) votes[k].wrong = votes[last].wrong;
     i = std::max(i, std::min(n - 1, last + margin));
@@ -112,9 +117,11 @@ class FootTracker {
     settle(votes, options_.glitch_margin);
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame)
       missing_.push_back(missing(frame, votes[frame].wrong));
+    // Before the fits, which are told and used with what is kept.
     keep_steady(foot_.hindfoot_H, hindfoot_, options_.glitches.distance, missing_);
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame) fit(frame);
     motion_.glitches = glitches_in(foot_, motion_.fits);
+    // Bridged before filtering, so that no filter smears a bump over its neighbours.
     hindfoot_ = bridged_markers(foot_.hindfoot_H, hindfoot_, missing_);
     if (options_.filter) {
       LowPass filter = *options_.filter;
@@ -145,6 +152,7 @@ class FootTracker {
       if (is_seen(heel[i]) && is_seen(tip[i])) lengths.push_back((tip[i] - heel[i]).norm());
     }
     if (lengths.empty()) return;  // the fit of the frames says what is missing
+    // The median: a jump of the heel marker in some frames is no mistake of units.
     const auto middle = lengths.begin() + std::ssize(lengths) / 2;
     std::ranges::nth_element(lengths, middle);
     if (*middle > 0.5 * foot_.length && *middle < 2.0 * foot_.length) return;
@@ -180,6 +188,7 @@ class FootTracker {
     const auto n_seen = std::ranges::count_if(measured, is_seen);
     if (n_seen < 3) refuse(frame, "at least three markers of the hindfoot", fmt::format("{}", n_seen));
     if (!is_seen(toe_tip_[frame])) refuse(frame, fmt::format("the marker '{}'", foot_.markers.toe_tip), "a gap");
+    // Skin and shoe move markers by some millimetres in every frame; that is no fault of a single one.
     if (cluster_fit(foot_.hindfoot_H, measured, {}).rms <= options_.glitches.tolerance) return {};
     // The toe tip is no part of the hindfoot, but as long as the toes are straight it tells who is right.
     Series all_H = foot_.hindfoot_H, all_W = measured;
@@ -188,6 +197,7 @@ class FootTracker {
     FrameVote vote{.wrong = wrong_markers(all_H, all_W, measured.size(), options_.glitches), .weight = 0.0};
     if (vote.wrong.empty()) return vote;
     const ClusterFit fit = cluster_fit(foot_.hindfoot_H, measured, vote.wrong);
+    // What the absence of the wrong ones explains [m^2].
     vote.weight = fit.rms_all * fit.rms_all - fit.rms * fit.rms;
     return vote;
   }
@@ -200,6 +210,7 @@ class FootTracker {
     }
     MarkerSet all = unseen;
     all.insert(wrong.begin(), wrong.end());
+    // Three markers must be left for a pose: a bad one is better than none.
     return all.size() + 3 > hindfoot_.size() ? unseen : all;
   }
 
@@ -234,6 +245,8 @@ double toe_angle(const FootTemplate& foot, const Pose& X_WH, const Vector3& toe_
   const Vector3& axis = foot.toe_axis_H;
   const Vector3 before = foot.toe_tip_H - foot.p_HT;
   const Vector3 now = X_WH.inverse() * toe_tip_W - foot.p_HT;
+  // Both measured in the plane across the axis: sine and cosine times the same length, so that the arc tangent needs
+  // none of them normalised. What the tip moves along the axis does not count.
   const Vector3 x = before - before.dot(axis) * axis;
   return std::atan2(now.dot(axis.cross(x)), now.dot(x));
 }

@@ -55,6 +55,7 @@ void check_attitude(const MarkerTrial& trial, const FootMarkers& markers, const 
   Vector3 center = Vector3::Zero();
   for (const Vector3& p : points) center += p / static_cast<double>(points.size());
   for (const Vector3& p : points) spread += (p - center) * (p - center).transpose();
+  // The direction in which the markers are spread least, of either sign.
   const Vector3 normal = Eigen::JacobiSVD<Matrix3>(spread, Eigen::ComputeFullU).matrixU().col(2);
   const double tilt = std::acos(std::min(1.0, std::abs(normal.dot(up)))) / degree;
   const double pitch = std::asin(std::clamp((tip - heel).normalized().dot(up), -1.0, 1.0)) / degree;
@@ -72,7 +73,7 @@ void check_attitude(const MarkerTrial& trial, const FootMarkers& markers, const 
   }
 }
 
-/// Markers on the skin lie above the sole; malleoli above the toes.
+/// The malleoli of a foot that stands lie above its toe tip.
 void check_upright(const MarkerTrial& trial, const FootMarkers& markers, const Vector3& origin, const Vector3& toes,
                    const Vector3& up) {
   if (markers.origin.empty() || (origin - toes).dot(up) > 0.0) return;
@@ -108,13 +109,18 @@ FootTemplate make_foot_template(const MarkerTrial& standing, const FootMarkers& 
                                             "marker that moves by {:.1f} mm (standard deviation); use another trial",
                                             standing.file_name, 1e3 * foot.sway));
   }
+  // In the ground plane: one of the markers may sit higher on the foot than the other, and the sole is level all the
+  // same.
   const Vector3 forward = (tip - heel - (tip - heel).dot(up) * up).normalized();
   foot.X_WH = {.R = (Matrix3() << forward, up.cross(forward), up).finished(), .p = origin};
   const Pose X_HW = foot.X_WH.inverse();
   for (const Vector3& p : points) foot.hindfoot_H.push_back(X_HW * p);
   foot.toe_tip_H = X_HW * tip;
+  // The joint lies below the markers on top of the foot (docs/theory/gait.md, "Where a foot rolls").
   foot.p_HT = X_HW * Vector3(0.5 * (lateral + medial) - markers.toe_axis_depth * up);
   const Vector3 axis = (X_HW.R * (medial - lateral)).normalized();
+  // The axis runs to the left on one foot and to the right on the other; its sense is chosen so that extension is
+  // positive on both.
   const bool lifts = axis.cross(foot.toe_tip_H - foot.p_HT).z() > 0.0;
   foot.toe_axis_H = lifts ? axis : Vector3(-axis);
   return foot;

@@ -51,6 +51,7 @@ std::vector<Stance> stances(const ForcePlate& plate, const Vector3& up, double t
   bool loaded = false;
   const auto crossing = [&](std::size_t row) {
     const double before = plate.force[row - 1].dot(up), now = plate.force[row].dot(up);
+    // One value is above the threshold and one is not, so that the denominator is not zero.
     const double share = (threshold - before) / (now - before);
     return plate.times[row - 1] + share * (plate.times[row] - plate.times[row - 1]);
   };
@@ -76,6 +77,7 @@ std::vector<Stance> stances(const ForcePlate& plate, const Vector3& up, double t
   return found;
 }
 
+/// The trapezoidal rule of the samples, and their own durations: rows need not be equidistant.
 double body_mass(std::span<const ForcePlate> plates, const Vector3& up, double from, double to) {
   constexpr double standard_gravity = 9.80665;
   double impulse = 0.0, duration = 0.0;
@@ -101,19 +103,24 @@ double body_mass(std::span<const ForcePlate> plates, const Vector3& up, double f
 }
 
 Vector3 moment_about(const ForcePlate& plate, std::size_t row, const Vector3& point) {
+  // M_P = M_Q + (Q - P) x F.
   return plate.moment[row] + (plate.point[row] - point).cross(plate.force[row]);
 }
 
 CenterOfPressure center_of_pressure(const Vector3& force, const Vector3& moment, const Vector3& origin,
                                     const Vector3& normal) {
   const double load = normal.dot(force);
+  // Without a load the line of action is nowhere.
   if (!(load > 0.0)) return {.point = origin, .free_moment = normal.dot(moment)};
+  // The point r of the plane about which the moment has no part in the plane: n x (M - r x F) = 0 with n . r = 0 gives
+  // r = n x M / (n . F).
   const Vector3 arm = normal.cross(moment) / load;
   return {.point = origin + arm, .free_moment = normal.dot(moment - arm.cross(force))};
 }
 
 Vector3 interpolated(std::span<const double> times, std::span<const Vector3> values, double t) {
   const auto next = std::ranges::upper_bound(times, t);
+  // `upper_bound` makes t lie in [times[i - 1], times[i]), whose length is not zero.
   if (next == times.begin()) return values.front();
   if (next == times.end()) return values.back();
   const auto i = static_cast<std::size_t>(next - times.begin());

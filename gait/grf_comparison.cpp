@@ -29,6 +29,7 @@ ComponentError compare(const std::string& name, const Curves& c) {
   for (std::size_t i = 0; i < c.times.size(); ++i) {
     mean_m += c.measured[i] / n;
     mean_p += c.predicted[i] / n;
+    // Every row counts alike: the rows of a plate are equidistant.
     error.rms += std::pow(c.predicted[i] - c.measured[i], 2) / n;
   }
   error.rms = std::sqrt(error.rms);
@@ -38,6 +39,7 @@ ComponentError compare(const std::string& name, const Curves& c) {
     pp += std::pow(c.predicted[i] - mean_p, 2);
     mp += (c.measured[i] - mean_m) * (c.predicted[i] - mean_p);
   }
+  // A constant has no correlation with anything.
   const bool both_vary = mm > 0.0 && pp > 0.0;
   error.correlation = both_vary ? mp / std::sqrt(mm * pp) : std::numeric_limits<double>::quiet_NaN();
   const auto peak = [&](const std::vector<double>& values, bool largest) {
@@ -77,12 +79,14 @@ class StanceComparer {
       const double t = measured_.times[i];
       if (t < result.from || t > result.to) continue;
       const auto [before, after] = neighbours(t);
+      // A frame without solution leaves a gap: a line across it would be no prediction.
       if (predicted_.times[after] - predicted_.times[before] > longest_gap_) {
         ++result.n_missing;
       } else {
         result.rows.push_back(row(i, before, after, (t - stance.start) / stance.duration()));
       }
     }
+    // Two rows correlate perfectly whatever they are.
     if (result.rows.size() < 3) return std::nullopt;
     for (int axis = 0; axis < 3; ++axis) {
       result.components.push_back(compare(std::string("v") + "xyz"[axis], force_curves(result, Vector3::Unit(axis))));
@@ -137,6 +141,7 @@ class StanceComparer {
     const bool whole = result.from == result.stance.start && result.to == result.stance.end;
     if (!whole || !result.stance.complete() || result.n_missing > 0) return;
     const Curves c = force_curves(result, up_);
+    // The vertical force of walking has two humps, heel and push-off, with a valley near mid stance.
     const double middle = 0.5 * (result.from + result.to);
     result.first_peak[0] = peak_between(c.times, c.measured, result.from, middle);
     result.first_peak[1] = peak_between(c.times, c.predicted, result.from, middle);
@@ -147,6 +152,7 @@ class StanceComparer {
   void add_centers(StanceComparison& result) const {
     double sum = 0.0;
     for (const StanceRow& row : result.rows) {
+      // At either end of stance the centre of pressure is a quotient of two small numbers.
       if (row.share < 0.1 || row.share > 0.9 || !row.center[0] || !row.center[1]) continue;
       Vector3 error = *row.center[1] - *row.center[0];
       error -= error.dot(up_) * up_;
@@ -185,6 +191,7 @@ Vector3 vertical_axis(std::span<const ForcePlate> plates) {
   if (!(sum.cwiseAbs().maxCoeff(&axis) > 0.0)) {
     throw input_error("plates", "expected force plates with a load, found none: all forces are zero");
   }
+  // Reactions point upwards, so that the sign of the sum is that of the axis.
   return std::copysign(1.0, sum[axis]) * Vector3::Unit(axis);
 }
 

@@ -35,6 +35,7 @@ Vector3 slope(const MarkerTrial& trial, const std::vector<Vector3>& marker, std:
     tt += std::pow(trial.times[i] - t_mean, 2);
     tp += (trial.times[i] - t_mean) * (marker[i] - p_mean);
   }
+  // Centred sums: times of hours into a recording cost no digits.
   return tp / tt;
 }
 
@@ -53,6 +54,7 @@ void add_slopes(const MarkerTrial& trial, const FootTemplate& foot, const FootMo
     const std::size_t marker = trial.index(foot.markers.hindfoot[m]);
     if (!is_clean(motion, trial, marker, m, first, last)) continue;
     const Vector3 v = slope(trial, trial.positions[marker], first, last);
+    // The ground moves in its own plane; what markers rise or sink is the foot.
     slopes.push_back(v - v.dot(up) * up);
   }
 }
@@ -94,6 +96,8 @@ GroundSpeed find_ground_speed(const MarkerTrial& trial, std::span<const FootTemp
                                     ": expected a foot that stands flat for 0.2 s, to find the velocity "
                                     "of the ground, found none; give the velocity");
   }
+  // A foot that swings level is flat by the rule above and moves the other way: the median ignores it as long as
+  // stances prevail, the mean would not.
   const Vector3 middle = median(slopes);
   std::erase_if(slopes, [&](const Vector3& v) { return (v - middle).norm() > same_ground; });
   GroundSpeed ground{.velocity = Vector3::Zero(), .deviation = 0.0, .n_slopes = slopes.size()};

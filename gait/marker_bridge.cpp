@@ -42,6 +42,8 @@ class MarkerBridge {
     const Frames all{0, missing_.size()};
     for (const Frames& episode : runs_of(all, [&](std::size_t k) { return !missing_[k].empty(); })) {
       MarkerSet absent;
+      // One set of reference markers for the whole episode: a change of the set would make the pose jump by their
+      // offsets.
       for (std::size_t k = episode.first; k < episode.end; ++k) absent = united(absent, missing_[k]);
       const bool enough = absent.size() + 3 <= template_.size();
       for (const std::size_t m : absent) {
@@ -56,10 +58,14 @@ class MarkerBridge {
  private:
   void bridge(std::size_t m, const Frames& gap, const MarkerSet& absent) {
     std::optional<Vector3> before, after;
+    // The offset is taken with the very markers that carry the pose inside the gap, so that it is continuous at both
+    // ends.
     if (gap.first > 0) before = offset(m, gap.first - 1, united(absent, missing_[gap.first]));
     if (gap.end < missing_.size()) after = offset(m, gap.end, united(absent, missing_[gap.end - 1]));
     for (std::size_t k = gap.first; k < gap.end; ++k) {
+      // 0 in the frame before the gap and 1 in the one behind it, where the markers are seen.
       const double s = static_cast<double>(k + 1 - gap.first) / static_cast<double>(gap.end + 1 - gap.first);
+      // At an end of the trial the one that exists; with neither, the template's own place.
       Vector3 offset_T = before.value_or(after.value_or(Vector3::Zero()));
       if (before && after) offset_T = (1.0 - s) * *before + s * *after;
       result_[m][k] = carried(k, united(absent, missing_[k])) * Vector3(template_[m] + offset_T);

@@ -36,6 +36,7 @@ auto at_place(const std::string& where, Act act) {
 Pose surface_pose(const FootTemplate& foot, const FootRegistration& registration, bool toes) {
   const auto turn = [](const Vector3& axis, double angle) { return Eigen::AngleAxisd(angle, axis).toRotationMatrix(); };
   Pose X_HM;
+  // Roll about x first, then pitch about y, then yaw about z, in the axes of the hindfoot.
   X_HM.R = turn(Vector3::UnitZ(), registration.angles.z()) * turn(Vector3::UnitY(), registration.angles.y()) *
            turn(Vector3::UnitX(), registration.angles.x());
   X_HM.p = registration.position;
@@ -194,6 +195,7 @@ class Recording {
   }
 
   [[nodiscard]] BodyRecordPtr ground_record(const std::string& body, double end_time) const {
+    // A straight line for any spline; beyond both ends, so that no derivative is asked for at one.
     const std::vector<double> times = {-1.0, 0.0, end_time + 1.0};
     std::vector<Pose> poses;
     for (const double t : times) poses.push_back({.R = Matrix3::Identity(), .p = t * ground_});

@@ -21,6 +21,7 @@ QuaternionRate rate_at(const BodyRecord& record, double t) {
   const double length = q.norm();
   q /= length;
   qd /= length;
+  // d(q / |q|) = (1 - q q') qd / |q|.
   qd -= q.dot(qd) * q;
   return {.q = Quaternion(q[0], q[1], q[2], q[3]), .qd = Quaternion(qd[0], qd[1], qd[2], qd[3])};
 }
@@ -57,6 +58,7 @@ Pose pose_at(const BodyRecord& record, double t) {
 Twist twist_at(const BodyRecord& record, double t) {
   const QuaternionRate rate = rate_at(record, t);
   Twist V_WB;
+  // From qd = 1/2 w q with w in the world; the scalar part is zero because the length is constant.
   V_WB.w = 2.0 * (rate.qd * rate.q.conjugate()).vec();
   for (std::size_t c = 0; c < 3; ++c) V_WB.v[static_cast<Eigen::Index>(c)] = record.position[c]->at(t).d;
   return V_WB;

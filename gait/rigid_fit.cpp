@@ -96,6 +96,7 @@ Pose fitted_pose(std::span<const Vector3> template_T, std::span<const Vector3> m
     H += weights[i] * (template_T[i] - a) * (measured_W[i] - b).transpose();
     spread += weights[i] * (template_T[i] - a) * (template_T[i] - a).transpose();
   }
+  // Squares of lengths: on one line to a thousandth of the longest extent, where nothing tells the turn about it.
   const Vector3 extent = Eigen::JacobiSVD<Matrix3>(spread).singularValues();
   if (!(extent[1] > 1e-6 * extent[0])) {
     throw input_error("markers",
@@ -104,6 +105,8 @@ Pose fitted_pose(std::span<const Vector3> template_T, std::span<const Vector3> m
                                   std::sqrt(extent[0] / total), std::sqrt(extent[1] / total)));
   }
   const Eigen::JacobiSVD<Matrix3> svd(H, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  // R = V diag(1, 1, d) U' maximises tr(R H) among rotations; d = -1 turns the least certain direction, the thickness
+  // of nearly coplanar markers.
   const double d = (svd.matrixV() * svd.matrixU().transpose()).determinant() < 0.0 ? -1.0 : 1.0;
   const Matrix3 R = svd.matrixV() * Vector3(1.0, 1.0, d).asDiagonal() * svd.matrixU().transpose();
   return {.R = R, .p = b - R * a};
@@ -111,6 +114,7 @@ Pose fitted_pose(std::span<const Vector3> template_T, std::span<const Vector3> m
 
 std::vector<std::size_t> wrong_markers(std::span<const Vector3> template_T, std::span<const Vector3> measured_W,
                                        std::size_t n_candidates, const GlitchRule& rule) {
+  // Three markers have nine coordinates for six unknowns: almost any three fit.
   constexpr std::size_t fewest = 4;
   ClusterFitter fitter(template_T, measured_W);
   const std::size_t n = fitter.seen().size();
@@ -118,6 +122,8 @@ std::vector<std::size_t> wrong_markers(std::span<const Vector3> template_T, std:
   Trial best = fitter.without({});
   if (best.rms <= rule.tolerance) return {};
   const auto accept = [&](Trial trial) {
+    // Both are asked for: bending of the foot leaves large residuals that no single marker explains, and noise can be
+    // halved without anything being far away.
     if (trial.nearest > rule.distance && trial.rms < rule.improvement * best.rms) best = std::move(trial);
   };
   if (rule.max_excluded >= 1) accept(fitter.best_without(false, n_candidates));

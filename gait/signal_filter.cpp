@@ -27,6 +27,8 @@ std::vector<Section> sections_of(const LowPass& filter) {
   const int n = filter.order / 2;
   std::vector<Section> sections;
   for (int i = 0; i < n / 2; ++i) {
+    // Poles of the Butterworth polynomial in pairs on the unit circle; the bilinear transform s = (1 - z^-1) / (1 +
+    // z^-1) / k [oppenheim2010] makes each a section of second order.
     const double damping = 2.0 * std::sin((2 * i + 1) * std::numbers::pi / (2.0 * n));
     const double a0 = 1.0 + damping * k + k * k;
     sections.push_back({.b0 = k * k / a0,
@@ -43,6 +45,7 @@ std::vector<Section> sections_of(const LowPass& filter) {
 
 void pass(std::vector<double>& x, const std::vector<Section>& sections) {
   for (const Section& s : sections) {
+    // Transposed direct form II, with the delays that a signal constant at its first value would have left.
     double z1 = (1.0 - s.b0) * x.front();
     double z2 = (s.b2 - s.a2) * x.front();
     for (double& value : x) {
@@ -92,6 +95,7 @@ std::vector<Gap> fill_gaps(std::span<const double> times, std::span<double> valu
     }
   }
   if (gaps.empty() || known_times.size() < 2) return gaps;
+  // One spline through all samples: both sides of a gap give it their slopes and curvatures.
   const TimeFunctionPtr spline = make_spline(known_times, known_values, 3);
   for (Gap& gap : gaps) {
     const bool inside = gap.first > 0 && gap.last + 1 < values.size();
@@ -103,6 +107,7 @@ std::vector<Gap> fill_gaps(std::span<const double> times, std::span<double> valu
   return gaps;
 }
 
+/// Two passes of order / 2 each: the square of the Butterworth amplitude, no root.
 double low_pass_gain(const LowPass& filter, double frequency) {
   const double w = std::tan(std::numbers::pi * frequency / filter.rate) / shifted_cutoff(filter);
   return 1.0 / (1.0 + std::pow(w, filter.order));
@@ -111,6 +116,8 @@ double low_pass_gain(const LowPass& filter, double frequency) {
 std::vector<double> low_pass(std::span<const double> signal, const LowPass& filter) {
   check(signal, filter);
   const std::size_t n = signal.size();
+  // Three periods of the cut-off: what the start of the filter does has died out by then. Point reflection continues
+  // value and slope.
   const auto padding = std::min(n - 1, static_cast<std::size_t>(std::ceil(3.0 * filter.rate / filter.cutoff)));
   std::vector<double> x;
   x.reserve(n + 2 * padding);

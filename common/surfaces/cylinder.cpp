@@ -24,12 +24,16 @@ class CylinderDistance final : public SignedDistance {
     const double along = arm.dot(cylinder_.axis);
     const Vector3 across = arm - along * cylinder_.axis;
     const double distance = across.norm();
+    // On the axis every direction across it is as good, and the curvature, which is infinite there, is left at zero.
     const Vector3 out = distance > 0.0 ? Vector3(across / distance) : cylinder_.axis.unitOrthogonal();
     const double beyond = std::abs(along) - 0.5 * cylinder_.length;
     const double outside = distance - cylinder_.radius;
+    // Between the planes of the ends the side counts, inside and outside. Just behind an end, inside, the gap is
+    // therefore that of the side and not of the end.
     if (beyond > 0.0) return past_the_end(arm, out, outside);
     SurfacePoint point{.gap = outside, .normal = out, .curvature = Matrix3::Zero(), .bend = 0.0};
     if (distance > 0.0) {
+      // Level surfaces are coaxial cylinders: curved around the axis, straight along it.
       point.bend = 1.0 / distance;
       point.curvature =
           point.bend * (Matrix3::Identity() - out * out.transpose() - cylinder_.axis * cylinder_.axis.transpose());
@@ -43,7 +47,10 @@ class CylinderDistance final : public SignedDistance {
     const double along = arm.dot(cylinder_.axis);
     const Vector3 end = (along > 0.0 ? 1.0 : -1.0) * cylinder_.axis;
     const double beyond = std::abs(along) - 0.5 * cylinder_.length;
+    // Beyond the flat end the nearest point lies on its disc.
     if (outside <= 0.0) return {.gap = beyond, .normal = end, .curvature = Matrix3::Zero(), .bend = 0.0};
+    // Beyond the rim the nearest point lies on a circle. The gap and its normal are exact; the curvature of the
+    // distance to a circle is no multiple of a projector and is left out.
     const Vector3 away = beyond * end + outside * out;
     const double distance = away.norm();
     return {.gap = distance, .normal = away / distance, .curvature = Matrix3::Zero(), .bend = 0.0};

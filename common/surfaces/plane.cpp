@@ -12,6 +12,7 @@ class PlaneDistance final : public SignedDistance {
  public:
   explicit PlaneDistance(const PlaneSurface& plane) : normal_(plane.normal), offset_(plane.normal.dot(plane.point)) {}
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override {
+    // Exact at any distance and on either side.
     return {.gap = normal_.dot(p_BQ) - offset_, .normal = normal_, .curvature = Matrix3::Zero(), .bend = 0.0};
   }
   [[nodiscard]] double gap(const Vector3& p_BQ, double /*reach*/) const override { return normal_.dot(p_BQ) - offset_; }

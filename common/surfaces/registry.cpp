@@ -114,6 +114,7 @@ class ValueCheck {
 
   void check_rotation(const std::vector<double>& q) const {
     const double norm = Quaternion(q[0], q[1], q[2], q[3]).norm();
+    // Not divided out silently: a norm far from one is a mistake in the order or number of the entries.
     if (std::abs(norm - 1.0) <= quaternion_norm_tolerance) return;
     refuse_value(path_, "a unit quaternion [w, x, y, z]", fmt::format("norm {}", norm),
                  "divide its entries by this norm");
@@ -122,6 +123,7 @@ class ValueCheck {
   void normalise(ParameterValue& value) const {
     const auto& v = std::get<std::vector<double>>(value);
     const Vector3 direction(v[0], v[1], v[2]);
+    // Any length is taken, and divided out once here: all that follows may rely on unit length.
     if (!(direction.norm() > 0.0)) refuse_value(path_, "a direction of any length but zero", "0", key_.meaning);
     value = listed(normalised(direction));
   }

@@ -18,11 +18,16 @@ class SphereDistance final : public SignedDistance {
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override {
     const Vector3 arm = p_BQ - center_;
     const double distance = arm.norm();
+    // A socket is the same distance with the opposite sign: gap = R - |arm| with R = -radius_, positive inside, where
+    // the free space is.
     const double sign = radius_ > 0.0 ? 1.0 : -1.0;
+    // In the centre every direction is as good, and the curvature, which is infinite there, is left at zero.
     const Vector3 out = distance > 0.0 ? Vector3(arm / distance) : Vector3(Vector3::UnitZ());
     SurfacePoint point{
         .gap = sign * distance - radius_, .normal = sign * out, .curvature = Matrix3::Zero(), .bend = 0.0};
     if (distance > 0.0) {
+      // Level surfaces of the distance are concentric spheres: the curvature at the point is one over its own distance
+      // from the centre, not over the radius.
       point.bend = sign / distance;
       point.curvature = point.bend * (Matrix3::Identity() - out * out.transpose());
     }
@@ -50,6 +55,7 @@ Triangles drawn_sphere(const Surface& surface, const DrawnPart& /*part*/) {
   const SphereSurface sphere = sphere_of(surface);
   std::vector<Vector3> vertices;
   for (std::uint32_t row = 0; row < n_rows; ++row) {
+    // From the south pole to the north pole, as joined_rows() expects for normals that point outwards.
     const double polar = std::numbers::pi * (1.0 - row / (n_rows - 1.0));
     for (std::uint32_t i = 0; i < points_around; ++i) {
       const Vector3 c = on_circle(i);

@@ -12,6 +12,7 @@ namespace heelstrike::fem {
 
 namespace {
 
+/// About exp(-599), still far above the smallest number: with less the logarithm would soon measure underflow.
 constexpr double smallest_phi = 1e-260;
 
 std::vector<bool> surface_nodes(const VolumeMesh& mesh) {
@@ -49,12 +50,13 @@ std::vector<double> approximate_distance(const BodyModel& body, double length) {
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (!fixed[i]) row[i] = n++;
   }
-  // The mass is lumped: with it the matrix has the signs of a discrete maximum principle, and phi stays positive on
-  // meshes coarser than c.
+  // The mass is lumped: with it the matrix has the signs of a discrete maximum principle, as far as no dihedral angle
+  // is obtuse, and phi stays positive on meshes coarser than c.
   std::vector<Eigen::Triplet<double>> entries;
   Eigen::VectorXd rhs = Eigen::VectorXd::Zero(n);
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
     const auto nodes = mesh.element(e);
+    // Gradients of linear shape functions are constant, so that one point and the volume give the exact matrix.
     const auto geometry = body.point_geometry(body.reference().stiffness, e, 0);
     double volume = 0.0;
     for (std::size_t q = 0; q < body.reference().stiffness.weights.size(); ++q) {
@@ -69,6 +71,7 @@ std::vector<double> approximate_distance(const BodyModel& body, double length) {
                              geometry.gradients.row(static_cast<Eigen::Index>(a))
                                  .dot(geometry.gradients.row(static_cast<Eigen::Index>(b)));
         if (row[nodes[b]] < 0) {
+          // phi = 1 on the surface, and the mass, being lumped, does not couple to it.
           rhs[i] -= value;
         } else {
           entries.emplace_back(i, row[nodes[b]], value);
@@ -78,6 +81,7 @@ std::vector<double> approximate_distance(const BodyModel& body, double length) {
   }
   Eigen::SparseMatrix<double> matrix(n, n);
   matrix.setFromTriplets(entries.begin(), entries.end());
+  // Symmetric and positive definite: a stiffness plus a positive diagonal.
   const Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>> factor(matrix);
   const Eigen::VectorXd phi = factor.solve(rhs);
   std::vector<double> distance(mesh.nodes.size(), 0.0);
@@ -90,6 +94,7 @@ std::vector<double> approximate_distance(const BodyModel& body, double length) {
                                     "take a larger c or a finer mesh",
                                     i, length, value));
     }
+    // Where the mesh breaks the maximum principle phi may exceed one by a little.
     distance[i] = std::max(0.0, -length * std::log(value));
   }
   return distance;

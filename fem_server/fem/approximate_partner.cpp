@@ -31,6 +31,7 @@ class ElementGrid {
  public:
   explicit ElementGrid(const VolumeMesh& mesh) : mesh_(mesh), box_(box_of(mesh.nodes)) {
     const Vector3 extent = box_.high - box_.low;
+    // A few elements to a cell on the average: finer cells would only list large elements more often.
     cell_ = std::cbrt(extent.prod() / static_cast<double>(mesh.n_elements())) * 1.5;
     for (Eigen::Index k = 0; k < 3; ++k) n_[k] = static_cast<std::int64_t>(extent[k] / cell_) + 1;
     cells_.resize(static_cast<std::size_t>(n_[0] * n_[1] * n_[2]));
@@ -57,6 +58,8 @@ class ElementGrid {
       const auto x = corners(e);
       Matrix3 edges;
       edges << x[1] - x[0], x[2] - x[0], x[3] - x[0];
+      // Barycentric coordinates; all of them are at least zero inside. Points on a common face belong to either
+      // element.
       const Vector3 w = edges.inverse() * (p - x[0]);
       constexpr double rounding = -1e-12;
       const double first = 1.0 - w.sum();
@@ -112,6 +115,7 @@ class ApproximatePartner final : public SignedDistance {
       }
       if (gradient.isZero(0.0)) continue;  // all nodes on the surface: it knows nothing
       for (std::size_t a = 0; a < 4; ++a) {
+        // Mean by volume: the rule of linear elements has one point, whose weight is the volume.
         gradients_[nodes[a]] += geometry.weight * gradient;
         volumes[nodes[a]] += geometry.weight;
       }
@@ -135,6 +139,8 @@ class ApproximatePartner final : public SignedDistance {
     const double slope = inward.norm();
     constexpr double least_slope = 0.2;  // half way between two faces: no direction leads out
     if (flat || slope < least_slope) return surface_->closest(p_BQ);
+    // Along the steepest descent the function falls to zero within distance / slope, if its slope stays what it is. The
+    // function grows inwards, the gap outwards.
     return {.gap = -distance / slope, .normal = -inward / slope, .curvature = Matrix3::Zero(), .bend = 0.0};
   }
 

@@ -31,6 +31,8 @@ void add_columns(SparseMatrix& matrix, std::span<const std::uint32_t> nodes, con
   for (std::size_t b = 0; b < nodes.size(); ++b) {
     if (!own.holds(nodes[b])) continue;
     const std::int64_t column = 3 * static_cast<std::int64_t>(nodes[b]);
+    // The three columns of a node have the same pattern, and the three rows of a node follow each other in it: one
+    // search serves nine entries.
     const std::int64_t length = outer[column + 1] - outer[column];
     for (std::size_t a = 0; a < nodes.size(); ++a) {
       const std::int64_t row = 3 * static_cast<std::int64_t>(nodes[a]);
@@ -62,6 +64,7 @@ void add_elements(const BodyModel& body, SparseMatrix& matrix, const ElementKern
   std::vector<Eigen::MatrixXd> block(elements_per_block, Eigen::MatrixXd(n_dofs, n_dofs));
   std::barrier together(n);
   const auto work = [&](unsigned thread) {
+    // Columns by nodes, not by elements: two threads never add to the same entry.
     const auto bound = [&](unsigned t) { return static_cast<std::uint32_t>(mesh.nodes.size() * t / n); };
     const NodeRange own{.begin = bound(thread), .end = bound(thread + 1)};
     for (std::size_t begin = 0; begin < n_elements; begin += elements_per_block) {
@@ -70,6 +73,8 @@ void add_elements(const BodyModel& body, SparseMatrix& matrix, const ElementKern
         block[i].setZero();
         kernel(begin + i, block[i]);
       }
+      // All matrices of the block are there now; the second barrier keeps the next block from taking their place before
+      // all have been added.
       together.arrive_and_wait();
       for (std::size_t i = 0; i < size; ++i) add_columns(matrix, mesh.element(begin + i), block[i], own);
       together.arrive_and_wait();

@@ -17,6 +17,7 @@ LameConstants lame_constants(const Material& material) {
   if (!(E > 0.0)) {
     throw input_error("materials.youngs_modulus", fmt::format("Young's modulus must be > 0 Pa, found {} Pa", E));
   }
+  // lambda grows without bound towards 0.5, where displacements alone can no longer tell the pressure.
   if (!(nu >= 0.0 && nu < 0.5)) {
     throw input_error(
         "materials.poissons_ratio",
@@ -53,6 +54,7 @@ BodyModel BodyModel::part(std::span<const std::uint32_t> elements, std::vector<s
   for (const std::uint32_t node : nodes) part.mesh_.nodes.push_back(mesh_.nodes[node]);
   for (const std::uint32_t e : elements) {
     for (const std::uint32_t node : mesh_.element(e)) {
+      // Node numbers of the part keep the order of the body, so that sorted lists of either stay sorted.
       const auto place = std::lower_bound(nodes.begin(), nodes.end(), node) - nodes.begin();
       part.mesh_.connectivity.push_back(static_cast<std::uint32_t>(place));
     }
@@ -66,6 +68,7 @@ void BodyModel::assign_materials(std::span<const Material> materials) {
   for (const Material& material : materials) {
     const auto index = static_cast<std::uint32_t>(constants_.size());
     constants_.push_back(lame_constants(material));
+    // Later materials win: a general one is given first, and sets replace it where they are.
     if (material.set.empty()) {
       std::fill(material_of_.begin(), material_of_.end(), index);
       continue;
@@ -95,6 +98,7 @@ void BodyModel::check_elements() const {
   for (std::size_t e = 0; e < mesh_.n_elements(); ++e) {
     bool good = true;
     for (std::size_t q = 0; q < reference_.stiffness.weights.size(); ++q) {
+      // What the integrals see: the determinant at the points of the stiffness rule.
       good = good && point_geometry(reference_.stiffness, e, q).weight > 0.0;
     }
     if (!good && n_bad++ == 0) first = e;
@@ -118,6 +122,7 @@ BodyModel::PointGeometry BodyModel::point_geometry(const ShapeTable& table, std:
   PointGeometry geometry;
   const double determinant = J.determinant();
   geometry.weight = determinant * table.weights[point];
+  // grad_x N = grad_xi N dxi/dx. Of an inverted element there are none; check_elements() refuses it.
   if (determinant > 0.0) geometry.gradients = reference_gradients * J.inverse();
   return geometry;
 }
@@ -137,6 +142,7 @@ SparseMatrix sparsity_pattern(const BodyModel& body) {
     std::sort(row.begin(), row.end());
     row.erase(std::unique(row.begin(), row.end()), row.end());
     row.shrink_to_fit();
+    // A node couples with all nodes of its elements, in 3x3 blocks; entries that happen to be zero stay in the pattern.
     n_entries += 9 * static_cast<std::int64_t>(row.size());
   }
   matrix.resizeNonZeros(n_entries);
@@ -156,7 +162,8 @@ SparseMatrix sparsity_pattern(const BodyModel& body) {
 
 namespace {
 
-/// 3x3 block of nodes (a, b): lambda ga gb^T + mu (gb ga^T + ga.gb I), the exact form of div sigma . w for isotropy.
+/// 3x3 block of nodes (a, b): lambda ga gb^T + mu (gb ga^T + ga.gb I), the form sigma(u) : grad w of isotropic
+/// elasticity.
 void add_linear_point(Eigen::MatrixXd& matrix, const BodyModel::PointGeometry& geometry,
                       const LameConstants& constants) {
   const auto& g = geometry.gradients;
@@ -190,6 +197,7 @@ Eigen::MatrixXd mass_times(const BodyModel& body, const Eigen::MatrixXd& field) 
   for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
     const auto nodes = body.mesh().element(e);
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
+      // integral rho N_a (sum N_b field_b), point by point: the matrix is never formed.
       const double weight = body.point_geometry(rule, e, q).weight * body.material(e).density;
       const Eigen::VectorXd& N = rule.values[q];
       Eigen::MatrixXd value = Eigen::MatrixXd::Zero(3, field.cols());
@@ -209,6 +217,7 @@ Eigen::Matrix<double, Eigen::Dynamic, 6> rigid_modes(const BodyModel& body) {
   Eigen::Matrix<double, Eigen::Dynamic, 6> modes(static_cast<Eigen::Index>(body.n_dofs()), 6);
   for (std::size_t n = 0; n < body.mesh().nodes.size(); ++n) {
     const auto row = 3 * static_cast<Eigen::Index>(n);
+    // theta x p = -skew(p) theta.
     modes.block<3, 3>(row, 0) = -skew(body.mesh().nodes[n]);
     modes.block<3, 3>(row, 3) = Matrix3::Identity();
   }
@@ -229,6 +238,7 @@ Eigen::Matrix<double, 6, Eigen::Dynamic> linear_stress(const BodyModel& body, co
              geometry.gradients.row(static_cast<Eigen::Index>(a));
       }
       const LameConstants& c = body.material(e);
+      // Hooke's law with the displacement gradient G(i, k) = du_i / dx_k.
       Matrix3 s = c.mu * (G + G.transpose());
       s.diagonal().array() += c.lambda * G.trace();
       stress.col(static_cast<Eigen::Index>(e * n_points + q)) << s(0, 0), s(1, 1), s(2, 2), s(0, 1), s(1, 2), s(2, 0);
@@ -254,6 +264,8 @@ std::vector<std::uint32_t> face_nodes(const VolumeMesh& mesh, ElementFace face) 
 ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> faces) {
   const VolumeMesh& mesh = body.mesh();
   const ShapeTable& rule = body.reference().face;
+  // Of six-node faces the middles alone: the consistent area of their corners is zero (docs/theory/contact_fem.md,
+  // section 1).
   const std::size_t first = mesh.nodes_per_element == 4 ? 0 : 3;
   std::map<std::uint32_t, Vector3> area_vectors;
   std::map<std::uint32_t, double> areas;
@@ -264,10 +276,13 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
       for (std::size_t a = 0; a < nodes.size(); ++a) {
         J += mesh.nodes[nodes[a]] * rule.gradients[q].row(static_cast<Eigen::Index>(a));
       }
+      // Area vector of the quadrature point; curved faces have another one at each.
       const Vector3 normal = rule.weights[q] * J.col(0).cross(J.col(1));
       for (std::size_t a = first; a < nodes.size(); ++a) {
         const double N = rule.values[q][static_cast<Eigen::Index>(a)];
         area_vectors.try_emplace(nodes[a], Vector3::Zero()).first->second += N * normal;
+        // The area is that of the surface, the mean normal that of its projection: on a curved part |sum| is smaller
+        // than the sum.
         areas[nodes[a]] += N * normal.norm();
       }
     }

@@ -68,6 +68,7 @@ ReliefTerms relief_terms(const BodyModel& body, const SparseCholesky& factor, co
   const SixColumns MR = mass_times(body, modes);
   const Matrix6 mass = modes.transpose() * MR;
   const SixColumns GMR = factor.solve(MR);
+  // R^T M R: centred modes keep it well conditioned.
   const Matrix6 inverse = mass.inverse();
   ReliefTerms terms;
   const auto n = static_cast<Eigen::Index>(candidate_dofs.size());
@@ -79,6 +80,7 @@ ReliefTerms relief_terms(const BodyModel& body, const SparseCholesky& factor, co
     terms.B.row(i) = modes.row(dof) * inverse;
   }
   terms.Q = MR.transpose() * GMR;
+  // Symmetric but for rounding; made so to the bit, as block (j, i) of the compliance is the transpose of (i, j).
   terms.Q = (0.5 * (terms.Q + terms.Q.transpose())).eval();
   return terms;
 }
@@ -100,6 +102,8 @@ std::vector<double> inverse_blocks(const Eigen::MatrixXd& L, const ReliefTerms* 
     check_stop(stop);
     const Eigen::Index width = std::min(panel_nodes, n - first);
     const Eigen::Index n_rows = 3 * (n - first);
+    // Columns of the unit matrix have zeros above the panel, and so has L^-1 of them; L^-T of what follows needs the
+    // trailing triangle alone. With the symmetric half left out this is a third of the work.
     Eigen::MatrixXd panel = Eigen::MatrixXd::Identity(n_rows, 3 * width);
     const auto trailing = L.bottomRightCorner(n_rows, n_rows);
     solve_lower(trailing, panel);
@@ -109,6 +113,7 @@ std::vector<double> inverse_blocks(const Eigen::MatrixXd& L, const ReliefTerms* 
       const auto B = relief->B.bottomRows(n_rows);
       const auto Yj = relief->Y.middleRows(3 * first, 3 * width);
       const auto Bj = relief->B.middleRows(3 * first, 3 * width);
+      // Equation (3) of docs/theory/contact_fem.md for these columns.
       panel += B * (relief->Q * Bj.transpose() - Yj.transpose()) - Y * Bj.transpose();
     }
     for (Eigen::Index j = first; j < first + width; ++j) {
@@ -136,6 +141,7 @@ Eigen::MatrixXd symmetric_product(const Eigen::MatrixXd& L, const Progress& prog
     const Eigen::Index width = std::min(panel_columns, n - first);
     const Eigen::Index last = first + width;
     auto panel = product.block(first, first, n - first, width);
+    // Columns first to last of L L^T need the same rows of L, and these end at column `last`.
     panel.noalias() = L.block(first, 0, n - first, last) * L.block(first, 0, width, last).transpose();
     auto corner = panel.topRows(width);
     corner = (0.5 * (corner + corner.transpose())).eval();
@@ -177,6 +183,8 @@ SurfaceCompliance condense(const BodyModel& body, const Support& support, std::s
   Partition partition = partition_dofs(body, candidates, fixed);
   SixColumns modes;
   if (support.inertia_relief) {
+    // Six dofs, held at zero, make K definite. Which ones does not matter, because the load is balanced; they must not
+    // be candidates, whose rows the last block has to contain.
     modes = centred_modes(body);
     for (const std::int64_t dof : isostatic_dofs(modes, partition.inner)) fixed[static_cast<std::size_t>(dof)] = true;
     partition = partition_dofs(body, candidates, fixed);
@@ -201,6 +209,7 @@ SurfaceCompliance condense(const BodyModel& body, const Support& support, std::s
     }
     check_stop(stop);
     if (support.inertia_relief) relief = relief_terms(body, factor, modes, partition.candidates);
+    // The sparse factor is released before the dense inverse takes its memory.
     L = factor.last_block();
   }
   progress("condense", 0.5);
@@ -230,6 +239,7 @@ Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::
     L = factor.last_block();
   }
   Eigen::MatrixXd K_star = symmetric_product(L, progress, stop);
+  // A cancellation of the order of the largest entries, which costs their rounding and no more.
   K_star.diagonal().array() -= shift;
   return K_star;
 }

@@ -40,6 +40,7 @@ void triangular_solve(const char* transposed, Eigen::Ref<const Eigen::MatrixXd> 
   const int n = as_int(rhs.rows());
   const int n_rhs = as_int(rhs.cols());
   if (n == 0 || n_rhs == 0) return;
+  // A block of a larger matrix may be given: the stride is that of the whole.
   const int lda = as_int(factor.outerStride());
   const int ldb = as_int(rhs.outerStride());
   const double one = 1.0;
@@ -48,6 +49,7 @@ void triangular_solve(const char* transposed, Eigen::Ref<const Eigen::MatrixXd> 
 
 }  // namespace
 
+/// A weak symbol: other libraries than OpenBLAS do not have the function, and the reference BLAS has no threads.
 void use_one_blas_thread() {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
 }
@@ -75,6 +77,7 @@ void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::
   const int n = as_int(rhs.cols());
   const int k = as_int(matrix.cols());
   if (m == 0 || n == 0) return;
+  // BLAS leaves the result alone when there is nothing to add up; it has to be zero.
   if (k == 0) {
     result.setZero();
     return;
@@ -84,6 +87,7 @@ void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::
   const double zero = 0.0;
   const int step = 1;
   if (n == 1) {
+    // One column is a matter of memory traffic, and dgemm packs its operands first.
     dgemv_("N", &m, &k, &one, matrix.data(), &lda, rhs.data(), &step, &zero, result.data(), &step);
     return;
   }
@@ -100,6 +104,7 @@ void multiply_symmetric(Eigen::Ref<const Eigen::MatrixXd> lower, Eigen::Ref<cons
   const double one = 1.0;
   const double zero = 0.0;
   const int step = 1;
+  // Half of the memory traffic of a full matrix, which is what a product costs.
   dsymv_("L", &n, &one, lower.data(), &lda, rhs.data(), &step, &zero, result.data(), &step);
 }
 
@@ -148,6 +153,7 @@ bool SingleCholesky::factorize(Eigen::MatrixXf matrix) {
   const int n = as_int(factor_.rows());
   if (n == 0) return true;
   int info = 0;
+  // A matrix that double precision finds definite may fail here when its condition number comes near 1e7.
   spotrf_("L", &n, factor_.data(), &n, &info);
   return info == 0;
 }
@@ -160,6 +166,7 @@ void SingleCholesky::solve(Eigen::VectorXf& rhs) const {
   strsv_("L", "T", "N", &n, factor_.data(), &n, rhs.data(), &step);
 }
 
+/// Pivots that are exactly zero are refused; near ones only make the preconditioner worse.
 bool SingleLu::factorize(const Eigen::MatrixXd& matrix) {
   lu_ = matrix.cast<float>();
   const int n = as_int(lu_.rows());
@@ -179,6 +186,7 @@ void SingleLu::solve(Eigen::Ref<Eigen::MatrixXf> rhs) const {
   if (n_rhs == 1) {  // sgetrs would pack the whole factor first
     const int step = 1;
     for (int i = 0; i < n; ++i) std::swap(rhs(i, 0), rhs(pivots_[static_cast<std::size_t>(i)] - 1, 0));
+    // P A = L U: rows are exchanged in the order of LAPACK, which counts them from one; L has a unit diagonal.
     strsv_("L", "N", "U", &n, lu_.data(), &n, rhs.data(), &step);
     strsv_("U", "N", "N", &n, lu_.data(), &n, rhs.data(), &step);
     return;

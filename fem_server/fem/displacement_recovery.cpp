@@ -20,6 +20,7 @@ void DisplacementRecovery::factorize() const {
     InertiaModes own = inertia_modes(body_);
     std::vector<std::int64_t> all(body_.n_dofs());
     for (std::size_t dof = 0; dof < all.size(); ++dof) all[dof] = static_cast<std::int64_t>(dof);
+    // Of all dofs here: no block of candidates has to stay whole.
     for (const std::int64_t dof : isostatic_dofs(own.modes, all)) fixed[static_cast<std::size_t>(dof)] = true;
     modes_ = std::move(own.modes);
     mass_modes_ = std::move(own.loads);
@@ -42,6 +43,7 @@ Eigen::VectorXd DisplacementRecovery::displacement(const Eigen::VectorXd& forces
   if (!support_.inertia_relief) return factor_->solve(forces);
   // The load is balanced by the inertia of the rigid motion it causes; of the displacement the mean rigid motion is
   // taken out.
+  // Equation (2) of docs/theory/contact_fem.md with B = M R (R^T M R)^-1: P f = f - B R^T f, and P^T u = u - R B^T u.
   const Eigen::VectorXd balanced = forces - mass_modes_ * (modes_.transpose() * forces);
   const Eigen::VectorXd u = factor_->solve(balanced);
   return u - modes_ * (mass_modes_.transpose() * u);

@@ -26,16 +26,19 @@ bool gmres(const LinearMap& apply, const LinearMap& precondition, const Eigen::V
     Z.col(n) = precondition(V.col(n));
     Eigen::VectorXd w = apply(Z.col(n));
     for (Eigen::Index i = 0; i <= n; ++i) {
+      // Modified Gram-Schmidt: each product with what is left of w, which loses less orthogonality than with w itself.
       H(i, n) = V.col(i).dot(w);
       w -= H(i, n) * V.col(i);
     }
     H(n + 1, n) = w.norm();
+    // Zero means that the space holds the solution; the rotation below then makes the residual zero.
     if (H(n + 1, n) > 0.0) V.col(n + 1) = w / H(n + 1, n);
     for (Eigen::Index i = 0; i < n; ++i) {
       const double upper = rotations(0, i) * H(i, n) + rotations(1, i) * H(i + 1, n);
       H(i + 1, n) = -rotations(1, i) * H(i, n) + rotations(0, i) * H(i + 1, n);
       H(i, n) = upper;
     }
+    // A column of zeros: the matrix is singular on this space, and x stays as it was.
     const double length = std::hypot(H(n, n), H(n + 1, n));
     if (!(length > 0.0) || !std::isfinite(length)) return false;
     rotations.col(n) << H(n, n) / length, H(n + 1, n) / length;
@@ -43,6 +46,7 @@ bool gmres(const LinearMap& apply, const LinearMap& precondition, const Eigen::V
     g[n + 1] = -rotations(1, n) * g[n];
     g[n] *= rotations(0, n);
     ++n;
+    // The last entry of the rotated right-hand side is the norm of the residual.
     good = std::abs(g[n]) <= target;
   }
   const Eigen::VectorXd y = H.topLeftCorner(n, n).triangularView<Eigen::Upper>().solve(g.head(n));

@@ -45,6 +45,7 @@ PointWork linear_point(const BodyModel::PointGeometry& geometry, const LameConst
                        Eigen::MatrixXd& tangent) {
   const auto& g = geometry.gradients;
   Matrix3 stress = c.mu * (G + G.transpose());
+  // Hooke's law in the place of P: without finite rotations all stress tensors are the same.
   stress.diagonal().array() += c.lambda * G.trace();
   for (Eigen::Index b = 0; b < g.rows(); ++b) {
     for (Eigen::Index a = 0; a < g.rows(); ++a) {
@@ -66,12 +67,14 @@ PointWork neo_hookean_point(const BodyModel::PointGeometry& geometry, const Lame
   const double J = F.determinant();
   PointWork work;
   work.forces.setZero(3, geometry.gradients.rows());
+  // ln J has no value: the step that led here is to be shortened.
   if (!(J > 0.0)) {
     work.valid = false;
     return work;
   }
   const auto& g = geometry.gradients;
   const Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 10, 3> h = g * F.inverse();
+  // Turns negative under strong expansion; the tangent may then be indefinite, as the material is.
   const double second = c.mu - c.lambda * std::log(J);
   for (Eigen::Index b = 0; b < g.rows(); ++b) {
     for (Eigen::Index a = 0; a < g.rows(); ++a) {
@@ -93,6 +96,8 @@ BodyEquations assemble_equations(const BodyModel& body, MaterialLaw law, const E
   const ShapeTable& rule = body.reference().stiffness;
   const auto n_nodes = static_cast<Eigen::Index>(body.mesh().nodes_per_element);
   const std::size_t n_elements = body.mesh().n_elements();
+  // Forces are added up afterwards, element by element in ascending order, so that their bits do not depend on the
+  // threads.
   std::vector<PointWork> works(n_elements);
   const auto add = [&](std::size_t e, Eigen::MatrixXd& element_tangent) {
     PointWork& sum = works[e];

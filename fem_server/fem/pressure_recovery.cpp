@@ -94,6 +94,7 @@ std::vector<std::uint32_t> PressureRecovery::loaded_faces(std::span<const std::u
     const auto faces = around_node_[touching[i]];
     const std::size_t before = loaded.size();
     for (const std::uint32_t f : faces) {
+      // Outward normals of the two bodies point against each other where they meet.
       if (faces_[f].normal.dot(normals[i]) <= -facing) loaded.push_back(f);
     }
     if (loaded.size() == before) loaded.insert(loaded.end(), faces.begin(), faces.end());
@@ -119,6 +120,7 @@ void PressureRecovery::for_each_pair(std::span<const std::uint32_t> loaded, std:
   }
 }
 
+/// Equation (0) of docs/theory/contact_fem.md. What i receives j gives: the sum of the forces is kept to rounding.
 void PressureRecovery::exchange(std::span<const std::uint32_t> loaded, std::span<const double> areas,
                                 Eigen::MatrixXd& pressures) const {
   Eigen::MatrixXd change = Eigen::MatrixXd::Zero(pressures.rows(), pressures.cols());
@@ -132,6 +134,7 @@ void PressureRecovery::exchange(std::span<const std::uint32_t> loaded, std::span
   }
 }
 
+/// 1 + n (1 - S) for the n exchanges S that were made: to second order it returns the curvature that they took.
 void PressureRecovery::sharpen(std::span<const std::uint32_t> loaded, std::span<const double> areas,
                                Eigen::MatrixXd& pressures) const {
   std::vector<double> given(areas.size(), 0.0);
@@ -142,6 +145,7 @@ void PressureRecovery::sharpen(std::span<const std::uint32_t> loaded, std::span<
   // Nobody gives more than he has.
   std::vector<double> share(areas.size(), 1.0);
   for (std::uint32_t i = 0; i < areas.size(); ++i) {
+    // Judged by the normal force; the tangential components follow with the same shares.
     if (given[i] > areas[i] * pressures(i, 0)) share[i] = areas[i] * pressures(i, 0) / given[i];
   }
   Eigen::MatrixXd change = Eigen::MatrixXd::Zero(pressures.rows(), pressures.cols());
@@ -189,6 +193,7 @@ Eigen::MatrixXd PressureRecovery::at_vertices(std::span<const std::uint32_t> loa
     // Around the rim of the contact hats reach over faces that bear nothing.
     double area = areas[v];
     for (const std::uint32_t f : around_vertex_[v]) {
+      // Of the same side of an edge only: hats do not reach around it.
       const bool bears = std::ranges::binary_search(loaded, f);
       if (!bears && faces_[f].normal.dot(normals[v].normalized()) >= facing) area += faces_[f].area;
     }
@@ -233,6 +238,7 @@ RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touch
   std::vector<double> areas(n_nodes_, 0.0);
   for (const std::uint32_t f : result.faces) {
     for (const std::uint32_t i : faces_[f].nodes) {
+      // A third of the straight triangle, for corners of linear and middles of quadratic faces alike.
       if (i != none) areas[i] += faces_[f].area / 3.0;
     }
   }

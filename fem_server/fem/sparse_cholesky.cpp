@@ -53,6 +53,7 @@ std::vector<std::int64_t> nested_dissection(const SparseMatrix& K, std::span<con
   std::vector<std::int64_t> inner;
   for (const std::int64_t node : nodes) {
     for (SparseMatrix::InnerIterator entry(K, 3 * node); entry; ++entry) {
+      // One row of each 3x3 block stands for the node.
       if (entry.row() % 3 != 0) continue;
       const std::int64_t row = local[static_cast<std::size_t>(entry.row() / 3)];
       if (row >= 0) inner.push_back(row);
@@ -137,6 +138,7 @@ SparseCholesky::SparseCholesky(const SparseMatrix& K, std::span<const std::int64
   self_->build_pattern(K);
   self_->fill_values(K);
   self_->common.nmethods = 1;
+  // The order is the one made above; CHOLMOD's own would not keep the candidates last.
   self_->common.method[0].ordering = CHOLMOD_NATURAL;
   self_->factor = cholmod_l_analyze(self_->matrix, &self_->common);
   if (self_->factor == nullptr)
@@ -152,6 +154,7 @@ bool SparseCholesky::factorize(const SparseMatrix& K) {
   cholmod_l_factorize(self_->matrix, self_->factor, &self_->common);
   if (self_->common.status == CHOLMOD_OUT_OF_MEMORY)
     throw limit_error("mesh", "not enough memory for the factorisation");
+  // `minor` is the first column whose pivot was not positive.
   return self_->common.status == CHOLMOD_OK && self_->factor->minor == self_->factor->n;
 }
 
@@ -182,6 +185,8 @@ Eigen::MatrixXd SparseCholesky::last_block() const {
   const auto* values = static_cast<const double*>(L.x);
   for (std::size_t s = 0; s < L.nsuper; ++s) {
     const SuiteSparse_long n_rows = row_start[s + 1] - row_start[s];
+    // A supernode may begin before the block and end within it. Its columns are dense below their diagonal, with rows
+    // listed in L.s; all rows from the diagonal on lie in the block, because it comes last.
     for (SuiteSparse_long column = std::max(super[s], first_last); column < super[s + 1]; ++column) {
       const double* entries = values + value_start[s] + (column - super[s]) * n_rows;
       for (SuiteSparse_long i = column - super[s]; i < n_rows; ++i) {

@@ -24,6 +24,8 @@ class Profile {
     for (std::size_t i = 1; i + 1 < knots_.size(); ++i) {
       const double left = secant(i - 1);
       const double right = secant(i);
+      // Harmonic mean of the secants, zero at an extreme: monotone pieces stay monotone [fritsch1984]. The ends have
+      // slope zero.
       if (left * right > 0.0) slopes_[i] = 2.0 * left * right / (left + right);
     }
   }
@@ -58,6 +60,7 @@ double smooth_step(double from, double to, double x) {
 /// C1 minimum of two distances; rounds the concave edge between two bodies over about `k` [m].
 double smooth_min(double a, double b, double k) {
   const double h = std::clamp(0.5 + 0.5 * (b - a) / k, 0.0, 1.0);
+  // Polynomial blend: the plain minimum where the two differ by more than k, less by k/4 where they are equal.
   return h * a + (1.0 - h) * b - k * h * (1.0 - h);
 }
 
@@ -100,6 +103,8 @@ class FootShape {
     const double top = -d_.ankle_height + top_(t);
     const double half_height = 0.5 * (top - bottom);
     const double up = (p.z() - 0.5 * (top + bottom)) / half_height;
+    // A flat sole, a round back. Both powers are one at the ends of their axes and zero in the middle, so that the
+    // section is continuous with its slope.
     const double exponent_up = up < 0.0 ? 4.0 : 2.4;
     const double sum = std::pow(std::abs(across), 2.6) + std::pow(std::abs(up), exponent_up) + ends(t, across);
     // From the sum of powers to a length: exact on the axes of a section, the right order elsewhere.
@@ -226,6 +231,7 @@ FootMeasures measure_foot(const SurfaceMesh& foot, const FootDimensions& d) {
     const Triangle& c = foot.triangles[t];
     const double height =
         (foot.vertices[c[0]].z() + foot.vertices[c[1]].z() + foot.vertices[c[2]].z()) / 3.0 + d.ankle_height;
+    // Downward faces near the ground, by their projection on it.
     const double cross_z = triangle_cross(foot, t).z();
     constexpr double near_ground = 0.005;
     if (cross_z < 0.0 && height < near_ground) m.sole_area -= 0.5 * cross_z;

@@ -24,6 +24,7 @@ class Marcher {
   Marcher(const ImplicitBody& body, double size) : body_(body) {
     for (std::size_t k = 0; k < 3; ++k) {
       const auto axis = static_cast<Eigen::Index>(k);
+      // Whole steps that are at most `size`, so that the grid ends exactly on the plane of the cut.
       n_[k] = static_cast<std::size_t>(std::max(1.0, std::ceil((body.high[axis] - body.low[axis]) / size)));
       step_[axis] = (body.high[axis] - body.low[axis]) / static_cast<double>(n_[k]);
     }
@@ -38,6 +39,8 @@ class Marcher {
   }
 
   SurfaceMesh march() {
+    // Six tetrahedra around the diagonal 0-7, alike in all cells: faces of neighbouring cells agree, and the surface
+    // closes without any table of cases.
     static constexpr std::array<std::array<std::size_t, 4>, 6> kuhn{
         {{0, 1, 3, 7}, {0, 3, 2, 7}, {0, 2, 6, 7}, {0, 6, 4, 7}, {0, 4, 5, 7}, {0, 5, 1, 7}}};
     mesh_.group_names = {"skin", "cap"};
@@ -83,6 +86,7 @@ class Marcher {
     std::vector<bool> on_surface(values_.size(), false);
     const auto visit = [&](std::size_t a, std::size_t b) {
       if ((values_[a] < 0.0) == (values_[b] < 0.0)) return;
+      // Linear along the edge; signs differ, so that the denominator is not zero.
       const double t = values_[a] / (values_[a] - values_[b]);
       if (t < snap) on_surface[a] = true;
       if (t > 1.0 - snap) on_surface[b] = true;
@@ -106,6 +110,7 @@ class Marcher {
 
   /// Vertex where the surface crosses the edge from the inner point `a` to the outer point `b`.
   std::uint32_t crossing(std::size_t a, std::size_t b) {
+    // Snapped: all crossings of the edges at this point become one vertex, and the slivers between them vanish.
     if (values_[b] == 0.0) return grid_vertex(b);
     const auto key = std::minmax(a, b);
     const auto [entry, fresh] = vertices_.emplace(key, static_cast<std::uint32_t>(mesh_.vertices.size()));
@@ -231,6 +236,7 @@ class Smoother {
         for (const std::uint32_t other : neighbours_[v]) mean += old[other];
         if (neighbours_[v].empty()) continue;
         mean /= static_cast<double>(neighbours_[v].size());
+        // The full way can swing between two positions, because neighbours move at the same time.
         constexpr double damping = 0.6;
         mesh_.vertices[v] = old[v] + damping * (mean - old[v]);
         project(v);
@@ -246,6 +252,8 @@ class Smoother {
     Vector3& p = mesh_.vertices[v];
     if (kind_[v] != Kind::skin) p.z() = body_.high.z();
     if (kind_[v] == Kind::cap) return;
+    // Forward differences err by h over the radius of curvature, 1e-4 where the surface bends over one `size`, far
+    // above rounding.
     const double h = 1e-4 * size_;
     for (int i = 0; i < 4; ++i) {
       const double value = body_.value(p);
@@ -260,6 +268,7 @@ class Smoother {
       if (square < 1e-6) return;  // no direction to go
       Vector3 step = -value / square * gradient;
       const double length = step.norm();
+      // The value is only about a distance; a longer step could pass a neighbouring vertex.
       if (length > 0.3 * size_) step *= 0.3 * size_ / length;
       p += step;
       if (kind_[v] == Kind::skin) p.z() = std::min(p.z(), body_.high.z());

@@ -123,6 +123,7 @@ MeshingResult parse_reply(std::string_view bytes) {
     if (node >= result.mesh.nodes.size()) throw Error(ErrorCode::internal, "mesher protocol: node out of range");
   }
   for (std::size_t e = 0; e < result.mesh.n_elements(); ++e) {
+    // The orientation of the mesher's tetrahedra is not part of the protocol.
     if (element_volume(result.mesh, e) >= 0.0) continue;
     std::swap(result.mesh.connectivity[4 * e + 1], result.mesh.connectivity[4 * e + 2]);
   }
@@ -180,6 +181,7 @@ MeshingResult mesh_surface(const SurfaceMesh& surface, const MeshingOptions& opt
   const Boundary boundary = boundary_surface(result.mesh);
   const TriangleTree input_tree(surface);
   const TriangleTree output_tree(boundary.surface);
+  // Both ways: a toe that the mesh has lost is far from the mesh, but nothing of the mesh is far from the surface.
   result.deviation = std::max(largest_distance(boundary.surface, input_tree), largest_distance(surface, output_tree));
   require_close(result.deviation, options);
   take_over_groups(surface, input_tree, boundary, result.mesh);

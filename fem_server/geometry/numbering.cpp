@@ -23,6 +23,7 @@ Vector3 longest_across(const VolumeMesh& mesh, const Vector3& direction) {
       low = std::min(low, axis.dot(p));
       high = std::max(high, axis.dot(p));
     }
+    // Strictly longer: of equal extents the first axis stays, so that the order does not hang on a rounding error.
     if (high - low <= longest) continue;
     longest = high - low;
     best = axis;
@@ -47,6 +48,7 @@ void number_from(VolumeMesh& mesh, const Vector3& direction, double layer) {
     if (layer_a != layer_b) return layer_a < layer_b;
     const double along_a = along.dot(mesh.nodes[a]);
     const double along_b = along.dot(mesh.nodes[b]);
+    // The old number decides last: the order is the same on every machine.
     return along_a != along_b ? along_a < along_b : a < b;
   });
   std::vector<std::uint32_t> number(order.size());

@@ -77,6 +77,7 @@ struct Disc {
 Disc make_disc(const std::vector<double>& ring_radii) {
   Disc disc;
   disc.points.emplace_back(0.0, 0.0);
+  // Rings 1 to k - 1 have 6 + 12 + ... = 3 k (k - 1) points, behind the centre.
   const auto index = [](std::size_t ring, std::size_t i) {
     return static_cast<std::uint32_t>(ring == 0 ? 0 : 1 + 3 * ring * (ring - 1) + i % (6 * ring));
   };
@@ -89,6 +90,8 @@ Disc make_disc(const std::vector<double>& ring_radii) {
       const std::size_t outer = sextant * k;
       const std::size_t inner = sextant * (k - 1);
       for (std::size_t j = 0; j < k; ++j) {
+        // In each sextant a ring has one point more than the ring inside it: k triangles stand on the outer ring, k - 1
+        // on the inner one.
         disc.triangles.push_back({index(k, outer + j), index(k, outer + j + 1), index(k - 1, inner + j)});
         if (j + 1 < k)
           disc.triangles.push_back({index(k - 1, inner + j), index(k, outer + j + 1), index(k - 1, inner + j + 1)});
@@ -102,6 +105,7 @@ void append_divisions(std::vector<double>& ends, double from, double to, double 
   const std::size_t n = divisions(to - from, size);
   for (std::size_t i = 1; i <= n; ++i) {
     const double s = static_cast<double>(i) / static_cast<double>(n);
+    // The last one exactly: levels of layers and radii of cores are compared later.
     ends.push_back(i == n ? to : from + s * (to - from));
   }
 }
@@ -133,6 +137,7 @@ void add_cylinder_materials(const CylinderOptions& options, const std::vector<do
   std::size_t layer = 0;
   double top = levels.front() + (options.layers.empty() ? 0.0 : options.layers.front().height);
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
+    // Three tetrahedra to a prism, prisms slice by slice; the first n rings hold 6 n^2 triangles.
     const std::size_t triangle = e / 3 % n_triangles;
     if (n_core_rings > 0) mesh.element_sets[triangle < 6 * n_core_rings * n_core_rings ? "core" : "shell"].push_back(e);
     if (options.layers.empty()) continue;
@@ -261,6 +266,7 @@ VolumeMesh make_cylinder(const CylinderOptions& options) {
   add_surface_set(mesh, "top", facing(0.5, 2.0));
   for (const std::uint32_t node : mesh.node_sets.at("side")) {
     const double distance = std::hypot(mesh.nodes[node].x(), mesh.nodes[node].y());
+    // Mid-side nodes lie on chords until they are moved onto the cylinder.
     mesh.nodes[node].head<2>() *= options.radius / distance;
   }
   return mesh;

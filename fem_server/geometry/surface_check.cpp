@@ -62,9 +62,11 @@ void check_edges(const SurfaceMesh& mesh, SurfaceReport& report, Collector& coll
 void check_orientation(const SurfaceMesh& mesh, SurfaceReport& report, Collector& collector) {
   const Components components = connected_components(mesh);
   report.n_components = components.count;
+  // The volume of triangles that wind both ways means nothing.
   if (report.count(SurfaceDefect::inconsistent_winding) > 0) return;
   const std::vector<ComponentVolume> bodies = component_volumes(mesh, components);
   for (std::uint32_t c = 0; c < components.count; ++c) {
+    // A body encloses a positive volume, a cavity a negative one.
     if (!bodies[c].closed || (bodies[c].volume > 0.0) != bodies[c].cavity) continue;
     const auto first = std::find(components.of_triangle.begin(), components.of_triangle.end(), c);
     const auto t = static_cast<std::uint32_t>(first - components.of_triangle.begin());
@@ -85,6 +87,7 @@ void check_triangles(const SurfaceMesh& mesh, SurfaceReport& report, Collector& 
       report.shortest_edge = std::min(report.shortest_edge, length);
     }
     report.longest_edge = std::max(report.longest_edge, longest);
+    // The cross product is base times height.
     if (triangle_cross(mesh, t).norm() <= degenerate_height * longest * longest) {
       collector.add(SurfaceDefect::degenerate_triangle, centroid(mesh, t), t);
     }
@@ -117,11 +120,14 @@ struct Corners {
 bool segment_pierces(const Vector3& p, const Vector3& q, const Corners& t) {
   const int at_p = side(t.p[0], t.p[1], t.p[2], p);
   const int at_q = side(t.p[0], t.p[1], t.p[2], q);
+  // Both ends on one side, or one of them in the plane: touching does not count.
   if (at_p * at_q >= 0) return false;
   int positive = 0;
   int negative = 0;
   for (std::size_t i = 0; i < 3; ++i) {
     const int s = side(p, q, t.p[i], t.p[(i + 1) % 3]);
+    // The line passes all three edges on the same side when it goes through the triangle. A zero is an edge met
+    // exactly, which its neighbour meets as well.
     positive += s > 0 ? 1 : 0;
     negative += s < 0 ? 1 : 0;
   }
@@ -134,6 +140,7 @@ int side2(const Point2& a, const Point2& b, const Point2& c) {
   const Point2 ab = b - a;
   const Point2 ac = c - a;
   const double area = ab.x() * ac.y() - ab.y() * ac.x();
+  // As in space; the bound of a 2x2 determinant is smaller still.
   const double bound = 3e-15 * ab.norm() * ac.norm();
   return area > bound ? 1 : (area < -bound ? -1 : 0);
 }
@@ -147,6 +154,7 @@ bool strictly_inside(const Point2& q, const std::array<Point2, 3>& t) {
 bool overlap_in_plane(const Corners& s, const Corners& t) {
   const Vector3 normal = (s.p[1] - s.p[0]).cross(s.p[2] - s.p[0]);
   Eigen::Index drop = 0;
+  // Projected along the axis nearest to the normal, where the triangles lose least of their area.
   normal.cwiseAbs().maxCoeff(&drop);
   const Eigen::Index x = (drop + 1) % 3;
   const Eigen::Index y = (drop + 2) % 3;
@@ -189,6 +197,7 @@ bool folded(const SurfaceMesh& mesh, const Triangle& s, const Triangle& t) {
   const Vector3& b = mesh.vertices[s[(begin + 2) % 3]];
   const Vector3& p = mesh.vertices[apex_s];
   const Vector3& q = mesh.vertices[apex_t];
+  // In one plane, and both apexes on the same side of the common edge.
   return side(a, b, p, q) == 0 && (b - a).cross(p - a).dot((b - a).cross(q - a)) > 0.0;
 }
 
@@ -201,6 +210,7 @@ void check_intersections(const SurfaceMesh& mesh, SurfaceReport& report, Collect
       collector.add(SurfaceDefect::self_intersection, 0.5 * (centroid(mesh, s) + centroid(mesh, t)), s);
       ++n_found;
     }
+    // A soup of triangles has of the order of n^2 pairs: what is wrong with it is known long before.
     report.complete = ++n_pairs < max_pairs && n_found < max_intersections;
     return report.complete;
   });

@@ -96,12 +96,15 @@ std::vector<Triangle> least_area(const SurfaceMesh& mesh, const std::vector<std:
   const std::size_t n = loop.size();
   std::vector<double> cost(n * n, 0.0);
   std::vector<std::size_t> split(n * n, 0);
+  // cost(i, j) is the least area of the polygon i ... j: that of its triangle over the edge (i, j), and of the two
+  // polygons beside it [liepa2003].
   for (std::size_t width = 2; width < n; ++width) {
     for (std::size_t i = 0; i + width < n; ++i) {
       const std::size_t j = i + width;
       cost[i * n + j] = std::numeric_limits<double>::infinity();
       for (std::size_t k = i + 1; k < j; ++k) {
         const double sum = cost[i * n + k] + cost[k * n + j] + area(mesh, loop[i], loop[k], loop[j]);
+        // Strictly less, so that the first of equal triangulations stays.
         if (sum >= cost[i * n + j]) continue;
         cost[i * n + j] = sum;
         split[i * n + j] = k;
@@ -133,6 +136,7 @@ std::vector<bool> turns_for_consistency(const SurfaceMesh& mesh) {
   for (std::size_t i = 0; i < uses.size();) {
     const std::size_t end = end_of_edge(uses, i);
     if (end == i + 2) {
+      // Two triangles that wind alike run their common edge against each other.
       const bool opposite = uses[i].forward == uses[i + 1].forward;
       links[uses[i].triangle].push_back({uses[i + 1].triangle, opposite});
       links[uses[i + 1].triangle].push_back({uses[i].triangle, opposite});
@@ -152,6 +156,7 @@ std::vector<bool> turns_for_consistency(const SurfaceMesh& mesh) {
       for (const Link link : links[t]) {
         if (reached[link.to]) continue;
         reached[link.to] = true;
+        // Edges with more than two triangles were left out: no winding is consistent there.
         turn[link.to] = turn[t] != link.opposite;
         stack.push_back(link.to);
       }
@@ -175,9 +180,12 @@ std::size_t merge_near_vertices(SurfaceMesh& mesh, double tolerance) {
     const Cell center = cell_of(p, tolerance);
     std::uint32_t match = none;
     for (int k = 0; k < 27; ++k) {
+      // Cells as large as the tolerance: all that is near enough lies in the cell of the point or in one of its 26
+      // neighbours.
       const auto bucket = grid.find({center.x + k % 3 - 1, center.y + k / 3 % 3 - 1, center.z + k / 9 - 1});
       if (bucket == grid.end()) continue;
       for (const std::uint32_t other : bucket->second) {
+        // Compared with vertices that were kept, never with merged ones: chains of near points do not run together.
         if (other < match && (kept[other] - p).norm() <= tolerance) match = other;
       }
     }
@@ -234,7 +242,9 @@ std::size_t reorient_triangles(SurfaceMesh& mesh) {
   std::size_t n_turned = 0;
   for (std::size_t t = 0; t < turn.size(); ++t) {
     const ComponentVolume& body = bodies[components.of_triangle[t]];
+    // Open pieces keep the winding of their first triangle: they have no outside.
     const bool wrong_side = body.closed && (body.volume > 0.0) == body.cavity;
+    // Turned twice is not turned.
     if (turn[t] == wrong_side) continue;
     std::swap(mesh.triangles[t][1], mesh.triangles[t][2]);
     ++n_turned;

@@ -10,6 +10,7 @@ ClippedPolygon::ClippedPolygon(const PlaneTriangle& triangle) : size_(triangle.s
 
 void ClippedPolygon::clip(const Eigen::Vector2d& p, const Eigen::Vector2d& q) {
   const Eigen::Vector2d along = q - p;
+  // Twice the area of (p, q, x): positive on the left, which is inside for a counterclockwise triangle.
   const auto side = [&](const Eigen::Vector2d& x) { return along.x() * (x.y() - p.y()) - along.y() * (x.x() - p.x()); };
   const std::array<Eigen::Vector2d, 9> before = corners_;
   const std::size_t n = size_;
@@ -20,6 +21,7 @@ void ClippedPolygon::clip(const Eigen::Vector2d& p, const Eigen::Vector2d& q) {
     const double side_a = side(a);
     const double side_b = side(b);
     if (side_a >= 0.0) corners_[size_++] = a;
+    // The signs differ, so that the denominator is not zero.
     if ((side_a < 0.0) != (side_b < 0.0)) corners_[size_++] = a + side_a / (side_a - side_b) * (b - a);
   }
   if (size_ < 3) size_ = 0;

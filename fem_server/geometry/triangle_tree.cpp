@@ -9,6 +9,7 @@ namespace heelstrike::fem {
 
 namespace {
 
+/// Smaller leaves would double the boxes, to spare a few triangles.
 constexpr std::size_t leaf_size = 8;
 
 }  // namespace
@@ -50,9 +51,11 @@ std::uint32_t TriangleTree::build(std::size_t begin, std::size_t end) {
     return index;
   }
   Eigen::Index axis = 0;
+  // Cut across the longest side: boxes stay compact, and far ones are left out early.
   (box.high - box.low).maxCoeff(&axis);
   const auto center = [&](std::uint32_t t) {
     const Box b = triangle_box(t);
+    // Twice the middle of the box; only the order matters.
     return b.low[axis] + b.high[axis];
   };
   // Halves of equal size keep the depth logarithmic whatever the input; the index breaks ties, so the tree is the same
@@ -76,8 +79,11 @@ ClosestPoint TriangleTree::closest(const Vector3& q) const {
   while (!stack.empty()) {
     const Node& node = nodes_[stack.back()];
     stack.pop_back();
+    // Equal distances are looked at too: the smaller index has to win, in whatever order boxes are visited.
     if (node.box.squared_distance(q) > best_squared) continue;
     if (node.count == 0) {
+      // The nearer child first, on top of the stack: it gives a small distance early, and most of the other one is
+      // never entered.
       const bool left_first = nodes_[node.first].box.squared_distance(q) <= nodes_[node.right].box.squared_distance(q);
       stack.push_back(left_first ? node.right : node.first);
       stack.push_back(left_first ? node.first : node.right);
@@ -132,6 +138,8 @@ Vector3 closest_on_triangle(const Vector3& q, const Vector3& a, const Vector3& b
   const Vector3 ab = b - a;
   const Vector3 ac = c - a;
   const Vector3 aq = q - a;
+  // Regions of the corners, edges and inside in turn; va, vb, vc are barycentric coordinates times the squared cross
+  // product.
   const double d1 = ab.dot(aq);
   const double d2 = ac.dot(aq);
   if (d1 <= 0.0 && d2 <= 0.0) return a;
@@ -152,6 +160,8 @@ Vector3 closest_on_triangle(const Vector3& q, const Vector3& a, const Vector3& b
     const double sum = (d4 - d3) + (d5 - d6);
     return sum == 0.0 ? b : Vector3(b + (d4 - d3) / sum * (c - b));
   }
+  // Zero for triangles without area only, which an edge has caught before unless rounding hides them; sound surfaces
+  // have none.
   const double sum = va + vb + vc;
   return a + vb / sum * ab + vc / sum * ac;
 }

@@ -13,6 +13,8 @@ namespace heelstrike::fem {
 
 namespace {
 
+/// Over an equilateral triangle this is a height of 4e-7 of its edges, with gradients of shape functions some million
+/// times those of a good element.
 constexpr double degenerate_ratio = 1e-4;
 constexpr std::size_t n_positions = 5;
 
@@ -33,11 +35,14 @@ double quadratic_jacobian(const VolumeMesh& mesh, std::size_t e, const Barycentr
 }
 
 bool inverted(const VolumeMesh& mesh, std::size_t e) {
+  // The straight tetrahedron on the corners may be inverted already; bent edges may invert a quadratic one at single
+  // nodes.
   if (element_volume(mesh, e) < 0.0) return true;
   if (mesh.nodes_per_element != 10) return false;
   for (std::size_t i = 0; i < 4; ++i) {
     Barycentric corner{};
     corner[i] = 1.0;
+    // Necessary, not sufficient: the determinant is a cubic, and may be negative between the ten points.
     if (quadratic_jacobian(mesh, e, corner) < 0.0) return true;
   }
   for (const auto& [a, b] : tetrahedron_edges) {
@@ -59,6 +64,7 @@ void check_faces(const VolumeMesh& mesh, VolumeReport& report) {
       faces.emplace_back(key, e);
     }
   }
+  // Equal faces come together; two of them make neighbours, a third one overlaps.
   std::sort(faces.begin(), faces.end());
   std::vector<std::uint32_t> parent(mesh.n_elements());
   std::iota(parent.begin(), parent.end(), 0U);
@@ -71,6 +77,7 @@ void check_faces(const VolumeMesh& mesh, VolumeReport& report) {
     if (i >= 2 && faces[i].first == faces[i - 2].first) ++report.n_overfull_faces;
     const std::uint32_t a = root(faces[i - 1].second);
     const std::uint32_t b = root(faces[i].second);
+    // Pieces are counted by union and find; the smaller number becomes the root.
     parent[std::max(a, b)] = std::min(a, b);
   }
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) report.n_pieces += root(e) == e ? 1 : 0;
@@ -107,8 +114,10 @@ double mean_ratio(const VolumeMesh& mesh, std::size_t e) {
   const auto nodes = mesh.element(e);
   double squares = 0.0;
   for (const auto& [a, b] : tetrahedron_edges) squares += (mesh.nodes[nodes[a]] - mesh.nodes[nodes[b]]).squaredNorm();
+  // All corners in one point, or numbers that are none: as bad as a flat element.
   if (squares == 0.0 || !std::isfinite(squares)) return 0.0;
   const double volume = element_volume(mesh, e);
+  // Volume to the power 2/3 over squared edges: free of the unit, and 1 for the regular tetrahedron by the factor 12.
   const double root = std::cbrt(3.0 * std::abs(volume));
   return std::copysign(12.0 * root * root / squares, volume);
 }

@@ -28,6 +28,8 @@ class MeshDistance final : public SignedDistance {
         const Vector3& p = mesh_.vertices[corners[k]];
         const Vector3 a = (mesh_.vertices[corners[(k + 1) % 3]] - p).normalized();
         const Vector3 b = (mesh_.vertices[corners[(k + 2) % 3]] - p).normalized();
+        // Weighted by the angle of the face at the vertex: with these weights the sign is right however the faces
+        // around it are divided [baerentzen2005].
         vertex_normals_[corners[k]] += std::acos(std::clamp(a.dot(b), -1.0, 1.0)) * face_normals_[t];
         edge_normals_.try_emplace(std::minmax(corners[k], corners[(k + 1) % 3]), Vector3::Zero()).first->second +=
             face_normals_[t];
@@ -58,6 +60,7 @@ class MeshDistance final : public SignedDistance {
     for (std::size_t k = 0; k < 3; ++k) {
       const Vector3& p = mesh_.vertices[corners[(k + 1) % 3]];
       const Vector3& q = mesh_.vertices[corners[(k + 2) % 3]];
+      // Barycentric coordinates of the closest point: one of them is zero on an edge, two in a vertex.
       weights[k] = (p - found.point).cross(q - found.point).dot(cross) / cross.squaredNorm();
     }
     for (std::size_t k = 0; k < 3; ++k) {

@@ -90,6 +90,7 @@ void PointPair::read_spheres(const SphereSurface& main, const SphereSurface& par
   center_B_ = partner.center;
   radius_A_ = main.radius;
   radius_B_ = partner.radius;
+  // 1/R = 1/R_A + 1/R_B with signed radii, positive in a socket wider than the sphere in it.
   effective_radius_ = main.radius * partner.radius / (main.radius + partner.radius);
   depth_limit_ = other > 0.0 ? other : convex;
 }
@@ -100,7 +101,9 @@ void PointPair::locate(const PairState& state, PointGeometry& g) const {
     case Kind::sphere_on_plane: {
       g.n_A = -(X.R * normal_);
       g.gap = g.n_A.dot(X * point_ - center_A_) - radius_A_;
+      // The plane turns with B: theta x n = -skew(n) theta. A translation of B leaves the normal alone.
       g.dn_dX.leftCols<3>() = -skew(g.n_A);
+      // The point of contact lies in the middle of the overlap, or of the gap: the same for whoever is called A.
       g.p_AC = center_A_ + (radius_A_ + 0.5 * g.gap) * g.n_A;
       break;
     }
@@ -121,6 +124,7 @@ void PointPair::locate(const PairState& state, PointGeometry& g) const {
       g.gap = sign * distance - (radius_A_ + radius_B_);
       if (distance > 1e-12 * depth_limit_) {
         g.n_A = (sign / distance) * d;
+        // A change of the line of centres across itself turns the normal by that change over the distance.
         const Matrix3 dn = (sign / distance) * (Matrix3::Identity() - g.n_A * g.n_A.transpose());
         g.dn_dX << -dn * skew(arm), dn;
       } else {
@@ -147,6 +151,7 @@ PointGeometry PointPair::at(const PairState& state) const {
   const Vector3 arm = g.p_AC - state.X_AB.p;
   const Vector3 v_C = point_velocity(state.V_AB, arm);
   g.gap_rate = g.n_A.dot(v_C);
+  // The gap changes as the contact point of B moves along the normal, n . (theta x arm + u).
   g.dgap_dX << arm.cross(g.n_A).transpose(), g.n_A.transpose();
 
   if (kind_ == Kind::plane_under_sphere) {
@@ -157,6 +162,7 @@ PointGeometry PointPair::at(const PairState& state) const {
     g.dp_dX = (radius_A_ + 0.5 * g.gap) * g.dn_dX + 0.5 * g.n_A * g.dgap_dX;
   }
   Matrix36 darm_dX = g.dp_dX;
+  // The arm from Bo to the contact point: Bo itself moves with u.
   darm_dX.rightCols<3>() -= Matrix3::Identity();
   g.dgap_rate_dX = v_C.transpose() * g.dn_dX + g.n_A.cross(state.V_AB.w).transpose() * darm_dX;
   return g;

@@ -10,6 +10,7 @@ namespace {
 
 /// A rotation whose third column is the unit vector `axis`; the others follow from it alone.
 Matrix3 frame_about(const Vector3& axis) {
+  // Gram-Schmidt on the axis of the world that is farthest from `axis`, so that the difference never vanishes.
   int least = 0;
   axis.cwiseAbs().minCoeff(&least);
   const Vector3 x = (Vector3::Unit(least) - axis[least] * axis).normalized();
@@ -19,6 +20,7 @@ Matrix3 frame_about(const Vector3& axis) {
 /// Rotation with third column `axis` and first column as near to `x` as possible.
 Matrix3 frame_near(const Vector3& axis, const Vector3& x) {
   const Vector3 normal = x - x.dot(axis) * axis;
+  // Axes at right angles to each other, as in a universal joint, may leave nothing of x; its direction would be noise.
   if (normal.norm() < 1e-6) return frame_about(axis);
   const Vector3 unit = normal.normalized();
   return (Matrix3() << unit, axis.cross(unit), axis).finished();

@@ -20,7 +20,7 @@ namespace {
 /// Residuals of a pose that counts as assembled; the projection at the start of the run goes on from there.
 constexpr double assembled = 1e-11;
 
-/// Constraints whose rows among `rows` are not zero, worst first.
+/// Constraints that the given rows belong to, in the order of the system, with the number of rows where it is not one.
 std::vector<std::string> names_of_rows(const System& system, const std::vector<int>& rows) {
   std::vector<std::string> names;
   int first = 0;
@@ -101,12 +101,17 @@ VectorX least_change(const SparseMatrix& M, const SparseMatrix& J, const VectorX
       entries.emplace_back(column, row, it.value());
     }
   }
+  // J M^-1 J' has the size of one over a mass, at least of one over the heaviest: damping by 1e-11 of that changes a
+  // step by as small a part of itself, and gives a row that depends on others a pivot far above rounding.
   for (int i = 0; i < m; ++i) entries.emplace_back(n + i, n + i, -1e-11 / heaviest);
   SparseMatrix A(n + m, n + m);
   A.setFromTriplets(entries.begin(), entries.end());
+  // A step of length zero ends Newton's method, which then refuses with the names of what remains violated.
   if (!rhs.allFinite() || !A.coeffs().allFinite()) return VectorX::Zero(n);
   const Eigen::SparseLU<SparseMatrix> lu(A);
   if (lu.info() != Eigen::Success) return VectorX::Zero(n);
+  // Masses and lengths differ by orders of magnitude in one matrix; one step of iterative refinement returns the digits
+  // that costs.
   VectorX x = lu.solve(rhs);
   x += lu.solve(VectorX(rhs - A * x));
   return x.head(n);
@@ -124,6 +129,8 @@ std::vector<int> all_rows(const System& system) {
 
 /// Damped Newton; true when the residual vanished.
 bool move_onto_constraints(System& system, double t, VectorX& q, const std::stop_token& stop) {
+  // The matrix is exact, so that near the solution the step squares; from a poor guess steps are shortened to half of
+  // the length of a unit vector [m or -], beyond which the linearised orthonormality of the axes says nothing.
   constexpr int max_iterations = 100;
   constexpr double longest_step = 0.5;
   for (int i = 0; i < max_iterations; ++i) {
@@ -163,6 +170,8 @@ void report_moves(const System& system, const VectorX& before, const VectorX& af
     const Pose X_new = pose_from_coordinates(after.segment<12>(first));
     const double distance = (X_new.p - X_old.p).norm();
     const Matrix3 turn = X_old.R.transpose() * X_new.R;
+    // Sine and cosine together are well conditioned for every angle; the arc cosine of the trace alone loses half of
+    // the digits of small ones.
     const double sine = 0.5 * Vector3(turn(2, 1) - turn(1, 2), turn(0, 2) - turn(2, 0), turn(1, 0) - turn(0, 1)).norm();
     const double angle = std::atan2(sine, 0.5 * (turn.trace() - 1.0));
     if (distance < 1e-9 && angle < 1e-9) continue;
@@ -184,6 +193,7 @@ bool implied_everywhere(System& system, double t, const VectorX& q, const std::v
   for (Eigen::Index i = 0; i < q.size(); ++i) {
     trial[i] += 1e-3 * std::sin(static_cast<double>(3 * i + 1));  // any direction will do; the same in every run
   }
+  // More than Newton's method needs from a thousandth away; what is left afterwards is judged below.
   for (int i = 0; i < 20; ++i) {
     check_stop(stop);
     trial += correction(system, t, trial, kept);
@@ -191,6 +201,8 @@ bool implied_everywhere(System& system, double t, const VectorX& q, const std::v
   const VectorX residual = system.residual(t, trial);
   double worst = 0.0;
   for (const int row : removed) worst = std::max(worst, std::abs(residual[row]));
+  // What holds in the start pose only is violated by the square of the motion, 1e-6; what follows everywhere keeps the
+  // 1e-11 of the damped steps.
   return worst < 1e-9;
 }
 
@@ -241,6 +253,8 @@ Start assemble(System& system, double t, const AssemblyLog& log, const std::stop
   start.qd = qd0 + least_change(system.mass_matrix(), system.jacobian(t, start.q),
                                 -system.velocity_residual(t, start.q, qd0), all_rows(system));
   const VectorX slip = system.velocity_residual(t, start.q, start.qd);
+  // One linear step is exact but for the damping of its multipliers and rounding; what remains above them is a
+  // contradiction between drivers, not an inaccuracy.
   if (slip.cwiseAbs().maxCoeff() > 1e-8 * (1.0 + start.qd.cwiseAbs().maxCoeff())) {
     refuse(system, slip, "velocities", "m/s or 1/s");
   }

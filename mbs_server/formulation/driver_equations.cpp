@@ -23,6 +23,8 @@ RheonomicEquation follows(QuadraticEquation form, const TimeFunctionPtr& f) {
                     {.factor = [f](double t) { return -f->at(t); }, .form = unit_form()}}};
 }
 
+/// The sine of the error, section 3 of docs/theory/multibody.md: no branch of an arc tangent to follow over many turns.
+/// It vanishes half a turn away too; which of the two poses is meant is decided by where the assembly starts.
 RheonomicEquation angle_equation(const Joint& joint, const TimeFunctionPtr& f) {
   return {.terms = {{.factor = [f](double t) { return cosine(f->at(t)); }, .form = joint_sine(joint)},
                     {.factor = [f](double t) { return -sine(f->at(t)); }, .form = joint_cosine(joint)}}};
@@ -32,6 +34,7 @@ RheonomicEquation angle_equation(const Joint& joint, const TimeFunctionPtr& f) {
 Jet rotation_entry(int row, int column, const Jet& a, const Jet& b, const Jet& c) {
   const Jet ca = cosine(a), sa = sine(a), cb = cosine(b), sb = sine(b), cc = cosine(c), sc = sine(c);
   const std::array<std::array<Jet, 3>, 3> R = {{
+      // Multiplied out once, so that the two derivatives of every entry come from the arithmetic of jets.
       {cb * cc, -(cb * sc), sb},
       {ca * sc + sa * (sb * cc), ca * cc - sa * (sb * sc), -(sa * cb)},
       {sa * sc - ca * (sb * cc), sa * cc + ca * (sb * sc), ca * cb},
@@ -57,6 +60,7 @@ std::vector<RheonomicEquation> orientation_equations(BodyIndex body, Entry entry
   return equations;
 }
 
+/// Turns first, then the origin: six equations, none of them singular at any attitude, where three angles would be.
 std::vector<RheonomicEquation> recorded_body(BodyIndex body, const BodyRecordPtr& record) {
   auto equations = orientation_equations(body, [record](int c, int d, double t) {
     return recorded_pose(record.get(), t).axes[static_cast<std::size_t>(d)][static_cast<std::size_t>(c)];
@@ -74,10 +78,13 @@ RheonomicEquation recorded_angle(const Joint& joint, const BodyRecordPtr& a, con
     return dot(recorded_direction(b.get(), t, joint.b.X_BF.R.col(0)),
                recorded_direction(a.get(), t, joint.a.X_BF.R.col(axis_of_a)));
   };
+  // sin(phi) cos(phi_rec) - cos(phi) sin(phi_rec) = 0. Recorded products need no unit length: on the recorded
+  // constraints they have it, and a common factor changes the scale of the row only.
   return {.terms = {{.factor = [recorded](double t) { return recorded(0, t); }, .form = joint_sine(joint)},
                     {.factor = [recorded](double t) { return -recorded(1, t); }, .form = joint_cosine(joint)}}};
 }
 
+/// z_A . (p_B - p_A) minus its recorded value [m].
 RheonomicEquation recorded_displacement(const Joint& joint, const BodyRecordPtr& a, const BodyRecordPtr& b) {
   const auto recorded = [a, b, joint](double t) {
     return dot(recorded_direction(a.get(), t, joint.a.X_BF.R.col(2)),
@@ -96,6 +103,8 @@ std::vector<RheonomicEquation> recorded_turn(const Joint& joint, const BodyRecor
       const auto factor = [a, b, c, d = d](double t) {
         return dot(recorded_direction(a.get(), t, Vector3::Unit(c)), recorded_direction(b.get(), t, Vector3::Unit(d)));
       };
+      // v of b against A d, the recorded direction carried by a: sum_c (a_c . d) (a_c . v) over the axes a_c of a, the
+      // first factor as it was recorded.
       equation.terms.push_back({.factor = factor,
                                 .form = dot_equation(body_direction(joint.a.body, Vector3::Unit(c)),
                                                      body_direction(joint.b.body, Vector3::Unit(v)))});

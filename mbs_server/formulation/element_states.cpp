@@ -43,6 +43,8 @@ void ElementStates::linearize(const MotionState& at) {
 
 void ElementStates::factor(double rate) {
   for (Element& e : elements_) {
+    // A handful of states, so that complete pivoting costs nothing and tells reliably whether the matrix is singular.
+    // The inverse itself is kept because it multiplies matrices and vectors in every solve of the step.
     e.E = -e.tangents.f_s;
     e.E.diagonal().array() += rate;
     const Eigen::FullPivLU<Eigen::MatrixXd> lu(e.E);
@@ -58,6 +60,7 @@ void ElementStates::factor(double rate) {
 
 void ElementStates::add_condensed_tangents(SparseAssembler& K, SparseAssembler& C) const {
   for (const Element& e : elements_) {
+    // Schur complement of the states: what a change of the motion does to the forces by way of the states.
     const Eigen::MatrixXd g_s_E = e.tangents.g_s * e.E;
     K.add_dense(e.states->coordinates(), g_s_E * e.tangents.f_q);
     C.add_dense(e.states->coordinates(), g_s_E * e.tangents.f_qd);
@@ -73,6 +76,7 @@ void ElementStates::add_condensed_forces(const ConstVector& r, Eigen::Ref<Vector
 void ElementStates::solve(const ConstVector& x_q, const ConstVector& x_qd, Eigen::Ref<VectorX> r) const {
   for (const Element& e : elements_) {
     const auto& at = e.states->coordinates();
+    // Back substitution, with the changes of the motion that the reduced system has found.
     const VectorX sum = r.segment(e.first, e.n) + e.tangents.f_q * x_q(at) + e.tangents.f_qd * x_qd(at);
     r.segment(e.first, e.n) = e.E * sum;
   }
@@ -85,6 +89,7 @@ void ElementStates::add_blocks(SparseAssembler& matrix, int q0, int v0, int s0, 
       const int row = s0 + e.first + i;
       for (std::size_t k = 0; k < at.size(); ++k) {
         const auto c = static_cast<Eigen::Index>(k);
+        // Signs of a residual: forces stand on the left with a minus, rates likewise.
         matrix.add(v0 + at[k], row, -scales.g * e.tangents.g_s(c, i));
         matrix.add(row, q0 + at[k], -scales.q * e.tangents.f_q(i, c));
         matrix.add(row, v0 + at[k], -scales.v * e.tangents.f_qd(i, c));
@@ -107,6 +112,7 @@ void ElementStates::solve_along(const MotionState& at, double rate, const ConstV
     rates(now, f);
     linearize(now);
     factor(rate);
+    // Now the negative residual of rate s - f - c = 0.
     f += c - rate * s;
     double correction = 0.0;
     for (const Element& e : elements_) {
@@ -127,6 +133,7 @@ VectorX ElementStates::advance(const MotionState& from, const MotionState& to) {
   if (size_ == 0 || to.t == from.t) return s;
   VectorX c(size_);
   rates(from, c);
+  // s1 - s0 = h/2 (f0 + f1), solved for s1: (2/h) s1 = f1 + f0 + (2/h) s0.
   const double rate = 2.0 / (to.t - from.t);
   c += rate * s;
   solve_along(to, rate, c, s);

@@ -22,6 +22,9 @@ double GearConstraint::turned(const ConstVector& q) const {
 }
 
 void GearConstraint::residual(double /*t*/, const ConstVector& q, Eigen::Ref<VectorX> phi) const {
+  // Both angles jump by 2 pi somewhere, hence their sum by 2 pi times a whole number of teeth, which the remainder
+  // takes out. The division makes it an angle of the second wheel, so that the tolerances of all constraints mean the
+  // same.
   if (active_) phi[0] = std::remainder(turned(q) - constant_, 2.0 * std::numbers::pi) / teeth_;
 }
 
@@ -33,6 +36,8 @@ void GearConstraint::acceleration_rhs(double /*t*/, const ConstVector& q, const 
                                       Eigen::Ref<VectorX> gamma) const {
   gamma.setZero();
   if (!active_) return;
+  // d2/dt2 of the sum of factor phi leaves -factor qd' phi_qq qd on the right; the constant and the whole turns have no
+  // derivative.
   for (const auto& wheel : wheels_) gamma[0] -= wheel.factor / teeth_ * wheel.angle.curvature(q, qd).value;
 }
 
@@ -51,6 +56,7 @@ void GearConstraint::add_velocity_tangent(double /*t*/, const ConstVector& q, co
                                           SparseAssembler& V_q) const {
   if (!active_) return;
   for (const auto& wheel : wheels_) {
+    // (Phi_q qd)_q = phi_qq qd; nu is zero.
     const VectorX bent = wheel.factor / teeth_ * (wheel.angle.derivatives(q).hessian * wheel.angle.local(qd));
     const auto& at = wheel.angle.indices();
     for (std::size_t k = 0; k < at.size(); ++k) V_q.add(row0, at[k], bent[static_cast<Eigen::Index>(k)]);
@@ -61,6 +67,7 @@ void GearConstraint::add_force_tangent(double /*t*/, const ConstVector& q, const
                                        SparseAssembler& K) const {
   if (!active_) return;
   for (const auto& wheel : wheels_) {
+    // -(Phi_q' lambda)_q = -lambda phi_qq, symmetric.
     const Eigen::MatrixXd hessian = wheel.angle.derivatives(q).hessian;
     const auto& at = wheel.angle.indices();
     for (std::size_t k = 0; k < at.size(); ++k) {
@@ -77,6 +84,7 @@ void GearConstraint::add_acceleration_tangents(double /*t*/, const ConstVector& 
                                                SparseAssembler& G_v) const {
   if (!active_) return;
   for (const auto& wheel : wheels_) {
+    // G_q = (gamma - Phi_q qdd)_q needs the third derivatives of the angle, by_q; G_v = gamma_qd = -2 qd' phi_qq.
     const double factor = -wheel.factor / teeth_;
     const auto curvature = wheel.angle.curvature(q, qd);
     const VectorX bent = wheel.angle.derivatives(q).hessian * wheel.angle.local(qdd);

@@ -30,6 +30,7 @@ void QuadraticConstraint::acceleration_rhs(double /*t*/, const ConstVector& /*q*
                                            Eigen::Ref<VectorX> gamma) const {
   for (std::size_t r = 0; r < equations_.size(); ++r) {
     double value = 0.0;
+    // gamma = -qd' Phi_qq qd: the second derivative of c q_i q_j along qd is 2 c qd_i qd_j. Linear terms have none.
     for (const auto& term : equations_[r].quadratic) value -= 2.0 * term.c * qd[term.i] * qd[term.j];
     gamma[static_cast<Eigen::Index>(r)] = value;
   }
@@ -39,6 +40,7 @@ void QuadraticConstraint::add_jacobian(double /*t*/, const ConstVector& q, int r
   int row = row0;
   for (const auto& equation : equations_) {
     for (const auto& term : equation.quadratic) {
+      // Product rule; for i = j the two contributions add up to 2 c q_i.
       Phi_q.add(row, term.i, term.c * q[term.j]);
       Phi_q.add(row, term.j, term.c * q[term.i]);
     }
@@ -52,6 +54,8 @@ void QuadraticConstraint::add_velocity_tangent(double /*t*/, const ConstVector& 
   int row = row0;
   for (const auto& equation : equations_) {
     for (const auto& term : equation.quadratic) {
+      // (Phi_q qd)_q = (Phi_qq qd)', the Jacobian's formula with qd in the place of q. The same holds for all tangents
+      // below.
       V_q.add(row, term.i, term.c * qd[term.j]);
       V_q.add(row, term.j, term.c * qd[term.i]);
     }
@@ -64,6 +68,7 @@ void QuadraticConstraint::add_force_tangent(double /*t*/, const ConstVector& /*q
   for (std::size_t r = 0; r < equations_.size(); ++r) {
     const double l = lambda[static_cast<Eigen::Index>(r)];
     for (const auto& term : equations_[r].quadratic) {
+      // -(Phi_q' lambda)_q = -sum lambda Phi_qq, constant and symmetric.
       K.add(term.i, term.j, -l * term.c);
       K.add(term.j, term.i, -l * term.c);
     }
@@ -76,6 +81,7 @@ void QuadraticConstraint::add_acceleration_tangents(double /*t*/, const ConstVec
   int row = row0;
   for (const auto& equation : equations_) {
     for (const auto& term : equation.quadratic) {
+      // gamma does not depend on q, so that G_q = -(Phi_q qdd)_q; G_v = gamma_qd.
       G_q.add(row, term.i, -term.c * qdd[term.j]);
       G_q.add(row, term.j, -term.c * qdd[term.i]);
       G_v.add(row, term.i, -2.0 * term.c * qd[term.j]);
@@ -86,6 +92,7 @@ void QuadraticConstraint::add_acceleration_tangents(double /*t*/, const ConstVec
 }
 
 QuadraticConstraint rigid_body_constraint(const std::string& body, int first) {
+  // The order that RigidRows relies on.
   constexpr int pairs[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {1, 2}, {2, 0}};
   std::vector<QuadraticEquation> equations;
   for (const auto& pair : pairs) {

@@ -38,6 +38,7 @@ void add_hessian_product(const QuadraticEquation& form, double factor, const Con
 
 void add_gradient(const QuadraticEquation& form, double factor, const ConstVector& q, int row,
                   SparseAssembler& target) {
+  // Q_q = Q_qq q + b, Q being quadratic.
   add_hessian_product(form, factor, q, row, target);
   for (const auto& term : form.linear) target.add(row, term.i, factor * term.b);
 }
@@ -91,6 +92,7 @@ void RheonomicConstraint::add_velocity_tangent(double t, const ConstVector& q, c
   for (const auto& equation : equations_) {
     for (const auto& term : equation.terms) {
       const Jet f = term.factor(t);
+      // (Phi_q qd)_q, and -nu_q = Phi_tq because nu depends on q here.
       add_hessian_product(term.form, f.f, qd, row, V_q);
       add_gradient(term.form, f.d, q, row, V_q);
     }
@@ -102,6 +104,7 @@ void RheonomicConstraint::add_force_tangent(double t, const ConstVector& /*q*/, 
                                             SparseAssembler& K) const {
   for (std::size_t r = 0; r < equations_.size(); ++r) {
     for (const auto& term : equations_[r].terms) {
+      // -(Phi_q' lambda)_q = -sum lambda f Q_qq.
       const double factor = -lambda[static_cast<Eigen::Index>(r)] * term.factor(t).f;
       for (const auto& c : term.form.quadratic) {
         K.add(c.i, c.j, factor * c.c);
@@ -118,6 +121,7 @@ void RheonomicConstraint::add_acceleration_tangents(double t, const ConstVector&
   for (const auto& equation : equations_) {
     for (const auto& term : equation.terms) {
       const Jet f = term.factor(t);
+      // Equation (3) of docs/theory/multibody.md minus Phi_q qdd, derived by q and then by qd.
       add_hessian_product(term.form, -f.f, qdd, row, G_q);
       add_hessian_product(term.form, -2.0 * f.d, qd, row, G_q);
       add_gradient(term.form, -f.dd, q, row, G_q);

@@ -16,6 +16,7 @@ ConstMatrix3 frame_of(const ConstSegment& q) {
   return ConstMatrix3(q.data() + 3);
 }
 
+/// The order of rigid_body_constraint(): 11, 22, 33, 12, 23, 31.
 RigidRows rows_of(const Matrix3& Gamma) {
   RigidRows rows;
   rows << Gamma(0, 0), Gamma(1, 1), Gamma(2, 2), Gamma(0, 1), Gamma(1, 2), Gamma(2, 0);
@@ -35,6 +36,8 @@ struct MotionRow {
   int n;
 };
 
+/// Component c of theta x v is theta_a v_b - theta_b v_a with (c, a, b) cyclic: a row has two entries, and products
+/// with it need no 12x6 matrix.
 MotionRow motion_row(const Matrix3& V, int coordinate) {
   if (coordinate < 3) return {{3 + coordinate, 0}, {1.0, 0.0}, 1};
   const int c = coordinate % 3;
@@ -58,6 +61,7 @@ RigidRows rigid_jacobian_times(const ConstSegment& q, const ConstSegment& x) {
 
 Matrix4 rigid_multiplier_matrix(const RigidRows& l) {
   Matrix4 Lambda = Matrix4::Zero();
+  // The gradient of v_i.v_i - 1 is 2 v_i, that of v_i.v_j is v_j and v_i.
   Lambda.block<3, 3>(1, 1) << 2 * l[0], l[3], l[5], l[3], 2 * l[1], l[4], l[5], l[4], 2 * l[2];
   return Lambda;
 }
@@ -82,6 +86,9 @@ void RigidElimination::begin(const std::vector<Matrix4>& mass, const ConstVector
     BodyFrames& f = frames_[body];
     f.V = frame_of(q.segment<12>(first));
     f.V_hat = frame_of(q_hat.segment<12>(first));
+    // Inverses, not transposes: within an iteration V is orthonormal to the residual only, and V^, taken from q + 2
+    // gamma qd + gamma^2 qdd, is ((1 + gamma W)^2 + gamma^2 A) V with the skew matrices W, A of angular velocity and
+    // acceleration. Rotation alone never makes it singular.
     f.V_inverse = f.V.inverse();
     f.V_hat_inverse = f.V_hat.inverse();
     add_newton_euler(body);
@@ -92,6 +99,7 @@ void RigidElimination::add_newton_euler(std::size_t body) {
   const Matrix4& m = mass_[body];
   const BodyFrames& f = frames_[body];
   const int first = unknowns_per_body * static_cast<int>(body);
+  // First moments m s in the world, by the axes of the rows and by those of the columns.
   const Vector3 moment = f.V * m.block<3, 1>(1, 0);
   const Vector3 moment_hat = f.V_hat * m.block<1, 3>(0, 1).transpose();
   // Rows of theta: sum_k v_k x (sum_l m_kl theta x v^_l) = sum_k ((v_k.w_k) 1 - w_k v_k') theta, w_k = sum_l m_kl v^_l.
@@ -114,6 +122,8 @@ void RigidElimination::add(const SparseMatrix& A, double scale) {
   added_.push_back({&A, scale});
   for (int j = 0; j < A.outerSize(); ++j) {
     const int col_body = j / coordinates_per_body;
+    // Projected from the right by the motions that keep the constraints of the rows (V^), from the left by those in
+    // which the multipliers do no work (V). Both are the same in projections and accelerations.
     const MotionRow right = motion_row(frames_[static_cast<std::size_t>(col_body)].V_hat, j % coordinates_per_body);
     for (SparseMatrix::InnerIterator it(A, j); it; ++it) {
       const int i = static_cast<int>(it.row());
@@ -161,6 +171,7 @@ void RigidElimination::add_joint_rows(const SparseMatrix& A, double scale) {
 
 void RigidElimination::add_joint_damping(double damping) {
   const int row0 = unknowns_per_body * n_bodies_;
+  // Added with zero too, so that the pattern is the same in both cases.
   for (int i = row0; i < row0 + n_joint_rows_; ++i) reduced_.add(i, i, -damping);
 }
 
@@ -170,6 +181,7 @@ bool RigidElimination::factor() {
   // Comparisons of pivots that are not numbers mean nothing.
   if (!reduced_.matrix().coeffs().allFinite()) return false;
   dense_lu_.compute(Dense(reduced_.matrix()));
+  // A pivot that is as small as the rounding of the largest one has no digit of its own.
   const auto pivots = dense_lu_.matrixLU().diagonal().cwiseAbs();
   return pivots.size() == 0 || pivots.minCoeff() > smallest_pivot_ratio * pivots.maxCoeff();
 }
@@ -200,6 +212,8 @@ void RigidElimination::solve(Eigen::Ref<VectorX> b, Eigen::Ref<VectorX> c, bool 
   for (int body = 0; body < n_bodies_; ++body) {
     const BodyFrames& f = frames_[static_cast<std::size_t>(body)];
     const Matrix3 Gamma = symmetric(c.segment<6>(6 * body));
+    // A solution X = 1/2 V^-T Gamma of the rigid-body rows; the rest of the solution is a rigid motion. The rows of the
+    // origins stay zero.
     Eigen::Map<Matrix3>(particular_.data() + 12 * body + 3) = 0.5 * f.V_hat_inverse.transpose() * Gamma;
   }
   multiply(particular_, product_);
@@ -208,6 +222,7 @@ void RigidElimination::solve(Eigen::Ref<VectorX> b, Eigen::Ref<VectorX> c, bool 
     const Matrix3& V = frames_[static_cast<std::size_t>(body)].V;
     const ConstMatrix3 B(product_.data() + 12 * body + 3);
     auto reduced = reduced_rhs_.segment<6>(6 * body);
+    // Forces, and moments sum_k v_k x (row of v_k): the multipliers of the rigid body drop out of these.
     reduced.head<3>() = V.col(0).cross(B.col(0)) + V.col(1).cross(B.col(1)) + V.col(2).cross(B.col(2));
     reduced.tail<3>() = product_.segment<3>(12 * body);
   }
@@ -229,6 +244,7 @@ void RigidElimination::solve(Eigen::Ref<VectorX> b, Eigen::Ref<VectorX> c, bool 
   product_ -= particular_;
   if (n_joint_rows_ > 0) product_.noalias() -= joint_columns_->transpose() * c_joint;
   for (int body = 0; body < n_bodies_; ++body) {
+    // Symmetric up to rounding: the mean of both triangles is taken. A diagonal entry of it is 2 l_ii and is halved.
     const Matrix3 Lambda =
         frames_[static_cast<std::size_t>(body)].V_inverse * ConstMatrix3(product_.data() + 12 * body + 3);
     c.head(n_rigid).segment<6>(6 * body) = 0.5 * rows_of(Lambda + Lambda.transpose());

@@ -53,6 +53,7 @@ bool SparseLu::factor(const SparseMatrix& A) {
   klu_free_numeric(&s.numeric, &s.common);
   s.numeric = klu_factor(outer, inner, values, s.symbolic, &s.common);
   if (s.numeric == nullptr) return false;
+  // KLU's cheap estimate, the ratio of the smallest to the largest pivot.
   return klu_rcond(s.symbolic, s.numeric, &s.common) == 1 && s.common.rcond > 1e-15;
 }
 

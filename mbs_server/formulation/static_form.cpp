@@ -23,6 +23,7 @@ StaticForm::StaticForm(System& system)
 
 MotionState StaticForm::at_rest(double t, const ConstVector& x) {
   const auto q = x.head(n_);
+  // From the states of the last pose: Newton's method on the way to rest moves the bodies little.
   system_.states().solve_along({t, q, zero_}, 0.0, VectorX::Zero(s_.size()), s_);
   return {t, q, zero_, s_};
 }
@@ -41,6 +42,8 @@ void StaticForm::residual(double t, const ConstVector& x, Eigen::Ref<VectorX> F)
 double StaticForm::force_scale(double t, const ConstVector& x) {
   const auto q = x.head(n_);
   double scale = (system_.jacobian(t, q).transpose() * x.tail(m_)).lpNorm<Eigen::Infinity>();
+  // Sums from the first force to each one: where weight and contact force cancel at rest, the largest of these is the
+  // weight, and zero is never the measure.
   g_.setZero();
   EnergyTerms unused;
   const MotionState at = at_rest(t, x);
@@ -56,6 +59,7 @@ void StaticForm::factor(double t, const ConstVector& x, double shift) {
   const auto n_bodies = static_cast<int>(system_.mass().size());
   const int n_rigid = rigid_constraints_per_body * n_bodies;
   const MotionState at = at_rest(t, x);
+  // Velocities are zero, so that damping takes no part; its tangents are thrown away.
   unused_C_.begin();
   K_.begin();
   system_.add_force_tangents(at, K_, unused_C_);
@@ -64,6 +68,7 @@ void StaticForm::factor(double t, const ConstVector& x, double shift) {
   system_.states().add_condensed_tangents(K_, unused_C_);
   int row = 0;
   for (const auto& constraint : system_.constraints()) {
+    // Those of the rigid bodies are 4x4 blocks times 1_3 and go into W below.
     if (row >= n_rigid) constraint->add_force_tangent(t, q, x.segment(n_ + row, constraint->rows()), K_);
     row += constraint->rows();
   }

@@ -24,6 +24,8 @@ constexpr double singular_damping = 1e-10;
 System::System(const Model& model) : model_(model), n_q_(coordinates_per_body * static_cast<int>(model.bodies.size())) {
   for (std::size_t i = 0; i < model_.bodies.size(); ++i) {
     mass_.push_back(model_.bodies[i].mass_properties.cartesian_mass());
+    // Rigid-body rows come first, six per body in the order of the bodies: RigidElimination eliminates them, and joints
+    // begin at row n_rigid().
     append(std::make_unique<QuadraticConstraint>(
         rigid_body_constraint(model_.bodies[i].name, coordinates_per_body * static_cast<int>(i))));
   }
@@ -61,6 +63,7 @@ void System::resize() {
   const int n_joint_rows = n_constraints_ - n_rigid();
   Phi_q_ = G_q_ = G_v_ = SparseAssembler(n_joint_rows, n_q_);
   full_Phi_q_ = SparseAssembler(n_constraints_, n_q_);
+  // Patterns are recorded by the next assembly.
   K_ = C_ = K_s_ = C_s_ = SparseAssembler(n_q_, n_q_);
   saddle_ = RigidElimination(n_bodies, n_joint_rows);
   newton_ = RigidElimination(n_bodies, n_joint_rows);
@@ -124,6 +127,7 @@ void System::evaluate_residual(double t, const ConstVector& q) {
 void System::evaluate_gamma(double t, const ConstVector& q, const ConstVector& qd) {
   for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
     const auto qd_b = qd.segment<12>(12 * body);
+    // -2 qd' A qd of v_i.v_j = const, by the formula of the Jacobian with qd in the place of q.
     gamma_.segment<6>(6 * body) = -rigid_jacobian_times(qd_b, qd_b);
   }
   for_each_joint(
@@ -138,10 +142,13 @@ void System::evaluate_velocity_residual(double t, const ConstVector& q, const Co
       [&](const Constraint& c, int row) { c.velocity_rhs(t, q, gamma_.segment(n_rigid() + row, c.rows())); });
   auto joints = gamma_.tail(n_constraints_ - n_rigid());
   joints = -joints;
+  // The Jacobian must be that of (t, q): callers assemble it first.
   joints.noalias() += Phi_q_.matrix() * qd;
 }
 
 void System::assemble_jacobian(double t, const ConstVector& q) {
+  // Integrators ask for accelerations, energies, roots and projections at the very same state; equal bits mean an equal
+  // Jacobian.
   if (jacobian_at_.matches(t, q)) return;
   Phi_q_.begin();
   for_each_joint([&](const Constraint& c, int row) { c.add_jacobian(t, q, row, Phi_q_); });
@@ -149,6 +156,7 @@ void System::assemble_jacobian(double t, const ConstVector& q) {
   jacobian_at_.set(t, q);
 }
 
+// The matrix of projections and accelerations, W = M and Phi^ = Phi.
 bool System::factor_damped_saddle(const ConstVector& q, double damping) {
   saddle_.begin(mass_, q, q);
   saddle_.add_joint_rows(Phi_q_.matrix(), 1.0);
@@ -163,6 +171,7 @@ void System::factor_saddle(double t, const ConstVector& q) {
   saddle_at_.valid = false;
   if (!factor_damped_saddle(q, 0.0)) {
     // A singular pose: the smallest multipliers that do the work, by Tikhonov's damping.
+    // Pivots of a matrix that has just failed are no guess for another one.
     saddle_.forget_pivots();
     double lightest = std::numeric_limits<double>::infinity();
     for (const auto& m : mass_) lightest = std::min(lightest, m(0, 0));
@@ -229,6 +238,7 @@ Vector12 System::constraint_force(std::size_t constraint, BodyIndex body, const 
   Vector12 g = Vector12::Zero();
   for (int k = 0; k < coordinates_per_body; ++k) {
     for (SparseMatrix::InnerIterator it(Phi_q, coordinates_per_body * body + k); it; ++it) {
+      // Column by column: a column holds the few constraints that meet this coordinate.
       if (it.row() >= first && it.row() < last) g[k] -= it.value() * lambda[it.row()];
     }
   }
@@ -301,6 +311,7 @@ void System::add_force_tangents(const MotionState& at, SparseAssembler& K, Spars
 }
 
 const Accelerations& System::accelerations(const MotionState& at, const Baumgarte& baumgarte) {
+  // [M Phi_q'; Phi_q 0] {qdd; lambda} = {g; gamma}, equation (2) of docs/theory/multibody.md differentiated twice.
   auto& [qdd, lambda, energy] = result_;
   energy = {};
   apply_forces(at, g_, energy);
@@ -336,10 +347,12 @@ void System::add_baumgarte(double t, const ConstVector& q, const ConstVector& qd
   evaluate_velocity_residual(t, q, qd);
   stabilised -= 2.0 * baumgarte.alpha * gamma_;
   evaluate_residual(t, q);
+  // gamma_ serves as the place of both residuals in turn.
   gamma_ = stabilised - baumgarte.beta * baumgarte.beta * gamma_;
 }
 
 EnergyTerms System::evaluate_energy(const MotionState& at) {
+  // The power of drivers needs their multipliers.
   if (driven_) return accelerations(at).energy;
   EnergyTerms energy;
   apply_forces(at, g_, energy);
@@ -362,6 +375,7 @@ double System::kinetic_energy(const ConstVector& qd) const {
   for (std::size_t body = 0; body < mass_.size(); ++body) {
     using Columns = Eigen::Matrix<double, 3, 4>;
     const Eigen::Map<const Columns> velocities(qd.data() + coordinates_per_body * static_cast<Eigen::Index>(body));
+    // qd'M qd with M = mass (x) 1_3: the 3x4 matrix of the velocities of origin and axes, times the 4x4 mass.
     twice += velocities.cwiseProduct(velocities * mass_[body]).sum();
   }
   return 0.5 * twice;
@@ -400,9 +414,13 @@ WorstConstraint System::worst_constraint(double t, const ConstVector& q, const C
 int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
   require_finite({t, q, qd});
   if (n_constraints_ == 0) return 0;
+  // Newton's method squares the residual; a pose from which ten iterations do not reach rounding is none that a step
+  // should end in.
   constexpr int max_iterations = 10;
   // Residuals are sums of a handful of products of order one: a few rounding errors are all that can be asked for.
   constexpr double tolerance = 1e-14;
+  // With factors of a point at the distance d a residual falls by a factor of the order of d: below 1e-8 an iteration
+  // gains eight digits with the old ones too.
   constexpr double reuse = 1e-8;
   double last = std::numeric_limits<double>::infinity();
   double moved = std::numeric_limits<double>::infinity();  // since the last factorisation
@@ -426,6 +444,7 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
     last = residual;
     correction_.setZero();
     gamma_ = -gamma_;
+    // b = 0 and c = -Phi: the least M-weighted change, which adds no momentum.
     saddle_.solve(correction_, gamma_, false);
     q += correction_;
     moved += correction_.cwiseAbs().maxCoeff();
@@ -454,15 +473,20 @@ double System::smallest_singular_value(double t, const ConstVector& q, std::stri
   if (n_joint_rows == 0) return std::numeric_limits<double>::infinity();
   factor_saddle(t, q);
   // [M J'; J 0] {x; l} = {0; c} gives l = -(J M^-1 J')^-1 c.
+  // Any start that is not orthogonal to the wanted direction will do; the sine keeps it from being symmetric as the
+  // linkages are. It is the same in every run.
   VectorX c = VectorX::Zero(n_constraints_);
   for (Eigen::Index i = 0; i < n_joint_rows; ++i) c[n_rigid() + i] = 1.0 + 0.3 * std::sin(static_cast<double>(i));
   double growth = 0.0;
+  // Near a singular pose the wanted value is orders of magnitude below the others, and the error falls by their squared
+  // ratio in each.
   constexpr int iterations = 4;
   for (int i = 0; i < iterations; ++i) {
     c.head(n_rigid()).setZero();  // solve() leaves something there
     c /= c.norm();
     correction_.setZero();
     saddle_.solve(correction_, c, false);
+    // Towards the largest eigenvalue of (J M^-1 J')^-1, 1 / s^2.
     growth = c.tail(n_joint_rows).norm();
   }
   if (weakest != nullptr) {
@@ -488,6 +512,7 @@ std::string System::name_of_row(Eigen::Index row) const {
 
 void System::linearize(const MotionState& at) {
   const Accelerations& at_state = accelerations(at);
+  // Kept: CVODE and ARKODE factor the same linearisation again when only gamma has changed.
   lin_q_ = at.q;
   lin_qd_ = at.qd;
   lin_qdd_ = at_state.qdd;
@@ -545,6 +570,7 @@ void System::solve_newton(Eigen::Ref<VectorX> b) {
   auto x_q = b.head(n_q_);
   auto x_v = b.segment(n_q_, n_q_);
   auto x_s = b.segment(2 * n_q_, n_states());
+  // b_q + gamma b_v: where the positions would go without any acceleration.
   shift_ = x_q + gamma * x_v;
   newton_b_.noalias() = K_.matrix() * shift_;
   newton_b_.noalias() += C_.matrix() * x_v;
@@ -556,6 +582,8 @@ void System::solve_newton(Eigen::Ref<VectorX> b) {
   }
   for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
     const auto at = 12 * body;
+    // Right-hand side of the rigid bodies: -(Phi' lambda)_q = -Lambda (x) 1_3 in the place of K, and G_q, G_v from qdd
+    // and qd.
     const Matrix4 Lambda = rigid_multiplier_matrix(lin_lambda_.segment<6>(6 * body));
     using Columns = Eigen::Matrix<double, 3, 4>;
     Eigen::Map<Columns>(newton_b_.data() + at) -= Eigen::Map<const Columns>(shift_.data() + at) * Lambda;
@@ -566,6 +594,7 @@ void System::solve_newton(Eigen::Ref<VectorX> b) {
   joints.noalias() = G_q_.matrix() * shift_;
   joints.noalias() += G_v_.matrix() * x_v;
   newton_.solve(newton_b_, newton_c_, false);
+  // newton_b_ is da: x_v = b_v + gamma da, x_q = b_q + gamma x_v, then the states.
   x_v += gamma * newton_b_;
   x_q += gamma * x_v;
   states_.solve(x_q, x_v, x_s);

@@ -129,8 +129,8 @@ class System {
   int project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd);
 
   /// How far the joints' equations are from depending on each other at (t, q): an estimate of the smallest singular
-  /// value of Phi_q M^-1/2 on the rigid motions [kg^-1/2], by inverse iteration; 0 in a singular pose, +inf without
-  /// joints.
+  /// value of Phi_q M^-1/2 on the rigid motions [kg^-1/2], by inverse iteration; +inf without joints. In a singular
+  /// pose, where the factorisation is damped, it is 1e-5 over the root of the lightest mass.
   /// @param weakest  receives the name of the joint that takes the largest part in the dependence; may be null
   [[nodiscard]] double smallest_singular_value(double t, const ConstVector& q, std::string* weakest = nullptr);
 

@@ -12,6 +12,8 @@ namespace {
 
 using Tables = std::pair<ARKODE_DIRKTableID, ARKODE_ERKTableID>;
 
+/// Additive pairs of [kennedy2003] and [kennedy2019] with L-stable implicit parts: the implicit table moves the state,
+/// its explicit partner of the same stages carries the quadratures.
 Tables tables_of(const IntegratorSpec& spec) {
   switch (spec.order.value_or(default_order)) {
     case 3:
@@ -44,6 +46,8 @@ class ArkodeDirk final : public ArkodeStepper {
     auto& me = static_cast<ArkodeDirk&>(self(user_data));
     return guarded(
         [&] {
+          // ARKODE keeps J while only gamma changes; the factorisation follows gamma without another evaluation of the
+          // model.
           if (j_ok == SUNFALSE) me.problem().linearize(t, view(Y).head(me.n_y()));
           *j_current = j_ok == SUNFALSE ? SUNTRUE : SUNFALSE;
           me.problem().factor_newton(gamma);

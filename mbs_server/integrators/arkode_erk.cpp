@@ -66,6 +66,7 @@ void ArkodeErk::dense_output(double t, const Node& from, const Node& to, Eigen::
   const double h = t - from.t;
   const auto n_stages = static_cast<std::size_t>(formula_->stages);
   slopes_.resize(n_stages);
+  // The first stage is the derivative at the start of the step, which is there already; the table is explicit.
   slopes_[0] = from.F;
   for (std::size_t i = 1; i < n_stages; ++i) {
     Y = from.Y;

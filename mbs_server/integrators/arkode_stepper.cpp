@@ -26,6 +26,7 @@ int ArkodeStepper::full_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data)
   return guarded([&] { me.evaluate(t, view(Y), view(F)); }, me.cause_);
 }
 
+/// Implicit part of the split right-hand side: the motion, whose Newton matrix the problem knows.
 int ArkodeStepper::motion_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data) {
   auto& me = self(user_data);
   return guarded(
@@ -36,6 +37,7 @@ int ArkodeStepper::motion_rhs(realtype t, N_Vector Y, N_Vector F, void* user_dat
       me.cause_);
 }
 
+/// Explicit part: the quadratures, which act back on nothing.
 int ArkodeStepper::quadrature_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data) {
   auto& me = self(user_data);
   return guarded(
@@ -46,6 +48,8 @@ int ArkodeStepper::quadrature_rhs(realtype t, N_Vector Y, N_Vector F, void* user
       me.cause_);
 }
 
+/// [eich1993]: after the error test, so that the estimate is that of the formula. One-step methods have no history that
+/// an unprojected part could stay in.
 int ArkodeStepper::project(realtype t, N_Vector Y, void* user_data) {
   auto& me = self(user_data);
   return guarded([&] { me.problem().project(t, view(Y).head(me.n_y())); }, me.cause_);
@@ -53,6 +57,8 @@ int ArkodeStepper::project(realtype t, N_Vector Y, void* user_data) {
 
 int ArkodeStepper::weights(N_Vector Y, N_Vector w, void* user_data) {
   auto& me = self(user_data);
+  // Work and dissipation are tested too, with their own absolute tolerance: else the width of a step would have no
+  // bound where the motion is a polynomial.
   const auto y = view(Y).head(me.n_y());
   view(w).head(me.n_y()) = (me.spec().rtol * y.array().abs() + me.spec().atol).inverse().matrix();
   view(w).tail(me.n_z()) =
@@ -71,6 +77,7 @@ void ArkodeStepper::create(double t) {
   // Only the derivative at the end of a step is taken from it.
   check_setup(ARKStepSetInterpolantType(arkode_, ARK_INTERP_HERMITE), "ARKStepSetInterpolantType");
   check_setup(ARKStepSetMaxNumSteps(arkode_, -1), "ARKStepSetMaxNumSteps");
+  // No limit of steps: budgets and StallGuard end runs that get nowhere.
   check_setup(ARKStepSetMaxErrTestFails(arkode_, spec().max_rejections), "ARKStepSetMaxErrTestFails");
   check_setup(ARKStepSetMaxConvFails(arkode_, spec().max_rejections), "ARKStepSetMaxConvFails");
   configure(arkode_);
@@ -78,6 +85,7 @@ void ArkodeStepper::create(double t) {
 
 void ArkodeStepper::reinitialize(const Node& start) {
   view(state_.get()) = start.Y;
+  // ARKODE starts its counts anew with every ReInit.
   add_current(totals_);
   check_setup(implicit_ ? ARKStepReInit(arkode_, quadrature_rhs, motion_rhs, start.t, state_.get())
                         : ARKStepReInit(arkode_, full_rhs, nullptr, start.t, state_.get()),
@@ -139,6 +147,8 @@ void ArkodeStepper::advance(double t_end, Node& from, Node& to) {
     ++n_refused_;
     double h = 0.0;
     check_setup(ARKStepGetCurrentStep(arkode_, &h), "ARKStepGetCurrentStep");
+    // A quarter, not a half: what the model refuses is often a contact that is far too deep. The bound stays until the
+    // end of the step that was refused first is passed.
     h = std::min(h, repeat_bound_);
     if (std::isinf(repeat_bound_)) limited_until_ = from.t + h;
     repeat_bound_ = 0.25 * h;
@@ -148,6 +158,7 @@ void ArkodeStepper::advance(double t_end, Node& from, Node& to) {
   set_attempted_time(t);
   stall_.check(t - from.t, t, cause_, spec().name);
   cause_ = nullptr;
+  // ARKODE has evaluated the start of its first step; later nodes take theirs over from the end before.
   if (first_after_restart()) {
     check_setup(ARKStepGetDky(arkode_, from.t, 1, derivative_.get()), "ARKStepGetDky");
     from.F = view(derivative_.get());

@@ -4,7 +4,8 @@
 /// ARKODE gives up at once when an explicit stage or the projection is refused recoverably; then the step is repeated
 /// here from its start with a quarter of its size, up to max_rejections times.
 ///
-/// The quadratures do not act back and take part neither in the error test nor in the step size, as with CVODE and IDA.
+/// The quadratures do not act back on the state, but take part in the error test with a tolerance of their own
+/// (quadrature_atol), as with CVODE and IDA.
 #pragma once
 
 #include <arkode/arkode_arkstep.h>

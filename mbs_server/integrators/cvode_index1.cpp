@@ -82,6 +82,8 @@ int CvodeIndex1::newton_system(realtype t, N_Vector y, N_Vector /*fy*/, SUNMatri
   auto& me = self(user_data);
   return guarded(
       [&] {
+        // CVODE keeps J over many steps and asks for a new one only when Newton's method converges badly; gamma changes
+        // more often and costs a factorisation, but no evaluation of the model.
         if (j_ok == SUNFALSE) me.problem().linearize(t, view(y));
         *j_current = j_ok == SUNFALSE ? SUNTRUE : SUNFALSE;
         me.problem().factor_newton(gamma);
@@ -94,6 +96,7 @@ int CvodeIndex1::project(realtype t, N_Vector y, N_Vector correction, realtype /
   auto& me = self(user_data);
   return guarded(
       [&] {
+        // CVODE adds the correction itself, and wants it apart from the state.
         me.projected_ = view(y);
         me.problem().project(t, me.projected_);
         view(correction) = me.projected_ - view(y);
@@ -117,6 +120,8 @@ void CvodeIndex1::create() {
   if (problem().n_quadratures() > 0) {
     check_setup(CVodeQuadInit(cvode_, quadrature, quadrature_state()), "CVodeQuadInit");
     check_setup(CVodeQuadSStolerances(cvode_, spec().rtol, quadrature_atol(spec())), "CVodeQuadSStolerances");
+    // With error control: a load that is a polynomial of time moves a free body on a cubic, which BDF of order 5
+    // follows with steps of any width, and the work of such a step would be off by percents.
     check_setup(CVodeSetQuadErrCon(cvode_, SUNTRUE), "CVodeSetQuadErrCon");
   }
   if (problem().n_roots() > 0) check_setup(CVodeRootInit(cvode_, problem().n_roots(), roots), "CVodeRootInit");

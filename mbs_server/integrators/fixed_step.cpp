@@ -43,6 +43,7 @@ void FixedStepIntegrator::runge_kutta_step(double h, const Node& from, Node& to)
   evaluate(from.t + 0.5 * h, stage_, f3_);
   stage_ = from.Y + h * f3_;
   evaluate(from.t + h, stage_, f4_);
+  // [machado2012] eqs 3.46-3.51; the first slope is the derivative that the step before has left.
   to.Y = from.Y + h / 6.0 * (from.F + 2.0 * f2_ + 2.0 * f3_ + f4_);
 }
 
@@ -62,6 +63,8 @@ void FixedStepIntegrator::estimate_error(const Node& from, const Node& to) {
   if (!history_is_full() || !(largest_speed_ > 0.0)) return;
   const double h = to.t - from.t;
   const auto& [f1, f2, f3] = past_;
+  // Adams-Moulton over five equidistant derivatives: its error is of order h^6, that of the step of order h^5, so that
+  // the difference is the error of the step.
   stage_ = to.Y - from.Y - h / 720.0 * (251.0 * to.F + 646.0 * from.F - 264.0 * f1 + 106.0 * f2 - 19.0 * f3);
   // Axes of bodies have length one, so that the largest coordinate is never small.
   step_error_ = std::max(stage_.head(n).lpNorm<Eigen::Infinity>() / to.Y.head(n).lpNorm<Eigen::Infinity>(),
@@ -96,6 +99,7 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
   }
   std::exception_ptr cause;
   for (int attempt = 0; attempt <= spec().max_rejections; ++attempt) {
+    // Multiplied, not added up: after a million steps a sum would be off by a million rounding errors.
     double t_next = grid_start_ + static_cast<double>(count_ + 1) * size_;
     // A rest below a millionth of a step is taken along.
     const bool last = t_next > t_end - 1e-6 * size_;
@@ -104,6 +108,8 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
     const int refused = guarded(
         [&] {
           if (first_after_restart()) evaluate(from.t, from.Y, from.F);
+          // A shortened step has other distances than the formulas of Adams assume: it is a Runge-Kutta step, and the
+          // grid ends with it.
           if (last) n_past_ = 0;
           try_step(t_next - from.t, from, to);
           to.t = t_next;

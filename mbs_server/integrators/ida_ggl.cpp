@@ -85,6 +85,7 @@ int IdaGgl::residual(realtype t, N_Vector x, N_Vector xd, N_Vector r, void* user
   return guarded(
       [&] {
         me.problem().index2_residual(t, view(x), view(xd), view(r));
+        // The state of the latest residual is where Newton's method stands, and where the next matrix is to be taken.
         me.residual_time_ = t;
         me.residual_state_ = view(x);
       },
@@ -107,6 +108,7 @@ int IdaGgl::roots(realtype t, N_Vector x, N_Vector /*xd*/, realtype* values, voi
 
 int IdaGgl::newton_system(realtype /*t*/, realtype /*c*/, N_Vector /*x*/, N_Vector /*xd*/, N_Vector /*r*/,
                           SUNMatrix /*A*/, void* user_data, N_Vector, N_Vector, N_Vector) {
+  // Nothing to do yet: the solve takes its matrix when it knows the state.
   self(user_data).factored_ = false;
   return 0;
 }
@@ -131,6 +133,8 @@ void IdaGgl::solve_newton(Problem::MutableRef b) {
 /// them. With an atol below, Newton's iteration cannot converge there.
 constexpr double rounding_errors = 100.0 * std::numeric_limits<double>::epsilon();
 
+/// Positions, velocities and own states each with their own rounding; the weight zero keeps the multipliers out of both
+/// tests.
 int IdaGgl::weights(N_Vector x, N_Vector w, void* user_data) {
   auto& me = self(user_data);
   view(w).setZero();
@@ -152,6 +156,7 @@ void IdaGgl::create() {
   check_setup(IDAWFtolerances(ida_, weights), "IDAWFtolerances");
   check_setup(IDASetLinearSolver(ida_, solver(), matrix()), "IDASetLinearSolver");
   check_setup(IDASetJacFn(ida_, newton_system), "IDASetJacFn");
+  // The scaling corrects for a matrix of another step size; here every step has its own.
   check_setup(IDASetLinearSolutionScaling(ida_, SUNFALSE), "IDASetLinearSolutionScaling");
   if (problem().n_quadratures() > 0) {
     check_setup(IDAQuadInit(ida_, quadrature, quadrature_state()), "IDAQuadInit");
@@ -168,6 +173,7 @@ void IdaGgl::make_consistent() {
   auto x = view(state());
   auto xd = view(derivative_.get());
   const Eigen::VectorXd y = x.head(n_y());
+  // mu = 0 belongs to consistent positions and velocities; q' and v' follow from the index-1 form, with lambda.
   x.tail(2 * m).setZero();
   xd.setZero();
   problem().rhs(t(), y, xd.head(n_y()));
@@ -182,10 +188,13 @@ void IdaGgl::make_consistent() {
 double IdaGgl::first_step() const {
   const auto x = view(state());
   const auto yd = view(derivative_.get()).head(n_y());
+  // The norm and the choice of IDASolve(), with its factors of 1/1000 and 1/2.
   const Eigen::ArrayXd tolerance = spec().rtol * x.head(n_y()).array().abs() + spec().atol;
   const double norm = std::sqrt((yd.array() / tolerance).square().sum() / static_cast<double>(x.size()));
   const double own = std::min(1e-3 * first_step_horizon, 0.5 / norm);
   const int n = problem().n_positions();
+  // Times in which speed, or acceleration from rest, moves a position by one rounding error. A body at rest without any
+  // acceleration gives infinity, and IDA keeps its own choice.
   const double rounding = std::numeric_limits<double>::epsilon() * x.head(n).lpNorm<Eigen::Infinity>();
   const double shortest = std::min(rounding / yd.head(n).lpNorm<Eigen::Infinity>(),
                                    std::sqrt(rounding / yd.segment(n, n).lpNorm<Eigen::Infinity>()));

@@ -41,6 +41,7 @@ std::string refusal(const std::exception_ptr& cause) {
 void configure(void* kinsol, const BalanceSettings& settings) {
   check_setup(KINSetErrHandlerFn(kinsol, ignore_message, nullptr), "KINSetErrHandlerFn");
   check_setup(KINSetFuncNormTol(kinsol, settings.tolerance), "KINSetFuncNormTol");
+  // Below rounding: a short step is no sign of rest, where a stiff contact allows no longer one.
   check_setup(KINSetScaledStepTol(kinsol, 1e-15), "KINSetScaledStepTol");
   check_setup(KINSetMaxNewtonStep(kinsol, settings.longest_step), "KINSetMaxNewtonStep");
   check_setup(KINSetNumMaxIters(kinsol, settings.max_iterations), "KINSetNumMaxIters");
@@ -84,6 +85,7 @@ BalanceResult solve_balance(const BalanceEquations& equations, const BalanceSett
   Eigen::VectorXd F(x.size());
   equations.residual(x, F);
   result.norm = F.cwiseProduct(settings.F_scale).lpNorm<Eigen::Infinity>();
+  // KINSOL may give up in its line search at a point that is good enough: what counts is the residual.
   result.converged = result.converged || result.norm <= settings.tolerance;
   return result;
 }

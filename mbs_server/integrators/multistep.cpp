@@ -26,9 +26,11 @@ void MultistepIntegrator::configure(void* memory) {
   memory_ = memory;
   check_setup(calls_.set_error_handler(memory, ignore_message, nullptr), "SetErrHandlerFn");
   if (spec_.order) check_setup(calls_.set_max_order(memory, *spec_.order), "SetMaxOrd");
+  // No limit of steps: budgets and StallGuard end runs that get nowhere.
   check_setup(calls_.set_max_steps(memory, -1), "SetMaxNumSteps");
   check_setup(calls_.set_max_error_failures(memory, spec_.max_rejections), "SetMaxErrTestFails");
   check_setup(calls_.set_max_newton_failures(memory, spec_.max_rejections), "SetMaxConvFails");
+  // A rate of a closed pair is a constant by design, see ContactRoot.
   if (problem_.n_roots() > 0) check_setup(calls_.set_no_inactive_root_warning(memory), "SetNoInactiveRootWarn");
 }
 
@@ -77,6 +79,8 @@ void MultistepIntegrator::apply_max_step() {
 void MultistepIntegrator::fail(int code) {
   attempted_time_ = t_;
   (void)calls_.get_current_time(memory_, &attempted_time_);
+  // A root function that the model refused at the end of the step: whoever steps goes back and comes again with a
+  // smaller bound. Nothing is wrong with the solver.
   if (code == calls_.root_failed && cause_) std::rethrow_exception(cause_);
   throw_solver_failure(cause_, spec_.name, describe_code(code, calls_.code_name(code)), attempted_time_);
 }
@@ -94,6 +98,7 @@ std::vector<int> MultistepIntegrator::roots_found() {
 StepResult MultistepIntegrator::step(double t_end) {
   if (fresh_) start();
   check_setup(calls_.set_stop_time(memory_, t_end), "SetStopTime");
+  // One step; the solver stops at t_end, and the horizon only serves its choice of the first step.
   const int code = advance(t_ + first_step_horizon, t_);
   if (code < 0) fail(code);
   attempted_time_ = t_;
@@ -103,6 +108,7 @@ StepResult MultistepIntegrator::step(double t_end) {
   stall_.check(result.step_size, t_, cause_, spec_.name);
   cause_ = nullptr;
   y_ = view(state_.get()).head(n_y_);
+  // The solver keeps its own state: what is projected here would disturb the history of its formula.
   finish_step(t_, y_);
   if (problem_.n_quadratures() > 0) {
     check_setup(calls_.get_quadratures(memory_, t_, 0, quadrature_state_.get()), "GetQuadDky");
@@ -116,6 +122,7 @@ void MultistepIntegrator::interpolate(double t, Eigen::VectorXd& y, Eigen::Vecto
   check_setup(calls_.get_dense(memory_, t, 0, dense_.get()), "GetDky");
   y = view(dense_.get()).head(n_y_);
   if (problem_.n_quadratures() > 0) {
+    // Written straight into the caller's vector.
     const OwnedVector z_t(N_VMake_Serial(z.size(), z.data(), context_.get()));
     check_setup(calls_.get_quadratures(memory_, t, 0, z_t.get()), "GetQuadDky");
   }

@@ -28,6 +28,7 @@ void throw_solver_failure(const std::exception_ptr& cause, const std::string& so
 void StallGuard::check(double h, double t, const std::exception_ptr& cause, const std::string& solver) {
   constexpr int max_tiny = 20;
   if (cause) last_cause_ = cause;
+  // A hundred roundings of the time: such a step changes neither t nor y beyond their last digits.
   const bool tiny = std::abs(h) <= 100.0 * std::numeric_limits<double>::epsilon() * std::abs(t);
   n_tiny_ = tiny ? n_tiny_ + 1 : 0;
   if (!tiny) last_cause_ = nullptr;
@@ -61,6 +62,7 @@ int solve(SUNLinearSolver S, SUNMatrix /*A*/, N_Vector x, N_Vector b, realtype /
   auto& bridge = bridge_of(S);
   return guarded(
       [&] {
+        // The tolerance is for iterative solvers; this one is exact.
         view(x) = view(b);
         bridge.solve(view(x));
       },
@@ -71,6 +73,7 @@ int solve(SUNLinearSolver S, SUNMatrix /*A*/, N_Vector x, N_Vector b, realtype /
 
 OwnedMatrix make_newton_matrix(SUNContext context) {
   SUNMatrix A = SUNMatNewEmpty(context);
+  // The least that SUNDIALS asks of a matrix: the entries live in the problem, in the form that it factors.
   A->ops->getid = [](SUNMatrix) { return SUNMATRIX_CUSTOM; };
   A->ops->zero = [](SUNMatrix) { return 0; };
   A->ops->destroy = [](SUNMatrix M) { SUNMatFreeEmpty(M); };

@@ -11,6 +11,7 @@ namespace heelstrike::mbs {
 namespace {
 
 bool within(const Violation& violation, const ViolationLimit& limit, const ConstVector& q, const ConstVector& qd) {
+  // Axes have length one, so that limits count absolutely for models up to a metre, relative to their size beyond.
   return violation.position <= limit.position * std::max(1.0, q.lpNorm<Eigen::Infinity>()) &&
          violation.velocity <= limit.velocity * std::max(1.0, qd.lpNorm<Eigen::Infinity>());
 }
@@ -37,6 +38,7 @@ std::string require_sound_state(System& system, double t, const VectorX& y, cons
   const auto qd = y.segment(system.n_q(), system.n_q());
   const Violation violation = system.violation(t, q, qd);
   if (within(violation, notable_violation, q, qd)) return {};
+  // The name costs another evaluation, and is asked for only where it is told.
   const WorstConstraint worst = system.worst_constraint(t, q, qd);
   if (within(violation, largest_violation, q, qd)) return worst.name;
   throw Error(ErrorCode::solver_failed,

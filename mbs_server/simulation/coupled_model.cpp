@@ -63,6 +63,7 @@ void CoupledModel::begin(std::span<const Response> responses) {
   require_numbers(system_, t, y, z);
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     coupling_.set_closed(i, touching(responses[i].gap, responses[i].gap_rate));
+    // A run may begin in contact; its first episode then has no onset before the start.
     if (coupling_.closed(i)) trackers_[i].begin(t, responses[i]);
   }
   totals_.initial_energy = total_energy();
@@ -71,6 +72,7 @@ void CoupledModel::begin(std::span<const Response> responses) {
 
 double CoupledModel::total_energy() {
   const auto& [t, y, z] = committed_;
+  // What contacts store is part of the potential: the coupling is one of the forces.
   return system_.kinetic_energy(qd(y)) + system_.evaluate_energy(state(t, y)).potential;
 }
 

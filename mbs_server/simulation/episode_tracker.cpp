@@ -16,7 +16,9 @@ void EpisodeTracker::begin(double t, const Response& response) {
 }
 
 void EpisodeTracker::update(double t, const Response& response) {
+  // Approach and departure of an impact differ in this sign once; a body that rocks or vibrates turns more often.
   if (!recent_.empty() && (recent_.back().gap_rate < 0.0) != (response.gap_rate < 0.0)) ++n_turns_;
+  // Two answers at one time, as at an event, would divide by zero below.
   if (!recent_.empty() && recent_.back().t == t) recent_.pop_back();
   if (recent_.size() == 3) recent_.erase(recent_.begin());
   recent_.push_back({.t = t, .force = response.F_A.force.norm(), .gap = response.gap, .gap_rate = response.gap_rate});
@@ -56,6 +58,7 @@ void EpisodeTracker::refine_indentation() {
   if (recent_.size() < 2) return;
   const Point& a = recent_[recent_.size() - 2];
   const Point& b = recent_.back();
+  // The deepest point lies between a step that approached and one that no longer did.
   if (!(a.gap_rate < 0.0 && b.gap_rate >= 0.0)) return;
   const auto lowest = lowest_between({.t = a.t, .gap = a.gap, .gap_rate = a.gap_rate},
                                      {.t = b.t, .gap = b.gap, .gap_rate = b.gap_rate});

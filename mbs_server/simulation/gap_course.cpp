@@ -6,6 +6,7 @@
 namespace heelstrike::mbs {
 namespace {
 
+/// The highest point of a course is the lowest one of its mirror image.
 GapPoint mirrored(const GapPoint& p) {
   return {.t = p.t, .gap = -p.gap, .gap_rate = -p.gap_rate};
 }
@@ -20,8 +21,11 @@ std::optional<GapPoint> lowest_between(const GapPoint& a, const GapPoint& b) {
   const double d = b.gap - a.gap;
   const double A = 3.0 * (m0 + m1 - 2.0 * d);
   const double B = 2.0 * (3.0 * d - 2.0 * m0 - m1);
+  // Without two real roots, or with a double one, the rate keeps its sign.
   const double discriminant = B * B - 4.0 * A * m0;
   if (!(discriminant > 0.0)) return {};
+  // The root of A s^2 + B s + m0 with slope +sqrt(discriminant), written so that a vanishing A does no harm. With B < 0
+  // and m0 = 0, a course that begins at rest and falls, it is 0 / 0 and finds nothing.
   const double s = -2.0 * m0 / (B + std::sqrt(discriminant));
   if (!(s > 0.0 && s < 1.0)) return {};
   return GapPoint{.t = a.t + s * h, .gap = a.gap + s * (m0 + s * (0.5 * B + s * A / 3.0)), .gap_rate = 0.0};

@@ -8,6 +8,7 @@
 namespace heelstrike::mbs {
 namespace {
 
+/// A gap comes out of some dozens of operations, each of which leaves a rounding error of the coordinates' size.
 constexpr double operations = 64.0 * std::numeric_limits<double>::epsilon();
 
 GapPoint point_of(double t, const Response& response) {
@@ -17,6 +18,7 @@ GapPoint point_of(double t, const Response& response) {
 }  // namespace
 
 double gap_rounding(const ConstVector& q) {
+  // Axes of bodies have length one, whatever the positions are.
   return operations * (1.0 + q.lpNorm<Eigen::Infinity>());
 }
 
@@ -30,6 +32,7 @@ void PairWatch::accept(double t, std::span<const Response> responses) {
 }
 
 bool PairWatch::switches(std::size_t pair, const GapPoint& reached, bool at_root, const Rounding& rounding) const {
+  // An open pair closes at a root, and without one where a step ends in touch.
   if (!coupling_.closed(pair)) return at_root || touching(reached.gap, reached.gap_rate);
   // Right after an onset the gap is zero to rounding and may change its sign once more: not a separation.
   return (at_root || reached.gap > 0.0) && reached.gap_rate > rounding.gap_rate;
@@ -42,9 +45,12 @@ double PairWatch::unnoticed(std::size_t pair, const GapPoint& reached, bool at_r
   if (!closed && switching) return -reached.gap;
   // What was closed early, or right at an onset, may still be apart.
   if (closed && (switching || last_[pair].gap > 0.0)) return 0.0;
+  // Apart at the end and approaching again: the pair has separated within the step. While it still departs, its
+  // separation is found by switches().
   const double at_end = closed && reached.gap_rate < 0.0 ? std::max(0.0, reached.gap) : 0.0;
   const auto extreme = closed ? highest_between(last_[pair], reached) : lowest_between(last_[pair], reached);
   if (!extreme || (closed ? extreme->gap <= 0.0 : extreme->gap >= 0.0)) return at_end;
+  // The cubic only tells when to look; how far the pair has gone is asked of the contact at the dense output.
   y_.resize(integrator.y().size());
   z_.resize(integrator.quadratures().size());
   integrator.interpolate(extreme->t, y_, z_);

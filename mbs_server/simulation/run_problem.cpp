@@ -44,6 +44,7 @@ void RunProblem::stabilized_rhs(double t, const ConstRef& y, double alpha, doubl
 }
 
 void RunProblem::quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) {
+  // The state is mostly that of the rates before, for which the contact's answer is kept.
   const EnergyTerms energy = system_.evaluate_energy(system_.state(t, y));
   integrands[EnergyQuadrature::dissipated] = energy.dissipated_power;
   integrands[EnergyQuadrature::external_work] = energy.external_power;
@@ -99,6 +100,9 @@ void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {
   const double rounding = gap_rounding(at.q);
   for (std::size_t i = 0; i < responses.size(); ++i) {
     const bool closed = coupling_.closed(i);
+    // A closed pair opens when its gap exceeds rounding, so that bodies that only touch do not switch for ever. The
+    // rate is watched while a pair is open, because a dip that begins and ends within a step changes no sign of the
+    // gap; where it does not matter it is a constant.
     values[ContactRoot{.pair = i, .kind = Kind::gap}.index()] = responses[i].gap - (closed ? rounding : 0.0);
     values[ContactRoot{.pair = i, .kind = Kind::gap_rate}.index()] = closed ? 1.0 : responses[i].gap_rate;
   }
@@ -108,6 +112,8 @@ std::vector<int> RunProblem::root_directions() const {
   std::vector<int> directions;
   for (int root = 0; root < n_roots(); ++root) {
     const auto [pair, kind] = ContactRoot::at(root);
+    // An open pair's gap falls to zero, that of a closed one rises beyond rounding; a rate that rises through zero is a
+    // minimum of the gap.
     directions.push_back(kind == ContactRoot::Kind::gap && !coupling_.closed(pair) ? -1 : +1);
   }
   return directions;

@@ -182,6 +182,7 @@ void check(const RunState& state, double t, const CheckpointFrame& frame) {
 std::int64_t first_after(double interval, double t) {
   auto n = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(t / interval)));
   // The quotient is good to one rounding, so this ends after a step or two.
+  // Rows lie at products, never at sums, so that the same rows follow after a resumption.
   while (interval * static_cast<double>(n) <= t) ++n;
   return n;
 }

@@ -47,11 +47,13 @@ void append_pair(std::vector<double>& row, std::size_t pair, const ConstVector& 
 Wrench joint_reaction(std::size_t joint, const ConstVector& q, const System& system, const SparseMatrix& Phi_q,
                       const VectorX& lambda) {
   const Joint& j = system.model().joints[joint];
+  // The ground has no coordinates: there the reaction is read from the other side, with the opposite sign.
   const bool on_a = j.b.body == ground;
   const BodyIndex body = on_a ? j.a.body : j.b.body;
   const Vector12 q_b = q.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(body));
   Wrench reaction = wrench_of(q_b, system.constraint_force(system.model().bodies.size() + joint, body, Phi_q, lambda));
   const Pose X_WB = pose_from_coordinates(q_b);
+  // From the body's origin to the joint's point: torque_P = torque - p x force.
   reaction.torque -= (X_WB.R * (on_a ? j.a : j.b).X_BF.p).cross(reaction.force);
   if (on_a) return {.torque = -reaction.torque, .force = -reaction.force};
   return reaction;

@@ -84,6 +84,8 @@ void Simulation::PendingStep::state_at(double t, VectorX& y, VectorX& z) {
     VectorX q, qd, unused;
     crossing_->motion.at(t, q, qd, unused);
     const auto n_s = simulation_.model_.system().n_states();
+    // Own states of force elements have no polynomial across the pose; they are told as linear, and their end is that
+    // of the crossing.
     const double way = (t - start()) / (end_ - start());
     y << q, qd, (1.0 - way) * simulation_.committed_.y.tail(n_s) + way * y_.tail(n_s);
     z = simulation_.committed_.z;
@@ -157,6 +159,7 @@ void Simulation::start() {
   const System& system = model_.system();
   committed_.y = system.start_y(0.0, model_.start().q, model_.start().qd);
   committed_.z = VectorX::Zero(problem_->n_quadratures());
+  // The assembly stops at 1e-11; the projection goes on to rounding, as after every later step.
   problem_->project(0.0, committed_.y);
   // Elements start with states that belong to the pose to the last bit.
   committed_.y = system.start_y(0.0, model_.q(committed_.y), model_.qd(committed_.y));
@@ -466,11 +469,13 @@ void Simulation::repeat_step(double t_attempted, const std::string& reason) {
   }
   ++repeated_steps_;
   // A state that is refused where the step begins leaves nothing to be made smaller.
+  // A quarter, as the integrators do after a refusal.
   if (t_attempted > committed_.t) step_limit_ = 0.25 * (t_attempted - committed_.t);
   restart_integrator();
 }
 
 void Simulation::lift_step_limit() {
+  // Only behind the place of the failure: lifted before, the same step would be tried again.
   if (!step_limit_ || committed_.t < limited_until_) return;
   step_limit_.reset();
   repeated_steps_ = 0;
@@ -505,6 +510,7 @@ void Simulation::check_progress() {
 bool Simulation::touches(double t, const VectorX& y) {
   if (coupling_.n_pairs() == 0) return false;
   const auto responses = coupling_.responses(t, model_.q(y), model_.qd(y));
+  // An extrapolated state may lie inside a partner that the motion would have met on the way.
   return std::ranges::any_of(responses, [](const Response& r) { return r.gap <= 0.0; });
 }
 

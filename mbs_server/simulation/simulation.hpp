@@ -2,8 +2,9 @@
 /// on. The forward analysis is a loop over it that writes rows.
 ///
 ///     Simulation simulation(input);
-///     simulation.initialise(fem::open_local_contact);      // cheap checks, contact, state at t = 0 (or of a
-///     checkpoint) while (simulation.time() < simulation.end_time()) {
+///     // Cheap checks, then the contact, then the state at t = 0 or that of a checkpoint.
+///     simulation.initialise(fem::open_local_contact);
+///     while (simulation.time() < simulation.end_time()) {
 ///       simulation.set_input("ball.fx_N", control(simulation.output("ball.x_m")));
 ///       (void)simulation.advance_to(simulation.time() + 0.01);
 ///     }

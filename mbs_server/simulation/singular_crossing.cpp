@@ -30,6 +30,7 @@ QuinticMotion::Node SingularCrossing::node_at(const MotionState& at) {
 }
 
 void SingularCrossing::look(double t, const VectorX& y) {
+  // Without joints there is nothing to become singular.
   if (system_.n_constraints() == rigid_constraints_per_body * static_cast<int>(system_.mass().size())) return;
   const MotionState at = system_.state(t, y);
   try {
@@ -48,11 +49,13 @@ std::optional<SingularCrossing::Crossing> SingularCrossing::crossing(double step
   const auto farther = std::find_if(history_.rbegin() + 1, history_.rend(),
                                     [&](const Visit& visit) { return visit.size >= 1.1 * last.size; });
   if (farther == history_.rend()) return {};
+  // Where the straight line through both reaches zero.
   const double ahead = (last.node.t - farther->node.t) * last.size / (farther->size - last.size);
   double longest = 0.0;  // steps shrink in front of the pose
   for (std::size_t i = 1; i < history_.size(); ++i) {
     longest = std::max(longest, history_[i].node.t - history_[i - 1].node.t);
   }
+  // The far side must still belong to the run; else the integrator ends it in front of the pose.
   if (!(ahead < steps * longest) || last.node.t + 2.0 * ahead >= t_end) return {};
   try {
     return cross(ahead, tolerance);
@@ -77,8 +80,10 @@ std::optional<SingularCrossing::Crossing> SingularCrossing::cross(double ahead, 
   const Node& from = base(2.0 * ahead);
   VectorX q, qd, qdd;
   QuinticMotion(from, to).at(t, q, qd, qdd);
+  // At the same distance behind the pose the constraints determine the state as well as before it.
   system_.project(t, q, qd);
   const MotionState last{to.t, to.q, to.qd, history_.back().s};
+  // One trapezoidal step over the whole way, stable however stiff the element is.
   const VectorX s = system_.states().advance(last, {t, q, qd});
   const Node behind = node_at({t, q, qd, s});
   // Position that the difference of accelerations would make on the way, against the tolerance of the steps left out.

@@ -21,6 +21,8 @@ void VibrationWatch::accept(std::size_t pair, double step_size, const Response& 
   ++p.steps;
   p.time += step_size;
   const Vector3 change = response.F_A.force - p.force;
+  // The force turns back when two successive changes point against each other. No component is preferred: friction
+  // swings in the tangent plane, bodies in contact along the normal.
   if (p.known == 2 && change.dot(p.change) < 0.0) ++p.turns;
   p.force = response.F_A.force;
   p.change = change;

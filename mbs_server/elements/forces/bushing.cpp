@@ -55,6 +55,8 @@ std::vector<QuadraticEquation> deformations(const JointSide& a, const JointSide&
   const AffineVector p = body_point(b.body, b.X_BF.p) - body_point(a.body, a.X_BF.p);
   std::vector<QuadraticEquation> forms;
   for (int i = 0; i < 3; ++i) {
+    // a_i . 1/2 sum_k a_k x b_k = 1/2 (a_k . b_j - a_j . b_k) with (i, j, k) cyclic: the sine of a turn about a_i
+    // alone, and zero for no turn.
     const int j = (i + 1) % 3;
     const int k = (i + 2) % 3;
     forms.push_back(sum_of(dot_equation(axis(a, k), axis(b, j), 0.5), dot_equation(axis(a, j), axis(b, k), 0.5), -1.0));
@@ -78,6 +80,7 @@ Bushing::Bushing(BushingElement element) : element_(std::move(element)) {
     Eigen::MatrixXd H = Eigen::MatrixXd::Zero(n, n);
     for (const auto& term : form.linear) b[place(term.i)] += term.b;
     for (const auto& term : form.quadratic) {
+      // e = const + b'x + x'Hx/2 in the coordinates that occur; every derivative follows from b and H.
       H(place(term.i), place(term.j)) += term.c;
       H(place(term.j), place(term.i)) += term.c;
     }
@@ -100,6 +103,7 @@ Bushing::State Bushing::state(const ConstVector& q, const ConstVector& qd) const
     s.E_q.row(row) = (linear_[i] + Hx).transpose();
     s.E_q_rate.row(row) = (hessians_[i] * v).transpose();
   }
+  // Exact, as e does not depend on time by itself.
   s.rate = s.E_q * v;
   s.force = element_.K * s.e + element_.C * s.rate;
   return s;
@@ -110,11 +114,13 @@ void Bushing::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTer
   const VectorX generalized = s.E_q.transpose() * s.force;
   for (std::size_t k = 0; k < indices_.size(); ++k) g[indices_[k]] -= generalized[static_cast<Eigen::Index>(k)];
   energy.potential += 0.5 * s.e.dot(element_.K * s.e);
+  // e'Ke/2 has the gradient E_q' K e because K is symmetric; of C the symmetric part alone dissipates.
   energy.dissipated_power += s.rate.dot(element_.C * s.rate);
 }
 
 void Bushing::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
   const State s = state(at.q, at.qd);
+  // Material part, and below the geometric one, -force_i times the second derivatives of e_i.
   Eigen::MatrixXd by_q = -s.E_q.transpose() * (element_.K * s.E_q + element_.C * s.E_q_rate);
   for (std::size_t i = 0; i < 6; ++i) by_q -= s.force[static_cast<Eigen::Index>(i)] * hessians_[i];
   K.add_dense(indices_, by_q);

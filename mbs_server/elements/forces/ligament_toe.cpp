@@ -6,6 +6,8 @@ namespace heelstrike::mbs {
 Tension toe_ligament_tension(double k, double toe_strain, double unstrained, double length) {
   const double x = length - unstrained;
   if (x <= 0.0) return {};
+  // Equation (4) of docs/theory/multibody.md in the elongation x = l - l0, with toe = l0 eps1: at x = 2 toe both pieces
+  // have the force k toe and the slope k.
   const double toe = toe_strain * unstrained;
   const double a = k / (4.0 * toe);
   if (x <= 2.0 * toe) return {.force = a * x * x, .stiffness = 2.0 * a * x, .energy = a * x * x * x / 3.0};

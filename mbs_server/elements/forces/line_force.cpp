@@ -58,6 +58,7 @@ LineForce::Line LineForce::line(const ConstVector& q, const ConstVector& qd) con
   const Vector3 p = p_AB_.value(q);
   Line line;
   line.length = p.norm();
+  // A shorter step may avoid the meeting of the ends; a length that is not a number is refused too.
   if (!(line.length > 0.0)) {
     throw RecoverableError(
         fmt::format("forces.{}: its two ends meet, so that its direction is unknown", element_.name));
@@ -71,6 +72,7 @@ LineForce::Line LineForce::line(const ConstVector& q, const ConstVector& qd) con
 LineForce::State LineForce::state(const MotionState& at) const {
   State s{line(at.q, at.qd), 0.0, {}};
   s.tension = element_.tension(s.length, at.s);
+  // A slack ligament neither pulls nor brakes. Its damping sets in at once where it tightens at a speed.
   s.damping = !element_.slackens || s.length > element_.unstrained ? element_.damping : 0.0;
   return s;
 }
@@ -78,6 +80,8 @@ LineForce::State LineForce::state(const MotionState& at) const {
 void LineForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
   const State s = state(at);
   const Vector3 pull = (s.tension.force + s.damping * s.speed) * s.direction;
+  // p = sum_k c_k q_k + const: a force on end b enters every coordinate by its coefficient, on end a with the opposite
+  // sign that the coefficients have.
   for (const auto& term : p_AB_.terms) g.segment<3>(term.first) -= term.coef * pull;
   energy.potential += s.tension.energy;
   energy.dissipated_power += s.damping * s.speed * s.speed + s.tension.dissipated;
@@ -85,6 +89,8 @@ void LineForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyT
 
 void LineForce::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
   const State s = state(at);
+  // Section 4 of docs/theory/multibody.md: d(F u)/dp = F' u u' + F/l (1 - u u') + c u (d(dl/dt)/dp)'. The tension turns
+  // with the line, which makes a pulled element stiff across itself and a pushed one unstable.
   const Matrix3 along = s.direction * s.direction.transpose();
   const Matrix3 across = (Matrix3::Identity() - along) / s.length;
   const double force = s.tension.force + s.damping * s.speed;
@@ -129,6 +135,7 @@ void LineForce::state_tangents(const MotionState& at, StateTangents& tangents) c
   // How the length and its rate change with the coordinates.
   const auto n = static_cast<Eigen::Index>(coordinates_.size());
   Eigen::RowVectorXd length_q(n), speed_q(n);
+  // dl/dt = u . pd with du/dp = (1 - u u') / l.
   const Vector3 speed_by_p = (l.rate - l.speed * l.direction) / l.length;
   Eigen::Index first = 0;
   for (const auto& term : p_AB_.terms) {
@@ -136,6 +143,7 @@ void LineForce::state_tangents(const MotionState& at, StateTangents& tangents) c
     speed_q.segment<3>(first) = term.coef * speed_by_p;
     first += 3;
   }
+  // States act on the bodies along the line only, g = -F l_q, and feel length and rate only.
   tangents.g_s = -length_q.transpose() * by.force_s.transpose();
   tangents.f_q = by.f_length * length_q + by.f_speed * speed_q;
   tangents.f_qd = by.f_speed * length_q;

@@ -45,6 +45,8 @@ void TorsionalSpring::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, E
   const double speed = d.gradient.dot(angle_.local(at.qd));
   const double torque = element_.stiffness * x + element_.damping * speed;
   const auto& indices = angle_.indices();
+  // g = -T phi_q: virtual work -T dphi. It is the gradient of the energy off the constraints too, where the axes of the
+  // two bodies differ.
   for (std::size_t k = 0; k < indices.size(); ++k) g[indices[k]] -= torque * d.gradient[static_cast<Eigen::Index>(k)];
   energy.potential += 0.5 * element_.stiffness * x * x;
   energy.dissipated_power += element_.damping * speed * speed;
@@ -54,6 +56,7 @@ void TorsionalSpring::add_tangents(const MotionState& at, SparseAssembler& K, Sp
   const auto d = angle_.derivatives(at.q);
   const VectorX v = angle_.local(at.qd);
   const double torque = element_.stiffness * deflection(d.angle) + element_.damping * d.gradient.dot(v);
+  // T_q = k phi_q + c (phi_q qd)_q.
   const VectorX by_q = element_.stiffness * d.gradient + element_.damping * d.hessian * v;
   K.add_dense(angle_.indices(), -d.gradient * by_q.transpose() - torque * d.hessian);
   C.add_dense(angle_.indices(), -element_.damping * d.gradient * d.gradient.transpose());
