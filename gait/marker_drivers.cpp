@@ -15,13 +15,6 @@
 namespace heelstrike {
 namespace {
 
-const std::string& content(const std::string& file, const std::string& where, const FileContent& content_of) {
-  const std::string* text = content_of(file);
-  if (text != nullptr) return *text;
-  throw input_error(
-      "motion", fmt::format("{}: expected the file '{}' with the scenario, found nothing; send it along", where, file));
-}
-
 /// Repeats what `act` found wrong with the place in the scenario.
 template <typename Act>
 auto at_place(const std::string& where, Act act) {
@@ -50,11 +43,14 @@ class Recording {
  public:
   Recording(const MarkerMotionSpec& spec, const Vector3& up, const FileContent& content_of)
       : spec_(spec), up_(up), R_WF_(at_place(spec.where, [&] { return axis_map(spec.axes); })) {
+    const auto text = [&](const std::string& file) -> const std::string& {
+      return required_content(content_of, file, spec.where, "motion");
+    };
     at_place(spec.where, [&] {
-      standing_ = turned(read_trc(content(spec.standing, spec.where, content_of), spec.standing), R_WF_);
-      walking_ = turned(read_trc(content(spec.markers, spec.where, content_of), spec.markers), R_WF_);
+      standing_ = turned(read_trc(text(spec.standing), spec.standing), R_WF_);
+      walking_ = turned(read_trc(text(spec.markers), spec.markers), R_WF_);
       if (!spec.plates.empty()) {
-        plates_ = read_force_plates(read_motion_table(content(spec.plates, spec.where, content_of), spec.plates));
+        plates_ = read_force_plates(read_motion_table(text(spec.plates), spec.plates));
       }
       for (ForcePlate& plate : plates_) plate = turned(plate, R_WF_);
     });
