@@ -43,7 +43,7 @@ struct LongRun {
 
   void expect_nothing_left() const {
     for (const pid_t server : {fem.at(0), mbs.at(0)}) {
-      EXPECT_TRUE(eventually([server] { return !alive(server); }, std::chrono::seconds{15})) << "orphan " << server;
+      EXPECT_TRUE(eventually([server] { return !alive(server); })) << "orphan " << server;
     }
     EXPECT_TRUE(fs::is_empty(base)) << "stale " << fs::directory_iterator(base)->path();
   }
@@ -117,7 +117,7 @@ TEST(Faults, KilledClientLeavesNoOrphanAndTheNextStartCleansUp) {
   run.client->signal(SIGKILL);
   EXPECT_EQ(run.client->wait().exit_code, 128 + SIGKILL);
   for (const pid_t server : {run.fem.at(0), run.mbs.at(0)}) {
-    EXPECT_TRUE(eventually([server] { return !alive(server); }, std::chrono::seconds{15})) << "orphan " << server;
+    EXPECT_TRUE(eventually([server] { return !alive(server); })) << "orphan " << server;
   }
   EXPECT_THAT(read_text(run.out() / "INCOMPLETE"), HasSubstr("killed"));
   const Finished next = cli_test::run("heelstrike", {"doctor"},
