@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
 #include "gait/axis_map.hpp"
 #include "gait/foot_motion.hpp"
 #include "gait/ground_speed.hpp"
@@ -126,11 +127,9 @@ class Recording {
     if (plate == plates_.end()) {
       std::vector<std::string> names;
       for (const auto& other : plates_) names.push_back(other.name);
-      const auto near = nearest_name(foot.plate, names);
       throw input_error(
           "plate", fmt::format("expected the name of a force plate of {}, found '{}'; {}", spec_.plates, foot.plate,
-                               near ? fmt::format("did you mean '{}'?", *near)
-                                    : "names are prefixes of columns, e.g. ground_force"));
+                               suggestion(foot.plate, names, "names are prefixes of columns, e.g. ground_force")));
     }
     check_synchrony(walking_, foot.markers, *plate, up_);
     tell_place(foot, feet_.back(), plate_height(*plate, up_));
