@@ -74,12 +74,12 @@ void run_heelstrike(benchmark::State& state) {
     mbs::RunProblem problem(system, coupling, {}, std::numeric_limits<std::int64_t>::max());
     mbs::VectorX q = system.initial_q();
     const mbs::VectorX qd = system.initial_qd();
-    system.linearize(0.0, q, qd);
+    system.linearize({0.0, q, qd});
     double n_calls = 0.0;
     // Another q every time: an equal one would find its factors again.
     record.acceleration = timed(std::max(1, 1000 / n), [&](int) {
       q[0] = 1e-12 * ++n_calls;
-      (void)system.accelerations(0.0, q, qd);
+      (void)system.accelerations({0.0, q, qd});
     });
     record.factor = timed(std::max(1, 1000 / n), [&](int i) { system.factor_newton(1e-3 + 1e-6 * i); });
 

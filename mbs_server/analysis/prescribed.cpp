@@ -74,6 +74,7 @@ class PrescribedRun final : public RunBase {
   std::size_t frames_per_call_ = 1;
   Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at motion_t_; committed_ is the last frame that was
   double motion_t_ = 0.0;   ///< [s]
+  double placed_t_ = 0.0;   ///< [s] of committed_, also while it is being replaced
   std::optional<VerticalBalance> balance_;
   std::vector<double> held_forces_, held_shifts_;  ///< [N, m] of the last frame, by group of the balance
   ReactionTable loads_;
@@ -103,7 +104,7 @@ std::vector<Column> PrescribedRun::columns() {
 void PrescribedRun::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
   RunBase::fill_row(t, y, z, row);
   if (balance_) row.insert(row.end(), balance_->shifts().begin(), balance_->shifts().end());
-  if (kind_ == Kind::inverse) loads_.append(t, q(y), qd(y), system_, row);
+  if (kind_ == Kind::inverse) loads_.append(model_.state(t, y), system_, row);
 }
 
 void PrescribedRun::check() const {
@@ -116,7 +117,7 @@ void PrescribedRun::check() const {
 }
 
 Eigen::Vector2d PrescribedRun::powers() {
-  const EnergyTerms terms = system_.evaluate_energy(committed_.t, q(committed_.y), qd(committed_.y));
+  const EnergyTerms terms = system_.evaluate_energy(model_.state(committed_.t, committed_.y));
   return {terms.dissipated_power, terms.external_power};
 }
 
@@ -128,7 +129,8 @@ const VectorX& PrescribedRun::prescribed_accelerations() {
     closed.push_back(coupling_.closed(i));
     coupling_.set_closed(i, false);
   }
-  const VectorX& qdd = system_.accelerations(motion_t_, q(motion_), qd(motion_)).qdd;
+  const auto s = committed_.y.tail(system_.n_states());
+  const VectorX& qdd = system_.accelerations({motion_t_, q(motion_), qd(motion_), s}).qdd;
   for (std::size_t i = 0; i < closed.size(); ++i) coupling_.set_closed(i, closed[i]);
   return qdd;
 }
@@ -180,8 +182,10 @@ std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std:
 bool PrescribedRun::place_frame(const Frame& frame, bool answered) {
   const VectorX before = committed_.y;
   VectorX& y = committed_.y;
-  y << frame.q, frame.qd;
   try {
+    // States of force elements go along with the frames, as energies do.
+    const MotionState from = model_.state(placed_t_, before);
+    y << frame.q, frame.qd, system_.states().advance(from, {frame.t, frame.q, frame.qd});
     if (answered && frame.error) throw_typed(*frame.error);
     if (balance_) balance_->move(frame.t, coupling_, y.head(system_.n_q()), frame.qd);
     const auto responses = answered ? coupling_.accept(frame) : coupling_.commit(frame.t, q(y), qd(y));
@@ -191,6 +195,7 @@ bool PrescribedRun::place_frame(const Frame& frame, bool answered) {
     } else {
       take_initial_state(responses);
     }
+    placed_t_ = frame.t;
     return true;
   } catch (const RecoverableError& e) {
     y = before;
@@ -286,9 +291,9 @@ bool PrescribedRun::take(std::span<Frame> frames) {
 bool PrescribedRun::solve() {
   motion_.resize(2 * system_.n_q());
   motion_ << model_.start().q, model_.start().qd;
-  committed_.y = motion_;
   committed_.z = VectorX::Zero(EnergyQuadrature::n);
   system_.project(0.0, motion_.head(system_.n_q()), motion_.tail(system_.n_q()));
+  committed_.y = system_.start_y(0.0, q(motion_), qd(motion_));
   asking_ = asking();
   frames_per_call_ = asking_ == Asking::one_by_one ? 1 : asking_ == Asking::answered ? frames_ahead : first_frames;
   while (next_frame_ == 0 || motion_t_ < end_time()) {

@@ -59,7 +59,7 @@ class RunBase {
   void tell_preparation(std::string_view stage, double fraction);
   [[nodiscard]] double end_time() const { return input_.scenario.analysis.end_time; }
   [[nodiscard]] auto q(const VectorX& y) const { return y.head(system_.n_q()); }
-  [[nodiscard]] auto qd(const VectorX& y) const { return y.tail(system_.n_q()); }
+  [[nodiscard]] auto qd(const VectorX& y) const { return y.segment(system_.n_q(), system_.n_q()); }
 
   const RunInput& input_;
   CoupledModel& model_;

@@ -46,7 +46,7 @@ class StaticRun final : public RunBase {
   [[nodiscard]] std::vector<Column> columns() override;
   void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) override {
     RunBase::fill_row(t, y, z, row);
-    loads_.append(t, q(y), qd(y), system_, row);
+    loads_.append(model_.state(t, y), system_, row);
   }
 
   [[nodiscard]] bool depends_on_time() const;
@@ -229,7 +229,8 @@ void StaticRun::find_equilibrium(double t, bool from_afar) {
   if (!result.converged) give_up(t, fmt::format("{} after {} iterations", result.reason, result.iterations));
   ++n_equilibria_;
   committed_.y.head(n) = x_.head(n);
-  committed_.y.tail(n).setZero();
+  committed_.y.segment(n, n).setZero();
+  committed_.y.tail(system_.n_states()) = form_->states();
   committed_.t = t;
 }
 
@@ -286,9 +287,10 @@ VectorX StaticRun::external_forces(double t, const VectorX& q) {
   VectorX g = VectorX::Zero(n);
   EnergyTerms unused;
   const VectorX rest = VectorX::Zero(n);
-  for (const auto& load : system_.model().loads) LoadForce(load).add_forces(t, q, rest, g, unused);
+  const MotionState at{t, q, rest, form_->states()};
+  for (const auto& load : system_.model().loads) LoadForce(load).add_forces(at, g, unused);
   const SparseMatrix& Phi_q = system_.jacobian(t, q);
-  const VectorX& lambda = system_.accelerations(t, q, rest).lambda;
+  const VectorX& lambda = system_.accelerations(at).lambda;
   for (std::size_t i = 0; i < system_.constraints().size(); ++i) {
     if (!system_.constraints()[i]->depends_on_time()) continue;
     for (const BodyIndex body : system_.bodies_of(i)) {
@@ -306,8 +308,7 @@ bool StaticRun::solve() {
   F_ = x_;
   x_.head(n) = model_.start().q;
   auto& [t, y, z] = committed_;
-  y = VectorX::Zero(2 * n);
-  y.head(n) = model_.start().q;
+  y = system_.start_y(0.0, model_.start().q, VectorX::Zero(n));
   z = VectorX::Zero(EnergyQuadrature::n);
   commit_start();
   find_equilibrium(0.0, true);

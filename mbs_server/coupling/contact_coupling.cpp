@@ -159,10 +159,9 @@ Wrench ContactCoupling::world_wrench(std::size_t pair, const ConstVector& q, con
   return in_world(main_pose(pair, q).R, response.F_A);
 }
 
-void ContactCoupling::add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                                 EnergyTerms& energy) {
+void ContactCoupling::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
   if (!any_closed()) return;
-  const auto all = responses(t, q, qd);
+  const auto all = responses(at.t, at.q, at.qd);
   for (std::size_t i = 0; i < n_pairs(); ++i) {
     if (!closed(i)) continue;
     energy.potential += all[i].stored_energy;
@@ -172,19 +171,18 @@ void ContactCoupling::add_forces(double t, const ConstVector& q, const ConstVect
     const auto& pair = model_.pairs[i];
     if (pair.main != ground) {
       const auto first = coordinates_per_body * static_cast<Eigen::Index>(pair.main);
-      g.segment<12>(first) += generalized_force(q.segment<12>(first), F_A_W);
+      g.segment<12>(first) += generalized_force(at.q.segment<12>(first), F_A_W);
     }
     if (pair.partner != ground) {
       const auto first = coordinates_per_body * static_cast<Eigen::Index>(pair.partner);
-      g.segment<12>(first) += generalized_force(q.segment<12>(first), opposite_in_world(F_A_W, frames.p_AoBo_W));
+      g.segment<12>(first) += generalized_force(at.q.segment<12>(first), opposite_in_world(F_A_W, frames.p_AoBo_W));
     }
   }
 }
 
-void ContactCoupling::add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
-                                   SparseAssembler& C) {
-  if (any_closed()) (void)responses(t, q, qd);
-  for (std::size_t i = 0; i < n_pairs(); ++i) add_pair_tangents(i, q, qd, K, C);
+void ContactCoupling::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
+  if (any_closed()) (void)responses(at.t, at.q, at.qd);
+  for (std::size_t i = 0; i < n_pairs(); ++i) add_pair_tangents(i, at.q, at.qd, K, C);
 }
 
 namespace {

@@ -41,10 +41,8 @@ class ContactCoupling final : public ForceElement {
   void connect(Contact& contact) { contact_ = &contact; }
 
   [[nodiscard]] std::string name() const override { return "contact"; }
-  void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                  EnergyTerms& energy) override;
-  void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
-                    SparseAssembler& C) override;
+  void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override;
+  void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
 
   /// Responses of all pairs at a state, open or closed, under the committed history. The last answer is kept: asking
   /// again for the same state costs nothing. @throws Error{cancelled} when stopped, and whatever the partner throws
@@ -83,6 +81,10 @@ class ContactCoupling final : public ForceElement {
   /// Accepts an answered state as the end of the next step; the partner remembers nothing or knows it already.
   std::span<const Response> accept(const PrescribedState& state);
 
+  /// Coordinates of all bodies of the model.
+  [[nodiscard]] Eigen::Index n_q() const {
+    return coordinates_per_body * static_cast<Eigen::Index>(model_.bodies.size());
+  }
   [[nodiscard]] std::size_t n_pairs() const { return model_.pairs.size(); }
   [[nodiscard]] bool closed(std::size_t pair) const { return closed_[pair]; }
   void set_closed(std::size_t pair, bool closed) { closed_[pair] = closed; }

@@ -1,12 +1,13 @@
-/// What acts on the bodies: generalised forces, their tangents, and their part in the energy balance.
+/// What acts on the bodies: generalised forces, their tangents, their part in the energy balance, and states of their
+/// own.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "common/results/run_records.hpp"
-#include "mbs_server/formulation/constraint.hpp"
+#include "mbs_server/formulation/motion_state.hpp"
+#include "mbs_server/formulation/sparse_assembler.hpp"
 
 namespace heelstrike::mbs {
 
@@ -17,6 +18,32 @@ struct EnergyTerms {
   double external_power = 0.0;    ///< [W] brought in from outside the model
 };
 
+/// Derivatives of a force element with own states s, ds/dt = f(t, q, qd, s), in the coordinates it acts on.
+struct StateTangents {
+  Eigen::MatrixXd g_s;   ///< of its generalised forces, coordinates x states
+  Eigen::MatrixXd f_q;   ///< of the states' rates, states x coordinates
+  Eigen::MatrixXd f_qd;  ///< states x coordinates
+  Eigen::MatrixXd f_s;   ///< states x states
+};
+
+/// States of a force element that are integrated together with the motion: activation of a muscle, internal variables
+/// of a viscous material. Scaled such that absolute tolerances of positions [m] suit them.
+class OwnStates {
+ public:
+  virtual ~OwnStates() = default;
+
+  /// How many; the same at every call, > 0.
+  [[nodiscard]] virtual int n_states() const = 0;
+  /// Entries of q, or of qd, that the states and the forces depend on; the same at every call.
+  [[nodiscard]] virtual const std::vector<int>& coordinates() const = 0;
+  /// Values at the start of a simulation. @param at  the assembled start; its `s` is not looked at
+  virtual void start_states(const MotionState& at, Eigen::Ref<VectorX> s) const = 0;
+  /// Sets `f` to the rates of the states. @throws RecoverableError where the element has no force either
+  virtual void state_rates(const MotionState& at, Eigen::Ref<VectorX> f) const = 0;
+  /// Fills `tangents`, whose matrices keep their sizes from call to call.
+  virtual void state_tangents(const MotionState& at, StateTangents& tangents) const = 0;
+};
+
 class ForceElement {
  public:
   virtual ~ForceElement() = default;
@@ -25,18 +52,18 @@ class ForceElement {
 
   /// Adds the generalised forces to `g` and the energy terms to `energy`.
   /// @throws RecoverableError when a smaller step may help, Error when not
-  virtual void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                          EnergyTerms& energy) = 0;
+  virtual void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) = 0;
 
   /// Adds K = dg/dq and C = dg/dqd. The sequence of contributions is the same at every call.
-  virtual void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
-                            SparseAssembler& C) = 0;
+  virtual void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) = 0;
+
+  /// Null = none.
+  [[nodiscard]] virtual const OwnStates* own_states() const { return nullptr; }
 
   /// Columns of the time series that the element writes, "NAME.length_m" and so on; the same at every call.
   [[nodiscard]] virtual std::vector<Column> columns() const { return {}; }
   /// Appends a value per column. @throws RecoverableError where the element has no force either
-  virtual void append_values(double /*t*/, const ConstVector& /*q*/, const ConstVector& /*qd*/,
-                             std::vector<double>& /*row*/) const {}
+  virtual void append_values(const MotionState& /*at*/, std::vector<double>& /*row*/) const {}
 };
 
 }  // namespace heelstrike::mbs

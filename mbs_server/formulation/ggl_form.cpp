@@ -17,6 +17,7 @@ void add_identity(SparseAssembler& target, int row0, int col0, int n, double sca
 GglForm::GglForm(System& system)
     : system_(system),
       n_(system.n_q()),
+      n_y_(system.n_y()),
       m_(system.n_constraints()),
       Phi_q_(m_, n_),
       K_(n_, n_),
@@ -46,12 +47,16 @@ void GglForm::residual(double t, const ConstVector& x, const ConstVector& xd, Ei
   const auto q = x.head(n_);
   const auto v = x.segment(n_, n_);
   EnergyTerms unused;
-  system_.apply_forces(t, q, v, g_, unused);
+  const MotionState at = system_.state(t, x);
+  system_.apply_forces(at, g_, unused);
   assemble_jacobian(t, q);
   system_.multiply_mass(xd.segment(n_, n_), inertia_);
   r.head(n_) = xd.head(n_) - v + Phi_q_.matrix().transpose() * x.tail(m_);
-  r.segment(n_, n_) = inertia_ - g_ + Phi_q_.matrix().transpose() * x.segment(2 * n_, m_);
-  auto position = r.segment(2 * n_, m_);
+  r.segment(n_, n_) = inertia_ - g_ + Phi_q_.matrix().transpose() * x.segment(n_y_, m_);
+  auto rates = r.segment(2 * n_, system_.n_states());
+  system_.states().rates(at, rates);
+  rates = xd.segment(2 * n_, system_.n_states()) - rates;
+  auto position = r.segment(n_y_, m_);
   auto velocity = r.tail(m_);
   for_each_block([&](const Constraint& c, int row) {
     c.residual(t, q, position.segment(row, c.rows()));
@@ -67,20 +72,22 @@ void GglForm::factor(double t, const ConstVector& x, double c) {
   const auto q = x.head(n_);
   const auto v = x.segment(n_, n_);
   for (auto* part : {&K_, &C_, &K_mu_, &velocity_}) part->begin();
-  for (const auto& force : system_.forces()) force->add_tangents(t, q, v, K_, C_);
+  const MotionState at = system_.state(t, x);
+  system_.add_force_tangents(at, K_, C_);
   for_each_block([&](const Constraint& constraint, int row) {
-    constraint.add_force_tangent(t, q, x.segment(2 * n_ + row, constraint.rows()), K_);
-    constraint.add_force_tangent(t, q, x.segment(2 * n_ + m_ + row, constraint.rows()), K_mu_);
+    constraint.add_force_tangent(t, q, x.segment(n_y_ + row, constraint.rows()), K_);
+    constraint.add_force_tangent(t, q, x.segment(n_y_ + m_ + row, constraint.rows()), K_mu_);
     constraint.add_velocity_tangent(t, q, v, row, velocity_);
   });
   for (auto* part : {&K_, &C_, &K_mu_, &velocity_}) part->end();
   assemble_jacobian(t, q);
 
   const int v0 = n_;
-  const int lambda0 = 2 * n_;
-  const int mu0 = 2 * n_ + m_;
-  // In the unknowns q, v / c, lambda / c^2, mu / c and with the equations divided by c, c^2, 1, c the matrix tends to
-  // a limit for small steps, so that its conditioning is that of the constraints.
+  const int s0 = 2 * n_;
+  const int lambda0 = n_y_;
+  const int mu0 = n_y_ + m_;
+  // In the unknowns q, v / c, s, lambda / c^2, mu / c and with the equations divided by c, c^2, c, 1, c the matrix
+  // tends to a limit for small steps, so that its conditioning is that of the constraints.
   const double h = 1.0 / c;
   matrix_.begin();
   add_identity(matrix_, 0, 0, n_, 1.0);
@@ -94,6 +101,8 @@ void GglForm::factor(double t, const ConstVector& x, double c) {
   add_scaled(matrix_, Phi_q_.matrix(), lambda0, 0, 1.0, false);
   add_scaled(matrix_, velocity_.matrix(), mu0, 0, h, false);
   add_scaled(matrix_, Phi_q_.matrix(), mu0, v0, 1.0, false);
+  system_.states().linearize(at);
+  system_.states().add_blocks(matrix_, 0, v0, s0, {.g = h * h, .q = h, .v = 1.0, .s = h});
   matrix_.end();
   c_ = c;
   if (!lu_.factor(matrix_.matrix())) throw RecoverableError("the Newton matrix of the index-2 form is singular");
@@ -102,10 +111,11 @@ void GglForm::factor(double t, const ConstVector& x, double c) {
 void GglForm::solve(Eigen::Ref<VectorX> b) const {
   b.head(n_) /= c_;
   b.segment(n_, n_) /= c_ * c_;
+  b.segment(2 * n_, system_.n_states()) /= c_;
   b.tail(m_) /= c_;
   lu_.solve(b);
   b.segment(n_, n_) *= c_;
-  b.segment(2 * n_, m_) *= c_ * c_;
+  b.segment(n_y_, m_) *= c_ * c_;
   b.tail(m_) *= c_;
 }
 

@@ -4,7 +4,8 @@
 ///   qd  = v - Phi_q' mu          Phi(q, t)         = 0
 ///   M vd = g - Phi_q' lambda     Phi_q v - nu(q,t) = 0
 ///
-/// Unknowns x = {q, v, lambda, mu}. In exact arithmetic mu = 0.
+/// and ds/dt = f(t, q, v, s) for the own states of force elements. Unknowns x = {q, v, s, lambda, mu}. In exact
+/// arithmetic mu = 0.
 #pragma once
 
 #include "mbs_server/formulation/system.hpp"
@@ -16,9 +17,9 @@ class GglForm {
   /// @param system  complete: constraints and forces added later are not seen; outlives this object
   explicit GglForm(System& system);
 
-  [[nodiscard]] int size() const { return 2 * (n_ + m_); }
+  [[nodiscard]] int size() const { return n_y_ + 2 * m_; }
 
-  /// r(t, x, xd) of size(), in the order of the four equations: q, v, lambda (Phi), mu (Phi_q v - nu).
+  /// r(t, x, xd) of size(), in the order of the equations: q, v, s, lambda (Phi), mu (Phi_q v - nu).
   void residual(double t, const ConstVector& x, const ConstVector& xd, Eigen::Ref<VectorX> r);
 
   /// Factors dr/dx + c dr/dxd at (t, x).
@@ -36,6 +37,7 @@ class GglForm {
 
   System& system_;
   int n_ = 0;
+  int n_y_ = 0;  ///< {q, v, s}
   int m_ = 0;
   SparseAssembler Phi_q_, K_, C_, K_mu_, velocity_;
   SparseAssembler matrix_;

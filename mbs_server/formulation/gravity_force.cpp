@@ -16,13 +16,11 @@ GravityForce::GravityForce(const Model& model)
   }
 }
 
-void GravityForce::add_forces(double /*t*/, const ConstVector& q, const ConstVector& /*qd*/, Eigen::Ref<VectorX> g,
-                              EnergyTerms& energy) {
+void GravityForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
   g += generalized_;
-  energy.potential -= generalized_.dot(q);
+  energy.potential -= generalized_.dot(at.q);
 }
 
-void GravityForce::add_tangents(double /*t*/, const ConstVector& /*q*/, const ConstVector& /*qd*/,
-                                SparseAssembler& /*K*/, SparseAssembler& /*C*/) {}
+void GravityForce::add_tangents(const MotionState& /*at*/, SparseAssembler& /*K*/, SparseAssembler& /*C*/) {}
 
 }  // namespace heelstrike::mbs

@@ -13,10 +13,8 @@ class GravityForce final : public ForceElement {
   explicit GravityForce(const Model& model);
 
   [[nodiscard]] std::string name() const override { return "gravity"; }
-  void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                  EnergyTerms& energy) override;
-  void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
-                    SparseAssembler& C) override;
+  void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override;
+  void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
 
  private:
   VectorX generalized_;  ///< potential energy is -generalized_ . q

@@ -23,23 +23,21 @@ Wrench LoadForce::world_wrench(const Wrench& given, const Pose& X_WB) const {
   return {.torque = torque + arm.cross(force), .force = force};
 }
 
-void LoadForce::add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                           EnergyTerms& energy) {
+void LoadForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
   if (load_.body == ground) return;
   const auto first = coordinates_per_body * static_cast<Eigen::Index>(load_.body);
-  const Vector12 q_b = q.segment<12>(first);
-  const Vector12 g_b = generalized_force(q_b, world_wrench(given_wrench(t), pose_from_coordinates(q_b)));
+  const Vector12 q_b = at.q.segment<12>(first);
+  const Vector12 g_b = generalized_force(q_b, world_wrench(given_wrench(at.t), pose_from_coordinates(q_b)));
   g.segment<12>(first) += g_b;
-  energy.external_power += g_b.dot(qd.segment<12>(first));
+  energy.external_power += g_b.dot(at.qd.segment<12>(first));
 }
 
-void LoadForce::add_tangents(double t, const ConstVector& q, const ConstVector& /*qd*/, SparseAssembler& K,
-                             SparseAssembler& /*C*/) {
+void LoadForce::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& /*C*/) {
   if (load_.body == ground) return;
   const int first = coordinates_per_body * load_.body;
-  const Vector12 q_b = q.segment<12>(first);
+  const Vector12 q_b = at.q.segment<12>(first);
   const Pose X_WB = pose_from_coordinates(q_b);
-  const Wrench given = given_wrench(t);
+  const Wrench given = given_wrench(at.t);
   const Wrench F_W = world_wrench(given, X_WB);
   // Change of the world wrench with each column v_k of R: the arm R point, and in body axes force and torque too.
   Matrix6x12 dW = Matrix6x12::Zero();

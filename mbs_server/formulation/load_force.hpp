@@ -12,10 +12,8 @@ class LoadForce final : public ForceElement {
   explicit LoadForce(const Load& load);
 
   [[nodiscard]] std::string name() const override { return "load " + load_.name; }
-  void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                  EnergyTerms& energy) override;
-  void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
-                    SparseAssembler& C) override;
+  void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override;
+  void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
 
  private:
   /// As given: in body axes or in the world, the force at its point.

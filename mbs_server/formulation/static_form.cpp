@@ -14,15 +14,23 @@ StaticForm::StaticForm(System& system)
       n_(system.n_q()),
       m_(system.n_constraints()),
       K_(n_, n_),
+      unused_C_(n_, n_),
       matrix_(static_cast<int>(system.mass().size()),
               m_ - rigid_constraints_per_body * static_cast<int>(system.mass().size())),
       g_(n_),
-      zero_(VectorX::Zero(n_)) {}
+      zero_(VectorX::Zero(n_)),
+      s_(system.start_y(0.0, system.initial_q(), zero_).tail(system.n_states())) {}
+
+MotionState StaticForm::at_rest(double t, const ConstVector& x) {
+  const auto q = x.head(n_);
+  system_.states().solve_along({t, q, zero_}, 0.0, VectorX::Zero(s_.size()), s_);
+  return {t, q, zero_, s_};
+}
 
 void StaticForm::residual(double t, const ConstVector& x, Eigen::Ref<VectorX> F) {
   const auto q = x.head(n_);
   EnergyTerms unused;
-  system_.apply_forces(t, q, zero_, g_, unused);
+  system_.apply_forces(at_rest(t, x), g_, unused);
   F.head(n_) = system_.jacobian(t, q).transpose() * x.tail(m_) - g_;
   F.tail(m_) = system_.residual(t, q);
   if (!F.allFinite()) {
@@ -35,8 +43,9 @@ double StaticForm::force_scale(double t, const ConstVector& x) {
   double scale = (system_.jacobian(t, q).transpose() * x.tail(m_)).lpNorm<Eigen::Infinity>();
   g_.setZero();
   EnergyTerms unused;
-  for (const auto& force : system_.forces()) {
-    force->add_forces(t, q, zero_, g_, unused);
+  const MotionState at = at_rest(t, x);
+  for (std::size_t k = 0; k < system_.forces().size(); ++k) {
+    system_.forces()[k]->add_forces(system_.states().of_force(k, at), g_, unused);
     scale = std::max(scale, g_.lpNorm<Eigen::Infinity>());
   }
   return scale;
@@ -46,16 +55,20 @@ void StaticForm::factor(double t, const ConstVector& x, double shift) {
   const auto q = x.head(n_);
   const auto n_bodies = static_cast<int>(system_.mass().size());
   const int n_rigid = rigid_constraints_per_body * n_bodies;
-  SparseAssembler unused(n_, n_);
-  unused.begin();
+  const MotionState at = at_rest(t, x);
+  unused_C_.begin();
   K_.begin();
-  for (const auto& force : system_.forces()) force->add_tangents(t, q, zero_, K_, unused);
+  system_.add_force_tangents(at, K_, unused_C_);
+  system_.states().linearize(at);
+  system_.states().factor(0.0);
+  system_.states().add_condensed_tangents(K_, unused_C_);
   int row = 0;
   for (const auto& constraint : system_.constraints()) {
     if (row >= n_rigid) constraint->add_force_tangent(t, q, x.segment(n_ + row, constraint->rows()), K_);
     row += constraint->rows();
   }
   K_.end();
+  unused_C_.end();
   stiffest_ = K_.matrix().nonZeros() == 0 ? 0.0 : K_.matrix().coeffs().cwiseAbs().maxCoeff();
   // Tangents know zero only to their rounding: what it leaves in directions that nothing holds must not count, nor make
   // the matrix singular.

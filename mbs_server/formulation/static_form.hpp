@@ -1,6 +1,9 @@
 /// Balance of forces at rest, in the unknowns x = {q, lambda}:
 ///
-///   F(x) = { Phi_q' lambda - g(q, 0, t);  Phi(q, t) } = 0.
+///   F(x) = { Phi_q' lambda - g(q, 0, s(q), t);  Phi(q, t) } = 0,
+///
+/// with the own states s of force elements in equilibrium, f(t, q, 0, s) = 0, wherever the bodies are: what they change
+/// in the tangent is -g_s f_s^-1 f_q (ElementStates with rate 0).
 ///
 /// The Newton matrix [-(g - Phi_q' lambda)_q, Phi_q'; Phi_q, 0] is symmetric where the forces have a potential; it is
 /// solved with the rigid-body constraints eliminated, as everywhere.
@@ -27,6 +30,8 @@ class StaticForm {
 
   /// [N, N m] the largest generalised force at work, by which imbalance is measured. Forces that cancel count too.
   [[nodiscard]] double force_scale(double t, const ConstVector& x);
+  /// Own states of force elements at the last residual().
+  [[nodiscard]] const VectorX& states() const { return s_; }
   /// [N/m] largest entry of the tangent at the last factor().
   [[nodiscard]] double stiffest() const { return stiffest_; }
 
@@ -34,10 +39,13 @@ class StaticForm {
   System& system_;
   int n_ = 0;
   int m_ = 0;
-  SparseAssembler K_;
+  /// With the states in equilibrium. @throws RecoverableError that names the element that has none
+  [[nodiscard]] MotionState at_rest(double t, const ConstVector& x);
+
+  SparseAssembler K_, unused_C_;
   RigidElimination matrix_;
   SparseMatrix joint_Phi_q_;
-  VectorX g_, zero_;
+  VectorX g_, zero_, s_;
   double stiffest_ = 0.0;
 };
 

@@ -61,7 +61,7 @@ void System::resize() {
   const int n_joint_rows = n_constraints_ - n_rigid();
   Phi_q_ = G_q_ = G_v_ = SparseAssembler(n_joint_rows, n_q_);
   full_Phi_q_ = SparseAssembler(n_constraints_, n_q_);
-  K_ = C_ = SparseAssembler(n_q_, n_q_);
+  K_ = C_ = K_s_ = C_s_ = SparseAssembler(n_q_, n_q_);
   saddle_ = RigidElimination(n_bodies, n_joint_rows);
   newton_ = RigidElimination(n_bodies, n_joint_rows);
   first_rows_.clear();
@@ -72,11 +72,12 @@ void System::resize() {
 }
 
 void System::add_force(std::unique_ptr<ForceElement> force) {
+  states_.add(*force);
   forces_.push_back(std::move(force));
 }
 
 void System::forget_force_patterns() {
-  K_ = C_ = SparseAssembler(n_q_, n_q_);
+  K_ = C_ = K_s_ = C_s_ = SparseAssembler(n_q_, n_q_);
   newton_ = RigidElimination(static_cast<int>(mass_.size()), n_constraints_ - n_rigid());
 }
 
@@ -94,6 +95,14 @@ VectorX System::initial_qd() const {
     qd.segment<12>(12 * static_cast<Eigen::Index>(i)) = rates_from_twist(model_.bodies[i].X_WB, model_.bodies[i].V_WB);
   }
   return qd;
+}
+
+VectorX System::start_y(double t, const ConstVector& q, const ConstVector& qd) const {
+  VectorX y(n_y());
+  y.head(n_q_) = q;
+  y.segment(n_q_, n_q_) = qd;
+  states_.start({t, q, qd}, y.tail(n_states()));
+  return y;
 }
 
 template <typename Fill>
@@ -245,62 +254,71 @@ const std::string& System::body_of(Eigen::Index coordinate) const {
   return model_.bodies[static_cast<std::size_t>(coordinate / coordinates_per_body)].name;
 }
 
-void System::require_finite(double t, const ConstVector& q, const ConstVector& qd) const {
-  for (const auto* part : {&q, &qd}) {
+void System::require_finite(const MotionState& at) const {
+  for (const auto* part : {&at.q, &at.qd}) {
     const Eigen::Index i = first_not_finite(*part);
     if (i < 0) continue;
     throw RecoverableError(fmt::format("the {} of body '{}' is not a finite number at t = {} s",
-                                       part == &q ? "position" : "velocity", body_of(i), t));
+                                       part == &at.q ? "position" : "velocity", body_of(i), at.t));
   }
+  if (at.s.allFinite()) return;
+  throw RecoverableError(
+      fmt::format("a state of '{}' is not a finite number at t = {} s", states_.name_of(first_not_finite(at.s)), at.t));
 }
 
 /// The first force element whose contribution alone is not finite.
-void System::refuse_forces(double t, const ConstVector& q, const ConstVector& qd) {
+void System::refuse_forces(const MotionState& at) {
   std::string name = "their sum";
   std::string body;
-  for (const auto& force : forces_) {
+  for (std::size_t k = 0; k < forces_.size(); ++k) {
     VectorX g = VectorX::Zero(n_q_);
     EnergyTerms energy;
-    force->add_forces(t, q, qd, g, energy);
+    forces_[k]->add_forces(states_.of_force(k, at), g, energy);
     const Eigen::Index i = first_not_finite(g);
     if (i < 0 && std::isfinite(energy.potential + energy.dissipated_power + energy.external_power)) continue;
-    name = "'" + force->name() + "'";
+    name = "'" + forces_[k]->name() + "'";
     if (i >= 0) body = fmt::format(" on body '{}'", body_of(i));
     break;
   }
-  throw RecoverableError(fmt::format("forces are not finite numbers at t = {} s: {}{}", t, name, body));
+  throw RecoverableError(fmt::format("forces are not finite numbers at t = {} s: {}{}", at.t, name, body));
 }
 
-void System::apply_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                          EnergyTerms& energy) {
-  require_finite(t, q, qd);
+void System::apply_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
+  require_finite(at);
   g.setZero();
-  for (const auto& force : forces_) force->add_forces(t, q, qd, g, energy);
+  for (std::size_t k = 0; k < forces_.size(); ++k) forces_[k]->add_forces(states_.of_force(k, at), g, energy);
   if (!g.allFinite() || !std::isfinite(energy.potential + energy.dissipated_power + energy.external_power)) {
-    refuse_forces(t, q, qd);
+    refuse_forces(at);
   }
 }
 
-const Accelerations& System::accelerations(double t, const ConstVector& q, const ConstVector& qd,
-                                           const Baumgarte& baumgarte) {
+void System::append_force_values(const MotionState& at, std::vector<double>& row) const {
+  for (std::size_t k = 0; k < forces_.size(); ++k) forces_[k]->append_values(states_.of_force(k, at), row);
+}
+
+void System::add_force_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
+  for (std::size_t k = 0; k < forces_.size(); ++k) forces_[k]->add_tangents(states_.of_force(k, at), K, C);
+}
+
+const Accelerations& System::accelerations(const MotionState& at, const Baumgarte& baumgarte) {
   auto& [qdd, lambda, energy] = result_;
   energy = {};
-  apply_forces(t, q, qd, g_, energy);
-  factor_saddle(t, q);
-  evaluate_gamma(t, q, qd);
-  if (baumgarte.active()) add_baumgarte(t, q, qd, baumgarte);
+  apply_forces(at, g_, energy);
+  factor_saddle(at.t, at.q);
+  evaluate_gamma(at.t, at.q, at.qd);
+  if (baumgarte.active()) add_baumgarte(at.t, at.q, at.qd, baumgarte);
   if (const Eigen::Index row = first_not_finite(gamma_); row >= 0) {
     throw RecoverableError(
-        fmt::format("the acceleration that '{}' asks for is not a finite number at t = {} s", name_of_row(row), t));
+        fmt::format("the acceleration that '{}' asks for is not a finite number at t = {} s", name_of_row(row), at.t));
   }
   qdd = g_;
   lambda = gamma_;
   saddle_.solve(qdd, lambda, true);
   if (const Eigen::Index i = first_not_finite(qdd); i >= 0) {
     throw RecoverableError(
-        fmt::format("the acceleration of body '{}' is not a finite number at t = {} s", body_of(i), t));
+        fmt::format("the acceleration of body '{}' is not a finite number at t = {} s", body_of(i), at.t));
   }
-  if (driven_) add_driver_power(t, q);
+  if (driven_) add_driver_power(at.t, at.q);
   return result_;
 }
 
@@ -321,10 +339,10 @@ void System::add_baumgarte(double t, const ConstVector& q, const ConstVector& qd
   gamma_ = stabilised - baumgarte.beta * baumgarte.beta * gamma_;
 }
 
-EnergyTerms System::evaluate_energy(double t, const ConstVector& q, const ConstVector& qd) {
-  if (driven_) return accelerations(t, q, qd).energy;
+EnergyTerms System::evaluate_energy(const MotionState& at) {
+  if (driven_) return accelerations(at).energy;
   EnergyTerms energy;
-  apply_forces(t, q, qd, g_, energy);
+  apply_forces(at, g_, energy);
   return energy;
 }
 
@@ -380,7 +398,7 @@ WorstConstraint System::worst_constraint(double t, const ConstVector& q, const C
 }
 
 int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
-  require_finite(t, q, qd);
+  require_finite({t, q, qd});
   if (n_constraints_ == 0) return 0;
   constexpr int max_iterations = 10;
   // Residuals are sums of a handful of products of order one: a few rounding errors are all that can be asked for.
@@ -402,7 +420,7 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
     }
     if (converged) {
       project_velocity(t, q, qd, moved);
-      require_finite(t, q, qd);
+      require_finite({t, q, qd});
       return iteration;
     }
     last = residual;
@@ -468,10 +486,10 @@ std::string System::name_of_row(Eigen::Index row) const {
   return name;
 }
 
-void System::linearize(double t, const ConstVector& q, const ConstVector& qd) {
-  const Accelerations& at_state = accelerations(t, q, qd);
-  lin_q_ = q;
-  lin_qd_ = qd;
+void System::linearize(const MotionState& at) {
+  const Accelerations& at_state = accelerations(at);
+  lin_q_ = at.q;
+  lin_qd_ = at.qd;
   lin_qdd_ = at_state.qdd;
   lin_lambda_ = at_state.lambda;
   lin_Phi_q_ = Phi_q_.matrix();
@@ -479,15 +497,16 @@ void System::linearize(double t, const ConstVector& q, const ConstVector& qd) {
   C_.begin();
   G_q_.begin();
   G_v_.begin();
-  for (const auto& force : forces_) force->add_tangents(t, q, qd, K_, C_);
+  add_force_tangents(at, K_, C_);
   for_each_joint([&](const Constraint& c, int row) {
-    c.add_force_tangent(t, q, lin_lambda_.segment(n_rigid() + row, c.rows()), K_);
-    c.add_acceleration_tangents(t, q, qd, lin_qdd_, row, G_q_, G_v_);
+    c.add_force_tangent(at.t, at.q, lin_lambda_.segment(n_rigid() + row, c.rows()), K_);
+    c.add_acceleration_tangents(at.t, at.q, at.qd, lin_qdd_, row, G_q_, G_v_);
   });
   K_.end();
   C_.end();
   G_q_.end();
   G_v_.end();
+  states_.linearize(at);
 }
 
 void System::factor_newton(double gamma) {
@@ -502,6 +521,7 @@ void System::factor_newton(double gamma) {
   newton_.begin(newton_mass_, lin_q_, q_hat_);
   newton_.add(C_.matrix(), -gamma);
   newton_.add(K_.matrix(), -gamma * gamma);
+  if (n_states() > 0) eliminate_states(gamma);
   newton_.add_joint_columns(lin_Phi_q_);
   newton_.add_joint_rows(lin_Phi_q_, 1.0);
   newton_.add_joint_rows(G_v_.matrix(), -gamma);
@@ -509,11 +529,31 @@ void System::factor_newton(double gamma) {
   if (!newton_.factor()) throw RecoverableError("the Newton matrix of the step is singular");
 }
 
-void System::solve_newton(Eigen::Ref<VectorX> x_q, Eigen::Ref<VectorX> x_v) {
+void System::eliminate_states(double gamma) {
+  states_.factor(1.0 / gamma);
+  K_s_.begin();
+  C_s_.begin();
+  states_.add_condensed_tangents(K_s_, C_s_);
+  K_s_.end();
+  C_s_.end();
+  newton_.add(C_s_.matrix(), -gamma);
+  newton_.add(K_s_.matrix(), -gamma * gamma);
+}
+
+void System::solve_newton(Eigen::Ref<VectorX> b) {
   const double gamma = newton_gamma_;
+  auto x_q = b.head(n_q_);
+  auto x_v = b.segment(n_q_, n_q_);
+  auto x_s = b.segment(2 * n_q_, n_states());
   shift_ = x_q + gamma * x_v;
   newton_b_.noalias() = K_.matrix() * shift_;
   newton_b_.noalias() += C_.matrix() * x_v;
+  if (n_states() > 0) {
+    x_s /= gamma;
+    newton_b_.noalias() += K_s_.matrix() * shift_;
+    newton_b_.noalias() += C_s_.matrix() * x_v;
+    states_.add_condensed_forces(x_s, newton_b_);
+  }
   for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
     const auto at = 12 * body;
     const Matrix4 Lambda = rigid_multiplier_matrix(lin_lambda_.segment<6>(6 * body));
@@ -528,6 +568,7 @@ void System::solve_newton(Eigen::Ref<VectorX> x_q, Eigen::Ref<VectorX> x_v) {
   newton_.solve(newton_b_, newton_c_, false);
   x_v += gamma * newton_b_;
   x_q += gamma * x_v;
+  states_.solve(x_q, x_v, x_s);
 }
 
 void System::forget_factors() {

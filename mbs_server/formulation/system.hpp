@@ -1,8 +1,9 @@
 /// Equations of motion of a constrained multibody system in fully Cartesian coordinates:
 ///
-///   M qdd + Phi_q' lambda = g(q, qd, t),   Phi(q, t) = 0        (Melo 2023, eqs 3.5, 3.6)
+///   M qdd + Phi_q' lambda = g(q, qd, s, t),   ds/dt = f(q, qd, s, t),   Phi(q, t) = 0     (Melo 2023, eqs 3.5, 3.6)
 ///
-/// with constant M, sparse throughout, the rigid-body constraints eliminated in closed form (RigidElimination). Offers
+/// with the own states s of force elements, which come after the coordinates and their rates: y = {q, qd, s}. M is
+/// constant, all is sparse throughout, the rigid-body constraints eliminated in closed form (RigidElimination). Offers
 /// what every integrator needs: accelerations and multipliers (index 1),
 /// projection onto the constraints, and the solution of the Newton systems of implicit methods with exact tangents.
 #pragma once
@@ -13,6 +14,7 @@
 
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/constraint.hpp"
+#include "mbs_server/formulation/element_states.hpp"
 #include "mbs_server/formulation/force_element.hpp"
 #include "mbs_server/formulation/rigid_elimination.hpp"
 #include "mbs_server/model/model.hpp"
@@ -80,24 +82,39 @@ class System {
 
   [[nodiscard]] int n_q() const { return n_q_; }
   [[nodiscard]] int n_constraints() const { return n_constraints_; }
+  /// Own states of force elements; so many as the forces that have been added have.
+  [[nodiscard]] int n_states() const { return states_.size(); }
+  /// Entries of y = {q, qd, s}.
+  [[nodiscard]] int n_y() const { return 2 * n_q_ + n_states(); }
+  /// Looks at `y`.
+  [[nodiscard]] MotionState state(double t, const ConstVector& y) const {
+    return {t, y.head(n_q_), y.segment(n_q_, n_q_), y.segment(2 * n_q_, n_states())};
+  }
   [[nodiscard]] const Model& model() const { return model_; }
   [[nodiscard]] VectorX initial_q() const;
   [[nodiscard]] VectorX initial_qd() const;
+  /// {q, qd, s} with the states that force elements start with there.
+  [[nodiscard]] VectorX start_y(double t, const ConstVector& q, const ConstVector& qd) const;
 
-  /// @throws RecoverableError that names the first body and the time when a coordinate or its rate is not finite
-  void require_finite(double t, const ConstVector& q, const ConstVector& qd) const;
+  /// @throws RecoverableError that names the first body and the time when a coordinate, its rate or a state is not
+  /// finite
+  void require_finite(const MotionState& at) const;
   /// Sets `g` to the generalised forces of all force elements and adds their energy terms to `energy`.
   /// @throws RecoverableError that names the first force element that is not finite; whatever the force elements throw
-  void apply_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g, EnergyTerms& energy);
+  void apply_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy);
+  /// Appends what the force elements tell of themselves, in the order of their columns.
+  void append_force_values(const MotionState& at, std::vector<double>& row) const;
 
-  /// Accelerations and multipliers at (t, q, qd), in a place that the next call writes to again: copy what is to last.
+  /// Accelerations and multipliers at a state, in a place that the next call writes to again: copy what is to last.
   /// @throws RecoverableError for a singular configuration and for numbers that are not finite; whatever the force
   /// elements throw
-  const Accelerations& accelerations(double t, const ConstVector& q, const ConstVector& qd,
-                                     const Baumgarte& baumgarte = {});
+  const Accelerations& accelerations(const MotionState& at, const Baumgarte& baumgarte = {});
+  /// The own states of all force elements.
+  [[nodiscard]] ElementStates& states() { return states_; }
+  [[nodiscard]] const ElementStates& states() const { return states_; }
 
   /// Energy terms of all forces at a state, without solving for accelerations.
-  [[nodiscard]] EnergyTerms evaluate_energy(double t, const ConstVector& q, const ConstVector& qd);
+  [[nodiscard]] EnergyTerms evaluate_energy(const MotionState& at);
 
   [[nodiscard]] double kinetic_energy(const ConstVector& qd) const;
   [[nodiscard]] Violation violation(double t, const ConstVector& q, const ConstVector& qd);
@@ -117,15 +134,18 @@ class System {
   /// @param weakest  receives the name of the joint that takes the largest part in the dependence; may be null
   [[nodiscard]] double smallest_singular_value(double t, const ConstVector& q, std::string* weakest = nullptr);
 
-  /// Linearises the index-1 equations at (t, q, qd) for Newton systems.
-  void linearize(double t, const ConstVector& q, const ConstVector& qd);
-  /// Factors (1 - gamma J), J the Jacobian of (q, qd) -> (qd, qdd), from the last linearize(). J is never formed: with
+  /// Adds the tangents of all forces at a state.
+  void add_force_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C);
+  /// Linearises the index-1 equations at a state for Newton systems.
+  void linearize(const MotionState& at);
+  /// Factors (1 - gamma J), J the Jacobian of y -> dy/dt, from the last linearize(). J is never formed: with
   /// x_v = b_v + gamma da and x_q = b_q + gamma x_v the system reduces to
   ///   [ M - gamma C - gamma^2 K     Phi_q' ] {da     }   { K (b_q + gamma b_v) + C b_v     }
-  ///   [ Phi_q - gamma G_v - gamma^2 G_q  0 ] {dlambda} = { G_q (b_q + gamma b_v) + G_v b_v }.
+  ///   [ Phi_q - gamma G_v - gamma^2 G_q  0 ] {dlambda} = { G_q (b_q + gamma b_v) + G_v b_v },
+  /// own states eliminated from K, C and the right-hand side (ElementStates, rate = 1 / gamma).
   void factor_newton(double gamma);
-  /// Solves (1 - gamma J) x = b in place.
-  void solve_newton(Eigen::Ref<VectorX> x_q, Eigen::Ref<VectorX> x_v);
+  /// Solves (1 - gamma J) x = b, x = {q, qd, s}, in place.
+  void solve_newton(Eigen::Ref<VectorX> b);
 
   /// Makes all later results independent of earlier ones; called at restarts of the integration.
   void forget_pivots();
@@ -151,13 +171,15 @@ class System {
   void append(std::unique_ptr<Constraint> constraint);
   void add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte);
   void forget_factors();
+  /// Adds to the Newton matrix what own states make of it. A gamma of zero asks for none.
+  void eliminate_states(double gamma);
   void resize();
   void project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved);
   [[nodiscard]] int n_rigid() const { return rigid_constraints_per_body * static_cast<int>(mass_.size()); }
   [[nodiscard]] std::string name_of_row(Eigen::Index row) const;
   [[nodiscard]] std::string name_of_largest(const VectorX& rows) const;
   [[nodiscard]] const std::string& body_of(Eigen::Index coordinate) const;
-  [[noreturn]] void refuse_forces(double t, const ConstVector& q, const ConstVector& qd);
+  [[noreturn]] void refuse_forces(const MotionState& at);
   template <typename Fill>
   void for_each_joint(Fill fill) const;
   template <typename Fill>
@@ -184,6 +206,7 @@ class System {
   std::vector<int> first_rows_;                           ///< per constraint
   std::vector<std::unique_ptr<Constraint>> constraints_;  ///< the rigid-body blocks of all bodies come first
   std::vector<std::unique_ptr<ForceElement>> forces_;
+  ElementStates states_;
   std::vector<Matrix4> mass_;  ///< per body, M = mass (x) I3
 
   bool driven_ = false;  ///< some constraint does work
@@ -199,6 +222,7 @@ class System {
   VectorX lin_q_, lin_qd_, lin_qdd_, lin_lambda_;
   SparseMatrix lin_Phi_q_;
   SparseAssembler K_, C_, G_q_, G_v_;
+  SparseAssembler K_s_, C_s_;  ///< what own states add to K and C when they are eliminated
   RigidElimination newton_;
   std::vector<Matrix4> newton_mass_;
   double newton_gamma_ = 0.0;

@@ -55,8 +55,10 @@ void FixedStepIntegrator::change_size(double h, double t) {
 
 void FixedStepIntegrator::estimate_error(const Node& from, const Node& to) {
   step_error_ = 0.0;
-  const int n = n_y() / 2;
+  const int n = problem().n_positions();
   largest_speed_ = std::max(largest_speed_, to.Y.segment(n, n).lpNorm<Eigen::Infinity>());
+  const auto states = to.Y.segment(2 * n, n_y() - 2 * n);
+  largest_state_ = std::max(largest_state_, states.size() == 0 ? 0.0 : states.lpNorm<Eigen::Infinity>());
   if (!history_is_full() || !(largest_speed_ > 0.0)) return;
   const double h = to.t - from.t;
   const auto& [f1, f2, f3] = past_;
@@ -64,6 +66,8 @@ void FixedStepIntegrator::estimate_error(const Node& from, const Node& to) {
   // Axes of bodies have length one, so that the largest coordinate is never small.
   step_error_ = std::max(stage_.head(n).lpNorm<Eigen::Infinity>() / to.Y.head(n).lpNorm<Eigen::Infinity>(),
                          stage_.segment(n, n).lpNorm<Eigen::Infinity>() / largest_speed_);
+  if (!(largest_state_ > 0.0)) return;
+  step_error_ = std::max(step_error_, stage_.segment(2 * n, states.size()).lpNorm<Eigen::Infinity>() / largest_state_);
 }
 
 void FixedStepIntegrator::remember(const Node& from) {
@@ -76,7 +80,7 @@ void FixedStepIntegrator::remember(const Node& from) {
 void FixedStepIntegrator::begin(const Node& start) {
   reduced_ = false;
   stall_.reset();
-  largest_speed_ = 0.0;
+  largest_speed_ = largest_state_ = 0.0;
   change_size(std::min(*spec().step, max_step()), start.t);
 }
 

@@ -60,6 +60,7 @@ class FixedStepIntegrator : public OneStepIntegrator {
   std::size_t n_past_ = 0;
   double step_error_ = 0.0;
   double largest_speed_ = 0.0;  ///< largest |qd| since the restart, the size that errors of qd are compared with
+  double largest_state_ = 0.0;  ///< likewise of the states of the first order
   StallGuard stall_;
   IntegratorStatistics totals_;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "mbs_server/integrators/multistep.hpp"
 
@@ -133,11 +134,12 @@ constexpr double rounding_errors = 100.0 * std::numeric_limits<double>::epsilon(
 int IdaGgl::weights(N_Vector x, N_Vector w, void* user_data) {
   auto& me = self(user_data);
   view(w).setZero();
-  const int n = me.n_y() / 2;
-  for (const int first : {0, n}) {
-    const auto part = view(x).segment(first, n).array().abs();
+  const int n = me.problem().n_positions();
+  for (const auto& [first, size] : {std::pair{0, n}, {n, n}, {2 * n, me.n_y() - 2 * n}}) {
+    if (size == 0) continue;
+    const auto part = view(x).segment(first, size).array().abs();
     const double atol = std::max(me.spec().atol, rounding_errors * part.maxCoeff());
-    view(w).segment(first, n) = (me.spec().rtol * part + atol).inverse().matrix();
+    view(w).segment(first, size) = (me.spec().rtol * part + atol).inverse().matrix();
   }
   return view(w).allFinite() ? 0 : -1;
 }
@@ -183,10 +185,10 @@ double IdaGgl::first_step() const {
   const Eigen::ArrayXd tolerance = spec().rtol * x.head(n_y()).array().abs() + spec().atol;
   const double norm = std::sqrt((yd.array() / tolerance).square().sum() / static_cast<double>(x.size()));
   const double own = std::min(1e-3 * first_step_horizon, 0.5 / norm);
-  const int n = n_y() / 2;
+  const int n = problem().n_positions();
   const double rounding = std::numeric_limits<double>::epsilon() * x.head(n).lpNorm<Eigen::Infinity>();
   const double shortest = std::min(rounding / yd.head(n).lpNorm<Eigen::Infinity>(),
-                                   std::sqrt(rounding / yd.tail(n).lpNorm<Eigen::Infinity>()));
+                                   std::sqrt(rounding / yd.segment(n, n).lpNorm<Eigen::Infinity>()));
   return std::isfinite(shortest) && shortest > own ? shortest : 0.0;
 }
 

@@ -183,7 +183,7 @@ void OneStepIntegrator::dense_output(double t, const Node& from, const Node& to,
   const double s = (t - from.t) / h;
   const double s2 = s * s;
   const double s3 = s2 * s;
-  const int n = n_y_ / 2;
+  const int n = problem_.n_positions();
   const auto q0 = from.Y.head(n);
   const auto v0 = from.Y.segment(n, n);
   const auto a0 = from.F.segment(n, n);
@@ -204,7 +204,9 @@ void OneStepIntegrator::dense_output(double t, const Node& from, const Node& to,
   const Eigen::VectorXd mismatch = q1 - q0 - 0.5 * h * (v0 + v1) - h * h / 12.0 * (a0 - a1);
   const double noise = 16.0 * std::numeric_limits<double>::epsilon() * q1.lpNorm<Eigen::Infinity>();
   if (mismatch.lpNorm<Eigen::Infinity>() > noise) Y.segment(n, n) += 30.0 / h * s2 * (1.0 - s) * (1.0 - s) * mismatch;
-  Y.tail(n_z_) = hermite(s, from.Y.tail(n_z_), h * from.F.tail(n_z_), to.Y.tail(n_z_), h * to.F.tail(n_z_));
+  // Of states of the first order, and of quadratures, no second derivatives are known.
+  const int m = n_y_ + n_z_ - 2 * n;
+  Y.tail(m) = hermite(s, from.Y.tail(m), h * from.F.tail(m), to.Y.tail(m), h * to.F.tail(m));
 }
 
 }  // namespace heelstrike::mbs

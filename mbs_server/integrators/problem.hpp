@@ -1,5 +1,6 @@
-/// The initial value problem as an integrator sees it: y' = f(t, y) on the manifold of the constraints, y = {q, qd},
-/// with exact Newton systems, quadratures beside it, and root functions.
+/// The initial value problem as an integrator sees it: y' = f(t, y) on the manifold of the constraints, y = {q, qd,
+/// s}: positions, their rates, and states of the first order; with exact Newton systems, quadratures beside it, and
+/// root functions.
 #pragma once
 
 #include <Eigen/Core>
@@ -14,7 +15,10 @@ class Problem {
 
   virtual ~Problem() = default;
 
+  /// Entries of y.
   [[nodiscard]] virtual int size() const = 0;
+  /// Entries of q.
+  [[nodiscard]] virtual int n_positions() const = 0;
   /// f(t, y). May throw RecoverableError (a smaller step may help) or Error.
   virtual void rhs(double t, const ConstRef& y, MutableRef yd) = 0;
   /// f(t, y) with Baumgarte's stabilisation of the constraints: gamma - 2 alpha Phid - beta^2 Phi.
@@ -33,7 +37,7 @@ class Problem {
   virtual void factor_newton(double gamma) = 0;
   virtual void solve_newton(MutableRef b) = 0;
 
-  /// The stabilised index-2 form r(t, x, xd) = 0, x = {q, qd, lambda, mu} with n_multipliers() entries in lambda and in
+  /// The stabilised index-2 form r(t, x, xd) = 0, x = {y, lambda, mu} with n_multipliers() entries in lambda and in
   /// mu.
   [[nodiscard]] virtual int n_multipliers() const = 0;
   /// lambda that belongs to f(t, y).

@@ -19,7 +19,7 @@ bool within(const Violation& violation, const ViolationLimit& limit, const Const
 
 void require_numbers(const System& system, double t, const VectorX& y, const VectorX& z) {
   try {
-    system.require_finite(t, y.head(system.n_q()), y.tail(system.n_q()));
+    system.require_finite(system.state(t, y));
   } catch (const RecoverableError& e) {
     throw Error(ErrorCode::solver_failed, fmt::format("a step ended in a state that is none: {}.", e.what()));
   }
@@ -34,7 +34,7 @@ void require_numbers(const System& system, double t, const VectorX& y, const Vec
 std::string require_sound_state(System& system, double t, const VectorX& y, const VectorX& z) {
   require_numbers(system, t, y, z);
   const auto q = y.head(system.n_q());
-  const auto qd = y.tail(system.n_q());
+  const auto qd = y.segment(system.n_q(), system.n_q());
   const Violation violation = system.violation(t, q, qd);
   if (within(violation, notable_violation, q, qd)) return {};
   const WorstConstraint worst = system.worst_constraint(t, q, qd);

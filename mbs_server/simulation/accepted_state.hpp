@@ -17,8 +17,8 @@ inline constexpr ViolationLimit largest_violation{.position = 1e-2, .velocity = 
 /// Above it a result is to be looked at: a hundredth of the former.
 inline constexpr ViolationLimit notable_violation{.position = 1e-4, .velocity = 1e-3};
 
-/// @param y  {q, qd};  @param z  quadratures
-/// @throws Error{solver_failed} with the time and the first body that is not finite
+/// @param y  {q, qd, s};  @param z  quadratures
+/// @throws Error{solver_failed} with the time and the first body or force element that is not finite
 void require_numbers(const System& system, double t, const VectorX& y, const VectorX& z);
 
 /// The same for a state that an integrator has accepted, whose joints must hold too.

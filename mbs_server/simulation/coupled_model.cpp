@@ -71,7 +71,7 @@ void CoupledModel::begin(std::span<const Response> responses) {
 
 double CoupledModel::total_energy() {
   const auto& [t, y, z] = committed_;
-  return system_.kinetic_energy(qd(y)) + system_.evaluate_energy(t, q(y), qd(y)).potential;
+  return system_.kinetic_energy(qd(y)) + system_.evaluate_energy(state(t, y)).potential;
 }
 
 void CoupledModel::note_violation() {
@@ -93,8 +93,8 @@ std::vector<Column> CoupledModel::columns() const {
 void CoupledModel::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
   const RowEnergies energies{.dissipated = z[EnergyQuadrature::dissipated] + totals_.committed_dissipation,
                              .external_work = z[EnergyQuadrature::external_work]};
-  mbs::fill_row(t, q(y), qd(y), energies, system_, coupling_, row);
-  if (scenario_.output.accelerations) append_accelerations(t, q(y), qd(y), system_, row);
+  mbs::fill_row(state(t, y), energies, system_, coupling_, row);
+  if (scenario_.output.accelerations) append_accelerations(state(t, y), system_, row);
 }
 
 }  // namespace heelstrike::mbs

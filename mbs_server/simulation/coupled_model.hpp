@@ -21,7 +21,7 @@ namespace heelstrike::mbs {
 /// The last committed state.
 struct CommittedState {
   double t = 0.0;  ///< [s]
-  VectorX y;       ///< {q, qd}; empty = nothing has been committed
+  VectorX y;       ///< {q, qd, s}, see System; empty = nothing has been committed
   VectorX z;       ///< quadratures, see EnergyQuadrature
 };
 
@@ -51,8 +51,9 @@ class CoupledModel {
   [[nodiscard]] std::vector<EpisodeTracker>& trackers() { return trackers_; }
   [[nodiscard]] std::vector<std::string> pair_names() const;
 
+  [[nodiscard]] MotionState state(double t, const VectorX& y) const { return system_.state(t, y); }
   [[nodiscard]] auto q(const VectorX& y) const { return y.head(system_.n_q()); }
-  [[nodiscard]] auto qd(const VectorX& y) const { return y.tail(system_.n_q()); }
+  [[nodiscard]] auto qd(const VectorX& y) const { return y.segment(system_.n_q(), system_.n_q()); }
 
   /// Opens the episodes of pairs that touch in the first committed state, and measures its energy.
   /// @param responses  of the commit of step 0

@@ -48,16 +48,16 @@ double PairWatch::unnoticed(std::size_t pair, const GapPoint& reached, bool at_r
   y_.resize(integrator.y().size());
   z_.resize(integrator.quadratures().size());
   integrator.interpolate(extreme->t, y_, z_);
-  const Eigen::Index n = y_.size() / 2;
-  const double gap = coupling_.responses(extreme->t, y_.head(n), y_.tail(n))[pair].gap;
+  const Eigen::Index n = coupling_.n_q();
+  const double gap = coupling_.responses(extreme->t, y_.head(n), y_.segment(n, n))[pair].gap;
   return std::max(at_end, closed ? gap : -gap);
 }
 
 PairWatch::Verdict PairWatch::judge(const StepResult& step, Integrator& integrator) {
   Verdict verdict;
-  const Eigen::Index n = integrator.y().size() / 2;
+  const Eigen::Index n = coupling_.n_q();
   const auto q = integrator.y().head(n);
-  const auto qd = integrator.y().tail(n);
+  const auto qd = integrator.y().segment(n, n);
   const Rounding rounding{.gap = gap_rounding(q), .gap_rate = operations * qd.lpNorm<Eigen::Infinity>()};
   // Integrators look at the roots last. Where they project their state only afterwards, it is the same to the accuracy
   // of the step, and not worth another evaluation.

@@ -39,12 +39,11 @@ std::vector<Column> ReactionTable::columns(const System& system) const {
   return columns;
 }
 
-void ReactionTable::append(double t, const ConstVector& q, const ConstVector& qd, System& system,
-                           std::vector<double>& row) const {
-  const VectorX& lambda = system.accelerations(t, q, qd).lambda;
-  const SparseMatrix& Phi_q = system.jacobian(t, q);
+void ReactionTable::append(const MotionState& at, System& system, std::vector<double>& row) const {
+  const VectorX& lambda = system.accelerations(at).lambda;
+  const SparseMatrix& Phi_q = system.jacobian(at.t, at.q);
   for (const Reaction& reaction : reactions_) {
-    const Vector12 q_b = q.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(reaction.body));
+    const Vector12 q_b = at.q.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(reaction.body));
     const Wrench load = wrench_of(q_b, system.constraint_force(reaction.constraint, reaction.body, Phi_q, lambda));
     row.insert(row.end(),
                {load.force.x(), load.force.y(), load.force.z(), load.torque.x(), load.torque.y(), load.torque.z()});

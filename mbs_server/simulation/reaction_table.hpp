@@ -19,7 +19,7 @@ class ReactionTable {
 
   [[nodiscard]] std::vector<Column> columns(const System& system) const;
   /// Solves for the multipliers at the state and appends a value per column.
-  void append(double t, const ConstVector& q, const ConstVector& qd, System& system, std::vector<double>& row) const;
+  void append(const MotionState& at, System& system, std::vector<double>& row) const;
 
  private:
   /// A joint or driver and one body that it acts on.

@@ -24,20 +24,27 @@ void RunProblem::count_evaluation() {
                                 max_evaluations_));
 }
 
+void RunProblem::set_rates(const MotionState& at, const Accelerations& at_state, MutableRef yd) {
+  const auto n = system_.n_q();
+  yd.head(n) = at.qd;
+  yd.segment(n, n) = at_state.qdd;
+  system_.states().rates(at, yd.tail(system_.n_states()));
+}
+
 void RunProblem::rhs(double t, const ConstRef& y, MutableRef yd) {
   count_evaluation();
-  const Accelerations& at_state = system_.accelerations(t, q_of(y), qd_of(y));
-  yd << qd_of(y), at_state.qdd;
+  const MotionState at = system_.state(t, y);
+  set_rates(at, system_.accelerations(at), yd);
 }
 
 void RunProblem::stabilized_rhs(double t, const ConstRef& y, double alpha, double beta, MutableRef yd) {
   count_evaluation();
-  const Accelerations& at_state = system_.accelerations(t, q_of(y), qd_of(y), {.alpha = alpha, .beta = beta});
-  yd << qd_of(y), at_state.qdd;
+  const MotionState at = system_.state(t, y);
+  set_rates(at, system_.accelerations(at, {.alpha = alpha, .beta = beta}), yd);
 }
 
 void RunProblem::quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) {
-  const EnergyTerms energy = system_.evaluate_energy(t, q_of(y), qd_of(y));
+  const EnergyTerms energy = system_.evaluate_energy(system_.state(t, y));
   integrands[EnergyQuadrature::dissipated] = energy.dissipated_power;
   integrands[EnergyQuadrature::external_work] = energy.external_power;
 }
@@ -45,23 +52,22 @@ void RunProblem::quadrature_rhs(double t, const ConstRef& y, MutableRef integran
 void RunProblem::project(double t, MutableRef y) {
   check_stop(stop_);
   const auto n = system_.n_q();
-  system_.project(t, y.head(n), y.tail(n));
+  system_.project(t, y.head(n), y.segment(n, n));
 }
 
 void RunProblem::linearize(double t, const ConstRef& y) {
   check_stop(stop_);
-  system_.linearize(t, q_of(y), qd_of(y));
+  system_.linearize(system_.state(t, y));
 }
 void RunProblem::factor_newton(double gamma) {
   system_.factor_newton(gamma);
 }
 void RunProblem::solve_newton(MutableRef b) {
-  const auto n = system_.n_q();
-  system_.solve_newton(b.head(n), b.tail(n));
+  system_.solve_newton(b);
 }
 
 void RunProblem::multipliers(double t, const ConstRef& y, MutableRef lambda) {
-  lambda = system_.accelerations(t, q_of(y), qd_of(y)).lambda;
+  lambda = system_.accelerations(system_.state(t, y)).lambda;
 }
 
 void RunProblem::index2_residual(double t, const ConstRef& x, const ConstRef& xd, MutableRef r) {
@@ -87,9 +93,10 @@ void RunProblem::forget_force_patterns() {
 
 void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {
   if (coupling_.n_pairs() == 0) return;
-  const auto responses = coupling_.responses(t, q_of(y), qd_of(y));
+  const MotionState at = system_.state(t, y);
+  const auto responses = coupling_.responses(at.t, at.q, at.qd);
   using Kind = ContactRoot::Kind;
-  const double rounding = gap_rounding(q_of(y));
+  const double rounding = gap_rounding(at.q);
   for (std::size_t i = 0; i < responses.size(); ++i) {
     const bool closed = coupling_.closed(i);
     values[ContactRoot{.pair = i, .kind = Kind::gap}.index()] = responses[i].gap - (closed ? rounding : 0.0);

@@ -1,5 +1,5 @@
-/// The multibody system with its contacts as an initial value problem. State y = {q, qd}; quadratures = {dissipated
-/// energy, work of external loads}; roots = gaps of all pairs, then the gap rates of open pairs.
+/// The multibody system with its contacts as an initial value problem. State y = {q, qd, s}, see System; quadratures =
+/// {dissipated energy, work of external loads}; roots = gaps of all pairs, then the gap rates of open pairs.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ class RunProblem final : public Problem {
   /// @param max_evaluations  of the equations of motion; the next one throws Error{limit}
   RunProblem(System& system, ContactCoupling& coupling, std::stop_token stop, std::int64_t max_evaluations);
 
-  [[nodiscard]] int size() const override { return 2 * system_.n_q(); }
+  [[nodiscard]] int size() const override { return system_.n_y(); }
+  [[nodiscard]] int n_positions() const override { return system_.n_q(); }
   void rhs(double t, const ConstRef& y, MutableRef yd) override;
   void stabilized_rhs(double t, const ConstRef& y, double alpha, double beta, MutableRef yd) override;
   [[nodiscard]] int n_quadratures() const override { return EnergyQuadrature::n; }
@@ -56,10 +57,8 @@ class RunProblem final : public Problem {
   void forget_force_patterns();
 
  private:
-  [[nodiscard]] auto q_of(const ConstRef& y) const { return y.head(system_.n_q()); }
-  [[nodiscard]] auto qd_of(const ConstRef& y) const { return y.tail(system_.n_q()); }
-
   void count_evaluation();
+  void set_rates(const MotionState& at, const Accelerations& at_state, MutableRef yd);
 
   System& system_;
   ContactCoupling& coupling_;

@@ -57,14 +57,14 @@ Wrench joint_reaction(std::size_t joint, const ConstVector& q, const System& sys
   return reaction;
 }
 
-void append_reactions(std::vector<double>& row, double t, const ConstVector& q, const ConstVector& qd, System& system) {
+void append_reactions(std::vector<double>& row, const MotionState& at, System& system) {
   const auto& joints = system.model().joints;
   if (std::ranges::none_of(joints, &Joint::reactions)) return;
-  const VectorX& lambda = system.accelerations(t, q, qd).lambda;
-  const SparseMatrix& Phi_q = system.jacobian(t, q);
+  const VectorX& lambda = system.accelerations(at).lambda;
+  const SparseMatrix& Phi_q = system.jacobian(at.t, at.q);
   for (std::size_t i = 0; i < joints.size(); ++i) {
     if (!joints[i].reactions) continue;
-    const Wrench reaction = joint_reaction(i, q, system, Phi_q, lambda);
+    const Wrench reaction = joint_reaction(i, at.q, system, Phi_q, lambda);
     append(row, reaction.force);
     append(row, reaction.torque);
   }
@@ -82,11 +82,11 @@ std::vector<Column> acceleration_columns(const Model& model) {
   return columns;
 }
 
-void append_accelerations(double t, const ConstVector& q, const ConstVector& qd, System& system,
-                          std::vector<double>& row) {
-  const VectorX& qdd = system.accelerations(t, q, qd).qdd;
-  for (Eigen::Index first = 0; first < q.size(); first += coordinates_per_body) {
-    const Twist A_WB = acceleration_from_rates(q.segment<12>(first), qd.segment<12>(first), qdd.segment<12>(first));
+void append_accelerations(const MotionState& at, System& system, std::vector<double>& row) {
+  const VectorX& qdd = system.accelerations(at).qdd;
+  for (Eigen::Index first = 0; first < at.q.size(); first += coordinates_per_body) {
+    const Twist A_WB =
+        acceleration_from_rates(at.q.segment<12>(first), at.qd.segment<12>(first), qdd.segment<12>(first));
     append(row, A_WB.v);
     append(row, A_WB.w);
   }
@@ -129,8 +129,9 @@ std::vector<Column> run_columns(const System& system) {
   return columns;
 }
 
-void fill_row(double t, const ConstVector& q, const ConstVector& qd, const RowEnergies& energies, System& system,
-              ContactCoupling& coupling, std::vector<double>& row) {
+void fill_row(const MotionState& at, const RowEnergies& energies, System& system, ContactCoupling& coupling,
+              std::vector<double>& row) {
+  const auto& [t, q, qd, s] = at;
   row.clear();
   row.push_back(t);
   for (Eigen::Index first = 0; first < q.size(); first += coordinates_per_body) {
@@ -138,14 +139,14 @@ void fill_row(double t, const ConstVector& q, const ConstVector& qd, const RowEn
   }
   const auto responses = coupling.responses(t, q, qd);
   row.push_back(system.kinetic_energy(qd));
-  row.push_back(system.evaluate_energy(t, q, qd).potential);
+  row.push_back(system.evaluate_energy(at).potential);
   row.push_back(energies.dissipated);
   row.push_back(energies.external_work);
   for (std::size_t i = 0; i < responses.size(); ++i) {
     if (i < coupling.n_pairs()) append_pair(row, i, q, responses[i], coupling);
   }
-  append_reactions(row, t, q, qd, system);
-  for (const auto& force : system.forces()) force->append_values(t, q, qd, row);
+  append_reactions(row, at, system);
+  system.append_force_values(at, row);
 }
 
 }  // namespace heelstrike::mbs

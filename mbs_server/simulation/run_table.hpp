@@ -16,8 +16,7 @@ namespace heelstrike::mbs {
 
 /// Accelerations of all bodies, for those who ask.
 [[nodiscard]] std::vector<Column> acceleration_columns(const Model& model);
-void append_accelerations(double t, const ConstVector& q, const ConstVector& qd, System& system,
-                          std::vector<double>& row);
+void append_accelerations(const MotionState& at, System& system, std::vector<double>& row);
 
 /// Energies of one row [J].
 struct RowEnergies {
@@ -26,7 +25,7 @@ struct RowEnergies {
 };
 
 /// Fills one row at a state that satisfies the constraints; `row` is reused.
-void fill_row(double t, const ConstVector& q, const ConstVector& qd, const RowEnergies& energies, System& system,
-              ContactCoupling& coupling, std::vector<double>& row);
+void fill_row(const MotionState& at, const RowEnergies& energies, System& system, ContactCoupling& coupling,
+              std::vector<double>& row);
 
 }  // namespace heelstrike::mbs

@@ -65,7 +65,7 @@ class Simulation::PendingStep final : public SimulationStep {
   [[nodiscard]] std::span<const std::size_t> switching() const { return switching_; }
   /// Ends the step at `t`, inside it.
   void cut(double t);
-  /// Moves the end onto the constraints. @returns {q, qd}, which the caller may take
+  /// Moves the end onto the constraints. @returns y, which the caller may take
   [[nodiscard]] VectorX& projected_end();
 
  private:
@@ -83,7 +83,9 @@ void Simulation::PendingStep::state_at(double t, VectorX& y, VectorX& z) {
   if (t < end_ && crossing_) {
     VectorX q, qd, unused;
     crossing_->motion.at(t, q, qd, unused);
-    y << q, qd;
+    const auto n_s = simulation_.model_.system().n_states();
+    const double way = (t - start()) / (end_ - start());
+    y << q, qd, (1.0 - way) * simulation_.committed_.y.tail(n_s) + way * y_.tail(n_s);
     z = simulation_.committed_.z;
   } else if (t < end_) {
     simulation_.integrator_->interpolate(t, y, z);
@@ -152,10 +154,12 @@ void Simulation::prepare_to_step() {
 }
 
 void Simulation::start() {
-  committed_.y.resize(problem_->size());
-  committed_.y << model_.start().q, model_.start().qd;
+  const System& system = model_.system();
+  committed_.y = system.start_y(0.0, model_.start().q, model_.start().qd);
   committed_.z = VectorX::Zero(problem_->n_quadratures());
   problem_->project(0.0, committed_.y);
+  // Elements start with states that belong to the pose to the last bit.
+  committed_.y = system.start_y(0.0, model_.q(committed_.y), model_.qd(committed_.y));
   model_.begin(coupling_.commit(0.0, model_.q(committed_.y), model_.qd(committed_.y)));
   restart_due_ = true;
 }
@@ -563,7 +567,7 @@ std::string Simulation::fastest_body() {
   std::string name;
   double largest = 0.0;
   try {
-    const VectorX& qdd = system.accelerations(t, model_.q(y), model_.qd(y)).qdd;
+    const VectorX& qdd = system.accelerations(model_.state(t, y)).qdd;
     for (std::size_t i = 0; i < system.model().bodies.size(); ++i) {
       const double a = qdd.segment<3>(coordinates_per_body * static_cast<Eigen::Index>(i)).norm();
       if (!(a > largest)) continue;

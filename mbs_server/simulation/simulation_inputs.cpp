@@ -29,13 +29,11 @@ double InputFunction::last_time() const {
 class SimulationInputs::Forces final : public ForceElement {
  public:
   [[nodiscard]] std::string name() const override { return "inputs"; }
-  void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                  EnergyTerms& energy) override {
-    for (auto& [body, force] : forces_) force.add_forces(t, q, qd, g, energy);
+  void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override {
+    for (auto& [body, force] : forces_) force.add_forces(at, g, energy);
   }
-  void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
-                    SparseAssembler& C) override {
-    for (auto& [body, force] : forces_) force.add_tangents(t, q, qd, K, C);
+  void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override {
+    for (auto& [body, force] : forces_) force.add_tangents(at, K, C);
   }
   /// @returns false when the body has one already
   bool add(const Load& load) { return forces_.try_emplace(load.body, load).second; }

@@ -25,17 +25,16 @@ void QuinticMotion::at(double t, VectorX& q, VectorX& qd, VectorX& qdd) const {
   }
 }
 
-QuinticMotion::Node SingularCrossing::node_at(double t, const VectorX& q, const VectorX& qd) {
-  return {.t = t, .q = q, .qd = qd, .qdd = system_.accelerations(t, q, qd).qdd};
+QuinticMotion::Node SingularCrossing::node_at(const MotionState& at) {
+  return {.t = at.t, .q = at.q, .qd = at.qd, .qdd = system_.accelerations(at).qdd};
 }
 
 void SingularCrossing::look(double t, const VectorX& y) {
-  const auto n = system_.n_q();
   if (system_.n_constraints() == rigid_constraints_per_body * static_cast<int>(system_.mass().size())) return;
-  const VectorX q = y.head(n);
+  const MotionState at = system_.state(t, y);
   try {
-    const double size = system_.smallest_singular_value(t, q);
-    history_.push_back({.node = node_at(t, q, y.tail(n)), .size = size});
+    const double size = system_.smallest_singular_value(t, at.q);
+    history_.push_back({.node = node_at(at), .s = at.s, .size = size});
   } catch (const RecoverableError&) {
     history_.clear();  // the integrator will say what is wrong
   }
@@ -79,15 +78,17 @@ std::optional<SingularCrossing::Crossing> SingularCrossing::cross(double ahead, 
   VectorX q, qd, qdd;
   QuinticMotion(from, to).at(t, q, qd, qdd);
   system_.project(t, q, qd);
-  const Node behind = node_at(t, q, qd);
+  const MotionState last{to.t, to.q, to.qd, history_.back().s};
+  const VectorX s = system_.states().advance(last, {t, q, qd});
+  const Node behind = node_at({t, q, qd, s});
   // Position that the difference of accelerations would make on the way, against the tolerance of the steps left out.
   constexpr double rounding = 1e-9;  // of accelerations near the pose, times the time squared
   const auto allowed = tolerance * (spec_.rtol * q.array().abs().max(1e-3) + spec_.atol) + rounding;
   const auto defect = (behind.qdd - qdd).array().abs() * ahead * ahead;
   if (!(defect <= allowed).all()) return {};
   Crossing crossing{
-      .t_singular = to.t + ahead, .t = t, .y = VectorX(2 * q.size()), .motion = QuinticMotion(to, behind)};
-  crossing.y << q, qd;
+      .t_singular = to.t + ahead, .t = t, .y = VectorX(system_.n_y()), .motion = QuinticMotion(to, behind)};
+  crossing.y << q, qd, s;
   return crossing;
 }
 

@@ -43,10 +43,10 @@ class SingularCrossing {
   struct Crossing {
     double t_singular = 0.0;  ///< [s] estimate
     double t = 0.0;           ///< [s] behind the pose
-    VectorX y;                ///< {q, qd} there, on the constraints
+    VectorX y;                ///< {q, qd, s} there, on the constraints
     QuinticMotion motion;     ///< from the state given to look() to this one
   };
-  /// Looks at an accepted state {q, qd}.
+  /// Looks at an accepted state {q, qd, s}.
   void look(double t, const VectorX& y);
   /// Where to go on when a singular pose lies less than `steps` of the last step ahead, with everything before `t_end`.
   /// @param tolerance  of the positions behind it, in units of the integrator's tolerance per step
@@ -56,12 +56,13 @@ class SingularCrossing {
   using Node = QuinticMotion::Node;
   [[nodiscard]] std::optional<Crossing> cross(double ahead, double tolerance);
   [[nodiscard]] const Node& base(double distance) const;
-  [[nodiscard]] Node node_at(double t, const VectorX& q, const VectorX& qd);
+  [[nodiscard]] Node node_at(const MotionState& at);
 
   System& system_;
   IntegratorSpec spec_;
   struct Visit {
     Node node;
+    VectorX s;          ///< own states of force elements
     double size = 0.0;  ///< smallest singular value
   };
   static constexpr std::size_t history_length = 40;

@@ -24,12 +24,10 @@ class Bushing final : public ForceElement {
  public:
   explicit Bushing(BushingElement element);
   [[nodiscard]] std::string name() const override { return element_.name; }
-  void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                  EnergyTerms& energy) override;
-  void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
-                    SparseAssembler& C) override;
+  void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override;
+  void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
   [[nodiscard]] std::vector<Column> columns() const override;
-  void append_values(double t, const ConstVector& q, const ConstVector& qd, std::vector<double>& row) const override;
+  void append_values(const MotionState& at, std::vector<double>& row) const override;
 
  private:
   struct State {
@@ -107,18 +105,16 @@ Bushing::State Bushing::state(const ConstVector& q, const ConstVector& qd) const
   return s;
 }
 
-void Bushing::add_forces(double /*t*/, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                         EnergyTerms& energy) {
-  const State s = state(q, qd);
+void Bushing::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
+  const State s = state(at.q, at.qd);
   const VectorX generalized = s.E_q.transpose() * s.force;
   for (std::size_t k = 0; k < indices_.size(); ++k) g[indices_[k]] -= generalized[static_cast<Eigen::Index>(k)];
   energy.potential += 0.5 * s.e.dot(element_.K * s.e);
   energy.dissipated_power += s.rate.dot(element_.C * s.rate);
 }
 
-void Bushing::add_tangents(double /*t*/, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
-                           SparseAssembler& C) {
-  const State s = state(q, qd);
+void Bushing::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
+  const State s = state(at.q, at.qd);
   Eigen::MatrixXd by_q = -s.E_q.transpose() * (element_.K * s.E_q + element_.C * s.E_q_rate);
   for (std::size_t i = 0; i < 6; ++i) by_q -= s.force[static_cast<Eigen::Index>(i)] * hessians_[i];
   K.add_dense(indices_, by_q);
@@ -146,8 +142,8 @@ std::vector<Column> Bushing::columns() const {
   return columns;
 }
 
-void Bushing::append_values(double /*t*/, const ConstVector& q, const ConstVector& qd, std::vector<double>& row) const {
-  const State s = state(q, qd);
+void Bushing::append_values(const MotionState& at, std::vector<double>& row) const {
+  const State s = state(at.q, at.qd);
   row.insert(row.end(), s.e.begin(), s.e.end());
   for (const double load : s.force) row.push_back(-load);
 }

@@ -49,36 +49,42 @@ Force line_force(LineElement element) {
 
 LineForce::LineForce(LineElement element)
     : element_(std::move(element)),
-      p_AB_(body_point(element_.b.body, element_.b.X_BF.p) - body_point(element_.a.body, element_.a.X_BF.p)) {}
+      p_AB_(body_point(element_.b.body, element_.b.X_BF.p) - body_point(element_.a.body, element_.a.X_BF.p)) {
+  for (const auto& term : p_AB_.terms)
+    coordinates_.insert(coordinates_.end(), {term.first, term.first + 1, term.first + 2});
+}
 
-LineForce::State LineForce::state(const ConstVector& q, const ConstVector& qd) const {
+LineForce::Line LineForce::line(const ConstVector& q, const ConstVector& qd) const {
   const Vector3 p = p_AB_.value(q);
-  State s;
-  s.length = p.norm();
-  if (!(s.length > 0.0)) {
+  Line line;
+  line.length = p.norm();
+  if (!(line.length > 0.0)) {
     throw RecoverableError(
         fmt::format("forces.{}: its two ends meet, so that its direction is unknown", element_.name));
   }
-  s.direction = p / s.length;
-  s.rate = p_AB_.rate(qd);
-  s.speed = s.direction.dot(s.rate);
-  s.tension = element_.tension(s.length);
+  line.direction = p / line.length;
+  line.rate = p_AB_.rate(qd);
+  line.speed = line.direction.dot(line.rate);
+  return line;
+}
+
+LineForce::State LineForce::state(const MotionState& at) const {
+  State s{line(at.q, at.qd), 0.0, {}};
+  s.tension = element_.tension(s.length, at.s);
   s.damping = !element_.slackens || s.length > element_.unstrained ? element_.damping : 0.0;
   return s;
 }
 
-void LineForce::add_forces(double /*t*/, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                           EnergyTerms& energy) {
-  const State s = state(q, qd);
+void LineForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
+  const State s = state(at);
   const Vector3 pull = (s.tension.force + s.damping * s.speed) * s.direction;
   for (const auto& term : p_AB_.terms) g.segment<3>(term.first) -= term.coef * pull;
   energy.potential += s.tension.energy;
-  energy.dissipated_power += s.damping * s.speed * s.speed;
+  energy.dissipated_power += s.damping * s.speed * s.speed + s.tension.dissipated;
 }
 
-void LineForce::add_tangents(double /*t*/, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
-                             SparseAssembler& C) {
-  const State s = state(q, qd);
+void LineForce::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
+  const State s = state(at);
   const Matrix3 along = s.direction * s.direction.transpose();
   const Matrix3 across = (Matrix3::Identity() - along) / s.length;
   const double force = s.tension.force + s.damping * s.speed;
@@ -101,11 +107,39 @@ std::vector<Column> LineForce::columns() const {
   return columns;
 }
 
-void LineForce::append_values(double /*t*/, const ConstVector& q, const ConstVector& qd,
-                              std::vector<double>& row) const {
-  const State s = state(q, qd);
+void LineForce::append_values(const MotionState& at, std::vector<double>& row) const {
+  const State s = state(at);
   row.insert(row.end(), {s.length, s.speed, s.tension.force + s.damping * s.speed});
   if (element_.slackens) row.push_back((s.length - element_.unstrained) / element_.unstrained);
+}
+
+void LineForce::start_states(const MotionState& at, Eigen::Ref<VectorX> s) const {
+  element_.states.start(line(at.q, at.qd).length, s);
+}
+
+void LineForce::state_rates(const MotionState& at, Eigen::Ref<VectorX> f) const {
+  const Line l = line(at.q, at.qd);
+  element_.states.rates(l.length, l.speed, at.s, f);
+}
+
+void LineForce::state_tangents(const MotionState& at, StateTangents& tangents) const {
+  const Line l = line(at.q, at.qd);
+  LineStateTangents by;
+  element_.states.tangents(l.length, l.speed, at.s, by);
+  // How the length and its rate change with the coordinates.
+  const auto n = static_cast<Eigen::Index>(coordinates_.size());
+  Eigen::RowVectorXd length_q(n), speed_q(n);
+  const Vector3 speed_by_p = (l.rate - l.speed * l.direction) / l.length;
+  Eigen::Index first = 0;
+  for (const auto& term : p_AB_.terms) {
+    length_q.segment<3>(first) = term.coef * l.direction;
+    speed_q.segment<3>(first) = term.coef * speed_by_p;
+    first += 3;
+  }
+  tangents.g_s = -length_q.transpose() * by.force_s.transpose();
+  tangents.f_q = by.f_length * length_q + by.f_speed * speed_q;
+  tangents.f_qd = by.f_speed * length_q;
+  tangents.f_s = by.f_s;
 }
 
 }  // namespace heelstrike::mbs

@@ -10,11 +10,28 @@
 
 namespace heelstrike::mbs {
 
-/// Tension of a straight element as a function of its length, with what belongs to it.
+/// Tension of a straight element as a function of its length and its own states, with what belongs to it.
 struct Tension {
-  double force = 0.0;      ///< [N] pulls the ends together
-  double stiffness = 0.0;  ///< [N/m] dF/dl
-  double energy = 0.0;     ///< [J]
+  double force = 0.0;       ///< [N] pulls the ends together
+  double stiffness = 0.0;   ///< [N/m] dF/dl at constant states
+  double energy = 0.0;      ///< [J]
+  double dissipated = 0.0;  ///< [W] by changes of the states
+};
+
+/// Derivatives of a straight element with own states s, ds/dt = f(l, dl/dt, s); the sizes stay from call to call.
+struct LineStateTangents {
+  VectorX force_s;   ///< dF/ds, a row
+  VectorX f_length;  ///< [1/m]
+  VectorX f_speed;   ///< by dl/dt
+  Eigen::MatrixXd f_s;
+};
+
+/// Own states of a straight element: activation, strains of viscous parts.
+struct LineStates {
+  int n = 0;
+  std::function<void(double length, Eigen::Ref<VectorX> s)> start = {};
+  std::function<void(double length, double speed, const ConstVector& s, Eigen::Ref<VectorX> f)> rates = {};
+  std::function<void(double length, double speed, const ConstVector& s, LineStateTangents& tangents)> tangents = {};
 };
 
 /// What straight elements of all types are made of.
@@ -24,36 +41,46 @@ struct LineElement {
   double unstrained = 0.0;  ///< [m] > 0
   double damping = 0.0;     ///< [N s/m]
   bool slackens = false;    ///< pulls only while it is longer than that, its damping too; its strain is told
-  std::function<Tension(double length)> tension = {};
+  std::function<Tension(double length, const ConstVector& s)> tension = {};
+  LineStates states = {};
 };
 
-/// Force F(l) + c dl/dt along the line between two points fixed in two bodies. Columns: length, its rate, the tension
-/// with its damping, and of elements that slacken the strain.
-class LineForce final : public ForceElement {
+/// Force F(l, s) + c dl/dt along the line between two points fixed in two bodies. Columns: length, its rate, the
+/// tension with its damping, and of elements that slacken the strain.
+class LineForce final : public ForceElement, private OwnStates {
  public:
   explicit LineForce(LineElement element);
 
   [[nodiscard]] std::string name() const override { return element_.name; }
   /// @throws RecoverableError when the ends meet: the line has no direction then
-  void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                  EnergyTerms& energy) override;
-  void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
-                    SparseAssembler& C) override;
+  void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override;
+  void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
   [[nodiscard]] std::vector<Column> columns() const override;
-  void append_values(double t, const ConstVector& q, const ConstVector& qd, std::vector<double>& row) const override;
+  void append_values(const MotionState& at, std::vector<double>& row) const override;
+  [[nodiscard]] const OwnStates* own_states() const override { return element_.states.n > 0 ? this : nullptr; }
 
  private:
-  struct State {
+  [[nodiscard]] int n_states() const override { return element_.states.n; }
+  [[nodiscard]] const std::vector<int>& coordinates() const override { return coordinates_; }
+  void start_states(const MotionState& at, Eigen::Ref<VectorX> s) const override;
+  void state_rates(const MotionState& at, Eigen::Ref<VectorX> f) const override;
+  void state_tangents(const MotionState& at, StateTangents& tangents) const override;
+
+  struct Line {
     Vector3 direction, rate;  ///< unit vector, and velocity of end b against end a [m/s]
     double length = 0.0;
-    double speed = 0.0;    ///< dl/dt
+    double speed = 0.0;  ///< dl/dt
+  };
+  [[nodiscard]] Line line(const ConstVector& q, const ConstVector& qd) const;
+  struct State : Line {
     double damping = 0.0;  ///< in force
     Tension tension;
   };
-  [[nodiscard]] State state(const ConstVector& q, const ConstVector& qd) const;
+  [[nodiscard]] State state(const MotionState& at) const;
 
   LineElement element_;
   AffineVector p_AB_;
+  std::vector<int> coordinates_;  ///< that the line depends on, three per term of p_AB_
 };
 
 /// Keys of all straight elements. @param stiffness  their key of that name

@@ -5,11 +5,11 @@
 namespace heelstrike::mbs {
 
 // One name for each file.
-ForceType spring_damper(), ligament_quadratic(), ligament_toe(), torsional_spring(), bushing();
+ForceType spring_damper(), ligament_quadratic(), ligament_toe(), torsional_spring(), bushing(), viscoelastic_spring();
 
 std::span<const ForceType> force_types() {
-  static const std::vector<ForceType> types = {spring_damper(), ligament_quadratic(), ligament_toe(),
-                                               torsional_spring(), bushing()};
+  static const std::vector<ForceType> types = {
+      spring_damper(), ligament_quadratic(), ligament_toe(), torsional_spring(), bushing(), viscoelastic_spring()};
   return types;
 }
 

@@ -10,7 +10,8 @@ ForceType spring_damper() {
   type.keys = line_keys(config::number("stiffness", "N/m", config::stiffnesses, "slope of the force"));
   type.build = [](const ElementSpec& spec, const Model& model) {
     LineElement element = read_line(spec, model);
-    element.tension = [k = spec.keys["stiffness"].number(), l0 = element.unstrained](double length) {
+    element.tension = [k = spec.keys["stiffness"].number(), l0 = element.unstrained](double length,
+                                                                                     const ConstVector& /*s*/) {
       const double x = length - l0;
       return Tension{.force = k * x, .stiffness = k, .energy = 0.5 * k * x * x};
     };

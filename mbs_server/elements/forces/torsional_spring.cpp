@@ -24,12 +24,10 @@ class TorsionalSpring final : public ForceElement {
  public:
   TorsionalSpring(TorsionalElement element, const Joint& joint) : element_(std::move(element)), angle_(joint) {}
   [[nodiscard]] std::string name() const override { return element_.name; }
-  void add_forces(double t, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                  EnergyTerms& energy) override;
-  void add_tangents(double t, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
-                    SparseAssembler& C) override;
+  void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override;
+  void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
   [[nodiscard]] std::vector<Column> columns() const override;
-  void append_values(double t, const ConstVector& q, const ConstVector& qd, std::vector<double>& row) const override;
+  void append_values(const MotionState& at, std::vector<double>& row) const override;
 
  private:
   [[nodiscard]] double deflection(double angle) const;
@@ -41,22 +39,20 @@ double TorsionalSpring::deflection(double angle) const {
   return std::remainder(angle - element_.neutral, 2.0 * std::numbers::pi);
 }
 
-void TorsionalSpring::add_forces(double /*t*/, const ConstVector& q, const ConstVector& qd, Eigen::Ref<VectorX> g,
-                                 EnergyTerms& energy) {
-  const auto d = angle_.derivatives(q);
+void TorsionalSpring::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
+  const auto d = angle_.derivatives(at.q);
   const double x = deflection(d.angle);
-  const double speed = d.gradient.dot(angle_.local(qd));
+  const double speed = d.gradient.dot(angle_.local(at.qd));
   const double torque = element_.stiffness * x + element_.damping * speed;
-  const auto& at = angle_.indices();
-  for (std::size_t k = 0; k < at.size(); ++k) g[at[k]] -= torque * d.gradient[static_cast<Eigen::Index>(k)];
+  const auto& indices = angle_.indices();
+  for (std::size_t k = 0; k < indices.size(); ++k) g[indices[k]] -= torque * d.gradient[static_cast<Eigen::Index>(k)];
   energy.potential += 0.5 * element_.stiffness * x * x;
   energy.dissipated_power += element_.damping * speed * speed;
 }
 
-void TorsionalSpring::add_tangents(double /*t*/, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
-                                   SparseAssembler& C) {
-  const auto d = angle_.derivatives(q);
-  const VectorX v = angle_.local(qd);
+void TorsionalSpring::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
+  const auto d = angle_.derivatives(at.q);
+  const VectorX v = angle_.local(at.qd);
   const double torque = element_.stiffness * deflection(d.angle) + element_.damping * d.gradient.dot(v);
   const VectorX by_q = element_.stiffness * d.gradient + element_.damping * d.hessian * v;
   K.add_dense(angle_.indices(), -d.gradient * by_q.transpose() - torque * d.hessian);
@@ -71,10 +67,9 @@ std::vector<Column> TorsionalSpring::columns() const {
       {name + ".torque_Nm", "N m", "torque of the spring and its damping on the joint's second body, about the axis"}};
 }
 
-void TorsionalSpring::append_values(double /*t*/, const ConstVector& q, const ConstVector& qd,
-                                    std::vector<double>& row) const {
-  const auto d = angle_.derivatives(q);
-  const double speed = d.gradient.dot(angle_.local(qd));
+void TorsionalSpring::append_values(const MotionState& at, std::vector<double>& row) const {
+  const auto d = angle_.derivatives(at.q);
+  const double speed = d.gradient.dot(angle_.local(at.qd));
   row.insert(row.end(), {d.angle, speed, -(element_.stiffness * deflection(d.angle) + element_.damping * speed)});
 }
 

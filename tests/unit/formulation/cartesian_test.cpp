@@ -30,7 +30,7 @@ TEST(CartesianCoordinates, AccelerationsOfASpinningLoadedBody) {
   model.bodies = {asymmetric_body()};
   model.loads = {{.body = 0, .force = {0.0, 0.0, 5.0}, .torque = Vector3::Zero(), .point = {0.1, -0.05, -0.02}}};
   System system(model);
-  const VectorX found = system.accelerations(0.0, system.initial_q(), system.initial_qd()).qdd;
+  const VectorX found = system.accelerations({0.0, system.initial_q(), system.initial_qd()}).qdd;
 
   Vector12 qdd;
   qdd << 0, 0, -7.31, -12.8626546686, -2.4087579529, 17.6666666667, 5.3435432894, -8.8145643746, -9.5, -17.4992768164,
@@ -54,7 +54,7 @@ TEST(CartesianCoordinates, OffsetCentreOfMassObeysNewtonEuler) {
   System system(model);
   const VectorX q = system.initial_q();
   const VectorX qd = system.initial_qd();
-  const Twist A = acceleration_from_rates(q, qd, system.accelerations(0.0, q, qd).qdd);
+  const Twist A = acceleration_from_rates(q, qd, system.accelerations({0.0, q, qd}).qdd);
 
   const Matrix3& R = body.X_WB.R;
   const Vector3 w = body.V_WB.w;

@@ -24,6 +24,11 @@ bodies:
           angular_velocity: [-3, 1, 2]}
 loads:
   push: {body: left, force: [1, 2, 3], torque: [0.1, -0.2, 0.3], point: [0.01, 0.02, 0.03], frame: body}
+forces:
+  relaxing: {type: viscoelastic_spring, bodies: [left, right], point: [-0.03, 0.01, 0], second_point: [0.03, -0.02, 0.01],
+             stiffness: 300, arm_stiffnesses: [2000, 500], relaxation_times: [0.003, 0.05], length: 0.05}
+  held: {type: viscoelastic_spring, bodies: [ground, right], point: [0.1, 0.1, 0], second_point: [0.03, 0.02, 0.01],
+         stiffness: 0, arm_stiffnesses: [800], relaxation_times: [0.01]}
 contact:
   pair:
     main: {body: left, surface: {sphere: {radius: 0.02, center: [0.001, 0, 0.0005]}}}
@@ -42,10 +47,11 @@ TEST(NewtonSystem, SolvesWithTheExactJacobianOfTheAccelerations) {
   mbs::ContactCoupling& coupling = *owned;
   system.add_force(std::move(owned));
   mbs::RunProblem problem(system, coupling, {}, std::numeric_limits<std::int64_t>::max());
-  Eigen::VectorXd y(problem.size());
-  y << system.initial_q(), system.initial_qd();
+  Eigen::VectorXd y = system.start_y(0.0, system.initial_q(), system.initial_qd());
+  ASSERT_EQ(system.n_states(), 3);
+  y.tail<3>() += Eigen::Vector3d(0.002, -0.001, 0.003);
   const auto n = system.n_q();
-  const auto responses = coupling.commit(0.0, y.head(n), y.tail(n));
+  const auto responses = coupling.commit(0.0, y.head(n), y.segment(n, n));
   ASSERT_LT(responses[0].gap, -1e-4);
   coupling.set_closed(0, true);
 
@@ -97,6 +103,8 @@ drivers:
   lift: {body: rod, z: {expression: "0.1 + 0.05*sin(3*t)"}}
 forces:
   spring: {type: spring_damper, bodies: [ground, rod], point: [2, 0, 0], second_point: [1.2, 0.3, 0.2], stiffness: 20, damping: 3}
+  relaxing: {type: viscoelastic_spring, bodies: [crank, rod], point: [0.2, 0.4, 0.1], second_point: [1.1, 0.1, 0.3],
+             stiffness: 30, arm_stiffnesses: [50, 20], relaxation_times: [0.02, 0.3], length: 0.5}
 analysis: {end_time: 1}
 output: {interval: 0.1}
 )yaml";
@@ -109,7 +117,7 @@ TEST(IndexTwoForm, NewtonMatrixIsExactWithDrivers) {
   const int m = system.n_constraints();
   Eigen::VectorXd x = Eigen::VectorXd::LinSpaced(form.size(), -0.7, 0.9);
   x.head(n) = system.initial_q();
-  x.segment(2 * n + m, m) *= 0.1;
+  x.tail(m) *= 0.1;
   const Eigen::VectorXd xd = Eigen::VectorXd::LinSpaced(form.size(), 0.3, -0.4);
   const double t = 0.2;
   const double c = 30.0;  // [1/s]

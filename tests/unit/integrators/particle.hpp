@@ -28,6 +28,7 @@ class Particle final : public mbs::Problem {
   std::function<void(double)> before_evaluation = [](double) {};
 
   [[nodiscard]] int size() const override { return 4; }
+  [[nodiscard]] int n_positions() const override { return 2; }
   void rhs(double t, const ConstRef& y, MutableRef yd) override { stabilized_rhs(t, y, 0.0, 0.0, yd); }
   void stabilized_rhs(double t, const ConstRef& y, double alpha, double beta, MutableRef yd) override;
   /// One: the integral of vx, which is the way in x.

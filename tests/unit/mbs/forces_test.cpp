@@ -62,52 +62,104 @@ std::vector<std::string> some_springs() {
       all.push_back(fmt::format("type: {}, {}, stiffness: 3, damping: 0.7, length: 0.5", type, ends));
     }
     all.push_back(
+        fmt::format("type: viscoelastic_spring, {}, stiffness: 3, damping: 0.7, length: 0.5, arm_stiffnesses: [2, 5], "
+                    "relaxation_times: [0.3, 2]",
+                    ends));
+    all.push_back(
         fmt::format("type: bushing, {}, stiffness_matrix: {}, damping_matrix: {}", ends, entries(K), entries(C)));
   }
   return all;
 }
 
 struct Point {
-  VectorX q, qd;
+  VectorX q, qd, s;
 };
 
-VectorX force_at(ForceElement& force, const VectorX& q, const VectorX& qd, EnergyTerms* terms = nullptr) {
-  VectorX g = VectorX::Zero(q.size());
+VectorX force_at(ForceElement& force, const Point& at, EnergyTerms* terms = nullptr) {
+  VectorX g = VectorX::Zero(at.q.size());
   EnergyTerms energy;
-  force.add_forces(0.0, q, qd, g, energy);
+  force.add_forces({0.0, at.q, at.qd, at.s}, g, energy);
   if (terms != nullptr) *terms = energy;
   return g;
 }
 
-void expect_consistent(ForceElement& force, const Point& at) {
+int n_states(const ForceElement& force) {
+  return force.own_states() == nullptr ? 0 : force.own_states()->n_states();
+}
+
+VectorX rates_at(const ForceElement& force, const Point& at) {
+  VectorX f(n_states(force));
+  if (f.size() > 0) force.own_states()->state_rates({0.0, at.q, at.qd, at.s}, f);
+  return f;
+}
+
+/// Central differences of `f` along entry `i` of one part of a point, h = 1e-6.
+template <typename F>
+auto difference(const F& f, Point at, VectorX Point::*part, int i) -> std::decay_t<decltype(f(at))> {
   const double h = 1e-6;
+  (at.*part)[i] += h;
+  const auto plus = f(at);
+  (at.*part)[i] -= 2.0 * h;
+  return (plus - f(at)) / (2.0 * h);
+}
+
+/// Tangents of the element's states, in all coordinates.
+void expect_exact_state_tangents(ForceElement& force, const Point& at, double scale) {
+  const OwnStates& states = *force.own_states();
+  StateTangents exact;
+  states.state_tangents({0.0, at.q, at.qd, at.s}, exact);
+  const auto local = [&](const VectorX& g) { return VectorX(g(states.coordinates())); };
+  const auto forces = [&](const Point& x) { return force_at(force, x); };
+  const auto rates = [&](const Point& x) { return rates_at(force, x); };
+  for (int i = 0; i < states.n_states(); ++i) {
+    EXPECT_LT((exact.g_s.col(i) - local(difference(forces, at, &Point::s, i))).lpNorm<Eigen::Infinity>(), 1e-7 * scale);
+    EXPECT_LT((exact.f_s.col(i) - difference(rates, at, &Point::s, i)).lpNorm<Eigen::Infinity>(), 1e-7 * scale);
+  }
+  for (std::size_t k = 0; k < states.coordinates().size(); ++k) {
+    const int i = states.coordinates()[k];
+    const auto column = static_cast<Eigen::Index>(k);
+    EXPECT_LT((exact.f_q.col(column) - difference(rates, at, &Point::q, i)).lpNorm<Eigen::Infinity>(), 1e-7 * scale);
+    EXPECT_LT((exact.f_qd.col(column) - difference(rates, at, &Point::qd, i)).lpNorm<Eigen::Infinity>(), 1e-7 * scale);
+  }
+}
+
+void expect_consistent(ForceElement& force, const Point& at) {
   const auto n = static_cast<int>(at.q.size());
   SparseAssembler K(n, n), C(n, n);
   K.begin();
   C.begin();
-  force.add_tangents(0.0, at.q, at.qd, K, C);
+  force.add_tangents({0.0, at.q, at.qd, at.s}, K, C);
   K.end();
   C.end();
   EnergyTerms energy;
-  const VectorX g = force_at(force, at.q, at.qd, &energy);
+  const VectorX g = force_at(force, at, &energy);
   const double scale = 1.0 + g.cwiseAbs().maxCoeff();
+  const Point at_rest{at.q, VectorX::Zero(n), at.s};
+  const auto forces = [&](const Point& x) { return force_at(force, x); };
+  const auto potential = [&](const Point& x) {
+    EnergyTerms terms;
+    (void)force_at(force, x, &terms);
+    return terms.potential;
+  };
   for (int i = 0; i < n; ++i) {
-    const VectorX e = VectorX::Unit(n, i) * h;
-    const VectorX by_q = (force_at(force, at.q + e, at.qd) - force_at(force, at.q - e, at.qd)) / (2 * h);
-    const VectorX by_qd = (force_at(force, at.q, at.qd + e) - force_at(force, at.q, at.qd - e)) / (2 * h);
-    EXPECT_LT((Eigen::MatrixXd(K.matrix()).col(i) - by_q).cwiseAbs().maxCoeff(), 1e-7 * scale) << force.name() << i;
-    EXPECT_LT((Eigen::MatrixXd(C.matrix()).col(i) - by_qd).cwiseAbs().maxCoeff(), 1e-7 * scale) << force.name() << i;
+    EXPECT_LT((Eigen::MatrixXd(K.matrix()).col(i) - difference(forces, at, &Point::q, i)).cwiseAbs().maxCoeff(),
+              1e-7 * scale)
+        << force.name() << i;
+    EXPECT_LT((Eigen::MatrixXd(C.matrix()).col(i) - difference(forces, at, &Point::qd, i)).cwiseAbs().maxCoeff(),
+              1e-7 * scale)
+        << force.name() << i;
     // Without motion, the force is minus the slope of the energy.
-    EnergyTerms plus, minus;
-    const VectorX rest = VectorX::Zero(n);
-    (void)force_at(force, at.q + e, rest, &plus);
-    (void)force_at(force, at.q - e, rest, &minus);
-    EXPECT_NEAR(force_at(force, at.q, rest)[i], -(plus.potential - minus.potential) / (2 * h), 1e-7 * scale)
+    EXPECT_NEAR(force_at(force, at_rest)[i], -difference(potential, at_rest, &Point::q, i), 1e-7 * scale)
         << force.name() << i;
   }
-  // What the damping part takes out per time is the dissipated power.
-  const double power = (g - force_at(force, at.q, VectorX::Zero(n))).dot(at.qd);
-  EXPECT_NEAR(-power, energy.dissipated_power, 1e-12 * (1.0 + std::abs(power))) << force.name();
+  // What the damping part takes out per time, and what the states lose while they change, is the dissipated power.
+  double power = (g - force_at(force, at_rest)).dot(at.qd);
+  const VectorX rates = rates_at(force, at);
+  for (int i = 0; i < rates.size(); ++i) power += difference(potential, at, &Point::s, i) * rates[i];
+  // The slope of the energy by a state is a difference, the rest is exact.
+  const double tolerance = rates.size() > 0 ? 1e-7 : 1e-12;
+  EXPECT_NEAR(-power, energy.dissipated_power, tolerance * (1.0 + std::abs(power))) << force.name();
+  if (rates.size() > 0) expect_exact_state_tangents(force, at, scale);
 }
 
 TEST(Springs, TangentsEnergyAndDissipationBelongTogether) {
@@ -116,14 +168,15 @@ TEST(Springs, TangentsEnergyAndDissipationBelongTogether) {
   const VectorX qd = random_vector(24, 2);
   for (const std::string& keys : some_springs()) {
     SCOPED_TRACE(keys);
-    expect_consistent(*element_of(keys), {q, qd});
+    const auto element = element_of(keys);
+    expect_consistent(*element, {q, qd, 0.3 * random_vector(n_states(*element), 3)});
   }
 }
 
 double value_of(const ForceElement& element, const std::string& column, const Point& at) {
   const auto columns = element.columns();
   std::vector<double> row;
-  element.append_values(0.0, at.q, at.qd, row);
+  element.append_values({0.0, at.q, at.qd, at.s}, row);
   EXPECT_EQ(row.size(), columns.size());
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].name == column) return row.at(i);
@@ -136,13 +189,14 @@ double value_of(const ForceElement& element, const std::string& column, const Po
 // that of the generalised forces.
 TEST(Springs, ColumnsTellWhatActs) {
   const Model model = two_bodies();
-  const Point at{System(model).initial_q() + 0.01 * random_vector(24, 1), random_vector(24, 2)};
   const double h = 1e-6;
-  const Point before{at.q - h * at.qd, at.qd};
-  const Point after{at.q + h * at.qd, at.qd};
   for (const std::string& keys : some_springs()) {
     SCOPED_TRACE(keys);
     const auto element = element_of(keys);
+    const Point at{System(model).initial_q() + 0.01 * random_vector(24, 1), random_vector(24, 2),
+                   0.3 * random_vector(n_states(*element), 3)};
+    const Point before{at.q - h * at.qd, at.qd, at.s};
+    const Point after{at.q + h * at.qd, at.qd, at.s};
     const auto rate = [&](const std::string& column) {
       return (value_of(*element, column, after) - value_of(*element, column, before)) / (2.0 * h);
     };
@@ -164,7 +218,7 @@ TEST(Springs, ColumnsTellWhatActs) {
     if (keys.find("ligament") != std::string::npos) {
       EXPECT_NEAR(value("strain"), value("length_m") / 0.5 - 1.0, 1e-14);
     }
-    EXPECT_NEAR(power, force_at(*element, at.q, at.qd).dot(at.qd), 1e-7 * (1.0 + std::abs(power)));
+    EXPECT_NEAR(power, force_at(*element, at).dot(at.qd), 1e-7 * (1.0 + std::abs(power)));
   }
 }
 

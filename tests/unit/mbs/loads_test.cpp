@@ -33,13 +33,13 @@ TEST(Loads, TangentsAreTheDerivativesAtEveryTime) {
       const auto forces = [&](const VectorX& x) {
         VectorX g = VectorX::Zero(12);
         mbs::EnergyTerms energy;
-        force.add_forces(t, x, qd, g, energy);
+        force.add_forces({t, x, qd}, g, energy);
         return g;
       };
       mbs::SparseAssembler K(12, 12), C(12, 12);
       K.begin();
       C.begin();
-      force.add_tangents(t, q, qd, K, C);
+      force.add_tangents({t, q, qd}, K, C);
       K.end();
       C.end();
       const double h = 1e-6;

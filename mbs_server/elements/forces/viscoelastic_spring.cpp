@@ -1,0 +1,86 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/config/keys.hpp"
+#include "mbs_server/elements/forces/line_force.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+/// The generalised Maxwell model: a spring k, and beside it arms of a spring k_i in series with a damper tau_i k_i.
+/// With the elongation x = l - l0 and the elongations s_i of the dampers, which are the states,
+///
+///   F = k x + sum_i k_i (x - s_i),   ds_i/dt = (x - s_i) / tau_i.
+///
+/// A step of x decays as F / x = k + sum_i k_i exp(-t / tau_i), a Prony series; an arm takes out k_i (x - s_i)^2 /
+/// tau_i.
+struct MaxwellModel {
+  double k = 0.0;           ///< [N/m]
+  double unstrained = 0.0;  ///< [m]
+  VectorX arms;             ///< k_i [N/m]
+  VectorX times;            ///< tau_i [s]
+
+  [[nodiscard]] Tension tension(double length, const ConstVector& s) const {
+    const double x = length - unstrained;
+    const auto strained = x - s.array();
+    return {.force = k * x + (arms.array() * strained).sum(),
+            .stiffness = k + arms.sum(),
+            .energy = 0.5 * (k * x * x + (arms.array() * strained.square()).sum()),
+            .dissipated = (arms.array() * strained.square() / times.array()).sum()};
+  }
+  void rates(double length, const ConstVector& s, Eigen::Ref<VectorX> f) const {
+    f = ((length - unstrained - s.array()) / times.array()).matrix();
+  }
+  void tangents(LineStateTangents& by) const {
+    by.force_s = -arms;
+    by.f_length = times.cwiseInverse();
+    by.f_speed = VectorX::Zero(times.size());
+    by.f_s = (-times.cwiseInverse()).asDiagonal();
+  }
+};
+
+VectorX vector_of(const config::Field& field) {
+  const auto values = field.numbers();
+  return Eigen::Map<const VectorX>(values.data(), static_cast<Eigen::Index>(values.size()));
+}
+
+}  // namespace
+
+ForceType viscoelastic_spring() {
+  ForceType type;
+  type.name = "viscoelastic_spring";
+  type.meaning = "spring between two points that relaxes: generalised Maxwell model, a Prony series";
+  type.keys = line_keys(
+      config::number("stiffness", "N/m", config::stiffnesses, "slope of the force after a long time; 0 = flows"));
+  type.keys.push_back(config::required(config::number_list(
+      "arm_stiffnesses", "N/m", config::stiffnesses, "what each arm adds to the slope at once, before it relaxes")));
+  type.keys.push_back(config::required(
+      config::number_list("relaxation_times", "s", config::times, "of each arm; all arms are relaxed at the start")));
+  type.check = [](const config::Field& field, const Scenario& /*scenario*/) {
+    const std::size_t n = field["arm_stiffnesses"].numbers().size();
+    const std::size_t n_times = field["relaxation_times"].numbers().size();
+    if (n > 0 && n_times == n) return;
+    field["relaxation_times"].refuse(
+        n > 0 ? fmt::format("{} times, one for each of arm_stiffnesses", n) : "at least one arm, and a time for each",
+        fmt::format("{} times", n_times), n > 0 ? "give each arm one" : "a spring without arms is a spring_damper");
+  };
+  type.build = [](const ElementSpec& spec, const Model& model) {
+    LineElement element = read_line(spec, model);
+    const MaxwellModel maxwell{.k = spec.keys["stiffness"].number(),
+                               .unstrained = element.unstrained,
+                               .arms = vector_of(spec.keys["arm_stiffnesses"]),
+                               .times = vector_of(spec.keys["relaxation_times"])};
+    element.tension = [maxwell](double length, const ConstVector& s) { return maxwell.tension(length, s); };
+    element.states = {
+        .n = static_cast<int>(maxwell.arms.size()),
+        .start = [l0 = element.unstrained](double length, Eigen::Ref<VectorX> s) { s.setConstant(length - l0); },
+        .rates = [maxwell](double length, double, const ConstVector& s,
+                           Eigen::Ref<VectorX> f) { maxwell.rates(length, s, f); },
+        .tangents = [maxwell](double, double, const ConstVector&, LineStateTangents& by) { maxwell.tangents(by); }};
+    return line_force(std::move(element));
+  };
+  return type;
+}
+
+}  // namespace heelstrike::mbs
