@@ -74,10 +74,7 @@ class Watch {
 };
 
 mbs::RunInput input_of(const client::RunRequest& walk) {
-  std::vector<mbs::ScenarioFile> files;
-  for (const auto& file : walk.files) files.push_back({file.name, file.content});
-  return mbs::make_run_input(walk.yaml, walk.file_name, std::move(files),
-                             client::schemas_of(client::embedded_backends()));
+  return mbs::make_run_input(walk.yaml, walk.file_name, walk.files, client::schemas_of(client::embedded_backends()));
 }
 
 /// What one run costs from the text of its scenario to its last row, and how much of that is opening the contact.

@@ -18,6 +18,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/signals/end_program.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace {
 
@@ -52,10 +53,7 @@ void check_subcommand(const CLI::App& program, const std::string& given) {
   std::vector<std::string> names;
   for (const CLI::App* command : program.get_subcommands(nullptr)) names.push_back(command->get_name());
   if (given.empty() || given[0] == '-' || std::find(names.begin(), names.end(), given) != names.end()) return;
-  const auto near = nearest_name(given, names);
-  throw input_error("command",
-                    fmt::format("there is no command '{}'{}; known are: {}", given,
-                                near ? fmt::format(" (did you mean '{}'?)", *near) : "", fmt::join(names, ", ")));
+  throw input_error("command", there_is_no("command", given, names));
 }
 
 int run_program(int argc, char** argv) {

@@ -5,16 +5,21 @@ target_compile_options(heelstrike_warnings INTERFACE -Wall -Wextra -Wpedantic -W
 # GCC 12 warns of impossible overlaps inside std::string (GCC bug 105329).
 target_compile_options(heelstrike_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 
-option(HEELSTRIKE_UNITY "Compile the sources of a library six at a time: most of the time goes into headers" ON)
+option(HEELSTRIKE_UNITY "Compile the sources of a folder as one text: most of the time goes into headers" ON)
 
-# heelstrike_library(NAME SOURCES ... [ALONE ...] [PUBLIC_DEPS ...] [PRIVATE_DEPS ...])
-# Include paths start at the repository root: #include "common/spatial/pose.hpp". ALONE: sources that do not get along with
-# their neighbours in one text, as their unnamed namespaces have names in common.
+# heelstrike_library(NAME SOURCES ... [PUBLIC_DEPS ...] [PRIVATE_DEPS ...])
+# Include paths start at the repository root: #include "common/spatial/pose.hpp". The sources of one folder are compiled
+# as one text, so that names in unnamed namespaces are unique within a folder; a new source joins its folder and changes
+# nothing for the others.
 function(heelstrike_library NAME)
-  cmake_parse_arguments(ARG "" "" "SOURCES;ALONE;PUBLIC_DEPS;PRIVATE_DEPS" ${ARGN})
-  add_library(${NAME} STATIC ${ARG_SOURCES} ${ARG_ALONE})
-  set_target_properties(${NAME} PROPERTIES UNITY_BUILD ${HEELSTRIKE_UNITY} UNITY_BUILD_BATCH_SIZE 6)
-  set_source_files_properties(${ARG_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC_DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(${NAME} STATIC ${ARG_SOURCES})
+  set_target_properties(${NAME} PROPERTIES UNITY_BUILD ${HEELSTRIKE_UNITY} UNITY_BUILD_MODE GROUP)
+  foreach(source ${ARG_SOURCES})
+    get_filename_component(folder ${source} DIRECTORY)
+    string(MAKE_C_IDENTIFIER "${NAME}/${folder}" group)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
   add_library(heelstrike::${NAME} ALIAS ${NAME})
   target_include_directories(${NAME} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${NAME} PUBLIC ${ARG_PUBLIC_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} heelstrike_warnings)

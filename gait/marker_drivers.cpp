@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
 #include "gait/axis_map.hpp"
 #include "gait/foot_motion.hpp"
 #include "gait/ground_speed.hpp"
@@ -14,13 +15,6 @@
 
 namespace heelstrike {
 namespace {
-
-const std::string& content(const std::string& file, const std::string& where, const FileContent& content_of) {
-  const std::string* text = content_of(file);
-  if (text != nullptr) return *text;
-  throw input_error(
-      "motion", fmt::format("{}: expected the file '{}' with the scenario, found nothing; send it along", where, file));
-}
 
 /// Repeats what `act` found wrong with the place in the scenario.
 template <typename Act>
@@ -51,11 +45,14 @@ class Recording {
  public:
   Recording(const MarkerMotionSpec& spec, const Vector3& up, const FileContent& content_of)
       : spec_(spec), up_(up), R_WF_(at_place(spec.where, [&] { return axis_map(spec.axes); })) {
+    const auto text = [&](const std::string& file) -> const std::string& {
+      return required_content(content_of, file, spec.where, "motion");
+    };
     at_place(spec.where, [&] {
-      standing_ = turned(read_trc(content(spec.standing, spec.where, content_of), spec.standing), R_WF_);
-      walking_ = turned(read_trc(content(spec.markers, spec.where, content_of), spec.markers), R_WF_);
+      standing_ = turned(read_trc(text(spec.standing), spec.standing), R_WF_);
+      walking_ = turned(read_trc(text(spec.markers), spec.markers), R_WF_);
       if (!spec.plates.empty()) {
-        plates_ = read_force_plates(read_motion_table(content(spec.plates, spec.where, content_of), spec.plates));
+        plates_ = read_force_plates(read_motion_table(text(spec.plates), spec.plates));
       }
       for (ForcePlate& plate : plates_) plate = turned(plate, R_WF_);
     });
@@ -131,11 +128,9 @@ class Recording {
     if (plate == plates_.end()) {
       std::vector<std::string> names;
       for (const auto& other : plates_) names.push_back(other.name);
-      const auto near = nearest_name(foot.plate, names);
       throw input_error(
           "plate", fmt::format("expected the name of a force plate of {}, found '{}'; {}", spec_.plates, foot.plate,
-                               near ? fmt::format("did you mean '{}'?", *near)
-                                    : "names are prefixes of columns, e.g. ground_force"));
+                               suggestion(foot.plate, names, "names are prefixes of columns, e.g. ground_force")));
     }
     check_synchrony(walking_, foot.markers, *plate, up_);
     tell_place(foot, feet_.back(), plate_height(*plate, up_));

@@ -11,6 +11,7 @@
 #include "common/config/parameter.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/text_lines.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike {
 namespace {
@@ -196,10 +197,9 @@ class TrcReader {
 std::size_t MarkerTrial::index(const std::string& name) const {
   const auto found = std::ranges::find(names, name);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  const auto near = nearest_name(name, names);
-  throw input_error("markers", fmt::format("{}: expected a marker '{}', found none of that name; {}", file_name, name,
-                                           near ? fmt::format("did you mean '{}'?", *near)
-                                                : fmt::format("the file has {}", fmt::join(names, ", "))));
+  throw input_error("markers",
+                    fmt::format("{}: expected a marker '{}', found none of that name; {}", file_name, name,
+                                suggestion(name, names, fmt::format("the file has {}", fmt::join(names, ", ")))));
 }
 
 MarkerTrial read_trc(std::string_view text, const std::string& file_name) {

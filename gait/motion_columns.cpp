@@ -10,18 +10,9 @@
 namespace heelstrike {
 namespace {
 
-const std::string& content(const std::string& file, const std::string& where, const FileContent& content_of) {
-  const std::string* text = content_of(file);
-  if (text == nullptr) {
-    throw input_error(
-        "file", fmt::format("{}: expected the file '{}' with the scenario, found nothing; send it along", where, file));
-  }
-  return *text;
-}
-
-/// Runs `read` and puts the place in the scenario before what it finds wrong.
+/// Runs `read` and puts the place in the scenario before what it finds wrong with a table.
 template <typename Read>
-void at_place(const std::string& where, Read read) {
+void read_table_at(const std::string& where, Read read) {
   try {
     read();
   } catch (const Error& e) {
@@ -38,8 +29,8 @@ void check_span(const TimeFunction& function, const std::string& where, double e
 
 void read_column(FunctionSpec& spec, double end_time, const FileContent& content_of) {
   if (spec.file.empty()) return;
-  const std::string& text = content(spec.file, spec.where, content_of);
-  at_place(spec.where, [&] {
+  const std::string& text = required_content(content_of, spec.file, spec.where, "file");
+  read_table_at(spec.where, [&] {
     spec.function = make_scaled(make_spline(motion_column(text, spec.file, spec.time_column),
                                             motion_column(text, spec.file, spec.column), spec.degree),
                                 spec.scale, 0.0);
@@ -56,11 +47,11 @@ void check_bodies(const RecordSpec& spec, double end_time) {
 void read_record(DriverSpec& driver, const Scenario& scenario, const FileContent& content_of) {
   RecordSpec& spec = driver.record;
   if (spec.file.empty() || !driver.follow.empty()) return;
-  const std::string& text = content(spec.file, spec.where, content_of);
+  const std::string& text = required_content(content_of, spec.file, spec.where, "file");
   std::vector<std::string> names = {driver.body};
   if (!driver.joint.empty()) names = std::ranges::find(scenario.joints, driver.joint, &JointSpec::name)->ends->bodies;
   spec.bodies.clear();
-  at_place(spec.where, [&] {
+  read_table_at(spec.where, [&] {
     for (const auto& name : names) {
       spec.bodies.push_back(name == "ground" ? nullptr : read_body_record(text, spec.file, name, spec.time_column));
     }
@@ -69,6 +60,21 @@ void read_record(DriverSpec& driver, const Scenario& scenario, const FileContent
 }
 
 }  // namespace
+
+FileContent content_in(std::span<const AssetContent> files) {
+  return [files](const std::string& name) -> const std::string* {
+    const auto file = std::ranges::find(files, name, &AssetContent::name);
+    return file == files.end() ? nullptr : &file->content;
+  };
+}
+
+const std::string& required_content(const FileContent& content_of, const std::string& file, const std::string& where,
+                                    const std::string& field) {
+  const std::string* text = content_of(file);
+  if (text != nullptr) return *text;
+  throw input_error(
+      field, fmt::format("{}: expected the file '{}' with the scenario, found nothing; send it along", where, file));
+}
 
 void read_motion_columns(Scenario& scenario, const FileContent& content_of) {
   const double end_time = scenario.analysis.end_time;

@@ -21,10 +21,7 @@ namespace heelstrike::client {
 namespace {
 
 mbs::RunInput run_input(const RunRequest& request, const BackendSchemas& schemas) {
-  std::vector<mbs::ScenarioFile> files;
-  files.reserve(request.files.size());
-  for (const NamedFile& file : request.files) files.push_back({file.name, file.content});
-  return mbs::make_run_input(request.yaml, request.file_name, std::move(files), schemas);
+  return mbs::make_run_input(request.yaml, request.file_name, request.files, schemas);
 }
 
 class EmbeddedRunner : public Runner {

@@ -2,13 +2,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace heelstrike::client::report {
+#include "common/text/markup.hpp"
 
-/// Text for the inside of elements and of quoted attributes.
-[[nodiscard]] std::string escaped(std::string_view text);
+namespace heelstrike::client::report {
 
 /// Table of texts; cells that are numbers stand to the right.
 /// @param row_attributes  one per row, written into its <tr> as they are; may be empty

@@ -58,10 +58,7 @@ class ReportingSink : public RunSink {
 
 void write_ground_reactions(const RunRequest& request, const RunFolder& folder) {
   if (request.scenario.motions.empty() || !fs::exists(folder.path() / "timeseries.csv")) return;
-  const auto content_of = [&](const std::string& name) {
-    const auto file = std::ranges::find(request.files, name, &NamedFile::name);
-    return file == request.files.end() ? nullptr : &file->content;
-  };
+  const FileContent content_of = content_in(request.files);
   const TimeSeries series = read_timeseries(folder.path());
   const std::string text = ground_reactions(request.scenario, series, content_of);
   if (text.empty()) return;
@@ -111,7 +108,7 @@ RunSummary run_until_stop(Runner& runner, const RunRequest& request, const RunFo
 }  // namespace
 
 RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder, bool quiet, std::stop_token stop) {
-  ProgressDisplay display(fmt::format("{} {}", request.scenario.name, backend_label(request.scenario)), quiet);
+  ProgressDisplay display(run_name(request.scenario, ' '), quiet);
   ReportingSink sink(folder, display);
   RunSummary summary;
   try {
@@ -133,7 +130,7 @@ RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder,
 }
 
 fs::path default_folder(const RunRequest& request) {
-  const std::string name = fmt::format("{}-{}", request.scenario.name, backend_label(request.scenario));
+  const std::string name = run_name(request.scenario);
   fs::path folder = fs::path("runs") / name;
   std::error_code ignored;
   for (int n = 2; fs::exists(folder, ignored); ++n) folder = fs::path("runs") / fmt::format("{}-{}", name, n);

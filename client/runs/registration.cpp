@@ -10,6 +10,7 @@
 
 #include "client/runs/registration_frames.hpp"
 #include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -50,9 +51,9 @@ void check(const RegistrationTask& task) {
     std::vector<std::string> names;
     for (const auto& p : known_parameters) names.push_back(p.name);
     if (std::ranges::find(names, name) == names.end()) {
-      const auto near = nearest_name(name, names);
+      const std::string near = suggestion(name, names, "");
       throw input_error("free", fmt::format("--free: expected names among {}, found '{}'{}", fmt::join(names, ", "),
-                                            name, near ? fmt::format("; did you mean '{}'?", *near) : ""));
+                                            name, near.empty() ? "" : "; " + near));
     }
     if (name == "height" && registration_target(task) == RegistrationTarget::center_of_pressure) {
       throw input_error("free",

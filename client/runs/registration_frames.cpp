@@ -56,7 +56,8 @@ RegistrationRuns::RegistrationRuns(const RegistrationTask& task, Runner& runner,
 
 void RegistrationRuns::add_foot(const MarkerMotionSpec& motion, const FootSpec& spec) {
   RegisteredFoot foot{.motion = motion.name, .name = spec.name, .measured = {}, .pairs = {}, .result = {}};
-  const auto plates = read_force_plates(read_motion_table(*content_of(motion.plates), motion.plates));
+  const auto plates =
+      read_force_plates(read_motion_table(*content_in(task_.request.files)(motion.plates), motion.plates));
   foot.measured = *std::ranges::find(plates, spec.plate, &ForcePlate::name);
   foot.up = vertical_axis(plates);
   foot.result.foot = motion.name + "." + spec.name;
@@ -76,11 +77,6 @@ void RegistrationRuns::add_foot(const MarkerMotionSpec& motion, const FootSpec& 
     if (follows(pair.main_body) || follows(pair.partner_body)) foot.pairs.push_back(pair.spec.name);
   }
   feet_.push_back(std::move(foot));
-}
-
-const std::string* RegistrationRuns::content_of(const std::string& name) const {
-  const auto file = std::ranges::find(task_.request.files, name, &NamedFile::name);
-  return file == task_.request.files.end() ? nullptr : &file->content;
 }
 
 TimeSeries RegistrationRuns::run() {
@@ -104,8 +100,7 @@ TimeSeries RegistrationRuns::run() {
 
 std::vector<FrameErrors> RegistrationRuns::evaluate() {
   const TimeSeries series = run();
-  const std::string text =
-      ground_reactions(task_.request.scenario, series, [&](const std::string& name) { return content_of(name); });
+  const std::string text = ground_reactions(task_.request.scenario, series, content_in(task_.request.files));
   const auto predicted = read_force_plates(read_motion_table(text, "ground reactions"));
   std::vector<FrameErrors> all;
   for (const RegisteredFoot& foot : feet_) {

@@ -44,7 +44,6 @@ class RegistrationRuns {
 
  private:
   void add_foot(const MarkerMotionSpec& motion, const FootSpec& spec);
-  [[nodiscard]] const std::string* content_of(const std::string& name) const;
   [[nodiscard]] TimeSeries run();
   [[nodiscard]] FrameErrors errors(const RegisteredFoot& foot, const ForcePlate& predicted,
                                    const TimeSeries& series) const;

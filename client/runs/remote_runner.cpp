@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/config/backend_label.hpp"
 #include "common/errors/error.hpp"
 #include "common/rpc/backoff.hpp"
 #include "common/wire/event_file.hpp"

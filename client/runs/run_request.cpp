@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
 
 #include "client/embedded/catalog.hpp"
+#include "common/config/backend_label.hpp"
 #include "common/config/document.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
@@ -84,7 +84,8 @@ void read_files(const fs::path& folder, const std::stop_token& stop, RunRequest&
   std::vector<Error> refusals;
   for (const std::string& name : files_named_by(request.scenario)) {
     try {
-      request.files.push_back({name, read_file(path_of(folder, name, request.file_name), what, {.stop = stop})});
+      const fs::path path = path_of(folder, name, request.file_name);
+      request.files.push_back({.sha256 = {}, .name = name, .content = read_file(path, what, {.stop = stop})});
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) throw;
       refusals.push_back(error);
@@ -109,10 +110,7 @@ RunRequest load(const fs::path& scenario, const fs::path& called, const Override
   if (overrides.backend_last) change_backend(request, overrides.backend, backends);
   request.scenario = parse_scenario(request.yaml, request.file_name, catalog);
   read_files(inputs, stop, request);
-  read_motion_columns(request.scenario, [&](const std::string& name) -> const std::string* {
-    const auto file = std::ranges::find(request.files, name, &NamedFile::name);
-    return file == request.files.end() ? nullptr : &file->content;
-  });
+  read_motion_columns(request.scenario, content_in(request.files));
   request.notes.insert(request.notes.end(), request.scenario.notes.begin(), request.scenario.notes.end());
   return request;
 }
@@ -129,12 +127,8 @@ RunRequest load_request_again(const fs::path& scenario, const fs::path& origin, 
   return load(scenario, origin, {}, inputs, backends, stop);
 }
 
-std::string backend_label(const Scenario& scenario) {
-  std::vector<std::string> names;
-  for (const PairModel& pair : scenario.pairs) {
-    if (std::find(names.begin(), names.end(), pair.spec.backend) == names.end()) names.push_back(pair.spec.backend);
-  }
-  return names.empty() ? "no-contact" : fmt::format("{}", fmt::join(names, "+"));
+std::string run_name(const Scenario& scenario, char separator) {
+  return scenario.name + separator + backend_label(scenario, "no-contact");
 }
 
 }  // namespace heelstrike::client

@@ -8,20 +8,15 @@
 
 #include "client/runs/read_file.hpp"
 #include "common/config/scenario.hpp"
+#include "common/contact/contact.hpp"
 
 namespace heelstrike::client {
-
-/// A file that the scenario names, by content.
-struct NamedFile {
-  std::string name;     ///< as the scenario writes it
-  std::string content;  ///< bytes
-};
 
 struct RunRequest {
   std::string yaml;       ///< overrides applied
   std::string file_name;  ///< for messages
   Scenario scenario;      ///< the same, parsed
-  std::vector<NamedFile> files;
+  std::vector<AssetContent> files;
   std::string resume_from;         ///< bytes of a checkpoint; empty = from the start
   std::vector<std::string> notes;  ///< what the user should know, e.g. parameters dropped with a change of back-end
 };
@@ -52,7 +47,7 @@ struct Overrides {
 /// @throws Error{invalid_input} for a variable that is not set
 [[nodiscard]] std::string expand_variables(const std::string& name, const std::string& where);
 
-/// Names of the back-ends of all pairs, each once, joined by '+'.
-[[nodiscard]] std::string backend_label(const Scenario& scenario);
+/// Scenario and back-ends, as the folder of a run is called: "foot-fem_condensed+hooke", "pendulum-no-contact".
+[[nodiscard]] std::string run_name(const Scenario& scenario, char separator = '-');
 
 }  // namespace heelstrike::client

@@ -103,7 +103,7 @@ void SimulationClient::send(const RunRequest& request, const std::string& run_id
   part.mutable_header()->set_contract(contract_version);
   part.mutable_header()->set_resume_from(request.resume_from);
   bool going = writer.Write(part);
-  for (const NamedFile& file : request.files) {
+  for (const AssetContent& file : request.files) {
     for (std::size_t at = 0; going; at += rpc::upload_chunk_bytes) {
       auto& chunk = *part.mutable_file();
       chunk.set_name(file.name);

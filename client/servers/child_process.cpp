@@ -29,10 +29,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int ready_descriptor = 3;
 
-std::string reason(int code) {
-  return std::generic_category().message(code);
-}
-
 // Waits until one of the descriptors is readable or closed, or the time is over. @returns how many are
 int wait_readable(std::span<pollfd> descriptors, Clock::time_point until) {
   while (true) {
@@ -88,7 +84,8 @@ std::string describe(const siginfo_t& info) {
 ChildProcess::ChildProcess(ChildOptions options) : options_(std::move(options)) {
   std::array<int, 2> pipe_ends{};
   if (::pipe2(pipe_ends.data(), O_CLOEXEC) != 0) {
-    throw file_error(options_.program.string(), fmt::format("cannot make a pipe: {}", reason(errno)));
+    throw file_error(options_.program.string(),
+                     fmt::format("cannot make a pipe: {}", std::generic_category().message(errno)));
   }
   ready_pipe_ = pipe_ends[0];
   // dup2 onto itself would keep close-on-exec set, so the write end is moved out of the way of descriptor 3.
@@ -106,7 +103,8 @@ ChildProcess::ChildProcess(ChildOptions options) : options_(std::move(options)) 
   ::close(write_end);
   if (failure != 0) {
     close_pipe();
-    throw file_error(program, fmt::format("cannot start the {} {}: {}", options_.name, program, reason(failure)));
+    throw file_error(program, fmt::format("cannot start the {} {}: {}", options_.name, program,
+                                          std::generic_category().message(failure)));
   }
   pid_file_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));  // glibc 2.36 declares it for C only
   if (pid_file_ < 0) {
@@ -115,7 +113,7 @@ ChildProcess::ChildProcess(ChildOptions options) : options_(std::move(options)) 
     ::waitpid(pid_, nullptr, 0);
     close_pipe();
     throw file_error(program, fmt::format("cannot supervise the {}: {} (Linux 5.3 or newer is needed)", options_.name,
-                                          reason(code)));
+                                          std::generic_category().message(code)));
   }
 }
 

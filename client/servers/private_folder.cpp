@@ -28,10 +28,6 @@ constexpr std::size_t max_socket_path = sizeof(sockaddr_un::sun_path) - 1;  // 1
 // Longest name below the base: "heelstrike-<pid>-XXXXXX/fem.sock".
 constexpr std::size_t room_for_names = 48;
 
-std::string reason(int code) {
-  return std::generic_category().message(code);
-}
-
 std::optional<pid_t> owner_of(const std::string& folder_name) {
   if (!folder_name.starts_with(prefix)) return std::nullopt;
   pid_t pid = 0;
@@ -89,12 +85,13 @@ PrivateFolder::PrivateFolder() {
   std::string name = (base / fmt::format("{}{}-XXXXXX", prefix, ::getpid())).string();
   if (::mkdtemp(name.data()) == nullptr) {
     throw file_error(base.string(), fmt::format("cannot make a private folder for the servers' sockets in {}: {}",
-                                                base.string(), reason(errno)));
+                                                base.string(), std::generic_category().message(errno)));
   }
   path_ = name;
   lock_file_ = ::open((path_ / lock_name).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (lock_file_ < 0 || ::flock(lock_file_, LOCK_EX | LOCK_NB) != 0) {
-    throw file_error(name, fmt::format("cannot lock the private folder {}: {}", name, reason(errno)));
+    throw file_error(
+        name, fmt::format("cannot lock the private folder {}: {}", name, std::generic_category().message(errno)));
   }
 }
 

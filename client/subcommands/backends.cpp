@@ -11,6 +11,7 @@
 #include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
 #include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -109,10 +110,7 @@ const BackendInfo& find(const std::vector<BackendInfo>& backends, const std::str
     if (backend.name == name) return backend;
     names.push_back(backend.name);
   }
-  const auto near = nearest_name(name, names);
-  throw input_error("backend",
-                    fmt::format("there is no back-end '{}'{}; known are: {}", name,
-                                near ? fmt::format(" (did you mean '{}'?)", *near) : "", fmt::join(names, ", ")));
+  throw input_error("backend", there_is_no("back-end", name, names));
 }
 
 ExitCode show_backends(const BackendsOptions& options, bool json) {

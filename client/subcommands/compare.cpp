@@ -16,6 +16,7 @@
 #include "client/terminal/screen.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -39,10 +40,7 @@ void check_names(const CompareOptions& options, const BackendSchemas& schemas) {
   std::vector<std::string> seen;
   for (const std::string& name : options.backends) {
     if (!schemas.contains(name)) {
-      const auto near = nearest_name(name, known);
-      throw input_error("backends",
-                        fmt::format("--backends: there is no back-end '{}'{}; known are: {}", name,
-                                    near ? fmt::format(" (did you mean '{}'?)", *near) : "", fmt::join(known, ", ")));
+      throw input_error("backends", "--backends: " + there_is_no("back-end", name, known));
     }
     if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
       throw input_error("backends", fmt::format("--backends: '{}' is there twice; name every back-end once", name));

@@ -33,7 +33,7 @@ ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token
   std::unique_ptr<Contact> contact;
   const auto begin = std::chrono::steady_clock::now();
   {
-    ProgressDisplay display(fmt::format("{} {}", request.scenario.name, backend_label(request.scenario)), as_json);
+    ProgressDisplay display(run_name(request.scenario, ' '), as_json);
     const OpenContext context{.run_id = "condense",
                               .on_progress =
                                   [&](std::string_view stage, double fraction) {

@@ -22,8 +22,8 @@ struct ResumeOptions {
 ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& stop) {
   RunFolder folder = RunFolder::resume(options.folder);
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
-  RunRequest request = load_request_again(folder.path() / "scenario.yaml",
-                                          options.inputs.empty() ? folder.inputs() : options.inputs, schemas, stop);
+  const fs::path inputs = options.inputs.empty() ? folder.origin().parent_path() : options.inputs;
+  RunRequest request = load_request_again(folder.path() / "scenario.yaml", folder.origin(), inputs, schemas, stop);
   request.resume_from = folder.checkpoint();
   for (const std::string& note : request.notes) tell_user("note", note);
   return run_to_folder(request, folder, options.connection, {.quiet = options.quiet, .json = json}, stop);

@@ -116,7 +116,7 @@ void print_text(const RunRequest& request, const BuiltModel& model) {
              analysis.integrator.name, analysis.integrator.rtol, analysis.integrator.atol,
              analysis.integrator.max_step ? fmt::format(", steps up to {:g} s", *analysis.integrator.max_step) : "");
   fmt::print("output every {:g} s\n", scenario.output.interval);
-  for (const NamedFile& file : request.files) fmt::print("file {} ({} bytes)\n", file.name, file.content.size());
+  for (const AssetContent& file : request.files) fmt::print("file {} ({} bytes)\n", file.name, file.content.size());
 }
 
 Json pair_json(const PairModel& pair, const ParameterMap& in_force) {
@@ -162,7 +162,7 @@ void print_json(const RunRequest& request, const BuiltModel& model) {
   for (std::size_t i = 0; i < scenario.pairs.size(); ++i) {
     json["contact"].push_back(pair_json(scenario.pairs[i], model.parameters[i]));
   }
-  for (const NamedFile& file : request.files) {
+  for (const AssetContent& file : request.files) {
     json["files"].push_back({{"name", file.name}, {"bytes", file.content.size()}});
   }
   json["analysis"] = {{"type", scenario.analysis.type},

@@ -7,6 +7,7 @@
 
 #include "common/config/mistakes.hpp"
 #include "common/config/schema.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike::config {
 
@@ -42,9 +43,9 @@ std::vector<std::string> names_of(const KeySchema& schema) {
 void check_choice(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
                   const std::string& word) {
   if (schema.choices.empty() || std::ranges::find(schema.choices, word) != schema.choices.end()) return;
-  const auto near = schema.kind == KeyKind::text ? nearest_name(word, schema.choices) : std::nullopt;
+  const bool names = schema.kind == KeyKind::text;
   refuse(document, node, path, expectation(schema), describe(node),
-         near ? fmt::format("did you mean '{}'?", *near) : schema.meaning);
+         names ? suggestion(word, schema.choices, schema.meaning) : schema.meaning);
 }
 
 void check_number(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
@@ -121,13 +122,11 @@ std::string other_types_advice(const KeySchema* variant, const std::string& key)
   where.line = entry.line;
   if (where.note.empty()) where.note = map.note;
   const auto names = names_of(schema);
-  const auto near = nearest_name(entry.key, names);
   const std::string meant = decimal_comma(map, entry);
   const std::string elsewhere = other_types_advice(variant, entry.key);
   const std::string advice = !meant.empty()       ? fmt::format("decimals are written with a point: {}", meant)
                              : !elsewhere.empty() ? elsewhere
-                             : near               ? fmt::format("did you mean '{}'?", *near)
-                                                  : std::string("remove it");
+                                                  : suggestion(entry.key, names, "remove it");
   const std::string key = joined(path, excerpt(entry.key));
   throw mistake_at(document, where, key,
                    fmt::format("{}: unknown key{}; expected one of {}, found '{}'; {}", key,

@@ -7,6 +7,7 @@
 #include "common/config/catalog.hpp"
 #include "common/config/schema.hpp"
 #include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike {
 
@@ -106,10 +107,9 @@ std::optional<KeySchema> find_key(const KeySchema& schema, const std::string& na
 }
 
 [[noreturn]] void refuse_name(const Assignment& assignment, const std::string& name, const Keys& known) {
-  const auto near = nearest_name(name, known);
   refuse_assignment(assignment.note, fmt::format("{}", fmt::join(assignment.keys, ".")),
                     fmt::format("expected one of {}, found '{}'; {}", fmt::join(known, ", "), config::excerpt(name),
-                                near ? fmt::format("did you mean '{}'?", *near) : "name one of them"));
+                                suggestion(name, known, "name one of them")));
 }
 
 /// Refuses a path that leads nowhere. Things with a name of their own must be in the file already.

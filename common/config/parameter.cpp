@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike {
 
@@ -92,8 +93,7 @@ std::vector<std::string> names_of(std::span<const ParameterSchema> schema) {
 [[noreturn]] void refuse_unknown(const std::string& name, const std::vector<std::string>& known,
                                  const std::string& where) {
   const std::string key = where + "." + name;
-  const auto near = nearest_name(name, known);
-  const std::string hint = near ? fmt::format("did you mean '{}'?", *near) : std::string("remove it");
+  const std::string hint = suggestion(name, known, "remove it");
   throw input_error(key, fmt::format("{}: unknown key; {} (known here: {})", key, hint, fmt::join(known, ", ")));
 }
 

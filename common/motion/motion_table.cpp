@@ -10,6 +10,7 @@
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
 #include "common/motion/text_lines.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike {
 namespace {
@@ -127,9 +128,8 @@ bool MotionTable::has(const std::string& heading) const {
 const std::vector<double>& MotionTable::column(const std::string& heading) const {
   const auto found = std::ranges::find(headings, heading);
   if (found != headings.end()) return columns[static_cast<std::size_t>(found - headings.begin())];
-  const auto near = nearest_name(heading, headings);
   throw input_error("file", fmt::format("{}: expected a column '{}', found none of that name; {}", file_name, heading,
-                                        near ? fmt::format("did you mean '{}'?", *near) : "name a column of the file"));
+                                        suggestion(heading, headings, "name a column of the file")));
 }
 
 MotionTable read_motion_table(std::string_view text, const std::string& file_name) {

@@ -7,6 +7,7 @@
 #include "common/errors/error.hpp"
 #include "common/results/run_folder.hpp"
 #include "common/results/summary.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike {
 
@@ -50,9 +51,8 @@ void add_values(TimeSeries& series, std::string_view line, const fs::path& file,
 std::vector<double> TimeSeries::column(const std::string& name) const {
   const auto it = std::ranges::find(columns, name);
   if (it == columns.end()) {
-    const auto near = nearest_name(name, columns);
     throw input_error(name, fmt::format("expected a column of timeseries.csv, found '{}'; {}", name,
-                                        near ? fmt::format("did you mean '{}'?", *near) : "see its first line"));
+                                        suggestion(name, columns, "see its first line")));
   }
   std::vector<double> result;
   for (auto i = static_cast<std::size_t>(it - columns.begin()); i < values.size(); i += columns.size()) {

@@ -133,7 +133,7 @@ std::shared_ptr<grpc::ServerCredentials> credentials(const ServerTls& tls) {
   return grpc::SslServerCredentials(options);
 }
 
-int milliseconds(std::chrono::milliseconds duration) {
+int channel_milliseconds(std::chrono::milliseconds duration) {
   return static_cast<int>(duration.count());
 }
 
@@ -179,13 +179,13 @@ void Listener::bind(Address& address, std::vector<int>& sockets) {
 void Listener::configure(grpc::ServerBuilder& builder) {
   door_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials(options_.tls));
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(keepalive_interval));
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(keepalive_timeout));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, channel_milliseconds(keepalive_interval));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, channel_milliseconds(keepalive_timeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                             milliseconds(keepalive_shortest_tolerated));
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(handshake_timeout));
+                             channel_milliseconds(keepalive_shortest_tolerated));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, channel_milliseconds(handshake_timeout));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, max_streams_per_connection);
   builder.SetMaxReceiveMessageSize(static_cast<int>(options_.max_message_bytes));
   builder.SetMaxSendMessageSize(static_cast<int>(options_.max_message_bytes));

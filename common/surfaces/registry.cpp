@@ -8,6 +8,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/surfaces/values.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike {
 
@@ -153,9 +154,8 @@ const SurfaceKind& kind_of(const Surface& surface, const std::string& where) {
     if (kind.name() == surface.kind) return kind;
     names.push_back(kind.name());
   }
-  const auto near = nearest_name(surface.kind, names);
   refuse_value(where, fmt::format("one of the surfaces {}", fmt::join(names, ", ")), "'" + surface.kind + "'",
-               near ? fmt::format("did you mean '{}'?", *near) : std::string("choose one of them"));
+               suggestion(surface.kind, names, "choose one of them"));
 }
 
 Surface checked_surface(Surface surface, bool is_rigid, const std::string& where) {

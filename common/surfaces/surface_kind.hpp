@@ -2,7 +2,7 @@
 /// ask here; nothing else lists the kinds.
 ///
 /// A new kind is one source file in this folder that defines a function returning a SurfaceKind, and one line in
-/// registry.cpp. See docs/developer/surfaces.md.
+/// registry.hpp. See docs/developer/surfaces.md.
 #pragma once
 
 #include <array>

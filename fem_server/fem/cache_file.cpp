@@ -50,9 +50,11 @@ void write_cache_file(const fs::path& path, std::initializer_list<std::string_vi
   trim_cache(path.parent_path(), path, max_cache_bytes);
 }
 
-namespace {
+std::string unusable_cache_file(const fs::path& path, std::string_view why) {
+  return fmt::format("cache file {} {}; it will be rebuilt", path.string(), why);
+}
 
-constexpr std::size_t digest_length = 64;
+namespace {
 
 std::string_view as_bytes(std::span<const double> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
@@ -65,7 +67,7 @@ std::optional<std::vector<double>> read_cached_numbers(const fs::path& path, std
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   const auto reject = [&](const char* why) {
-    problem = fmt::format("cache file {} {}; it will be rebuilt", path.string(), why);
+    problem = unusable_cache_file(path, why);
     return std::nullopt;
   };
   std::string header(magic.size() + 2 * digest_length, '\0');

@@ -22,6 +22,12 @@ namespace heelstrike::fem {
 /// @throws Error{file} when that cannot be done
 void write_cache_file(const std::filesystem::path& path, std::initializer_list<std::string_view> parts);
 
+/// Length of a digest in the heads of cache files: sha256 in hexadecimal.
+inline constexpr std::size_t digest_length = 64;
+
+/// Sentence on a file that counts as absent. @param why  predicate, "is damaged"
+[[nodiscard]] std::string unusable_cache_file(const std::filesystem::path& path, std::string_view why);
+
 /// Numbers with `magic`, key and digest before them: a file that is short, damaged, of another version or of another
 /// key counts as absent.
 /// @param n        how many there must be

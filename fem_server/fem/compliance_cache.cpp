@@ -13,7 +13,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr std::string_view magic = "heelstrike compliance 1\n";
+constexpr std::string_view compliance_magic = "heelstrike compliance 1\n";
 constexpr std::string_view method_version = "condensation 1";
 
 template <class T>
@@ -50,13 +50,13 @@ std::string compliance_key(const BodyModel& body, const Support& support, std::s
 
 std::optional<SurfaceCompliance> load_compliance(const std::string& directory, const std::string& key,
                                                  std::size_t n_nodes, std::string& problem) {
-  auto blocks = read_cached_numbers(path_of(directory, key), magic, key, 9 * n_nodes * n_nodes, problem);
+  auto blocks = read_cached_numbers(path_of(directory, key), compliance_magic, key, 9 * n_nodes * n_nodes, problem);
   if (!blocks) return std::nullopt;
   return SurfaceCompliance(n_nodes, std::move(*blocks));
 }
 
 void store_compliance(const std::string& directory, const std::string& key, const SurfaceCompliance& compliance) {
-  write_cached_numbers(path_of(directory, key), magic, key, compliance.data());
+  write_cached_numbers(path_of(directory, key), compliance_magic, key, compliance.data());
 }
 
 SurfaceCompliance cached_compliance(const std::string& directory, const BodyModel& body, const Support& support,

@@ -17,21 +17,20 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr std::string_view magic = "heelstrike mesh 1\n";
-constexpr std::size_t digest_length = 64;
+constexpr std::string_view mesh_magic = "heelstrike mesh 1\n";
 
 std::optional<VolumeMesh> load_mesh(const std::filesystem::path& path, const std::string& key, std::string& problem) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const auto reject = [&](const char* why) {
-    problem = fmt::format("cache file {} {}; it will be rebuilt", path.string(), why);
+    problem = unusable_cache_file(path, why);
     return std::nullopt;
   };
-  if (!bytes.starts_with(magic) || bytes.size() < magic.size() + 2 * digest_length) {
+  if (!bytes.starts_with(mesh_magic) || bytes.size() < mesh_magic.size() + 2 * digest_length) {
     return reject("is of another kind or version");
   }
-  const std::string_view rest = std::string_view(bytes).substr(magic.size());
+  const std::string_view rest = std::string_view(bytes).substr(mesh_magic.size());
   const std::string_view content = rest.substr(2 * digest_length);
   if (rest.substr(0, digest_length) != key) return reject("belongs to another body");
   if (rest.substr(digest_length, digest_length) != sha256_hex(content)) return reject("is damaged");
@@ -56,7 +55,7 @@ VolumeMesh cached_mesh(const std::string& directory, const std::string& key, con
   VolumeMesh mesh = make();
   const std::string content = write_vtu(mesh);
   try {
-    write_cache_file(path, {magic, key, sha256_hex(content), content});
+    write_cache_file(path, {mesh_magic, key, sha256_hex(content), content});
   } catch (const Error& error) {
     progress(fmt::format("the mesh is not kept: {}", error.what()), 0.0);
   }

@@ -32,7 +32,7 @@ struct Format {
   [[nodiscard]] MeshKind kind() const { return volume != nullptr ? MeshKind::volume : MeshKind::surface; }
 };
 
-constexpr std::array<Format, 8> formats{
+constexpr auto formats = std::to_array<Format>(
     {{"stl", io::read_stl, nullptr, [](std::string_view text) { return text.starts_with("solid"); }},
      {"obj", io::read_obj, nullptr, [](std::string_view /*text*/) { return false; }},
      {"ply", io::read_ply, nullptr, [](std::string_view text) { return text.starts_with("ply"); }},
@@ -40,7 +40,7 @@ constexpr std::array<Format, 8> formats{
      {"msh", nullptr, io::read_gmsh, [](std::string_view text) { return text.starts_with("$MeshFormat"); }},
      {"inp", nullptr, io::read_abaqus, [](std::string_view text) { return text.starts_with("*"); }},
      {"vtu", nullptr, io::read_vtu, [](std::string_view text) { return is_vtk_xml(text, "\"UnstructuredGrid\""); }},
-     {"vtk", nullptr, io::read_vtk_legacy, [](std::string_view text) { return text.starts_with("# vtk DataFile"); }}}};
+     {"vtk", nullptr, io::read_vtk_legacy, [](std::string_view text) { return text.starts_with("# vtk DataFile"); }}});
 
 const Format* find_name(std::string_view name) {
   const auto found = std::ranges::find(formats, name, &Format::name);

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
+#include "common/config/backend_label.hpp"
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/simulation/accepted_state.hpp"
@@ -16,12 +16,6 @@ namespace {
 
 /// Progress is told at most this often; it goes to people.
 constexpr std::chrono::milliseconds progress_period{100};
-
-std::string backend_names(const Scenario& scenario) {
-  std::set<std::string> names;
-  for (const auto& pair : scenario.pairs) names.insert(pair.spec.backend);
-  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, "+"));
-}
 
 }  // namespace
 
@@ -37,7 +31,7 @@ RunBase::RunBase(const RunInput& input, CoupledModel& model, RunSink& sink, std:
       last_progress_(started_),
       fields_(input.scenario, input.scenario.output.fields, sink) {
   summary_.scenario = input.scenario.name;
-  summary_.backend = backend_names(input.scenario);
+  summary_.backend = backend_label(input.scenario);
   summary_.integrator.name = input.scenario.analysis.integrator.name;
 }
 

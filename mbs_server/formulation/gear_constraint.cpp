@@ -3,69 +3,63 @@
 #include <cmath>
 #include <cstdlib>
 #include <numbers>
-#include <utility>
 
 namespace heelstrike::mbs {
 
-GearConstraint::GearConstraint(std::string name, const Joint& first, const Joint& second, int teeth_first,
-                               int teeth_second, const ConstVector& q0)
-    : name_(std::move(name)), teeth_(std::abs(static_cast<double>(teeth_second))) {
+GearEquation::GearEquation(const Joint& first, const Joint& second, int teeth_first, int teeth_second,
+                           const ConstVector& q0)
+    : teeth_(std::abs(static_cast<double>(teeth_second))) {
   wheels_.push_back({.angle = JointAngle(first), .factor = -static_cast<double>(teeth_first)});
   wheels_.push_back({.angle = JointAngle(second), .factor = static_cast<double>(teeth_second)});
   constant_ = turned(q0);
 }
 
-double GearConstraint::turned(const ConstVector& q) const {
+double GearEquation::turned(const ConstVector& q) const {
   double sum = 0.0;
   for (const auto& wheel : wheels_) sum += wheel.factor * wheel.angle.angle(q);
   return sum;
 }
 
-void GearConstraint::residual(double /*t*/, const ConstVector& q, Eigen::Ref<VectorX> phi) const {
+double GearEquation::residual(double /*t*/, const ConstVector& q) const {
   // Both angles jump by 2 pi somewhere, hence their sum by 2 pi times a whole number of teeth, which the remainder
   // takes out. The division makes it an angle of the second wheel, so that the tolerances of all constraints mean the
   // same.
-  if (active_) phi[0] = std::remainder(turned(q) - constant_, 2.0 * std::numbers::pi) / teeth_;
+  return std::remainder(turned(q) - constant_, 2.0 * std::numbers::pi) / teeth_;
 }
 
-void GearConstraint::velocity_rhs(double /*t*/, const ConstVector& /*q*/, Eigen::Ref<VectorX> nu) const {
-  nu.setZero();
+double GearEquation::velocity_rhs(double /*t*/, const ConstVector& /*q*/) const {
+  return 0.0;
 }
 
-void GearConstraint::acceleration_rhs(double /*t*/, const ConstVector& q, const ConstVector& qd,
-                                      Eigen::Ref<VectorX> gamma) const {
-  gamma.setZero();
-  if (!active_) return;
+double GearEquation::acceleration_rhs(double /*t*/, const ConstVector& q, const ConstVector& qd) const {
   // d2/dt2 of the sum of factor phi leaves -factor qd' phi_qq qd on the right; the constant and the whole turns have no
   // derivative.
-  for (const auto& wheel : wheels_) gamma[0] -= wheel.factor / teeth_ * wheel.angle.curvature(q, qd).value;
+  double gamma = 0.0;
+  for (const auto& wheel : wheels_) gamma -= wheel.factor / teeth_ * wheel.angle.curvature(q, qd).value;
+  return gamma;
 }
 
-void GearConstraint::add_jacobian(double /*t*/, const ConstVector& q, int row0, SparseAssembler& Phi_q) const {
-  if (!active_) return;
+void GearEquation::add_jacobian(double /*t*/, const ConstVector& q, int row, SparseAssembler& Phi_q) const {
   for (const auto& wheel : wheels_) {
     const VectorX gradient = wheel.angle.derivatives(q).gradient;
     const auto& at = wheel.angle.indices();
     for (std::size_t k = 0; k < at.size(); ++k) {
-      Phi_q.add(row0, at[k], wheel.factor / teeth_ * gradient[static_cast<Eigen::Index>(k)]);
+      Phi_q.add(row, at[k], wheel.factor / teeth_ * gradient[static_cast<Eigen::Index>(k)]);
     }
   }
 }
 
-void GearConstraint::add_velocity_tangent(double /*t*/, const ConstVector& q, const ConstVector& qd, int row0,
-                                          SparseAssembler& V_q) const {
-  if (!active_) return;
+void GearEquation::add_velocity_tangent(double /*t*/, const ConstVector& q, const ConstVector& qd, int row,
+                                        SparseAssembler& V_q) const {
   for (const auto& wheel : wheels_) {
     // (Phi_q qd)_q = phi_qq qd; nu is zero.
     const VectorX bent = wheel.factor / teeth_ * (wheel.angle.derivatives(q).hessian * wheel.angle.local(qd));
     const auto& at = wheel.angle.indices();
-    for (std::size_t k = 0; k < at.size(); ++k) V_q.add(row0, at[k], bent[static_cast<Eigen::Index>(k)]);
+    for (std::size_t k = 0; k < at.size(); ++k) V_q.add(row, at[k], bent[static_cast<Eigen::Index>(k)]);
   }
 }
 
-void GearConstraint::add_force_tangent(double /*t*/, const ConstVector& q, const ConstVector& lambda,
-                                       SparseAssembler& K) const {
-  if (!active_) return;
+void GearEquation::add_force_tangent(double /*t*/, const ConstVector& q, double lambda, SparseAssembler& K) const {
   for (const auto& wheel : wheels_) {
     // -(Phi_q' lambda)_q = -lambda phi_qq, symmetric.
     const Eigen::MatrixXd hessian = wheel.angle.derivatives(q).hessian;
@@ -73,16 +67,15 @@ void GearConstraint::add_force_tangent(double /*t*/, const ConstVector& q, const
     for (std::size_t k = 0; k < at.size(); ++k) {
       for (std::size_t l = 0; l < at.size(); ++l) {
         K.add(at[k], at[l],
-              -lambda[0] * wheel.factor / teeth_ * hessian(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(l)));
+              -lambda * wheel.factor / teeth_ * hessian(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(l)));
       }
     }
   }
 }
 
-void GearConstraint::add_acceleration_tangents(double /*t*/, const ConstVector& q, const ConstVector& qd,
-                                               const ConstVector& qdd, int row0, SparseAssembler& G_q,
-                                               SparseAssembler& G_v) const {
-  if (!active_) return;
+void GearEquation::add_acceleration_tangents(double /*t*/, const ConstVector& q, const ConstVector& qd,
+                                             const ConstVector& qdd, int row, SparseAssembler& G_q,
+                                             SparseAssembler& G_v) const {
   for (const auto& wheel : wheels_) {
     // G_q = (gamma - Phi_q qdd)_q needs the third derivatives of the angle, by_q; G_v = gamma_qd = -2 qd' phi_qq.
     const double factor = -wheel.factor / teeth_;
@@ -91,8 +84,8 @@ void GearConstraint::add_acceleration_tangents(double /*t*/, const ConstVector& 
     const auto& at = wheel.angle.indices();
     for (std::size_t k = 0; k < at.size(); ++k) {
       const auto i = static_cast<Eigen::Index>(k);
-      G_q.add(row0, at[k], factor * (curvature.by_q[i] + bent[i]));
-      G_v.add(row0, at[k], factor * curvature.by_qd[i]);
+      G_q.add(row, at[k], factor * (curvature.by_q[i] + bent[i]));
+      G_v.add(row, at[k], factor * curvature.by_qd[i]);
     }
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "mbs_server/formulation/equation_constraint.hpp"
 #include "mbs_server/formulation/joint_angle.hpp"
 
 namespace heelstrike::mbs {
@@ -8,25 +9,21 @@ namespace heelstrike::mbs {
 /// teeth (negative: turning the same axis directions against each other). Angles are known up to full turns only, and
 /// so is any whole multiple of them: the residual is the difference reduced to (-pi, pi], divided by |n_2|. It needs no
 /// memory of turns and is smooth at every configuration near the constraint.
-class GearConstraint final : public Constraint {
+class GearEquation {
  public:
   /// The constant is taken from the configuration `q0`.
-  GearConstraint(std::string name, const Joint& first, const Joint& second, int teeth_first, int teeth_second,
-                 const ConstVector& q0);
+  GearEquation(const Joint& first, const Joint& second, int teeth_first, int teeth_second, const ConstVector& q0);
 
-  [[nodiscard]] std::string name() const override { return name_; }
-  [[nodiscard]] int rows() const override { return active_ ? 1 : 0; }
-  void keep_rows(const std::vector<int>& kept) override { active_ = !kept.empty(); }
-  void residual(double t, const ConstVector& q, Eigen::Ref<VectorX> phi) const override;
-  void velocity_rhs(double t, const ConstVector& q, Eigen::Ref<VectorX> nu) const override;
-  void acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd,
-                        Eigen::Ref<VectorX> gamma) const override;
-  void add_jacobian(double t, const ConstVector& q, int row0, SparseAssembler& Phi_q) const override;
-  void add_velocity_tangent(double t, const ConstVector& q, const ConstVector& qd, int row0,
-                            SparseAssembler& V_q) const override;
-  void add_force_tangent(double t, const ConstVector& q, const ConstVector& lambda, SparseAssembler& K) const override;
-  void add_acceleration_tangents(double t, const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
-                                 int row0, SparseAssembler& G_q, SparseAssembler& G_v) const override;
+  static constexpr bool prescribed_in_time = false;
+
+  [[nodiscard]] double residual(double t, const ConstVector& q) const;
+  [[nodiscard]] double velocity_rhs(double t, const ConstVector& q) const;
+  [[nodiscard]] double acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd) const;
+  void add_jacobian(double t, const ConstVector& q, int row, SparseAssembler& Phi_q) const;
+  void add_velocity_tangent(double t, const ConstVector& q, const ConstVector& qd, int row, SparseAssembler& V_q) const;
+  void add_force_tangent(double t, const ConstVector& q, double lambda, SparseAssembler& K) const;
+  void add_acceleration_tangents(double t, const ConstVector& q, const ConstVector& qd, const ConstVector& qdd, int row,
+                                 SparseAssembler& G_q, SparseAssembler& G_v) const;
 
  private:
   struct Wheel {
@@ -35,11 +32,11 @@ class GearConstraint final : public Constraint {
   };
   [[nodiscard]] double turned(const ConstVector& q) const;
 
-  std::string name_;
   std::vector<Wheel> wheels_;
   double teeth_ = 1.0;
   double constant_ = 0.0;
-  bool active_ = true;
 };
+
+using GearConstraint = EquationConstraint<GearEquation>;
 
 }  // namespace heelstrike::mbs

@@ -4,90 +4,72 @@
 
 namespace heelstrike::mbs {
 
-QuadraticConstraint::QuadraticConstraint(std::string name, std::vector<QuadraticEquation> equations)
-    : name_(std::move(name)), equations_(std::move(equations)) {}
-
-void QuadraticConstraint::keep_rows(const std::vector<int>& kept) {
-  std::vector<QuadraticEquation> equations;
-  for (const int row : kept) equations.push_back(equations_[static_cast<std::size_t>(row)]);
-  equations_ = std::move(equations);
+double QuadraticEquation::residual(double /*t*/, const ConstVector& q) const {
+  double value = constant;
+  for (const auto& term : quadratic) value += term.c * q[term.i] * q[term.j];
+  for (const auto& term : linear) value += term.b * q[term.i];
+  return value;
 }
 
-void QuadraticConstraint::residual(double /*t*/, const ConstVector& q, Eigen::Ref<VectorX> phi) const {
-  for (std::size_t r = 0; r < equations_.size(); ++r) {
-    double value = equations_[r].constant;
-    for (const auto& term : equations_[r].quadratic) value += term.c * q[term.i] * q[term.j];
-    for (const auto& term : equations_[r].linear) value += term.b * q[term.i];
-    phi[static_cast<Eigen::Index>(r)] = value;
+double QuadraticEquation::velocity_rhs(double /*t*/, const ConstVector& /*q*/) const {
+  return 0.0;
+}
+
+double QuadraticEquation::acceleration_rhs(double /*t*/, const ConstVector& /*q*/, const ConstVector& qd) const {
+  return 0.0 - curvature(qd);  // the zero keeps the sign of an equation without quadratic terms positive
+}
+
+void QuadraticEquation::add_jacobian(double /*t*/, const ConstVector& q, int row, SparseAssembler& Phi_q) const {
+  add_gradient(1.0, q, row, Phi_q);
+}
+
+void QuadraticEquation::add_velocity_tangent(double /*t*/, const ConstVector& /*q*/, const ConstVector& qd, int row,
+                                             SparseAssembler& V_q) const {
+  add_hessian_product(1.0, qd, row, V_q);
+}
+
+void QuadraticEquation::add_force_tangent(double /*t*/, const ConstVector& /*q*/, double lambda,
+                                          SparseAssembler& K) const {
+  for (const auto& term : quadratic) {
+    K.add(term.i, term.j, -lambda * term.c);
+    K.add(term.j, term.i, -lambda * term.c);
   }
 }
 
-void QuadraticConstraint::velocity_rhs(double /*t*/, const ConstVector& /*q*/, Eigen::Ref<VectorX> nu) const {
-  nu.setZero();
+void QuadraticEquation::add_acceleration_tangents(double /*t*/, const ConstVector& /*q*/, const ConstVector& qd,
+                                                  const ConstVector& qdd, int row, SparseAssembler& G_q,
+                                                  SparseAssembler& G_v) const {
+  // gamma does not depend on q, so that G_q = -(Phi_q qdd)_q; G_v = gamma_qd.
+  add_hessian_product(-1.0, qdd, row, G_q);
+  add_hessian_product(-2.0, qd, row, G_v);
 }
 
-void QuadraticConstraint::acceleration_rhs(double /*t*/, const ConstVector& /*q*/, const ConstVector& qd,
-                                           Eigen::Ref<VectorX> gamma) const {
-  for (std::size_t r = 0; r < equations_.size(); ++r) {
-    double value = 0.0;
-    // gamma = -qd' Phi_qq qd: the second derivative of c q_i q_j along qd is 2 c qd_i qd_j. Linear terms have none.
-    for (const auto& term : equations_[r].quadratic) value -= 2.0 * term.c * qd[term.i] * qd[term.j];
-    gamma[static_cast<Eigen::Index>(r)] = value;
-  }
+double QuadraticEquation::slope(const ConstVector& q, const ConstVector& x) const {
+  double sum = 0.0;
+  for (const auto& term : quadratic) sum += term.c * (q[term.i] * x[term.j] + q[term.j] * x[term.i]);
+  for (const auto& term : linear) sum += term.b * x[term.i];
+  return sum;
 }
 
-void QuadraticConstraint::add_jacobian(double /*t*/, const ConstVector& q, int row0, SparseAssembler& Phi_q) const {
-  int row = row0;
-  for (const auto& equation : equations_) {
-    for (const auto& term : equation.quadratic) {
-      // Product rule; for i = j the two contributions add up to 2 c q_i.
-      Phi_q.add(row, term.i, term.c * q[term.j]);
-      Phi_q.add(row, term.j, term.c * q[term.i]);
-    }
-    for (const auto& term : equation.linear) Phi_q.add(row, term.i, term.b);
-    ++row;
-  }
+double QuadraticEquation::curvature(const ConstVector& x) const {
+  double sum = 0.0;
+  // The second derivative of c q_i q_j along x is 2 c x_i x_j. Linear terms have none.
+  for (const auto& term : quadratic) sum += 2.0 * term.c * x[term.i] * x[term.j];
+  return sum;
 }
 
-void QuadraticConstraint::add_velocity_tangent(double /*t*/, const ConstVector& /*q*/, const ConstVector& qd, int row0,
-                                               SparseAssembler& V_q) const {
-  int row = row0;
-  for (const auto& equation : equations_) {
-    for (const auto& term : equation.quadratic) {
-      // (Phi_q qd)_q = (Phi_qq qd)', the Jacobian's formula with qd in the place of q. The same holds for all tangents
-      // below.
-      V_q.add(row, term.i, term.c * qd[term.j]);
-      V_q.add(row, term.j, term.c * qd[term.i]);
-    }
-    ++row;
-  }
+void QuadraticEquation::add_gradient(double factor, const ConstVector& q, int row, SparseAssembler& target) const {
+  // Q_q = Q_qq q + b, Q being quadratic.
+  add_hessian_product(factor, q, row, target);
+  for (const auto& term : linear) target.add(row, term.i, factor * term.b);
 }
 
-void QuadraticConstraint::add_force_tangent(double /*t*/, const ConstVector& /*q*/, const ConstVector& lambda,
-                                            SparseAssembler& K) const {
-  for (std::size_t r = 0; r < equations_.size(); ++r) {
-    const double l = lambda[static_cast<Eigen::Index>(r)];
-    for (const auto& term : equations_[r].quadratic) {
-      // -(Phi_q' lambda)_q = -sum lambda Phi_qq, constant and symmetric.
-      K.add(term.i, term.j, -l * term.c);
-      K.add(term.j, term.i, -l * term.c);
-    }
-  }
-}
-
-void QuadraticConstraint::add_acceleration_tangents(double /*t*/, const ConstVector& /*q*/, const ConstVector& qd,
-                                                    const ConstVector& qdd, int row0, SparseAssembler& G_q,
-                                                    SparseAssembler& G_v) const {
-  int row = row0;
-  for (const auto& equation : equations_) {
-    for (const auto& term : equation.quadratic) {
-      // gamma does not depend on q, so that G_q = -(Phi_q qdd)_q; G_v = gamma_qd.
-      G_q.add(row, term.i, -term.c * qdd[term.j]);
-      G_q.add(row, term.j, -term.c * qdd[term.i]);
-      G_v.add(row, term.i, -2.0 * term.c * qd[term.j]);
-      G_v.add(row, term.j, -2.0 * term.c * qd[term.i]);
-    }
-    ++row;
+void QuadraticEquation::add_hessian_product(double factor, const ConstVector& x, int row,
+                                            SparseAssembler& target) const {
+  for (const auto& term : quadratic) {
+    // Product rule; for i = j the two contributions add up to 2 c x_i.
+    target.add(row, term.i, factor * term.c * x[term.j]);
+    target.add(row, term.j, factor * term.c * x[term.i]);
   }
 }
 

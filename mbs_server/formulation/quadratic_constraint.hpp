@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "mbs_server/formulation/constraint.hpp"
+#include "mbs_server/formulation/equation_constraint.hpp"
 
 namespace heelstrike::mbs {
 
-/// One scalar equation: sum c q_i q_j + sum b q_i + constant = 0.
+/// One scalar equation: Q(q) = sum c q_i q_j + sum b q_i + constant = 0.
 struct QuadraticEquation {
   struct Quadratic {
     int i = 0;
@@ -23,30 +23,29 @@ struct QuadraticEquation {
   std::vector<Quadratic> quadratic;
   std::vector<Linear> linear;
   double constant = 0.0;
+
+  static constexpr bool prescribed_in_time = false;
+
+  [[nodiscard]] double residual(double t, const ConstVector& q) const;
+  [[nodiscard]] double velocity_rhs(double t, const ConstVector& q) const;
+  [[nodiscard]] double acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd) const;
+  void add_jacobian(double t, const ConstVector& q, int row, SparseAssembler& Phi_q) const;
+  void add_velocity_tangent(double t, const ConstVector& q, const ConstVector& qd, int row, SparseAssembler& V_q) const;
+  void add_force_tangent(double t, const ConstVector& q, double lambda, SparseAssembler& K) const;
+  void add_acceleration_tangents(double t, const ConstVector& q, const ConstVector& qd, const ConstVector& qdd, int row,
+                                 SparseAssembler& G_q, SparseAssembler& G_v) const;
+
+  /// Q_q x
+  [[nodiscard]] double slope(const ConstVector& q, const ConstVector& x) const;
+  /// x' Q_qq x
+  [[nodiscard]] double curvature(const ConstVector& x) const;
+  /// factor * Q_q into `row`
+  void add_gradient(double factor, const ConstVector& q, int row, SparseAssembler& target) const;
+  /// factor * (Q_qq x) into `row`
+  void add_hessian_product(double factor, const ConstVector& x, int row, SparseAssembler& target) const;
 };
 
-class QuadraticConstraint final : public Constraint {
- public:
-  QuadraticConstraint(std::string name, std::vector<QuadraticEquation> equations);
-
-  [[nodiscard]] std::string name() const override { return name_; }
-  [[nodiscard]] int rows() const override { return static_cast<int>(equations_.size()); }
-  void keep_rows(const std::vector<int>& kept) override;
-  void residual(double t, const ConstVector& q, Eigen::Ref<VectorX> phi) const override;
-  void velocity_rhs(double t, const ConstVector& q, Eigen::Ref<VectorX> nu) const override;
-  void acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd,
-                        Eigen::Ref<VectorX> gamma) const override;
-  void add_jacobian(double t, const ConstVector& q, int row0, SparseAssembler& Phi_q) const override;
-  void add_velocity_tangent(double t, const ConstVector& q, const ConstVector& qd, int row0,
-                            SparseAssembler& V_q) const override;
-  void add_force_tangent(double t, const ConstVector& q, const ConstVector& lambda, SparseAssembler& K) const override;
-  void add_acceleration_tangents(double t, const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
-                                 int row0, SparseAssembler& G_q, SparseAssembler& G_v) const override;
-
- private:
-  std::string name_;
-  std::vector<QuadraticEquation> equations_;
-};
+using QuadraticConstraint = EquationConstraint<QuadraticEquation>;
 
 /// The six conditions that keep {v1, v2, v3} orthonormal (Melo 2023, eqs 3.9-3.12), in the order
 /// v1.v1 - 1, v2.v2 - 1, v3.v3 - 1, v1.v2, v2.v3, v3.v1.

@@ -17,30 +17,19 @@ struct RheonomicEquation {
     QuadraticEquation form;
   };
   std::vector<Term> terms;
+
+  static constexpr bool prescribed_in_time = true;
+
+  [[nodiscard]] double residual(double t, const ConstVector& q) const;
+  [[nodiscard]] double velocity_rhs(double t, const ConstVector& q) const;
+  [[nodiscard]] double acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd) const;
+  void add_jacobian(double t, const ConstVector& q, int row, SparseAssembler& Phi_q) const;
+  void add_velocity_tangent(double t, const ConstVector& q, const ConstVector& qd, int row, SparseAssembler& V_q) const;
+  void add_force_tangent(double t, const ConstVector& q, double lambda, SparseAssembler& K) const;
+  void add_acceleration_tangents(double t, const ConstVector& q, const ConstVector& qd, const ConstVector& qdd, int row,
+                                 SparseAssembler& G_q, SparseAssembler& G_v) const;
 };
 
-class RheonomicConstraint final : public Constraint {
- public:
-  RheonomicConstraint(std::string name, std::vector<RheonomicEquation> equations);
-
-  [[nodiscard]] std::string name() const override { return name_; }
-  [[nodiscard]] int rows() const override { return static_cast<int>(equations_.size()); }
-  [[nodiscard]] bool depends_on_time() const override { return true; }
-  void keep_rows(const std::vector<int>& kept) override;
-  void residual(double t, const ConstVector& q, Eigen::Ref<VectorX> phi) const override;
-  void velocity_rhs(double t, const ConstVector& q, Eigen::Ref<VectorX> nu) const override;
-  void acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd,
-                        Eigen::Ref<VectorX> gamma) const override;
-  void add_jacobian(double t, const ConstVector& q, int row0, SparseAssembler& Phi_q) const override;
-  void add_velocity_tangent(double t, const ConstVector& q, const ConstVector& qd, int row0,
-                            SparseAssembler& V_q) const override;
-  void add_force_tangent(double t, const ConstVector& q, const ConstVector& lambda, SparseAssembler& K) const override;
-  void add_acceleration_tangents(double t, const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
-                                 int row0, SparseAssembler& G_q, SparseAssembler& G_v) const override;
-
- private:
-  std::string name_;
-  std::vector<RheonomicEquation> equations_;
-};
+using RheonomicConstraint = EquationConstraint<RheonomicEquation>;
 
 }  // namespace heelstrike::mbs

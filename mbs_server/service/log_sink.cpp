@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "common/config/backend_label.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/wire/run_records_wire.hpp"
 
@@ -112,10 +113,7 @@ void LogSink::finish(const RunSummary& summary) {
 RunSummary failed_summary(const RunInput& input, const Error& error) {
   RunSummary summary;
   summary.scenario = input.scenario.name;
-  for (const PairModel& pair : input.scenario.pairs) {
-    if (!summary.backend.empty()) summary.backend += '+';
-    summary.backend += pair.spec.backend;
-  }
+  summary.backend = backend_label(input.scenario);
   summary.status = "failed";
   summary.integrator.name = input.scenario.analysis.integrator.name;
   summary.error = error;

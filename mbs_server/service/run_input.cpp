@@ -1,6 +1,5 @@
 #include "mbs_server/service/run_input.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "common/config/catalog.hpp"
@@ -24,20 +23,17 @@ void name_by_digest(ContactBody& body, const std::vector<AssetContent>& assets) 
 
 }  // namespace
 
-RunInput make_run_input(const std::string& yaml, const std::string& file_name, std::vector<ScenarioFile> files,
+RunInput make_run_input(const std::string& yaml, const std::string& file_name, std::vector<AssetContent> files,
                         const BackendSchemas& backends) {
   RunInput input;
   input.scenario = parse_scenario(yaml, file_name, scenario_catalog(backends));
   std::string identity = sha256_hex(yaml);
-  for (ScenarioFile& file : files) {
-    const std::string digest = sha256_hex(file.content);
-    identity += '\n' + file.name + '\n' + digest;
-    input.assets.push_back({digest, std::move(file.name), std::move(file.content)});
+  for (AssetContent& file : files) {
+    file.sha256 = sha256_hex(file.content);
+    identity += '\n' + file.name + '\n' + file.sha256;
   }
-  read_motion_columns(input.scenario, [&](const std::string& name) -> const std::string* {
-    const auto asset = std::ranges::find(input.assets, name, &AssetContent::name);
-    return asset == input.assets.end() ? nullptr : &asset->content;
-  });
+  input.assets = std::move(files);
+  read_motion_columns(input.scenario, content_in(input.assets));
   input.scenario_digest = sha256_hex(identity);
   for (PairModel& pair : input.scenario.pairs) {
     name_by_digest(pair.spec.main, input.assets);

@@ -11,19 +11,14 @@
 
 namespace heelstrike::mbs {
 
-/// A file that a scenario names, by content.
-struct ScenarioFile {
-  std::string name;     ///< as the scenario writes it
-  std::string content;  ///< bytes
-};
-
 /// Parses and checks the scenario, and replaces the names of its mesh files by the digests of their contents.
 /// `scenario_digest` is the sha256 over the text and, in order, name and content digest of every file.
 /// @param yaml       overrides applied
 /// @param file_name  for messages
+/// @param files      their digests are computed here
 /// @throws Error{invalid_input} as parse_scenario
 [[nodiscard]] RunInput make_run_input(const std::string& yaml, const std::string& file_name,
-                                      std::vector<ScenarioFile> files, const BackendSchemas& backends);
+                                      std::vector<AssetContent> files, const BackendSchemas& backends);
 /// The input goes on from a checkpoint. @param bytes  of it, as a client keeps them
 /// @throws Error{invalid_input} for bytes that are none, and for one of another scenario or other files
 void resume_from(std::string_view bytes, RunInput& input);

@@ -77,7 +77,7 @@ class FileCollector {
                                     "limit of the multibody server (--max-files-kib)",
                                     max_bytes_));
     }
-    if (!open_) files_.push_back({chunk.name(), {}});
+    if (!open_) files_.push_back({.sha256 = {}, .name = chunk.name(), .content = {}});
     if (files_.back().name != chunk.name()) {
       throw order_error(fmt::format("file '{}' begins before '{}' was complete", chunk.name(), files_.back().name));
     }
@@ -85,7 +85,7 @@ class FileCollector {
     open_ = !chunk.last();
   }
 
-  std::vector<ScenarioFile> take() {
+  std::vector<AssetContent> take() {
     if (open_) throw order_error(fmt::format("file '{}' ends before its last chunk", files_.back().name));
     return std::move(files_);
   }
@@ -95,7 +95,7 @@ class FileCollector {
   rpc::UploadBudget::Share share_;
   std::uint64_t n_bytes_ = 0;
   bool open_ = false;
-  std::vector<ScenarioFile> files_;
+  std::vector<AssetContent> files_;
 };
 
 }  // namespace

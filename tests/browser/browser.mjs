@@ -48,10 +48,8 @@ export async function openPage(browser, file, options = {}) {
     const url = request.url();
     if (!url.startsWith('data:') && !url.startsWith('blob:') && url !== pathToFileURL(file).href) page.requests.push(url);
   });
-  const start = Date.now();
   await page.goto(pathToFileURL(file).href);
   await page.waitForSelector('html[data-ready=true]', { timeout: 30000 });
-  page.milliseconds = Date.now() - start;
   return page;
 }
 

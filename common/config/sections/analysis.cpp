@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/config/keys.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike::config {
 
@@ -90,11 +91,9 @@ void check_plate_name(const Field& field, const Scenario& scenario) {
     }
   }
   if (std::ranges::find(names, field.text()) != names.end()) return;
-  const auto near = nearest_name(field.text(), names);
   field.refuse(names.empty() ? "a foot with the key `plate` in the section `motion`"
                              : fmt::format("one of {}", fmt::join(names, ", ")),
-               fmt::format("'{}'", excerpt(field.text())),
-               near ? fmt::format("did you mean '{}'?", *near) : "name one of these");
+               fmt::format("'{}'", excerpt(field.text())), suggestion(field.text(), names, "name one of these"));
 }
 
 BalanceSpec read_balance(const Field& field, Scenario& scenario) {

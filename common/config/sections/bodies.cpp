@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "common/config/keys.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike::config {
 
@@ -89,10 +90,9 @@ std::string read_body_name(const Field& field, const std::vector<BodySpec>& bodi
   for (const auto& body : bodies) names.push_back(body.name);
   if (with_ground) names.emplace_back("ground");
   if (std::ranges::find(names, field.text()) != names.end()) return field.text();
-  const auto near = nearest_name(field.text(), names);
   field.refuse(fmt::format("the name of a body ({})", fmt::join(names, ", ")),
                fmt::format("'{}'", excerpt(field.text())),
-               near ? fmt::format("did you mean '{}'?", *near) : "add it to `bodies` or name another");
+               suggestion(field.text(), names, "add it to `bodies` or name another"));
 }
 
 std::vector<std::string> read_joint_bodies(const Field& field, const std::vector<BodySpec>& bodies) {

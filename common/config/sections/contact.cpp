@@ -7,6 +7,7 @@
 #include "common/config/keys.hpp"
 #include "common/contact/shared_bodies.hpp"
 #include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike::config {
 
@@ -135,10 +136,9 @@ void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas
   if (it == backends.end()) {
     std::vector<std::string> names;
     for (const auto& entry : backends) names.push_back(entry.first);
-    const auto near = nearest_name(spec.backend, names);
     pair["backend"].refuse(fmt::format("one of the contact back-ends {}", fmt::join(names, ", ")),
                            fmt::format("'{}'", excerpt(spec.backend)),
-                           near ? fmt::format("did you mean '{}'?", *near) : "choose one of them");
+                           suggestion(spec.backend, names, "choose one of them"));
   }
   check_each_parameter(pair, spec.parameters, it->second, mistakes);
 }

@@ -6,6 +6,7 @@
 
 #include "common/config/keys.hpp"
 #include "common/contact/fields.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike::config {
 
@@ -65,10 +66,9 @@ FieldOutput read_fields(const Field& field, const AnalysisSpec& analysis) {
   for (const FieldQuantity& quantity : field_quantities) known.emplace_back(quantity.name);
   for (const auto& item : field["quantities"].node().items) {
     if (std::ranges::find(known, item->scalar) == known.end()) {
-      const auto near = nearest_name(item->scalar, known);
       field["quantities"].refuse(fmt::format("names among {}", fmt::join(known, ", ")),
                                  fmt::format("'{}'", excerpt(item->scalar)),
-                                 near ? fmt::format("did you mean '{}'?", *near) : "choose among them");
+                                 suggestion(item->scalar, known, "choose among them"));
     }
     output.quantities.push_back(item->scalar);
   }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int finest_level = 6;
 /// Of depth_limit: more than poses and gaps are rounded by.
-constexpr double rounding = 1e-9;
+constexpr double reach_rounding = 1e-9;
 /// More candidates than this hide others hardly better: those that stand out and an even selection do.
 constexpr std::size_t most_obstacles = 3000;
 /// Below this a thread costs more than it saves.
@@ -87,7 +87,7 @@ class DirectionSearch {
     const double kd = reach_.curvature * reach_.depth_limit;
     const double bend = 0.5 * reach_.curvature * squared;
     const double outer = (2.0 * reach_.depth_limit + bend) / (1.0 + kd);
-    return std::max(outer, bend / (1.0 - kd)) + rounding * reach_.depth_limit;
+    return std::max(outer, bend / (1.0 - kd)) + reach_rounding * reach_.depth_limit;
   }
 
   [[nodiscard]] bool is_open(const Cell& cell) {

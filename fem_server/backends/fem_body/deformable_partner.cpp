@@ -8,7 +8,7 @@ namespace heelstrike::fem {
 namespace {
 
 /// Of a weight: points on an edge of a triangle.
-constexpr double rounding = 1e-9;
+constexpr double weight_rounding = 1e-9;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ PartnerPlaces DeformablePartner::weights_at(const Pose& X_AB, std::span<const Ve
       const Vector3& p = surface_.mesh.vertices[corners[(k + 1) % 3]];
       const Vector3& q = surface_.mesh.vertices[corners[(k + 2) % 3]];
       const double value = (p - found.point).cross(q - found.point).dot(cross) / cross.squaredNorm();
-      weights[static_cast<Eigen::Index>(k)] = value > rounding ? std::min(value, 1.0) : 0.0;
+      weights[static_cast<Eigen::Index>(k)] = value > weight_rounding ? std::min(value, 1.0) : 0.0;
     }
     entries.clear();
     places.outside.push_back(add_weights(surface_.triangles[found.triangle], weights, entries) > 0.0);

@@ -9,14 +9,6 @@
 
 namespace heelstrike::fem::io {
 
-namespace {
-
-[[noreturn]] void fail(const ReadOptions& options, Place place, const std::string& message) {
-  throw input_error(options.name, fmt::format("{}, {} {}: {}", options.name, place.unit, place.at, message));
-}
-
-}  // namespace
-
 std::size_t SurfaceBuilder::BitHash::operator()(const std::array<std::uint64_t, 3>& bits) const {
   std::uint64_t hash = 0x9e3779b97f4a7c15ULL;
   for (const std::uint64_t part : bits) {

@@ -9,11 +9,11 @@
 
 namespace heelstrike::fem::io {
 
-namespace {
-
-[[noreturn]] void fail(const ReadOptions& options, Place place, const std::string& message) {
+void fail(const ReadOptions& options, Place place, const std::string& message) {
   throw input_error(options.name, fmt::format("{}, {} {}: {}", options.name, place.unit, place.at, message));
 }
+
+namespace {
 
 template <class Values>
 void sort_unique(Values& values) {

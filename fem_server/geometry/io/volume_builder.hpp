@@ -19,6 +19,9 @@ struct Place {
   std::size_t at = 0;
 };
 
+/// @throws Error{invalid_input} "file, line 12: message"
+[[noreturn]] void fail(const ReadOptions& options, Place place, const std::string& message);
+
 class VolumeBuilder {
  public:
   explicit VolumeBuilder(const ReadOptions& options) : options_(options) {}

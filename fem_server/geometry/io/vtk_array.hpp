@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "common/text/base64.hpp"
+#include "common/text/markup.hpp"
 
 namespace heelstrike::fem::io {
-
-/// Text fit for an attribute.
-[[nodiscard]] std::string xml_escaped(const std::string& text);
 
 /// In base64: number of bytes, then the bytes.
 /// @param unit  written as UNITS_LABEL; empty = none
@@ -27,11 +25,11 @@ std::string vtk_array(const std::string& name, std::string_view type, std::size_
   const std::string label =
       unit.empty() ? std::string()
                    : fmt::format("<InformationKey name=\"UNITS_LABEL\" location=\"vtkDataArray\">{}</InformationKey>\n",
-                                 xml_escaped(unit));
+                                 escaped(unit));
   return fmt::format(
       "<DataArray type=\"{}\" Name=\"{}\" NumberOfComponents=\"{}\" NumberOfTuples=\"{}\" format=\"binary\">\n{}\n{}"
       "</DataArray>\n",
-      type, xml_escaped(name), n_components, values.size() / n_components, encode_base64(bytes), label);
+      type, escaped(name), n_components, values.size() / n_components, encode_base64(bytes), label);
 }
 
 }  // namespace heelstrike::fem::io

@@ -5,6 +5,7 @@
 #include "common/config/keys.hpp"
 #include "common/config/mistakes.hpp"
 #include "common/config/sections/sections.hpp"
+#include "common/text/suggestion.hpp"
 #include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"
 #include "mbs_server/formulation/driver_equations.hpp"
@@ -31,11 +32,9 @@ void read_follow_driver(const config::Field& field, DriverSpec& driver, Scenario
   driver.follow = field["follow"].text();
   const auto names = followable(scenario);
   if (std::ranges::find(names, driver.follow) != names.end()) return;
-  const auto near = nearest_name(driver.follow, names);
   field["follow"].refuse(
       names.empty() ? "a recording in the section `motion`" : fmt::format("one of {}", fmt::join(names, ", ")),
-      fmt::format("'{}'", config::excerpt(driver.follow)),
-      near ? fmt::format("did you mean '{}'?", *near) : "name one of these");
+      fmt::format("'{}'", config::excerpt(driver.follow)), suggestion(driver.follow, names, "name one of these"));
 }
 
 std::vector<Driver> build_follow_driver(const DriverSpec& spec, const Model& model) {

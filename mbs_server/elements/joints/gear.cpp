@@ -36,8 +36,9 @@ Joint build_gear(const JointSpec& spec, const Model& model) {
   Joint gear{.name = spec.name};
   gear.make = [name = spec.name, first = find_joint(model, names[0]), second = find_joint(model, names[1]),
                teeth](const ConstVector& q0) {
-    return std::make_unique<GearConstraint>(name, first, second, static_cast<int>(teeth[0]), static_cast<int>(teeth[1]),
-                                            q0);
+    std::vector<GearEquation> equation;
+    equation.emplace_back(first, second, static_cast<int>(teeth[0]), static_cast<int>(teeth[1]), q0);
+    return std::make_unique<GearConstraint>(name, std::move(equation));
   };
   return gear;
 }

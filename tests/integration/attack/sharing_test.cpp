@@ -10,18 +10,17 @@
 #include "common/config/digest.hpp"
 #include "common/rpc/call.hpp"
 #include "tests/integration/attack/raw_runs.hpp"
+#include "tests/integration/cli/encrypted_servers.hpp"
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/cli/scenarios.hpp"
 #include "tests/integration/cli/server_pair.hpp"
 #include "tests/integration/contact_service/server_process.hpp"
-#include "tests/support/certificates.hpp"
 
 namespace heelstrike::testing_support {
 namespace {
 
 using cli_test::ball_scenario;
 using cli_test::eventually;
-using cli_test::Program;
 using cli_test::run;
 using cli_test::ScratchFolder;
 using cli_test::ServerPair;
@@ -132,37 +131,9 @@ TEST(Logs, HaveNoForgedLinesAndTextInAnotherEncodingBreaksNothing) {
   EXPECT_EQ(runs.watch(runs.submit(ball_scenario())).status(), "completed");
 }
 
-/// Both servers with mutual TLS; clients by the names of their certificates.
-class Owners : public testing::Test {
+/// Clients by the names of their certificates.
+class Owners : public cli_test::EncryptedServers {
  protected:
-  void SetUp() override {
-    server_tls = {"--tls-cert",      certificates.certificate("server"), "--tls-key", certificates.key("server"),
-                  "--tls-client-ca", certificates.certificate("ca")};
-    std::vector<std::string> fem_options = {"--listen", fem_address};
-    fem_options.insert(fem_options.end(), server_tls.begin(), server_tls.end());
-    fem = std::make_unique<Program>("fem_server", fem_options);
-    ASSERT_TRUE(fem->wait_for_output("event=listening")) << fem->output();
-    start_mbs();
-  }
-  void start_mbs() {
-    std::vector<std::string> options = {"--listen",
-                                        mbs_address,
-                                        "--spool",
-                                        (folder.path() / "spool").string(),
-                                        "--fem",
-                                        fem_address,
-                                        "--fem-tls-ca",
-                                        certificates.certificate("ca"),
-                                        "--fem-tls-cert",
-                                        certificates.certificate("client"),
-                                        "--fem-tls-key",
-                                        certificates.key("client"),
-                                        "--fem-tls-authority",
-                                        "contact.test"};
-    options.insert(options.end(), server_tls.begin(), server_tls.end());
-    mbs = std::make_unique<Program>("mbs_server", options);
-    ASSERT_TRUE(mbs->wait_for_output("event=listening")) << mbs->output();
-  }
   [[nodiscard]] rpc::Endpoint endpoint(const std::string& address, const std::string& client) const {
     return {.address = address,
             .tls = {.ca_file = certificates.certificate("ca"),
@@ -170,14 +141,6 @@ class Owners : public testing::Test {
                     .key_file = certificates.key(client),
                     .authority = "contact.test"}};
   }
-
-  ScratchFolder folder;
-  Certificates certificates{folder.path()};
-  std::vector<std::string> server_tls;
-  std::string fem_address = "unix:" + (folder.path() / "fem.sock").string();
-  std::string mbs_address = "unix:" + (folder.path() / "mbs.sock").string();
-  std::unique_ptr<Program> fem;
-  std::unique_ptr<Program> mbs;
 };
 
 TEST_F(Owners, OfRunsAreTheOnlyOnesWhoSeeThem) {

@@ -43,7 +43,7 @@ struct LongRun {
 
   void expect_nothing_left() const {
     for (const pid_t server : {fem.at(0), mbs.at(0)}) {
-      EXPECT_TRUE(eventually([server] { return !alive(server); }, std::chrono::seconds{15})) << "orphan " << server;
+      EXPECT_TRUE(eventually([server] { return !alive(server); })) << "orphan " << server;
     }
     EXPECT_TRUE(fs::is_empty(base)) << "stale " << fs::directory_iterator(base)->path();
   }
@@ -70,12 +70,11 @@ struct LongRun {
   std::vector<pid_t> mbs;
 };
 
-TEST(Faults, KilledContactServerEndsTheRunWithItsName) {
-  LongRun run;
-  ::kill(run.fem.at(0), SIGKILL);
+void expect_named_death(LongRun& run, pid_t server, const std::string& name) {
+  ::kill(server, SIGKILL);
   const Finished result = run.client->wait();
   EXPECT_EQ(result.exit_code, 4) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("fem_server"));
+  EXPECT_THAT(result.err, HasSubstr(name));
   EXPECT_THAT(result.err, HasSubstr("signal 9"));
   EXPECT_THAT(read_text(run.out() / "INCOMPLETE"), HasSubstr("signal 9"));
   EXPECT_EQ(nlohmann::json::parse(read_text(run.out() / "summary.json"))["status"], "failed");
@@ -83,17 +82,14 @@ TEST(Faults, KilledContactServerEndsTheRunWithItsName) {
   run.expect_nothing_left();
 }
 
+TEST(Faults, KilledContactServerEndsTheRunWithItsName) {
+  LongRun run;
+  expect_named_death(run, run.fem.at(0), "fem_server");
+}
+
 TEST(Faults, KilledMultibodyServerEndsTheRunWithItsName) {
   LongRun run;
-  ::kill(run.mbs.at(0), SIGKILL);
-  const Finished result = run.client->wait();
-  EXPECT_EQ(result.exit_code, 4) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("mbs_server"));
-  EXPECT_THAT(result.err, HasSubstr("signal 9"));
-  EXPECT_THAT(read_text(run.out() / "INCOMPLETE"), HasSubstr("signal 9"));
-  EXPECT_EQ(nlohmann::json::parse(read_text(run.out() / "summary.json"))["status"], "failed");
-  run.expect_rows_are_a_beginning();
-  run.expect_nothing_left();
+  expect_named_death(run, run.mbs.at(0), "mbs_server");
 }
 
 class Stopped : public testing::TestWithParam<int> {};
@@ -117,7 +113,7 @@ TEST(Faults, KilledClientLeavesNoOrphanAndTheNextStartCleansUp) {
   run.client->signal(SIGKILL);
   EXPECT_EQ(run.client->wait().exit_code, 128 + SIGKILL);
   for (const pid_t server : {run.fem.at(0), run.mbs.at(0)}) {
-    EXPECT_TRUE(eventually([server] { return !alive(server); }, std::chrono::seconds{15})) << "orphan " << server;
+    EXPECT_TRUE(eventually([server] { return !alive(server); })) << "orphan " << server;
   }
   EXPECT_THAT(read_text(run.out() / "INCOMPLETE"), HasSubstr("killed"));
   const Finished next = cli_test::run("heelstrike", {"doctor"},

@@ -127,8 +127,11 @@ TEST(Fem, ACloudOfPointsPressesAndIsDrawn) {
       {"run", file, "--in-process", "-o", "c", "--set", "contact.block-ground.parameters.cloud_distance=approximate"},
       here(folder));
   ASSERT_EQ(approximate.exit_code, 0) << approximate.err;
-  // As much off as the distance at a flat face: 13 %, docs/theory/contact_fem.md.
-  EXPECT_NEAR(last_value(folder.path() / "c", "block-ground.fz_N"), force, 0.15 * force);
+  // How far it is off is for cloud_contact_test; here it has arrived, and stays between the same columns.
+  const double found = last_value(folder.path() / "c", "block-ground.fz_N");
+  EXPECT_NE(found, force);
+  EXPECT_GT(found, 4.0);
+  EXPECT_LT(found, 12.0);
 }
 
 // The outer layer through the same session; with a linear layer it is the condensed body.

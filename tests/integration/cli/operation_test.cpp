@@ -5,63 +5,27 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "tests/integration/cli/encrypted_servers.hpp"
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/cli/scenarios.hpp"
 #include "tests/integration/cli/server_pair.hpp"
-#include "tests/support/certificates.hpp"
 
 namespace heelstrike::cli_test {
 namespace {
 
 using testing::HasSubstr;
-using testing_support::Certificates;
 
-/// Both servers with mutual TLS, the multibody server a client of the contact server by its own certificate.
-class EncryptedServers : public testing::Test {
+class EncryptedRuns : public EncryptedServers {
  protected:
-  void SetUp() override {
-    const std::vector<std::string> server = {"--tls-cert",      certificates.certificate("server"),
-                                             "--tls-key",       certificates.key("server"),
-                                             "--tls-client-ca", certificates.certificate("ca")};
-    std::vector<std::string> fem_options = {"--listen", fem_address};
-    fem_options.insert(fem_options.end(), server.begin(), server.end());
-    fem = std::make_unique<Program>("fem_server", fem_options);
-    std::vector<std::string> mbs_options = {"--listen",
-                                            mbs_address,
-                                            "--spool",
-                                            (folder.path() / "spool").string(),
-                                            "--fem",
-                                            fem_address,
-                                            "--fem-tls-ca",
-                                            certificates.certificate("ca"),
-                                            "--fem-tls-cert",
-                                            certificates.certificate("client"),
-                                            "--fem-tls-key",
-                                            certificates.key("client"),
-                                            "--fem-tls-authority",
-                                            "contact.test"};
-    mbs_options.insert(mbs_options.end(), server.begin(), server.end());
-    mbs = std::make_unique<Program>("mbs_server", mbs_options);
-    ASSERT_TRUE(fem->wait_for_output("event=listening")) << fem->output();
-    ASSERT_TRUE(mbs->wait_for_output("event=listening")) << mbs->output();
-  }
-
   [[nodiscard]] Finished run_with(std::vector<std::string> tls) const {
     const std::string file = folder.write("ball.yaml", ball_scenario());
     std::vector<std::string> arguments = {"run", file, "--force", "-o", "out", "--mbs", mbs_address};
     arguments.insert(arguments.end(), tls.begin(), tls.end());
     return run("heelstrike", arguments, {.working_folder = folder.path(), .environment = {}});
   }
-
-  ScratchFolder folder;
-  Certificates certificates{folder.path()};
-  std::string fem_address = "unix:" + (folder.path() / "fem.sock").string();
-  std::string mbs_address = "unix:" + (folder.path() / "mbs.sock").string();
-  std::unique_ptr<Program> fem;
-  std::unique_ptr<Program> mbs;
 };
 
-TEST_F(EncryptedServers, RunForAClientTheyKnowAndForNobodyElse) {
+TEST_F(EncryptedRuns, RunForAClientTheyKnowAndForNobodyElse) {
   const std::vector<std::string> trust = {"--tls-ca", certificates.certificate("ca"), "--tls-authority",
                                           "contact.test"};
   const auto with = [&](const std::string& name) {

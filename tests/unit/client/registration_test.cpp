@@ -119,7 +119,7 @@ RegistrationTask task_for(const std::string& type, std::vector<std::string> free
       "ground_torque_z\n0\t0\t0\t600\t0\t0\t0\t0\t0\t0\n";
   const std::string measured =
       ground_reactions(scenario, rows_of(truth), [&](const std::string& /*name*/) { return &flat; });
-  request.files.push_back({"grf.mot", measured});
+  request.files.push_back({.sha256 = {}, .name = "grf.mot", .content = measured});
   return task;
 }
 

@@ -1,6 +1,7 @@
 // A ball with friction rolls to and fro, and stands on a slope: nothing creeps.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -30,20 +31,24 @@ TEST(RollingBall, DoesNotCreep) {
   double dissipated = 0.0;
   Response first = ball.evaluate(*history, rolled(0.0, hertz::R));
   Response last = first;
+  double largest = 0.0;
   for (int i = 1; i <= 40; ++i) {
     const double angle = 1e-3 * (i <= 20 ? i : 40 - i);
     const Committed c = ball.commit(*history, rolled(angle, hertz::R));
     history = c.history;
     last = c.response;
     dissipated += last.dissipated_increment;
+    largest = std::max(largest, std::abs(last.F_A.force.x() - first.F_A.force.x()));
     const Vector3 force = rolled(angle, hertz::R).X_AB.R.transpose() * last.F_A.force;
     if (i % 5 == 0)
       std::printf("%10.4f %12.5f %12.3f %14.6f\n", angle, force.x() / (mu * force.z()), force.z(), 1e3 * dissipated);
     EXPECT_GE(last.dissipated_increment, -1e-11) << "rounding of 5 kN times the resolution of the gap";
     EXPECT_LE(force.head<2>().norm(), mu * force.z() * (1.0 + 1e-9));
   }
-  // Back where it started: the remaining tangential force is the hysteresis of partial slip at the edge, far from mu N.
-  EXPECT_NEAR(last.F_A.force.x(), first.F_A.force.x(), 0.05 * mu * first.F_A.force.z());
+  // Back where it started: partial slip at the edge leaves less than it took on the way (Masing's rule for the turn),
+  // and a ball that rolls without creep asks for far less than sliding.
+  EXPECT_LT(std::abs(last.F_A.force.x() - first.F_A.force.x()), largest);
+  EXPECT_LT(largest, 0.5 * mu * first.F_A.force.z());
   EXPECT_NEAR(last.F_A.force.z(), first.F_A.force.z(), 5e-3 * first.F_A.force.z());
   // Held: a hundred commits of the same state change nothing.
   const Response held = ball.evaluate(*history, rolled(0.0, hertz::R));

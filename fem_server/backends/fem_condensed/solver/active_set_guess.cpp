@@ -8,7 +8,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr int step_limit = 80;
+constexpr int guess_step_limit = 80;
 /// Steps without a change of the active set after which it is believed.
 constexpr int steady_steps = 5;
 /// Error of the gap under active nodes, over the largest penetration, from which the set is believed.
@@ -39,7 +39,7 @@ Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd&
   double before = 1.0;
   bool conjugate = false;
   int steady = 0;
-  for (int step = 0; step < step_limit; ++step) {
+  for (int step = 0; step < guess_step_limit; ++step) {
     double square = 0.0;
     double largest = 0.0;
     for (Eigen::Index i = 0; i < n; ++i) {

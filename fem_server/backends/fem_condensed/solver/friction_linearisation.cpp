@@ -12,7 +12,7 @@ namespace heelstrike::fem {
 namespace {
 
 /// Directions for one right-hand side, in all repetitions; beyond, the whole matrix is factored.
-constexpr Eigen::Index step_limit = 60;
+constexpr Eigen::Index gmres_step_limit = 60;
 /// What rough products are good for: their errors, up to 1.5e-5 of the diagonal in each entry, have a norm of about
 /// 7e-4 of the diagonal for two thousand rows.
 constexpr double rough_step = 2e-3;
@@ -167,7 +167,7 @@ bool FrictionSystem::solve_refined(const Eigen::VectorXd& rhs, double tolerance,
   const double target = tolerance * rhs.norm();
   Eigen::VectorXd residual = rhs;
   Eigen::VectorXd change = Eigen::VectorXd::Zero(rhs.size());
-  Eigen::Index last = n_directions_ + std::min(step_limit, rhs.size());
+  Eigen::Index last = n_directions_ + std::min(gmres_step_limit, rhs.size());
   double left = residual.norm();
   while (left > target) {
     const double wanted = target / left;
@@ -182,7 +182,7 @@ bool FrictionSystem::solve_refined(const Eigen::VectorXd& rhs, double tolerance,
     if (both_halves_) return false;
     both_halves_ = true;
     n_directions_ = 0;
-    last = std::min(step_limit, rhs.size());
+    last = std::min(gmres_step_limit, rhs.size());
   }
   return true;
 }
@@ -208,7 +208,7 @@ bool FrictionSystem::solve_by_factor(const Eigen::VectorXd& rhs, double toleranc
                  factor.solve(z);
                  return z.cast<double>();
                },
-               rhs, tolerance, step_limit, x, n_steps);
+               rhs, tolerance, gmres_step_limit, x, n_steps);
 }
 
 Eigen::MatrixXd FrictionSystem::solve(const Eigen::MatrixXd& rhs, double tolerance) {

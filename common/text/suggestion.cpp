@@ -1,0 +1,21 @@
+#include "common/text/suggestion.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "common/config/parameter.hpp"
+
+namespace heelstrike {
+
+std::string suggestion(const std::string& word, std::span<const std::string> known, const std::string& otherwise) {
+  const auto near = nearest_name(word, known);
+  return near ? fmt::format("did you mean '{}'?", *near) : otherwise;
+}
+
+std::string there_is_no(const std::string& kind, const std::string& word, std::span<const std::string> known) {
+  const std::string near = suggestion(word, known, "");
+  return fmt::format("there is no {} '{}'{}; known are: {}", kind, word, near.empty() ? "" : " (" + near + ")",
+                     fmt::join(known, ", "));
+}
+
+}  // namespace heelstrike
