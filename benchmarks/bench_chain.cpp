@@ -23,6 +23,7 @@
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/analysis/catalog.hpp"
 #include "mbs_server/analysis/run.hpp"
+#include "mbs_server/coupling/monolithic.hpp"
 #include "mbs_server/formulation/joint_equations.hpp"
 #include "mbs_server/integrators/integrator.hpp"
 #include "mbs_server/simulation/run_problem.hpp"
@@ -68,10 +69,10 @@ void run_heelstrike(benchmark::State& state) {
   const mbs::Model model = chain(n);
   for (auto _ : state) {
     mbs::System system(model);
-    auto owned = std::make_unique<mbs::ContactCoupling>(system.model(), nullptr);
-    mbs::ContactCoupling& coupling = *owned;
-    system.add_force(std::move(owned));
-    mbs::RunProblem problem(system, coupling, {}, std::numeric_limits<std::int64_t>::max());
+    mbs::ContactExchange exchange(system.model(), nullptr);
+    const mbs::ContactStates states(0);
+    const auto scheme = mbs::monolithic().make({}, exchange, states);
+    mbs::RunProblem problem(system, *scheme, states, {}, std::numeric_limits<std::int64_t>::max());
     mbs::VectorX q = system.initial_q();
     const mbs::VectorX qd = system.initial_qd();
     system.linearize({0.0, q, qd});

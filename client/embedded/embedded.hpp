@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "client/runs/backend_info.hpp"
 #include "client/runs/runner.hpp"
+#include "common/config/backend_info.hpp"
 #include "common/contact/contact.hpp"
 #include "common/results/model_description.hpp"
 

@@ -320,9 +320,9 @@ void run_gnuplot(const fs::path& folder, const std::string& text) {
                       .arguments = {"--default-settings", script.string()},
                       .log = log});
   const auto end = child.ended(drawing_time);
-  if (!end || *end != "exit code 0") {
+  if (!end || !end->success()) {
     throw file_error(script.string(), fmt::format("gnuplot could not draw {}: {}; see {}", script.string(),
-                                                  end.value_or("it did not end in time"), log.string()));
+                                                  end ? end->text() : "it did not end in time", log.string()));
   }
   std::error_code ignored;
   fs::remove(log, ignored);

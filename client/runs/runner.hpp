@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "client/runs/backend_info.hpp"
 #include "client/runs/run_request.hpp"
 #include "common/results/run_records.hpp"
 

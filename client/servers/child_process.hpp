@@ -1,13 +1,14 @@
-/// A program started by this client, e.g. one of the servers.
+/// A program started by this client, e.g. one of the servers: it says when it is ready, writes a log and is asked to
+/// end before it is killed.
 #pragma once
-
-#include <sys/types.h>
 
 #include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "common/process/process.hpp"
 
 namespace heelstrike::client {
 
@@ -18,37 +19,33 @@ struct ChildOptions {
   std::filesystem::path log;           ///< its stdout and stderr are appended here; empty = discarded
 };
 
-/// Ends the program when it goes out of scope. Used from the thread that made it: the kernel ties "ends with its
-/// parent" to that thread.
+/// Ends the program when it goes out of scope. Used from the thread that made it, see Process.
 class ChildProcess {
  public:
-  /// Starts the program in a process group of its own, so that Ctrl-C reaches only the client, which then ends it in
-  /// order. The program gets file descriptor 3 to say that it is ready (--ready-fd 3).
-  /// @throws Error{file} when it cannot be started
+  /// The program gets file descriptor 3 to say that it is ready (--ready-fd 3).
+  /// @throws Error{file} when it cannot be started or its log cannot be opened
   explicit ChildProcess(ChildOptions options);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  ~ChildProcess();
+  ~ChildProcess() { stop(std::chrono::seconds(5)); }
 
   /// Waits for the line that says that the program is ready. @returns the line
   /// @throws Error{unavailable} when it ends before, Error{deadline}
   std::string wait_until_ready(std::chrono::milliseconds deadline);
 
   [[nodiscard]] const std::string& name() const { return options_.name; }
-  [[nodiscard]] pid_t pid() const { return pid_; }
-  /// "exit code 3" or "signal 9 (Killed)" once it has ended; looks now, or waits up to `patience` for the end.
-  [[nodiscard]] std::optional<std::string> ended(std::chrono::milliseconds patience = {});
+  [[nodiscard]] pid_t pid() const { return process_->pid(); }
+  /// How it ended, once it has; looks now, or waits up to `patience` for the end.
+  [[nodiscard]] std::optional<ProcessEnd> ended(std::chrono::milliseconds patience = {}) {
+    return process_->ended(patience);
+  }
   /// Asks it to end, waits up to `grace`, then kills it.
   void stop(std::chrono::milliseconds grace);
 
  private:
-  void close_pipe();
-
   ChildOptions options_;
-  pid_t pid_ = -1;
-  int pid_file_ = -1;    ///< readable when the process has ended
-  int ready_pipe_ = -1;  ///< our end
-  std::optional<std::string> end_;
+  Descriptor ready_;  ///< our end of the pipe
+  std::optional<Process> process_;
 };
 
 /// Path of another program of this installation: beside the running one, else found by name in PATH.

@@ -106,7 +106,7 @@ std::optional<std::string> Servers::exited_server(std::chrono::milliseconds pati
   for (const std::chrono::milliseconds wait : {std::chrono::milliseconds{0}, patience}) {
     for (ChildProcess* child : {fem_child_.get(), mbs_child_.get()}) {
       if (child == nullptr) continue;
-      if (const auto end = child->ended(wait)) return fmt::format("the {} ended with {}", child->name(), *end);
+      if (const auto end = child->ended(wait)) return fmt::format("the {} ended with {}", child->name(), end->text());
     }
   }
   return std::nullopt;

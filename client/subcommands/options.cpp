@@ -5,8 +5,8 @@
 #include "client/embedded/embedded.hpp"
 #include "client/exit_codes.hpp"
 #include "client/runs/remote_runner.hpp"
-#include "client/servers/contact_client.hpp"
 #include "client/subcommands/tls_options.hpp"
+#include "common/rpc/backend_list.hpp"
 #include "common/rpc/remote_contact.hpp"
 
 namespace heelstrike::client {
@@ -74,7 +74,7 @@ void add_footer(CLI::App& command, const std::string& examples) {
 
 std::vector<BackendInfo> known_backends(const ServerOptions& options) {
   if (options.fem.empty()) return embedded_backends();
-  return list_backends({.address = options.fem, .tls = options.tls});
+  return rpc::list_backends({.address = options.fem, .tls = options.tls});
 }
 
 ContactFactory contact_factory(const ServerOptions& options) {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "client/runs/backend_info.hpp"
 #include "client/runs/run_request.hpp"
 #include "client/runs/runner.hpp"
 #include "client/servers/servers.hpp"
+#include "common/config/backend_info.hpp"
 
 namespace CLI {
 class App;
@@ -33,7 +33,7 @@ void add_scenario_argument(CLI::App& command, std::filesystem::path& scenario);
 /// Example and exit codes at the end of --help.
 void add_footer(CLI::App& command, const std::string& examples);
 
-/// The back-ends of the contact server that was named, else those of this program. @throws as list_backends
+/// The back-ends of the contact server that was named, else those of this program. @throws as rpc::list_backends
 [[nodiscard]] std::vector<BackendInfo> known_backends(const ServerOptions& options);
 /// Contact at the contact server that was named, else in this process.
 [[nodiscard]] ContactFactory contact_factory(const ServerOptions& options);

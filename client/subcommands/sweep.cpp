@@ -110,14 +110,14 @@ void start(Task& task, const SweepOptions& options, const fs::path& folder) {
 }
 
 /// Takes the result of a run that has ended.
-void finish(Task& task, const std::string& how, const fs::path& folder) {
+void finish(Task& task, const ProcessEnd& how, const fs::path& folder) {
   task.child.reset();
   const fs::path run = folder / task.point.folder;
   if (fs::exists(run / "summary.json")) {
     task.row.folder = task.point.folder;
     task.row.summary = read_summary(run);
   }
-  if (how == "exit code 0") {
+  if (how.success()) {
     task.state = State::done;
     return;
   }
@@ -127,7 +127,7 @@ void finish(Task& task, const std::string& how, const fs::path& folder) {
     return;
   }
   const std::string said = last_line(log_of(folder, task));
-  task.row.failure = said.empty() ? how : fmt::format("{} ({})", said, how);
+  task.row.failure = said.empty() ? how.text() : fmt::format("{} ({})", said, how.text());
 }
 
 /// "12 of 20 runs, 1 failed, 2 running, 0:30 left"

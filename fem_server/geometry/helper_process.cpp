@@ -1,82 +1,34 @@
 #include "fem_server/geometry/helper_process.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
+#include <system_error>
 #include <vector>
 
 #include "common/errors/error.hpp"
-
-extern char** environ;
+#include "common/process/process.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
 
-/// File descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-  [[nodiscard]] int get() const { return fd_; }
-  void close() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
+Process start(const std::string& path, int child_end) {
+  try {
+    return Process(
+        {.program = path,
+         .descriptors = {{.ours = child_end, .its = STDIN_FILENO}, {.ours = child_end, .its = STDOUT_FILENO}}});
+  } catch (const std::system_error& e) {
+    throw file_error(path, fmt::format("the mesher {} cannot be started: {}; build it with `scripts/build "
+                                       "heelstrike-mesher`, or set HEELSTRIKE_MESHER to where it is",
+                                       path, e.what()));
   }
-
- private:
-  int fd_;
-};
-
-/// Kills and reaps what it started unless it has ended by itself.
-class Child {
- public:
-  explicit Child(pid_t pid) : pid_(pid) {}
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    wait();
-  }
-  int wait() {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
-    return status;
-  }
-
- private:
-  pid_t pid_;
-};
-
-pid_t start(const std::string& path, int child_end) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, child_end, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, child_end, STDOUT_FILENO);
-  std::string name = path;
-  std::array<char*, 2> arguments{name.data(), nullptr};
-  pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error == 0) return pid;
-  throw file_error(path, fmt::format("the mesher {} cannot be started: {}; build it with `scripts/build "
-                                     "heelstrike-mesher`, or set HEELSTRIKE_MESHER to where it is",
-                                     path, std::strerror(error)));
 }
 
 class Exchange {
@@ -131,9 +83,9 @@ std::string run_helper(const std::string& path, const std::string& request, doub
     throw unavailable_error(fmt::format("cannot open a channel to {}: {}", path, std::strerror(errno)));
   }
   const Descriptor own(ends[0]);
-  Descriptor childs(ends[1]);
-  Child child(start(path, childs.get()));
-  childs.close();
+  Descriptor its(ends[1]);
+  Process helper = start(path, its.get());
+  its.close();
   Exchange exchange(own.get(), request, max_answer);
   const auto begin = std::chrono::steady_clock::now();
   while (exchange.step()) {
@@ -147,14 +99,9 @@ std::string run_helper(const std::string& path, const std::string& request, doub
                       timeout));
     }
   }
-  const int status = child.wait();
-  if (WIFSIGNALED(status)) {
-    throw Error(ErrorCode::solver_failed, fmt::format("the helper {} ended by signal {} ({})", path, WTERMSIG(status),
-                                                      ::strsignal(WTERMSIG(status))));
-  }
-  if (WEXITSTATUS(status) != 0) {
-    throw Error(ErrorCode::solver_failed,
-                fmt::format("the helper {} ended with exit code {}", path, WEXITSTATUS(status)));
+  const ProcessEnd end = helper.wait();
+  if (!end.success()) {
+    throw Error(ErrorCode::solver_failed, fmt::format("the helper {} ended with {}", path, end.text()));
   }
   return exchange.take();
 }

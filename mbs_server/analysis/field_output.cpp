@@ -5,12 +5,15 @@
 #include <algorithm>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/coupling/pair_kinematics.hpp"
 #include "mbs_server/simulation/run_state.hpp"
 
 namespace heelstrike::mbs {
 
-FieldOutputWriter::FieldOutputWriter(const Scenario& scenario, const std::optional<FieldOutput>& spec, RunSink& sink)
+FieldOutputWriter::FieldOutputWriter(const Scenario& scenario, const Model& model,
+                                     const std::optional<FieldOutput>& spec, RunSink& sink)
     : scenario_(scenario),
+      model_(model),
       spec_(spec),
       sink_(sink),
       off_(scenario.pairs.size(), 0),
@@ -27,19 +30,19 @@ void FieldOutputWriter::skip_to(double t) {
   if (spec_ && spec_->interval > 0.0) next_ = first_after(spec_->interval, t);
 }
 
-void FieldOutputWriter::write(Contact& contact, ContactCoupling& coupling, double t, const ConstVector& q,
+void FieldOutputWriter::write(Contact& contact, const ContactStates& states, double t, const ConstVector& q,
                               const ConstVector& qd) {
   ++next_;
   for (std::size_t pair = 0; pair < off_.size(); ++pair) {
-    if (!spec_->contact_only || coupling.closed(pair)) write_pair_if_on(pair, contact, coupling, t, q, qd);
+    if (!spec_->contact_only || states.closed(pair)) write_pair_if_on(pair, contact, t, q, qd);
   }
 }
 
-void FieldOutputWriter::write_pair_if_on(std::size_t pair, Contact& contact, ContactCoupling& coupling, double t,
-                                         const ConstVector& q, const ConstVector& qd) {
+void FieldOutputWriter::write_pair_if_on(std::size_t pair, Contact& contact, double t, const ConstVector& q,
+                                         const ConstVector& qd) {
   if (off_[pair] != 0) return;
   try {
-    write_pair(pair, contact, coupling, t, q, qd);
+    write_pair(pair, contact, t, q, qd);
   } catch (const Error& e) {
     const bool may_work_later = e.code() == ErrorCode::recoverable;
     off_[pair] = may_work_later ? 0 : 1;
@@ -48,14 +51,14 @@ void FieldOutputWriter::write_pair_if_on(std::size_t pair, Contact& contact, Con
   }
 }
 
-void FieldOutputWriter::write_pair(std::size_t pair, Contact& contact, ContactCoupling& coupling, double t,
-                                   const ConstVector& q, const ConstVector& qd) {
+void FieldOutputWriter::write_pair(std::size_t pair, Contact& contact, double t, const ConstVector& q,
+                                   const ConstVector& qd) {
   const PairModel& model = scenario_.pairs[pair];
-  const PairState state = coupling.pair_state(pair, t, q, qd);
+  const PairState state = pair_state(model_.pairs[pair], t, q, qd);
   FieldRequest request{.part = FieldPart::main,
                        .mesh = spec_->mesh,
                        .quantities = spec_->quantities,
-                       .X_WA = coupling.main_pose(pair, q)};
+                       .X_WA = main_pose(model_.pairs[pair], q)};
   sink_.on_fields({.time = t,
                    .pair = model.spec.name,
                    .body = model.main_body,

@@ -6,7 +6,9 @@
 
 #include "common/config/scenario.hpp"
 #include "common/results/run_records.hpp"
-#include "mbs_server/coupling/contact_coupling.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
+#include "mbs_server/formulation/constraint.hpp"
+#include "mbs_server/model/model.hpp"
 
 namespace heelstrike::mbs {
 
@@ -15,25 +17,26 @@ namespace heelstrike::mbs {
 class FieldOutputWriter {
  public:
   /// @param spec  none = nothing is ever due
-  FieldOutputWriter(const Scenario& scenario, const std::optional<FieldOutput>& spec, RunSink& sink);
+  /// @param model  of the scenario; outlives this object, as the others
+  FieldOutputWriter(const Scenario& scenario, const Model& model, const std::optional<FieldOutput>& spec,
+                    RunSink& sink);
 
   /// Time of the next files; none when there are none to come.
   [[nodiscard]] std::optional<double> next_time() const;
   /// Goes on from `t` in a resumed run.
   void skip_to(double t);
   /// Writes the files of next_time() with the state at that time and moves on.
-  void write(Contact& contact, ContactCoupling& coupling, double t, const ConstVector& q, const ConstVector& qd);
+  void write(Contact& contact, const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd);
   /// Whether onset, peaks and end of every contact are drawn as well.
   [[nodiscard]] bool at_events() const { return spec_ && spec_->at_events; }
   /// The files of one pair at a state, whatever is due.
-  void write_pair_if_on(std::size_t pair, Contact& contact, ContactCoupling& coupling, double t, const ConstVector& q,
-                        const ConstVector& qd);
+  void write_pair_if_on(std::size_t pair, Contact& contact, double t, const ConstVector& q, const ConstVector& qd);
 
  private:
-  void write_pair(std::size_t pair, Contact& contact, ContactCoupling& coupling, double t, const ConstVector& q,
-                  const ConstVector& qd);
+  void write_pair(std::size_t pair, Contact& contact, double t, const ConstVector& q, const ConstVector& qd);
 
   const Scenario& scenario_;
+  const Model& model_;
   std::optional<FieldOutput> spec_;
   RunSink& sink_;
   std::int64_t next_ = 0;

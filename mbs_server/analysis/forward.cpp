@@ -76,7 +76,7 @@ bool ForwardRun::write_rows_until(SimulationStep& step) {
   if (on_grid) ++next_row_;
   const StepRows rows = input_.scenario.output.steps;
   const bool step_is_row =
-      rows == StepRows::all || (rows == StepRows::contact && (step.is_event() || coupling_.any_closed()));
+      rows == StepRows::all || (rows == StepRows::contact && (step.is_event() || states_.any_closed()));
   if (on_grid || step_is_row || step.end() >= end_time()) write_row(step.end(), step.end_y(), step.end_z());
   return true;
 }

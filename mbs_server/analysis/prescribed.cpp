@@ -50,7 +50,7 @@ class PrescribedRun final : public RunBase {
   [[nodiscard]] const VectorX& prescribed_accelerations();
   [[nodiscard]] Eigen::Vector2d powers();
 
-  using Frame = ContactCoupling::PrescribedState;
+  using Frame = ContactExchange::PrescribedState;
   /// How the contact takes frames: one after the other, all at once, or committed all at once.
   enum class Asking { one_by_one, answered, committed };
   [[nodiscard]] Asking asking() const;
@@ -125,13 +125,13 @@ Eigen::Vector2d PrescribedRun::powers() {
 /// that it could not answer.
 const VectorX& PrescribedRun::prescribed_accelerations() {
   std::vector<bool> closed;
-  for (std::size_t i = 0; i < coupling_.n_pairs(); ++i) {
-    closed.push_back(coupling_.closed(i));
-    coupling_.set_closed(i, false);
+  for (std::size_t i = 0; i < states_.n_pairs(); ++i) {
+    closed.push_back(states_.closed(i));
+    states_.set_closed(i, false);
   }
   const auto s = committed_.y.tail(system_.n_states());
   const VectorX& qdd = system_.accelerations({motion_t_, q(motion_), qd(motion_), s}).qdd;
-  for (std::size_t i = 0; i < closed.size(); ++i) coupling_.set_closed(i, closed[i]);
+  for (std::size_t i = 0; i < closed.size(); ++i) states_.set_closed(i, closed[i]);
   return qdd;
 }
 
@@ -187,8 +187,8 @@ bool PrescribedRun::place_frame(const Frame& frame, bool answered) {
     const MotionState from = model_.state(placed_t_, before);
     y << frame.q, frame.qd, system_.states().advance(from, {frame.t, frame.q, frame.qd});
     if (answered && frame.error) throw_typed(*frame.error);
-    if (balance_) balance_->move(frame.t, coupling_, y.head(system_.n_q()), frame.qd);
-    const auto responses = answered ? coupling_.accept(frame) : coupling_.commit(frame.t, q(y), qd(y));
+    if (balance_) balance_->move(frame.t, exchange_, y.head(system_.n_q()), frame.qd);
+    const auto responses = answered ? exchange_.accept(frame) : exchange_.commit(frame.t, q(y), qd(y));
     if (balance_) add_shift_work(responses);
     if (started_frames_) {
       take_prescribed_state(responses);
@@ -206,7 +206,7 @@ bool PrescribedRun::place_frame(const Frame& frame, bool answered) {
 
 /// Who holds the bodies at the height that the balance asks for does work where that changes.
 void PrescribedRun::add_shift_work(std::span<const Response> responses) {
-  const std::vector<double> forces = balance_->holding_forces(coupling_, q(committed_.y), responses);
+  const std::vector<double> forces = balance_->holding_forces(q(committed_.y), responses);
   const auto shifts = balance_->shifts();
   for (std::size_t g = 0; g < held_shifts_.size(); ++g) {
     committed_.z[EnergyQuadrature::external_work] +=
@@ -256,13 +256,13 @@ void PrescribedRun::accept_frame(double before) {
 
 PrescribedRun::Asking PrescribedRun::asking() const {
   if (balance_) return Asking::one_by_one;
-  if (coupling_.history_independent()) return Asking::answered;
-  return coupling_.commits_motion() ? Asking::committed : Asking::one_by_one;
+  if (exchange_.history_independent()) return Asking::answered;
+  return exchange_.commits_motion() ? Asking::committed : Asking::one_by_one;
 }
 
 std::size_t PrescribedRun::commit(std::span<Frame> frames) {
   const auto begin = std::chrono::steady_clock::now();
-  const std::size_t n = coupling_.commit_motion(frames, stop_);
+  const std::size_t n = exchange_.commit_motion(frames, stop_);
   const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
   const double fitting = static_cast<double>(n) * call_time / std::max(duration.count(), 1e-9);
   frames_per_call_ = static_cast<std::size_t>(std::clamp(fitting, 1.0, static_cast<double>(most_frames)));
@@ -270,7 +270,7 @@ std::size_t PrescribedRun::commit(std::span<Frame> frames) {
 }
 
 bool PrescribedRun::take(std::span<Frame> frames) {
-  if (asking_ == Asking::answered) coupling_.answer(frames);
+  if (asking_ == Asking::answered) exchange_.answer(frames);
   std::size_t n_asked = asking_ == Asking::committed ? 0 : frames.size();
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (stop_.stop_requested()) return false;

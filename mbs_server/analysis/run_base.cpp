@@ -23,13 +23,14 @@ RunBase::RunBase(const RunInput& input, CoupledModel& model, RunSink& sink, std:
     : input_(input),
       model_(model),
       system_(model.system()),
-      coupling_(model.coupling()),
+      exchange_(model.exchange()),
+      states_(model.contact_states()),
       committed_(model.committed()),
       sink_(sink),
       stop_(std::move(stop)),
       started_(Clock::now()),
       last_progress_(started_),
-      fields_(input.scenario, input.scenario.output.fields, sink) {
+      fields_(input.scenario, system_.model(), input.scenario.output.fields, sink) {
   summary_.scenario = input.scenario.name;
   summary_.backend = backend_label(input.scenario);
   summary_.integrator.name = input.scenario.analysis.integrator.name;
@@ -59,14 +60,14 @@ void RunBase::write_first_row() {
 void RunBase::write_fields(double t, const VectorX& y) {
   if (model_.contact() == nullptr) return;
   const auto begin = Clock::now();
-  fields_.write(*model_.contact(), coupling_, t, q(y), qd(y));
+  fields_.write(*model_.contact(), states_, t, q(y), qd(y));
   fields_time_ += Clock::now() - begin;
 }
 
 void RunBase::write_event_fields(std::size_t pair, double t, const VectorX& y) {
   if (model_.contact() == nullptr || !fields_.at_events()) return;
   const auto begin = Clock::now();
-  fields_.write_pair_if_on(pair, *model_.contact(), coupling_, t, q(y), qd(y));
+  fields_.write_pair_if_on(pair, *model_.contact(), t, q(y), qd(y));
   fields_time_ += Clock::now() - begin;
 }
 
@@ -84,16 +85,16 @@ void RunBase::switch_prescribed_pair(std::size_t pair, const Response& response)
     episode.effective_restitution.reset();
     sink_.on_episode(episode);
   }
-  coupling_.set_closed(pair, closed);
+  states_.set_closed(pair, closed);
 }
 
 void RunBase::commit_prescribed_state() {
-  take_prescribed_state(coupling_.commit(committed_.t, q(committed_.y), qd(committed_.y)));
+  take_prescribed_state(exchange_.commit(committed_.t, q(committed_.y), qd(committed_.y)));
 }
 
 void RunBase::take_prescribed_state(std::span<const Response> responses) {
   require_numbers(system_, committed_.t, committed_.y, committed_.z);
-  for (std::size_t i = 0; i < coupling_.n_pairs(); ++i) {
+  for (std::size_t i = 0; i < states_.n_pairs(); ++i) {
     switch_prescribed_pair(i, responses[i]);
     model_.totals().committed_dissipation += responses[i].dissipated_increment;
   }
@@ -118,7 +119,7 @@ void RunBase::tell_progress(double step_size) {
   last_progress_ = now;
   sink_.on_progress({.time = committed_.t,
                      .end_time = end_time(),
-                     .step = coupling_.committed_step(),
+                     .step = exchange_.committed_step(),
                      .step_size = step_size,
                      .wall_time = wall_time()});
 }
@@ -156,9 +157,9 @@ void RunBase::finish() {
       sink_.on_episode(*tracker.current());
     }
   }
-  summary_.contact_evaluations = coupling_.n_evaluations();
+  summary_.contact_evaluations = exchange_.n_evaluations();
   const Contact* contact = model_.contact();
-  summary_.contact_commits = contact != nullptr ? coupling_.committed_step() + 1 : 0;
+  summary_.contact_commits = contact != nullptr ? exchange_.committed_step() + 1 : 0;
   if (contact != nullptr) summary_.rpc = contact->rpc_statistics();
   finish_wall_times();
   summary_.max_position_violation = model_.totals().max_position_violation;
@@ -169,13 +170,13 @@ void RunBase::finish() {
 void RunBase::finish_wall_times() {
   WallTimeSplit& times = summary_.wall_times;
   if (summary_.rpc) times.transport = summary_.rpc->round_trips - summary_.rpc->serving;
-  times.contact = std::max(0.0, coupling_.waited().count() - times.transport);
+  times.contact = std::max(0.0, exchange_.waited().count() - times.transport);
   times.fields = std::chrono::duration<double>(fields_time_).count();
 }
 
 void RunBase::finish_energy() {
   EnergyBalance& energy = summary_.energy;
-  if (coupling_.committed_step() < 0) {
+  if (exchange_.committed_step() < 0) {
     // Nothing was accepted, so nothing is known.
     constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
     energy = {unknown, unknown, unknown, unknown, unknown};

@@ -64,7 +64,8 @@ class RunBase {
   const RunInput& input_;
   CoupledModel& model_;
   System& system_;             ///< of model_
-  ContactCoupling& coupling_;  ///< of model_
+  ContactExchange& exchange_;  ///< of model_
+  ContactStates& states_;      ///< of model_
   CommittedState& committed_;  ///< of model_
   RunSink& sink_;
   std::stop_token stop_;

@@ -198,7 +198,7 @@ void StaticRun::commit_start() {
   VectorX rest = VectorX::Zero(n);
   system_.project(0.0, x_.head(n), rest);
   try {
-    (void)coupling_.commit(0.0, x_.head(n), VectorX::Zero(n));
+    (void)exchange_.commit(0.0, x_.head(n), VectorX::Zero(n));
   } catch (const RecoverableError& e) {
     last_refusal_ = e.what();
   }
@@ -207,7 +207,7 @@ void StaticRun::commit_start() {
 void StaticRun::find_equilibrium(double t, bool from_afar) {
   const auto n = system_.n_q();
   const VectorX start = x_;
-  for (std::size_t i = 0; i < coupling_.n_pairs(); ++i) coupling_.set_closed(i, true);
+  for (std::size_t i = 0; i < states_.n_pairs(); ++i) states_.set_closed(i, true);
   BalanceResult result;
   try {
     VectorX rest = VectorX::Zero(n);
@@ -238,8 +238,8 @@ std::string StaticRun::contact_situation(double t) {
   std::string text;
   double largest = -1.0;
   const auto n = system_.n_q();
-  const auto responses = coupling_.responses(t, x_.head(n), VectorX::Zero(n));
-  for (std::size_t i = 0; i < coupling_.n_pairs(); ++i) {
+  const auto responses = exchange_.responses(t, x_.head(n), VectorX::Zero(n));
+  for (std::size_t i = 0; i < exchange_.n_pairs(); ++i) {
     const double force = responses[i].F_A.force.norm();
     if (force <= largest) continue;
     largest = force;
@@ -312,7 +312,7 @@ bool StaticRun::solve() {
   z = VectorX::Zero(EnergyQuadrature::n);
   commit_start();
   find_equilibrium(0.0, true);
-  take_initial_state(coupling_.commit(t, q(y), qd(y)));
+  take_initial_state(exchange_.commit(t, q(y), qd(y)));
   if (!depends_on_time()) {
     t = end_time();
     return true;

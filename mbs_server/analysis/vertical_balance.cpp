@@ -56,16 +56,16 @@ void VerticalBalance::shift_bodies(std::size_t group, double shift, Eigen::Ref<E
   }
 }
 
-VerticalBalance::Answer VerticalBalance::ask(std::size_t group, double shift, double t, ContactCoupling& coupling,
+VerticalBalance::Answer VerticalBalance::ask(std::size_t group, double shift, double t, ContactExchange& exchange,
                                              const Eigen::VectorXd& q, const ConstVector& qd) {
   Eigen::VectorXd moved = q;
   for (std::size_t g = 0; g < groups_.size(); ++g) shift_bodies(g, g == group ? shift : out_of_reach, moved);
-  const auto responses = coupling.responses(t, moved, qd);
+  const auto responses = exchange.responses(t, moved, qd);
   Answer answer{.force = 0.0, .stiffness = 0.0, .gap = std::numeric_limits<double>::infinity()};
   for (std::size_t i = 0; i < responses.size(); ++i) {
     const double sign = groups_[group].sign[i];
     if (sign == 0.0) continue;
-    const Matrix3 R_WA = coupling.main_pose(i, moved).R;
+    const Matrix3 R_WA = main_pose(model_.pairs[i], moved).R;
     const Vector3 n_A = R_WA.transpose() * up_;
     answer.force += sign * n_A.dot(responses[i].F_A.force);
     answer.stiffness -= n_A.dot(responses[i].dF_A_dX.bottomRightCorner<3, 3>() * n_A);
@@ -74,12 +74,12 @@ VerticalBalance::Answer VerticalBalance::ask(std::size_t group, double shift, do
   return answer;
 }
 
-double VerticalBalance::height_out_of_contact(std::size_t group, double t, ContactCoupling& coupling,
+double VerticalBalance::height_out_of_contact(std::size_t group, double t, ContactExchange& exchange,
                                               const Eigen::VectorXd& q, const ConstVector& qd) {
   double shift = 0.0;
   for (int i = 0; i < max_evaluations; ++i) {
     try {
-      const double gap = ask(group, shift, t, coupling, q, qd).gap;
+      const double gap = ask(group, shift, t, exchange, q, qd).gap;
       if (gap >= 0.0) return shift;
       shift += clearance - gap;
     } catch (const RecoverableError&) {
@@ -90,7 +90,7 @@ double VerticalBalance::height_out_of_contact(std::size_t group, double t, Conta
       fmt::format("{}: no height takes the bodies out of contact at t = {} s", groups_[group].spec->where, t));
 }
 
-double VerticalBalance::height_for_force(std::size_t group, double target, double t, ContactCoupling& coupling,
+double VerticalBalance::height_for_force(std::size_t group, double target, double t, ContactExchange& exchange,
                                          const Eigen::VectorXd& q, const ConstVector& qd) {
   double shift = shifts_[group];
   double low = -std::numeric_limits<double>::infinity(), high = -low;  // force above, below the target
@@ -98,7 +98,7 @@ double VerticalBalance::height_for_force(std::size_t group, double target, doubl
   for (int i = 0; i < max_evaluations; ++i) {
     double next = 0.0;
     try {
-      answer = ask(group, shift, t, coupling, q, qd);
+      answer = ask(group, shift, t, exchange, q, qd);
       if (std::abs(answer.force - target) <= tolerance * target) return shift;
       (answer.force > target ? low : high) = shift;
       const double newton = answer.force > 0.0 && answer.stiffness < 0.0 ? (target - answer.force) / answer.stiffness
@@ -118,8 +118,7 @@ double VerticalBalance::height_for_force(std::size_t group, double target, doubl
       groups_[group].spec->where, target, t, shift, answer.force));
 }
 
-std::vector<double> VerticalBalance::holding_forces(const ContactCoupling& coupling, const ConstVector& q,
-                                                    std::span<const Response> responses) const {
+std::vector<double> VerticalBalance::holding_forces(const ConstVector& q, std::span<const Response> responses) const {
   std::vector<double> forces;
   for (const Group& group : groups_) {
     double force = 0.0;
@@ -127,20 +126,20 @@ std::vector<double> VerticalBalance::holding_forces(const ContactCoupling& coupl
       force += gravity_ * model_.bodies[static_cast<std::size_t>(body)].mass_properties.mass;
     }
     for (std::size_t i = 0; i < responses.size(); ++i) {
-      force -= group.sign[i] * up_.dot(coupling.main_pose(i, q).R * responses[i].F_A.force);
+      force -= group.sign[i] * up_.dot(main_pose(model_.pairs[i], q).R * responses[i].F_A.force);
     }
     forces.push_back(force);
   }
   return forces;
 }
 
-void VerticalBalance::move(double t, ContactCoupling& coupling, Eigen::Ref<Eigen::VectorXd> q, const ConstVector& qd) {
+void VerticalBalance::move(double t, ContactExchange& exchange, Eigen::Ref<Eigen::VectorXd> q, const ConstVector& qd) {
   const Eigen::VectorXd prescribed = q;
   std::vector<double> found(groups_.size());
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const double target = groups_[g].spec->force.function->at(t).f;
-    found[g] = target >= groups_[g].spec->threshold ? height_for_force(g, target, t, coupling, prescribed, qd)
-                                                    : height_out_of_contact(g, t, coupling, prescribed, qd);
+    found[g] = target >= groups_[g].spec->threshold ? height_for_force(g, target, t, exchange, prescribed, qd)
+                                                    : height_out_of_contact(g, t, exchange, prescribed, qd);
   }
   shifts_ = found;
   for (std::size_t g = 0; g < groups_.size(); ++g) shift_bodies(g, found[g], q);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/config/scenario.hpp"
-#include "mbs_server/coupling/contact_coupling.hpp"
+#include "mbs_server/coupling/contact_exchange.hpp"
 
 namespace heelstrike::mbs {
 
@@ -18,19 +18,18 @@ namespace heelstrike::mbs {
 /// history; nothing is committed here.
 class VerticalBalance {
  public:
-  /// @param model  of the coupling; outlives this object
+  /// @param model  of the exchange; outlives this object
   VerticalBalance(const Scenario& scenario, const Model& model);
 
   /// Moves the bodies of each group in `q`, which holds them as they are prescribed. Groups are independent: while one
   /// is solved the others are out of reach.
   /// @throws RecoverableError that names the group, when no height gives the force
-  void move(double t, ContactCoupling& coupling, Eigen::Ref<Eigen::VectorXd> q, const ConstVector& qd);
+  void move(double t, ContactExchange& exchange, Eigen::Ref<Eigen::VectorXd> q, const ConstVector& qd);
 
   /// [N] by which each group is held where it is now, upwards > 0: its weight less what it stands on. Its work over the
   /// shifts is done by nothing in the model.
   /// @param responses  at `q`
-  [[nodiscard]] std::vector<double> holding_forces(const ContactCoupling& coupling, const ConstVector& q,
-                                                   std::span<const Response> responses) const;
+  [[nodiscard]] std::vector<double> holding_forces(const ConstVector& q, std::span<const Response> responses) const;
 
   /// [m] last shift of each group, upwards > 0.
   [[nodiscard]] std::span<const double> shifts() const { return shifts_; }
@@ -46,11 +45,11 @@ class VerticalBalance {
     double stiffness = 0.0;  ///< [N/m] d force / d shift
     double gap = 0.0;        ///< [m] smallest of the group's pairs
   };
-  [[nodiscard]] Answer ask(std::size_t group, double shift, double t, ContactCoupling& coupling,
+  [[nodiscard]] Answer ask(std::size_t group, double shift, double t, ContactExchange& exchange,
                            const Eigen::VectorXd& q, const ConstVector& qd);
-  [[nodiscard]] double height_for_force(std::size_t group, double target, double t, ContactCoupling& coupling,
+  [[nodiscard]] double height_for_force(std::size_t group, double target, double t, ContactExchange& exchange,
                                         const Eigen::VectorXd& q, const ConstVector& qd);
-  [[nodiscard]] double height_out_of_contact(std::size_t group, double t, ContactCoupling& coupling,
+  [[nodiscard]] double height_out_of_contact(std::size_t group, double t, ContactExchange& exchange,
                                              const Eigen::VectorXd& q, const ConstVector& qd);
   void shift_bodies(std::size_t group, double shift, Eigen::Ref<Eigen::VectorXd> q) const;
 

@@ -31,7 +31,11 @@ PairState relative_state(double t, const BodyMotion& A, const BodyMotion& B) {
 }  // namespace
 
 PairKinematics::PairKinematics(const Model& model)
-    : model_(model), frames_(model.pairs.size()), states_(model.pairs.size()) {}
+    : model_(model),
+      frames_(model.pairs.size()),
+      states_(model.pairs.size()),
+      q_(coordinates_per_body * static_cast<Eigen::Index>(model.bodies.size())),
+      qd_(q_.size()) {}
 
 void PairKinematics::update(double t, const ConstVector& q, const ConstVector& qd) {
   for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -40,16 +44,19 @@ void PairKinematics::update(double t, const ConstVector& q, const ConstVector& q
     states_[i] = relative_state(t, A, B);
     frames_[i] = {.X_WA = A.X_WB, .V_WA = A.V_WB, .p_AoBo_W = B.X_WB.p - A.X_WB.p};
   }
+  t_ = t;
+  q_ = q;
+  qd_ = qd;
+  valid_ = true;
 }
 
-PairState PairKinematics::state(std::size_t pair, double t, const ConstVector& q, const ConstVector& qd) const {
-  return relative_state(t, body_motion(model_.pairs[pair].main, q, qd), body_motion(model_.pairs[pair].partner, q, qd));
+PairState pair_state(const ContactPair& pair, double t, const ConstVector& q, const ConstVector& qd) {
+  return relative_state(t, body_motion(pair.main, q, qd), body_motion(pair.partner, q, qd));
 }
 
-Pose PairKinematics::main_pose(std::size_t pair, const ConstVector& q) const {
-  const BodyIndex main = model_.pairs[pair].main;
-  if (main == ground) return {};
-  return rigid_pose(q.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(main)));
+Pose main_pose(const ContactPair& pair, const ConstVector& q) {
+  if (pair.main == ground) return {};
+  return rigid_pose(q.segment<12>(coordinates_per_body * static_cast<Eigen::Index>(pair.main)));
 }
 
 Wrench in_world(const Matrix3& R_WA, const Wrench& F_A) {

@@ -23,22 +23,31 @@ class PairKinematics {
   /// @param model  outlives this object
   explicit PairKinematics(const Model& model);
 
+  /// Whether the pairs are at this state.
+  [[nodiscard]] bool is_at(double t, const ConstVector& q, const ConstVector& qd) const {
+    return valid_ && t == t_ && q == q_ && qd == qd_;
+  }
+  /// [s] of the state.
+  [[nodiscard]] double time() const { return t_; }
   /// Takes all pairs to a state.
   void update(double t, const ConstVector& q, const ConstVector& qd);
   [[nodiscard]] const PairFrames& frames(std::size_t pair) const { return frames_[pair]; }
   /// What the partner is asked at the state, per pair.
   [[nodiscard]] std::span<const PairState> states() const { return states_; }
 
-  /// The same of one pair at any state; nothing is kept.
-  [[nodiscard]] PairState state(std::size_t pair, double t, const ConstVector& q, const ConstVector& qd) const;
-  /// Pose of a pair's main body at any state.
-  [[nodiscard]] Pose main_pose(std::size_t pair, const ConstVector& q) const;
-
  private:
   const Model& model_;
   std::vector<PairFrames> frames_;
   std::vector<PairState> states_;
+  bool valid_ = false;
+  double t_ = 0.0;
+  VectorX q_, qd_;
 };
+
+/// What the partner of one pair is asked at a state.
+[[nodiscard]] PairState pair_state(const ContactPair& pair, double t, const ConstVector& q, const ConstVector& qd);
+/// Pose of the main body in the world.
+[[nodiscard]] Pose main_pose(const ContactPair& pair, const ConstVector& q);
 
 /// Wrench on A about its origin, in the world. @param R_WA  orientation of A
 [[nodiscard]] Wrench in_world(const Matrix3& R_WA, const Wrench& F_A);

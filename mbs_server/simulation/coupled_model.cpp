@@ -11,12 +11,11 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Makes the coupling and gives it to the system, as the last of its forces.
-ContactCoupling& add_coupling(System& system, const std::stop_token& stop) {
-  auto owned = std::make_unique<ContactCoupling>(system.model(), nullptr, stop);
-  ContactCoupling& coupling = *owned;
+ContactForce& add_contact_force(System& system, const PairKinematics& kinematics, CouplingScheme& scheme) {
+  auto owned = std::make_unique<ContactForce>(system.model(), kinematics, scheme);
+  ContactForce& force = *owned;
   system.add_force(std::move(owned));
-  return coupling;
+  return force;
 }
 
 /// A record without accelerations is differentiated: how well is a property of the record that nobody else can know.
@@ -33,8 +32,15 @@ void report_differentiation(const Scenario& scenario, const AssemblyLog& log) {
 
 }  // namespace
 
-CoupledModel::CoupledModel(const Scenario& scenario, const Model& model, std::stop_token stop)
-    : scenario_(scenario), stop_(std::move(stop)), system_(model), coupling_(add_coupling(system_, stop_)) {
+CoupledModel::CoupledModel(const Scenario& scenario, const Model& model, std::stop_token stop,
+                           const CouplingSchemeEntry& scheme)
+    : scenario_(scenario),
+      stop_(std::move(stop)),
+      system_(model),
+      exchange_(system_.model(), nullptr, stop_),
+      contact_states_(system_.model().pairs.size()),
+      scheme_(scheme.make(scenario, exchange_, contact_states_)),
+      contact_force_(add_contact_force(system_, exchange_.kinematics(), *scheme_)) {
   for (const auto& pair : system_.model().pairs) trackers_.emplace_back(pair.name);
 }
 
@@ -49,7 +55,7 @@ void CoupledModel::open(const ContactFactory& open_contact, std::span<const Asse
   std::vector<PairSpec> specs;
   for (const auto& pair : scenario_.pairs) specs.push_back(pair.spec);
   contact_ = open_contact(specs, assets, context);
-  coupling_.connect(*contact_);
+  exchange_.connect(*contact_);
 }
 
 std::vector<std::string> CoupledModel::pair_names() const {
@@ -62,9 +68,9 @@ void CoupledModel::begin(std::span<const Response> responses) {
   const auto& [t, y, z] = committed_;
   require_numbers(system_, t, y, z);
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
-    coupling_.set_closed(i, touching(responses[i].gap, responses[i].gap_rate));
+    contact_states_.set_closed(i, touching(responses[i].gap, responses[i].gap_rate));
     // A run may begin in contact; its first episode then has no onset before the start.
-    if (coupling_.closed(i)) trackers_[i].begin(t, responses[i]);
+    if (contact_states_.closed(i)) trackers_[i].begin(t, responses[i]);
   }
   totals_.initial_energy = total_energy();
   note_violation();
@@ -95,7 +101,7 @@ std::vector<Column> CoupledModel::columns() const {
 void CoupledModel::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
   const RowEnergies energies{.dissipated = z[EnergyQuadrature::dissipated] + totals_.committed_dissipation,
                              .external_work = z[EnergyQuadrature::external_work]};
-  mbs::fill_row(state(t, y), energies, system_, coupling_, row);
+  mbs::fill_row(state(t, y), energies, system_, *scheme_, row);
   if (scenario_.output.accelerations) append_accelerations(state(t, y), system_, row);
 }
 

@@ -9,7 +9,11 @@
 
 #include "common/config/scenario.hpp"
 #include "common/results/run_records.hpp"
-#include "mbs_server/coupling/contact_coupling.hpp"
+#include "mbs_server/coupling/contact_exchange.hpp"
+#include "mbs_server/coupling/contact_force.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
+#include "mbs_server/coupling/coupling_scheme.hpp"
+#include "mbs_server/coupling/monolithic.hpp"
 #include "mbs_server/formulation/assembly.hpp"
 #include "mbs_server/formulation/system.hpp"
 #include "mbs_server/simulation/episode_tracker.hpp"
@@ -29,7 +33,9 @@ class CoupledModel {
  public:
   /// Builds the equations of motion; the contact is not there yet.
   /// @param scenario  outlives this object
-  CoupledModel(const Scenario& scenario, const Model& model, std::stop_token stop);
+  /// @param scheme    of a motion that is stepped; who puts states in asks the partner at each of them
+  CoupledModel(const Scenario& scenario, const Model& model, std::stop_token stop,
+               const CouplingSchemeEntry& scheme = monolithic());
 
   /// Finds a start that satisfies all constraints. Costs milliseconds: to be called before open(), which may cost
   /// minutes. @throws as mbs::assemble
@@ -39,7 +45,12 @@ class CoupledModel {
 
   [[nodiscard]] System& system() { return system_; }
   [[nodiscard]] const System& system() const { return system_; }
-  [[nodiscard]] ContactCoupling& coupling() { return coupling_; }
+  [[nodiscard]] ContactExchange& exchange() { return exchange_; }
+  /// Of all pairs; what a pair in contact exerts is up to the scheme.
+  [[nodiscard]] ContactStates& contact_states() { return contact_states_; }
+  [[nodiscard]] CouplingScheme& scheme() { return *scheme_; }
+  /// One of the system's forces.
+  [[nodiscard]] const ForceElement& contact_force() const { return contact_force_; }
   /// Null without pairs and before open().
   [[nodiscard]] Contact* contact() { return contact_.get(); }
   /// The start that assemble() found.
@@ -73,7 +84,10 @@ class CoupledModel {
   const Scenario& scenario_;
   std::stop_token stop_;
   System system_;
-  ContactCoupling& coupling_;  ///< owned by system_
+  ContactExchange exchange_;
+  ContactStates contact_states_;
+  std::unique_ptr<CouplingScheme> scheme_;
+  ContactForce& contact_force_;  ///< owned by system_, as the last of the model's forces
   std::unique_ptr<Contact> contact_;
   Start start_;
   CommittedState committed_;

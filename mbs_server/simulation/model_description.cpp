@@ -27,7 +27,7 @@ ModelDescription describe_model(const Scenario& scenario, const std::stop_token&
     }
   }
   for (const auto& force : system.forces()) {
-    if (force.get() != &model.coupling()) description.forces.push_back(force->name());
+    if (force.get() != &model.contact_force()) description.forces.push_back(force->name());
   }
   description.degrees_of_freedom = system.n_q() - system.n_constraints();
   return description;

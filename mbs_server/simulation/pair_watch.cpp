@@ -23,7 +23,7 @@ double gap_rounding(const ConstVector& q) {
 }
 
 void PairWatch::start(double t, const ConstVector& q, const ConstVector& qd) {
-  accept(t, coupling_.responses(t, q, qd));
+  accept(t, exchange_.responses(t, q, qd));
 }
 
 void PairWatch::accept(double t, std::span<const Response> responses) {
@@ -33,14 +33,14 @@ void PairWatch::accept(double t, std::span<const Response> responses) {
 
 bool PairWatch::switches(std::size_t pair, const GapPoint& reached, bool at_root, const Rounding& rounding) const {
   // An open pair closes at a root, and without one where a step ends in touch.
-  if (!coupling_.closed(pair)) return at_root || touching(reached.gap, reached.gap_rate);
+  if (!states_.closed(pair)) return at_root || touching(reached.gap, reached.gap_rate);
   // Right after an onset the gap is zero to rounding and may change its sign once more: not a separation.
   return (at_root || reached.gap > 0.0) && reached.gap_rate > rounding.gap_rate;
 }
 
 double PairWatch::unnoticed(std::size_t pair, const GapPoint& reached, bool at_root, bool switching,
                             Integrator& integrator) {
-  const bool closed = coupling_.closed(pair);
+  const bool closed = states_.closed(pair);
   if (!closed && at_root) return 0.0;
   if (!closed && switching) return -reached.gap;
   // What was closed early, or right at an onset, may still be apart.
@@ -54,22 +54,22 @@ double PairWatch::unnoticed(std::size_t pair, const GapPoint& reached, bool at_r
   y_.resize(integrator.y().size());
   z_.resize(integrator.quadratures().size());
   integrator.interpolate(extreme->t, y_, z_);
-  const Eigen::Index n = coupling_.n_q();
-  const double gap = coupling_.responses(extreme->t, y_.head(n), y_.segment(n, n))[pair].gap;
+  const Eigen::Index n = exchange_.n_q();
+  const double gap = exchange_.responses(extreme->t, y_.head(n), y_.segment(n, n))[pair].gap;
   return std::max(at_end, closed ? gap : -gap);
 }
 
 PairWatch::Verdict PairWatch::judge(const StepResult& step, Integrator& integrator) {
   Verdict verdict;
-  const Eigen::Index n = coupling_.n_q();
+  const Eigen::Index n = exchange_.n_q();
   const auto q = integrator.y().head(n);
   const auto qd = integrator.y().segment(n, n);
   const Rounding rounding{.gap = gap_rounding(q), .gap_rate = operations * qd.lpNorm<Eigen::Infinity>()};
   // Integrators look at the roots last. Where they project their state only afterwards, it is the same to the accuracy
   // of the step, and not worth another evaluation.
-  const auto answered = coupling_.answered_at(step.t);
+  const auto answered = exchange_.answered_at(step.t);
   std::vector<GapPoint> reached;
-  for (const Response& response : answered ? *answered : coupling_.responses(step.t, q, qd)) {
+  for (const Response& response : answered ? *answered : exchange_.responses(step.t, q, qd)) {
     reached.push_back(point_of(step.t, response));
   }
   for (std::size_t i = 0; i < reached.size(); ++i) {

@@ -16,7 +16,8 @@
 #include <span>
 #include <vector>
 
-#include "mbs_server/coupling/contact_coupling.hpp"
+#include "mbs_server/coupling/contact_exchange.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
 #include "mbs_server/integrators/integrator.hpp"
 #include "mbs_server/simulation/gap_course.hpp"
 
@@ -28,12 +29,12 @@ namespace heelstrike::mbs {
 
 class PairWatch {
  public:
-  /// @param coupling  outlives this object
-  explicit PairWatch(ContactCoupling& coupling) : coupling_(coupling) {}
+  /// @param exchange, states  outlive this object
+  PairWatch(ContactExchange& exchange, const ContactStates& states) : exchange_(exchange), states_(states) {}
 
   /// The state from which the next step starts; its responses under the committed history.
   void start(double t, const ConstVector& q, const ConstVector& qd);
-  [[nodiscard]] bool started() const { return !last_.empty() || coupling_.n_pairs() == 0; }
+  [[nodiscard]] bool started() const { return !last_.empty() || states_.n_pairs() == 0; }
   /// At restarts of the integration: start() is to be called again.
   void forget() { last_.clear(); }
   /// A step has been accepted with these responses.
@@ -60,7 +61,8 @@ class PairWatch {
   [[nodiscard]] double unnoticed(std::size_t pair, const GapPoint& reached, bool at_root, bool switching,
                                  Integrator& integrator);
 
-  ContactCoupling& coupling_;
+  ContactExchange& exchange_;
+  const ContactStates& states_;
   std::vector<GapPoint> last_;  ///< per pair at the last accepted state; empty = not known
   Eigen::VectorXd y_, z_;
 };

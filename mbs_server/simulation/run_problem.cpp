@@ -10,8 +10,9 @@
 
 namespace heelstrike::mbs {
 
-RunProblem::RunProblem(System& system, ContactCoupling& coupling, std::stop_token stop, std::int64_t max_evaluations)
-    : system_(system), coupling_(coupling), stop_(std::move(stop)), max_evaluations_(max_evaluations) {
+RunProblem::RunProblem(System& system, CouplingScheme& scheme, const ContactStates& states, std::stop_token stop,
+                       std::int64_t max_evaluations)
+    : system_(system), scheme_(scheme), states_(states), stop_(std::move(stop)), max_evaluations_(max_evaluations) {
   ggl_.emplace(system);
 }
 
@@ -93,13 +94,13 @@ void RunProblem::forget_force_patterns() {
 }
 
 void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {
-  if (coupling_.n_pairs() == 0) return;
+  if (n_roots() == 0) return;
   const MotionState at = system_.state(t, y);
-  const auto responses = coupling_.responses(at.t, at.q, at.qd);
+  const auto responses = scheme_.responses(at.t, at.q, at.qd);
   using Kind = ContactRoot::Kind;
   const double rounding = gap_rounding(at.q);
   for (std::size_t i = 0; i < responses.size(); ++i) {
-    const bool closed = coupling_.closed(i);
+    const bool closed = states_.closed(i);
     // A closed pair opens when its gap exceeds rounding, so that bodies that only touch do not switch for ever. The
     // rate is watched while a pair is open, because a dip that begins and ends within a step changes no sign of the
     // gap; where it does not matter it is a constant.
@@ -114,7 +115,7 @@ std::vector<int> RunProblem::root_directions() const {
     const auto [pair, kind] = ContactRoot::at(root);
     // An open pair's gap falls to zero, that of a closed one rises beyond rounding; a rate that rises through zero is a
     // minimum of the gap.
-    directions.push_back(kind == ContactRoot::Kind::gap && !coupling_.closed(pair) ? -1 : +1);
+    directions.push_back(kind == ContactRoot::Kind::gap && !states_.closed(pair) ? -1 : +1);
   }
   return directions;
 }

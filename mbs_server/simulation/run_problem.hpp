@@ -1,13 +1,14 @@
 /// The multibody system with its contacts as an initial value problem. State y = {q, qd, s}, see System; quadratures =
-/// {dissipated energy, work of external loads}; roots = gaps of all pairs, then the gap rates of open pairs.
+/// {dissipated energy, work of external loads}; roots = see ContactRoot, unless the coupling scheme has macro steps.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <stop_token>
 
-#include "mbs_server/coupling/contact_coupling.hpp"
 #include "mbs_server/coupling/contact_root.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
+#include "mbs_server/coupling/coupling_scheme.hpp"
 #include "mbs_server/formulation/ggl_form.hpp"
 #include "mbs_server/integrators/problem.hpp"
 
@@ -22,11 +23,12 @@ struct EnergyQuadrature {
 
 class RunProblem final : public Problem {
  public:
-  /// @param system    complete: no joints or forces are added later
-  /// @param coupling         owned by `system` as one of its forces
+  /// @param system           complete: no joints or forces are added later
+  /// @param scheme, states   of the contact force of `system`
   /// @param stop             looked at in every evaluation, which then throws Error{cancelled}
   /// @param max_evaluations  of the equations of motion; the next one throws Error{limit}
-  RunProblem(System& system, ContactCoupling& coupling, std::stop_token stop, std::int64_t max_evaluations);
+  RunProblem(System& system, CouplingScheme& scheme, const ContactStates& states, std::stop_token stop,
+             std::int64_t max_evaluations);
 
   [[nodiscard]] int size() const override { return system_.n_y(); }
   [[nodiscard]] int n_positions() const override { return system_.n_q(); }
@@ -44,8 +46,9 @@ class RunProblem final : public Problem {
   void factor_index2(double t, const ConstRef& x, double c) override;
   void solve_index2(MutableRef b) override;
 
-  /// See ContactRoot.
-  [[nodiscard]] int n_roots() const override { return ContactRoot::per_pair * static_cast<int>(coupling_.n_pairs()); }
+  [[nodiscard]] int n_roots() const override {
+    return scheme_.has_macro_steps() ? 0 : ContactRoot::per_pair * static_cast<int>(states_.n_pairs());
+  }
   void roots(double t, const ConstRef& y, MutableRef values) override;
   /// Directions in which the roots matter: open pairs watch for a falling gap and a rising rate, closed ones for a
   /// rising gap.
@@ -61,7 +64,8 @@ class RunProblem final : public Problem {
   void set_rates(const MotionState& at, const Accelerations& at_state, MutableRef yd);
 
   System& system_;
-  ContactCoupling& coupling_;
+  CouplingScheme& scheme_;
+  const ContactStates& states_;
   std::stop_token stop_;
   std::int64_t max_evaluations_;
   std::int64_t n_evaluations_ = 0;

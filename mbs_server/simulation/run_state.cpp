@@ -10,6 +10,7 @@
 
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
+#include "common/text/base64.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -100,6 +101,7 @@ Json to_json(const RunState& state) {
   for (const auto& [name, input] : state.inputs) {
     j["inputs"][name] = {input.since, input.jet.f, input.jet.d, input.jet.dd};
   }
+  if (!state.coupling.empty()) j["coupling"] = encode_base64(state.coupling);
   return j;
 }
 
@@ -125,6 +127,10 @@ RunState state_from_json(const Json& j) {
     for (const auto& [name, v] : j.at("inputs").items()) {
       state.inputs[name] = {.since = v.at(0), .jet = {.f = v.at(1), .d = v.at(2), .dd = v.at(3)}};
     }
+  }
+  if (j.contains("coupling")) {
+    const auto text = j.at("coupling").get<std::string>();
+    state.coupling = decode_base64(text, text.size());
   }
   return state;
 }

@@ -32,6 +32,7 @@ struct RunState {
   std::vector<EpisodeTracker::State> episodes;  ///< per pair
   std::vector<ContactEpisode> finished;
   std::map<std::string, InputValue> inputs = {};  ///< that replace what the scenario says
+  std::string coupling = {};                      ///< bytes of the coupling scheme; empty = it has none to save
 };
 
 /// Puts `state` and a checksum over the whole checkpoint into `checkpoint.engine`. Doubles survive exactly (shortest

@@ -27,20 +27,20 @@ void append_body(std::vector<double>& row, const ConstSegment& q, const ConstSeg
   append(row, V_WB.w);
 }
 
-void append_pair(std::vector<double>& row, std::size_t pair, const ConstVector& q, const Response& response,
-                 const ContactCoupling& coupling) {
-  // A pair that is open exerts no force, whatever its law says of a gap of minus one rounding error.
-  const bool closed = coupling.closed(pair);
-  const Wrench F_W = closed ? coupling.world_wrench(pair, q, response) : Wrench{};
+/// @param acts  an open pair exerts no force, whatever its law says of a gap of minus one rounding error
+void append_pair(std::vector<double>& row, const ContactPair& pair, const ConstVector& q, const Response& response,
+                 bool acts) {
+  const Pose X_WA = main_pose(pair, q);
+  const Wrench F_W = acts ? in_world(X_WA.R, response.F_A) : Wrench{};
   row.push_back(response.gap);
   row.push_back(std::max(0.0, -response.gap));
   row.push_back(response.gap_rate);
   append(row, F_W.force);
   append(row, F_W.torque);
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  append(row, closed ? coupling.main_pose(pair, q) * response.p_ACop : Vector3::Constant(none));
-  row.push_back(closed ? response.area : 0.0);
-  row.push_back(closed ? response.peak_pressure : 0.0);
+  append(row, acts ? X_WA * response.p_ACop : Vector3::Constant(none));
+  row.push_back(acts ? response.area : 0.0);
+  row.push_back(acts ? response.peak_pressure : 0.0);
 }
 
 /// Force and torque of a joint on its side b (or, where b is ground, minus those on a), about the joint's point on b.
@@ -131,7 +131,7 @@ std::vector<Column> run_columns(const System& system) {
   return columns;
 }
 
-void fill_row(const MotionState& at, const RowEnergies& energies, System& system, ContactCoupling& coupling,
+void fill_row(const MotionState& at, const RowEnergies& energies, System& system, CouplingScheme& scheme,
               std::vector<double>& row) {
   const auto& [t, q, qd, s] = at;
   row.clear();
@@ -139,13 +139,13 @@ void fill_row(const MotionState& at, const RowEnergies& energies, System& system
   for (Eigen::Index first = 0; first < q.size(); first += coordinates_per_body) {
     append_body(row, q.segment<12>(first), qd.segment<12>(first));
   }
-  const auto responses = coupling.responses(t, q, qd);
+  const auto responses = scheme.responses(t, q, qd);
   row.push_back(system.kinetic_energy(qd));
   row.push_back(system.evaluate_energy(at).potential);
   row.push_back(energies.dissipated);
   row.push_back(energies.external_work);
   for (std::size_t i = 0; i < responses.size(); ++i) {
-    if (i < coupling.n_pairs()) append_pair(row, i, q, responses[i], coupling);
+    append_pair(row, system.model().pairs[i], q, responses[i], scheme.acts(i));
   }
   append_reactions(row, at, system);
   system.append_force_values(at, row);

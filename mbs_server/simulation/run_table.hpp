@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/results/run_records.hpp"
-#include "mbs_server/coupling/contact_coupling.hpp"
+#include "mbs_server/coupling/coupling_scheme.hpp"
 #include "mbs_server/formulation/system.hpp"
 
 namespace heelstrike::mbs {
@@ -25,7 +25,7 @@ struct RowEnergies {
 };
 
 /// Fills one row at a state that satisfies the constraints; `row` is reused.
-void fill_row(const MotionState& at, const RowEnergies& energies, System& system, ContactCoupling& coupling,
+void fill_row(const MotionState& at, const RowEnergies& energies, System& system, CouplingScheme& scheme,
               std::vector<double>& row);
 
 }  // namespace heelstrike::mbs

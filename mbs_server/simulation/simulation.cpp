@@ -112,14 +112,50 @@ VectorX& Simulation::PendingStep::projected_end() {
   return y_;
 }
 
+/// What a coupling scheme tries: steps that are neither checked nor told.
+class Simulation::Trial final : public TrialMotion {
+ public:
+  explicit Trial(Simulation& simulation) : simulation_(simulation) {}
+
+  void restart(double t_end) override {
+    simulation_.restart_integrator();
+    simulation_.restart_due_ = true;  // for the steps that count
+    reached_ = simulation_.committed_.t;
+    t_end_ = t_end;
+  }
+  [[nodiscard]] const VectorX& state_at(double t) override;
+
+ private:
+  Simulation& simulation_;
+  double reached_ = 0.0, t_end_ = 0.0;  ///< [s]
+  VectorX y_, z_;
+};
+
+const VectorX& Simulation::Trial::state_at(double t) {
+  Integrator& integrator = *simulation_.integrator_;
+  if (t <= simulation_.committed_.t) return simulation_.committed_.y;
+  while (reached_ < t) reached_ = integrator.step(t_end_).t;
+  y_ = integrator.y();
+  if (t == reached_) return y_;
+  z_ = integrator.quadratures();
+  integrator.interpolate(t, y_, z_);
+  simulation_.problem_->project(t, y_);
+  return y_;
+}
+
 Simulation::Simulation(const RunInput& input, std::stop_token stop)
+    : Simulation(input, scheme_of(input.scenario), std::move(stop)) {}
+
+Simulation::Simulation(const RunInput& input, const CouplingSchemeEntry& scheme, std::stop_token stop)
     : input_(input),
       scenario_(input.scenario),
       stop_(std::move(stop)),
       inputs_(build_model(scenario_)),
-      model_(scenario_, inputs_.model(), stop_),
+      model_(scenario_, inputs_.model(), stop_, scheme),
       committed_(model_.committed()),
-      coupling_(model_.coupling()),
+      exchange_(model_.exchange()),
+      states_(model_.contact_states()),
+      scheme_(model_.scheme()),
       columns_(model_.columns()) {
   model_.system().add_force(inputs_.take_forces());
   columns_.push_back({"step_size_s", "s", "size of the integrator's step that the row lies in"});
@@ -146,11 +182,12 @@ void Simulation::initialise(const ContactFactory& open_contact) {
 }
 
 void Simulation::prepare_to_step() {
-  problem_ = std::make_unique<RunProblem>(model_.system(), coupling_, stop_, scenario_.analysis.budget.evaluations);
+  problem_ =
+      std::make_unique<RunProblem>(model_.system(), scheme_, states_, stop_, scenario_.analysis.budget.evaluations);
   integrator_ = make_integrator(scenario_.analysis.integrator, *problem_);
   index2_ = config::type_named(integrator_registry(), scenario_.analysis.integrator.name).solves_multipliers;
   singularities_ = std::make_unique<SingularCrossing>(model_.system(), scenario_.analysis.integrator);
-  watch_ = std::make_unique<PairWatch>(coupling_);
+  watch_ = std::make_unique<PairWatch>(exchange_, states_);
   progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names());
   vibrations_ = std::make_unique<VibrationWatch>(model_.trackers().size());
 }
@@ -163,7 +200,7 @@ void Simulation::start() {
   problem_->project(0.0, committed_.y);
   // Elements start with states that belong to the pose to the last bit.
   committed_.y = system.start_y(0.0, model_.q(committed_.y), model_.qd(committed_.y));
-  model_.begin(coupling_.commit(0.0, model_.q(committed_.y), model_.qd(committed_.y)));
+  model_.begin(scheme_.accept(0.0, model_.q(committed_.y), model_.qd(committed_.y)));
   restart_due_ = true;
 }
 
@@ -185,15 +222,16 @@ RunState Simulation::read(const Checkpoint& checkpoint) const {
 }
 
 void Simulation::take(const Checkpoint& checkpoint, RunState state) {
+  scheme_.restore(state.coupling);
   if (model_.contact() != nullptr) model_.contact()->restore_state(checkpoint.contact_states);
   pending_.reset();
   const Eigen::Map<const VectorX> saved(checkpoint.state.data(), static_cast<Eigen::Index>(checkpoint.state.size()));
   committed_ = {.t = checkpoint.time, .y = saved.head(problem_->size()), .z = saved.tail(problem_->n_quadratures())};
-  coupling_.set_committed_step(checkpoint.step);
-  coupling_.forget_answer();
+  exchange_.set_committed_step(checkpoint.step);
+  exchange_.forget_answer();
   for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
     model_.trackers()[i].set_state(state.episodes.at(i));
-    coupling_.set_closed(i, state.closed.at(i) != 0);
+    states_.set_closed(i, state.closed.at(i) != 0);
   }
   if (!state.inputs.empty() || !inputs_.values().empty()) {
     inputs_.restore(state.inputs);
@@ -222,13 +260,14 @@ Checkpoint Simulation::save() {
   totals.closed.clear();
   totals.episodes.clear();
   for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
-    totals.closed.push_back(coupling_.closed(i) ? 1 : 0);
+    totals.closed.push_back(states_.closed(i) ? 1 : 0);
     totals.episodes.push_back(model_.trackers()[i].state());
   }
   totals.inputs = inputs_.values();
+  totals.coupling = scheme_.save();
   Contact* contact = model_.contact();
   Checkpoint checkpoint{.scenario_digest = input_.scenario_digest,
-                        .step = coupling_.committed_step(),
+                        .step = exchange_.committed_step(),
                         .time = committed_.t,
                         .state = {},
                         .contact_states = contact != nullptr ? contact->save_state() : std::vector<std::string>{},
@@ -338,11 +377,15 @@ bool Simulation::take_step(double t) {
 }
 
 void Simulation::find_step() {
+  const double t_end = step_bound();
   if (restart_due_) restart_integrator();
-  if (!watch_->started()) watch_->start(committed_.t, model_.q(committed_.y), model_.qd(committed_.y));
-  const StepResult step = integrator_->step(end_time());
+  const bool locates_contact = !scheme_.has_macro_steps();
+  if (locates_contact && !watch_->started()) {
+    watch_->start(committed_.t, model_.q(committed_.y), model_.qd(committed_.y));
+  }
+  const StepResult step = integrator_->step(t_end);
   check_step(step);
-  PairWatch::Verdict verdict = watch_->judge(step, *integrator_);
+  PairWatch::Verdict verdict = locates_contact ? watch_->judge(step, *integrator_) : PairWatch::Verdict{};
   if (verdict.missed) {
     repeat_step(step.t,
                 fmt::format("'{}' touched or separated between t = {} s and {} s by {:.3g} m without being "
@@ -353,6 +396,15 @@ void Simulation::find_step() {
     pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict.switching));
   }
   // Else a gap passed a minimum above zero, or rounding changed the sign of one: the integrator goes on in its step.
+}
+
+double Simulation::step_bound() {
+  if (!scheme_.has_macro_steps()) return end_time();
+  Trial trial(*this);
+  const double end = scheme_.plan(committed_.t, end_time(), trial);
+  // What acts changes at once where a macro step begins.
+  if (std::exchange(macro_end_, end) != end) restart_due_ = true;
+  return end;
 }
 
 /// A step that cannot be right ends the run; one that is hardly right is told, because fixed steps do not answer to
@@ -401,7 +453,7 @@ bool Simulation::commit_step() {
 
 void Simulation::commit_state(PendingStep& step) {
   VectorX& y = step.projected_end();
-  const auto responses = coupling_.commit(step.end(), model_.q(y), model_.qd(y));
+  const auto responses = scheme_.accept(step.end(), model_.q(y), model_.qd(y));
   const double t_before = std::exchange(committed_.t, step.end());
   committed_.y.swap(y);
   const VectorX& y_before = y;  // a peak is known one step later
@@ -410,7 +462,7 @@ void Simulation::commit_state(PendingStep& step) {
   watch_->accept(now_, responses);
   model_.note_violation();
   for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
-    if (!coupling_.closed(i)) {
+    if (!states_.closed(i)) {
       vibrations_->forget(i);
       continue;
     }
@@ -420,7 +472,19 @@ void Simulation::commit_state(PendingStep& step) {
     if (!model_.trackers()[i].passed_peak()) continue;
     tell({.kind = SimulationEvent::Kind::peak, .t = t_before, .pair = i, .y = &y_before});
   }
-  switch_pairs(step.switching(), responses);
+  if (scheme_.has_macro_steps()) {
+    switch_pairs(switched_pairs(responses), responses);
+  } else {
+    switch_pairs(step.switching(), responses);
+  }
+}
+
+std::vector<std::size_t> Simulation::switched_pairs(std::span<const Response> responses) const {
+  std::vector<std::size_t> pairs;
+  for (std::size_t i = 0; i < responses.size(); ++i) {
+    if (states_.closed(i) != touching(responses[i].gap, responses[i].gap_rate)) pairs.push_back(i);
+  }
+  return pairs;
 }
 
 void Simulation::switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses) {
@@ -428,12 +492,12 @@ void Simulation::switch_pairs(std::span<const std::size_t> pairs, std::span<cons
   for (const std::size_t pair : pairs) {
     progress_->count_switch(pair);
     EpisodeTracker& tracker = model_.trackers()[pair];
-    if (coupling_.closed(pair)) {
-      coupling_.set_closed(pair, false);
+    if (states_.closed(pair)) {
+      states_.set_closed(pair, false);
       const ContactEpisode& episode = model_.totals().finished.emplace_back(tracker.end(committed_.t, responses[pair]));
       tell({.kind = Kind::separation, .t = committed_.t, .pair = pair, .y = &committed_.y, .episode = &episode});
     } else {
-      coupling_.set_closed(pair, true);
+      states_.set_closed(pair, true);
       tracker.begin(committed_.t, responses[pair]);
       tell({.kind = Kind::onset, .t = committed_.t, .pair = pair, .y = &committed_.y});
     }
@@ -493,14 +557,14 @@ void Simulation::restart_integrator() {
   problem_->forget_pivots();
   singularities_->forget();
   watch_->forget();
-  coupling_.forget_answer();
+  exchange_.forget_answer();
   integrator_->restart(committed_.t, committed_.y, committed_.z, step_limit_, problem_->root_directions());
 }
 
 void Simulation::check_progress() {
   progress_->count_step(committed_.t, progress_->window_ends() ? integrator_->statistics() : IntegratorStatistics{});
   const std::int64_t most = scenario_.analysis.budget.steps;
-  if (coupling_.committed_step() <= most || committed_.t >= end_time()) return;
+  if (exchange_.committed_step() <= most || committed_.t >= end_time()) return;
   throw limit_error("analysis.budget.steps",
                     fmt::format("the run took {} steps to t = {} s of {} s, as many as analysis.budget.steps allows; "
                                 "raise it, or loosen the tolerances",
@@ -508,16 +572,18 @@ void Simulation::check_progress() {
 }
 
 bool Simulation::touches(double t, const VectorX& y) {
-  if (coupling_.n_pairs() == 0) return false;
-  const auto responses = coupling_.responses(t, model_.q(y), model_.qd(y));
+  if (exchange_.n_pairs() == 0) return false;
+  const auto responses = exchange_.responses(t, model_.q(y), model_.qd(y));
   // An extrapolated state may lie inside a partner that the motion would have met on the way.
   return std::ranges::any_of(responses, [](const Response& r) { return r.gap <= 0.0; });
 }
 
 /// Contact is too stiff to be extrapolated over: with a pair in touch the integrator has to find its way alone.
 void Simulation::cross_singularity(const CrossingRule& rule) {
-  if (coupling_.any_closed()) return;
-  auto crossing = singularities_->crossing(rule.steps, rule.tolerance, end_time());
+  if (states_.any_closed()) return;
+  // What will act beyond a macro step nobody knows.
+  const double latest = scheme_.has_macro_steps() ? macro_end_ : end_time();
+  auto crossing = singularities_->crossing(rule.steps, rule.tolerance, latest);
   if (!crossing || touches(crossing->t, crossing->y)) return;
   const std::string told = fmt::format(
       "the joints are in a singular pose at t = {:.6g} s: the motion is continued across "
@@ -544,7 +610,7 @@ std::string Simulation::situation() {
   std::string text = fmt::format(" The last accepted step ended at t = {} s", t);
   std::vector<std::string> touching;
   for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
-    if (coupling_.closed(i)) touching.push_back("'" + model_.trackers()[i].pair() + "'");
+    if (states_.closed(i)) touching.push_back("'" + model_.trackers()[i].pair() + "'");
   }
   text += touching.empty() ? std::string(" with no pair in contact")
                            : fmt::format(" with {} in contact", fmt::join(touching, ", "));
@@ -562,7 +628,7 @@ std::string Simulation::situation() {
   if (size * size * lightest < nearly_dependent) {
     text += fmt::format("; the joints are close to a singular pose there, '{}' most of all", weakest);
   }
-  if (!coupling_.last_refusal().empty()) text += "; the contact last refused a state " + coupling_.last_refusal();
+  if (!exchange_.last_refusal().empty()) text += "; the contact last refused a state " + exchange_.last_refusal();
   return text + ".";
 }
 

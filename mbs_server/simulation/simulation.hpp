@@ -49,6 +49,8 @@ class Simulation {
   /// @param stop   ends a preparation or an advance
   /// @throws Error{invalid_input} for unphysical mass properties and unknown names
   explicit Simulation(const RunInput& input, std::stop_token stop = {});
+  /// The same with a coupling scheme that is not in the registry.
+  Simulation(const RunInput& input, const CouplingSchemeEntry& scheme, std::stop_token stop = {});
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
@@ -106,6 +108,7 @@ class Simulation {
 
  private:
   class PendingStep;
+  class Trial;
   struct CrossingRule;
 
   void prepare_to_step();
@@ -119,10 +122,14 @@ class Simulation {
   /// Finds a step when none is pending, and commits it when it ends at `t` or before. @returns false when refused
   [[nodiscard]] bool take_step(double t);
   void find_step();
+  /// [s] How far the integrator may go.
+  [[nodiscard]] double step_bound();
   void check_step(const StepResult& step);
   [[nodiscard]] bool commit_step();
   void commit_state(PendingStep& step);
   void switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses);
+  /// Where nobody locates contact, the pairs whose state is another than the one at the last accepted step.
+  [[nodiscard]] std::vector<std::size_t> switched_pairs(std::span<const Response> responses) const;
   /// Commits what lies between the last commit and now.
   void cut_step();
   void repeat_step(double t_attempted, const std::string& reason);
@@ -144,7 +151,9 @@ class Simulation {
   SimulationInputs inputs_;
   CoupledModel model_;
   CommittedState& committed_;  ///< of model_
-  ContactCoupling& coupling_;  ///< of model_
+  ContactExchange& exchange_;  ///< of model_
+  ContactStates& states_;      ///< of model_
+  CouplingScheme& scheme_;     ///< of model_
   std::vector<Column> columns_;
 
   std::unique_ptr<RunProblem> problem_;
@@ -159,6 +168,7 @@ class Simulation {
   bool index2_ = false;                   ///< the integrator suffers sooner from singular poses
   bool restart_due_ = false;              ///< the integrator starts from the committed state before the next step
   bool settle_due_ = false;               ///< a driver has been given another value
+  double macro_end_ = 0.0;                ///< [s] of the coupling scheme's macro step
   std::optional<double> step_limit_;      ///< [s] while a step is being repeated with a smaller one
   double limited_until_ = 0.0;            ///< [s] end of the step that failed
   int repeated_steps_ = 0;                ///< since the run was last past `limited_until_`

@@ -50,6 +50,8 @@ SimulationInputs::SimulationInputs(Model model)
   for (Driver& driver : model_.drivers) add_driver(driver);
 }
 
+SimulationInputs::~SimulationInputs() = default;
+
 std::unique_ptr<ForceElement> SimulationInputs::take_forces() {
   return std::move(owned_forces_);
 }

@@ -39,6 +39,7 @@ class SimulationInputs {
  public:
   /// Takes the place of the functions of all drivers of `model`.
   explicit SimulationInputs(Model model);
+  ~SimulationInputs();
   SimulationInputs(const SimulationInputs&) = delete;
   SimulationInputs& operator=(const SimulationInputs&) = delete;
 

@@ -53,7 +53,7 @@ TEST(ChildProcess, OneThatIgnoresTheRequestIsKilled) {
   child.wait_until_ready(seconds{30});
   child.stop(milliseconds{20});
   ASSERT_TRUE(child.ended().has_value());
-  EXPECT_EQ(*child.ended(), "signal 9 (Killed)");
+  EXPECT_EQ(child.ended()->text(), "signal 9 (Killed)");
 }
 
 TEST(ChildProcess, AProgramThatIsNotThereIsNamed) {

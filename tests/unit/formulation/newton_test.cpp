@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "fem_server/sessions/local_contact.hpp"
+#include "mbs_server/coupling/contact_force.hpp"
+#include "mbs_server/coupling/monolithic.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/simulation/run_problem.hpp"
 #include "tests/support/local_run.hpp"
@@ -43,17 +45,18 @@ TEST(NewtonSystem, SolvesWithTheExactJacobianOfTheAccelerations) {
   const Scenario s = scenario_from(scenario);
   mbs::System system(mbs::build_model(s));
   const auto contact = fem::open_local_contact(std::vector{s.pairs[0].spec}, {}, {});
-  auto owned = std::make_unique<mbs::ContactCoupling>(system.model(), contact.get());
-  mbs::ContactCoupling& coupling = *owned;
-  system.add_force(std::move(owned));
-  mbs::RunProblem problem(system, coupling, {}, std::numeric_limits<std::int64_t>::max());
+  mbs::ContactExchange exchange(system.model(), contact.get());
+  mbs::ContactStates states(1);
+  const auto scheme = mbs::monolithic().make(s, exchange, states);
+  system.add_force(std::make_unique<mbs::ContactForce>(system.model(), exchange.kinematics(), *scheme));
+  mbs::RunProblem problem(system, *scheme, states, {}, std::numeric_limits<std::int64_t>::max());
   Eigen::VectorXd y = system.start_y(0.0, system.initial_q(), system.initial_qd());
   ASSERT_EQ(system.n_states(), 3);
   y.tail<3>() += Eigen::Vector3d(0.002, -0.001, 0.003);
   const auto n = system.n_q();
-  const auto responses = coupling.commit(0.0, y.head(n), y.segment(n, n));
+  const auto responses = exchange.commit(0.0, y.head(n), y.segment(n, n));
   ASSERT_LT(responses[0].gap, -1e-4);
-  coupling.set_closed(0, true);
+  states.set_closed(0, true);
 
   const auto size = problem.size();
   Eigen::MatrixXd J(size, size);

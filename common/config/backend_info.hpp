@@ -6,7 +6,7 @@
 
 #include "common/config/scenario.hpp"
 
-namespace heelstrike::client {
+namespace heelstrike {
 
 struct BackendInfo {
   std::string name;
@@ -17,6 +17,10 @@ struct BackendInfo {
 };
 
 /// As the scenario parser wants it.
-[[nodiscard]] BackendSchemas schemas_of(const std::vector<BackendInfo>& backends);
+[[nodiscard]] inline BackendSchemas schemas_of(const std::vector<BackendInfo>& backends) {
+  BackendSchemas schemas;
+  for (const BackendInfo& backend : backends) schemas.emplace(backend.name, backend.parameters);
+  return schemas;
+}
 
-}  // namespace heelstrike::client
+}  // namespace heelstrike

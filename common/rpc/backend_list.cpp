@@ -1,24 +1,24 @@
-#include "client/servers/contact_client.hpp"
+#include "common/rpc/backend_list.hpp"
 
 #include "common/rpc/call.hpp"
 #include "common/wire/parameter_wire.hpp"
 #include "heelstrike/v1/contact.grpc.pb.h"
 
-namespace heelstrike::client {
+namespace heelstrike::rpc {
 
-std::vector<BackendInfo> list_backends(const rpc::Endpoint& fem) {
+std::vector<BackendInfo> list_backends(const Endpoint& fem) {
   const std::string peer = "fem_server at " + fem.address;
-  const rpc::CallOptions options{.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience};
-  const auto channel = rpc::make_channel(fem);
-  rpc::wait_for_ready(*channel, fem);
+  const CallOptions options{.timeout = std::chrono::seconds{5}, .patience = question_patience};
+  const auto channel = make_channel(fem);
+  wait_for_ready(*channel, fem);
   const auto stub = v1::ContactService::NewStub(channel);
   v1::VersionInfo version;
-  rpc::call("GetVersion of " + peer, options,
-            [&](grpc::ClientContext& context) { return stub->GetVersion(&context, {}, &version); });
-  rpc::check_version(version, peer);
+  call("GetVersion of " + peer, options,
+       [&](grpc::ClientContext& context) { return stub->GetVersion(&context, {}, &version); });
+  check_version(version, peer);
   v1::ListBackendsResponse response;
-  rpc::call("ListBackends of " + peer, options,
-            [&](grpc::ClientContext& context) { return stub->ListBackends(&context, {}, &response); });
+  call("ListBackends of " + peer, options,
+       [&](grpc::ClientContext& context) { return stub->ListBackends(&context, {}, &response); });
   std::vector<BackendInfo> backends;
   for (const v1::BackendDescription& from : response.backends()) {
     BackendInfo backend{from.name(), from.summary(), from.reference(), {}, {}};
@@ -31,4 +31,4 @@ std::vector<BackendInfo> list_backends(const rpc::Endpoint& fem) {
   return backends;
 }
 
-}  // namespace heelstrike::client
+}  // namespace heelstrike::rpc

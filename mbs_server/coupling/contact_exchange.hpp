@@ -1,8 +1,7 @@
-/// How the contact partner enters the integration.
+/// The exchange with the contact partner: what it is asked, what it answered last, and the steps of its history.
 ///
-/// Every pair is open or closed. An open pair exerts no force at all, so that free flight stays smooth and costs no
-/// contact evaluation; its gap is watched as a root, and the pair is closed exactly there. A closed pair acts until its
-/// gap has a root upwards. Evaluations are pure; only commit() advances the partner's history.
+/// Evaluations are pure and may be asked in any order; only commit() advances the partner's history. When the partner
+/// is asked, and what acts on the bodies meanwhile, is up to the CouplingScheme.
 #pragma once
 
 #include <chrono>
@@ -17,43 +16,37 @@
 #include "common/contact/contact.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/coupling/pair_kinematics.hpp"
-#include "mbs_server/formulation/cartesian_coordinates.hpp"
-#include "mbs_server/formulation/force_element.hpp"
 #include "mbs_server/model/model.hpp"
 
 namespace heelstrike::mbs {
 
-/// Whether a pair with this gap [m] and gap rate [m/s] is in contact: at zero it is, unless it opens.
-[[nodiscard]] inline bool touching(double gap, double gap_rate) {
-  return gap < 0.0 || (gap == 0.0 && gap_rate <= 0.0);
-}
-
-class ContactCoupling final : public ForceElement {
+class ContactExchange {
  public:
+  /// @param model    outlives this object
   /// @param contact  one opened pair per entry of model.pairs, in the same order; outlives this object; null = no
-  /// pairs,
-  ///                 or connect() follows
+  ///                 pairs, or connect() follows
   /// @param stop     looked at before the partner is asked
-  ContactCoupling(const Model& model, Contact* contact, std::stop_token stop = {});
+  ContactExchange(const Model& model, Contact* contact, std::stop_token stop = {});
 
   /// Takes a partner that was opened later, before the first state is asked for. The model can be checked before a
   /// partner is there, whose preparation may take minutes.
   void connect(Contact& contact) { contact_ = &contact; }
 
-  [[nodiscard]] std::string name() const override { return "contact"; }
-  void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override;
-  void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
-
-  /// Responses of all pairs at a state, open or closed, under the committed history. The last answer is kept: asking
-  /// again for the same state costs nothing. @throws Error{cancelled} when stopped, and whatever the partner throws
+  /// Responses of all pairs at a state, whether they touch or not, under the committed history. The last answer is
+  /// kept: asking again for the same state costs nothing.
+  /// @throws Error{cancelled} when stopped, and whatever the partner throws
   [[nodiscard]] std::span<const Response> responses(double t, const ConstVector& q, const ConstVector& qd);
-
   /// What the last call of responses() or commit() answered, when its state was at time `t`; else nothing.
   [[nodiscard]] std::optional<std::span<const Response>> answered_at(double t) const;
   /// The next call of responses() asks the partner whatever was answered before. What a commit answers and what an
   /// evaluation of the same state gives right after it differ by rounding where friction is solved for: a run that goes
   /// on from here and one that is resumed here must take the same of them.
-  void forget_answer() { cache_valid_ = false; }
+  void forget_answer() { answered_ = false; }
+
+  /// Poses and twists of all pairs at the state of the last call of responses(), commit() or kinematics_at().
+  [[nodiscard]] const PairKinematics& kinematics() const { return kinematics_; }
+  /// The same at any state, for those who ask nobody; an answer for another state is forgotten.
+  [[nodiscard]] const PairKinematics& kinematics_at(double t, const ConstVector& q, const ConstVector& qd);
 
   /// Accepts the state as the end of the next step and returns the responses under the new history.
   std::span<const Response> commit(double t, const ConstVector& q, const ConstVector& qd);
@@ -86,10 +79,6 @@ class ContactCoupling final : public ForceElement {
     return coordinates_per_body * static_cast<Eigen::Index>(model_.bodies.size());
   }
   [[nodiscard]] std::size_t n_pairs() const { return model_.pairs.size(); }
-  [[nodiscard]] bool closed(std::size_t pair) const { return closed_[pair]; }
-  void set_closed(std::size_t pair, bool closed) { closed_[pair] = closed; }
-  [[nodiscard]] bool any_closed() const;
-
   /// -1 before the first commit.
   [[nodiscard]] std::int64_t committed_step() const { return committed_step_; }
   /// Goes on from a restored history.
@@ -97,41 +86,25 @@ class ContactCoupling final : public ForceElement {
   [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
   /// Wall time spent waiting for the partner's answers.
   [[nodiscard]] std::chrono::duration<double> waited() const { return waited_; }
-
   /// What the partner said when it last refused a state, recoverably; empty = never.
   [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
 
-  /// Wrench on the main body of a pair about its origin, in the world.
-  [[nodiscard]] Wrench world_wrench(std::size_t pair, const ConstVector& q, const Response& response) const;
-  /// What the partner is asked at a state.
-  [[nodiscard]] PairState pair_state(std::size_t pair, double t, const ConstVector& q, const ConstVector& qd) const {
-    return kinematics_.state(pair, t, q, qd);
-  }
-  /// Pose of the pair's main body in the world.
-  [[nodiscard]] Pose main_pose(std::size_t pair, const ConstVector& q) const { return kinematics_.main_pose(pair, q); }
-
  private:
-  [[nodiscard]] bool is_cached(double t, const ConstVector& q, const ConstVector& qd) const;
   void require_numbers(double t) const;
-  void remember(double t, const ConstVector& q, const ConstVector& qd);
-  void add_pair_tangents(std::size_t pair, const ConstVector& q, const ConstVector& qd, SparseAssembler& K,
-                         SparseAssembler& C) const;
+  void count_commit();
 
   const Model& model_;
   Contact* contact_;
   std::stop_token stop_;
-  std::vector<char> closed_;
   std::int64_t committed_step_ = -1;
   std::int32_t iteration_ = 0;
   std::int64_t n_evaluations_ = 0;
   std::chrono::steady_clock::duration waited_{};
   std::string last_refusal_;
 
-  PairKinematics kinematics_;  ///< at the cached state
+  PairKinematics kinematics_;
   std::vector<Response> responses_;
-  bool cache_valid_ = false;
-  double cached_t_ = 0.0;
-  VectorX cached_q_, cached_qd_;
+  bool answered_ = false;  ///< the responses are those of the state of the kinematics
 };
 
 }  // namespace heelstrike::mbs

@@ -1,0 +1,134 @@
+#include "common/process/process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <system_error>
+
+namespace heelstrike {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+[[noreturn]] void fail(int code, const std::string& what) {
+  throw std::system_error(code, std::generic_category(), what);
+}
+
+class SpawnSetup {
+ public:
+  SpawnSetup() {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    // This program may block signals to wait for them, or ignore them; the other must not inherit that.
+    sigset_t none;
+    sigemptyset(&none);
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) sigaddset(&defaults, signal);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+  SpawnSetup(const SpawnSetup&) = delete;
+  SpawnSetup& operator=(const SpawnSetup&) = delete;
+  ~SpawnSetup() {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  }
+
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+};
+
+/// Copies with numbers above all that the program gets, so that passing one never overwrites the next, and none is
+/// passed onto itself, which would leave it close-on-exec.
+std::vector<Descriptor> moved_out_of_the_way(const std::vector<ProcessOptions::Passed>& passed) {
+  int first_free = 0;
+  for (const auto& descriptor : passed) first_free = std::max(first_free, descriptor.its + 1);
+  std::vector<Descriptor> copies;
+  for (const auto& descriptor : passed) {
+    copies.emplace_back(::fcntl(descriptor.ours, F_DUPFD_CLOEXEC, first_free));
+    if (copies.back().get() < 0) fail(errno, "cannot pass on a file descriptor");
+  }
+  return copies;
+}
+
+}  // namespace
+
+std::string ProcessEnd::text() const {
+  if (code == unknown) return "an exit code that nobody knows, because SIGCHLD is ignored";
+  if (!by_signal) return fmt::format("exit code {}", code);
+  return fmt::format("signal {} ({})", code, sigdescr_np(code));
+}
+
+bool wait_readable(int fd, Clock::time_point until) {
+  pollfd waiting{fd, POLLIN, 0};
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+    const int n = ::poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    if (n >= 0 || errno != EINTR) return n > 0;
+  }
+}
+
+Process::Process(const ProcessOptions& options) {
+  SpawnSetup setup;
+  const std::vector<Descriptor> copies = moved_out_of_the_way(options.descriptors);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    posix_spawn_file_actions_adddup2(&setup.actions, copies[i].get(), options.descriptors[i].its);
+  }
+  // posix_spawn() takes pointers to what it does not change.
+  std::vector<std::string> texts = options.arguments;
+  texts.insert(texts.begin(), options.program.string());
+  std::vector<char*> arguments;
+  for (std::string& text : texts) arguments.push_back(text.data());
+  arguments.push_back(nullptr);
+  const int failure =
+      ::posix_spawn(&pid_, options.program.c_str(), &setup.actions, &setup.attributes, arguments.data(), environ);
+  if (failure != 0) throw std::system_error(failure, std::generic_category());
+  // glibc declares it for C only, until 2.36.
+  pid_file_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  if (pid_file_.get() >= 0) return;
+  const int code = errno;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  fail(code, "it cannot be supervised, which needs Linux 5.3 or newer");
+}
+
+Process::~Process() {
+  send(SIGKILL);
+  // Longer than this takes only what hangs in the kernel, and waiting would not help it.
+  (void)ended(std::chrono::seconds(10));
+}
+
+std::optional<ProcessEnd> Process::ended(std::chrono::milliseconds patience) {
+  if (!end_ && wait_readable(pid_file_.get(), Clock::now() + patience)) (void)wait();
+  return end_;
+}
+
+ProcessEnd Process::wait() {
+  siginfo_t info{};
+  while (!end_) {
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) == 0) {
+      end_ = ProcessEnd{.by_signal = info.si_code != CLD_EXITED, .code = info.si_status};
+    } else if (errno != EINTR) {
+      end_ = ProcessEnd{.by_signal = false, .code = ProcessEnd::unknown};
+    }
+  }
+  return *end_;
+}
+
+void Process::send(int signal) {
+  if (!ended()) ::kill(pid_, signal);
+}
+
+}  // namespace heelstrike

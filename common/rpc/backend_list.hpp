@@ -1,0 +1,16 @@
+/// What a contact server offers.
+#pragma once
+
+#include <vector>
+
+#include "common/config/backend_info.hpp"
+#include "common/rpc/channel.hpp"
+
+namespace heelstrike::rpc {
+
+/// The back-ends of the contact server at `fem`.
+/// @throws Error{unavailable} naming the address when nobody answers within connect_patience, Error{version_mismatch},
+/// Error{deadline}
+[[nodiscard]] std::vector<BackendInfo> list_backends(const Endpoint& fem);
+
+}  // namespace heelstrike::rpc
