@@ -1,5 +1,5 @@
 /// The multibody system with its contacts as an initial value problem. State y = {q, qd, s}, see System; quadratures =
-/// {dissipated energy, work of external loads}; roots = gaps of all pairs, then the gap rates of open pairs.
+/// {dissipated energy, work of external loads}; roots = gap and gap rate of each pair in turn (ContactRoot).
 #pragma once
 
 #include <cstdint>
