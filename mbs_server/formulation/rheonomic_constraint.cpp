@@ -74,6 +74,7 @@ void RheonomicConstraint::velocity_rhs(double t, const ConstVector& q, Eigen::Re
 void RheonomicConstraint::acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd,
                                            Eigen::Ref<VectorX> gamma) const {
   sum_rows(equations_, t, gamma, [&](const Jet& f, const QuadraticEquation& Q) {
+    // -2 Phi_qt qd is the middle term, which is missing in Melo 2023, eq. 3.4.
     return -(f.f * curvature(Q, qd) + 2.0 * f.d * slope(Q, q, qd) + f.dd * value(Q, q));
   });
 }
