@@ -25,6 +25,7 @@ Vector3 direction_of(const std::string& name, char axis) {
 
 Matrix3 axis_map(const AxisNames& names) {
   Matrix3 R =
+      // R_WF: its columns are the axes of the file in the world.
       (Matrix3() << direction_of(names.x, 'x'), direction_of(names.y, 'y'), direction_of(names.z, 'z')).finished();
   const std::string found = fmt::format("x: {}, y: {}, z: {}", names.x, names.y, names.z);
   const double det = R.determinant();

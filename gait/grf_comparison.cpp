@@ -116,6 +116,7 @@ class StanceComparer {
 
   /// Rows of the prediction before and after a time.
   [[nodiscard]] std::pair<std::size_t, std::size_t> neighbours(double t) const {
+    // At the very last row the pair before it serves as well.
     const auto next = std::min(std::ranges::upper_bound(predicted_.times, t), predicted_.times.end() - 1);
     const auto after = static_cast<std::size_t>(next - predicted_.times.begin());
     return {after == 0 ? 0 : after - 1, after};

@@ -75,6 +75,8 @@ std::unique_ptr<SignedDistance> cylinder_distance(const Surface& surface) {
 /// Its rims are sharp where it has ends.
 std::optional<double> cylinder_curvature(const Surface& surface) {
   const CylinderSurface cylinder = cylinder_of(surface);
+  // An endless one contains a ball of its radius at every point, which is what candidates are chosen by
+  // (docs/theory/contact_fem.md, section 2).
   if (std::isfinite(cylinder.length) || !(cylinder.radius > 0.0)) return std::nullopt;
   return 1.0 / cylinder.radius;
 }

@@ -14,7 +14,8 @@ struct SurfacePoint {
   double bend = 0.0;    ///< [1/m] principal curvature of the level surface, < 0 inside a concave socket
 };
 
-/// Made once per pair, asked once per candidate point and evaluation. Thread-safe; answers without allocating.
+/// Made once per pair, asked once per candidate point and evaluation. Thread-safe; analytic surfaces answer without
+/// allocating.
 class SignedDistance {
  public:
   virtual ~SignedDistance() = default;

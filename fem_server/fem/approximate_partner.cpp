@@ -113,7 +113,7 @@ class ApproximatePartner final : public SignedDistance {
       for (std::size_t a = 0; a < 4; ++a) {
         gradient += distance_[nodes[a]] * geometry.gradients.row(static_cast<Eigen::Index>(a)).transpose();
       }
-      if (gradient.isZero(0.0)) continue;  // all nodes on the surface: it knows nothing
+      if (gradient.isZero(0.0)) continue;  // all nodes on the surface: the function is constant
       for (std::size_t a = 0; a < 4; ++a) {
         // Mean by volume: the rule of linear elements has one point, whose weight is the volume.
         gradients_[nodes[a]] += geometry.weight * gradient;

@@ -172,6 +172,7 @@ void add_linear_point(Eigen::MatrixXd& matrix, const BodyModel::PointGeometry& g
       Matrix3 block =
           constants.lambda * g.row(a).transpose() * g.row(b) + constants.mu * g.row(b).transpose() * g.row(a);
       block.diagonal().array() += constants.mu * g.row(a).dot(g.row(b));
+      // Symmetric as a whole: block (b, a) is the transpose of block (a, b).
       matrix.block<3, 3>(3 * a, 3 * b) += geometry.weight * block;
     }
   }

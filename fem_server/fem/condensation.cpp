@@ -227,6 +227,8 @@ Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::
   for (const std::uint32_t node : clamped_nodes) fixed[3 * node] = fixed[3 * node + 1] = fixed[3 * node + 2] = true;
   const Partition partition = partition_dofs(body, candidates, fixed);
   // A shift on the candidates makes the last block definite without touching the elimination of the others.
+  // Of the size of the stiffness itself: a smaller one leaves the factor near singular, a larger one costs digits when
+  // it is taken off.
   const double shift = K.diagonal().maxCoeff();
   for (const std::int64_t dof : partition.candidates) K.coeffRef(dof, dof) += shift;
   check_stop(stop);

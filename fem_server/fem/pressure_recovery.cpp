@@ -142,7 +142,7 @@ void PressureRecovery::sharpen(std::span<const std::uint32_t> loaded, std::span<
     const double force = exchanges * weight * (pressures(i, 0) - pressures(j, 0));
     given[force > 0.0 ? j : i] += std::abs(force);
   });
-  // Nobody gives more than he has.
+  // No node gives more force than it has.
   std::vector<double> share(areas.size(), 1.0);
   for (std::uint32_t i = 0; i < areas.size(); ++i) {
     // Judged by the normal force; the tangential components follow with the same shares.
@@ -158,7 +158,7 @@ void PressureRecovery::sharpen(std::span<const std::uint32_t> loaded, std::span<
   for (std::uint32_t i = 0; i < areas.size(); ++i) {
     if (areas[i] == 0.0) continue;
     pressures.row(i) += change.row(i) / areas[i];
-    pressures(i, 0) = std::max(pressures(i, 0), 0.0);  // rounding of one who gave all
+    pressures(i, 0) = std::max(pressures(i, 0), 0.0);  // rounding of a node that gave all
   }
 }
 

@@ -3,7 +3,7 @@
 /// A nodal force divided by the area that its node stands for scatters from node to node, because the compliance of a
 /// node depends on the elements around it. The pressure is what is left of these quotients after five exchanges of
 /// force with the neighbours that touch, along the edges of the mesh and by the consistent mass of the faces, and after
-/// what they flattened to second order has been given back, by nobody more than he has: no force is lost, none leaves
+/// what they flattened to second order has been given back, by no node more than it has: no force is lost, none leaves
 /// the touching nodes, none becomes tension, a uniform pressure stays as it is. Derivation and measured errors:
 /// docs/theory/contact_fem.md, section 1.
 ///

@@ -29,6 +29,7 @@ void require_order(std::uint32_t order) {
 std::size_t divisions(double length, double size) {
   constexpr double rounding = 1e-9;
   constexpr double most = 1e6;
+  // 0.07 / 0.01 is 7.000000000000001 in doubles, and must not make eight parts.
   const double n = std::ceil(length / size - rounding);
   if (n > most)
     throw limit_error(

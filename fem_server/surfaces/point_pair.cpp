@@ -164,6 +164,7 @@ PointGeometry PointPair::at(const PairState& state) const {
   Matrix36 darm_dX = g.dp_dX;
   // The arm from Bo to the contact point: Bo itself moves with u.
   darm_dX.rightCols<3>() -= Matrix3::Identity();
+  // d(n . v_C): the normal turns, and the contact point of B moves on the body, n . (w x darm) = (n x w) . darm.
   g.dgap_rate_dX = v_C.transpose() * g.dn_dX + g.n_A.cross(state.V_AB.w).transpose() * darm_dX;
   return g;
 }

@@ -54,8 +54,8 @@ class ElementStates {
   };
   void add_blocks(SparseAssembler& matrix, int q0, int v0, int s0, const Scales& scales) const;
 
-  /// Solves rate s = f(t, q, qd, s) + c for the states by Newton's method: a step of an implicit method along given
-  /// motion, or with rate = 0 and c = 0 their equilibrium. @param at  its `s` is not looked at
+  /// Solves rate s = f(t, q, qd, s) + c for the states by Newton's method: a step of an implicit method along
+  /// prescribed motion, or with rate = 0 and c = 0 their equilibrium. @param at  its `s` is not looked at
   /// @param s  start; the solution. @throws RecoverableError that names the element that has none
   void solve_along(const MotionState& at, double rate, const ConstVector& c, Eigen::Ref<VectorX> s);
   /// The states at `to` when the motion goes there from `from` with their values: one step of the trapezoidal rule,

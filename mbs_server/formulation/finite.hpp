@@ -1,4 +1,4 @@
-/// Where a vector stops being a vector of numbers.
+/// Finds entries that are infinite or not a number.
 #pragma once
 
 #include <Eigen/Core>

@@ -53,6 +53,7 @@ void GglForm::residual(double t, const ConstVector& x, const ConstVector& xd, Ei
   system_.multiply_mass(xd.segment(n_, n_), inertia_);
   // Signs as in docs/theory/integrators.md, "Stabilised index 2". The mass stays on the left: nothing is inverted.
   r.head(n_) = xd.head(n_) - v + Phi_q_.matrix().transpose() * x.tail(m_);
+  // Constraint forces are -Phi_q' lambda, as everywhere.
   r.segment(n_, n_) = inertia_ - g_ + Phi_q_.matrix().transpose() * x.segment(n_y_, m_);
   auto rates = r.segment(2 * n_, system_.n_states());
   system_.states().rates(at, rates);

@@ -22,6 +22,7 @@ double RheonomicEquation::velocity_rhs(double t, const ConstVector& q) const {
 
 double RheonomicEquation::acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd) const {
   return sum_of_terms(terms, t, [&](const Jet& f, const QuadraticEquation& Q) {
+    // -2 Phi_qt qd is the middle term, which is missing in Melo 2023, eq. 3.4.
     return -(f.f * Q.curvature(qd) + 2.0 * f.d * Q.slope(q, qd) + f.dd * Q.residual(t, q));
   });
 }

@@ -110,7 +110,7 @@ void RigidElimination::add_newton_euler(std::size_t body) {
     const int a = (c + 1) % 3;
     const int b = (c + 2) % 3;
     reduced_.add(first + 3 + c, first + 3 + c, m(0, 0));
-    // skew(moment) below and -skew(moment^) right, without their zero diagonals.
+    // skew(moment) on the right (rows of theta), -skew(moment^) below (rows of r), without their zero diagonals.
     reduced_.add(first + a, first + 3 + b, -moment[c]);
     reduced_.add(first + b, first + 3 + a, moment[c]);
     reduced_.add(first + 3 + a, first + b, moment_hat[c]);

@@ -1,4 +1,4 @@
-/// How long work hears that it is no longer wanted.
+/// Ends long computations that have been stopped from outside.
 #pragma once
 
 #include <stop_token>

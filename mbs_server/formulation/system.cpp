@@ -174,6 +174,7 @@ void System::factor_saddle(double t, const ConstVector& q) {
     // Pivots of a matrix that has just failed are no guess for another one.
     saddle_.forget_pivots();
     double lightest = std::numeric_limits<double>::infinity();
+    // J M^-1 J' is largest where masses are small: the damping is compared with that.
     for (const auto& m : mass_) lightest = std::min(lightest, m(0, 0));
     if (!factor_damped_saddle(q, singular_damping / lightest)) {
       if (!Phi_q_.matrix().coeffs().allFinite()) {
@@ -431,6 +432,8 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
     }
     const double residual = gamma_.cwiseAbs().maxCoeff();
     // Converged, or as small as rounding lets it become.
+    // Both bounds are absolute: they take positions below some 1e4 m for granted, whose rounding errors are below 1e-11
+    // m.
     const bool converged = residual <= tolerance || (residual < 1e-11 && residual >= 0.5 * last);
     if (moved > reuse) {
       factor_saddle(t, q);

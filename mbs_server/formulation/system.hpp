@@ -161,7 +161,7 @@ class System {
  private:
   void evaluate_residual(double t, const ConstVector& q);
   void evaluate_gamma(double t, const ConstVector& q, const ConstVector& qd);
-  /// Phi_q x - nu, all rows.
+  /// Phi_q qd - nu, all rows; the Jacobian at (t, q) must have been assembled.
   void evaluate_velocity_residual(double t, const ConstVector& q, const ConstVector& qd);
   void assemble_jacobian(double t, const ConstVector& q);
   /// With -damping on the diagonal of the joints' multipliers. @returns false when singular

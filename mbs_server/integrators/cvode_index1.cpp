@@ -99,6 +99,7 @@ int CvodeIndex1::project(realtype t, N_Vector y, N_Vector correction, realtype /
         // CVODE adds the correction itself, and wants it apart from the state.
         me.projected_ = view(y);
         me.problem().project(t, me.projected_);
+        // [eich1993]: positions to Phi = 0, velocities to Phi_q qd = nu; own states of force elements are left alone.
         view(correction) = me.projected_ - view(y);
       },
       me.cause());

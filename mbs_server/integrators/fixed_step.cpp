@@ -57,6 +57,8 @@ void FixedStepIntegrator::change_size(double h, double t) {
 void FixedStepIntegrator::estimate_error(const Node& from, const Node& to) {
   step_error_ = 0.0;
   const int n = problem().n_positions();
+  // Compared with the largest speed so far, not with that of the moment: a pendulum that turns back has no large error
+  // for being slow.
   largest_speed_ = std::max(largest_speed_, to.Y.segment(n, n).lpNorm<Eigen::Infinity>());
   const auto states = to.Y.segment(2 * n, n_y() - 2 * n);
   largest_state_ = std::max(largest_state_, states.size() == 0 ? 0.0 : states.lpNorm<Eigen::Infinity>());

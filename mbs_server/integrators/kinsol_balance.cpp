@@ -28,7 +28,7 @@ struct Callbacks {
   }
 };
 
-/// Rethrows what no shorter step can cure; the text of the rest.
+/// Rethrows what no shorter step can cure, and returns the text of anything else.
 std::string refusal(const std::exception_ptr& cause) {
   if (!cause) return {};
   try {

@@ -107,6 +107,7 @@ StepResult MultistepIntegrator::step(double t_end) {
   check_setup(calls_.get_last_step(memory_, &result.step_size), "GetLastStep");
   stall_.check(result.step_size, t_, cause_, spec_.name);
   cause_ = nullptr;
+  // What stands behind y in the solver's state, the multipliers of the index-2 form, stays there.
   y_ = view(state_.get()).head(n_y_);
   // The solver keeps its own state: what is projected here would disturb the history of its formula.
   finish_step(t_, y_);

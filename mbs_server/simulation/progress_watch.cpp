@@ -31,6 +31,7 @@ void ProgressWatch::count_step(double t, const IntegratorStatistics& statistics)
   }
   if (n_steps_ < budget_.stalled_steps) return;
   constexpr double smallest_part = 1e-9;
+  // A billionth of the run in so many steps: at that pace it would never end.
   if (t - start_ < smallest_part * end_time_ && t < end_time_) {
     throw Error(ErrorCode::solver_failed,
                 fmt::format("{} makes no progress at t = {} s: {} steps (analysis.budget.stalled_steps) advanced the "

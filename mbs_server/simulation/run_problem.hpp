@@ -1,5 +1,6 @@
 /// The multibody system with its contacts as an initial value problem. State y = {q, qd, s}, see System; quadratures =
-/// {dissipated energy, work of external loads}; roots = see ContactRoot, unless the coupling scheme has macro steps.
+/// {dissipated energy, work of external loads}; roots = gap and gap rate of each pair in turn (ContactRoot), unless the
+/// coupling scheme has macro steps.
 #pragma once
 
 #include <cstdint>

@@ -592,6 +592,7 @@ void Simulation::cross_singularity(const CrossingRule& rule) {
   if (!std::exchange(told_singularity_, true)) listener_->on_log("info", told + "; later ones are not told");
   tell({.kind = SimulationEvent::Kind::crossed_singular, .t = crossing->t, .reason = told});
   // Work by the trapezoidal rule.
+  // The states on the way are not computed, so that powers are known at both ends only.
   const double h = crossing->t - committed_.t;
   VectorX z = committed_.z;
   VectorX power(z.size());

@@ -36,10 +36,10 @@ class SimulationStep {
   [[nodiscard]] virtual double step_size() const = 0;  ///< [s] of the integrator; 0 = extrapolated
   /// A contact begins or ends where the step ends.
   [[nodiscard]] virtual bool is_event() const = 0;
-  /// {q, qd} and quadratures at the end, as the integrator left them: on the constraints to its accuracy.
+  /// {q, qd, s} and quadratures at the end, as the integrator left them: on the constraints to its accuracy.
   [[nodiscard]] virtual const VectorX& end_y() const = 0;
   [[nodiscard]] virtual const VectorX& end_z() const = 0;
-  /// {q, qd} on the constraints, and quadratures, at any time of (start, end].
+  /// {q, qd, s} on the constraints, and quadratures, at any time of (start, end].
   virtual void state_at(double t, VectorX& y, VectorX& z) = 0;
 };
 

@@ -79,6 +79,7 @@ LineForce::State LineForce::state(const MotionState& at) const {
 
 void LineForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
   const State s = state(at);
+  // With damping the sum may be negative, also in an element that slackens: it pushes while it shortens fast.
   const Vector3 pull = (s.tension.force + s.damping * s.speed) * s.direction;
   // p = sum_k c_k q_k + const: a force on end b enters every coordinate by its coefficient, on end a with the opposite
   // sign that the coefficients have.
