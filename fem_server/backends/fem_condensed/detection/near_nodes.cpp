@@ -35,8 +35,8 @@ std::vector<std::uint32_t> first_working_set(const NearNodes& near) {
 
 NodeBlocks::NodeBlocks(const SurfaceCompliance& body, const NearNodes& near, std::span<const std::uint32_t> positions)
     : compliance_(&body) {
-  // One node too many for the kept blocks, and all are read from the body's compliance: a product over both would sum
-  // in another order, and bits would depend on what a commit happened to keep.
+  // Kernels walk through one matrix: either the kept blocks have all of the nodes, or the body's are read. The numbers
+  // are the same copies in the same order, and so are the bits of what is computed with them.
   numbers_.reserve(positions.size());
   if (near.kept_blocks != nullptr && std::ranges::includes(near.kept, positions)) {
     compliance_ = near.kept_blocks.get();
