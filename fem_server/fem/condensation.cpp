@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
+#include "fem_server/fem/column_panels.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/rigid_motion.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"
@@ -93,14 +94,12 @@ void check_stop(const std::stop_token& stop) {
 std::vector<double> inverse_blocks(const Eigen::MatrixXd& L, const ReliefTerms* relief, const Progress& progress,
                                    const std::stop_token& stop) {
   const auto n = L.rows() / 3;
-  constexpr Eigen::Index panel_nodes = 64;
   std::vector<double> blocks(static_cast<std::size_t>(9 * n * n));
   const auto block = [&](Eigen::Index i, Eigen::Index j) {
     return Eigen::Map<Matrix3>(blocks.data() + 9 * (j * n + i));
   };
-  for (Eigen::Index first = 0; first < n; first += panel_nodes) {
+  for_each_panel(n, [&](Eigen::Index first, Eigen::Index width) {
     check_stop(stop);
-    const Eigen::Index width = std::min(panel_nodes, n - first);
     const Eigen::Index n_rows = 3 * (n - first);
     // Columns of the unit matrix have zeros above the panel, and so has L^-1 of them; L^-T of what follows needs the
     // trailing triangle alone. With the symmetric half left out this is a third of the work.
@@ -127,18 +126,18 @@ std::vector<double> inverse_blocks(const Eigen::MatrixXd& L, const ReliefTerms* 
       block(j, j) = 0.5 * (diagonal + diagonal.transpose());
     }
     progress("condense", 0.5 + 0.5 * static_cast<double>(first + width) / static_cast<double>(n));
-  }
+  });
   return blocks;
 }
 
 /// L L^T by panels of columns, symmetric to the bit.
 Eigen::MatrixXd symmetric_product(const Eigen::MatrixXd& L, const Progress& progress, const std::stop_token& stop) {
-  constexpr Eigen::Index panel_columns = 192;
   const Eigen::Index n = L.rows();
   Eigen::MatrixXd product(n, n);
-  for (Eigen::Index first = 0; first < n; first += panel_columns) {
+  for_each_panel(n / 3, [&](Eigen::Index first_node, Eigen::Index n_nodes) {
     check_stop(stop);
-    const Eigen::Index width = std::min(panel_columns, n - first);
+    const Eigen::Index first = 3 * first_node;
+    const Eigen::Index width = 3 * n_nodes;
     const Eigen::Index last = first + width;
     auto panel = product.block(first, first, n - first, width);
     // Columns first to last of L L^T need the same rows of L, and these end at column `last`.
@@ -147,7 +146,7 @@ Eigen::MatrixXd symmetric_product(const Eigen::MatrixXd& L, const Progress& prog
     corner = (0.5 * (corner + corner.transpose())).eval();
     product.block(first, last, width, n - last) = panel.bottomRows(n - last).transpose();
     progress("condense", 0.5 + 0.5 * static_cast<double>(last) / static_cast<double>(n));
-  }
+  });
   return product;
 }
 

@@ -1,6 +1,8 @@
 #include "fem_server/geometry/triangle_tree.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -11,6 +13,9 @@ namespace {
 
 /// Smaller leaves would double the boxes, to spare a few triangles.
 constexpr std::size_t leaf_size = 8;
+/// Every node has half of its parent's triangles, and those are numbered with 32 bits: no path is longer, and a descent
+/// leaves one sibling waiting at each level.
+constexpr std::size_t most_waiting = 33;
 
 }  // namespace
 
@@ -73,20 +78,27 @@ std::uint32_t TriangleTree::build(std::size_t begin, std::size_t end) {
 }
 
 ClosestPoint TriangleTree::closest(const Vector3& q) const {
+  struct Waiting {
+    std::uint32_t node;
+    double squared;  // distance to its box
+  };
+  std::array<Waiting, most_waiting> stack;
+  std::size_t n_waiting = 0;
+  stack[n_waiting++] = {0, nodes_.front().box.squared_distance(q)};
   ClosestPoint best;
   double best_squared = std::numeric_limits<double>::infinity();
-  std::vector<std::uint32_t> stack{0};
-  while (!stack.empty()) {
-    const Node& node = nodes_[stack.back()];
-    stack.pop_back();
+  while (n_waiting > 0) {
+    const Waiting next = stack[--n_waiting];
     // Equal distances are looked at too: the smaller index has to win, in whatever order boxes are visited.
-    if (node.box.squared_distance(q) > best_squared) continue;
+    if (next.squared > best_squared) continue;
+    const Node& node = nodes_[next.node];
     if (node.count == 0) {
-      // The nearer child first, on top of the stack: it gives a small distance early, and most of the other one is
-      // never entered.
-      const bool left_first = nodes_[node.first].box.squared_distance(q) <= nodes_[node.right].box.squared_distance(q);
-      stack.push_back(left_first ? node.right : node.first);
-      stack.push_back(left_first ? node.first : node.right);
+      // The nearer child first: what it finds rules the other one out most of the time.
+      const Waiting left{node.first, nodes_[node.first].box.squared_distance(q)};
+      const Waiting right{node.right, nodes_[node.right].box.squared_distance(q)};
+      const bool left_first = left.squared <= right.squared;
+      stack[n_waiting++] = left_first ? right : left;
+      stack[n_waiting++] = left_first ? left : right;
       continue;
     }
     for (std::uint32_t i = node.first; i < node.first + node.count; ++i) {
@@ -97,11 +109,16 @@ ClosestPoint TriangleTree::closest(const Vector3& q) const {
       const double squared = (q - point).squaredNorm();
       if (squared < best_squared || (squared == best_squared && t < best.triangle)) {
         best_squared = squared;
-        best = {point, std::sqrt(squared), t};
+        best = {point, 0.0, t};
       }
     }
   }
+  best.distance = std::sqrt(best_squared);
   return best;
+}
+
+double TriangleTree::distance_to_box(const Vector3& q) const {
+  return std::sqrt(nodes_.front().box.squared_distance(q));
 }
 
 std::vector<std::uint32_t> TriangleTree::overlapping(const Vector3& low, const Vector3& high) const {

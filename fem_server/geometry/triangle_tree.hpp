@@ -22,8 +22,11 @@ class TriangleTree {
   /// @pre at least one triangle
   explicit TriangleTree(const SurfaceMesh& mesh);
 
-  /// The closest point of the surface to `q` [m]; the smaller triangle index wins a tie.
+  /// The closest point of the surface to `q` [m]; the smaller triangle index wins a tie. Does not allocate.
   [[nodiscard]] ClosestPoint closest(const Vector3& q) const;
+
+  /// [m] from `q` to the box around all triangles, 0 inside: no point of the surface is nearer.
+  [[nodiscard]] double distance_to_box(const Vector3& q) const;
 
   /// Triangles whose box overlaps the box from `low` to `high` [m], ascending.
   [[nodiscard]] std::vector<std::uint32_t> overlapping(const Vector3& low, const Vector3& high) const;

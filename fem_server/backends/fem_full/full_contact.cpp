@@ -9,6 +9,7 @@
 #include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
 #include "fem_server/backends/shared/contact_answer.hpp"
 #include "fem_server/backends/shared/state_bytes.hpp"
+#include "fem_server/fem/column_panels.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/gmres.hpp"
 
@@ -343,10 +344,8 @@ Eigen::VectorXd FullContact::rub(const PairState& state, double offset, const Su
 SurfaceCompliance FullContact::present_compliance() const {
   const auto& contact = prepared_.contact.nodes;
   const auto n = static_cast<Eigen::Index>(contact.size());
-  constexpr Eigen::Index panel_nodes = 64;
   Eigen::MatrixXd C(3 * n, 3 * n);
-  for (Eigen::Index first = 0; first < n; first += panel_nodes) {
-    const Eigen::Index width = std::min(panel_nodes, n - first);
+  for_each_panel(n, [&](Eigen::Index first, Eigen::Index width) {
     Eigen::MatrixXd unit = Eigen::MatrixXd::Zero(tangent_.rows(), 3 * width);
     for (Eigen::Index j = 0; j < width; ++j) {
       const std::uint32_t node = contact[static_cast<std::size_t>(first + j)];
@@ -357,7 +356,7 @@ SurfaceCompliance FullContact::present_compliance() const {
       const std::uint32_t node = contact[static_cast<std::size_t>(i)];
       C.block(3 * i, 3 * first, 3, 3 * width) = u.middleRows(3 * Eigen::Index{node}, 3);
     }
-  }
+  });
   std::vector<double> blocks(static_cast<std::size_t>(9 * n * n));
   for (Eigen::Index j = 0; j < n; ++j) {
     for (Eigen::Index i = 0; i < n; ++i) {

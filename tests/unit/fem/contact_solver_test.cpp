@@ -10,6 +10,8 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/kernels/local_compliance.hpp"
+#include "fem_server/backends/fem_condensed/kernels/plain_kernels.hpp"
+#include "fem_server/backends/fem_condensed/solver/active_set_guess.hpp"
 #include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
 #include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
 
@@ -262,6 +264,116 @@ TEST(ContactSolver, ProductsAgreeWithTheDenseMatrix) {
                     B(3 * some[a] + direction, 3 * some[b] + direction), 5e-7 * B.cwiseAbs().maxCoeff());
       }
     }
+  }
+}
+
+std::vector<std::uint32_t> all_but_every_third(std::size_t n) {
+  std::vector<std::uint32_t> nodes;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    if (i % 3 != 1) nodes.push_back(i);
+  }
+  return nodes;
+}
+
+TEST(ContactSolver, ProductsAreThoseOfThePlainLoops) {
+  const Patch patch = make_patch(9, 5);
+  const std::vector<std::uint32_t> nodes = all_but_every_third(patch.points.size());
+  const std::vector<std::uint32_t> rows = {0, 1, 7, 30, 31, 77};
+  std::mt19937 random(5);
+  const auto n_rows = static_cast<Eigen::Index>(3 * nodes.size());
+  NodeFields<8> forces(n_rows, 8);
+  for (Eigen::Index i = 0; i < forces.size(); ++i) forces.data()[i] = random_vector(random).x();
+  const NodeFields<1> f = forces.col(0);
+  EXPECT_EQ(displacement(patch.compliance, rows, nodes, f), plain::displacement(patch.compliance, rows, nodes, f));
+
+  std::vector<Vector3> normals;
+  for (const std::uint32_t i : nodes) normals.push_back(patch.near.normals[i]);
+  const NormalBlocks blocks{.compliance = &patch.compliance, .nodes = nodes, .normals = normals};
+  const Eigen::MatrixXd A = delassus_matrices({&blocks, 1}).front().triangularView<Eigen::Lower>();
+  EXPECT_EQ(A, plain::delassus_matrix(blocks));
+
+  // Halves of the matrix sum in another order: n products and sums are off by n eps of the sum of their sizes at most.
+  const double bound = 2.0 * static_cast<double>(n_rows) * std::numeric_limits<double>::epsilon() *
+                       patch.C.cwiseAbs().rowwise().sum().maxCoeff();
+  const auto differ = [&](const auto& a, const auto& b) { return (a - b).cwiseAbs().maxCoeff(); };
+  EXPECT_LE(differ(displacement<1>(patch.compliance, nodes, f), plain::displacement<1>(patch.compliance, nodes, f)),
+            bound);
+  const NodeFields<4> four = forces.leftCols<4>();
+  EXPECT_LE(
+      differ(displacement<4>(patch.compliance, nodes, four), plain::displacement<4>(patch.compliance, nodes, four)),
+      bound);
+  EXPECT_LE(
+      differ(displacement<8>(patch.compliance, nodes, forces), plain::displacement<8>(patch.compliance, nodes, forces)),
+      bound);
+}
+
+TEST(ContactSolver, PanelsAreMultipliedAsByThePlainLoop) {
+  constexpr std::size_t n_rows = 5 * panel_group;
+  std::mt19937 random(6);
+  std::vector<std::int16_t> upper(3 * n_rows);
+  std::vector<std::int16_t> lower(3 * n_rows);
+  for (auto* half : {&upper, &lower}) {
+    for (std::int16_t& number : *half) number = static_cast<std::int16_t>(static_cast<int>(random() % 65532) - 32766);
+  }
+  const PanelView P{.upper = upper.data(), .lower = lower.data(), .rows = n_rows};
+  std::vector<float> x(n_rows);
+  for (float& value : x) value = static_cast<float>(random_vector(random).x());
+  const float f[3] = {0.3F, -0.8F, 0.5F};
+  // Entries reach 32767 and factors one; n products and sums in single precision, in whatever order and fused or not.
+  const float bound = 2.0F * n_rows * std::numeric_limits<float>::epsilon() * n_rows * 32767.0F;
+  for (const bool both : {false, true}) {
+    std::vector<float> y(n_rows, 1.0F);
+    std::vector<float> y_plain = y;
+    float sums[3];
+    float sums_plain[3];
+    (both ? panel_product : rough_panel_product)(P, f, x.data(), y.data(), sums);
+    plain::panel_product(P, both, f, x.data(), y_plain.data(), sums_plain);
+    for (std::size_t i = 0; i < n_rows; ++i) EXPECT_NEAR(y[i], y_plain[i], bound / n_rows) << i;
+    for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(sums[k], sums_plain[k], bound) << k;
+    if (both) continue;
+    std::vector<float> added(n_rows, 1.0F);
+    add_panel(P, f, added.data());
+    EXPECT_EQ(added, y);
+    float summed[3];
+    sum_panel(P, x.data(), summed);
+    for (std::size_t k = 0; k < 3; ++k) EXPECT_EQ(summed[k], sums[k]) << k;
+  }
+}
+
+TEST(ContactSolver, EstimatesInSinglePrecisionAreThoseInDouble) {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    const Patch patch = make_patch(9, seed);
+    const auto nodes = all_but_every_third(patch.points.size());
+    std::vector<Vector3> normals;
+    Eigen::VectorXd gaps(static_cast<Eigen::Index>(nodes.size()));
+    for (std::size_t a = 0; a < nodes.size(); ++a) {
+      normals.push_back(patch.near.normals[nodes[a]]);
+      gaps[static_cast<Eigen::Index>(a)] = patch.near.gaps[nodes[a]];
+    }
+    const NormalBlocks blocks{.compliance = &patch.compliance, .nodes = nodes, .normals = normals};
+    const Eigen::MatrixXd lower = delassus_matrices({&blocks, 1}).front();
+    const Eigen::MatrixXd A = lower.selfadjointView<Eigen::Lower>();
+    // Both leave gaps of a hundredth of the largest penetration under active nodes, so that is what they may differ by.
+    const Eigen::VectorXd difference = estimate_forces(lower, gaps) - plain::estimate_forces(lower, gaps);
+    const double scale = -gaps.minCoeff();
+    EXPECT_LE((A * difference).cwiseAbs().maxCoeff(), 2e-2 * scale) << "seed " << seed;
+  }
+}
+
+// Without derivatives a factor in single precision and repetitions take the place of the factor in double.
+TEST(ContactSolver, ASingleFactorWithRepetitionsIsAsGoodAsADoubleOne) {
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    const Patch patch = make_patch(9, seed);
+    const NormalTask single{.compliance = &patch.compliance, .near = &patch.near};
+    NormalTask twice = single;
+    twice.turning = [](std::uint32_t) -> Matrix36 { return Matrix36::Zero(); };
+    const NormalContact repeated = solve_normal_contact(single);
+    const NormalContact factored = solve_normal_contact(twice);
+    ASSERT_GT(factored.factor.size(), 0);
+    EXPECT_EQ(repeated.active, factored.active);
+    // Of the gaps 100 roundings of 1e-15 may be left; displacements are what the gaps have been solved for.
+    EXPECT_LT((repeated.u - factored.u).cwiseAbs().maxCoeff(), 1e-11 * patch.near.deepest()) << "seed " << seed;
+    EXPECT_LT(violation(patch, repeated), 1e-12) << "seed " << seed;
   }
 }
 

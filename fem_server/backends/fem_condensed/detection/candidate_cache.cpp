@@ -22,6 +22,8 @@ CandidateBall ball_around(const std::vector<Vector3>& points) {
 bool holds_all_near(const CandidateCache& candidate_cache, const CandidateBall& ball, const Pose& X_AB) {
   const Pose& before = candidate_cache.X_AB;
   const Vector3 moved = X_AB.R.transpose() * (ball.center - X_AB.p) - before.R.transpose() * (ball.center - before.p);
+  // The gap of a point changes by no more than the point moves relative to B, and no point of the ball moves by more
+  // than its centre does plus the turn times the radius; the Frobenius norm bounds the spectral one from above.
   const double rounding = 1e-9 * ball.radius;
   const double motion = moved.norm() + (X_AB.R - before.R).norm() * ball.radius + rounding;
   // Once: the gap of the node; once more: the depth up to which nodes count as near.

@@ -21,6 +21,9 @@ double NearNodes::deepest() const {
   return scale;
 }
 
+// A node that carries force keeps doing so in most steps, and the committed displacement foretells who joins: with
+// both, a warm evaluation passes over its working set once. What is missing is found outside and joins, so a poor guess
+// costs a second pass and never the result.
 std::vector<std::uint32_t> first_working_set(const NearNodes& near) {
   std::vector<std::uint32_t> positions;
   for (std::uint32_t i = 0; i < near.nodes.size(); ++i) {
@@ -32,6 +35,8 @@ std::vector<std::uint32_t> first_working_set(const NearNodes& near) {
 
 NodeBlocks::NodeBlocks(const SurfaceCompliance& body, const NearNodes& near, std::span<const std::uint32_t> positions)
     : compliance_(&body) {
+  // Kernels walk through one matrix: either the kept blocks have all of the nodes, or the body's are read. The numbers
+  // are the same copies in the same order, and so are the bits of what is computed with them.
   numbers_.reserve(positions.size());
   if (near.kept_blocks != nullptr && std::ranges::includes(near.kept, positions)) {
     compliance_ = near.kept_blocks.get();
@@ -60,6 +65,7 @@ LoadChange change_since_commit(const NearNodes& near, std::span<const std::uint3
     const std::uint32_t i = positions[a];
     const Vector3 df = forces.segment<3>(row) - near.force_before[i];
     if (df.isZero(0.0)) continue;
+    // Without the displacement of before, df . C df cannot be told from forces and displacements.
     change.bounded = change.bounded && near.known[i];
     change.work += df.dot(u.segment<3>(row) - near.u_before[i]);
   }
@@ -69,6 +75,7 @@ LoadChange change_since_commit(const NearNodes& near, std::span<const std::uint3
 std::vector<std::uint32_t> open_outside(const SurfaceCompliance& compliance, const NearNodes& near,
                                         std::span<const std::uint32_t> working, const LoadChange& change,
                                         double allowed) {
+  // The work is a difference of nearly equal numbers: rounding may leave it below zero when nothing has changed.
   const double size = std::sqrt(std::max(change.work, 0.0));
   std::vector<std::uint32_t> open;
   std::size_t next = 0;
@@ -80,6 +87,8 @@ std::vector<std::uint32_t> open_outside(const SurfaceCompliance& compliance, con
     if (change.bounded && near.known[i]) {
       const Vector3& n = near.normals[i];
       const double before = near.gaps[i] + n.dot(near.u_before[i]);
+      // Equation (8) of docs/theory/contact_fem.md: Cauchy and Schwarz in the energy norm. It needs the node's own
+      // block alone, where the displacement itself would need the node's whole row of the compliance.
       const double reach = size * std::sqrt(n.dot(compliance.self(near.nodes[i]) * n));
       if (before - reach > -allowed) continue;
     }
@@ -105,6 +114,8 @@ SurfaceCompliance copied_blocks(const SurfaceCompliance& compliance, std::span<c
   const std::size_t n = candidates.size();
   std::vector<double> blocks(9 * n * n);
   double* to = blocks.data();
+  // Blocks of candidates that are far apart in number lie pages apart in the body's compliance; side by side they are
+  // read at the speed of a stream by every evaluation from this committed state.
   for (std::size_t j = 0; j < n; ++j) {
     const double* column = compliance.column(candidates[j]);
     for (std::size_t i = 0; i < n; ++i, to += 9) {

@@ -26,7 +26,10 @@ HEELSTRIKE_INLINE void add(const Lanes& change, double* to) {
   std::memcpy(to, &sum, sizeof sum);
 }
 
-/// The processor cannot foresee which blocks come next; asking for them early hides most of the memory's latency.
+/// The processor cannot foresee which blocks come next; asking for them early hides most of the memory's latency: with
+/// 500 nodes, whose blocks are in no cache, loops over one field take 0.64 to 0.75 of their time without
+/// (bench_kernels). Twelve blocks are 864 bytes or some 50 ns of such a loop, the order of what a load from memory
+/// takes.
 constexpr std::size_t ahead = 12;
 
 HEELSTRIKE_INLINE void fetch(const double* column, const std::uint32_t* rows, std::size_t i, std::size_t n_rows) {

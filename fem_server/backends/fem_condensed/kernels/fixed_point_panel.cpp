@@ -21,7 +21,8 @@ HEELSTRIKE_INLINE void get(const Number* from, Vector& to) {
   std::memcpy(&to, from, sizeof to);
 }
 
-/// The rows k and 8 + k of a group.
+/// The rows k and 8 + k of a group. They lie side by side, so that one load brings both and two shifts extend their
+/// signs; neighbouring rows side by side would have to be put in order again by shuffles, in every product.
 HEELSTRIKE_INLINE void split(const std::int16_t* group, Floats& first, Floats& second) {
   Pairs pairs;
   get(group, pairs);
@@ -29,6 +30,8 @@ HEELSTRIKE_INLINE void split(const std::int16_t* group, Floats& first, Floats& s
   second = __builtin_convertvector(pairs >> 16, Floats);
 }
 
+/// One step of the upper half is 65534 steps of the lower: a product with the reciprocal, as divisions take ten times
+/// as long, and exact enough, because the lower half only adds digits beyond the sixteenth bit.
 template <bool both>
 HEELSTRIKE_INLINE void numbers(const std::int16_t* upper, const std::int16_t* lower, Floats& first, Floats& second) {
   split(upper, first, second);
@@ -41,10 +44,13 @@ HEELSTRIKE_INLINE void numbers(const std::int16_t* upper, const std::int16_t* lo
   }
 }
 
+/// As a tree: three additions after one another instead of seven, and the same order whatever the registers.
 HEELSTRIKE_INLINE float sum(const Floats& v) {
   return ((v[0] + v[4]) + (v[1] + v[5])) + ((v[2] + v[6]) + (v[3] + v[7]));
 }
 
+/// The matrix is symmetric and only its lower triangle is kept: the panel serves as columns (`down`, y += P f) and, in
+/// the same pass, as rows (`up`, sums = P^T x), because reading it is what a product costs.
 template <bool both, bool down, bool up>
 HEELSTRIKE_INLINE void product(const PanelView& P, const float* f, const float* x, float* y, float* sums) {
   Floats sum_a{};
@@ -107,7 +113,6 @@ void sum_panel(const PanelView& P, const float* x, float* sums) {
   product<false, false, true>(P, nullptr, x, nullptr, sums);
 }
 
-HEELSTRIKE_VECTOR_CLONES
 void place_column(const std::int16_t* in_order, std::size_t rows, std::int16_t* column) {
   for (std::size_t i = 0; i < rows; i += panel_group) {
     Halves first;

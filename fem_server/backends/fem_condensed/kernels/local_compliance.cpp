@@ -6,7 +6,6 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/kernels/block_lanes.hpp"
-#include "fem_server/fem/vector_clones.hpp"
 
 namespace heelstrike::fem {
 
@@ -24,7 +23,9 @@ struct FrameLanes {
   SingleLanes x, y, z;  ///< lane a of row k: component k of axis a; lane 3 is zero
 };
 
-/// The whole number next to each lane; they are far below 2^22.
+/// The whole number next to each lane. Adding 1.5 times 2^23 leaves no bits for the fraction, so the sum is rounded to
+/// even by the addition itself, and taking it away again is exact: a rounding without a call, for numbers far below
+/// 2^22.
 HEELSTRIKE_INLINE void round_lanes(const SingleLanes& v, SingleLanes& to) {
   constexpr float shift = 12582912.0F;  // 1.5 times 2^23: its last bit is one
   to = (v + shift) - shift;
@@ -37,17 +38,19 @@ struct PanelDraft {
   std::vector<std::int16_t> lower;
 };
 
+/// Frames come divided by the scales of their rows, so the products are entries of D^-1 B D^-1 times `unit`: within it
+/// where B is positive definite, by the inequality of Cauchy and Schwarz. An entry beyond it therefore proves that the
+/// compliance is damaged, and would not fit its half either.
+///
 /// F_i^T C_ij F_j below the diagonal of one column of nodes, in two halves.
 /// @param own     axes of the column's node over their scales, column-major
 /// @param frames  of the rows
 /// @param upper, lower  where the first row goes
 /// @return whether all numbers are in range
-HEELSTRIKE_VECTOR_CLONES
 bool project_blocks(const double* column, const std::uint32_t* rows, std::size_t n_rows, const float* own,
                     const FrameLanes* frames, std::size_t stride, std::int16_t* upper, std::int16_t* lower) {
   WholeLanes good = {-1, -1, -1, -1};
   for (std::size_t i = 0; i < n_rows; ++i) {
-    fetch(column, rows, i, n_rows);
     BlockLanes C;
     load_block(column + 9 * static_cast<std::size_t>(rows[i]), C);
     const SingleLanes Cx = __builtin_convertvector(C.x, SingleLanes);
@@ -117,8 +120,8 @@ LocalCompliance::LocalCompliance(const SurfaceCompliance& compliance, std::span<
     panels_.push_back({.start = size, .first = first, .rows = end - first});
     size += 3 * panels_.back().rows;
   }
-  upper_ = AlignedNumbers<std::int16_t>(size);
-  lower_ = AlignedNumbers<std::int16_t>(size);
+  upper_.resize(size);
+  lower_.resize(size);
   fill(compliance, nodes, frames);
 }
 
@@ -160,14 +163,14 @@ float LocalCompliance::entry(std::size_t node, std::size_t column, std::size_t r
   return static_cast<float>(upper_[at]) + static_cast<float>(lower_[at]) / panel_fine;
 }
 
-AlignedNumbers<float> LocalCompliance::zero_rows() const {
-  return AlignedNumbers<float>::zeros(rounded_up(scale_.size()));
+std::vector<float> LocalCompliance::zero_rows() const {
+  return std::vector<float>(rounded_up(scale_.size()), 0.0F);
 }
 
 template <class PanelProduct>
 Eigen::VectorXd LocalCompliance::multiply(const Eigen::VectorXd& x, PanelProduct panel_times) const {
-  AlignedNumbers<float> scaled = zero_rows();
-  AlignedNumbers<float> displaced = zero_rows();
+  std::vector<float> scaled = zero_rows();
+  std::vector<float> displaced = zero_rows();
   float* f = scaled.data();
   float* y = displaced.data();
   for (std::size_t i = 0; i < scale_.size(); ++i) f[i] = static_cast<float>(x[as_index(i)]) * scale_[i];

@@ -12,7 +12,6 @@
 #include <span>
 #include <vector>
 
-#include "fem_server/backends/fem_condensed/kernels/aligned_numbers.hpp"
 #include "fem_server/backends/fem_condensed/kernels/fixed_point_panel.hpp"
 #include "fem_server/fem/condensation.hpp"
 
@@ -51,15 +50,15 @@ class LocalCompliance {
   [[nodiscard]] PanelView view(std::size_t node) const;
   /// In units of scale_i scale_j. @param row  of the matrix, below the node's own
   [[nodiscard]] float entry(std::size_t node, std::size_t column, std::size_t row) const;
-  [[nodiscard]] AlignedNumbers<float> zero_rows() const;
+  [[nodiscard]] std::vector<float> zero_rows() const;
   template <class PanelProduct>
   [[nodiscard]] Eigen::VectorXd multiply(const Eigen::VectorXd& x, PanelProduct panel_times) const;
 
   std::vector<Eigen::Matrix3f> own_;  // [m/N]
   std::vector<float> scale_;          // of a row: B = scale_i (upper + lower) scale_j
   std::vector<Panel> panels_;
-  AlignedNumbers<std::int16_t> upper_;
-  AlignedNumbers<std::int16_t> lower_;
+  std::vector<std::int16_t> upper_;
+  std::vector<std::int16_t> lower_;
 };
 
 /// Displacements while forces change node by node, in ascending order, sweep after sweep; in upper halves. A column
@@ -79,8 +78,8 @@ class SweptDisplacements {
 
  private:
   const LocalCompliance& B_;
-  AlignedNumbers<float> state_;    // over scale
-  AlignedNumbers<float> changes_;  // times scale, of the last sweep
+  std::vector<float> state_;    // over scale
+  std::vector<float> changes_;  // times scale, of the last sweep
 };
 
 }  // namespace heelstrike::fem

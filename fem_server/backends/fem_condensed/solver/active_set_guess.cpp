@@ -14,21 +14,14 @@ constexpr int steady_steps = 5;
 /// Error of the gap under active nodes, over the largest penetration, from which the set is believed.
 constexpr double good_enough = 1e-2;
 
-Eigen::VectorXd single_product(const Eigen::MatrixXf& lower, const Eigen::VectorXd& x) {
-  Eigen::VectorXf y(x.size());
-  multiply_symmetric(lower, x.cast<float>(), y);
-  return y.cast<double>();
-}
-
-}  // namespace
-
-Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap) {
+/// @param times_A  x -> A x
+template <class Product>
+Eigen::VectorXd estimate(Product times_A, const Eigen::VectorXd& gap) {
   const Eigen::Index n = gap.size();
   if (n == 0 || gap.minCoeff() >= 0.0) return Eigen::VectorXd::Zero(n);
   const double scale = -gap.minCoeff();
   Eigen::VectorXd lambda = (-gap).cwiseMax(0.0);
-  const Eigen::MatrixXf single = in_single_precision(A);  // half the memory to read: good_enough asks for no more
-  Eigen::VectorXd product = single_product(single, lambda);
+  Eigen::VectorXd product = times_A(lambda);
   const double curvature = lambda.dot(product);
   if (!(curvature > 0.0)) return Eigen::VectorXd::Zero(n);
   // The best multiple of the penetrations.
@@ -48,6 +41,8 @@ Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd&
       largest = std::max(largest, std::abs(gamma[i]));
     }
     if (square == 0.0 || (steady >= steady_steps && largest < good_enough * scale)) break;
+    // A direction is conjugate to the last one only while the active set grows by nothing: after a node has joined, the
+    // next step is one of steepest descent [polonsky1999].
     const double keep = conjugate ? square / before : 0.0;
     before = square;
     double slope = 0.0;
@@ -55,7 +50,7 @@ Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd&
       direction[i] = lambda[i] > 0.0 ? keep * direction[i] - gamma[i] : 0.0;
       slope -= gamma[i] * direction[i];
     }
-    product = single_product(single, direction);
+    product = times_A(direction);
     const double length = slope / direction.dot(product);
     lambda += length * direction;
     gamma += length * product;
@@ -74,11 +69,36 @@ Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd&
     }
     conjugate = !joined;
     steady = left || joined ? 0 : steady + 1;
+    // The recurrence gamma += length A direction holds for the step that was taken, not for the one that the projection
+    // has left.
     if (!left && !joined) continue;
-    product = single_product(single, lambda);
+    product = times_A(lambda);
     gamma = gap + product;
   }
   return lambda;
+}
+
+}  // namespace
+
+Eigen::VectorXd estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap) {
+  const Eigen::MatrixXf single = in_single_precision(A);
+  return estimate(
+      [&](const Eigen::VectorXd& x) -> Eigen::VectorXd {
+        Eigen::VectorXf y(x.size());
+        multiply_symmetric(single, x.cast<float>(), y);
+        return y.cast<double>();
+      },
+      gap);
+}
+
+Eigen::VectorXd plain::estimate_forces(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap) {
+  return estimate(
+      [&](const Eigen::VectorXd& x) -> Eigen::VectorXd {
+        Eigen::VectorXd y(x.size());
+        multiply_symmetric(A, x, y);
+        return y;
+      },
+      gap);
 }
 
 }  // namespace heelstrike::fem

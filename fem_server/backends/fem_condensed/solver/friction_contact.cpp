@@ -227,6 +227,7 @@ class Iterate {
       start.segment<3>(row_of(i)) << m.gamma, m.slip;
       force.segment<3>(row_of(i)) = m.local_force().cast<float>();
     }
+    // In single precision throughout: a sweep has to sort out who sticks, and what it leaves is solved for in double.
     SweptDisplacements displacements(*B_, start);
     const auto friction = static_cast<float>(problem_.friction);
     for (int sweep = 0; sweep < n_sweeps; ++sweep) {
@@ -236,6 +237,8 @@ class Iterate {
         const Eigen::Matrix3f& own = B_->own(i);
         const Eigen::Vector3f state = displacements.at(i);
         Eigen::Vector3f now = force.segment<3>(row);
+        // Normal first, then the tangents with the displacement that the new normal force brings: the bound of the
+        // traction must be that of the present normal force, or a node that lands would start by sliding.
         now[0] = std::max(0.0F, now[0] - state[0] / own(0, 0));
         const Eigen::Vector2f slip = state.tail<2>() + (now[0] - force[row]) * own.bottomLeftCorner<2, 1>();
         Eigen::Vector2f traction = now.tail<2>() - slip / std::max(own(1, 1), own(2, 2));

@@ -57,6 +57,8 @@ void DirectionFactors::match(const LocalCompliance& B, const std::vector<NodeLin
       factor.wanted.push_back(i);
       factor.own.push_back(double{B.own(i)(direction, direction)});
     }
+    // A factor of nearly the same nodes still is a good preconditioner: its error has the rank of the difference, and
+    // each rank costs conjugate residuals about one more direction.
     if (n_different(factor.wanted, factor.members) > factor.wanted.size() / kept_part) {
       factor.members = factor.wanted;
       if (!factor.cholesky.factorize(B.part(direction, factor.members))) {
@@ -92,6 +94,8 @@ FrictionSystem::FrictionSystem(const LocalCompliance& B, std::vector<NodeLineari
   factors_.match(B_, nodes_);
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
     if (!nodes_[a].active || nodes_[a].sticks()) continue;
+    // Where a node slides the projection turns its tangential rows into a nearly local relation of slip and traction
+    // (E = (1 - P) / rho is as large as its own compliance), so its own block does for a factor.
     const Eigen::Matrix2d own = B_.own(a).bottomRightCorner<2, 2>().cast<double>();
     const Eigen::Matrix2d J = nodes_[a].S.bottomRightCorner<2, 2>() * own + nodes_[a].E.bottomRightCorner<2, 2>();
     sliding_inverse_[a] = J.inverse();
@@ -116,6 +120,7 @@ Eigen::VectorXd FrictionSystem::precondition(const Eigen::VectorXd& r) const {
   for (int direction = 0; direction < 3; ++direction) factors_.solve(direction, r, x);
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
     if (!nodes_[a].active || nodes_[a].sticks()) continue;
+    // The bound of a sliding traction follows the normal force, which is known by now: block forward substitution.
     const Eigen::Index row = row_of(a);
     x.segment<2>(row + 1) =
         sliding_inverse_[a] * (r.segment<2>(row + 1) - nodes_[a].E.bottomLeftCorner<2, 1>() * x[row]);
@@ -136,6 +141,7 @@ bool FrictionSystem::add_direction(const Eigen::VectorXd& z) {
   R_.col(n).head(n) = take_out(W_, n, w);
   // Once more where most of it has gone: what is left is then not orthogonal enough.
   if (w.norm() < 1e-3 * before) R_.col(n).head(n) += take_out(W_, n, w);
+  // What is left after two passes is rounding when it is this small: the direction is a sum of those before.
   const double length = w.norm();
   if (!(length > 1e-10 * before)) return false;
   R_(n, n) = length;
@@ -147,6 +153,8 @@ bool FrictionSystem::add_direction(const Eigen::VectorXd& z) {
 
 bool FrictionSystem::solve_by_residuals(const Eigen::VectorXd& rhs, double tolerance, Eigen::Index last,
                                         Eigen::Ref<Eigen::VectorXd> x) {
+  // J Z = W R with orthonormal W: the residual's share in the span of W is removed by coefficients W^T r, for the price
+  // of no product with J. This is why right-hand sides of one J share their directions.
   const double target = tolerance * rhs.norm();
   Eigen::VectorXd residual = rhs;
   Eigen::VectorXd share = take_out(W_, n_directions_, residual);
@@ -170,6 +178,8 @@ bool FrictionSystem::solve_refined(const Eigen::VectorXd& rhs, double tolerance,
   Eigen::Index last = n_directions_ + std::min(gmres_step_limit, rhs.size());
   double left = residual.norm();
   while (left > target) {
+    // Below `step` the residual that the directions know is that of another matrix, the rounded one: solving further
+    // would gain nothing, so the true residual is taken and solved for in turn.
     const double wanted = target / left;
     const double step = both_halves_ ? full_step : rough_step;
     if (!solve_by_residuals(residual, std::max(wanted, step), last, change)) return false;
