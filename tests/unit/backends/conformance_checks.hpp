@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -106,6 +109,45 @@ inline void expect_saved_history_continues(const ContactBackend& backend, const 
   }
   EXPECT_THROW((void)backend.load_history(saved + "x"), Error);
   EXPECT_THROW((void)backend.load_history("not a history at all, but long enough to be one"), Error);
+}
+
+/// Altered bytes of a history are refused with the error of bad input: a number, count or flag that is not finite
+/// wherever it stands, and a committed pose that is no rotation.
+/// @param X_AB  of the commit
+inline void expect_altered_history_is_refused(const ContactBackend& backend, const History& committed,
+                                              const Pose& X_AB) {
+  const std::string saved = committed.save();
+  const auto expect_refused = [&](const std::string& altered, std::size_t at) {
+    try {
+      (void)backend.load_history(altered);
+      ADD_FAILURE() << "altered at byte " << at << " of " << saved.size() << ": accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_input) << "altered at byte " << at << ": " << error.what();
+      EXPECT_EQ(error.field(), "state") << "altered at byte " << at;
+    }
+  };
+  // Format and back-end come first, as texts with their length; all after them are numbers of eight bytes.
+  std::size_t begin = 0;
+  for (int text = 0; text < 2; ++text) begin += 8 + static_cast<unsigned char>(saved[begin]);
+  ASSERT_EQ((saved.size() - begin) % 8, 0U);
+  const std::size_t n = (saved.size() - begin) / 8;
+  constexpr std::size_t all_of = 64;  // of a large body the numbers in between are displacements and forces
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (std::size_t i = 0; i < n; i += i < all_of || i + all_of >= n ? 1 : 37) {
+    std::string altered = saved;
+    std::memcpy(altered.data() + begin + 8 * i, &nan, 8);
+    expect_refused(altered, begin + 8 * i);
+  }
+  const std::string rotation(reinterpret_cast<const char*>(X_AB.R.data()), 9 * sizeof(double));
+  const std::size_t at = saved.find(rotation);
+  if (at == std::string::npos) return;  // nothing that depends on the pose is kept
+  const Matrix3 stretched = 1.001 * X_AB.R;
+  const Matrix3 mirrored = -X_AB.R;
+  for (const Matrix3& wrong : {stretched, mirrored}) {
+    std::string altered = saved;
+    std::memcpy(altered.data() + at, wrong.data(), 9 * sizeof(double));
+    expect_refused(altered, at);
+  }
 }
 
 /// Answers to states of prescribed motion are those of single ones, tangents aside.

@@ -166,6 +166,10 @@ TEST_P(Conformance, SavedHistoryContinuesBitForBit) {
   expect_saved_history_continues(*backend, states(), *latched, 5);
 }
 
+TEST_P(Conformance, AlteredHistoryIsRefused) {
+  testing_support::expect_altered_history_is_refused(*backend, *latched, at(1e-9, 0.5).X_AB);
+}
+
 TEST_P(Conformance, ForeignHistoryIsRefused) {
   const std::string other = pair.backend == "hertz" ? "hooke" : "hertz";
   const auto foreign = make_example(example_pair(other, geometry))->initial_history()->save();
