@@ -157,7 +157,7 @@ inline void expect_given_motion_is_answered_alike(const ContactBackend& backend,
   for (const auto& [history, state] : list) {
     const Response one = backend.evaluate(*history, state);
     const Committed committed = backend.commit(*history, state);
-    const Committed given = backend.commit_prescribed(*history, state);
+    const Committed given = backend.commit(*history, state, prescribed_motion);
     const auto expect_alike = [&](const Response& a, const Response& b) {
       EXPECT_LE((a.F_A.vector() - b.F_A.vector()).norm(), accuracy * a.F_A.vector().norm());
       EXPECT_LE((a.p_ACop - b.p_ACop).norm(), accuracy * a.p_ACop.norm());
@@ -172,11 +172,11 @@ inline void expect_given_motion_is_answered_alike(const ContactBackend& backend,
         EXPECT_NEAR(x, y, accuracy * std::abs(x));
       }
     };
-    expect_alike(one, backend.evaluate_prescribed(*history, state));
+    expect_alike(one, backend.evaluate(*history, state, prescribed_motion));
     expect_alike(committed.response, given.response);
     // Both histories go on alike, also over a second commit.
     const Committed second = backend.commit(*committed.history, list.front().second);
-    const Committed second_given = backend.commit_prescribed(*given.history, list.front().second);
+    const Committed second_given = backend.commit(*given.history, list.front().second, prescribed_motion);
     expect_alike(second.response, second_given.response);
     for (const auto& [unused, next] : list) {
       expect_alike(backend.evaluate(*second.history, next), backend.evaluate(*second_given.history, next));
@@ -189,11 +189,13 @@ inline void expect_given_motion_is_answered_alike(const ContactBackend& backend,
 /// @param refused  a state that the back-end refuses; null = none
 inline void expect_states_asked_together_are_answered_alike(const ContactBackend& backend, const Questions& list,
                                                             const PairState* refused) {
+  const BatchEvaluation* batches = backend.batches();
+  if (batches == nullptr) return;
   const History& history = *list.front().first;
   std::vector<PairState> states;
   for (const auto& [unused, state] : list) states.push_back(state);
   if (refused != nullptr) states.insert(states.begin() + 1, *refused);
-  const std::vector<BatchEntry> together = backend.evaluate_prescribed_all(history, states);
+  const std::vector<BatchEntry> together = batches->evaluate_all(history, states);
   ASSERT_EQ(together.size(), states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (refused != nullptr && i == 1) {
@@ -202,9 +204,10 @@ inline void expect_states_asked_together_are_answered_alike(const ContactBackend
       continue;
     }
     ASSERT_EQ(together[i].error, nullptr) << together[i].error->what();
-    EXPECT_EQ(bits_of(together[i].response), bits_of(backend.evaluate_prescribed(history, states[i]))) << "state " << i;
+    EXPECT_EQ(bits_of(together[i].response), bits_of(backend.evaluate(history, states[i], prescribed_motion)))
+        << "state " << i;
   }
-  EXPECT_TRUE(backend.evaluate_prescribed_all(history, {}).empty());
+  EXPECT_TRUE(batches->evaluate_all(history, {}).empty());
 }
 
 /// Beyond the gap there is no force, no stiffness, no contact.
