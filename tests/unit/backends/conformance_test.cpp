@@ -167,8 +167,6 @@ TEST_P(Conformance, SavedHistoryContinuesBitForBit) {
   expect_saved_history_continues(*backend, states(), *latched, 5);
 }
 
-  testing_support::dump_bits(*backend, states(), false);
-}
 TEST_P(Conformance, AlteredHistoryIsRefused) {
   testing_support::expect_altered_history_is_refused(*backend, *latched, at(1e-9, 0.5).X_AB);
 }

@@ -170,9 +170,7 @@ class ApproachSpeed : public testing::Test {
             .V_AB = {.w = Vector3::Zero(), .v = {0, 0, closing}}};
   }
 
-  [[nodiscard]] std::optional<double> latched() const {
-    return PointHistory::from(*history).approach_speed;
-  }
+  [[nodiscard]] std::optional<double> latched() const { return PointHistory::from(*history).approach_speed; }
 
   PairSpec pair;
   std::unique_ptr<ContactBackend> backend;
