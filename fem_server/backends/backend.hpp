@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/config/parameter.hpp"
@@ -35,10 +36,42 @@ struct Committed {
   Response response;
 };
 
+/// What is wanted of an answer.
+struct EvaluateOptions {
+  bool tangents = true;         ///< false: nobody differentiates the wrench, and its tangents may be left zero
+  bool next_state_near = true;  ///< false: a commit need not keep what only saves time near its state
+};
+
+/// Of prescribed motion, whose states are frames of a recording.
+inline constexpr EvaluateOptions prescribed_motion{.tangents = false, .next_state_near = false};
+
+/// What a contact model says of itself to whoever runs it.
+struct BackendTraits {
+  ParameterMap parameters;  ///< in force, defaults and derived values included
+  /// Responses depend on the history by rounding only, which comes from where a solution starts: states may then be
+  /// answered in any order, in batches.
+  bool history_independent = false;
+  /// An evaluation takes much longer than starting a thread: pairs of one commit are then worth a thread each.
+  bool heavy = false;
+};
+
+/// What some contact models offer besides: several states under one history share work.
+class BatchEvaluation {
+ public:
+  virtual ~BatchEvaluation() = default;
+  /// ContactBackend::evaluate of each state as prescribed_motion, bit for bit. What a state is refused for stands in
+  /// its entry.
+  [[nodiscard]] virtual std::vector<BatchEntry> evaluate_all(const History& history,
+                                                             std::span<const PairState> states) const = 0;
+};
+
 /// One contact model for one pair.
 class ContactBackend {
  public:
+  explicit ContactBackend(BackendTraits traits) : traits_(std::move(traits)) {}
   virtual ~ContactBackend() = default;
+
+  [[nodiscard]] const BackendTraits& traits() const { return traits_; }
 
   /// History before anything has been committed.
   [[nodiscard]] virtual std::shared_ptr<const History> initial_history() const = 0;
@@ -48,40 +81,25 @@ class ContactBackend {
   /// With `gap` > 0, wrench and tangents are exactly zero.
   /// @throws RecoverableError  too deep, or the inner solver did not converge: a smaller step may succeed
   /// @throws Error             no further answer is possible
-  [[nodiscard]] virtual Response evaluate(const History& history, const PairState& state) const = 0;
+  [[nodiscard]] virtual Response evaluate(const History& history, const PairState& state,
+                                          const EvaluateOptions& options = {}) const = 0;
 
   /// The history after accepting `state`. Pure in the same sense: a new object is returned.
-  [[nodiscard]] virtual Committed commit(const History& history, const PairState& state) const = 0;
+  [[nodiscard]] virtual Committed commit(const History& history, const PairState& state,
+                                         const EvaluateOptions& options = {}) const = 0;
 
-  /// As evaluate and commit, for a state of prescribed motion: nobody differentiates the answer and the next state
-  /// may be far, so tangents may be left zero, and nothing has to be kept that only saves time near this state.
-  [[nodiscard]] virtual Response evaluate_prescribed(const History& history, const PairState& state) const {
-    return evaluate(history, state);
-  }
-  /// evaluate_prescribed of several states under one history, which may share work: the same answers, bit for bit. What
-  /// a state is refused for stands in its entry.
-  [[nodiscard]] virtual std::vector<BatchEntry> evaluate_prescribed_all(const History& history,
-                                                                        std::span<const PairState> states) const;
-  [[nodiscard]] virtual Committed commit_prescribed(const History& history, const PairState& state) const {
-    return commit(history, state);
-  }
+  /// Null = states of a batch are worth no more than single ones.
+  [[nodiscard]] virtual const BatchEvaluation* batches() const { return nullptr; }
 
-  /// @throws Error{invalid_input} for bytes of another format or another back-end
+  /// @throws Error{invalid_input} for bytes of another format or another back-end, and for damaged ones
   [[nodiscard]] virtual std::shared_ptr<const History> load_history(std::string_view bytes) const = 0;
-
-  /// Whether responses depend on the history by rounding only, which comes from where a solution starts: states may
-  /// then be answered in any order, in batches.
-  [[nodiscard]] virtual bool history_independent() const { return false; }
-
-  /// Whether an evaluation takes much longer than starting a thread: pairs of one commit are then worth a thread each.
-  [[nodiscard]] virtual bool heavy() const { return false; }
-
-  /// Parameters in force, defaults and derived values included.
-  [[nodiscard]] virtual ParameterMap parameters() const = 0;
 
   /// Fields as VTU bytes. @throws Error{unimplemented} where the model has none
   [[nodiscard]] virtual std::string fields(const History& history, const PairState& state,
                                            const FieldRequest& request) const;
+
+ private:
+  BackendTraits traits_;
 };
 
 class PreparationLocks;

@@ -225,27 +225,33 @@ Eigen::Matrix<double, Eigen::Dynamic, 6> rigid_modes(const BodyModel& body) {
   return modes;
 }
 
-Eigen::Matrix<double, 6, Eigen::Dynamic> linear_stress(const BodyModel& body, const Eigen::VectorXd& u) {
+StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, const Matrix3& at_rest,
+                             const std::function<Matrix3(const LameConstants&, const Matrix3&)>& law) {
   const ShapeTable& rule = body.reference().stiffness;
   const std::size_t n_points = rule.weights.size();
-  Eigen::Matrix<double, 6, Eigen::Dynamic> stress(6, static_cast<Eigen::Index>(n_points * body.mesh().n_elements()));
+  StressColumns stress(6, static_cast<Eigen::Index>(n_points * body.mesh().n_elements()));
   for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
     const auto nodes = body.mesh().element(e);
     for (std::size_t q = 0; q < n_points; ++q) {
       const auto geometry = body.point_geometry(rule, e, q);
-      Matrix3 G = Matrix3::Zero();
+      Matrix3 F = at_rest;
       for (std::size_t a = 0; a < nodes.size(); ++a) {
-        G += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) *
+        F += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) *
              geometry.gradients.row(static_cast<Eigen::Index>(a));
       }
-      const LameConstants& c = body.material(e);
-      // Hooke's law with the displacement gradient G(i, k) = du_i / dx_k.
-      Matrix3 s = c.mu * (G + G.transpose());
-      s.diagonal().array() += c.lambda * G.trace();
+      const Matrix3 s = law(body.material(e), F);
       stress.col(static_cast<Eigen::Index>(e * n_points + q)) << s(0, 0), s(1, 1), s(2, 2), s(0, 1), s(1, 2), s(2, 0);
     }
   }
   return stress;
+}
+
+StressColumns linear_stress(const BodyModel& body, const Eigen::VectorXd& u) {
+  return point_stresses(body, u, Matrix3::Zero(), [](const LameConstants& c, const Matrix3& G) {
+    Matrix3 s = c.mu * (G + G.transpose());
+    s.diagonal().array() += c.lambda * G.trace();
+    return s;
+  });
 }
 
 namespace {

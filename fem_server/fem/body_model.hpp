@@ -6,6 +6,7 @@
 #include <Eigen/Core>
 #include <Eigen/SparseCore>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -78,9 +79,16 @@ class BodyModel {
 /// [-].
 [[nodiscard]] Eigen::Matrix<double, Eigen::Dynamic, 6> rigid_modes(const BodyModel& body);
 
-/// Cauchy stress [Pa] of the linear material at the quadrature points of the stiffness rule, one column xx yy zz xy yz
-/// zx per (element, point), for a displacement (n_dofs).
-[[nodiscard]] Eigen::Matrix<double, 6, Eigen::Dynamic> linear_stress(const BodyModel& body, const Eigen::VectorXd& u);
+/// Stresses [Pa] at the quadrature points of the stiffness rule, one column xx yy zz xy yz zx per (element, point).
+using StressColumns = Eigen::Matrix<double, 6, Eigen::Dynamic>;
+
+/// Of a displacement (n_dofs). @param at_rest  what the law takes where nothing has moved: to it the gradient of the
+/// displacement is added. @param law  symmetric stress from that sum
+[[nodiscard]] StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, const Matrix3& at_rest,
+                                           const std::function<Matrix3(const LameConstants&, const Matrix3&)>& law);
+
+/// Cauchy stresses of the linear material.
+[[nodiscard]] StressColumns linear_stress(const BodyModel& body, const Eigen::VectorXd& u);
 
 /// Surface nodes that can carry contact, with the area each one stands for.
 ///

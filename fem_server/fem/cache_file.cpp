@@ -1,6 +1,5 @@
 #include "fem_server/fem/cache_file.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "common/config/digest.hpp"
-#include "common/errors/error.hpp"
 
 namespace heelstrike::fem {
 
@@ -19,27 +17,35 @@ fs::path cache_path(const std::string& directory, const std::string& key, std::s
   return fs::path(directory) / fmt::format("{}.{}", key, kind);
 }
 
-void write_cache_file(const fs::path& path, std::initializer_list<std::string_view> parts) {
+namespace {
+
+constexpr std::size_t digest_length = 64;
+
+std::string digest_of(std::span<const std::byte> content) {
+  return sha256_hex({reinterpret_cast<const char*>(content.data()), content.size()});
+}
+
+}  // namespace
+
+void write_cache_file(const fs::path& path, std::string_view magic, std::string_view key,
+                      std::span<const std::byte> content) {
   static std::atomic<std::uint64_t> counter{0};  // two sessions of one process may store the same product at once
   std::error_code code;
   if (fs::create_directories(path.parent_path(), code)) {
     fs::permissions(path.parent_path(), fs::perms::owner_all, code);
   }
   const auto temporary = path.string() + fmt::format(".{}.{}.tmp", ::getpid(), counter++);
-  std::size_t bytes = 0;
   {
     std::ofstream file(temporary, std::ios::binary);
-    for (const std::string_view part : parts) {
-      file.write(part.data(), static_cast<std::streamsize>(part.size()));
-      bytes += part.size();
-    }
+    file << magic << key << digest_of(content);
+    file.write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
     file.flush();
     if (!file) {
       fs::remove(temporary, code);
       throw file_error(temporary,
                        fmt::format("cannot write the cache file {} ({} bytes); free space or choose another cache "
                                    "folder",
-                                   temporary, bytes));
+                                   temporary, content.size()));
     }
   }
   fs::rename(temporary, path, code);
@@ -50,20 +56,9 @@ void write_cache_file(const fs::path& path, std::initializer_list<std::string_vi
   trim_cache(path.parent_path(), path, max_cache_bytes);
 }
 
-std::string unusable_cache_file(const fs::path& path, std::string_view why) {
-  return fmt::format("cache file {} {}; it will be rebuilt", path.string(), why);
-}
-
-namespace {
-
-std::string_view as_bytes(std::span<const double> values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
-}
-
-}  // namespace
-
-std::optional<std::vector<double>> read_cached_numbers(const fs::path& path, std::string_view magic,
-                                                       std::string_view key, std::size_t n, std::string& problem) {
+template <class Content>
+std::optional<Content> read_cache_file(const fs::path& path, std::string_view magic, std::string_view key,
+                                       std::optional<std::size_t> n, std::string& problem) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   const auto reject = [&](const char* why) {
@@ -71,24 +66,26 @@ std::optional<std::vector<double>> read_cached_numbers(const fs::path& path, std
     return std::nullopt;
   };
   std::string header(magic.size() + 2 * digest_length, '\0');
+  constexpr std::size_t width = sizeof(typename Content::value_type);
   std::error_code code;
-  if (fs::file_size(path, code) != header.size() + n * sizeof(double) || code) return reject("has the wrong size");
-  std::vector<double> numbers(n);
+  const std::uintmax_t size = fs::file_size(path, code);
+  if (code || size < header.size() || (n && size != header.size() + *n * width)) return reject("has the wrong size");
   file.read(header.data(), static_cast<std::streamsize>(header.size()));
   if (!file || !header.starts_with(magic)) return reject("is of another kind or version");
   if (header.substr(magic.size(), digest_length) != key) return reject("belongs to another body");
-  file.read(reinterpret_cast<char*>(numbers.data()), static_cast<std::streamsize>(n * sizeof(double)));
-  if (!file || header.substr(magic.size() + digest_length) != sha256_hex(as_bytes(numbers))) {
+  Content content;
+  content.resize((size - header.size()) / width);
+  file.read(reinterpret_cast<char*>(content.data()), static_cast<std::streamsize>(width * content.size()));
+  if (!file || header.substr(magic.size() + digest_length) != digest_of(std::as_bytes(std::span(content)))) {
     return reject("is damaged");
   }
-  return numbers;
+  return content;
 }
 
-void write_cached_numbers(const fs::path& path, std::string_view magic, std::string_view key,
-                          std::span<const double> numbers) {
-  const std::string_view bytes = as_bytes(numbers);
-  write_cache_file(path, {magic, key, sha256_hex(bytes), bytes});
-}
+template std::optional<std::string> read_cache_file(const fs::path&, std::string_view, std::string_view,
+                                                    std::optional<std::size_t>, std::string&);
+template std::optional<std::vector<double>> read_cache_file(const fs::path&, std::string_view, std::string_view,
+                                                            std::optional<std::size_t>, std::string&);
 
 void trim_cache(const fs::path& directory, const fs::path& keep, std::uintmax_t max_bytes) {
   struct Entry {

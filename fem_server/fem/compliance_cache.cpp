@@ -1,19 +1,15 @@
 #include "fem_server/fem/compliance_cache.hpp"
 
-#include <fmt/format.h>
-
-#include <cstring>
-#include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "common/config/digest.hpp"
-#include "common/errors/error.hpp"
 #include "fem_server/fem/cache_file.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
 
-constexpr std::string_view compliance_magic = "heelstrike compliance 1\n";
 constexpr std::string_view method_version = "condensation 1";
 
 template <class T>
@@ -22,10 +18,6 @@ void append(std::string& bytes, const T* values, std::size_t n) {
   const std::uint64_t count = n;
   bytes.append(reinterpret_cast<const char*>(&count), sizeof count);
   bytes.append(reinterpret_cast<const char*>(values), n * sizeof(T));
-}
-
-std::filesystem::path path_of(const std::string& directory, const std::string& key) {
-  return cache_path(directory, key, "compliance");
 }
 
 }  // namespace
@@ -48,36 +40,24 @@ std::string compliance_key(const BodyModel& body, const Support& support, std::s
   return sha256_hex(bytes);
 }
 
-std::optional<SurfaceCompliance> load_compliance(const std::string& directory, const std::string& key,
-                                                 std::size_t n_nodes, std::string& problem) {
-  auto blocks = read_cached_numbers(path_of(directory, key), compliance_magic, key, 9 * n_nodes * n_nodes, problem);
-  if (!blocks) return std::nullopt;
-  return SurfaceCompliance(n_nodes, std::move(*blocks));
-}
-
-void store_compliance(const std::string& directory, const std::string& key, const SurfaceCompliance& compliance) {
-  write_cached_numbers(path_of(directory, key), compliance_magic, key, compliance.data());
-}
-
 SurfaceCompliance cached_compliance(const std::string& directory, const BodyModel& body, const Support& support,
                                     std::span<const std::uint32_t> candidates, const Progress& progress,
                                     const std::stop_token& stop) {
-  if (directory.empty()) return condense(body, support, candidates, progress, stop);
-  const std::string key = compliance_key(body, support, candidates);
-  std::string problem;
-  if (auto found = load_compliance(directory, key, candidates.size(), problem)) {
-    touch_cache_file(path_of(directory, key));
-    progress("loaded from the cache", 1.0);
-    return std::move(*found);
-  }
-  if (!problem.empty()) progress(problem, 0.0);
-  SurfaceCompliance compliance = condense(body, support, candidates, progress, stop);
-  try {
-    store_compliance(directory, key, compliance);
-  } catch (const Error& error) {
-    progress(fmt::format("the condensation is not kept: {}", error.what()), 1.0);
-  }
-  return compliance;
+  const auto make = [&] { return condense(body, support, candidates, progress, stop); };
+  if (directory.empty()) return make();  // without the price of the key
+  const std::size_t n = candidates.size();
+  return cached<std::vector<double>>(
+      directory,
+      {.key = compliance_key(body, support, candidates),
+       .kind = "compliance",
+       .magic = "heelstrike compliance 1\n",
+       .name = "the condensation",
+       .loaded = "loaded from the cache",
+       .begin = 0.0,
+       .end = 1.0,
+       .n = 9 * n * n},
+      progress, make, [n](std::vector<double> blocks) { return SurfaceCompliance(n, std::move(blocks)); },
+      [](const SurfaceCompliance& compliance) -> const std::vector<double>& { return compliance.data(); });
 }
 
 }  // namespace heelstrike::fem

@@ -4,7 +4,6 @@
 /// and renamed; a file that is short, damaged, of another version or of another key is treated as absent.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 
@@ -15,13 +14,6 @@ namespace heelstrike::fem {
 /// sha256 of everything the compliance depends on: mesh, materials, support, candidates, version of the method.
 [[nodiscard]] std::string compliance_key(const BodyModel& body, const Support& support,
                                          std::span<const std::uint32_t> candidates);
-
-/// Empty when there is no sound file. @param problem  set to what is wrong with a file that is there, else left alone
-[[nodiscard]] std::optional<SurfaceCompliance> load_compliance(const std::string& directory, const std::string& key,
-                                                               std::size_t n_nodes, std::string& problem);
-
-/// @throws Error{file} when the folder cannot be written
-void store_compliance(const std::string& directory, const std::string& key, const SurfaceCompliance& compliance);
 
 /// From the cache, or condensed and stored; an empty `directory` means no cache. A damaged file is rebuilt, which is
 /// said through `progress`, as is a folder that cannot be written. @throws as condense

@@ -34,18 +34,10 @@ Partition partition_dofs(const BodyModel& body, std::span<const std::uint32_t> c
   return partition;
 }
 
-void check_support(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates) {
+void check_candidates(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates) {
   if (candidates.empty())
     throw input_error("candidates", "no candidate contact node; widen the set, region or direction");
-  if (support.inertia_relief && !support.clamped_nodes.empty()) {
-    throw input_error("support", "both clamped nodes and inertia relief were asked for; choose one");
-  }
-  if (!support.inertia_relief && support.clamped_nodes.empty()) {
-    throw input_error(
-        "support",
-        "the body is free to move: nothing holds translations x, y, z and rotations about x, y, z; name a "
-        "clamped set or choose inertia relief");
-  }
+  check_support(support);
   for (const std::uint32_t node : candidates) {
     if (!std::binary_search(support.clamped_nodes.begin(), support.clamped_nodes.end(), node)) continue;
     const Vector3& p = body.mesh().nodes[node];
@@ -152,6 +144,22 @@ Eigen::MatrixXd symmetric_product(const Eigen::MatrixXd& L, const Progress& prog
 
 }  // namespace
 
+void check_support(const Support& support) {
+  if (support.inertia_relief != support.clamped_nodes.empty()) {
+    throw input_error("support", support.inertia_relief
+                                     ? "the body is clamped and has support: inertia_relief; choose one of them"
+                                     : "the body is free to move: nothing holds translations along x, y, z and "
+                                       "rotations about x, y, z; name a clamped_set or clamped_box, or use "
+                                       "support: inertia_relief with a density");
+  }
+}
+
+std::vector<bool> clamped_dofs(const BodyModel& body, std::span<const std::uint32_t> nodes) {
+  std::vector<bool> clamped(body.n_dofs(), false);
+  for (const std::uint32_t node : nodes) std::fill_n(clamped.begin() + 3 * std::ptrdiff_t{node}, 3, true);
+  return clamped;
+}
+
 SurfaceCompliance::SurfaceCompliance(std::size_t n_nodes, std::vector<double> blocks)
     : n_nodes_(n_nodes), data_(std::move(blocks)) {
   if (data_.size() != 9 * n_nodes * n_nodes)
@@ -173,26 +181,16 @@ Eigen::MatrixXd SurfaceCompliance::dense() const {
 SurfaceCompliance condense(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates,
                            const Progress& progress, const std::stop_token& stop) {
   use_one_blas_thread();
-  check_support(body, support, candidates);
+  check_candidates(body, support, candidates);
   progress("assemble", 0.0);
   const SparseMatrix K = linear_stiffness(body);
-  std::vector<bool> fixed(body.n_dofs(), false);
-  for (const std::uint32_t node : support.clamped_nodes)
-    fixed[3 * node] = fixed[3 * node + 1] = fixed[3 * node + 2] = true;
+  std::vector<bool> fixed = clamped_dofs(body, support.clamped_nodes);
   Partition partition = partition_dofs(body, candidates, fixed);
   SixColumns modes;
   if (support.inertia_relief) {
-    // Six dofs, held at zero, make K definite. Which ones does not matter, because the load is balanced; they must not
-    // be candidates, whose rows the last block has to contain.
-    modes = centred_modes(body);
+    modes = inertia_modes(body).modes;
     for (const std::int64_t dof : isostatic_dofs(modes, partition.inner)) fixed[static_cast<std::size_t>(dof)] = true;
     partition = partition_dofs(body, candidates, fixed);
-    const double mass = (modes.rightCols<3>().transpose() * mass_times(body, modes.rightCols<3>()))(0, 0);
-    if (!(mass > 0.0)) {
-      throw input_error("materials.density",
-                        "inertia relief balances the load with the body's inertia, but its mass is 0 kg; "
-                        "give the material a density");
-    }
   }
   check_stop(stop);
   progress("factorize", 0.1);
@@ -222,9 +220,7 @@ Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::
   check_stop(stop);
   progress("assemble", 0.0);
   SparseMatrix K = linear_stiffness(body);
-  std::vector<bool> fixed(body.n_dofs(), false);
-  for (const std::uint32_t node : clamped_nodes) fixed[3 * node] = fixed[3 * node + 1] = fixed[3 * node + 2] = true;
-  const Partition partition = partition_dofs(body, candidates, fixed);
+  const Partition partition = partition_dofs(body, candidates, clamped_dofs(body, clamped_nodes));
   // A shift on the candidates makes the last block definite without touching the elimination of the others.
   // Of the size of the stiffness itself: a smaller one leaves the factor near singular, a larger one costs digits when
   // it is taken off.

@@ -28,6 +28,12 @@ struct Support {
   std::vector<std::uint32_t> clamped_nodes;  ///< ascending; empty with inertia relief
 };
 
+/// @throws Error{invalid_input}  neither clamp nor inertia relief (names the six free motions), or both
+void check_support(const Support& support);
+
+/// Per dof whether it belongs to one of these nodes.
+[[nodiscard]] std::vector<bool> clamped_dofs(const BodyModel& body, std::span<const std::uint32_t> nodes);
+
 /// Dense symmetric compliance of n candidate nodes, stored as 3x3 blocks; the blocks of one column of nodes are
 /// contiguous.
 class SurfaceCompliance {

@@ -12,10 +12,7 @@ DisplacementRecovery::DisplacementRecovery(const BodyModel& body, Support suppor
     : body_(body), support_(std::move(support)) {}
 
 void DisplacementRecovery::factorize() const {
-  std::vector<bool> fixed(body_.n_dofs(), false);
-  for (const std::uint32_t node : support_.clamped_nodes) {
-    for (std::size_t k = 0; k < 3; ++k) fixed[3 * std::size_t{node} + k] = true;
-  }
+  std::vector<bool> fixed = clamped_dofs(body_, support_.clamped_nodes);
   if (support_.inertia_relief) {
     InertiaModes own = inertia_modes(body_);
     std::vector<std::int64_t> all(body_.n_dofs());
@@ -41,12 +38,8 @@ Eigen::VectorXd DisplacementRecovery::displacement(const Eigen::VectorXd& forces
   const std::scoped_lock lock(mutex_);
   if (!factor_) factorize();
   if (!support_.inertia_relief) return factor_->solve(forces);
-  // The load is balanced by the inertia of the rigid motion it causes; of the displacement the mean rigid motion is
-  // taken out.
-  // Equation (2) of docs/theory/contact_fem.md with B = M R (R^T M R)^-1: P f = f - B R^T f, and P^T u = u - R B^T u.
-  const Eigen::VectorXd balanced = forces - mass_modes_ * (modes_.transpose() * forces);
-  const Eigen::VectorXd u = factor_->solve(balanced);
-  return u - modes_ * (mass_modes_.transpose() * u);
+  const Eigen::VectorXd u = factor_->solve(balanced(modes_, mass_modes_, forces));
+  return balanced(mass_modes_, modes_, u);
 }
 
 }  // namespace heelstrike::fem

@@ -23,6 +23,11 @@ double strain_energy_density(const LameConstants& constants, const Matrix3& F) {
   return 0.5 * constants.mu * (F.squaredNorm() - 3.0) - constants.mu * log_J + 0.5 * constants.lambda * log_J * log_J;
 }
 
+StressColumns stress(const BodyModel& body, MaterialLaw law, const Eigen::VectorXd& u) {
+  return law == MaterialLaw::linear ? linear_stress(body, u)
+                                    : point_stresses(body, u, Matrix3::Identity(), cauchy_stress);
+}
+
 namespace {
 
 /// Contribution of one quadrature point; columns of `forces` are the nodes.

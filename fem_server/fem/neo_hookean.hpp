@@ -22,6 +22,9 @@ namespace heelstrike::fem {
 
 enum class MaterialLaw { linear, neo_hookean };
 
+/// Cauchy stresses of a displaced body. @param u  [m] n_dofs
+[[nodiscard]] StressColumns stress(const BodyModel& body, MaterialLaw law, const Eigen::VectorXd& u);
+
 /// Internal forces of a displaced body and their derivative.
 struct BodyEquations {
   Eigen::VectorXd force;  ///< [N] n_dofs

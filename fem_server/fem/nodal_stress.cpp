@@ -15,7 +15,7 @@ struct ElementMean {
   double volume = 0.0;               // [m^3]
 };
 
-ElementMean element_mean(const BodyModel& body, const Eigen::Matrix<double, 6, Eigen::Dynamic>& stress, std::size_t e) {
+ElementMean element_mean(const BodyModel& body, const StressColumns& stress, std::size_t e) {
   const ShapeTable& rule = body.reference().stiffness;
   const std::size_t n_points = rule.weights.size();
   ElementMean mean;
@@ -40,10 +40,9 @@ double von_mises(const Vector3& p) {
 
 }  // namespace
 
-NodalStress nodal_stress(const BodyModel& body, const Eigen::Matrix<double, 6, Eigen::Dynamic>& stress) {
+NodalStress nodal_stress(const BodyModel& body, const StressColumns& stress) {
   const VolumeMesh& mesh = body.mesh();
-  Eigen::Matrix<double, 6, Eigen::Dynamic> sum =
-      Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, static_cast<Eigen::Index>(mesh.nodes.size()));
+  StressColumns sum = StressColumns::Zero(6, static_cast<Eigen::Index>(mesh.nodes.size()));
   std::vector<double> volume(mesh.nodes.size(), 0.0);
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
     const ElementMean mean = element_mean(body, stress, e);
@@ -61,7 +60,7 @@ NodalStress nodal_stress(const BodyModel& body, const Eigen::Matrix<double, 6, E
   return result;
 }
 
-std::vector<double> element_von_mises(const BodyModel& body, const Eigen::Matrix<double, 6, Eigen::Dynamic>& stress) {
+std::vector<double> element_von_mises(const BodyModel& body, const StressColumns& stress) {
   std::vector<double> result;
   for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
     const ElementMean mean = element_mean(body, stress, e);

@@ -15,11 +15,10 @@ struct NodalStress {
 
 /// Invariants of the mean stress tensor around each node.
 /// @param stress  [Pa] xx yy zz xy yz zx at the quadrature points, as linear_stress returns it
-[[nodiscard]] NodalStress nodal_stress(const BodyModel& body, const Eigen::Matrix<double, 6, Eigen::Dynamic>& stress);
+[[nodiscard]] NodalStress nodal_stress(const BodyModel& body, const StressColumns& stress);
 
 /// [Pa] von Mises stress of the mean stress tensor of each element, which its neighbours do not smooth.
 /// @param stress  as for nodal_stress
-[[nodiscard]] std::vector<double> element_von_mises(const BodyModel& body,
-                                                    const Eigen::Matrix<double, 6, Eigen::Dynamic>& stress);
+[[nodiscard]] std::vector<double> element_von_mises(const BodyModel& body, const StressColumns& stress);
 
 }  // namespace heelstrike::fem

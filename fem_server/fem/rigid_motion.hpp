@@ -24,6 +24,13 @@ struct InertiaModes {
 /// @throws Error{invalid_input} for a body without mass
 [[nodiscard]] InertiaModes inertia_modes(const BodyModel& body);
 
+/// (1 - B R^T) f: what of a load deforms a free body; the rest is balanced by the inertia of the motion it causes. With
+/// R and B exchanged: a displacement without its mean rigid motion, (1 - R B^T) u.
+template <class Columns, class Field>
+[[nodiscard]] Field balanced(const Columns& R, const Columns& B, const Field& f) {
+  return f - B * (R.transpose() * f);
+}
+
 /// Six of the given dofs that stop all rigid motion, as far apart as greedy pivots find them.
 /// @throws Error{invalid_input} when they cannot
 [[nodiscard]] std::vector<std::int64_t> isostatic_dofs(const SixColumns& modes, std::span<const std::int64_t> dofs);

@@ -304,7 +304,7 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   auto& opened = *event.mutable_opened();
   wire::to_proto(entry->session().description(), opened);
   opened.set_session_id(entry->id());
-  opened.set_memoryless(entry->session().history_independent());
+  opened.set_memoryless(entry->session().traits().history_independent);
   opened.set_idle_timeout(static_cast<double>(sessions_.idle_timeout().count()) / 1000.0);
   if (!writer.Write(event)) sessions_.close(entry->id(), client);  // nobody will ever know the id
   spdlog::info("event=session_opened run={} session={} pair={} backend={} took_ms={:.1f}", entry->run_id(),
@@ -355,7 +355,7 @@ grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, con
     const rpc::CallWatch::Call call(calls_, *context);
     const auto entries = session->session().evaluate_batch(
         states.good, std::max(1U, std::thread::hardware_concurrency()),
-        request->without_tangents() ? Answers::without_tangents : Answers::full, call.token());
+        request->without_tangents() ? prescribed_motion : EvaluateOptions{}, call.token());
     const auto duration = std::chrono::steady_clock::now() - begin;
     const auto mean = duration / std::max<std::size_t>(1, entries.size());
     response->set_serving(std::chrono::duration<double>(duration).count());

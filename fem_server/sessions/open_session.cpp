@@ -155,7 +155,7 @@ std::unique_ptr<Session> open_session(const PairSpec& pair, const PrepareContext
     throw Error(ErrorCode::cancelled, "opening of pair '" + pair.name + "' was cancelled");
   }
   auto backend = make_backend(pair, context);
-  std::string digest = pair_digest(with_digests(pair, context), backend->parameters());
+  std::string digest = pair_digest(with_digests(pair, context), backend->traits().parameters);
   return std::make_unique<Session>(pair, std::move(backend), std::move(digest));
 }
 

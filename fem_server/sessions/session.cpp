@@ -63,8 +63,10 @@ std::size_t shared_states(std::size_t left, unsigned n_threads) {
 
 Session::Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::string digest)
     : pair_(std::move(pair)), backend_(std::move(backend)) {
-  description_ = {
-      .name = pair_.name, .backend = pair_.backend, .parameters = backend_->parameters(), .digest = std::move(digest)};
+  description_ = {.name = pair_.name,
+                  .backend = pair_.backend,
+                  .parameters = backend_->traits().parameters,
+                  .digest = std::move(digest)};
   memory_.history = backend_->initial_history();
 }
 
@@ -92,8 +94,8 @@ Response Session::evaluate(std::int64_t step, const PairState& state) const {
   return backend_->evaluate(*history, canonical(state, pair_.name));
 }
 
-std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> states, unsigned n_threads, Answers answers,
-                                                const std::stop_token& stop) const {
+std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> states, unsigned n_threads,
+                                                const EvaluateOptions& options, const std::stop_token& stop) const {
   const std::shared_ptr<const History> history = memory().history;
   std::vector<BatchEntry> entries(states.size());
   std::atomic<std::size_t> next{0};
@@ -101,7 +103,7 @@ std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> state
     for (std::size_t begin = next; begin < states.size() && !stop.stop_requested(); begin = next) {
       const std::size_t end = std::min(states.size(), begin + shared_states(states.size() - begin, n_threads));
       if (!next.compare_exchange_weak(begin, end)) continue;
-      answer(*history, states.subspan(begin, end - begin), answers, std::span(entries).subspan(begin, end - begin));
+      answer(*history, states.subspan(begin, end - begin), options, std::span(entries).subspan(begin, end - begin));
     }
   };
   const std::size_t n = std::min<std::size_t>(std::max(n_threads, 1U), states.size());
@@ -114,7 +116,7 @@ std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> state
   return entries;
 }
 
-void Session::answer(const History& history, std::span<const PairState> states, Answers answers,
+void Session::answer(const History& history, std::span<const PairState> states, const EvaluateOptions& options,
                      std::span<BatchEntry> entries) const {
   std::vector<PairState> good;
   std::vector<std::size_t> places;
@@ -124,14 +126,12 @@ void Session::answer(const History& history, std::span<const PairState> states, 
   }
   const auto answer_one = [&](std::size_t k) {
     BatchEntry& entry = entries[places[k]];
-    entry.error = refusal([&] {
-      entry.response = answers == Answers::full ? backend_->evaluate(history, good[k])
-                                                : backend_->evaluate_prescribed(history, good[k]);
-    });
+    entry.error = refusal([&] { entry.response = backend_->evaluate(history, good[k], options); });
   };
-  if (answers == Answers::without_tangents && good.size() > 1) {
+  const BatchEvaluation* batches = backend_->batches();
+  if (batches != nullptr && !options.tangents && good.size() > 1) {
     const auto together = refusal([&] {
-      std::vector<BatchEntry> answered = backend_->evaluate_prescribed_all(history, good);
+      std::vector<BatchEntry> answered = batches->evaluate_all(history, good);
       for (std::size_t k = 0; k < places.size(); ++k) entries[places[k]] = std::move(answered[k]);
     });
     if (!together) return;
@@ -246,7 +246,7 @@ Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::sp
       committed = {.history = last.history, .response = repeated(last, step, state)};
     } else {
       prepared.error =
-          refusal([&] { committed = backend_->commit_prescribed(*history, canonical(state, pair_.name)); });
+          refusal([&] { committed = backend_->commit(*history, canonical(state, pair_.name), prescribed_motion); });
       if (prepared.error) {
         lower(refused, prepared.states.size());
         break;
@@ -323,7 +323,8 @@ std::string Session::fields(const PairState& state, const FieldRequest& request)
 }
 
 void for_each_session(std::span<Session* const> sessions, const std::function<void(std::size_t)>& work) {
-  const auto n_heavy = static_cast<std::size_t>(std::ranges::count_if(sessions, &Session::heavy));
+  const auto n_heavy = static_cast<std::size_t>(
+      std::ranges::count_if(sessions, [](const Session* session) { return session->traits().heavy; }));
   const std::size_t n_threads = std::min<std::size_t>(n_heavy, std::thread::hardware_concurrency());
   if (n_threads < 2) {
     for (std::size_t i = 0; i < sessions.size(); ++i) work(i);

@@ -21,9 +21,6 @@
 
 namespace heelstrike::fem {
 
-/// What the answers of a batch hold.
-enum class Answers { full, without_tangents };
-
 /// Thread-safe: evaluations run concurrently; commits and restores are serialised.
 class Session {
  public:
@@ -40,11 +37,8 @@ class Session {
   Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::string digest);
 
   [[nodiscard]] const PairDescription& description() const { return description_; }
-  /// As ContactBackend::history_independent.
-  [[nodiscard]] bool history_independent() const { return backend_->history_independent(); }
-
-  /// As ContactBackend::heavy.
-  [[nodiscard]] bool heavy() const { return backend_->heavy(); }
+  /// Of the back-end.
+  [[nodiscard]] const BackendTraits& traits() const { return backend_->traits(); }
 
   /// Pure evaluation at the canonical pose of `state`.
   /// @param step  committed_step() + 1, or -1 for "whatever is committed"
@@ -55,7 +49,7 @@ class Session {
   /// independent of the number of threads. Each entry is either a response or the error of that state.
   /// @param stop  looked at every few states. @throws Error{cancelled}
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::span<const PairState> states, unsigned n_threads,
-                                                       Answers answers = Answers::full,
+                                                       const EvaluateOptions& options = {},
                                                        const std::stop_token& stop = {}) const;
 
   /// First half of a commit; changes nothing.
@@ -105,7 +99,7 @@ class Session {
   [[nodiscard]] std::string fields(const PairState& state, const FieldRequest& request) const;
 
  private:
-  void answer(const History& history, std::span<const PairState> states, Answers answers,
+  void answer(const History& history, std::span<const PairState> states, const EvaluateOptions& options,
               std::span<BatchEntry> entries) const;
   /// Commits of one call along prescribed motion, the last of them the last commit of all.
   struct CommittedMotion {

@@ -16,9 +16,9 @@ namespace heelstrike::fem {
 
 /// State of the body that is drawn.
 struct DrawnState {
-  Eigen::VectorXd displacement;                     ///< [m] n_dofs
-  Eigen::Matrix<double, 6, Eigen::Dynamic> stress;  ///< [Pa] at the quadrature points, see linear_stress
-  std::vector<Vector3> forces;                      ///< [N] on the contact nodes, in A
+  Eigen::VectorXd displacement;  ///< [m] n_dofs
+  StressColumns stress;          ///< [Pa] at the quadrature points, see linear_stress
+  std::vector<Vector3> forces;   ///< [N] on the contact nodes, in A
 };
 
 /// Thread-safe; holds the body for as long as a session may ask for pictures.

@@ -147,15 +147,13 @@ class MeshKey {
 
 VolumeMesh kept_mesh(MeshKey key, const PrepareContext& context, const std::function<VolumeMesh()>& make) {
   const std::string digest = key.digest();
-  const auto lookup = [&] {
-    const auto begin = [&] {
-      context.on_progress("mesh", 0.0);
-      return make();
-    };
-    return cached_mesh(context.cache_directory, digest, begin, context.on_progress);
+  const auto begin = [&] {
+    context.on_progress("mesh", 0.0);
+    return make();
   };
-  if (context.locks == nullptr) return lookup();
-  return context.locks->once<VolumeMesh>(digest, context.stop, lookup);
+  return made_once<VolumeMesh>(context.locks, digest, context.stop, [&] {
+    return cached_mesh(context.cache_directory, digest, begin, context.on_progress);
+  });
 }
 
 VolumeMesh filled(const SurfaceMesh& surface, const ParameterPlace& place, const PrepareContext& context) {

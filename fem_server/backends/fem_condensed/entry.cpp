@@ -101,7 +101,7 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
   CondensedModel model;
   model.points = cloud.points;
   model.areas = cloud.areas;
-  model.compliance = cloud_compliance(cloud.points.size(), compliance);
+  model.point_yield = cloud_yield(compliance);
   if (exact) {
     model.partner = mesh_distance(boundary_surface(body.mesh()).surface);
   } else {
@@ -117,8 +117,8 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
   model.partner_fields =
       std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support, std::move(prepared.contact),
                                          PartnerShape(), std::move(prepared.pressure));
-  auto contact = std::make_unique<CondensedContact>(pair.backend, std::move(model), parameters);
-  return std::make_unique<CloudContact>(std::move(contact), std::move(parameters));
+  return std::make_unique<CloudContact>(
+      std::make_unique<CondensedContact>(pair.backend, std::move(model), std::move(parameters)));
 }
 
 std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const PrepareContext& context) {

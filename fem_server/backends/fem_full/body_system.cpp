@@ -2,21 +2,12 @@
 
 #include <algorithm>
 
-#include "common/errors/error.hpp"
-
 namespace heelstrike::fem {
 
 BodySystem::BodySystem(const BodyModel& body, const Support& support, const SparseMatrix& pattern,
                        const CondensedInterior* interior)
     : free_flight_(support.inertia_relief) {
-  const Support& held = interior == nullptr ? support : interior->whole().support;
-  if (free_flight_ != held.clamped_nodes.empty()) {
-    throw input_error("support", free_flight_
-                                     ? "the body is clamped and has support: inertia_relief; choose one of them"
-                                     : "the body is free to move: nothing holds translations along x, y, z and "
-                                       "rotations about x, y, z; name a clamped_set or clamped_box, or use "
-                                       "support: inertia_relief with a density");
-  }
+  check_support(interior == nullptr ? support : interior->whole().support);
   enum class Role : unsigned char { free, fixed, last };
   std::vector<Role> roles(body.n_dofs() / 3, Role::free);
   for (const std::uint32_t node : support.clamped_nodes) roles[node] = Role::fixed;
@@ -92,11 +83,8 @@ Eigen::MatrixXd BodySystem::solve(const Eigen::MatrixXd& rhs, const Eigen::Matri
 }
 
 Eigen::MatrixXd BodySystem::effective(Eigen::MatrixXd load) const {
-  if (free_flight_) {
-    load -= mass_modes_ * (modes_.transpose() * load).eval();
-  } else {
-    for (const std::int64_t dof : fixed_) load.row(dof).setZero();
-  }
+  if (free_flight_) return balanced(modes_, mass_modes_, load);
+  for (const std::int64_t dof : fixed_) load.row(dof).setZero();
   return load;
 }
 

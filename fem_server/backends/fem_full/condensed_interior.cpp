@@ -244,9 +244,8 @@ Eigen::VectorXd CondensedInterior::displacement(const Eigen::VectorXd& u_layer,
   return all;
 }
 
-Eigen::Matrix<double, 6, Eigen::Dynamic> CondensedInterior::stress(
-    const Eigen::Matrix<double, 6, Eigen::Dynamic>& of_layer, const Eigen::VectorXd& u) const {
-  Eigen::Matrix<double, 6, Eigen::Dynamic> all = linear_stress(whole_.body, u);
+StressColumns CondensedInterior::stress(const StressColumns& of_layer, const Eigen::VectorXd& u) const {
+  StressColumns all = linear_stress(whole_.body, u);
   const auto n_points = static_cast<Eigen::Index>(whole_.body.reference().stiffness.weights.size());
   for (std::size_t e = 0; e < layer_elements_.size(); ++e) {
     all.middleCols(n_points * Eigen::Index{layer_elements_[e]}, n_points) =

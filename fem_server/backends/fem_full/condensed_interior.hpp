@@ -56,8 +56,7 @@ class CondensedInterior {
   [[nodiscard]] Eigen::VectorXd displacement(const Eigen::VectorXd& u_layer,
                                              std::span<const Vector3> contact_forces) const;
   /// [Pa] of the whole body: given ones in the layer, linear ones in the interior; columns as in linear_stress.
-  [[nodiscard]] Eigen::Matrix<double, 6, Eigen::Dynamic> stress(
-      const Eigen::Matrix<double, 6, Eigen::Dynamic>& of_layer, const Eigen::VectorXd& u) const;
+  [[nodiscard]] StressColumns stress(const StressColumns& of_layer, const Eigen::VectorXd& u) const;
 
  private:
   void find_interface();

@@ -8,7 +8,6 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
 #include "fem_server/backends/shared/contact_answer.hpp"
-#include "fem_server/backends/shared/state_bytes.hpp"
 #include "fem_server/fem/column_panels.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/gmres.hpp"
@@ -17,7 +16,6 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr std::string_view format_version = "heelstrike full history 2";
 constexpr int iteration_limit = 40;
 /// With friction: iterations with the elastic matrix of the undeformed body converge linearly, by a factor that grows
 /// with the strain; from `slow` on a new matrix is worth its price.
@@ -36,34 +34,6 @@ constexpr int tangent_passes = 3;
 constexpr double tangent_accuracy = 1e-9;
 constexpr Eigen::Index krylov_limit = 80;
 
-const FullHistory& own(const History& history) {
-  const auto* full = dynamic_cast<const FullHistory*>(&history);
-  if (full == nullptr) throw Error(ErrorCode::internal, "fem_full was given the history of another back-end");
-  return *full;
-}
-
-void put(StateWriter& writer, const Eigen::VectorXd& values) {
-  writer.put(static_cast<std::uint64_t>(values.size()));
-  for (const double v : values) writer.put(v);
-}
-
-double finite(StateReader& reader) {
-  const double value = reader.number();
-  if (!std::isfinite(value)) throw input_error("state", "saved history of fem_full: a number is not finite");
-  return value;
-}
-
-Eigen::VectorXd read_vector(StateReader& reader, Eigen::Index expected) {
-  const std::uint64_t n = reader.integer();
-  if (n != 0 && n != static_cast<std::uint64_t>(expected)) {
-    throw input_error("state",
-                      fmt::format("saved history of fem_full: expected {} numbers or none, found {}", expected, n));
-  }
-  Eigen::VectorXd values(static_cast<Eigen::Index>(n));
-  for (double& v : values) v = finite(reader);
-  return values;
-}
-
 }  // namespace
 
 struct FullContact::Solution : SolvedContact {
@@ -76,30 +46,13 @@ struct FullContact::Solution : SolvedContact {
   std::vector<bool> sliding;  ///< per touching node
 };
 
-std::string FullHistory::save() const {
-  StateWriter writer;
-  writer.put(format_version);
-  writer.put(std::string_view(backend));
-  writer.put(std::uint64_t{approach_speed ? 1U : 0U});
-  writer.put(approach_speed.value_or(0.0));
-  put(writer, u);
-  put(writer, lambda);
-  put(writer, tau);
-  put(writer, p_BSticks);
-  writer.put(std::uint64_t{X_AB ? 1U : 0U});
-  const Pose pose = X_AB.value_or(Pose{});
-  for (Eigen::Index k = 0; k < 9; ++k) writer.put(pose.R.data()[k]);
-  for (const double x : pose.p) writer.put(x);
-  return writer.take();
-}
-
 FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw law, ParameterMap parameters,
                          SurfaceCompliance rest_compliance, const std::stop_token& stop,
                          std::shared_ptr<const CondensedInterior> interior)
-    : name_(std::move(name)),
+    : ContactBackend({.parameters = std::move(parameters), .heavy = true}),
+      name_(std::move(name)),
       prepared_(std::move(prepared)),
       law_(law),
-      parameters_(std::move(parameters)),
       interior_(std::move(interior)),
       rest_compliance_(std::move(rest_compliance)) {
   use_one_blas_thread();
@@ -134,46 +87,35 @@ FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw la
 }
 
 std::shared_ptr<const History> FullContact::initial_history() const {
-  auto history = std::make_shared<FullHistory>();
-  history->backend = name_;
-  return history;
+  return FullHistory::of_backend(name_);
 }
 
 std::shared_ptr<const History> FullContact::load_history(std::string_view bytes) const {
-  StateReader reader(bytes, fmt::format("history of back-end '{}'", name_));
-  reader.expect("format", format_version);
-  reader.expect("back-end", name_);
-  auto history = std::make_shared<FullHistory>();
-  history->backend = name_;
-  const bool latched = reader.integer() != 0;
-  const double speed = reader.number();
-  if (latched) history->approach_speed = speed;
-  history->u = read_vector(reader, static_cast<Eigen::Index>(prepared_.body.n_dofs()));
-  const auto n_contact = static_cast<Eigen::Index>(prepared_.contact.nodes.size());
-  history->lambda = read_vector(reader, n_contact);
-  history->tau = read_vector(reader, 3 * n_contact);
-  history->p_BSticks = read_vector(reader, 3 * n_contact);
-  const bool started = reader.integer() != 0;
-  Pose pose;
-  for (Eigen::Index k = 0; k < 9; ++k) pose.R.data()[k] = finite(reader);
-  for (double& x : pose.p) x = finite(reader);
-  if (started) history->X_AB = pose;
-  reader.finish();
+  auto history = FullHistory::load(bytes, name_);
+  const auto check_size = [&](const Eigen::VectorXd& values, std::size_t expected, const char* what) {
+    if (values.size() == 0 || values.size() == static_cast<Eigen::Index>(expected)) return;
+    throw input_error("state", fmt::format("history of back-end '{}': expected {} numbers of {} or none, found {}; "
+                                           "restore a state of the same body",
+                                           name_, expected, what, values.size()));
+  };
+  const std::size_t n_contact = prepared_.contact.nodes.size();
+  check_size(history->u, prepared_.body.n_dofs(), "the displacement");
+  check_size(history->lambda, n_contact, "normal forces");
+  check_size(history->tau, 3 * n_contact, "tangential forces");
+  check_size(history->p_BSticks, 3 * n_contact, "stick points");
+  if ((history->u.size() == 0) != (history->lambda.size() == 0)) {
+    throw input_error("state", fmt::format("history of back-end '{}': expected displacement and normal forces or "
+                                           "neither, found {} and {} numbers; the bytes are damaged",
+                                           name_, history->u.size(), history->lambda.size()));
+  }
   return history;
-}
-
-SurfacePoint FullContact::surface_at(const PairState& state, const Vector3& p_AQ) const {
-  SurfacePoint point = prepared_.partner->closest(state.X_AB.R.transpose() * (p_AQ - state.X_AB.p));
-  point.normal = state.X_AB.R * point.normal;
-  point.curvature = state.X_AB.R * point.curvature * state.X_AB.R.transpose();
-  return point;
 }
 
 FullNode FullContact::node_at(const PairState& state, const Solution& solution, std::size_t c, double offset) const {
   const auto dof = 3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]);
   const Vector3 y = prepared_.body.mesh().nodes[prepared_.contact.nodes[c]] + solution.u.segment<3>(dof);
   FullNode node;
-  node.surface = surface_at(state, y);
+  node.surface = surface_in_A(*prepared_.partner, state.X_AB, y);
   node.surface.gap += offset;
   node.penalty = penalty_[c];
   node.rho = penalty_[c] / penalty_factor;
@@ -305,7 +247,8 @@ Eigen::VectorXd FullContact::rub(const PairState& state, double offset, const Su
   double depth = 0.0;
   for (const std::uint32_t node : contact) {
     const auto dof = 3 * static_cast<Eigen::Index>(node);
-    points.push_back(surface_at(state, prepared_.body.mesh().nodes[node] + solution.u.segment<3>(dof)));
+    points.push_back(
+        surface_in_A(*prepared_.partner, state.X_AB, prepared_.body.mesh().nodes[node] + solution.u.segment<3>(dof)));
     SurfacePoint& point = points.back();
     point.gap += offset + point.normal.dot(u_free.segment<3>(dof) - solution.u.segment<3>(dof));
     depth = std::max(depth, -point.gap);
@@ -528,7 +471,8 @@ void FullContact::find_stick_points(const FullHistory& history, const PairState&
     if (history.p_BSticks.size() > 0) memory.p_BStick = history.p_BSticks.segment<3>(3 * i);
     memory.touched = history.lambda.size() > 0 && history.lambda[i] > 0.0;
     const Vector3& x = prepared_.body.mesh().nodes[contact[c]];
-    solution.stick_points.push_back(stick_point_of(memory, gap_at, state.X_AB, x, surface_at(state, x)));
+    solution.stick_points.push_back(
+        stick_point_of(memory, gap_at, state.X_AB, x, surface_in_A(*prepared_.partner, state.X_AB, x)));
   }
 }
 
@@ -551,7 +495,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
   solution.gap = std::numeric_limits<double>::infinity();
   for (const std::uint32_t node : contact) {
     const Vector3& x = prepared_.body.mesh().nodes[node];
-    const SurfacePoint point = surface_at(state, x);
+    const SurfacePoint point = surface_in_A(*prepared_.partner, state.X_AB, x);
     if (point.gap >= solution.gap) continue;
     solution.gap = point.gap;
     solution.closest.x = x;
@@ -574,12 +518,12 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
     if (!(lambda > 0.0)) continue;
     TouchingNode node;
     node.x = prepared_.body.mesh().nodes[contact[c]] + solution.u.segment<3>(3 * static_cast<Eigen::Index>(contact[c]));
-    node.surface = surface_at(state, node.x);
+    node.surface = surface_in_A(*prepared_.partner, state.X_AB, node.x);
     node.lambda = lambda;
     node.area = prepared_.contact.areas[c];
     const FullNodeForce force(node_at(state, solution, c, 0.0));
     node.traction = force.multiplier();
-    load.segment<3>(3 * Eigen::Index{contact[c]}) = lambda * node.surface.normal + node.traction;
+    load.segment<3>(3 * Eigen::Index{contact[c]}) = node.force();
     if (force.slides()) solution.dissipated += slip_work(slip_of(history, state, solution, c, force));
     solution.sliding.push_back(force.slides());
     solution.touching.push_back(c);
@@ -613,16 +557,17 @@ Eigen::VectorXd FullContact::stick_points_after(const Solution& solution, const 
   return stick_points;
 }
 
-Response FullContact::evaluate(const History& history, const PairState& state) const {
-  const FullHistory& full = own(history);
+Response FullContact::evaluate(const History& history, const PairState& state,
+                               const EvaluateOptions& /*options*/) const {
+  const FullHistory& full = FullHistory::from(history);
   return respond(solve(full, state), full.approach_speed, state);
 }
 
-Committed FullContact::commit(const History& history, const PairState& state) const {
-  const FullHistory& full = own(history);
+Committed FullContact::commit(const History& history, const PairState& state,
+                              const EvaluateOptions& /*options*/) const {
+  const FullHistory& full = FullHistory::from(history);
   const Solution solution = solve(full, state);
-  auto next = std::make_shared<FullHistory>();
-  next->backend = name_;
+  auto next = FullHistory::of_backend(name_);
   next->approach_speed = latched_speed(solution, prepared_.options, full.approach_speed, state);
   next->u = solution.u;
   next->lambda = solution.lambda;
@@ -633,34 +578,9 @@ Committed FullContact::commit(const History& history, const PairState& state) co
   return {.history = std::move(next), .response = response};
 }
 
-namespace {
-
-/// As linear_stress, for finite strain.
-Eigen::Matrix<double, 6, Eigen::Dynamic> neo_hookean_stress(const BodyModel& body, const Eigen::VectorXd& u) {
-  const ShapeTable& rule = body.reference().stiffness;
-  const std::size_t n_points = rule.weights.size();
-  Eigen::Matrix<double, 6, Eigen::Dynamic> stress(6, static_cast<Eigen::Index>(n_points * body.mesh().n_elements()));
-  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
-    const auto nodes = body.mesh().element(e);
-    for (std::size_t q = 0; q < n_points; ++q) {
-      const auto geometry = body.point_geometry(rule, e, q);
-      Matrix3 F = Matrix3::Identity();
-      for (std::size_t a = 0; a < nodes.size(); ++a) {
-        F += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) *
-             geometry.gradients.row(static_cast<Eigen::Index>(a));
-      }
-      const Matrix3 s = cauchy_stress(body.material(e), F);
-      stress.col(static_cast<Eigen::Index>(e * n_points + q)) << s(0, 0), s(1, 1), s(2, 2), s(0, 1), s(1, 2), s(2, 0);
-    }
-  }
-  return stress;
-}
-
-}  // namespace
-
 std::string FullContact::fields(const History& history, const PairState& state, const FieldRequest& request) const {
   if (request.part == FieldPart::partner) return fields_->draw_partner(state.X_AB, request);
-  const FullHistory& full = own(history);
+  const FullHistory& full = FullHistory::from(history);
   const Solution solution = solve(full, state);
   const std::vector<double> factors = hysteresis_factors(solution, prepared_.options, full.approach_speed, state);
   std::vector<Vector3> normals(prepared_.contact.nodes.size(), Vector3::Zero());
@@ -669,14 +589,13 @@ std::string FullContact::fields(const History& history, const PairState& state, 
   if (picture.displacement.size() == 0) {
     picture.displacement = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(prepared_.body.n_dofs()));
   }
-  picture.stress = law_ == MaterialLaw::linear ? linear_stress(prepared_.body, picture.displacement)
-                                               : neo_hookean_stress(prepared_.body, picture.displacement);
+  picture.stress = stress(prepared_.body, law_, picture.displacement);
   picture.forces = normals;
   std::vector<Vector3> elastic = normals;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const TouchingNode& node = solution.nodes[i];
     normals[solution.touching[i]] = node.surface.normal;
-    elastic[solution.touching[i]] = node.lambda * node.surface.normal + node.traction;
+    elastic[solution.touching[i]] = node.force();
     picture.forces[solution.touching[i]] = factors[i] * elastic[solution.touching[i]];
   }
   if (interior_) {

@@ -30,23 +30,11 @@
 #include "fem_server/backends/fem_full/body_system.hpp"
 #include "fem_server/backends/fem_full/condensed_interior.hpp"
 #include "fem_server/backends/fem_full/full_friction.hpp"
+#include "fem_server/backends/fem_full/full_history.hpp"
 #include "fem_server/backends/shared/slip_work.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 
 namespace heelstrike::fem {
-
-class FullHistory final : public History {
- public:
-  std::string backend;
-  std::optional<double> approach_speed;  ///< [m/s] latched at onset; none = not in contact
-  Eigen::VectorXd u;                     ///< [m] displacement at the commit; empty = undeformed
-  Eigen::VectorXd lambda;                ///< [N] of all contact nodes; empty = none
-  std::optional<Pose> X_AB;              ///< committed pose; none = nothing has been committed
-  Eigen::VectorXd tau;                   ///< [N] tangential, 3 per contact node; empty = none
-  Eigen::VectorXd p_BSticks;  ///< [m] points of B that nodes would stick to, 3 per contact node; empty = none
-
-  [[nodiscard]] std::string save() const override;
-};
 
 class FullContact final : public ContactBackend {
  public:
@@ -59,12 +47,12 @@ class FullContact final : public ContactBackend {
               std::shared_ptr<const CondensedInterior> interior = nullptr);
 
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override;
-  [[nodiscard]] bool heavy() const override { return true; }
   /// Evaluations of several threads wait for each other: they share the memory of the factor.
-  [[nodiscard]] Response evaluate(const History& history, const PairState& state) const override;
-  [[nodiscard]] Committed commit(const History& history, const PairState& state) const override;
+  [[nodiscard]] Response evaluate(const History& history, const PairState& state,
+                                  const EvaluateOptions& options = {}) const override;
+  [[nodiscard]] Committed commit(const History& history, const PairState& state,
+                                 const EvaluateOptions& options = {}) const override;
   [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;
-  [[nodiscard]] ParameterMap parameters() const override { return parameters_; }
   /// Cauchy stresses of the law in force.
   [[nodiscard]] std::string fields(const History& history, const PairState& state,
                                    const FieldRequest& request) const override;
@@ -109,12 +97,10 @@ class FullContact final : public ContactBackend {
   void differentiate(const PairState& state, Solution& solution) const;
   [[nodiscard]] Response respond(const Solution& solution, const std::optional<double>& approach_speed,
                                  const PairState& state) const;
-  [[nodiscard]] SurfacePoint surface_at(const PairState& state, const Vector3& p_AQ) const;
 
   std::string name_;
   PreparedBody prepared_;
   MaterialLaw law_;
-  ParameterMap parameters_;
   std::shared_ptr<const CondensedInterior> interior_;  ///< null = none
   std::vector<double> penalty_;                        ///< [N/m] k_i
   std::unique_ptr<const BodyFields> fields_;

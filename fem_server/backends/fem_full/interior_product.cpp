@@ -1,11 +1,8 @@
 #include "fem_server/backends/fem_full/interior_product.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "common/config/digest.hpp"
-#include "common/errors/error.hpp"
 #include "fem_server/backends/shared/preparation_locks.hpp"
 #include "fem_server/fem/cache_file.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
@@ -14,7 +11,6 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr std::string_view magic = "heelstrike interior 1\n";
 constexpr std::string_view method_version = "interior 1 ";
 
 std::vector<double> packed(const InteriorProduct& product) {
@@ -43,27 +39,6 @@ InteriorProduct unpacked(const std::vector<double>& numbers, const InteriorSizes
   return product;
 }
 
-InteriorProduct cached_interior(const std::string& key, const InteriorSizes& sizes,
-                                const std::function<InteriorProduct()>& make, const PrepareContext& context) {
-  if (context.cache_directory.empty()) return make();
-  const auto path = cache_path(context.cache_directory, key, "interior");
-  const auto n = sizes.n_interface * sizes.n_interface + 6 * sizes.n_layer + 36;
-  std::string problem;
-  if (const auto numbers = read_cached_numbers(path, magic, key, static_cast<std::size_t>(n), problem)) {
-    touch_cache_file(path);
-    context.on_progress("interior loaded from the cache", 0.6);
-    return unpacked(*numbers, sizes);
-  }
-  if (!problem.empty()) context.on_progress(problem, 0.3);
-  InteriorProduct product = make();
-  try {
-    write_cached_numbers(path, magic, key, packed(product));
-  } catch (const Error& error) {
-    context.on_progress(fmt::format("the condensed interior is not kept: {}", error.what()), 0.6);
-  }
-  return product;
-}
-
 }  // namespace
 
 std::string interior_key(const PreparedBody& whole, std::span<const std::uint32_t> layer) {
@@ -73,9 +48,18 @@ std::string interior_key(const PreparedBody& whole, std::span<const std::uint32_
 
 InteriorProduct prepared_interior(const std::string& key, const InteriorSizes& sizes,
                                   const std::function<InteriorProduct()>& make, const PrepareContext& context) {
-  const auto lookup = [&] { return cached_interior(key, sizes, make, context); };
-  if (context.locks == nullptr) return lookup();
-  return context.locks->once<InteriorProduct>(key, context.stop, lookup);
+  const CacheEntry entry{.key = key,
+                         .kind = "interior",
+                         .magic = "heelstrike interior 1\n",
+                         .name = "the condensed interior",
+                         .loaded = "interior loaded from the cache",
+                         .begin = 0.3,
+                         .end = 0.6,
+                         .n = static_cast<std::size_t>(sizes.n_interface * sizes.n_interface + 6 * sizes.n_layer + 36)};
+  const auto unpack = [&](const std::vector<double>& numbers) { return unpacked(numbers, sizes); };
+  return made_once<InteriorProduct>(context.locks, key, context.stop, [&] {
+    return cached<std::vector<double>>(context.cache_directory, entry, context.on_progress, make, unpack, packed);
+  });
 }
 
 }  // namespace heelstrike::fem

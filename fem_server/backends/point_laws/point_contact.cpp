@@ -1,25 +1,13 @@
 #include "fem_server/backends/point_laws/point_contact.hpp"
 
-#include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <utility>
 
-#include "common/errors/error.hpp"
-#include "fem_server/backends/shared/state_bytes.hpp"
-
 namespace heelstrike::fem {
 
 namespace {
-
-constexpr std::string_view format_version = "heelstrike point history 3";
-
-const PointHistory& own(const History& history) {
-  const auto* point = dynamic_cast<const PointHistory*>(&history);
-  if (point == nullptr) throw Error(ErrorCode::internal, "a point law was given the history of another back-end");
-  return *point;
-}
 
 /// Wrench and tangents of the force `f` along the common normal. Where the force vanishes with its derivatives the
 /// response keeps its exact zeros, without signs.
@@ -53,102 +41,59 @@ void add_traction(const PointGeometry& g, const Traction& t, Response& r) {
 
 }  // namespace
 
-PointHistory::PointHistory(std::string backend, std::optional<double> approach_speed, std::optional<Stick> stick)
-    : backend_(std::move(backend)), approach_speed_(approach_speed), stick_(stick) {}
-
-std::string PointHistory::save() const {
-  StateWriter writer;
-  writer.put(format_version);
-  writer.put(std::string_view(backend_));
-  writer.put(std::uint64_t{approach_speed_ ? 1U : 0U});
-  writer.put(approach_speed_.value_or(0.0));
-  writer.put(std::uint64_t{stick_ ? 1U : 0U});
-  if (stick_) {
-    for (const double x : stick_->X_AB.R.reshaped()) writer.put(x);
-    for (const double x : stick_->X_AB.p) writer.put(x);
-    for (const double x : stick_->stretch) writer.put(x);
-    writer.put(stick_->limit);
-  }
-  return writer.take();
-}
-
 PointContact::PointContact(std::string name, PointLaw law, PointFriction friction, PointPair pair,
                            ParameterMap parameters)
-    : name_(std::move(name)),
+    : ContactBackend({.parameters = std::move(parameters)}),
+      name_(std::move(name)),
       law_(law),
       friction_(friction),
-      pair_(std::move(pair)),
-      parameters_(std::move(parameters)) {}
+      pair_(std::move(pair)) {}
 
 std::shared_ptr<const History> PointContact::initial_history() const {
-  return std::make_shared<const PointHistory>(name_, std::nullopt, std::nullopt);
+  return PointHistory::of_backend(name_);
 }
 
 std::shared_ptr<const History> PointContact::load_history(std::string_view bytes) const {
-  const std::string what = fmt::format("history of back-end '{}'", name_);
-  StateReader reader(bytes, what);
-  reader.expect("format", format_version);
-  reader.expect("back-end", name_);
-  const std::uint64_t in_contact = reader.integer();
-  const double speed = reader.number();
-  if (in_contact > 1 || !std::isfinite(speed) || speed < 0.0) {
-    throw input_error("state", fmt::format("{}: expected a finite approach speed >= 0 m/s, found {} (contact flag {}); "
-                                           "these bytes are damaged",
-                                           what, speed, in_contact));
-  }
-  const std::uint64_t remembers = reader.integer();
-  std::optional<PointHistory::Stick> stick;
-  if (remembers == 1) {
-    stick.emplace();
-    for (double& x : stick->X_AB.R.reshaped()) x = reader.number();
-    for (double& x : stick->X_AB.p) x = reader.number();
-    for (double& x : stick->stretch) x = reader.number();
-    stick->limit = reader.number();
-  }
-  reader.finish();
-  const bool sound = !stick || (stick->X_AB.R.allFinite() && stick->X_AB.p.allFinite() && stick->stretch.allFinite() &&
-                                std::isfinite(stick->limit) && stick->limit >= 0.0);
-  if (remembers > 1 || !sound) {
-    throw input_error("state",
-                      fmt::format("{}: expected a finite pose, stretch and limit of the friction spring (flag {}); "
-                                  "these bytes are damaged",
-                                  what, remembers));
-  }
-  return std::make_shared<const PointHistory>(name_, in_contact == 1 ? std::optional(speed) : std::nullopt, stick);
+  return PointHistory::load(bytes, name_);
 }
 
-Response PointContact::evaluate(const History& history, const PairState& state) const {
-  return respond(pair_.at(state), state, own(history).approach_speed(), own(history).stick());
+Response PointContact::evaluate(const History& history, const PairState& state,
+                                const EvaluateOptions& /*options*/) const {
+  const PointHistory& own = PointHistory::from(history);
+  return respond(pair_.at(state), state, own.approach_speed, own.stick);
 }
 
-Committed PointContact::commit(const History& history, const PairState& state) const {
+Committed PointContact::commit(const History& history, const PairState& state,
+                               const EvaluateOptions& /*options*/) const {
   const PointGeometry geometry = pair_.at(state);
-  const PointHistory& before = own(history);
-  std::optional<double> speed = before.approach_speed();
+  const PointHistory& before = PointHistory::from(history);
+  auto next = PointHistory::of_backend(name_);
+  std::optional<double>& speed = next->approach_speed;
+  speed = before.approach_speed;
   const double closing = -geometry.gap_rate;
   if (!speed && (geometry.gap < 0.0 || (geometry.gap == 0.0 && closing >= 0.0))) {
     speed = std::max(closing, law_.approach_speed_floor);
   } else if (speed && (geometry.gap > 0.0 ? closing <= 0.0 : geometry.gap == 0.0 && closing < 0.0)) {
     speed.reset();
   }
-  std::optional<PointHistory::Stick> stick;
+  std::optional<PointHistory::Stick>& stick = next->stick;
   double slip_work = 0.0;
   if (friction_.coefficient > 0.0 && friction_.sticks) {
     stick = {.X_AB = state.X_AB};
     if (geometry.gap <= 0.0) {
       const LawForce normal = law_force(law_, -geometry.gap, closing, speed);
-      const Traction t = traction(geometry, state, normal, before.stick());
+      const Traction t = traction(geometry, state, normal, before.stick);
       stick->stretch = t.stretch;
       stick->limit = t.limit;
       slip_work = t.slip_work;
-    } else if (before.stick() && before.stick()->limit > 0.0) {
-      const CarriedSlip freed = stretched(geometry, state, before.stick());
-      slip_work = spring_slip_work(friction_, freed, before.stick()->limit, Vector3::Zero(), 0.0);
+    } else if (before.stick && before.stick->limit > 0.0) {
+      const CarriedSlip freed = stretched(geometry, state, before.stick);
+      slip_work = spring_slip_work(friction_, freed, before.stick->limit, Vector3::Zero(), 0.0);
     }
   }
   Response response = respond(geometry, state, speed, stick);
   response.dissipated_increment = slip_work;
-  return {.history = std::make_shared<const PointHistory>(name_, speed, stick), .response = response};
+  return {.history = std::move(next), .response = response};
 }
 
 CarriedSlip PointContact::stretched(const PointGeometry& geometry, const PairState& state,

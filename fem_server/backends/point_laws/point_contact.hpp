@@ -3,9 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/point_laws/friction.hpp"
+#include "fem_server/backends/shared/saved_history.hpp"
 
 namespace heelstrike::fem {
 
@@ -14,39 +15,39 @@ namespace heelstrike::fem {
 ///   commit of a state with gap > 0 and not closing, or gap = 0 and opening, in contact  ->  clear
 /// A run that starts in touch or in penetration latches with its initial state in the same way: at rest or opening that
 /// is the floor. With friction that sticks, also where the bodies were and how far the spring was stretched.
-class PointHistory final : public History {
- public:
+struct PointHistory final : SavedHistory<PointHistory> {
+  static constexpr std::string_view format = "heelstrike point history 3";
+
   struct Stick {
     Pose X_AB;
     Vector3 stretch = Vector3::Zero();  ///< [m] of the spring, in A; zero out of contact
     double limit = 0.0;                 ///< [N] of the friction; zero out of contact
   };
+  std::optional<Stick> stick;  ///< none = nothing has been committed, or friction that has no memory
 
-  PointHistory(std::string backend, std::optional<double> approach_speed, std::optional<Stick> stick);
-
-  /// [m/s] none = not in contact.
-  [[nodiscard]] std::optional<double> approach_speed() const { return approach_speed_; }
-  /// None = nothing has been committed, or friction that has no memory.
-  [[nodiscard]] const std::optional<Stick>& stick() const { return stick_; }
-  [[nodiscard]] std::string save() const override;
-
- private:
-  std::string backend_;
-  std::optional<double> approach_speed_;
-  std::optional<Stick> stick_;
+  template <class Archive, class Self>
+  static void transfer(Archive& archive, Self& self) {
+    bool sticks = self.stick.has_value();
+    archive(sticks);
+    if (!sticks) return;
+    if constexpr (Archive::reads) self.stick.emplace();
+    archive(self.stick->X_AB, self.stick->stretch, self.stick->limit);
+    archive.require(self.stick->limit >= 0.0, "a limit of the friction >= 0 N");
+  }
 };
 
 class PointContact final : public ContactBackend {
  public:
   /// @param name        of the back-end, written into saved histories
-  /// @param parameters  in force, as parameters() shall return them
+  /// @param parameters  in force
   PointContact(std::string name, PointLaw law, PointFriction friction, PointPair pair, ParameterMap parameters);
 
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override;
-  [[nodiscard]] Response evaluate(const History& history, const PairState& state) const override;
-  [[nodiscard]] Committed commit(const History& history, const PairState& state) const override;
+  [[nodiscard]] Response evaluate(const History& history, const PairState& state,
+                                  const EvaluateOptions& options = {}) const override;
+  [[nodiscard]] Committed commit(const History& history, const PairState& state,
+                                 const EvaluateOptions& options = {}) const override;
   [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;
-  [[nodiscard]] ParameterMap parameters() const override { return parameters_; }
 
  private:
   /// How far the spring of the friction would be stretched without slipping.
@@ -63,7 +64,6 @@ class PointContact final : public ContactBackend {
   PointLaw law_;
   PointFriction friction_;
   PointPair pair_;
-  ParameterMap parameters_;
 };
 
 }  // namespace heelstrike::fem

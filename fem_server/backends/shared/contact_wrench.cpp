@@ -47,6 +47,13 @@ void move_tangents_to_A(const Vector3& p_AB, Response& response) {
 
 }  // namespace
 
+SurfacePoint surface_in_A(const SignedDistance& partner, const Pose& X_AB, const Vector3& p_AQ) {
+  SurfacePoint point = partner.closest(X_AB.R.transpose() * (p_AQ - X_AB.p));
+  point.normal = X_AB.R * point.normal;
+  if (!point.curvature.isZero(0.0)) point.curvature = X_AB.R * point.curvature * X_AB.R.transpose();
+  return point;
+}
+
 Vector6 gap_wrench(const TouchingNode& node, const Vector3& p_AB) {
   const Vector3 n = deformed_normal(node);
   return stack((node.x - p_AB).cross(n) + node.u.cross(node.surface.normal), n);

@@ -24,7 +24,12 @@ struct TouchingNode {
   double lambda = 0.0;                 ///< [N] normal force of the elastic solution
   Vector3 traction = Vector3::Zero();  ///< [N] tangential force on A
   double area = 0.0;                   ///< [m^2]
+
+  [[nodiscard]] Vector3 force() const { return lambda * surface.normal + traction; }  ///< [N] on A
 };
+
+/// Surface of B nearest to a point of A, in A.
+[[nodiscard]] SurfacePoint surface_in_A(const SignedDistance& partner, const Pose& X_AB, const Vector3& p_AQ);
 
 using Matrix36 = Eigen::Matrix<double, 3, 6>;
 

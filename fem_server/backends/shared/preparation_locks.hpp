@@ -55,4 +55,11 @@ class PreparationLocks {
   std::map<std::string, Entry> entries_;
 };
 
+/// As PreparationLocks::once. @param locks  null = nobody else prepares
+template <class T>
+[[nodiscard]] T made_once(PreparationLocks* locks, const std::string& key, const std::stop_token& stop,
+                          const std::function<T()>& make) {
+  return locks == nullptr ? make() : locks->once<T>(key, stop, make);
+}
+
 }  // namespace heelstrike::fem

@@ -43,16 +43,21 @@ std::uint64_t StateReader::integer() {
   return value;
 }
 
-double StateReader::number() {
-  return std::bit_cast<double>(integer());
+std::size_t StateReader::count(std::uint64_t /*before*/) {
+  const std::uint64_t n = integer();
+  require(n <= rest_.size() / 8, "a count of no more than the bytes hold");
+  return n;
 }
 
-std::string_view StateReader::text() {
-  return next(integer());
+void StateReader::require(bool sound, std::string_view expected) const {
+  if (sound) return;
+  throw input_error("state", fmt::format("{}: expected {} {} bytes before the end; these bytes are "
+                                         "damaged or are not a saved state",
+                                         what_, expected, rest_.size()));
 }
 
-void StateReader::expect(std::string_view name, std::string_view expected) {
-  const std::string_view found = text();
+void StateReader::label(std::string_view name, std::string_view expected) {
+  const std::string_view found = next(integer());
   if (found == expected) return;
   // Foreign bytes may be anything: show no more than a person can read.
   throw input_error("state",

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -108,6 +111,45 @@ inline void expect_saved_history_continues(const ContactBackend& backend, const 
   EXPECT_THROW((void)backend.load_history("not a history at all, but long enough to be one"), Error);
 }
 
+/// Altered bytes of a history are refused with the error of bad input: a number, count or flag that is not finite
+/// wherever it stands, and a committed pose that is no rotation.
+/// @param X_AB  of the commit
+inline void expect_altered_history_is_refused(const ContactBackend& backend, const History& committed,
+                                              const Pose& X_AB) {
+  const std::string saved = committed.save();
+  const auto expect_refused = [&](const std::string& altered, std::size_t at) {
+    try {
+      (void)backend.load_history(altered);
+      ADD_FAILURE() << "altered at byte " << at << " of " << saved.size() << ": accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_input) << "altered at byte " << at << ": " << error.what();
+      EXPECT_EQ(error.field(), "state") << "altered at byte " << at;
+    }
+  };
+  // Format and back-end come first, as texts with their length; all after them are numbers of eight bytes.
+  std::size_t begin = 0;
+  for (int text = 0; text < 2; ++text) begin += 8 + static_cast<unsigned char>(saved[begin]);
+  ASSERT_EQ((saved.size() - begin) % 8, 0U);
+  const std::size_t n = (saved.size() - begin) / 8;
+  constexpr std::size_t all_of = 64;  // of a large body the numbers in between are displacements and forces
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (std::size_t i = 0; i < n; i += i < all_of || i + all_of >= n ? 1 : 37) {
+    std::string altered = saved;
+    std::memcpy(altered.data() + begin + 8 * i, &nan, 8);
+    expect_refused(altered, begin + 8 * i);
+  }
+  const std::string rotation(reinterpret_cast<const char*>(X_AB.R.data()), 9 * sizeof(double));
+  const std::size_t at = saved.find(rotation);
+  if (at == std::string::npos) return;  // nothing that depends on the pose is kept
+  const Matrix3 stretched = 1.001 * X_AB.R;
+  const Matrix3 mirrored = -X_AB.R;
+  for (const Matrix3& wrong : {stretched, mirrored}) {
+    std::string altered = saved;
+    std::memcpy(altered.data() + at, wrong.data(), 9 * sizeof(double));
+    expect_refused(altered, at);
+  }
+}
+
 /// Answers to states of prescribed motion are those of single ones, tangents aside.
 /// @param accuracy  of the solution, relative: sums may run in another order
 inline void expect_given_motion_is_answered_alike(const ContactBackend& backend, const Questions& list,
@@ -115,7 +157,7 @@ inline void expect_given_motion_is_answered_alike(const ContactBackend& backend,
   for (const auto& [history, state] : list) {
     const Response one = backend.evaluate(*history, state);
     const Committed committed = backend.commit(*history, state);
-    const Committed given = backend.commit_prescribed(*history, state);
+    const Committed given = backend.commit(*history, state, prescribed_motion);
     const auto expect_alike = [&](const Response& a, const Response& b) {
       EXPECT_LE((a.F_A.vector() - b.F_A.vector()).norm(), accuracy * a.F_A.vector().norm());
       EXPECT_LE((a.p_ACop - b.p_ACop).norm(), accuracy * a.p_ACop.norm());
@@ -130,11 +172,11 @@ inline void expect_given_motion_is_answered_alike(const ContactBackend& backend,
         EXPECT_NEAR(x, y, accuracy * std::abs(x));
       }
     };
-    expect_alike(one, backend.evaluate_prescribed(*history, state));
+    expect_alike(one, backend.evaluate(*history, state, prescribed_motion));
     expect_alike(committed.response, given.response);
     // Both histories go on alike, also over a second commit.
     const Committed second = backend.commit(*committed.history, list.front().second);
-    const Committed second_given = backend.commit_prescribed(*given.history, list.front().second);
+    const Committed second_given = backend.commit(*given.history, list.front().second, prescribed_motion);
     expect_alike(second.response, second_given.response);
     for (const auto& [unused, next] : list) {
       expect_alike(backend.evaluate(*second.history, next), backend.evaluate(*second_given.history, next));
@@ -147,11 +189,13 @@ inline void expect_given_motion_is_answered_alike(const ContactBackend& backend,
 /// @param refused  a state that the back-end refuses; null = none
 inline void expect_states_asked_together_are_answered_alike(const ContactBackend& backend, const Questions& list,
                                                             const PairState* refused) {
+  const BatchEvaluation* batches = backend.batches();
+  if (batches == nullptr) return;
   const History& history = *list.front().first;
   std::vector<PairState> states;
   for (const auto& [unused, state] : list) states.push_back(state);
   if (refused != nullptr) states.insert(states.begin() + 1, *refused);
-  const std::vector<BatchEntry> together = backend.evaluate_prescribed_all(history, states);
+  const std::vector<BatchEntry> together = batches->evaluate_all(history, states);
   ASSERT_EQ(together.size(), states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
     if (refused != nullptr && i == 1) {
@@ -160,9 +204,10 @@ inline void expect_states_asked_together_are_answered_alike(const ContactBackend
       continue;
     }
     ASSERT_EQ(together[i].error, nullptr) << together[i].error->what();
-    EXPECT_EQ(bits_of(together[i].response), bits_of(backend.evaluate_prescribed(history, states[i]))) << "state " << i;
+    EXPECT_EQ(bits_of(together[i].response), bits_of(backend.evaluate(history, states[i], prescribed_motion)))
+        << "state " << i;
   }
-  EXPECT_TRUE(backend.evaluate_prescribed_all(history, {}).empty());
+  EXPECT_TRUE(batches->evaluate_all(history, {}).empty());
 }
 
 /// Beyond the gap there is no force, no stiffness, no contact.

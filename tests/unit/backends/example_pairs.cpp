@@ -33,7 +33,7 @@ PairSpec example_pair(const std::string& backend, const ExampleGeometry& geometr
   PairSpec pair;
   pair.name = "example";
   pair.backend = backend;
-  pair.parameters["stiffness"] = has("exponent") ? 1.4e8 : 1e6;
+  if (has("stiffness")) pair.parameters["stiffness"] = has("exponent") ? 1.4e8 : 1e6;
   if (has("restitution")) pair.parameters["restitution"] = 0.6;
   if (has("damping")) pair.parameters["damping"] = 50.0;
   pair.main = {.name = "A", .surface = geometry.main, .materials = {}};

@@ -36,7 +36,7 @@ PairSpec spheres(double radius_A, double radius_B, double E) {
 }
 
 double derived(const PairSpec& pair) {
-  return number(make_example(pair)->parameters(), "stiffness");
+  return number(make_example(pair)->traits().parameters, "stiffness");
 }
 
 std::string message_of(const PairSpec& pair) {
@@ -120,7 +120,7 @@ TEST(PointLaw, RefusesParametersOutOfRange) {
 }
 
 TEST(PointLaw, ReportsDerivedParameters) {
-  const auto parameters = make_example(example_pair("flores", example_geometries()[0]))->parameters();
+  const auto parameters = make_example(example_pair("flores", example_geometries()[0]))->traits().parameters;
   EXPECT_EQ(number(parameters, "exponent"), 1.5);
   EXPECT_EQ(number(parameters, "approach_speed_floor"), 1e-3);
   EXPECT_NEAR(number(parameters, "hysteresis_factor"), 1.0666666666666667, 1e-15);
@@ -129,9 +129,9 @@ TEST(PointLaw, ReportsDerivedParameters) {
 
 TEST(PointLaw, GonthierFormIsSelectable) {
   PairSpec pair = example_pair("gonthier", example_geometries()[0]);
-  EXPECT_EQ(number(make_example(pair)->parameters(), "hysteresis_factor"), gonthier_exact_factor(0.6));
+  EXPECT_EQ(number(make_example(pair)->traits().parameters, "hysteresis_factor"), gonthier_exact_factor(0.6));
   pair.parameters["factor_form"] = std::string("approximate");
-  EXPECT_EQ(number(make_example(pair)->parameters(), "hysteresis_factor"), gonthier_approximate_factor(0.6));
+  EXPECT_EQ(number(make_example(pair)->traits().parameters, "hysteresis_factor"), gonthier_approximate_factor(0.6));
 }
 
 // p0 = 3 F / (2 pi a^2), a^2 = R d.
@@ -170,9 +170,7 @@ class ApproachSpeed : public testing::Test {
             .V_AB = {.w = Vector3::Zero(), .v = {0, 0, closing}}};
   }
 
-  [[nodiscard]] std::optional<double> latched() const {
-    return dynamic_cast<const PointHistory&>(*history).approach_speed();
-  }
+  [[nodiscard]] std::optional<double> latched() const { return PointHistory::from(*history).approach_speed; }
 
   PairSpec pair;
   std::unique_ptr<ContactBackend> backend;

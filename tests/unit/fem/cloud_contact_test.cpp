@@ -177,7 +177,7 @@ std::unique_ptr<CondensedContact> cloud_on_block(int n, double share) {
   const PointCloudSurface points = cloud(n);
   model.points = points.points;
   model.areas = points.areas;
-  model.compliance = cloud_compliance(points.points.size(), compliance, share);
+  model.point_yield = cloud_yield(compliance, share);
   model.partner = mesh_distance(boundary_surface(body.mesh()).surface);
   model.deformable = std::make_shared<const DeformablePartner>(
       contact_surface(body.mesh(), boundary_faces(body.mesh()), candidates, support.clamped_nodes),
@@ -206,7 +206,7 @@ TEST(CloudContact, ThePointsYieldAsMuchAsIsDerived) {
       const auto pressure = contact->surface_state(*contact->initial_history(), state).pressure;
       double squares = 0.0;
       for (std::size_t i = 0; i < pressure.size(); ++i) squares += std::pow(pressure[i] * 4e-6, 2);
-      const double predicted = contact->model().compliance.block(0, 0)(0, 0) * squares / depth;
+      const double predicted = contact->model().point_yield * squares / depth;
       std::printf("%2d^2 points, share %.3f: rigid %.6f N, found %.6f N, lower by %.2e, predicted %.2e\n", n, share,
                   rigid, found, 1.0 - found / rigid, predicted / found);
       EXPECT_LE(found, rigid * (1.0 + 1e-6));

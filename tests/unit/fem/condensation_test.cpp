@@ -139,7 +139,7 @@ std::string refusal(const BodyModel& body, const Support& support, const std::ve
 TEST(Support, RefusesWhatCannotBeHeld) {
   const BodyModel body = block();
   EXPECT_THAT(refusal(body, {}, set(body, "z0")),
-              testing::HasSubstr("translations x, y, z and rotations about x, y, z"));
+              testing::HasSubstr("translations along x, y, z and rotations about x, y, z"));
   EXPECT_THAT(refusal(body, {.inertia_relief = false, .clamped_nodes = set(body, "x0")}, set(body, "z0")),
               testing::HasSubstr("is clamped"));
   EXPECT_THAT(refusal(body, {.inertia_relief = false, .clamped_nodes = {set(body, "z1")[0]}}, set(body, "z0")),

@@ -294,10 +294,10 @@ TEST_F(GroovedBlock, AnswersTheSameWithoutTheNodesThatCannotTouch) {
       if (backend == std::string("fem_full") && !PlaneSurface::of(partner).has_value()) continue;  // slow
       pair_.backend = backend;
       const auto all = open("all");
-      EXPECT_FALSE(all->parameters().contains("contact_nodes_left_out"));
+      EXPECT_FALSE(all->traits().parameters.contains("contact_nodes_left_out"));
       const auto narrow = open("reachable");
       // The roofs of the grooves, 10 mm above the underside, with 3 x 3 nodes each farther than 8 mm from all sides.
-      EXPECT_EQ(number(narrow->parameters(), "contact_nodes_left_out"), 18.0) << partner.kind;
+      EXPECT_EQ(number(narrow->traits().parameters, "contact_nodes_left_out"), 18.0) << partner.kind;
       EXPECT_THAT(stages_, testing::Contains(testing::HasSubstr("contact nodes left out")));
       auto history_all = all->initial_history();
       auto history_narrow = narrow->initial_history();
@@ -321,7 +321,7 @@ TEST_F(GroovedBlock, AnswersTheSameWithoutTheNodesThatCannotTouch) {
 }
 
 TEST_F(GroovedBlock, KeepsWhatIsNamedOrCannotBeProved) {
-  const auto n_left_out = [&] { return number(open("reachable")->parameters(), "contact_nodes_left_out"); };
+  const auto n_left_out = [&] { return number(open("reachable")->traits().parameters, "contact_nodes_left_out"); };
   pair_.parameters.erase("depth_limit");
   EXPECT_EQ(n_left_out(), 0.0) << "half the smallest extent reaches the middle of every body";
   pair_.parameters["depth_limit"] = 4e-3;
@@ -334,9 +334,9 @@ TEST_F(GroovedBlock, KeepsWhatIsNamedOrCannotBeProved) {
   // A default of the full order: its rule of what may touch is not that of the choice.
   pair_.partner.surface = PlaneSurface{};
   pair_.parameters.erase("contact_nodes");
-  EXPECT_EQ(text(make_backend(pair_, context_)->parameters(), "contact_nodes"), "reachable");
+  EXPECT_EQ(text(make_backend(pair_, context_)->traits().parameters, "contact_nodes"), "reachable");
   pair_.backend = "fem_full";
-  EXPECT_EQ(text(make_backend(pair_, context_)->parameters(), "contact_nodes"), "all");
+  EXPECT_EQ(text(make_backend(pair_, context_)->traits().parameters, "contact_nodes"), "all");
   try {
     (void)open("near");
     FAIL() << "accepted";

@@ -155,6 +155,10 @@ TEST_P(FemConformance, SavedHistoryContinuesBitForBit) {
   EXPECT_THROW((void)backend->load_history(other->initial_history()->save()), Error);
 }
 
+TEST_P(FemConformance, AlteredHistoryIsRefused) {
+  testing_support::expect_altered_history_is_refused(*backend, *latched, at(0.0, 3e-4).X_AB);
+}
+
 // A committed state that is evaluated again starts from other guesses: equal to the solvers' accuracy, 1e-10.
 TEST_P(FemConformance, CommitAnswersUnderTheNewHistory) {
   const PairState state = at(1e-4, 6e-4);

@@ -141,6 +141,25 @@ TEST(FullContact, TangentsAreDerivativesOfTheWrench) {
   }
 }
 
+// Such a history would be read beyond its end by the next evaluation.
+TEST(FullContact, RefusesDisplacementsWithoutTheirMultipliers) {
+  const auto full = make_full(MaterialLaw::linear, {.depth_limit = 0.02}, std::make_shared<test::Plane>());
+  const auto history = full->commit(*full->initial_history(), tilted_state(2e-3)).history;
+  const auto& own = dynamic_cast<const FullHistory&>(*history);
+  std::string bytes = history->save();
+  // Behind the multipliers: three counts or flags of one number each (tau, stick points, pose) and a pose of twelve.
+  const std::size_t n = 8 * static_cast<std::size_t>(own.lambda.size());
+  const std::size_t count = bytes.size() - 8 * (3 + 12) - n - 8;
+  bytes.erase(count, 8 + n);
+  bytes.insert(count, 8, '\0');
+  try {
+    (void)full->load_history(bytes);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_input) << error.what();
+  }
+}
+
 TEST(FullContact, InertiaReliefEqualsCondensed) {
   for (const double friction : {0.0, 0.3}) {
     const ContactOptions options{.friction = friction, .depth_limit = 0.02};

@@ -22,19 +22,22 @@ struct NoHistory final : History {
 /// Does `work` during each commit.
 class BusyBackend final : public ContactBackend {
  public:
-  explicit BusyBackend(std::function<void()> work) : work_(std::move(work)) {}
+  explicit BusyBackend(std::function<void()> work) : ContactBackend({}), work_(std::move(work)) {}
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override {
     return std::make_shared<NoHistory>();
   }
-  [[nodiscard]] Response evaluate(const History& /*history*/, const PairState& /*state*/) const override { return {}; }
-  [[nodiscard]] Committed commit(const History& /*history*/, const PairState& /*state*/) const override {
+  [[nodiscard]] Response evaluate(const History& /*history*/, const PairState& /*state*/,
+                                  const EvaluateOptions& /*options*/) const override {
+    return {};
+  }
+  [[nodiscard]] Committed commit(const History& /*history*/, const PairState& /*state*/,
+                                 const EvaluateOptions& /*options*/) const override {
     work_();
     return {.history = initial_history(), .response = {}};
   }
   [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view /*bytes*/) const override {
     return initial_history();
   }
-  [[nodiscard]] ParameterMap parameters() const override { return {}; }
 
  private:
   std::function<void()> work_;

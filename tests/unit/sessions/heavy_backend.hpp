@@ -42,22 +42,24 @@ class HeavyBackend final : public ContactBackend {
  public:
   /// @param on_commit  called when a commit begins, when not empty
   explicit HeavyBackend(std::unique_ptr<ContactBackend> inner, std::function<void()> on_commit = {})
-      : inner_(std::move(inner)), on_commit_(std::move(on_commit)) {}
+      : ContactBackend({.parameters = inner->traits().parameters, .heavy = true}),
+        inner_(std::move(inner)),
+        on_commit_(std::move(on_commit)) {}
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override { return inner_->initial_history(); }
-  [[nodiscard]] Response evaluate(const History& history, const PairState& state) const override {
-    return inner_->evaluate(history, state);
+  [[nodiscard]] Response evaluate(const History& history, const PairState& state,
+                                  const EvaluateOptions& options) const override {
+    return inner_->evaluate(history, state, options);
   }
-  [[nodiscard]] Committed commit(const History& history, const PairState& state) const override {
+  [[nodiscard]] Committed commit(const History& history, const PairState& state,
+                                 const EvaluateOptions& options) const override {
     if (on_commit_) on_commit_();
     if (state.t < 0.0) throw std::logic_error("a defect");
     if (state.t > 5.0) throw RecoverableError(fmt::format("refused at {}", state.t));
-    return inner_->commit(history, state);
+    return inner_->commit(history, state, options);
   }
   [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override {
     return inner_->load_history(bytes);
   }
-  [[nodiscard]] bool heavy() const override { return true; }
-  [[nodiscard]] ParameterMap parameters() const override { return inner_->parameters(); }
 
  private:
   std::unique_ptr<ContactBackend> inner_;

@@ -61,14 +61,15 @@ Response with_roles_restored(const Response& on_B, const PairState& state) {
   return response;
 }
 
-Response CloudContact::evaluate(const History& history, const PairState& state) const {
+Response CloudContact::evaluate(const History& history, const PairState& state, const EvaluateOptions& options) const {
   return with_roles_restored(
-      with_errors_of_swapped_roles([&] { return inner_->evaluate(history, with_roles_swapped(state)); }), state);
+      with_errors_of_swapped_roles([&] { return inner_->evaluate(history, with_roles_swapped(state), options); }),
+      state);
 }
 
-Committed CloudContact::commit(const History& history, const PairState& state) const {
+Committed CloudContact::commit(const History& history, const PairState& state, const EvaluateOptions& options) const {
   Committed committed =
-      with_errors_of_swapped_roles([&] { return inner_->commit(history, with_roles_swapped(state)); });
+      with_errors_of_swapped_roles([&] { return inner_->commit(history, with_roles_swapped(state), options); });
   committed.response = with_roles_restored(committed.response, state);
   return committed;
 }
@@ -86,18 +87,13 @@ std::string CloudContact::fields(const History& history, const PairState& state,
   return write_fields(grid, {}, {part_of_cells(FieldPart::partner, grid.points.size())});
 }
 
-SurfaceCompliance cloud_compliance(std::size_t n_points, const SurfaceCompliance& body, double share) {
+double cloud_yield(const SurfaceCompliance& body, double share) {
   double smallest = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < body.n_nodes(); ++i) {
     const Eigen::SelfAdjointEigenSolver<Matrix3> spectrum(body.self(i), Eigen::EigenvaluesOnly);
     smallest = std::min(smallest, spectrum.eigenvalues().x());
   }
-  const double yield = share / 3.0 * smallest;
-  std::vector<double> blocks(9 * n_points * n_points, 0.0);
-  for (std::size_t i = 0; i < n_points; ++i) {
-    Eigen::Map<Matrix3>(blocks.data() + 9 * (i * n_points + i)) = yield * Matrix3::Identity();
-  }
-  return {n_points, std::move(blocks)};
+  return share / 3.0 * smallest;
 }
 
 }  // namespace heelstrike::fem

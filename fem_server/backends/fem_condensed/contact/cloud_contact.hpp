@@ -24,35 +24,36 @@ namespace heelstrike::fem {
 class CloudContact final : public ContactBackend {
  public:
   /// @param cloud_on_body  main: the cloud; partner: the body
-  CloudContact(std::unique_ptr<CondensedContact> cloud_on_body, ParameterMap parameters)
-      : inner_(std::move(cloud_on_body)), parameters_(std::move(parameters)) {}
+  explicit CloudContact(std::unique_ptr<CondensedContact> cloud_on_body)
+      : ContactBackend({.parameters = cloud_on_body->traits().parameters, .heavy = cloud_on_body->traits().heavy}),
+        inner_(std::move(cloud_on_body)) {}
 
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override { return inner_->initial_history(); }
-  [[nodiscard]] Response evaluate(const History& history, const PairState& state) const override;
-  [[nodiscard]] Committed commit(const History& history, const PairState& state) const override;
+  [[nodiscard]] Response evaluate(const History& history, const PairState& state,
+                                  const EvaluateOptions& options = {}) const override;
+  [[nodiscard]] Committed commit(const History& history, const PairState& state,
+                                 const EvaluateOptions& options = {}) const override;
   [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override {
     return inner_->load_history(bytes);
   }
-  [[nodiscard]] ParameterMap parameters() const override { return parameters_; }
   /// The body with all quantities; the cloud as points.
   [[nodiscard]] std::string fields(const History& history, const PairState& state,
                                    const FieldRequest& request) const override;
 
  private:
   std::unique_ptr<CondensedContact> inner_;
-  ParameterMap parameters_;
 };
 
-/// Share of the body's energy that the points may store, see cloud_compliance.
+/// Share of the body's energy that the points may store, see cloud_yield.
 constexpr double cloud_share = 1e-3;
 
-/// Compliance of the points of a cloud: c = share / 3 times the smallest compliance of a node of the body, alike in all
-/// directions. Rigid points would have no unique forces where several lie on one triangle. Then, for points that push,
+/// [m/N] Compliance of a point of a cloud: c = share / 3 times the smallest compliance of a node of the body, alike in
+/// all directions. Rigid points would have no unique forces where several lie on one triangle. Then, for points that
+/// push,
 ///
 ///     F_rigid / (1 + share) <= F <= F_rigid,      F_rigid - F = c sum |f_i|^2 / d  to first order in c
 ///
 /// for the force F at an approach d that is the same for all points; docs/theory/contact_fem.md, section 8.
-[[nodiscard]] SurfaceCompliance cloud_compliance(std::size_t n_points, const SurfaceCompliance& body,
-                                                 double share = cloud_share);
+[[nodiscard]] double cloud_yield(const SurfaceCompliance& body, double share = cloud_share);
 
 }  // namespace heelstrike::fem

@@ -56,13 +56,6 @@ constexpr double largest_stick = 0.1;
 /// Gap under load, over the depth, up to which a node's blocks are kept with the committed state.
 constexpr double kept_gap = 0.02;
 
-SurfacePoint in_A(const SignedDistance& partner, const Pose& X_AB, const Vector3& p_AQ) {
-  SurfacePoint point = partner.closest(X_AB.R.transpose() * (p_AQ - X_AB.p));
-  point.normal = X_AB.R * point.normal;
-  if (!point.curvature.isZero(0.0)) point.curvature = X_AB.R * point.curvature * X_AB.R.transpose();
-  return point;
-}
-
 const CommittedNode* find_node(const CondensedHistory& history, std::uint32_t candidate) {
   const auto found =
       std::lower_bound(history.nodes.begin(), history.nodes.end(), candidate,
@@ -108,7 +101,7 @@ PartnerDisplacements partner_displacements(const Eigen::MatrixXd& C_B, const std
   Eigen::MatrixXd forces(C_B.rows(), 4);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto row = 3 * static_cast<Eigen::Index>(i);
-    const Vector3 f = nodes[i].lambda * nodes[i].surface.normal + nodes[i].traction;
+    const Vector3 f = nodes[i].force();
     forces.block<3, 1>(row, 0) = f;
     forces.block<3, 3>(row, 1) = -skew(f);
   }
@@ -174,14 +167,23 @@ NodeDerivatives frictionless_derivatives(const std::vector<TouchingNode>& nodes,
   return derivatives;
 }
 
+/// Without friction and hysteresis a commit only says where the next solve starts, and that ends at the one active
+/// set; a penalty's Newton iteration ends within its tolerance of the solution only.
+bool is_history_independent(const ContactOptions& options) {
+  return options.friction == 0.0 && options.hysteresis_factor == 0.0 && options.penalty == 0.0;
+}
+
 }  // namespace
 
 CondensedContact::CondensedContact(std::string name, CondensedModel model, ParameterMap parameters)
-    : name_(std::move(name)),
+    : ContactBackend({.parameters = std::move(parameters),
+                      .history_independent = is_history_independent(model.options),
+                      .heavy = model.points.size() >= 500}),
+      name_(std::move(name)),
       model_(std::move(model)),
-      parameters_(std::move(parameters)),
       ball_(ball_around(model_.points)) {
-  if (model_.points.size() != model_.areas.size() || model_.points.size() != model_.compliance.n_nodes()) {
+  const std::size_t n_compliance = model_.point_yield > 0.0 ? model_.points.size() : model_.compliance.n_nodes();
+  if (model_.points.size() != model_.areas.size() || model_.points.size() != n_compliance) {
     throw Error(ErrorCode::internal, "condensed contact: points, areas and compliance differ in size");
   }
   if (model_.options.penalty > 0.0 && model_.options.friction > 0.0) {
@@ -195,13 +197,20 @@ CondensedContact::CondensedContact(std::string name, CondensedModel model, Param
 }
 
 std::shared_ptr<const History> CondensedContact::initial_history() const {
-  auto history = std::make_shared<CondensedHistory>();
-  history->backend = name_;
-  return history;
+  return CondensedHistory::of_backend(name_);
 }
 
 std::shared_ptr<const History> CondensedContact::load_history(std::string_view bytes) const {
-  auto history = std::make_shared<CondensedHistory>(CondensedHistory::load(bytes, name_, model_.compliance));
+  auto history = CondensedHistory::load(bytes, name_);
+  std::int64_t before = -1;
+  for (const CommittedNode& entry : history->nodes) {
+    if (std::int64_t{entry.node} <= before || entry.node >= model_.points.size()) {
+      throw input_error("state", fmt::format("history of back-end '{}': candidate {} of {} is out of range or out of "
+                                             "order; the bytes are damaged or belong to another body",
+                                             name_, entry.node, model_.points.size()));
+    }
+    before = entry.node;
+  }
   history->candidate_cache = candidate_cache_of(*history);
   return history;
 }
@@ -240,10 +249,10 @@ CondensedContact::Gaps CondensedContact::find_gaps(const CandidateCache* candida
 }
 
 std::shared_ptr<const CandidateCache> CondensedContact::candidate_cache_of(const CondensedHistory& history) const {
-  if (!history.started || !model_.partner->is_distance() || model_.interface) return nullptr;
+  if (!history.X_AB || !model_.partner->is_distance() || model_.interface) return nullptr;
   auto result = std::make_shared<CandidateCache>();
-  result->X_AB = history.X_AB;
-  const Gaps gaps = find_gaps(nullptr, history.X_AB);
+  result->X_AB = *history.X_AB;
+  const Gaps gaps = find_gaps(nullptr, *history.X_AB);
   result->depth = std::abs(gaps.smallest);
   result->reach = result->depth + kept_motion * ball_.radius;
   for (std::size_t k = 0; k < gaps.values.size(); ++k) {
@@ -253,7 +262,7 @@ std::shared_ptr<const CandidateCache> CondensedContact::candidate_cache_of(const
   }
   if (model_.deformable) return result;  // its share of the compliance changes with the pose
   for (const CommittedNode& node : history.nodes) {
-    const SurfacePoint point = in_A(*model_.partner, history.X_AB, model_.points[node.node]);
+    const SurfacePoint point = surface_in_A(*model_.partner, *history.X_AB, model_.points[node.node]);
     const bool close = point.gap + point.normal.dot(node.u) < kept_gap * result->depth;
     if (close || !node.force.isZero(0.0)) result->block_nodes.push_back(node.node);
   }
@@ -287,7 +296,7 @@ void CondensedContact::find_near(const CondensedHistory& history, const PairStat
     const bool loaded = known && !committed->force.isZero(0.0);
     // The surface rises nowhere by more than the partner has pushed it down: farther nodes cannot touch.
     if (gaps.values[k] > depth && !loaded) continue;
-    const SurfacePoint point = in_A(*model_.partner, state.X_AB, model_.points[i]);
+    const SurfacePoint point = surface_in_A(*model_.partner, state.X_AB, model_.points[i]);
     if (point.gap > depth && !loaded) continue;
     add_near(i, known ? &*committed : nullptr, point, model_.points[i], model_.areas[i], solution);
   }
@@ -366,11 +375,16 @@ void CondensedContact::add_partner(const PairState& state, Solution& solution) c
     solution.on_partner = model_.deformable->weights_at(state.X_AB, feet);
   }
   solution.share = weighted(model_.deformable->compliance(), solution.on_partner.nodes, state.X_AB.R);
-  solution.both = sum(model_.interface ? weighted(model_.compliance, solution.on_main)
-                                       : copied_blocks(model_.compliance, solution.near_candidates),
-                      solution.share);
+  solution.both =
+      sum(model_.interface ? weighted(model_.compliance, solution.on_main) : own_blocks(solution.near_candidates),
+          solution.share);
   std::iota(solution.near.nodes.begin(), solution.near.nodes.end(), 0U);
   solution.near.compliance_changed = true;
+}
+
+SurfaceCompliance CondensedContact::own_blocks(std::span<const std::uint32_t> candidates) const {
+  return model_.point_yield > 0.0 ? diagonal_compliance(candidates.size(), model_.point_yield)
+                                  : copied_blocks(model_.compliance, candidates);
 }
 
 void CondensedContact::find_kept(const CondensedHistory& history, Solution& solution) const {
@@ -392,7 +406,7 @@ CondensedContact::Solution CondensedContact::begin(const CondensedHistory& histo
   Gaps gaps = find_gaps(history.candidate_cache.get(), state.X_AB);
   solution.gap = gaps.smallest;
   solution.closest.x = model_.points[gaps.deepest];
-  solution.closest.surface = in_A(*model_.partner, state.X_AB, model_.points[gaps.deepest]);
+  solution.closest.surface = surface_in_A(*model_.partner, state.X_AB, model_.points[gaps.deepest]);
   if (model_.interface) {
     solution.node_gaps = std::move(gaps.values);
     begin_between_bodies(history, state, solution);
@@ -406,21 +420,21 @@ CondensedContact::Solution CondensedContact::begin(const CondensedHistory& histo
 }
 
 CondensedContact::Solution CondensedContact::solve(const CondensedHistory& history, const PairState& state,
-                                                   Tangents tangents) const {
+                                                   const EvaluateOptions& options) const {
   Solution solution = begin(history, state);
   if (solution.near.deepest() == 0.0) return solution;  // nobody has to be pushed
   if (model_.options.friction > 0.0) {
-    solve_with_friction(history, state, tangents, solution);
-    if (model_.interface) match_again(history, state, tangents, solution);
+    solve_with_friction(history, state, options, solution);
+    if (model_.interface) match_again(history, state, options, solution);
   } else {
-    solve_frictionless(state, tangents, solution);
+    solve_frictionless(state, options, solution);
   }
   if (model_.deformable) move_partner(state, solution);
   return solution;
 }
 
-void CondensedContact::match_again(const CondensedHistory& history, const PairState& state, Tangents tangents,
-                                   Solution& solution) const {
+void CondensedContact::match_again(const CondensedHistory& history, const PairState& state,
+                                   const EvaluateOptions& options, Solution& solution) const {
   Vector3 shift = mean_shift(solution);
   for (int pass = 0; (shift - solution.shift).norm() > shift_tolerance * ball_.radius; ++pass) {
     if (pass == match_limit) {
@@ -432,7 +446,7 @@ void CondensedContact::match_again(const CondensedHistory& history, const PairSt
     take_interface(history, state, shift, solution);
     if (solution.near.deepest() == 0.0) return;
     add_partner(state, solution);
-    solve_with_friction(history, state, tangents, solution);
+    solve_with_friction(history, state, options, solution);
     shift = mean_shift(solution);
   }
 }
@@ -494,9 +508,10 @@ void CondensedContact::take(const NormalContact& contact, Solution& solution) co
   solution.found = {{.positions = contact.active, .u = contact.u}, contact.outside};
 }
 
-void CondensedContact::solve_frictionless(const PairState& state, Tangents tangents, Solution& solution) const {
+void CondensedContact::solve_frictionless(const PairState& state, const EvaluateOptions& options,
+                                          Solution& solution) const {
   NormalTurning turning;
-  if (tangents == Tangents::wanted) {
+  if (options.tangents) {
     turning = [&](std::uint32_t near) {
       TouchingNode node;
       node.x = solution.points[near];
@@ -507,7 +522,7 @@ void CondensedContact::solve_frictionless(const PairState& state, Tangents tange
   NormalContact contact =
       solve_normal_contact({.compliance = &seen_compliance(solution), .near = &solution.near, .turning = turning});
   take(contact, solution);
-  if (solution.nodes.empty() || tangents == Tangents::left_out) return;
+  if (solution.nodes.empty() || !options.tangents) return;
   if (model_.deformable) {
     turn_partner(solution.share, solution.touching_near, solution.nodes, contact.turned);
   }
@@ -524,7 +539,7 @@ StickPoint CondensedContact::stick_point_of_near(const CondensedHistory& history
   const CommittedNode* node = find_node(history, candidate);
   const Vector3& x = solution.points[near];
   StickPointMemory memory;
-  if (history.started) memory.X_AB = history.X_AB;
+  memory.X_AB = history.X_AB;
   if (node != nullptr) memory.p_BStick = node->p_BStick;
   memory.touched = node != nullptr && !node->force.isZero(0.0);
   if (!model_.interface) {
@@ -533,7 +548,7 @@ StickPoint CondensedContact::stick_point_of_near(const CondensedHistory& history
   }
   // The mean place of the function moves with the part of it that meets B: what is kept is how far from the
   // undeformed node it sticks.
-  if (node != nullptr) *memory.p_BStick += history.X_AB.R.transpose() * (x - model_.points[candidate]);
+  if (node != nullptr) *memory.p_BStick += history.X_AB->R.transpose() * (x - model_.points[candidate]);
   const Pose X_BA = state.X_AB.inverse();
   const SurfacePoint& surface = solution.surface[near];
   const auto gap_at = [&](const Vector3& p_BQ) {
@@ -545,14 +560,14 @@ StickPoint CondensedContact::stick_point_of_near(const CondensedHistory& history
 SlipStep CondensedContact::slip_before(const CondensedHistory& history, const PairState& state, std::uint32_t candidate,
                                        const Vector3& normal) const {
   const CommittedNode* node = find_node(history, candidate);
-  if (node == nullptr || !history.started) return {};
-  const Vector3 force = state.X_AB.R * (history.X_AB.R.transpose() * node->force);  // turns with the surface of B
+  if (node == nullptr || !history.X_AB) return {};
+  const Vector3 force = state.X_AB.R * (history.X_AB->R.transpose() * node->force);  // turns with the surface of B
   const double pushing = normal.dot(force);
   return {.traction = force - pushing * normal, .limit_before = model_.options.friction * std::max(pushing, 0.0)};
 }
 
-void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state, Tangents tangents,
-                                           Solution& solution) const {
+void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state,
+                                           const EvaluateOptions& options, Solution& solution) const {
   FrictionProblem problem;
   problem.friction = model_.options.friction;
   problem.R_AB = state.X_AB.R;
@@ -574,7 +589,7 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
   }
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) solution.nodes[i].u = contact.u[i];
   solution.found = contact.found;
-  if (contact.active.empty() || tangents == Tangents::left_out) return;
+  if (contact.active.empty() || !options.tangents) return;
   const NodeBlocks blocks(seen_compliance(solution), solution.near, contact.active);
   Eigen::MatrixXd turned = turned_displacements(blocks, solution.nodes, state.X_AB.p);
   if (model_.deformable) turn_partner(solution.share, solution.touching_near, solution.nodes, turned);
@@ -608,8 +623,7 @@ std::vector<Vector3> CondensedContact::near_displacements(const Solution& soluti
 std::vector<CommittedNode> CondensedContact::memory_of(const Solution& solution, const PairState& state) const {
   NodeFields<1> forces(static_cast<Eigen::Index>(3 * solution.nodes.size()));
   for (std::size_t a = 0; a < solution.nodes.size(); ++a) {
-    const TouchingNode& node = solution.nodes[a];
-    forces.segment<3>(static_cast<Eigen::Index>(3 * a)) = node.lambda * node.surface.normal + node.traction;
+    forces.segment<3>(static_cast<Eigen::Index>(3 * a)) = solution.nodes[a].force();
   }
   const std::vector<Vector3> u = near_displacements(solution, forces);
   const Pose X_BA = state.X_AB.inverse();
@@ -682,22 +696,15 @@ Response CondensedContact::respond(const Solution& solution, const CondensedHist
   return response;
 }
 
-Response CondensedContact::evaluate(const History& history, const PairState& state) const {
-  const CondensedHistory& own = condensed_history(history);
-  return respond(solve(own, state), own, state);
+Response CondensedContact::evaluate(const History& history, const PairState& state,
+                                    const EvaluateOptions& options) const {
+  const CondensedHistory& own = CondensedHistory::from(history);
+  return respond(solve(own, state, options), own, state);
 }
 
-Response CondensedContact::evaluate_prescribed(const History& history, const PairState& state) const {
-  const CondensedHistory& own = condensed_history(history);
-  return respond(solve(own, state, Tangents::left_out), own, state);
-}
-
-std::vector<BatchEntry> CondensedContact::evaluate_prescribed_all(const History& history,
-                                                                  std::span<const PairState> states) const {
-  if (model_.options.friction > 0.0 || model_.deformable) {
-    return ContactBackend::evaluate_prescribed_all(history, states);
-  }
-  const CondensedHistory& own = condensed_history(history);
+std::vector<BatchEntry> CondensedContact::evaluate_all(const History& history,
+                                                       std::span<const PairState> states) const {
+  const CondensedHistory& own = CondensedHistory::from(history);
   std::vector<Solution> solutions(states.size());
   std::vector<BatchEntry> entries(states.size());
   std::vector<NormalTask> tasks;
@@ -721,44 +728,28 @@ std::vector<BatchEntry> CondensedContact::evaluate_prescribed_all(const History&
   return entries;
 }
 
-std::shared_ptr<CondensedHistory> CondensedContact::history_after(const Solution& solution,
-                                                                  const CondensedHistory& before,
-                                                                  const PairState& state) const {
-  auto next = std::make_shared<CondensedHistory>();
-  next->backend = name_;
-  next->started = true;
+Committed CondensedContact::commit(const History& history, const PairState& state,
+                                   const EvaluateOptions& options) const {
+  const CondensedHistory& own = CondensedHistory::from(history);
+  const Solution solution = solve(own, state, options);
+  auto next = CondensedHistory::of_backend(name_);
   next->X_AB = state.X_AB;
-  next->approach_speed = latched_speed(solution, model_.options, before.approach_speed, state);
+  next->approach_speed = latched_speed(solution, model_.options, own.approach_speed, state);
   next->nodes = memory_of(solution, state);
-  return next;
-}
-
-Committed CondensedContact::commit_prescribed(const History& history, const PairState& state) const {
-  const CondensedHistory& own = condensed_history(history);
-  const Solution solution = solve(own, state, Tangents::left_out);
-  std::shared_ptr<CondensedHistory> next = history_after(solution, own, state);
-  Response response = respond(solution, *next, state);
-  return {.history = std::move(next), .response = response};
-}
-
-Committed CondensedContact::commit(const History& history, const PairState& state) const {
-  const CondensedHistory& own = condensed_history(history);
-  const Solution solution = solve(own, state);
-  std::shared_ptr<CondensedHistory> next = history_after(solution, own, state);
-  next->candidate_cache = candidate_cache_of(*next);
+  if (options.next_state_near) next->candidate_cache = candidate_cache_of(*next);
   Response response = respond(solution, *next, state);
   return {.history = std::move(next), .response = response};
 }
 
 CondensedContact::SurfaceState CondensedContact::surface_state(const History& history, const PairState& state) const {
-  const Solution solution = solve(condensed_history(history), state);
+  const Solution solution = solve(CondensedHistory::from(history), state);
   SurfaceState result;
   std::vector<double> normal_forces;
   result.displacement.assign(model_.points.size(), Vector3::Zero());
   std::vector<Vector3> forces;
   for (const TouchingNode& node : solution.nodes) {
     normal_forces.push_back(node.lambda);
-    forces.emplace_back(node.lambda * node.surface.normal + node.traction);
+    forces.push_back(node.force());
   }
   result.pressure.assign(model_.points.size(), 0.0);
   if (model_.interface) {
@@ -771,11 +762,15 @@ CondensedContact::SurfaceState CondensedContact::surface_state(const History& hi
     const Eigen::MatrixXd at_nodes = recovered_pressure(solution, model_.pressure, normal_forces).at_nodes;
     std::copy_n(at_nodes.data(), result.pressure.size(), result.pressure.begin());
   }
+  const std::vector<Vector3> nodal = on_candidates(solution, forces, Side::main);
+  if (model_.point_yield > 0.0) {
+    for (std::size_t i = 0; i < nodal.size(); ++i) result.displacement[i] = model_.point_yield * nodal[i];
+    return result;
+  }
   std::vector<std::uint32_t> all(model_.points.size());
-  for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = i;
+  std::iota(all.begin(), all.end(), 0U);
   std::vector<std::uint32_t> loaded;
   NodeFields<1> loads(row_of(all.size()));
-  const std::vector<Vector3> nodal = on_candidates(solution, forces, Side::main);
   for (std::uint32_t i = 0; i < nodal.size(); ++i) {
     if (nodal[i].isZero(0.0)) continue;
     loads.segment<3>(row_of(loaded.size())) = nodal[i];
@@ -815,7 +810,7 @@ std::vector<Vector3> CondensedContact::on_candidates(const Solution& solution, s
 
 CondensedContact::NodeForces CondensedContact::node_forces(const History& history, const PairState& state,
                                                            Side side) const {
-  const CondensedHistory& own = condensed_history(history);
+  const CondensedHistory& own = CondensedHistory::from(history);
   const Solution solution = solve(own, state);
   const std::vector<double> factors = hysteresis_factors(solution, model_.options, own.approach_speed, state);
   std::vector<Vector3> elastic;
@@ -823,7 +818,7 @@ CondensedContact::NodeForces CondensedContact::node_forces(const History& histor
   std::vector<Vector3> normals;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const TouchingNode& node = solution.nodes[i];
-    elastic.emplace_back(node.lambda * node.surface.normal + node.traction);
+    elastic.push_back(node.force());
     drawn.emplace_back(factors[i] * elastic.back());
     normals.push_back(node.surface.normal);
   }

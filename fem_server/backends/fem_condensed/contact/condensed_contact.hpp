@@ -33,10 +33,11 @@ class DeformablePartner;
 
 /// A condensed body with its partner.
 struct CondensedModel {
-  std::vector<Vector3> points;  ///< [m] candidate nodes in A
-  std::vector<double> areas;    ///< [m^2] area each one stands for
-  PressureRecovery pressure{};  ///< for these candidates; empty = forces by areas
-  SurfaceCompliance compliance;
+  std::vector<Vector3> points;     ///< [m] candidate nodes in A
+  std::vector<double> areas;       ///< [m^2] area each one stands for
+  PressureRecovery pressure{};     ///< for these candidates; empty = forces by areas
+  SurfaceCompliance compliance{};  ///< of the body that they lie on; empty where they are points that yield
+  double point_yield = 0.0;        ///< [m/N] compliance of each of those on its own, alike in all directions
   std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
   std::shared_ptr<const BodyFields> fields{};             ///< for pictures; null = none
@@ -46,33 +47,28 @@ struct CondensedModel {
   std::shared_ptr<const BodyFields> partner_fields{};  ///< pictures of a deformable partner; null = its shape alone
 };
 
-class CondensedContact final : public ContactBackend {
+class CondensedContact final : public ContactBackend, public BatchEvaluation {
  public:
   /// @param name        of the back-end, written into saved histories
-  /// @param parameters  in force, as parameters() shall return them
+  /// @param parameters  in force
   CondensedContact(std::string name, CondensedModel model, ParameterMap parameters);
 
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override;
-  [[nodiscard]] Response evaluate(const History& history, const PairState& state) const override;
-  [[nodiscard]] Committed commit(const History& history, const PairState& state) const override;
-  /// Without tangents. The committed state keeps no candidate cache: frames of a recording are too far apart for them,
-  /// and their blocks of the compliance would fill the memory when many states are committed at once.
-  [[nodiscard]] Response evaluate_prescribed(const History& history, const PairState& state) const override;
-  /// Frictionless contacts of one call share what they read of the compliance: four poses that follow one another take
-  /// about a third of the memory traffic.
-  [[nodiscard]] std::vector<BatchEntry> evaluate_prescribed_all(const History& history,
-                                                                std::span<const PairState> states) const override;
-  [[nodiscard]] Committed commit_prescribed(const History& history, const PairState& state) const override;
-  [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;
-  [[nodiscard]] ParameterMap parameters() const override { return parameters_; }
-
-  /// Without friction and hysteresis a commit only says where the next solve starts, and that ends at the one active
-  /// set; a penalty's Newton iteration ends within its tolerance of the solution only.
-  [[nodiscard]] bool history_independent() const override {
-    return model_.options.friction == 0.0 && model_.options.hysteresis_factor == 0.0 && model_.options.penalty == 0.0;
+  [[nodiscard]] Response evaluate(const History& history, const PairState& state,
+                                  const EvaluateOptions& options = {}) const override;
+  /// Where the next state may be far the committed one keeps no candidate cache: frames of a recording are too far
+  /// apart for them, and their blocks of the compliance would fill the memory when many states are committed at once.
+  [[nodiscard]] Committed commit(const History& history, const PairState& state,
+                                 const EvaluateOptions& options = {}) const override;
+  /// Frictionless contacts with a rigid partner share what they read of the compliance: four poses that follow one
+  /// another take about a third of the memory traffic.
+  [[nodiscard]] const BatchEvaluation* batches() const override {
+    return model_.options.friction > 0.0 || model_.deformable ? nullptr : this;
   }
-
-  [[nodiscard]] bool heavy() const override { return model_.points.size() >= 500; }
+  /// @pre batches() is not null
+  [[nodiscard]] std::vector<BatchEntry> evaluate_all(const History& history,
+                                                     std::span<const PairState> states) const override;
+  [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;
 
   [[nodiscard]] std::string fields(const History& history, const PairState& state,
                                    const FieldRequest& request) const override;
@@ -103,11 +99,10 @@ class CondensedContact final : public ContactBackend {
   /// What is given for the touching nodes, brought to the candidates of one body.
   [[nodiscard]] std::vector<Vector3> on_candidates(const Solution& solution, std::span<const Vector3> forces,
                                                    Side side) const;
-  enum class Tangents { wanted, left_out };
   /// What is near and how deep; nothing else when nothing touches.
   [[nodiscard]] Solution begin(const CondensedHistory& history, const PairState& state) const;
   [[nodiscard]] Solution solve(const CondensedHistory& history, const PairState& state,
-                               Tangents tangents = Tangents::wanted) const;
+                               const EvaluateOptions& options = {}) const;
   /// Gaps [m] of the candidates that may be near, exact where <= 0, else lower bounds.
   struct Gaps {
     std::vector<std::uint32_t> candidates;  ///< ascending
@@ -130,7 +125,7 @@ class CondensedContact final : public ContactBackend {
                       Solution& solution) const;
   /// Again with the surfaces where the solution says that they are, should it have slid, until they stay there.
   /// @throws RecoverableError  they do not
-  void match_again(const CondensedHistory& history, const PairState& state, Tangents tangents,
+  void match_again(const CondensedHistory& history, const PairState& state, const EvaluateOptions& options,
                    Solution& solution) const;
   void take_places(const CondensedHistory& history, const Interface& interface, Solution& solution) const;
   /// @param committed  null = the node was far from the partner
@@ -141,6 +136,8 @@ class CondensedContact final : public ContactBackend {
   [[nodiscard]] StickPoint stick_point_of_near(const CondensedHistory& history, const PairState& state,
                                                const Solution& solution, std::uint32_t near) const;
   void find_kept(const CondensedHistory& history, Solution& solution) const;
+  /// Blocks of the compliance among candidates, with a memory of their own.
+  [[nodiscard]] SurfaceCompliance own_blocks(std::span<const std::uint32_t> candidates) const;
   /// Of a committed state, to be kept with it; null where gaps are no distances.
   [[nodiscard]] std::shared_ptr<const CandidateCache> candidate_cache_of(const CondensedHistory& history) const;
   /// Compliance that the near nodes see: that of the body, or of both bodies.
@@ -148,8 +145,8 @@ class CondensedContact final : public ContactBackend {
   /// Displacements of a deformable partner and, where the solution has derivatives, theirs.
   void move_partner(const PairState& state, Solution& solution) const;
   void take(const NormalContact& contact, Solution& solution) const;
-  void solve_frictionless(const PairState& state, Tangents tangents, Solution& solution) const;
-  void solve_with_friction(const CondensedHistory& history, const PairState& state, Tangents tangents,
+  void solve_frictionless(const PairState& state, const EvaluateOptions& options, Solution& solution) const;
+  void solve_with_friction(const CondensedHistory& history, const PairState& state, const EvaluateOptions& options,
                            Solution& solution) const;
   /// What a candidate carried at the commit, seen against the present normal.
   [[nodiscard]] SlipStep slip_before(const CondensedHistory& history, const PairState& state, std::uint32_t candidate,
@@ -158,10 +155,6 @@ class CondensedContact final : public ContactBackend {
   /// Displacements [m] of all near nodes: those that the solver has found, and the others from the forces.
   [[nodiscard]] std::vector<Vector3> near_displacements(const Solution& solution, const NodeFields<1>& forces) const;
   [[nodiscard]] std::vector<CommittedNode> memory_of(const Solution& solution, const PairState& state) const;
-  /// History after a solution, but for the candidate cache.
-  [[nodiscard]] std::shared_ptr<CondensedHistory> history_after(const Solution& solution,
-                                                                const CondensedHistory& before,
-                                                                const PairState& state) const;
   /// [Pa] at the candidates: the forces of the functions go to the nodes of A, are divided by what meets B of the
   /// nodes' areas there, and are averaged over each function.
   /// @param normal_forces  [N] of the touching functions
@@ -175,7 +168,6 @@ class CondensedContact final : public ContactBackend {
 
   std::string name_;
   CondensedModel model_;
-  ParameterMap parameters_;
   CandidateBall ball_;
 };
 

@@ -4,12 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/fem_condensed/detection/candidate_cache.hpp"
+#include "fem_server/backends/shared/saved_history.hpp"
 
 namespace heelstrike::fem {
 
@@ -20,24 +19,24 @@ struct CommittedNode {
   Vector3 u = Vector3::Zero();      ///< [m] displacement at the commit
   Vector3 p_BStick =
       Vector3::Zero();  ///< [m] point of B that the node would stick to; friction measures slip from here
+
+  template <class Archive, class Self>
+  static void transfer(Archive& archive, Self& self) {
+    archive(self.node, self.force, self.u, self.p_BStick);
+  }
 };
 
-class CondensedHistory final : public History {
- public:
-  std::string backend;                   ///< name of the back-end that made it
-  std::optional<double> approach_speed;  ///< [m/s] latched at onset; none = not in contact
-  bool started = false;                  ///< a state has been committed: `X_AB` is valid
-  Pose X_AB;                             ///< [-, m] committed pose; where nodes that touch since then come from
-  std::vector<CommittedNode> nodes;      ///< ascending
+struct CondensedHistory final : SavedHistory<CondensedHistory> {
+  static constexpr std::string_view format = "heelstrike surface history 3";
+
+  std::optional<Pose> X_AB;  ///< committed pose; where nodes that touch since then come from; none = nothing committed
+  std::vector<CommittedNode> nodes;                       ///< ascending
   std::shared_ptr<const CandidateCache> candidate_cache;  ///< derived from the above, never saved; null = none
 
-  [[nodiscard]] std::string save() const override;
-  /// @throws Error{invalid_input}
-  [[nodiscard]] static CondensedHistory load(std::string_view bytes, const std::string& backend,
-                                             const SurfaceCompliance& compliance);
+  template <class Archive, class Self>
+  static void transfer(Archive& archive, Self& self) {
+    archive(self.X_AB, self.nodes);
+  }
 };
-
-/// @throws Error{internal} for the history of another back-end
-[[nodiscard]] const CondensedHistory& condensed_history(const History& history);
 
 }  // namespace heelstrike::fem

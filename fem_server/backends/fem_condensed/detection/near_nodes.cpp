@@ -125,6 +125,14 @@ SurfaceCompliance copied_blocks(const SurfaceCompliance& compliance, std::span<c
   return {n, std::move(blocks)};
 }
 
+SurfaceCompliance diagonal_compliance(std::size_t n_nodes, double yield) {
+  std::vector<double> blocks(9 * n_nodes * n_nodes, 0.0);
+  for (std::size_t i = 0; i < n_nodes; ++i) {
+    Eigen::Map<Matrix3>(blocks.data() + 9 * (i * n_nodes + i)) = yield * Matrix3::Identity();
+  }
+  return {n_nodes, std::move(blocks)};
+}
+
 Eigen::MatrixXd gathered(const SurfaceCompliance& compliance, std::span<const std::uint32_t> candidates) {
   const std::size_t n = candidates.size();
   Eigen::MatrixXd matrix(static_cast<Eigen::Index>(3 * n), static_cast<Eigen::Index>(3 * n));

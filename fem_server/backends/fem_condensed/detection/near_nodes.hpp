@@ -94,7 +94,10 @@ struct NodeMotion {
 [[nodiscard]] SurfaceCompliance copied_blocks(const SurfaceCompliance& compliance,
                                               std::span<const std::uint32_t> candidates);
 
-/// The same as one dense matrix, 3 n square, in A's axes.
+/// Of nodes that do not act on one another. @param yield  [m/N] of each, alike in all directions
+[[nodiscard]] SurfaceCompliance diagonal_compliance(std::size_t n_nodes, double yield);
+
+/// The blocks among some candidates as one dense matrix, 3 n square, in A's axes.
 [[nodiscard]] Eigen::MatrixXd gathered(const SurfaceCompliance& compliance, std::span<const std::uint32_t> candidates);
 
 }  // namespace heelstrike::fem

@@ -1,0 +1,27 @@
+/// What the full-order contact remembers between accepted steps.
+#pragma once
+
+#include <Eigen/Core>
+#include <optional>
+#include <string_view>
+
+#include "fem_server/backends/shared/saved_history.hpp"
+
+namespace heelstrike::fem {
+
+struct FullHistory final : SavedHistory<FullHistory> {
+  static constexpr std::string_view format = "heelstrike full history 2";
+
+  Eigen::VectorXd u;          ///< [m] displacement at the commit; empty = undeformed
+  Eigen::VectorXd lambda;     ///< [N] of all contact nodes; empty = none
+  Eigen::VectorXd tau;        ///< [N] tangential, 3 per contact node; empty = none
+  Eigen::VectorXd p_BSticks;  ///< [m] points of B that nodes would stick to, 3 per contact node; empty = none
+  std::optional<Pose> X_AB;   ///< committed pose; none = nothing has been committed
+
+  template <class Archive, class Self>
+  static void transfer(Archive& archive, Self& self) {
+    archive(self.u, self.lambda, self.tau, self.p_BSticks, self.X_AB);
+  }
+};
+
+}  // namespace heelstrike::fem
