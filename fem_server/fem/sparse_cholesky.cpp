@@ -161,9 +161,16 @@ bool SparseCholesky::factorize(const SparseMatrix& K) {
 Eigen::MatrixXd SparseCholesky::solve(const Eigen::MatrixXd& rhs) const {
   const std::size_t n = self_->dof_at.size();
   cholmod_dense* b = cholmod_l_allocate_dense(n, static_cast<std::size_t>(rhs.cols()), n, CHOLMOD_REAL, &self_->common);
+  const auto require = [&](const cholmod_dense* columns) {
+    if (columns != nullptr) return;
+    cholmod_l_free_dense(&b, &self_->common);
+    throw limit_error("mesh", "not enough memory for a solution with the factors");
+  };
+  require(b);
   Eigen::Map<Eigen::MatrixXd> packed(static_cast<double*>(b->x), static_cast<Eigen::Index>(n), rhs.cols());
   for (std::size_t i = 0; i < n; ++i) packed.row(static_cast<Eigen::Index>(i)) = rhs.row(self_->dof_at[i]);
   cholmod_dense* x = cholmod_l_solve(CHOLMOD_A, self_->factor, b, &self_->common);
+  require(x);
   Eigen::MatrixXd result = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
   const Eigen::Map<Eigen::MatrixXd> solution(static_cast<double*>(x->x), static_cast<Eigen::Index>(n), rhs.cols());
   for (std::size_t i = 0; i < n; ++i) result.row(self_->dof_at[i]) = solution.row(static_cast<Eigen::Index>(i));

@@ -34,9 +34,9 @@ class MeshDistance final : public SignedDistance {
     const Vector3 away = p_BQ - found.point;
     const double side = away.dot(pseudonormal) < 0.0 ? -1.0 : 1.0;
     SurfacePoint point{.gap = side * found.distance, .normal = pseudonormal, .curvature = Matrix3::Zero(), .bend = 0.0};
-    // Near the surface the difference of two close points has no direction left; the face knows it.
-    const double smallest = 1e-7 * mesh_.vertices[mesh_.triangles[found.triangle][0]].norm();
-    if (found.distance > smallest) point.normal = side / found.distance * away;
+    // Near the surface the difference of two close points, rounded like the coordinates, has no direction left; the
+    // face knows it.
+    if (found.distance > 1e-7 * extent_) point.normal = side / found.distance * away;
     return point;
   }
   /// Outside of the box around the mesh its distance will do: most candidates of a large body are far from touching.

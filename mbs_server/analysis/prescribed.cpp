@@ -151,6 +151,13 @@ void PrescribedRun::move_to(double t) {
                             t, motion_t_, e.what(), worst.name),
                 e.field());
   }
+  if (const std::string driver = system_.half_turn_away(t, q(motion_)); !driver.empty()) {
+    throw Error(
+        ErrorCode::solver_failed,
+        fmt::format("'{}' turns by more than a quarter turn between t = {} s and t = {} s, so that the pose half "
+                    "a turn away was found; reduce output.interval",
+                    driver, motion_t_, t));
+  }
   motion_t_ = t;
 }
 

@@ -133,15 +133,17 @@ bool move_onto_constraints(System& system, double t, VectorX& q, const std::stop
   // the length of a unit vector [m or -], beyond which the linearised orthonormality of the axes says nothing.
   constexpr int max_iterations = 100;
   constexpr double longest_step = 0.5;
+  // Far from the origin the rounding of positions is larger than what is asked for near it.
+  const double small_enough = assembled * std::max(1.0, q.lpNorm<Eigen::Infinity>());
   for (int i = 0; i < max_iterations; ++i) {
     check_stop(stop);
-    if (system.residual(t, q).cwiseAbs().maxCoeff() <= assembled) return true;
+    if (system.residual(t, q).cwiseAbs().maxCoeff() <= small_enough) return true;
     const VectorX step = correction(system, t, q, all_rows(system));
     const double length = step.cwiseAbs().maxCoeff();
     q += length > longest_step ? VectorX(step * (longest_step / length)) : step;
     if (!q.allFinite() || length < 1e-15) break;
   }
-  return q.allFinite() && system.residual(t, q).cwiseAbs().maxCoeff() <= assembled;
+  return q.allFinite() && system.residual(t, q).cwiseAbs().maxCoeff() <= small_enough;
 }
 
 /// [m] diagonal of the box around the bodies' origins, centres of mass and joints.
@@ -248,6 +250,13 @@ Start assemble(System& system, double t, const AssemblyLog& log, const std::stop
   require_finite(system, system.velocity_residual(t, q0, qd0), t);
   if (!move_onto_constraints(system, t, start.q, stop)) {
     refuse(system, system.residual(t, start.q), "positions", "m or -");
+  }
+  if (const std::string driver = system.half_turn_away(t, start.q); !driver.empty()) {
+    throw input_error("drivers",
+                      fmt::format("expected initial poses within a quarter turn of what '{}' prescribes at t = "
+                                  "{} s, found some from which only the pose half a turn away is reached; "
+                                  "put its bodies nearer to it",
+                                  driver, t));
   }
   report_moves(system, q0, start.q, log);
   start.qd = qd0 + least_change(system.mass_matrix(), system.jacobian(t, start.q),

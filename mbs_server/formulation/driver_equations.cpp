@@ -24,10 +24,12 @@ RheonomicEquation follows(QuadraticEquation form, const TimeFunctionPtr& f) {
 }
 
 /// The sine of the error, section 3 of docs/theory/multibody.md: no branch of an arc tangent to follow over many turns.
-/// It vanishes half a turn away too; which of the two poses is meant is decided by where the assembly starts.
+/// It vanishes half a turn away too, where the cosine of the error is negative.
 RheonomicEquation angle_equation(const Joint& joint, const TimeFunctionPtr& f) {
   return {.terms = {{.factor = [f](double t) { return cosine(f->at(t)); }, .form = joint_sine(joint)},
-                    {.factor = [f](double t) { return -sine(f->at(t)); }, .form = joint_cosine(joint)}}};
+                    {.factor = [f](double t) { return -sine(f->at(t)); }, .form = joint_cosine(joint)}},
+          .positive = {{.factor = [f](double t) { return cosine(f->at(t)); }, .form = joint_cosine(joint)},
+                       {.factor = [f](double t) { return sine(f->at(t)); }, .form = joint_sine(joint)}}};
 }
 
 /// Entry (row, column) of Rx(a) Ry(b) Rz(c).
@@ -42,7 +44,8 @@ Jet rotation_entry(int row, int column, const Jet& a, const Jet& b, const Jet& c
   return R[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)];
 }
 
-/// v_2.d_3 = v_3.d_1 = v_1.d_2 = 0 for the directions d_l(t) that the axes v_k shall have.
+/// v_2.d_3 = v_3.d_1 = v_1.d_2 = 0 for the directions d_l(t) that the axes v_k shall have. Half a turn about one of
+/// them satisfies these too: v_k.d_k is positive for all k only where they agree.
 constexpr std::array<std::array<int, 2>, 3> turn_pairs = {{{1, 2}, {2, 0}, {0, 1}}};
 
 /// @param entry  component c of d_l at a time
@@ -54,6 +57,8 @@ std::vector<RheonomicEquation> orientation_equations(BodyIndex body, Entry entry
     for (int c = 0; c < 3; ++c) {
       equation.terms.push_back({.factor = [entry, c, d = d](double t) { return entry(c, d, t); },
                                 .form = component_equation(body_direction(body, Vector3::Unit(v)), c)});
+      equation.positive.push_back({.factor = [entry, c, v = v](double t) { return entry(c, v, t); },
+                                   .form = component_equation(body_direction(body, Vector3::Unit(v)), c)});
     }
     equations.push_back(std::move(equation));
   }
@@ -81,7 +86,9 @@ RheonomicEquation recorded_angle(const Joint& joint, const BodyRecordPtr& a, con
   // sin(phi) cos(phi_rec) - cos(phi) sin(phi_rec) = 0. Recorded products need no unit length: on the recorded
   // constraints they have it, and a common factor changes the scale of the row only.
   return {.terms = {{.factor = [recorded](double t) { return recorded(0, t); }, .form = joint_sine(joint)},
-                    {.factor = [recorded](double t) { return -recorded(1, t); }, .form = joint_cosine(joint)}}};
+                    {.factor = [recorded](double t) { return -recorded(1, t); }, .form = joint_cosine(joint)}},
+          .positive = {{.factor = [recorded](double t) { return recorded(0, t); }, .form = joint_cosine(joint)},
+                       {.factor = [recorded](double t) { return recorded(1, t); }, .form = joint_sine(joint)}}};
 }
 
 /// z_A . (p_B - p_A) minus its recorded value [m].
@@ -100,14 +107,18 @@ std::vector<RheonomicEquation> recorded_turn(const Joint& joint, const BodyRecor
   for (const auto& [v, d] : turn_pairs) {
     RheonomicEquation equation;
     for (int c = 0; c < 3; ++c) {
-      const auto factor = [a, b, c, d = d](double t) {
-        return dot(recorded_direction(a.get(), t, Vector3::Unit(c)), recorded_direction(b.get(), t, Vector3::Unit(d)));
+      const auto factor_of = [&](int axis) {
+        return [a, b, c, axis](double t) {
+          return dot(recorded_direction(a.get(), t, Vector3::Unit(c)),
+                     recorded_direction(b.get(), t, Vector3::Unit(axis)));
+        };
       };
       // v of b against A d, the recorded direction carried by a: sum_c (a_c . d) (a_c . v) over the axes a_c of a, the
       // first factor as it was recorded.
-      equation.terms.push_back({.factor = factor,
-                                .form = dot_equation(body_direction(joint.a.body, Vector3::Unit(c)),
-                                                     body_direction(joint.b.body, Vector3::Unit(v)))});
+      const QuadraticEquation form =
+          dot_equation(body_direction(joint.a.body, Vector3::Unit(c)), body_direction(joint.b.body, Vector3::Unit(v)));
+      equation.terms.push_back({.factor = factor_of(d), .form = form});
+      equation.positive.push_back({.factor = factor_of(v), .form = form});
     }
     equations.push_back(std::move(equation));
   }

@@ -1,6 +1,7 @@
 /// A constraint made of scalar equations of one kind, each of which knows its own derivatives.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,9 @@ class EquationConstraint final : public Constraint {
 
   void residual(double t, const ConstVector& q, Eigen::Ref<VectorX> phi) const override {
     for (Eigen::Index r = 0; r < rows(); ++r) phi[r] = row(r).residual(t, q);
+  }
+  [[nodiscard]] bool as_meant(double t, const ConstVector& q) const override {
+    return std::ranges::all_of(equations_, [&](const Equation& equation) { return equation.as_meant(t, q); });
   }
   void velocity_rhs(double t, const ConstVector& q, Eigen::Ref<VectorX> nu) const override {
     for (Eigen::Index r = 0; r < rows(); ++r) nu[r] = row(r).velocity_rhs(t, q);

@@ -17,10 +17,13 @@ struct RheonomicEquation {
     QuadraticEquation form;
   };
   std::vector<Term> terms;
+  /// A sum that is positive where the equation holds as it is meant; none = always. For a sine, the cosine.
+  std::vector<Term> positive = {};
 
   static constexpr bool prescribed_in_time = true;
 
   [[nodiscard]] double residual(double t, const ConstVector& q) const;
+  [[nodiscard]] bool as_meant(double t, const ConstVector& q) const;
   [[nodiscard]] double velocity_rhs(double t, const ConstVector& q) const;
   [[nodiscard]] double acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd) const;
   void add_jacobian(double t, const ConstVector& q, int row, SparseAssembler& Phi_q) const;

@@ -1,6 +1,7 @@
 #include "mbs_server/formulation/system.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -207,6 +208,13 @@ VectorX System::residual(double t, const ConstVector& q) const {
   VectorX phi(n_constraints_);
   for_each_block([&](const Constraint& c, int row) { c.residual(t, q, phi.segment(row, c.rows())); });
   return phi;
+}
+
+std::string System::half_turn_away(double t, const ConstVector& q) const {
+  for (const auto& constraint : constraints_) {
+    if (!constraint->as_meant(t, q)) return constraint->name();
+  }
+  return {};
 }
 
 VectorX System::velocity_residual(double t, const ConstVector& q, const ConstVector& qd) {
@@ -431,10 +439,9 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
       throw RecoverableError(fmt::format("'{}' is not a finite number at t = {} s", name_of_row(row), t));
     }
     const double residual = gamma_.cwiseAbs().maxCoeff();
-    // Converged, or as small as rounding lets it become.
-    // Both bounds are absolute: they take positions below some 1e4 m for granted, whose rounding errors are below 1e-11
-    // m.
-    const bool converged = residual <= tolerance || (residual < 1e-11 && residual >= 0.5 * last);
+    // Converged, or as small as rounding lets it become: far from the origin that is the rounding of the positions.
+    const double stagnation = 1e-11 * std::max(1.0, q.lpNorm<Eigen::Infinity>());
+    const bool converged = residual <= tolerance || (residual < stagnation && residual >= 0.5 * last);
     if (moved > reuse) {
       factor_saddle(t, q);
       moved = 0.0;

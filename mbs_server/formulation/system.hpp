@@ -66,6 +66,9 @@ class System {
   [[nodiscard]] const SparseMatrix& jacobian(double t, const ConstVector& q);
   /// Phi at a state.
   [[nodiscard]] VectorX residual(double t, const ConstVector& q) const;
+  /// The constraint that a pose on all constraints satisfies in another way than it is meant, half a turn away; empty =
+  /// none.
+  [[nodiscard]] std::string half_turn_away(double t, const ConstVector& q) const;
   /// Keeps only the given rows (increasing).
   void keep_rows(const std::vector<int>& kept);
   /// Generalised forces -Phi_q' lambda of one constraint alone on one body.

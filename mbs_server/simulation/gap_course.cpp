@@ -24,9 +24,10 @@ std::optional<GapPoint> lowest_between(const GapPoint& a, const GapPoint& b) {
   // Without two real roots, or with a double one, the rate keeps its sign.
   const double discriminant = B * B - 4.0 * A * m0;
   if (!(discriminant > 0.0)) return {};
-  // The root of A s^2 + B s + m0 with slope +sqrt(discriminant), written so that a vanishing A does no harm. With B < 0
-  // and m0 = 0, a course that begins at rest and falls, it is 0 / 0 and finds nothing.
-  const double s = -2.0 * m0 / (B + std::sqrt(discriminant));
+  // The root of A s^2 + B s + m0 with slope +sqrt(discriminant), in the one of its two forms that subtracts nothing:
+  // the first does no harm where A vanishes, the second where the course begins at rest, m0 = 0, and falls.
+  const double root = std::sqrt(discriminant);
+  const double s = B >= 0.0 ? -2.0 * m0 / (B + root) : (root - B) / (2.0 * A);
   if (!(s > 0.0 && s < 1.0)) return {};
   return GapPoint{.t = a.t + s * h, .gap = a.gap + s * (m0 + s * (0.5 * B + s * A / 3.0)), .gap_rate = 0.0};
 }

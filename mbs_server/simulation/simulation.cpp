@@ -297,6 +297,14 @@ void Simulation::set_input(const std::string& name, double value, double rate, d
 void Simulation::settle() {
   if (!std::exchange(settle_due_, false)) return;
   problem_->project(committed_.t, committed_.y);
+  if (const std::string driver = model_.system().half_turn_away(committed_.t, model_.q(committed_.y));
+      !driver.empty()) {
+    throw Error(
+        ErrorCode::solver_failed,
+        fmt::format("'{}' was given a turn of more than a quarter turn at t = {} s, so that the pose half a turn "
+                    "away was found; go there in smaller steps",
+                    driver, committed_.t));
+  }
 }
 
 void Simulation::state_now(VectorX& y, VectorX& z) {

@@ -42,6 +42,56 @@ std::string driven() {
   return "drivers:\n  motor: {joint: hinge, angle: {polynomial: [0, 0, 1]}}\n";
 }
 
+// The sine of an angle is zero half a turn away too: nobody gets that pose for the one that was asked for.
+TEST(Drivers, HalfATurnAwayIsRefused) {
+  const auto turned = [&](const std::string& function) {
+    return run_local(
+        scenario_from(arm("drivers:\n  motor: {joint: hinge, angle: {polynomial: " + function + "}}\n", "kinematic")));
+  };
+  for (const char* angle : {"[3.14159265]", "[2.5]", "[-1.6]"}) {
+    const auto run = turned(angle);
+    ASSERT_EQ(run.summary.status, "failed") << angle;
+    EXPECT_THAT(run.summary.error->what(), HasSubstr("half a turn away")) << angle;
+    EXPECT_THAT(run.summary.error->what(), HasSubstr("motor")) << angle;
+  }
+  const auto run = turned("[1.5, 20]");
+  ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
+  // 21.5 rad about y, as a rotation.
+  EXPECT_NEAR(std::abs(run.column("arm.qw").back()), std::abs(std::cos(0.5 * 21.5)), 1e-9);
+  // The orientation of a body likewise.
+  const auto body = run_local(scenario_from(R"(heelstrike: 1
+bodies:
+  arm: {mass: 1, inertia: [1, 1, 1]}
+drivers:
+  turn: {body: arm, x: {polynomial: [0]}, y: {polynomial: [0]}, z: {polynomial: [0]}, rx: {polynomial: [0]},
+         ry: {polynomial: [2.5]}, rz: {polynomial: [0]}}
+analysis: {type: kinematic, end_time: 1}
+output: {interval: 0.5}
+)"));
+  ASSERT_EQ(body.summary.status, "failed");
+  EXPECT_THAT(body.summary.error->what(), HasSubstr("half a turn away"));
+}
+
+// 100 km from the origin positions are rounded to 1e-11 m: the pendulum swings as it does at home.
+TEST(Drivers, FarFromTheOriginMotionGoesOn) {
+  const auto swing = [](double x) {
+    const auto run = run_local(scenario_from(fmt::format(R"(heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  bob: {{mass: 1, inertia: [0.1, 0.1, 0.1], position: [{}, 0, 0]}}
+joints:
+  hinge: {{type: revolute, bodies: [ground, bob], point: [{}, 0, 0], axis: [0, 1, 0]}}
+analysis: {{end_time: 1, integrator: {{rtol: 1.0e-8}}}}
+output: {{interval: 0.1}}
+)",
+                                                         x + 1.0, x)));
+    EXPECT_EQ(run.summary.status, "completed") << run.summary.error->what();
+    return run.column("bob.z_m").back();
+  };
+  // Velocities are differences of positions over steps of some 1e-3 s: 1e-11 m / 1e-3 s.
+  EXPECT_NEAR(swing(1e5), swing(0.0), 1e-6);
+}
+
 TEST(Inverse, ReturnsTheLoadsOfTheForwardRun) {
   const auto forward = run_local(scenario_from(arm(loaded(), "forward")));
   ASSERT_EQ(forward.summary.status, "completed") << forward.summary.error->what();

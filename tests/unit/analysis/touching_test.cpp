@@ -264,6 +264,12 @@ TEST(GapCourse, FindsWhatLiesBetweenTwoStates) {
   const auto dip = mbs::lowest_between({.t = 0, .gap = 0.1, .gap_rate = 1}, {.t = 1, .gap = 0.1, .gap_rate = 1});
   ASSERT_TRUE(dip.has_value());
   EXPECT_LT(dip->gap, 0.1);
+  // gap = s^2 (s - 0.8): at rest to begin with, or so nearly that its sign is rounding.
+  for (const double rate : {0.0, 1e-18, -1e-18}) {
+    const auto below = mbs::lowest_between({.t = 0, .gap = 0, .gap_rate = rate}, {.t = 1, .gap = 0.2, .gap_rate = 1.4});
+    ASSERT_TRUE(below.has_value()) << rate;
+    EXPECT_NEAR(below->t, 1.6 / 3.0, 1e-14);
+  }
 }
 
 }  // namespace

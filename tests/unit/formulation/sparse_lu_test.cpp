@@ -1,0 +1,33 @@
+// What the factorisation says of matrices that have no inverse.
+#include "mbs_server/formulation/sparse_lu.hpp"
+
+#include <gtest/gtest.h>
+
+namespace heelstrike::mbs {
+namespace {
+
+SparseMatrix two_by_two(double last) {
+  SparseMatrix A(2, 2);
+  A.insert(0, 0) = 1.0;
+  A.insert(0, 1) = 1.0;
+  A.insert(1, 0) = 1.0;
+  A.insert(1, 1) = last;
+  A.makeCompressed();
+  return A;
+}
+
+TEST(SparseLu, NoticesThatAMatrixHasBecomeSingular) {
+  SparseLu lu;
+  ASSERT_TRUE(lu.factor(two_by_two(3.0)));
+  // With the pivots of the matrix before, the second one is a rounding error.
+  EXPECT_FALSE(lu.factor(two_by_two(1.0 + 2.3e-16)));
+  ASSERT_TRUE(lu.factor(two_by_two(3.0)));
+  Eigen::VectorXd b(2);
+  b << 2.0, 4.0;
+  lu.solve(b);
+  EXPECT_DOUBLE_EQ(b[0], 1.0);
+  EXPECT_DOUBLE_EQ(b[1], 1.0);
+}
+
+}  // namespace
+}  // namespace heelstrike::mbs
