@@ -62,7 +62,7 @@ std::optional<Content> read_cache_file(const fs::path& path, std::string_view ma
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   const auto reject = [&](const char* why) {
-    problem = unusable_cache_file(path, why);
+    problem = fmt::format("cache file {} {}; it will be rebuilt", path.string(), why);
     return std::nullopt;
   };
   std::string header(magic.size() + 2 * digest_length, '\0');

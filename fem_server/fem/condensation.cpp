@@ -188,6 +188,8 @@ SurfaceCompliance condense(const BodyModel& body, const Support& support, std::s
   Partition partition = partition_dofs(body, candidates, fixed);
   SixColumns modes;
   if (support.inertia_relief) {
+    // Six dofs, held at zero, make K definite. Which ones does not matter, because the load is balanced; they must not
+    // be candidates, whose rows the last block has to contain.
     modes = inertia_modes(body).modes;
     for (const std::int64_t dof : isostatic_dofs(modes, partition.inner)) fixed[static_cast<std::size_t>(dof)] = true;
     partition = partition_dofs(body, candidates, fixed);

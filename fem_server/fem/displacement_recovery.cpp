@@ -38,6 +38,8 @@ Eigen::VectorXd DisplacementRecovery::displacement(const Eigen::VectorXd& forces
   const std::scoped_lock lock(mutex_);
   if (!factor_) factorize();
   if (!support_.inertia_relief) return factor_->solve(forces);
+  // The load is balanced by the inertia of the rigid motion it causes; of the displacement the mean rigid motion is
+  // taken out: equation (2) of docs/theory/contact_fem.md.
   const Eigen::VectorXd u = factor_->solve(balanced(modes_, mass_modes_, forces));
   return balanced(mass_modes_, modes_, u);
 }
