@@ -12,6 +12,7 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <map>
 
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/simulation/simulation.hpp"
@@ -47,7 +48,8 @@ class MacroSteps : public mbs::CouplingScheme {
     const Response answer = exchange_.commit(t, q, qd)[0];
     begin_ = end_ = t;
     first_ = last_ = answer.F_A.force;
-    now_[0] = {.F_A = {.torque = Vector3::Zero(), .force = first_}, .gap = answer.gap, .gap_rate = answer.gap_rate};
+    take_gap(answer.gap, answer.gap_rate);
+    now_[0].F_A.force = first_;
     return now_;
   }
   [[nodiscard]] double plan(double t, double t_end, mbs::TrialMotion& trial) override {
@@ -71,12 +73,17 @@ class MacroSteps : public mbs::CouplingScheme {
     end_ = all[1];
     first_ = {all[2], all[3], all[4]};
     last_ = {all[5], all[6], all[7]};
-    now_[0] = {.gap = all[8], .gap_rate = all[9]};
+    take_gap(all[8], all[9]);
   }
 
  protected:
   /// Sets last_ to the force at the end of the macro step.
   virtual void find_force(mbs::TrialMotion& trial) = 0;
+
+  void take_gap(double gap, double gap_rate) {
+    now_[0].gap = gap;
+    now_[0].gap_rate = gap_rate;
+  }
 
   mbs::ContactExchange& exchange_;
   double begin_ = 0.0, end_ = 0.0;  ///< [s] of the macro step
