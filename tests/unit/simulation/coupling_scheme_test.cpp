@@ -163,7 +163,7 @@ contact:
     main: {{body: ball, surface: {{sphere: {{radius: {}}}}}}}
     partner: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
     backend: hooke
-    parameters: {{stiffness: {}, exponent: 1}}
+    parameters: {{stiffness: {}}}
 analysis: {{end_time: {}, integrator: {{name: {}{}}}}}
 output: {{interval: 0.01}}
 )yaml",
