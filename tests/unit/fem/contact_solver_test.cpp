@@ -353,10 +353,14 @@ TEST(ContactSolver, EstimatesInSinglePrecisionAreThoseInDouble) {
     const NormalBlocks blocks{.compliance = &patch.compliance, .nodes = nodes, .normals = normals};
     const Eigen::MatrixXd lower = delassus_matrices({&blocks, 1}).front();
     const Eigen::MatrixXd A = lower.selfadjointView<Eigen::Lower>();
-    // Both leave gaps of a hundredth of the largest penetration under active nodes, so that is what they may differ by.
-    const Eigen::VectorXd difference = estimate_forces(lower, gaps) - plain::estimate_forces(lower, gaps);
-    const double scale = -gaps.minCoeff();
-    EXPECT_LE((A * difference).cwiseAbs().maxCoeff(), 2e-2 * scale) << "seed " << seed;
+    const Eigen::VectorXd single = estimate_forces(lower, gaps);
+    const Eigen::VectorXd twice = plain::estimate_forces(lower, gaps);
+    const Eigen::VectorXd change = A * (single - twice);
+    // Either leaves gaps of a hundredth of the largest penetration under its active nodes.
+    for (Eigen::Index i = 0; i < gaps.size(); ++i) {
+      if (single[i] <= 0.0 || twice[i] <= 0.0) continue;
+      EXPECT_LE(std::abs(change[i]), -2e-2 * gaps.minCoeff()) << "seed " << seed << ", node " << i;
+    }
   }
 }
 
