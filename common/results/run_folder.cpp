@@ -98,9 +98,8 @@ RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force, 
 }
 
 RunFolder RunFolder::resume(fs::path path) {
-  const auto refuse = [&](const std::string& found, const std::string& advice) {
-    throw file_error(path.string(),
-                     fmt::format("{}: expected a run to resume, found {}; {}", path.string(), found, advice));
+  const auto refuse = [name = path.string()](const std::string& found, const std::string& advice) {
+    throw file_error(name, fmt::format("{}: expected a run to resume, found {}; {}", name, found, advice));
   };
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) refuse("no folder of this name", "name the folder of a run");

@@ -43,7 +43,7 @@ class StateWriter {
   void operator()(const Values&... values) {
     (put_value(values), ...);
   }
-  /// What the bytes are. @param name  of the text, for the reader's message
+  /// What the bytes are; the reader has the name of the text for its message.
   void label(std::string_view /*name*/, std::string_view text) { put(text); }
   [[nodiscard]] std::uint64_t count(std::uint64_t n) {
     put(n);

@@ -60,6 +60,7 @@ TEST(Drivers, HalfATurnAwayIsRefused) {
   EXPECT_NEAR(std::abs(run.column("arm.qw").back()), std::abs(std::cos(0.5 * 21.5)), 1e-9);
   // The orientation of a body likewise.
   const auto body = run_local(scenario_from(R"(heelstrike: 1
+gravity: [0, 0, 0]
 bodies:
   arm: {mass: 1, inertia: [1, 1, 1]}
 drivers:
