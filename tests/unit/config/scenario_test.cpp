@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "common/config/backend_label.hpp"
 #include "common/errors/error.hpp"
 #include "common/surfaces/cylinder.hpp"
 #include "common/surfaces/mesh.hpp"
@@ -546,6 +547,17 @@ TEST(Scenario, NamesTabsAndRawBytes) {
               testing::AllOf(StartsWith("ball.yaml:4: "), HasSubstr("is indented by a tab")));
   EXPECT_THAT(message_of(changed("    mass: 2\n", "\tmass: 2\n")), HasSubstr("line 6 is indented by a tab"));
   EXPECT_THAT(message_of(changed("mass: 2\n", "mass: \xe9\x1b[31m\n")), HasSubstr("\\xe9\\x1b[31m"));
+}
+
+// The label stands in summaries of runs that end well and of runs that fail, on either side of the wire.
+TEST(BackendLabel, NamesEachBackendOnceInOneOrder) {
+  Scenario scenario;
+  EXPECT_EQ(backend_label(scenario), "none");
+  EXPECT_EQ(backend_label(scenario, "no-contact"), "no-contact");
+  for (const char* backend : {"hooke", "fem_condensed", "hooke"}) {
+    scenario.pairs.emplace_back().spec.backend = backend;
+  }
+  EXPECT_EQ(backend_label(scenario, "no-contact"), "fem_condensed+hooke");
 }
 
 }  // namespace
