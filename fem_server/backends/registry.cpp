@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "common/errors/error.hpp"
+#include "common/friction/local_problem.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
 #include "fem_server/backends/shared/material_doubts.hpp"
@@ -44,6 +45,11 @@ void check_surfaces(const PairSpec& pair, const BackendEntry& entry) {
 std::string ContactBackend::fields(const History& /*history*/, const PairState& /*state*/,
                                    const FieldRequest& /*request*/) const {
   throw Error(ErrorCode::unimplemented, "this back-end has no fields: point laws know a force, not its distribution");
+}
+
+friction::LocalProblem ContactBackend::local_problem(const History& /*history*/, const PairState& /*state*/) const {
+  throw Error(ErrorCode::unimplemented,
+              "this back-end solves no problem of frictional contact of many points; fem_condensed with friction does");
 }
 
 std::span<const BackendEntry> backend_registry() {

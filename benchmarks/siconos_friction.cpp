@@ -1,0 +1,70 @@
+#include "benchmarks/siconos_friction.hpp"
+
+#include <siconos/numerics/FrictionContactProblem.h>
+#include <siconos/numerics/Friction_cst.h>
+#include <siconos/numerics/NonSmoothDrivers.h>
+#include <siconos/numerics/NumericsMatrix.h>
+#include <siconos/numerics/SolverOptions.h>
+#include <siconos/numerics/fc2d_Solvers.h>
+#include <siconos/numerics/fc3d_Solvers.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <memory>
+
+#include "common/friction/siconos_text.hpp"
+
+namespace heelstrike::bench {
+
+std::span<const SiconosSolver> siconos_solvers(int dimension) {
+  static constexpr std::array<SiconosSolver, 5> in_space = {{{SICONOS_FRICTION_3D_NSGS, "NSGS", 20'000},
+                                                             {SICONOS_FRICTION_3D_NSN_AC, "NSN_AC", 1'000},
+                                                             {SICONOS_FRICTION_3D_NSN_FB, "NSN_FB", 1'000},
+                                                             {SICONOS_FRICTION_3D_PROX, "PROX", 1'000},
+                                                             {SICONOS_FRICTION_3D_ADMM, "ADMM", 20'000}}};
+  static constexpr std::array<SiconosSolver, 3> in_plane = {{{SICONOS_FRICTION_2D_NSGS, "NSGS", 20'000},
+                                                             {SICONOS_FRICTION_2D_CPG, "CPG", 1'000},
+                                                             {SICONOS_FRICTION_2D_LEMKE, "LEMKE", 1'000}}};
+  if (dimension == 2) return in_plane;
+  return in_space;
+}
+
+SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const SiconosSolver& solver, double tolerance,
+                                 const Eigen::VectorXd& guess, int repetitions) {
+  // Its own reader makes what it likes best: blocks.
+  char path[] = "/tmp/bench_friction_XXXXXX";
+  const int file = ::mkstemp(path);
+  if (file < 0) throw std::runtime_error("no temporary file");
+  ::close(file);
+  {
+    std::ofstream out(path);
+    friction::write_siconos_text(problem, out);
+  }
+  const auto owned = [](FrictionContactProblem* p) { frictionContactProblem_free(p); };
+  const std::unique_ptr<FrictionContactProblem, decltype(owned)> theirs(frictionContact_new_from_filename(path), owned);
+  std::remove(path);
+  SiconosResult result{.r = guess, .seconds = std::numeric_limits<double>::infinity()};
+  for (int i = 0; i < repetitions; ++i) {
+    Eigen::VectorXd r = guess, u = Eigen::VectorXd::Zero(guess.size());
+    SolverOptions* options = solver_options_create(solver.id);
+    options->dparam[SICONOS_DPARAM_TOL] = tolerance;
+    options->iparam[SICONOS_IPARAM_MAX_ITER] = solver.most_iterations;
+    const auto begin = std::chrono::steady_clock::now();
+    if (problem.dimension == 3) {
+      (void)fc3d_driver(theirs.get(), r.data(), u.data(), options);
+    } else {
+      (void)fc2d_driver(theirs.get(), r.data(), u.data(), options);
+    }
+    result.seconds =
+        std::min(result.seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    result.r = r;
+    solver_options_delete(options);
+  }
+  return result;
+}
+
+}  // namespace heelstrike::bench
