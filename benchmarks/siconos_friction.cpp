@@ -12,9 +12,10 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <limits>
 #include <memory>
+#include <sstream>
+#include <stdexcept>
 
 #include "common/friction/siconos_text.hpp"
 
@@ -36,17 +37,15 @@ std::span<const SiconosSolver> siconos_solvers(int dimension) {
 SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const SiconosSolver& solver, double tolerance,
                                  const Eigen::VectorXd& guess, int repetitions) {
   // Its own reader makes what it likes best: blocks.
-  char path[] = "/tmp/bench_friction_XXXXXX";
-  const int file = ::mkstemp(path);
-  if (file < 0) throw std::runtime_error("no temporary file");
-  ::close(file);
-  {
-    std::ofstream out(path);
-    friction::write_siconos_text(problem, out);
-  }
-  const auto owned = [](FrictionContactProblem* p) { frictionContactProblem_free(p); };
-  const std::unique_ptr<FrictionContactProblem, decltype(owned)> theirs(frictionContact_new_from_filename(path), owned);
-  std::remove(path);
+  std::ostringstream text;
+  friction::write_siconos_text(problem, text);
+  const auto close = [](std::FILE* f) { std::fclose(f); };
+  const std::unique_ptr<std::FILE, decltype(close)> file(std::tmpfile(), close);
+  if (!file || std::fputs(text.str().c_str(), file.get()) < 0)
+    throw std::runtime_error("cannot write a temporary file");
+  std::rewind(file.get());
+  const auto free = [](FrictionContactProblem* p) { frictionContactProblem_free(p); };
+  const std::unique_ptr<FrictionContactProblem, decltype(free)> theirs(frictionContact_newFromFile(file.get()), free);
   SiconosResult result{.r = guess, .seconds = std::numeric_limits<double>::infinity()};
   for (int i = 0; i < repetitions; ++i) {
     Eigen::VectorXd r = guess, u = Eigen::VectorXd::Zero(guess.size());
