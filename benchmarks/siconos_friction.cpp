@@ -7,6 +7,9 @@
 #include <siconos/numerics/SolverOptions.h>
 #include <siconos/numerics/fc2d_Solvers.h>
 #include <siconos/numerics/fc3d_Solvers.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -34,6 +37,29 @@ std::span<const SiconosSolver> siconos_solvers(int dimension) {
   return in_space;
 }
 
+namespace {
+
+constexpr unsigned time_limit = 20;  // s
+
+/// @return seconds
+double run(FrictionContactProblem& problem, const SiconosSolver& solver, double tolerance, Eigen::VectorXd& r) {
+  Eigen::VectorXd u = Eigen::VectorXd::Zero(r.size());
+  SolverOptions* options = solver_options_create(solver.id);
+  options->dparam[SICONOS_DPARAM_TOL] = tolerance;
+  options->iparam[SICONOS_IPARAM_MAX_ITER] = solver.most_iterations;
+  const auto begin = std::chrono::steady_clock::now();
+  if (problem.dimension == 3) {
+    (void)fc3d_driver(&problem, r.data(), u.data(), options);
+  } else {
+    (void)fc2d_driver(&problem, r.data(), u.data(), options);
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  solver_options_delete(options);
+  return seconds.count();
+}
+
+}  // namespace
+
 SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const SiconosSolver& solver, double tolerance,
                                  const Eigen::VectorXd& guess, int repetitions) {
   // Its own reader makes what it likes best: blocks.
@@ -46,23 +72,26 @@ SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const Si
   std::rewind(file.get());
   const auto free = [](FrictionContactProblem* p) { frictionContactProblem_free(p); };
   const std::unique_ptr<FrictionContactProblem, decltype(free)> theirs(frictionContact_newFromFile(file.get()), free);
-  SiconosResult result{.r = guess, .seconds = std::numeric_limits<double>::infinity()};
-  for (int i = 0; i < repetitions; ++i) {
-    Eigen::VectorXd r = guess, u = Eigen::VectorXd::Zero(guess.size());
-    SolverOptions* options = solver_options_create(solver.id);
-    options->dparam[SICONOS_DPARAM_TOL] = tolerance;
-    options->iparam[SICONOS_IPARAM_MAX_ITER] = solver.most_iterations;
-    const auto begin = std::chrono::steady_clock::now();
-    if (problem.dimension == 3) {
-      (void)fc3d_driver(theirs.get(), r.data(), u.data(), options);
-    } else {
-      (void)fc2d_driver(theirs.get(), r.data(), u.data(), options);
+  // Some of its solvers end the process by an assertion, some need hours: each runs in a child of its own.
+  const std::size_t n_bytes = (static_cast<std::size_t>(guess.size()) + 1) * sizeof(double);
+  void* shared = ::mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) throw std::runtime_error("no shared memory");
+  auto* numbers = static_cast<double*>(shared);
+  numbers[0] = std::numeric_limits<double>::infinity();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(time_limit);
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(1);
+    for (int i = 0; i < repetitions; ++i) {
+      Eigen::VectorXd r = guess;
+      numbers[0] = std::min(numbers[0], run(*theirs, solver, tolerance, r));
+      std::copy(r.begin(), r.end(), numbers + 1);
     }
-    result.seconds =
-        std::min(result.seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-    result.r = r;
-    solver_options_delete(options);
+    ::_exit(0);
   }
+  (void)::waitpid(child, nullptr, 0);
+  SiconosResult result{.r = Eigen::Map<Eigen::VectorXd>(numbers + 1, guess.size()), .seconds = numbers[0]};
+  ::munmap(shared, n_bytes);
   return result;
 }
 
