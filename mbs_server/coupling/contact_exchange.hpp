@@ -84,6 +84,8 @@ class ContactExchange {
   /// Goes on from a restored history.
   void set_committed_step(std::int64_t step) { committed_step_ = step; }
   [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
+  /// Goes on counting from there.
+  void set_evaluations(std::int64_t n) { n_evaluations_ = n; }
   /// Wall time spent waiting for the partner's answers.
   [[nodiscard]] std::chrono::duration<double> waited() const { return waited_; }
   /// What the partner said when it last refused a state, recoverably; empty = never.

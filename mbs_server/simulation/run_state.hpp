@@ -21,6 +21,20 @@ struct InputValue {
   Jet jet = {};        ///< value, rate [1/s] and acceleration [1/s^2] of it at `since`
 };
 
+/// Where the series of fields of all pairs stand.
+struct FieldPosition {
+  std::int64_t next = 0;            ///< index on the grid of fields
+  std::vector<char> off;            ///< per pair: it has none
+  std::vector<char> partner_drawn;  ///< per pair: the shape of its partner has been written
+};
+
+/// What has been counted since the start of the run.
+struct RunCounts {
+  IntegratorStatistics integrator;  ///< without its name
+  std::int64_t rhs = 0;             ///< evaluations of the equations of motion that count for the budget
+  std::int64_t contact = 0;         ///< evaluations of the contact
+};
+
 struct RunState {
   std::int64_t next_row = 0;           ///< index on the regular output grid
   std::int64_t n_rows = 0;             ///< written
@@ -33,6 +47,10 @@ struct RunState {
   std::vector<ContactEpisode> finished;
   std::map<std::string, InputValue> inputs = {};  ///< that replace what the scenario says
   std::string coupling = {};                      ///< bytes of the coupling scheme; empty = it has none to save
+  double macro_end = 0.0;                         ///< [s] of the macro step that the state lies in
+  RunCounts counts = {};
+  FieldPosition fields = {};
+  std::string analysis = {};  ///< what else an analysis goes on from, as text of its own; empty = nothing
 };
 
 /// Puts `state` and a checksum over the whole checkpoint into `checkpoint.engine`. Doubles survive exactly (shortest
