@@ -104,7 +104,6 @@ void ContactExchange::note_bounds() {
 
 bool ContactExchange::stays_apart(double t, const ConstVector& q, const ConstVector& qd, double t_end,
                                   const ConstVector& q_end, const ConstVector& qd_end) const {
-  if (!uses_bounds_) return false;
   for (std::size_t i = 0; i < n_pairs(); ++i) {
     const auto& [bound, gap, asked] = bounds_[i];
     if (!bound.known) return false;

@@ -51,8 +51,6 @@ class ContactExchange {
   /// Whether the bounds that came with the last answers show that no pair touches on the way between two states.
   [[nodiscard]] bool stays_apart(double t, const ConstVector& q, const ConstVector& qd, double t_end,
                                  const ConstVector& q_end, const ConstVector& qd_end) const;
-  /// For tests: without bounds the partner is asked at every state, which changes no bit of a run.
-  void use_bounds(bool use) { uses_bounds_ = use; }
 
   /// Poses and twists of all pairs at the state of the last call of responses(), commit() or kinematics_at().
   [[nodiscard]] const PairKinematics& kinematics() const { return kinematics_; }
@@ -141,7 +139,6 @@ class ContactExchange {
   bool answered_ = false;  ///< the responses are those of the state of the kinematics
   EarlierAnswer before_;
   std::vector<Bound> bounds_;
-  bool uses_bounds_ = true;
 };
 
 }  // namespace heelstrike::mbs
