@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "common/contact/batch_contact.hpp"
@@ -74,6 +76,11 @@ class RecoveringContact final : public Contact, public BatchContact {
   }
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override;
+  [[nodiscard]] std::shared_ptr<const PostedQuestion> post(QuestionKind kind, std::int64_t step,
+                                                           std::span<const PairState> states) override;
+  void settle() override {
+    insist([&] { inner_->settle(); });
+  }
   [[nodiscard]] std::vector<std::string> save_state() override;
   void restore_state(std::span<const std::string> states) override;
   [[nodiscard]] std::optional<RpcStatistics> rpc_statistics() const override;
@@ -90,19 +97,38 @@ class RecoveringContact final : public Contact, public BatchContact {
     while (true) {
       try {
         if (!inner_) open_again();
-        return question();
+        if constexpr (std::is_void_v<decltype(question())>) {
+          question();
+          return take_answers();
+        } else {
+          auto answer = question();
+          take_answers();
+          return answer;
+        }
       } catch (const Error& error) {
-        if (!may_recover(error)) throw;
-        lose(error);
-        if (backoff.pause()) continue;
-        failure_ = error;
+        if (may_recover(error)) {
+          lose(error);
+          if (backoff.pause()) continue;
+          failure_ = error;
+        }
+        give_up(error);
         throw;
       }
     }
   }
+  /// Hands on what has been answered. @throws the error of an answer when it is that of a loss
+  void take_answers();
+  /// Tells who waits for answers that none will come, after a loss that is final.
+  void give_up(const Error& error);
+  [[nodiscard]] bool first_is_answered() const {
+    return !posted_.empty() && posted_.front().asked && posted_.front().asked->answered;
+  }
+  void hand_on_first();
   [[nodiscard]] bool may_recover(const Error& error) const;
   void lose(const Error& error);
   void open_first();
+  /// Passes on what has been posted and not asked yet.
+  void ask_posted();
   void open_again();
   void save_if_long();
   [[nodiscard]] BatchContact& batches() { return dynamic_cast<BatchContact&>(*inner_); }
@@ -119,6 +145,11 @@ class RecoveringContact final : public Contact, public BatchContact {
   std::vector<PairDescription> descriptions_;
   bool history_independent_ = false;
   CommittedHistory history_;
+  struct Posted {
+    std::shared_ptr<PostedQuestion> told;         ///< what the poster looks at
+    std::shared_ptr<const PostedQuestion> asked;  ///< of inner_; null = it has to be asked
+  };
+  std::deque<Posted> posted_;                ///< not answered yet, in the order of asking
   std::optional<Error> failure_;             ///< after the patience: nobody waits a second time
   std::optional<RpcStatistics> statistics_;  ///< of the contacts that were lost
 };
@@ -146,6 +177,51 @@ void RecoveringContact::open_first() {
   }
 }
 
+std::shared_ptr<const PostedQuestion> RecoveringContact::post(QuestionKind kind, std::int64_t step,
+                                                              std::span<const PairState> states) {
+  if (kind == QuestionKind::commit) save_if_long();
+  const auto told = std::make_shared<PostedQuestion>();
+  told->kind = kind;
+  told->step = step;
+  told->states.assign(states.begin(), states.end());
+  posted_.push_back({.told = told, .asked = nullptr});
+  insist([&] { ask_posted(); });
+  return told;
+}
+
+void RecoveringContact::ask_posted() {
+  for (Posted& posted : posted_) {
+    if (!posted.asked) posted.asked = inner_->post(posted.told->kind, posted.told->step, posted.told->states);
+  }
+}
+
+void RecoveringContact::take_answers() {
+  while (first_is_answered()) {
+    const auto& error = posted_.front().asked->error;
+    if (error && may_recover(*error)) throw_typed(*error);
+    hand_on_first();
+  }
+}
+
+void RecoveringContact::hand_on_first() {
+  const auto& [told, asked] = posted_.front();
+  told->responses = asked->responses;
+  told->error = asked->error;
+  told->answered = true;
+  if (told->kind == QuestionKind::commit && !told->error) history_.add(told->step, told->states);
+  posted_.pop_front();
+}
+
+void RecoveringContact::give_up(const Error& error) {
+  while (first_is_answered()) hand_on_first();
+  if (inner_) return;  // who refuses a question goes on answering
+  for (const Posted& posted : posted_) {
+    posted.told->error = std::make_shared<const Error>(error);
+    posted.told->answered = true;
+  }
+  posted_.clear();
+}
+
 bool RecoveringContact::may_recover(const Error& error) const {
   if (context_.stop.stop_requested()) return false;
   if (error.code() == ErrorCode::not_found) return true;
@@ -162,6 +238,9 @@ void RecoveringContact::lose(const Error& error) {
     sum.serving += more->serving;
     statistics_ = sum;
   }
+  // What was answered before its death is known; all else is asked again.
+  while (first_is_answered() && !posted_.front().asked->error) hand_on_first();
+  for (Posted& posted : posted_) posted.asked = nullptr;
   inner_.reset();
   tell(fmt::format("{} has come back without the contact of this run, which is opened again ({})", options_.peer,
                    error.what()));
@@ -180,6 +259,7 @@ void RecoveringContact::open_again() {
   }
   history_.repeat_in(*opened);
   inner_ = std::move(opened);
+  ask_posted();
   tell(fmt::format("the contact at {} is open again: {} pairs, {} commits were repeated", options_.peer, specs_.size(),
                    history_.n_since_saved()));
 }

@@ -24,8 +24,9 @@ class ForwardRun final : public RunBase, private SimulationListener {
   [[nodiscard]] std::vector<Column> columns() override {
     return {simulation_.outputs().begin(), simulation_.outputs().end()};
   }
-  void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) override {
-    simulation_.fill_row(t, y, z, row);
+  [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
+                                                                std::vector<double>& row) override {
+    return simulation_.begin_row(t, y, z, row);
   }
 
   void on_log(std::string_view level, std::string_view text) override { sink_.on_log(level, text); }
@@ -84,6 +85,7 @@ bool ForwardRun::write_rows_until(SimulationStep& step) {
 }
 
 void ForwardRun::on_event(const SimulationEvent& event) {
+  finish_rows();
   if (event.y != nullptr) write_event_fields(*event.pair, event.t, *event.y);
   if (event.episode != nullptr) sink_.on_episode(*event.episode);
 }

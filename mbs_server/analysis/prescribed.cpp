@@ -50,7 +50,8 @@ class PrescribedRun final : public RunBase {
     statistics.rejected_steps = n_failed_;
   }
   [[nodiscard]] std::vector<Column> columns() override;
-  void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) override;
+  [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
+                                                                std::vector<double>& row) override;
 
   void move_to(double t);
   [[nodiscard]] const VectorX& prescribed_accelerations();
@@ -108,10 +109,12 @@ std::vector<Column> PrescribedRun::columns() {
   return columns;
 }
 
-void PrescribedRun::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
-  RunBase::fill_row(t, y, z, row);
+std::shared_ptr<const PostedQuestion> PrescribedRun::begin_row(double t, const VectorX& y, const VectorX& z,
+                                                               std::vector<double>& row) {
+  auto asked = RunBase::begin_row(t, y, z, row);
   if (balance_) row.insert(row.end(), balance_->shifts().begin(), balance_->shifts().end());
   if (kind_ == Kind::inverse) loads_.append(model_.state(t, y), system_, row);
+  return asked;
 }
 
 void PrescribedRun::check() const {

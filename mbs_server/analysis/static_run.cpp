@@ -48,9 +48,11 @@ class StaticRun final : public RunBase {
   void go_on_from(const Checkpoint& checkpoint);
   void move_on();
   [[nodiscard]] std::vector<Column> columns() override;
-  void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) override {
-    RunBase::fill_row(t, y, z, row);
+  [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
+                                                                std::vector<double>& row) override {
+    auto asked = RunBase::begin_row(t, y, z, row);
     loads_.append(model_.state(t, y), system_, row);
+    return asked;
   }
 
   [[nodiscard]] bool depends_on_time() const;

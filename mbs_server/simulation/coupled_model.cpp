@@ -43,6 +43,7 @@ CoupledModel::CoupledModel(const Scenario& scenario, const Model& model, std::st
       scheme_(scheme.make(scenario, exchange_, contact_states_)),
       contact_force_(add_contact_force(system_, exchange_.kinematics(), *scheme_)) {
   for (const auto& pair : system_.model().pairs) trackers_.emplace_back(pair.name);
+  unknown_.resize(trackers_.size());
 }
 
 void CoupledModel::assemble(const AssemblyLog& log) {
@@ -133,7 +134,7 @@ void CoupledModel::take(const Checkpoint& checkpoint, RunState state) {
   committed_ = {.t = checkpoint.time, .y = saved.head(system_.n_y()), .z = saved.tail(EnergyQuadrature::n)};
   exchange_.set_committed_step(checkpoint.step);
   exchange_.set_evaluations(state.counts.contact);
-  exchange_.forget_answer();
+  exchange_.start_anew();
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     trackers_[i].set_state(state.episodes.at(i));
     contact_states_.set_closed(i, state.closed.at(i) != 0);
@@ -150,11 +151,28 @@ std::vector<Column> CoupledModel::columns() const {
   return columns;
 }
 
-void CoupledModel::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
+std::shared_ptr<const PostedQuestion> CoupledModel::begin_row(double t, const VectorX& y, const VectorX& z,
+                                                              std::vector<double>& row) {
   const RowEnergies energies{.dissipated = z[EnergyQuadrature::dissipated] + totals_.committed_dissipation,
                              .external_work = z[EnergyQuadrature::external_work]};
-  mbs::fill_row(state(t, y), energies, system_, *scheme_, row);
+  std::shared_ptr<const PostedQuestion> asked;
+  if (!scheme_->has_macro_steps() && !contact_states_.any_closed()) asked = exchange_.post(t, q(y), qd(y));
+  const auto responses = asked ? std::span<const Response>(unknown_) : scheme_->responses(t, q(y), qd(y));
+  mbs::fill_row(state(t, y), energies, system_, *scheme_, responses, row);
   if (scenario_.output.accelerations) append_accelerations(state(t, y), system_, row);
+  return asked;
+}
+
+void CoupledModel::complete_row(const PostedQuestion& answered, std::vector<double>& row) const {
+  if (answered.error) throw_typed(*answered.error);
+  write_gaps(system_.model(), answered.responses, row);
+}
+
+void CoupledModel::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
+  const auto asked = begin_row(t, y, z, row);
+  if (!asked) return;
+  exchange_.settle();
+  complete_row(*asked, row);
 }
 
 }  // namespace heelstrike::mbs

@@ -51,6 +51,7 @@ class RunProblem final : public Problem {
     return scheme_.has_macro_steps() ? 0 : ContactRoot::per_pair * static_cast<int>(states_.n_pairs());
   }
   void roots(double t, const ConstRef& y, MutableRef values) override;
+  [[nodiscard]] bool no_roots(double t, const ConstRef& y, double t_end, const ConstRef& y_end) const override;
   /// Directions in which the roots matter: open pairs watch for a falling gap and a rising rate, closed ones for a
   /// rising gap.
   [[nodiscard]] std::vector<int> root_directions() const;

@@ -52,13 +52,15 @@ IntegratorStatistics difference(const IntegratorStatistics& a, const IntegratorS
 /// What find_step() or cross_singularity() found.
 class Simulation::PendingStep final : public SimulationStep {
  public:
-  PendingStep(Simulation& simulation, const StepResult& step, std::vector<std::size_t> switching)
+  /// @param apart  no pair touches on the way, for certain
+  PendingStep(Simulation& simulation, const StepResult& step, std::vector<std::size_t> switching, bool apart)
       : simulation_(simulation),
         end_(step.t),
         step_size_(step.step_size),
         y_(simulation.integrator_->y()),
         z_(simulation.integrator_->quadratures()),
-        switching_(std::move(switching)) {}
+        switching_(std::move(switching)),
+        apart_(apart) {}
   PendingStep(Simulation& simulation, SingularCrossing::Crossing crossing, VectorX z)
       : simulation_(simulation),
         end_(crossing.t),
@@ -77,6 +79,7 @@ class Simulation::PendingStep final : public SimulationStep {
 
   [[nodiscard]] bool is_crossing() const { return crossing_.has_value(); }
   [[nodiscard]] std::span<const std::size_t> switching() const { return switching_; }
+  [[nodiscard]] bool apart() const { return apart_; }
   /// Ends the step at `t`, inside it.
   void cut(double t);
   /// Moves the end onto the constraints. @returns y, which the caller may take
@@ -88,6 +91,7 @@ class Simulation::PendingStep final : public SimulationStep {
   double step_size_;
   VectorX y_, z_;  ///< at the end
   std::vector<std::size_t> switching_;
+  bool apart_ = false;
   std::optional<SingularCrossing::Crossing> crossing_;
 };
 
@@ -118,6 +122,7 @@ void Simulation::PendingStep::cut(double t) {
   y_ = std::move(y);
   z_ = std::move(z);
   switching_.clear();
+  apart_ = false;
 }
 
 VectorX& Simulation::PendingStep::projected_end() {
@@ -307,14 +312,20 @@ void Simulation::state_now(VectorX& y, VectorX& z) {
   }
 }
 
-void Simulation::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
-  model_.fill_row(t, y, z, row);
+std::shared_ptr<const PostedQuestion> Simulation::begin_row(double t, const VectorX& y, const VectorX& z,
+                                                            std::vector<double>& row) {
+  auto asked = model_.begin_row(t, y, z, row);
   row.push_back(step_size_);
+  return asked;
 }
 
 std::span<const double> Simulation::output_values() {
   state_now(y_, z_);
-  fill_row(now_, y_, z_, row_);
+  const auto asked = begin_row(now_, y_, z_, row_);
+  if (asked) {
+    exchange_.settle();
+    model_.complete_row(*asked, row_);
+  }
   return row_;
 }
 
@@ -385,13 +396,14 @@ void Simulation::find_step() {
   const double t_end = step_bound();
   if (restart_due_) restart_integrator();
   const bool locates_contact = !scheme_.has_macro_steps();
-  if (locates_contact && !watch_->started()) {
-    watch_->start(committed_.t, model_.q(committed_.y), model_.qd(committed_.y));
-  }
   fresh_ = false;
   const StepResult step = integrator_->step(t_end);
   check_step(step);
-  PairWatch::Verdict verdict = locates_contact ? watch_->judge(step, *integrator_) : PairWatch::Verdict{};
+  PairWatch::Verdict verdict;
+  if (locates_contact) {
+    const VectorX& y = committed_.y;
+    verdict = watch_->judge(committed_.t, model_.q(y), model_.qd(y), step, *integrator_, scheme_);
+  }
   if (verdict.missed) {
     repeat_step(step.t,
                 fmt::format("'{}' touched or separated between t = {} s and {} s by {:.3g} m without being "
@@ -399,7 +411,7 @@ void Simulation::find_step() {
                             model_.trackers()[*verdict.missed].pair(), committed_.t, step.t, verdict.missed_distance));
   } else if (step.roots.empty() || !verdict.switching.empty()) {
     step_size_ = step.step_size;
-    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict.switching));
+    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict.switching), verdict.apart);
   }
   // Else a gap passed a minimum above zero, or rounding changed the sign of one: the integrator goes on in its step.
 }
@@ -468,6 +480,7 @@ bool Simulation::starts_anew() {
 
 void Simulation::commit_state(PendingStep& step) {
   VectorX& y = step.projected_end();
+  if (step.apart()) return commit_apart(step, y);
   const auto responses = scheme_.accept(step.end(), model_.q(y), model_.qd(y));
   const double t_before = std::exchange(committed_.t, step.end());
   committed_.y.swap(y);
@@ -492,6 +505,18 @@ void Simulation::commit_state(PendingStep& step) {
   } else {
     switch_pairs(step.switching(), responses);
   }
+}
+
+/// No pair acts, nor begins to: what the partner says of the state interests nobody.
+void Simulation::commit_apart(PendingStep& step, VectorX& y) {
+  scheme_.accept_apart(step.end(), model_.q(y), model_.qd(y));
+  committed_.t = step.end();
+  committed_.y.swap(y);
+  committed_.z = step.end_z();
+  now_ = committed_.t;
+  watch_->forget();
+  model_.note_violation();
+  for (std::size_t i = 0; i < model_.trackers().size(); ++i) vibrations_->forget(i);
 }
 
 std::vector<std::size_t> Simulation::switched_pairs(std::span<const Response> responses) const {
@@ -575,7 +600,7 @@ void Simulation::restart_integrator() {
   problem_->forget_pivots();
   singularities_->forget();
   watch_->forget();
-  exchange_.forget_answer();
+  exchange_.start_anew();
   integrator_->restart(committed_.t, committed_.y, committed_.z, step_limit_, problem_->root_directions());
 }
 

@@ -104,7 +104,9 @@ class Simulation {
   /// For analyses: the model with its contact, at the last commit.
   [[nodiscard]] CoupledModel& model() { return model_; }
   /// The values of outputs() for a state of the step that the listener is looking at.
-  void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row);
+  /// As CoupledModel::begin_row.
+  [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
+                                                                std::vector<double>& row);
 
  private:
   class PendingStep;
@@ -128,6 +130,7 @@ class Simulation {
   [[nodiscard]] bool commit_step();
   void commit_state(PendingStep& step);
   [[nodiscard]] bool starts_anew();
+  void commit_apart(PendingStep& step, VectorX& y);
   void switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses);
   /// Where nobody locates contact, the pairs whose state is another than the one at the last accepted step.
   [[nodiscard]] std::vector<std::size_t> switched_pairs(std::span<const Response> responses) const;
