@@ -209,8 +209,7 @@ std::string bytes_of(std::span<const double> values) {
 
 /// Of everything but the checksum itself. Lengths keep neighbours apart.
 std::string checksum(const Checkpoint& checkpoint, std::string_view state) {
-  std::string all = fmt::format("{} {} {} {}\n", program_identity(), checkpoint.scenario_digest, checkpoint.step,
-                                checkpoint.state.size());
+  std::string all = fmt::format("{} {} {}\n", checkpoint.scenario_digest, checkpoint.step, checkpoint.state.size());
   all += bytes_of({&checkpoint.time, 1}) + bytes_of(checkpoint.state);
   for (const auto& contact : checkpoint.contact_states) all += fmt::format("{}\n", contact.size()) + contact;
   return sha256_hex(all.append(state));
@@ -263,10 +262,13 @@ std::int64_t first_after(double interval, double t) {
   return n;
 }
 
+void seal(Checkpoint& checkpoint, const RunState& state, std::string_view program) {
+  const std::string content = fmt::format("{}\n{}", program, to_json(state).dump());
+  checkpoint.engine = fmt::format("{} {}\n{}", format_version, checksum(checkpoint, content), content);
+}
+
 void seal(Checkpoint& checkpoint, const RunState& state) {
-  const std::string text = to_json(state).dump();
-  checkpoint.engine =
-      fmt::format("{} {}\n{}\n{}", format_version, checksum(checkpoint, text), program_identity(), text);
+  seal(checkpoint, state, program_identity());
 }
 
 RunState unseal(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
@@ -279,17 +281,17 @@ RunState unseal(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
   }
   constexpr std::size_t n_digits = 64;
   const std::size_t begin = format_version.size() + 1;
-  const std::size_t program = begin + n_digits + 1;
-  const std::size_t end = engine.find('\n', std::min(program, engine.size()));
-  const std::size_t text = end == std::string_view::npos ? engine.size() : end + 1;
-  if (end != std::string_view::npos && engine.substr(program, end - program) != program_identity()) {
+  const std::size_t content = begin + n_digits + 1;
+  if (engine.size() < content || engine.substr(begin, n_digits) != checksum(checkpoint, engine.substr(content))) {
+    refuse("its checksum is that of other bytes: it is damaged");
+  }
+  const std::size_t text = std::min(engine.find('\n', content), engine.size() - 1) + 1;
+  const std::string_view program = engine.substr(content, text - 1 - content);
+  if (program != program_identity()) {
     refuse(
         fmt::format("it was made by heelstrike {}, and this is {}: only the program that made it goes on with the "
                     "same bits",
-                    escaped_excerpt(engine.substr(program, end - program), 80), program_identity()));
-  }
-  if (end == std::string_view::npos || engine.substr(begin, n_digits) != checksum(checkpoint, engine.substr(text))) {
-    refuse("its checksum is that of other bytes: it is damaged");
+                    escaped_excerpt(program, 80), program_identity()));
   }
   expect(checkpoint.time >= 0.0 && checkpoint.time <= frame.end_time,
          fmt::format("a time between 0 and {} s", frame.end_time), fmt::format("{} s", checkpoint.time));

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/motion/jet.hpp"
@@ -55,6 +56,8 @@ struct RunState {
 
 /// Puts `state` and a checksum over the whole checkpoint into `checkpoint.engine`. Doubles survive exactly (shortest
 /// round-trip decimals).
+/// @param program  that makes it
+void seal(Checkpoint& checkpoint, const RunState& state, std::string_view program);
 void seal(Checkpoint& checkpoint, const RunState& state);
 
 /// What a checkpoint has to agree with.
@@ -64,8 +67,8 @@ struct CheckpointFrame {
   std::vector<std::string> pairs;  ///< names
 };
 /// The state in a sealed checkpoint.
-/// @throws Error{invalid_input} for one of another version, for damaged bytes, and for numbers that no run can have: a
-/// checksum keeps accidents away, but whoever makes up a checkpoint can make up its checksum too
+/// @throws Error{invalid_input} for one of another version or compiler, for damaged bytes, and for numbers that no run
+/// can have: a checksum keeps accidents away, but whoever makes up a checkpoint can make up its checksum too
 [[nodiscard]] RunState unseal(const Checkpoint& checkpoint, const CheckpointFrame& frame);
 
 }  // namespace heelstrike::mbs

@@ -1,22 +1,18 @@
 // Checkpoints that the clock asks for: they change nothing, and a run that goes on from any of them ends with the rows,
 // the fields and the summary of the undisturbed one.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 #include <random>
 
-#include "common/errors/error.hpp"
 #include "common/results/summary.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 mbs::RunInput input_of(const Scenario& scenario) {
   return {.scenario = scenario, .assets = {}, .run_id = "test", .scenario_digest = "test", .resume_from = {}};
@@ -25,7 +21,7 @@ mbs::RunInput input_of(const Scenario& scenario) {
 /// A clock that is somewhere else at every look: checkpoints fall on restart points as wall time lets them.
 std::function<double()> uneven_clock(unsigned seed) {
   return [random = std::mt19937(seed), now = 0.0]() mutable {
-    return now += static_cast<double>(random() % 1000) * 0.01;  // [s] twice as far as half a period on average
+    return now += static_cast<double>(random() % 2500) * 0.01;  // [s] on average a little more than the period
   };
 }
 
@@ -83,8 +79,8 @@ class AnyIntegrator : public testing::TestWithParam<const char*> {
  protected:
   [[nodiscard]] static std::vector<std::string> with(std::vector<std::string> settings, const std::string& step) {
     const std::string name = GetParam();
-    settings.push_back("analysis.integrator={name: " + name +
-                       (name == "rk4" || name == "ab4am4" ? ", step: " + step + "}" : "}"));
+    settings.push_back("analysis.integrator={name: " + name + ", " +
+                       (name == "rk4" || name == "ab4am4" ? "step: " : "max_step: ") + step + "}");
     return settings;
   }
 };
@@ -93,16 +89,15 @@ INSTANTIATE_TEST_SUITE_P(WallCheckpoint, AnyIntegrator,
 
 TEST_P(AnyIntegrator, GoesOnFromTheEventsOfContact) {
   expect_resumable(scenario_from(read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml"),
-                                 with({"analysis.end_time=1.6", "output.interval=0.01"}, "2e-4")),
+                                 with({"analysis.end_time=1.6", "output.interval=0.01"}, "5e-4")),
                    2);
 }
 
 /// Nothing happens to a pendulum: the integrator starts anew by the number of its steps.
 TEST_P(AnyIntegrator, GoesOnWhereNothingHappens) {
-  expect_resumable(
-      scenario_from(read_text(HEELSTRIKE_SOURCE_DIR "/examples/simple_pendulum.yaml"),
-                    with({"analysis.end_time=3", "output.interval=0.05", "analysis.integrator.max_step=1e-3"}, "1e-3")),
-      1);
+  expect_resumable(scenario_from(read_text(HEELSTRIKE_SOURCE_DIR "/examples/simple_pendulum.yaml"),
+                                 with({"analysis.end_time=3", "output.interval=0.05"}, "1e-3")),
+                   1);
 }
 
 /// A ball led over the ground with friction, whose series of fields go on too.
@@ -132,12 +127,12 @@ const std::string without_friction = "hertz\n    parameters: {stiffness: 1.0e6}"
 const std::string balance = "  balance:\n    ball: {bodies: [ball], force: {expression: \"300 * sin(pi * t)\"}}\n";
 
 TEST(WallCheckpoint, KinematicRunsGoOn) {
-  expect_resumable(scenario_from(led_ball("kinematic", with_friction)), 10);
+  expect_resumable(scenario_from(led_ball("kinematic", with_friction)), 1);
   expect_resumable(scenario_from(led_ball("kinematic", without_friction)), 1);
 }
 
 TEST(WallCheckpoint, InverseRunsGoOn) {
-  expect_resumable(scenario_from(led_ball("inverse", with_friction)), 10);
+  expect_resumable(scenario_from(led_ball("inverse", with_friction)), 1);
 }
 
 TEST(WallCheckpoint, HybridRunsGoOn) {
@@ -158,7 +153,7 @@ contact:
     main: {body: bob, surface: {sphere: {radius: 0.1}}}
     partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
     backend: hertz
-    parameters: {stiffness: 1.0e8, exponent: 1.5, friction: 0.5}
+    parameters: {stiffness: 1.0e8, exponent: 1.5}
 analysis: {type: static, end_time: 1}
 output: {interval: 0.02}
 )~"),
@@ -176,19 +171,6 @@ TEST(WallCheckpoint, CanBeSwitchedOff) {
   mbs::RunInput input = input_of(scenario_from(led_ball("kinematic", with_friction), {"output.checkpoint_period=0"}));
   input.clock = uneven_clock(1);
   EXPECT_TRUE(run_input(input, fem::open_local_contact).checkpoints.empty());
-}
-
-TEST(WallCheckpoint, OfAnotherProgramIsRefused) {
-  const Scenario scenario = scenario_from(led_ball("kinematic", with_friction));
-  mbs::RunInput input = input_of(scenario);
-  input.clock = uneven_clock(1);
-  Checkpoint checkpoint = run_input(input, fem::open_local_contact).checkpoints.at(0);
-  const std::size_t line = checkpoint.engine.find('\n') + 1;
-  checkpoint.engine.replace(line, checkpoint.engine.find('\n', line) - line, "9.9.9 GCC 99");
-  const RecordedRun refused = run_local(scenario, checkpoint);
-  ASSERT_TRUE(refused.summary.error.has_value());
-  EXPECT_EQ(refused.summary.error->code(), ErrorCode::invalid_input);
-  EXPECT_THAT(refused.summary.error->what(), HasSubstr("made by heelstrike 9.9.9 GCC 99, and this is "));
 }
 
 }  // namespace
