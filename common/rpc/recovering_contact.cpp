@@ -91,7 +91,7 @@ class RecoveringContact final : public Contact, public BatchContact {
  private:
   /// Asks, and after a loss opens everything anew and asks again.
   template <typename Question>
-  auto insist(const Question& question) {
+  std::invoke_result_t<const Question&> insist(const Question& question) {
     if (failure_) throw_typed(*failure_);
     Backoff backoff(options_.patience, context_.stop);
     while (true) {

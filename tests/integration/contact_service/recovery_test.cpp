@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 #include <thread>
+#include <type_traits>
 
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
@@ -62,7 +63,7 @@ class WatchedContact final : public test::ForwardingContact, public BatchContact
 
  private:
   template <typename Call>
-  auto around(const Call& call) {
+  std::invoke_result_t<const Call&> around(const Call& call) {
     course_.before_call();
     if constexpr (std::is_void_v<decltype(call())>) {
       call();
