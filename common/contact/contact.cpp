@@ -1,9 +1,25 @@
 #include "common/contact/contact.hpp"
 
 #include "common/errors/error.hpp"
+#include "common/errors/refusal.hpp"
 #include "common/friction/local_problem.hpp"
 
 namespace heelstrike {
+
+// Who is not behind a wire answers at once.
+std::shared_ptr<const PostedQuestion> Contact::post(QuestionKind kind, std::int64_t step,
+                                                    std::span<const PairState> states) {
+  auto question = std::make_shared<PostedQuestion>();
+  question->kind = kind;
+  question->step = step;
+  question->responses.resize(states.size());
+  question->error = refusal([&] {
+    if (kind == QuestionKind::commit) return commit(step, states, question->responses);
+    evaluate(step, 0, states, question->responses);
+  });
+  question->answered = true;
+  return question;
+}
 
 friction::LocalProblem Contact::local_problem(std::size_t /*pair*/, const PairState& /*state*/) {
   throw Error(ErrorCode::unimplemented,
