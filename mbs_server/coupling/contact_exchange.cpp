@@ -76,7 +76,11 @@ std::span<const Response> ContactExchange::responses(double t, const ConstVector
   } catch (const RecoverableError& e) {
     last_refusal_ = fmt::format("at t = {} s: {}", t, e.what());
     throw;
+  } catch (const Error&) {
+    check_posted_commits();  // a commit that failed is why later steps are refused
+    throw;
   }
+  check_posted_commits();
   answered_ = true;
   note_bounds();
   return responses_;
@@ -94,6 +98,7 @@ void ContactExchange::settle() {
   if (contact_ == nullptr) return;
   const WallTimer timer(waited_);
   contact_->settle();
+  check_posted_commits();
 }
 
 void ContactExchange::note_bounds() {
@@ -135,6 +140,7 @@ std::span<const Response> ContactExchange::commit(double t, const ConstVector& q
     forget_answer();
     const WallTimer timer(waited_);
     contact_->commit(committed_step_ + 1, states, responses_);
+    check_posted_commits();
     answered_ = true;
     note_bounds();
   }
@@ -147,9 +153,25 @@ void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVec
     const auto states = kinematics_at(t, q, qd).states();
     forget_answer();
     const WallTimer timer(waited_);
-    (void)contact_->post(QuestionKind::commit, committed_step_ + 1, states);
+    auto posted = contact_->post(QuestionKind::commit, committed_step_ + 1, states);
+    if (posted->answered && posted->error) throw_typed(*posted->error);
+    posted_commits_.push_back(std::move(posted));
+    check_posted_commits();
   }
   count_commit();
+}
+
+void ContactExchange::check_posted_commits() {
+  while (!posted_commits_.empty() && posted_commits_.front()->answered) {
+    const auto commit = std::move(posted_commits_.front());
+    posted_commits_.pop_front();
+    if (!commit->error) continue;
+    // The run has gone on from there: no smaller step helps.
+    if (commit->error->code() != ErrorCode::recoverable) throw_typed(*commit->error);
+    throw Error(ErrorCode::solver_failed,
+                fmt::format("the contact refused step {}, at the end of which no pair touched: {}", commit->step,
+                            commit->error->what()));
+  }
 }
 
 void ContactExchange::keep_answer() {

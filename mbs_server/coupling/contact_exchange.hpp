@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -59,7 +60,8 @@ class ContactExchange {
 
   /// Accepts the state as the end of the next step and returns the responses under the new history.
   std::span<const Response> commit(double t, const ConstVector& q, const ConstVector& qd);
-  /// The same without waiting: what the partner says of it is not wanted.
+  /// The same without waiting: what the partner says of it is not wanted. A refusal is told as that of a commit when it
+  /// is known at once, else the next question throws Error{solver_failed}.
   void post_commit(double t, const ConstVector& q, const ConstVector& qd);
 
   /// A state of prescribed motion, and what its pairs answered.
@@ -93,7 +95,10 @@ class ContactExchange {
   /// -1 before the first commit.
   [[nodiscard]] std::int64_t committed_step() const { return committed_step_; }
   /// Goes on from a restored history.
-  void set_committed_step(std::int64_t step) { committed_step_ = step; }
+  void set_committed_step(std::int64_t step) {
+    committed_step_ = step;
+    posted_commits_.clear();
+  }
   [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
   /// Wall time spent waiting for the partner's answers.
   [[nodiscard]] std::chrono::duration<double> waited() const { return waited_; }
@@ -121,6 +126,8 @@ class ContactExchange {
   void require_numbers(double t) const;
   void count_commit();
   void note_bounds();
+  /// @throws Error{solver_failed} when a posted commit was refused
+  void check_posted_commits();
   void keep_answer();
   /// Takes the earlier answer when it is that of this state.
   bool recall(double t, const ConstVector& q, const ConstVector& qd);
@@ -139,6 +146,7 @@ class ContactExchange {
   bool answered_ = false;  ///< the responses are those of the state of the kinematics
   EarlierAnswer before_;
   std::vector<Bound> bounds_;
+  std::deque<std::shared_ptr<const PostedQuestion>> posted_commits_;  ///< whose answers have not been looked at
 };
 
 }  // namespace heelstrike::mbs
