@@ -47,6 +47,15 @@ bool way_is_free(double t, const GapRange& a, double t_end, const GapRange& b) {
 
 }  // namespace
 
+void require_answer(const PostedQuestion& answered) {
+  if (!answered.error) return;
+  if (answered.error->code() != ErrorCode::recoverable) throw_typed(*answered.error);
+  throw Error(ErrorCode::solver_failed,
+              fmt::format("the contact refused {} step {} of a motion on which no pair touches: {}",
+                          answered.kind == QuestionKind::commit ? "to commit" : "a state of", answered.step,
+                          answered.error->what()));
+}
+
 ContactExchange::ContactExchange(const Model& model, Contact* contact, std::stop_token stop)
     : model_(model),
       contact_(contact),
@@ -91,7 +100,9 @@ std::shared_ptr<const PostedQuestion> ContactExchange::post(double t, const Cons
   check_stop(stop_);
   ++n_evaluations_;
   const WallTimer timer(waited_);
-  return contact_->post(QuestionKind::evaluate, committed_step_ + 1, kinematics_at(t, q, qd).states());
+  auto posted = contact_->post(QuestionKind::evaluate, committed_step_ + 1, kinematics_at(t, q, qd).states());
+  if (posted->answered && posted->error) throw_typed(*posted->error);
+  return posted;
 }
 
 void ContactExchange::settle() {
@@ -165,12 +176,7 @@ void ContactExchange::check_posted_commits() {
   while (!posted_commits_.empty() && posted_commits_.front()->answered) {
     const auto commit = std::move(posted_commits_.front());
     posted_commits_.pop_front();
-    if (!commit->error) continue;
-    // The run has gone on from there: no smaller step helps.
-    if (commit->error->code() != ErrorCode::recoverable) throw_typed(*commit->error);
-    throw Error(ErrorCode::solver_failed,
-                fmt::format("the contact refused step {}, at the end of which no pair touched: {}", commit->step,
-                            commit->error->what()));
+    require_answer(*commit);
   }
 }
 

@@ -21,6 +21,10 @@
 
 namespace heelstrike::mbs {
 
+/// @throws what a posted question was refused for; Error{solver_failed} where it is recoverable, because the run has
+/// gone on from there and no smaller step helps
+void require_answer(const PostedQuestion& answered);
+
 class ContactExchange {
  public:
   /// @param model    outlives this object
@@ -37,8 +41,8 @@ class ContactExchange {
   /// kept: asking again for the same state costs nothing.
   /// @throws Error{cancelled} when stopped, and whatever the partner throws
   [[nodiscard]] std::span<const Response> responses(double t, const ConstVector& q, const ConstVector& qd);
-  /// Asks for responses at a state, without tangents, that somebody will look at later. Null = they are known already:
-  /// responses() tells them.
+  /// Asks for responses at a state, without tangents, that somebody will look at later, with require_answer(). Null =
+  /// they are known already: responses() tells them. @throws as responses() when a refusal is known at once
   [[nodiscard]] std::shared_ptr<const PostedQuestion> post(double t, const ConstVector& q, const ConstVector& qd);
   /// Waits for all that was posted.
   void settle();
