@@ -1,6 +1,7 @@
 /// The whole run of examples/bouncing_ball.yaml, with the contact in this process and with the real contact service
-/// behind a Unix socket. Prints steps, evaluations, median wall time, real-time factor and the ratio of the two, which
-/// is the price of the wire for a model whose contact is as cheap as a contact can be. Repetitions of both alternate
+/// behind a Unix socket and behind TCP. Prints steps, evaluations, calls (messages over the wire), median wall time,
+/// real-time factor and the ratio of the two, which is the price of the wire for a model whose contact is as cheap as a
+/// contact can be. Repetitions of both alternate
 /// (--benchmark_enable_random_interleaving), so that a busy machine slows both alike.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -53,23 +54,25 @@ double median(std::vector<double> values) {
 }
 
 void print_table(const Records& records) {
-  fmt::print("\n{:<8}{:>8}{:>8}{:>8}{:>8}{:>12}{:>12}{:>12}{:>16}\n", "contact", "steps", "rhs", "evals", "commits",
-             "median ms", "us/step", "min ms", "x real time");
+  fmt::print("\n{:<8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>12}{:>12}{:>12}{:>16}\n", "contact", "steps", "rhs", "evals",
+             "commits", "calls", "median ms", "us/step", "min ms", "x real time");
   for (const auto& [name, record] : records) {
     const double seconds = median(record.seconds);
     const auto& s = record.summary;
-    fmt::print("{:<8}{:>8}{:>8}{:>8}{:>8}{:>12.2f}{:>12.2f}{:>12.2f}{:>16.1f}\n", name, s.integrator.steps,
-               s.integrator.rhs_evaluations, s.contact_evaluations, s.contact_commits, 1e3 * seconds,
-               1e6 * seconds / static_cast<double>(std::max<std::int64_t>(1, s.integrator.steps)),
+    fmt::print("{:<8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>12.2f}{:>12.2f}{:>12.2f}{:>16.1f}\n", name, s.integrator.steps,
+               s.integrator.rhs_evaluations, s.contact_evaluations, s.contact_commits, s.rpc ? s.rpc->calls : 0,
+               1e3 * seconds, 1e6 * seconds / static_cast<double>(std::max<std::int64_t>(1, s.integrator.steps)),
                1e3 * *std::ranges::min_element(record.seconds), s.simulated_time / seconds);
   }
-  if (records.size() < 2) return;
-  const double local = median(records.at("local").seconds);
-  const double remote = median(records.at("remote").seconds);
-  const auto exchanges =
-      records.at("remote").summary.contact_evaluations + records.at("remote").summary.contact_commits;
-  fmt::print("remote / local {:.2f}; {:.1f} us of wire per exchange\n", remote / local,
-             1e6 * (remote - local) / static_cast<double>(exchanges));
+  const auto local = records.find("local");
+  for (const auto& [name, record] : records) {
+    if (local == records.end() || !record.summary.rpc) continue;
+    const double own = median(local->second.seconds);
+    const double remote = median(record.seconds);
+    const auto calls = static_cast<double>(record.summary.rpc->calls);
+    fmt::print("{} / local {:.2f}; {:.1f} us of wire per call, {:.2f} calls per step\n", name, remote / own,
+               1e6 * (remote - own) / calls, calls / static_cast<double>(record.summary.integrator.steps));
+  }
 }
 
 void add(const std::string& name, const Scenario& scenario, const ContactFactory& open_contact, Records& records) {
@@ -96,7 +99,8 @@ int main(int argc, char** argv) {
 
   const Scenario scenario = test::scenario_from(test::read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml"));
   fem::ContactServiceImpl service({}, {});
-  rpc::Listener listener({.addresses = {fmt::format("unix:/tmp/heelstrike-bench-{}.sock", ::getpid())}, .tls = {}});
+  rpc::Listener listener(
+      {.addresses = {fmt::format("unix:/tmp/heelstrike-bench-{}.sock", ::getpid()), "127.0.0.1:0"}, .tls = {}});
   grpc::ServerBuilder builder;
   listener.configure(builder);
   builder.RegisterService(&service);
@@ -104,8 +108,9 @@ int main(int argc, char** argv) {
   listener.start();
   Records records;
   add("local", scenario, fem::open_local_contact, records);
-  add("remote", scenario,
-      rpc::open_remote_contact({.endpoint = {.address = listener.bound_addresses().front(), .tls = {}}}), records);
+  const std::vector<std::string> addresses = listener.bound_addresses();
+  add("unix", scenario, rpc::open_remote_contact({.endpoint = {.address = addresses[0], .tls = {}}}), records);
+  add("tcp", scenario, rpc::open_remote_contact({.endpoint = {.address = addresses[1], .tls = {}}}), records);
   benchmark::RunSpecifiedBenchmarks();
   print_table(records);
   listener.stop();

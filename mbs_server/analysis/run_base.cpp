@@ -249,6 +249,7 @@ RunSummary RunBase::run(const ContactFactory& open_contact) {
     });
     const bool reached_end = solve();
     finish_rows();
+    exchange_.settle();
     summary_.status = !reached_end ? "cancelled" : summary_.error ? "incomplete" : "completed";
   } catch (const Error& e) {
     summary_.status = e.code() == ErrorCode::cancelled ? "cancelled" : "failed";

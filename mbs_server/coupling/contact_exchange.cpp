@@ -47,6 +47,15 @@ bool way_is_free(double t, const GapRange& a, double t_end, const GapRange& b) {
 
 }  // namespace
 
+void require_answer(const PostedQuestion& answered) {
+  if (!answered.error) return;
+  if (answered.error->code() != ErrorCode::recoverable) throw_typed(*answered.error);
+  throw Error(ErrorCode::solver_failed,
+              fmt::format("the contact refused {} step {} of a motion on which no pair touches: {}",
+                          answered.kind == QuestionKind::commit ? "to commit" : "a state of", answered.step,
+                          answered.error->what()));
+}
+
 ContactExchange::ContactExchange(const Model& model, Contact* contact, std::stop_token stop)
     : model_(model),
       contact_(contact),
@@ -76,7 +85,11 @@ std::span<const Response> ContactExchange::responses(double t, const ConstVector
   } catch (const RecoverableError& e) {
     last_refusal_ = fmt::format("at t = {} s: {}", t, e.what());
     throw;
+  } catch (const Error&) {
+    check_posted_commits();  // a commit that failed is why later steps are refused
+    throw;
   }
+  check_posted_commits();
   answered_ = true;
   note_bounds();
   return responses_;
@@ -87,13 +100,16 @@ std::shared_ptr<const PostedQuestion> ContactExchange::post(double t, const Cons
   check_stop(stop_);
   ++n_evaluations_;
   const WallTimer timer(waited_);
-  return contact_->post(QuestionKind::evaluate, committed_step_ + 1, kinematics_at(t, q, qd).states());
+  auto posted = contact_->post(QuestionKind::evaluate, committed_step_ + 1, kinematics_at(t, q, qd).states());
+  if (posted->answered && posted->error) throw_typed(*posted->error);
+  return posted;
 }
 
 void ContactExchange::settle() {
   if (contact_ == nullptr) return;
   const WallTimer timer(waited_);
   contact_->settle();
+  check_posted_commits();
 }
 
 void ContactExchange::start_anew() {
@@ -140,6 +156,7 @@ std::span<const Response> ContactExchange::commit(double t, const ConstVector& q
     forget_answer();
     const WallTimer timer(waited_);
     contact_->commit(committed_step_ + 1, states, responses_);
+    check_posted_commits();
     answered_ = true;
     note_bounds();
   }
@@ -152,9 +169,20 @@ void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVec
     const auto states = kinematics_at(t, q, qd).states();
     forget_answer();
     const WallTimer timer(waited_);
-    (void)contact_->post(QuestionKind::commit, committed_step_ + 1, states);
+    auto posted = contact_->post(QuestionKind::commit, committed_step_ + 1, states);
+    if (posted->answered && posted->error) throw_typed(*posted->error);
+    posted_commits_.push_back(std::move(posted));
+    check_posted_commits();
   }
   count_commit();
+}
+
+void ContactExchange::check_posted_commits() {
+  while (!posted_commits_.empty() && posted_commits_.front()->answered) {
+    const auto commit = std::move(posted_commits_.front());
+    posted_commits_.pop_front();
+    require_answer(*commit);
+  }
 }
 
 void ContactExchange::keep_answer() {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,6 +20,10 @@
 #include "mbs_server/model/model.hpp"
 
 namespace heelstrike::mbs {
+
+/// @throws what a posted question was refused for; Error{solver_failed} where it is recoverable, because the run has
+/// gone on from there and no smaller step helps
+void require_answer(const PostedQuestion& answered);
 
 class ContactExchange {
  public:
@@ -36,8 +41,8 @@ class ContactExchange {
   /// kept: asking again for the same state costs nothing.
   /// @throws Error{cancelled} when stopped, and whatever the partner throws
   [[nodiscard]] std::span<const Response> responses(double t, const ConstVector& q, const ConstVector& qd);
-  /// Asks for responses at a state, without tangents, that somebody will look at later. Null = they are known already:
-  /// responses() tells them.
+  /// Asks for responses at a state, without tangents, that somebody will look at later, with require_answer(). Null =
+  /// they are known already: responses() tells them. @throws as responses() when a refusal is known at once
   [[nodiscard]] std::shared_ptr<const PostedQuestion> post(double t, const ConstVector& q, const ConstVector& qd);
   /// Waits for all that was posted.
   void settle();
@@ -61,7 +66,8 @@ class ContactExchange {
 
   /// Accepts the state as the end of the next step and returns the responses under the new history.
   std::span<const Response> commit(double t, const ConstVector& q, const ConstVector& qd);
-  /// The same without waiting: what the partner says of it is not wanted.
+  /// The same without waiting: what the partner says of it is not wanted. A refusal is told as that of a commit when it
+  /// is known at once, else the next question throws Error{solver_failed}.
   void post_commit(double t, const ConstVector& q, const ConstVector& qd);
 
   /// A state of prescribed motion, and what its pairs answered.
@@ -95,7 +101,10 @@ class ContactExchange {
   /// -1 before the first commit.
   [[nodiscard]] std::int64_t committed_step() const { return committed_step_; }
   /// Goes on from a restored history.
-  void set_committed_step(std::int64_t step) { committed_step_ = step; }
+  void set_committed_step(std::int64_t step) {
+    committed_step_ = step;
+    posted_commits_.clear();
+  }
   [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
   /// Goes on counting from there.
   void set_evaluations(std::int64_t n) { n_evaluations_ = n; }
@@ -125,6 +134,8 @@ class ContactExchange {
   void require_numbers(double t) const;
   void count_commit();
   void note_bounds();
+  /// @throws Error{solver_failed} when a posted commit was refused
+  void check_posted_commits();
   void keep_answer();
   /// Takes the earlier answer when it is that of this state.
   bool recall(double t, const ConstVector& q, const ConstVector& qd);
@@ -143,6 +154,7 @@ class ContactExchange {
   bool answered_ = false;  ///< the responses are those of the state of the kinematics
   EarlierAnswer before_;
   std::vector<Bound> bounds_;
+  std::deque<std::shared_ptr<const PostedQuestion>> posted_commits_;  ///< whose answers have not been looked at
 };
 
 }  // namespace heelstrike::mbs

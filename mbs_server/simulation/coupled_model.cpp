@@ -164,7 +164,7 @@ std::shared_ptr<const PostedQuestion> CoupledModel::begin_row(double t, const Ve
 }
 
 void CoupledModel::complete_row(const PostedQuestion& answered, std::vector<double>& row) const {
-  if (answered.error) throw_typed(*answered.error);
+  require_answer(answered);
   write_gaps(system_.model(), answered.responses, row);
 }
 

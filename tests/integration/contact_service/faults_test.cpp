@@ -85,6 +85,56 @@ TEST(Faults, LostConnectionIsRestoredAndTheRunGetsTheSameBits) {
   EXPECT_GE(proxy.n_connections(), 5);
 }
 
+// Rows and commits that nobody waits for: what was under way when the connection broke is asked again, commits that had
+// arrived are not.
+TEST(Faults, PostedQuestionsSurviveALostConnectionWithTheSameBits) {
+  const ServerProcess server({}, {"127.0.0.1:0"});
+  CuttingProxy proxy(server.address());
+  const auto posting = open_contact(proxy.address());
+  const auto waiting = open_contact(server.address());
+  std::vector<std::shared_ptr<const PostedQuestion>> rows;
+  std::vector<Response> expected;
+  Response response[1];
+  const auto apart = [](int step) { return ball_at(1e-3 * step, 0.2 + 1e-3 * step, 0.5); };
+  for (int step = 0; step <= 300; ++step) {
+    const PairState state[] = {apart(step)};
+    rows.push_back(posting->post(QuestionKind::evaluate, step, state));
+    (void)posting->post(QuestionKind::commit, step, state);
+    waiting->evaluate(step, 0, state, response);
+    expected.push_back(response[0]);
+    waiting->commit(step, state, response);
+    if (step % 50 == 45) proxy.cut();
+  }
+  posting->settle();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ASSERT_TRUE(rows[i]->answered);
+    ASSERT_EQ(rows[i]->error, nullptr) << rows[i]->error->what();
+    EXPECT_EQ(bits(rows[i]->responses[0]), bits(expected[i])) << i;
+  }
+  EXPECT_GE(proxy.n_connections(), 4);
+  // Both histories are at the same step, and are the same.
+  const PairState touching[] = {ball_at(0.301, 0.0999, 0.5)};
+  posting->evaluate(301, 0, touching, response);
+  const std::string answer = bits(response[0]);
+  waiting->evaluate(301, 0, touching, response);
+  EXPECT_EQ(answer, bits(response[0]));
+  EXPECT_LT(posting->rpc_statistics()->calls, 60);
+}
+
+// Later steps are refused after a commit that failed, and say so to whoever asks.
+TEST(Faults, APostedCommitThatFailsIsHeardOf) {
+  const ServerProcess server;
+  const auto contact = open_contact(server.address());
+  Response response[1];
+  const PairState state[] = {ball_at(0.0, 0.2, 0.5)};
+  contact->commit(0, state, response);
+  const auto commit = contact->post(QuestionKind::commit, 7, state);
+  const Error error = error_of([&] { contact->evaluate(8, 0, state, response); });
+  EXPECT_EQ(error.code(), ErrorCode::out_of_order) << error.what();
+  ASSERT_NE(commit->error, nullptr);
+  EXPECT_EQ(commit->error->code(), ErrorCode::out_of_order);
+}
+
 TEST(Faults, AnotherServerAtTheSameAddressGoesOnFromTheLastCommit) {
   auto first = std::make_unique<ServerProcess>();
   const std::string address = first->address(0);
