@@ -21,9 +21,10 @@ void EventReader::take(const v1::RunEvent& event) {
 bool EventReader::is_known(const v1::RunEvent& event) {
   if (event.has_schema()) schema_ = event;
   if (event.has_finished()) {
-    throw file_error("checkpoint", fmt::format("expected the checkpoint of step {} of the folder among those of this run, "
-                                               "found its end; collect it into the folder that it was resumed in",
-                                               *begin_at_));
+    throw file_error("checkpoint",
+                     fmt::format("expected the checkpoint of step {} of the folder among those of this run, "
+                                 "found its end; collect it into the folder that it was resumed in",
+                                 *begin_at_));
   }
   if (event.has_resumed() && event.resumed().has_step() && event.resumed().step() == *begin_at_) {
     begin_at_.reset();

@@ -16,8 +16,8 @@ class EventReader {
   /// @param sink  outlives the reader
   explicit EventReader(RunSink& sink) : sink_(sink) {}
 
-  /// The sink has everything up to this step already: what comes before the checkpoint of this step, or before the run was
-  /// resumed from it, is left out. Before the first event.
+  /// The sink has everything up to this step already: what comes before the checkpoint of this step, or before the run
+  /// was resumed from it, is left out. Before the first event.
   void begin_at(std::int64_t step) { begin_at_ = step; }
   /// Events that were taken before are left out. @throws Error for a malformed event, and whatever the sink throws
   void take(const v1::RunEvent& event);

@@ -91,8 +91,8 @@ void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink
 Error RemoteRunner::explained(const Error& error) {
   const auto given_up = servers_.given_up();
   if (!given_up) return error;
-  return Error(ErrorCode::unavailable, fmt::format("{}; what was computed until then is kept ({})",
-                                                   sentence_start(*given_up), error.what()));
+  return Error(ErrorCode::unavailable,
+               fmt::format("{}; what was computed until then is kept ({})", sentence_start(*given_up), error.what()));
 }
 
 RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop_token stop) {

@@ -12,9 +12,9 @@
 
 namespace heelstrike::client {
 
-/// A stream that breaks is taken up again where it ended, for ServerOptions::patience. A multibody server that dies goes
-/// on with its runs when it is there again: an own one is started anew at once. When it is not started again, what it had
-/// written but not yet sent is read from its spool.
+/// A stream that breaks is taken up again where it ended, for ServerOptions::patience. A multibody server that dies
+/// goes on with its runs when it is there again: an own one is started anew at once. When it is not started again, what
+/// it had written but not yet sent is read from its spool.
 class RemoteRunner : public Runner {
  public:
   /// @throws Error as Servers and SimulationClient

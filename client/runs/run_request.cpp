@@ -146,10 +146,11 @@ void check_unchanged(const RunRequest& request, const std::map<std::string, std:
     if (before == digests.end() || before->second != digest) changed.push_back(name);
   }
   if (changed.empty()) return;
-  throw input_error("files", fmt::format("{}: expected the content that the run began with, found another: other files are "
-                                         "another run; put them back, name the folder that holds them with --inputs, or "
-                                         "run anew",
-                                         fmt::join(changed, ", ")));
+  throw input_error("files",
+                    fmt::format("{}: expected the content that the run began with, found another: other files are "
+                                "another run; put them back, name the folder that holds them with --inputs, or "
+                                "run anew",
+                                fmt::join(changed, ", ")));
 }
 
 std::string run_name(const Scenario& scenario, char separator) {

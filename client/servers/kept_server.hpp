@@ -16,11 +16,12 @@
 
 namespace heelstrike::client {
 
-/// Deaths after which a server is not started again, when the run has not got any further meanwhile: the fault then is in
-/// the run or in the machine, and would come again.
+/// Deaths after which a server is not started again, when the run has not got any further meanwhile: the fault then is
+/// in the run or in the machine, and would come again.
 inline constexpr int most_vain_deaths = 5;
 
-/// The program lives in a thread of this object, because the kernel ends it with the thread that started it. Thread-safe.
+/// The program lives in a thread of this object, because the kernel ends it with the thread that started it.
+/// Thread-safe.
 class KeptServer {
  public:
   /// What there is to tell: a death and what follows from it; `last` when it is not started again.
@@ -54,7 +55,7 @@ class KeptServer {
   std::atomic<bool> stopping_{false};
   std::stop_source stop_;
   std::atomic<std::chrono::milliseconds> grace_{std::chrono::seconds{5}};
-  Descriptor wake_;  ///< an eventfd: readable when stopping
+  Descriptor wake_;   ///< an eventfd: readable when stopping
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   bool started_ = false;

@@ -12,7 +12,8 @@ namespace heelstrike::client {
 namespace {
 
 constexpr std::chrono::seconds stop_grace{5};
-// A Unix socket does not break while both ends live; who has died needs up to 20 s to be there again, and may die twice.
+// A Unix socket does not break while both ends live; who has died needs up to 20 s to be there again, and may die
+// twice.
 constexpr std::chrono::seconds private_patience{60};
 constexpr std::size_t shown_log_bytes = 2000;
 
@@ -67,12 +68,12 @@ void Servers::start_mbs(const ServerOptions& options) {
       if (!value.empty()) arguments.insert(arguments.end(), {option, value});
     }
   }
-  mbs_child_ = std::make_unique<KeptServer>(
-      ChildOptions{.name = "multibody server (mbs_server)",
-                   .program = sibling_program("mbs_server"),
-                   .arguments = std::move(arguments),
-                   .log = log_},
-      [this](const std::string& sentence, bool last) { take_news(sentence, last); });
+  mbs_child_ =
+      std::make_unique<KeptServer>(ChildOptions{.name = "multibody server (mbs_server)",
+                                                .program = sibling_program("mbs_server"),
+                                                .arguments = std::move(arguments),
+                                                .log = log_},
+                                   [this](const std::string& sentence, bool last) { take_news(sentence, last); });
 }
 
 void Servers::wait_until_ready() {

@@ -38,13 +38,16 @@ RunFolder folder_for(const AttachOptions& options, RunRequest& request) {
   const fs::path path = options.output.empty() ? default_folder(request) : options.output;
   const bool is_its_own = is_its_folder(path, request);
   if (request.resume_from.empty()) {
-    return {path, request.yaml, options.force || is_its_own,
+    return {path,
+            request.yaml,
+            options.force || is_its_own,
             {.scenario = request.file_name, .files = file_digests(request)}};
   }
   if (!is_its_own) {
-    throw input_error("output", fmt::format("run {} was resumed, and the rows before that are in the folder that it was "
-                                            "resumed in: expected that one, found {}; name it with -o",
-                                            options.run_id, path.string()));
+    throw input_error("output",
+                      fmt::format("run {} was resumed, and the rows before that are in the folder that it was "
+                                  "resumed in: expected that one, found {}; name it with -o",
+                                  options.run_id, path.string()));
   }
   RunFolder folder = RunFolder::resume(path);
   request.resume_from = folder.checkpoint();

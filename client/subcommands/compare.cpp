@@ -117,7 +117,9 @@ RunFolder open_folder(const CompareOptions& options, const fs::path& path, RunRe
       tell_user("warning", fmt::format("{} begins anew: {}", path.string(), error.what()));
     }
   }
-  return {path, request.yaml, options.force || options.resume,
+  return {path,
+          request.yaml,
+          options.force || options.resume,
           {.scenario = fs::absolute(options.scenario), .files = file_digests(request)}};
 }
 

@@ -41,7 +41,8 @@ ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& 
   RunFolder folder = RunFolder::resume(options.folder);
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
   const fs::path inputs = options.inputs.empty() ? folder.origin().scenario.parent_path() : options.inputs;
-  RunRequest request = load_request_again(folder.path() / "scenario.yaml", folder.origin().scenario, inputs, schemas, stop);
+  RunRequest request =
+      load_request_again(folder.path() / "scenario.yaml", folder.origin().scenario, inputs, schemas, stop);
   check_unchanged(request, folder.origin().files);
   request.resume_from = folder.checkpoint();
   for (const std::string& note : folder.notes()) tell_user("warning", note);
@@ -54,7 +55,9 @@ ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& 
 void add_resume(CLI::App& program, Invocation& invocation) {
   auto* command = program.add_subcommand("resume", "Go on with a run, a sweep or a comparison that was cut off");
   const auto options = std::make_shared<ResumeOptions>();
-  command->add_option("run", options->folder, "Run folder, marked INCOMPLETE, or the folder of a sweep or comparison")->type_name("RUN")->required();
+  command->add_option("run", options->folder, "Run folder, marked INCOMPLETE, or the folder of a sweep or comparison")
+      ->type_name("RUN")
+      ->required();
   command
       ->add_option("--inputs", options->inputs, "Folder of the files that the scenario names; default where they were")
       ->type_name("FOLDER");

@@ -95,7 +95,8 @@ std::vector<std::string> arguments_of(const Task& task, const SweepOptions& opti
   const std::string run = (folder / task.point.folder).string();
   if (task.can_resume) return {"resume", run, "--in-process", "--quiet", "--exit-with-parent"};
   std::vector<std::string> arguments = {
-      "run", fs::absolute(options.scenario).string(), "--in-process", "--quiet", "--exit-with-parent", "--force", "-o", run};
+      "run", fs::absolute(options.scenario).string(), "--in-process", "--quiet", "--exit-with-parent", "--force", "-o",
+      run};
   if (!task.overrides.backend.empty()) arguments.insert(arguments.end(), {"--backend", task.overrides.backend});
   for (const std::string& assignment : task.overrides.assignments) {
     arguments.insert(arguments.end(), {"--set", assignment});
@@ -116,7 +117,8 @@ void start(Task& task, const SweepOptions& options, const fs::path& folder) {
 /// Takes the result of a run that has ended.
 void finish(Task& task, const ProcessEnd& how, const fs::path& folder) {
   task.child.reset();
-  const bool refused = !how.by_signal && (how.code == to_int(ExitCode::file) || how.code == to_int(ExitCode::bad_input));
+  const bool refused =
+      !how.by_signal && (how.code == to_int(ExitCode::file) || how.code == to_int(ExitCode::bad_input));
   if (refused && std::exchange(task.can_resume, false)) {
     task.state = State::waiting;  // nothing to go on from: once more from its beginning
     return;
@@ -235,9 +237,10 @@ void add_sweep(CLI::App& program, Invocation& invocation) {
       ->take_all()
       ->type_name("VARIATION");
   command
-      ->add_option("-o,--output", options->output,
-                   "Folder; default runs/SCENARIO-sweep. Runs that are complete in it are not run again, those that were "
-                   "cut off go on")
+      ->add_option(
+          "-o,--output", options->output,
+          "Folder; default runs/SCENARIO-sweep. Runs that are complete in it are not run again, those that were "
+          "cut off go on")
       ->type_name("FOLDER");
   command->add_option("--jobs", options->jobs, "Runs at once; default one per core")->type_name("N");
   command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");

@@ -78,9 +78,10 @@ class RunFolder::Lock {
     // A file system that knows no locks cannot be helped.
     if (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       ::close(descriptor_);
-      throw file_error(folder.string(), fmt::format("{}: another run is writing it; wait for its end, or choose another "
-                                                    "name with --output",
-                                                    folder.string()));
+      throw file_error(folder.string(),
+                       fmt::format("{}: another run is writing it; wait for its end, or choose another "
+                                   "name with --output",
+                                   folder.string()));
     }
   }
   ~Lock() {
@@ -159,13 +160,15 @@ RunFolder RunFolder::resume(fs::path path) {
   });
   if (usable == checkpoints.end()) {
     refuse_resume(folder.path_,
-                  checkpoints.empty() ? "one without checkpoints"
-                                      : fmt::format("no checkpoint that can be used ({})", fmt::join(folder.notes_, "; ")),
+                  checkpoints.empty()
+                      ? "one without checkpoints"
+                      : fmt::format("no checkpoint that can be used ({})", fmt::join(folder.notes_, "; ")),
                   "run it anew with --force");
   }
   folder.mark_incomplete("The run was resumed and has not ended, or its client was killed.");
   const fs::path log = folder.path_ / "run.log";
-  folder.log_ = fs::exists(log) ? std::make_unique<OutputFile>(log, fs::file_size(log)) : std::make_unique<OutputFile>(log);
+  folder.log_ =
+      fs::exists(log) ? std::make_unique<OutputFile>(log, fs::file_size(log)) : std::make_unique<OutputFile>(log);
   for (std::string& note : folder.notes_) {
     note += fmt::format("; going on from {} before it", usable->filename().string());
     folder.add_log("warning", note);
@@ -218,12 +221,14 @@ void RunFolder::take_position(const std::string& text, const std::string& checkp
   const auto refuse = [](const std::string& reason) { throw file_error("checkpoint", reason); };
   const auto json = nlohmann::ordered_json::parse(text);
   if (json.value("format", 1) != position_format) refuse("it was written by another version of the program");
-  if (json.at("checkpoint_sha256") != sha256_hex(checkpoint)) refuse("its checksum is that of other bytes: it is damaged");
+  if (json.at("checkpoint_sha256") != sha256_hex(checkpoint))
+    refuse("its checksum is that of other bytes: it is damaged");
   if (json.at("scenario_sha256") != scenario_digest_) {
-    throw input_error("scenario.yaml",
-                      fmt::format("{0}/scenario.yaml: it has changed since the run began, and another scenario is another "
-                                  "run: `heelstrike run {0}/scenario.yaml -o OTHER`; to resume this one undo the change",
-                                  path_.string()));
+    throw input_error(
+        "scenario.yaml",
+        fmt::format("{0}/scenario.yaml: it has changed since the run began, and another scenario is another "
+                    "run: `heelstrike run {0}/scenario.yaml -o OTHER`; to resume this one undo the change",
+                    path_.string()));
   }
   const auto n_bytes = json.at("table_bytes").get<std::uint64_t>();
   std::error_code error;

@@ -35,8 +35,8 @@ namespace heelstrike {
 
 /// Where a run comes from: for whoever resumes it.
 struct RunOrigin {
-  std::filesystem::path scenario = {};              ///< its file; what the files in it are relative to
-  std::map<std::string, std::string> files = {};    ///< sha256 by the name that the scenario uses
+  std::filesystem::path scenario = {};            ///< its file; what the files in it are relative to
+  std::map<std::string, std::string> files = {};  ///< sha256 by the name that the scenario uses
 };
 
 class RunFolder {
@@ -47,8 +47,8 @@ class RunFolder {
   /// @throws Error{file} when it exists and `force` is false, when another run is writing it, or when it cannot be
   ///         written
   RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force, RunOrigin origin = {});
-  /// A run that has not ended, cut back to its last checkpoint that is whole and whose files are still there, from which
-  /// it goes on. Its table and its fields continue where they were then; its log keeps everything.
+  /// A run that has not ended, cut back to its last checkpoint that is whole and whose files are still there, from
+  /// which it goes on. Its table and its fields continue where they were then; its log keeps everything.
   /// @throws Error{file} when there is no such folder, when its run is complete, goes on, has another scenario than it
   /// began with, or has no such checkpoint
   [[nodiscard]] static RunFolder resume(std::filesystem::path path);
@@ -93,8 +93,8 @@ class RunFolder {
 
   std::filesystem::path path_;
   RunOrigin origin_;
-  std::string scenario_digest_;          ///< sha256 of scenario.yaml
-  std::string checkpoint_;               ///< bytes
+  std::string scenario_digest_;  ///< sha256 of scenario.yaml
+  std::string checkpoint_;       ///< bytes
   std::vector<std::string> notes_;
   std::optional<std::uint64_t> n_kept_;  ///< bytes of the table that are kept, until its columns are known
   std::shared_ptr<const Lock> lock_;

@@ -21,9 +21,9 @@ struct LogRemains {
   std::unique_ptr<v1::Checkpoint> checkpoint;  ///< the last one; null = there is none
   std::uint64_t row_bytes = 0;                 ///< [bytes] of all rows, those that came again counted again
   std::uint64_t field_bytes = 0;
-  int n_vain = 0;           ///< resumptions since the run got further than ever before
-  double furthest = -1.0;   ///< [s] of the rows; negative = there is none
-  v1::Progress progress;    ///< the last that was told
+  int n_vain = 0;          ///< resumptions since the run got further than ever before
+  double furthest = -1.0;  ///< [s] of the rows; negative = there is none
+  v1::Progress progress;   ///< the last that was told
 };
 
 class RunLog {

@@ -297,10 +297,10 @@ void RunStore::carry_on(Run& run, const std::string& run_id, const ReadInput& re
   input.run_id = run_id;
   try {
     if (remains.n_vain >= most_vain_resumptions) {
-      throw unavailable_error(
-          fmt::format("the multibody server has died {} times in this run without getting beyond t = {} s; its log says "
-                      "more, and the run can be resumed from its last checkpoint with another server",
-                      remains.n_vain + 1, std::max(0.0, remains.furthest)));
+      throw unavailable_error(fmt::format(
+          "the multibody server has died {} times in this run without getting beyond t = {} s; its log says "
+          "more, and the run can be resumed from its last checkpoint with another server",
+          remains.n_vain + 1, std::max(0.0, remains.furthest)));
     }
     input = read_input(input_file(run_id), run.stop.get_token());
     input.run_id = run_id;
