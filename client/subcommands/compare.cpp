@@ -10,7 +10,9 @@
 #include "client/embedded/catalog.hpp"
 #include "client/report/write_report.hpp"
 #include "client/runs/comparison.hpp"
+#include "client/runs/earlier_runs.hpp"
 #include "client/runs/execute.hpp"
+#include "client/subcommands/command_again.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "client/terminal/screen.hpp"
@@ -27,6 +29,7 @@ struct CompareOptions {
   fs::path scenario;
   fs::path output;
   bool force = false;
+  bool resume = false;
   bool quiet = false;
   std::vector<std::string> backends;
   std::string reference;
@@ -102,6 +105,24 @@ void make_folder(const fs::path& folder, bool force) {
   }
 }
 
+/// Anew, or where a comparison that was cut off has left it.
+RunFolder open_folder(const CompareOptions& options, const fs::path& path, RunRequest& request) {
+  if (options.resume && can_resume(path, request.yaml)) {
+    try {
+      RunFolder folder = RunFolder::resume(path);
+      check_unchanged(request, folder.origin().files);
+      request.resume_from = folder.checkpoint();
+      return folder;
+    } catch (const Error& error) {
+      tell_user("warning", fmt::format("{} begins anew: {}", path.string(), error.what()));
+    }
+  }
+  return {path,
+          request.yaml,
+          options.force || options.resume,
+          {.scenario = fs::absolute(options.scenario), .files = file_digests(request)}};
+}
+
 /// A back-end that cannot run the scenario, or fails in it, is a row with its reason; trouble with files or servers is
 /// not.
 ComparisonRow run_one(const CompareOptions& options, const std::string& backend, const BackendSchemas& schemas,
@@ -112,10 +133,14 @@ ComparisonRow run_one(const CompareOptions& options, const std::string& backend,
     Overrides overrides = options.overrides;
     overrides.backend = backend;
     overrides.backend_last = true;
-    const RunRequest request = load_request(options.scenario, overrides, schemas);
+    RunRequest request = load_request(options.scenario, overrides, schemas);
     for (const std::string& note : request.notes) tell_user("note", note);
-    RunFolder run_folder(folder / backend, request.yaml, options.force);
     row.folder = backend;
+    if (options.resume && is_done(folder / backend, request.yaml)) {
+      row.summary = read_summary(folder / backend);
+      return row;
+    }
+    RunFolder run_folder = open_folder(options, folder / backend, request);
     row.summary = execute(runner, request, run_folder, quiet, stop);
     if (row.summary.status != "completed") {
       row.failure = row.summary.error ? row.summary.error->what() : "stopped on request";
@@ -155,7 +180,8 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
   (void)parse_scenario(read_file(options.scenario, "scenario"), options.scenario.string(), scenario_catalog(schemas));
   check_assignments(options, schemas);
   const fs::path folder = comparison_folder(options);
-  make_folder(folder, options.force);
+  make_folder(folder, options.force || options.resume);
+  remember_command(folder);
   const auto runner = make_runner(options.connection, fs::absolute(folder / "servers.log"));
   Comparison comparison;
   comparison.scenario = options.scenario.stem().string();
@@ -185,6 +211,8 @@ void add_compare(CLI::App& program, Invocation& invocation) {
   command->add_option("-o,--output", options->output, "Folder to make; default runs/SCENARIO-comparison[-N]")
       ->type_name("FOLDER");
   command->add_flag("--force", options->force, "Overwrite the comparison in an existing folder");
+  command->add_flag("--resume", options->resume,
+                    "In an existing folder: keep the runs that are complete, go on with the one that was cut off");
   add_set_option(*command, options->overrides);
   command->add_flag("--quiet", options->quiet, "No progress, only the table and errors");
   command->add_flag("--json", invocation.json, "Print the comparison as JSON");

@@ -118,6 +118,9 @@ class RunSink {
   virtual void on_log(std::string_view level, std::string_view text) = 0;
   virtual void on_episode(const ContactEpisode& episode) = 0;
   virtual void on_checkpoint(const Checkpoint& checkpoint) = 0;
+  /// What was told after the checkpoint of this step, without one everything, is void: it comes again, beginning with
+  /// the schema.
+  virtual void on_resumed(std::optional<std::int64_t> /*step*/) {}
   /// A sink that keeps numbers only may leave the pictures.
   virtual void on_fields(const FieldFrame& /*frame*/) {}
 };

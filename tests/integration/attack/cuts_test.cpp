@@ -132,6 +132,37 @@ TEST(Cuts, OfBothConnectionsOfWholeRunsLoseNothing) {
   EXPECT_EQ(mbs.wait().exit_code, 0) << mbs.output();
 }
 
+// Late answers, and a network that says everything twice: submissions, evaluations and commits are heard again by
+// servers that have had them.
+TEST(Cuts, DelaysAndDuplicatesLoseNothing) {
+  const cli_test::ScratchFolder folder;
+  const std::string file = folder.write("ball.yaml", cli_test::ball_scenario());
+  const cli_test::ProgramOptions here{.working_folder = folder.path(), .environment = {}};
+  ASSERT_EQ(cli_test::run("heelstrike", {"run", file, "--in-process", "-o", "expected"}, here).exit_code, 0);
+  const ServerProcess fem({}, {"127.0.0.1:0"});
+  ChaosProxy to_fem(fem.address());
+  cli_test::Program mbs("mbs_server", {"--listen", "127.0.0.1:0", "--fem", to_fem.address(), "--spool",
+                                       (folder.path() / "spool").string()});
+  ASSERT_TRUE(mbs.wait_for_output("event=listening"));
+  ChaosProxy to_mbs(address_of(mbs));
+  const std::pair<milliseconds, bool> disturbances[] = {{milliseconds{0}, true}, {milliseconds{1}, true}};
+  for (const auto& [delay, duplicate] : disturbances) {
+    SCOPED_TRACE(delay.count());
+    for (ChaosProxy* proxy : {&to_fem, &to_mbs}) proxy->disturb(delay, duplicate);
+    const auto result =
+        cli_test::run("heelstrike", {"run", file, "--mbs", to_mbs.address(), "-o", "out", "--force"}, here);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    for (const char* name : {"timeseries.csv", "forces.sto", "kinematics.sto"}) {
+      EXPECT_TRUE(cli_test::read_text(folder.path() / "out" / name) ==
+                  cli_test::read_text(folder.path() / "expected" / name))
+          << name;
+    }
+  }
+  EXPECT_GT(to_fem.n_duplicates() + to_mbs.n_duplicates(), 3);
+  mbs.signal(SIGTERM);
+  EXPECT_EQ(mbs.wait().exit_code, 0) << mbs.output();
+}
+
 TEST(Cuts, AServerThatRefusesForAWhileIsWaitedFor) {
   const ServerProcess server({}, {"127.0.0.1:0"});
   const std::string expected = bounce_through(*open_contact(server.address()), 6, [](int) {});
