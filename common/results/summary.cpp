@@ -52,6 +52,14 @@ Json rpc_json(const std::optional<RpcStatistics>& rpc) {
           {"serving_s", rpc->serving}};
 }
 
+Json coupling_json(const std::optional<CouplingStatistics>& s) {
+  if (!s) return nullptr;
+  return {{"scheme", s->scheme},
+          {"exchanges", s->exchanges},
+          {"rejected_macro_steps", s->rejected_macro_steps},
+          {"iterations", s->iterations}};
+}
+
 Json wall_times_json(const WallTimeSplit& w) {
   return {
       {"preparation_s", w.preparation}, {"contact_s", w.contact}, {"transport_s", w.transport}, {"fields_s", w.fields}};
@@ -126,6 +134,13 @@ RunSummary summary_from(const Json& json) {
                   .restarts = count_at(integrator, "restarts")};
   s.contact_evaluations = count_at(json.at("contact"), "evaluations");
   s.contact_commits = count_at(json.at("contact"), "commits");
+  // Folders of version 0.1.0 are without it.
+  if (const auto coupling = json.find("coupling"); coupling != json.end() && !coupling->is_null()) {
+    s.coupling = {.scheme = coupling->at("scheme"),
+                  .exchanges = coupling->at("exchanges"),
+                  .rejected_macro_steps = coupling->at("rejected_macro_steps"),
+                  .iterations = coupling->at("iterations")};
+  }
   if (const Json& rpc = json.at("rpc"); !rpc.is_null()) {
     s.rpc = {.calls = rpc.at("calls"),
              .p50_us = rpc.at("p50_us"),
@@ -176,6 +191,7 @@ std::string summary_json(const RunSummary& s) {
       {"wall_times", wall_times_json(s.wall_times)},
       {"integrator", integrator_json(s.integrator)},
       {"contact", {{"evaluations", count_json(s.contact_evaluations)}, {"commits", count_json(s.contact_commits)}}},
+      {"coupling", coupling_json(s.coupling)},
       {"rpc", rpc_json(s.rpc)},
       {"energy", energy_json(s.energy)},
       {"constraints",
