@@ -200,7 +200,7 @@ TEST(MacroSteps, ARejectedMacroStepMovesNoStickPoint) {
     mbs::Simulation simulation(input);
     simulation.initialise(watched(record));
     ASSERT_TRUE(simulation.advance_to(simulation.end_time()));
-    const CouplingStatistics& statistics = *simulation.model().scheme().statistics();
+    const CouplingStatistics statistics = *simulation.model().scheme().statistics();
     EXPECT_GT(statistics.rejected_macro_steps, 0) << coupling;
     EXPECT_EQ(static_cast<std::size_t>(statistics.exchanges), record.committed.size());
     // A partner that only ever sees the accepted ends has the same history, byte for byte.
@@ -273,10 +273,11 @@ TEST(Acceleration, LeastSquaresSolvesALinearProblemInAsManyGuessesAsItHasUnknown
     const double error = (x - exact).norm();
     fmt::print("{:8} error after {} guesses {:.2e}\n", entry.name, n + 1, error);
     // Rounding, times the condition of the columns: at most the ratio of the eigenvalues of A - 1 to the sixth.
-    if (entry.has_columns)
+    if (entry.has_columns) {
       EXPECT_LT(error, 1e-16 * std::pow(12.0, 6.0));
-    else
+    } else {
       EXPECT_GT(error, 1e-3);
+    }
   }
 }
 
@@ -293,8 +294,10 @@ TEST(Acceleration, ColumnsThatAreCombinationsOfNewerOnesAreLeftOut) {
     VectorX x = VectorX::Zero(4);
     for (int i = 0; i < 6; ++i) {
       x = method->next(x, answer(x));
-      if (i >= 2) EXPECT_LT((x - exact).norm(), 1e-12) << "guess " << i;
-      if (step == 1) EXPECT_LT((x - exact).norm(), 1e-12) << "columns of the macro step before know it at once";
+      // In the second macro step the columns of the one before know it at once.
+      if (i >= 2 || step == 1) {
+        EXPECT_LT((x - exact).norm(), 1e-12) << "guess " << i << " of macro step " << step;
+      }
     }
     method->accept();
   }
