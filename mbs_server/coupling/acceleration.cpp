@@ -60,6 +60,9 @@ class LeastSquares final : public Acceleration {
     weights_ = weights;
     columns_.clear();
     last_ = {};
+    best_ = {};
+    since_best_ = 0;
+    relaxation_ = options_.relaxation;
   }
   [[nodiscard]] VectorX next(const VectorX& x, const VectorX& answered) override;
   void accept() override;
@@ -67,12 +70,22 @@ class LeastSquares final : public Acceleration {
   void restore(NumberReader& from) override;
 
  private:
+  /// A problem without kinks would have been solved after as many guesses as it has unknowns. Where contact opens or
+  /// slips, columns from one side of a kink mislead on the other: forgets them and goes on nearer to the best guess.
+  [[nodiscard]] VectorX begin_again();
   /// Change of the answers for the residual; the zero vector without columns.
   [[nodiscard]] VectorX correction(const VectorX& residual) const;
 
   AccelerationOptions options_;
   VectorX weights_;
   Column last_;
+  struct Best {
+    VectorX x, residual;
+    double size = 0.0;  ///< of the residual
+  };
+  Best best_;                                 ///< the guess of this macro step with the smallest residual
+  Eigen::Index since_best_ = 0;               ///< guesses
+  double relaxation_ = 1.0;                   ///< of the next first correction
   std::vector<Column> columns_;               ///< of this macro step, oldest first
   std::deque<std::vector<Column>> previous_;  ///< of macro steps before, oldest first
 };
@@ -83,8 +96,25 @@ VectorX LeastSquares::next(const VectorX& x, const VectorX& answered) {
     columns_.push_back({.residual = residual - last_.residual, .answered = answered - last_.answered});
   }
   last_ = {.residual = residual, .answered = answered};
-  if (columns_.empty() && previous_.empty()) return x + options_.relaxation * residual;
+  const double size = weights_.cwiseProduct(residual).norm();
+  if (best_.x.size() == 0 || size < best_.size) {
+    best_ = {.x = x, .residual = residual, .size = size};
+    since_best_ = 0;
+  } else if (++since_best_ > options_.size) {
+    return begin_again();
+  }
+  if (columns_.empty() && previous_.empty()) return x + relaxation_ * residual;
   return answered + correction(residual);
+}
+
+VectorX LeastSquares::begin_again() {
+  columns_.clear();
+  previous_.clear();
+  relaxation_ *= 0.5;
+  since_best_ = 0;
+  // The next column is the change from the best guess.
+  last_ = {.residual = best_.residual, .answered = best_.x + best_.residual};
+  return best_.x + relaxation_ * best_.residual;
 }
 
 /// Gram and Schmidt's factorisation of V, newest columns first, each made orthogonal twice: once leaves errors of the
@@ -96,6 +126,8 @@ VectorX LeastSquares::correction(const VectorX& residual) const {
   const auto add = [&](const Column& column) {
     VectorX v = weights_.cwiseProduct(column.residual);
     const double norm = v.norm();
+    // Entries are in units of their tolerance: a change far below it is rounding, and says nothing of directions.
+    if (!(norm > options_.filter)) return;
     std::vector<double> parts(Q.size() + 1, 0.0);
     for (int pass = 0; pass < 2; ++pass) {
       for (std::size_t k = 0; k < Q.size(); ++k) {

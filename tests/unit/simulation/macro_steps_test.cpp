@@ -39,24 +39,26 @@ TEST(CouplingSection, EveryMistakeIsNamedWithWhatToDo) {
     for (const char* part : parts) EXPECT_THAT(message, HasSubstr(part));
   };
   expect(refusal("{scheme: jakobi, macro_step: 2e-3}"),
-         {"coupling.scheme", "'jakobi'", "gauss_seidel", "did you mean", "jacobi"});
+         {"coupling.scheme", "jakobi", "gauss_seidel", "did you mean", "jacobi"});
   expect(refusal("{scheme: implicit, macro_step: 2e-3, acceleration: aitkn}"),
-         {"coupling.acceleration", "'aitkn'", "iqn_ils", "did you mean"});
+         {"coupling.acceleration", "aitkn", "iqn_ils", "did you mean"});
   expect(refusal("{scheme: jacobi}"), {"coupling.macro_step", "missing", "[s]"});
   expect(refusal("{scheme: jacobi, macro_step: 0}"), {"coupling.macro_step", "[s]", "found 0"});
   expect(refusal("{scheme: jacobi, macro_step: 5e-4}"),
          {"coupling.macro_step", "at least the step of the integrator, 0.001 s", "0.0005 s", "make it larger"});
   expect(refusal("{scheme: jacobi, macro_step: 0.2}"),
          {"coupling.macro_step", "at most the whole run, 0.1 s", "0.2 s"});
-  expect(refusal("{scheme: jacobi, macro_step: 2e-3}", {"analysis.budget.steps=10"}),
-         {"coupling.macro_step", "10 macro steps", "analysis.budget.steps"});
+  expect(refusal("{scheme: jacobi, macro_step: 2e-3}",
+                 {"analysis.budget.steps=20", "analysis.integrator={name: arkode_erk}"}),
+         {"coupling.macro_step", "20 macro steps", "analysis.budget.steps"});
   expect(refusal("{scheme: implicit, macro_step: 2e-3, max_iterations: 0}"),
-         {"coupling.max_iterations", "from 1", "found 0"});
+         {"coupling.max_iterations", "[1, 10000]", "found 0", "give a value in this range"});
   expect(refusal("{scheme: jacobi, macro_step: 2e-3, acceleration: aitken}"),
          {"coupling.acceleration", "unknown key of 'jacobi'", "belongs to `scheme: implicit`"});
   expect(refusal("{scheme: monolithic, macro_step: 2e-3}"),
          {"coupling.macro_step", "unknown key of 'monolithic'", "`scheme: jacobi`"});
-  expect(refusal("{scheme: jacobi, macro_step: 2e-3, extrapolation: 3}"), {"coupling.extrapolation", "tangent", "'3'"});
+  expect(refusal("{scheme: jacobi, macro_step: 2e-3, extrapolation: 3}"),
+         {"coupling.extrapolation", "tangent", "found 3"});
   expect(refusal("{scheme: implicit, macro_step: 2e-3, extrapolation: tangent}"),
          {"coupling.extrapolation", "0, 1, 2"});
   expect(refusal("{scheme: implicit, macro_step: 2e-3, interpolation: quadratic}"),
@@ -290,7 +292,7 @@ TEST(Acceleration, ColumnsThatAreCombinationsOfNewerOnesAreLeftOut) {
   const auto& entry = mbs::acceleration_registry().back();
   const auto method = entry.make({.size = 4, .relaxation = 0.5, .filter = 1e-3, .reused_steps = 1});
   for (int step = 0; step < 2; ++step) {
-    method->start(VectorX::Ones(4));
+    method->start(VectorX::Constant(4, 1e10));  // a tolerance of 1e-10
     VectorX x = VectorX::Zero(4);
     for (int i = 0; i < 6; ++i) {
       x = method->next(x, answer(x));
