@@ -52,6 +52,14 @@ Json rpc_json(const std::optional<RpcStatistics>& rpc) {
           {"serving_s", rpc->serving}};
 }
 
+Json coupling_json(const std::optional<CouplingStatistics>& s) {
+  if (!s) return nullptr;
+  return {{"scheme", s->scheme},
+          {"exchanges", s->exchanges},
+          {"rejected_macro_steps", s->rejected_macro_steps},
+          {"iterations", s->iterations}};
+}
+
 Json wall_times_json(const WallTimeSplit& w) {
   return {
       {"preparation_s", w.preparation}, {"contact_s", w.contact}, {"transport_s", w.transport}, {"fields_s", w.fields}};
@@ -143,6 +151,13 @@ RunSummary summary_from(const Json& json) {
                   .restarts = count_at(integrator, "restarts")};
   s.contact_evaluations = count_at(json.at("contact"), "evaluations");
   s.contact_commits = count_at(json.at("contact"), "commits");
+  // Folders of version 0.1.0 are without it.
+  if (const auto coupling = json.find("coupling"); coupling != json.end() && !coupling->is_null()) {
+    s.coupling = {.scheme = coupling->at("scheme"),
+                  .exchanges = coupling->at("exchanges"),
+                  .rejected_macro_steps = coupling->at("rejected_macro_steps"),
+                  .iterations = coupling->at("iterations")};
+  }
   const Json& energy = json.at("energy");
   s.energy = {.initial = number_at(energy, "initial_J"),
               .final = number_at(energy, "final_J"),
@@ -169,6 +184,7 @@ Json outcome(const RunSummary& s) {
           {"simulated_time_s", s.simulated_time},
           {"integrator", integrator_json(s.integrator)},
           {"contact", {{"evaluations", count_json(s.contact_evaluations)}, {"commits", count_json(s.contact_commits)}}},
+          {"coupling", coupling_json(s.coupling)},
           {"energy", energy_json(s.energy)},
           {"constraints",
            {{"max_position_violation", s.max_position_violation},

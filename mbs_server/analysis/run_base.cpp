@@ -205,6 +205,7 @@ void RunBase::finish() {
   summary_.contact_evaluations = exchange_.n_evaluations();
   const Contact* contact = model_.contact();
   summary_.contact_commits = contact != nullptr ? exchange_.committed_step() + 1 : 0;
+  summary_.coupling = model_.scheme().statistics();
   if (contact != nullptr) summary_.rpc = contact->rpc_statistics();
   finish_wall_times();
   summary_.max_position_violation = model_.totals().max_position_violation;

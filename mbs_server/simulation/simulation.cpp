@@ -489,6 +489,8 @@ void Simulation::commit_state(PendingStep& step) {
   now_ = committed_.t;
   watch_->accept(now_, responses);
   model_.note_violation();
+  // Within a macro step nobody has asked the partner: contact is known at exchanges only.
+  if (scheme_.has_macro_steps() && now_ < macro_end_) return;
   for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
     if (!states_.closed(i)) {
       vibrations_->forget(i);

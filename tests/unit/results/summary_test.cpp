@@ -25,6 +25,7 @@ RunSummary full_summary() {
                   .restarts = 5};
   s.contact_evaluations = 6;
   s.contact_commits = 7;
+  s.coupling = {.scheme = "implicit", .exchanges = 11, .rejected_macro_steps = 12, .iterations = 13};
   s.rpc = {.calls = 8, .p50_us = 9.5, .p99_us = 10.5, .round_trips = 0.25, .serving = 0.125};
   s.energy = {
       .initial = 1.0 / 3.0, .final = 2.0 / 3.0, .dissipated = 5e-324, .external_work = -1.0, .balance_error = 1e-300};
