@@ -1,6 +1,7 @@
 #include "fem_server/geometry/triangle_tree.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -10,6 +11,25 @@ namespace heelstrike::fem {
 namespace {
 
 constexpr std::size_t leaf_size = 8;
+/// Halves of equal size: no tree over 2^32 triangles is deeper, and each level leaves one node to be visited.
+constexpr std::size_t deepest = 40;
+/// Squared distances to a box and to what lies in it round differently; a box is only left out when it is farther by
+/// more, so that the answer does not depend on where the search began.
+constexpr double box_margin = 1.0 + 1e-12;
+/// By which a line may pass beside a triangle, over its size: lines through an edge meet one of its triangles at least.
+constexpr double edge_margin = 1e-10;
+
+/// A stack without memory of its own.
+class Visits {
+ public:
+  void push(std::uint32_t node) { nodes_[size_++] = node; }
+  std::uint32_t pop() { return nodes_[--size_]; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+
+ private:
+  std::array<std::uint32_t, deepest> nodes_;
+  std::size_t size_ = 0;
+};
 
 }  // namespace
 
@@ -25,6 +45,13 @@ TriangleTree::TriangleTree(const SurfaceMesh& mesh) : mesh_(mesh), order_(mesh.t
   std::iota(order_.begin(), order_.end(), 0U);
   nodes_.reserve(mesh.triangles.size() / 2 + 1);
   build(0, order_.size());
+  corners_.reserve(order_.size());
+  for (const std::uint32_t t : order_) {
+    const Triangle& corners = mesh.triangles[t];
+    corners_.push_back({mesh.vertices[corners[0]], mesh.vertices[corners[1]], mesh.vertices[corners[2]]});
+  }
+  const Box& all = nodes_.front().box;
+  rounding_ = 1e-12 * std::max(all.low.cwiseAbs().maxCoeff(), all.high.cwiseAbs().maxCoeff());
 }
 
 TriangleTree::Box TriangleTree::triangle_box(std::uint32_t triangle) const {
@@ -70,30 +97,90 @@ std::uint32_t TriangleTree::build(std::size_t begin, std::size_t end) {
 }
 
 ClosestPoint TriangleTree::closest(const Vector3& q) const {
+  return closest(q, order_.front());
+}
+
+ClosestPoint TriangleTree::closest(const Vector3& q, std::uint32_t near) const {
   ClosestPoint best;
   double best_squared = std::numeric_limits<double>::infinity();
-  std::vector<std::uint32_t> stack{0};
-  while (!stack.empty()) {
-    const Node& node = nodes_[stack.back()];
-    stack.pop_back();
-    if (node.box.squared_distance(q) > best_squared) continue;
+  const auto visit = [&](std::uint32_t t, const Vector3& a, const Vector3& b, const Vector3& c) {
+    const Vector3 point = closest_on_triangle(q, a, b, c);
+    const double squared = (q - point).squaredNorm();
+    if (squared < best_squared || (squared == best_squared && t < best.triangle)) {
+      best_squared = squared;
+      best = {point, std::sqrt(squared), t};
+    }
+  };
+  const Triangle& first = mesh_.triangles[near];
+  visit(near, mesh_.vertices[first[0]], mesh_.vertices[first[1]], mesh_.vertices[first[2]]);
+  Visits visits;
+  visits.push(0);
+  while (!visits.empty()) {
+    const Node& node = nodes_[visits.pop()];
+    if (node.box.squared_distance(q) > best_squared * box_margin) continue;
     if (node.count == 0) {
       const bool left_first = nodes_[node.first].box.squared_distance(q) <= nodes_[node.right].box.squared_distance(q);
-      stack.push_back(left_first ? node.right : node.first);
-      stack.push_back(left_first ? node.first : node.right);
+      visits.push(left_first ? node.right : node.first);
+      visits.push(left_first ? node.first : node.right);
       continue;
     }
     for (std::uint32_t i = node.first; i < node.first + node.count; ++i) {
-      const std::uint32_t t = order_[i];
-      const Triangle& corners = mesh_.triangles[t];
-      const Vector3 point =
-          closest_on_triangle(q, mesh_.vertices[corners[0]], mesh_.vertices[corners[1]], mesh_.vertices[corners[2]]);
-      const double squared = (q - point).squaredNorm();
-      if (squared < best_squared || (squared == best_squared && t < best.triangle)) {
-        best_squared = squared;
-        best = {point, std::sqrt(squared), t};
-      }
+      visit(order_[i], corners_[i][0], corners_[i][1], corners_[i][2]);
     }
+  }
+  return best;
+}
+
+std::optional<double> TriangleTree::way_through(std::uint32_t t, const Vector3& origin, const Vector3& direction,
+                                                double reach, bool leaving) const {
+  const Triangle& corners = mesh_.triangles[t];
+  const Vector3 a = mesh_.vertices[corners[0]] - origin;
+  const Vector3 b = mesh_.vertices[corners[1]] - origin;
+  const Vector3 c = mesh_.vertices[corners[2]] - origin;
+  const Vector3 cross = (b - a).cross(c - a);
+  const double through = cross.dot(direction);
+  if (leaving ? !(through > 0.0) : !(through < 0.0)) return std::nullopt;
+  // Volumes spanned by the line and the edges, in units of the triangle seen along the line.
+  const double margin = -edge_margin;
+  if (direction.dot(b.cross(c)) / through < margin || direction.dot(c.cross(a)) / through < margin ||
+      direction.dot(a.cross(b)) / through < margin) {
+    return std::nullopt;
+  }
+  const double way = cross.dot(a) / through;
+  if (!(way >= 0.0 && way <= reach)) return std::nullopt;
+  return way;
+}
+
+std::optional<Crossing> TriangleTree::crossing(const Vector3& origin, const Vector3& direction, double reach,
+                                               bool leaving, std::uint32_t near) const {
+  std::optional<Crossing> best;
+  const auto visit = [&](std::uint32_t t) {
+    const auto way = way_through(t, origin, direction, best ? best->way : reach, leaving);
+    if (way && (!best || *way < best->way || t < best->triangle)) best = {.way = *way, .triangle = t};
+  };
+  visit(near);
+  Vector3 inverse;
+  for (Eigen::Index k = 0; k < 3; ++k) {  // never infinite: 0 times it must stay 0
+    inverse[k] = 1.0 / (std::abs(direction[k]) > 1e-150 ? direction[k] : std::copysign(1e-150, direction[k]));
+  }
+  const auto meets = [&](const Box& box) {
+    const Vector3 one = (box.low - origin).array() * inverse.array() - rounding_ * inverse.array().abs();
+    const Vector3 other = (box.high - origin).array() * inverse.array() + rounding_ * inverse.array().abs();
+    const double enter = one.cwiseMin(other).maxCoeff();
+    const double leave = one.cwiseMax(other).minCoeff();
+    return enter <= leave && leave >= 0.0 && enter <= (best ? best->way : reach);
+  };
+  Visits visits;
+  visits.push(0);
+  while (!visits.empty()) {
+    const Node& node = nodes_[visits.pop()];
+    if (!meets(node.box)) continue;
+    if (node.count == 0) {
+      visits.push(node.right);
+      visits.push(node.first);
+      continue;
+    }
+    for (std::uint32_t i = node.first; i < node.first + node.count; ++i) visit(order_[i]);
   }
   return best;
 }
