@@ -17,12 +17,11 @@ struct FieldQuantity {
 };
 
 /// All quantities; each is a point-data array with its unit in the array's UNITS_LABEL.
-inline constexpr std::array<FieldQuantity, 6> field_quantities{{
+inline constexpr std::array<FieldQuantity, 5> field_quantities{{
     {"displacement", "m", "displacement from the undeformed shape carried along by the body's frame"},
     {"contact_pressure", "Pa", "normal contact pressure, >= 0, averaged around each node"},
     {"traction", "Pa", "contact force per area on the main body, friction included"},
     {"von_mises", "Pa", "equivalent stress, mean of the adjacent elements by volume"},
-    {"penetration", "m", "compression of the springs of an elastic foundation, >= 0"},
     {"principal_stress", "Pa", "largest, middle and smallest principal stress, mean of the adjacent elements"},
 }};
 

@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "common/errors/error.hpp"
-#include "common/errors/refusal.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
@@ -43,20 +42,6 @@ void check_surfaces(const PairSpec& pair, const BackendEntry& entry) {
 }
 
 }  // namespace
-
-std::vector<BatchEntry> ContactBackend::evaluate_prescribed_all(const History& history,
-                                                                std::span<const PairState> states) const {
-  std::vector<BatchEntry> entries(states.size());
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    entries[i].error = refusal([&] { entries[i].response = evaluate_prescribed(history, states[i]); });
-  }
-  return entries;
-}
-
-std::string ContactBackend::fields(const History& /*history*/, const PairState& /*state*/,
-                                   const FieldRequest& /*request*/) const {
-  throw Error(ErrorCode::unimplemented, "this back-end has no fields: point laws know a force, not its distribution");
-}
 
 std::span<const BackendEntry> backend_registry() {
   static const std::vector<BackendEntry> registry = collect();

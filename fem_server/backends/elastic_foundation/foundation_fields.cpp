@@ -32,12 +32,10 @@ std::string draw_casting(const SpringBed& bed, const BedState& loads, const Pair
   const SurfaceMesh& mesh = casting.mesh();
   const bool at_vertices = casting.places() == SpringPlaces::vertices;
   std::vector<double> pressure(casting.springs().size(), 0.0);
-  std::vector<double> depth(casting.springs().size(), 0.0);
   std::vector<double> factor(casting.springs().size(), 0.0);
   for (const LoadedSpring& loaded : loads.springs) {
     factor[loaded.spring] = std::max(0.0, 1.0 + dissipation * loaded.motion.rate.dot(state.V_AB.vector()));
     if (!(loaded.motion.d > 0.0)) continue;
-    depth[loaded.spring] = loaded.motion.d;
     pressure[loaded.spring] = factor[loaded.spring] * bed.pressure(loaded.spring, loaded.motion.d);
   }
   std::vector<double> of_faces(mesh.triangles.size(), 0.0);
@@ -51,9 +49,6 @@ std::string draw_casting(const SpringBed& bed, const BedState& loads, const Pair
   if (wanted(request, "contact_pressure")) {
     of_cells.push_back(scalars("contact_pressure", std::move(of_faces)));
     if (at_vertices) of_points.push_back(scalars("contact_pressure", std::move(pressure)));
-  }
-  if (wanted(request, "penetration")) {
-    (at_vertices ? of_points : of_cells).push_back(scalars("penetration", std::move(depth)));
   }
   return write_fields(grid_of(mesh, X_WC), of_points, of_cells);
 }

@@ -9,6 +9,8 @@
 #include "common/spatial/extents.hpp"
 #include "common/surfaces/block.hpp"
 #include "common/surfaces/foot.hpp"
+#include "common/surfaces/surface_kind.hpp"
+#include "common/surfaces/values.hpp"
 #include "fem_server/backends/shared/surface_file.hpp"
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/primitives.hpp"
@@ -73,7 +75,10 @@ SurfaceMesh shaped_triangles(const Surface& surface, const TriangleSize& size, c
     return placed(std::move(mesh), {.p = foot->ankle});
   }
   if (const auto block = BlockSurface::of(surface)) {
-    const VolumeMesh solid = make_block({.lengths = block->lengths, .size = edge});
+    BlockOptions options;
+    options.lengths = block->lengths;
+    options.size = edge;
+    const VolumeMesh solid = make_block(options);
     return placed(boundary_surface(solid).surface, {.p = block->center});
   }
   Triangles drawn;

@@ -23,8 +23,8 @@ constexpr std::int32_t not_met = -1;
 struct SpringBed::Search {
   Pose X_CT;
   Pose X_TC;
-  BedState state;
-  std::vector<std::int32_t> slots;  ///< of springs at vertices: where they stand in state.springs
+  BedState state{};
+  std::vector<std::int32_t> slots{};  ///< of springs at vertices: where they stand in state.springs
   std::uint32_t near = 0;           ///< triangle of the last answer: neighbours are asked one after the other
   std::size_t behind = 0;           ///< springs behind T's surface
   std::size_t averted = 0;          ///< of these, with both normals to the same side

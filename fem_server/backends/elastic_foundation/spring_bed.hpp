@@ -24,7 +24,7 @@ struct BedOptions {
 /// A spring that bears load, or is a corner of a triangle that does.
 struct LoadedSpring {
   std::uint32_t spring = 0;
-  SpringMotion motion;
+  SpringMotion motion{};
   double force = 0.0;                ///< [N] elastic
   Vector6 dforce = Vector6::Zero();  ///< its derivative by the pose
 };
@@ -37,8 +37,8 @@ struct LoadedFace {
 
 /// The bed at one pose.
 struct BedState {
-  std::vector<LoadedSpring> springs;
-  std::vector<LoadedFace> faces;
+  std::vector<LoadedSpring> springs{};
+  std::vector<LoadedFace> faces{};
   double energy = 0.0;         ///< [J]
   double area = 0.0;           ///< [m^2]
   double deepest = 0.0;        ///< [m] largest compression; <= 0 = no contact
@@ -49,7 +49,7 @@ struct BedState {
 /// The nearest spring of surfaces that are apart.
 struct NearestSpring {
   std::uint32_t spring = 0;
-  SpringMotion motion;
+  SpringMotion motion{};
 };
 
 /// Thread-safe. Poses are those of T in C.
