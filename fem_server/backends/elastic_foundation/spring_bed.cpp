@@ -95,7 +95,10 @@ std::optional<SpringMotion> SpringBed::motion_of(const Search& search, std::uint
 
 void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const {
   if (nearest.gap > 0.0 || nearest.beside) return;
-  if (!target_->closed() && -nearest.gap > options_.search_distance) return;
+  if (!target_->closed() && -nearest.gap > options_.search_distance) {
+    if (turned(nearest, search.X_CT.R).normal.dot(casting_.springs()[spring].normal) < 0.0) check_depth(spring, -nearest.gap);
+    return;
+  }
   ++search.behind;
   const auto motion = motion_of(search, spring, nearest);
   if (!motion) {

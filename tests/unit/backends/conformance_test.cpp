@@ -2,6 +2,7 @@
 // without a change of this file as long as example_pair finds parameters for it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <tuple>
 
 #include "common/errors/error.hpp"
@@ -193,9 +194,12 @@ TEST_P(Conformance, TooDeepIsRecoverable) {
 
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
-  // The finite-element back-ends need a mesh and a material: tests/unit/fem asks the same questions of them.
+  // Back-ends without a stiffness need a mesh, layers or a material: tests/unit/fem and tests/unit/elastic_foundation ask
+  // the same questions of them.
   for (const auto& entry : backend_registry()) {
-    if (!entry.name.starts_with("fem_")) names.push_back(entry.name);
+    if (std::ranges::any_of(entry.parameters, [](const ParameterSchema& s) { return s.name == "stiffness"; })) {
+      names.push_back(entry.name);
+    }
   }
   return names;
 }

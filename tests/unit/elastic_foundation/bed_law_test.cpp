@@ -62,20 +62,20 @@ std::vector<std::pair<BedLaw, std::array<double, 2>>> laws() {
           {BedLaw(cartilage(true), odd), {0.002, 0.004}}};
 }
 
-// Central differences of sixth order with h = d / 50: truncation (h / d)^6 / 140 and rounding 1e-16 / (h / d) stay below
-// 1e-11; points of Gauss and Legendre give the energy to 1e-12.
+// Central differences of sixth order with h = d / 100: truncation 6! / 140 (h / d)^6 and rounding 1e-16 / (h / d) stay
+// below 1e-11; the energy of polynomial laws is exact, that of exponentials of powers good to a few 1e-9.
 TEST(BedLaw, SlopeAndEnergyBelongToThePressure) {
   for (const auto& [law, h] : laws()) {
     for (const double strain : {1e-4, 0.01, 0.1, 0.4}) {
       const double d = strain * law.thickness(h);
-      const double step = d / 50.0;
+      const double step = d / 100.0;
       const auto by_difference = [&, &law = law, &h = h](auto value) {
         const auto difference = [&](double k) { return value(law.at(d + k * step, h)) - value(law.at(d - k * step, h)); };
         return (45.0 * difference(1) - 9.0 * difference(2) + difference(3)) / (60.0 * step);
       };
       const BedPressure p = law.at(d, h);
       EXPECT_NEAR(p.slope / by_difference([](const BedPressure& b) { return b.pressure; }), 1.0, 1e-9);
-      EXPECT_NEAR(p.pressure / by_difference([](const BedPressure& b) { return b.energy; }), 1.0, 1e-9);
+      EXPECT_NEAR(p.pressure / by_difference([](const BedPressure& b) { return b.energy; }), 1.0, 1e-8);
     }
   }
 }
@@ -112,9 +112,9 @@ TEST(TriangleLoad, ForcesAndSlopesAreDerivatives) {
         const auto [e1, f1] = difference(1);
         const auto [e2, f2] = difference(2);
         const auto [e3, f3] = difference(3);
-        EXPECT_NEAR((45.0 * e1 - 9.0 * e2 + e3) / (60.0 * step), load.forces[i], 1e-8 * load.forces.norm());
+        EXPECT_NEAR((45.0 * e1 - 9.0 * e2 + e3) / (60.0 * step), load.forces[i], 1e-7 * load.forces.norm());
         const Vector3 slope = (45.0 * f1 - 9.0 * f2 + f3) / (60.0 * step);
-        EXPECT_LT((slope - load.slopes.col(i)).norm(), 1e-8 * load.slopes.norm()) << d.transpose();
+        EXPECT_LT((slope - load.slopes.col(i)).norm(), 1e-7 * load.slopes.norm()) << d.transpose();
       }
       EXPECT_LT((load.slopes - load.slopes.transpose()).norm(), 1e-14 * load.slopes.norm());
     }

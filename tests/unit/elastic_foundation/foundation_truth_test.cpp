@@ -82,7 +82,7 @@ TEST(ElasticFoundation, BallOnALayerConverges) {
   for (const std::string springs : {"vertices", "centres"}) {
     const auto of_level = [&](int level) {
       PairSpec pair = layer_pair(flat, SphereSurface{.radius = R, .center = Vector3::Zero()});
-      pair.parameters["extent"] = 0.012;
+      pair.parameters["extent"] = 0.008;
       pair.parameters["refine"] = 4.0 + level;
       pair.parameters["springs"] = springs;
       const Response r = pressed(*made(pair, {}), R - depth);
@@ -154,6 +154,7 @@ TEST(ElasticFoundation, FrictionSticksThenSlides) {
   pair.parameters["extent"] = 0.012;
   pair.parameters["refine"] = 5.0;
   pair.parameters["friction"] = 0.3;
+  pair.parameters["springs"] = "centres";
   const auto backend = made(pair, {});
   PairState state;
   state.X_AB.p = {0.0, 0.0, R + 1e-5};
@@ -162,30 +163,30 @@ TEST(ElasticFoundation, FrictionSticksThenSlides) {
   committed = backend->commit(*committed.history, state);
   const double normal = committed.response.F_A.force.z();
   EXPECT_LT(committed.response.F_A.force.head<2>().norm(), 1e-9 * std::abs(normal));
-  // [N/m] shear modulus over the thickness, times the area under load. Corners that are free carry some of it, those
-  // under load less of the rim: within the share of triangles at the rim, one in ten.
+  // [Pa/m] shear modulus over the thickness; the springs under load bear it by their area until the first of them slips.
   const double shear = 463e6 / (2.0 * 1.46) / h;
   const double before = committed.response.stored_energy;
   double work = 0.0;
   double dissipated = 0.0;
   double last = 0.0;
-  const double step = 2e-7;
+  const double step = 5e-6;  // a mu p / k of 4e-4 m until the middle slips
   for (int i = 1; i <= 200; ++i) {
     state.X_AB.p.x() = i * step;
     committed = backend->commit(*committed.history, state);
     const double now = committed.response.F_A.force.x();
     EXPECT_LE(now, 0.3 * std::abs(committed.response.F_A.force.z()) * (1.0 + 1e-12));
     if (i == 1) {
-      EXPECT_NEAR(now, shear * committed.response.area * step, 0.15 * now);
+      EXPECT_NEAR(now, shear * committed.response.area * step, 0.02 * now);
     }
     work += 0.5 * (last + now) * step;
     dissipated += committed.response.dissipated_increment;
     last = now;
   }
-  EXPECT_NEAR(last, 0.3 * std::abs(committed.response.F_A.force.z()), 1e-6 * last);
+  // Those that have just come under load still stick.
+  EXPECT_GT(last, 0.9 * 0.3 * std::abs(committed.response.F_A.force.z()));
   EXPECT_GT(dissipated, 0.0);
-  // Second order in the step: the springs begin to slip at a few hundred places of 200 steps.
-  EXPECT_NEAR(work, committed.response.stored_energy - before + dissipated, 2e-3 * work);
+  // Springs come under load within steps: first order, of the step over the way of all steps.
+  EXPECT_NEAR(work, committed.response.stored_energy - before + dissipated, work / 200.0);
 }
 
 }  // namespace
