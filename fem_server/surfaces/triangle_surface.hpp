@@ -13,7 +13,8 @@ namespace heelstrike::fem {
 
 /// Nearest point, in the frame of the mesh.
 struct NearestOnSurface {
-  SurfacePoint surface{};  ///< curvature: Hessian of the gap where the point lies on an edge or a vertex, zero on a face
+  SurfacePoint
+      surface{};  ///< curvature: Hessian of the gap where the point lies on an edge or a vertex, zero on a face
   std::uint32_t triangle = 0;
   bool beside = false;  ///< on the rim of an open surface: the point looks past it, and has no side
 };

@@ -55,8 +55,8 @@ BedTraction bed_traction(const Spring& spring, double stiffness, double friction
   }
   const Vector3 direction = stretch / length;
   t.force = t.limit * direction;
-  t.dX = friction * direction * normal.dX +
-         t.limit / length * (dstretch - direction * (direction.transpose() * dstretch));
+  t.dX =
+      friction * direction * normal.dX + t.limit / length * (dstretch - direction * (direction.transpose() * dstretch));
   t.dV = friction * direction * normal.dV;
   const double slip = length - t.limit / stiffness;
   t.held = held.p_C - slip * direction;

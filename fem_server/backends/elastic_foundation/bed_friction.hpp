@@ -25,9 +25,9 @@ struct HeldSpring {
 
 /// Normal force on one spring and how it changes.
 struct NormalForce {
-  double value = 0.0;                   ///< [N]
-  RowVector6 dX = RowVector6::Zero();   ///< by the pose of T in C
-  RowVector6 dV = RowVector6::Zero();   ///< by its twist
+  double value = 0.0;                  ///< [N]
+  RowVector6 dX = RowVector6::Zero();  ///< by the pose of T in C
+  RowVector6 dV = RowVector6::Zero();  ///< by its twist
 };
 
 /// A point of T with its derivative by the pose, and whether its spring was under load before.

@@ -124,8 +124,8 @@ TriangleLoad all_but(const BedLaw& law, double area, const std::array<double, 2>
   K(j, j) = a.by_ii * f.energy + 2.0 * a.by_i * f.forces[1] + a.s * f.slopes(1, 1) - b.s * a.by_ii * w.g;
   K(k, k) = a.by_jj * f.energy + (b.by_jj * rest - 2.0 * b.by_j * a.by_j - b.s * a.by_jj) * w.g;
   K(i, j) = K(j, i) = a.by_i * f.forces[0] + a.s * f.slopes(0, 1) - a.by_i * (b.by_i * w.g + b.s * w.by_i);
-  K(i, k) = K(k, i) = a.by_j * f.forces[0] + (b.by_ij * rest - b.by_i * a.by_j) * w.g +
-                      (b.by_j * rest - b.s * a.by_j) * w.by_i;
+  K(i, k) = K(k, i) =
+      a.by_j * f.forces[0] + (b.by_ij * rest - b.by_i * a.by_j) * w.g + (b.by_j * rest - b.s * a.by_j) * w.by_i;
   K(j, k) = K(k, j) = a.by_ij * f.energy + a.by_j * f.forces[1] - (b.by_j * a.by_i + b.s * a.by_ij) * w.g;
   return load;
 }

@@ -12,10 +12,10 @@ namespace heelstrike::fem {
 /// Of one triangle. Forces are the derivatives of the energy by the compressions, slopes those of the forces: exactly
 /// so for the sums that stand for the integrals, not only in the limit.
 struct TriangleLoad {
-  double energy = 0.0;                ///< [J]
-  Vector3 forces = Vector3::Zero();   ///< [N] of the springs at the corners
-  Matrix3 slopes = Matrix3::Zero();   ///< [N/m] symmetric
-  double area = 0.0;                  ///< [m^2] loaded part
+  double energy = 0.0;               ///< [J]
+  Vector3 forces = Vector3::Zero();  ///< [N] of the springs at the corners
+  Matrix3 slopes = Matrix3::Zero();  ///< [N/m] symmetric
+  double area = 0.0;                 ///< [m^2] loaded part
 };
 
 /// The compression is linear over the triangle and the load covers the part where it is positive.

@@ -147,18 +147,20 @@ std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh
     near = nearest.triangle;
     if (!nearest.beside && nearest.surface.gap <= 0.0) {
       throw input_error(
-          key, fmt::format("{}: expected the back surface below the contact surface, found it {:g} m in front of vertex "
-                           "{} at ({:g}, {:g}, {:g}) m: the layer has no thickness there; exchange the two surfaces, or "
-                           "turn the triangles of one round",
-                           key, -nearest.surface.gap, v, p.x(), p.y(), p.z()));
+          key,
+          fmt::format("{}: expected the back surface below the contact surface, found it {:g} m in front of vertex "
+                      "{} at ({:g}, {:g}, {:g}) m: the layer has no thickness there; exchange the two surfaces, or "
+                      "turn the triangles of one round",
+                      key, -nearest.surface.gap, v, p.x(), p.y(), p.z()));
     }
     // Where the surface overhangs the bone the layer is as thick as the way to the rim.
     const auto below = bone.crossing(p, -normals[v], reach, false, near);
     const double h = below ? below->way : nearest.surface.gap < 0.0 ? -nearest.surface.gap : nearest.surface.gap;
     if (!(h > 0.0 && h <= reach)) {
-      throw input_error(key, fmt::format("{}: expected the back surface within {:g} m below vertex {} at ({:g}, {:g}, "
-                                         "{:g}) m, found it {:g} m away; give the surface that belongs to it, in metres",
-                                         key, reach, v, p.x(), p.y(), p.z(), h));
+      throw input_error(key,
+                        fmt::format("{}: expected the back surface within {:g} m below vertex {} at ({:g}, {:g}, "
+                                    "{:g}) m, found it {:g} m away; give the surface that belongs to it, in metres",
+                                    key, reach, v, p.x(), p.y(), p.z(), h));
     }
     thickness.push_back(h);
   }

@@ -35,8 +35,8 @@ struct SpringGroup {
 /// What the layer below the surface is like.
 struct CastingOptions {
   SpringPlaces places = SpringPlaces::vertices;
-  bool interpolate_normals = true;    ///< of springs in the centres; those at vertices always have interpolated ones
-  std::vector<double> thickness;      ///< [m] > 0, one for all or one per vertex
+  bool interpolate_normals = true;  ///< of springs in the centres; those at vertices always have interpolated ones
+  std::vector<double> thickness;    ///< [m] > 0, one for all or one per vertex
 };
 
 class CastingSurface {

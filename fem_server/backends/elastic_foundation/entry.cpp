@@ -41,11 +41,12 @@ std::vector<ParameterSchema> geometry_parameters() {
       text_parameter("penetration",
                      "ray = along the normal of the spring; nearest = to the nearest point of the other surface", "ray",
                      {"ray", "nearest"}),
-      text_parameter("direction",
-                     "of the force. energy = derivative of the stored energy, so that energy is conserved; normal = "
-                     "along the spring; midsurface = along the bisector of both normals, with the penetration corrected "
-                     "to it. The last two conserve energy in the limit of fine meshes and flat surfaces",
-                     "energy", {"energy", "normal", "midsurface"}),
+      text_parameter(
+          "direction",
+          "of the force. energy = derivative of the stored energy, so that energy is conserved; normal = "
+          "along the spring; midsurface = along the bisector of both normals, with the penetration corrected "
+          "to it. The last two conserve energy in the limit of fine meshes and flat surfaces",
+          "energy", {"energy", "normal", "midsurface"}),
       text_parameter("normals",
                      "interpolated = between the vertices of a mesh: springs in the centres, and the midsurface's "
                      "direction on the other surface, turn smoothly; facets = of each triangle",
@@ -72,12 +73,14 @@ std::vector<ParameterSchema> layer_parameters() {
                      "two layers in series with equal pressure, each with its own material; or lumped, thickness added "
                      "and elastic constants averaged",
                      "series", {"series", "lumped"}),
-      text_parameter("strain", "small = pressure by d / h; large = by - ln(1 - d / h), which stiffens as the layer thins",
+      text_parameter("strain",
+                     "small = pressure by d / h; large = by - ln(1 - d / h), which stiffens as the layer thins",
                      "small", {"small", "large"}),
-      text_parameter("material_law",
-                     "linear = Young's modulus of the material; nonlinear = modulus of polyethylene that falls with the "
-                     "pressure, from reference_strain, reference_stress and exponent",
-                     "linear", {"linear", "nonlinear"}),
+      text_parameter(
+          "material_law",
+          "linear = Young's modulus of the material; nonlinear = modulus of polyethylene that falls with the "
+          "pressure, from reference_strain, reference_stress and exponent",
+          "linear", {"linear", "nonlinear"}),
       number_parameter("reference_strain", "-", "eps0 of the nonlinear material", 0.0597, positive),
       number_parameter("reference_stress", "Pa", "p0 of the nonlinear material", 18.4e6, positive),
       number_parameter("exponent", "-", "n of the nonlinear material", 3.0, {.min = 1.0, .max = 20.0})};
@@ -332,8 +335,9 @@ std::vector<std::string> foundation_pairs() {
 
 BackendEntry elastic_foundation_entry() {
   return {.name = "elastic_foundation",
-          .summary = "a bed of springs on one surface against any other: thin layers of cartilage or polyethylene, "
-                     "linear or nonlinear, small or large strain",
+          .summary =
+              "a bed of springs on one surface against any other: thin layers of cartilage or polyethylene, "
+              "linear or nonlinear, small or large strain",
           .reference = "bei2004",
           .parameters = schema(),
           .surface_pairs = foundation_pairs(),

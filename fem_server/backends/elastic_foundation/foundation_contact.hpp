@@ -24,8 +24,8 @@ struct FoundationOptions {
 class FoundationHistory final : public History {
  public:
   std::string backend;
-  std::optional<Pose> X_CT;             ///< committed; none = nothing has been committed, or no friction
-  std::vector<HeldSpring> springs;      ///< under load, ascending
+  std::optional<Pose> X_CT;         ///< committed; none = nothing has been committed, or no friction
+  std::vector<HeldSpring> springs;  ///< under load, ascending
 
   [[nodiscard]] std::string save() const override;
 };

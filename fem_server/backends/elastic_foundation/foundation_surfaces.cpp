@@ -42,9 +42,10 @@ SurfaceMesh read_triangles(const MeshSurface& surface, const PrepareContext& con
   const AssetContent& asset = context.asset(surface.asset());
   const ReadOptions read = read_options(surface, asset, context);
   if (holds_volume(asset.content, read)) {
-    throw input_error(where, fmt::format("{}: expected triangles, found a volume mesh in '{}'; give a surface mesh (stl, "
-                                         "obj, ply, vtp)",
-                                         where, asset.name));
+    throw input_error(where,
+                      fmt::format("{}: expected triangles, found a volume mesh in '{}'; give a surface mesh (stl, "
+                                  "obj, ply, vtp)",
+                                  where, asset.name));
   }
   return placed(read_surface(asset.content, read), surface.X_BodyMesh);
 }
@@ -59,9 +60,10 @@ void make_sound(SurfaceMesh& mesh, const std::string& where) {
   for (const SurfaceFinding& finding : report.findings) {
     if (finding.defect != SurfaceDefect::inside_out && finding.defect != SurfaceDefect::inconsistent_winding) continue;
     const Vector3& p = finding.where.front();
-    throw input_error(where, fmt::format("{}: expected normals that point out of the body, found {} ({} times, first at "
-                                         "({:g}, {:g}, {:g}) m); turn triangles round: heelstrike mesh --reorient",
-                                         where, to_string(finding.defect), finding.count, p.x(), p.y(), p.z()));
+    throw input_error(where,
+                      fmt::format("{}: expected normals that point out of the body, found {} ({} times, first at "
+                                  "({:g}, {:g}, {:g}) m); turn triangles round: heelstrike mesh --reorient",
+                                  where, to_string(finding.defect), finding.count, p.x(), p.y(), p.z()));
   }
 }
 

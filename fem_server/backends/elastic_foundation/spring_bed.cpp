@@ -25,9 +25,9 @@ struct SpringBed::Search {
   Pose X_TC;
   BedState state{};
   std::vector<std::int32_t> slots{};  ///< of springs at vertices: where they stand in state.springs
-  std::uint32_t near = 0;           ///< triangle of the last answer: neighbours are asked one after the other
-  std::size_t behind = 0;           ///< springs behind T's surface
-  std::size_t averted = 0;          ///< of these, with both normals to the same side
+  std::uint32_t near = 0;             ///< triangle of the last answer: neighbours are asked one after the other
+  std::size_t behind = 0;             ///< springs behind T's surface
+  std::size_t averted = 0;            ///< of these, with both normals to the same side
   std::uint32_t averted_spring = 0;
 };
 
@@ -53,9 +53,10 @@ void SpringBed::check_depth(std::uint32_t spring, double d) const {
   const double thickness = law_.thickness(layers(s.thickness));
   if (d < thickness) return;
   throw RecoverableError(
-      fmt::format("{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, where the layers are "
-                  "{:g} m thick: nothing would be left of them; take smaller steps, or place the bodies less deep",
-                  options_.where, d, s.point.x(), s.point.y(), s.point.z(), thickness),
+      fmt::format(
+          "{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, where the layers are "
+          "{:g} m thick: nothing would be left of them; take smaller steps, or place the bodies less deep",
+          options_.where, d, s.point.x(), s.point.y(), s.point.z(), thickness),
       options_.where);
 }
 
@@ -96,7 +97,8 @@ std::optional<SpringMotion> SpringBed::motion_of(const Search& search, std::uint
 void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const {
   if (nearest.gap > 0.0 || nearest.beside) return;
   if (!target_->closed() && -nearest.gap > options_.search_distance) {
-    if (turned(nearest, search.X_CT.R).normal.dot(casting_.springs()[spring].normal) < 0.0) check_depth(spring, -nearest.gap);
+    if (turned(nearest, search.X_CT.R).normal.dot(casting_.springs()[spring].normal) < 0.0)
+      check_depth(spring, -nearest.gap);
     return;
   }
   ++search.behind;

@@ -39,11 +39,11 @@ struct LoadedFace {
 struct BedState {
   std::vector<LoadedSpring> springs{};
   std::vector<LoadedFace> faces{};
-  double energy = 0.0;         ///< [J]
-  double area = 0.0;           ///< [m^2]
-  double deepest = 0.0;        ///< [m] largest compression; <= 0 = no contact
+  double energy = 0.0;             ///< [J]
+  double area = 0.0;               ///< [m^2]
+  double deepest = 0.0;            ///< [m] largest compression; <= 0 = no contact
   std::size_t deepest_spring = 0;  ///< in `springs`
-  std::size_t compressed = 0;  ///< springs with d > 0
+  std::size_t compressed = 0;      ///< springs with d > 0
 };
 
 /// The nearest spring of surfaces that are apart.

@@ -82,8 +82,8 @@ SpringMotion spring_motion(const Spring& spring, const TargetPoint& met, bool by
       motion.dwrench = line_change(spring.point - p_CT, -n, Matrix36::Zero(), Matrix36::Zero());
       break;
     case ForceDirection::midsurface:
-      correct_to_midsurface(spring, met, by_ray,
-                            normal_change(met.smooth_normal, met.smooth_curvature, dy, carried), p_CT, motion);
+      correct_to_midsurface(spring, met, by_ray, normal_change(met.smooth_normal, met.smooth_curvature, dy, carried),
+                            p_CT, motion);
       break;
   }
   return motion;

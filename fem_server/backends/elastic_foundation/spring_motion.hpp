@@ -18,12 +18,12 @@ enum class ForceDirection {
 };
 
 struct SpringMotion {
-  double d = 0.0;                            ///< [m] compression, < 0 = gap
-  Vector6 dd = Vector6::Zero();              ///< d d / d X
-  Vector6 wrench = Vector6::Zero();          ///< on C, of unit force
-  Matrix6 dwrench = Matrix6::Zero();         ///< d wrench / d X
-  Vector6 rate = Vector6::Zero();            ///< compression rate = rate . V, before the correction to the midsurface
-  Matrix6 drate = Matrix6::Zero();           ///< d rate / d X
+  double d = 0.0;                     ///< [m] compression, < 0 = gap
+  Vector6 dd = Vector6::Zero();       ///< d d / d X
+  Vector6 wrench = Vector6::Zero();   ///< on C, of unit force
+  Matrix6 dwrench = Matrix6::Zero();  ///< d wrench / d X
+  Vector6 rate = Vector6::Zero();     ///< compression rate = rate . V, before the correction to the midsurface
+  Matrix6 drate = Matrix6::Zero();    ///< d rate / d X
 };
 
 /// @param met       by the spring, in C

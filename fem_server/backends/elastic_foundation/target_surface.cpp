@@ -67,8 +67,7 @@ class MeshTarget final : public TargetSurface {
     if (!interpolate_) return point;
     // The foot of the perpendicular follows the query point along the surface.
     const Vector3& n = found.surface.normal;
-    const Matrix3 follows =
-        Matrix3::Identity() - n * n.transpose() - found.surface.gap * found.surface.curvature;
+    const Matrix3 follows = Matrix3::Identity() - n * n.transpose() - found.surface.gap * found.surface.curvature;
     smooth(q - found.surface.gap * n, point);
     point.smooth_curvature *= follows;
     return point;

@@ -12,13 +12,13 @@ namespace heelstrike::fem {
 
 /// What a spring meets, in the frame of the query.
 struct TargetPoint {
-  double gap = 0.0;                             ///< [m] to the nearest point, or along the line; < 0 behind the surface
-  Vector3 normal = Vector3::UnitZ();            ///< [-] gradient of the distance there
-  Matrix3 curvature = Matrix3::Zero();          ///< [1/m] its gradient by the query point, or the point of the surface
-  Vector3 smooth_normal = Vector3::UnitZ();     ///< [-] the same, or interpolated between the vertices of a mesh
-  Matrix3 smooth_curvature = Matrix3::Zero();   ///< [1/m] its gradient in the same sense
-  std::uint32_t triangle = 0;                   ///< where to begin the next search; 0 by formula
-  bool beside = false;                          ///< the nearest point lies on a rim: no side
+  double gap = 0.0;                            ///< [m] to the nearest point, or along the line; < 0 behind the surface
+  Vector3 normal = Vector3::UnitZ();           ///< [-] gradient of the distance there
+  Matrix3 curvature = Matrix3::Zero();         ///< [1/m] its gradient by the query point, or the point of the surface
+  Vector3 smooth_normal = Vector3::UnitZ();    ///< [-] the same, or interpolated between the vertices of a mesh
+  Matrix3 smooth_curvature = Matrix3::Zero();  ///< [1/m] its gradient in the same sense
+  std::uint32_t triangle = 0;                  ///< where to begin the next search; 0 by formula
+  bool beside = false;                         ///< the nearest point lies on a rim: no side
 };
 
 /// Thread-safe; answers without allocating.

@@ -194,8 +194,8 @@ TEST_P(Conformance, TooDeepIsRecoverable) {
 
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
-  // Back-ends without a stiffness need a mesh, layers or a material: tests/unit/fem and tests/unit/elastic_foundation ask
-  // the same questions of them.
+  // Back-ends without a stiffness need a mesh, layers or a material: tests/unit/fem and tests/unit/elastic_foundation
+  // ask the same questions of them.
   for (const auto& entry : backend_registry()) {
     if (std::ranges::any_of(entry.parameters, [](const ParameterSchema& s) { return s.name == "stiffness"; })) {
       names.push_back(entry.name);

@@ -29,18 +29,17 @@ TEST(BedLaw, ValuesOfTheSource) {
   struct Row {
     double strain, linear_small, nonlinear_small, linear_large, nonlinear_large;
   };
-  for (const Row& r : {Row{0.002, 4.281164, 4.750047, 4.285451, 4.753614},
-                       Row{0.005, 10.702911, 8.604449, 10.729758, 8.616479},
-                       Row{0.010, 21.405822, 12.241914, 21.513570, 12.270643},
-                       Row{0.020, 42.811644, 16.583675, 43.245556, 16.652931},
-                       Row{0.050, 107.029109, 23.752267, 109.797513, 23.980596}}) {
+  for (const Row& r :
+       {Row{0.002, 4.281164, 4.750047, 4.285451, 4.753614}, Row{0.005, 10.702911, 8.604449, 10.729758, 8.616479},
+        Row{0.010, 21.405822, 12.241914, 21.513570, 12.270643}, Row{0.020, 42.811644, 16.583675, 43.245556, 16.652931},
+        Row{0.050, 107.029109, 23.752267, 109.797513, 23.980596}}) {
     EXPECT_NEAR(pressure(polyethylene(false, false), r.strain) * 1e-6, r.linear_small, 1e-6);
     EXPECT_NEAR(pressure(polyethylene(true, false), r.strain) * 1e-6, r.nonlinear_small, 1e-6);
     EXPECT_NEAR(pressure(polyethylene(false, true), r.strain) * 1e-6, r.linear_large, 1e-6);
     EXPECT_NEAR(pressure(polyethylene(true, true), r.strain) * 1e-6, r.nonlinear_large, 1e-6);
   }
-  for (const auto& [strain, small, large] :
-       {std::array{0.05, 0.758621, 0.778243}, std::array{0.25, 3.793103, 4.364831}, std::array{0.5, 7.586207, 10.516716}}) {
+  for (const auto& [strain, small, large] : {std::array{0.05, 0.758621, 0.778243}, std::array{0.25, 3.793103, 4.364831},
+                                             std::array{0.5, 7.586207, 10.516716}}) {
     EXPECT_NEAR(pressure(cartilage(false), strain) * 1e-6, small, 1e-6);
     EXPECT_NEAR(pressure(cartilage(true), strain) * 1e-6, large, 1e-6);
   }
@@ -70,7 +69,9 @@ TEST(BedLaw, SlopeAndEnergyBelongToThePressure) {
       const double d = strain * law.thickness(h);
       const double step = d / 100.0;
       const auto by_difference = [&, &law = law, &h = h](auto value) {
-        const auto difference = [&](double k) { return value(law.at(d + k * step, h)) - value(law.at(d - k * step, h)); };
+        const auto difference = [&](double k) {
+          return value(law.at(d + k * step, h)) - value(law.at(d - k * step, h));
+        };
         return (45.0 * difference(1) - 9.0 * difference(2) + difference(3)) / (60.0 * step);
       };
       const BedPressure p = law.at(d, h);
@@ -121,7 +122,8 @@ TEST(TriangleLoad, ForcesAndSlopesAreDerivatives) {
   }
 }
 
-// Pressure proportional to the compression: the integral over the loaded part is known, and that over four parts adds up.
+// Pressure proportional to the compression: the integral over the loaded part is known, and that over four parts adds
+// up.
 TEST(TriangleLoad, ExactForProportionalPressure) {
   const LayerLaw layer = cartilage(false);
   const BedLaw law(layer);
@@ -135,8 +137,10 @@ TEST(TriangleLoad, ExactForProportionalPressure) {
     const Vector3 middle = 0.5 * Vector3(d[0] + d[1], d[1] + d[2], d[2] + d[0]);
     double energy = 0.0;
     double force = 0.0;
-    for (const Vector3& part : {Vector3{d[0], middle[0], middle[2]}, {middle[0], d[1], middle[1]},
-                                {middle[2], middle[1], d[2]}, {middle[0], middle[1], middle[2]}}) {
+    for (const Vector3& part : {Vector3{d[0], middle[0], middle[2]},
+                                {middle[0], d[1], middle[1]},
+                                {middle[2], middle[1], d[2]},
+                                {middle[0], middle[1], middle[2]}}) {
       const TriangleLoad quarter = triangle_load(law, 0.25e-6, h, part);
       energy += quarter.energy;
       force += quarter.forces.sum();

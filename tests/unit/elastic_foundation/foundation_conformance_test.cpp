@@ -56,7 +56,8 @@ std::vector<Case> cases() {
       {"large_strain", layer_pair(dish, ball, with({{"strain", "large"}, {"thickness", 0.002}})), true},
       {"nonlinear", layer_pair(dish, ball, with({{"material_law", "nonlinear"}, {"strain", "large"}})), true},
       {"casting_partner",
-       layer_pair(dish, ball, with({{"casting", "partner"}, {"dissipation", 2.0}, {"friction", 0.2}, {"refine", 1.0}}))},
+       layer_pair(dish, ball,
+                  with({{"casting", "partner"}, {"dissipation", 2.0}, {"friction", 0.2}, {"refine", 1.0}}))},
       {"plane_casts", layer_pair(plane, ball, with({{"extent", 0.03}, {"refine", 5.0}})), true}};
   Case two{"two_layers", layer_pair(dish, ball, with({{"partner_thickness", 0.002}, {"strain", "large"}})), true};
   two.pair.partner.materials = {material(10e6, 0.45)};
@@ -81,8 +82,9 @@ class Foundation : public testing::TestWithParam<Case> {
     PairState state;
     state.t = 0.5;
     const bool is_ball = GetParam().pair.partner.surface.kind == SphereSurface::kind;
-    const Matrix3 R_AB = is_ball ? rotation_from_vector({0.1, -0.2, 0.3})
-                                 : Matrix3(rotation_from_vector({M_PI, 0.0, 0.0}) * rotation_from_vector({0.05, 0.04, 0.3}));
+    const Matrix3 R_AB =
+        is_ball ? rotation_from_vector({0.1, -0.2, 0.3})
+                : Matrix3(rotation_from_vector({M_PI, 0.0, 0.0}) * rotation_from_vector({0.05, 0.04, 0.3}));
     const Vector3 low = is_ball ? Vector3(R_AB * ball.center - Vector3(0.0, 0.0, R)) : Vector3::Zero();
     state.X_AB = {.R = R_AB, .p = Vector3(0.0011, -0.0007, -depth) - low};
     state.V_AB = {.w = {0.3, -0.4, 0.2}, .v = {0.02, 0.01, -closing}};
@@ -90,8 +92,11 @@ class Foundation : public testing::TestWithParam<Case> {
   }
 
   [[nodiscard]] Questions states() const {
-    return {{fresh.get(), at(1e-4, 0.1)}, {touched.get(), at(1.3e-4, 0.05)}, {touched.get(), slid(2e-4, 3e-4)},
-            {touched.get(), slid(1.2e-4, 1e-6)}, {touched.get(), at(3e-4, -2.0)}};
+    return {{fresh.get(), at(1e-4, 0.1)},
+            {touched.get(), at(1.3e-4, 0.05)},
+            {touched.get(), slid(2e-4, 3e-4)},
+            {touched.get(), slid(1.2e-4, 1e-6)},
+            {touched.get(), at(3e-4, -2.0)}};
   }
 
   [[nodiscard]] PairState slid(double depth, double by) const {
@@ -104,9 +109,9 @@ class Foundation : public testing::TestWithParam<Case> {
   std::shared_ptr<const History> fresh, touched;
 };
 
-// Triangles and facets bend the wrench where a spring comes under load or meets another facet; the differences are taken
-// with several steps, and the best of them counts: one that has no such place within it. Rounding: gaps 1e-17 m over
-// h = 1e-9 m and more.
+// Triangles and facets bend the wrench where a spring comes under load or meets another facet; the differences are
+// taken with several steps, and the best of them counts: one that has no such place within it. Rounding: gaps 1e-17 m
+// over h = 1e-9 m and more.
 double best_error(const Matrix6& analytic, const std::function<Vector6(const Vector6&)>& wrench_at,
                   std::initializer_list<double> steps) {
   double best = 1.0;
@@ -138,11 +143,10 @@ TEST_P(Foundation, PoseTangentIsTheDerivativeOfTheWrench) {
 TEST_P(Foundation, TwistTangentIsTheDerivativeOfTheWrench) {
   for (const auto& [history, state] : states()) {
     const Response r = backend->evaluate(*history, state);
-    const Matrix6 numeric = differences(
-        [&, h = history, s = state](const Vector6& v) -> Vector6 {
-          return backend->evaluate(*h, with_twist(s, v)).F_A.vector();
-        },
-        1e-5);
+    const Matrix6 numeric =
+        differences([&, h = history, s = state](
+                        const Vector6& v) -> Vector6 { return backend->evaluate(*h, with_twist(s, v)).F_A.vector(); },
+                    1e-5);
     const double floor = 1e-13 * r.F_A.vector().cwiseAbs().maxCoeff() / 1e-5;
     EXPECT_LE((r.dF_A_dV - numeric).cwiseAbs().maxCoeff(), 1e-6 * numeric.cwiseAbs().maxCoeff() + floor);
   }

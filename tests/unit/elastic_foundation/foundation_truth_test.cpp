@@ -20,9 +20,9 @@ std::unique_ptr<ContactBackend> made(PairSpec pair, const Assets& assets) {
   return entry.make(pair, assets.context());
 }
 
-constexpr double h = 0.008;    // [m] layer
-constexpr double R = 0.025;    // [m]
-constexpr double depth = 1e-4; // [m]
+constexpr double h = 0.008;     // [m] layer
+constexpr double R = 0.025;     // [m]
+constexpr double depth = 1e-4;  // [m]
 const double modulus = LayerLaw::confined(0.46) * 463e6;
 const Surface flat = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
 
@@ -119,7 +119,8 @@ TEST(ElasticFoundation, MidsurfaceOfAPlaneByRayAndNearestAgree) {
   EXPECT_LT((responses[0].dF_A_dX - responses[1].dF_A_dX).norm(), 1e-10 * responses[0].dF_A_dX.norm());
 }
 
-// Which body carries the springs changes the discretisation, not the physics; exchanged bodies answer alike to rounding.
+// Which body carries the springs changes the discretisation, not the physics; exchanged bodies answer alike to
+// rounding.
 TEST(ElasticFoundation, ExchangedBodiesAnswerAlike) {
   Assets assets;
   assets.add("dish", height_field(0.03, 20, [](double x, double y) { return 5.0 * (x * x + y * y); }));
@@ -133,10 +134,10 @@ TEST(ElasticFoundation, ExchangedBodiesAnswerAlike) {
   state.X_AB = {.R = rotation_from_vector({0.1, 0.2, -0.1}), .p = {4e-4, 3e-4, R - 2e-4}};
   state.V_AB = {.w = {0.1, 0.2, 0.3}, .v = {0.01, 0.02, -0.03}};
   const Matrix3 R_BA = state.X_AB.R.transpose();
-  const PairState turned{.t = 0.0,
-                         .X_AB = state.X_AB.inverse(),
-                         .V_AB = {.w = -(R_BA * state.V_AB.w),
-                                  .v = -(R_BA * (state.V_AB.v - state.V_AB.w.cross(state.X_AB.p)))}};
+  const PairState turned{
+      .t = 0.0,
+      .X_AB = state.X_AB.inverse(),
+      .V_AB = {.w = -(R_BA * state.V_AB.w), .v = -(R_BA * (state.V_AB.v - state.V_AB.w.cross(state.X_AB.p)))}};
   const auto one = made(pair, assets);
   const auto other = made(swapped, assets);
   const Response a = one->evaluate(*one->initial_history(), state);
@@ -148,7 +149,8 @@ TEST(ElasticFoundation, ExchangedBodiesAnswerAlike) {
   EXPECT_LT((state.X_AB * b.p_ACop - a.p_ACop).norm(), 1e-12);
 }
 
-// A ball pressed on and pushed aside: first the shear of the bed, then mu F; what was put in comes back or is dissipated.
+// A ball pressed on and pushed aside: first the shear of the bed, then mu F; what was put in comes back or is
+// dissipated.
 TEST(ElasticFoundation, FrictionSticksThenSlides) {
   PairSpec pair = layer_pair(flat, SphereSurface{.radius = R, .center = Vector3::Zero()});
   pair.parameters["extent"] = 0.012;
@@ -163,7 +165,8 @@ TEST(ElasticFoundation, FrictionSticksThenSlides) {
   committed = backend->commit(*committed.history, state);
   const double normal = committed.response.F_A.force.z();
   EXPECT_LT(committed.response.F_A.force.head<2>().norm(), 1e-9 * std::abs(normal));
-  // [Pa/m] shear modulus over the thickness; the springs under load bear it by their area until the first of them slips.
+  // [Pa/m] shear modulus over the thickness; the springs under load bear it by their area until the first of them
+  // slips.
   const double shear = 463e6 / (2.0 * 1.46) / h;
   const double before = committed.response.stored_energy;
   double work = 0.0;

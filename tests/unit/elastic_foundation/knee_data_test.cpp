@@ -50,7 +50,8 @@ class NaturalKnee : public testing::Test {
     if (data == nullptr) GTEST_SKIP() << "HEELSTRIKE_DATA is not set: no surfaces of a knee to test with";
     folder = std::filesystem::path(data) / "knee_natural";
     if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there: no surfaces of a knee to test with";
-    for (const std::string name : {"lenhart2015-R-tibia-cartilage.stl", "lenhart2015-R-femur-cartilage_extracted.stl"}) {
+    for (const std::string name :
+         {"lenhart2015-R-tibia-cartilage.stl", "lenhart2015-R-femur-cartilage_extracted.stl"}) {
       contents[name] = {.sha256 = name, .name = name, .content = file_content(folder / name)};
     }
   }
@@ -68,9 +69,10 @@ class NaturalKnee : public testing::Test {
     const BackendEntry entry = elastic_foundation_entry();
     pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
     entry.check(pair);
-    return entry.make(pair, {.asset = [this](const AssetKey& key) -> const AssetContent& { return contents.at(key.name); },
-                             .on_progress = [](std::string_view, double) {},
-                             .stop = {}});
+    return entry.make(pair,
+                      {.asset = [this](const AssetKey& key) -> const AssetContent& { return contents.at(key.name); },
+                       .on_progress = [](std::string_view, double) {},
+                       .stop = {}});
   }
 
   /// Femur in the tibia; angles [rad], translation of the tibia in the femur [m].
@@ -122,8 +124,8 @@ TEST_F(NaturalKnee, PosesOfOpenSimJam) {
       worst_peak = std::max(worst_peak, std::abs(peak));
       worst_conserving = std::max(worst_conserving, std::abs(conserving));
     }
-    std::printf("%s: %d rows, largest deviation of force %.4f %%, area %.4f %%, peak pressure %.4f %%\n",
-                name, rows, 100 * worst_force, 100 * worst_area, 100 * worst_peak);
+    std::printf("%s: %d rows, largest deviation of force %.4f %%, area %.4f %%, peak pressure %.4f %%\n", name, rows,
+                100 * worst_force, 100 * worst_area, 100 * worst_peak);
     EXPECT_GT(rows, 200);
     EXPECT_LT(worst_force, 0.01) << name;
     EXPECT_LT(worst_area, 0.02) << name;
@@ -143,10 +145,10 @@ TEST_F(NaturalKnee, RecomputedForcesOfWalking) {
   for (std::size_t i = 0; i < poses.size(); ++i) {
     const auto& pose = poses[i];
     const auto& given = forces[i];
-    const Response r = backend->evaluate(
-        *fresh, at(degree * pose.at("knee_flex_r_deg"), degree * pose.at("knee_add_r_deg"),
-                   degree * pose.at("knee_rot_r_deg"),
-                   {pose.at("knee_tx_r_m"), pose.at("knee_ty_r_m"), pose.at("knee_tz_r_m")}));
+    const Response r =
+        backend->evaluate(*fresh, at(degree * pose.at("knee_flex_r_deg"), degree * pose.at("knee_add_r_deg"),
+                                     degree * pose.at("knee_rot_r_deg"),
+                                     {pose.at("knee_tx_r_m"), pose.at("knee_ty_r_m"), pose.at("knee_tz_r_m")}));
     const Vector3 F(given.at("Fx_N"), given.at("Fy_N"), given.at("Fz_N"));
     worst = std::max(worst, (r.F_A.force - F).norm() / F.norm());
     worst_peak = std::max(worst_peak, std::abs(r.peak_pressure * 1e-6 / given.at("max_pressure_MPa") - 1.0));

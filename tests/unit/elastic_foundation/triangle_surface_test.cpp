@@ -115,7 +115,8 @@ TEST(TriangleSurface, CurvatureAndInterpolatedNormalAreDerivatives) {
       numeric.col(k) = (up.surface.normal - down.surface.normal) / (2.0 * h);
       EXPECT_NEAR((up.surface.gap - down.surface.gap) / (2.0 * h), at.surface.normal[k], 1e-3);
       // Another face, edge or vertex: the normal bends there.
-      smooth = smooth && (up.surface.curvature - down.surface.curvature).norm() < 1e-2 * (1.0 + at.surface.curvature.norm());
+      smooth =
+          smooth && (up.surface.curvature - down.surface.curvature).norm() < 1e-2 * (1.0 + at.surface.curvature.norm());
     }
     if (smooth) {
       EXPECT_LT((numeric - at.surface.curvature).norm(), 1e-4 * (1.0 + at.surface.curvature.norm()));
@@ -125,8 +126,9 @@ TEST(TriangleSurface, CurvatureAndInterpolatedNormalAreDerivatives) {
   const auto& [a, b, c] = mesh.triangles[40];
   const Vector3 p = 0.2 * mesh.vertices[a] + 0.5 * mesh.vertices[b] + 0.3 * mesh.vertices[c];
   const Vector3 along = mesh.vertices[b] - mesh.vertices[a];
-  const Vector3 change = (surface.interpolated_normal(40, p + h * along).normal -
-                          surface.interpolated_normal(40, p - h * along).normal) / (2.0 * h);
+  const Vector3 change =
+      (surface.interpolated_normal(40, p + h * along).normal - surface.interpolated_normal(40, p - h * along).normal) /
+      (2.0 * h);
   EXPECT_LT((surface.interpolated_normal(40, p).gradient * along - change).norm(), 1e-8);
 }
 
