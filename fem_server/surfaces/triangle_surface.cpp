@@ -109,6 +109,11 @@ NearestOnSurface TriangleSurface::closest(const Vector3& q, std::uint32_t near) 
   return nearest;
 }
 
+SurfaceFoot TriangleSurface::foot(const Vector3& q) const {
+  const ClosestPoint found = tree_.closest(q);
+  return {.closest = found, .pseudonormal = pseudonormal(found.triangle, feature(found.triangle, found.point))};
+}
+
 std::optional<SurfaceCrossing> TriangleSurface::crossing(const Vector3& origin, const Vector3& direction, double reach,
                                                          bool leaving, std::uint32_t near) const {
   const auto found = tree_.crossing(origin, direction, reach, leaving, near);

@@ -19,6 +19,12 @@ struct NearestOnSurface {
   bool beside = false;  ///< on the rim of an open surface: the point looks past it, and has no side
 };
 
+/// Nearest point with the pseudonormal of the face, edge or vertex that it lies on.
+struct SurfaceFoot {
+  ClosestPoint closest;
+  Vector3 pseudonormal = Vector3::UnitZ();
+};
+
 /// Where a line goes through.
 struct SurfaceCrossing {
   double way = 0.0;                   ///< [m] along the line
@@ -50,6 +56,7 @@ class TriangleSurface {
 
   /// @param near  a triangle that is tried first: changes the time, not the answer
   [[nodiscard]] NearestOnSurface closest(const Vector3& q, std::uint32_t near) const;
+  [[nodiscard]] SurfaceFoot foot(const Vector3& q) const;
   /// As TriangleTree::crossing.
   [[nodiscard]] std::optional<SurfaceCrossing> crossing(const Vector3& origin, const Vector3& direction, double reach,
                                                         bool leaving, std::uint32_t near) const;

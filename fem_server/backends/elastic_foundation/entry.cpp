@@ -289,7 +289,9 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair, const Prep
   casting.places = roles.is("springs", "vertices") ? SpringPlaces::vertices : SpringPlaces::centres;
   casting.interpolate_normals = interpolate;
   refine(cast.mesh, casting.thickness, static_cast<int>(number(given, "refine")), cast.onto);
-  MetSurface met = met_surface(roles.target.surface, interpolate, context, roles.surface_key(false));
+  // Only the midsurface asks for normals of T that turn smoothly.
+  MetSurface met = met_surface(roles.target.surface, interpolate && roles.is("direction", "midsurface"), context,
+                               roles.surface_key(false));
   CastingSurface surface(std::move(cast.mesh), casting);
   const BedOptions options = bed_options(roles, casting.thickness);
   FoundationOptions foundation{.casting_is_main = roles.casting_is_main,
