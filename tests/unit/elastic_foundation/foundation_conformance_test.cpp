@@ -20,8 +20,8 @@ struct Case {
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
-constexpr double R = 0.025;  // [m] of the ball
-const SphereSurface ball{.radius = R, .center = {0.002, -0.001, 0.003}};
+constexpr double ball_radius = 0.025;  // [m]
+const SphereSurface ball{.radius = ball_radius, .center = {0.002, -0.001, 0.003}};
 
 /// A dished plateau, and a dome of triangles below it.
 const Assets& assets() {
@@ -85,7 +85,7 @@ class Foundation : public testing::TestWithParam<Case> {
     const Matrix3 R_AB =
         is_ball ? rotation_from_vector({0.1, -0.2, 0.3})
                 : Matrix3(rotation_from_vector({M_PI, 0.0, 0.0}) * rotation_from_vector({0.05, 0.04, 0.3}));
-    const Vector3 low = is_ball ? Vector3(R_AB * ball.center - Vector3(0.0, 0.0, R)) : Vector3::Zero();
+    const Vector3 low = is_ball ? Vector3(R_AB * ball.center - Vector3(0.0, 0.0, ball_radius)) : Vector3::Zero();
     state.X_AB = {.R = R_AB, .p = Vector3(0.0011, -0.0007, -depth) - low};
     state.V_AB = {.w = {0.3, -0.4, 0.2}, .v = {0.02, 0.01, -closing}};
     return state;

@@ -13,7 +13,7 @@ using namespace testing_support;
 using testing::AllOf;
 using testing::HasSubstr;
 
-const SphereSurface ball{.radius = 0.025, .center = Vector3::Zero()};
+const SphereSurface condyle{.radius = 0.025, .center = Vector3::Zero()};
 
 /// A tetrahedron of 2 cm.
 std::vector<std::array<Vector3, 3>> tetrahedron(bool outward) {
@@ -30,7 +30,7 @@ std::vector<std::array<Vector3, 3>> turned_round(std::vector<std::array<Vector3,
   return triangles;
 }
 
-const Assets& assets() {
+const Assets& files() {
   static const Assets all = [] {
     Assets a;
     const auto level = [](double z) { return [z](double, double) { return z; }; };
@@ -51,7 +51,7 @@ std::unique_ptr<ContactBackend> make(PairSpec pair) {
   const BackendEntry entry = elastic_foundation_entry();
   pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
   entry.check(pair);
-  return entry.make(pair, assets().context());
+  return entry.make(pair, files().context());
 }
 
 void expect_refused(const PairSpec& pair, const std::string& field, const testing::Matcher<std::string>& message) {
@@ -66,7 +66,7 @@ void expect_refused(const PairSpec& pair, const std::string& field, const testin
 }
 
 PairSpec plate(ParameterMap parameters = {}) {
-  return layer_pair(mesh_named("plate"), ball, std::move(parameters));
+  return layer_pair(mesh_named("plate"), condyle, std::move(parameters));
 }
 
 TEST(FoundationEntry, LayersWithoutMaterialOrThickness) {
@@ -129,7 +129,7 @@ TEST(FoundationEntry, Surfaces) {
 
 // An open surface does not show which side is out until the other one is behind it.
 TEST(FoundationEntry, SurfacesThatDoNotFaceEachOther) {
-  const auto backend = make(layer_pair(mesh_named("plate_turned"), ball));
+  const auto backend = make(layer_pair(mesh_named("plate_turned"), condyle));
   PairState state;
   state.X_AB.p.z() = 0.0249;
   try {
@@ -144,7 +144,7 @@ TEST(FoundationEntry, SurfacesThatDoNotFaceEachOther) {
 TEST(FoundationEntry, MeshInMillimetresIsDoubted) {
   PairSpec pair = plate();
   pair.main.surface = mesh_named("in_millimetres");
-  const auto doubts = elastic_foundation_entry().doubts(pair, assets().context());
+  const auto doubts = elastic_foundation_entry().doubts(pair, files().context());
   ASSERT_FALSE(doubts.empty());
   EXPECT_THAT(doubts.front(), AllOf(HasSubstr("contact.knee.main.surface.mesh"), HasSubstr("length_scale")));
 }
@@ -154,9 +154,11 @@ TEST(FoundationEntry, FieldsShowThePressureOfEachFace) {
   PairState state;
   state.X_AB.p.z() = 0.0249;
   const auto history = backend->initial_history();
-  const std::string drawn = backend->fields(*history, state, {.part = FieldPart::main});
+  const std::string drawn = backend->fields(*history, state, {});
   EXPECT_THAT(drawn, AllOf(HasSubstr("contact_pressure"), HasSubstr("UnstructuredGrid")));
-  EXPECT_THAT(backend->fields(*history, state, {.part = FieldPart::partner}), HasSubstr("UnstructuredGrid"));
+  FieldRequest partner;
+  partner.part = FieldPart::partner;
+  EXPECT_THAT(backend->fields(*history, state, partner), HasSubstr("UnstructuredGrid"));
   FieldRequest unknown;
   unknown.quantities = {"temperature"};
   EXPECT_THROW((void)backend->fields(*history, state, unknown), Error);
