@@ -110,7 +110,7 @@ class Foundation : public testing::TestWithParam<Case> {
 };
 
 // Triangles and facets bend the wrench where a spring comes under load or meets another facet; the differences are
-// taken with several steps, and the best of them counts: one that has no such place within it. Rounding: gaps 1e-17 m
+// taken with several steps until one has no such place within it. Rounding: gaps 1e-17 m
 // over h = 1e-9 m and more.
 double best_error(const Matrix6& analytic, const std::function<Vector6(const Vector6&)>& wrench_at,
                   std::initializer_list<double> steps) {
@@ -125,6 +125,7 @@ double best_error(const Matrix6& analytic, const std::function<Vector6(const Vec
       worst = std::max(worst, scale > 0.0 ? error / scale : error);
     }
     best = std::min(best, worst);
+    if (best < 5e-7) break;
   }
   return best;
 }
@@ -136,7 +137,7 @@ TEST_P(Foundation, PoseTangentIsTheDerivativeOfTheWrench) {
     const auto wrench = [&, h = history, s = state](const Vector6& x) -> Vector6 {
       return backend->evaluate(*h, moved(s, x)).F_A.vector();
     };
-    EXPECT_LT(best_error(r.dF_A_dX, wrench, {1e-6, 3e-7, 1e-7, 3e-8, 1e-8}), 1e-6) << "gap " << r.gap;
+    EXPECT_LT(best_error(r.dF_A_dX, wrench, {3e-7, 1e-7, 1e-8, 3e-8}), 1e-6) << "gap " << r.gap;
   }
 }
 
