@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/elastic_foundation/target_surface.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
