@@ -59,6 +59,10 @@ class TriangleSurface {
   [[nodiscard]] SurfaceFoot foot(const Vector3& q) const;
   /// As TriangleTree::distance_to_box.
   [[nodiscard]] double distance_to_box(const Vector3& q) const { return tree_.distance_to_box(q); }
+  /// As TriangleTree::overlapping.
+  [[nodiscard]] std::vector<std::uint32_t> overlapping(const Vector3& low, const Vector3& high) const {
+    return tree_.overlapping(low, high);
+  }
   /// As TriangleTree::crossing.
   [[nodiscard]] std::optional<SurfaceCrossing> crossing(const Vector3& origin, const Vector3& direction, double reach,
                                                         bool leaving, std::uint32_t near) const;

@@ -262,6 +262,11 @@ std::vector<double> shear_stiffness(const Roles& roles, const CastingSurface& ca
   return stiffness;
 }
 
+/// [m] All layers where they are thickest.
+double deepest(const BedOptions& options, const std::vector<double>& thickness) {
+  return *std::ranges::max_element(thickness) + options.target_thickness;
+}
+
 BedOptions bed_options(const Roles& roles, const std::vector<double>& thickness) {
   BedOptions options;
   options.where = roles.where;
@@ -271,8 +276,9 @@ BedOptions bed_options(const Roles& roles, const std::vector<double>& thickness)
   const bool two = roles.has_layer(true) && roles.has_layer(false);
   if (two) options.target_thickness = number(roles.pair.parameters, roles.thickness_name(false));
   options.lumped = roles.lumped();
-  options.search_distance = optional_number(roles.pair.parameters, "search_distance")
-                                .value_or(*std::ranges::max_element(thickness) + options.target_thickness);
+  options.rates = number(roles.pair.parameters, "dissipation") > 0.0;
+  options.search_distance =
+      optional_number(roles.pair.parameters, "search_distance").value_or(deepest(options, thickness));
   return options;
 }
 
@@ -290,10 +296,11 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair, const Prep
   casting.interpolate_normals = interpolate;
   refine(cast.mesh, casting.thickness, static_cast<int>(number(given, "refine")), cast.onto);
   // Only the midsurface asks for normals of T that turn smoothly.
-  MetSurface met = met_surface(roles.target.surface, interpolate && roles.is("direction", "midsurface"), context,
-                               roles.surface_key(false));
-  CastingSurface surface(std::move(cast.mesh), casting);
   const BedOptions options = bed_options(roles, casting.thickness);
+  MetSurface met =
+      met_surface(roles.target.surface, interpolate && roles.is("direction", "midsurface"),
+                  options.by_ray ? deepest(options, casting.thickness) : 0.0, context, roles.surface_key(false));
+  CastingSurface surface(std::move(cast.mesh), casting);
   FoundationOptions foundation{.casting_is_main = roles.casting_is_main,
                                .dissipation = number(given, "dissipation"),
                                .friction = number(given, "friction")};

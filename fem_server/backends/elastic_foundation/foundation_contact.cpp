@@ -179,15 +179,17 @@ Response FoundationContact::apart(const PairState& state) const {
 }
 
 Response FoundationContact::respond(const BedState& bed, const FoundationHistory& history, const PairState& state,
-                                    std::vector<HeldSpring>* held) const {
+                                    bool tangents, std::vector<HeldSpring>* held) const {
   Sum sum;
   const Vector6 V = state.V_AB.vector();
   for (const LoadedSpring& loaded : bed.springs) {
     const NormalForce normal = normal_force(loaded, V);
     const SpringMotion& motion = loaded.motion;
     sum.wrench += normal.value * motion.wrench;
-    sum.dX += motion.wrench * normal.dX + normal.value * motion.dwrench;
-    sum.dV += motion.wrench * normal.dV;
+    if (tangents) {
+      sum.dX += motion.wrench * normal.dX + normal.value * motion.dwrench;
+      if (options_.dissipation > 0.0) sum.dV += motion.wrench * normal.dV;
+    }
     sum.moment += normal.value * bed_.casting().springs()[loaded.spring].point;
     sum.normal += normal.value;
     sum.dissipated_power += (normal.value - loaded.force) * motion.rate.dot(V);
@@ -218,20 +220,25 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
 }
 
 Response FoundationContact::evaluate(const History& history, const PairState& state,
-                                     const EvaluateOptions& /*options*/) const {
+                                     const EvaluateOptions& options) const {
   const PairState casting = in_casting(state);
-  return in_main(respond(bed_.at(casting.X_AB), FoundationHistory::from(history), casting, nullptr), state);
+  const FoundationHistory& last = FoundationHistory::from(history);
+  const BedState bed = bed_.at(casting.X_AB, options.tangents, last.trace.get());
+  return in_main(respond(bed, last, casting, options.tangents, nullptr), state);
 }
 
 Committed FoundationContact::commit(const History& history, const PairState& state,
-                                    const EvaluateOptions& /*options*/) const {
+                                    const EvaluateOptions& options) const {
   const PairState casting = in_casting(state);
-  const BedState bed = bed_.at(casting.X_AB);
+  const FoundationHistory& last = FoundationHistory::from(history);
+  auto trace = std::make_shared<BedTrace>();
+  const BedState bed = bed_.at(casting.X_AB, options.tangents, last.trace.get(), trace.get());
   auto next = FoundationHistory::of_backend(name_);
-  const Response step = respond(bed, FoundationHistory::from(history), casting, &next->springs);
+  next->trace = std::move(trace);
+  const Response step = respond(bed, last, casting, options.tangents, &next->springs);
   if (!(options_.friction > 0.0)) return {.history = std::move(next), .response = in_main(step, state)};
   next->X_CT = casting.X_AB;
-  Response response = in_main(respond(bed, *next, casting, nullptr), state);
+  Response response = in_main(respond(bed, *next, casting, options.tangents, nullptr), state);
   response.dissipated_increment = step.dissipated_increment;
   return {.history = std::move(next), .response = response};
 }

@@ -22,12 +22,13 @@ struct FoundationOptions {
   std::vector<double> shear_stiffness{};  ///< [N/m] > 0 of each spring; empty without friction
 };
 
-/// Without friction nothing is remembered.
+/// Without friction nothing is remembered that answers depend on.
 struct FoundationHistory final : SavedHistory<FoundationHistory> {
   static constexpr std::string_view format = "heelstrike elastic foundation history 2";
 
-  std::optional<Pose> X_CT;         ///< committed; none = nothing has been committed, or no friction
-  std::vector<HeldSpring> springs;  ///< under load, ascending
+  std::optional<Pose> X_CT;               ///< committed; none = nothing has been committed, or no friction
+  std::vector<HeldSpring> springs;        ///< under load, ascending
+  std::shared_ptr<const BedTrace> trace;  ///< of the search at the commit, never saved; null = none
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
@@ -60,7 +61,7 @@ class FoundationContact final : public ContactBackend {
   [[nodiscard]] PairState in_casting(const PairState& state) const;
   [[nodiscard]] Response in_main(const Response& of_casting, const PairState& state) const;
   [[nodiscard]] Response respond(const BedState& bed, const FoundationHistory& history, const PairState& state,
-                                 std::vector<HeldSpring>* held) const;
+                                 bool tangents, std::vector<HeldSpring>* held) const;
   [[nodiscard]] NormalForce normal_force(const LoadedSpring& loaded, const Vector6& V_CT) const;
   [[nodiscard]] HeldPoint held_by(const LoadedSpring& loaded, const FoundationHistory& history, const Pose& X_CT) const;
   void add_friction(const LoadedSpring& loaded, const NormalForce& normal, const FoundationHistory& history,

@@ -127,14 +127,14 @@ CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size, c
   return result;
 }
 
-MetSurface met_surface(const Surface& surface, bool interpolate, const PrepareContext& context,
+MetSurface met_surface(const Surface& surface, bool interpolate, double depth, const PrepareContext& context,
                        const std::string& where) {
   if (kind_of(surface).distance != nullptr) {
     return {.target = analytic_target(signed_distance(surface)), .shape = PartnerShape(surface)};
   }
   SurfaceMesh mesh = cast_triangles(surface, {}, context, where).mesh;
   PartnerShape shape(mesh);
-  return {.target = mesh_target(std::move(mesh), interpolate), .shape = std::move(shape)};
+  return {.target = mesh_target(std::move(mesh), interpolate, depth), .shape = std::move(shape)};
 }
 
 SurfaceMesh asset_triangles(const std::string& name, const Surface& like, const PrepareContext& context,

@@ -38,8 +38,9 @@ struct MetSurface {
   std::unique_ptr<TargetSurface> target;
   PartnerShape shape;
 };
-[[nodiscard]] MetSurface met_surface(const Surface& surface, bool interpolate, const PrepareContext& context,
-                                     const std::string& where);
+/// @param depth  see mesh_target
+[[nodiscard]] MetSurface met_surface(const Surface& surface, bool interpolate, double depth,
+                                     const PrepareContext& context, const std::string& where);
 
 /// Triangles of a mesh in the server's asset folder, placed and scaled as `like`.
 [[nodiscard]] SurfaceMesh asset_triangles(const std::string& name, const Surface& like, const PrepareContext& context,

@@ -16,6 +16,8 @@ namespace {
 /// More than the depth of a tree of halves of equal size over 2^32 springs.
 constexpr std::size_t deepest_tree = 40;
 constexpr std::int32_t not_met = -1;
+/// Distances round by a few units in the last place, and so do the coordinates that they come from.
+constexpr double rounded_up = 1.0 + 1e-9;
 
 }  // namespace
 
@@ -23,6 +25,8 @@ constexpr std::int32_t not_met = -1;
 struct SpringBed::Search {
   Pose X_CT;
   Pose X_TC;
+  MotionParts parts;
+  BedTrace* next = nullptr;  ///< to be filled
   BedState state{};
   std::vector<std::int32_t> slots{};  ///< of springs at vertices: where they stand in state.springs
   std::uint32_t near = 0;             ///< triangle of the last answer: neighbours are asked one after the other
@@ -80,7 +84,8 @@ std::optional<SpringMotion> SpringBed::motion_of(const Search& search, std::uint
     const Vector3 q = search.X_TC * s.point;
     const Vector3 away = search.X_TC.R * s.normal;
     const auto met = target_->crossing(q, behind ? Vector3(-away) : away, reach, behind, nearest.triangle);
-    if (met) return spring_motion(s, turned(*met, search.X_CT.R), true, options_.direction, search.X_CT.p);
+    if (met)
+      return spring_motion(s, turned(*met, search.X_CT.R), true, options_.direction, search.X_CT.p, search.parts);
     if (behind) return std::nullopt;
   }
   TargetPoint point = turned(nearest, search.X_CT.R);
@@ -91,7 +96,7 @@ std::optional<SpringMotion> SpringBed::motion_of(const Search& search, std::uint
   const bool meets = !options_.by_ray && !nearest.beside && faces;
   const ForceDirection direction =
       meets || options_.direction == ForceDirection::normal ? options_.direction : ForceDirection::energy;
-  return spring_motion(s, point, false, direction, search.X_CT.p);
+  return spring_motion(s, point, false, direction, search.X_CT.p, search.parts);
 }
 
 void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const {
@@ -108,40 +113,126 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
     search.averted_spring = spring;
     return;
   }
-  if (!(motion->d > 0.0)) return;
-  check_depth(spring, motion->d);
+  add(search, spring, *motion);
+}
+
+void SpringBed::add(Search& search, std::uint32_t spring, const SpringMotion& motion) const {
+  if (!(motion.d > 0.0)) return;
+  check_depth(spring, motion.d);
   BedState& state = search.state;
-  if (motion->d > state.deepest) {
-    state.deepest = motion->d;
+  if (motion.d > state.deepest) {
+    state.deepest = motion.d;
     state.deepest_spring = state.springs.size();
   }
   if (!search.slots.empty()) search.slots[spring] = static_cast<std::int32_t>(state.springs.size());
-  state.springs.push_back({.spring = spring, .motion = *motion});
+  state.springs.push_back({.spring = spring, .motion = motion});
   ++state.compressed;
+}
+
+std::optional<TargetPoint> SpringBed::met_close_by(const Search& search, std::uint32_t spring) const {
+  if (!options_.by_ray) return std::nullopt;
+  const Spring& s = casting_.springs()[spring];
+  auto met = target_->local_crossing(search.X_TC * s.point, search.X_TC.R * s.normal, search.near);
+  if (met && !target_->closed() && std::abs(met->gap) > options_.search_distance) return std::nullopt;
+  return met;
+}
+
+void SpringBed::meet_springs(Search& search, const SpringGroup& group) const {
+  for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
+    const Spring& s = casting_.springs()[spring];
+    if (const auto met = met_close_by(search, spring)) {
+      search.near = met->triangle;
+      if (met->gap > 0.0) continue;
+      ++search.behind;
+      add(search, spring,
+          spring_motion(s, turned(*met, search.X_CT.R), true, options_.direction, search.X_CT.p, search.parts));
+      continue;
+    }
+    const TargetPoint nearest = target_->closest(search.X_TC * s.point, search.near);
+    search.near = nearest.triangle;
+    meet(search, spring, nearest);
+  }
+}
+
+/// Springs around a point are not behind T when no part of T is among them and the point is in front of it, or looks
+/// past its rim from farther behind than springs are looked for.
+double SpringBed::clear_of(const TargetPoint& around) const {
+  if (around.gap > 0.0) return around.gap;
+  return around.beside ? -around.gap - options_.search_distance : 0.0;
+}
+
+void SpringBed::examine(Search& search, std::uint32_t leaf) const {
+  const SpringGroup& group = casting_.groups()[casting_.leaves()[leaf]];
+  const std::size_t before = search.state.compressed;
+  meet_springs(search, group);
+  if (search.next == nullptr) return;
+  BedTrace::Leaf& trace = search.next->leaves[leaf];
+  trace = {.p_TLeaf = search.X_TC * group.centre, .clear = 0.0, .near = search.near};
+  if (search.state.compressed > before) return;
+  const TargetPoint around = target_->closest(trace.p_TLeaf, search.near);
+  trace.clear = clear_of(around);
+  trace.near = around.triangle;
 }
 
 /// Groups of springs of which none is behind T are passed over: their sphere lies in front of it.
 void SpringBed::find_compressed(Search& search) const {
   const bool skips = target_->is_distance();
-  std::array<std::uint32_t, deepest_tree> visits{};
-  std::size_t n_visits = 1;
+  struct Visit {
+    std::uint32_t group;
+    double farthest;  // [m] T is not farther from the centre
+  };
+  std::array<Visit, deepest_tree> visits;
+  std::size_t n_visits = 0;
+  visits[n_visits++] = {0, std::numeric_limits<double>::infinity()};
   while (n_visits > 0) {
-    const SpringGroup& group = casting_.groups()[visits[--n_visits]];
-    if (skips) {
+    auto [index, farthest] = visits[--n_visits];
+    const SpringGroup& group = casting_.groups()[index];
+    // Where T is among the springs nothing is passed over.
+    if (skips && farthest > group.radius) {
       const TargetPoint around = target_->closest(search.X_TC * group.centre, search.near);
       search.near = around.triangle;
-      if (std::abs(around.gap) > group.radius && (around.gap > 0.0 || around.beside)) continue;
+      farthest = std::abs(around.gap);
+      const double clear = clear_of(around);
+      if (clear > group.radius * rounded_up) {
+        if (search.next != nullptr) pass_over(search, group, clear);
+        continue;
+      }
     }
     if (group.count == 0) {
-      visits[n_visits++] = group.right;
-      visits[n_visits++] = group.first;
+      for (const std::uint32_t child : {group.right, group.first}) {
+        visits[n_visits++] = {child, farthest + (casting_.groups()[child].centre - group.centre).norm()};
+      }
       continue;
     }
-    for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
-      const TargetPoint nearest = target_->closest(search.X_TC * casting_.springs()[spring].point, search.near);
-      search.near = nearest.triangle;
-      meet(search, spring, nearest);
+    examine(search, group.first_leaf);
+  }
+}
+
+/// Bounds of the leaves below a group that is clear of T.
+void SpringBed::pass_over(Search& search, const SpringGroup& group, double clear) const {
+  for (std::uint32_t leaf = group.first_leaf; leaf < group.end_leaf; ++leaf) {
+    const Vector3& centre = casting_.groups()[casting_.leaves()[leaf]].centre;
+    search.next->leaves[leaf] = {.p_TLeaf = search.X_TC * centre,
+                                 .clear = clear - rounded_up * (centre - group.centre).norm(),
+                                 .near = search.near};
+  }
+}
+
+/// A leaf whose centre has moved in T by less than it was clear of T, its radius aside, still is.
+void SpringBed::find_again(Search& search, const BedTrace& last) const {
+  for (std::uint32_t leaf = 0; leaf < last.leaves.size(); ++leaf) {
+    const SpringGroup& group = casting_.groups()[casting_.leaves()[leaf]];
+    const BedTrace::Leaf& before = last.leaves[leaf];
+    const Vector3 p_TLeaf = search.X_TC * group.centre;
+    const double clear = before.clear - rounded_up * (p_TLeaf - before.p_TLeaf).norm();
+    if (clear > group.radius * rounded_up) {
+      if (search.next != nullptr) {
+        search.next->leaves[leaf] = {.p_TLeaf = p_TLeaf, .clear = clear, .near = before.near};
+      }
+      continue;
     }
+    search.near = before.near;
+    examine(search, leaf);
   }
 }
 
@@ -155,6 +246,18 @@ void SpringBed::load_centres(BedState& state) const {
     state.area += area;
     state.faces.push_back({.triangle = loaded.spring, .pressure = p.pressure});
   }
+}
+
+/// Of a spring that is not compressed, whose gap says how far the load reaches into its triangles.
+std::optional<SpringMotion> SpringBed::motion_at_rim(Search& search, std::uint32_t spring) const {
+  const Spring& s = casting_.springs()[spring];
+  if (const auto met = met_close_by(search, spring)) {
+    search.near = met->triangle;
+    return spring_motion(s, turned(*met, search.X_CT.R), true, options_.direction, search.X_CT.p, search.parts);
+  }
+  const TargetPoint nearest = target_->closest(search.X_TC * s.point, search.near);
+  search.near = nearest.triangle;
+  return motion_of(search, spring, nearest);
 }
 
 void SpringBed::load_triangles(Search& search) const {
@@ -172,9 +275,7 @@ void SpringBed::load_triangles(Search& search) const {
     for (std::size_t k = 0; k < 3; ++k) {
       const std::uint32_t v = casting_.mesh().triangles[t][k];
       if (search.slots[v] == not_met) {
-        const TargetPoint nearest = target_->closest(search.X_TC * casting_.springs()[v].point, search.near);
-        search.near = nearest.triangle;
-        const auto motion = motion_of(search, v, nearest);
+        const auto motion = motion_at_rim(search, v);
         complete = complete && motion.has_value();
         if (!motion) break;
         search.slots[v] = static_cast<std::int32_t>(state.springs.size());
@@ -200,11 +301,19 @@ void SpringBed::load_triangles(Search& search) const {
   }
 }
 
-BedState SpringBed::at(const Pose& X_CT) const {
-  Search search{.X_CT = X_CT, .X_TC = X_CT.inverse()};
+BedState SpringBed::at(const Pose& X_CT, bool tangents, const BedTrace* last, BedTrace* next) const {
+  Search search{.X_CT = X_CT,
+                .X_TC = X_CT.inverse(),
+                .parts = {.tangents = tangents, .rates = tangents && options_.rates},
+                .next = target_->is_distance() ? next : nullptr};
   const bool at_vertices = casting_.places() == SpringPlaces::vertices;
   if (at_vertices) search.slots.assign(casting_.springs().size(), not_met);
-  find_compressed(search);
+  if (search.next != nullptr) search.next->leaves.resize(casting_.leaves().size());
+  if (last != nullptr && !last->leaves.empty()) {
+    find_again(search, *last);
+  } else {
+    find_compressed(search);
+  }
   check_facing(search);
   if (at_vertices) {
     load_triangles(search);

@@ -29,6 +29,19 @@ Matrix36 normal_change(const Vector3& normal, const Matrix3& curvature, const Ma
   return result;
 }
 
+/// line_change of (arm, w) with w = - g / facing where a ray meets a plane: of T's curvature nothing is left, and most
+/// of the products with it.
+Matrix6 change_over_plane(const Vector3& arm, const Vector3& w, const Vector3& n, const Vector3& g, double facing,
+                          const Vector6& rate) {
+  const Matrix3 dw = skew(g / facing) - g * (n.cross(g) / (facing * facing)).transpose();
+  Matrix6 result = Matrix6::Zero();
+  result.topRows<3>() = w.cross(n) * rate.transpose();
+  result.topLeftCorner<3, 3>() += skew(arm) * dw;
+  result.topRightCorner<3, 3>() += skew(w);
+  result.bottomLeftCorner<3, 3>() = dw;
+  return result;
+}
+
 /// Compression and direction along the bisector of the normals.
 void correct_to_midsurface(const Spring& spring, const TargetPoint& met, bool by_ray, const Matrix36& dsmooth,
                            const Vector3& p_CT, SpringMotion& motion) {
@@ -53,7 +66,7 @@ void correct_to_midsurface(const Spring& spring, const TargetPoint& met, bool by
 }  // namespace
 
 SpringMotion spring_motion(const Spring& spring, const TargetPoint& met, bool by_ray, ForceDirection direction,
-                           const Vector3& p_CT) {
+                           const Vector3& p_CT, const MotionParts& parts) {
   const Vector3& n = spring.normal;
   const Vector3& g = met.normal;
   SpringMotion motion;
@@ -64,6 +77,19 @@ SpringMotion spring_motion(const Spring& spring, const TargetPoint& met, bool by
   const Vector3 w = by_ray ? Vector3(-g / facing) : g;
   motion.rate = line(arm, w);
   motion.dd = motion.rate;
+  if (direction == ForceDirection::energy) motion.wrench = motion.rate;
+  if (direction == ForceDirection::normal) {
+    // The spring stays where it is; T's origin moves.
+    motion.wrench = line(spring.point - p_CT, -n);
+    motion.dwrench.topRightCorner<3, 3>() = skew(-n);
+  }
+  const bool of_rate = parts.rates || (parts.tangents && direction == ForceDirection::energy);
+  if (!of_rate && direction != ForceDirection::midsurface) return motion;
+  if (by_ray && direction != ForceDirection::midsurface && met.curvature.isZero(0.0)) {
+    motion.drate = change_over_plane(arm, w, n, g, facing, motion.rate);
+    if (direction == ForceDirection::energy) motion.dwrench = motion.drate;
+    return motion;
+  }
   Matrix36 carried;
   carried << -skew(arm), Matrix3::Identity();
   Matrix36 dy = Matrix36::Zero();
@@ -72,19 +98,10 @@ SpringMotion spring_motion(const Spring& spring, const TargetPoint& met, bool by
   Matrix36 dw = dg;
   if (by_ray) dw = -dg / facing + g * (n.transpose() * dg) / (facing * facing);
   motion.drate = line_change(arm, w, dy, dw);
-  switch (direction) {
-    case ForceDirection::energy:
-      motion.wrench = motion.rate;
-      motion.dwrench = motion.drate;
-      break;
-    case ForceDirection::normal:
-      motion.wrench = line(spring.point - p_CT, -n);
-      motion.dwrench = line_change(spring.point - p_CT, -n, Matrix36::Zero(), Matrix36::Zero());
-      break;
-    case ForceDirection::midsurface:
-      correct_to_midsurface(spring, met, by_ray, normal_change(met.smooth_normal, met.smooth_curvature, dy, carried),
-                            p_CT, motion);
-      break;
+  if (direction == ForceDirection::energy) motion.dwrench = motion.drate;
+  if (direction == ForceDirection::midsurface) {
+    correct_to_midsurface(spring, met, by_ray, normal_change(met.smooth_normal, met.smooth_curvature, dy, carried),
+                          p_CT, motion);
   }
   return motion;
 }

@@ -17,6 +17,12 @@ enum class ForceDirection {
   midsurface  ///< bisector of both normals, with the compression corrected to it, as in Bei and Fregly's
 };
 
+/// What of a motion is worked out.
+struct MotionParts {
+  bool tangents = true;  ///< dwrench
+  bool rates = true;     ///< drate
+};
+
 struct SpringMotion {
   double d = 0.0;                     ///< [m] compression, < 0 = gap
   Vector6 dd = Vector6::Zero();       ///< d d / d X
@@ -30,7 +36,7 @@ struct SpringMotion {
 /// @param by_ray    `met` is a crossing of the spring's normal, else the nearest point
 /// @pre met.normal . spring.normal < 0 when by_ray
 [[nodiscard]] SpringMotion spring_motion(const Spring& spring, const TargetPoint& met, bool by_ray,
-                                         ForceDirection direction, const Vector3& p_CT);
+                                         ForceDirection direction, const Vector3& p_CT, const MotionParts& parts = {});
 
 /// The answer of a query in T turned into C.
 [[nodiscard]] TargetPoint turned(TargetPoint point, const Matrix3& R_CT);

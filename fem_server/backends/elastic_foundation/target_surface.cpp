@@ -1,14 +1,19 @@
 #include "fem_server/backends/elastic_foundation/target_surface.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
+
+#include "fem_server/surfaces/surface_sheets.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
 
 /// Newton's iteration on the distance along a line doubles the digits from a start at the distance itself.
-constexpr int most_steps = 60;
+constexpr int most_steps_of_newton = 60;
+/// [-] over the edge of the triangles: each triangle looks at a few hundred others when the surface is prepared.
+constexpr double widest_sheet = 10.0;
 
 class AnalyticTarget final : public TargetSurface {
  public:
@@ -22,7 +27,7 @@ class AnalyticTarget final : public TargetSurface {
                                                     bool leaving, std::uint32_t /*near*/) const override {
     const double sense = leaving ? 1.0 : -1.0;
     double way = 0.0;
-    for (int i = 0; i < most_steps; ++i) {
+    for (int i = 0; i < most_steps_of_newton; ++i) {
       const SurfacePoint point = surface_->closest(q + way * direction);
       const double slope = sense * point.normal.dot(direction);
       if (!(slope > 0.0)) return std::nullopt;
@@ -53,7 +58,12 @@ class AnalyticTarget final : public TargetSurface {
 
 class MeshTarget final : public TargetSurface {
  public:
-  MeshTarget(SurfaceMesh mesh, bool interpolate) : surface_(std::move(mesh)), interpolate_(interpolate) {}
+  MeshTarget(SurfaceMesh mesh, bool interpolate, double depth) : surface_(std::move(mesh)), interpolate_(interpolate) {
+    if (!(depth > 0.0)) return;
+    const SurfaceMesh& triangles = surface_.mesh();
+    const double edge = std::sqrt(2.0 * surface_area(triangles) / static_cast<double>(triangles.triangles.size()));
+    sheets_.emplace(surface_, std::min(2.0 * depth, widest_sheet * edge));
+  }
 
   [[nodiscard]] TargetPoint closest(const Vector3& q, std::uint32_t near) const override {
     const NearestOnSurface found = surface_.closest(q, near);
@@ -77,20 +87,32 @@ class MeshTarget final : public TargetSurface {
                                                     bool leaving, std::uint32_t near) const override {
     const auto found = surface_.crossing(q, direction, reach, leaving, near);
     if (!found) return std::nullopt;
-    TargetPoint point{.gap = leaving ? -found->way : found->way,
-                      .normal = found->normal,
-                      .curvature = Matrix3::Zero(),
-                      .smooth_normal = found->normal,
-                      .smooth_curvature = Matrix3::Zero(),
-                      .triangle = found->triangle};
-    if (interpolate_) smooth(q + found->way * direction, point);
-    return point;
+    return met(q, direction, *found, leaving);
+  }
+
+  [[nodiscard]] std::optional<TargetPoint> local_crossing(const Vector3& q, const Vector3& away,
+                                                          std::uint32_t near) const override {
+    if (!sheets_) return std::nullopt;
+    const auto found = sheets_->leaving(q, -away, near);
+    if (!found) return std::nullopt;
+    return met(q, -away, *found, true);
   }
 
   [[nodiscard]] bool is_distance() const override { return true; }
   [[nodiscard]] bool closed() const override { return surface_.closed(); }
 
  private:
+  [[nodiscard]] TargetPoint met(const Vector3& q, const Vector3& direction, const SurfaceCrossing& found,
+                                bool leaving) const {
+    TargetPoint point{.gap = leaving ? -found.way : found.way,
+                      .normal = found.normal,
+                      .curvature = Matrix3::Zero(),
+                      .smooth_normal = found.normal,
+                      .smooth_curvature = Matrix3::Zero(),
+                      .triangle = found.triangle};
+    if (interpolate_) smooth(q + found.way * direction, point);
+    return point;
+  }
   void smooth(const Vector3& p, TargetPoint& point) const {
     const InterpolatedNormal interpolated = surface_.interpolated_normal(point.triangle, p);
     point.smooth_normal = interpolated.normal;
@@ -99,6 +121,7 @@ class MeshTarget final : public TargetSurface {
 
   TriangleSurface surface_;
   bool interpolate_;
+  std::optional<SurfaceSheets> sheets_;
 };
 
 }  // namespace
@@ -107,8 +130,8 @@ std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> s
   return std::make_unique<AnalyticTarget>(std::move(surface));
 }
 
-std::unique_ptr<TargetSurface> mesh_target(SurfaceMesh mesh, bool interpolate) {
-  return std::make_unique<MeshTarget>(std::move(mesh), interpolate);
+std::unique_ptr<TargetSurface> mesh_target(SurfaceMesh mesh, bool interpolate, double depth) {
+  return std::make_unique<MeshTarget>(std::move(mesh), interpolate, depth);
 }
 
 }  // namespace heelstrike::fem

@@ -31,6 +31,12 @@ class TargetSurface {
   /// `leaving` false, where it enters it; gap = way.
   [[nodiscard]] virtual std::optional<TargetPoint> crossing(const Vector3& q, const Vector3& direction, double reach,
                                                             bool leaving, std::uint32_t near) const = 0;
+  /// The same for the line through q along `away`, followed both ways, where it is proven without a search: that q lies
+  /// on the side of the surface that `gap` says, and that `crossing` finds the same, bit for bit. none = not proven.
+  [[nodiscard]] virtual std::optional<TargetPoint> local_crossing(const Vector3& /*q*/, const Vector3& /*away*/,
+                                                                  std::uint32_t /*near*/) const {
+    return std::nullopt;
+  }
   /// A point that moves by d changes its gap by d at most.
   [[nodiscard]] virtual bool is_distance() const = 0;
   /// It has an inside: no rim.
@@ -41,7 +47,8 @@ class TargetSurface {
 [[nodiscard]] std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> surface);
 
 /// @param interpolate  smooth normals come from those of the vertices
+/// @param depth        [m] to which lines are expected to go through it close by, > 0; 0 = not asked for lines
 /// @pre at least one triangle, none degenerate
-[[nodiscard]] std::unique_ptr<TargetSurface> mesh_target(SurfaceMesh mesh, bool interpolate);
+[[nodiscard]] std::unique_ptr<TargetSurface> mesh_target(SurfaceMesh mesh, bool interpolate, double depth);
 
 }  // namespace heelstrike::fem

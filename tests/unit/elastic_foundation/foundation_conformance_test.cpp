@@ -190,6 +190,32 @@ TEST_P(Foundation, SavedHistoryContinuesBitForBit) {
   expect_saved_history_continues(*backend, states(), *touched, 211);
 }
 
+// Bounds kept from the last commit save time and change no bit, however far the next pose is: also where contact
+// appears far from what touched before, and where there was none.
+TEST_P(Foundation, WhereTheLastSearchWasChangesNothing) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> unit(-1.0, 1.0);
+  const auto somewhere = [&] {
+    PairState state = at(2e-4 * unit(random), 0.02);
+    state.X_AB.p += 0.012 * Vector3(unit(random), unit(random), 0.0);
+    state.X_AB.R = rotation_from_vector(0.05 * Vector3(unit(random), unit(random), unit(random))) * state.X_AB.R;
+    return state;
+  };
+  std::shared_ptr<const History> history = fresh;
+  int touching = 0;
+  for (int i = 0; i < 12; ++i) {
+    history = backend->commit(*history, somewhere()).history;
+    const auto forgotten = backend->load_history(history->save());
+    for (int k = 0; k < 3; ++k) {
+      const PairState state = somewhere();
+      const Response r = backend->evaluate(*history, state);
+      touching += r.gap < 0.0 ? 1 : 0;
+      ASSERT_EQ(bits_of(r), bits_of(backend->evaluate(*forgotten, state)));
+    }
+  }
+  EXPECT_GT(touching, 5);
+}
+
 TEST_P(Foundation, AlteredHistoryIsRefused) {
   const bool swapped = backend->traits().parameters.contains("casting") &&
                        std::get<std::string>(backend->traits().parameters.at("casting")) == "partner";

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "fem_server/surfaces/surface_sheets.hpp"
 #include "fem_server/surfaces/triangle_surface.hpp"
 
 namespace heelstrike::fem {
@@ -130,6 +131,43 @@ TEST(TriangleSurface, CurvatureAndInterpolatedNormalAreDerivatives) {
       (surface.interpolated_normal(40, p + h * along).normal - surface.interpolated_normal(40, p - h * along).normal) /
       (2.0 * h);
   EXPECT_LT((surface.interpolated_normal(40, p).gradient * along - change).norm(), 1e-8);
+}
+
+/// Two sheets, one 0.06 m below the other.
+SurfaceMesh two_sheets(int n) {
+  SurfaceMesh mesh = sheet(n);
+  const auto first = static_cast<std::uint32_t>(mesh.vertices.size());
+  const SurfaceMesh above = mesh;
+  for (const Vector3& p : above.vertices) mesh.vertices.push_back(p - 0.06 * Vector3::UnitZ());
+  for (const Triangle& t : above.triangles) mesh.triangles.push_back({t[0] + first, t[1] + first, t[2] + first});
+  return mesh;
+}
+
+// What a walk proves is what searches find: the side of the nearest point, and the first crossing bit for bit.
+TEST(SurfaceSheets, AnswersAreThoseOfSearches) {
+  for (const SurfaceMesh& mesh : {sheet(24), two_sheets(24)}) {
+    const TriangleSurface surface(mesh);
+    const SurfaceSheets sheets(surface, 0.3);
+    std::mt19937 random(11);
+    std::uniform_real_distribution<double> unit(-1.0, 1.0);
+    int proven = 0;
+    for (int i = 0; i < 4000; ++i) {
+      const Vector3 q(0.6 * unit(random), 0.6 * unit(random), -0.03 + 0.12 * unit(random));
+      const Vector3 down = Vector3(0.4 * unit(random), 0.4 * unit(random), -1.0).normalized();
+      const NearestOnSurface nearest = surface.closest(q, 0);
+      const auto walked = sheets.leaving(q, -down, nearest.triangle);
+      if (!walked) continue;
+      ++proven;
+      const bool behind = walked->way > 0.0;
+      EXPECT_FALSE(nearest.beside);
+      EXPECT_EQ(nearest.surface.gap < 0.0, behind) << q.transpose();
+      const auto searched = surface.crossing(q, behind ? Vector3(-down) : down, 1.0, behind, 0);
+      ASSERT_TRUE(searched);
+      EXPECT_EQ(searched->way, std::abs(walked->way));
+      EXPECT_EQ(searched->triangle, walked->triangle);
+    }
+    EXPECT_GT(proven, 500);
+  }
 }
 
 }  // namespace
