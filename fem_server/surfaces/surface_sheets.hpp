@@ -10,7 +10,7 @@
 /// the point as the crossing belong to the sheet: its nearest point lies on it,
 /// on the side where the crossing shows it, and no other triangle is crossed in
 /// between. Such answers equal those of TriangleSurface::closest (side) and
-/// ::crossing (all bits); others are not given.
+/// TriangleSurface::crossing (all bits); others are not given.
 #pragma once
 
 #include <array>
