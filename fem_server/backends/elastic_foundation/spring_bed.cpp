@@ -30,6 +30,8 @@ struct SpringBed::Search {
   BedState state{};
   std::vector<std::int32_t> slots{};  ///< of springs at vertices: where they stand in state.springs
   std::uint32_t near = 0;             ///< triangle of the last answer: neighbours are asked one after the other
+  Vector3 p_TFree = Vector3::Zero();  ///< [m] the last point of which a search showed how far it is clear of T
+  double free = 0.0;                  ///< [m] see clear_of
   std::size_t behind = 0;             ///< springs behind T's surface
   std::size_t averted = 0;            ///< of these, with both normals to the same side
   std::uint32_t averted_spring = 0;
@@ -140,6 +142,9 @@ std::optional<TargetPoint> SpringBed::met_close_by(const Search& search, std::ui
 void SpringBed::meet_springs(Search& search, const SpringGroup& group) const {
   for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
     const Spring& s = casting_.springs()[spring];
+    const Vector3 q = search.X_TC * s.point;
+    // Neighbours of a spring that is far from T are, too.
+    if (rounded_up * (q - search.p_TFree).norm() < search.free) continue;
     if (const auto met = met_close_by(search, spring)) {
       search.near = met->triangle;
       if (met->gap > 0.0) continue;
@@ -148,8 +153,13 @@ void SpringBed::meet_springs(Search& search, const SpringGroup& group) const {
           spring_motion(s, turned(*met, search.X_CT.R), true, options_.direction, search.X_CT.p, search.parts));
       continue;
     }
-    const TargetPoint nearest = target_->closest(search.X_TC * s.point, search.near);
+    const TargetPoint nearest = target_->closest(q, search.near);
     search.near = nearest.triangle;
+    if (target_->is_distance() && clear_of(nearest) > 0.0) {
+      search.p_TFree = q;
+      search.free = clear_of(nearest);
+      continue;
+    }
     meet(search, spring, nearest);
   }
 }
