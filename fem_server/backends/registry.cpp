@@ -6,6 +6,7 @@
 #include "common/errors/error.hpp"
 #include "common/friction/local_problem.hpp"
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
 #include "fem_server/backends/shared/material_doubts.hpp"
 #ifdef HEELSTRIKE_FEM
@@ -22,6 +23,7 @@ namespace {
 std::vector<BackendEntry> collect() {
   std::vector<BackendEntry> entries;
   std::ranges::move(point_law_entries(), std::back_inserter(entries));
+  entries.push_back(elastic_foundation_entry());
 #ifdef HEELSTRIKE_FEM
   entries.push_back(fem_condensed_entry());
   entries.push_back(fem_full_entry());
