@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 void tell(const RunSummary& summary, const Scenario& scenario, const fs::path& folder, const TellOptions& options) {
   if (options.json) {
-    fmt::print("{}\n", summary_json(summary));
+    fmt::print("{}\n", summary_and_timing_json(summary));
   } else if (!options.quiet) {
     fmt::print("{}", summary_text(summary, scenario, folder));
   }

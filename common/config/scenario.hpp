@@ -183,7 +183,8 @@ struct OutputSpec {
   double interval = 0.0;                      ///< [s] distance of the regular rows
   bool accelerations = false;                 ///< of all bodies, as columns
   StepRows steps = StepRows::contact;         ///< which accepted steps become rows of their own
-  std::optional<double> checkpoint_interval;  ///< [s] simulated time between checkpoints; none = no checkpoints
+  double checkpoint_period = 10.0;            ///< [s] wall time between checkpoints; 0 = none by the clock
+  std::optional<double> checkpoint_interval;  ///< [s] simulated time between further ones; none = no further ones
   std::optional<FieldOutput> fields = {};     ///< none = no fields
 };
 

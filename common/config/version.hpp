@@ -11,6 +11,6 @@ inline constexpr std::string_view program_version = HEELSTRIKE_VERSION;
 
 /// Version of proto/heelstrike/v1. Both sides must have the same; raised by every change that an older peer would
 /// misread.
-inline constexpr std::uint32_t contract_version = 1;
+inline constexpr std::uint32_t contract_version = 2;
 
 }  // namespace heelstrike

@@ -22,6 +22,7 @@
 
 #include "common/contact/fields.hpp"
 #include "common/contact/surface.hpp"
+#include "common/errors/error.hpp"
 #include "common/spatial/spatial.hpp"
 
 namespace heelstrike {
@@ -39,6 +40,23 @@ struct SolverStatistics {
   double residual = 0.0;  ///< [-] relative, at the end of the solve
 };
 
+/// How the smallest gap of a pair can change with the pose, as far as the back-end can say. Seen from one of the
+/// bodies, let C be a point fixed on the other, d its displacement since the state that was asked for and theta the
+/// angle that the bodies have turned against each other since. Then
+///
+///     gap - |d| - 2 sin(theta/2) reach  <=  gap after the motion  <=  gap + |d| + 2 sin(theta/2) reach,
+///
+/// and with a normal the left side is gap + normal.d - 2 sin(theta/2) reach, where the body is flat the right side is
+/// gap + normal.d + 2 sin(theta/2) reach. Proof: docs/theory/guarantee_of_separation.md.
+struct GapBound {
+  bool known = false;                ///< false = the back-end cannot say
+  bool on_partner = false;           ///< C is fixed on B and seen from A; else it is fixed on A and seen from B
+  Vector3 p_C = Vector3::Zero();     ///< [m] C in the frame of the body that it is fixed on
+  double reach = 0.0;                ///< [m] from C to the farthest point of its body that can touch; 0 for a sphere
+  Vector3 normal = Vector3::Zero();  ///< [-] unit, in the frame of the body that looks: outwards, when it is convex
+  bool flat = false;                 ///< the body that looks is a half space behind `normal`
+};
+
 /// What one evaluation yields. With `gap` > 0 wrench and tangents are exactly zero: no adhesion.
 struct Response {
   Wrench F_A;                         ///< on A about A's origin, expressed in A
@@ -53,6 +71,23 @@ struct Response {
   double dissipated_power = 0.0;      ///< [W] rate of dissipation by velocity-dependent terms
   double dissipated_increment = 0.0;  ///< [J] since the committed state, by rate-independent terms (friction)
   SolverStatistics statistics;
+  GapBound bound;
+};
+
+/// What is wanted of a question to all pairs.
+enum class QuestionKind {
+  evaluate,  ///< as Contact::evaluate, but for tangents, which may be left zero
+  commit,    ///< as Contact::commit; that it was done is all that is told, the responses may be left alone
+};
+
+/// A question that nobody waits for, and in time its answer.
+struct PostedQuestion {
+  QuestionKind kind = QuestionKind::evaluate;
+  std::int64_t step = 0;
+  std::vector<PairState> states;
+  bool answered = false;
+  std::vector<Response> responses{};     ///< valid when answered without an error; of evaluations only
+  std::shared_ptr<const Error> error{};  ///< what the partner refused it for
 };
 
 /// One pair after opening.
@@ -92,6 +127,15 @@ class Contact {
   /// new history, except that `dissipated_increment` is that of the step just accepted. All pairs advance or none.
   /// @throws as evaluate; Error{out_of_order} for any step but the next one or a repetition of the last
   virtual void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) = 0;
+
+  /// Asks without waiting. Questions are answered in the order in which they are asked, posted or not; answers arrive
+  /// while something else is waited for. What may go wrong with a posted commit must not matter to its poster before
+  /// the next question: after a commit that failed, later steps are refused.
+  /// @throws Error when the partner is out of reach
+  virtual std::shared_ptr<const PostedQuestion> post(QuestionKind kind, std::int64_t step,
+                                                     std::span<const PairState> states);
+  /// Waits until everything that was posted is answered.
+  virtual void settle() {}
 
   /// History of all pairs as opaque bytes, one entry per pair; restorable by a partner opened from the same
   /// specifications.

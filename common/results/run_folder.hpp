@@ -2,7 +2,8 @@
 ///
 ///     scenario.yaml      as run, overrides applied
 ///     timeseries.csv     one row per output time; units in the column names
-///     summary.json       outcome
+///     summary.json       outcome; the same bytes whenever the same scenario runs to its end
+///     timing.json        wall times
 ///     forces.sto         OpenSim storages made from the same rows
 ///     kinematics.sto
 ///     report.html        page made of the files above (client/report)

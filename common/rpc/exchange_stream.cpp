@@ -47,22 +47,36 @@ void ExchangeStream::cancel_and_settle() {
   settle(Deadline::max());
 }
 
-ExchangeStream::Outcome ExchangeStream::exchange(const v1::ExchangeRequest& request, v1::ExchangeResponse& response,
-                                                 Deadline deadline) {
-  if (!settle(deadline)) {
+ExchangeStream::Outcome ExchangeStream::wait_for(Operation operation, Deadline deadline) {
+  while (pending(operation)) {
+    if (next(deadline)) continue;
     cancel_and_settle();
     return Outcome::timed_out;
   }
-  if (failed_ != 0) return Outcome::lost;
+  return failed_ == 0 ? Outcome::done : Outcome::lost;
+}
+
+void ExchangeStream::begin_read() {
+  begin(read);
+  stream_->Read(&incoming_, tag(read));
+}
+
+ExchangeStream::Outcome ExchangeStream::send(const v1::ExchangeRequest& request, Deadline deadline) {
+  for (const Operation operation : {start, write}) {
+    if (const Outcome outcome = wait_for(operation, deadline); outcome != Outcome::done) return outcome;
+  }
+  // The message is serialised here and now.
   begin(write);
   stream_->Write(request, tag(write));
-  begin(read);
-  stream_->Read(&response, tag(read));
-  if (!settle(deadline)) {
-    cancel_and_settle();
-    return Outcome::timed_out;
-  }
-  return failed_ == 0 ? Outcome::replied : Outcome::lost;
+  if (n_owed_++ == 0) begin_read();
+  return Outcome::done;
+}
+
+ExchangeStream::Outcome ExchangeStream::receive(v1::ExchangeResponse& response, Deadline deadline) {
+  if (const Outcome outcome = wait_for(read, deadline); outcome != Outcome::done) return outcome;
+  response.Swap(&incoming_);
+  if (--n_owed_ > 0) begin_read();
+  return Outcome::done;
 }
 
 grpc::Status ExchangeStream::finish(Deadline deadline) {

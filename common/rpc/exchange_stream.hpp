@@ -1,4 +1,5 @@
-/// One bidirectional Exchange call with a deadline per exchange.
+/// One bidirectional Exchange call: messages are sent without waiting for replies, which come in the order of the
+/// messages. Every wait has a deadline.
 ///
 /// The calling thread drives the completion queue itself: no second thread, no polling; the deadline is the queue's.
 #pragma once
@@ -18,18 +19,22 @@ namespace heelstrike::rpc {
 class ExchangeStream {
  public:
   using Deadline = std::chrono::system_clock::time_point;
-  enum class Outcome { replied, lost, timed_out };
+  enum class Outcome { done, lost, timed_out };
 
-  /// Starts the call; whether the server is there shows at the first exchange.
-  /// @param stop  cancels the call, also in the middle of an exchange, which is lost then
+  /// Starts the call; whether the server is there shows at the first reply.
+  /// @param stop  cancels the call, also in the middle of a wait; what was waited for is lost then
   ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop);
   /// Cancels the call unless `finish` has been called.
   ~ExchangeStream();
   ExchangeStream(const ExchangeStream&) = delete;
   ExchangeStream& operator=(const ExchangeStream&) = delete;
 
-  /// Sends `request` and waits for the next reply. After any outcome but `replied` the stream is of no more use.
-  [[nodiscard]] Outcome exchange(const v1::ExchangeRequest& request, v1::ExchangeResponse& response, Deadline deadline);
+  /// Sends `request`, which may change after the call. Waits until the transport has taken the message before it.
+  /// After any outcome but `done` the stream is of no more use.
+  [[nodiscard]] Outcome send(const v1::ExchangeRequest& request, Deadline deadline);
+  /// Waits for the reply to the first message that has had none. @pre there is such a message
+  /// @param response  swapped with the reply
+  [[nodiscard]] Outcome receive(v1::ExchangeResponse& response, Deadline deadline);
 
   /// Ends the call from this side; cancels it when the server has not agreed by `deadline`. The status it ended with.
   grpc::Status finish(Deadline deadline);
@@ -43,9 +48,13 @@ class ExchangeStream {
   [[nodiscard]] void* tag(Operation operation) { return &operations_[operation]; }
   /// Waits for one operation; false = deadline passed.
   bool next(Deadline deadline);
+  [[nodiscard]] bool pending(Operation operation) const { return (pending_ & (1U << operation)) != 0; }
+  /// Waits for one operation that was begun. Lost when any has failed.
+  [[nodiscard]] Outcome wait_for(Operation operation, Deadline deadline);
   /// Waits for everything that was begun; false = deadline passed.
   bool settle(Deadline deadline);
   void cancel_and_settle();
+  void begin_read();
 
   struct TryCancel {
     grpc::ClientContext* context;
@@ -56,6 +65,8 @@ class ExchangeStream {
   grpc::CompletionQueue queue_;
   std::unique_ptr<grpc::ClientAsyncReaderWriterInterface<v1::ExchangeRequest, v1::ExchangeResponse>> stream_;
   int operations_[n_operations] = {start, write, read, writes_done, end};  ///< addresses serve as tags
+  v1::ExchangeResponse incoming_;                                          ///< read into it when a reply is owed
+  std::size_t n_owed_ = 0;                                                 ///< replies
   unsigned pending_ = 0;
   unsigned failed_ = 0;
   bool finished_ = false;

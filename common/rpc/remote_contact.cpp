@@ -3,16 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "common/config/version.hpp"
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/refusal.hpp"
 #include "common/rpc/asset_upload.hpp"
 #include "common/rpc/backoff.hpp"
 #include "common/rpc/call.hpp"
 #include "common/rpc/exchange_stream.hpp"
 #include "common/rpc/latency_histogram.hpp"
+#include "common/rpc/recovering_contact.hpp"
 #include "common/wire/contact_wire.hpp"
 #include "common/wire/error_wire.hpp"
 #include "common/wire/pair_spec_wire.hpp"
@@ -30,6 +35,14 @@ constexpr std::chrono::milliseconds look_again{200};
 /// waited for.
 constexpr std::chrono::milliseconds after_stop{500};
 
+/// Questions that nobody waits for travel with the next one that somebody waits for, or when so many have come
+/// together: a message costs as much as answering dozens of cheap questions.
+constexpr std::size_t worth_a_message = 32;
+/// In one message; the server takes more.
+constexpr std::size_t most_questions = 512;
+/// So many messages may be under way before the sender waits for the first of them.
+constexpr std::size_t most_messages = 4;
+
 class RemoteContact final : public Contact, public BatchContact {
  public:
   RemoteContact(RemoteContactOptions options, std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
@@ -40,6 +53,9 @@ class RemoteContact final : public Contact, public BatchContact {
   void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                 std::span<Response> responses) override;
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override;
+  std::shared_ptr<const PostedQuestion> post(QuestionKind kind, std::int64_t step,
+                                             std::span<const PairState> states) override;
+  void settle() override;
   [[nodiscard]] bool history_independent() const override { return !session_ids_.empty() && all_history_independent_; }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override;
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
@@ -54,14 +70,33 @@ class RemoteContact final : public Contact, public BatchContact {
   [[nodiscard]] grpc::Status try_to_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,
                                          std::size_t n_pairs, const OpenContext& context);
   void hold_sessions();
-  void exchange(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,
-                std::span<const PairState> states, std::span<Response> responses);
-  void fill_request(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,
-                    std::span<const PairState> states);
-  void round_trip();
-  void note_exchange(std::chrono::steady_clock::time_point begin, double serving);
+
+  /// A question whose answer has not arrived.
+  struct Question {
+    std::shared_ptr<PostedQuestion> posted;
+    std::int32_t iteration = 0;
+    bool awaited = false;  ///< somebody wants the whole answer, tangents included
+  };
+  void ask(QuestionKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+           std::span<Response> responses);
+  void fill(const Question& question, v1::ExchangeRequest& request) const;
+  /// Opens a stream where there is none, and names the sessions that it does not know.
+  [[nodiscard]] ExchangeStream::Outcome name_sessions();
+  /// Leaves out of the queue what the sessions say they have committed already.
+  void skip_committed(std::int64_t committed_step);
+  /// Sends what has not been sent, as one message.
+  [[nodiscard]] ExchangeStream::Outcome send_waiting();
+  /// Takes the reply to the first message under way.
+  [[nodiscard]] ExchangeStream::Outcome receive_reply();
+  void take_answer(const v1::ExchangeResponse& reply, const Question& question) const;
+  [[nodiscard]] std::size_t n_sent() const;
+  /// Does `step` on a stream that knows the sessions; again after a loss of the connection, as long as patience lasts.
+  void insist(const std::function<ExchangeStream::Outcome()>& step);
+  void give_up_questions(const Error& error);
+
+  void note_exchange(std::chrono::steady_clock::duration duration, double serving);
   void restore_pair(std::size_t pair, const std::string& state);
-  [[noreturn]] void refuse_timeout(std::chrono::milliseconds timeout);
+  [[noreturn]] void refuse_timeout();
   /// Why the stream has ended. @param lost  set to whether another one may do better
   [[nodiscard]] Error drop_stream(bool& lost);
   void close_sessions() noexcept;
@@ -82,10 +117,17 @@ class RemoteContact final : public Contact, public BatchContact {
   bool all_history_independent_ = true;  ///< of the sessions opened
   std::unique_ptr<ExchangeStream> stream_;
   bool stream_outlives_stop_ = false;  ///< else the stop cancels it
-  // Written in place at every exchange; nothing is allocated after the first one.
+  /// In the order of asking. The first ones are under way in messages of `sent_` questions each; what is behind them
+  /// has not been sent.
+  std::deque<Question> queue_;
+  std::deque<std::size_t> sent_;
+  std::shared_ptr<PostedQuestion> own_ = std::make_shared<PostedQuestion>();  ///< what evaluate() and commit() ask
+  // Written in place at every exchange.
   v1::ExchangeRequest request_;
   v1::ExchangeResponse reply_;
-  std::uint64_t sequence_ = 0;
+  std::uint64_t sequence_ = 0;           ///< of the last message sent on the stream
+  std::size_t n_named_ = 0;              ///< sessions that the stream knows
+  std::chrono::milliseconds timeout_{};  ///< of the exchange under way, per question
   LatencyHistogram latencies_;
   std::chrono::duration<double> round_trips_{};
   double serving_ = 0.0;  ///< [s] as the server says
@@ -164,8 +206,7 @@ grpc::Status RemoteContact::try_to_open(grpc::ClientContext& call, const v1::Ope
 }
 
 void RemoteContact::hold_sessions() {
-  fill_request(v1::ExchangeRequest::KIND_HOLD, -1, 0, std::vector<PairState>(session_ids_.size()));
-  round_trip();
+  insist([] { return ExchangeStream::Outcome::done; });
 }
 
 void RemoteContact::close_sessions() noexcept {
@@ -184,41 +225,63 @@ void RemoteContact::close_sessions() noexcept {
 
 void RemoteContact::evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
                              std::span<Response> responses) {
-  exchange(v1::ExchangeRequest::KIND_EVALUATE, step, iteration, states, responses);
+  ask(QuestionKind::evaluate, step, iteration, states, responses);
 }
 
 void RemoteContact::commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) {
-  exchange(v1::ExchangeRequest::KIND_COMMIT, step, 0, states, responses);
+  ask(QuestionKind::commit, step, 0, states, responses);
 }
 
-void RemoteContact::exchange(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,
-                             std::span<const PairState> states, std::span<Response> responses) {
+void RemoteContact::ask(QuestionKind kind, std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                        std::span<Response> responses) {
   if (states.size() != session_ids_.size() || responses.size() != session_ids_.size()) {
     throw Error(ErrorCode::internal, fmt::format("expected states and responses for {} pairs, found {} and {}",
                                                  session_ids_.size(), states.size(), responses.size()));
   }
-  fill_request(kind, step, iteration, states);
-  const auto begin = std::chrono::steady_clock::now();
-  round_trip();
-  note_exchange(begin, reply_.serving());
-  if (static_cast<std::size_t>(reply_.pairs_size()) != states.size()) {
-    throw Error(ErrorCode::internal,
-                fmt::format("{} answered {} pairs instead of {}", peer_, reply_.pairs_size(), states.size()));
-  }
-  const FieldPath root("reply");
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    wire::from_proto(reply_.pairs(static_cast<int>(i)), responses[i], FieldPath(root, "pairs", i));
+  own_->kind = kind;
+  own_->step = step;
+  own_->states.assign(states.begin(), states.end());
+  own_->responses.resize(states.size());
+  own_->error.reset();
+  own_->answered = false;
+  queue_.push_back({.posted = own_, .iteration = iteration, .awaited = true});
+  settle();
+  if (own_->error) throw_typed(*own_->error);
+  std::ranges::copy(own_->responses, responses.begin());
+}
+
+std::shared_ptr<const PostedQuestion> RemoteContact::post(QuestionKind kind, std::int64_t step,
+                                                          std::span<const PairState> states) {
+  auto question = std::make_shared<PostedQuestion>();
+  question->kind = kind;
+  question->step = step;
+  question->states.assign(states.begin(), states.end());
+  question->responses.resize(states.size());
+  queue_.push_back({.posted = question});
+  if (queue_.size() - n_sent() < worth_a_message) return question;
+  if (sent_.size() == most_messages) insist([this] { return receive_reply(); });
+  insist([this] { return send_waiting(); });
+  return question;
+}
+
+void RemoteContact::settle() {
+  while (!queue_.empty()) {
+    insist([this] {
+      auto outcome = ExchangeStream::Outcome::done;
+      if (n_sent() < queue_.size()) outcome = send_waiting();
+      return outcome == ExchangeStream::Outcome::done ? receive_reply() : outcome;
+    });
   }
 }
 
-void RemoteContact::note_exchange(std::chrono::steady_clock::time_point begin, double serving) {
-  const auto duration = std::chrono::steady_clock::now() - begin;
+void RemoteContact::note_exchange(std::chrono::steady_clock::duration duration, double serving) {
   latencies_.record(duration);
   round_trips_ += duration;
   serving_ += serving;
 }
 
 std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::span<const PairState> states) {
+  settle();
   v1::EvaluateBatchRequest request;
   v1::EvaluateBatchResponse response;
   request.set_session_id(session_ids_.at(pair));
@@ -229,7 +292,7 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
   const auto begin = std::chrono::steady_clock::now();
   call(called("EvaluateBatch"), safe_call(timeout),
        [&](grpc::ClientContext& context) { return stub_->EvaluateBatch(&context, request, &response); });
-  note_exchange(begin, response.serving());
+  note_exchange(std::chrono::steady_clock::now() - begin, response.serving());
   if (static_cast<std::size_t>(response.pairs_size()) != states.size()) {
     throw Error(ErrorCode::internal,
                 fmt::format("{} answered {} states instead of {}", peer_, response.pairs_size(), states.size()));
@@ -251,6 +314,7 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
 
 MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                            std::stop_token stop) {
+  settle();
   if (states.size() != session_ids_.size()) {
     throw Error(ErrorCode::internal, fmt::format("CommitMotion: expected states for {} pairs, found {}",
                                                  session_ids_.size(), states.size()));
@@ -271,7 +335,7 @@ MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<co
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
   call(what, {.timeout = timeout, .patience = options_.patience, .stop = std::move(stop)},
        [&](grpc::ClientContext& context) { return stub_->CommitMotion(&context, request, &response); });
-  note_exchange(begin, response.serving());
+  note_exchange(std::chrono::steady_clock::now() - begin, response.serving());
   MotionAnswers answers;
   const FieldPath root("response");
   for (std::size_t i = 0; i < states.size(); ++i) {
@@ -293,58 +357,167 @@ MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<co
   return answers;
 }
 
-void RemoteContact::fill_request(v1::ExchangeRequest::Kind kind, std::int64_t step, std::int32_t iteration,
-                                 std::span<const PairState> states) {
+void RemoteContact::fill(const Question& question, v1::ExchangeRequest& request) const {
+  const PostedQuestion& asked = *question.posted;
+  const bool commits = asked.kind == QuestionKind::commit;
+  request.set_kind(commits ? v1::ExchangeRequest::KIND_COMMIT : v1::ExchangeRequest::KIND_EVALUATE);
+  request.set_without_tangents(!question.awaited && !commits);
+  request.set_silent(!question.awaited && commits);
+  while (request.pairs_size() > std::ssize(asked.states)) request.mutable_pairs()->RemoveLast();
+  while (request.pairs_size() < std::ssize(asked.states)) request.add_pairs();
+  for (int i = 0; i < request.pairs_size(); ++i) {
+    auto& pair = *request.mutable_pairs(i);
+    pair.clear_session_id();  // bound by hold_sessions()
+    pair.set_step(asked.step);
+    pair.set_iteration(question.iteration);
+    wire::to_proto(asked.states[static_cast<std::size_t>(i)], *pair.mutable_state());
+  }
+}
+
+std::size_t RemoteContact::n_sent() const {
+  return std::accumulate(sent_.begin(), sent_.end(), std::size_t{0});
+}
+
+ExchangeStream::Outcome RemoteContact::send_waiting() {
+  const std::size_t first = n_sent();
+  const std::size_t n = std::min(queue_.size() - first, most_questions);
   request_.set_sequence(++sequence_);
-  request_.set_kind(kind);
-  while (static_cast<std::size_t>(request_.pairs_size()) < states.size()) {
-    request_.add_pairs()->set_session_id(session_ids_[static_cast<std::size_t>(request_.pairs_size()) - 1]);
-  }
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    auto& pair = *request_.mutable_pairs(static_cast<int>(i));
-    pair.set_step(step);
-    pair.set_iteration(iteration);
-    wire::to_proto(states[i], *pair.mutable_state());
-  }
+  while (request_.more_size() > static_cast<int>(n) - 1) request_.mutable_more()->RemoveLast();
+  while (request_.more_size() < static_cast<int>(n) - 1) request_.add_more();
+  fill(queue_[first], request_);
+  for (std::size_t i = 1; i < n; ++i) fill(queue_[first + i], *request_.mutable_more(static_cast<int>(i) - 1));
+  sent_.push_back(n);
+  return stream_->send(request_, Clock::now() + timeout_);
 }
 
-void RemoteContact::round_trip() {
-  // A run that has been stopped may still have something to ask, but waits for nobody.
-  const bool stopped_before = stop_.stop_requested();
-  const auto timeout = stopped_before ? std::min(options_.exchange_timeout, after_stop) : options_.exchange_timeout;
-  Backoff backoff(stopped_before ? std::chrono::milliseconds{0} : options_.patience, stop_);
-  if (stopped_before && !std::exchange(stream_outlives_stop_, true)) stream_.reset();
-  while (true) {
-    if (!stream_) {
-      stream_ = std::make_unique<ExchangeStream>(*stub_, stream_outlives_stop_ ? std::stop_token() : stop_);
-    }
-    const auto outcome = stream_->exchange(request_, reply_, Clock::now() + timeout);
-    if (outcome == ExchangeStream::Outcome::timed_out) refuse_timeout(timeout);
-    if (outcome == ExchangeStream::Outcome::replied) {
-      if (reply_.sequence() == request_.sequence()) return;
-      stream_.reset();
+ExchangeStream::Outcome RemoteContact::receive_reply() {
+  const std::size_t n = sent_.front();
+  const auto begin = std::chrono::steady_clock::now();
+  // As patient as with one question after the other.
+  const auto outcome = stream_->receive(reply_, Clock::now() + timeout_ * static_cast<std::int64_t>(n));
+  if (outcome != ExchangeStream::Outcome::done) return outcome;
+  const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+  note_exchange(std::chrono::steady_clock::now() - begin, std::min(reply_.serving(), waited.count()));
+  const std::uint64_t expected = sequence_ + 1 - sent_.size();
+  if (reply_.sequence() != expected || reply_.more_size() + 1 != static_cast<int>(n)) {
+    throw Error(ErrorCode::internal, fmt::format("{} answered request {} with {} answers instead of {} with {}", peer_,
+                                                 reply_.sequence(), reply_.more_size() + 1, expected, n));
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    take_answer(i == 0 ? reply_ : reply_.more(static_cast<int>(i) - 1), queue_.front());
+    queue_.pop_front();
+  }
+  sent_.pop_front();
+  return outcome;
+}
+
+void RemoteContact::take_answer(const v1::ExchangeResponse& reply, const Question& question) const {
+  PostedQuestion& asked = *question.posted;
+  asked.error = refusal([&] {
+    if (static_cast<std::size_t>(reply.pairs_size()) != asked.states.size()) {
       throw Error(ErrorCode::internal,
-                  fmt::format("{} answered request {} instead of {}", peer_, reply_.sequence(), request_.sequence()));
+                  fmt::format("{} answered {} pairs instead of {}", peer_, reply.pairs_size(), asked.states.size()));
     }
-    bool lost = false;
-    const Error error = drop_stream(lost);
-    if (!stopped_before && stop_.stop_requested()) {
-      throw Error(ErrorCode::cancelled, called("Exchange") + ": stopped on request");
+    const FieldPath root("reply");
+    for (std::size_t i = 0; i < asked.states.size(); ++i) {
+      const v1::PairResponse& pair = reply.pairs(static_cast<int>(i));
+      const bool silent = asked.kind == QuestionKind::commit && !question.awaited;
+      if (silent && pair.has_result()) continue;
+      wire::from_proto(pair, asked.responses[i], FieldPath(root, "pairs", i));
     }
-    if (!lost || !backoff.pause()) throw_typed(error);
-    // A transport that is dead may still look connected; the next loss then tells.
-    (void)channel_->WaitForConnected(Clock::now() + std::min<std::chrono::milliseconds>(backoff.left(), look_again));
+  });
+  asked.answered = true;
+}
+
+ExchangeStream::Outcome RemoteContact::name_sessions() {
+  if (!stream_) {
+    stream_ = std::make_unique<ExchangeStream>(*stub_, stream_outlives_stop_ ? std::stop_token() : stop_);
+    n_named_ = 0;
+    sent_.clear();  // whatever was under way is asked again
+    sequence_ = 0;
+  }
+  if (n_named_ == session_ids_.size()) return ExchangeStream::Outcome::done;
+  v1::ExchangeRequest request;
+  request.set_sequence(++sequence_);
+  request.set_kind(v1::ExchangeRequest::KIND_HOLD);
+  for (const auto& id : session_ids_) request.add_pairs()->set_session_id(id);
+  auto outcome = stream_->send(request, Clock::now() + timeout_);
+  if (outcome == ExchangeStream::Outcome::done) outcome = stream_->receive(reply_, Clock::now() + timeout_);
+  if (outcome != ExchangeStream::Outcome::done) return outcome;
+  for (const auto& pair : reply_.pairs()) {
+    if (pair.has_error()) throw_typed(wire::from_proto(pair.error()));
+  }
+  n_named_ = session_ids_.size();
+  if (!reply_.committed_steps().empty()) skip_committed(*std::ranges::min_element(reply_.committed_steps()));
+  return outcome;
+}
+
+// Only the last commit can be repeated. A question that was posted before an earlier one is answered under the history
+// of today: who does not wait for an answer asks what does not depend on the history.
+void RemoteContact::skip_committed(std::int64_t committed_step) {
+  std::size_t n_old = 0;  // questions before the last commit that has arrived
+  for (std::size_t i = 0; i < queue_.size(); ++i) {
+    const PostedQuestion& asked = *queue_[i].posted;
+    if (asked.kind == QuestionKind::commit && asked.step <= committed_step) n_old = i;
+  }
+  std::deque<Question> left;
+  for (std::size_t i = 0; i < queue_.size(); ++i) {
+    PostedQuestion& asked = *queue_[i].posted;
+    if (i < n_old && asked.kind == QuestionKind::commit) {
+      asked.answered = true;
+      continue;
+    }
+    if (i < n_old) asked.step = -1;
+    left.push_back(std::move(queue_[i]));
+  }
+  queue_ = std::move(left);
+}
+
+void RemoteContact::insist(const std::function<ExchangeStream::Outcome()>& step) {
+  try {
+    // A run that has been stopped may still have something to ask, but waits for nobody.
+    const bool stopped_before = stop_.stop_requested();
+    timeout_ = stopped_before ? std::min(options_.exchange_timeout, after_stop) : options_.exchange_timeout;
+    Backoff backoff(stopped_before ? std::chrono::milliseconds{0} : options_.patience, stop_);
+    if (stopped_before && !std::exchange(stream_outlives_stop_, true)) stream_.reset();
+    while (true) {
+      auto outcome = name_sessions();
+      if (outcome == ExchangeStream::Outcome::done) outcome = step();
+      if (outcome == ExchangeStream::Outcome::done) return;
+      if (outcome == ExchangeStream::Outcome::timed_out) refuse_timeout();
+      bool lost = false;
+      const Error error = drop_stream(lost);
+      if (!stopped_before && stop_.stop_requested()) {
+        throw Error(ErrorCode::cancelled, called("Exchange") + ": stopped on request");
+      }
+      if (!lost || !backoff.pause()) throw_typed(error);
+      // A transport that is dead may still look connected; the next loss then tells.
+      (void)channel_->WaitForConnected(Clock::now() + std::min<std::chrono::milliseconds>(backoff.left(), look_again));
+    }
+  } catch (const Error& error) {
+    give_up_questions(error);
+    throw;
   }
 }
 
-void RemoteContact::refuse_timeout(std::chrono::milliseconds timeout) {
+void RemoteContact::give_up_questions(const Error& error) {
+  for (const Question& question : queue_) {
+    question.posted->error = std::make_shared<const Error>(error);
+    question.posted->answered = true;
+  }
+  queue_.clear();
   stream_.reset();
+}
+
+void RemoteContact::refuse_timeout() {
+  const bool asked = !queue_.empty();
+  const bool commits = asked && queue_.front().posted->kind == QuestionKind::commit;
   throw Error(
       ErrorCode::deadline,
       fmt::format("{} did not answer {} of step {} within {:.1f} s; it may hang, be overloaded or need a longer "
                   "exchange timeout",
-                  peer_, request_.kind() == v1::ExchangeRequest::KIND_COMMIT ? "commit" : "evaluate",
-                  request_.pairs(0).step(), static_cast<double>(timeout.count()) / 1000.0),
+                  peer_, commits ? "commit" : "evaluate", asked ? queue_.front().posted->step : -1,
+                  static_cast<double>(timeout_.count()) / 1000.0),
       {}, true);
 }
 
@@ -362,6 +535,7 @@ Error RemoteContact::drop_stream(bool& lost) {
 }
 
 std::vector<std::string> RemoteContact::save_state() {
+  settle();
   std::vector<std::string> states;
   for (const auto& id : session_ids_) {
     v1::SaveStateRequest request;
@@ -375,6 +549,7 @@ std::vector<std::string> RemoteContact::save_state() {
 }
 
 void RemoteContact::restore_state(std::span<const std::string> states) {
+  settle();
   if (states.size() != session_ids_.size()) {
     throw input_error(
         "contact_states",
@@ -417,6 +592,7 @@ std::optional<RpcStatistics> RemoteContact::rpc_statistics() const {
 }
 
 std::string RemoteContact::fields(std::size_t pair, const PairState& state, const FieldRequest& request) {
+  settle();
   v1::GetFieldsRequest message;
   v1::GetFieldsResponse response;
   message.set_session_id(session_ids_.at(pair));
@@ -430,10 +606,13 @@ std::string RemoteContact::fields(std::size_t pair, const PairState& state, cons
 }  // namespace
 
 ContactFactory open_remote_contact(RemoteContactOptions options) {
-  return [options = std::move(options)](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
-                                        const OpenContext& context) -> std::unique_ptr<Contact> {
-    return std::make_unique<RemoteContact>(options, pairs, assets, context);
-  };
+  const RecoveryOptions recovery{.patience = options.patience, .peer = "fem_server at " + options.endpoint.address};
+  return recovering(
+      [options = std::move(options)](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
+                                     const OpenContext& context) -> std::unique_ptr<Contact> {
+        return std::make_unique<RemoteContact>(options, pairs, assets, context);
+      },
+      recovery);
 }
 
 }  // namespace heelstrike::rpc

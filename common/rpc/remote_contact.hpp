@@ -15,7 +15,7 @@ struct RemoteContactOptions {
   std::chrono::milliseconds upload_timeout{120'000};             ///< one file
   std::chrono::milliseconds open_timeout{
       3'600'000};  ///< preparation of one pair (meshing, factorisation, condensation)
-  std::chrono::milliseconds exchange_timeout{30'000};     ///< one evaluate or commit of all pairs
+  std::chrono::milliseconds exchange_timeout{30'000};     ///< one evaluate or commit of all pairs, waited for or posted
   std::chrono::milliseconds fields_timeout{120'000};      ///< fields of one pair; the first one factorises the body
   std::chrono::milliseconds patience = default_patience;  ///< how long a lost connection is tried again
   std::chrono::milliseconds close_timeout{500};           ///< for saying good-bye in the destructor
@@ -27,10 +27,12 @@ struct RemoteContactOptions {
 /// The contact it makes answers every exchange with a response, with the peer's typed error, or with
 /// - Error{deadline}     no reply within `exchange_timeout`; the stream is dropped, the next call opens a new one
 /// - Error{unavailable}  the connection was lost and could not be restored within `patience`
-/// - Error{not_found}    the server is there but no longer knows the session (expired, or another process)
+/// - Error{not_found}    the server is there but no longer knows the session (expired, or another process), and the
+///                       patience is 0; else everything is opened and committed there again (recovering_contact.hpp)
 /// - Error{cancelled}    OpenContext::stop, whatever was waited for; after it every exchange has half a second
-/// After a lost connection the same request is repeated: evaluations are pure, repeated commits answer with the same
-/// bytes, a session that is opened twice is shared or expires.
+/// Every question stays in a queue until its answer has arrived. After a lost connection a new stream names the
+/// sessions, hears where they stand, and the queue is sent again: evaluations are pure, a repeated commit answers with
+/// the same bytes, commits that had arrived are left out, a session that is opened twice is shared or expires.
 ///
 /// The stream is open from the first session on: it tells the server that the client is there while it opens others.
 [[nodiscard]] ContactFactory open_remote_contact(RemoteContactOptions options);

@@ -17,6 +17,7 @@ class PlaneDistance final : public SignedDistance {
   }
   [[nodiscard]] double gap(const Vector3& p_BQ, double /*reach*/) const override { return normal_.dot(p_BQ) - offset_; }
   [[nodiscard]] bool is_distance() const override { return true; }
+  [[nodiscard]] Vector3 half_space() const override { return normal_; }
 
  private:
   Vector3 normal_;

@@ -25,6 +25,8 @@ class SignedDistance {
   [[nodiscard]] virtual double gap(const Vector3& p_BQ, double /*reach*/) const { return closest(p_BQ).gap; }
   /// A point that moves by d changes its gap by d at most.
   [[nodiscard]] virtual bool is_distance() const { return false; }
+  /// Of a half space: its outward normal; zero for everything else.
+  [[nodiscard]] virtual Vector3 half_space() const { return Vector3::Zero(); }
 };
 
 }  // namespace heelstrike

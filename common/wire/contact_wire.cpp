@@ -1,9 +1,40 @@
 #include "common/wire/contact_wire.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
 #include "common/wire/error_wire.hpp"
 #include "common/wire/spatial_wire.hpp"
 
 namespace heelstrike::wire {
+namespace {
+
+/// Bit for bit: a negative zero is none.
+bool is_zero(const Matrix6& m) {
+  return std::all_of(m.data(), m.data() + m.size(), [](double x) { return std::bit_cast<std::uint64_t>(x) == 0; });
+}
+
+}  // namespace
+
+void to_proto(const GapBound& from, v1::GapBound& to) {
+  to.set_on_partner(from.on_partner);
+  to_proto(from.p_C, *to.mutable_p_c());
+  to.set_reach(from.reach);
+  to.set_flat(from.flat);
+  to.clear_normal();
+  if (from.normal != Vector3::Zero()) to_proto(from.normal, *to.mutable_normal());
+}
+
+void from_proto(const v1::GapBound& from, GapBound& to, const FieldPath& path) {
+  const FieldPath p_C(path, "p_C");
+  if (!from.has_p_c()) refuse_missing(p_C);
+  to = {.known = true, .on_partner = from.on_partner()};
+  from_proto(from.p_c(), to.p_C, p_C);
+  to.reach = finite(from.reach(), FieldPath(path, "reach"));
+  if (from.has_normal()) from_proto(from.normal(), to.normal, FieldPath(path, "normal"));
+  to.flat = from.flat();
+}
 
 void to_proto(const PairState& from, v1::PairState& to) {
   to.set_time(from.t);
@@ -21,10 +52,12 @@ void from_proto(const v1::PairState& from, PairState& to, const FieldPath& path)
   from_proto(from.v_ab(), to.V_AB, V_AB);
 }
 
-void to_proto(const Response& from, v1::ContactResult& to) {
+void to_proto(const Response& from, v1::ContactResult& to, bool with_tangents) {
   to_proto(from.F_A, *to.mutable_f_a());
-  to_proto(from.dF_A_dX, *to.mutable_df_a_dx());
-  to_proto(from.dF_A_dV, *to.mutable_df_a_dv());
+  to.clear_df_a_dx();
+  to.clear_df_a_dv();
+  if (with_tangents && !is_zero(from.dF_A_dX)) to_proto(from.dF_A_dX, *to.mutable_df_a_dx());
+  if (with_tangents && !is_zero(from.dF_A_dV)) to_proto(from.dF_A_dV, *to.mutable_df_a_dv());
   to.set_gap(from.gap);
   to.set_gap_rate(from.gap_rate);
   to.set_area(from.area);
@@ -37,6 +70,8 @@ void to_proto(const Response& from, v1::ContactResult& to) {
   statistics.set_iterations(from.statistics.iterations);
   statistics.set_active_points(from.statistics.active_points);
   statistics.set_residual(from.statistics.residual);
+  to.clear_bound();
+  if (from.bound.known) to_proto(from.bound, *to.mutable_bound());
 }
 
 void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& path) {
@@ -46,13 +81,13 @@ void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& pa
   const FieldPath p_ACop(path, "p_ACop");
   const FieldPath statistics(path, "statistics");
   if (!from.has_f_a()) refuse_missing(F_A);
-  if (!from.has_df_a_dx()) refuse_missing(dF_A_dX);
-  if (!from.has_df_a_dv()) refuse_missing(dF_A_dV);
   if (!from.has_p_acop()) refuse_missing(p_ACop);
   if (!from.has_statistics()) refuse_missing(statistics);
   from_proto(from.f_a(), to.F_A, F_A);
-  from_proto(from.df_a_dx(), to.dF_A_dX, dF_A_dX);
-  from_proto(from.df_a_dv(), to.dF_A_dV, dF_A_dV);
+  to.dF_A_dX.setZero();
+  to.dF_A_dV.setZero();
+  if (from.has_df_a_dx()) from_proto(from.df_a_dx(), to.dF_A_dX, dF_A_dX);
+  if (from.has_df_a_dv()) from_proto(from.df_a_dv(), to.dF_A_dV, dF_A_dV);
   to.gap = finite(from.gap(), FieldPath(path, "gap"));
   to.gap_rate = finite(from.gap_rate(), FieldPath(path, "gap_rate"));
   to.area = finite(from.area(), FieldPath(path, "area"));
@@ -64,6 +99,8 @@ void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& pa
   to.statistics.iterations = from.statistics().iterations();
   to.statistics.active_points = from.statistics().active_points();
   to.statistics.residual = finite(from.statistics().residual(), FieldPath(statistics, "residual"));
+  to.bound = {};
+  if (from.has_bound()) from_proto(from.bound(), to.bound, FieldPath(path, "bound"));
 }
 
 void from_proto(const v1::PairResponse& from, Response& to, const FieldPath& path) {

@@ -8,7 +8,11 @@
 namespace heelstrike::wire {
 
 void to_proto(const PairState& from, v1::PairState& to);
-void to_proto(const Response& from, v1::ContactResult& to);
+/// @pre from.known
+void to_proto(const GapBound& from, v1::GapBound& to);
+void from_proto(const v1::GapBound& from, GapBound& to, const FieldPath& path);
+/// @param with_tangents  false = they are left unset, as are tangents that are zero
+void to_proto(const Response& from, v1::ContactResult& to, bool with_tangents = true);
 
 void from_proto(const v1::PairState& from, PairState& to, const FieldPath& path);
 void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& path);

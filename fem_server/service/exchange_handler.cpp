@@ -25,20 +25,32 @@ Error as_internal(const std::exception& error) {
   return {ErrorCode::internal, fmt::format("defect in the contact server: {}", error.what())};
 }
 
-void evaluate_into(OpenSession& session, const v1::PairRequest& request, const FieldPath& path, v1::PairResponse& reply,
-                   Metrics& metrics) {
+void evaluate_into(OpenSession& session, const v1::PairRequest& request, const EvaluateOptions& options,
+                   const FieldPath& path, v1::PairResponse& reply, Metrics& metrics) {
   PairState state;
   read_state(request, state, path);
   const OpenSession::Use use(session);
   const auto begin = std::chrono::steady_clock::now();
-  const Response response = session.session().evaluate(request.step(), state);
+  const Response response = session.session().evaluate(request.step(), state, options);
   metrics.evaluated(std::chrono::steady_clock::now() - begin);
-  wire::to_proto(response, *reply.mutable_result());
+  wire::to_proto(response, *reply.mutable_result(), options.tangents);
 }
 
 }  // namespace
 
 void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
+  if (static_cast<std::size_t>(request.more_size()) >= max_questions) {
+    throw limit_error("more", fmt::format("more: this server accepts {} questions in a message, found {}",
+                                          max_questions, request.more_size() + 1));
+  }
+  while (reply.more_size() < request.more_size()) reply.add_more();
+  while (reply.more_size() > request.more_size()) reply.mutable_more()->RemoveLast();
+  reply.set_sequence(request.sequence());
+  answer_one(request, reply);
+  for (int i = 0; i < request.more_size(); ++i) answer_one(request.more(i), *reply.mutable_more(i));
+}
+
+void ExchangeHandler::answer_one(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
   const auto n = static_cast<std::size_t>(request.pairs_size());
   if (n == 0) throw input_error("pairs", "pairs: expected at least one pair in an exchange, found none");
   if (n > max_pairs_) {
@@ -46,7 +58,7 @@ void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeRes
                       fmt::format("pairs: this server accepts {} pairs in an exchange, found {}", max_pairs_, n));
   }
   held_.resize(n);
-  reply.set_sequence(request.sequence());
+  reply.clear_committed_steps();
   while (reply.pairs_size() < request.pairs_size()) reply.add_pairs();
   while (reply.pairs_size() > request.pairs_size()) reply.mutable_pairs()->RemoveLast();
   switch (request.kind()) {
@@ -67,6 +79,10 @@ void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeRes
 OpenSession& ExchangeHandler::session_of(const v1::ExchangeRequest& request, std::size_t i) {
   const auto& id = request.pairs(static_cast<int>(i)).session_id();
   auto& known = held_[i];
+  if (id.empty() && known) {
+    if (known->session().is_open()) return known->session();
+    (void)sessions_.find(known->session().id(), client_);  // says why it is no longer there
+  }
   if (!known || !known->session().is_open() || known->session().id() != id) {
     known.reset();
     known = std::make_unique<OpenSession::Hold>(sessions_.find(id, client_));
@@ -78,8 +94,10 @@ void ExchangeHandler::hold(const v1::ExchangeRequest& request, v1::ExchangeRespo
   for (int i = 0; i < request.pairs_size(); ++i) {
     auto& pair = *reply.mutable_pairs(i);
     try {
-      session_of(request, static_cast<std::size_t>(i)).touch();
+      OpenSession& session = session_of(request, static_cast<std::size_t>(i));
+      session.touch();
       pair.clear_outcome();
+      reply.add_committed_steps(session.session().committed_step());
     } catch (const Error& error) {
       fail(pair, error);
     }
@@ -92,7 +110,8 @@ void ExchangeHandler::evaluate(const v1::ExchangeRequest& request, v1::ExchangeR
     auto& pair = *reply.mutable_pairs(i);
     try {
       const auto index = static_cast<std::size_t>(i);
-      evaluate_into(session_of(request, index), request.pairs(i), FieldPath(root, "pairs", index), pair, metrics_);
+      evaluate_into(session_of(request, index), request.pairs(i), {.tangents = !request.without_tangents()},
+                    FieldPath(root, "pairs", index), pair, metrics_);
     } catch (const Error& error) {
       fail(pair, error);
     } catch (const std::exception& error) {
@@ -134,7 +153,12 @@ void ExchangeHandler::commit(const v1::ExchangeRequest& request, v1::ExchangeRes
     commit_all(committing_, request.pairs(0).step(), states_, responses_);
     for (int i = 0; i < request.pairs_size(); ++i) {
       const auto index = static_cast<std::size_t>(i);
-      wire::to_proto(responses_[index], *reply.mutable_pairs(i)->mutable_result());
+      v1::ContactResult& result = *reply.mutable_pairs(i)->mutable_result();
+      if (request.silent()) {
+        result.Clear();
+      } else {
+        wire::to_proto(responses_[index], result);
+      }
       metrics_.committed();
     }
   } catch (const Error& error) {
@@ -150,7 +174,7 @@ void ExchangeHandler::fail(v1::PairResponse& reply, const Error& error) {
 }
 
 void evaluate_pair(OpenSession& session, const v1::PairRequest& request, v1::PairResponse& reply, Metrics& metrics) {
-  evaluate_into(session, request, FieldPath(""), reply, metrics);
+  evaluate_into(session, request, {}, FieldPath(""), reply, metrics);
 }
 
 }  // namespace heelstrike::fem

@@ -16,18 +16,22 @@ class ExchangeHandler {
   ExchangeHandler(SessionTable& sessions, Metrics& metrics, std::size_t max_pairs, SessionTable::Client client)
       : sessions_(sessions), metrics_(metrics), max_pairs_(max_pairs), client_(std::move(client)) {}
 
-  /// Writes the reply in place. Every failure becomes the outcome of its pair; a failed commit is the outcome of all
-  /// pairs, because all advance or none.
-  /// @throws Error{invalid_input} for a request without pairs or with too many (Error{limit}): a misuse that ends the
-  /// stream
+  static constexpr std::size_t max_questions = 1024;  ///< in one message
+
+  /// Answers all questions of the message, one after the other. Writes the reply in place. Every failure becomes the
+  /// outcome of its pair; a failed commit is the outcome of all pairs, because all advance or none.
+  /// @throws Error{invalid_input} for a question without pairs, Error{limit} for too many pairs or questions: a misuse
+  /// that ends the stream
   void answer(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
 
  private:
+  void answer_one(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   void evaluate(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   void commit(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   void prepare_commit(const v1::ExchangeRequest& request);
   void hold(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
-  /// Session of pair `i`; held between requests, so that the table's lock is not needed again.
+  /// Session of pair `i`, by its name or else the one that was named last; held between requests, so that the table's
+  /// lock is not needed again. @throws Error{not_found}
   [[nodiscard]] OpenSession& session_of(const v1::ExchangeRequest& request, std::size_t i);
   void fail(v1::PairResponse& reply, const Error& error);
 

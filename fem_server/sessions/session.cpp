@@ -80,7 +80,7 @@ std::int64_t Session::committed_step() const {
   return memory_.step;
 }
 
-Response Session::evaluate(std::int64_t step, const PairState& state) const {
+Response Session::evaluate(std::int64_t step, const PairState& state, const EvaluateOptions& options) const {
   std::shared_ptr<const History> history;
   {
     const std::lock_guard lock(mutex_);
@@ -91,7 +91,7 @@ Response Session::evaluate(std::int64_t step, const PairState& state) const {
     }
     history = memory_.history;
   }
-  return backend_->evaluate(*history, canonical(state, pair_.name));
+  return backend_->evaluate(*history, canonical(state, pair_.name), options);
 }
 
 std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> states, unsigned n_threads,

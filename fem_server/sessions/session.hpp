@@ -43,7 +43,7 @@ class Session {
   /// Pure evaluation at the canonical pose of `state`.
   /// @param step  committed_step() + 1, or -1 for "whatever is committed"
   /// @throws Error{out_of_order} for another step, and whatever the back-end throws
-  [[nodiscard]] Response evaluate(std::int64_t step, const PairState& state) const;
+  [[nodiscard]] Response evaluate(std::int64_t step, const PairState& state, const EvaluateOptions& options = {}) const;
 
   /// Evaluations of many states against the committed history, on up to `n_threads` threads; order kept, results
   /// independent of the number of threads. Each entry is either a response or the error of that state.

@@ -139,6 +139,20 @@ void PointPair::locate(const PairState& state, PointGeometry& g) const {
   }
 }
 
+GapBound PointPair::gap_bound(const Pose& X_AB) const {
+  GapBound bound{.known = true, .on_partner = kind_ == Kind::plane_under_sphere};
+  bound.p_C = bound.on_partner ? center_B_ : center_A_;
+  if (kind_ != Kind::spheres) {
+    bound.normal = normal_;
+    bound.flat = true;
+  } else if (radius_A_ > 0.0 && radius_B_ > 0.0) {
+    const Vector3 d = X_AB.R.transpose() * (center_A_ - X_AB.p) - center_B_;
+    const double distance = d.norm();
+    if (distance > depth_limit_) bound.normal = d / distance;
+  }
+  return bound;
+}
+
 PointGeometry PointPair::at(const PairState& state) const {
   PointGeometry g;
   locate(state, g);

@@ -42,6 +42,9 @@ class PointPair {
   ///                           other surface, no point law means anything there
   [[nodiscard]] PointGeometry at(const PairState& state) const;
 
+  /// How the gap can change from a pose on. A plane is flat; the distance from the centre of a convex sphere is convex.
+  [[nodiscard]] GapBound gap_bound(const Pose& X_AB) const;
+
   /// [m] of the spheres, negative for a socket; 0 for a plane.
   [[nodiscard]] double radius_A() const { return radius_A_; }
   [[nodiscard]] double radius_B() const { return radius_B_; }

@@ -24,8 +24,9 @@ class ForwardRun final : public RunBase, private SimulationListener {
   [[nodiscard]] std::vector<Column> columns() override {
     return {simulation_.outputs().begin(), simulation_.outputs().end()};
   }
-  void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) override {
-    simulation_.fill_row(t, y, z, row);
+  [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
+                                                                std::vector<double>& row) override {
+    return simulation_.begin_row(t, y, z, row);
   }
 
   void on_log(std::string_view level, std::string_view text) override { sink_.on_log(level, text); }
@@ -34,6 +35,8 @@ class ForwardRun final : public RunBase, private SimulationListener {
   bool on_step(SimulationStep& step) override;
   void on_event(const SimulationEvent& event) override;
   void on_commit() override;
+  void on_restart_point() override { at_restart_point(); }
+  [[nodiscard]] Checkpoint save() override { return simulation_.save(); }
 
   /// @returns false when the run was stopped meanwhile
   bool write_fields_until(SimulationStep& step);
@@ -82,6 +85,7 @@ bool ForwardRun::write_rows_until(SimulationStep& step) {
 }
 
 void ForwardRun::on_event(const SimulationEvent& event) {
+  finish_rows();
   if (event.y != nullptr) write_event_fields(*event.pair, event.t, *event.y);
   if (event.episode != nullptr) sink_.on_episode(*event.episode);
 }
@@ -95,13 +99,13 @@ void ForwardRun::write_checkpoint_if_due() {
   const auto interval = input_.scenario.output.checkpoint_interval;
   if (!interval || committed_.t < next_checkpoint_) return;
   next_checkpoint_ = *interval * static_cast<double>(first_after(*interval, committed_.t));
-  sink_.on_checkpoint(simulation_.save());
+  RunBase::write_checkpoint();
 }
 
 bool ForwardRun::solve() {
   if (input_.resume_from) {
     next_row_ = model_.totals().next_row;
-    fields_.skip_to(committed_.t);
+    fields_.restore(model_.totals().fields);
   } else {
     write_first_row();
     next_row_ = 1;

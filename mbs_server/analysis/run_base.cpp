@@ -16,6 +16,8 @@ namespace {
 
 /// Progress is told at most this often; it goes to people.
 constexpr std::chrono::milliseconds progress_period{100};
+/// Rows that wait for their answers: what somebody who watches a run sees late, and what memory they take.
+constexpr std::size_t most_open_rows = 256;
 
 }  // namespace
 
@@ -34,11 +36,30 @@ RunBase::RunBase(const RunInput& input, CoupledModel& model, RunSink& sink, std:
   summary_.scenario = input.scenario.name;
   summary_.backend = backend_label(input.scenario);
   summary_.integrator.name = input.scenario.analysis.integrator.name;
+  checkpoint_due_ = clock() + input.scenario.output.checkpoint_period;
+}
+
+double RunBase::clock() const {
+  return input_.clock ? input_.clock() : std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+void RunBase::at_restart_point() {
+  // Rows, fields and history are the same whether it is written or not.
+  if (input_.scenario.output.checkpoint_period > 0.0 && clock() >= checkpoint_due_) write_checkpoint();
+}
+
+void RunBase::write_checkpoint() {
+  finish_rows();
+  model_.totals().fields = fields_.position();
+  sink_.on_checkpoint(save());
+  // What it took to write does not count, so that a large one on a slow disk leaves time to go on.
+  checkpoint_due_ = clock() + input_.scenario.output.checkpoint_period;
 }
 
 void RunBase::open(const ContactFactory& open_contact) {
   model_.assemble([this](std::string_view level, const std::string& text) { sink_.on_log(level, text); });
   check();
+  if (input_.resume_from) resumed_ = model_.read(*input_.resume_from, input_.scenario_digest);
   const OpenContext context{
       .run_id = input_.run_id,
       .on_progress = [this](std::string_view stage, double fraction) { tell_preparation(stage, fraction); },
@@ -59,6 +80,7 @@ void RunBase::write_first_row() {
 
 void RunBase::write_fields(double t, const VectorX& y) {
   if (model_.contact() == nullptr) return;
+  finish_rows();
   const auto begin = Clock::now();
   fields_.write(*model_.contact(), states_, t, q(y), qd(y));
   fields_time_ += Clock::now() - begin;
@@ -109,8 +131,26 @@ void RunBase::write_row(double t, const VectorX& y, const VectorX& z) {
                                   "raise it, write `output.steps: none`, or a larger output.interval",
                                   most, t));
   }
-  fill_row(t, y, z, row_);
-  sink_.on_row(row_);
+  Row row;
+  row.asked = begin_row(t, y, z, row.values);
+  rows_.push_back(std::move(row));
+  write_answered_rows();
+  if (rows_.size() > most_open_rows) finish_rows();
+}
+
+void RunBase::write_answered_rows() {
+  while (!rows_.empty() && (!rows_.front().asked || rows_.front().asked->answered)) {
+    Row row = std::move(rows_.front());
+    rows_.pop_front();
+    if (row.asked) model_.complete_row(*row.asked, row.values);
+    sink_.on_row(row.values);
+  }
+}
+
+void RunBase::finish_rows() {
+  if (rows_.empty()) return;
+  exchange_.settle();
+  write_answered_rows();
 }
 
 void RunBase::tell_progress(double step_size) {
@@ -147,6 +187,11 @@ void RunBase::tell_preparation(std::string_view stage, double fraction) {
 }
 
 void RunBase::finish() {
+  try {
+    finish_rows();
+  } catch (const Error&) {
+    rows_.clear();  // the run has ended for that reason, or for one before it
+  }
   summary_.simulated_time = committed_.t;
   summary_.wall_time = wall_time();
   add_statistics(summary_.integrator);
@@ -203,6 +248,7 @@ RunSummary RunBase::run(const ContactFactory& open_contact) {
       return contact;
     });
     const bool reached_end = solve();
+    finish_rows();
     summary_.status = !reached_end ? "cancelled" : summary_.error ? "incomplete" : "completed";
   } catch (const Error& e) {
     summary_.status = e.code() == ErrorCode::cancelled ? "cancelled" : "failed";

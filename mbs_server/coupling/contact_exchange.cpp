@@ -5,8 +5,12 @@
 #include <cmath>
 #include <utility>
 
+#include <algorithm>
+
 #include "common/contact/batch_contact.hpp"
+#include "common/contact/gap_bound.hpp"
 #include "common/errors/error.hpp"
+#include "mbs_server/coupling/gap_course.hpp"
 #include "mbs_server/formulation/stop_check.hpp"
 
 namespace heelstrike::mbs {
@@ -26,13 +30,34 @@ class WallTimer {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+/// Whether a gap that is above `a` and `b` at both ends of a step is above zero all the way. The ends are certain. On
+/// the way the motion is the integrator's polynomial, which is taken for the cubic through both ends, as PairWatch does
+/// where the gaps are known. The way is free when the lowest cubic with these ends and rates keeps half of the smaller
+/// end, and a sixteenth of the way that the gap goes at most: room for what the two polynomials differ by.
+bool way_is_free(double t, const GapRange& a, double t_end, const GapRange& b) {
+  double lowest = std::min(a.lower, b.lower);
+  if (!(lowest > 0.0 && t_end > t)) return false;
+  const double ends = lowest;
+  const auto dip = lowest_between({.t = t, .gap = a.lower, .gap_rate = a.falling},
+                                  {.t = t_end, .gap = b.lower, .gap_rate = b.rising});
+  if (dip) lowest = std::min(lowest, dip->gap);
+  const double fastest = std::max({std::abs(a.falling), std::abs(a.rising), std::abs(b.falling), std::abs(b.rising)});
+  return lowest >= 0.5 * ends && lowest >= (t_end - t) * fastest / 16.0;
+}
+
 }  // namespace
 
 ContactExchange::ContactExchange(const Model& model, Contact* contact, std::stop_token stop)
-    : model_(model), contact_(contact), stop_(std::move(stop)), kinematics_(model), responses_(model.pairs.size()) {}
+    : model_(model),
+      contact_(contact),
+      stop_(std::move(stop)),
+      kinematics_(model),
+      responses_(model.pairs.size()),
+      bounds_(model.pairs.size()) {}
 
 const PairKinematics& ContactExchange::kinematics_at(double t, const ConstVector& q, const ConstVector& qd) {
   if (kinematics_.is_at(t, q, qd)) return kinematics_;
+  if (answered_) keep_answer();
   answered_ = false;
   kinematics_.update(t, q, qd);
   return kinematics_;
@@ -41,6 +66,7 @@ const PairKinematics& ContactExchange::kinematics_at(double t, const ConstVector
 std::span<const Response> ContactExchange::responses(double t, const ConstVector& q, const ConstVector& qd) {
   if (n_pairs() == 0 || (answered_ && kinematics_.is_at(t, q, qd))) return responses_;
   check_stop(stop_);
+  if (recall(t, q, qd)) return responses_;
   const auto states = kinematics_at(t, q, qd).states();
   ++n_evaluations_;
   const WallTimer timer(waited_);
@@ -52,7 +78,45 @@ std::span<const Response> ContactExchange::responses(double t, const ConstVector
     throw;
   }
   answered_ = true;
+  note_bounds();
   return responses_;
+}
+
+std::shared_ptr<const PostedQuestion> ContactExchange::post(double t, const ConstVector& q, const ConstVector& qd) {
+  if (n_pairs() == 0 || (answered_ && kinematics_.is_at(t, q, qd))) return nullptr;
+  check_stop(stop_);
+  ++n_evaluations_;
+  const WallTimer timer(waited_);
+  return contact_->post(QuestionKind::evaluate, committed_step_ + 1, kinematics_at(t, q, qd).states());
+}
+
+void ContactExchange::settle() {
+  if (contact_ == nullptr) return;
+  const WallTimer timer(waited_);
+  contact_->settle();
+}
+
+void ContactExchange::start_anew() {
+  forget_answer();
+  for (Bound& bound : bounds_) bound.bound.known = false;
+}
+
+void ContactExchange::note_bounds() {
+  for (std::size_t i = 0; i < n_pairs(); ++i) {
+    bounds_[i] = {.bound = responses_[i].bound, .gap = responses_[i].gap, .X_AB = kinematics_.states()[i].X_AB};
+  }
+}
+
+bool ContactExchange::stays_apart(double t, const ConstVector& q, const ConstVector& qd, double t_end,
+                                  const ConstVector& q_end, const ConstVector& qd_end) const {
+  for (std::size_t i = 0; i < n_pairs(); ++i) {
+    const auto& [bound, gap, asked] = bounds_[i];
+    if (!bound.known) return false;
+    const GapRange a = gap_range(bound, gap, asked, pair_state(model_.pairs[i], t, q, qd));
+    const GapRange b = gap_range(bound, gap, asked, pair_state(model_.pairs[i], t_end, q_end, qd_end));
+    if (!way_is_free(t, a, t_end, b)) return false;
+  }
+  return true;
 }
 
 std::optional<std::span<const Response>> ContactExchange::answered_at(double t) const {
@@ -73,13 +137,41 @@ void ContactExchange::require_numbers(double t) const {
 std::span<const Response> ContactExchange::commit(double t, const ConstVector& q, const ConstVector& qd) {
   if (n_pairs() > 0) {
     const auto states = kinematics_at(t, q, qd).states();
-    answered_ = false;
+    forget_answer();
     const WallTimer timer(waited_);
     contact_->commit(committed_step_ + 1, states, responses_);
     answered_ = true;
+    note_bounds();
   }
   count_commit();
   return responses_;
+}
+
+void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVector& qd) {
+  if (n_pairs() > 0) {
+    const auto states = kinematics_at(t, q, qd).states();
+    forget_answer();
+    const WallTimer timer(waited_);
+    (void)contact_->post(QuestionKind::commit, committed_step_ + 1, states);
+  }
+  count_commit();
+}
+
+void ContactExchange::keep_answer() {
+  before_.known = true;
+  before_.t = kinematics_.time();
+  before_.q = kinematics_.q();
+  before_.qd = kinematics_.qd();
+  before_.responses = responses_;
+}
+
+bool ContactExchange::recall(double t, const ConstVector& q, const ConstVector& qd) {
+  if (!before_.is_at(t, q, qd)) return false;
+  const std::vector<Response> recalled = before_.responses;
+  (void)kinematics_at(t, q, qd);
+  responses_ = recalled;
+  answered_ = true;
+  return true;
 }
 
 void ContactExchange::count_commit() {

@@ -36,12 +36,23 @@ class ContactExchange {
   /// kept: asking again for the same state costs nothing.
   /// @throws Error{cancelled} when stopped, and whatever the partner throws
   [[nodiscard]] std::span<const Response> responses(double t, const ConstVector& q, const ConstVector& qd);
+  /// Asks for responses at a state, without tangents, that somebody will look at later. Null = they are known already:
+  /// responses() tells them.
+  [[nodiscard]] std::shared_ptr<const PostedQuestion> post(double t, const ConstVector& q, const ConstVector& qd);
+  /// Waits for all that was posted.
+  void settle();
   /// What the last call of responses() or commit() answered, when its state was at time `t`; else nothing.
   [[nodiscard]] std::optional<std::span<const Response>> answered_at(double t) const;
   /// The next call of responses() asks the partner whatever was answered before. What a commit answers and what an
   /// evaluation of the same state gives right after it differ by rounding where friction is solved for: a run that goes
   /// on from here and one that is resumed here must take the same of them.
-  void forget_answer() { answered_ = false; }
+  void forget_answer() { answered_ = before_.known = false; }
+  /// Forgets the bounds of gaps too: what is asked from here on, and counted, is what a run asks that is resumed here.
+  void start_anew();
+
+  /// Whether the bounds that came with the last answers show that no pair touches on the way between two states.
+  [[nodiscard]] bool stays_apart(double t, const ConstVector& q, const ConstVector& qd, double t_end,
+                                 const ConstVector& q_end, const ConstVector& qd_end) const;
 
   /// Poses and twists of all pairs at the state of the last call of responses(), commit() or kinematics_at().
   [[nodiscard]] const PairKinematics& kinematics() const { return kinematics_; }
@@ -50,6 +61,8 @@ class ContactExchange {
 
   /// Accepts the state as the end of the next step and returns the responses under the new history.
   std::span<const Response> commit(double t, const ConstVector& q, const ConstVector& qd);
+  /// The same without waiting: what the partner says of it is not wanted.
+  void post_commit(double t, const ConstVector& q, const ConstVector& qd);
 
   /// A state of prescribed motion, and what its pairs answered.
   struct PrescribedState {
@@ -84,14 +97,37 @@ class ContactExchange {
   /// Goes on from a restored history.
   void set_committed_step(std::int64_t step) { committed_step_ = step; }
   [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
+  /// Goes on counting from there.
+  void set_evaluations(std::int64_t n) { n_evaluations_ = n; }
   /// Wall time spent waiting for the partner's answers.
   [[nodiscard]] std::chrono::duration<double> waited() const { return waited_; }
   /// What the partner said when it last refused a state, recoverably; empty = never.
   [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
 
  private:
+  /// What one pair said of its gap, and where.
+  struct Bound {
+    GapBound bound{};
+    double gap = 0.0;
+    Pose X_AB;
+  };
+  /// The answer before the last one: where a contact begins, the integrator and the watch look at both ends of a step.
+  struct EarlierAnswer {
+    bool known = false;
+    double t = 0.0;
+    VectorX q, qd;
+    std::vector<Response> responses;
+    [[nodiscard]] bool is_at(double time, const ConstVector& q_asked, const ConstVector& qd_asked) const {
+      return known && time == t && q == q_asked && qd == qd_asked;
+    }
+  };
+
   void require_numbers(double t) const;
   void count_commit();
+  void note_bounds();
+  void keep_answer();
+  /// Takes the earlier answer when it is that of this state.
+  bool recall(double t, const ConstVector& q, const ConstVector& qd);
 
   const Model& model_;
   Contact* contact_;
@@ -105,6 +141,8 @@ class ContactExchange {
   PairKinematics kinematics_;
   std::vector<Response> responses_;
   bool answered_ = false;  ///< the responses are those of the state of the kinematics
+  EarlierAnswer before_;
+  std::vector<Bound> bounds_;
 };
 
 }  // namespace heelstrike::mbs

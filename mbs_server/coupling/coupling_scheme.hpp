@@ -50,6 +50,16 @@ class CouplingScheme {
   /// @returns what acts from here on; `dissipated_increment` is that of a commit, zero where none was made
   virtual std::span<const Response> accept(double t, const ConstVector& q, const ConstVector& qd) = 0;
 
+  /// Whether it is certain, without asking anybody, that no pair touches on the way between two states of a step. What
+  /// the partner would answer there is known as far as it matters.
+  [[nodiscard]] virtual bool stays_apart(double /*t*/, const ConstVector& /*q*/, const ConstVector& /*qd*/,
+                                         double /*t_end*/, const ConstVector& /*q_end*/,
+                                         const ConstVector& /*qd_end*/) const {
+    return false;
+  }
+  /// accept() at the end of a step on which stays_apart(): nobody waits for the partner.
+  virtual void accept_apart(double t, const ConstVector& q, const ConstVector& qd) { (void)accept(t, q, qd); }
+
   /// Constant. Without macro steps none of the functions below is called.
   [[nodiscard]] virtual bool has_macro_steps() const { return false; }
 

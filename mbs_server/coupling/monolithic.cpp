@@ -14,6 +14,11 @@ class Monolithic final : public CouplingScheme {
   std::span<const Response> accept(double t, const ConstVector& q, const ConstVector& qd) override {
     return exchange_.commit(t, q, qd);
   }
+  [[nodiscard]] bool stays_apart(double t, const ConstVector& q, const ConstVector& qd, double t_end,
+                                 const ConstVector& q_end, const ConstVector& qd_end) const override {
+    return !states_.any_closed() && exchange_.stays_apart(t, q, qd, t_end, q_end, qd_end);
+  }
+  void accept_apart(double t, const ConstVector& q, const ConstVector& qd) override { exchange_.post_commit(t, q, qd); }
 
  private:
   ContactExchange& exchange_;

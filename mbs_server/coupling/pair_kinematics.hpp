@@ -29,6 +29,8 @@ class PairKinematics {
   }
   /// [s] of the state.
   [[nodiscard]] double time() const { return t_; }
+  [[nodiscard]] const VectorX& q() const { return q_; }
+  [[nodiscard]] const VectorX& qd() const { return qd_; }
   /// Takes all pairs to a state.
   void update(double t, const ConstVector& q, const ConstVector& qd);
   [[nodiscard]] const PairFrames& frames(std::size_t pair) const { return frames_[pair]; }

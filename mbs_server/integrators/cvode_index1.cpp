@@ -72,9 +72,7 @@ int CvodeIndex1::quadrature(realtype t, N_Vector y, N_Vector zd, void* user_data
 }
 
 int CvodeIndex1::roots(realtype t, N_Vector y, realtype* values, void* user_data) {
-  auto& me = self(user_data);
-  return guarded([&] { me.problem().roots(t, view(y), Eigen::Map<Eigen::VectorXd>(values, me.problem().n_roots())); },
-                 me.cause());
+  return self(user_data).evaluate_roots(t, view(y), values);
 }
 
 int CvodeIndex1::newton_system(realtype t, N_Vector y, N_Vector /*fy*/, SUNMatrix /*A*/, booleantype j_ok,

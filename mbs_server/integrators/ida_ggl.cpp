@@ -99,11 +99,7 @@ int IdaGgl::quadrature(realtype t, N_Vector x, N_Vector /*xd*/, N_Vector zd, voi
 
 int IdaGgl::roots(realtype t, N_Vector x, N_Vector /*xd*/, realtype* values, void* user_data) {
   auto& me = self(user_data);
-  return guarded(
-      [&] {
-        me.problem().roots(t, view(x).head(me.n_y()), Eigen::Map<Eigen::VectorXd>(values, me.problem().n_roots()));
-      },
-      me.cause());
+  return me.evaluate_roots(t, view(x).head(me.n_y()), values);
 }
 
 int IdaGgl::newton_system(realtype /*t*/, realtype /*c*/, N_Vector /*x*/, N_Vector /*xd*/, N_Vector /*r*/,

@@ -51,6 +51,7 @@ void MultistepIntegrator::restart(double t, const Eigen::VectorXd& y, const Eige
 /// Not in restart(): the model may refuse the start, and then step() is where that is told.
 void MultistepIntegrator::start() {
   attempted_time_ = t_;
+  lazy_roots_.forget();
   view(state_.get()).head(n_y_) = y_;
   view(quadrature_state_.get()) = z_;
   make_consistent();

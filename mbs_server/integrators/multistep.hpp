@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mbs_server/integrators/integrator.hpp"
+#include "mbs_server/integrators/lazy_roots.hpp"
 #include "mbs_server/integrators/sundials_support.hpp"
 
 namespace heelstrike::mbs {
@@ -79,6 +80,10 @@ class MultistepIntegrator : public Integrator {
   [[nodiscard]] SUNMatrix matrix() const { return matrix_.get(); }
   [[nodiscard]] SUNLinearSolver solver() const { return solver_.get(); }
   [[nodiscard]] std::exception_ptr& cause() { return cause_; }
+  /// Root functions, as the solver asks for them. @returns its code
+  [[nodiscard]] int evaluate_roots(double t, const Problem::ConstRef& y, double* values) {
+    return guarded([&] { lazy_roots_.evaluate(problem_, t, y, values); }, cause_);
+  }
   [[nodiscard]] double t() const { return t_; }
   [[nodiscard]] int n_y() const { return n_y_; }
 
@@ -93,6 +98,7 @@ class MultistepIntegrator : public Integrator {
   const MultistepCalls& calls_;
   int n_y_;
   std::exception_ptr cause_;
+  LazyRoots lazy_roots_;
   StallGuard stall_;
   NewtonBridge bridge_;
   Context context_;

@@ -68,10 +68,21 @@ void OneStepIntegrator::take_next(double t_end) {
   // A failed step is followed by a restart, which starts from `to_` again.
   at_end_ = false;
   attempted_time_ = from_.t;
-  if (first_) evaluate_roots(from_.t, y_, g_);
+  if (first_) {
+    evaluate_roots(from_.t, y_, g_);
+    stand_ins_ = false;
+  }
   advance(t_end, from_, to_);
   first_ = false;
   attempted_time_ = to_.t;
+  if (problem_.no_roots(from_.t, from_.Y.head(n_y_), to_.t, to_.Y.head(n_y_))) {
+    g_.setOnes();
+    g_end_.setOnes();
+    stand_ins_ = true;
+    return;
+  }
+  // A search starts from the true values at both ends.
+  if (std::exchange(stand_ins_, false)) evaluate_roots(from_.t, from_.Y.head(n_y_), g_);
   evaluate_roots(to_.t, to_.Y.head(n_y_), g_end_);
 }
 

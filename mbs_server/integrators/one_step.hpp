@@ -80,6 +80,7 @@ class OneStepIntegrator : public Integrator {
   double attempted_time_ = 0.0;
   Eigen::VectorXd y_, z_, dense_;
   Eigen::VectorXd g_, g_end_;  ///< roots at t_ and at the end of the step
+  bool stand_ins_ = false;     ///< these are not the true values, whose signs do not change in the step
   std::int64_t n_restarts_ = -1;
 };
 

@@ -49,6 +49,11 @@ class Problem {
 
   [[nodiscard]] virtual int n_roots() const = 0;
   virtual void roots(double t, const ConstRef& y, MutableRef values) = 0;
+  /// Whether it is certain, at no cost, that no root function has a root that matters between two states of a step.
+  [[nodiscard]] virtual bool no_roots(double /*t*/, const ConstRef& /*y*/, double /*t_end*/,
+                                      const ConstRef& /*y_end*/) const {
+    return false;
+  }
 };
 
 }  // namespace heelstrike::mbs

@@ -74,10 +74,26 @@ class CoupledModel {
   /// Takes the constraint residuals of the committed state into the totals.
   void note_violation();
 
+  /// The committed state, the history of the contact and totals() with the trackers, sealed. Nothing changes.
+  /// @throws whatever the partner throws
+  [[nodiscard]] Checkpoint save(const std::string& scenario_digest);
+  /// Looks into a checkpoint without taking it.
+  /// @throws Error{invalid_input} for one of another scenario, another program, and for damaged ones
+  [[nodiscard]] RunState read(const Checkpoint& checkpoint, const std::string& scenario_digest) const;
+  /// Goes to the state of a checkpoint. @param state  that read() found in it
+  /// @throws what the partner throws when the history is not one of its pairs
+  void take(const Checkpoint& checkpoint, RunState state);
+
   /// Columns of the time series that every analysis has.
   [[nodiscard]] std::vector<Column> columns() const;
   /// Their values at a state on the constraints, under the committed history; `row` is reused.
-  /// @throws whatever the partner throws
+  /// @returns null, or what has been asked of the partner: with its answer complete_row() completes the row. That is so
+  ///          while no pair acts and the gaps at the state are not known yet. @throws whatever the partner throws
+  [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
+                                                                std::vector<double>& row);
+  /// @throws what the partner refused the question for
+  void complete_row(const PostedQuestion& answered, std::vector<double>& row) const;
+  /// Both, with a wait in between.
   void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row);
 
  private:
@@ -93,6 +109,7 @@ class CoupledModel {
   CommittedState committed_;
   RunState totals_;
   std::vector<EpisodeTracker> trackers_;
+  std::vector<Response> unknown_;  ///< stands for the answers of pairs that exert nothing
 };
 
 }  // namespace heelstrike::mbs

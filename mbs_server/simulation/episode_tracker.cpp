@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "mbs_server/simulation/gap_course.hpp"
+#include "mbs_server/coupling/gap_course.hpp"
 
 namespace heelstrike::mbs {
 

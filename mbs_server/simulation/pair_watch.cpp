@@ -22,10 +22,6 @@ double gap_rounding(const ConstVector& q) {
   return operations * (1.0 + q.lpNorm<Eigen::Infinity>());
 }
 
-void PairWatch::start(double t, const ConstVector& q, const ConstVector& qd) {
-  accept(t, exchange_.responses(t, q, qd));
-}
-
 void PairWatch::accept(double t, std::span<const Response> responses) {
   last_.clear();
   for (const Response& response : responses) last_.push_back(point_of(t, response));
@@ -59,11 +55,17 @@ double PairWatch::unnoticed(std::size_t pair, const GapPoint& reached, bool at_r
   return std::max(at_end, closed ? gap : -gap);
 }
 
-PairWatch::Verdict PairWatch::judge(const StepResult& step, Integrator& integrator) {
+PairWatch::Verdict PairWatch::judge(double t_start, const ConstVector& q_start, const ConstVector& qd_start,
+                                    const StepResult& step, Integrator& integrator, const CouplingScheme& scheme) {
   Verdict verdict;
+  if (states_.n_pairs() == 0) return verdict;
   const Eigen::Index n = exchange_.n_q();
   const auto q = integrator.y().head(n);
   const auto qd = integrator.y().segment(n, n);
+  if (step.roots.empty() && scheme.stays_apart(t_start, q_start, qd_start, step.t, q, qd)) {
+    verdict.apart = true;
+    return verdict;
+  }
   const Rounding rounding{.gap = gap_rounding(q), .gap_rate = operations * qd.lpNorm<Eigen::Infinity>()};
   // Integrators look at the roots last. Where they project their state only afterwards, it is the same to the accuracy
   // of the step, and not worth another evaluation.
@@ -72,6 +74,7 @@ PairWatch::Verdict PairWatch::judge(const StepResult& step, Integrator& integrat
   for (const Response& response : answered ? *answered : exchange_.responses(step.t, q, qd)) {
     reached.push_back(point_of(step.t, response));
   }
+  if (last_.empty()) accept(t_start, exchange_.responses(t_start, q_start, qd_start));
   for (std::size_t i = 0; i < reached.size(); ++i) {
     const int gap_root = ContactRoot{.pair = i, .kind = ContactRoot::Kind::gap}.index();
     const bool at_root = std::ranges::find(step.roots, gap_root) != step.roots.end();

@@ -18,8 +18,9 @@
 
 #include "mbs_server/coupling/contact_exchange.hpp"
 #include "mbs_server/coupling/contact_states.hpp"
+#include "mbs_server/coupling/coupling_scheme.hpp"
+#include "mbs_server/coupling/gap_course.hpp"
 #include "mbs_server/integrators/integrator.hpp"
-#include "mbs_server/simulation/gap_course.hpp"
 
 namespace heelstrike::mbs {
 
@@ -32,10 +33,8 @@ class PairWatch {
   /// @param exchange, states  outlive this object
   PairWatch(ContactExchange& exchange, const ContactStates& states) : exchange_(exchange), states_(states) {}
 
-  /// The state from which the next step starts; its responses under the committed history.
-  void start(double t, const ConstVector& q, const ConstVector& qd);
-  [[nodiscard]] bool started() const { return !last_.empty() || states_.n_pairs() == 0; }
-  /// At restarts of the integration: start() is to be called again.
+  /// At restarts of the integration, and after steps on which no pair was looked at: the responses at the accepted
+  /// state are asked for when they are needed.
   void forget() { last_.clear(); }
   /// A step has been accepted with these responses.
   void accept(double t, std::span<const Response> responses);
@@ -44,10 +43,14 @@ class PairWatch {
     std::optional<std::size_t> missed;   ///< a pair that touched or separated inside the step, unseen
     double missed_distance = 0.0;        ///< [m] that it was in penetration while open, or apart while closed
     std::vector<std::size_t> switching;  ///< pairs that close or open where the step ended
+    bool apart = false;                  ///< nothing of this, for certain: no pair was looked at
   };
+  /// What `scheme` is certain of is not asked.
+  /// @param t, q, qd    the last accepted state
   /// @param integrator  after step() returned `step`, which is not accepted yet
   /// @throws RecoverableError when the contact cannot answer there
-  [[nodiscard]] Verdict judge(const StepResult& step, Integrator& integrator);
+  [[nodiscard]] Verdict judge(double t, const ConstVector& q, const ConstVector& qd, const StepResult& step,
+                              Integrator& integrator, const CouplingScheme& scheme);
 
  private:
   /// What a gap and its rate are known to at a state.

@@ -109,6 +109,11 @@ void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {
   }
 }
 
+bool RunProblem::no_roots(double t, const ConstRef& y, double t_end, const ConstRef& y_end) const {
+  const auto n = system_.n_q();
+  return scheme_.stays_apart(t, y.head(n), y.segment(n, n), t_end, y_end.head(n), y_end.segment(n, n));
+}
+
 std::vector<int> RunProblem::root_directions() const {
   std::vector<int> directions;
   for (int root = 0; root < n_roots(); ++root) {

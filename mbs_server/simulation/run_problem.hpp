@@ -51,9 +51,14 @@ class RunProblem final : public Problem {
     return scheme_.has_macro_steps() ? 0 : ContactRoot::per_pair * static_cast<int>(states_.n_pairs());
   }
   void roots(double t, const ConstRef& y, MutableRef values) override;
+  [[nodiscard]] bool no_roots(double t, const ConstRef& y, double t_end, const ConstRef& y_end) const override;
   /// Directions in which the roots matter: open pairs watch for a falling gap and a rising rate, closed ones for a
   /// rising gap.
   [[nodiscard]] std::vector<int> root_directions() const;
+
+  /// Evaluations of the equations of motion so far, which the budget limits.
+  [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
+  void set_evaluations(std::int64_t n) { n_evaluations_ = n; }
 
   /// Makes all later results independent of earlier ones; called at restarts of the integration.
   void forget_pivots();

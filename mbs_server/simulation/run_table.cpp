@@ -1,6 +1,7 @@
 #include "mbs_server/simulation/run_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "mbs_server/simulation/reaction_table.hpp"
@@ -27,14 +28,25 @@ void append_body(std::vector<double>& row, const ConstSegment& q, const ConstSeg
   append(row, V_WB.w);
 }
 
+/// What a pair tells of its gap, its first entries.
+std::array<double, 3> gap_entries(const Response& response) {
+  return {response.gap, std::max(0.0, -response.gap), response.gap_rate};
+}
+
+/// Entries of a pair: of the gap, force, torque, centre of pressure, area, pressure.
+constexpr std::size_t entries_per_pair = 3 + 3 + 3 + 3 + 1 + 1;
+/// Entries before the first pair: time, bodies, energies.
+std::size_t first_pair_entry(const Model& model) {
+  return 1 + (3 + 4 + 3 + 3) * model.bodies.size() + 4;
+}
+
 /// @param acts  an open pair exerts no force, whatever its law says of a gap of minus one rounding error
 void append_pair(std::vector<double>& row, const ContactPair& pair, const ConstVector& q, const Response& response,
                  bool acts) {
   const Pose X_WA = main_pose(pair, q);
   const Wrench F_W = acts ? in_world(X_WA.R, response.F_A) : Wrench{};
-  row.push_back(response.gap);
-  row.push_back(std::max(0.0, -response.gap));
-  row.push_back(response.gap_rate);
+  const std::array gap = gap_entries(response);
+  row.insert(row.end(), gap.begin(), gap.end());
   append(row, F_W.force);
   append(row, F_W.torque);
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
@@ -131,15 +143,21 @@ std::vector<Column> run_columns(const System& system) {
   return columns;
 }
 
-void fill_row(const MotionState& at, const RowEnergies& energies, System& system, CouplingScheme& scheme,
-              std::vector<double>& row) {
+void write_gaps(const Model& model, std::span<const Response> responses, std::vector<double>& row) {
+  for (std::size_t i = 0; i < responses.size(); ++i) {
+    const auto first = static_cast<std::ptrdiff_t>(first_pair_entry(model) + entries_per_pair * i);
+    std::ranges::copy(gap_entries(responses[i]), row.begin() + first);
+  }
+}
+
+void fill_row(const MotionState& at, const RowEnergies& energies, System& system, const CouplingScheme& scheme,
+              std::span<const Response> responses, std::vector<double>& row) {
   const auto& [t, q, qd, s] = at;
   row.clear();
   row.push_back(t);
   for (Eigen::Index first = 0; first < q.size(); first += coordinates_per_body) {
     append_body(row, q.segment<12>(first), qd.segment<12>(first));
   }
-  const auto responses = scheme.responses(t, q, qd);
   row.push_back(system.kinetic_energy(qd));
   row.push_back(system.evaluate_energy(at).potential);
   row.push_back(energies.dissipated);

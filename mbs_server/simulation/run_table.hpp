@@ -25,7 +25,11 @@ struct RowEnergies {
 };
 
 /// Fills one row at a state that satisfies the constraints; `row` is reused.
-void fill_row(const MotionState& at, const RowEnergies& energies, System& system, CouplingScheme& scheme,
-              std::vector<double>& row);
+/// @param responses  of all pairs at the state; of pairs that do not act only the gap matters
+void fill_row(const MotionState& at, const RowEnergies& energies, System& system, const CouplingScheme& scheme,
+              std::span<const Response> responses, std::vector<double>& row);
+
+/// Writes the gaps of all pairs into a row that was filled before they were known.
+void write_gaps(const Model& model, std::span<const Response> responses, std::vector<double>& row);
 
 }  // namespace heelstrike::mbs

@@ -33,18 +33,34 @@ namespace {
 /// pose.
 constexpr double nearly_dependent = 1e-4;
 
+/// Steps after which an integrator that has met no event is started anew. docs/theory/integrators.md has the
+/// measurement: a restart of a BDF formula costs some 30 steps, so that this is 3 % of the work of a motion without
+/// events and next to nothing of all others.
+constexpr int steps_between_restarts = 1000;
+
+IntegratorStatistics difference(const IntegratorStatistics& a, const IntegratorStatistics& b) {
+  return {.name = a.name,
+          .steps = a.steps - b.steps,
+          .rejected_steps = a.rejected_steps - b.rejected_steps,
+          .rhs_evaluations = a.rhs_evaluations - b.rhs_evaluations,
+          .jacobian_evaluations = a.jacobian_evaluations - b.jacobian_evaluations,
+          .restarts = a.restarts - b.restarts};
+}
+
 }  // namespace
 
 /// What find_step() or cross_singularity() found.
 class Simulation::PendingStep final : public SimulationStep {
  public:
-  PendingStep(Simulation& simulation, const StepResult& step, std::vector<std::size_t> switching)
+  /// @param apart  no pair touches on the way, for certain
+  PendingStep(Simulation& simulation, const StepResult& step, std::vector<std::size_t> switching, bool apart)
       : simulation_(simulation),
         end_(step.t),
         step_size_(step.step_size),
         y_(simulation.integrator_->y()),
         z_(simulation.integrator_->quadratures()),
-        switching_(std::move(switching)) {}
+        switching_(std::move(switching)),
+        apart_(apart) {}
   PendingStep(Simulation& simulation, SingularCrossing::Crossing crossing, VectorX z)
       : simulation_(simulation),
         end_(crossing.t),
@@ -63,6 +79,7 @@ class Simulation::PendingStep final : public SimulationStep {
 
   [[nodiscard]] bool is_crossing() const { return crossing_.has_value(); }
   [[nodiscard]] std::span<const std::size_t> switching() const { return switching_; }
+  [[nodiscard]] bool apart() const { return apart_; }
   /// Ends the step at `t`, inside it.
   void cut(double t);
   /// Moves the end onto the constraints. @returns y, which the caller may take
@@ -74,6 +91,7 @@ class Simulation::PendingStep final : public SimulationStep {
   double step_size_;
   VectorX y_, z_;  ///< at the end
   std::vector<std::size_t> switching_;
+  bool apart_ = false;
   std::optional<SingularCrossing::Crossing> crossing_;
 };
 
@@ -104,6 +122,7 @@ void Simulation::PendingStep::cut(double t) {
   y_ = std::move(y);
   z_ = std::move(z);
   switching_.clear();
+  apart_ = false;
 }
 
 VectorX& Simulation::PendingStep::projected_end() {
@@ -119,6 +138,7 @@ class Simulation::Trial final : public TrialMotion {
 
   void restart(double t_end) override {
     simulation_.restart_integrator();
+    simulation_.fresh_ = false;
     simulation_.restart_due_ = true;  // for the steps that count
     reached_ = simulation_.committed_.t;
     t_end_ = t_end;
@@ -205,47 +225,33 @@ void Simulation::start() {
 }
 
 RunState Simulation::read(const Checkpoint& checkpoint) const {
-  if (checkpoint.scenario_digest != input_.scenario_digest) {
-    throw input_error("checkpoint",
-                      "checkpoint: it belongs to another scenario or other input files; resume with the "
-                      "run folder's own scenario.yaml");
-  }
-  const int n = problem_->size() + problem_->n_quadratures();
-  if (static_cast<int>(checkpoint.state.size()) != n) {
-    throw input_error("checkpoint",
-                      fmt::format("checkpoint: expected {} state entries, found {}", n, checkpoint.state.size()));
-  }
-  RunState state =
-      unseal(checkpoint, {.end_time = end_time(), .interval = scenario_.output.interval, .pairs = model_.pair_names()});
+  RunState state = model_.read(checkpoint, input_.scenario_digest);
   for (const auto& [name, input] : state.inputs) inputs_.require(name, input.jet);
   return state;
 }
 
 void Simulation::take(const Checkpoint& checkpoint, RunState state) {
   scheme_.restore(state.coupling);
-  if (model_.contact() != nullptr) model_.contact()->restore_state(checkpoint.contact_states);
   pending_.reset();
-  const Eigen::Map<const VectorX> saved(checkpoint.state.data(), static_cast<Eigen::Index>(checkpoint.state.size()));
-  committed_ = {.t = checkpoint.time, .y = saved.head(problem_->size()), .z = saved.tail(problem_->n_quadratures())};
-  exchange_.set_committed_step(checkpoint.step);
-  exchange_.forget_answer();
-  for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
-    model_.trackers()[i].set_state(state.episodes.at(i));
-    states_.set_closed(i, state.closed.at(i) != 0);
-  }
-  if (!state.inputs.empty() || !inputs_.values().empty()) {
-    inputs_.restore(state.inputs);
+  model_.take(checkpoint, std::move(state));
+  const RunState& totals = model_.totals();
+  if (!totals.inputs.empty() || !inputs_.values().empty()) {
+    inputs_.restore(totals.inputs);
     problem_->forget_force_patterns();
     problem_->forget_pivots();
   }
-  model_.totals() = std::move(state);
   progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names());
   vibrations_ = std::make_unique<VibrationWatch>(model_.trackers().size());
   forget_repetitions();
   now_ = committed_.t;
   step_size_ = 0.0;
+  macro_end_ = totals.macro_end;
   settle_due_ = false;
-  restart_due_ = true;
+  // At once, as in the run that saved: its counts include this restart.
+  restart_integrator();
+  problem_->set_evaluations(totals.counts.rhs);
+  counted_before_ = {};
+  counted_before_ = difference(totals.counts.integrator, statistics());
 }
 
 void Simulation::restore(const Checkpoint& checkpoint) {
@@ -255,31 +261,19 @@ void Simulation::restore(const Checkpoint& checkpoint) {
 Checkpoint Simulation::save() {
   settle();
   cut_step();
-  RunState& totals = model_.totals();
-  totals.next_row = first_after(scenario_.output.interval, committed_.t);
-  totals.closed.clear();
-  totals.episodes.clear();
-  for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
-    totals.closed.push_back(states_.closed(i) ? 1 : 0);
-    totals.episodes.push_back(model_.trackers()[i].state());
+  // Who restores this starts the integrator here, and knows of no step that is being repeated; so does this one, so
+  // that both continue with the same bits. Where it has just been started nothing changes.
+  if (!fresh_) {
+    forget_repetitions();
+    restart_integrator();
   }
+  RunState& totals = model_.totals();
   totals.inputs = inputs_.values();
   totals.coupling = scheme_.save();
-  Contact* contact = model_.contact();
-  Checkpoint checkpoint{.scenario_digest = input_.scenario_digest,
-                        .step = exchange_.committed_step(),
-                        .time = committed_.t,
-                        .state = {},
-                        .contact_states = contact != nullptr ? contact->save_state() : std::vector<std::string>{},
-                        .engine = {}};
-  checkpoint.state.assign(committed_.y.begin(), committed_.y.end());
-  checkpoint.state.insert(checkpoint.state.end(), committed_.z.begin(), committed_.z.end());
-  seal(checkpoint, totals);
-  // Who restores this starts the integrator here, and knows of no step that is being repeated; so does this one, so
-  // that both continue with the same bits.
-  forget_repetitions();
-  restart_integrator();
-  return checkpoint;
+  totals.macro_end = macro_end_;
+  totals.counts.integrator = statistics();
+  totals.counts.rhs = problem_->n_evaluations();
+  return model_.save(input_.scenario_digest);
 }
 
 void Simulation::set_input(const std::string& name, double value, double rate, double acceleration) {
@@ -292,6 +286,7 @@ void Simulation::set_input(const std::string& name, double value, double rate, d
   // Factors and answers at this very state are those of the old input.
   problem_->forget_pivots();
   restart_due_ = true;
+  fresh_ = false;
 }
 
 void Simulation::settle() {
@@ -317,14 +312,20 @@ void Simulation::state_now(VectorX& y, VectorX& z) {
   }
 }
 
-void Simulation::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
-  model_.fill_row(t, y, z, row);
+std::shared_ptr<const PostedQuestion> Simulation::begin_row(double t, const VectorX& y, const VectorX& z,
+                                                            std::vector<double>& row) {
+  auto asked = model_.begin_row(t, y, z, row);
   row.push_back(step_size_);
+  return asked;
 }
 
 std::span<const double> Simulation::output_values() {
   state_now(y_, z_);
-  fill_row(now_, y_, z_, row_);
+  const auto asked = begin_row(now_, y_, z_, row_);
+  if (asked) {
+    exchange_.settle();
+    model_.complete_row(*asked, row_);
+  }
   return row_;
 }
 
@@ -339,7 +340,14 @@ double Simulation::output(std::string_view name) {
 }
 
 IntegratorStatistics Simulation::statistics() const {
-  return integrator_ ? integrator_->statistics() : IntegratorStatistics{.name = scenario_.analysis.integrator.name};
+  IntegratorStatistics s =
+      integrator_ ? integrator_->statistics() : IntegratorStatistics{.name = scenario_.analysis.integrator.name};
+  s.steps += counted_before_.steps;
+  s.rejected_steps += counted_before_.rejected_steps;
+  s.rhs_evaluations += counted_before_.rhs_evaluations;
+  s.jacobian_evaluations += counted_before_.jacobian_evaluations;
+  s.restarts += counted_before_.restarts;
+  return s;
 }
 
 bool Simulation::advance_to(double t) {
@@ -388,12 +396,14 @@ void Simulation::find_step() {
   const double t_end = step_bound();
   if (restart_due_) restart_integrator();
   const bool locates_contact = !scheme_.has_macro_steps();
-  if (locates_contact && !watch_->started()) {
-    watch_->start(committed_.t, model_.q(committed_.y), model_.qd(committed_.y));
-  }
+  fresh_ = false;
   const StepResult step = integrator_->step(t_end);
   check_step(step);
-  PairWatch::Verdict verdict = locates_contact ? watch_->judge(step, *integrator_) : PairWatch::Verdict{};
+  PairWatch::Verdict verdict;
+  if (locates_contact) {
+    const VectorX& y = committed_.y;
+    verdict = watch_->judge(committed_.t, model_.q(y), model_.qd(y), step, *integrator_, scheme_);
+  }
   if (verdict.missed) {
     repeat_step(step.t,
                 fmt::format("'{}' touched or separated between t = {} s and {} s by {:.3g} m without being "
@@ -401,7 +411,7 @@ void Simulation::find_step() {
                             model_.trackers()[*verdict.missed].pair(), committed_.t, step.t, verdict.missed_distance));
   } else if (step.roots.empty() || !verdict.switching.empty()) {
     step_size_ = step.step_size;
-    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict.switching));
+    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict.switching), verdict.apart);
   }
   // Else a gap passed a minimum above zero, or rounding changed the sign of one: the integrator goes on in its step.
 }
@@ -411,7 +421,7 @@ double Simulation::step_bound() {
   Trial trial(*this);
   const double end = scheme_.plan(committed_.t, end_time(), trial);
   // What acts changes at once where a macro step begins.
-  if (std::exchange(macro_end_, end) != end) restart_due_ = true;
+  if (std::exchange(macro_end_, end) != end && !fresh_) restart_due_ = true;
   return end;
 }
 
@@ -445,22 +455,32 @@ bool Simulation::commit_step() {
     restart_integrator();
     return true;
   }
-  if (step->is_event()) {
+  if (!step->is_event()) lift_step_limit();
+  if (step->is_event() || starts_anew()) {
     forget_repetitions();
     restart_integrator();
-  } else {
-    lift_step_limit();
   }
   listener_->on_commit();
-  if (!step->is_event()) {
-    singularities_->look(committed_.t, committed_.y);
-    cross_singularity(CrossingRule::before(index2_));
+  if (fresh_) {
+    // Before anything is done that who resumes here would not do.
+    listener_->on_restart_point();
+    return true;
   }
+  singularities_->look(committed_.t, committed_.y);
+  cross_singularity(CrossingRule::before(index2_));
   return true;
+}
+
+/// Where nothing happens the integrator is started anew all the same, so that a run can be resumed without going back
+/// far: by the number of steps, which is the same in every run, and never by the clock.
+bool Simulation::starts_anew() {
+  if (scheme_.has_macro_steps() && committed_.t >= macro_end_) return true;
+  return ++steps_since_restart_ >= steps_between_restarts && !step_limit_;
 }
 
 void Simulation::commit_state(PendingStep& step) {
   VectorX& y = step.projected_end();
+  if (step.apart()) return commit_apart(step, y);
   const auto responses = scheme_.accept(step.end(), model_.q(y), model_.qd(y));
   const double t_before = std::exchange(committed_.t, step.end());
   committed_.y.swap(y);
@@ -485,6 +505,18 @@ void Simulation::commit_state(PendingStep& step) {
   } else {
     switch_pairs(step.switching(), responses);
   }
+}
+
+/// No pair acts, nor begins to: what the partner says of the state interests nobody.
+void Simulation::commit_apart(PendingStep& step, VectorX& y) {
+  scheme_.accept_apart(step.end(), model_.q(y), model_.qd(y));
+  committed_.t = step.end();
+  committed_.y.swap(y);
+  committed_.z = step.end_z();
+  now_ = committed_.t;
+  watch_->forget();
+  model_.note_violation();
+  for (std::size_t i = 0; i < model_.trackers().size(); ++i) vibrations_->forget(i);
 }
 
 std::vector<std::size_t> Simulation::switched_pairs(std::span<const Response> responses) const {
@@ -562,10 +594,13 @@ void Simulation::forget_repetitions() {
 
 void Simulation::restart_integrator() {
   restart_due_ = false;
+  // With a bound on its steps it remembers that one was refused.
+  fresh_ = !step_limit_;
+  if (fresh_) steps_since_restart_ = 0;
   problem_->forget_pivots();
   singularities_->forget();
   watch_->forget();
-  exchange_.forget_answer();
+  exchange_.start_anew();
   integrator_->restart(committed_.t, committed_.y, committed_.z, step_limit_, problem_->root_directions());
 }
 

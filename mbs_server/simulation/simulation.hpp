@@ -75,7 +75,7 @@ class Simulation {
   [[nodiscard]] bool advance_to(double t);
 
   /// All that is needed to go on from here, the same as a run's checkpoints. What follows a save has the same bits as
-  /// what follows a restore of it.
+  /// what follows a restore of it. It costs a restart of the integrator, and nothing in on_restart_point().
   [[nodiscard]] Checkpoint save();
   /// Goes back, or ahead, to a state that this scenario has saved, here or elsewhere.
   /// @throws Error{invalid_input} for a checkpoint of another scenario and for damaged ones; nothing has changed then
@@ -104,7 +104,9 @@ class Simulation {
   /// For analyses: the model with its contact, at the last commit.
   [[nodiscard]] CoupledModel& model() { return model_; }
   /// The values of outputs() for a state of the step that the listener is looking at.
-  void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row);
+  /// As CoupledModel::begin_row.
+  [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
+                                                                std::vector<double>& row);
 
  private:
   class PendingStep;
@@ -127,6 +129,8 @@ class Simulation {
   void check_step(const StepResult& step);
   [[nodiscard]] bool commit_step();
   void commit_state(PendingStep& step);
+  [[nodiscard]] bool starts_anew();
+  void commit_apart(PendingStep& step, VectorX& y);
   void switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses);
   /// Where nobody locates contact, the pairs whose state is another than the one at the last accepted step.
   [[nodiscard]] std::vector<std::size_t> switched_pairs(std::span<const Response> responses) const;
@@ -166,6 +170,9 @@ class Simulation {
   double now_ = 0.0;                      ///< [s] between the last commit and the end of the pending step
   std::unique_ptr<PendingStep> pending_;  ///< found, but not committed
   bool index2_ = false;                   ///< the integrator suffers sooner from singular poses
+  bool fresh_ = false;                    ///< the integrator has been started at the committed state, with no bound
+  int steps_since_restart_ = 0;           ///< committed since it was last fresh
+  IntegratorStatistics counted_before_;   ///< by the run that this one goes on from
   bool restart_due_ = false;              ///< the integrator starts from the committed state before the next step
   bool settle_due_ = false;               ///< a driver has been given another value
   double macro_end_ = 0.0;                ///< [s] of the coupling scheme's macro step

@@ -116,6 +116,7 @@ Response PointContact::respond(const PointGeometry& g, const PairState& state, s
   r.gap = g.gap;
   r.gap_rate = g.gap_rate;
   r.p_ACop = g.p_AC;
+  r.bound = pair_.gap_bound(state.X_AB);
   if (g.gap > 0.0) return r;
 
   const double depth = -g.gap;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mbs_server/simulation/gap_course.hpp"
+#include "mbs_server/coupling/gap_course.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {

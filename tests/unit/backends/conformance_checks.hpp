@@ -7,12 +7,14 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "common/contact/gap_bound.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "tests/unit/backends/bits.hpp"
@@ -211,6 +213,37 @@ inline void expect_states_asked_together_are_answered_alike(const ContactBackend
 }
 
 /// Beyond the gap there is no force, no stiffness, no contact.
+/// How often the gap lay outside of what an earlier answer says, after random motions of all sizes.
+/// @param length   [m] of the largest motion
+/// @param stretch  of the motion that the bound allows; 1 = as it is
+/// @param apart    asks only where the bodies do not touch, as the bound has it: there every back-end is quick
+inline int gaps_outside_of_bounds(const ContactBackend& backend, const History& history, const PairState& asked,
+                                  double length, double stretch, bool apart = false) {
+  const Response r = backend.evaluate(history, asked);
+  if (!r.bound.known) return 0;
+  std::mt19937 random(42);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  int outside = 0;
+  for (int i = 0; i < 400; ++i) {
+    Vector6 x;
+    for (double& entry : x) entry = uniform(random);
+    x.head<3>() *= std::pow(10.0, -3.0 + 3.0 * std::abs(uniform(random)));
+    x.tail<3>() *= length * std::pow(10.0, -4.0 + 4.0 * std::abs(uniform(random)));
+    const PairState there = moved(asked, x);
+    const GapRange range = gap_range(r.bound, r.gap, asked.X_AB, there);
+    const double lower = r.gap + (range.lower - r.gap) / stretch;
+    if (apart && lower <= 0.0) continue;
+    try {
+      const double gap = backend.evaluate(history, there).gap;
+      if (gap < lower || gap > r.gap + (range.upper - r.gap) / stretch) ++outside;
+    } catch (const RecoverableError&) {
+      // Too deep to be answered: then the bound must not have said that the bodies are apart.
+      if (lower > 0.0) ++outside;
+    }
+  }
+  return outside;
+}
+
 inline void expect_zero(const Response& r) {
   ASSERT_GT(r.gap, 0.0);
   EXPECT_EQ(r.F_A.vector(), Vector6::Zero());

@@ -106,6 +106,18 @@ TEST_P(Conformance, ExactlyZeroBeyondTheGap) {
   for (const double gap : {1e-12, 1e-6, 0.01}) expect_zero(backend->evaluate(*latched, at(-gap, 0.5)));
 }
 
+// A bound that says two thirds of what it says is refuted by motions along the normal.
+TEST_P(Conformance, GapStaysWithinItsBound) {
+  int refuted = 0;
+  for (const double gap : {-depth, 1e-3, 0.05, 0.5}) {
+    const PairState asked = at(-gap, 0.5);
+    ASSERT_TRUE(backend->evaluate(*latched, asked).bound.known);
+    EXPECT_EQ(testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 1.0, 1.0), 0) << "gap " << gap;
+    refuted += testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 1.0, 1.5);
+  }
+  EXPECT_GT(refuted, 0);
+}
+
 TEST_P(Conformance, PushesTheBodiesApart) {
   const PairState state = at(depth, 0.4);
   const Response r = backend->evaluate(*latched, state);

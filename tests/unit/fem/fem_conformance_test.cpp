@@ -139,6 +139,21 @@ TEST_P(FemConformance, ExactlyZeroBeyondTheGapAndTooDeepIsRecoverable) {
   }
 }
 
+TEST_P(FemConformance, NoPoseWithinTheBoundTouches) {
+  int refuted = 0;
+  for (const double gap : {1e-3, 0.01, 0.1}) {
+    const PairState asked = at(0.0, -gap);
+    EXPECT_EQ(testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 0.2, 1.0, true), 0) << "gap " << gap;
+    refuted += testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 0.2, 1.5, true);
+  }
+  // Full order, layers and a second deformable body say nothing, nor does a cylinder with ends, whose gap is no
+  // distance.
+  const auto& [name, partner, friction] = GetParam();
+  const bool says = name == "fem_condensed" && partner != "body" && partner != "cylinder";
+  EXPECT_EQ(backend->evaluate(*latched, at(0.0, -1e-3)).bound.known, says);
+  EXPECT_EQ(refuted > 0, says);
+}
+
 TEST_P(FemConformance, PushesTheBodiesApart) {
   const Response r = backend->evaluate(*latched, at(0.0, 5e-4));
   EXPECT_GT(r.F_A.force.z(), 0.0);

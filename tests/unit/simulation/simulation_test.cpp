@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "fem_server/sessions/local_contact.hpp"
+#include "tests/support/forwarding_contact.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {
@@ -72,6 +73,70 @@ TEST_P(AnyIntegrator, UnevenPiecesGiveTheRowsOfTheRun) {
   EXPECT_EQ(simulation.time(), 1.2);
   EXPECT_EQ(simulation.statistics().steps, run.summary.integrator.steps);
   EXPECT_EQ(simulation.output("ball.z_m"), run.column("ball.z_m").back());
+}
+
+/// Counts what it is asked.
+class CountedContact : public ForwardingContact {
+ public:
+  CountedContact(std::unique_ptr<Contact> inner, int& n_asked)
+      : ForwardingContact(std::move(inner)), n_asked_(n_asked) {}
+  void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                std::span<Response> responses) override {
+    ++n_asked_;
+    inner().evaluate(step, iteration, states, responses);
+  }
+  std::shared_ptr<const PostedQuestion> post(QuestionKind kind, std::int64_t step,
+                                             std::span<const PairState> states) override {
+    return inner().post(kind, step, states);
+  }
+
+ private:
+  int& n_asked_;
+};
+
+/// Keeps to itself how the gap can change.
+class SilentContact final : public CountedContact {
+ public:
+  using CountedContact::CountedContact;
+  void evaluate(std::int64_t step, std::int32_t iteration, std::span<const PairState> states,
+                std::span<Response> responses) override {
+    CountedContact::evaluate(step, iteration, states, responses);
+    for (Response& response : responses) response.bound = {};
+  }
+  void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {
+    CountedContact::commit(step, states, responses);
+    for (Response& response : responses) response.bound = {};
+  }
+};
+
+template <typename Outer>
+RecordedRun counted_run(const Scenario& scenario, int& n_asked) {
+  return run_with(scenario, [&](auto pairs, auto assets, const OpenContext& context) -> std::unique_ptr<Contact> {
+    return std::make_unique<Outer>(fem::open_local_contact(pairs, assets, context), n_asked);
+  });
+}
+
+TEST_P(AnyIntegrator, GuaranteesChangeNoBitOfARun) {
+  const std::string yaml = read_text(HEELSTRIKE_SOURCE_DIR "/examples/colliding_spheres.yaml");
+  std::vector<std::string> changes = {"analysis.integrator.name=" + std::string(GetParam())};
+  if (changes[0].ends_with("rk4") || changes[0].ends_with("ab4am4")) {
+    changes.emplace_back("analysis.integrator.step=2e-4");
+  }
+  for (const Scenario& scenario : {bouncing_ball(GetParam()).scenario, scenario_from(yaml, changes)}) {
+    int n_with = 0;
+    int n_without = 0;
+    const RecordedRun with = counted_run<CountedContact>(scenario, n_with);
+    const RecordedRun without = counted_run<SilentContact>(scenario, n_without);
+    ASSERT_EQ(with.summary.status, "completed") << with.summary.error->what();
+    ASSERT_EQ(with.rows.size(), without.rows.size());
+    for (std::size_t i = 0; i < with.rows.size(); ++i) {
+      expect_same_bits(with.rows[i], without.rows[i], with.columns, fmt::format("row {}", i));
+    }
+    EXPECT_EQ(with.summary.integrator.steps, without.summary.integrator.steps);
+    ASSERT_EQ(with.episodes.size(), without.episodes.size());
+    EXPECT_LT(n_with, n_without);
+    std::printf("%s: asked %d times instead of %d\n", GetParam(), n_with, n_without);
+  }
 }
 
 /// Outputs at uneven times from where the simulation stands.

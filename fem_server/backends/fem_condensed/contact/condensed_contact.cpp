@@ -692,6 +692,11 @@ Response CondensedContact::respond(const Solution& solution, const CondensedHist
     response.peak_pressure = std::ranges::max(interface_pressure(solution, normal_forces));
   }
   response.stored_energy += solution.penalty_energy;
+  if (model_.partner->is_distance() && !model_.interface) {
+    const Vector3 normal = model_.partner->half_space();
+    response.bound = {
+        .known = true, .p_C = ball_.center, .reach = ball_.radius, .normal = normal, .flat = normal != Vector3::Zero()};
+  }
   if (model_.interface) response.area = interface_area(solution);
   return response;
 }

@@ -1,4 +1,4 @@
-#include "mbs_server/simulation/gap_course.hpp"
+#include "mbs_server/coupling/gap_course.hpp"
 
 #include <algorithm>
 #include <cmath>
