@@ -39,6 +39,15 @@ def children(parent):
     return found
 
 
+def alive(pid):
+    """A zombie that nobody has collected is dead."""
+    try:
+        with open(f'/proc/{pid}/stat') as stat:
+            return stat.read().rsplit(')', 1)[1].split()[0] != 'Z'
+    except OSError:
+        return False
+
+
 def wait_for(what, condition, limit=60.0):
     end = time.monotonic() + limit
     while time.monotonic() < end:
@@ -131,7 +140,7 @@ class Sweep(unittest.TestCase):
         runs = wait_for('checkpoint', lambda: glob.glob(killed + '/*/checkpoints/*.ckpt') and children(sweep.pid))
         sweep.kill()
         sweep.wait()
-        wait_for('end of its runs', lambda: not any(os.path.exists(f'/proc/{pid}') for pid, _ in runs))
+        wait_for('end of its runs', lambda: not any(alive(pid) for pid, _ in runs))
         os.rename(killed, moved)
         resumed = subprocess.run([program, 'resume', moved], capture_output=True, text=True, timeout=60)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
