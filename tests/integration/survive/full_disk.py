@@ -41,7 +41,7 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ['programs', 'faults', 'examples']:
         parser.add_argument(f'--{name}', required=True)
-    parser.add_argument('--instants', type=int, default=6)
+    parser.add_argument('--instants', type=int, default=2)
     options = parser.parse_args()
     lab = survive.Lab(options)
     failures, n = [], 0
