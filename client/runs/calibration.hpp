@@ -34,12 +34,12 @@ struct CalibrationTask {
 
 /// One real solve.
 struct CalibrationTrial {
-  double youngs_modulus = 0.0;         ///< [Pa]
-  std::optional<double> clamp_height;  ///< [m] lower face of clamped_box in z; none = another support
-  double force = 0.0;                  ///< [N]
-  double area = 0.0;                   ///< [m^2]
-  double peak_pressure = 0.0;          ///< [Pa]
-  double stiffness = 0.0;              ///< [N/m] d force / d depth, from the tangent
+  double youngs_modulus = 0.0;           ///< [Pa]
+  std::optional<double> clamp_height{};  ///< [m] lower face of clamped_box in z; none = another support
+  double force = 0.0;                    ///< [N]
+  double area = 0.0;                     ///< [m^2]
+  double peak_pressure = 0.0;            ///< [Pa]
+  double stiffness = 0.0;                ///< [N/m] d force / d depth, from the tangent
   double seconds = 0.0;
 };
 
