@@ -108,13 +108,19 @@ TEST_P(Conformance, ExactlyZeroBeyondTheGap) {
 
 // A bound that says two thirds of what it says is refuted by motions along the normal.
 TEST_P(Conformance, GapStaysWithinItsBound) {
-  int refuted = 0;
+  int refuted = 0, answered = 0;
   for (const double gap : {-depth, 1e-3, 0.05, 0.5}) {
     const PairState asked = at(-gap, 0.5);
-    ASSERT_TRUE(backend->evaluate(*latched, asked).bound.known);
+    try {
+      ASSERT_TRUE(backend->evaluate(*latched, asked).bound.known);
+    } catch (const RecoverableError&) {
+      continue;  // half a metre from one side of a socket is deep in the other
+    }
+    ++answered;
     EXPECT_EQ(testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 1.0, 1.0), 0) << "gap " << gap;
     refuted += testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 1.0, 1.5);
   }
+  EXPECT_GE(answered, 3);
   EXPECT_GT(refuted, 0);
 }
 

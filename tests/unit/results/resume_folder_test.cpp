@@ -40,7 +40,8 @@ class ResumeFolder : public testing::Test {
     }
   }
   void cut_off_after(int n_rows) const {
-    RunFolder run(folder(), "heelstrike: 1\n", true, {.scenario = "/somewhere/ball.yaml", .files = {{"a.stl", "12ab"}}});
+    RunFolder run(folder(), "heelstrike: 1\n", true,
+                  {.scenario = "/somewhere/ball.yaml", .files = {{"a.stl", "12ab"}}});
     go(run, 0, n_rows);
   }
   static void finish(RunFolder& run) {

@@ -164,13 +164,16 @@ TEST(Wire, BadStatesAreRefusedWithTheirField) {
 
 TEST(Wire, BadResultsAreRefusedWithTheirField) {
   v1::ContactResult good;
-  to_proto(Response{}, good);
+  Response response;
+  response.dF_A_dX.setIdentity();  // tangents of zeros are left out
+  response.dF_A_dV.setIdentity();
+  to_proto(response, good);
   const auto field_after = [&](const std::function<void(v1::ContactResult&)>& change) {
     v1::ContactResult message = good;
     change(message);
     return refused_field([&] {
-      Response response;
-      from_proto(message, response, FieldPath("result"));
+      Response received;
+      from_proto(message, received, FieldPath("result"));
     });
   };
   EXPECT_EQ(field_after([](auto&) {}), "(accepted)");
