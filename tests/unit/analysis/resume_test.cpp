@@ -32,7 +32,7 @@ bool fills_blocks(const fem::BackendEntry& entry) {
 
 /// What makes a ball of a metre's tenth bounce: of a point law its spring, of an elastic foundation its layer.
 std::string ball_parameters(const fem::BackendEntry& entry) {
-  return knows(entry, "stiffness") ? "stiffness: 1.0e6" : "thickness: 0.02, refine: 2";
+  return knows(entry, "stiffness") ? "stiffness: 1.0e6" : "thickness: 0.02";
 }
 
 /// Every back-end with all that gives it a history: friction, and restitution where it has one.
