@@ -107,7 +107,7 @@ def run_once(mbs_address, server, watch):
     rest = sum(used.values()) - most
     watching = sum(cpu_times(watch.pid).values()) - watch_before
     assert client.returncode == 0, client.returncode
-    with open(os.path.join(folder, 'summary.json')) as file:
+    with open(os.path.join(folder, 'timing.json')) as file:
         return most * 1e-9, rest * 1e-9, watching * 1e-9, json.load(file)['wall_time_s']
 
 

@@ -104,6 +104,14 @@ void LiveRun::on_log(std::string_view level, std::string_view text) {
   set_note(std::string(text));
 }
 
+void LiveRun::on_resumed(std::optional<std::int64_t> /*step*/) {
+  {
+    const std::scoped_lock lock(mutex_);
+    state_.rows = 0;  // curves begin anew with the schema that follows
+  }
+  set_note("the run was resumed after the death of its server");
+}
+
 void LiveRun::on_fields(const FieldFrame& frame) {
   if (frame.part != FieldPart::main || frame.vtu.empty()) return;
   const std::string name = frame.pair + " " + frame.body;

@@ -53,6 +53,7 @@ class LiveRun final : public RunSink {
   void on_log(std::string_view level, std::string_view text) override;
   void on_episode(const ContactEpisode& /*episode*/) override {}
   void on_checkpoint(const Checkpoint& /*checkpoint*/) override {}
+  void on_resumed(std::optional<std::int64_t> step) override;
   void on_fields(const FieldFrame& frame) override;
 
   void set_end_time(double end_time);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "client/report/html.hpp"
@@ -329,17 +330,28 @@ struct Quantity {
   const char* unit;
 };
 const std::vector<Quantity>& accuracies() {
-  static const std::vector<Quantity> all = {{"max_force_N", "largest force", "N"},
-                                            {"max_indentation_m", "largest indentation", "m"},
-                                            {"contact_duration_s", "contact duration", "s"},
-                                            {"separation_speed_m_s", "speed out", "m/s"},
-                                            {"effective_restitution", "restitution", ""}};
+  static const std::vector<Quantity> all = {
+      {"max_force_N", "largest force", "N"},           {"max_indentation_m", "largest indentation", "m"},
+      {"contact_duration_s", "contact duration", "s"}, {"separation_speed_m_s", "speed out", "m/s"},
+      {"effective_restitution", "restitution", ""},    {"position_error_m", "position error", "m"}};
   return all;
 }
 const std::vector<Quantity>& costs() {
-  static const std::vector<Quantity> all = {
-      {"wall_time_s", "wall time", "s"}, {"contact_evaluations", "contact evaluations", ""}, {"steps", "steps", ""}};
+  static const std::vector<Quantity> all = {{"wall_time_s", "wall time", "s"},
+                                            {"contact_evaluations", "contact evaluations", ""},
+                                            {"steps", "steps", ""},
+                                            {"exchanges", "exchanges", ""},
+                                            {"coupling_iterations", "coupling iterations", ""}};
   return all;
+}
+
+/// Those that any row knows: only coupling schemes have exchanges.
+std::vector<Quantity> known(const std::vector<Quantity>& quantities, const Json& comparison) {
+  std::vector<Quantity> known;
+  std::ranges::copy_if(quantities, std::back_inserter(known), [&](const Quantity& q) {
+    return std::ranges::any_of(comparison.at("rows"), [&](const Json& row) { return row.contains(q.key); });
+  });
+  return known;
 }
 
 std::optional<double> number_at(const Json& row, const std::string& key) {
@@ -357,23 +369,24 @@ std::string comparison_table(const Json& comparison) {
   const bool compared = comparison.at("reference").is_string();
   std::vector<std::string> header = {"run", "status"};
   std::vector<std::string> cost_header = {"run"};
-  for (const Quantity& q : accuracies()) {
+  for (const Quantity& q : known(accuracies(), comparison)) {
     header.push_back(*q.unit ? fmt::format("{} [{}]", q.label, q.unit) : q.label);
     if (compared) header.emplace_back("deviation");
   }
-  for (const Quantity& q : costs()) cost_header.push_back(*q.unit ? fmt::format("{} [{}]", q.label, q.unit) : q.label);
+  for (const Quantity& q : known(costs(), comparison))
+    cost_header.push_back(*q.unit ? fmt::format("{} [{}]", q.label, q.unit) : q.label);
   Rows rows;
   Rows cost_rows;
   for (const Json& row : comparison.at("rows")) {
     std::vector<std::string> line = {row.at("backend"), row.at("status")};
     std::vector<std::string> cost_line = {row.at("backend")};
-    for (const Quantity& q : accuracies()) {
+    for (const Quantity& q : known(accuracies(), comparison)) {
       line.push_back(text_of(number_at(row, q.key)));
       if (!compared) continue;
       const auto deviation = number_at(row, q.key + std::string(deviation_ending));
       line.push_back(deviation ? fmt::format("{:+.2f} %", 100.0 * *deviation) : "-");
     }
-    for (const Quantity& q : costs()) cost_line.push_back(text_of(number_at(row, q.key)));
+    for (const Quantity& q : known(costs(), comparison)) cost_line.push_back(text_of(number_at(row, q.key)));
     rows.push_back(std::move(line));
     cost_rows.push_back(std::move(cost_line));
   }
@@ -401,11 +414,11 @@ Json scatter_json(const Json& comparison) {
   Json rows = Json::array();
   for (const Json& row : comparison.at("rows")) {
     Json line = {{"label", row.at("backend")}, {"accuracy", Json::object()}, {"cost", Json::object()}};
-    for (const Quantity& q : accuracies()) {
+    for (const Quantity& q : known(accuracies(), comparison)) {
       const auto value = number_at(row, q.key + std::string(deviation_ending));
       line["accuracy"][q.key] = value ? Json(*value) : Json();
     }
-    for (const Quantity& q : costs()) {
+    for (const Quantity& q : known(costs(), comparison)) {
       const auto value = number_at(row, q.key);
       line["cost"][q.key] = value ? Json(*value) : Json();
     }
@@ -413,14 +426,16 @@ Json scatter_json(const Json& comparison) {
   }
   return {{"reference", comparison.at("reference")},
           {"rows", rows},
-          {"accuracy", quantities_json(accuracies())},
-          {"cost", quantities_json(costs())}};
+          {"accuracy", quantities_json(known(accuracies(), comparison))},
+          {"cost", quantities_json(known(costs(), comparison))}};
 }
 
 /// {parameters: [key], results: [{key, label, unit}], rows: [{label, parameters: {key: value}, results: {key: value}}]}
 Json sweep_json(const Json& comparison) {
-  Json json = {{"parameters", Json::array()}, {"results", quantities_json(accuracies())}, {"rows", Json::array()}};
-  for (Json& cost : quantities_json(costs())) json["results"].push_back(std::move(cost));
+  Json json = {{"parameters", Json::array()},
+               {"results", quantities_json(known(accuracies(), comparison))},
+               {"rows", Json::array()}};
+  for (Json& cost : quantities_json(known(costs(), comparison))) json["results"].push_back(std::move(cost));
   for (const auto& [key, value] : comparison.at("rows")[0].at("parameters").items()) json["parameters"].push_back(key);
   for (const Json& row : comparison.at("rows")) {
     Json line = {{"label", row.at("backend")}, {"parameters", row.at("parameters")}, {"results", Json::object()}};

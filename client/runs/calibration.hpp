@@ -34,12 +34,12 @@ struct CalibrationTask {
 
 /// One real solve.
 struct CalibrationTrial {
-  double youngs_modulus = 0.0;         ///< [Pa]
-  std::optional<double> clamp_height;  ///< [m] lower face of clamped_box in z; none = another support
-  double force = 0.0;                  ///< [N]
-  double area = 0.0;                   ///< [m^2]
-  double peak_pressure = 0.0;          ///< [Pa]
-  double stiffness = 0.0;              ///< [N/m] d force / d depth, from the tangent
+  double youngs_modulus = 0.0;           ///< [Pa]
+  std::optional<double> clamp_height{};  ///< [m] lower face of clamped_box in z; none = another support
+  double force = 0.0;                    ///< [N]
+  double area = 0.0;                     ///< [m^2]
+  double peak_pressure = 0.0;            ///< [Pa]
+  double stiffness = 0.0;                ///< [N/m] d force / d depth, from the tangent
   double seconds = 0.0;
 };
 
@@ -50,11 +50,17 @@ struct CalibrationResult {
   std::vector<CalibrationTrial> trials;         ///< in the order made, those for the sensitivities included
 };
 
+/// A trial that has been made before with these values; none = it has not.
+using KnownTrial =
+    std::function<std::optional<CalibrationTrial>(double youngs_modulus, std::optional<double> clamp_height)>;
+
 /// @param on_trial  told after every solve; may be empty
+/// @param known     asked before every solve, which is left out then; may be empty
 /// @throws Error{invalid_input} for a task that makes no sense, Error{solver_failed} when no value in range gives the
 /// force, and what opening and evaluating throw
 [[nodiscard]] CalibrationResult calibrate(const CalibrationTask& task, const ContactFactory& open,
                                           const OpenContext& context,
-                                          const std::function<void(const CalibrationTrial&)>& on_trial);
+                                          const std::function<void(const CalibrationTrial&)>& on_trial,
+                                          const KnownTrial& known = {});
 
 }  // namespace heelstrike::client

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "common/errors/error.hpp"
+
 namespace heelstrike::client {
 namespace {
 
@@ -19,6 +21,7 @@ struct Quantity {
   int digits;     ///< on the terminal
   bool compared;  ///< against the reference
   std::optional<double> (*value)(const RunSummary&);
+  bool of_schemes = false;  ///< there where a run has macro steps only
 };
 
 std::optional<double> of_first_contact(const RunSummary& run, double ContactEpisode::*member) {
@@ -56,9 +59,45 @@ const std::vector<Quantity>& quantities() {
       {"energy_balance_error_J", "balance J", 2, false, [](S s) { return known(s.energy.balance_error); }},
       {"steps", "steps", 9, false, [](S s) { return count(s.integrator.steps); }},
       {"contact_evaluations", "evaluations", 9, false, [](S s) { return count(s.contact_evaluations); }},
+      {"exchanges", "exchanges", 9, false, [](S s) { return s.coupling ? count(s.coupling->exchanges) : std::nullopt; },
+       true},
+      {"coupling_iterations", "iterations", 9, false,
+       [](S s) { return s.coupling ? count(s.coupling->iterations) : std::nullopt; }, true},
+      {"rejected_macro_steps", "repeated", 9, false,
+       [](S s) { return s.coupling ? count(s.coupling->rejected_macro_steps) : std::nullopt; }, true},
       {"wall_time_s", "wall s", 3, false, [](S s) { return count(s.wall_time); }},
   };
   return all;
+}
+
+/// Those that any row has.
+std::vector<Quantity> quantities_of(const Comparison& comparison) {
+  std::vector<Quantity> present;
+  for (const Quantity& q : quantities()) {
+    const bool any = std::ranges::any_of(comparison.rows,
+                                         [&](const ComparisonRow& row) { return q.value(row.summary).has_value(); });
+    if (any || !q.of_schemes) present.push_back(q);
+  }
+  return present;
+}
+
+constexpr const char* position_key = "position_error_m";
+
+bool has_position_errors(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.rows, [](const ComparisonRow& row) { return row.position_error.has_value(); });
+}
+
+/// Indices of the columns of a body's origin, by body: those whose names end in .x_m, and the two behind each.
+std::vector<std::size_t> origins(const TimeSeries& series) {
+  std::vector<std::size_t> first;
+  for (std::size_t i = 0; i + 2 < series.columns.size(); ++i) {
+    if (series.columns[i].ends_with(".x_m") && series.columns[i + 2].ends_with(".z_m")) first.push_back(i);
+  }
+  return first;
+}
+
+double distance(const double* a, const double* b) {
+  return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
 const ComparisonRow* find(const Comparison& comparison, const std::string& backend) {
@@ -97,6 +136,26 @@ std::string exact(std::optional<double> value) {
 
 }  // namespace
 
+PositionError position_error(const TimeSeries& run, const TimeSeries& reference) {
+  const auto bodies = origins(reference);
+  if (origins(run) != bodies) throw input_error("schemes", "the runs to compare have not the same bodies");
+  PositionError error;
+  double way = 0.0;
+  const std::size_t n_run = run.columns.size(), n_reference = reference.columns.size();
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < reference.rows(); ++i) {
+    const double* there = &reference.values[i * n_reference];
+    for (const std::size_t body : bodies) way = std::max(way, distance(there + body, &reference.values[body]));
+    while (at < run.rows() && run.values[at * n_run] < there[0]) ++at;
+    // Rows of the regular grid have the same times in both; steps of the integrator hardly ever.
+    if (at == run.rows() || run.values[at * n_run] != there[0]) continue;
+    const double* here = &run.values[at * n_run];
+    for (const std::size_t body : bodies) error.largest = std::max(error.largest, distance(here + body, there + body));
+  }
+  if (way > 0.0) error.relative = error.largest / way;
+  return error;
+}
+
 ExitCode Comparison::exit_code() const {
   if (!std::ranges::all_of(rows, has_numbers)) return ExitCode::run_failed;
   return std::ranges::all_of(rows, is_whole) ? ExitCode::ok : ExitCode::incomplete;
@@ -114,15 +173,22 @@ std::vector<std::string> Comparison::failures() const {
 Table Comparison::table() const {
   const ComparisonRow* base = reference.empty() ? nullptr : find(*this, reference);
   Table table;
-  table.header = {"back-end"};
-  for (const Quantity& q : quantities()) {
+  table.header = {subject};
+  const bool positions = has_position_errors(*this);
+  if (positions) table.header.insert(table.header.end(), {"position error m", "%"});
+  for (const Quantity& q : quantities_of(*this)) {
     table.header.push_back(q.heading);
     if (base != nullptr && q.compared) table.header.emplace_back("%");
   }
   for (const ComparisonRow& row : rows) {
     const bool marked = has_numbers(row) && !is_whole(row);
     std::vector<std::string> line = {marked ? fmt::format("{} ({})", row.backend, row.summary.status) : row.backend};
-    for (const Quantity& q : quantities()) {
+    if (positions) {
+      const auto& error = row.position_error;
+      line.push_back(error ? number_text(error->largest, 3) : "-");
+      line.push_back(error ? fmt::format("{:.2g}", 100.0 * error->relative) : "-");
+    }
+    for (const Quantity& q : quantities_of(*this)) {
       const auto value = has_numbers(row) ? q.value(row.summary) : std::nullopt;
       line.push_back(value ? number_text(*value, q.digits) : "-");
       if (base == nullptr || !q.compared) continue;
@@ -140,7 +206,9 @@ std::string Comparison::csv() const {
   if (!rows.empty()) {
     for (const auto& [key, value] : rows.front().parameters) header.push_back(key);
   }
-  for (const Quantity& q : quantities()) {
+  const bool positions = has_position_errors(*this);
+  if (positions) header.insert(header.end(), {position_key, fmt::format("{}_relative_deviation", position_key)});
+  for (const Quantity& q : quantities_of(*this)) {
     header.emplace_back(q.key);
     if (base != nullptr && q.compared) header.push_back(fmt::format("{}_relative_deviation", q.key));
   }
@@ -149,7 +217,12 @@ std::string Comparison::csv() const {
   for (const ComparisonRow& row : rows) {
     std::vector<std::string> line = {row.backend, row.summary.status};
     for (const auto& [key, value] : row.parameters) line.push_back(value);
-    for (const Quantity& q : quantities()) {
+    if (positions) {
+      const auto& error = row.position_error;
+      line.push_back(exact(error ? std::optional(error->largest) : std::nullopt));
+      line.push_back(exact(error ? std::optional(error->relative) : std::nullopt));
+    }
+    for (const Quantity& q : quantities_of(*this)) {
       line.push_back(has_numbers(row) ? exact(q.value(row.summary)) : "");
       if (base == nullptr || !q.compared) continue;
       line.push_back(is_whole(row) && is_whole(*base) ? exact(deviation(q, row, base)) : "");
@@ -168,7 +241,11 @@ std::string Comparison::json() const {
   for (const ComparisonRow& row : rows) {
     Json line = {{"backend", row.backend}, {"status", row.summary.status}};
     for (const auto& [key, value] : row.parameters) line["parameters"][key] = parameter_json(value);
-    for (const Quantity& q : quantities()) {
+    if (const auto& error = row.position_error) {
+      line[position_key] = error->largest;
+      line[fmt::format("{}_relative_deviation", position_key)] = error->relative;
+    }
+    for (const Quantity& q : quantities_of(*this)) {
       line[q.key] = has_numbers(row) ? number(q.value(row.summary)) : Json();
       if (base == nullptr || !q.compared) continue;
       line[fmt::format("{}_relative_deviation", q.key)] =
@@ -182,7 +259,8 @@ std::string Comparison::json() const {
 }
 
 std::string Comparison::markdown() const {
-  std::string text = fmt::format("# {}: comparison of contact back-ends\n\n{}\n", scenario, table().markdown());
+  std::string text = fmt::format("# {}: comparison of {}s\n\n{}\n", scenario,
+                                 subject == "back-end" ? "contact back-end" : subject, table().markdown());
   text += "Force, indentation, duration, speed and restitution are those of the first contact.\n";
   if (!reference.empty()) text += fmt::format("Percentages are deviations from {}.\n", reference);
   for (const ComparisonRow& row : rows) {

@@ -1,4 +1,4 @@
-/// The same scenario with several back-ends, side by side.
+/// The same scenario with several back-ends or coupling schemes, side by side.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,18 @@
 
 #include "client/exit_codes.hpp"
 #include "client/terminal/table.hpp"
+#include "common/results/run_folder.hpp"
 #include "common/results/run_records.hpp"
 
 namespace heelstrike::client {
+
+/// How far the bodies of a run are from those of another one of the same scenario.
+struct PositionError {
+  double largest = 0.0;   ///< [m] distance of the origins of a body in both runs, over all bodies and times of both
+  double relative = 0.0;  ///< [-] over the largest distance that a body has from its start in the other run
+};
+/// @throws Error{invalid_input} when the runs have not the same bodies
+[[nodiscard]] PositionError position_error(const TimeSeries& run, const TimeSeries& reference);
 
 /// One line of a comparison.
 struct ComparisonRow {
@@ -20,6 +29,7 @@ struct ComparisonRow {
   std::string folder;   ///< of the run, relative to the comparison's folder; empty when it never began
   RunSummary summary;   ///< how it ended
   std::string failure;  ///< why there are no results, or only some; empty when the run completed
+  std::optional<PositionError> position_error = {};  ///< of coupling schemes
 };
 
 /// Force, indentation, duration, separation speed and restitution are those of the first contact of the run, so that
@@ -27,7 +37,8 @@ struct ComparisonRow {
 /// whole run. A run without some of its frames has its numbers, is told beside its name, and is not compared.
 struct Comparison {
   std::string scenario;
-  std::string reference;  ///< back-end that the others are measured against; empty = none
+  std::string reference;             ///< back-end or scheme that the others are measured against; empty = none
+  std::string subject = "back-end";  ///< what the rows are of
   std::vector<ComparisonRow> rows;
 
   /// Worst of its rows: failures before incomplete runs.

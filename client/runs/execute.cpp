@@ -48,6 +48,7 @@ class ReportingSink : public RunSink {
   void tell_rest(const fs::path& log) const { messages_.tell_rest(log.string()); }
   void on_episode(const ContactEpisode& episode) override { files_.on_episode(episode); }
   void on_checkpoint(const Checkpoint& checkpoint) override { files_.on_checkpoint(checkpoint); }
+  void on_resumed(std::optional<std::int64_t> step) override { files_.on_resumed(step); }
   void on_fields(const FieldFrame& frame) override { files_.on_fields(frame); }
 
  private:

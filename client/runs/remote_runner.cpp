@@ -13,12 +13,12 @@
 #include "common/errors/error.hpp"
 #include "common/rpc/backoff.hpp"
 #include "common/wire/event_file.hpp"
+#include "common/wire/run_records_wire.hpp"
 
 namespace heelstrike::client {
 namespace {
 
-constexpr std::chrono::milliseconds look_again{200};          // while nobody is there: a stop is heard soon
-constexpr std::chrono::milliseconds exit_report_delay{2000};  // from the effects of a death to the kernel's word of it
+constexpr std::chrono::milliseconds look_again{200};  // while nobody is there: a stop is heard soon
 
 std::string sentence_start(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
@@ -55,21 +55,33 @@ RunSummary summary_without_end(const EventReader& reader, const RunRequest& requ
 }  // namespace
 
 RemoteRunner::RemoteRunner(const ServerOptions& options, std::filesystem::path log)
-    : patience_(options.patience), servers_(options, std::move(log)), client_(servers_.mbs(), servers_.mbs_text()) {}
+    : patience_(Servers::patience(options)),
+      servers_(options, std::move(log)),
+      client_(servers_.mbs(), servers_.mbs_text()) {}
 
-void RemoteRunner::watch(const std::string& run_id, EventReader& reader, std::stop_token stop) {
+void RemoteRunner::tell_news(RunSink& sink) {
+  for (const std::string& sentence : servers_.news()) sink.on_log("warning", sentence_start(sentence));
+}
+
+void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink& sink, std::stop_token stop) {
   rpc::Backoff backoff(patience_, {});
+  const auto take = [&](const v1::RunEvent& event) {
+    tell_news(sink);
+    const double before = reader.furthest();
+    reader.take(event);
+    if (reader.furthest() > before) servers_.forgive();
+  };
   while (!reader.summary()) {
     const std::uint64_t before = reader.last_sequence();
     try {
-      client_.watch(
-          run_id, before, [&](const v1::RunEvent& event) { reader.take(event); }, stop);
+      client_.watch(run_id, before, take, stop);
     } catch (const Error& error) {
       // A server says so when there is nothing to wait for: it has been restarted, and the run with it is gone.
-      const bool may_come_back = error.code() == ErrorCode::unavailable && error.retry_helps() && !servers_.owns_mbs();
+      const bool may_come_back = error.code() == ErrorCode::unavailable && error.retry_helps() && !servers_.given_up();
       if (reader.last_sequence() > before) backoff = rpc::Backoff(patience_, {});
       if (reader.failed() || !may_come_back || stop.stop_requested() || !backoff.pause()) throw;
-      while (!stop.stop_requested() && backoff.left().count() > 0 &&
+      tell_news(sink);
+      while (!stop.stop_requested() && !servers_.given_up() && backoff.left().count() > 0 &&
              !client_.wait_for_connection(std::min(look_again, backoff.left()))) {
       }
     }
@@ -77,22 +89,40 @@ void RemoteRunner::watch(const std::string& run_id, EventReader& reader, std::st
 }
 
 Error RemoteRunner::explained(const Error& error) {
-  const bool lost_somebody = error.code() == ErrorCode::unavailable || error.code() == ErrorCode::deadline ||
-                             error.code() == ErrorCode::not_found;
-  const auto exited_server = servers_.exited_server(lost_somebody ? exit_report_delay : std::chrono::milliseconds{0});
-  if (!exited_server) return error;
-  return Error(ErrorCode::unavailable, fmt::format("{} in mid-run; what was computed until then is kept ({})",
-                                                   sentence_start(*exited_server), error.what()));
+  const auto given_up = servers_.given_up();
+  if (!given_up) return error;
+  return Error(ErrorCode::unavailable,
+               fmt::format("{}; what was computed until then is kept ({})", sentence_start(*given_up), error.what()));
 }
 
 RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop_token stop) {
   EventReader reader(sink);
   finished_run_.clear();
-  const std::string run_id = client_.submit(request, servers_.owns_mbs() ? std::chrono::milliseconds{0} : patience_);
+  if (!attached_run_.empty()) {
+    if (!request.resume_from.empty()) {
+      reader.begin_at(wire::checkpoint_from(request.resume_from, wire::FieldPath("checkpoint")).step);
+    }
+    return collect(std::exchange(attached_run_, {}), request, reader, sink, std::move(stop));
+  }
+  const std::string run_id = client_.submit(request, patience_);
+  // Who has to collect it, because this program has died, finds it here.
+  if (!servers_.owns_mbs()) sink.on_log("info", fmt::format("run {} at {}", run_id, servers_.mbs_text()));
+  return collect(run_id, request, reader, sink, std::move(stop));
+}
+
+RunRequest RemoteRunner::attach(const std::string& run_id) {
+  RunRequest request = client_.input(run_id);
+  attached_run_ = run_id;
+  return request;
+}
+
+RunSummary RemoteRunner::collect(const std::string& run_id, const RunRequest& request, EventReader& reader,
+                                 RunSink& sink, std::stop_token stop) {
   try {
-    watch(run_id, reader, std::move(stop));
+    watch(run_id, reader, sink, std::move(stop));
   } catch (const Error& error) {
     if (reader.failed()) throw;
+    tell_news(sink);
     const Error cause = explained(error);
     if (servers_.owns_mbs()) {
       // Every event was written to the file before it was sent, so the file has the rest.
@@ -102,6 +132,7 @@ RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop
     }
     if (!reader.summary()) return summary_without_end(reader, request, cause);
   }
+  tell_news(sink);
   finished_run_ = run_id;
   RunSummary summary = *reader.summary();
   if (summary.error) summary.error = explained(*summary.error);

@@ -8,6 +8,7 @@
 
 #include "client/embedded/catalog.hpp"
 #include "common/config/backend_label.hpp"
+#include "common/config/digest.hpp"
 #include "common/config/document.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
@@ -125,6 +126,31 @@ RunRequest load_request(const fs::path& scenario, const Overrides& overrides, co
 RunRequest load_request_again(const fs::path& scenario, const fs::path& origin, const fs::path& inputs,
                               const BackendSchemas& backends, const std::stop_token& stop) {
   return load(scenario, origin, {}, inputs, backends, stop);
+}
+
+void parse_request(RunRequest& request, const BackendSchemas& backends) {
+  request.scenario = parse_scenario(request.yaml, request.file_name, scenario_catalog(backends));
+  read_motion_columns(request.scenario, content_in(request.files));
+}
+
+std::map<std::string, std::string> file_digests(const RunRequest& request) {
+  std::map<std::string, std::string> digests;
+  for (const AssetContent& file : request.files) digests[file.name] = sha256_hex(file.content);
+  return digests;
+}
+
+void check_unchanged(const RunRequest& request, const std::map<std::string, std::string>& digests) {
+  std::vector<std::string> changed;
+  for (const auto& [name, digest] : file_digests(request)) {
+    const auto before = digests.find(name);
+    if (before == digests.end() || before->second != digest) changed.push_back(name);
+  }
+  if (changed.empty()) return;
+  throw input_error("files",
+                    fmt::format("{}: expected the content that the run began with, found another: other files are "
+                                "another run; put them back, name the folder that holds them with --inputs, or "
+                                "run anew",
+                                fmt::join(changed, ", ")));
 }
 
 std::string run_name(const Scenario& scenario, char separator) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -42,6 +43,14 @@ struct Overrides {
 [[nodiscard]] RunRequest load_request_again(const std::filesystem::path& scenario, const std::filesystem::path& origin,
                                             const std::filesystem::path& inputs, const BackendSchemas& backends,
                                             const std::stop_token& stop = {});
+
+/// Parses the text of a request whose files are there already. @throws Error{invalid_input} for the mistakes in it
+void parse_request(RunRequest& request, const BackendSchemas& backends);
+
+/// sha256 of the files of a request, by the names that the scenario uses: for RunOrigin.
+[[nodiscard]] std::map<std::string, std::string> file_digests(const RunRequest& request);
+/// @throws Error{invalid_input} naming the files whose content is not the one of `digests`
+void check_unchanged(const RunRequest& request, const std::map<std::string, std::string>& digests);
 
 /// `${NAME}` in a file name replaced by that variable of the environment. @param where  scenario, for messages
 /// @throws Error{invalid_input} for a variable that is not set

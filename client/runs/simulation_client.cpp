@@ -116,6 +116,32 @@ void SimulationClient::send(const RunRequest& request, const std::string& run_id
   writer.WritesDone();
 }
 
+RunRequest SimulationClient::input(const std::string& run_id) {
+  rpc::check_version(version(), peer_);
+  v1::FetchInputRequest query;
+  query.set_run_id(run_id);
+  RunRequest request;
+  rpc::call("FetchInput of " + peer_, {.timeout = submit_deadline, .patience = rpc::question_patience},
+            [&](grpc::ClientContext& context) {
+              request = {};
+              bool open = false;
+              const auto reader = stub_->FetchInput(&context, query);
+              for (v1::SubmitRunRequest part; reader->Read(&part);) {
+                if (part.has_header()) {
+                  request.yaml = part.header().scenario_yaml();
+                  request.file_name = part.header().scenario_name();
+                  request.resume_from = part.header().resume_from();
+                  continue;
+                }
+                if (!open) request.files.push_back({.sha256 = {}, .name = part.file().name(), .content = {}});
+                request.files.back().content += part.file().content();
+                open = !part.file().last();
+              }
+              return reader->Finish();
+            });
+  return request;
+}
+
 void SimulationClient::watch(const std::string& run_id, std::uint64_t after,
                              const std::function<void(const v1::RunEvent&)>& on_event, std::stop_token stop) {
   grpc::ClientContext context;

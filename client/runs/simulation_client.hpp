@@ -30,6 +30,8 @@ class SimulationClient {
   /// Sends the scenario with its files. The run's identifier is chosen here, so that a submission whose answer was lost
   /// can be repeated, and is, for `patience`. @returns the identifier. @throws Error as the server answers
   std::string submit(const RunRequest& request, std::chrono::milliseconds patience);
+  /// What was submitted under this identifier: text, name, files and checkpoint. @throws Error{not_found}
+  [[nodiscard]] RunRequest input(const std::string& run_id);
   /// Hands every event after `after` to `on_event` until the last one.
   /// @param stop  asks the server to cancel the run; what it still sends is handed on
   /// @throws Error{unavailable} when the stream breaks, when it ends without the last event, or when the server does

@@ -35,6 +35,8 @@ class ChildProcess {
 
   [[nodiscard]] const std::string& name() const { return options_.name; }
   [[nodiscard]] pid_t pid() const { return process_->pid(); }
+  /// Readable when it has ended.
+  [[nodiscard]] int descriptor() const { return process_->descriptor(); }
   /// How it ended, once it has; looks now, or waits up to `patience` for the end.
   [[nodiscard]] std::optional<ProcessEnd> ended(std::chrono::milliseconds patience = {}) {
     return process_->ended(patience);

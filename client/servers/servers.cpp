@@ -11,9 +11,10 @@
 namespace heelstrike::client {
 namespace {
 
-constexpr std::chrono::seconds start_deadline{20};  // a loaded machine may need seconds to load the libraries
 constexpr std::chrono::seconds stop_grace{5};
-constexpr std::chrono::milliseconds private_patience{2'000};  // a Unix socket does not break while both ends live
+// A Unix socket does not break while both ends live; who has died needs up to 20 s to be there again, and may die
+// twice.
+constexpr std::chrono::seconds private_patience{60};
 constexpr std::size_t shown_log_bytes = 2000;
 
 }  // namespace
@@ -40,11 +41,12 @@ Servers::~Servers() {
 void Servers::start_fem() {
   const std::string address = "unix:" + folder_->socket("fem.sock").string();
   fem_ = rpc::Endpoint{.address = address, .tls = {}};
-  fem_child_ = std::make_unique<ChildProcess>(
+  fem_child_ = std::make_unique<KeptServer>(
       ChildOptions{.name = "contact server (fem_server)",
                    .program = sibling_program("fem_server"),
                    .arguments = {"--listen", address, "--ready-fd", "3", "--exit-with-parent"},
-                   .log = log_});
+                   .log = log_},
+      [this](const std::string& sentence, bool last) { take_news(sentence, last); });
 }
 
 void Servers::start_mbs(const ServerOptions& options) {
@@ -66,17 +68,19 @@ void Servers::start_mbs(const ServerOptions& options) {
       if (!value.empty()) arguments.insert(arguments.end(), {option, value});
     }
   }
-  mbs_child_ = std::make_unique<ChildProcess>(ChildOptions{.name = "multibody server (mbs_server)",
-                                                           .program = sibling_program("mbs_server"),
-                                                           .arguments = std::move(arguments),
-                                                           .log = log_});
+  mbs_child_ =
+      std::make_unique<KeptServer>(ChildOptions{.name = "multibody server (mbs_server)",
+                                                .program = sibling_program("mbs_server"),
+                                                .arguments = std::move(arguments),
+                                                .log = log_},
+                                   [this](const std::string& sentence, bool last) { take_news(sentence, last); });
 }
 
 void Servers::wait_until_ready() {
-  for (ChildProcess* child : {fem_child_.get(), mbs_child_.get()}) {
+  for (KeptServer* child : {fem_child_.get(), mbs_child_.get()}) {
     if (child == nullptr) continue;
     try {
-      child->wait_until_ready(start_deadline);
+      child->wait_until_ready();
     } catch (const Error& error) {
       const std::string log = end_of_log();
       throw Error(error.code(), log.empty() ? error.what() : fmt::format("{}; it said:\n{}", error.what(), log));
@@ -100,16 +104,39 @@ std::filesystem::path Servers::event_file(const std::string& run_id) const {
   return folder_->path() / "spool" / (run_id + ".events");
 }
 
-std::optional<std::string> Servers::exited_server(std::chrono::milliseconds patience) {
-  // First who has ended already, then who does within the time: the kernel may report an end a moment after its
-  // effects.
-  for (const std::chrono::milliseconds wait : {std::chrono::milliseconds{0}, patience}) {
-    for (ChildProcess* child : {fem_child_.get(), mbs_child_.get()}) {
-      if (child == nullptr) continue;
-      if (const auto end = child->ended(wait)) return fmt::format("the {} ended with {}", child->name(), end->text());
-    }
+std::chrono::milliseconds Servers::patience(const ServerOptions& options) {
+  return options.mbs.empty() ? private_patience : options.patience;
+}
+
+void Servers::take_news(const std::string& sentence, bool last) {
+  {
+    const std::scoped_lock lock(mutex_);
+    news_.push_back(sentence);
+    if (last) given_up_ = sentence;
   }
-  return std::nullopt;
+  has_news_ = true;
+  // Nobody shall wait for a partner that does not come back.
+  if (!last) return;
+  for (KeptServer* child : {fem_child_.get(), mbs_child_.get()}) {
+    if (child != nullptr) child->give_up();
+  }
+}
+
+std::vector<std::string> Servers::news() {
+  if (!has_news_.exchange(false)) return {};
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(news_, {});
+}
+
+std::optional<std::string> Servers::given_up() const {
+  const std::scoped_lock lock(mutex_);
+  return given_up_;
+}
+
+void Servers::forgive() {
+  for (KeptServer* child : {fem_child_.get(), mbs_child_.get()}) {
+    if (child != nullptr) child->forgive();
+  }
 }
 
 }  // namespace heelstrike::client

@@ -1,13 +1,16 @@
 /// The servers of one invocation: running ones that the user named, or a private pair started for the occasion.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "client/servers/child_process.hpp"
+#include "client/servers/kept_server.hpp"
 #include "client/servers/private_folder.hpp"
 #include "common/rpc/channel.hpp"
 
@@ -17,12 +20,12 @@ struct ServerOptions {
   std::string mbs;     ///< address of a running mbs_server; empty = start one
   std::string fem;     ///< address of a running fem_server; empty = start one
   rpc::ClientTls tls;  ///< for the named addresses; private servers talk over Unix sockets without it
-  /// How long a lost connection to a named server is tried again. A private one that is gone does not come back.
+  /// How long a lost connection to a named server is tried again. A private one that dies is started anew.
   std::chrono::milliseconds patience = rpc::default_patience;
 };
 
 /// Without addresses both servers are started, with `fem` alone only the multibody server, else none. What was started
-/// is ended and removed with this object.
+/// dies unasked is started anew at its address, with its spool; all is ended and removed with this object.
 class Servers {
  public:
   /// @param log  where started servers write what they have to say; empty = beside their sockets
@@ -42,23 +45,34 @@ class Servers {
 
   /// The multibody server was started here, so that its spool can be read.
   [[nodiscard]] bool owns_mbs() const { return mbs_child_ != nullptr; }
+  /// How long a lost connection to the multibody server is tried again.
+  [[nodiscard]] static std::chrono::milliseconds patience(const ServerOptions& options);
   /// Event file of a run of the own multibody server.
   [[nodiscard]] std::filesystem::path event_file(const std::string& run_id) const;
 
-  /// Which started server has ended unasked, and how: "the contact server (fem_server) ended with signal 9 (Killed)".
-  /// Waits up to `patience` for one to end.
-  [[nodiscard]] std::optional<std::string> exited_server(std::chrono::milliseconds patience);
+  /// What has happened to started servers since the last call, sentence by sentence: deaths, and that they were started
+  /// anew.
+  [[nodiscard]] std::vector<std::string> news();
+  /// The run has got further than ever before.
+  void forgive();
+  /// Why a started server is not started again; none as long as all are kept. The others have been ended then.
+  [[nodiscard]] std::optional<std::string> given_up() const;
 
  private:
   void start_fem();
   void start_mbs(const ServerOptions& options);
   void wait_until_ready();
+  void take_news(const std::string& sentence, bool last);
   [[nodiscard]] std::string end_of_log() const;
 
   std::unique_ptr<PrivateFolder> folder_;
   std::filesystem::path log_;
-  std::unique_ptr<ChildProcess> fem_child_;
-  std::unique_ptr<ChildProcess> mbs_child_;
+  mutable std::mutex mutex_;  ///< guards news_ and given_up_
+  std::vector<std::string> news_;
+  std::optional<std::string> given_up_;
+  std::atomic<bool> has_news_{false};
+  std::unique_ptr<KeptServer> fem_child_;
+  std::unique_ptr<KeptServer> mbs_child_;
   rpc::Endpoint mbs_;
   std::optional<rpc::Endpoint> fem_;
 };

@@ -1,5 +1,6 @@
 // heelstrike calibrate: find the modulus (or the height of the clamp) that gives a force at a depth.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,12 +10,14 @@
 #include "client/embedded/embedded.hpp"
 #include "client/runs/calibration.hpp"
 #include "client/runs/quantity.hpp"
+#include "client/runs/trial_journal.hpp"
 #include "client/subcommands/calibrate_registration.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "client/terminal/progress_display.hpp"
 #include "client/terminal/screen.hpp"
 #include "client/terminal/table.hpp"
+#include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {
@@ -32,6 +35,7 @@ struct CalibrateOptions {
   std::vector<double> direction;
   double force = 0.0;
   double tolerance = 1e-4;
+  std::filesystem::path journal;
   bool registration = false;
   std::string free = "pitch,roll,lateral";
   std::string moduli;
@@ -133,6 +137,14 @@ void report(const CalibrationResult& result, const CalibrationTask& task, bool a
   fmt::print("             dF/ddepth = {:.5g} N/mm\n", found.stiffness * 1e-3);
 }
 
+/// All that a trial depends on besides what is tried.
+std::string identity_of(const CalibrateOptions& options, const RunRequest& request) {
+  std::string all = fmt::format("{}\n{}\n{}\n{}\n", sha256_hex(request.yaml), options.depth, options.pair,
+                                fmt::join(options.direction, " "));
+  for (const auto& [name, digest] : file_digests(request)) all += name + ' ' + digest + '\n';
+  return sha256_hex(all);
+}
+
 ExitCode run(const CalibrateOptions& options, bool as_json, const std::stop_token& stop) {
   if (options.registration) {
     return calibrate_registration({options.scenario, options.overrides, options.free, options.moduli}, as_json, stop);
@@ -150,11 +162,17 @@ ExitCode run(const CalibrateOptions& options, bool as_json, const std::stop_toke
       .on_progress = [&](std::string_view stage,
                          double fraction) { display.show({.stage = std::string(stage), .fraction = fraction}); },
       .stop = stop};
-  const CalibrationResult result =
-      calibrate(task, contact_factory(options.servers), context, [&](const CalibrationTrial& t) {
-        display.clear();
-        if (!as_json) fmt::print(stderr, "E = {:.6g} Pa: {:.6g} N ({:.1f} s)\n", t.youngs_modulus, t.force, t.seconds);
-      });
+  std::optional<TrialJournal> journal;
+  if (!options.journal.empty()) journal.emplace(options.journal, identity_of(options, request));
+  const KnownTrial known = [&](double E, std::optional<double> clamp) {
+    return journal ? journal->find(E, clamp) : std::nullopt;
+  };
+  const auto on_trial = [&](const CalibrationTrial& t) {
+    if (journal) journal->add(t);
+    display.clear();
+    if (!as_json) fmt::print(stderr, "E = {:.6g} Pa: {:.6g} N ({:.1f} s)\n", t.youngs_modulus, t.force, t.seconds);
+  };
+  const CalibrationResult result = calibrate(task, contact_factory(options.servers), context, on_trial, known);
   display.clear();
   report(result, task, as_json);
   return ExitCode::ok;
@@ -204,6 +222,11 @@ void add_calibrate(CLI::App& program, Invocation& invocation) {
   command->add_option("--tolerance", options->tolerance, "Of the force, relative")
       ->check(CLI::Range(1e-9, 0.1))
       ->capture_default_str();
+  command
+      ->add_option("--journal", options->journal,
+                   "File that keeps every trial; the same command again takes those that are there from it")
+      ->type_name("FILE")
+      ->excludes("--registration");
   command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
   add_set_option(*command, options->overrides);
   command->add_option("--fem", options->servers.fem, "Solve on a running fem_server: host:port or unix:/path")

@@ -1,16 +1,20 @@
-// heelstrike compare: one scenario with several back-ends, one table, one folder.
+// heelstrike compare: one scenario with several back-ends or coupling schemes, one table, one folder.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <system_error>
 
 #include "client/embedded/catalog.hpp"
 #include "client/report/write_report.hpp"
 #include "client/runs/comparison.hpp"
+#include "client/runs/earlier_runs.hpp"
 #include "client/runs/execute.hpp"
+#include "client/subcommands/command_again.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "client/terminal/screen.hpp"
@@ -27,12 +31,117 @@ struct CompareOptions {
   fs::path scenario;
   fs::path output;
   bool force = false;
+  bool resume = false;
   bool quiet = false;
   std::vector<std::string> backends;
+  std::vector<std::string> schemes;
+  std::vector<std::string> macro_steps;
   std::string reference;
   Overrides overrides;
   ConnectionOptions connection;
 };
+
+/// One run of a comparison.
+struct Variant {
+  std::string label;   ///< in tables
+  std::string folder;  ///< below that of the comparison
+  Overrides overrides;
+};
+
+std::vector<Variant> backend_variants(const CompareOptions& options) {
+  std::vector<Variant> variants;
+  for (const std::string& backend : options.backends) {
+    Variant& variant =
+        variants.emplace_back(Variant{.label = backend, .folder = backend, .overrides = options.overrides});
+    variant.overrides.backend = backend;
+    variant.overrides.backend_last = true;
+  }
+  return variants;
+}
+
+bool has_key(const ElementType& type, const std::string& key) {
+  return std::ranges::any_of(type.keys, [&](const config::KeySchema& k) { return k.name == key; });
+}
+
+/// The key below `coupling` that `--set` assigns; empty for another section's.
+std::string coupling_key(const std::string& assignment) {
+  constexpr std::string_view section = "coupling.";
+  if (!assignment.starts_with(section)) return {};
+  return assignment.substr(section.size(), assignment.find_first_of(".=", section.size()) - section.size());
+}
+
+/// The assignments that a scheme knows; the others are for the other schemes of the comparison.
+std::vector<std::string> known_assignments(const std::vector<std::string>& assignments, const ElementType& scheme) {
+  std::vector<std::string> known;
+  std::ranges::copy_if(assignments, std::back_inserter(known), [&](const std::string& assignment) {
+    const std::string key = coupling_key(assignment);
+    return key.empty() || has_key(scheme, key);
+  });
+  return known;
+}
+
+Variant scheme_variant(const CompareOptions& options, const ElementType& scheme, const std::string& macro_step) {
+  const std::string step = macro_step.empty() ? "" : ", macro_step: " + macro_step;
+  Variant variant{.label = macro_step.empty() ? scheme.name : scheme.name + ' ' + macro_step,
+                  .folder = macro_step.empty() ? scheme.name : scheme.name + '-' + macro_step,
+                  .overrides = options.overrides};
+  variant.overrides.assignments = {fmt::format("coupling={{scheme: {}{}}}", scheme.name, step)};
+  const auto known = known_assignments(options.overrides.assignments, scheme);
+  variant.overrides.assignments.insert(variant.overrides.assignments.end(), known.begin(), known.end());
+  return variant;
+}
+
+/// The step becomes a part of a scenario and of a folder's name. Its range is checked with the scenario.
+void require_number(const std::string& step) {
+  double value = 0.0;
+  const auto [end, failure] = std::from_chars(step.data(), step.data() + step.size(), value);
+  if (failure == std::errc() && end == step.data() + step.size()) return;
+  throw input_error("macro-steps", fmt::format("--macro-steps: expected numbers [s], found '{}'; give e.g. 1e-5,1e-4",
+                                               config::excerpt(step)));
+}
+
+/// The schemes in the order of the command, each with every macro step; before them the one that they are measured
+/// against.
+std::vector<Variant> scheme_variants(const CompareOptions& options, const Catalog& catalog) {
+  std::vector<std::string> names;
+  for (const ElementType& scheme : catalog.couplings) names.push_back(scheme.name);
+  const ElementType& reference = catalog.couplings.front();
+  std::vector<Variant> variants = {scheme_variant(options, reference, {})};
+  for (const std::string& name : options.schemes) {
+    const auto scheme = std::ranges::find(catalog.couplings, name, &ElementType::name);
+    if (scheme == catalog.couplings.end()) {
+      throw input_error("schemes", "--schemes: " + there_is_no("coupling scheme", name, names));
+    }
+    if (std::ranges::count(options.schemes, name) > 1) {
+      throw input_error("schemes", fmt::format("--schemes: '{}' is there twice; name every scheme once", name));
+    }
+    if (name == reference.name) continue;
+    if (options.macro_steps.empty()) {
+      throw input_error("macro-steps", fmt::format("--macro-steps: missing; '{}' exchanges at macro steps: give their "
+                                                   "lengths in seconds, e.g. --macro-steps 1e-5,1e-4",
+                                                   name));
+    }
+    for (const std::string& step : options.macro_steps) {
+      require_number(step);
+      variants.push_back(scheme_variant(options, *scheme, step));
+    }
+  }
+  return variants;
+}
+
+/// A key of `coupling` that none of the schemes knows is a mistake of the command.
+void check_coupling_keys(const CompareOptions& options, const Catalog& catalog) {
+  for (const std::string& assignment : options.overrides.assignments) {
+    const std::string key = coupling_key(assignment);
+    std::vector<std::string> known;
+    for (const ElementType& scheme : catalog.couplings) {
+      if (std::ranges::find(options.schemes, scheme.name) == options.schemes.end()) continue;
+      for (const config::KeySchema& k : scheme.keys) known.push_back(k.name);
+    }
+    if (key.empty() || std::ranges::find(known, key) != known.end()) continue;
+    throw input_error("set", fmt::format("--set {}: {}", assignment, there_is_no("key of these schemes", key, known)));
+  }
+}
 
 void check_names(const CompareOptions& options, const BackendSchemas& schemas) {
   std::vector<std::string> known;
@@ -102,20 +211,39 @@ void make_folder(const fs::path& folder, bool force) {
   }
 }
 
-/// A back-end that cannot run the scenario, or fails in it, is a row with its reason; trouble with files or servers is
+/// Anew, or where a comparison that was cut off has left it.
+RunFolder open_folder(const CompareOptions& options, const fs::path& path, RunRequest& request) {
+  if (options.resume && can_resume(path, request.yaml)) {
+    try {
+      RunFolder folder = RunFolder::resume(path);
+      check_unchanged(request, folder.origin().files);
+      request.resume_from = folder.checkpoint();
+      return folder;
+    } catch (const Error& error) {
+      tell_user("warning", fmt::format("{} begins anew: {}", path.string(), error.what()));
+    }
+  }
+  return {path,
+          request.yaml,
+          options.force || options.resume,
+          {.scenario = fs::absolute(options.scenario), .files = file_digests(request)}};
+}
+
+/// A variant that cannot run the scenario, or fails in it, is a row with its reason; trouble with files or servers is
 /// not.
-ComparisonRow run_one(const CompareOptions& options, const std::string& backend, const BackendSchemas& schemas,
+ComparisonRow run_one(const CompareOptions& options, const Variant& variant, const BackendSchemas& schemas,
                       Runner& runner, const fs::path& folder, bool quiet, std::stop_token stop) {
-  ComparisonRow row{.backend = backend, .folder = {}, .summary = {}, .failure = {}};
+  ComparisonRow row{.backend = variant.label, .folder = {}, .summary = {}, .failure = {}};
   row.summary.status = "failed";
   try {
-    Overrides overrides = options.overrides;
-    overrides.backend = backend;
-    overrides.backend_last = true;
-    const RunRequest request = load_request(options.scenario, overrides, schemas);
+    RunRequest request = load_request(options.scenario, variant.overrides, schemas);
     for (const std::string& note : request.notes) tell_user("note", note);
-    RunFolder run_folder(folder / backend, request.yaml, options.force);
-    row.folder = backend;
+    row.folder = variant.folder;
+    if (options.resume && is_done(folder / variant.folder, request.yaml)) {
+      row.summary = read_summary(folder / variant.folder);
+      return row;
+    }
+    RunFolder run_folder = open_folder(options, folder / variant.folder, request);
     row.summary = execute(runner, request, run_folder, quiet, stop);
     if (row.summary.status != "completed") {
       row.failure = row.summary.error ? row.summary.error->what() : "stopped on request";
@@ -126,6 +254,32 @@ ComparisonRow run_one(const CompareOptions& options, const std::string& backend,
     row.failure = error.what();
   }
   return row;
+}
+
+/// What the command says, checked as far as it can be without a run.
+std::vector<Variant> checked_variants(const CompareOptions& options, const BackendSchemas& schemas) {
+  if (options.schemes.empty()) {
+    check_assignments(options, schemas);
+    return backend_variants(options);
+  }
+  if (!options.reference.empty()) {
+    throw input_error("reference",
+                      "--reference: for --backends; schemes are measured against the run without macro "
+                      "steps: remove it");
+  }
+  const Catalog catalog = scenario_catalog(schemas);
+  check_coupling_keys(options, catalog);
+  auto variants = scheme_variants(options, catalog);
+  for (const Variant& variant : variants) (void)load_request(options.scenario, variant.overrides, schemas);
+  return variants;
+}
+
+/// Of the last row, against the first one.
+void measure_position(Comparison& comparison, const fs::path& folder) {
+  ComparisonRow& row = comparison.rows.back();
+  const ComparisonRow& reference = comparison.rows.front();
+  if (!row.failure.empty() || !reference.failure.empty() || comparison.rows.size() == 1) return;
+  row.position_error = position_error(read_timeseries(folder / row.folder), read_timeseries(folder / reference.folder));
 }
 
 void write_files(const Comparison& comparison, const fs::path& folder) {
@@ -141,7 +295,7 @@ void tell(const Comparison& comparison, const fs::path& folder, const CompareOpt
     fmt::print("{}", comparison.table().fitted(screen_width(Stream::out)));
     if (!options.quiet) {
       fmt::print("Force, indentation, duration, speed and restitution are those of the first contact.\n");
-      if (!options.reference.empty()) fmt::print("%: deviation from {}.\n", options.reference);
+      if (!comparison.reference.empty()) fmt::print("%: deviation from {}.\n", comparison.reference);
       fmt::print("results     {}\n", folder.string());
     }
   }
@@ -150,18 +304,21 @@ void tell(const Comparison& comparison, const fs::path& folder, const CompareOpt
 
 ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop) {
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
-  check_names(options, schemas);
+  if (options.schemes.empty()) check_names(options, schemas);
   // A mistake in the scenario itself is not the fault of a back-end and must not become a row.
   (void)parse_scenario(read_file(options.scenario, "scenario"), options.scenario.string(), scenario_catalog(schemas));
-  check_assignments(options, schemas);
+  const std::vector<Variant> variants = checked_variants(options, schemas);
   const fs::path folder = comparison_folder(options);
-  make_folder(folder, options.force);
+  make_folder(folder, options.force || options.resume);
+  remember_command(folder);
   const auto runner = make_runner(options.connection, fs::absolute(folder / "servers.log"));
   Comparison comparison;
   comparison.scenario = options.scenario.stem().string();
-  comparison.reference = options.reference;
-  for (const std::string& backend : options.backends) {
-    comparison.rows.push_back(run_one(options, backend, schemas, *runner, folder, options.quiet || json, stop));
+  comparison.reference = options.schemes.empty() ? options.reference : variants.front().label;
+  if (!options.schemes.empty()) comparison.subject = "coupling scheme";
+  for (const Variant& variant : variants) {
+    comparison.rows.push_back(run_one(options, variant, schemas, *runner, folder, options.quiet || json, stop));
+    if (!options.schemes.empty()) measure_position(comparison, folder);
     write_files(comparison, folder);
     if (stop.stop_requested()) break;
   }
@@ -174,26 +331,41 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
 }  // namespace
 
 void add_compare(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("compare", "Run a scenario with several back-ends and compare them");
+  auto* command =
+      program.add_subcommand("compare", "Run a scenario with several back-ends or coupling schemes and compare them");
   const auto options = std::make_shared<CompareOptions>();
   add_scenario_argument(*command, options->scenario);
-  command->add_option("--backends", options->backends, "Back-ends to compare, separated by commas")
-      ->required()
+  auto* subject = command->add_option_group("what", "What is compared");
+  subject->add_option("--backends", options->backends, "Back-ends to compare, separated by commas")
       ->delimiter(',')
       ->type_name("NAME,NAME,...");
+  auto* schemes = subject
+                      ->add_option("--schemes", options->schemes,
+                                   "Coupling schemes to compare with the monolithic run, separated by commas")
+                      ->delimiter(',')
+                      ->type_name("NAME,NAME,...");
+  subject->require_option(1);
+  command->add_option("--macro-steps", options->macro_steps, "With --schemes: macro steps [s], separated by commas")
+      ->delimiter(',')
+      ->needs(schemes)
+      ->type_name("H,H,...");
   command->add_option("--reference", options->reference, "Back-end to give deviations from")->type_name("NAME");
   command->add_option("-o,--output", options->output, "Folder to make; default runs/SCENARIO-comparison[-N]")
       ->type_name("FOLDER");
   command->add_flag("--force", options->force, "Overwrite the comparison in an existing folder");
+  command->add_flag("--resume", options->resume,
+                    "In an existing folder: keep the runs that are complete, go on with the one that was cut off");
   add_set_option(*command, options->overrides);
   command->add_flag("--quiet", options->quiet, "No progress, only the table and errors");
   command->add_flag("--json", invocation.json, "Print the comparison as JSON");
   add_connection_options(*command, options->connection);
-  add_footer(*command,
-             "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hunt_crossley,lankarani_nikravesh\n"
-             "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hertz --reference hertz --json\n\n"
-             "A back-end that fails is a row with its reason; the exit code is then 3.\n"
-             "One without some of its frames keeps its numbers; the exit code is then 7.");
+  add_footer(
+      *command,
+      "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hunt_crossley,lankarani_nikravesh\n"
+      "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hertz --reference hertz --json\n"
+      "  heelstrike compare examples/bouncing_ball.yaml --schemes gauss_seidel,implicit --macro-steps 1e-5,1e-6\n\n"
+      "A back-end that fails is a row with its reason; the exit code is then 3.\n"
+      "One without some of its frames keeps its numbers; the exit code is then 7.");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token stop) {
       return compare(*options, invocation.json, stop);

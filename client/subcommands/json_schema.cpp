@@ -38,7 +38,12 @@ json numbers_schema(const KeySchema& key) {
 json text_schema(const std::vector<std::string>& choices) {
   // YAML takes a name like 12 or `on` for a number or a truth value; the program does not mind.
   if (choices.empty()) return {{"type", {"string", "number", "boolean"}}};
-  return {{"enum", choices}};
+  json schema = {{"enum", choices}};
+  // Where it says so itself, a choice like 1 may stand without quotes.
+  for (const std::string& choice : choices) {
+    if (const json value = json::parse(choice, nullptr, false); value.is_number()) schema["enum"].push_back(value);
+  }
+  return schema;
 }
 
 /// A default as it stands in the table: YAML that is JSON too, or a bare word.

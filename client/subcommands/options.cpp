@@ -1,6 +1,9 @@
 #include "client/subcommands/options.hpp"
 
+#include <sys/prctl.h>
+
 #include <CLI/CLI.hpp>
+#include <csignal>
 
 #include "client/embedded/embedded.hpp"
 #include "client/exit_codes.hpp"
@@ -62,6 +65,11 @@ void add_set_option(CLI::App& command, Overrides& overrides) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->take_all();
+}
+
+void add_exit_with_parent(CLI::App& command) {
+  // Killed, not stopped: who starts the sweep again shall find its runs free and go on with them.
+  command.add_flag_callback("--exit-with-parent", [] { ::prctl(PR_SET_PDEATHSIG, SIGKILL); })->group("");
 }
 
 void add_scenario_argument(CLI::App& command, std::filesystem::path& scenario) {

@@ -28,6 +28,8 @@ void add_server_options(CLI::App& command, ServerOptions& options);
 void add_connection_options(CLI::App& command, ConnectionOptions& options);
 /// --set, repeatable
 void add_set_option(CLI::App& command, Overrides& overrides);
+/// --exit-with-parent, not in the help: for the runs that a sweep starts
+void add_exit_with_parent(CLI::App& command);
 /// SCENARIO
 void add_scenario_argument(CLI::App& command, std::filesystem::path& scenario);
 /// Example and exit codes at the end of --help.

@@ -6,6 +6,7 @@ namespace heelstrike::client {
 
 void add_run(CLI::App& program, Invocation& invocation);
 void add_resume(CLI::App& program, Invocation& invocation);
+void add_attach(CLI::App& program, Invocation& invocation);
 void add_compare(CLI::App& program, Invocation& invocation);
 void add_compare_grf(CLI::App& program, Invocation& invocation);
 void add_plantar(CLI::App& program, Invocation& invocation);
@@ -17,13 +18,15 @@ void add_mesh(CLI::App& program, Invocation& invocation);
 void add_condense(CLI::App& program, Invocation& invocation);
 void add_calibrate(CLI::App& program, Invocation& invocation);
 void add_backends(CLI::App& program, Invocation& invocation);
+void add_friction_problem(CLI::App& program, Invocation& invocation);
 void add_schema(CLI::App& program, Invocation& invocation);
 void add_doctor(CLI::App& program, Invocation& invocation);
 
 std::span<const AddSubcommand> subcommands() {
-  static constexpr std::array all{add_run,      add_resume,    add_compare,  add_compare_grf, add_plantar,
-                                  add_report,   add_sweep,     add_watch,    add_validate,    add_mesh,
-                                  add_condense, add_calibrate, add_backends, add_schema,      add_doctor};
+  static constexpr std::array all{
+      add_run,      add_resume, add_attach, add_compare,  add_compare_grf, add_plantar,  add_friction_problem,
+      add_report,   add_sweep,  add_watch,  add_validate, add_mesh,        add_condense, add_calibrate,
+      add_backends, add_schema, add_doctor};
   return all;
 }
 

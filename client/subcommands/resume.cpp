@@ -1,7 +1,12 @@
 // heelstrike resume: a run that was cut off goes on in its folder, from its last checkpoint.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <system_error>
 
+#include "client/report/write_report.hpp"
+#include "client/subcommands/command_again.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/run_to_folder.hpp"
 #include "client/subcommands/subcommand.hpp"
@@ -19,12 +24,28 @@ struct ResumeOptions {
   ConnectionOptions connection;
 };
 
+/// Its client died between the end of the run and its page.
+bool lacks_its_page(const fs::path& run) {
+  std::error_code ignored;
+  return fs::exists(run / "summary.json", ignored) && incomplete_reason(run).empty() &&
+         !fs::exists(run / "report.html", ignored);
+}
+
 ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& stop) {
+  if (has_command(options.folder)) give_command_again(options.folder);
+  if (lacks_its_page(options.folder)) {
+    (void)report::write_report(options.folder);
+    tell_user("note", fmt::format("{} is complete; only its page was missing", options.folder.string()));
+    return ExitCode::ok;
+  }
   RunFolder folder = RunFolder::resume(options.folder);
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
-  const fs::path inputs = options.inputs.empty() ? folder.origin().parent_path() : options.inputs;
-  RunRequest request = load_request_again(folder.path() / "scenario.yaml", folder.origin(), inputs, schemas, stop);
+  const fs::path inputs = options.inputs.empty() ? folder.origin().scenario.parent_path() : options.inputs;
+  RunRequest request =
+      load_request_again(folder.path() / "scenario.yaml", folder.origin().scenario, inputs, schemas, stop);
+  check_unchanged(request, folder.origin().files);
   request.resume_from = folder.checkpoint();
+  for (const std::string& note : folder.notes()) tell_user("warning", note);
   for (const std::string& note : request.notes) tell_user("note", note);
   return run_to_folder(request, folder, options.connection, {.quiet = options.quiet, .json = json}, stop);
 }
@@ -32,19 +53,24 @@ ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& 
 }  // namespace
 
 void add_resume(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("resume", "Go on with a run that was cut off, from its last checkpoint");
+  auto* command = program.add_subcommand("resume", "Go on with a run, a sweep or a comparison that was cut off");
   const auto options = std::make_shared<ResumeOptions>();
-  command->add_option("run", options->folder, "Run folder, marked INCOMPLETE")->type_name("RUN")->required();
+  command->add_option("run", options->folder, "Run folder, marked INCOMPLETE, or the folder of a sweep or comparison")
+      ->type_name("RUN")
+      ->required();
   command
       ->add_option("--inputs", options->inputs, "Folder of the files that the scenario names; default where they were")
       ->type_name("FOLDER");
   command->add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
   command->add_flag("--json", invocation.json, "Print the summary as JSON");
+  add_exit_with_parent(*command);
   add_connection_options(*command, options->connection);
   add_footer(
       *command,
-      "  heelstrike run examples/gait_forward.yaml --set output.checkpoint_interval=0.1 -o out    # the machine dies\n"
-      "  heelstrike resume out");
+      "  heelstrike run examples/gait_forward.yaml -o out    # the machine dies\n"
+      "  heelstrike resume out\n\n"
+      "A run goes on from its last checkpoint; options of the run that are not in its scenario (--mbs, --in-process)\n"
+      "are given again. A sweep or comparison is its command given again: finished runs are kept.");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token stop) {
       return resume(*options, invocation.json, stop);

@@ -51,7 +51,8 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   for (const std::string& note : request.notes) tell_user("note", note);
   const fs::path path = options.output.empty() ? default_folder(request) : options.output;
   FreshFolder fresh(path);
-  RunFolder folder(path, request.yaml, options.force, fs::absolute(options.scenario));
+  RunFolder folder(path, request.yaml, options.force,
+                   {.scenario = fs::absolute(options.scenario), .files = file_digests(request)});
   const ExitCode code =
       run_to_folder(request, folder, options.connection, {.quiet = options.quiet, .json = json}, stop);
   fresh.keep();
@@ -73,6 +74,7 @@ void add_run(CLI::App& program, Invocation& invocation) {
   add_set_option(*command, options->overrides);
   command->add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
   command->add_flag("--json", invocation.json, "Print the summary as JSON");
+  add_exit_with_parent(*command);
   add_connection_options(*command, options->connection);
   add_footer(
       *command,

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 void tell(const RunSummary& summary, const Scenario& scenario, const fs::path& folder, const TellOptions& options) {
   if (options.json) {
-    fmt::print("{}\n", summary_json(summary));
+    fmt::print("{}\n", summary_and_timing_json(summary));
   } else if (!options.quiet) {
     fmt::print("{}", summary_text(summary, scenario, folder));
   }
@@ -34,9 +34,14 @@ void tell(const RunSummary& summary, const Scenario& scenario, const fs::path& f
 
 ExitCode run_to_folder(const RunRequest& request, RunFolder& folder, const ConnectionOptions& connection,
                        const TellOptions& telling, const std::stop_token& stop) {
+  const auto runner = make_runner(connection, fs::absolute(folder.path() / "run.log"));
+  return run_to_folder(*runner, request, folder, telling, stop);
+}
+
+ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& folder, const TellOptions& telling,
+                       const std::stop_token& stop) {
   const fs::path& path = folder.path();
-  const auto runner = make_runner(connection, fs::absolute(path / "run.log"));
-  const RunSummary summary = execute(*runner, request, folder, telling.quiet || telling.json, stop);
+  const RunSummary summary = execute(runner, request, folder, telling.quiet || telling.json, stop);
   (void)report::write_report(path);
   tell(summary, request.scenario, path, telling);
   if (stop.stop_requested() && summary.status != "completed") return ExitCode::interrupted;

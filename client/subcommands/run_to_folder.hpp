@@ -16,6 +16,9 @@ struct TellOptions {
 };
 
 /// Runs `request`, as execute(). @returns what the program ends with
+[[nodiscard]] ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& folder,
+                                     const TellOptions& telling, const std::stop_token& stop);
+/// The same, with a runner made for it.
 [[nodiscard]] ExitCode run_to_folder(const RunRequest& request, RunFolder& folder, const ConnectionOptions& connection,
                                      const TellOptions& telling, const std::stop_token& stop);
 

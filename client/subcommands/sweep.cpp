@@ -8,11 +8,14 @@
 #include <memory>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "client/report/write_report.hpp"
 #include "client/runs/comparison.hpp"
+#include "client/runs/earlier_runs.hpp"
 #include "client/runs/sweep_grid.hpp"
 #include "client/servers/child_process.hpp"
+#include "client/subcommands/command_again.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "client/terminal/screen.hpp"
@@ -45,7 +48,8 @@ struct Task {
   SweepPoint point;
   Overrides overrides;
   State state = State::waiting;
-  bool found = false;  ///< done by an earlier sweep into the same folder
+  bool found = false;       ///< done by an earlier sweep into the same folder
+  bool can_resume = false;  ///< begun by an earlier sweep, and its folder has a checkpoint
   std::unique_ptr<ChildProcess> child;
   ComparisonRow row;
 };
@@ -58,12 +62,6 @@ std::string last_line(const fs::path& file) {
   std::string text = fs::exists(file) ? read_whole_file(file) : "";
   while (text.ends_with('\n')) text.pop_back();
   return text.substr(text.rfind('\n') + 1);
-}
-
-/// Complete, and of the very scenario that this point asks for.
-bool is_done(const fs::path& run, const std::string& yaml) {
-  return fs::exists(run / "summary.json") && incomplete_reason(run).empty() &&
-         read_whole_file(run / "scenario.yaml") == yaml;
 }
 
 std::vector<Task> make_tasks(const SweepOptions& options, const BackendSchemas& schemas, const fs::path& folder) {
@@ -87,24 +85,31 @@ std::vector<Task> make_tasks(const SweepOptions& options, const BackendSchemas& 
       task.row.folder = task.point.folder;
       task.row.summary = read_summary(folder / task.point.folder);
     }
+    task.can_resume = can_resume(folder / task.point.folder, request.yaml);
     tasks.push_back(std::move(task));
   }
   return tasks;
 }
 
-void start(Task& task, const SweepOptions& options, const fs::path& folder) {
+std::vector<std::string> arguments_of(const Task& task, const SweepOptions& options, const fs::path& folder) {
+  const std::string run = (folder / task.point.folder).string();
+  if (task.can_resume) return {"resume", run, "--in-process", "--quiet", "--exit-with-parent"};
   std::vector<std::string> arguments = {
-      "run", fs::absolute(options.scenario).string(), "--in-process", "--quiet", "--force",
-      "-o",  (folder / task.point.folder).string()};
+      "run", fs::absolute(options.scenario).string(), "--in-process", "--quiet", "--exit-with-parent", "--force", "-o",
+      run};
   if (!task.overrides.backend.empty()) arguments.insert(arguments.end(), {"--backend", task.overrides.backend});
   for (const std::string& assignment : task.overrides.assignments) {
     arguments.insert(arguments.end(), {"--set", assignment});
   }
+  return arguments;
+}
+
+void start(Task& task, const SweepOptions& options, const fs::path& folder) {
   std::error_code ignored;
   fs::remove(log_of(folder, task), ignored);
   task.child = std::make_unique<ChildProcess>(ChildOptions{.name = task.point.label,
                                                            .program = "/proc/self/exe",
-                                                           .arguments = std::move(arguments),
+                                                           .arguments = arguments_of(task, options, folder),
                                                            .log = log_of(folder, task)});
   task.state = State::running;
 }
@@ -112,6 +117,12 @@ void start(Task& task, const SweepOptions& options, const fs::path& folder) {
 /// Takes the result of a run that has ended.
 void finish(Task& task, const ProcessEnd& how, const fs::path& folder) {
   task.child.reset();
+  const bool refused =
+      !how.by_signal && (how.code == to_int(ExitCode::file) || how.code == to_int(ExitCode::bad_input));
+  if (refused && std::exchange(task.can_resume, false)) {
+    task.state = State::waiting;  // nothing to go on from: once more from its beginning
+    return;
+  }
   const fs::path run = folder / task.point.folder;
   if (fs::exists(run / "summary.json")) {
     task.row.folder = task.point.folder;
@@ -192,6 +203,7 @@ ExitCode sweep(const SweepOptions& options, bool json, std::stop_token stop) {
   fs::create_directories(folder / "logs", failure);
   if (failure)
     throw file_error(folder.string(), fmt::format("{} cannot be made: {}", folder.string(), failure.message()));
+  remember_command(folder);
   run_all(tasks, options, folder, stop);
   Comparison comparison;
   comparison.scenario = options.scenario.stem().string();
@@ -225,8 +237,10 @@ void add_sweep(CLI::App& program, Invocation& invocation) {
       ->take_all()
       ->type_name("VARIATION");
   command
-      ->add_option("-o,--output", options->output,
-                   "Folder; default runs/SCENARIO-sweep. Runs that are complete in it are not run again")
+      ->add_option(
+          "-o,--output", options->output,
+          "Folder; default runs/SCENARIO-sweep. Runs that are complete in it are not run again, those that were "
+          "cut off go on")
       ->type_name("FOLDER");
   command->add_option("--jobs", options->jobs, "Runs at once; default one per core")->type_name("N");
   command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
@@ -235,8 +249,9 @@ void add_sweep(CLI::App& program, Invocation& invocation) {
   command->add_flag("--json", invocation.json, "Print the table as JSON");
   add_footer(*command,
              "  heelstrike sweep examples/bouncing_ball.yaml --vary contact.restitution=0.2:1:0.2\n\n"
-             "A run that fails is a row with its reason; the exit code is then 3. The same command given again runs\n"
-             "only what is missing, failed or has changed.");
+             "A run that fails is a row with its reason; the exit code is then 3. The same command given again, or\n"
+             "`heelstrike resume FOLDER`, runs only what is missing, failed or has changed, and goes on with what was\n"
+             "cut off.");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token stop) { return sweep(*options, invocation.json, stop); };
   });

@@ -12,13 +12,13 @@
 
 namespace heelstrike {
 
-/// One type of joint, force element, driver, integrator or analysis, as the reader sees it.
+/// One type of joint, force element, driver, integrator, analysis or coupling scheme, as the reader sees it.
 struct ElementType {
   std::string name;                          ///< as in the file
   std::string meaning;                       ///< one sentence
   std::vector<config::KeySchema> keys = {};  ///< besides those that all types of its section have
   /// Refuses by Field::refuse what no table of keys can say; may be empty. `scenario` has what stands before the
-  /// section in the order of reading: bodies, analysis, joints, forces, motion, drivers.
+  /// section in the order of reading: bodies, analysis, joints, forces, motion, drivers, contact, coupling.
   std::function<void(const config::Field& field, const Scenario& scenario)> check = {};
 };
 
@@ -49,6 +49,7 @@ struct Catalog {
   std::vector<ElementType> integrators;
   DefaultIntegrators default_integrators;
   std::vector<AnalysisSchema> analyses;  ///< the first is the default
+  std::vector<ElementType> couplings;    ///< the first is the default
   BackendSchemas backends = {};          ///< empty = back-ends and their parameters are not checked
 };
 

@@ -67,6 +67,8 @@ class Reader {
       read_balances(analysis, scenario);
       check_analysis(analysis, scenario, catalog_);
     });
+    attempt("coupling", {"analysis", "contact"},
+            [&](const Field& coupling) { scenario.coupling = read_coupling(coupling, document_, scenario, catalog_); });
     attempt("output", {"analysis"},
             [&](const Field& output) { scenario.output = read_output(output, scenario.analysis); });
   }

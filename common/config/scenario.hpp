@@ -168,6 +168,14 @@ struct AnalysisSpec {
   RunBudget budget = {};
 };
 
+/// How the multibody side and its contact partner come together. What else the file says of a scheme is in `keys`,
+/// checked against the table of that scheme, for whoever builds it.
+struct CouplingSpec {
+  std::string scheme;                                ///< name in the catalog; empty = the catalog's first
+  std::shared_ptr<const config::Document> document;  ///< that `keys` reads from
+  std::optional<config::Field> keys = {};            ///< there when `scheme` is
+};
+
 enum class StepRows { none, contact, all };
 
 /// Files for ParaView.
@@ -183,7 +191,8 @@ struct OutputSpec {
   double interval = 0.0;                      ///< [s] distance of the regular rows
   bool accelerations = false;                 ///< of all bodies, as columns
   StepRows steps = StepRows::contact;         ///< which accepted steps become rows of their own
-  std::optional<double> checkpoint_interval;  ///< [s] simulated time between checkpoints; none = no checkpoints
+  double checkpoint_period = 10.0;            ///< [s] wall time between checkpoints; 0 = none by the clock
+  std::optional<double> checkpoint_interval;  ///< [s] simulated time between further ones; none = no further ones
   std::optional<FieldOutput> fields = {};     ///< none = no fields
 };
 
@@ -199,6 +208,7 @@ struct Scenario {
   std::vector<ElementSpec> forces;
   std::vector<PairModel> pairs;
   AnalysisSpec analysis;
+  CouplingSpec coupling = {};
   OutputSpec output;
   std::vector<std::string> notes;  ///< what reading the recordings found and the user should know
   std::vector<std::string> files;  ///< files that travel with the scenario, as named in it, each once

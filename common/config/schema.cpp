@@ -91,6 +91,7 @@ KeySchema scenario_schema(const Catalog& catalog, const std::string& default_int
               force_keys(catalog),
               contact_keys(),
               analysis_keys(catalog, default_integrator),
+              coupling_keys(catalog),
               output_keys(),
           }};
 }

@@ -1,6 +1,8 @@
 #include "common/contact/contact.hpp"
 
+#include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
+#include "common/friction/local_problem.hpp"
 
 namespace heelstrike {
 
@@ -17,6 +19,11 @@ std::shared_ptr<const PostedQuestion> Contact::post(QuestionKind kind, std::int6
   });
   question->answered = true;
   return question;
+}
+
+friction::LocalProblem Contact::local_problem(std::size_t /*pair*/, const PairState& /*state*/) {
+  throw Error(ErrorCode::unimplemented,
+              "problems of friction are written out where the contact is in the same process");
 }
 
 }  // namespace heelstrike

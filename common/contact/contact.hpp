@@ -27,6 +27,10 @@
 
 namespace heelstrike {
 
+namespace friction {
+struct LocalProblem;
+}
+
 /// Motion of the partner B relative to the main body A at one instant.
 struct PairState {
   double t = 0.0;  ///< [s] absolute run time, never accumulated from steps
@@ -148,6 +152,12 @@ class Contact {
   /// Fields (VTU bytes) of one pair at a state, given the committed history.
   /// @throws Error{unimplemented} where the back-end has none, Error{invalid_input} for an unknown quantity
   [[nodiscard]] virtual std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) = 0;
+
+  /// The frictional contact of one pair at a state, given the committed history, as a problem that other solvers read:
+  /// displacements [m] by forces [N] at the points that are near the partner; without contacts where
+  /// nothing touches.
+  /// @throws Error{unimplemented} where the back-end solves none, and over the wire
+  [[nodiscard]] virtual friction::LocalProblem local_problem(std::size_t pair, const PairState& state);
 };
 
 /// Content of a mesh or other file that a pair names, by digest.

@@ -48,6 +48,8 @@ class Process {
   ~Process();
 
   [[nodiscard]] pid_t pid() const { return pid_; }
+  /// Readable when it has ended.
+  [[nodiscard]] int descriptor() const { return pid_file_.get(); }
   /// How it ended, once it has; looks now, or waits up to `patience` for the end.
   [[nodiscard]] std::optional<ProcessEnd> ended(std::chrono::milliseconds patience = {});
   /// Waits for the end.

@@ -10,10 +10,16 @@
 #include <fstream>
 #include <iterator>
 #include <system_error>
+#include <vector>
 
 #include "common/errors/error.hpp"
 
 namespace heelstrike {
+namespace {
+
+constexpr const char* temporary_extension = ".part";
+
+}  // namespace
 
 OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
@@ -54,9 +60,13 @@ void OutputFile::write(std::string_view bytes) {
   }
 }
 
-void OutputFile::close() {
+void OutputFile::sync() {
   // Devices and pipes cannot be synchronised; there is nothing to lose there.
   if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
+}
+
+void OutputFile::close() {
+  sync();
   const int result = ::close(descriptor_);
   descriptor_ = -1;
   if (result != 0) fail(errno);
@@ -70,16 +80,34 @@ void OutputFile::fail(int error_number) const {
                                                     : "choose a folder that you may write to with --output"));
 }
 
-void write_whole_file(const std::filesystem::path& path, std::string_view bytes) {
-  std::filesystem::path temporary = path;
-  temporary += ".part";
-  OutputFile file(temporary);
-  file.write(bytes);
-  file.close();
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    throw file_error(path.string(), fmt::format("{}: expected to rename {} to it, found: {}", path.string(),
-                                                temporary.string(), std::generic_category().message(errno)));
+void write_whole_file(const std::filesystem::path& path, const std::function<void(OutputFile&)>& write) {
+  const std::filesystem::path temporary = std::filesystem::path(path) += temporary_extension;
+  try {
+    OutputFile file(temporary);
+    write(file);
+    file.close();
+    if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+      throw file_error(path.string(), fmt::format("{}: expected to rename {} to it, found: {}", path.string(),
+                                                  temporary.string(), std::generic_category().message(errno)));
+    }
+  } catch (...) {
+    // On a full disk what is left would take the place that others wait for.
+    ::unlink(temporary.c_str());
+    throw;
   }
+}
+
+void write_whole_file(const std::filesystem::path& path, std::string_view bytes) {
+  write_whole_file(path, [bytes](OutputFile& file) { file.write(bytes); });
+}
+
+void remove_temporary_files(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> left;
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
+    if (entry->path().extension() == temporary_extension) left.push_back(entry->path());
+  }
+  for (const auto& file : left) std::filesystem::remove(file, ignored);
 }
 
 std::string read_whole_file(const std::filesystem::path& path) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -23,7 +24,9 @@ class OutputFile {
   /// Hands all bytes to the operating system: they survive the death of this process.
   /// @throws Error{file}; what was written of them is taken back
   void write(std::string_view bytes);
-  /// Brings the bytes to the disk and closes. @throws Error{file}
+  /// Brings the bytes to the disk. @throws Error{file}
+  void sync();
+  /// The same, and closes. @throws Error{file}
   void close();
   /// Bytes in the file.
   [[nodiscard]] std::uint64_t size() const { return size_; }
@@ -39,6 +42,10 @@ class OutputFile {
 /// Writes `bytes` to a temporary name beside `path` and renames: the file is there in full or not at all. @throws
 /// Error{file}
 void write_whole_file(const std::filesystem::path& path, std::string_view bytes);
+/// The same for what is written piece by piece.
+void write_whole_file(const std::filesystem::path& path, const std::function<void(OutputFile&)>& write);
+/// Removes what writers that were killed left in `folder` under temporary names.
+void remove_temporary_files(const std::filesystem::path& folder);
 
 /// @throws Error{file}
 [[nodiscard]] std::string read_whole_file(const std::filesystem::path& path);

@@ -63,7 +63,11 @@ std::vector<double> TimeSeries::column(const std::string& name) const {
 
 RunSummary read_summary(const fs::path& folder) {
   const fs::path file = folder / "summary.json";
-  return parse_summary(read_whole_file(file), file.string());
+  RunSummary summary = parse_summary(read_whole_file(file), file.string());
+  if (const fs::path timing = folder / "timing.json"; fs::exists(timing)) {
+    parse_timing(read_whole_file(timing), timing.string(), summary);
+  }
+  return summary;
 }
 
 TimeSeries read_timeseries(const fs::path& folder) {

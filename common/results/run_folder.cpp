@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/results/plain_name.hpp"
@@ -26,11 +28,13 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* incomplete_name = "INCOMPLETE";
+constexpr int position_format = 2;                 // of the .json beside a checkpoint
+constexpr std::size_t kept_checkpoints = 2;        // the last, and one more in case that it is damaged
 constexpr std::size_t longest_log_line = 10'000;   // [bytes]
 constexpr std::size_t reserved_for_reason = 4096;  // [bytes] a block: what any file with a byte in it occupies
 constexpr const char* own_files[] = {"scenario.yaml",        "timeseries.csv",         "summary.json", "forces.sto",
                                      "ground_reactions.mot", "kinematics.sto",         "run.log",      "fields.pvd",
-                                     "report.html",          "measured_reactions.mot", incomplete_name};
+                                     "report.html",          "measured_reactions.mot", "timing.json",  incomplete_name};
 
 [[noreturn]] void refuse_folder(const fs::path& path, const std::string& found, const std::string& advice) {
   throw file_error(path.string(),
@@ -74,7 +78,10 @@ class RunFolder::Lock {
     // A file system that knows no locks cannot be helped.
     if (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       ::close(descriptor_);
-      refuse_folder(folder, "another run is writing it", "wait for its end, or choose another name with --output");
+      throw file_error(folder.string(),
+                       fmt::format("{}: another run is writing it; wait for its end, or choose another "
+                                   "name with --output",
+                                   folder.string()));
     }
   }
   ~Lock() {
@@ -87,8 +94,8 @@ class RunFolder::Lock {
   int descriptor_;
 };
 
-RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force, const fs::path& origin)
-    : path_(std::move(path)), origin_(origin) {
+RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force, RunOrigin origin)
+    : path_(std::move(path)), origin_(std::move(origin)), scenario_digest_(sha256_hex(scenario_yaml)) {
   make_folder(path_, force);
   lock_ = std::make_shared<const Lock>(path_);
   remove_earlier_run(path_);
@@ -97,41 +104,104 @@ RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force, 
   log_ = std::make_unique<OutputFile>(path_ / "run.log");
 }
 
-RunFolder RunFolder::resume(fs::path path) {
-  const auto refuse = [name = path.string()](const std::string& found, const std::string& advice) {
-    throw file_error(name, fmt::format("{}: expected a run to resume, found {}; {}", name, found, advice));
-  };
-  std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) refuse("no folder of this name", "name the folder of a run");
-  if (!fs::exists(path / "scenario.yaml", ignored)) refuse("no scenario.yaml in it", "name the folder of a run");
-  RunFolder folder(std::move(path));
-  folder.lock_ = std::make_shared<const Lock>(folder.path_);
-  if (!fs::exists(folder.path_ / incomplete_name, ignored))
-    refuse("one that is complete", "there is nothing to resume");
+namespace {
+
+[[noreturn]] void refuse_resume(const fs::path& folder, const std::string& found, const std::string& advice) {
+  throw file_error(folder.string(),
+                   fmt::format("{}: expected a run to resume, found {}; {}", folder.string(), found, advice));
+}
+
+/// Newest first.
+std::vector<fs::path> checkpoints_in(const fs::path& run) {
   std::vector<fs::path> checkpoints;
-  for (fs::directory_iterator entry(folder.path_ / "checkpoints", ignored), end; entry != end; ++entry) {
+  std::error_code ignored;
+  for (fs::directory_iterator entry(run / "checkpoints", ignored), end; entry != end; entry.increment(ignored)) {
     if (entry->path().extension() == ".ckpt") checkpoints.push_back(entry->path());
   }
   // The names have leading zeros, but the largest numbers more digits.
   std::ranges::sort(checkpoints, std::greater{},
                     [](const fs::path& file) { return std::pair(file.native().size(), file.native()); });
-  const auto last = std::ranges::find_if(checkpoints, [&](const fs::path& file) {
-    return folder.take_position(fs::path(file).replace_extension(".json"));
-  });
-  if (last == checkpoints.end()) {
-    refuse(checkpoints.empty() ? "one without checkpoints" : "one whose files end before its first checkpoint",
-           "run it anew with --force; `output: {checkpoint_interval: SECONDS}` writes checkpoints");
+  return checkpoints;
+}
+
+std::string name_of_step(std::int64_t step) {
+  return fmt::format("step_{:08}", step);
+}
+
+void check_resumable(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) {
+    refuse_resume(path, "no folder of this name", "name the folder of a run");
   }
-  folder.checkpoint_ = read_whole_file(*last);
+  if (!fs::exists(path / "scenario.yaml", ignored)) {
+    refuse_resume(path, "no scenario.yaml in it", "name the folder of a run");
+  }
+}
+
+}  // namespace
+
+RunFolder RunFolder::resume(fs::path path) {
+  check_resumable(path);
+  RunFolder folder(std::move(path));
+  folder.lock_ = std::make_shared<const Lock>(folder.path_);
+  std::error_code ignored;
+  if (!fs::exists(folder.path_ / incomplete_name, ignored)) {
+    refuse_resume(folder.path_, "one that is complete", "there is nothing to resume");
+  }
+  folder.scenario_digest_ = sha256_hex(read_whole_file(folder.path_ / "scenario.yaml"));
+  for (const fs::path& left : {folder.path_, folder.path_ / "checkpoints", folder.path_ / "fields"}) {
+    remove_temporary_files(left);
+  }
+  const std::vector<fs::path> checkpoints = checkpoints_in(folder.path_);
+  const auto usable = std::ranges::find_if(checkpoints, [&](const fs::path& file) {
+    const std::string reason = folder.take(file);
+    if (!reason.empty()) folder.notes_.push_back(fmt::format("{}: {}", file.filename().string(), reason));
+    return reason.empty();
+  });
+  if (usable == checkpoints.end()) {
+    refuse_resume(folder.path_,
+                  checkpoints.empty()
+                      ? "one without checkpoints"
+                      : fmt::format("no checkpoint that can be used ({})", fmt::join(folder.notes_, "; ")),
+                  "run it anew with --force");
+  }
   folder.mark_incomplete("The run was resumed and has not ended, or its client was killed.");
   const fs::path log = folder.path_ / "run.log";
-  folder.log_ = std::make_unique<OutputFile>(log, fs::file_size(log));
-  folder.add_log("info", fmt::format("resumed from {}", last->filename().string()));
+  folder.log_ =
+      fs::exists(log) ? std::make_unique<OutputFile>(log, fs::file_size(log)) : std::make_unique<OutputFile>(log);
+  for (std::string& note : folder.notes_) {
+    note += fmt::format("; going on from {} before it", usable->filename().string());
+    folder.add_log("warning", note);
+  }
+  folder.add_log("info", fmt::format("resumed from {}", usable->filename().string()));
   return folder;
 }
 
-std::string RunFolder::position() const {
-  nlohmann::ordered_json json{{"scenario", origin_.string()},
+void RunFolder::rewind(std::optional<std::int64_t> step) {
+  table_.reset();
+  columns_.clear();
+  n_kept_.reset();
+  series_.clear();
+  field_index_.clear();
+  n_indexed_ = 0;
+  if (!step) return add_log("info", "resumed from the beginning");
+  const fs::path file = (path_ / "checkpoints" / name_of_step(*step)) += ".ckpt";
+  const std::string reason = fs::exists(file) ? take(file) : "it is not there";
+  if (!reason.empty()) {
+    throw file_error(path_.string(),
+                     fmt::format("{}: expected checkpoint {}, from which the run goes on, found: {}; its rows before "
+                                 "that are in the folder that it began in",
+                                 path_.string(), file.filename().string(), reason));
+  }
+  add_log("info", fmt::format("resumed from {}", file.filename().string()));
+}
+
+std::string RunFolder::position(std::string_view checkpoint) const {
+  nlohmann::ordered_json json{{"format", position_format},
+                              {"scenario", origin_.scenario.string()},
+                              {"scenario_sha256", scenario_digest_},
+                              {"files_sha256", origin_.files},
+                              {"checkpoint_sha256", sha256_hex(checkpoint)},
                               {"table_bytes", table_ ? table_->size() : 0},
                               {"field_index", field_index_},
                               {"n_indexed", n_indexed_},
@@ -147,28 +217,55 @@ std::string RunFolder::position() const {
   return json.dump(1);
 }
 
-bool RunFolder::take_position(const fs::path& file) {
-  try {
-    const auto json = nlohmann::ordered_json::parse(read_whole_file(file));
-    origin_ = json.at("scenario").get<std::string>();
-    n_kept_ = json.at("table_bytes").get<std::uint64_t>();
-    field_index_ = json.at("field_index").get<std::string>();
-    n_indexed_ = json.at("n_indexed").get<std::size_t>();
-    series_.clear();
-    for (const auto& entry : json.at("series")) {
-      const FieldPart part = entry.at("of_partner").get<bool>() ? FieldPart::partner : FieldPart::main;
-      series_[{entry.at("pair").get<std::string>(), part}] = {.stem = entry.at("stem").get<std::string>(),
-                                                              .part = entry.at("part").get<int>(),
-                                                              .n_files = entry.at("n_files").get<int>(),
-                                                              .last_file = entry.at("last_file").get<std::string>()};
-    }
-  } catch (const nlohmann::json::exception&) {
-    return false;  // not written whole, or by somebody else
-  } catch (const Error&) {
-    return false;
+void RunFolder::take_position(const std::string& text, const std::string& checkpoint) {
+  const auto refuse = [](const std::string& reason) { throw file_error("checkpoint", reason); };
+  const auto json = nlohmann::ordered_json::parse(text);
+  if (json.value("format", 1) != position_format) refuse("it was written by another version of the program");
+  if (json.at("checkpoint_sha256") != sha256_hex(checkpoint))
+    refuse("its checksum is that of other bytes: it is damaged");
+  if (json.at("scenario_sha256") != scenario_digest_) {
+    throw input_error(
+        "scenario.yaml",
+        fmt::format("{0}/scenario.yaml: it has changed since the run began, and another scenario is another "
+                    "run: `heelstrike run {0}/scenario.yaml -o OTHER`; to resume this one undo the change",
+                    path_.string()));
   }
+  const auto n_bytes = json.at("table_bytes").get<std::uint64_t>();
   std::error_code error;
-  return fs::file_size(path_ / "timeseries.csv", error) >= *n_kept_ && !error;
+  if (const auto size = fs::file_size(path_ / "timeseries.csv", error); error || size < n_bytes) {
+    refuse(fmt::format("timeseries.csv ends before it, at {} of {} bytes: it was cut by somebody else",
+                       error ? 0 : size, n_bytes));
+  }
+  origin_ = {.scenario = json.at("scenario").get<std::string>(),
+             .files = json.at("files_sha256").get<std::map<std::string, std::string>>()};
+  field_index_ = json.at("field_index").get<std::string>();
+  n_indexed_ = json.at("n_indexed").get<std::size_t>();
+  series_.clear();
+  for (const auto& entry : json.at("series")) {
+    const FieldPart part = entry.at("of_partner").get<bool>() ? FieldPart::partner : FieldPart::main;
+    series_[{entry.at("pair").get<std::string>(), part}] = {.stem = entry.at("stem").get<std::string>(),
+                                                            .part = entry.at("part").get<int>(),
+                                                            .n_files = entry.at("n_files").get<int>(),
+                                                            .last_file = entry.at("last_file").get<std::string>()};
+    const fs::path last = path_ / series_[{entry.at("pair").get<std::string>(), part}].last_file;
+    if (!fs::exists(last)) refuse(fmt::format("{} is gone", last.string()));
+  }
+  n_kept_ = n_bytes;
+}
+
+std::string RunFolder::take(const fs::path& checkpoint) {
+  try {
+    std::string bytes = read_whole_file(checkpoint);
+    take_position(read_whole_file(fs::path(checkpoint).replace_extension(".json")), bytes);
+    checkpoint_ = std::move(bytes);
+    return {};
+  } catch (const nlohmann::json::exception&) {
+    return "what belongs to it was not written whole, or by somebody else";
+  } catch (const Error& error) {
+    // A mistake of the user, not a defect of this checkpoint.
+    if (error.code() == ErrorCode::invalid_input) throw;
+    return error.what();
+  }
 }
 
 void RunFolder::mark_incomplete(const std::string& reason) {
@@ -232,10 +329,21 @@ void RunFolder::add_checkpoint(std::int64_t step, std::string_view bytes) {
   std::error_code error;
   fs::create_directory(folder, error);
   if (error) refuse_folder(folder, error.message(), "check the permissions of the run folder");
-  const fs::path name = folder / fmt::format("step_{:08}", step);
-  // First what belongs to it, so that a checkpoint that is there can be resumed from.
-  write_whole_file(fs::path(name).concat(".json"), position());
+  const fs::path name = folder / name_of_step(step);
+  // First what belongs to it, so that a checkpoint that is there can be resumed from, also after a loss of power.
+  if (table_) table_->sync();
+  write_whole_file(fs::path(name).concat(".json"), position(bytes));
   write_whole_file(fs::path(name).concat(".ckpt"), bytes);
+  remove_old_checkpoints();
+}
+
+void RunFolder::remove_old_checkpoints() const {
+  const std::vector<fs::path> checkpoints = checkpoints_in(path_);
+  std::error_code ignored;  // one too many hurts nobody
+  for (std::size_t i = kept_checkpoints; i < checkpoints.size(); ++i) {
+    fs::remove(checkpoints[i], ignored);
+    fs::remove(fs::path(checkpoints[i]).replace_extension(".json"), ignored);
+  }
 }
 
 void RunFolder::add_fields(const FieldFrame& frame) {
@@ -287,6 +395,7 @@ void RunFolder::finish(const RunSummary& summary) {
   if (!field_index_.empty()) write_field_index();
   log_->close();
   log_.reset();
+  write_whole_file(path_ / "timing.json", timing_json(summary));
   write_whole_file(path_ / "summary.json", summary_json(summary));
   if (summary.status == "completed") {
     if (!fs::remove(path_ / incomplete_name)) {
@@ -321,6 +430,10 @@ void RunFolderSink::on_log(std::string_view level, std::string_view text) {
 void RunFolderSink::on_episode(const ContactEpisode& e) {
   folder_.add_log("info", fmt::format("{}: contact from {} s to {} s, largest force {} N", e.pair, e.onset,
                                       e.end ? fmt::format("{}", *e.end) : "the end", e.max_force));
+}
+
+void RunFolderSink::on_resumed(std::optional<std::int64_t> step) {
+  folder_.rewind(step);
 }
 
 void RunFolderSink::on_checkpoint(const Checkpoint& checkpoint) {

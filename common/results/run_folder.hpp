@@ -2,14 +2,15 @@
 ///
 ///     scenario.yaml      as run, overrides applied
 ///     timeseries.csv     one row per output time; units in the column names
-///     summary.json       outcome
+///     summary.json       outcome; the same bytes whenever the same scenario runs to its end
+///     timing.json        wall times
 ///     forces.sto         OpenSim storages made from the same rows
 ///     kinematics.sto
 ///     report.html        page made of the files above (client/report)
 ///     run.log
 ///     fields.pvd         series for ParaView, when the scenario asks for fields
 ///     fields/PAIR_BODY_00042.vtu
-///     checkpoints/step_00000042.ckpt, and .json beside it: how much of the other files belongs to it
+///     checkpoints/step_00000042.ckpt, and .json beside it: how much of the other files belongs to it; the last two
 ///     INCOMPLETE         only while the run goes on, and after one that did not complete; says why
 ///
 /// Rows are handed to the operating system one by one, so that all of them survive the death of the process. Everything
@@ -33,6 +34,12 @@
 
 namespace heelstrike {
 
+/// Where a run comes from: for whoever resumes it.
+struct RunOrigin {
+  std::filesystem::path scenario = {};            ///< its file; what the files in it are relative to
+  std::map<std::string, std::string> files = {};  ///< sha256 by the name that the scenario uses
+};
+
 class RunFolder {
  public:
   /// Creates the folder, its parents too, and writes scenario.yaml, run.log and INCOMPLETE.
@@ -40,19 +47,20 @@ class RunFolder {
   /// The folder is locked while this object lives.
   /// @throws Error{file} when it exists and `force` is false, when another run is writing it, or when it cannot be
   ///         written
-  /// @param origin  the scenario's file, for whoever resumes the run: its name, and what the files in it are relative
-  /// to
-  RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force,
-            const std::filesystem::path& origin = {});
-  /// A run that has not ended, cut back to its last checkpoint, from which it goes on. Its table and its fields
-  /// continue where they were then; its log keeps everything.
-  /// @throws Error{file} when there is no such folder, when its run is complete, goes on, or has no checkpoint whose
-  /// files are still there
+  RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force, RunOrigin origin = {});
+  /// A run that has not ended, cut back to its last checkpoint that is whole and whose files are still there, from
+  /// which it goes on. Its table and its fields continue where they were then; its log keeps everything.
+  /// @throws Error{file} when there is no such folder, when its run is complete, goes on, has another scenario than it
+  /// began with, or has no such checkpoint
   [[nodiscard]] static RunFolder resume(std::filesystem::path path);
   /// What to resume from; empty unless resume() made this.
   [[nodiscard]] const std::string& checkpoint() const { return checkpoint_; }
-  /// The scenario's file when the run began.
-  [[nodiscard]] const std::filesystem::path& origin() const { return origin_; }
+  /// What resume() passed over and why.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  [[nodiscard]] const RunOrigin& origin() const { return origin_; }
+  /// While the run goes on: back to the checkpoint of this step, without one to the beginning. The columns come again.
+  /// @throws Error{file} when there is no such checkpoint
+  void rewind(std::optional<std::int64_t> step);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
@@ -75,16 +83,20 @@ class RunFolder {
  private:
   class Lock;
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
-  [[nodiscard]] std::string position() const;
-  /// @returns false when the files do not reach so far any more
-  [[nodiscard]] bool take_position(const std::filesystem::path& file);
+  [[nodiscard]] std::string position(std::string_view checkpoint) const;
+  /// Back to a checkpoint. @returns why not; empty = done
+  [[nodiscard]] std::string take(const std::filesystem::path& checkpoint);
+  void take_position(const std::string& json, const std::string& checkpoint);
+  void remove_old_checkpoints() const;
   void mark_incomplete(const std::string& reason);
   void write_storages();
   void write_field_index();
 
   std::filesystem::path path_;
-  std::filesystem::path origin_;
-  std::string checkpoint_;               ///< bytes
+  RunOrigin origin_;
+  std::string scenario_digest_;  ///< sha256 of scenario.yaml
+  std::string checkpoint_;       ///< bytes
+  std::vector<std::string> notes_;
   std::optional<std::uint64_t> n_kept_;  ///< bytes of the table that are kept, until its columns are known
   std::shared_ptr<const Lock> lock_;
   std::vector<Column> columns_;
@@ -121,6 +133,7 @@ class RunFolderSink final : public RunSink {
   void on_log(std::string_view level, std::string_view text) override;
   void on_episode(const ContactEpisode& episode) override;
   void on_checkpoint(const Checkpoint& checkpoint) override;
+  void on_resumed(std::optional<std::int64_t> step) override;
   void on_fields(const FieldFrame& frame) override;
 
  private:

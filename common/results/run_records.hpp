@@ -70,6 +70,16 @@ struct EnergyBalance {
   double balance_error = 0.0;  ///< [J] final - initial - external_work + dissipated
 };
 
+/// What a coupling scheme with macro steps did.
+struct CouplingStatistics {
+  std::string scheme;
+  std::int64_t exchanges = 0;             ///< commits at the ends of macro steps, the first at the start of the run
+  std::int64_t rejected_macro_steps = 0;  ///< that were repeated, shorter
+  std::int64_t iterations = 0;            ///< trial motions of implicit macro steps, those of rejected ones too
+
+  [[nodiscard]] bool operator==(const CouplingStatistics&) const = default;
+};
+
 /// Where the wall time of a run went; the rest of RunSummary::wall_time is integration and output.
 struct WallTimeSplit {
   double preparation = 0.0;  ///< [s] until all contact sessions were open
@@ -87,7 +97,8 @@ struct RunSummary {
   IntegratorStatistics integrator;
   std::int64_t contact_evaluations = 0;
   std::int64_t contact_commits = 0;
-  std::optional<RpcStatistics> rpc;  ///< none when the contact ran in this process
+  std::optional<CouplingStatistics> coupling = {};  ///< none without macro steps
+  std::optional<RpcStatistics> rpc;                 ///< none when the contact ran in this process
   EnergyBalance energy;
   std::vector<ContactEpisode> contacts;
   std::optional<Error> error;           ///< when status is "failed" or "incomplete"
@@ -118,6 +129,9 @@ class RunSink {
   virtual void on_log(std::string_view level, std::string_view text) = 0;
   virtual void on_episode(const ContactEpisode& episode) = 0;
   virtual void on_checkpoint(const Checkpoint& checkpoint) = 0;
+  /// What was told after the checkpoint of this step, without one everything, is void: it comes again, beginning with
+  /// the schema.
+  virtual void on_resumed(std::optional<std::int64_t> /*step*/) {}
   /// A sink that keeps numbers only may leave the pictures.
   virtual void on_fields(const FieldFrame& /*frame*/) {}
 };

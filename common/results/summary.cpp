@@ -52,6 +52,14 @@ Json rpc_json(const std::optional<RpcStatistics>& rpc) {
           {"serving_s", rpc->serving}};
 }
 
+Json coupling_json(const std::optional<CouplingStatistics>& s) {
+  if (!s) return nullptr;
+  return {{"scheme", s->scheme},
+          {"exchanges", s->exchanges},
+          {"rejected_macro_steps", s->rejected_macro_steps},
+          {"iterations", s->iterations}};
+}
+
 Json wall_times_json(const WallTimeSplit& w) {
   return {
       {"preparation_s", w.preparation}, {"contact_s", w.contact}, {"transport_s", w.transport}, {"fields_s", w.fields}};
@@ -110,22 +118,8 @@ ContactEpisode episode_from(const Json& json) {
           .effective_restitution = optional_at<double>(json, "effective_restitution")};
 }
 
-RunSummary summary_from(const Json& json) {
-  RunSummary s;
-  s.scenario = json.at("scenario");
-  s.backend = json.at("backend");
-  s.status = json.at("status");
-  s.simulated_time = json.at("simulated_time_s");
+void take_timing(const Json& json, RunSummary& s) {
   s.wall_time = json.at("wall_time_s");
-  const Json& integrator = json.at("integrator");
-  s.integrator = {.name = integrator.at("name"),
-                  .steps = count_at(integrator, "steps"),
-                  .rejected_steps = count_at(integrator, "rejected_steps"),
-                  .rhs_evaluations = count_at(integrator, "rhs_evaluations"),
-                  .jacobian_evaluations = count_at(integrator, "jacobian_evaluations"),
-                  .restarts = count_at(integrator, "restarts")};
-  s.contact_evaluations = count_at(json.at("contact"), "evaluations");
-  s.contact_commits = count_at(json.at("contact"), "commits");
   if (const Json& rpc = json.at("rpc"); !rpc.is_null()) {
     s.rpc = {.calls = rpc.at("calls"),
              .p50_us = rpc.at("p50_us"),
@@ -140,6 +134,30 @@ RunSummary summary_from(const Json& json) {
                     .transport = number_at(*times, "transport_s"),
                     .fields = number_at(*times, "fields_s")};
   }
+}
+
+RunSummary summary_from(const Json& json) {
+  RunSummary s;
+  s.scenario = json.at("scenario");
+  s.backend = json.at("backend");
+  s.status = json.at("status");
+  s.simulated_time = json.at("simulated_time_s");
+  const Json& integrator = json.at("integrator");
+  s.integrator = {.name = integrator.at("name"),
+                  .steps = count_at(integrator, "steps"),
+                  .rejected_steps = count_at(integrator, "rejected_steps"),
+                  .rhs_evaluations = count_at(integrator, "rhs_evaluations"),
+                  .jacobian_evaluations = count_at(integrator, "jacobian_evaluations"),
+                  .restarts = count_at(integrator, "restarts")};
+  s.contact_evaluations = count_at(json.at("contact"), "evaluations");
+  s.contact_commits = count_at(json.at("contact"), "commits");
+  // Folders of version 0.1.0 are without it.
+  if (const auto coupling = json.find("coupling"); coupling != json.end() && !coupling->is_null()) {
+    s.coupling = {.scheme = coupling->at("scheme"),
+                  .exchanges = coupling->at("exchanges"),
+                  .rejected_macro_steps = coupling->at("rejected_macro_steps"),
+                  .iterations = coupling->at("iterations")};
+  }
   const Json& energy = json.at("energy");
   s.energy = {.initial = number_at(energy, "initial_J"),
               .final = number_at(energy, "final_J"),
@@ -152,7 +170,39 @@ RunSummary summary_from(const Json& json) {
   if (const Json& error = json.at("error"); !error.is_null()) {
     s.error.emplace(code_from(error.at("code")), error.at("message"), error.at("field"), error.at("retry_helps"));
   }
+  // Folders of version 0.1.0 have everything in one file.
+  if (json.contains("wall_time_s")) take_timing(json, s);
   return s;
+}
+
+Json outcome(const RunSummary& s) {
+  Json contacts = Json::array();
+  for (const auto& episode : s.contacts) contacts.push_back(episode_json(episode));
+  return {{"scenario", s.scenario},
+          {"backend", s.backend},
+          {"status", s.status},
+          {"simulated_time_s", s.simulated_time},
+          {"integrator", integrator_json(s.integrator)},
+          {"contact", {{"evaluations", count_json(s.contact_evaluations)}, {"commits", count_json(s.contact_commits)}}},
+          {"coupling", coupling_json(s.coupling)},
+          {"energy", energy_json(s.energy)},
+          {"constraints",
+           {{"max_position_violation", s.max_position_violation},
+            {"max_velocity_violation_1_s", s.max_velocity_violation}}},
+          {"contacts", contacts},
+          {"error", error_json(s.error)}};
+}
+
+Json timing(const RunSummary& s) {
+  return {{"wall_time_s", s.wall_time},
+          {"real_time_factor", s.wall_time > 0.0 ? Json(s.simulated_time / s.wall_time) : Json(nullptr)},
+          {"wall_times", wall_times_json(s.wall_times)},
+          {"rpc", rpc_json(s.rpc)}};
+}
+
+std::string text_of(const Json& json) {
+  // Names and messages may come from a file in another encoding; a summary with a replacement character beats none.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -164,27 +214,17 @@ std::optional<double> balance_share(const EnergyBalance& energy) {
 }
 
 std::string summary_json(const RunSummary& s) {
-  Json contacts = Json::array();
-  for (const auto& episode : s.contacts) contacts.push_back(episode_json(episode));
-  const Json json = {
-      {"scenario", s.scenario},
-      {"backend", s.backend},
-      {"status", s.status},
-      {"simulated_time_s", s.simulated_time},
-      {"wall_time_s", s.wall_time},
-      {"real_time_factor", s.wall_time > 0.0 ? Json(s.simulated_time / s.wall_time) : Json(nullptr)},
-      {"wall_times", wall_times_json(s.wall_times)},
-      {"integrator", integrator_json(s.integrator)},
-      {"contact", {{"evaluations", count_json(s.contact_evaluations)}, {"commits", count_json(s.contact_commits)}}},
-      {"rpc", rpc_json(s.rpc)},
-      {"energy", energy_json(s.energy)},
-      {"constraints",
-       {{"max_position_violation", s.max_position_violation},
-        {"max_velocity_violation_1_s", s.max_velocity_violation}}},
-      {"contacts", contacts},
-      {"error", error_json(s.error)}};
-  // Names and messages may come from a file in another encoding; a summary with a replacement character beats none.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(outcome(s));
+}
+
+std::string timing_json(const RunSummary& s) {
+  return text_of(timing(s));
+}
+
+std::string summary_and_timing_json(const RunSummary& s) {
+  Json json = outcome(s);
+  json.update(timing(s));
+  return text_of(json);
 }
 
 RunSummary parse_summary(std::string_view json, const std::string& file_name) {
@@ -193,6 +233,16 @@ RunSummary parse_summary(std::string_view json, const std::string& file_name) {
   } catch (const std::exception& e) {
     throw file_error(file_name,
                      fmt::format("{}: expected the summary of a run, found: {}; run it again", file_name, e.what()));
+  }
+}
+
+void parse_timing(std::string_view json, const std::string& file_name, RunSummary& summary) {
+  try {
+    take_timing(Json::parse(json), summary);
+  } catch (const std::exception& e) {
+    throw file_error(file_name, fmt::format("{}: expected the wall times of a run, found: {}; remove the file, or run "
+                                            "it again",
+                                            file_name, e.what()));
   }
 }
 

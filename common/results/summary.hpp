@@ -1,4 +1,5 @@
-/// summary.json: the outcome of a run for people and programs. Its key names are an interface.
+/// summary.json: the outcome of a run for people and programs; timing.json: what it took, which is another every time.
+/// Their key names are an interface.
 #pragma once
 
 #include <optional>
@@ -11,8 +12,13 @@ namespace heelstrike {
 
 /// What a run could not know is null in the file: NaN and negative counts of a RunSummary.
 ///
-/// JSON text, keys in a fixed order, two spaces per level, shortest numbers that read back to the same bits.
+/// JSON text, keys in a fixed order, two spaces per level, shortest numbers that read back to the same bits. It depends
+/// on the scenario alone: the same run again, resumed or not, over a wire or not, has the same bytes.
 [[nodiscard]] std::string summary_json(const RunSummary& summary);
+/// Wall times, and the exchanges with a remote partner, whose number depends on them.
+[[nodiscard]] std::string timing_json(const RunSummary& summary);
+/// The keys of both in one object, for whoever has no folder.
+[[nodiscard]] std::string summary_and_timing_json(const RunSummary& summary);
 
 /// [-] error of the energy balance relative to what was converted: the work of loads and drivers plus what was
 /// dissipated; none when nothing was, or the error is not known.
@@ -21,5 +27,7 @@ namespace heelstrike {
 /// @param file_name  for messages
 /// @throws Error{file} for text that is not such a summary
 [[nodiscard]] RunSummary parse_summary(std::string_view json, const std::string& file_name);
+/// Takes the wall times of timing.json into `summary`. @throws as parse_summary
+void parse_timing(std::string_view json, const std::string& file_name, RunSummary& summary);
 
 }  // namespace heelstrike

@@ -17,6 +17,7 @@
 #include "common/rpc/call.hpp"
 #include "common/rpc/exchange_stream.hpp"
 #include "common/rpc/latency_histogram.hpp"
+#include "common/rpc/recovering_contact.hpp"
 #include "common/wire/contact_wire.hpp"
 #include "common/wire/error_wire.hpp"
 #include "common/wire/pair_spec_wire.hpp"
@@ -600,10 +601,13 @@ std::string RemoteContact::fields(std::size_t pair, const PairState& state, cons
 }  // namespace
 
 ContactFactory open_remote_contact(RemoteContactOptions options) {
-  return [options = std::move(options)](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
-                                        const OpenContext& context) -> std::unique_ptr<Contact> {
-    return std::make_unique<RemoteContact>(options, pairs, assets, context);
-  };
+  const RecoveryOptions recovery{.patience = options.patience, .peer = "fem_server at " + options.endpoint.address};
+  return recovering(
+      [options = std::move(options)](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
+                                     const OpenContext& context) -> std::unique_ptr<Contact> {
+        return std::make_unique<RemoteContact>(options, pairs, assets, context);
+      },
+      recovery);
 }
 
 }  // namespace heelstrike::rpc

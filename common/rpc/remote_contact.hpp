@@ -27,7 +27,8 @@ struct RemoteContactOptions {
 /// The contact it makes answers every exchange with a response, with the peer's typed error, or with
 /// - Error{deadline}     no reply within `exchange_timeout`; the stream is dropped, the next call opens a new one
 /// - Error{unavailable}  the connection was lost and could not be restored within `patience`
-/// - Error{not_found}    the server is there but no longer knows the session (expired, or another process)
+/// - Error{not_found}    the server is there but no longer knows the session (expired, or another process), and the
+///                       patience is 0; else everything is opened and committed there again (recovering_contact.hpp)
 /// - Error{cancelled}    OpenContext::stop, whatever was waited for; after it every exchange has half a second
 /// Every question stays in a queue until its answer has arrived. After a lost connection a new stream names the
 /// sessions, hears where they stand, and the queue is sent again: evaluations are pure, a repeated commit answers with

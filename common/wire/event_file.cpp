@@ -31,6 +31,15 @@ EventFileWriter::EventFileWriter(std::filesystem::path path) : path_(std::move(p
   if (file_ < 0) throw io_error(path_, "cannot make the event file", errno);
 }
 
+EventFileWriter::EventFileWriter(std::filesystem::path path, std::uint64_t size) : path_(std::move(path)), size_(size) {
+  file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file_ < 0 || ::ftruncate(file_, static_cast<off_t>(size)) != 0) {
+    const int code = errno;
+    if (file_ >= 0) ::close(file_);
+    throw io_error(path_, "cannot go on in the event file", code);
+  }
+}
+
 EventFileWriter::~EventFileWriter() {
   ::close(file_);
 }

@@ -18,6 +18,9 @@ class EventFileWriter {
  public:
   /// @throws Error{file} when the file exists or cannot be made
   explicit EventFileWriter(std::filesystem::path path);
+  /// Goes on in a file that exists, behind its first `size` bytes; a torn event behind them is dropped.
+  /// @throws Error{file}
+  EventFileWriter(std::filesystem::path path, std::uint64_t size);
   EventFileWriter(const EventFileWriter&) = delete;
   EventFileWriter& operator=(const EventFileWriter&) = delete;
   ~EventFileWriter();

@@ -153,6 +153,12 @@ void to_proto(const RunSummary& from, v1::RunSummary& to) {
   to_proto(from.integrator, *to.mutable_integrator());
   to.set_contact_evaluations(from.contact_evaluations);
   to.set_contact_commits(from.contact_commits);
+  if (from.coupling) {
+    to.mutable_coupling()->set_scheme(from.coupling->scheme);
+    to.mutable_coupling()->set_exchanges(from.coupling->exchanges);
+    to.mutable_coupling()->set_rejected_macro_steps(from.coupling->rejected_macro_steps);
+    to.mutable_coupling()->set_iterations(from.coupling->iterations);
+  }
   if (from.rpc) {
     to.mutable_rpc()->set_calls(from.rpc->calls);
     to.mutable_rpc()->set_p50_us(from.rpc->p50_us);
@@ -183,6 +189,12 @@ RunSummary from_proto(const v1::RunSummary& from, const FieldPath& path) {
   to.integrator = from_proto(from.integrator());
   to.contact_evaluations = from.contact_evaluations();
   to.contact_commits = from.contact_commits();
+  if (from.has_coupling()) {
+    to.coupling = CouplingStatistics{.scheme = from.coupling().scheme(),
+                                     .exchanges = from.coupling().exchanges(),
+                                     .rejected_macro_steps = from.coupling().rejected_macro_steps(),
+                                     .iterations = from.coupling().iterations()};
+  }
   if (from.has_rpc()) {
     to.rpc = RpcStatistics{.calls = from.rpc().calls(),
                            .p50_us = from.rpc().p50_us(),

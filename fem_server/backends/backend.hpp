@@ -97,6 +97,8 @@ class ContactBackend {
   /// Fields as VTU bytes. @throws Error{unimplemented} where the model has none
   [[nodiscard]] virtual std::string fields(const History& history, const PairState& state,
                                            const FieldRequest& request) const;
+  /// What Contact::local_problem says. @throws Error{unimplemented} where the model solves none
+  [[nodiscard]] virtual friction::LocalProblem local_problem(const History& history, const PairState& state) const;
 
  private:
   BackendTraits traits_;

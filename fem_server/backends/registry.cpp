@@ -4,7 +4,9 @@
 #include <iterator>
 
 #include "common/errors/error.hpp"
+#include "common/friction/local_problem.hpp"
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
 #include "fem_server/backends/shared/material_doubts.hpp"
 #ifdef HEELSTRIKE_FEM
@@ -21,6 +23,7 @@ namespace {
 std::vector<BackendEntry> collect() {
   std::vector<BackendEntry> entries;
   std::ranges::move(point_law_entries(), std::back_inserter(entries));
+  entries.push_back(elastic_foundation_entry());
 #ifdef HEELSTRIKE_FEM
   entries.push_back(fem_condensed_entry());
   entries.push_back(fem_full_entry());
@@ -44,6 +47,11 @@ void check_surfaces(const PairSpec& pair, const BackendEntry& entry) {
 std::string ContactBackend::fields(const History& /*history*/, const PairState& /*state*/,
                                    const FieldRequest& /*request*/) const {
   throw Error(ErrorCode::unimplemented, "this back-end has no fields: point laws know a force, not its distribution");
+}
+
+friction::LocalProblem ContactBackend::local_problem(const History& /*history*/, const PairState& /*state*/) const {
+  throw Error(ErrorCode::unimplemented,
+              "this back-end solves no problem of frictional contact of many points; fem_condensed with friction does");
 }
 
 std::span<const BackendEntry> backend_registry() {

@@ -16,6 +16,23 @@ constexpr std::size_t leaf_size = 8;
 /// Every node has half of its parent's triangles, and those are numbered with 32 bits: no path is longer, and a descent
 /// leaves one sibling waiting at each level.
 constexpr std::size_t most_waiting = 33;
+/// Squared distances to a box and to what lies in it round differently; a box is only left out when it is farther by
+/// more, so that the answer does not depend on where the search began.
+constexpr double box_margin = 1.0 + 1e-12;
+/// By which a line may pass beside a triangle, over its size: lines through an edge meet one of its triangles at least.
+constexpr double edge_margin = 1e-10;
+
+/// A stack without memory of its own.
+class Visits {
+ public:
+  void push(std::uint32_t node) { nodes_[size_++] = node; }
+  std::uint32_t pop() { return nodes_[--size_]; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+
+ private:
+  std::array<std::uint32_t, most_waiting> nodes_;
+  std::size_t size_ = 0;
+};
 
 }  // namespace
 
@@ -31,6 +48,13 @@ TriangleTree::TriangleTree(const SurfaceMesh& mesh) : mesh_(mesh), order_(mesh.t
   std::iota(order_.begin(), order_.end(), 0U);
   nodes_.reserve(mesh.triangles.size() / 2 + 1);
   build(0, order_.size());
+  corners_.reserve(order_.size());
+  for (const std::uint32_t t : order_) {
+    const Triangle& corners = mesh.triangles[t];
+    corners_.push_back({mesh.vertices[corners[0]], mesh.vertices[corners[1]], mesh.vertices[corners[2]]});
+  }
+  const Box& all = nodes_.front().box;
+  rounding_ = 1e-12 * std::max(all.low.cwiseAbs().maxCoeff(), all.high.cwiseAbs().maxCoeff());
 }
 
 TriangleTree::Box TriangleTree::triangle_box(std::uint32_t triangle) const {
@@ -78,19 +102,33 @@ std::uint32_t TriangleTree::build(std::size_t begin, std::size_t end) {
 }
 
 ClosestPoint TriangleTree::closest(const Vector3& q) const {
+  return closest(q, order_.front());
+}
+
+ClosestPoint TriangleTree::closest(const Vector3& q, std::uint32_t near) const {
   struct Waiting {
     std::uint32_t node;
     double squared;  // distance to its box
   };
+  ClosestPoint best;
+  double best_squared = std::numeric_limits<double>::infinity();
+  const auto visit = [&](std::uint32_t t, const std::array<Vector3, 3>& corners) {
+    const Vector3 point = closest_on_triangle(q, corners[0], corners[1], corners[2]);
+    const double squared = (q - point).squaredNorm();
+    if (squared < best_squared || (squared == best_squared && t < best.triangle)) {
+      best_squared = squared;
+      best = {point, 0.0, t};
+    }
+  };
+  const Triangle& first = mesh_.triangles[near];
+  visit(near, {mesh_.vertices[first[0]], mesh_.vertices[first[1]], mesh_.vertices[first[2]]});
   std::array<Waiting, most_waiting> stack;
   std::size_t n_waiting = 0;
   stack[n_waiting++] = {0, nodes_.front().box.squared_distance(q)};
-  ClosestPoint best;
-  double best_squared = std::numeric_limits<double>::infinity();
   while (n_waiting > 0) {
     const Waiting next = stack[--n_waiting];
     // Equal distances are looked at too: the smaller index has to win, in whatever order boxes are visited.
-    if (next.squared > best_squared) continue;
+    if (next.squared > best_squared * box_margin) continue;
     const Node& node = nodes_[next.node];
     if (node.count == 0) {
       // The nearer child first: what it finds rules the other one out most of the time.
@@ -101,17 +139,7 @@ ClosestPoint TriangleTree::closest(const Vector3& q) const {
       stack[n_waiting++] = left_first ? left : right;
       continue;
     }
-    for (std::uint32_t i = node.first; i < node.first + node.count; ++i) {
-      const std::uint32_t t = order_[i];
-      const Triangle& corners = mesh_.triangles[t];
-      const Vector3 point =
-          closest_on_triangle(q, mesh_.vertices[corners[0]], mesh_.vertices[corners[1]], mesh_.vertices[corners[2]]);
-      const double squared = (q - point).squaredNorm();
-      if (squared < best_squared || (squared == best_squared && t < best.triangle)) {
-        best_squared = squared;
-        best = {point, 0.0, t};
-      }
-    }
+    for (std::uint32_t i = node.first; i < node.first + node.count; ++i) visit(order_[i], corners_[i]);
   }
   best.distance = std::sqrt(best_squared);
   return best;
@@ -119,6 +147,60 @@ ClosestPoint TriangleTree::closest(const Vector3& q) const {
 
 double TriangleTree::distance_to_box(const Vector3& q) const {
   return std::sqrt(nodes_.front().box.squared_distance(q));
+}
+
+std::optional<double> TriangleTree::way_through(std::uint32_t t, const Vector3& origin, const Vector3& direction,
+                                                double reach, bool leaving) const {
+  const Triangle& corners = mesh_.triangles[t];
+  const Vector3 a = mesh_.vertices[corners[0]] - origin;
+  const Vector3 b = mesh_.vertices[corners[1]] - origin;
+  const Vector3 c = mesh_.vertices[corners[2]] - origin;
+  const Vector3 cross = (b - a).cross(c - a);
+  const double through = cross.dot(direction);
+  if (leaving ? !(through > 0.0) : !(through < 0.0)) return std::nullopt;
+  // Volumes spanned by the line and the edges, in units of the triangle seen along the line.
+  const double margin = -edge_margin;
+  if (direction.dot(b.cross(c)) / through < margin || direction.dot(c.cross(a)) / through < margin ||
+      direction.dot(a.cross(b)) / through < margin) {
+    return std::nullopt;
+  }
+  const double way = cross.dot(a) / through;
+  if (!(way >= 0.0 && way <= reach)) return std::nullopt;
+  return way;
+}
+
+std::optional<Crossing> TriangleTree::crossing(const Vector3& origin, const Vector3& direction, double reach,
+                                               bool leaving, std::uint32_t near) const {
+  std::optional<Crossing> best;
+  const auto visit = [&](std::uint32_t t) {
+    const auto way = way_through(t, origin, direction, best ? best->way : reach, leaving);
+    if (way && (!best || *way < best->way || t < best->triangle)) best = {.way = *way, .triangle = t};
+  };
+  visit(near);
+  Vector3 inverse;
+  for (Eigen::Index k = 0; k < 3; ++k) {  // never infinite: 0 times it must stay 0
+    inverse[k] = 1.0 / (std::abs(direction[k]) > 1e-150 ? direction[k] : std::copysign(1e-150, direction[k]));
+  }
+  const auto meets = [&](const Box& box) {
+    const Vector3 one = (box.low - origin).array() * inverse.array() - rounding_ * inverse.array().abs();
+    const Vector3 other = (box.high - origin).array() * inverse.array() + rounding_ * inverse.array().abs();
+    const double enter = one.cwiseMin(other).maxCoeff();
+    const double leave = one.cwiseMax(other).minCoeff();
+    return enter <= leave && leave >= 0.0 && enter <= (best ? best->way : reach);
+  };
+  Visits visits;
+  visits.push(0);
+  while (!visits.empty()) {
+    const Node& node = nodes_[visits.pop()];
+    if (!meets(node.box)) continue;
+    if (node.count == 0) {
+      visits.push(node.right);
+      visits.push(node.first);
+      continue;
+    }
+    for (std::uint32_t i = node.first; i < node.first + node.count; ++i) visit(order_[i]);
+  }
+  return best;
 }
 
 std::vector<std::uint32_t> TriangleTree::overlapping(const Vector3& low, const Vector3& high) const {

@@ -2,8 +2,10 @@
 /// the distance to a partner that is a mesh.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "fem_server/geometry/surface_mesh.hpp"
@@ -16,6 +18,12 @@ struct ClosestPoint {
   std::uint32_t triangle = 0;
 };
 
+/// Where a straight line goes through a triangle.
+struct Crossing {
+  double way = 0.0;  ///< [m] >= 0 along the line
+  std::uint32_t triangle = 0;
+};
+
 /// Built once over a mesh that must outlive it. Queries may run in several threads.
 class TriangleTree {
  public:
@@ -24,6 +32,16 @@ class TriangleTree {
 
   /// The closest point of the surface to `q` [m]; the smaller triangle index wins a tie. Does not allocate.
   [[nodiscard]] ClosestPoint closest(const Vector3& q) const;
+  /// The same point, found the sooner the nearer the triangle `near` is to it.
+  [[nodiscard]] ClosestPoint closest(const Vector3& q, std::uint32_t near) const;
+
+  /// The first triangle that a line goes through; the smaller index wins a tie. An edge belongs to both its triangles.
+  /// @param direction  unit length
+  /// @param reach      [m] end of the line
+  /// @param leaving    through triangles that are met from behind, from inside of a body; else from their front
+  /// @param near       a triangle that is tried first: changes the time, not the answer
+  [[nodiscard]] std::optional<Crossing> crossing(const Vector3& origin, const Vector3& direction, double reach,
+                                                 bool leaving, std::uint32_t near) const;
 
   /// [m] from `q` to the box around all triangles, 0 inside: no point of the surface is nearer.
   [[nodiscard]] double distance_to_box(const Vector3& q) const;
@@ -49,10 +67,15 @@ class TriangleTree {
   };
   std::uint32_t build(std::size_t begin, std::size_t end);
   [[nodiscard]] Box triangle_box(std::uint32_t triangle) const;
+  /// Way [m] at which the line goes through triangle `t`; none when it does not within `reach`.
+  [[nodiscard]] std::optional<double> way_through(std::uint32_t t, const Vector3& origin, const Vector3& direction,
+                                                  double reach, bool leaving) const;
 
   const SurfaceMesh& mesh_;
   std::vector<std::uint32_t> order_;
+  std::vector<std::array<Vector3, 3>> corners_;  ///< [m] in that order: neighbours in space are neighbours in memory
   std::vector<Node> nodes_;
+  double rounding_ = 0.0;  ///< [m] by which the sides of boxes may be wrong
 };
 
 /// Closest point of the triangle abc to `q` [ericson2005, section 5.1.5].

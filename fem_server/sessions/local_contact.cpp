@@ -6,6 +6,7 @@
 
 #include "common/contact/shared_bodies.hpp"
 #include "common/errors/error.hpp"
+#include "common/friction/local_problem.hpp"
 #include "fem_server/sessions/open_session.hpp"
 
 namespace heelstrike::fem {
@@ -84,13 +85,18 @@ class LocalContact final : public Contact, public BatchContact {
   }
 
   [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
-    if (pair >= sessions_.size()) {
-      throw input_error("pair", fmt::format("fields: expected a pair below {}, found {}", sessions_.size(), pair));
-    }
-    return sessions_[pair]->fields(as_sent(state), request_as_sent(request));
+    return session(pair).fields(as_sent(state), request_as_sent(request));
+  }
+
+  [[nodiscard]] friction::LocalProblem local_problem(std::size_t pair, const PairState& state) override {
+    return session(pair).local_problem(as_sent(state));
   }
 
  private:
+  [[nodiscard]] const Session& session(std::size_t pair) const {
+    if (pair < sessions_.size()) return *sessions_[pair];
+    throw input_error("pair", fmt::format("expected a pair below {}, found {}", sessions_.size(), pair));
+  }
   void check_sizes(std::string_view verb, std::size_t n_states, std::size_t n_responses) const {
     if (n_states == sessions_.size() && n_responses == sessions_.size()) return;
     throw input_error("pairs",

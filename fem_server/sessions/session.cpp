@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/errors/refusal.hpp"
+#include "common/friction/local_problem.hpp"
 #include "fem_server/sessions/session_bytes.hpp"
 
 namespace heelstrike::fem {
@@ -316,6 +317,10 @@ void Session::restore_state(std::string_view bytes) {
                   .motion = nullptr};
   const std::lock_guard lock(mutex_);
   memory_ = std::move(restored);
+}
+
+friction::LocalProblem Session::local_problem(const PairState& state) const {
+  return backend_->local_problem(*memory().history, canonical(state, pair_.name));
 }
 
 std::string Session::fields(const PairState& state, const FieldRequest& request) const {

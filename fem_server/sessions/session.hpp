@@ -97,6 +97,7 @@ class Session {
   void restore_state(std::string_view bytes);
 
   [[nodiscard]] std::string fields(const PairState& state, const FieldRequest& request) const;
+  [[nodiscard]] friction::LocalProblem local_problem(const PairState& state) const;
 
  private:
   void answer(const History& history, std::span<const PairState> states, const EvaluateOptions& options,

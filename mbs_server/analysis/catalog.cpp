@@ -1,6 +1,7 @@
 #include "mbs_server/analysis/catalog.hpp"
 
 #include "mbs_server/analysis/run.hpp"
+#include "mbs_server/coupling/coupling_scheme.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"
 #include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
@@ -24,6 +25,7 @@ Catalog scenario_catalog(BackendSchemas backends) {
           .integrators = schemas_of<ElementType>(integrator_registry()),
           .default_integrators = default_integrators(),
           .analyses = schemas_of<AnalysisSchema>(analysis_types()),
+          .couplings = schemas_of<ElementType>(coupling_scheme_registry()),
           .backends = std::move(backends)};
 }
 

@@ -26,6 +26,12 @@ std::optional<double> FieldOutputWriter::next_time() const {
   return spec_->interval * static_cast<double>(next_);
 }
 
+void FieldOutputWriter::restore(const FieldPosition& position) {
+  next_ = position.next;
+  off_ = position.off;
+  partner_drawn_ = position.partner_drawn;
+}
+
 void FieldOutputWriter::skip_to(double t) {
   if (spec_ && spec_->interval > 0.0) next_ = first_after(spec_->interval, t);
 }

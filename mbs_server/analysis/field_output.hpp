@@ -9,6 +9,7 @@
 #include "mbs_server/coupling/contact_states.hpp"
 #include "mbs_server/formulation/constraint.hpp"
 #include "mbs_server/model/model.hpp"
+#include "mbs_server/simulation/run_state.hpp"
 
 namespace heelstrike::mbs {
 
@@ -25,6 +26,9 @@ class FieldOutputWriter {
   [[nodiscard]] std::optional<double> next_time() const;
   /// Goes on from `t` in a resumed run.
   void skip_to(double t);
+  /// For checkpoints.
+  [[nodiscard]] FieldPosition position() const { return {next_, off_, partner_drawn_}; }
+  void restore(const FieldPosition& position);
   /// Writes the files of next_time() with the state at that time and moves on.
   void write(Contact& contact, const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd);
   /// Whether onset, peaks and end of every contact are drawn as well.

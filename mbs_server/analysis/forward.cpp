@@ -35,6 +35,8 @@ class ForwardRun final : public RunBase, private SimulationListener {
   bool on_step(SimulationStep& step) override;
   void on_event(const SimulationEvent& event) override;
   void on_commit() override;
+  void on_restart_point() override { at_restart_point(); }
+  [[nodiscard]] Checkpoint save() override { return simulation_.save(); }
 
   /// @returns false when the run was stopped meanwhile
   bool write_fields_until(SimulationStep& step);
@@ -97,14 +99,13 @@ void ForwardRun::write_checkpoint_if_due() {
   const auto interval = input_.scenario.output.checkpoint_interval;
   if (!interval || committed_.t < next_checkpoint_) return;
   next_checkpoint_ = *interval * static_cast<double>(first_after(*interval, committed_.t));
-  finish_rows();
-  sink_.on_checkpoint(simulation_.save());
+  RunBase::write_checkpoint();
 }
 
 bool ForwardRun::solve() {
   if (input_.resume_from) {
     next_row_ = model_.totals().next_row;
-    fields_.skip_to(committed_.t);
+    fields_.restore(model_.totals().fields);
   } else {
     write_first_row();
     next_row_ = 1;

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <exception>
 #include <optional>
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/analysis/analysis_state.hpp"
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/vertical_balance.hpp"
 #include "mbs_server/elements/build_model.hpp"
@@ -38,6 +40,10 @@ class PrescribedRun final : public RunBase {
  private:
   void check() const override;
   [[nodiscard]] bool solve() override;
+  [[nodiscard]] Checkpoint save() override;
+  void begin();
+  void go_on_from(const Checkpoint& checkpoint);
+  void require_frames();
   void add_statistics(IntegratorStatistics& statistics) const override {
     statistics.name = input_.scenario.analysis.type;
     statistics.steps = n_frames_;
@@ -75,6 +81,7 @@ class PrescribedRun final : public RunBase {
   std::size_t frames_per_call_ = 1;
   Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at motion_t_; committed_ is the last frame that was
   double motion_t_ = 0.0;   ///< [s]
+  VectorX start_states_;    ///< of force elements, at the start: the motion does not depend on them
   double placed_t_ = 0.0;   ///< [s] of committed_, also while it is being replaced
   std::optional<VerticalBalance> balance_;
   std::vector<double> held_forces_, held_shifts_;  ///< [N, m] of the last frame, by group of the balance
@@ -111,11 +118,6 @@ std::shared_ptr<const PostedQuestion> PrescribedRun::begin_row(double t, const V
 }
 
 void PrescribedRun::check() const {
-  if (input_.resume_from) {
-    throw input_error("checkpoint",
-                      "checkpoint: expected a forward analysis, found one of prescribed motion; start it "
-                      "anew, it costs one linear solution per row");
-  }
   require_prescribed_motion(system_.n_q() - system_.n_constraints());
 }
 
@@ -132,13 +134,15 @@ const VectorX& PrescribedRun::prescribed_accelerations() {
     closed.push_back(states_.closed(i));
     states_.set_closed(i, false);
   }
-  const auto s = committed_.y.tail(system_.n_states());
-  const VectorX& qdd = system_.accelerations({motion_t_, q(motion_), qd(motion_), s}).qdd;
+  // With the states of the frame that was taken last the rounding would depend on how many are asked for at once.
+  const VectorX& qdd = system_.accelerations({motion_t_, q(motion_), qd(motion_), start_states_}).qdd;
   for (std::size_t i = 0; i < closed.size(); ++i) states_.set_closed(i, closed[i]);
   return qdd;
 }
 
 void PrescribedRun::move_to(double t) {
+  // Nothing but the last frame, so that a resumed run, and one that asks for fewer frames at once, has the same bits.
+  system_.forget_pivots();
   const auto n = system_.n_q();
   const double h = t - motion_t_;
   const VectorX& qdd = prescribed_accelerations();
@@ -232,6 +236,7 @@ void PrescribedRun::leave_out(const Frame& frame, const RecoverableError& reason
 }
 
 void PrescribedRun::process(const Frame& frame, bool answered) {
+  system_.forget_pivots();
   const double before = std::exchange(committed_.t, frame.t);
   const bool placed = place_frame(frame, answered);
   if (placed && started_frames_) {
@@ -298,20 +303,78 @@ bool PrescribedRun::take(std::span<Frame> frames) {
   return true;
 }
 
-bool PrescribedRun::solve() {
+void PrescribedRun::begin() {
   motion_.resize(2 * system_.n_q());
   motion_ << model_.start().q, model_.start().qd;
   committed_.z = VectorX::Zero(EnergyQuadrature::n);
   system_.project(0.0, motion_.head(system_.n_q()), motion_.tail(system_.n_q()));
   committed_.y = system_.start_y(0.0, q(motion_), qd(motion_));
+  start_states_ = committed_.y.tail(system_.n_states());
+}
+
+Checkpoint PrescribedRun::save() {
+  AnalysisState state;
+  state.set("motion", entries(motion_));
+  state.set("motion_t", motion_t_);
+  state.set("placed_t", placed_t_);
+  state.set("next_frame", next_frame_);
+  state.set("frames", n_frames_);
+  state.set("failed", n_failed_);
+  state.set("first_reason", first_reason_);
+  state.set("worst", std::array{worst_.position, worst_.velocity});
+  state.set("powers", entries(powers_));
+  if (balance_) {
+    state.set("shifts", std::as_const(*balance_).shifts());
+    state.set("held_forces", held_forces_);
+    state.set("held_shifts", held_shifts_);
+  }
+  model_.totals().analysis = state.bytes();
+  return model_.save(input_.scenario_digest);
+}
+
+void PrescribedRun::go_on_from(const Checkpoint& checkpoint) {
+  const AnalysisState state(resumed_->analysis);
+  state.get("motion", entries(motion_));
+  motion_t_ = state.number("motion_t");
+  placed_t_ = state.number("placed_t");
+  next_frame_ = state.count("next_frame");
+  n_frames_ = state.count("frames");
+  n_failed_ = state.count("failed");
+  first_reason_ = state.text("first_reason");
+  std::array<double, 2> worst{};
+  state.get("worst", worst);
+  worst_ = {.position = worst[0], .velocity = worst[1]};
+  state.get("powers", entries(powers_));
+  if (balance_) {
+    const std::size_t n = balance_->shifts().size();
+    held_forces_.resize(n);
+    held_shifts_.resize(n);
+    state.get("shifts", balance_->shifts());
+    state.get("held_forces", held_forces_);
+    state.get("held_shifts", held_shifts_);
+  }
+  started_frames_ = true;
+  model_.take(checkpoint, std::move(*resumed_));
+  fields_.restore(model_.totals().fields);
+}
+
+bool PrescribedRun::solve() {
+  begin();
   asking_ = asking();
   frames_per_call_ = asking_ == Asking::one_by_one ? 1 : asking_ == Asking::answered ? frames_ahead : first_frames;
+  if (resumed_) go_on_from(*input_.resume_from);
   while (next_frame_ == 0 || motion_t_ < end_time()) {
     std::exception_ptr failure;
     std::vector<Frame> frames = next_frames(frames_per_call_, failure);
     if (!take(frames)) return false;
     if (failure) std::rethrow_exception(failure);
+    if (started_frames_ && motion_t_ < end_time()) at_restart_point();
   }
+  require_frames();
+  return true;
+}
+
+void PrescribedRun::require_frames() {
   // Of the prescribed motion: a balance moves bodies away from it on purpose.
   model_.totals().max_position_violation = worst_.position;
   model_.totals().max_velocity_violation = worst_.velocity;
@@ -323,7 +386,6 @@ bool PrescribedRun::solve() {
     summary_.error = Error(ErrorCode::solver_failed, fmt::format("{} of {} frames have no solution; the first, {}",
                                                                  n_failed_, next_frame_, first_reason_));
   }
-  return true;
 }
 
 RunSummary run_prescribed(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,

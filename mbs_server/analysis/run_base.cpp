@@ -36,11 +36,30 @@ RunBase::RunBase(const RunInput& input, CoupledModel& model, RunSink& sink, std:
   summary_.scenario = input.scenario.name;
   summary_.backend = backend_label(input.scenario);
   summary_.integrator.name = input.scenario.analysis.integrator.name;
+  checkpoint_due_ = clock() + input.scenario.output.checkpoint_period;
+}
+
+double RunBase::clock() const {
+  return input_.clock ? input_.clock() : std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+void RunBase::at_restart_point() {
+  // Rows, fields and history are the same whether it is written or not.
+  if (input_.scenario.output.checkpoint_period > 0.0 && clock() >= checkpoint_due_) write_checkpoint();
+}
+
+void RunBase::write_checkpoint() {
+  finish_rows();
+  model_.totals().fields = fields_.position();
+  sink_.on_checkpoint(save());
+  // What it took to write does not count, so that a large one on a slow disk leaves time to go on.
+  checkpoint_due_ = clock() + input_.scenario.output.checkpoint_period;
 }
 
 void RunBase::open(const ContactFactory& open_contact) {
   model_.assemble([this](std::string_view level, const std::string& text) { sink_.on_log(level, text); });
   check();
+  if (input_.resume_from) resumed_ = model_.read(*input_.resume_from, input_.scenario_digest);
   const OpenContext context{
       .run_id = input_.run_id,
       .on_progress = [this](std::string_view stage, double fraction) { tell_preparation(stage, fraction); },
@@ -186,6 +205,7 @@ void RunBase::finish() {
   summary_.contact_evaluations = exchange_.n_evaluations();
   const Contact* contact = model_.contact();
   summary_.contact_commits = contact != nullptr ? exchange_.committed_step() + 1 : 0;
+  summary_.coupling = model_.scheme().statistics();
   if (contact != nullptr) summary_.rpc = contact->rpc_statistics();
   finish_wall_times();
   summary_.max_position_violation = model_.totals().max_position_violation;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -37,6 +38,8 @@ class RunBase {
   /// From the initial state to the end. @returns false when the run was asked to stop. A run that reaches its end
   /// without some of its rows leaves the reason in summary_.error, and is "incomplete".
   [[nodiscard]] virtual bool solve() = 0;
+  /// All that is needed to go on from the committed state, at a restart point.
+  [[nodiscard]] virtual Checkpoint save() = 0;
   virtual void add_statistics(IntegratorStatistics& /*statistics*/) const {}
   [[nodiscard]] virtual std::vector<Column> columns() { return model_.columns(); }
   /// @returns null when the row is complete, as CoupledModel::begin_row
@@ -60,6 +63,10 @@ class RunBase {
   void write_event_fields(std::size_t pair, double t, const VectorX& y);
   /// A row whose gaps are not known yet is written when they are; rows are written in order.
   void write_row(double t, const VectorX& y, const VectorX& z);
+  /// A restart point: an instant from which this analysis goes on in the same way whatever came before, in every run.
+  /// Writes a checkpoint when the last one is old enough by the clock.
+  void at_restart_point();
+  void write_checkpoint();
   /// Waits for the answers of all rows and writes them: before anything that comes after them.
   void finish_rows();
   void tell_progress(double step_size);
@@ -79,12 +86,14 @@ class RunBase {
   Clock::time_point started_, last_progress_;
   RunSummary summary_;
   FieldOutputWriter fields_;
+  std::optional<RunState> resumed_;  ///< read from the checkpoint before the contact is opened
 
  private:
   void switch_prescribed_pair(std::size_t pair, const Response& response);
   void finish();
   void finish_energy();
   void finish_wall_times();
+  [[nodiscard]] double clock() const;
   [[nodiscard]] double wall_time() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
 
   struct Row {
@@ -95,6 +104,7 @@ class RunBase {
 
   std::deque<Row> rows_;  ///< not written yet
   std::string preparation_stage_;
+  double checkpoint_due_ = 0.0;    ///< [s] of input_.clock
   Clock::duration fields_time_{};  ///< spent on fields
 };
 

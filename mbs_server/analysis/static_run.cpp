@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/analysis/analysis_state.hpp"
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/load_force.hpp"
@@ -42,7 +43,10 @@ class StaticRun final : public RunBase {
     statistics.rhs_evaluations = n_evaluations_;
     statistics.jacobian_evaluations = n_factorizations_;
   }
-  void check() const override;
+  [[nodiscard]] Checkpoint save() override;
+  void begin();
+  void go_on_from(const Checkpoint& checkpoint);
+  void move_on();
   [[nodiscard]] std::vector<Column> columns() override;
   [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
                                                                 std::vector<double>& row) override {
@@ -70,14 +74,10 @@ class StaticRun final : public RunBase {
   VectorX x_, F_, trial_;
   double scale_ = 1.0;  ///< [N, N m] forces at work
   std::string last_refusal_;
+  VectorX pushed_;             ///< [N, N m] external_forces() at the last equilibrium
+  std::int64_t next_row_ = 1;  ///< of the grid
   std::int64_t n_equilibria_ = 0, n_evaluations_ = 0, n_factorizations_ = 0;
 };
-
-void StaticRun::check() const {
-  if (input_.resume_from) {
-    throw input_error("checkpoint", "checkpoint: expected a forward analysis, found a static one; start it anew");
-  }
-}
 
 std::vector<Column> StaticRun::columns() {
   std::vector<Column> columns = RunBase::columns();
@@ -303,37 +303,82 @@ VectorX StaticRun::external_forces(double t, const VectorX& q) {
   return g;
 }
 
-bool StaticRun::solve() {
-  form_ = std::make_unique<StaticForm>(system_);
+void StaticRun::begin() {
   const auto n = system_.n_q();
-  x_ = VectorX::Zero(form_->size());
-  F_ = x_;
-  x_.head(n) = model_.start().q;
   auto& [t, y, z] = committed_;
+  x_.head(n) = model_.start().q;
   y = system_.start_y(0.0, model_.start().q, VectorX::Zero(n));
   z = VectorX::Zero(EnergyQuadrature::n);
   commit_start();
   find_equilibrium(0.0, true);
   take_initial_state(exchange_.commit(t, q(y), qd(y)));
+  if (depends_on_time()) pushed_ = external_forces(0.0, y.head(n));
+}
+
+Checkpoint StaticRun::save() {
+  AnalysisState state;
+  state.set("x", entries(x_));
+  state.set("pushed", entries(pushed_));
+  state.set("next_row", next_row_);
+  state.set("equilibria", n_equilibria_);
+  state.set("evaluations", n_evaluations_);
+  state.set("factorizations", n_factorizations_);
+  model_.totals().analysis = state.bytes();
+  return model_.save(input_.scenario_digest);
+}
+
+void StaticRun::go_on_from(const Checkpoint& checkpoint) {
+  const AnalysisState state(resumed_->analysis);
+  pushed_.resize(system_.n_q());
+  state.get("x", entries(x_));
+  state.get("pushed", entries(pushed_));
+  next_row_ = state.count("next_row");
+  n_equilibria_ = state.count("equilibria");
+  n_evaluations_ = state.count("evaluations");
+  n_factorizations_ = state.count("factorizations");
+  model_.take(checkpoint, std::move(*resumed_));
+  fields_.restore(model_.totals().fields);
+}
+
+void StaticRun::move_on() {
+  // The pattern of the matrix, its pivots and the states that Newton starts from are those of the last equilibrium and
+  // not of the way to it, so that a resumed run has the same.
+  form_ = std::make_unique<StaticForm>(system_);
+  form_->set_states(committed_.y.tail(system_.n_states()));
+  system_.forget_pivots();
+  auto& [t, y, z] = committed_;
+  const auto n = system_.n_q();
+  const double before = t;
+  const VectorX q_before = y.head(n);
+  const double grid = input_.scenario.output.interval * static_cast<double>(next_row_++);
+  find_equilibrium(grid >= end_time() * (1.0 - 1e-12) ? end_time() : grid, false);
+  commit_prescribed_state();
+  // Work along the way between two equilibria, by the trapezoidal rule.
+  const VectorX now = external_forces(t, y.head(n));
+  z[EnergyQuadrature::external_work] += 0.5 * (pushed_ + now).dot(y.head(n) - q_before);
+  pushed_ = now;
+  model_.note_violation();
+  write_row(t, y, z);
+  tell_progress(t - before);
+}
+
+bool StaticRun::solve() {
+  form_ = std::make_unique<StaticForm>(system_);
+  x_ = VectorX::Zero(form_->size());
+  F_ = x_;
+  if (resumed_) {
+    go_on_from(*input_.resume_from);
+  } else {
+    begin();
+  }
   if (!depends_on_time()) {
-    t = end_time();
+    committed_.t = end_time();
     return true;
   }
-  VectorX pushed = external_forces(0.0, y.head(n));
-  for (std::int64_t row = 1; t < end_time(); ++row) {
+  while (committed_.t < end_time()) {
     if (stop_.stop_requested()) return false;
-    const double before = t;
-    const VectorX q_before = y.head(n);
-    const double grid = input_.scenario.output.interval * static_cast<double>(row);
-    find_equilibrium(grid >= end_time() * (1.0 - 1e-12) ? end_time() : grid, false);
-    commit_prescribed_state();
-    // Work along the way between two equilibria, by the trapezoidal rule.
-    const VectorX now = external_forces(t, y.head(n));
-    z[EnergyQuadrature::external_work] += 0.5 * (pushed + now).dot(y.head(n) - q_before);
-    pushed = now;
-    model_.note_violation();
-    write_row(t, y, z);
-    tell_progress(t - before);
+    move_on();
+    if (committed_.t < end_time()) at_restart_point();
   }
   return true;
 }

@@ -33,6 +33,8 @@ class VerticalBalance {
 
   /// [m] last shift of each group, upwards > 0.
   [[nodiscard]] std::span<const double> shifts() const { return shifts_; }
+  /// The same, to be filled by who goes on from there: they are what the next ones are looked for from.
+  [[nodiscard]] std::span<double> shifts() { return shifts_; }
 
  private:
   struct Group {

@@ -118,6 +118,11 @@ void ContactExchange::settle() {
   check_posted_commits();
 }
 
+void ContactExchange::start_anew() {
+  forget_answer();
+  for (Bound& bound : bounds_) bound.bound.known = false;
+}
+
 void ContactExchange::note_bounds() {
   for (std::size_t i = 0; i < n_pairs(); ++i) {
     bounds_[i] = {.bound = responses_[i].bound, .gap = responses_[i].gap, .X_AB = kinematics_.states()[i].X_AB};

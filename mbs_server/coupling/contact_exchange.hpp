@@ -58,6 +58,8 @@ class ContactExchange {
   /// evaluation of the same state gives right after it differ by rounding where friction is solved for: a run that goes
   /// on from here and one that is resumed here must take the same of them.
   void forget_answer() { answered_ = before_.known = posted_.answers = false; }
+  /// Forgets the bounds of gaps too: what is asked from here on, and counted, is what a run asks that is resumed here.
+  void start_anew();
 
   /// Whether the bounds that came with the last answers show that no pair touches on the way between two states.
   [[nodiscard]] bool stays_apart(double t, const ConstVector& q, const ConstVector& qd, double t_end,
@@ -116,6 +118,8 @@ class ContactExchange {
     posted_ = {};
   }
   [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
+  /// Goes on counting from there.
+  void set_evaluations(std::int64_t n) { n_evaluations_ = n; }
   /// Wall time spent waiting for the partner's answers.
   [[nodiscard]] std::chrono::duration<double> waited() const { return waited_; }
   /// What the partner said when it last refused a state, recoverably; empty = never.

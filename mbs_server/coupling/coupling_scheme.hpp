@@ -9,11 +9,13 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "common/config/catalog.hpp"
 #include "common/contact/contact.hpp"
+#include "common/results/run_records.hpp"
 #include "mbs_server/coupling/contact_exchange.hpp"
 #include "mbs_server/coupling/contact_states.hpp"
 
@@ -75,6 +77,9 @@ class CouplingScheme {
   /// RecoverableError it is asked again, with a smaller bound on the integrator's steps
   [[nodiscard]] virtual double plan(double /*t*/, double t_end, TrialMotion& /*trial*/) { return t_end; }
 
+  /// What macro steps there have been; none without macro steps.
+  [[nodiscard]] virtual std::optional<CouplingStatistics> statistics() const { return std::nullopt; }
+
   /// All that responses(), plan() and accept() depend on besides the history of the partner, as bytes for checkpoints.
   [[nodiscard]] virtual std::string save() const { return {}; }
   /// Goes on from saved bytes. @throws Error{invalid_input} for bytes of another scheme; nothing has changed then
@@ -86,7 +91,7 @@ class CouplingScheme {
 
 /// What describes a coupling scheme. A new one is its file and its line in coupling_scheme.cpp.
 struct CouplingSchemeEntry : ElementType {
-  /// @param scenario  with what it says of the coupling
+  /// @param scenario  with what it says of the coupling: `coupling.keys` has been checked against `keys`
   /// @param exchange, states  of all pairs; outlive the scheme
   std::function<std::unique_ptr<CouplingScheme>(const Scenario& scenario, ContactExchange& exchange,
                                                 const ContactStates& states)>
@@ -95,7 +100,7 @@ struct CouplingSchemeEntry : ElementType {
 
 [[nodiscard]] std::span<const CouplingSchemeEntry> coupling_scheme_registry();
 
-/// The scheme that a scenario is run with: the first in the registry, as long as a scenario does not say.
+/// The scheme that a scenario is run with: the first in the registry, where the scenario does not say.
 [[nodiscard]] const CouplingSchemeEntry& scheme_of(const Scenario& scenario);
 
 }  // namespace heelstrike::mbs

@@ -32,6 +32,8 @@ class StaticForm {
   [[nodiscard]] double force_scale(double t, const ConstVector& x);
   /// Own states of force elements at the last residual().
   [[nodiscard]] const VectorX& states() const { return s_; }
+  /// From which those of the next residual() are found.
+  void set_states(const ConstVector& s) { s_ = s; }
   /// [N/m] largest entry of the tangent at the last factor().
   [[nodiscard]] double stiffest() const { return stiffest_; }
 

@@ -184,6 +184,8 @@ void ArkodeStepper::add_current(IntegratorStatistics& s) const {
   if (implicit_) {
     (void)ARKStepGetNumStepSolveFails(arkode_, &nonlinear_failures);
     (void)ARKStepGetNumJacEvals(arkode_, &jacobians);
+    // Counts of the linear solver begin anew with the first step only: until then they are those of before.
+    if (steps == 0) jacobians = 0;
   }
   s.rejected_steps += error_failures + nonlinear_failures;
   s.jacobian_evaluations += jacobians;

@@ -99,6 +99,18 @@ void LogSink::on_fields(const FieldFrame& frame) {
   append(event);
 }
 
+void LogSink::count(const LogRemains& remains) {
+  row_bytes_ = remains.row_bytes;
+  field_bytes_ = remains.field_bytes;
+}
+
+void LogSink::on_resumed(std::optional<std::int64_t> step) {
+  v1::RunEvent event;
+  event.mutable_resumed();
+  if (step) event.mutable_resumed()->set_step(*step);
+  append(event);
+}
+
 void LogSink::finish(const RunSummary& summary) {
   v1::RunEvent event;
   wire::to_proto(summary, *event.mutable_finished());

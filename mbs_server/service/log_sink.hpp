@@ -30,8 +30,11 @@ class LogSink : public RunSink {
   void on_log(std::string_view level, std::string_view text) override;
   void on_episode(const ContactEpisode& episode) override;
   void on_checkpoint(const Checkpoint& checkpoint) override;
+  void on_resumed(std::optional<std::int64_t> step) override;
   void on_fields(const FieldFrame& frame) override;
 
+  /// What an earlier server had put into the log counts too.
+  void count(const LogRemains& remains);
   /// Appends the last event and closes the log.
   void finish(const RunSummary& summary);
   /// Why the spool could not be written.

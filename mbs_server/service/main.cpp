@@ -124,8 +124,10 @@ int serve(const Settings& settings) {
   contact.patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.patience));
   mbs::SimulationService service(store,
                                  {.schemas = [fem = settings.fem] { return schemas_of(rpc::list_backends(fem)); },
-                                  .open = rpc::open_remote_contact(contact)},
+                                  .open = rpc::open_remote_contact(contact),
+                                  .patience = contact.patience},
                                  announced_contract());
+  service.go_on();
   const auto metrics = serve_metrics(settings.metrics_address, std::make_shared<mbs::RunMetrics>(store, service));
   grpc::Service* services[] = {&service};
   return rpc::run_server_program(

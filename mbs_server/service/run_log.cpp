@@ -25,11 +25,35 @@ std::shared_ptr<RunLog> RunLog::open_existing(const std::filesystem::path& file)
   v1::RunEvent event;
   while (reader.next(event)) {
     log->last_sequence_ = event.sequence();
+    log->note(event);
     if (event.has_finished()) log->summary_ = std::make_unique<v1::RunSummary>(event.finished());
   }
   log->size_ = reader.position();
   log->closed_ = true;
   return log;
+}
+
+void RunLog::note(const v1::RunEvent& event) {
+  if (event.has_samples() && event.samples().values_size() > 0) {
+    remains_.row_bytes += sizeof(double) * static_cast<std::uint64_t>(event.samples().values_size());
+    // A log holds single rows, and time is their first column.
+    if (event.samples().values(0) > remains_.furthest) {
+      remains_.furthest = event.samples().values(0);
+      remains_.n_vain = 0;
+    }
+  }
+  if (event.has_fields()) remains_.field_bytes += event.fields().vtu().size();
+  if (event.has_resumed()) ++remains_.n_vain;
+  if (event.has_progress()) remains_.progress = event.progress();
+  if (event.has_checkpoint()) remains_.checkpoint = std::make_unique<v1::Checkpoint>(event.checkpoint());
+}
+
+void RunLog::go_on() {
+  constexpr std::uint64_t more_than_any_disk_holds_back = std::uint64_t{1} << 32U;
+  const std::scoped_lock lock(mutex_);
+  writer_ = std::make_unique<wire::EventFileWriter>(file_, size_);
+  last_sequence_ += more_than_any_disk_holds_back;
+  closed_ = false;
 }
 
 void RunLog::append(v1::RunEvent& event) {

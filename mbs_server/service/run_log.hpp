@@ -16,12 +16,29 @@
 
 namespace heelstrike::mbs {
 
+/// What the log of a run that was interrupted tells whoever goes on with it.
+struct LogRemains {
+  std::unique_ptr<v1::Checkpoint> checkpoint;  ///< the last one; null = there is none
+  std::uint64_t row_bytes = 0;                 ///< [bytes] of all rows, those that came again counted again
+  std::uint64_t field_bytes = 0;
+  int n_vain = 0;          ///< resumptions since the run got further than ever before
+  double furthest = -1.0;  ///< [s] of the rows; negative = there is none
+  v1::Progress progress;   ///< the last that was told
+};
+
 class RunLog {
  public:
   /// A new log in `file`, which must not exist. @throws Error{file}
   static std::shared_ptr<RunLog> create(const std::filesystem::path& file);
   /// The log of a run of an earlier server: complete or interrupted, never growing. @throws Error{file}
   static std::shared_ptr<RunLog> open_existing(const std::filesystem::path& file);
+
+  /// An existing log that has no last event grows again. Numbers jump, so that an event which a failing disk has lost,
+  /// though a watcher has it, leaves no two of one number.
+  /// @throws Error{file}
+  void go_on();
+  /// Of the log as it was when open_existing() read it.
+  [[nodiscard]] const LogRemains& remains() const { return remains_; }
 
   /// Numbers the event, writes it and wakes the watchers. Only the run's thread calls this.
   /// @throws Error{file} when it cannot be written; the number is then not used up
@@ -50,7 +67,10 @@ class RunLog {
  private:
   explicit RunLog(std::filesystem::path file) : file_(std::move(file)) {}
 
+  void note(const v1::RunEvent& event);
+
   const std::filesystem::path file_;
+  LogRemains remains_;
   std::unique_ptr<wire::EventFileWriter> writer_;  ///< the run's thread's; null when no event will follow
   mutable std::mutex mutex_;                       ///< guards what follows
   mutable std::condition_variable changed_;

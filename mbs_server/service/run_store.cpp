@@ -14,9 +14,10 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
 #include "common/results/output_file.hpp"
 #include "common/wire/run_records_wire.hpp"
-#include "mbs_server/service/log_sink.hpp"
+#include "mbs_server/service/spooled_input.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* event_extension = ".events";
 constexpr const char* owner_extension = ".owner";
+constexpr const char* input_extension = ".input";
 constexpr std::size_t max_id_length = 64;
 
 void check_id(const std::string& run_id) {
@@ -85,8 +87,10 @@ void RunStore::load_spool() {
     run->interrupted = run->log->summary() == nullptr;
     const fs::path owner = owner_file(entry.path().stem().string());
     if (fs::exists(owner)) run->submission.owner = read_whole_file(owner);
+    run->submission.digest = digest_of_spooled_input(input_file(entry.path().stem().string()));
     runs_.emplace(entry.path().stem().string(), std::move(run));
   }
+  remove_temporary_files(spool_);
 }
 
 fs::path RunStore::event_file(const std::string& run_id) const {
@@ -97,9 +101,14 @@ fs::path RunStore::owner_file(const std::string& run_id) const {
   return spool_ / (run_id + owner_extension);
 }
 
+fs::path RunStore::input_file(const std::string& run_id) const {
+  return spool_ / (run_id + input_extension);
+}
+
 void RunStore::remove_files(const std::string& run_id, std::error_code& failure) const {
   std::error_code ignored;  // most runs have no owner
   fs::remove(owner_file(run_id), ignored);
+  fs::remove(input_file(run_id), ignored);
   fs::remove(event_file(run_id), failure);
 }
 
@@ -184,10 +193,19 @@ std::string RunStore::start(RunInput input, ContactFactory open_contact, const S
   auto run = std::make_shared<Run>();
   run->log = RunLog::create(event_file(run_id));
   run->submission = submission;
+  run->submission.header.Clear();  // large, and in the spool from here on
   run->progress.set_end_time(input.scenario.analysis.end_time);
   try {
     if (!submission.owner.empty()) write_whole_file(owner_file(run_id), submission.owner);
-    launch(run, std::move(input), std::move(open_contact));
+    if (!submission.header.scenario_yaml().empty()) {
+      write_spooled_input(input_file(run_id), submission.digest, submission.header, input.assets);
+    }
+    launch(run_id, run, [this, kept_input = std::move(input), factory = std::move(open_contact)](Run& started) {
+      LogSink sink = make_sink(started);
+      // Who collects this run needs the rows before it too.
+      if (kept_input.resume_from) sink.on_resumed(kept_input.resume_from->step);
+      carry_out(started, kept_input, factory, sink);
+    });
   } catch (...) {             // the run never was
     std::error_code ignored;  // a file that stays is found as interrupted at the next start
     remove_files(run_id, ignored);
@@ -198,19 +216,17 @@ std::string RunStore::start(RunInput input, ContactFactory open_contact, const S
   return run_id;
 }
 
-void RunStore::launch(const std::shared_ptr<Run>& run, RunInput input, ContactFactory open_contact) {
+void RunStore::launch(const std::string& run_id, const std::shared_ptr<Run>& run, std::function<void(Run&)> work) {
   {
     const std::scoped_lock active(active_mutex_);
     ++n_active_;
   }
-  const std::string run_id = input.run_id;
   try {
-    run->thread =
-        std::jthread([this, raw = run.get(), kept_input = std::move(input), factory = std::move(open_contact)] {
-          carry_out(*raw, kept_input, factory);
-          const std::scoped_lock active(active_mutex_);
-          if (--n_active_ == 0) idle_.notify_all();
-        });
+    run->thread = std::jthread([this, raw = run.get(), kept_work = std::move(work)] {
+      kept_work(*raw);
+      const std::scoped_lock active(active_mutex_);
+      if (--n_active_ == 0) idle_.notify_all();
+    });
   } catch (const std::system_error& failure) {  // no thread to be had
     const std::scoped_lock active(active_mutex_);
     --n_active_;
@@ -219,13 +235,16 @@ void RunStore::launch(const std::shared_ptr<Run>& run, RunInput input, ContactFa
   }
 }
 
-void RunStore::carry_out(Run& run, const RunInput& input, const ContactFactory& open_contact) {
+LogSink RunStore::make_sink(Run& run) const {
   const auto on_progress = [&run](const Progress& progress) {
     const std::scoped_lock lock(run.mutex);
     wire::to_proto(progress, run.progress);
   };
-  LogSink sink(*run.log, run.stop, on_progress,
-               {.max_row_bytes = limits_.max_row_bytes, .max_field_bytes = limits_.max_field_bytes});
+  return {*run.log, run.stop, on_progress,
+          SinkLimits{.max_row_bytes = limits_.max_row_bytes, .max_field_bytes = limits_.max_field_bytes}};
+}
+
+void RunStore::carry_out(Run& run, const RunInput& input, const ContactFactory& open_contact, LogSink& sink) {
   RunSummary summary;
   try {
     summary = run_(input, open_contact, sink, run.stop.get_token());
@@ -235,6 +254,10 @@ void RunStore::carry_out(Run& run, const RunInput& input, const ContactFactory& 
     summary = failed_summary(
         input, Error(ErrorCode::internal, fmt::format("unexpected failure of the run: {}", defect.what())));
   }
+  end(std::move(summary), sink);
+}
+
+void RunStore::end(RunSummary summary, LogSink& sink) {
   if (sink.failure()) {
     summary.status = "failed";
     summary.error = sink.failure();
@@ -245,6 +268,64 @@ void RunStore::carry_out(Run& run, const RunInput& input, const ContactFactory& 
   if (summary.status == "cancelled") ++counters_.cancelled;
   if (summary.status == "failed") ++counters_.failed;
   sink.finish(summary);
+}
+
+void RunStore::go_on(const ReadInput& read_input, const ContactFactory& open_contact) {
+  const std::scoped_lock lock(mutex_);
+  for (auto& [run_id, run] : runs_) {
+    if (!run->interrupted || !fs::exists(input_file(run_id))) continue;
+    try {
+      run->log->go_on();
+      run->progress = run->log->remains().progress;
+      launch(run_id, run, [this, id = run_id, read_input, open_contact](Run& resumed) {
+        carry_on(resumed, id, read_input, open_contact);
+      });
+      run->interrupted = false;
+      ++counters_.resumed;
+    } catch (const Error& error) {
+      spdlog::error("event=run_not_resumed run={} reason=\"{}\"", run_id, one_line(error.what()));
+    }
+  }
+}
+
+void RunStore::carry_on(Run& run, const std::string& run_id, const ReadInput& read_input,
+                        const ContactFactory& open_contact) {
+  const LogRemains& remains = run.log->remains();
+  LogSink sink = make_sink(run);
+  sink.count(remains);
+  RunInput input;
+  input.run_id = run_id;
+  try {
+    if (remains.n_vain >= most_vain_resumptions) {
+      throw unavailable_error(fmt::format(
+          "the multibody server has died {} times in this run without getting beyond t = {} s; its log says "
+          "more, and the run can be resumed from its last checkpoint with another server",
+          remains.n_vain + 1, std::max(0.0, remains.furthest)));
+    }
+    input = read_input(input_file(run_id), run.stop.get_token());
+    input.run_id = run_id;
+    if (remains.checkpoint) input.resume_from = wire::from_proto(*remains.checkpoint, wire::FieldPath("checkpoint"));
+  } catch (const Error& error) {
+    spdlog::error("event=run_not_resumed run={} reason=\"{}\"", run_id, one_line(error.what()));
+    RunSummary summary = failed_summary(input, error);
+    summary.simulated_time = std::max(0.0, remains.furthest);
+    return end(std::move(summary), sink);
+  }
+  const std::string from = input.resume_from ? fmt::format("t = {} s", input.resume_from->time) : "its beginning";
+  spdlog::warn("event=run_resumed run={} from=\"{}\"", run_id, from);
+  sink.on_resumed(input.resume_from ? std::optional(input.resume_from->step) : std::nullopt);
+  sink.on_log("warning", fmt::format("the multibody server was started anew; the run goes on from {}", from));
+  carry_out(run, input, open_contact, sink);
+}
+
+fs::path RunStore::input(const std::string& run_id, const Client& client) const {
+  (void)find(run_id, client);
+  if (!fs::exists(input_file(run_id))) {
+    throw not_found_error(fmt::format("what was submitted for run '{}' was not kept: it is of an earlier version",
+                                      run_id.substr(0, 2 * max_id_length)),
+                          "run_id");
+  }
+  return input_file(run_id);
 }
 
 std::shared_ptr<RunStore::Run> RunStore::find(const std::string& run_id, const Client& client) const {

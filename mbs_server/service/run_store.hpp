@@ -19,6 +19,7 @@
 #include "common/rpc/client_identity.hpp"
 #include "heelstrike/v1/simulation.pb.h"
 #include "mbs_server/analysis/run.hpp"
+#include "mbs_server/service/log_sink.hpp"
 #include "mbs_server/service/run_log.hpp"
 
 namespace heelstrike::mbs {
@@ -39,7 +40,12 @@ struct RunLimits {
 struct Submission {
   std::string owner = {};   ///< rpc::ClientIdentity::owner of who submitted it
   std::string digest = {};  ///< of everything that was submitted; empty = never the same
+  /// As it came; without a scenario in it the run does not survive the death of its server.
+  v1::SubmitRunRequest::Header header = {};
 };
+
+/// A server that dies this often without its run getting any further dies of this run.
+inline constexpr int most_vain_resumptions = 5;
 
 /// What happened so far, for metrics.
 struct RunCounters {
@@ -48,10 +54,13 @@ struct RunCounters {
   std::atomic<std::uint64_t> incomplete{0};
   std::atomic<std::uint64_t> failed{0};
   std::atomic<std::uint64_t> cancelled{0};
+  std::atomic<std::uint64_t> resumed{0};  ///< after the death of an earlier server
   std::atomic<std::uint64_t> steps{0};
 };
 
 using RunFunction = std::function<RunSummary(const RunInput&, const ContactFactory&, RunSink&, std::stop_token)>;
+/// Makes a run's input from what was submitted, as the spool keeps it; may wait for the contact server.
+using ReadInput = std::function<RunInput(const std::filesystem::path& spooled, std::stop_token)>;
 
 /// Thread-safe. The spool folder belongs to one store at a time. A run that belongs to another client is one that there
 /// is not.
@@ -66,6 +75,7 @@ class RunStore {
   RunStore& operator=(const RunStore&) = delete;
   ~RunStore();
 
+  using Client = rpc::ClientIdentity;
   [[nodiscard]] const RunLimits& limits() const { return limits_; }
   [[nodiscard]] const RunCounters& counters() const { return counters_; }
   [[nodiscard]] unsigned n_running() const;
@@ -75,10 +85,16 @@ class RunStore {
   /// @throws Error{invalid_input} for an identifier that is malformed or taken, Error{limit}, Error{unavailable} while
   ///         draining, Error{file}
   std::string start(RunInput input, ContactFactory open_contact, const Submission& submission = {});
+  /// Goes on, in threads of their own, with the runs that an earlier server was computing when it died: from their last
+  /// checkpoint, without one from their beginning. A run that has been resumed `most_vain_resumptions` times without
+  /// getting any further ends as failed. Once, before clients come.
+  void go_on(const ReadInput& read_input, const ContactFactory& open_contact);
+  /// What was submitted, to be read with read_spooled_input(). @throws Error{not_found}, also for a run of which it was
+  /// not kept
+  [[nodiscard]] std::filesystem::path input(const std::string& run_id, const Client& client) const;
   /// Refuses early what `start` would refuse whatever is submitted, before files are received. @throws as start
   void check_can_start(const std::string& run_id, const std::string& owner) const;
 
-  using Client = rpc::ClientIdentity;
   /// @throws Error{not_found}
   [[nodiscard]] std::shared_ptr<RunLog> log(const std::string& run_id, const Client& client) const;
   /// Asks the run to stop at its next step; a finished run stays as it is. @throws Error{not_found}
@@ -108,10 +124,13 @@ class RunStore {
   };
 
   void load_spool();
-  void carry_out(Run& run, const RunInput& input, const ContactFactory& open_contact);
+  [[nodiscard]] LogSink make_sink(Run& run) const;
+  void carry_out(Run& run, const RunInput& input, const ContactFactory& open_contact, LogSink& sink);
+  void carry_on(Run& run, const std::string& run_id, const ReadInput& read_input, const ContactFactory& open_contact);
+  void end(RunSummary summary, LogSink& sink);
   void check_can_start_locked(const std::string& run_id) const;
   [[nodiscard]] bool is_repetition_locked(const std::string& run_id, const Submission& submission) const;
-  void launch(const std::shared_ptr<Run>& run, RunInput input, ContactFactory open_contact);
+  void launch(const std::string& run_id, const std::shared_ptr<Run>& run, std::function<void(Run&)> work);
   void remove_files(const std::string& run_id, std::error_code& failure) const;
   [[nodiscard]] unsigned n_running_locked() const;
   void join_finished_locked();
@@ -120,6 +139,7 @@ class RunStore {
   [[nodiscard]] static v1::RunStatus status_of(const std::string& run_id, Run& run);
   [[nodiscard]] std::filesystem::path event_file(const std::string& run_id) const;
   [[nodiscard]] std::filesystem::path owner_file(const std::string& run_id) const;
+  [[nodiscard]] std::filesystem::path input_file(const std::string& run_id) const;
 
   const std::filesystem::path spool_;
   const RunLimits limits_;

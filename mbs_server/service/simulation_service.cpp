@@ -10,9 +10,11 @@
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/rpc/backoff.hpp"
 #include "common/wire/error_wire.hpp"
 #include "common/wire/run_records_wire.hpp"
 #include "mbs_server/service/run_input.hpp"
+#include "mbs_server/service/spooled_input.hpp"
 #include "mbs_server/service/watch_reactor.hpp"
 
 namespace heelstrike::mbs {
@@ -145,8 +147,40 @@ std::string SimulationService::submit(grpc::ServerContext& context, grpc::Server
   input.run_id = header.run_id();
   if (!header.resume_from().empty()) resume_from(header.resume_from(), input);
   const Submission submission{.owner = client.owner,
-                              .digest = sha256_hex(input.scenario_digest + '\n' + header.resume_from())};
+                              .digest = sha256_hex(input.scenario_digest + '\n' + header.resume_from()),
+                              .header = header};
   return store_.start(std::move(input), contact_.open, submission);
+}
+
+RunInput SimulationService::read_input(const std::filesystem::path& spooled, const std::stop_token& stop) const {
+  v1::SubmitRunRequest::Header header;
+  std::vector<AssetContent> files;
+  bool open = false;
+  read_spooled_input(spooled, [&](const v1::SubmitRunRequest& part) {
+    if (part.has_header()) {
+      header = part.header();
+      return true;
+    }
+    if (!open) files.push_back({.sha256 = {}, .name = part.file().name(), .content = {}});
+    files.back().content += part.file().content();
+    open = !part.file().last();
+    return true;
+  });
+  // Both servers may have died together, and this one was started first.
+  rpc::Backoff backoff(contact_.patience, stop);
+  BackendSchemas schemas;
+  for (bool known = false; !known;) {
+    try {
+      schemas = contact_.schemas();
+      known = true;
+    } catch (const Error& error) {
+      const bool may_come = error.code() == ErrorCode::unavailable || error.code() == ErrorCode::deadline;
+      if (!may_come || !backoff.pause()) throw;
+    }
+  }
+  RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), std::move(files), schemas);
+  if (!header.resume_from().empty()) resume_from(header.resume_from(), input);
+  return input;
 }
 
 grpc::Status SimulationService::SubmitRun(grpc::ServerContext* context,
@@ -185,6 +219,14 @@ grpc::Status SimulationService::FetchResults(grpc::ServerContext* context, const
     const rpc::ClientIdentity client = rpc::identity_of(*context);
     *response->mutable_status() = store_.status(request->run_id(), client);
     if (const auto summary = store_.log(request->run_id(), client)->summary()) *response->mutable_summary() = *summary;
+  });
+}
+
+grpc::Status SimulationService::FetchInput(grpc::ServerContext* context, const v1::FetchInputRequest* request,
+                                           grpc::ServerWriter<v1::SubmitRunRequest>* writer) {
+  return answered("FetchInput", *context, [&] {
+    read_spooled_input(store_.input(request->run_id(), rpc::identity_of(*context)),
+                       [&](const v1::SubmitRunRequest& part) { return writer->Write(part); });
   });
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
 
@@ -20,6 +22,8 @@ struct ContactSource {
   /// Error{version_mismatch}
   std::function<BackendSchemas()> schemas;
   ContactFactory open;
+  /// How long runs of an earlier server wait for the contact server before they fail.
+  std::chrono::milliseconds patience{0};
 };
 
 /// Plain calls are answered in gRPC's threads; WatchRun is a reactor with a thread of its own.
@@ -39,6 +43,8 @@ class SimulationService : public v1::SimulationService::WithCallbackMethod_Watch
                          v1::CancelRunResponse* response) override;
   grpc::Status FetchResults(grpc::ServerContext* context, const v1::FetchResultsRequest* request,
                             v1::FetchResultsResponse* response) override;
+  grpc::Status FetchInput(grpc::ServerContext* context, const v1::FetchInputRequest* request,
+                          grpc::ServerWriter<v1::SubmitRunRequest>* writer) override;
   grpc::Status ListRuns(grpc::ServerContext* context, const v1::ListRunsRequest* request,
                         v1::ListRunsResponse* response) override;
   grpc::Status ForgetRun(grpc::ServerContext* context, const v1::ForgetRunRequest* request,
@@ -47,11 +53,16 @@ class SimulationService : public v1::SimulationService::WithCallbackMethod_Watch
   grpc::Status GetCapacity(grpc::ServerContext* context, const v1::GetCapacityRequest* request,
                            v1::Capacity* response) override;
 
+  /// Goes on with the runs that an earlier server left. Once, before clients come.
+  void go_on() {
+    store_.go_on([this](const auto& spooled, const auto& stop) { return read_input(spooled, stop); }, contact_.open);
+  }
   /// Uploads in progress end.
   void stop_work() { calls_.stop_all(); }
   [[nodiscard]] unsigned n_watchers() const { return *n_watchers_; }
 
  private:
+  [[nodiscard]] RunInput read_input(const std::filesystem::path& spooled, const std::stop_token& stop) const;
   std::string submit(grpc::ServerContext& context, grpc::ServerReader<v1::SubmitRunRequest>& reader);
 
   RunStore& store_;

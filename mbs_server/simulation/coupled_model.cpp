@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/errors/error.hpp"
 #include "mbs_server/simulation/accepted_state.hpp"
 #include "mbs_server/simulation/run_table.hpp"
 
@@ -88,6 +89,57 @@ void CoupledModel::note_violation() {
   const Violation violation = system_.violation(t, q(y), qd(y));
   totals_.max_position_violation = std::max(totals_.max_position_violation, violation.position);
   totals_.max_velocity_violation = std::max(totals_.max_velocity_violation, violation.velocity);
+}
+
+Checkpoint CoupledModel::save(const std::string& scenario_digest) {
+  totals_.next_row = first_after(scenario_.output.interval, committed_.t);
+  totals_.closed.clear();
+  totals_.episodes.clear();
+  for (std::size_t i = 0; i < trackers_.size(); ++i) {
+    totals_.closed.push_back(contact_states_.closed(i) ? 1 : 0);
+    totals_.episodes.push_back(trackers_[i].state());
+  }
+  totals_.counts.contact = exchange_.n_evaluations();
+  Checkpoint checkpoint{.scenario_digest = scenario_digest,
+                        .step = exchange_.committed_step(),
+                        .time = committed_.t,
+                        .state = {},
+                        .contact_states = contact_ ? contact_->save_state() : std::vector<std::string>{},
+                        .engine = {}};
+  checkpoint.state.assign(committed_.y.begin(), committed_.y.end());
+  checkpoint.state.insert(checkpoint.state.end(), committed_.z.begin(), committed_.z.end());
+  seal(checkpoint, totals_);
+  return checkpoint;
+}
+
+RunState CoupledModel::read(const Checkpoint& checkpoint, const std::string& scenario_digest) const {
+  if (checkpoint.scenario_digest != scenario_digest) {
+    throw input_error("checkpoint",
+                      "checkpoint: it belongs to another scenario or other input files; resume with the "
+                      "run folder's own scenario.yaml");
+  }
+  const auto n = system_.n_y() + EnergyQuadrature::n;
+  if (std::ssize(checkpoint.state) != n) {
+    throw input_error("checkpoint",
+                      fmt::format("checkpoint: expected {} state entries, found {}", n, checkpoint.state.size()));
+  }
+  return unseal(
+      checkpoint,
+      {.end_time = scenario_.analysis.end_time, .interval = scenario_.output.interval, .pairs = pair_names()});
+}
+
+void CoupledModel::take(const Checkpoint& checkpoint, RunState state) {
+  if (contact_) contact_->restore_state(checkpoint.contact_states);
+  const Eigen::Map<const VectorX> saved(checkpoint.state.data(), static_cast<Eigen::Index>(checkpoint.state.size()));
+  committed_ = {.t = checkpoint.time, .y = saved.head(system_.n_y()), .z = saved.tail(EnergyQuadrature::n)};
+  exchange_.set_committed_step(checkpoint.step);
+  exchange_.set_evaluations(state.counts.contact);
+  exchange_.start_anew();
+  for (std::size_t i = 0; i < trackers_.size(); ++i) {
+    trackers_[i].set_state(state.episodes.at(i));
+    contact_states_.set_closed(i, state.closed.at(i) != 0);
+  }
+  totals_ = std::move(state);
 }
 
 std::vector<Column> CoupledModel::columns() const {

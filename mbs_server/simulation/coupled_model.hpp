@@ -74,6 +74,16 @@ class CoupledModel {
   /// Takes the constraint residuals of the committed state into the totals.
   void note_violation();
 
+  /// The committed state, the history of the contact and totals() with the trackers, sealed. Nothing changes.
+  /// @throws whatever the partner throws
+  [[nodiscard]] Checkpoint save(const std::string& scenario_digest);
+  /// Looks into a checkpoint without taking it.
+  /// @throws Error{invalid_input} for one of another scenario, another program, and for damaged ones
+  [[nodiscard]] RunState read(const Checkpoint& checkpoint, const std::string& scenario_digest) const;
+  /// Goes to the state of a checkpoint. @param state  that read() found in it
+  /// @throws what the partner throws when the history is not one of its pairs
+  void take(const Checkpoint& checkpoint, RunState state);
+
   /// Columns of the time series that every analysis has.
   [[nodiscard]] std::vector<Column> columns() const;
   /// Their values at a state on the constraints, under the committed history; `row` is reused.

@@ -1,6 +1,7 @@
 /// What a simulation is made from: plain data, whoever read it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct RunInput {
   std::string run_id;                     ///< for logs
   std::string scenario_digest;            ///< sha256 of the scenario text and the files it names
   std::optional<Checkpoint> resume_from;  ///< none = from the initial state
+  /// [s] of wall time, from any zero; empty = the steady clock. Checkpoints are due by it, nothing else is.
+  std::function<double()> clock = {};
 };
 
 }  // namespace heelstrike::mbs

@@ -56,6 +56,10 @@ class RunProblem final : public Problem {
   /// rising gap.
   [[nodiscard]] std::vector<int> root_directions() const;
 
+  /// Evaluations of the equations of motion so far, which the budget limits.
+  [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
+  void set_evaluations(std::int64_t n) { n_evaluations_ = n; }
+
   /// Makes all later results independent of earlier ones; called at restarts of the integration.
   void forget_pivots();
   /// To be called when a force element acts on other bodies than before.

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "common/config/digest.hpp"
+#include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/text/base64.hpp"
 
@@ -16,11 +17,23 @@ namespace heelstrike::mbs {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::string_view format_version = "heelstrike run state 2";
+constexpr std::string_view format_version = "heelstrike run state 3";
+
+#if defined(__clang__)
+constexpr std::string_view compiler_identity = __VERSION__;
+#else
+constexpr std::string_view compiler_identity = "GCC " __VERSION__;
+#endif
+
+/// What the bits of a run depend on besides its scenario: a sum may be another with another compiler. Which of the
+/// programs computes does not matter, they are made of the same libraries.
+std::string program_identity() {
+  return fmt::format("{} {}", program_version, compiler_identity);
+}
 
 /// Printable beginning of bytes from outside.
-std::string escaped_excerpt(std::string_view bytes) {
-  std::string text(bytes.substr(0, 24));
+std::string escaped_excerpt(std::string_view bytes, std::size_t length = 24) {
+  std::string text(bytes.substr(0, length));
   std::ranges::replace_if(
       text, [](char c) { return c < ' ' || c > '~'; }, '?');
   return text;
@@ -84,6 +97,50 @@ EpisodeTracker::State tracker_from_json(const Json& j) {
   return state;
 }
 
+Json to_json(const RunCounts& counts) {
+  const IntegratorStatistics& s = counts.integrator;
+  return {s.steps, s.rejected_steps, s.rhs_evaluations, s.jacobian_evaluations, s.restarts, counts.rhs, counts.contact};
+}
+
+RunCounts counts_from_json(const Json& j) {
+  constexpr std::int64_t most = std::int64_t{1} << 53;
+  for (const Json& n : j) {
+    if (!n.is_number_integer() || n.get<std::int64_t>() < 0 || n.get<std::int64_t>() > most) {
+      refuse(fmt::format("expected counts from 0 to 2^53, found {}", n.dump()));
+    }
+  }
+  return {.integrator = {.name = {},
+                         .steps = j.at(0),
+                         .rejected_steps = j.at(1),
+                         .rhs_evaluations = j.at(2),
+                         .jacobian_evaluations = j.at(3),
+                         .restarts = j.at(4)},
+          .rhs = j.at(5),
+          .contact = j.at(6)};
+}
+
+Json flags_json(const std::vector<char>& flags) {
+  Json j = Json::array();
+  for (const char flag : flags) j.push_back(flag != 0);
+  return j;
+}
+
+std::vector<char> flags_from_json(const Json& j) {
+  std::vector<char> flags;
+  for (const Json& flag : j) flags.push_back(flag.get<bool>() ? 1 : 0);
+  return flags;
+}
+
+Json to_json(const FieldPosition& fields) {
+  return {{"next", fields.next}, {"off", flags_json(fields.off)}, {"drawn", flags_json(fields.partner_drawn)}};
+}
+
+FieldPosition fields_from_json(const Json& j) {
+  const Json& next = j.at("next");
+  if (!next.is_number_unsigned()) refuse(fmt::format("expected the number of the next fields, found {}", next.dump()));
+  return {.next = next, .off = flags_from_json(j.at("off")), .partner_drawn = flags_from_json(j.at("drawn"))};
+}
+
 Json to_json(const RunState& state) {
   Json j = {{"next_row", state.next_row},
             {"n_rows", state.n_rows},
@@ -91,17 +148,22 @@ Json to_json(const RunState& state) {
             {"initial_energy", state.initial_energy},
             {"max_position_violation", state.max_position_violation},
             {"max_velocity_violation", state.max_velocity_violation},
-            {"closed", Json::array()},
+            {"closed", flags_json(state.closed)},
             {"episodes", Json::array()},
             {"finished", Json::array()}};
-  for (const char c : state.closed) j["closed"].push_back(c != 0);
   for (const auto& e : state.episodes) j["episodes"].push_back(to_json(e));
   for (const auto& e : state.finished) j["finished"].push_back(to_json(e));
   // Runs of the program itself have none: their bytes do not tell of inputs.
   for (const auto& [name, input] : state.inputs) {
     j["inputs"][name] = {input.since, input.jet.f, input.jet.d, input.jet.dd};
   }
-  if (!state.coupling.empty()) j["coupling"] = encode_base64(state.coupling);
+  if (!state.coupling.empty()) {
+    j["coupling"] = encode_base64(state.coupling);
+    j["macro_end"] = state.macro_end;
+  }
+  j["counts"] = to_json(state.counts);
+  if (!state.fields.off.empty()) j["fields"] = to_json(state.fields);
+  if (!state.analysis.empty()) j["analysis"] = state.analysis;
   return j;
 }
 
@@ -120,7 +182,7 @@ RunState state_from_json(const Json& j) {
                  .closed = {},
                  .episodes = {},
                  .finished = {}};
-  for (const auto& c : j.at("closed")) state.closed.push_back(c.get<bool>() ? 1 : 0);
+  state.closed = flags_from_json(j.at("closed"));
   for (const auto& e : j.at("episodes")) state.episodes.push_back(tracker_from_json(e));
   for (const auto& e : j.at("finished")) state.finished.push_back(episode_from_json(e));
   if (j.contains("inputs")) {
@@ -131,7 +193,11 @@ RunState state_from_json(const Json& j) {
   if (j.contains("coupling")) {
     const auto text = j.at("coupling").get<std::string>();
     state.coupling = decode_base64(text, text.size());
+    state.macro_end = j.at("macro_end");
   }
+  state.counts = counts_from_json(j.at("counts"));
+  if (j.contains("fields")) state.fields = fields_from_json(j.at("fields"));
+  state.analysis = j.value("analysis", std::string());
   return state;
 }
 
@@ -176,6 +242,9 @@ void check(const RunState& state, double t, const CheckpointFrame& frame) {
     expect(episode.recent.size() <= 3, "at most 3 recent points", fmt::to_string(episode.recent.size()));
     if (episode.episode) check_episode(*episode.episode, frame.pairs[i], t);
   }
+  const std::size_t n_drawn = state.fields.off.size();
+  expect((n_drawn == 0 || n_drawn == frame.pairs.size()) && state.fields.partner_drawn.size() == n_drawn,
+         "the fields of all pairs", fmt::format("those of {}", n_drawn));
   for (const auto& e : state.finished) {
     const auto pair = std::ranges::find(frame.pairs, e.pair);
     expect(pair != frame.pairs.end(), "episodes of the pairs of this scenario", fmt::format("'{}'", e.pair));
@@ -193,9 +262,13 @@ std::int64_t first_after(double interval, double t) {
   return n;
 }
 
+void seal(Checkpoint& checkpoint, const RunState& state, std::string_view program) {
+  const std::string content = fmt::format("{}\n{}", program, to_json(state).dump());
+  checkpoint.engine = fmt::format("{} {}\n{}", format_version, checksum(checkpoint, content), content);
+}
+
 void seal(Checkpoint& checkpoint, const RunState& state) {
-  const std::string text = to_json(state).dump();
-  checkpoint.engine = fmt::format("{} {}\n{}", format_version, checksum(checkpoint, text), text);
+  seal(checkpoint, state, program_identity());
 }
 
 RunState unseal(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
@@ -208,9 +281,17 @@ RunState unseal(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
   }
   constexpr std::size_t n_digits = 64;
   const std::size_t begin = format_version.size() + 1;
-  const std::size_t text = begin + n_digits + 1;
-  if (engine.size() < text || engine.substr(begin, n_digits) != checksum(checkpoint, engine.substr(text))) {
+  const std::size_t content = begin + n_digits + 1;
+  if (engine.size() < content || engine.substr(begin, n_digits) != checksum(checkpoint, engine.substr(content))) {
     refuse("its checksum is that of other bytes: it is damaged");
+  }
+  const std::size_t text = std::min(engine.find('\n', content), engine.size() - 1) + 1;
+  const std::string_view program = engine.substr(content, text - 1 - content);
+  if (program != program_identity()) {
+    refuse(
+        fmt::format("it was made by heelstrike {}, and this is {}: only the program that made it goes on with the "
+                    "same bits",
+                    escaped_excerpt(program, 80), program_identity()));
   }
   expect(checkpoint.time >= 0.0 && checkpoint.time <= frame.end_time,
          fmt::format("a time between 0 and {} s", frame.end_time), fmt::format("{} s", checkpoint.time));

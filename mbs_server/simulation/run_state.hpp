@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/motion/jet.hpp"
@@ -21,6 +22,20 @@ struct InputValue {
   Jet jet = {};        ///< value, rate [1/s] and acceleration [1/s^2] of it at `since`
 };
 
+/// Where the series of fields of all pairs stand.
+struct FieldPosition {
+  std::int64_t next = 0;            ///< index on the grid of fields
+  std::vector<char> off;            ///< per pair: it has none
+  std::vector<char> partner_drawn;  ///< per pair: the shape of its partner has been written
+};
+
+/// What has been counted since the start of the run.
+struct RunCounts {
+  IntegratorStatistics integrator;  ///< without its name
+  std::int64_t rhs = 0;             ///< evaluations of the equations of motion that count for the budget
+  std::int64_t contact = 0;         ///< evaluations of the contact
+};
+
 struct RunState {
   std::int64_t next_row = 0;           ///< index on the regular output grid
   std::int64_t n_rows = 0;             ///< written
@@ -33,10 +48,16 @@ struct RunState {
   std::vector<ContactEpisode> finished;
   std::map<std::string, InputValue> inputs = {};  ///< that replace what the scenario says
   std::string coupling = {};                      ///< bytes of the coupling scheme; empty = it has none to save
+  double macro_end = 0.0;                         ///< [s] of the macro step that the state lies in
+  RunCounts counts = {};
+  FieldPosition fields = {};
+  std::string analysis = {};  ///< what else an analysis goes on from, as text of its own; empty = nothing
 };
 
 /// Puts `state` and a checksum over the whole checkpoint into `checkpoint.engine`. Doubles survive exactly (shortest
 /// round-trip decimals).
+/// @param program  that makes it
+void seal(Checkpoint& checkpoint, const RunState& state, std::string_view program);
 void seal(Checkpoint& checkpoint, const RunState& state);
 
 /// What a checkpoint has to agree with.
@@ -46,8 +67,8 @@ struct CheckpointFrame {
   std::vector<std::string> pairs;  ///< names
 };
 /// The state in a sealed checkpoint.
-/// @throws Error{invalid_input} for one of another version, for damaged bytes, and for numbers that no run can have: a
-/// checksum keeps accidents away, but whoever makes up a checkpoint can make up its checksum too
+/// @throws Error{invalid_input} for one of another version or compiler, for damaged bytes, and for numbers that no run
+/// can have: a checksum keeps accidents away, but whoever makes up a checkpoint can make up its checksum too
 [[nodiscard]] RunState unseal(const Checkpoint& checkpoint, const CheckpointFrame& frame);
 
 }  // namespace heelstrike::mbs

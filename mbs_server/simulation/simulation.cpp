@@ -34,6 +34,20 @@ namespace {
 /// pose.
 constexpr double nearly_dependent = 1e-4;
 
+/// Steps after which an integrator that has met no event is started anew. docs/theory/integrators.md has the
+/// measurement: a restart of a BDF formula costs some 30 steps, so that this is 3 % of the work of a motion without
+/// events and next to nothing of all others.
+constexpr int steps_between_restarts = 1000;
+
+IntegratorStatistics difference(const IntegratorStatistics& a, const IntegratorStatistics& b) {
+  return {.name = a.name,
+          .steps = a.steps - b.steps,
+          .rejected_steps = a.rejected_steps - b.rejected_steps,
+          .rhs_evaluations = a.rhs_evaluations - b.rhs_evaluations,
+          .jacobian_evaluations = a.jacobian_evaluations - b.jacobian_evaluations,
+          .restarts = a.restarts - b.restarts};
+}
+
 }  // namespace
 
 /// What find_step() or cross_singularity() found.
@@ -120,6 +134,7 @@ class Simulation::Trial final : public TrialMotion {
 
   void restart(double t_end) override {
     simulation_.restart_integrator();
+    simulation_.fresh_ = false;
     simulation_.restart_due_ = true;  // for the steps that count
     reached_ = simulation_.committed_.t;
     t_end_ = t_end;
@@ -206,48 +221,34 @@ void Simulation::start() {
 }
 
 RunState Simulation::read(const Checkpoint& checkpoint) const {
-  if (checkpoint.scenario_digest != input_.scenario_digest) {
-    throw input_error("checkpoint",
-                      "checkpoint: it belongs to another scenario or other input files; resume with the "
-                      "run folder's own scenario.yaml");
-  }
-  const int n = problem_->size() + problem_->n_quadratures();
-  if (static_cast<int>(checkpoint.state.size()) != n) {
-    throw input_error("checkpoint",
-                      fmt::format("checkpoint: expected {} state entries, found {}", n, checkpoint.state.size()));
-  }
-  RunState state =
-      unseal(checkpoint, {.end_time = end_time(), .interval = scenario_.output.interval, .pairs = model_.pair_names()});
+  RunState state = model_.read(checkpoint, input_.scenario_digest);
   for (const auto& [name, input] : state.inputs) inputs_.require(name, input.jet);
   return state;
 }
 
 void Simulation::take(const Checkpoint& checkpoint, RunState state) {
   scheme_.restore(state.coupling);
-  if (model_.contact() != nullptr) model_.contact()->restore_state(checkpoint.contact_states);
   pending_.reset();
   posted_.reset();
-  const Eigen::Map<const VectorX> saved(checkpoint.state.data(), static_cast<Eigen::Index>(checkpoint.state.size()));
-  committed_ = {.t = checkpoint.time, .y = saved.head(problem_->size()), .z = saved.tail(problem_->n_quadratures())};
-  exchange_.set_committed_step(checkpoint.step);
-  exchange_.forget_answer();
-  for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
-    model_.trackers()[i].set_state(state.episodes.at(i));
-    states_.set_closed(i, state.closed.at(i) != 0);
-  }
-  if (!state.inputs.empty() || !inputs_.values().empty()) {
-    inputs_.restore(state.inputs);
+  model_.take(checkpoint, std::move(state));
+  const RunState& totals = model_.totals();
+  if (!totals.inputs.empty() || !inputs_.values().empty()) {
+    inputs_.restore(totals.inputs);
     problem_->forget_force_patterns();
     problem_->forget_pivots();
   }
-  model_.totals() = std::move(state);
   progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names());
   vibrations_ = std::make_unique<VibrationWatch>(model_.trackers().size());
   forget_repetitions();
   now_ = committed_.t;
   step_size_ = 0.0;
+  macro_end_ = totals.macro_end;
   settle_due_ = false;
-  restart_due_ = true;
+  // At once, as in the run that saved: its counts include this restart.
+  restart_integrator();
+  problem_->set_evaluations(totals.counts.rhs);
+  counted_before_ = {};
+  counted_before_ = difference(totals.counts.integrator, statistics());
 }
 
 void Simulation::restore(const Checkpoint& checkpoint) {
@@ -258,31 +259,19 @@ Checkpoint Simulation::save() {
   settle();
   cut_step();
   take_commit();
-  RunState& totals = model_.totals();
-  totals.next_row = first_after(scenario_.output.interval, committed_.t);
-  totals.closed.clear();
-  totals.episodes.clear();
-  for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
-    totals.closed.push_back(states_.closed(i) ? 1 : 0);
-    totals.episodes.push_back(model_.trackers()[i].state());
+  // Who restores this starts the integrator here, and knows of no step that is being repeated; so does this one, so
+  // that both continue with the same bits. Where it has just been started nothing changes.
+  if (!fresh_) {
+    forget_repetitions();
+    restart_integrator();
   }
+  RunState& totals = model_.totals();
   totals.inputs = inputs_.values();
   totals.coupling = scheme_.save();
-  Contact* contact = model_.contact();
-  Checkpoint checkpoint{.scenario_digest = input_.scenario_digest,
-                        .step = exchange_.committed_step(),
-                        .time = committed_.t,
-                        .state = {},
-                        .contact_states = contact != nullptr ? contact->save_state() : std::vector<std::string>{},
-                        .engine = {}};
-  checkpoint.state.assign(committed_.y.begin(), committed_.y.end());
-  checkpoint.state.insert(checkpoint.state.end(), committed_.z.begin(), committed_.z.end());
-  seal(checkpoint, totals);
-  // Who restores this starts the integrator here, and knows of no step that is being repeated; so does this one, so
-  // that both continue with the same bits.
-  forget_repetitions();
-  restart_integrator();
-  return checkpoint;
+  totals.macro_end = macro_end_;
+  totals.counts.integrator = statistics();
+  totals.counts.rhs = problem_->n_evaluations();
+  return model_.save(input_.scenario_digest);
 }
 
 void Simulation::set_input(const std::string& name, double value, double rate, double acceleration) {
@@ -295,6 +284,7 @@ void Simulation::set_input(const std::string& name, double value, double rate, d
   // Factors and answers at this very state are those of the old input.
   problem_->forget_pivots();
   restart_due_ = true;
+  fresh_ = false;
 }
 
 void Simulation::settle() {
@@ -349,7 +339,14 @@ double Simulation::output(std::string_view name) {
 }
 
 IntegratorStatistics Simulation::statistics() const {
-  return integrator_ ? integrator_->statistics() : IntegratorStatistics{.name = scenario_.analysis.integrator.name};
+  IntegratorStatistics s =
+      integrator_ ? integrator_->statistics() : IntegratorStatistics{.name = scenario_.analysis.integrator.name};
+  s.steps += counted_before_.steps;
+  s.rejected_steps += counted_before_.rejected_steps;
+  s.rhs_evaluations += counted_before_.rhs_evaluations;
+  s.jacobian_evaluations += counted_before_.jacobian_evaluations;
+  s.restarts += counted_before_.restarts;
+  return s;
 }
 
 bool Simulation::advance_to(double t) {
@@ -408,6 +405,7 @@ void Simulation::find_step() {
   const double t_end = step_bound();
   if (restart_due_) restart_integrator();
   const bool locates_contact = !scheme_.has_macro_steps();
+  fresh_ = false;
   const StepResult step = integrator_->step(t_end);
   take_commit();
   check_step(step);
@@ -433,7 +431,7 @@ double Simulation::step_bound() {
   Trial trial(*this);
   const double end = scheme_.plan(committed_.t, end_time(), trial);
   // What acts changes at once where a macro step begins.
-  if (std::exchange(macro_end_, end) != end) restart_due_ = true;
+  if (std::exchange(macro_end_, end) != end && !fresh_) restart_due_ = true;
   return end;
 }
 
@@ -467,18 +465,28 @@ bool Simulation::commit_step() {
     restart_integrator();
     return true;
   }
-  if (step->is_event()) {
+  if (!step->is_event()) lift_step_limit();
+  if (step->is_event() || starts_anew()) {
+    take_commit();  // who resumes here has no answer to wait for
     forget_repetitions();
     restart_integrator();
-  } else {
-    lift_step_limit();
   }
   listener_->on_commit();
-  if (!step->is_event()) {
-    singularities_->look(committed_.t, committed_.y);
-    cross_singularity(CrossingRule::before(index2_));
+  if (fresh_) {
+    // Before anything is done that who resumes here would not do.
+    listener_->on_restart_point();
+    return true;
   }
+  singularities_->look(committed_.t, committed_.y);
+  cross_singularity(CrossingRule::before(index2_));
   return true;
+}
+
+/// Where nothing happens the integrator is started anew all the same, so that a run can be resumed without going back
+/// far: by the number of steps, which is the same in every run, and never by the clock.
+bool Simulation::starts_anew() {
+  if (scheme_.has_macro_steps() && committed_.t >= macro_end_) return true;
+  return ++steps_since_restart_ >= steps_between_restarts && !step_limit_;
 }
 
 void Simulation::commit_state(PendingStep& step) {
@@ -488,6 +496,8 @@ void Simulation::commit_state(PendingStep& step) {
   const auto responses = scheme_.accept(step.end(), model_.q(y), model_.qd(y));
   const double t_before = go_to(step, y);
   watch_->accept(now_, responses);
+  // Within a macro step nobody has asked the partner: contact is known at exchanges only.
+  if (scheme_.has_macro_steps() && now_ < macro_end_) return;
   take_responses(t_before, y, responses);
   if (scheme_.has_macro_steps()) {
     switch_pairs(switched_pairs(responses), responses);
@@ -643,10 +653,13 @@ void Simulation::forget_repetitions() {
 
 void Simulation::restart_integrator() {
   restart_due_ = false;
+  // With a bound on its steps it remembers that one was refused.
+  fresh_ = !step_limit_;
+  if (fresh_) steps_since_restart_ = 0;
   problem_->forget_pivots();
   singularities_->forget();
   watch_->forget();
-  exchange_.forget_answer();
+  exchange_.start_anew();
   integrator_->restart(committed_.t, committed_.y, committed_.z, step_limit_, problem_->root_directions());
 }
 

@@ -75,7 +75,7 @@ class Simulation {
   [[nodiscard]] bool advance_to(double t);
 
   /// All that is needed to go on from here, the same as a run's checkpoints. What follows a save has the same bits as
-  /// what follows a restore of it.
+  /// what follows a restore of it. It costs a restart of the integrator, and nothing in on_restart_point().
   [[nodiscard]] Checkpoint save();
   /// Goes back, or ahead, to a state that this scenario has saved, here or elsewhere.
   /// @throws Error{invalid_input} for a checkpoint of another scenario and for damaged ones; nothing has changed then
@@ -137,6 +137,7 @@ class Simulation {
   [[nodiscard]] bool confirm_commit();
   void take_back(const RefusedCommit& refusal);
   void take_responses(double t_before, const VectorX& y_before, std::span<const Response> responses);
+  [[nodiscard]] bool starts_anew();
   void switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses);
   /// Where nobody locates contact, the pairs whose state is another than the one at the last accepted step.
   [[nodiscard]] std::vector<std::size_t> switched_pairs(std::span<const Response> responses) const;
@@ -177,6 +178,9 @@ class Simulation {
   std::unique_ptr<PendingStep> pending_;  ///< found, but not committed
   bool index2_ = false;                   ///< the integrator suffers sooner from singular poses
   std::optional<CommittedState> posted_;  ///< the state before the last commit, while nobody has looked at its answer
+  bool fresh_ = false;                    ///< the integrator has been started at the committed state, with no bound
+  int steps_since_restart_ = 0;           ///< committed since it was last fresh
+  IntegratorStatistics counted_before_;   ///< by the run that this one goes on from
   bool restart_due_ = false;              ///< the integrator starts from the committed state before the next step
   bool settle_due_ = false;               ///< a driver has been given another value
   double macro_end_ = 0.0;                ///< [s] of the coupling scheme's macro step

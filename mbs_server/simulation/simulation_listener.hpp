@@ -59,6 +59,9 @@ class SimulationListener {
   virtual void on_event(const SimulationEvent& /*event*/) {}
   /// A step of the integrator has been committed; Simulation::save() may be called here.
   virtual void on_commit() {}
+  /// The integrator has been started anew, as it is in every run of this scenario: behind an event, and after many
+  /// steps without one. Simulation::save() changes nothing here, so that who saves may ask a clock.
+  virtual void on_restart_point() {}
 };
 
 }  // namespace heelstrike::mbs

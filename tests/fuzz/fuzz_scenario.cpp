@@ -51,6 +51,10 @@ Catalog catalog() {
           .default_integrators = {"arkode_erk", "arkode_erk", "arkode_erk"},
           .analyses = {{{.name = "forward", .meaning = "motion"}, {.finds_events = true}},
                        {{.name = "kinematic", .meaning = "contact", .keys = {balance_keys()}}, {.prescribed = true}}},
+          .couplings = {{.name = "monolithic", .meaning = "one system"},
+                        {.name = "jacobi",
+                         .meaning = "macro steps",
+                         .keys = {required(number("macro_step", "s", times, "distance of exchanges"))}}},
           .backends = backends()};
 }
 

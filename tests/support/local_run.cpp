@@ -21,7 +21,12 @@ class RecordingSink final : public RunSink {
     run_.log.push_back(std::string(level) + ": " + std::string(text));
   }
   void on_episode(const ContactEpisode& episode) override { run_.episodes.push_back(episode); }
-  void on_checkpoint(const Checkpoint& checkpoint) override { run_.checkpoints.push_back(checkpoint); }
+  void on_checkpoint(const Checkpoint& checkpoint) override {
+    run_.checkpoints.push_back(checkpoint);
+    run_.rows_before.push_back(run_.rows.size());
+    run_.fields_before.push_back(run_.fields.size());
+  }
+  void on_fields(const FieldFrame& frame) override { run_.fields.push_back(frame); }
 
  private:
   RecordedRun& run_;
@@ -69,13 +74,19 @@ RecordedRun run_local(const Scenario& scenario, std::optional<Checkpoint> resume
 
 RecordedRun run_with(const Scenario& scenario, const ContactFactory& open_contact,
                      std::optional<Checkpoint> resume_from) {
+  return run_input({.scenario = scenario,
+                    .assets = {},
+                    .run_id = "test",
+                    .scenario_digest = "test",
+                    .resume_from = std::move(resume_from),
+                    // Which stands still: no checkpoints by wall time, however busy the machine is.
+                    .clock = [] { return 0.0; }},
+                   open_contact);
+}
+
+RecordedRun run_input(const mbs::RunInput& input, const ContactFactory& open_contact) {
   RecordedRun run;
   RecordingSink sink(run);
-  const mbs::RunInput input{.scenario = scenario,
-                            .assets = {},
-                            .run_id = "test",
-                            .scenario_digest = "test",
-                            .resume_from = std::move(resume_from)};
   run.summary = mbs::run_scenario(input, open_contact, sink, {});
   return run;
 }

@@ -16,7 +16,10 @@ struct RecordedRun {
   std::vector<std::vector<double>> rows;
   std::vector<std::string> log;
   std::vector<ContactEpisode> episodes;
+  std::vector<FieldFrame> fields;
   std::vector<Checkpoint> checkpoints;
+  std::vector<std::size_t> rows_before;    ///< per checkpoint: rows that came before it
+  std::vector<std::size_t> fields_before;  ///< likewise
   RunSummary summary;
 
   /// Values of one column over all rows. @throws std::out_of_range for an unknown name
@@ -34,6 +37,8 @@ struct RecordedRun {
 
 /// Runs with the contact partner in this process.
 [[nodiscard]] RecordedRun run_local(const Scenario& scenario, std::optional<Checkpoint> resume_from = {});
+/// The same from an input that says more, its clock for instance.
+[[nodiscard]] RecordedRun run_input(const mbs::RunInput& input, const ContactFactory& open_contact);
 /// The same with any contact partner.
 [[nodiscard]] RecordedRun run_with(const Scenario& scenario, const ContactFactory& open_contact,
                                    std::optional<Checkpoint> resume_from = {});

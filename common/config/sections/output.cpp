@@ -94,8 +94,12 @@ KeySchema output_keys() {
                .meaning = "accepted steps of the integrator that become rows of their own: none, those in contact, all",
                .fallback = "contact",
                .choices = {"none", "contact", "all"}},
+              number("checkpoint_period", "s", {.min = 0.0, .max = times.max},
+                     "wall time between checkpoints, from which a run that was cut off goes on; 0 for none. Results do "
+                     "not depend on it",
+                     "10"),
               number("checkpoint_interval", "s", times,
-                     "forward: simulated time between checkpoints; no checkpoints when not given"),
+                     "forward: simulated time between further checkpoints; the integrator starts anew at each"),
               field_keys(),
           }};
 }
@@ -109,8 +113,9 @@ OutputSpec read_output(const Field& field, const AnalysisSpec& analysis) {
   }
   check_grid(field["interval"], end_time, interval, analysis.budget.rows, "rows", "analysis.budget.rows");
   if (field.has("checkpoint_interval") && !analysis.traits.finds_events) {
-    field["checkpoint_interval"].refuse("a forward analysis, the only one that writes checkpoints",
-                                        fmt::format("`type: {}`", analysis.type), "leave it out");
+    field["checkpoint_interval"].refuse("a forward analysis, the only one with steps between its rows",
+                                        fmt::format("`type: {}`", analysis.type),
+                                        "leave it out: checkpoint_period is for all");
   }
   const std::string& steps = field["steps"].text();
   return {.interval = interval,
@@ -118,6 +123,7 @@ OutputSpec read_output(const Field& field, const AnalysisSpec& analysis) {
           .steps = steps == "none"  ? StepRows::none
                    : steps == "all" ? StepRows::all
                                     : StepRows::contact,
+          .checkpoint_period = field["checkpoint_period"].number(),
           .checkpoint_interval = field.optional_number("checkpoint_interval"),
           .fields = field.has("fields") ? std::optional(read_fields(field["fields"], analysis)) : std::nullopt};
 }

@@ -82,6 +82,11 @@ void read_balances(const Field& field, Scenario& scenario);
 /// Where the type of the analysis refuses something.
 void check_analysis(const Field& field, const Scenario& scenario, const Catalog& catalog);
 
+// coupling.cpp
+[[nodiscard]] KeySchema coupling_keys(const Catalog& catalog);
+[[nodiscard]] CouplingSpec read_coupling(const Field& field, std::shared_ptr<const Document> document,
+                                         const Scenario& scenario, const Catalog& catalog);
+
 // output.cpp
 [[nodiscard]] KeySchema output_keys();
 [[nodiscard]] OutputSpec read_output(const Field& field, const AnalysisSpec& analysis);

@@ -1,34 +1,15 @@
 #include "fem_server/backends/fem_body/body_fields.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "common/errors/error.hpp"
+#include "fem_server/backends/shared/field_request.hpp"
 #include "fem_server/fem/nodal_stress.hpp"
 #include "fem_server/geometry/write_fields.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
-
-void check_quantities(const FieldRequest& request) {
-  std::vector<std::string> known;
-  for (const FieldQuantity& quantity : field_quantities) known.emplace_back(quantity.name);
-  for (const std::string& name : request.quantities) {
-    if (std::ranges::find(known, name) != known.end()) continue;
-    throw input_error("fields", fmt::format("fields: unknown quantity '{}'; known: {}", name, fmt::join(known, ", ")));
-  }
-}
-
-bool wanted(const FieldRequest& request, std::string_view name) {
-  return request.quantities.empty() || std::ranges::find(request.quantities, name) != request.quantities.end();
-}
-
-std::string unit_of(std::string_view name) {
-  return std::string(std::ranges::find(field_quantities, name, &FieldQuantity::name)->unit);
-}
 
 /// Cells to draw, the node of the mesh behind each of their points and the element behind each of them.
 struct DrawnMesh {
@@ -78,13 +59,6 @@ MeshField picked(std::string_view name, const DrawnMesh& drawn, std::size_t n_co
 }
 
 }  // namespace
-
-MeshField part_of_cells(FieldPart part, std::size_t n_cells) {
-  return {.name = "partner",
-          .unit = {},
-          .n_components = 1,
-          .values = std::vector<double>(n_cells, part == FieldPart::partner ? 1.0 : 0.0)};
-}
 
 BodyFields::BodyFields(BodyModel body, const Support& support, ContactNodes contact, PartnerShape partner,
                        PressureRecovery pressure)

@@ -61,7 +61,4 @@ class BodyFields {
   double extent_ = 0.0;               ///< [m] largest edge of the box
 };
 
-/// Which body a cell belongs to, so that parts can be told apart when a viewer joins them.
-[[nodiscard]] MeshField part_of_cells(FieldPart part, std::size_t n_cells);
-
 }  // namespace heelstrike::fem

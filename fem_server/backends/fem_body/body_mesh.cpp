@@ -280,15 +280,6 @@ bool is_filled_from_triangles(const Surface& surface) {
   return MeshSurface::of(surface) || FootSurface::of(surface) || kind_of(surface).boundary != nullptr;
 }
 
-ReadOptions read_options(const MeshSurface& surface, const AssetContent& asset, const PrepareContext& context) {
-  ReadOptions read;
-  read.name = asset.name;
-  read.format = surface.format;
-  read.length_scale = surface.length_scale;
-  read.limits.max_elements = context.max_elements;
-  return read;
-}
-
 std::optional<MeshKind> named_kind(const MeshSurface& surface) {
   return kind_of_format(surface.format.empty() ? surface.asset_name : surface.format);
 }

@@ -7,6 +7,7 @@
 
 #include "common/surfaces/mesh.hpp"
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/shared/surface_file.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
@@ -23,10 +24,6 @@ struct ParameterPlace {
 
 /// Whether the body is filled with tetrahedra from closed triangles, of a file or a shape.
 [[nodiscard]] bool is_filled_from_triangles(const Surface& surface);
-
-/// How the file of a surface is read.
-[[nodiscard]] ReadOptions read_options(const MeshSurface& surface, const AssetContent& asset,
-                                       const PrepareContext& context);
 
 /// What a mesh file holds as far as its name or given format tell; none while only its content would.
 [[nodiscard]] std::optional<MeshKind> named_kind(const MeshSurface& surface);

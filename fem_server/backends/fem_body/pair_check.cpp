@@ -95,18 +95,6 @@ void check_deformable_partner(const PairSpec& pair) {
   check_body(pair.partner, {"contact." + pair.name + ".parameters.partner_", own});
 }
 
-/// Edges of the box around a surface; none for a plane and other endless ones.
-std::optional<Vector3> surface_extents(const Surface& surface, const PrepareContext& context) {
-  const SurfaceKind& kind = kind_of(surface);
-  if (kind.extents != nullptr) return kind.extents(surface);
-  const auto mesh = MeshSurface::of(surface);
-  if (!mesh) return std::nullopt;
-  const AssetContent& asset = context.asset(mesh->asset());
-  const ReadOptions read = read_options(*mesh, asset, context);
-  return extents_of(holds_volume(asset.content, read) ? read_volume(asset.content, read).nodes
-                                                      : read_surface(asset.content, read).vertices);
-}
-
 /// Puts a key in front of doubts that have none.
 void add(Doubts doubts, const std::string& key, std::vector<std::string>& all) {
   for (std::string& doubt : doubts) all.push_back(key.empty() ? std::move(doubt) : fmt::format("{}: {}", key, doubt));

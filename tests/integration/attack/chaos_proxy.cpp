@@ -76,6 +76,17 @@ void ChaosProxy::cut(Cut kind, std::uint64_t bytes, std::chrono::milliseconds ti
   ::eventfd_write(wake_, 1);
 }
 
+void ChaosProxy::disturb(std::chrono::milliseconds delay, bool duplicate) {
+  const std::scoped_lock lock(mutex_);
+  delay_ = delay;
+  duplicate_ = duplicate;
+}
+
+int ChaosProxy::n_duplicates() const {
+  const std::scoped_lock lock(mutex_);
+  return n_duplicates_;
+}
+
 int ChaosProxy::n_cuts() const {
   const std::scoped_lock lock(mutex_);
   return n_cuts_;
@@ -83,6 +94,7 @@ int ChaosProxy::n_cuts() const {
 
 void ChaosProxy::cut_all(Cut kind) {
   for (const Relay& relay : std::exchange(relays_, {})) {
+    if (relay.shadow >= 0) ::close(relay.shadow);
     if (kind == Cut::server_only) {
       left_.push_back(relay.client);
     } else {
@@ -116,22 +128,44 @@ void ChaosProxy::carry_out_orders() {
   if (!refusing && listener_ < 0) listen();
 }
 
-void ChaosProxy::accept_one() {
-  const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (client < 0) return;
+int ChaosProxy::connect_to_server() const {
   const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_in target = loopback(target_port_);
   if (::connect(server, reinterpret_cast<const sockaddr*>(&target), sizeof(target)) != 0) {
-    ::close(client);
     ::close(server);
+    return -1;
+  }
+  const int on = 1;
+  ::setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  return server;
+}
+
+void ChaosProxy::accept_one() {
+  const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (client < 0) return;
+  const int server = connect_to_server();
+  if (server < 0) {
+    ::close(client);
     return;
   }
   const int on = 1;
-  for (const int socket : {client, server}) ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  relays_.push_back({client, server});
+  ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  Relay relay{.client = client, .server = server};
+  const std::scoped_lock lock(mutex_);
+  if (duplicate_) relay.shadow = connect_to_server();
+  if (relay.shadow >= 0) ++n_duplicates_;
+  relays_.push_back(relay);
 }
 
-bool ChaosProxy::pass_on(int from, int to, bool from_server) {
+void ChaosProxy::close_all(const Relay& relay) {
+  for (const int socket : {relay.client, relay.server, relay.shadow}) {
+    if (socket >= 0) ::close(socket);
+  }
+}
+
+bool ChaosProxy::pass_on(const Relay& relay, bool from_server) {
+  const int from = from_server ? relay.server : relay.client;
+  const int to = from_server ? relay.client : relay.server;
   char buffer[4096];
   std::size_t most = sizeof(buffer);
   {
@@ -140,6 +174,20 @@ bool ChaosProxy::pass_on(int from, int to, bool from_server) {
   }
   if (most == 0) return true;  // an order that came just now
   const ssize_t n = ::read(from, buffer, most);
+  if (n > 0 && !from_server && relay.shadow >= 0) {
+    (void)!::send(relay.shadow, buffer, static_cast<std::size_t>(n), MSG_NOSIGNAL | MSG_DONTWAIT);
+    char unheard[4096];
+    while (::recv(relay.shadow, unheard, sizeof(unheard), MSG_DONTWAIT) > 0) {
+    }
+  }
+  if (n > 0 && from_server) {
+    std::chrono::milliseconds delay;
+    {
+      const std::scoped_lock lock(mutex_);
+      delay = delay_;
+    }
+    ::poll(nullptr, 0, static_cast<int>(delay.count()));
+  }
   if (n <= 0 || ::send(to, buffer, static_cast<std::size_t>(n), MSG_NOSIGNAL) != n) return false;
   const std::scoped_lock lock(mutex_);
   if (from_server && order_) order_->bytes -= std::min<std::uint64_t>(order_->bytes, static_cast<std::uint64_t>(n));
@@ -159,12 +207,9 @@ void ChaosProxy::serve_relays() {
   if (waiting[0].revents != 0) ::eventfd_read(wake_, &ignored);
   std::size_t i = 2;
   for (auto it = relays_.begin(); it != relays_.end(); i += 2) {
-    const bool alive = (waiting[i].revents == 0 || pass_on(it->client, it->server, false)) &&
-                       (waiting[i + 1].revents == 0 || pass_on(it->server, it->client, true));
-    if (!alive) {
-      ::close(it->client);
-      ::close(it->server);
-    }
+    const bool alive =
+        (waiting[i].revents == 0 || pass_on(*it, false)) && (waiting[i + 1].revents == 0 || pass_on(*it, true));
+    if (!alive) close_all(*it);
     it = alive ? std::next(it) : relays_.erase(it);
   }
   if (waiting[1].revents != 0) accept_one();

@@ -34,6 +34,12 @@ class ChaosProxy {
   /// Cuts all connections once `bytes` more have come from the servers; 0 = now.
   /// @param time  new connections are refused for so long; a pause lasts so long
   void cut(Cut kind, std::uint64_t bytes = 0, std::chrono::milliseconds time = {});
+  /// From now on what comes from a server is passed on so much later, and every connection that is made is made twice:
+  /// the server hears the same bytes a second time, as from a network element that repeats itself; what it answers
+  /// there reaches nobody.
+  void disturb(std::chrono::milliseconds delay, bool duplicate);
+  /// Connections that were made twice.
+  [[nodiscard]] int n_duplicates() const;
   /// Cuts and pauses that met a connection.
   [[nodiscard]] int n_cuts() const;
 
@@ -41,6 +47,7 @@ class ChaosProxy {
   struct Relay {
     int client = -1;
     int server = -1;
+    int shadow = -1;  ///< the same server once more; negative = none
   };
   struct Order {
     Cut kind = Cut::end;
@@ -51,10 +58,12 @@ class ChaosProxy {
   void serve();
   void listen();
   void accept_one();
+  [[nodiscard]] int connect_to_server() const;
   void carry_out_orders();
   void serve_relays();
   /// @returns false when the connection has ended
-  bool pass_on(int from, int to, bool from_server);
+  bool pass_on(const Relay& relay, bool from_server);
+  static void close_all(const Relay& relay);
   void cut_all(Cut kind);
 
   int target_port_;
@@ -68,6 +77,9 @@ class ChaosProxy {
   std::optional<Order> order_;
   std::chrono::steady_clock::time_point refuse_until_{};
   int n_cuts_ = 0;
+  int n_duplicates_ = 0;
+  std::chrono::milliseconds delay_{};
+  bool duplicate_ = false;
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -104,30 +104,28 @@ TEST(Folder, InUseIsNotOverwritten) {
   EXPECT_THAT(read_text(folder.path() / "out/INCOMPLETE"), HasSubstr("cancelled"));
 }
 
-/// A named multibody server that is killed and started again under a client.
-TEST(Restart, OfTheMultibodyServerEndsTheRunWithWhatIsKnown) {
+/// A named multibody server that is killed and started again under a client goes on with its run.
+TEST(Restart, OfTheMultibodyServerGoesOnWithItsRuns) {
   const ScratchFolder folder;
   ServerPair servers(folder.path());
   const std::string file = folder.write("ball.yaml", long_scenario());
-  Program client("heelstrike", {"run", file, "--mbs", servers.mbs_address, "-o", "out"},
+  Program client("heelstrike",
+                 {"run", file, "--mbs", servers.mbs_address, "-o", "out", "--set", "output.checkpoint_interval=0.1"},
                  {.working_folder = folder.path(), .environment = {}});
   const fs::path table = folder.path() / "out/timeseries.csv";
   ASSERT_TRUE(eventually([&] { return read_text(table).size() > 20000; }));
   servers.mbs->signal(SIGKILL);
   servers.mbs->wait();
+  const auto reached = read_text(table).size();
   servers.mbs = std::make_unique<Program>(
       "mbs_server", std::vector<std::string>{"--listen", servers.mbs_address, "--fem", servers.fem_address, "--spool",
                                              (folder.path() / "spool").string()});
-  const Finished result = client.wait();
-  EXPECT_EQ(result.exit_code, 4) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("interrupted"));
-  const auto summary = nlohmann::json::parse(read_text(folder.path() / "out/summary.json"));
-  EXPECT_EQ(summary["status"], "failed");
-  EXPECT_TRUE(summary["energy"]["final_J"].is_null()) << summary["energy"];
-  EXPECT_TRUE(summary["integrator"]["rejected_steps"].is_null());
+  EXPECT_TRUE(eventually([&] { return read_text(table).size() > reached + 100000; })) << client.output();
+  EXPECT_THAT(client.output(), HasSubstr("the multibody server was started anew; the run goes on from t = "));
+  client.signal(SIGTERM);
+  EXPECT_EQ(client.wait().exit_code, 130);
   const std::string rows = read_text(table);
-  const auto last_row = rows.rfind('\n', rows.size() - 2) + 1;
-  EXPECT_EQ(summary["simulated_time_s"].get<double>(), std::stod(rows.substr(last_row))) << "time beside the table";
+  EXPECT_EQ(rows.back(), '\n');
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ TEST(GaitFem, RepeatsItsFiles) {
       for (const auto& entry : fs::recursive_directory_iterator(folder.path() / ("first" + friction))) {
         const std::string name = entry.path().filename().string();
         // These tell wall times; everything else is a result.
-        if (!entry.is_regular_file() || name == "summary.json" || name == "run.log" || name == "report.html") continue;
+        if (!entry.is_regular_file() || name == "timing.json" || name == "run.log" || name == "report.html") continue;
         const fs::path relative = fs::relative(entry.path(), folder.path() / ("first" + friction));
         EXPECT_TRUE(read_text(entry.path()) == read_text(folder.path() / (other + friction) / relative))
             << other << ", friction " << friction << ": " << relative;

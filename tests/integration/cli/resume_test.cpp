@@ -2,11 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/cli/scenarios.hpp"
+#include "tests/integration/cli/server_pair.hpp"
 
 namespace heelstrike::cli_test {
 namespace {
@@ -20,13 +22,16 @@ struct ResumedCase {
   std::vector<std::string> options;
 };
 
-std::size_t n_checkpoints(const fs::path& run) {
-  std::size_t n = 0;
+/// Step of the last checkpoint; 0 = there is none.
+long last_step(const fs::path& run) {
+  long last = 0;
   std::error_code ignored;
-  for (fs::directory_iterator entry(run / "checkpoints", ignored), end; entry != end; ++entry) {
-    n += entry->path().extension() == ".ckpt" ? 1 : 0;
+  for (fs::directory_iterator entry(run / "checkpoints", ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    const std::string name = entry->path().stem().string();
+    if (entry->path().extension() == ".ckpt") last = std::max(last, std::stol(name.substr(name.find('_') + 1)));
   }
-  return n;
+  return last;
 }
 
 class Resume : public testing::TestWithParam<ResumedCase> {
@@ -41,10 +46,11 @@ class Resume : public testing::TestWithParam<ResumedCase> {
     arguments.insert(arguments.end(), c.options.begin(), c.options.end());
     return arguments;
   }
-  /// Kills the program once its run has so many checkpoints. @returns false when the run has ended before
-  [[nodiscard]] bool cut_off(const std::vector<std::string>& arguments, std::size_t checkpoints) const {
+  /// Kills the program once its run has a checkpoint of this step or a later one. @returns false when the run has ended
+  /// before
+  [[nodiscard]] bool cut_off(const std::vector<std::string>& arguments, long step) const {
     Program client("heelstrike", arguments, here);
-    while (n_checkpoints(run) < checkpoints && alive(client.pid())) std::this_thread::yield();
+    while (last_step(run) < step && alive(client.pid())) std::this_thread::yield();
     client.signal(SIGKILL);
     (void)client.wait();
     return fs::exists(run / "INCOMPLETE");
@@ -58,10 +64,10 @@ class Resume : public testing::TestWithParam<ResumedCase> {
 TEST_P(Resume, LeavesTheBytesOfAnUndisturbedRun) {
   const Finished whole = cli_test::run("heelstrike", run_into("whole"), here);
   ASSERT_EQ(whole.exit_code, 0) << whole.err;
-  const std::size_t n = n_checkpoints(folder.path() / "whole");
-  ASSERT_GT(n, 20U);
+  const long n = last_step(folder.path() / "whole");
+  ASSERT_GT(n, 100);
   const std::vector<std::string> in_place = {"resume", "cut"};
-  for (const std::size_t instant : {std::size_t{1}, n / 4, n / 2}) {
+  for (const long instant : {1L, n / 4, n / 2}) {
     SCOPED_TRACE(instant);
     // On a busy machine a run may end before this program looks again.
     bool cut = false;
@@ -71,7 +77,7 @@ TEST_P(Resume, LeavesTheBytesOfAnUndisturbedRun) {
     }
     ASSERT_TRUE(cut);
     // Once more, in the resumed run.
-    if (cut_off(in_place, n_checkpoints(run) + 2)) {
+    if (cut_off(in_place, last_step(run) + n / 10)) {
       const Finished resumed = cli_test::run("heelstrike", in_place, here);
       ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
     }
@@ -114,19 +120,67 @@ TEST(ResumeRefuses, WhatCannotGoOn) {
   folder.write("done/INCOMPLETE", "cut off\n");
   const std::string table = read_text(folder.path() / "done/timeseries.csv");
   folder.write("done/timeseries.csv", table.substr(0, 200));
-  EXPECT_THAT(refused({"resume", "done"}), HasSubstr("end before"));
+  EXPECT_THAT(refused({"resume", "done"}), HasSubstr("ends before"));
   folder.write("done/timeseries.csv", table);
   const std::string scenario = read_text(folder.path() / "done/scenario.yaml");
   folder.write("done/scenario.yaml", scenario + "# changed\n");
   const Finished other = run("heelstrike", {"resume", "done", "--in-process"}, here);
-  EXPECT_NE(other.exit_code, 0);
-  EXPECT_THAT(other.err, HasSubstr("another scenario"));
+  EXPECT_EQ(other.exit_code, 2) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("scenario.yaml: it has changed since the run began"));
   folder.write("done/scenario.yaml", scenario);
   EXPECT_EQ(run("heelstrike", {"resume", "done", "--in-process"}, here).exit_code, 0);
   EXPECT_TRUE(read_text(folder.path() / "done/timeseries.csv") == table);
   fs::remove_all(folder.path() / "done/checkpoints");
   folder.write("done/INCOMPLETE", "cut off\n");
   EXPECT_THAT(refused({"resume", "done"}), HasSubstr("without checkpoints"));
+}
+
+/// The first client has died; another one collects what goes on without it.
+TEST(Attach, LeavesTheFolderOfTheFirstClient) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path());
+  const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
+  const std::string file = folder.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 3"));
+  const std::vector<std::string> fast = {
+      "--set", "output.checkpoint_interval=0.1", "--set", "output.steps=all", "--mbs", servers.mbs_address};
+  const auto command = [&](const char* output) {
+    std::vector<std::string> arguments = {"run", file, "-o", output, "--quiet"};
+    arguments.insert(arguments.end(), fast.begin(), fast.end());
+    return arguments;
+  };
+  ASSERT_EQ(run("heelstrike", command("whole"), here).exit_code, 0);
+  bool cut = false;
+  for (int attempt = 0; attempt < 10 && !cut; ++attempt) {
+    fs::remove_all(folder.path() / "cut");
+    Program first("heelstrike", command("cut"), here);
+    while (last_step(folder.path() / "cut") < 1 && alive(first.pid())) std::this_thread::yield();
+    first.signal(SIGKILL);
+    (void)first.wait();
+    cut = fs::exists(folder.path() / "cut/INCOMPLETE");
+  }
+  ASSERT_TRUE(cut);
+  const std::string log = read_text(folder.path() / "cut/run.log");
+  const auto begin = log.find("run run-");
+  ASSERT_NE(begin, std::string::npos) << log;
+  const std::string id = log.substr(begin + 4, log.find(' ', begin + 4) - begin - 4);
+  // Elsewhere, and in the folder that the first client left.
+  Program watcher("heelstrike", {"attach", id, "--mbs", servers.mbs_address, "-o", "elsewhere", "--quiet"}, here);
+  const Finished attached =
+      run("heelstrike", {"attach", id, "--mbs", servers.mbs_address, "-o", "cut", "--quiet"}, here);
+  EXPECT_EQ(attached.exit_code, 0) << attached.err;
+  const Finished other = watcher.wait();
+  EXPECT_EQ(other.exit_code, 0) << other.err;
+  for (const char* output : {"cut", "elsewhere"}) {
+    for (const char* name : {"scenario.yaml", "timeseries.csv", "forces.sto", "kinematics.sto"}) {
+      EXPECT_TRUE(read_text(folder.path() / output / name) == read_text(folder.path() / "whole" / name))
+          << output << "/" << name;
+    }
+    EXPECT_FALSE(fs::exists(folder.path() / output / "INCOMPLETE"));
+    EXPECT_TRUE(fs::exists(folder.path() / output / "report.html"));
+  }
+  const Finished forgotten = run("heelstrike", {"attach", id, "--mbs", servers.mbs_address, "-o", "late"}, here);
+  EXPECT_NE(forgotten.exit_code, 0);
+  EXPECT_THAT(forgotten.err, HasSubstr("there is no run named"));
 }
 
 }  // namespace

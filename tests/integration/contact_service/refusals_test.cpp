@@ -106,14 +106,12 @@ TEST(Refusals, UnknownAndExpiredSessionsAreNotFound) {
   *request.mutable_state() = message_of(ball_at(0.0, 0.1, 1.0));
   EXPECT_EQ(evaluate(*stub, request).error().code(), v1::Error::CODE_NOT_FOUND);
 
-  const auto contact = open_contact(server.address());
-  Response response[1];
-  const PairState state[] = {ball_at(0.0, 0.1, 1.0)};
-  contact->evaluate(0, 0, state, response);
+  request.set_session_id(open_session(*stub).session_id());
+  EXPECT_TRUE(evaluate(*stub, request).has_result());
   ASSERT_TRUE(server.wait_for_log("event=session_expired")) << server.log();
-  const Error error = error_of([&] { contact->evaluate(0, 1, state, response); });
-  EXPECT_EQ(error.code(), ErrorCode::not_found);
-  EXPECT_TRUE(mentions(error, "0.3 s")) << error.what();
+  const v1::Error error = evaluate(*stub, request).error();
+  EXPECT_EQ(error.code(), v1::Error::CODE_NOT_FOUND);
+  EXPECT_NE(error.message().find("0.3 s"), std::string::npos) << error.message();
 }
 
 TEST(Refusals, RequestAboveTheSizeLimitHurtsNobodyElse) {

@@ -189,14 +189,14 @@ class FootPress(unittest.TestCase):
         self.assertAlmostEqual(moved[:, 2].min(), self.csv['plate.z_m'][-1], delta=2e-4)
 
     def test_wall_times_are_parts_of_the_whole(self):
-        with open(os.path.join(self.folder, 'summary.json')) as file:
-            summary = json.load(file)
-        parts = summary['wall_times']
+        with open(os.path.join(self.folder, 'timing.json')) as file:
+            timing = json.load(file)
+        parts = timing['wall_times']
         self.assertEqual(set(parts), {'preparation_s', 'contact_s', 'transport_s', 'fields_s'})
         for name in ('preparation_s', 'contact_s', 'fields_s'):
             self.assertGreater(parts[name], 0.0, name)
         self.assertEqual(parts['transport_s'], 0.0)  # one process
-        self.assertLessEqual(sum(parts.values()), summary['wall_time_s'])
+        self.assertLessEqual(sum(parts.values()), timing['wall_time_s'])
 
     def test_storages_hold_the_time_series(self):
         forces = read_storage(os.path.join(self.folder, 'forces.sto'))

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <thread>
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
@@ -247,6 +248,65 @@ TEST_F(SimulationServiceTest, ARunWithoutLastEventIsInterruptedAfterARestart) {
   std::string status;
   EXPECT_EQ(service.watch("torn", 0, &status).size(), 20U) << "all rows were committed";
   EXPECT_THAT(status, HasSubstr("interrupted"));
+}
+
+/// As a kill -9 leaves the spool of a run that had three rows: who watches goes on with its number.
+TEST_F(SimulationServiceTest, ARunGoesOnAfterARestart) {
+  const fs::path copy = spool.string() + "-copy";
+  std::uint64_t seen = 0;
+  {
+    Service service(spool);
+    ASSERT_EQ(std::string(service.submit(scenario, "one").what()), "accepted");
+    service.gate.open(3);
+    while (service.status("one").last_sequence() < 4) std::this_thread::yield();
+    seen = service.status("one").last_sequence();
+    fs::copy(spool, copy, fs::copy_options::recursive);
+  }
+  std::ofstream(copy / "one.events", std::ios::app) << "torn";
+  {
+    Service service(copy);
+    service.service.go_on();
+    EXPECT_EQ(service.status("one").state(), "running");
+    EXPECT_EQ(std::string(service.submit(scenario, "one").what()), "accepted") << "the same submission again";
+    service.gate.open(10);
+    std::string status;
+    EXPECT_EQ(service.watch("one", seen, &status).size(), 20U) << "all rows come again, none of those before";
+    EXPECT_EQ(status, "completed");
+    EXPECT_EQ(service.watch("one", 0, &status).size(), 26U);
+  }
+  fs::remove_all(copy);
+}
+
+TEST_F(SimulationServiceTest, ARunThatKillsItsServersIsGivenUp) {
+  const fs::path copy = spool.string() + "-copy";
+  {
+    Service service(spool);
+    ASSERT_EQ(std::string(service.submit(scenario, "one").what()), "accepted");
+    service.gate.open(1);
+    while (service.status("one").last_sequence() < 2) std::this_thread::yield();
+    fs::copy(spool, copy, fs::copy_options::recursive);
+  }
+  for (int death = 0; death < most_vain_resumptions; ++death) {
+    const fs::path next = copy.string() + "-next";
+    Service service(copy);
+    const std::uint64_t before = service.status("one").last_sequence();
+    service.service.go_on();
+    // That it was resumed, a line that says so, and the columns; numbers jump by 2^32.
+    while (service.status("one").last_sequence() < before + (std::uint64_t{1} << 32U) + 3) std::this_thread::yield();
+    fs::copy(copy, next, fs::copy_options::recursive);
+    service.store.begin_drain();
+    ASSERT_TRUE(service.store.wait_until_idle(std::chrono::seconds{20}));
+    for (const auto& file : fs::directory_iterator(next)) {
+      if (file.path().extension() == ".events") fs::rename(file.path(), copy / file.path().filename());
+    }
+    fs::remove_all(next);
+  }
+  Service service(copy);
+  service.service.go_on();
+  std::string status;
+  (void)service.watch("one", 0, &status);
+  EXPECT_EQ(status, "failed");
+  fs::remove_all(copy);
 }
 
 TEST_F(SimulationServiceTest, AFinishedRunNobodyFetchesIsForgottenInTheEnd) {

@@ -2,6 +2,7 @@
 
 Usage: sweep_test.py HEELSTRIKE SCENARIO OUTPUT_FOLDER
 """
+import glob
 import json
 import os
 import shutil
@@ -36,6 +37,15 @@ def children(parent):
         except OSError:
             continue  # ended in the meantime
     return found
+
+
+def alive(pid):
+    """A zombie that nobody has collected is dead."""
+    try:
+        with open(f'/proc/{pid}/stat') as stat:
+            return stat.read().rsplit(')', 1)[1].split()[0] != 'Z'
+    except OSError:
+        return False
 
 
 def wait_for(what, condition, limit=60.0):
@@ -114,6 +124,31 @@ class Sweep(unittest.TestCase):
             text = page.read()
         for name in rows():
             self.assertIn(name, text)
+
+
+    def test_a_killed_sweep_takes_its_runs_along_and_is_resumed(self):
+        expected, killed, moved = output + '-expected', output + '-killed', output + '-moved'
+        for folder in (expected, killed, moved):
+            shutil.rmtree(folder, ignore_errors=True)
+
+        def command(folder):
+            return [program, 'sweep', scenario, '--vary', 'contact.restitution=0.4,0.8', '--set', 'analysis.end_time=3',
+                    '--set', 'output.checkpoint_period=1e-3', '--jobs', '2', '--quiet', '-o', folder]
+
+        subprocess.run(command(expected), check=True, capture_output=True, timeout=60)
+        sweep = subprocess.Popen(command(killed), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        runs = wait_for('checkpoint', lambda: glob.glob(killed + '/*/checkpoints/*.ckpt') and children(sweep.pid))
+        sweep.kill()
+        sweep.wait()
+        wait_for('end of its runs', lambda: not any(alive(pid) for pid, _ in runs))
+        os.rename(killed, moved)
+        resumed = subprocess.run([program, 'resume', moved], capture_output=True, text=True, timeout=60)
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        logs = ''.join(open(log).read() for log in glob.glob(moved + '/*/run.log'))
+        self.assertIn('resumed from step_', logs)
+        for table in glob.glob(expected + '/*/timeseries.csv'):
+            with open(table, 'rb') as a, open(table.replace(expected, moved), 'rb') as b:
+                self.assertTrue(a.read() == b.read(), table)
 
 
 if __name__ == '__main__':

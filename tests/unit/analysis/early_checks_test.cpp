@@ -83,13 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
                   resume = saved();
                   resume->step += 1;
                 },
-                "damaged"},
-        Refusal{"CheckpointOfAStaticAnalysis",
-                [](Scenario& s, std::optional<Checkpoint>& resume) {
-                  s.analysis.type = "static";
-                  resume = saved();
-                },
-                "found a static one"}),
+                "damaged"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

@@ -116,6 +116,13 @@ TEST(RunState, AnyChangedByteIsNoticed) {
 }
 
 /// Who makes up a checkpoint can make up its checksum.
+// The same numbers with another compiler, or another version of the formulas, are other bits.
+TEST(RunState, BytesOfAnotherProgramAreRefusedWithBothNames) {
+  Checkpoint checkpoint = sealed(example());
+  seal(checkpoint, example(), "9.9.9 GCC 99");
+  expect_refused(checkpoint, "made by heelstrike 9.9.9 GCC 99, and this is ");
+}
+
 TEST(RunState, NumbersThatNoRunCanHaveAreRefused) {
   const auto refused = [](const std::function<void(RunState&)>& change, const std::string& reason) {
     RunState state = example();

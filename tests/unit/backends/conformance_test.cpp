@@ -108,13 +108,20 @@ TEST_P(Conformance, ExactlyZeroBeyondTheGap) {
 
 // A bound that says two thirds of what it says is refuted by motions along the normal.
 TEST_P(Conformance, GapStaysWithinItsBound) {
-  int refuted = 0;
+  int refuted = 0, answered = 0;
   for (const double gap : {-depth, 1e-3, 0.05, 0.5}) {
-    const PairState asked = at(-gap, 0.5);
-    ASSERT_TRUE(backend->evaluate(*latched, asked).bound.known);
+    PairState asked;
+    try {
+      asked = at(-gap, 0.5);
+      ASSERT_TRUE(backend->evaluate(*latched, asked).bound.known);
+    } catch (const RecoverableError&) {
+      continue;  // half a metre from one side of a socket is deep in the other
+    }
+    ++answered;
     EXPECT_EQ(testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 1.0, 1.0), 0) << "gap " << gap;
     refuted += testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 1.0, 1.5);
   }
+  EXPECT_GE(answered, 3);
   EXPECT_GT(refuted, 0);
 }
 
@@ -212,8 +219,9 @@ TEST_P(Conformance, TooDeepIsRecoverable) {
 std::vector<Case> cases() {
   std::vector<Case> cases;
   for (const auto& entry : backend_registry()) {
-    // The finite-element back-ends need a mesh and a material: tests/unit/fem asks the same questions of them.
-    if (entry.name.starts_with("fem_")) continue;
+    // Back-ends without a stiffness need a mesh, layers or a material: tests/unit/fem and tests/unit/elastic_foundation
+    // ask the same questions of them.
+    if (std::ranges::none_of(entry.parameters, [](const auto& schema) { return schema.name == "stiffness"; })) continue;
     for (const ExampleGeometry& geometry : example_geometries()) {
       const std::string shapes = geometry.main.kind + "-" + geometry.partner.kind;
       if (std::ranges::find(entry.surface_pairs, shapes) != entry.surface_pairs.end()) {

@@ -50,6 +50,30 @@ TEST(Comparison, NumbersAreOfTheFirstContactAndDeviationsOfTheReference) {
   EXPECT_THAT(comparison().table().aligned(), HasSubstr("-25.00"));
 }
 
+TEST(Comparison, SchemesAreMeasuredByPositionsAtTheTimesOfBothRuns) {
+  const std::vector<std::string> columns = {"time_s", "ball.x_m", "ball.y_m", "ball.z_m", "ball.qw"};
+  // The row at 0.15 s is a step of the reference only.
+  const TimeSeries reference{columns, {0.0, 0, 0, 1, 1, 0.1, 0, 0, 3, 1, 0.15, 0, 0, 9, 1, 0.2, 0, 4, 1, 1}};
+  const TimeSeries run{columns, {0.0, 0, 0, 1, 1, 0.1, 0.3, 0.4, 3, 1, 0.2, 0, 4, 1.1, 1}};
+  const PositionError error = position_error(run, reference);
+  EXPECT_DOUBLE_EQ(error.largest, 0.5);
+  EXPECT_DOUBLE_EQ(error.relative, 0.5 / 8.0);
+  const TimeSeries other{{"time_s", "block.x_m", "block.y_m"}, {0.0, 0, 0}};
+  EXPECT_THROW((void)position_error(other, reference), Error);
+
+  Comparison one = comparison();
+  EXPECT_THAT(one.csv(), Not(HasSubstr("exchanges"))) << "back-ends have none";
+  one.subject = "coupling scheme";
+  one.rows[1].position_error = error;
+  one.rows[1].summary.coupling = {.scheme = "implicit", .exchanges = 11, .rejected_macro_steps = 0, .iterations = 33};
+  const auto row = nlohmann::json::parse(one.json())["rows"][1];
+  EXPECT_EQ(row["position_error_m"], 0.5);
+  EXPECT_EQ(row["exchanges"], 11);
+  EXPECT_EQ(row["coupling_iterations"], 33);
+  EXPECT_THAT(one.table().aligned(), HasSubstr("position error m"));
+  EXPECT_THAT(one.markdown(), HasSubstr("comparison of coupling schemes"));
+}
+
 TEST(Comparison, AContactThatHasNotEndedHasNoDuration) {
   Comparison one = comparison();
   one.rows[1].summary.contacts[0].end.reset();

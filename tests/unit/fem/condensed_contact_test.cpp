@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
+#include "common/friction/solve_friction.hpp"
 #include "common/surfaces/cylinder.hpp"
 #include "common/surfaces/sphere.hpp"
 #include "common/surfaces/surface_kind.hpp"
@@ -46,6 +47,34 @@ TEST(CondensedContact, PatchTestOfUniformPressure) {
     EXPECT_NEAR(r.F_A.force.z(), pressure * 0.04 * 0.04, 1e-8 * r.F_A.force.z());
     EXPECT_NEAR(r.area, 0.0016, 1e-12);
   }
+}
+
+TEST(CondensedContact, ItsProblemOfFrictionGivesItsForces) {
+  const auto contact = make_block({.options = {.friction = 0.3, .depth_limit = 0.02}}, std::make_shared<test::Plane>());
+  PairState state;
+  state.X_AB.p.z() = 1e-3;
+  auto history = contact->commit(*contact->initial_history(), state).history;
+  state.t = 0.1;
+  state.X_AB.p += Vector3(4e-4, -1e-4, 2e-4);  // some nodes stick, some slide
+  const Response r = contact->evaluate(*history, state);
+  const friction::LocalProblem problem = contact->local_problem(*history, state);
+  friction::check_problem(problem, "block");
+  // FCLIB's error is relative to q; forces follow from it by the compliance of the stiffest mode, thousands of times
+  // less.
+  const friction::FrictionSolution solution = friction::solve_friction(problem, {.tolerance = 1e-13});
+  Vector3 sum = Vector3::Zero();
+  // All normals are z, and so are all frames.
+  for (Eigen::Index i = 0; i < problem.n_contacts(); ++i) sum += solution.r.segment<3>(3 * i);
+  std::printf("force %.6f N normal, %.6f N tangential; of the general solver %.6f, %.6f\n", r.F_A.force.z(),
+              r.F_A.force.head<2>().norm(), sum.x(), sum.tail<2>().norm());
+  EXPECT_NEAR(sum.x(), r.F_A.force.z(), 1e-6 * r.F_A.force.z());                            // issue
+  EXPECT_NEAR(sum.tail<2>().norm(), r.F_A.force.head<2>().norm(), 1e-6 * r.F_A.force.z());  // issue
+  EXPECT_LT(r.F_A.force.head<2>().norm(), 0.3 * r.F_A.force.z() * (1.0 - 1e-6)) << "nothing sticks";
+}
+
+TEST(CondensedContact, HasNoProblemOfFrictionWithoutFriction) {
+  const auto contact = make_block({}, std::make_shared<test::Plane>());
+  EXPECT_THROW((void)contact->local_problem(*contact->initial_history(), PairState{}), Error);
 }
 
 struct TangentCase {

@@ -25,6 +25,7 @@ RunSummary full_summary() {
                   .restarts = 5};
   s.contact_evaluations = 6;
   s.contact_commits = 7;
+  s.coupling = {.scheme = "implicit", .exchanges = 11, .rejected_macro_steps = 12, .iterations = 13};
   s.rpc = {.calls = 8, .p50_us = 9.5, .p99_us = 10.5, .round_trips = 0.25, .serving = 0.125};
   s.energy = {
       .initial = 1.0 / 3.0, .final = 2.0 / 3.0, .dissipated = 5e-324, .external_work = -1.0, .balance_error = 1e-300};
@@ -62,7 +63,7 @@ TEST(Summary, WhatTheRunCouldNotKnowIsNullAndIsRead) {
 
 /// The names that issue and tools rely on.
 TEST(Summary, HasTheAgreedKeys) {
-  const auto json = nlohmann::json::parse(summary_json(full_summary()));
+  const auto json = nlohmann::json::parse(summary_and_timing_json(full_summary()));
   for (const char* key : {"scenario", "backend", "status", "simulated_time_s", "wall_time_s", "real_time_factor"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
@@ -90,9 +91,8 @@ TEST(Summary, LocalRunHasNoRpc) {
   RunSummary s = full_summary();
   s.rpc.reset();
   s.error.reset();
-  const auto json = nlohmann::json::parse(summary_json(s));
-  EXPECT_TRUE(json.at("rpc").is_null());
-  EXPECT_TRUE(json.at("error").is_null());
+  EXPECT_TRUE(nlohmann::json::parse(timing_json(s)).at("rpc").is_null());
+  EXPECT_TRUE(nlohmann::json::parse(summary_json(s)).at("error").is_null());
 }
 
 TEST(Summary, ReadsBackToTheSameBits) {
@@ -107,6 +107,31 @@ TEST(Summary, ReadsBackToTheSameBits) {
   EXPECT_EQ(back.error->code(), ErrorCode::solver_failed);
   EXPECT_EQ(back.error->field(), "analysis");
   EXPECT_TRUE(back.error->retry_helps());
+}
+
+/// Two runs of one scenario have the same summary, however long they took.
+TEST(Summary, WallTimesStandInAFileOfTheirOwn) {
+  const RunSummary s = full_summary();
+  RunSummary slow = s;
+  slow.wall_time *= 2.0;
+  slow.wall_times.contact += 1.0;
+  slow.rpc->calls += 1;
+  slow.rpc->p99_us += 1.0;
+  EXPECT_EQ(summary_json(slow), summary_json(s));
+  RunSummary back = parse_summary(summary_json(slow), "summary.json");
+  EXPECT_FALSE(back.rpc.has_value());
+  parse_timing(timing_json(slow), "timing.json", back);
+  EXPECT_EQ(timing_json(back), timing_json(slow));
+  EXPECT_EQ(back.wall_times.contact, slow.wall_times.contact);
+  // A folder of an earlier version has both in one file.
+  EXPECT_EQ(timing_json(parse_summary(summary_and_timing_json(slow), "summary.json")), timing_json(slow));
+  try {
+    parse_timing("{}", "x/timing.json", back);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::file);
+    EXPECT_THAT(e.what(), testing::StartsWith("x/timing.json: expected the wall times of a run"));
+  }
 }
 
 TEST(Summary, OtherFilesAreRefusedByName) {

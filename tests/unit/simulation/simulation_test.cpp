@@ -140,7 +140,11 @@ TEST_P(AnyIntegrator, GuaranteesChangeNoBitOfARun) {
     }
     EXPECT_EQ(with.summary.integrator.steps, without.summary.integrator.steps);
     ASSERT_EQ(with.episodes.size(), without.episodes.size());
-    EXPECT_LT(n_with, n_without) << GetParam();
+    EXPECT_LE(n_with, n_without);
+    // Spheres that start almost in contact are hardly ever certain to be apart; a ball in flight is.
+    if (!scenario.gravity.isZero(0.0)) {
+      EXPECT_LT(n_with, n_without);
+    }
     std::printf("%s: asked %d times instead of %d\n", GetParam(), n_with, n_without);
   }
 }

@@ -164,13 +164,16 @@ TEST(Wire, BadStatesAreRefusedWithTheirField) {
 
 TEST(Wire, BadResultsAreRefusedWithTheirField) {
   v1::ContactResult good;
-  to_proto(Response{}, good);
+  Response response;
+  response.dF_A_dX.setIdentity();  // tangents of zeros are left out
+  response.dF_A_dV.setIdentity();
+  to_proto(response, good);
   const auto field_after = [&](const std::function<void(v1::ContactResult&)>& change) {
     v1::ContactResult message = good;
     change(message);
     return refused_field([&] {
-      Response response;
-      from_proto(message, response, FieldPath("result"));
+      Response received;
+      from_proto(message, received, FieldPath("result"));
     });
   };
   EXPECT_EQ(field_after([](auto&) {}), "(accepted)");
@@ -393,6 +396,7 @@ RunSummary summary() {
                   .restarts = 5};
   s.contact_evaluations = 6;
   s.contact_commits = 7;
+  s.coupling = {.scheme = "implicit", .exchanges = 11, .rejected_macro_steps = 12, .iterations = 13};
   s.rpc = RpcStatistics{.calls = 8, .p50_us = 60.0, .p99_us = 90.0, .round_trips = 0.05, .serving = 0.03};
   s.energy = {.initial = 9.81, .final = nan, .dissipated = 1.0, .external_work = -0.0, .balance_error = 1e-9};
   s.contacts = {{.pair = "a-b",
@@ -425,6 +429,7 @@ TEST(Wire, RunSummarySurvivesTwoTripsWithTheSameBytes) {
   EXPECT_EQ(back.contacts[0].effective_restitution, 0.8);
   ASSERT_TRUE(back.error.has_value());
   EXPECT_EQ(back.error->code(), ErrorCode::solver_failed);
+  EXPECT_EQ(back.coupling, summary().coupling);
   EXPECT_EQ(back.rpc->calls, 8);
   EXPECT_EQ(back.rpc->serving, 0.03);
   EXPECT_EQ(back.wall_times.preparation, 0.01);

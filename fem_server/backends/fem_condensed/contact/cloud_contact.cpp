@@ -7,6 +7,7 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_body/body_fields.hpp"
+#include "fem_server/backends/shared/field_request.hpp"
 #include "fem_server/geometry/write_fields.hpp"
 
 namespace heelstrike::fem {

@@ -566,14 +566,27 @@ SlipStep CondensedContact::slip_before(const CondensedHistory& history, const Pa
   return {.traction = force - pushing * normal, .limit_before = model_.options.friction * std::max(pushing, 0.0)};
 }
 
-void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state,
-                                           const EvaluateOptions& options, Solution& solution) const {
+FrictionProblem CondensedContact::friction_problem(const CondensedHistory& history, const PairState& state,
+                                                   const Solution& solution) const {
   FrictionProblem problem;
   problem.friction = model_.options.friction;
   problem.R_AB = state.X_AB.R;
   problem.positions = solution.points;
   problem.stick_point = [&](std::uint32_t i) { return stick_point_of_near(history, state, solution, i); };
   problem.near = solution.near;
+  return problem;
+}
+
+friction::LocalProblem CondensedContact::local_problem(const History& history, const PairState& state) const {
+  if (!(model_.options.friction > 0.0)) return ContactBackend::local_problem(history, state);
+  const CondensedHistory& committed = CondensedHistory::from(history);
+  const Solution solution = begin(committed, state);
+  return fem::local_problem(seen_compliance(solution), friction_problem(committed, state, solution));
+}
+
+void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state,
+                                           const EvaluateOptions& options, Solution& solution) const {
+  const FrictionProblem problem = friction_problem(history, state, solution);
   const FrictionContact contact = solve_friction_contact(seen_compliance(solution), problem);
   solution.statistics.iterations = contact.iterations;
   solution.statistics.residual = contact.residual;

@@ -28,6 +28,7 @@ namespace heelstrike::fem {
 
 class BodyFields;
 class BodyInterface;
+struct FrictionProblem;
 struct Interface;
 class DeformablePartner;
 
@@ -72,6 +73,9 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
 
   [[nodiscard]] std::string fields(const History& history, const PairState& state,
                                    const FieldRequest& request) const override;
+
+  /// @throws Error{unimplemented} without friction
+  [[nodiscard]] friction::LocalProblem local_problem(const History& history, const PairState& state) const override;
 
   /// The deformable partner, its quantities included. @param request  its part only says how cells are labelled
   /// @pre model().partner_fields is set
@@ -146,6 +150,9 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
   void move_partner(const PairState& state, Solution& solution) const;
   void take(const NormalContact& contact, Solution& solution) const;
   void solve_frictionless(const PairState& state, const EvaluateOptions& options, Solution& solution) const;
+  /// Refers to the arguments.
+  [[nodiscard]] FrictionProblem friction_problem(const CondensedHistory& history, const PairState& state,
+                                                 const Solution& solution) const;
   void solve_with_friction(const CondensedHistory& history, const PairState& state, const EvaluateOptions& options,
                            Solution& solution) const;
   /// What a candidate carried at the commit, seen against the present normal.

@@ -50,6 +50,15 @@ Tangents basis_in_partner(const Vector3& n) {
   return T;
 }
 
+/// Columns normal, tangent 1, tangent 2, in A.
+Matrix3 local_frame(const FrictionProblem& problem, std::uint32_t position) {
+  const Vector3& n = problem.near.normals[position];
+  Matrix3 frame;
+  frame.col(0) = n;
+  frame.rightCols<2>() = problem.R_AB * basis_in_partner(problem.R_AB.transpose() * n);
+  return frame;
+}
+
 /// A node of the working set.
 struct Member {
   std::uint32_t position = 0;  ///< in `near`
@@ -373,9 +382,7 @@ class Iterate {
   [[nodiscard]] Member make_member(std::uint32_t position) const {
     Member m;
     m.position = position;
-    const Vector3& n = problem_.near.normals[position];
-    m.linear.frame.col(0) = n;
-    m.linear.frame.rightCols<2>() = problem_.R_AB * basis_in_partner(problem_.R_AB.transpose() * n);
+    m.linear.frame = local_frame(problem_, position);
     const Matrix3& C = compliance_.self(problem_.near.nodes[position]);
     m.rho = 2.0 / (m.tangents().transpose() * C * m.tangents()).trace();
     m.stick_point = problem_.stick_point(position);
@@ -449,6 +456,24 @@ FrictionContact solve_friction_contact(const SurfaceCompliance& compliance, cons
       fmt::format("the friction solver did not converge in {} iterations (error {} m at a penetration of "
                   "{} m); take a smaller step",
                   iteration_limit, error, iterate.scale()));
+}
+
+friction::LocalProblem local_problem(const SurfaceCompliance& compliance, const FrictionProblem& problem) {
+  const auto n = static_cast<std::uint32_t>(problem.near.nodes.size());
+  friction::LocalProblem result;
+  result.mu = Eigen::VectorXd::Constant(n, problem.friction);
+  result.q.resize(3 * Eigen::Index{n});
+  Eigen::MatrixXd W = gathered(compliance, problem.near.nodes);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const Matrix3 frame = local_frame(problem, i);
+    const Eigen::Index row = 3 * Eigen::Index{i};
+    W.middleRows<3>(row) = frame.transpose() * W.middleRows<3>(row).eval();
+    W.middleCols<3>(row) = W.middleCols<3>(row).eval() * frame;
+    const Vector3 slip = problem.positions[i] - problem.stick_point(i).p_AP;
+    result.q.segment<3>(row) << problem.near.gaps[i], frame.rightCols<2>().transpose() * slip;
+  }
+  result.W = W.sparseView();
+  return result;
 }
 
 namespace {

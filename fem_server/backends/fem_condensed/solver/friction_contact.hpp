@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "common/friction/local_problem.hpp"
 #include "fem_server/backends/fem_condensed/detection/near_nodes.hpp"
 #include "fem_server/backends/fem_condensed/solver/friction_linearisation.hpp"
 #include "fem_server/backends/shared/contact_wrench.hpp"
@@ -54,6 +55,10 @@ struct FrictionContact {
 /// @throws RecoverableError when Newton's method does not converge
 [[nodiscard]] FrictionContact solve_friction_contact(const SurfaceCompliance& compliance,
                                                      const FrictionProblem& problem);
+
+/// The same between all near nodes, in the form of others: normal components are gaps, tangential ones the slip since
+/// the commit, u [m] by r [N].
+[[nodiscard]] friction::LocalProblem local_problem(const SurfaceCompliance& compliance, const FrictionProblem& problem);
 
 /// Derivatives of the converged solution. @param by_rotation  d u / d X of each active node at fixed force components
 [[nodiscard]] NodeDerivatives friction_derivatives(const FrictionProblem& problem, const FrictionContact& contact,

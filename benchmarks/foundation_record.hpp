@@ -1,0 +1,30 @@
+/// What both sides of bench_elastic_foundation share. C++17: Simbody's headers do not compile as C++20.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace heelstrike::bench {
+
+struct Triangles {
+  std::vector<std::array<double, 3>> vertices;     // m
+  std::vector<std::array<unsigned, 3>> triangles;  // normals outward
+};
+
+struct FoundationPose {
+  std::array<double, 9> R;  // of the other body in the one with the springs, row by row
+  std::array<double, 3> p;  // m
+};
+
+struct FoundationRecord {
+  std::vector<std::array<double, 3>> forces;  // N, on the body with the springs
+  std::vector<double> seconds;                // per pose
+};
+
+/// Simbody's ElasticFoundationForce: springs in the centres of the triangles of `casting` against `target`, or against
+/// the half space z < 0 of the other body where `target` has no triangles. @param stiffness  Pa/m
+FoundationRecord run_simbody_foundation(const Triangles& casting, const Triangles& target, double stiffness,
+                                        const std::vector<FoundationPose>& poses);
+
+}  // namespace heelstrike::bench

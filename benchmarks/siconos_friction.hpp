@@ -1,0 +1,30 @@
+/// Siconos' solvers of frictional contact problems, behind plain types: its headers are C and stay in one source.
+#pragma once
+
+#include <Eigen/Core>
+#include <span>
+#include <string>
+
+#include "common/friction/local_problem.hpp"
+
+namespace heelstrike::bench {
+
+struct SiconosSolver {
+  int id;  ///< Siconos' number of it
+  const char* name;
+  int most_iterations;
+};
+
+/// Those for problems in the plane or in space.
+[[nodiscard]] std::span<const SiconosSolver> siconos_solvers(int dimension);
+
+struct SiconosResult {
+  Eigen::VectorXd r;
+  double seconds = 0.0;  ///< of the solver alone, best of the repetitions
+};
+
+/// @param tolerance  asked of the solver; what came of it is measured by natural_map_error
+[[nodiscard]] SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const SiconosSolver& solver,
+                                               double tolerance, const Eigen::VectorXd& guess, int repetitions);
+
+}  // namespace heelstrike::bench

@@ -1,0 +1,94 @@
+// heelstrike attach: collects a run that somebody has submitted to a shared multibody server.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "client/runs/execute.hpp"
+#include "client/runs/remote_runner.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/run_to_folder.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "client/terminal/screen.hpp"
+#include "common/errors/error.hpp"
+#include "common/results/output_file.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct AttachOptions {
+  std::string run_id;
+  fs::path output;
+  bool force = false;
+  bool quiet = false;
+  ServerOptions servers;
+};
+
+/// What a client of this run has left when it died.
+bool is_its_folder(const fs::path& path, const RunRequest& request) {
+  std::error_code ignored;
+  return fs::exists(path / "INCOMPLETE", ignored) && fs::exists(path / "scenario.yaml", ignored) &&
+         read_whole_file(path / "scenario.yaml") == request.yaml;
+}
+
+/// A run that was itself resumed has its beginning only in the folder that it was resumed in.
+RunFolder folder_for(const AttachOptions& options, RunRequest& request) {
+  const fs::path path = options.output.empty() ? default_folder(request) : options.output;
+  const bool is_its_own = is_its_folder(path, request);
+  if (request.resume_from.empty()) {
+    return {path,
+            request.yaml,
+            options.force || is_its_own,
+            {.scenario = request.file_name, .files = file_digests(request)}};
+  }
+  if (!is_its_own) {
+    throw input_error("output",
+                      fmt::format("run {} was resumed, and the rows before that are in the folder that it was "
+                                  "resumed in: expected that one, found {}; name it with -o",
+                                  options.run_id, path.string()));
+  }
+  RunFolder folder = RunFolder::resume(path);
+  request.resume_from = folder.checkpoint();
+  return folder;
+}
+
+ExitCode attach(const AttachOptions& options, bool json, const std::stop_token& stop) {
+  RemoteRunner runner(options.servers, {});
+  RunRequest request = runner.attach(options.run_id);
+  parse_request(request, schemas_of(known_backends(options.servers)));
+  RunFolder folder = folder_for(options, request);
+  return run_to_folder(runner, request, folder, {.quiet = options.quiet, .json = json}, stop);
+}
+
+}  // namespace
+
+void add_attach(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("attach", "Collect a run that goes on, or has ended, on a shared mbs_server");
+  const auto options = std::make_shared<AttachOptions>();
+  command->add_option("run_id", options->run_id, "Identifier of the run: in run.log, and listed by heelstrike watch")
+      ->type_name("RUN_ID")
+      ->required();
+  command
+      ->add_option("-o,--output", options->output,
+                   "Run folder to make, or the one that a client of this run left when it died; default "
+                   "runs/SCENARIO-BACKEND[-N]")
+      ->type_name("FOLDER");
+  command->add_flag("--force", options->force, "Overwrite the run in an existing folder");
+  command->add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
+  command->add_flag("--json", invocation.json, "Print the summary as JSON");
+  add_server_options(*command, options->servers);
+  command->get_option("--mbs")->required();
+  add_footer(*command,
+             "  heelstrike run examples/bouncing_ball.yaml --mbs lab:50052 -o out    # the client's machine dies\n"
+             "  heelstrike attach run-17c0a3f2b5d4e691 --mbs lab:50052 -o out\n\n"
+             "The folder is, byte for byte, the one that the first client would have written. Ctrl-C stops the run.");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](std::stop_token stop) {
+      return attach(*options, invocation.json, stop);
+    };
+  });
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,26 @@
+/// Frictional contact problems in FCLIB's HDF5 files [acary2014]: the local form `/fclib_local` (W, q, mu) as it is,
+/// the global one `/fclib_global` (M v = H r + f, u = H^T v + w) reduced to it: W = H^T M^-1 H, q = w + H^T M^-1 f.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "common/friction/local_problem.hpp"
+
+namespace heelstrike::friction {
+
+/// What a file says about itself.
+struct FclibInfo {
+  std::string title;
+  std::string description;
+  std::string math_info;
+};
+
+/// @throws Error{file} when the file cannot be read as HDF5, Error{invalid_input} when a part is missing or does not
+/// fit, and for a global problem whose M is singular
+[[nodiscard]] LocalProblem read_fclib(const std::filesystem::path& file);
+/// Writes the local form, W in compressed rows; replaces the file.
+/// @throws Error{file}
+void write_fclib(const LocalProblem& problem, const FclibInfo& info, const std::filesystem::path& file);
+
+}  // namespace heelstrike::friction

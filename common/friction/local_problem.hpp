@@ -1,0 +1,36 @@
+/// The local problem of frictional contact of many points, as codes of nonsmooth mechanics exchange it [acary2014]:
+///
+///     u = W r + q,        K* contains  u + mu |u_t| n   perpendicular to   r in K
+///
+/// for each contact, with K = { |r_t| <= mu r_n } its Coulomb cone and K* the dual cone. W is the Delassus matrix: the
+/// relative motion at the contacts (velocity [m/s] or displacement [m]) that unit reactions (impulse [N s] or force
+/// [N]) cause. Components of a contact follow each other, the normal one first.
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/SparseCore>
+#include <string>
+
+namespace heelstrike::friction {
+
+/// Compressed rows: the solver goes through the contacts one by one.
+using DelassusMatrix = Eigen::SparseMatrix<double, Eigen::RowMajor>;
+
+struct LocalProblem {
+  int dimension = 3;   ///< components per contact: 3 in space, 2 in the plane
+  DelassusMatrix W;    ///< square, `dimension` rows per contact
+  Eigen::VectorXd q;   ///< motion without reactions
+  Eigen::VectorXd mu;  ///< [-] >= 0, one per contact
+
+  [[nodiscard]] Eigen::Index n_contacts() const { return mu.size(); }
+};
+
+/// @throws Error{invalid_input} when sizes do not agree, or a number is not finite or out of range
+/// @param where  begins the sentence: the file
+void check_problem(const LocalProblem& problem, const std::string& where);
+
+/// What FCLIB measures a solution with: |r - P_K(r - u - mu |u_t| n)| / |q|, zero exactly at solutions. P_K is the
+/// projection on the cones, u = W r + q. Where q is zero the numerator alone: r = 0 is the solution.
+[[nodiscard]] double natural_map_error(const LocalProblem& problem, const Eigen::VectorXd& r);
+
+}  // namespace heelstrike::friction

@@ -1,0 +1,128 @@
+#include "common/friction/one_contact.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <numbers>
+
+namespace heelstrike::friction {
+namespace {
+
+/// What is left of `across`, of the terms of the motion, where the angle is known to rounding.
+constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon();
+/// Newton's method on the angle from that of the last sweep takes one to four.
+constexpr int newton_limit = 8;
+
+}  // namespace
+
+OneContact::OneContact(const Eigen::Matrix3d& W, double mu) : W_(W), mu_(mu) {
+  W_.computeInverseWithCheck(inverse_, can_stick_, 0.0);
+  can_stick_ = can_stick_ && inverse_.allFinite();
+}
+
+bool OneContact::solve(const Eigen::Vector3d& q, Eigen::Vector3d& r) const {
+  if (q[0] >= 0.0) {  // opens, or rests without a reaction
+    r.setZero();
+    return true;
+  }
+  if (mu_ == 0.0) {
+    r = Eigen::Vector3d(-q[0] / W_(0, 0), 0.0, 0.0);
+    return true;
+  }
+  if (can_stick_) {
+    const Eigen::Vector3d sticking = -(inverse_ * q);
+    if (sticking[0] >= 0.0 && sticking.tail<2>().squaredNorm() <= mu_ * mu_ * sticking[0] * sticking[0]) {
+      r = sticking;
+      return true;
+    }
+  }
+  const bool known = r[1] != 0.0 || r[2] != 0.0;
+  const double angle = known ? std::atan2(r[2], r[1]) : std::atan2(-q[2], -q[1]);
+  return slide_near(q, angle, r) || slide_anywhere(q, angle, r);
+}
+
+OneContact::Sliding OneContact::sliding(const Eigen::Vector3d& q, double angle) const {
+  Sliding result;
+  const Eigen::Vector2d t(std::cos(angle), std::sin(angle)), t_turned(-t.y(), t.x());
+  const double compliance = W_(0, 0) + mu_ * W_.block<1, 2>(0, 1).dot(t.transpose());
+  // Where the friction itself presses more than the normal reaction lifts there is no such state.
+  if (!(compliance > 0.0)) return result;
+  const double normal = -q[0] / compliance;
+  const double normal_slope = -normal * mu_ * W_.block<1, 2>(0, 1).dot(t_turned.transpose()) / compliance;
+  const Eigen::Vector2d by_normal = W_.block<2, 1>(1, 0) + mu_ * (W_.block<2, 2>(1, 1) * t);
+  const Eigen::Vector2d u = q.tail<2>() + normal * by_normal;
+  const Eigen::Vector2d u_slope = normal_slope * by_normal + normal * mu_ * (W_.block<2, 2>(1, 1) * t_turned);
+  result.r << normal, normal * mu_ * t;
+  result.along = u.dot(t);
+  result.across = -u.dot(t_turned);
+  result.slope = -u_slope.dot(t_turned) + result.along;
+  result.scale = q.tail<2>().norm() + normal * by_normal.norm();
+  result.possible = true;
+  return result;
+}
+
+bool OneContact::slide_near(const Eigen::Vector3d& q, double angle, Eigen::Vector3d& r) const {
+  for (int i = 0; i < newton_limit; ++i) {
+    const Sliding state = sliding(q, angle);
+    if (!state.possible) return false;
+    if (std::abs(state.across) <= rounding * (state.scale + std::abs(state.slope))) {
+      if (state.along > 0.0) return false;
+      r = state.r;
+      return true;
+    }
+    const double step = state.across / state.slope;
+    // A quarter of a circle away is another solution, or none.
+    if (!(std::abs(step) < 0.5 * std::numbers::pi)) return false;
+    angle -= step;
+  }
+  return false;
+}
+
+/// The angles at which `across` times the compliance vanishes, a trigonometric polynomial of degree two:
+///
+///     sum of c_k e^(i k angle), k = -2 .. 2
+///
+/// whose roots are those of a polynomial of degree four on the unit circle. Five samples give the coefficients.
+bool OneContact::slide_anywhere(const Eigen::Vector3d& q, double angle, Eigen::Vector3d& r) const {
+  constexpr double circle = 2.0 * std::numbers::pi;
+  std::array<std::complex<double>, 5> c{};
+  for (int j = 0; j < 5; ++j) {
+    const Eigen::Vector2d t(std::cos(circle * j / 5.0), std::sin(circle * j / 5.0));
+    const double compliance = W_(0, 0) + mu_ * W_.block<1, 2>(0, 1).dot(t.transpose());
+    const Eigen::Vector2d u =
+        compliance * q.tail<2>() - q[0] * (W_.block<2, 1>(1, 0) + mu_ * (W_.block<2, 2>(1, 1) * t));
+    const double value = u.x() * t.y() - u.y() * t.x();
+    for (int k = -2; k <= 2; ++k)
+      c[static_cast<std::size_t>(k + 2)] += value / 5.0 * std::polar(1.0, -circle * j * k / 5.0);
+  }
+  double largest = 0.0;
+  for (const auto& coefficient : c) largest = std::max(largest, std::abs(coefficient));
+  // Of a real function the outer coefficients are conjugate: where they vanish, one of degree one is left.
+  std::size_t low = 0;
+  while (low < 2 && std::abs(c[low]) <= rounding * largest) ++low;
+  const auto degree = static_cast<Eigen::Index>(4 - 2 * low);
+  if (degree == 0) return false;
+  Eigen::MatrixXcd companion = Eigen::MatrixXcd::Zero(degree, degree);
+  companion.diagonal(-1).setOnes();
+  for (Eigen::Index i = 0; i < degree; ++i)
+    companion(i, degree - 1) = -c[low + static_cast<std::size_t>(i)] / c[4 - low];
+  const Eigen::VectorXcd roots = companion.eigenvalues();
+  // The solution nearest to the estimate, so that sweeps stay with the one that they have.
+  double nearest = std::numeric_limits<double>::infinity();
+  for (const std::complex<double>& root : roots) {
+    Eigen::Vector3d found = r;
+    // A root off the circle leads Newton's method nowhere, or to one that is on it.
+    if (!slide_near(q, std::arg(root), found)) continue;
+    const double distance = std::abs(std::remainder(std::arg(root) - angle, circle));
+    if (distance >= nearest) continue;
+    nearest = distance;
+    r = found;
+  }
+  return nearest < std::numeric_limits<double>::infinity();
+}
+
+}  // namespace heelstrike::friction

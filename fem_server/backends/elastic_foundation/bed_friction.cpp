@@ -1,0 +1,81 @@
+#include "fem_server/backends/elastic_foundation/bed_friction.hpp"
+
+#include "fem_server/backends/shared/slip_work.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+Vector3 across(const Vector3& n, const Vector3& v) {
+  return v - n.dot(v) * n;
+}
+
+}  // namespace
+
+HeldPoint held_point(const HeldSpring& held, const Pose& X_CT_committed, const Pose& X_CT) {
+  HeldPoint point{.p_C = X_CT * held.p_THeld, .carried = X_CT_committed * held.p_THeld, .limit_before = held.limit};
+  point.dX << -skew(point.p_C - X_CT.p), Matrix3::Identity();
+  return point;
+}
+
+HeldPoint met_point(const Spring& spring, double gap_before, double d, const Vector6& dd, const Pose& X_CT_committed,
+                    const Pose& X_CT) {
+  const Vector3 before = X_CT * (X_CT_committed.inverse() * spring.point);
+  HeldPoint point{.carried = spring.point};
+  // 1 - share of the way before the load began; a spring without compression of its own has only just met T.
+  double since = 1.0;
+  RowVector6 dsince = RowVector6::Zero();
+  if (gap_before > 0.0) {
+    since = d > 0.0 ? d / (gap_before + d) : 0.0;
+    if (d > 0.0) dsince = gap_before / ((gap_before + d) * (gap_before + d)) * dd.transpose();
+  }
+  const Vector3 way = before - spring.point;
+  point.p_C = spring.point + since * way;
+  Matrix36 carried;
+  carried << -skew(before - X_CT.p), Matrix3::Identity();
+  point.dX = since * carried + way * dsince;
+  return point;
+}
+
+BedTraction bed_traction(const Spring& spring, double stiffness, double friction, const NormalForce& normal,
+                         const HeldPoint& held) {
+  BedTraction t;
+  t.point = held.p_C;
+  t.dpoint = held.dX;
+  t.limit = friction * normal.value;
+  const Vector3 stretch = across(spring.normal, held.p_C - spring.point);
+  const Matrix36 dstretch = held.dX - spring.normal * (spring.normal.transpose() * held.dX);
+  const double length = stretch.norm();
+  if (stiffness * length <= t.limit) {
+    t.force = stiffness * stretch;
+    t.dX = stiffness * dstretch;
+    t.held = held.p_C;
+    t.stored_energy = 0.5 * stiffness * stretch.squaredNorm();
+    return t;
+  }
+  const Vector3 direction = stretch / length;
+  t.force = t.limit * direction;
+  t.dX =
+      friction * direction * normal.dX + t.limit / length * (dstretch - direction * (direction.transpose() * dstretch));
+  t.dV = friction * direction * normal.dV;
+  const double slip = length - t.limit / stiffness;
+  t.held = held.p_C - slip * direction;
+  t.stored_energy = 0.5 * t.limit * t.limit / stiffness;
+  t.slip_work = slip_work({.traction = stiffness * across(spring.normal, held.carried - spring.point),
+                           .limit_before = held.limit_before,
+                           .trial = stiffness * stretch,
+                           .limit = t.limit,
+                           .slip = slip});
+  return t;
+}
+
+double freed_work(const Spring& spring, double stiffness, const HeldPoint& held) {
+  const Vector3 stretch = across(spring.normal, held.p_C - spring.point);
+  return slip_work({.traction = stiffness * across(spring.normal, held.carried - spring.point),
+                    .limit_before = held.limit_before,
+                    .trial = stiffness * stretch,
+                    .limit = 0.0,
+                    .slip = stretch.norm()});
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,153 @@
+#include "fem_server/backends/elastic_foundation/bed_integral.hpp"
+
+#include <cmath>
+#include <span>
+
+namespace heelstrike::fem {
+
+namespace {
+
+struct TrianglePoint {
+  Vector3 shares;  ///< of the corners
+  double weight;   ///< of the area
+};
+
+/// Exact for quadratic functions: all that a pressure proportional to the compression asks.
+const std::array<TrianglePoint, 3> three_points{{{{2.0 / 3.0, 1.0 / 6.0, 1.0 / 6.0}, 1.0 / 3.0},
+                                                 {{1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0}, 1.0 / 3.0},
+                                                 {{1.0 / 6.0, 1.0 / 6.0, 2.0 / 3.0}, 1.0 / 3.0}}};
+
+/// Radon's seven points, exact for functions of fifth degree.
+std::array<TrianglePoint, 7> radon_points() {
+  const double root = std::sqrt(15.0);
+  const double a = (6.0 - root) / 21.0;
+  const double b = (6.0 + root) / 21.0;
+  const double wa = (155.0 - root) / 1200.0;
+  const double wb = (155.0 + root) / 1200.0;
+  return {{{{1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0}, 9.0 / 40.0},
+           {{1.0 - 2.0 * a, a, a}, wa},
+           {{a, 1.0 - 2.0 * a, a}, wa},
+           {{a, a, 1.0 - 2.0 * a}, wa},
+           {{1.0 - 2.0 * b, b, b}, wb},
+           {{b, 1.0 - 2.0 * b, b}, wb},
+           {{b, b, 1.0 - 2.0 * b}, wb}}};
+}
+
+std::span<const TrianglePoint> points_for(const BedLaw& law) {
+  static const std::array<TrianglePoint, 7> seven_points = radon_points();
+  if (law.proportional()) return three_points;
+  return seven_points;
+}
+
+/// All corners loaded.
+TriangleLoad whole(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d) {
+  TriangleLoad load{.area = area};
+  for (const TrianglePoint& point : points_for(law)) {
+    const BedPressure p = law.at(point.shares.dot(d), h);
+    const double w = point.weight * area;
+    load.energy += w * p.energy;
+    load.forces += w * p.pressure * point.shares;
+    load.slopes += w * p.slope * point.shares * point.shares.transpose();
+  }
+  return load;
+}
+
+/// d_i / (d_i - d_j): how far along the edge from corner i the compression vanishes, with its derivatives.
+struct Cut {
+  double s, by_i, by_j, by_ii, by_ij, by_jj;
+  Cut(double i, double j) {
+    const double span = i - j;
+    s = i / span;
+    by_i = -j / (span * span);
+    by_j = i / (span * span);
+    by_ii = 2.0 * j / (span * span * span);
+    by_jj = 2.0 * i / (span * span * span);
+    by_ij = -(i + j) / (span * span * span);
+  }
+};
+
+/// Energy [J] of a triangle of that area with compression d_i at one corner and none at the others.
+struct Wedge {
+  double g = 0.0, by_i = 0.0, by_ii = 0.0;
+  Wedge(const BedLaw& law, double area, const std::array<double, 2>& h, double d_i) {
+    for (const TrianglePoint& point : points_for(law)) {
+      const double share = point.shares[0];
+      const BedPressure p = law.at(share * d_i, h);
+      g += point.weight * area * p.energy;
+      by_i += point.weight * area * p.pressure * share;
+      by_ii += point.weight * area * p.slope * share * share;
+    }
+  }
+};
+
+/// Corner i alone is loaded.
+TriangleLoad corner(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, Eigen::Index i) {
+  const Eigen::Index j = (i + 1) % 3;
+  const Eigen::Index k = (i + 2) % 3;
+  const Cut a(d[i], d[j]);
+  const Cut b(d[i], d[k]);
+  const Wedge w(law, area, h, d[i]);
+  const double s = a.s * b.s;
+  const double s_i = a.by_i * b.s + a.s * b.by_i;
+  const double s_j = a.by_j * b.s;
+  const double s_k = a.s * b.by_j;
+  TriangleLoad load{.energy = s * w.g, .area = s * area};
+  load.forces[i] = s_i * w.g + s * w.by_i;
+  load.forces[j] = s_j * w.g;
+  load.forces[k] = s_k * w.g;
+  Matrix3& K = load.slopes;
+  K(i, i) = (a.by_ii * b.s + 2.0 * a.by_i * b.by_i + a.s * b.by_ii) * w.g + 2.0 * s_i * w.by_i + s * w.by_ii;
+  K(j, j) = a.by_jj * b.s * w.g;
+  K(k, k) = a.s * b.by_jj * w.g;
+  K(i, j) = K(j, i) = (a.by_ij * b.s + a.by_j * b.by_i) * w.g + s_j * w.by_i;
+  K(i, k) = K(k, i) = (a.s * b.by_ij + a.by_i * b.by_j) * w.g + s_k * w.by_i;
+  K(j, k) = K(k, j) = a.by_j * b.by_j * w.g;
+  return load;
+}
+
+/// Corner k alone is free. The line from corner i to where edge j-k becomes free cuts the loaded part into two
+/// triangles: the share a of the area with compressions (d_i, d_j, 0), and the share b (1 - a) with (d_i, 0, 0).
+TriangleLoad all_but(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, Eigen::Index k) {
+  const Eigen::Index i = (k + 1) % 3;
+  const Eigen::Index j = (k + 2) % 3;
+  const Cut a(d[j], d[k]);
+  const Cut b(d[i], d[k]);
+  const TriangleLoad f = whole(law, area, h, {d[i], d[j], 0.0});
+  const Wedge w(law, area, h, d[i]);
+  const double rest = 1.0 - a.s;
+  TriangleLoad load{.energy = a.s * f.energy + b.s * rest * w.g, .area = (a.s + b.s * rest) * area};
+  load.forces[i] = a.s * f.forces[0] + rest * (b.by_i * w.g + b.s * w.by_i);
+  load.forces[j] = a.by_i * f.energy + a.s * f.forces[1] - b.s * a.by_i * w.g;
+  load.forces[k] = a.by_j * f.energy + (b.by_j * rest - b.s * a.by_j) * w.g;
+  Matrix3& K = load.slopes;
+  K(i, i) = a.s * f.slopes(0, 0) + rest * (b.by_ii * w.g + 2.0 * b.by_i * w.by_i + b.s * w.by_ii);
+  K(j, j) = a.by_ii * f.energy + 2.0 * a.by_i * f.forces[1] + a.s * f.slopes(1, 1) - b.s * a.by_ii * w.g;
+  K(k, k) = a.by_jj * f.energy + (b.by_jj * rest - 2.0 * b.by_j * a.by_j - b.s * a.by_jj) * w.g;
+  K(i, j) = K(j, i) = a.by_i * f.forces[0] + a.s * f.slopes(0, 1) - a.by_i * (b.by_i * w.g + b.s * w.by_i);
+  K(i, k) = K(k, i) =
+      a.by_j * f.forces[0] + (b.by_ij * rest - b.by_i * a.by_j) * w.g + (b.by_j * rest - b.s * a.by_j) * w.by_i;
+  K(j, k) = K(k, j) = a.by_ij * f.energy + a.by_j * f.forces[1] - (b.by_j * a.by_i + b.s * a.by_ij) * w.g;
+  return load;
+}
+
+}  // namespace
+
+TriangleLoad triangle_load(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d) {
+  Eigen::Index loaded = 0;
+  Eigen::Index last_loaded = 0;
+  Eigen::Index last_free = 0;
+  for (Eigen::Index i = 0; i < 3; ++i) {
+    if (d[i] > 0.0) {
+      ++loaded;
+      last_loaded = i;
+    } else {
+      last_free = i;
+    }
+  }
+  if (loaded == 0) return {};
+  if (loaded == 3) return whole(law, area, h, d);
+  if (loaded == 1) return corner(law, area, h, d, last_loaded);
+  return all_but(law, area, h, d, last_free);
+}
+
+}  // namespace heelstrike::fem

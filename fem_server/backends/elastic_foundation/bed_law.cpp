@@ -1,0 +1,113 @@
+#include "fem_server/backends/elastic_foundation/bed_law.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Gauss and Legendre's ten points on [0, 1], distances from the middle and weights: exact for the energy of polynomial
+/// laws up to n = 8, and to about 1e-9 for the exponential of a cubic that large strains of half the thickness make of
+/// polyethylene.
+constexpr std::array<std::pair<double, double>, 5> gauss_points{{{0.0744371694908156, 0.1477621123573764},
+                                                                 {0.2166976970646236, 0.1346333596549982},
+                                                                 {0.3397047841495122, 0.1095431812579910},
+                                                                 {0.4325316833444922, 0.0747256745752903},
+                                                                 {0.4869532642585859, 0.0333356721543441}}};
+
+/// Newton's iteration doubles the digits: from the bracket of a monotone function it needs about ten steps.
+constexpr int most_iterations = 100;
+
+/// Root of a function that rises through zero between low and high; `f` gives value and slope.
+template <typename Function>
+double rising_root(const Function& f, double low, double high) {
+  double x = low;
+  for (int i = 0; i < most_iterations; ++i) {
+    const auto [value, slope] = f(x);
+    (value > 0.0 ? high : low) = x;
+    double next = x - value / slope;
+    if (!(next > low && next < high)) next = value == 0.0 ? x : 0.5 * (low + high);
+    if (std::abs(next - x) <= 1e-15 * std::abs(next)) return next;
+    x = next;
+  }
+  return x;
+}
+
+}  // namespace
+
+double LayerLaw::confined(double nu) {
+  return (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu));
+}
+
+LayerLaw::Strain LayerLaw::strain(double p) const {
+  double S = p;
+  double dS = 1.0;
+  if (reference > 0.0) {
+    const double ratio = p / reference;
+    const double stiffening = exponent * (exponent == 3.0 ? ratio * ratio : std::pow(ratio, exponent - 1.0));
+    S = p * (1.0 + stiffening);
+    dS = 1.0 + exponent * stiffening;
+  }
+  if (!large) return {S / modulus, dS / modulus};
+  return {-std::expm1(-S / modulus), std::exp(-S / modulus) * dS / modulus};
+}
+
+double LayerLaw::pressure(double x) const {
+  const double S = modulus * (large ? -std::log1p(-x) : x);
+  if (!(reference > 0.0)) return S;
+  if (exponent == 3.0) return 2.0 * reference / 3.0 * std::sinh(std::asinh(9.0 * S / (2.0 * reference)) / 3.0);
+  const auto equation = [&](double p) {
+    const double stiffening = exponent * std::pow(p / reference, exponent - 1.0);
+    return std::pair(p * (1.0 + stiffening) - S, 1.0 + exponent * stiffening);
+  };
+  return rising_root(equation, 0.0, S);  // p <= S
+}
+
+bool BedLaw::proportional() const {
+  return std::all_of(layers_.begin(), layers_.begin() + static_cast<std::ptrdiff_t>(n_layers_),
+                     [](const LayerLaw& layer) { return !layer.large && !(layer.reference > 0.0); });
+}
+
+double BedLaw::common_pressure(double d, const std::array<double, 2>& h) const {
+  if (n_layers_ == 1) return layers_[0].pressure(d / h[0]);
+  if (proportional()) return d / (h[0] / layers_[0].modulus + h[1] / layers_[1].modulus);
+  const auto compression = [&](double p) {
+    const LayerLaw::Strain first = layers_[0].strain(p);
+    const LayerLaw::Strain second = layers_[1].strain(p);
+    return std::pair(h[0] * first.value + h[1] * second.value - d, h[0] * first.slope + h[1] * second.slope);
+  };
+  double high = d / (h[0] / layers_[0].modulus + h[1] / layers_[1].modulus);
+  while (high > 0.0 && std::isfinite(high) && compression(high).first < 0.0) high *= 2.0;
+  if (!std::isfinite(high)) throw RecoverableError("elastic foundation: no pressure balances the two layers");
+  return high > 0.0 ? rising_root(compression, 0.0, high) : 0.0;
+}
+
+BedPressure BedLaw::at(double d, const std::array<double, 2>& h) const {
+  BedPressure result;
+  const double p = common_pressure(d, h);
+  result.pressure = p;
+  double compliance = 0.0;  // [m/Pa]
+  for (std::size_t k = 0; k < n_layers_; ++k) compliance += h[k] * layers_[k].strain(p).slope;
+  result.slope = 1.0 / compliance;
+  if (proportional()) {
+    result.energy = 0.5 * p * d;
+    return result;
+  }
+  // The work of the pressure, taken over the pressure: all summands have one sign, so that nothing cancels.
+  for (const auto& [distance, weight] : gauss_points) {
+    // With p = P t^2 powers of the pressure that are no whole numbers are smooth enough, too.
+    for (const double t : {0.5 - distance, 0.5 + distance}) {
+      const double q = p * t * t;
+      for (std::size_t k = 0; k < n_layers_; ++k) {
+        result.energy += weight * 2.0 * p * t * q * h[k] * layers_[k].strain(q).slope;
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace heelstrike::fem

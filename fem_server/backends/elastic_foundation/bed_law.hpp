@@ -1,0 +1,63 @@
+/// Pressure of the springs of an elastic foundation [bei2004]: one layer, or two in series with equal pressure.
+///
+/// A layer bonded to a rigid base, pressed by d, strains by x = d / h. With K = (1 - nu) / ((1 + nu)(1 - 2 nu)):
+///   small strain  S = M x,            large strain  S = - M ln(1 - x)          M = K E
+///   linear        p = S,              nonlinear     p (1 + n (p / p0)^(n-1)) = S, M = 2 K p0 / eps0
+/// so that the strain under a pressure is explicit whatever the law, which two layers in series need.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace heelstrike::fem {
+
+/// Material of one layer.
+struct LayerLaw {
+  double modulus = 0.0;    ///< [Pa] M > 0
+  bool large = false;      ///< large strain
+  double reference = 0.0;  ///< [Pa] p0 of the nonlinear material; 0 = linear
+  double exponent = 1.0;   ///< [-] n >= 1
+
+  /// [-] K(nu). @pre 0 <= nu < 0.5
+  [[nodiscard]] static double confined(double poissons_ratio);
+
+  struct Strain {
+    double value;  ///< [-]
+    double slope;  ///< [1/Pa] > 0
+  };
+  /// Under pressure p [Pa] >= 0.
+  [[nodiscard]] Strain strain(double pressure) const;
+  /// Inverse, for one layer alone. @pre strain < 1 with large strain
+  [[nodiscard]] double pressure(double strain) const;
+};
+
+/// Pressure of the bed at one place with what follows from it.
+struct BedPressure {
+  double pressure = 0.0;  ///< [Pa]
+  double slope = 0.0;     ///< [Pa/m] dp / dd
+  double energy = 0.0;    ///< [J/m^2] stored
+};
+
+/// One or two layers.
+class BedLaw {
+ public:
+  explicit BedLaw(const LayerLaw& layer) : layers_{layer, {}}, n_layers_(1) {}
+  BedLaw(const LayerLaw& first, const LayerLaw& second) : layers_{first, second}, n_layers_(2) {}
+
+  /// @param d  [m] compression, in [0, thickness(h))
+  /// @param h  [m] thickness of each layer, the second without meaning for one
+  [[nodiscard]] BedPressure at(double d, const std::array<double, 2>& h) const;
+
+  /// [m] all layers together.
+  [[nodiscard]] double thickness(const std::array<double, 2>& h) const { return n_layers_ == 1 ? h[0] : h[0] + h[1]; }
+  /// The pressure is proportional to the compression.
+  [[nodiscard]] bool proportional() const;
+
+ private:
+  [[nodiscard]] double common_pressure(double d, const std::array<double, 2>& h) const;
+
+  std::array<LayerLaw, 2> layers_;
+  std::size_t n_layers_;
+};
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,175 @@
+#include "fem_server/backends/elastic_foundation/casting_surface.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "fem_server/surfaces/triangle_surface.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// A search for the surface around a group costs about as much as those of four springs that start at a neighbour.
+constexpr std::size_t springs_of_leaf = 6;
+
+std::vector<Vector3> vertex_normals(const SurfaceMesh& mesh) {
+  const TriangleSurface surface(mesh);
+  std::vector<Vector3> normals;
+  for (std::uint32_t v = 0; v < mesh.vertices.size(); ++v) normals.push_back(surface.vertex_normal(v));
+  return normals;
+}
+
+}  // namespace
+
+CastingSurface::CastingSurface(SurfaceMesh mesh, const CastingOptions& options)
+    : mesh_(std::move(mesh)), places_(options.places) {
+  begin_.assign(mesh_.vertices.size() + 1, 0);
+  const auto thickness_at = [&](std::uint32_t v) {
+    return options.thickness.size() == 1 ? options.thickness.front() : options.thickness[v];
+  };
+  for (std::uint32_t t = 0; t < mesh_.triangles.size(); ++t) {
+    const Triangle& corners = mesh_.triangles[t];
+    areas_.push_back(0.5 * triangle_cross(mesh_, t).norm());
+    thickness_.push_back((thickness_at(corners[0]) + thickness_at(corners[1]) + thickness_at(corners[2])) / 3.0);
+    for (const std::uint32_t v : corners) ++begin_[v + 1];
+  }
+  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  around_.resize(begin_.back());
+  std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
+  for (std::uint32_t t = 0; t < mesh_.triangles.size(); ++t) {
+    for (const std::uint32_t v : mesh_.triangles[t]) around_[next[v]++] = t;
+  }
+  place_springs(options);
+  order_.resize(springs_.size());
+  std::iota(order_.begin(), order_.end(), 0U);
+  if (places_ == SpringPlaces::vertices) {
+    std::erase_if(order_, [&](std::uint32_t v) { return begin_[v] == begin_[v + 1]; });
+  }
+  group(0, order_.size());
+}
+
+void CastingSurface::place_springs(const CastingOptions& options) {
+  const auto& [places, interpolate, thickness] = options;
+  const std::vector<Vector3> normals = vertex_normals(mesh_);
+  if (places == SpringPlaces::vertices) {
+    for (std::uint32_t v = 0; v < mesh_.vertices.size(); ++v) {
+      springs_.push_back({.point = mesh_.vertices[v],
+                          .normal = normals[v],
+                          .thickness = thickness.size() == 1 ? thickness.front() : thickness[v]});
+    }
+    return;
+  }
+  for (std::uint32_t t = 0; t < mesh_.triangles.size(); ++t) {
+    const auto& [a, b, c] = mesh_.triangles[t];
+    const Vector3 normal = interpolate ? Vector3(normals[a] + normals[b] + normals[c]) : triangle_cross(mesh_, t);
+    springs_.push_back({.point = (mesh_.vertices[a] + mesh_.vertices[b] + mesh_.vertices[c]) / 3.0,
+                        .normal = normal.normalized(),
+                        .thickness = thickness_[t]});
+  }
+}
+
+std::uint32_t CastingSurface::group(std::size_t begin, std::size_t end) {
+  const auto index = static_cast<std::uint32_t>(groups_.size());
+  groups_.emplace_back();
+  Vector3 low = springs_[order_[begin]].point;
+  Vector3 high = low;
+  for (std::size_t i = begin; i < end; ++i) {
+    low = low.cwiseMin(springs_[order_[i]].point);
+    high = high.cwiseMax(springs_[order_[i]].point);
+  }
+  const Vector3 centre = 0.5 * (low + high);
+  double radius = 0.0;
+  for (std::size_t i = begin; i < end; ++i) radius = std::max(radius, (springs_[order_[i]].point - centre).norm());
+  groups_[index].centre = centre;
+  groups_[index].radius = radius;
+  if (end - begin <= springs_of_leaf) {
+    groups_[index].first = static_cast<std::uint32_t>(begin);
+    groups_[index].count = static_cast<std::uint32_t>(end - begin);
+    groups_[index].first_leaf = static_cast<std::uint32_t>(leaves_.size());
+    leaves_.push_back(index);
+    groups_[index].end_leaf = static_cast<std::uint32_t>(leaves_.size());
+    return index;
+  }
+  Eigen::Index axis = 0;
+  (high - low).maxCoeff(&axis);
+  const std::size_t middle = begin + (end - begin) / 2;
+  const auto at = [&](std::size_t i) { return order_.begin() + static_cast<std::ptrdiff_t>(i); };
+  std::nth_element(at(begin), at(middle), at(end), [&](std::uint32_t s, std::uint32_t t) {
+    return std::pair(springs_[s].point[axis], s) < std::pair(springs_[t].point[axis], t);
+  });
+  const std::uint32_t left = group(begin, middle);
+  const std::uint32_t right = group(middle, end);
+  groups_[index].first = left;
+  groups_[index].right = right;
+  groups_[index].first_leaf = groups_[left].first_leaf;
+  groups_[index].end_leaf = groups_[right].end_leaf;
+  return index;
+}
+
+void refine(SurfaceMesh& mesh, std::vector<double>& of_vertices, int levels,
+            const std::function<Vector3(const Vector3&)>& onto) {
+  for (int level = 0; level < levels; ++level) {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> middles;
+    const auto middle = [&](std::uint32_t a, std::uint32_t b) {
+      const auto [found, is_new] = middles.try_emplace(std::minmax(a, b), mesh.vertices.size());
+      if (is_new) {
+        const Vector3 between = 0.5 * (mesh.vertices[a] + mesh.vertices[b]);
+        mesh.vertices.push_back(onto ? onto(between) : between);
+        if (of_vertices.size() > 1) of_vertices.push_back(0.5 * (of_vertices[a] + of_vertices[b]));
+      }
+      return found->second;
+    };
+    std::vector<Triangle> finer;
+    finer.reserve(4 * mesh.triangles.size());
+    std::vector<std::uint32_t> groups;
+    for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
+      const auto [a, b, c] = mesh.triangles[t];
+      const std::uint32_t ab = middle(a, b);
+      const std::uint32_t bc = middle(b, c);
+      const std::uint32_t ca = middle(c, a);
+      for (const Triangle& part : {Triangle{a, ab, ca}, {ab, b, bc}, {ca, bc, c}, {ab, bc, ca}}) finer.push_back(part);
+      if (!mesh.triangle_groups.empty()) groups.insert(groups.end(), 4, mesh.triangle_groups[t]);
+    }
+    mesh.triangles = std::move(finer);
+    mesh.triangle_groups = std::move(groups);
+  }
+}
+
+std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh& back, double reach,
+                                   const std::string& key) {
+  const std::vector<Vector3> normals = vertex_normals(surface);
+  const TriangleSurface bone(back);
+  std::vector<double> thickness;
+  std::uint32_t near = 0;
+  for (std::size_t v = 0; v < surface.vertices.size(); ++v) {
+    const Vector3& p = surface.vertices[v];
+    const NearestOnSurface nearest = bone.closest(p, near);
+    near = nearest.triangle;
+    if (!nearest.beside && nearest.surface.gap <= 0.0) {
+      throw input_error(
+          key,
+          fmt::format("{}: expected the back surface below the contact surface, found it {:g} m in front of vertex "
+                      "{} at ({:g}, {:g}, {:g}) m: the layer has no thickness there; exchange the two surfaces, or "
+                      "turn the triangles of one round",
+                      key, -nearest.surface.gap, v, p.x(), p.y(), p.z()));
+    }
+    // Where the surface overhangs the bone the layer is as thick as the way to the rim.
+    const auto below = bone.crossing(p, -normals[v], reach, false, near);
+    const double h = below ? below->way : nearest.surface.gap < 0.0 ? -nearest.surface.gap : nearest.surface.gap;
+    if (!(h > 0.0 && h <= reach)) {
+      throw input_error(key,
+                        fmt::format("{}: expected the back surface within {:g} m below vertex {} at ({:g}, {:g}, "
+                                    "{:g}) m, found it {:g} m away; give the surface that belongs to it, in metres",
+                                    key, reach, v, p.x(), p.y(), p.z(), h));
+    }
+    thickness.push_back(h);
+  }
+  return thickness;
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,93 @@
+/// The surface that carries the springs: triangles fixed in their body, with the thickness of the layer below them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fem_server/geometry/surface_mesh.hpp"
+
+namespace heelstrike::fem {
+
+/// Where the springs stand: one in the centre of each triangle, as in the literature, or one at each vertex, with the
+/// pressure integrated over the loaded part of each triangle.
+enum class SpringPlaces { centres, vertices };
+
+/// What a spring is fixed to.
+struct Spring {
+  Vector3 point = Vector3::Zero();    ///< [m]
+  Vector3 normal = Vector3::UnitZ();  ///< [-] out of the casting body
+  double thickness = 0.0;             ///< [m] > 0 of the casting body's layer
+};
+
+/// Springs that stand near each other, in a tree of spheres.
+struct SpringGroup {
+  Vector3 centre = Vector3::Zero();
+  double radius = 0.0;
+  std::uint32_t first = 0;       ///< leaf: into CastingSurface::order(); inner: the left child, the next in the list
+  std::uint32_t right = 0;       ///< inner: the right child
+  std::uint32_t count = 0;       ///< of springs; 0 for inner groups
+  std::uint32_t first_leaf = 0;  ///< leaves below it, itself included, are numbered in the order of their springs
+  std::uint32_t end_leaf = 0;
+};
+
+/// What the layer below the surface is like.
+struct CastingOptions {
+  SpringPlaces places = SpringPlaces::vertices;
+  bool interpolate_normals = true;  ///< of springs in the centres; those at vertices always have interpolated ones
+  std::vector<double> thickness;    ///< [m] > 0, one for all or one per vertex
+};
+
+class CastingSurface {
+ public:
+  /// @pre at least one triangle, none degenerate
+  CastingSurface(SurfaceMesh mesh, const CastingOptions& options);
+
+  [[nodiscard]] const SurfaceMesh& mesh() const { return mesh_; }
+  [[nodiscard]] SpringPlaces places() const { return places_; }
+  [[nodiscard]] std::span<const Spring> springs() const { return springs_; }
+  /// [m^2] of each triangle.
+  [[nodiscard]] double area(std::uint32_t triangle) const { return areas_[triangle]; }
+  /// [m] mean of its corners.
+  [[nodiscard]] double thickness(std::uint32_t triangle) const { return thickness_[triangle]; }
+  /// Triangles around a vertex.
+  [[nodiscard]] std::span<const std::uint32_t> triangles_of(std::uint32_t vertex) const {
+    return {around_.data() + begin_[vertex], around_.data() + begin_[vertex + 1]};
+  }
+  [[nodiscard]] std::span<const SpringGroup> groups() const { return groups_; }
+  [[nodiscard]] std::span<const std::uint32_t> order() const { return order_; }
+  /// Group of each leaf.
+  [[nodiscard]] std::span<const std::uint32_t> leaves() const { return leaves_; }
+
+ private:
+  void place_springs(const CastingOptions& options);
+  std::uint32_t group(std::size_t begin, std::size_t end);
+
+  SurfaceMesh mesh_;
+  SpringPlaces places_;
+  std::vector<Spring> springs_;
+  std::vector<double> areas_;
+  std::vector<double> thickness_;
+  std::vector<std::uint32_t> begin_;
+  std::vector<std::uint32_t> around_;
+  std::vector<SpringGroup> groups_;
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> leaves_;
+};
+
+/// Each triangle cut into four, `levels` times; values per vertex are taken along.
+/// @param onto  brings a new vertex [m] onto the true surface; empty = it stays in the middle of its edge
+void refine(SurfaceMesh& mesh, std::vector<double>& of_vertices, int levels,
+            const std::function<Vector3(const Vector3&)>& onto);
+
+/// [m] thickness of a layer between a surface and the surface of the bone below it, along minus the vertex normal.
+/// @param reach  [m] how far the back surface is looked for
+/// @param key    of the back surface, for messages
+/// @throws Error{invalid_input} for a vertex that has no back surface below it, or has it in front
+[[nodiscard]] std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh& back, double reach,
+                                                 const std::string& key);
+
+}  // namespace heelstrike::fem

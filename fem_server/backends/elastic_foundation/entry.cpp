@@ -1,0 +1,358 @@
+#include "fem_server/backends/elastic_foundation/entry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/surface_kind.hpp"
+#include "common/surfaces/values.hpp"
+#include "fem_server/backends/elastic_foundation/foundation_contact.hpp"
+#include "fem_server/backends/elastic_foundation/foundation_surfaces.hpp"
+#include "fem_server/backends/shared/parameter_schema.hpp"
+#include "fem_server/backends/shared/surface_file.hpp"
+#include "fem_server/geometry/plausibility.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// A triangle cut seven times has become 16384: beyond what anybody needs of one.
+constexpr double most_refinements = 7.0;
+
+std::vector<ParameterSchema> geometry_parameters() {
+  return {
+      text_parameter("casting", "the body whose surface carries the springs", "main", {"main", "partner"}),
+      text_parameter("springs",
+                     "vertices = a spring at each vertex, pressure integrated over the loaded part of each triangle; "
+                     "centres = one in the centre of each triangle, as in the literature",
+                     "vertices", {"vertices", "centres"}),
+      number_parameter("refine", "-", "how often each triangle of the casting surface is cut into four", 0.0,
+                       {.min = 0.0, .max = most_refinements}),
+      number_parameter("element_size", "m",
+                       "edge of the triangles of a foot or block; default a twentieth of its smallest extent",
+                       std::nullopt, positive),
+      number_parameter("extent", "m", "edge of the square about its point on which a casting plane carries springs",
+                       std::nullopt, positive),
+      text_parameter("penetration",
+                     "ray = along the normal of the spring; nearest = to the nearest point of the other surface", "ray",
+                     {"ray", "nearest"}),
+      text_parameter(
+          "direction",
+          "of the force. energy = derivative of the stored energy, so that energy is conserved; normal = "
+          "along the spring; midsurface = along the bisector of both normals, with the penetration corrected "
+          "to it. The last two conserve energy in the limit of fine meshes and flat surfaces",
+          "energy", {"energy", "normal", "midsurface"}),
+      text_parameter("normals",
+                     "interpolated = between the vertices of a mesh: springs in the centres, and the midsurface's "
+                     "direction on the other surface, turn smoothly; facets = of each triangle",
+                     "interpolated", {"interpolated", "facets"}),
+      number_parameter("search_distance", "m",
+                       "how deep behind an open surface a spring still meets it; default the thickness of the layers",
+                       std::nullopt, positive)};
+}
+
+std::vector<ParameterSchema> layer_parameters() {
+  return {
+      number_parameter("thickness", "m", "of the main body's layer, where it has a material", std::nullopt, positive),
+      number_parameter("partner_thickness", "m", "of the partner's layer, where it has a material", std::nullopt,
+                       positive),
+      list_parameter("vertex_thickness", "m",
+                     "of the casting body's layer at each vertex of its mesh, instead of the constant one"),
+      text_parameter("back_asset",
+                     "mesh in the contact server's asset folder below the casting body's layer, e.g. of the bone: the "
+                     "layer reaches down to it along the normals, instead of a constant thickness",
+                     ""),
+      number_parameter("back_reach", "m", "how far below its surface the back of the layer is looked for", 0.02,
+                       positive),
+      text_parameter("layers",
+                     "two layers in series with equal pressure, each with its own material; or lumped, thickness added "
+                     "and elastic constants averaged",
+                     "series", {"series", "lumped"}),
+      text_parameter("strain",
+                     "small = pressure by d / h; large = by - ln(1 - d / h), which stiffens as the layer thins",
+                     "small", {"small", "large"}),
+      text_parameter(
+          "material_law",
+          "linear = Young's modulus of the material; nonlinear = modulus of polyethylene that falls with the "
+          "pressure, from reference_strain, reference_stress and exponent",
+          "linear", {"linear", "nonlinear"}),
+      number_parameter("reference_strain", "-", "eps0 of the nonlinear material", 0.0597, positive),
+      number_parameter("reference_stress", "Pa", "p0 of the nonlinear material", 18.4e6, positive),
+      number_parameter("exponent", "-", "n of the nonlinear material", 3.0, {.min = 1.0, .max = 20.0})};
+}
+
+std::vector<ParameterSchema> schema() {
+  std::vector<ParameterSchema> all = geometry_parameters();
+  std::ranges::move(layer_parameters(), std::back_inserter(all));
+  all.push_back(number_parameter("dissipation", "s/m",
+                                 "c of the factor 1 + c dd/dt of the pressure of each spring, never below 0", 0.0,
+                                 not_negative));
+  all.push_back(number_parameter("friction", "-", "Coulomb coefficient; 0 = no friction", 0.0, not_negative));
+  return all;
+}
+
+/// A pair with roles: C carries the springs, T is what they meet.
+struct Roles {
+  const PairSpec& pair;
+  std::string where;  ///< "contact.NAME"
+  bool casting_is_main;
+  const ContactBody& casting;
+  const ContactBody& target;
+
+  explicit Roles(const PairSpec& p)
+      : pair(p),
+        where("contact." + p.name),
+        casting_is_main(text(p.parameters, "casting") == "main"),
+        casting(casting_is_main ? p.main : p.partner),
+        target(casting_is_main ? p.partner : p.main) {}
+
+  [[nodiscard]] std::string surface_key(bool of_casting) const {
+    return where + (of_casting == casting_is_main ? ".main" : ".partner") + ".surface";
+  }
+  [[nodiscard]] std::string parameter_key(const std::string& name) const { return where + ".parameters." + name; }
+  [[nodiscard]] std::string thickness_name(bool of_casting) const {
+    return of_casting == casting_is_main ? "thickness" : "partner_thickness";
+  }
+  [[nodiscard]] const ContactBody& body(bool of_casting) const { return of_casting ? casting : target; }
+  [[nodiscard]] bool is(const std::string& name, const std::string& choice) const {
+    return text(pair.parameters, name) == choice;
+  }
+  [[nodiscard]] bool has_layer(bool of_casting) const { return !body(of_casting).materials.empty(); }
+  [[nodiscard]] bool lumped() const { return has_layer(true) && has_layer(false) && is("layers", "lumped"); }
+};
+
+void check_layer(const Roles& roles, bool of_casting) {
+  const std::string name = roles.thickness_name(of_casting);
+  const std::string key = roles.parameter_key(name);
+  const auto& parameters = roles.pair.parameters;
+  const bool given = optional_number(parameters, name).has_value();
+  const bool by_vertex = !numbers(parameters, "vertex_thickness").empty();
+  const bool by_back = !text(parameters, "back_asset").empty();
+  const std::string side = of_casting == roles.casting_is_main ? "main body" : "partner";
+  const std::size_t ways = (given ? 1U : 0U) + (of_casting && by_vertex ? 1U : 0U) + (of_casting && by_back ? 1U : 0U);
+  if (!roles.has_layer(of_casting)) {
+    if (ways == 0) return;
+    throw input_error(key, fmt::format("{}: expected no thickness, for the {} has no material and is rigid; give it a "
+                                       "material, or remove the thickness",
+                                       key, side));
+  }
+  if (roles.body(of_casting).materials.size() > 1) {
+    throw input_error(key, fmt::format("{}: expected one material of the {}'s layer, found {}; the springs have no "
+                                       "element sets",
+                                       key, side, roles.body(of_casting).materials.size()));
+  }
+  if (ways == 1) return;
+  throw input_error(key, fmt::format("{}: expected one thickness [m] of the {}'s layer, found {}; give {}", key, side,
+                                     ways == 0 ? "none" : "several",
+                                     of_casting ? name + ", or vertex_thickness, or back_asset" : name));
+}
+
+void check_surfaces(const Roles& roles) {
+  if (PlaneSurface::of(roles.casting.surface) && !optional_number(roles.pair.parameters, "extent")) {
+    const std::string key = roles.parameter_key("extent");
+    throw input_error(key, fmt::format("{}: missing; a plane that carries springs needs the edge [m] of its square, or "
+                                       "let the other body carry them with casting",
+                                       key));
+  }
+  const double refinements = number(roles.pair.parameters, "refine");
+  if (refinements != std::floor(refinements)) {
+    const std::string key = roles.parameter_key("refine");
+    throw input_error(key, fmt::format("{}: expected a whole number, found {:g}", key, refinements));
+  }
+}
+
+void check_foundation(const PairSpec& pair) {
+  const Roles roles(pair);
+  if (!roles.has_layer(true) && !roles.has_layer(false)) {
+    const std::string key = roles.where + ".main.material";
+    throw input_error(key, fmt::format("{}: missing, and the partner has none either; an elastic foundation needs a "
+                                       "layer: give one body youngs_modulus [Pa] and poissons_ratio, and its thickness",
+                                       key));
+  }
+  check_layer(roles, true);
+  check_layer(roles, false);
+  check_surfaces(roles);
+}
+
+LayerLaw law_of(const Roles& roles, double youngs_modulus, double poissons_ratio) {
+  const double K = LayerLaw::confined(poissons_ratio);
+  LayerLaw law{.modulus = K * youngs_modulus, .large = roles.is("strain", "large")};
+  if (roles.is("material_law", "linear")) return law;
+  const ParameterMap& parameters = roles.pair.parameters;
+  law.reference = number(parameters, "reference_stress");
+  law.exponent = number(parameters, "exponent");
+  law.modulus = K * 2.0 * law.reference / number(parameters, "reference_strain");
+  return law;
+}
+
+BedLaw bed_law(const Roles& roles) {
+  const auto of = [&](const ContactBody& body) {
+    return law_of(roles, body.materials.front().youngs_modulus, body.materials.front().poissons_ratio);
+  };
+  if (!roles.has_layer(false)) return BedLaw(of(roles.casting));
+  if (!roles.has_layer(true)) return BedLaw(of(roles.target));
+  if (!roles.lumped()) return {of(roles.casting), of(roles.target)};
+  const Material& one = roles.casting.materials.front();
+  const Material& other = roles.target.materials.front();
+  return BedLaw(law_of(roles, 0.5 * (one.youngs_modulus + other.youngs_modulus),
+                       0.5 * (one.poissons_ratio + other.poissons_ratio)));
+}
+
+/// [m] of the casting body's layer, or of the target's where that one alone has one.
+std::vector<double> thickness_of(const Roles& roles, const SurfaceMesh& mesh, const PrepareContext& context) {
+  const ParameterMap& parameters = roles.pair.parameters;
+  if (!roles.has_layer(true)) return {number(parameters, roles.thickness_name(false))};
+  const std::vector<double>& by_vertex = numbers(parameters, "vertex_thickness");
+  if (!by_vertex.empty()) {
+    const std::string key = roles.parameter_key("vertex_thickness");
+    if (by_vertex.size() != mesh.vertices.size()) {
+      throw input_error(key, fmt::format("{}: expected {} values, one per vertex of the casting surface, found {}", key,
+                                         mesh.vertices.size(), by_vertex.size()));
+    }
+    for (std::size_t v = 0; v < by_vertex.size(); ++v) {
+      if (by_vertex[v] > 0.0) continue;
+      const Vector3& p = mesh.vertices[v];
+      throw input_error(key, fmt::format("{}: expected thicknesses > 0 m, found {:g} m at vertex {} at ({:g}, {:g}, "
+                                         "{:g}) m",
+                                         key, by_vertex[v], v, p.x(), p.y(), p.z()));
+    }
+    return by_vertex;
+  }
+  const std::string& back = text(parameters, "back_asset");
+  if (back.empty()) return {number(parameters, roles.thickness_name(true))};
+  const std::string key = roles.parameter_key("back_asset");
+  const SurfaceMesh bone = asset_triangles(back, roles.casting.surface, context, key);
+  return thickness_over(mesh, bone, number(parameters, "back_reach"), key);
+}
+
+/// [N/m] of each spring in shear: G / h of the layers in series, times the area that belongs to the spring.
+std::vector<double> shear_stiffness(const Roles& roles, const CastingSurface& casting) {
+  double target = 0.0;  // [m/Pa]
+  double own = 0.0;     // [1/Pa]
+  const auto compliance = [&](const ContactBody& body) {
+    const Material& material = body.materials.front();
+    const double E = roles.is("material_law", "linear") ? material.youngs_modulus
+                                                        : 2.0 * number(roles.pair.parameters, "reference_stress") /
+                                                              number(roles.pair.parameters, "reference_strain");
+    return 2.0 * (1.0 + material.poissons_ratio) / E;
+  };
+  if (roles.has_layer(true)) {
+    own = compliance(roles.casting);
+    if (roles.has_layer(false)) {
+      target = compliance(roles.target) * number(roles.pair.parameters, roles.thickness_name(false));
+    }
+  } else {
+    own = compliance(roles.target);  // whose thickness stands in the place of the casting body's
+  }
+  std::vector<double> stiffness;
+  for (std::uint32_t i = 0; i < casting.springs().size(); ++i) {
+    double area = 0.0;
+    if (casting.places() == SpringPlaces::centres) {
+      area = casting.area(i);
+    } else {
+      for (const std::uint32_t t : casting.triangles_of(i)) area += casting.area(t) / 3.0;
+    }
+    stiffness.push_back(area / (own * casting.springs()[i].thickness + target));
+  }
+  return stiffness;
+}
+
+/// [m] All layers where they are thickest.
+double deepest(const BedOptions& options, const std::vector<double>& thickness) {
+  return *std::ranges::max_element(thickness) + options.target_thickness;
+}
+
+BedOptions bed_options(const Roles& roles, const std::vector<double>& thickness) {
+  BedOptions options;
+  options.where = roles.where;
+  options.by_ray = roles.is("penetration", "ray");
+  if (roles.is("direction", "normal")) options.direction = ForceDirection::normal;
+  if (roles.is("direction", "midsurface")) options.direction = ForceDirection::midsurface;
+  const bool two = roles.has_layer(true) && roles.has_layer(false);
+  if (two) options.target_thickness = number(roles.pair.parameters, roles.thickness_name(false));
+  options.lumped = roles.lumped();
+  options.rates = number(roles.pair.parameters, "dissipation") > 0.0;
+  options.search_distance =
+      optional_number(roles.pair.parameters, "search_distance").value_or(deepest(options, thickness));
+  return options;
+}
+
+std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair, const PrepareContext& context) {
+  const Roles roles(pair);
+  const ParameterMap& given = pair.parameters;
+  context.on_progress("surfaces", 0.0);
+  const TriangleSize size{.edge = optional_number(given, "element_size").value_or(0.0),
+                          .extent = optional_number(given, "extent").value_or(0.0)};
+  const bool interpolate = roles.is("normals", "interpolated");
+  CastTriangles cast = cast_triangles(roles.casting.surface, size, context, roles.surface_key(true));
+  CastingOptions casting;
+  casting.thickness = thickness_of(roles, cast.mesh, context);
+  casting.places = roles.is("springs", "vertices") ? SpringPlaces::vertices : SpringPlaces::centres;
+  casting.interpolate_normals = interpolate;
+  refine(cast.mesh, casting.thickness, static_cast<int>(number(given, "refine")), cast.onto);
+  // Only the midsurface asks for normals of T that turn smoothly.
+  const BedOptions options = bed_options(roles, casting.thickness);
+  MetSurface met =
+      met_surface(roles.target.surface, interpolate && roles.is("direction", "midsurface"),
+                  options.by_ray ? deepest(options, casting.thickness) : 0.0, context, roles.surface_key(false));
+  CastingSurface surface(std::move(cast.mesh), casting);
+  FoundationOptions foundation{.casting_is_main = roles.casting_is_main,
+                               .dissipation = number(given, "dissipation"),
+                               .friction = number(given, "friction")};
+  if (foundation.friction > 0.0) foundation.shear_stiffness = shear_stiffness(roles, surface);
+  ParameterMap parameters = given;
+  parameters["search_distance"] = options.search_distance;
+  SpringBed bed(std::move(surface), std::move(met.target), bed_law(roles), options);
+  return std::make_unique<FoundationContact>(pair.backend, std::move(bed), std::move(met.shape), std::move(foundation),
+                                             std::move(parameters));
+}
+
+std::vector<std::string> foundation_doubts(const PairSpec& pair, const PrepareContext& context) {
+  std::vector<std::string> all;
+  const auto add = [&](Doubts doubts, const std::string& key) {
+    for (const std::string& doubt : doubts) all.push_back(fmt::format("{}: {}", key, doubt));
+  };
+  const std::string where = "contact." + pair.name;
+  const auto main = surface_extents(pair.main.surface, context);
+  const auto partner = surface_extents(pair.partner.surface, context);
+  for (const auto& [body, extents, side] :
+       {std::tuple{&pair.main, &main, ".main"}, std::tuple{&pair.partner, &partner, ".partner"}}) {
+    const auto mesh = MeshSurface::of(body->surface);
+    if (!mesh || !*extents) continue;
+    add(doubts_of_extents(**extents, mesh->length_scale, "length_scale"), where + side + ".surface.mesh");
+  }
+  if (main && partner) add(doubts_of_proportion(*main, *partner), where);
+  return all;
+}
+
+std::vector<std::string> foundation_pairs() {
+  std::vector<std::string> pairs;
+  for (const SurfaceKind& main : surface_kinds()) {
+    for (const SurfaceKind& partner : surface_kinds()) {
+      if (has_surface(main) && has_surface(partner)) pairs.push_back(fmt::format("{}-{}", main.name(), partner.name()));
+    }
+  }
+  return pairs;
+}
+
+}  // namespace
+
+BackendEntry elastic_foundation_entry() {
+  return {.name = "elastic_foundation",
+          .summary =
+              "a bed of springs on one surface against any other: thin layers of cartilage or polyethylene, "
+              "linear or nonlinear, small or large strain",
+          .reference = "bei2004",
+          .parameters = schema(),
+          .surface_pairs = foundation_pairs(),
+          .make = make_foundation,
+          .check = check_foundation,
+          .doubts = foundation_doubts};
+}
+
+}  // namespace heelstrike::fem

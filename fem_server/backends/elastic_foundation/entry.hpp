@@ -1,0 +1,10 @@
+/// Registry entry of the elastic foundation.
+#pragma once
+
+#include "fem_server/backends/backend.hpp"
+
+namespace heelstrike::fem {
+
+[[nodiscard]] BackendEntry elastic_foundation_entry();
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,255 @@
+#include "fem_server/backends/elastic_foundation/foundation_contact.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/elastic_foundation/foundation_fields.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Starting a thread costs about as much as a hundred springs.
+constexpr std::size_t worth_a_thread = 500;
+
+const HeldSpring* find(const FoundationHistory& history, std::uint32_t spring) {
+  const auto found = std::ranges::lower_bound(history.springs, spring, {}, &HeldSpring::spring);
+  return found != history.springs.end() && found->spring == spring ? &*found : nullptr;
+}
+
+/// Force at a point as a wrench about T's origin.
+Vector6 wrench_at(const Vector3& arm, const Vector3& force) {
+  return (Vector6() << arm.cross(force), force).finished();
+}
+
+/// Moves wrench and tangents from T's origin to C's; T's origin moves with the pose.
+void move_to_casting_origin(const Vector3& p_CT, Response& r) {
+  r.dF_A_dX.topRows<3>() += skew(p_CT) * r.dF_A_dX.bottomRows<3>();
+  r.dF_A_dX.topRightCorner<3, 3>() -= skew(r.F_A.force);
+  r.dF_A_dV.topRows<3>() += skew(p_CT) * r.dF_A_dV.bottomRows<3>();
+  r.F_A.torque += p_CT.cross(r.F_A.force);
+}
+
+}  // namespace
+
+/// What the springs add up to: wrench on C about T's origin.
+struct FoundationContact::Sum {
+  Vector6 wrench = Vector6::Zero();
+  Matrix6 dX = Matrix6::Zero();
+  Matrix6 dV = Matrix6::Zero();
+  Vector3 moment = Vector3::Zero();  ///< [N m] points weighted by normal forces
+  double normal = 0.0;               ///< [N]
+  double friction_energy = 0.0;
+  double slip_work = 0.0;
+  double dissipated_power = 0.0;
+  double peak = 0.0;
+  std::vector<HeldSpring> held;
+};
+
+FoundationContact::FoundationContact(std::string name, SpringBed bed, PartnerShape target, FoundationOptions options,
+                                     ParameterMap parameters)
+    : ContactBackend({.parameters = std::move(parameters),
+                      .history_independent = !(options.friction > 0.0),
+                      .heavy = bed.casting().springs().size() >= worth_a_thread}),
+      name_(std::move(name)),
+      bed_(std::move(bed)),
+      target_(std::move(target)),
+      options_(std::move(options)) {}
+
+std::shared_ptr<const History> FoundationContact::load_history(std::string_view bytes) const {
+  auto history = FoundationHistory::load(bytes, name_);
+  const auto& held = history->springs;
+  const std::size_t n_springs = bed_.casting().springs().size();
+  const bool ascending =
+      std::ranges::adjacent_find(held, std::ranges::greater_equal{}, &HeldSpring::spring) == held.end();
+  if (!ascending || (!held.empty() && (!history->X_CT || held.back().spring >= n_springs))) {
+    throw input_error(
+        "state", fmt::format("history of back-end '{}': expected a pose and ascending springs below {}; these bytes "
+                             "are damaged or belong to another surface",
+                             name_, n_springs));
+  }
+  return history;
+}
+
+PairState FoundationContact::in_casting(const PairState& state) const {
+  if (options_.casting_is_main) return state;
+  const Matrix3 R_BA = state.X_AB.R.transpose();
+  return {.t = state.t,
+          .X_AB = state.X_AB.inverse(),
+          .V_AB = {.w = -(R_BA * state.V_AB.w), .v = -(R_BA * (state.V_AB.v - state.V_AB.w.cross(state.X_AB.p)))}};
+}
+
+Response FoundationContact::in_main(const Response& r, const PairState& state) const {
+  if (options_.casting_is_main) return r;
+  const Pose& X = state.X_AB;
+  const Matrix3 R_BA = X.R.transpose();
+  Response result = r;
+  result.F_A = opposite_wrench(r.F_A, {.R = R_BA, .p = -(R_BA * X.p)});
+  result.p_ACop = X * r.p_ACop;
+  // A small motion of B in A, and the twist, as those of A in B.
+  Matrix6 M = Matrix6::Zero();
+  M.topLeftCorner<3, 3>() = -R_BA;
+  M.bottomLeftCorner<3, 3>() = -R_BA * skew(X.p);
+  M.bottomRightCorner<3, 3>() = -R_BA;
+  // The wrench on B about its origin as one on A about A's.
+  Matrix6 S = Matrix6::Zero();
+  S.topLeftCorner<3, 3>() = -X.R;
+  S.topRightCorner<3, 3>() = -skew(X.p) * X.R;
+  S.bottomRightCorner<3, 3>() = -X.R;
+  result.dF_A_dV = S * r.dF_A_dV * M;
+  // At a fixed twist in A that in B turns with it.
+  const Twist& V = state.V_AB;
+  Matrix6 dtwist = Matrix6::Zero();
+  dtwist.topLeftCorner<3, 3>() = -R_BA * skew(V.w);
+  dtwist.bottomLeftCorner<3, 3>() = -R_BA * skew(V.v - V.w.cross(X.p));
+  dtwist.bottomRightCorner<3, 3>() = R_BA * skew(V.w);
+  result.dF_A_dX = S * (r.dF_A_dX * M + r.dF_A_dV * dtwist);
+  // S turns and moves with B.
+  const Vector3 f = result.F_A.force;
+  const Vector3 torque_about_B = result.F_A.torque - X.p.cross(f);
+  result.dF_A_dX.topLeftCorner<3, 3>() -= skew(torque_about_B) + skew(X.p) * skew(f);
+  result.dF_A_dX.topRightCorner<3, 3>() -= skew(f);
+  result.dF_A_dX.bottomLeftCorner<3, 3>() -= skew(f);
+  return result;
+}
+
+NormalForce FoundationContact::normal_force(const LoadedSpring& loaded, const Vector6& V_CT) const {
+  NormalForce normal{.value = loaded.force, .dX = loaded.dforce.transpose()};
+  if (!(options_.dissipation > 0.0)) return normal;
+  const double c = options_.dissipation;
+  const double factor = 1.0 + c * loaded.motion.rate.dot(V_CT);
+  if (!(factor > 0.0)) return {};
+  normal.value *= factor;
+  normal.dX = factor * normal.dX + loaded.force * c * (V_CT.transpose() * loaded.motion.drate);
+  normal.dV = loaded.force * c * loaded.motion.rate.transpose();
+  return normal;
+}
+
+HeldPoint FoundationContact::held_by(const LoadedSpring& loaded, const FoundationHistory& history,
+                                     const Pose& X_CT) const {
+  const Spring& spring = bed_.casting().springs()[loaded.spring];
+  if (const HeldSpring* held = find(history, loaded.spring)) return held_point(*held, *history.X_CT, X_CT);
+  if (!history.X_CT) return {.p_C = spring.point, .carried = spring.point};
+  return met_point(spring, bed_.gap(loaded.spring, *history.X_CT), loaded.motion.d, loaded.motion.dd, *history.X_CT,
+                   X_CT);
+}
+
+void FoundationContact::add_friction(const LoadedSpring& loaded, const NormalForce& normal,
+                                     const FoundationHistory& history, const Pose& X_CT, Sum& sum) const {
+  if (!(normal.value > 0.0)) return;
+  const Spring& spring = bed_.casting().springs()[loaded.spring];
+  const BedTraction t = bed_traction(spring, options_.shear_stiffness[loaded.spring], options_.friction, normal,
+                                     held_by(loaded, history, X_CT));
+  const Vector3 arm = t.point - X_CT.p;
+  Matrix36 darm = t.dpoint;
+  darm.rightCols<3>() -= Matrix3::Identity();
+  sum.wrench += wrench_at(arm, t.force);
+  sum.dX.topRows<3>() += skew(arm) * t.dX - skew(t.force) * darm;
+  sum.dX.bottomRows<3>() += t.dX;
+  sum.dV.topRows<3>() += skew(arm) * t.dV;
+  sum.dV.bottomRows<3>() += t.dV;
+  sum.friction_energy += t.stored_energy;
+  sum.slip_work += t.slip_work;
+  sum.held.push_back({.spring = loaded.spring, .p_THeld = X_CT.inverse() * t.held, .limit = t.limit});
+}
+
+/// Springs that were under load and are no longer. @pre sum.held ascending
+double FoundationContact::work_of_freed(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const {
+  double work = 0.0;
+  for (const HeldSpring& before : history.springs) {
+    const auto found = std::ranges::lower_bound(sum.held, before.spring, {}, &HeldSpring::spring);
+    if (found != sum.held.end() && found->spring == before.spring) continue;
+    work += freed_work(bed_.casting().springs()[before.spring], options_.shear_stiffness[before.spring],
+                       held_point(before, *history.X_CT, X_CT));
+  }
+  return work;
+}
+
+Response FoundationContact::apart(const PairState& state) const {
+  const NearestSpring nearest = bed_.nearest(state.X_AB);
+  Response r;
+  r.gap = -nearest.motion.d;
+  r.gap_rate = -nearest.motion.rate.dot(state.V_AB.vector());
+  r.p_ACop = bed_.casting().springs()[nearest.spring].point;
+  return r;
+}
+
+Response FoundationContact::respond(const BedState& bed, const FoundationHistory& history, const PairState& state,
+                                    bool tangents, std::vector<HeldSpring>* held) const {
+  Sum sum;
+  const Vector6 V = state.V_AB.vector();
+  for (const LoadedSpring& loaded : bed.springs) {
+    const NormalForce normal = normal_force(loaded, V);
+    const SpringMotion& motion = loaded.motion;
+    sum.wrench += normal.value * motion.wrench;
+    if (tangents) {
+      sum.dX += motion.wrench * normal.dX + normal.value * motion.dwrench;
+      if (options_.dissipation > 0.0) sum.dV += motion.wrench * normal.dV;
+    }
+    sum.moment += normal.value * bed_.casting().springs()[loaded.spring].point;
+    sum.normal += normal.value;
+    sum.dissipated_power += (normal.value - loaded.force) * motion.rate.dot(V);
+    if (motion.d > 0.0 && loaded.force > 0.0) {
+      sum.peak = std::max(sum.peak, bed_.pressure(loaded.spring, motion.d) * normal.value / loaded.force);
+    }
+    if (options_.friction > 0.0) add_friction(loaded, normal, history, state.X_AB, sum);
+  }
+  std::ranges::sort(sum.held, {}, &HeldSpring::spring);
+  Response r = bed.compressed > 0 ? Response{} : apart(state);
+  r.dissipated_increment = sum.slip_work + work_of_freed(sum, history, state.X_AB);
+  if (held != nullptr) *held = std::move(sum.held);
+  if (bed.compressed == 0) return r;
+  r.F_A = {.torque = sum.wrench.head<3>(), .force = sum.wrench.tail<3>()};
+  r.dF_A_dX = sum.dX;
+  r.dF_A_dV = sum.dV;
+  move_to_casting_origin(state.X_AB.p, r);
+  const LoadedSpring& deepest = bed.springs[bed.deepest_spring];
+  r.gap = -bed.deepest;
+  r.gap_rate = -deepest.motion.rate.dot(V);
+  r.area = bed.area;
+  r.p_ACop = sum.normal > 0.0 ? Vector3(sum.moment / sum.normal) : bed_.casting().springs()[deepest.spring].point;
+  r.peak_pressure = sum.peak;
+  r.stored_energy = bed.energy + sum.friction_energy;
+  r.dissipated_power = sum.dissipated_power;
+  r.statistics.active_points = static_cast<int>(bed.compressed);
+  return r;
+}
+
+Response FoundationContact::evaluate(const History& history, const PairState& state,
+                                     const EvaluateOptions& options) const {
+  const PairState casting = in_casting(state);
+  const FoundationHistory& last = FoundationHistory::from(history);
+  const BedState bed = bed_.at(casting.X_AB, options.tangents, last.trace.get());
+  return in_main(respond(bed, last, casting, options.tangents, nullptr), state);
+}
+
+Committed FoundationContact::commit(const History& history, const PairState& state,
+                                    const EvaluateOptions& options) const {
+  const PairState casting = in_casting(state);
+  const FoundationHistory& last = FoundationHistory::from(history);
+  auto trace = std::make_shared<BedTrace>();
+  const BedState bed = bed_.at(casting.X_AB, options.tangents, last.trace.get(), trace.get());
+  auto next = FoundationHistory::of_backend(name_);
+  next->trace = std::move(trace);
+  const Response step = respond(bed, last, casting, options.tangents, &next->springs);
+  if (!(options_.friction > 0.0)) return {.history = std::move(next), .response = in_main(step, state)};
+  next->X_CT = casting.X_AB;
+  Response response = in_main(respond(bed, *next, casting, options.tangents, nullptr), state);
+  response.dissipated_increment = step.dissipated_increment;
+  return {.history = std::move(next), .response = response};
+}
+
+std::string FoundationContact::fields(const History& /*history*/, const PairState& state,
+                                      const FieldRequest& request) const {
+  const PairState casting = in_casting(state);
+  const bool of_casting = (request.part == FieldPart::main) == options_.casting_is_main;
+  const Pose X_WC = options_.casting_is_main ? request.X_WA : request.X_WA * state.X_AB;
+  if (of_casting) return draw_casting(bed_, bed_.at(casting.X_AB), casting, X_WC, options_.dissipation, request);
+  return draw_target(bed_, target_, casting.X_AB, X_WC, request);
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,78 @@
+/// Contact of two surfaces by a bed of springs on one of them, as a back-end.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/elastic_foundation/bed_friction.hpp"
+#include "fem_server/backends/elastic_foundation/spring_bed.hpp"
+#include "fem_server/backends/shared/saved_history.hpp"
+#include "fem_server/surfaces/partner_shape.hpp"
+
+namespace heelstrike::fem {
+
+struct FoundationOptions {
+  bool casting_is_main = true;            ///< A carries the springs, else B
+  double dissipation = 0.0;               ///< [s/m] c >= 0 of the pressure factor 1 + c dd/dt, never below 0
+  double friction = 0.0;                  ///< [-] Coulomb coefficient >= 0
+  std::vector<double> shear_stiffness{};  ///< [N/m] > 0 of each spring; empty without friction
+};
+
+/// Without friction nothing is remembered that answers depend on.
+struct FoundationHistory final : SavedHistory<FoundationHistory> {
+  static constexpr std::string_view format = "heelstrike elastic foundation history 2";
+
+  std::optional<Pose> X_CT;               ///< committed; none = nothing has been committed, or no friction
+  std::vector<HeldSpring> springs;        ///< under load, ascending
+  std::shared_ptr<const BedTrace> trace;  ///< of the search at the commit, never saved; null = none
+
+  template <class Archive, class Self>
+  static void transfer(Archive& archive, Self& self) {
+    archive(self.X_CT, self.springs);
+  }
+};
+
+class FoundationContact final : public ContactBackend {
+ public:
+  /// @param target  for drawing
+  FoundationContact(std::string name, SpringBed bed, PartnerShape target, FoundationOptions options,
+                    ParameterMap parameters);
+
+  [[nodiscard]] std::shared_ptr<const History> initial_history() const override {
+    return FoundationHistory::of_backend(name_);
+  }
+  [[nodiscard]] Response evaluate(const History& history, const PairState& state,
+                                  const EvaluateOptions& options = {}) const override;
+  [[nodiscard]] Committed commit(const History& history, const PairState& state,
+                                 const EvaluateOptions& options = {}) const override;
+  [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;
+  [[nodiscard]] std::string fields(const History& history, const PairState& state,
+                                   const FieldRequest& request) const override;
+
+  [[nodiscard]] const SpringBed& bed() const { return bed_; }
+
+ private:
+  struct Sum;
+  /// Pose and twist of T in C.
+  [[nodiscard]] PairState in_casting(const PairState& state) const;
+  [[nodiscard]] Response in_main(const Response& of_casting, const PairState& state) const;
+  [[nodiscard]] Response respond(const BedState& bed, const FoundationHistory& history, const PairState& state,
+                                 bool tangents, std::vector<HeldSpring>* held) const;
+  [[nodiscard]] NormalForce normal_force(const LoadedSpring& loaded, const Vector6& V_CT) const;
+  [[nodiscard]] HeldPoint held_by(const LoadedSpring& loaded, const FoundationHistory& history, const Pose& X_CT) const;
+  void add_friction(const LoadedSpring& loaded, const NormalForce& normal, const FoundationHistory& history,
+                    const Pose& X_CT, Sum& sum) const;
+  [[nodiscard]] double work_of_freed(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const;
+  [[nodiscard]] Response apart(const PairState& state) const;
+
+  std::string name_;
+  SpringBed bed_;
+  PartnerShape target_;
+  FoundationOptions options_;
+};
+
+}  // namespace heelstrike::fem

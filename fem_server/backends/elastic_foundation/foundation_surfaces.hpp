@@ -1,0 +1,49 @@
+/// Triangles and distances of the two surfaces of an elastic foundation, from what a pair says of them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "common/surfaces/surface_kind.hpp"
+#include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/elastic_foundation/target_surface.hpp"
+#include "fem_server/geometry/surface_mesh.hpp"
+#include "fem_server/surfaces/partner_shape.hpp"
+
+namespace heelstrike::fem {
+
+/// Whether there are triangles, or a distance, for surfaces of this kind.
+[[nodiscard]] bool has_surface(const SurfaceKind& kind);
+
+/// Triangles with outward normals, none degenerate.
+struct CastTriangles {
+  SurfaceMesh mesh;
+  std::function<Vector3(const Vector3&)> onto;  ///< brings a point [m] onto the true surface; empty = it has no other
+};
+
+/// How a shape becomes triangles.
+struct TriangleSize {
+  double edge = 0.0;    ///< [m] of shapes with a boundary of given edge length; 0 = a twentieth of the smallest extent
+  double extent = 0.0;  ///< [m] edge of the square of a plane
+};
+
+/// @param where  of the surface, for messages, e.g. "contact.NAME.main.surface"
+/// @throws Error{invalid_input} for an empty, volume or inside-out mesh; what reading throws
+[[nodiscard]] CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size,
+                                           const PrepareContext& context, const std::string& where);
+
+/// As above, for the surface that the springs meet: by formula where there is one.
+struct MetSurface {
+  std::unique_ptr<TargetSurface> target;
+  PartnerShape shape;
+};
+/// @param depth  see mesh_target
+[[nodiscard]] MetSurface met_surface(const Surface& surface, bool interpolate, double depth,
+                                     const PrepareContext& context, const std::string& where);
+
+/// Triangles of a mesh in the server's asset folder, placed and scaled as `like`.
+[[nodiscard]] SurfaceMesh asset_triangles(const std::string& name, const Surface& like, const PrepareContext& context,
+                                          const std::string& where);
+
+}  // namespace heelstrike::fem

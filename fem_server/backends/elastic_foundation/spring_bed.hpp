@@ -1,0 +1,115 @@
+/// The springs of one surface against another: which are compressed at a pose, and with what forces.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fem_server/backends/elastic_foundation/bed_integral.hpp"
+#include "fem_server/backends/elastic_foundation/spring_motion.hpp"
+
+namespace heelstrike::fem {
+
+struct BedOptions {
+  bool by_ray = true;  ///< compression along the spring's normal, else to the nearest point
+  ForceDirection direction = ForceDirection::energy;
+  double target_thickness = 0.0;  ///< [m] layer of T; 0 = T is rigid
+  bool lumped = false;            ///< both layers are one, of the sum of their thickness
+  double search_distance = 0.0;   ///< [m] > 0: how deep behind an open surface a spring still meets it
+  bool rates = false;             ///< the compression rate is differentiated by the pose
+  std::string where;              ///< "contact.NAME", for messages
+};
+
+/// A spring that bears load, or is a corner of a triangle that does.
+struct LoadedSpring {
+  std::uint32_t spring = 0;
+  SpringMotion motion{};
+  double force = 0.0;                ///< [N] elastic
+  Vector6 dforce = Vector6::Zero();  ///< its derivative by the pose
+};
+
+/// What a triangle bears.
+struct LoadedFace {
+  std::uint32_t triangle = 0;
+  double pressure = 0.0;  ///< [Pa] elastic, mean over the whole triangle
+};
+
+/// The bed at one pose.
+struct BedState {
+  std::vector<LoadedSpring> springs{};
+  std::vector<LoadedFace> faces{};
+  double energy = 0.0;             ///< [J]
+  double area = 0.0;               ///< [m^2]
+  double deepest = 0.0;            ///< [m] largest compression; <= 0 = no contact
+  std::size_t deepest_spring = 0;  ///< in `springs`
+  std::size_t compressed = 0;      ///< springs with d > 0
+};
+
+/// What a search leaves for one at a pose close by: bounds that show which leaves of springs cannot be compressed.
+/// Saves time and changes no answer.
+struct BedTrace {
+  struct Leaf {
+    Vector3 p_TLeaf = Vector3::Zero();  ///< [m] its centre
+    double clear = 0.0;                 ///< [m] no spring can be compressed within this distance of its centre
+    std::uint32_t near = 0;             ///< triangle of T close to it
+  };
+  std::vector<Leaf> leaves{};  ///< as CastingSurface::leaves; empty = none
+};
+
+/// The nearest spring of surfaces that are apart.
+struct NearestSpring {
+  std::uint32_t spring = 0;
+  SpringMotion motion{};
+};
+
+/// Thread-safe. Poses are those of T in C.
+class SpringBed {
+ public:
+  SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law, BedOptions options);
+
+  /// @param tangents  false: derivatives of the wrenches are not asked for
+  /// @param last      trace of an earlier search; null = none
+  /// @param next      gets the trace of this one; null = not wanted
+  /// @throws RecoverableError where the layers are used up, or both surfaces look the same way
+  [[nodiscard]] BedState at(const Pose& X_CT, bool tangents = true, const BedTrace* last = nullptr,
+                            BedTrace* next = nullptr) const;
+  /// @pre no spring is compressed
+  [[nodiscard]] NearestSpring nearest(const Pose& X_CT) const;
+  /// Pressure [Pa] of the elastic bed over a spring compressed by d > 0.
+  [[nodiscard]] double pressure(std::uint32_t spring, double d) const;
+  /// [m] of the point of C that a spring stands on to T, at that pose; < 0 behind its surface.
+  [[nodiscard]] double gap(std::uint32_t spring, const Pose& X_CT) const;
+
+  [[nodiscard]] const CastingSurface& casting() const { return casting_; }
+  [[nodiscard]] const BedOptions& options() const { return options_; }
+
+ private:
+  struct Search;
+  [[nodiscard]] std::array<double, 2> layers(double own_thickness) const;
+  void find_compressed(Search& search) const;
+  void find_again(Search& search, const BedTrace& last) const;
+  void examine(Search& search, std::uint32_t leaf) const;
+  void meet_springs(Search& search, const SpringGroup& group) const;
+  void pass_over(Search& search, const SpringGroup& group, double clear) const;
+  [[nodiscard]] double clear_of(const TargetPoint& around) const;
+  void meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const;
+  [[nodiscard]] std::optional<TargetPoint> met_close_by(const Search& search, std::uint32_t spring) const;
+  void add(Search& search, std::uint32_t spring, const SpringMotion& motion) const;
+  [[nodiscard]] std::optional<SpringMotion> motion_of(const Search& search, std::uint32_t spring,
+                                                      const TargetPoint& nearest) const;
+  [[nodiscard]] std::optional<SpringMotion> motion_at_rim(Search& search, std::uint32_t spring) const;
+  void load_centres(BedState& state) const;
+  void load_triangles(Search& search) const;
+  void check_depth(std::uint32_t spring, double d) const;
+  void check_facing(const Search& search) const;
+
+  CastingSurface casting_;
+  std::unique_ptr<TargetSurface> target_;
+  BedLaw law_;
+  BedOptions options_;
+};
+
+}  // namespace heelstrike::fem

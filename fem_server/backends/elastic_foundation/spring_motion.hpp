@@ -1,0 +1,44 @@
+/// How the compression of one spring and the direction of its force follow the pose of the surface that it meets.
+///
+/// C is the body that carries the springs, T the one that they meet. Poses, twists and wrenches are those of T in C,
+/// about T's origin, expressed in C.
+#pragma once
+
+#include "common/spatial/spatial.hpp"
+#include "fem_server/backends/elastic_foundation/casting_surface.hpp"
+#include "fem_server/backends/elastic_foundation/target_surface.hpp"
+
+namespace heelstrike::fem {
+
+/// Along what the spring pushes (docs/theory/elastic_foundation.md, section 3).
+enum class ForceDirection {
+  energy,     ///< derivative of the stored energy: along the normal of T, longer by 1 / cos for springs along a ray
+  normal,     ///< normal of C, as in Smith's model
+  midsurface  ///< bisector of both normals, with the compression corrected to it, as in Bei and Fregly's
+};
+
+/// What of a motion is worked out.
+struct MotionParts {
+  bool tangents = true;  ///< dwrench
+  bool rates = true;     ///< drate
+};
+
+struct SpringMotion {
+  double d = 0.0;                     ///< [m] compression, < 0 = gap
+  Vector6 dd = Vector6::Zero();       ///< d d / d X
+  Vector6 wrench = Vector6::Zero();   ///< on C, of unit force
+  Matrix6 dwrench = Matrix6::Zero();  ///< d wrench / d X
+  Vector6 rate = Vector6::Zero();     ///< compression rate = rate . V, before the correction to the midsurface
+  Matrix6 drate = Matrix6::Zero();    ///< d rate / d X
+};
+
+/// @param met       by the spring, in C
+/// @param by_ray    `met` is a crossing of the spring's normal, else the nearest point
+/// @pre met.normal . spring.normal < 0 when by_ray
+[[nodiscard]] SpringMotion spring_motion(const Spring& spring, const TargetPoint& met, bool by_ray,
+                                         ForceDirection direction, const Vector3& p_CT, const MotionParts& parts = {});
+
+/// The answer of a query in T turned into C.
+[[nodiscard]] TargetPoint turned(TargetPoint point, const Matrix3& R_CT);
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,137 @@
+#include "fem_server/backends/elastic_foundation/target_surface.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "fem_server/surfaces/surface_sheets.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Newton's iteration on the distance along a line doubles the digits from a start at the distance itself.
+constexpr int most_steps_of_newton = 60;
+/// [-] over the edge of the triangles: each triangle looks at a few hundred others when the surface is prepared.
+constexpr double widest_sheet = 10.0;
+
+class AnalyticTarget final : public TargetSurface {
+ public:
+  explicit AnalyticTarget(std::unique_ptr<SignedDistance> surface) : surface_(std::move(surface)) {}
+
+  [[nodiscard]] TargetPoint closest(const Vector3& q, std::uint32_t /*near*/) const override {
+    return of(surface_->closest(q));
+  }
+
+  [[nodiscard]] std::optional<TargetPoint> crossing(const Vector3& q, const Vector3& direction, double reach,
+                                                    bool leaving, std::uint32_t /*near*/) const override {
+    const double sense = leaving ? 1.0 : -1.0;
+    double way = 0.0;
+    for (int i = 0; i < most_steps_of_newton; ++i) {
+      const SurfacePoint point = surface_->closest(q + way * direction);
+      const double slope = sense * point.normal.dot(direction);
+      if (!(slope > 0.0)) return std::nullopt;
+      const double step = -sense * point.gap / slope;
+      way += step;
+      if (!(way <= reach && way >= -reach)) return std::nullopt;
+      if (std::abs(step) > 1e-15 * (q.norm() + std::abs(way))) continue;
+      TargetPoint found = of(surface_->closest(q + way * direction));
+      found.gap = -sense * way;
+      return found;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool is_distance() const override { return surface_->is_distance(); }
+  [[nodiscard]] bool closed() const override { return true; }
+
+ private:
+  static TargetPoint of(const SurfacePoint& p) {
+    return {.gap = p.gap,
+            .normal = p.normal,
+            .curvature = p.curvature,
+            .smooth_normal = p.normal,
+            .smooth_curvature = p.curvature};
+  }
+  std::unique_ptr<SignedDistance> surface_;
+};
+
+class MeshTarget final : public TargetSurface {
+ public:
+  MeshTarget(SurfaceMesh mesh, bool interpolate, double depth) : surface_(std::move(mesh)), interpolate_(interpolate) {
+    if (!(depth > 0.0)) return;
+    const SurfaceMesh& triangles = surface_.mesh();
+    const double edge = std::sqrt(2.0 * surface_area(triangles) / static_cast<double>(triangles.triangles.size()));
+    sheets_.emplace(surface_, std::min(2.0 * depth, widest_sheet * edge));
+  }
+
+  [[nodiscard]] TargetPoint closest(const Vector3& q, std::uint32_t near) const override {
+    const NearestOnSurface found = surface_.closest(q, near);
+    TargetPoint point{.gap = found.surface.gap,
+                      .normal = found.surface.normal,
+                      .curvature = found.surface.curvature,
+                      .smooth_normal = found.surface.normal,
+                      .smooth_curvature = found.surface.curvature,
+                      .triangle = found.triangle,
+                      .beside = found.beside};
+    if (!interpolate_) return point;
+    // The foot of the perpendicular follows the query point along the surface.
+    const Vector3& n = found.surface.normal;
+    const Matrix3 follows = Matrix3::Identity() - n * n.transpose() - found.surface.gap * found.surface.curvature;
+    smooth(q - found.surface.gap * n, point);
+    point.smooth_curvature *= follows;
+    return point;
+  }
+
+  [[nodiscard]] std::optional<TargetPoint> crossing(const Vector3& q, const Vector3& direction, double reach,
+                                                    bool leaving, std::uint32_t near) const override {
+    const auto found = surface_.crossing(q, direction, reach, leaving, near);
+    if (!found) return std::nullopt;
+    return met(q, direction, *found, leaving);
+  }
+
+  [[nodiscard]] std::optional<TargetPoint> local_crossing(const Vector3& q, const Vector3& away,
+                                                          std::uint32_t near) const override {
+    if (!sheets_) return std::nullopt;
+    const auto found = sheets_->leaving(q, -away, near);
+    if (!found) return std::nullopt;
+    return met(q, -away, *found, true);
+  }
+
+  [[nodiscard]] bool is_distance() const override { return true; }
+  [[nodiscard]] bool closed() const override { return surface_.closed(); }
+
+ private:
+  [[nodiscard]] TargetPoint met(const Vector3& q, const Vector3& direction, const SurfaceCrossing& found,
+                                bool leaving) const {
+    TargetPoint point{.gap = leaving ? -found.way : found.way,
+                      .normal = found.normal,
+                      .curvature = Matrix3::Zero(),
+                      .smooth_normal = found.normal,
+                      .smooth_curvature = Matrix3::Zero(),
+                      .triangle = found.triangle};
+    if (interpolate_) smooth(q + found.way * direction, point);
+    return point;
+  }
+  void smooth(const Vector3& p, TargetPoint& point) const {
+    const InterpolatedNormal interpolated = surface_.interpolated_normal(point.triangle, p);
+    point.smooth_normal = interpolated.normal;
+    point.smooth_curvature = interpolated.gradient;
+  }
+
+  TriangleSurface surface_;
+  bool interpolate_;
+  std::optional<SurfaceSheets> sheets_;
+};
+
+}  // namespace
+
+std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> surface) {
+  return std::make_unique<AnalyticTarget>(std::move(surface));
+}
+
+std::unique_ptr<TargetSurface> mesh_target(SurfaceMesh mesh, bool interpolate, double depth) {
+  return std::make_unique<MeshTarget>(std::move(mesh), interpolate, depth);
+}
+
+}  // namespace heelstrike::fem

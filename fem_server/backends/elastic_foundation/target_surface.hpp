@@ -1,0 +1,54 @@
+/// The surface that the springs meet, in its own frame: by formula, or triangles, open ones too.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "common/surfaces/signed_distance.hpp"
+#include "fem_server/surfaces/triangle_surface.hpp"
+
+namespace heelstrike::fem {
+
+/// What a spring meets, in the frame of the query.
+struct TargetPoint {
+  double gap = 0.0;                            ///< [m] to the nearest point, or along the line; < 0 behind the surface
+  Vector3 normal = Vector3::UnitZ();           ///< [-] gradient of the distance there
+  Matrix3 curvature = Matrix3::Zero();         ///< [1/m] its gradient by the query point, or the point of the surface
+  Vector3 smooth_normal = Vector3::UnitZ();    ///< [-] the same, or interpolated between the vertices of a mesh
+  Matrix3 smooth_curvature = Matrix3::Zero();  ///< [1/m] its gradient in the same sense
+  std::uint32_t triangle = 0;                  ///< where to begin the next search; 0 by formula
+  bool beside = false;                         ///< the nearest point lies on a rim: no side
+};
+
+/// Thread-safe; answers without allocating.
+class TargetSurface {
+ public:
+  virtual ~TargetSurface() = default;
+  /// @param near  `triangle` of an answer close by: changes the time, not the answer
+  [[nodiscard]] virtual TargetPoint closest(const Vector3& q, std::uint32_t near) const = 0;
+  /// Where the line from q along `direction` (unit length) leaves the body within `reach` [m]; gap = - way. With
+  /// `leaving` false, where it enters it; gap = way.
+  [[nodiscard]] virtual std::optional<TargetPoint> crossing(const Vector3& q, const Vector3& direction, double reach,
+                                                            bool leaving, std::uint32_t near) const = 0;
+  /// The same for the line through q along `away`, followed both ways, where it is proven without a search: that q lies
+  /// on the side of the surface that `gap` says, and that `crossing` finds the same, bit for bit. none = not proven.
+  [[nodiscard]] virtual std::optional<TargetPoint> local_crossing(const Vector3& /*q*/, const Vector3& /*away*/,
+                                                                  std::uint32_t /*near*/) const {
+    return std::nullopt;
+  }
+  /// A point that moves by d changes its gap by d at most.
+  [[nodiscard]] virtual bool is_distance() const = 0;
+  /// It has an inside: no rim.
+  [[nodiscard]] virtual bool closed() const = 0;
+};
+
+/// @param surface  with a distance by formula
+[[nodiscard]] std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> surface);
+
+/// @param interpolate  smooth normals come from those of the vertices
+/// @param depth        [m] to which lines are expected to go through it close by, > 0; 0 = not asked for lines
+/// @pre at least one triangle, none degenerate
+[[nodiscard]] std::unique_ptr<TargetSurface> mesh_target(SurfaceMesh mesh, bool interpolate, double depth);
+
+}  // namespace heelstrike::fem

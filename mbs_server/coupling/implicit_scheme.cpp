@@ -1,0 +1,376 @@
+#include "mbs_server/coupling/implicit_scheme.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/config/keys.hpp"
+#include "mbs_server/coupling/acceleration.hpp"
+#include "mbs_server/coupling/macro_step_scheme.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+struct ImplicitOptions {
+  std::vector<std::string> pairs;  ///< names
+  std::size_t substeps = 1;        ///< times in a macro step at which forces agree
+  int degree = 1;                  ///< in time between them
+  int max_iterations = 1;
+  double relative = 0.0;  ///< [-]
+  double force = 0.0;     ///< [N]
+  double moment = 0.0;    ///< [N m]
+};
+
+/// Quantities of a wrench, each with a measure of its own: torque, then force.
+constexpr Eigen::Index n_quantities = 2;
+
+class Implicit final : public MacroStepScheme {
+ public:
+  Implicit(MacroStepOptions macro, ImplicitOptions options, ContactExchange& exchange,
+           std::unique_ptr<Acceleration> acceleration);
+
+ private:
+  void prepare(double t, double end, TrialMotion& trial) override;
+  void act(std::size_t pair, double t, const PairState& state, Response& response) const override;
+  [[nodiscard]] bool will_act(std::size_t pair) const override;
+  [[nodiscard]] int degree() const override { return options_.degree; }
+  [[nodiscard]] double energy_error(double t, double end, TrialMotion& trial) override;
+  std::span<const Response> exchange(double t, const ConstVector& q, const ConstVector& qd) override;
+  void save_more(NumberWriter& to) const override;
+  void restore_more(NumberReader& from) override;
+
+  /// The guess before the first iteration: the polynomial through past exchanges.
+  void predict(double t, double end);
+  [[nodiscard]] VectorX wrenches() const;
+  void set_wrenches(const VectorX& x);
+  /// Forces that the partner answers at the nodes to the motion under those of the nodes.
+  [[nodiscard]] VectorX answers(double end, TrialMotion& trial);
+  /// What each entry may change by.
+  [[nodiscard]] VectorX tolerances(const VectorX& answered) const;
+  /// Largest change of a wrench over its tolerance, and whose it is.
+  struct Change {
+    double ratio = 0.0;
+    std::size_t pair = 0;
+    Eigen::Index quantity = 0;
+    double value = 0.0, allowed = 0.0;
+  };
+  [[nodiscard]] Change largest_change(const VectorX& x, const VectorX& answered) const;
+  [[noreturn]] void give_up(double t, double end, const Change& change) const;
+
+  ImplicitOptions options_;
+  std::unique_ptr<Acceleration> acceleration_;
+  bool planned_ = false;                         ///< the nodes are those of the macro step that is under way
+  std::vector<double> times_;                    ///< [s] of the nodes: the last exchange, then the end of each sub-step
+  std::vector<std::vector<ForceSample>> nodes_;  ///< of each node, one per pair
+  std::vector<double> watts_;
+};
+
+Implicit::Implicit(MacroStepOptions macro, ImplicitOptions options, ContactExchange& exchange,
+                   std::unique_ptr<Acceleration> acceleration)
+    : MacroStepScheme(std::move(macro), exchange),
+      options_(std::move(options)),
+      acceleration_(std::move(acceleration)),
+      times_(options_.substeps + 1, 0.0),
+      nodes_(options_.substeps + 1, std::vector<ForceSample>(exchange.n_pairs(), ForceSample::Zero())),
+      watts_(exchange.n_pairs()) {}
+
+void Implicit::act(std::size_t pair, double t, const PairState& state, Response& response) const {
+  past_.act(pair, t, state, response);  // for the gap
+  if (!planned_) {
+    set_sample(response, past_.newest(pair));
+    return;
+  }
+  // The sub-step that t lies in, and for a parabola the one before it, or the one behind the first.
+  const auto degree = static_cast<std::size_t>(options_.degree);
+  const auto behind = std::upper_bound(times_.begin() + 1, times_.end() - 1, t);
+  const auto last = std::max(static_cast<std::size_t>(behind - times_.begin()), degree);
+  const SampleWeights weights = lagrange_weights(std::span(times_).subspan(last - degree, degree + 1), t);
+  ForceSample sample = ForceSample::Zero();
+  for (std::size_t k = 0; k <= degree; ++k) sample += weights[k] * nodes_[last - degree + k][pair];
+  set_sample(response, sample);
+}
+
+bool Implicit::will_act(std::size_t pair) const {
+  if (!planned_) return past_.acts(pair);
+  return std::ranges::any_of(nodes_, [&](const auto& node) { return !node[pair].isZero(0.0); });
+}
+
+void Implicit::predict(double t, double end) {
+  const auto n = static_cast<double>(options_.substeps);
+  for (std::size_t k = 0; k < times_.size(); ++k) {
+    times_[k] = k == options_.substeps ? end : t + (end - t) * (static_cast<double>(k) / n);
+    for (std::size_t i = 0; i < n_pairs(); ++i) {
+      nodes_[k][i] = k == 0 ? past_.newest(i) : past_.polynomial(i, times_[k]);
+    }
+  }
+  planned_ = true;
+}
+
+VectorX Implicit::wrenches() const {
+  VectorX x(static_cast<Eigen::Index>(6 * options_.substeps * n_pairs()));
+  Eigen::Index at = 0;
+  for (std::size_t k = 1; k < nodes_.size(); ++k) {
+    for (const ForceSample& sample : nodes_[k]) {
+      x.segment<6>(at) = sample.head<6>();
+      at += 6;
+    }
+  }
+  return x;
+}
+
+void Implicit::set_wrenches(const VectorX& x) {
+  Eigen::Index at = 0;
+  for (std::size_t k = 1; k < nodes_.size(); ++k) {
+    for (ForceSample& sample : nodes_[k]) {
+      sample.head<6>() = x.segment<6>(at);
+      at += 6;
+    }
+  }
+}
+
+VectorX Implicit::answers(double end, TrialMotion& trial) {
+  update_acts();
+  trial.restart(end);
+  count_iteration();
+  VectorX answered(static_cast<Eigen::Index>(6 * options_.substeps * n_pairs()));
+  std::vector<std::vector<ForceSample>> energies = nodes_;
+  const auto n = exchange_.n_q();
+  Eigen::Index at = 0;
+  for (std::size_t k = 1; k < nodes_.size(); ++k) {
+    const VectorX& y = trial.state_at(times_[k]);
+    const auto responses = exchange_.responses(times_[k], y.head(n), y.segment(n, n));
+    for (std::size_t i = 0; i < responses.size(); ++i) {
+      const ForceSample sample = sample_of(responses[i]);
+      answered.segment<6>(at) = sample.head<6>();
+      energies[k][i].tail<2>() = sample.tail<2>();
+      at += 6;
+    }
+  }
+  // Energies follow the answers; nothing is iterated for their sake. They are set when the trial is over.
+  nodes_ = std::move(energies);
+  return answered;
+}
+
+VectorX Implicit::tolerances(const VectorX& answered) const {
+  VectorX tolerance(answered.size());
+  for (Eigen::Index at = 0; at < answered.size(); at += 3) {
+    const bool is_torque = at % 6 == 0;
+    tolerance.segment<3>(at).setConstant((is_torque ? options_.moment : options_.force) +
+                                         options_.relative * answered.segment<3>(at).norm());
+  }
+  return tolerance;
+}
+
+Implicit::Change Implicit::largest_change(const VectorX& x, const VectorX& answered) const {
+  const VectorX tolerance = tolerances(answered);
+  Change largest{.ratio = -1.0};
+  for (Eigen::Index at = 0; at < x.size(); at += 3) {
+    const double change = (answered - x).segment<3>(at).norm();
+    const double ratio = change / tolerance[at];
+    if (ratio <= largest.ratio) continue;
+    largest = {.ratio = ratio,
+               .pair = static_cast<std::size_t>(at / 6) % n_pairs(),
+               .quantity = at / 3 % n_quantities,
+               .value = change,
+               .allowed = tolerance[at]};
+  }
+  return largest;
+}
+
+void Implicit::prepare(double t, double end, TrialMotion& trial) {
+  predict(t, end);
+  if (n_pairs() == 0) return;
+  VectorX x = wrenches();
+  // What a guess that the partner refuses goes back to: held forces have brought the bodies to where they are.
+  VectorX sound(x.size());
+  for (std::size_t k = 0; k + 1 < nodes_.size(); ++k) {
+    for (std::size_t i = 0; i < n_pairs(); ++i) {
+      sound.segment<6>(static_cast<Eigen::Index>(6 * (k * n_pairs() + i))) = past_.newest(i).head<6>();
+    }
+  }
+  Change change;
+  bool started = false;
+  for (int i = 0; i < options_.max_iterations; ++i) {
+    set_wrenches(x);
+    VectorX answered;
+    try {
+      answered = answers(end, trial);
+    } catch (const Error& e) {
+      const bool refused = e.code() == ErrorCode::solver_failed || e.code() == ErrorCode::recoverable;
+      if (!refused || x == sound) throw;
+      x = 0.5 * (x + sound);
+      continue;
+    }
+    change = largest_change(x, answered);
+    if (change.ratio <= 1.0) return;
+    if (!std::exchange(started, true)) acceleration_->start(tolerances(answered).cwiseInverse());
+    sound = x;
+    x = acceleration_->next(x, answered);
+  }
+  give_up(t, end, change);
+}
+
+void Implicit::give_up(double t, double end, const Change& change) const {
+  const bool is_torque = change.quantity == 0;
+  throw Error(
+      ErrorCode::solver_failed,
+      fmt::format(
+          "implicit coupling: the macro step from t = {} s to {} s has not converged after {} iterations "
+          "(coupling.max_iterations): the {} of contact '{}' still changes by {:.3g} {}, and {:.3g} is allowed; "
+          "make coupling.macro_step smaller, choose acceleration: iqn_ils, raise max_iterations, or loosen the "
+          "tolerances.",
+          t, end, options_.max_iterations, is_torque ? "moment" : "force",
+          options_.pairs.empty() ? std::string() : options_.pairs[change.pair], change.value, is_torque ? "N m" : "N",
+          change.allowed),
+      "coupling");
+}
+
+/// Forces agree with the answers at the nodes. Half-way between two of them the mismatch of an interpolation of degree
+/// 1 or 2 is largest or nearly so; its integral over the sub-step is 2/3 of the length times that value for both:
+/// s (1 - s) and s (1 - s)(1 + s).
+double Implicit::energy_error(double /*t*/, double end, TrialMotion& trial) {
+  constexpr double part = 2.0 / 3.0;
+  trial.restart(end);
+  double sum = 0.0;
+  for (std::size_t k = 1; k < times_.size(); ++k) {
+    const double middle = 0.5 * (times_[k - 1] + times_[k]);
+    power_mismatch(middle, trial.state_at(middle), watts_);
+    for (const double watts : watts_) sum += part * (times_[k] - times_[k - 1]) * watts;
+  }
+  return sum;
+}
+
+std::span<const Response> Implicit::exchange(double t, const ConstVector& q, const ConstVector& qd) {
+  const auto answers = exchange_.commit(t, q, qd);
+  planned_ = false;
+  acceleration_->accept();
+  return answers;
+}
+
+void Implicit::save_more(NumberWriter& to) const {
+  to.add(planned_ ? 1.0 : 0.0);
+  for (std::size_t k = 0; k < times_.size(); ++k) {
+    to.add(times_[k]);
+    for (const ForceSample& sample : nodes_[k]) to.add(sample);
+  }
+  acceleration_->save(to);
+}
+
+void Implicit::restore_more(NumberReader& from) {
+  const bool planned = from.count(1) == 1;
+  auto times = times_;
+  auto nodes = nodes_;
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    times[k] = from.next();
+    for (ForceSample& sample : nodes[k]) from.read(sample);
+  }
+  acceleration_->restore(from);
+  planned_ = planned;
+  times_ = std::move(times);
+  nodes_ = std::move(nodes);
+}
+
+config::KeySchema acceleration_key() {
+  config::KeySchema key = config::text("acceleration", "how one guess of the forces follows from the one before");
+  key.fallback = "iqn_ils";
+  for (const AccelerationEntry& entry : acceleration_registry()) {
+    key.choices.push_back(entry.name);
+    key.meaning += fmt::format("{} {}: {}", key.choices.size() == 1 ? "." : ";", entry.name, entry.meaning);
+  }
+  return key;
+}
+
+std::vector<config::KeySchema> implicit_keys() {
+  using namespace config;  // NOLINT(google-build-using-namespace): a table of keys
+  const Range counts{.min = 1.0, .max = 1e4};
+  KeySchema interpolation = text("interpolation", "course of the forces between the times at which they agree");
+  interpolation.fallback = "linear";
+  interpolation.choices = {"linear", "quadratic"};
+  return {extrapolation_key(false,
+                            "first guess of the forces of a macro step: the last force (0), or the polynomial of "
+                            "degree 1 or 2 through the last forces since the onset of contact",
+                            "1"),
+          interpolation,
+          {.name = "substeps",
+           .kind = KeyKind::integer,
+           .meaning = "times in a macro step, equally spaced, at which the forces agree with the partner; at least 2 "
+                      "for quadratic",
+           .fallback = "1",
+           .range = {.min = 1.0, .max = 1000.0}},
+          acceleration_key(),
+          {.name = "max_iterations",
+           .kind = KeyKind::integer,
+           .meaning = "of a macro step; one that has not converged then ends the run, or is repeated where there is "
+                      "step_control",
+           .fallback = "50",
+           .range = counts},
+          number("relative_tolerance", "-", {.min = 0.0, .max = 1.0},
+                 "what force and moment may still change by, of their size", "1e-6"),
+          number("force_tolerance", "N", {.min = 1e-15, .max = loads.max},
+                 "what the force may still change by, besides", "1e-6"),
+          number("moment_tolerance", "N m", {.min = 1e-15, .max = loads.max},
+                 "what the moment about the main body's origin may still change by, besides", "1e-6"),
+          number("relaxation", "-", {.min = 1e-6, .max = 1.0},
+                 "factor on the first correction, and on each without acceleration; when not given, 1 without "
+                 "acceleration, else 0.5"),
+          number("filter", "-", {.min = 0.0, .max = 0.1},
+                 "for iqn_ils: a past guess counts when this part of it is not a combination of newer ones; when not "
+                 "given, 1e-3"),
+          {.name = "reused_steps",
+           .kind = KeyKind::integer,
+           .meaning = "for iqn_ils: macro steps whose guesses are used again; when not given, 0",
+           .range = {.min = 0.0, .max = 100.0}}};
+}
+
+void check_implicit(const config::Field& coupling, const Scenario& scenario) {
+  check_macro_steps(coupling, scenario);
+  if (coupling["interpolation"].text() == "quadratic" && coupling["substeps"].number() < 2.0) {
+    coupling["substeps"].refuse("at least 2 with interpolation: quadratic", coupling["substeps"].text(),
+                                "a parabola goes through the start and two more times of the macro step");
+  }
+  const AccelerationEntry& acceleration = config::type_named(acceleration_registry(), coupling["acceleration"].text());
+  for (const char* key : {"filter", "reused_steps"}) {
+    if (acceleration.has_columns || !coupling.has(key)) continue;
+    coupling[key].refuse("this key with acceleration: iqn_ils only",
+                         fmt::format("it with '{}'", coupling["acceleration"].text()), "remove it");
+  }
+}
+
+std::unique_ptr<CouplingScheme> make_implicit(const Scenario& scenario, ContactExchange& exchange,
+                                              const ContactStates& /*states*/) {
+  const config::Field& keys = *scenario.coupling.keys;
+  ImplicitOptions options{.pairs = {},
+                          .substeps = static_cast<std::size_t>(keys["substeps"].number()),
+                          .degree = keys["interpolation"].text() == "quadratic" ? 2 : 1,
+                          .max_iterations = static_cast<int>(keys["max_iterations"].number()),
+                          .relative = keys["relative_tolerance"].number(),
+                          .force = keys["force_tolerance"].number(),
+                          .moment = keys["moment_tolerance"].number()};
+  for (const PairModel& pair : scenario.pairs) options.pairs.push_back(pair.spec.name);
+  const AccelerationEntry& entry = config::type_named(acceleration_registry(), keys["acceleration"].text());
+  constexpr double default_filter = 1e-3;
+  auto acceleration =
+      entry.make({.size = static_cast<Eigen::Index>(6 * options.substeps * exchange.n_pairs()),
+                  .relaxation = keys.optional_number("relaxation").value_or(entry.relaxation),
+                  .filter = keys.optional_number("filter").value_or(default_filter),
+                  .reused_steps = static_cast<int>(keys.optional_number("reused_steps").value_or(0.0))});
+  return std::make_unique<Implicit>(read_macro_steps(scenario), std::move(options), exchange, std::move(acceleration));
+}
+
+}  // namespace
+
+CouplingSchemeEntry implicit() {
+  CouplingSchemeEntry entry;
+  entry.name = "implicit";
+  entry.meaning =
+      "forces of each macro step are iterated until they agree with what the partner answers to the motion under them";
+  entry.keys = macro_step_keys();
+  const auto more = implicit_keys();
+  entry.keys.insert(entry.keys.end(), more.begin(), more.end());
+  entry.check = check_implicit;
+  entry.make = make_implicit;
+  return entry;
+}
+
+}  // namespace heelstrike::mbs

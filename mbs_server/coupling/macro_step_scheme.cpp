@@ -1,0 +1,228 @@
+#include "mbs_server/coupling/macro_step_scheme.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/config/keys.hpp"
+#include "common/config/sections/sections.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+/// Part of a macro step below which a remainder at the end of the run is joined to the step before: rounding of a
+/// quotient of times, of at most 2^53 macro steps in the worst case, is far below.
+constexpr double smallest_remainder = 1e-6;
+
+}  // namespace
+
+MacroStepScheme::MacroStepScheme(MacroStepOptions options, ContactExchange& exchange)
+    : exchange_(exchange),
+      past_(options.extrapolation, exchange.n_pairs()),
+      options_(std::move(options)),
+      progress_{.length = options_.macro_step,
+                .statistics = {.scheme = options_.scheme},
+                .now = std::vector<Response>(exchange.n_pairs())},
+      acts_(exchange.n_pairs(), 0) {}
+
+std::span<const Response> MacroStepScheme::responses(double t, const ConstVector& q, const ConstVector& qd) {
+  const auto states = exchange_.kinematics_at(t, q, qd).states();
+  for (std::size_t i = 0; i < progress_.now.size(); ++i) act(i, t, states[i], progress_.now[i]);
+  return progress_.now;
+}
+
+std::span<const Response> MacroStepScheme::accept(double t, const ConstVector& q, const ConstVector& qd) {
+  if (t < progress_.end) return responses(t, q, qd);
+  const auto answers = exchange(t, q, qd);
+  past_.take(t, answers, exchange_.kinematics().states());
+  progress_.n_accepted += t > 0.0 ? 1 : 0;
+  ++progress_.statistics.exchanges;
+  progress_.end = t;
+  update_acts();
+  for (std::size_t i = 0; i < progress_.now.size(); ++i) {
+    progress_.now[i].area = answers[i].area;
+    progress_.now[i].p_ACop = answers[i].p_ACop;
+    progress_.now[i].peak_pressure = answers[i].peak_pressure;
+    progress_.now[i].statistics = answers[i].statistics;
+  }
+  return answers;
+}
+
+double MacroStepScheme::plan(double t, double t_end, TrialMotion& trial) {
+  if (t < progress_.end) return progress_.end;
+  for (;;) {
+    const double end = next_end(t, t_end);
+    if (!options_.control) {
+      prepare(t, end, trial);
+    } else if (!try_controlled(t, end, trial)) {
+      continue;
+    }
+    update_acts();
+    return progress_.end = end;
+  }
+}
+
+double MacroStepScheme::next_end(double t, double t_end) const {
+  const double end =
+      options_.control ? t + progress_.length : options_.macro_step * static_cast<double>(progress_.n_accepted + 1);
+  return end + smallest_remainder * (end - t) < t_end ? end : t_end;
+}
+
+bool MacroStepScheme::try_controlled(double t, double end, TrialMotion& trial) {
+  const StepControl& control = *options_.control;
+  const double length = end - t;
+  double error = 0.0;
+  try {
+    prepare(t, end, trial);
+    update_acts();
+    error = energy_error(t, end, trial);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::solver_failed && e.code() != ErrorCode::recoverable) throw;
+    reject(t, length, control.after_failure(length), e.what());
+    return false;
+  }
+  const double next = control.next_length(error, length, degree());
+  if (control.ratio(error, length) > 1.0) {
+    reject(t, length, next,
+           fmt::format("it creates or destroys {:.3g} J, {:.3g} W, and coupling.step_control allows{}{}", error,
+                       error / length,
+                       control.limits().energy ? fmt::format(" {:.3g} J", *control.limits().energy) : std::string(),
+                       control.limits().power ? fmt::format(" {:.3g} W", *control.limits().power) : std::string()));
+    return false;
+  }
+  progress_.length = next;
+  return true;
+}
+
+void MacroStepScheme::reject(double t, double length, double next_length, const std::string& why) {
+  ++progress_.statistics.rejected_macro_steps;
+  if (!options_.control->is_smallest(length)) {
+    progress_.length = next_length;
+    return;
+  }
+  throw Error(
+      ErrorCode::solver_failed,
+      fmt::format("the macro step of {:.3g} s from t = {} s has to be repeated, but is not longer than "
+                  "coupling.step_control.smallest_step: {}; allow a smaller step, loosen the tolerance, or take "
+                  "another extrapolation or scheme.",
+                  length, t, why),
+      "coupling.step_control");
+}
+
+void MacroStepScheme::update_acts() {
+  for (std::size_t i = 0; i < acts_.size(); ++i) acts_[i] = will_act(i) ? 1 : 0;
+}
+
+void MacroStepScheme::power_mismatch(double t, const VectorX& y, std::span<double> watts) {
+  const auto n = exchange_.n_q();
+  const auto answers = exchange_.responses(t, y.head(n), y.segment(n, n));
+  const auto states = exchange_.kinematics().states();
+  Response used;
+  for (std::size_t i = 0; i < watts.size(); ++i) {
+    act(i, t, states[i], used);
+    watts[i] = std::abs(pair_power(used.F_A, states[i]) - pair_power(answers[i].F_A, states[i]));
+  }
+}
+
+std::string MacroStepScheme::save() const {
+  NumberWriter to;
+  to.add(progress_.end);
+  to.add(progress_.length);
+  to.add(static_cast<double>(progress_.n_accepted));
+  to.add(static_cast<double>(progress_.statistics.exchanges));
+  to.add(static_cast<double>(progress_.statistics.rejected_macro_steps));
+  to.add(static_cast<double>(progress_.statistics.iterations));
+  for (const Response& r : progress_.now) {
+    to.add(r.area);
+    to.add(r.p_ACop);
+    to.add(r.peak_pressure);
+  }
+  past_.save(to);
+  save_more(to);
+  return to.bytes(options_.scheme);
+}
+
+void MacroStepScheme::restore(const std::string& bytes) {
+  NumberReader from(bytes, options_.scheme);
+  Progress progress = progress_;
+  restore_progress(from, progress);
+  ForceExtrapolation past = past_;
+  past.restore(from);
+  // The derived class goes on from these; what it throws must leave nothing changed.
+  std::swap(progress_, progress);
+  std::swap(past_, past);
+  try {
+    restore_more(from);
+  } catch (...) {
+    std::swap(progress_, progress);
+    std::swap(past_, past);
+    throw;
+  }
+  update_acts();
+}
+
+void MacroStepScheme::restore_progress(NumberReader& from, Progress& to) {
+  constexpr std::size_t most_counts = std::size_t{1} << 53;
+  to.end = from.next();
+  to.length = from.next();
+  to.n_accepted = static_cast<std::int64_t>(from.count(most_counts));
+  CouplingStatistics& statistics = to.statistics;
+  for (std::int64_t* count : {&statistics.exchanges, &statistics.rejected_macro_steps, &statistics.iterations}) {
+    *count = static_cast<std::int64_t>(from.count(most_counts));
+  }
+  for (Response& r : to.now) {
+    r.area = from.next();
+    from.read(r.p_ACop);
+    r.peak_pressure = from.next();
+  }
+}
+
+std::vector<config::KeySchema> macro_step_keys() {
+  return {config::required(config::number("macro_step", "s", config::times,
+                                          "distance of the exchanges; with step_control, of the first ones")),
+          step_control_key()};
+}
+
+config::KeySchema extrapolation_key(bool with_tangent, const std::string& meaning, const std::string& fallback) {
+  config::KeySchema key = config::text("extrapolation", meaning);
+  key.fallback = fallback;
+  key.choices = {"0", "1", "2"};
+  if (with_tangent) key.choices.emplace_back("tangent");
+  return key;
+}
+
+void check_macro_steps(const config::Field& coupling, const Scenario& scenario) {
+  const AnalysisSpec& analysis = scenario.analysis;
+  if (!analysis.traits.finds_events) {
+    coupling["scheme"].refuse("a scheme without macro steps, for an analysis that integrates no motion",
+                              fmt::format("'{}' with analysis.type: {}", coupling["scheme"].text(), analysis.type),
+                              "remove the section `coupling`, or choose analysis.type: forward");
+  }
+  const config::Field field = coupling["macro_step"];
+  const double macro_step = field.number();
+  if (macro_step > analysis.end_time) {
+    field.refuse(fmt::format("at most the whole run, {} s (analysis.end_time)", analysis.end_time),
+                 fmt::format("{} s", macro_step), "make it smaller, or the run longer");
+  }
+  if (analysis.integrator.step && macro_step < *analysis.integrator.step) {
+    field.refuse(fmt::format("at least the step of the integrator, {} s", *analysis.integrator.step),
+                 fmt::format("{} s", macro_step), "make it larger, or analysis.integrator.step smaller");
+  }
+  config::check_grid(field, analysis.end_time, macro_step, analysis.budget.steps, "macro steps",
+                     "analysis.budget.steps");
+  check_step_control(coupling);
+}
+
+MacroStepOptions read_macro_steps(const Scenario& scenario) {
+  const config::Field& keys = *scenario.coupling.keys;
+  const config::Field extrapolation = keys["extrapolation"];
+  const bool tangent = extrapolation.text() == "tangent";
+  return {.scheme = scenario.coupling.scheme,
+          .macro_step = keys["macro_step"].number(),
+          .extrapolation = {.degree = tangent ? 0 : extrapolation.text().front() - '0', .tangent = tangent},
+          .control = read_step_control(keys)};
+}
+
+}  // namespace heelstrike::mbs

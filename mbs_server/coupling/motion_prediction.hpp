@@ -1,0 +1,38 @@
+/// Coordinates of all bodies at the end of a macro step, from the exchanges before it.
+#pragma once
+
+#include <array>
+
+#include "mbs_server/coupling/lagrange.hpp"
+#include "mbs_server/coupling/saved_numbers.hpp"
+#include "mbs_server/formulation/constraint.hpp"
+
+namespace heelstrike::mbs {
+
+/// Velocities go on as the polynomial through those of the last exchanges, and coordinates by its integral from the
+/// last one: the formula of Adams and Bashforth with variable steps. With k + 1 exchanges the coordinates are right to
+/// order k + 1, the velocities to order k.
+class MotionPrediction {
+ public:
+  /// @param degree  of the polynomial, 0 to 2; fewer exchanges give a lower one
+  MotionPrediction(int degree, Eigen::Index n_q);
+
+  void take(double t, const ConstVector& q, const ConstVector& qd);
+  /// Contact has begun or ended: velocities from before say nothing of those that take() gets next.
+  void forget() { n_ = 0; }
+  /// @pre take()
+  void predict(double t, VectorX& q, VectorX& qd) const;
+
+  void save(NumberWriter& to) const;
+  /// @throws Error{invalid_input}
+  void restore(NumberReader& from);
+
+ private:
+  std::size_t most_;
+  std::size_t n_ = 0;                         ///< velocities kept, newest first
+  std::array<double, most_samples> times_{};  ///< [s] of them
+  std::array<VectorX, most_samples> qd_;
+  VectorX q_;  ///< at the newest
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,176 @@
+// What a user may get wrong about an elastic foundation: each is named with its key, what was found and what to do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/elastic_foundation/entry.hpp"
+#include "tests/unit/elastic_foundation/foundation_examples.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+using namespace testing_support;
+using testing::AllOf;
+using testing::HasSubstr;
+
+const SphereSurface condyle{.radius = 0.025, .center = Vector3::Zero()};
+
+/// A tetrahedron of 2 cm.
+std::vector<std::array<Vector3, 3>> tetrahedron(bool outward) {
+  const std::array<Vector3, 4> p{Vector3{0, 0, 0}, {0.02, 0, 0}, {0, 0.02, 0}, {0, 0, 0.02}};
+  std::vector<std::array<Vector3, 3>> t{{p[0], p[2], p[1]}, {p[0], p[1], p[3]}, {p[0], p[3], p[2]}, {p[1], p[2], p[3]}};
+  if (!outward) {
+    for (auto& triangle : t) std::swap(triangle[1], triangle[2]);
+  }
+  return t;
+}
+
+std::vector<std::array<Vector3, 3>> turned_round(std::vector<std::array<Vector3, 3>> triangles) {
+  for (auto& t : triangles) std::swap(t[1], t[2]);
+  return triangles;
+}
+
+const Assets& files() {
+  static const Assets all = [] {
+    Assets a;
+    const auto level = [](double z) { return [z](double, double) { return z; }; };
+    a.add("plate", height_field(0.04, 8, level(0.0)));
+    a.add("plate_turned", turned_round(height_field(0.04, 8, level(0.0))));
+    a.add("bone", height_field(0.04, 5, level(-0.003)));
+    a.add("bone_in_front", height_field(0.04, 5, level(0.001)));
+    a.add("bone_far", height_field(0.04, 5, level(-0.5)));
+    a.add("in_millimetres", height_field(40.0, 8, level(0.0)));
+    a.add("solid", tetrahedron(true));
+    a.add("solid_inside_out", tetrahedron(false));
+    return a;
+  }();
+  return all;
+}
+
+std::unique_ptr<ContactBackend> make(PairSpec pair) {
+  const BackendEntry entry = elastic_foundation_entry();
+  pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
+  entry.check(pair);
+  return entry.make(pair, files().context());
+}
+
+void expect_refused(const PairSpec& pair, const std::string& field, const testing::Matcher<std::string>& message) {
+  try {
+    (void)make(pair);
+    FAIL() << "expected an error at " << field;
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::invalid_input);
+    EXPECT_EQ(e.field(), field);
+    EXPECT_THAT(std::string(e.what()), message);
+  }
+}
+
+PairSpec plate(ParameterMap parameters = {}) {
+  return layer_pair(mesh_named("plate"), condyle, std::move(parameters));
+}
+
+TEST(FoundationEntry, LayersWithoutMaterialOrThickness) {
+  PairSpec rigid = plate();
+  rigid.main.materials.clear();
+  expect_refused(rigid, "contact.knee.main.material", HasSubstr("needs a layer"));
+  PairSpec thin = plate();
+  thin.parameters.erase("thickness");
+  expect_refused(thin, "contact.knee.parameters.thickness", AllOf(HasSubstr("found none"), HasSubstr("back_asset")));
+  expect_refused(plate({{"partner_thickness", 0.002}}), "contact.knee.parameters.partner_thickness",
+                 HasSubstr("is rigid"));
+  expect_refused(plate({{"thickness", 0.0}}), "contact.knee.parameters.thickness", HasSubstr("> 0"));
+  expect_refused(plate({{"back_asset", "bone"}}), "contact.knee.parameters.thickness", HasSubstr("found several"));
+  PairSpec two = plate();
+  two.main.materials.push_back(material(1e6, 0.3));
+  expect_refused(two, "contact.knee.parameters.thickness", HasSubstr("found 2"));
+}
+
+TEST(FoundationEntry, ThicknessPerVertex) {
+  PairSpec pair = plate({{"vertex_thickness", std::vector<double>(80, 0.003)}});
+  pair.parameters.erase("thickness");
+  expect_refused(pair, "contact.knee.parameters.vertex_thickness",
+                 AllOf(HasSubstr("expected 81"), HasSubstr("found 80")));
+  std::vector<double> values(81, 0.003);
+  values[17] = -0.001;
+  pair.parameters["vertex_thickness"] = values;
+  expect_refused(pair, "contact.knee.parameters.vertex_thickness",
+                 AllOf(HasSubstr("-0.001 m at vertex 17"), HasSubstr("> 0")));
+}
+
+TEST(FoundationEntry, BackSurface) {
+  PairSpec pair = plate({{"back_asset", "bone_in_front"}});
+  pair.parameters.erase("thickness");
+  expect_refused(pair, "contact.knee.parameters.back_asset", AllOf(HasSubstr("0.001 m in front"), HasSubstr("vertex")));
+  pair.parameters["back_asset"] = "bone_far";
+  expect_refused(pair, "contact.knee.parameters.back_asset",
+                 AllOf(HasSubstr("found it 0.5 m away"), HasSubstr("metres")));
+  pair.parameters["back_asset"] = "bone";
+  PairState state;
+  state.X_AB.p.z() = 0.0249;
+  const auto backend = make(pair);
+  PairSpec constant = plate({{"thickness", 0.003}});
+  const auto same = make(constant);
+  const Response r = backend->evaluate(*backend->initial_history(), state);
+  const Response expected = same->evaluate(*same->initial_history(), state);
+  EXPECT_GT(r.F_A.force.norm(), 1.0);
+  EXPECT_NEAR(r.F_A.force.norm() / expected.F_A.force.norm(), 1.0, 1e-12);
+}
+
+TEST(FoundationEntry, Surfaces) {
+  PairSpec pair = plate();
+  pair.main.surface = mesh_named("solid_inside_out");
+  expect_refused(pair, "contact.knee.main.surface", AllOf(HasSubstr("point out of the body"), HasSubstr("reorient")));
+  pair.main.surface = mesh_named("solid");
+  EXPECT_NO_THROW((void)make(pair));
+  pair.main.surface = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
+  expect_refused(pair, "contact.knee.parameters.extent", HasSubstr("missing"));
+  expect_refused(plate({{"refine", 1.5}}), "contact.knee.parameters.refine", HasSubstr("found 1.5"));
+}
+
+// An open surface does not show which side is out until the other one is behind it.
+TEST(FoundationEntry, SurfacesThatDoNotFaceEachOther) {
+  const auto backend = make(layer_pair(mesh_named("plate_turned"), condyle));
+  PairState state;
+  state.X_AB.p.z() = 0.0249;
+  try {
+    (void)backend->evaluate(*backend->initial_history(), state);
+    FAIL();
+  } catch (const RecoverableError& e) {
+    EXPECT_THAT(std::string(e.what()),
+                AllOf(HasSubstr("contact.knee"), HasSubstr("face each other"), HasSubstr("inside out")));
+  }
+}
+
+TEST(FoundationEntry, MeshInMillimetresIsDoubted) {
+  PairSpec pair = plate();
+  pair.main.surface = mesh_named("in_millimetres");
+  const auto doubts = elastic_foundation_entry().doubts(pair, files().context());
+  ASSERT_FALSE(doubts.empty());
+  EXPECT_THAT(doubts.front(), AllOf(HasSubstr("contact.knee.main.surface.mesh"), HasSubstr("length_scale")));
+}
+
+TEST(FoundationEntry, FieldsShowThePressureOfEachFace) {
+  const auto backend = make(plate());
+  PairState state;
+  state.X_AB.p.z() = 0.0249;
+  const auto history = backend->initial_history();
+  const std::string drawn = backend->fields(*history, state, {});
+  EXPECT_THAT(drawn, AllOf(HasSubstr("contact_pressure"), HasSubstr("UnstructuredGrid")));
+  FieldRequest partner;
+  partner.part = FieldPart::partner;
+  EXPECT_THAT(backend->fields(*history, state, partner), HasSubstr("UnstructuredGrid"));
+  FieldRequest unknown;
+  unknown.quantities = {"temperature"};
+  EXPECT_THROW((void)backend->fields(*history, state, unknown), Error);
+}
+
+// Parametric shapes on either side: a foot on a plane, a block on a ball.
+TEST(FoundationEntry, EveryPairOfKindsCanBeMade) {
+  const BackendEntry entry = elastic_foundation_entry();
+  EXPECT_THAT(entry.surface_pairs, testing::Contains("foot-plane"));
+  EXPECT_THAT(entry.surface_pairs, testing::Contains("mesh-block"));
+  EXPECT_THAT(entry.surface_pairs, testing::Not(testing::Contains("points-plane")));
+}
+
+}  // namespace
+}  // namespace heelstrike::fem

@@ -1,0 +1,197 @@
+// Closed forms of the elastic foundation: a paraboloid and a ball on a flat layer, convergence, friction, dissipation.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "fem_server/backends/elastic_foundation/bed_law.hpp"
+#include "fem_server/backends/elastic_foundation/entry.hpp"
+#include "tests/unit/elastic_foundation/foundation_examples.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+using namespace testing_support;
+
+std::unique_ptr<ContactBackend> made(PairSpec pair, const Assets& assets) {
+  const BackendEntry entry = elastic_foundation_entry();
+  pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
+  entry.check(pair);
+  return entry.make(pair, assets.context());
+}
+
+constexpr double h = 0.008;     // [m] layer
+constexpr double R = 0.025;     // [m]
+constexpr double depth = 1e-4;  // [m]
+const double modulus = LayerLaw::confined(0.46) * 463e6;
+const Surface flat = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
+
+/// Off the vertices and axes of the grid, as bodies lie.
+Response pressed(const ContactBackend& backend, double z) {
+  PairState state;
+  state.X_AB.p = {3.1e-4, -2.3e-4, z};
+  return backend.evaluate(*backend.initial_history(), state);
+}
+
+struct Errors {
+  double force, area, peak;
+};
+
+/// Four meshes, each with half the edge length; the errors of the last and the order by which the force converges.
+template <typename Errors4>
+void expect_second_order(const Errors4& of_level, const char* what) {
+  std::array<Errors, 4> errors{};
+  for (int level = 0; level < 4; ++level) {
+    errors[static_cast<std::size_t>(level)] = of_level(level);
+    const Errors& e = errors[static_cast<std::size_t>(level)];
+    std::printf("%-28s level %d  force %+.5f %%  area %+.5f %%  peak %+.5f %%\n", what, level, 100 * e.force,
+                100 * e.area, 100 * e.peak);
+  }
+  const double order = std::log2(std::abs(errors[1].force / errors[3].force)) / 2.0;
+  std::printf("%-28s observed order of the force %.2f\n", what, order);
+  EXPECT_GT(order, 1.5) << what;
+  EXPECT_LT(std::abs(errors[3].force), 1e-3) << what;
+  EXPECT_LT(std::abs(errors[3].area), 1e-2) << what;
+}
+
+// A paraboloid z = r^2 / (2 R) pressed by d: F = pi M R d^2 / h, A = 2 pi R d, p = M d / h. A ball: the depth over r is
+// d - R + sqrt(R^2 - r^2), whose integral over the circle of radius a is a closed form too.
+TEST(ElasticFoundation, ParaboloidOnALayerConverges) {
+  expect_second_order(
+      [](int level) {
+        Assets assets;
+        const int n = 16 << level;
+        assets.add("paraboloid", height_field(0.012, n, [](double x, double y) { return -(x * x + y * y) / (2 * R); }));
+        PairSpec pair = layer_pair(mesh_named("paraboloid"), flat);
+        // Its springs look at the plane: compression along their normals, which are those of the plane to 0.2 %, is
+        // longer by as much; the nearest point of a plane is what the closed form means.
+        pair.parameters["penetration"] = "nearest";
+        const auto backend = made(pair, assets);
+        PairState state;
+        state.X_AB = {.R = Eigen::AngleAxisd(std::numbers::pi, Vector3::UnitX()).toRotationMatrix(),
+                      .p = {3.1e-4, -2.3e-4, -depth}};
+        const Response r = backend->evaluate(*backend->initial_history(), state);
+        const double F = std::numbers::pi * modulus * R * depth * depth / h;
+        return Errors{r.F_A.force.norm() / F - 1.0, r.area / (2 * std::numbers::pi * R * depth) - 1.0,
+                      r.peak_pressure / (modulus * depth / h) - 1.0};
+      },
+      "paraboloid, curved casting");
+}
+
+TEST(ElasticFoundation, BallOnALayerConverges) {
+  for (const std::string springs : {"vertices", "centres"}) {
+    const auto of_level = [&](int level) {
+      PairSpec pair = layer_pair(flat, SphereSurface{.radius = R, .center = Vector3::Zero()});
+      pair.parameters["extent"] = 0.008;
+      pair.parameters["refine"] = 4.0 + level;
+      pair.parameters["springs"] = springs;
+      const Response r = pressed(*made(pair, {}), R - depth);
+      const double a2 = 2 * R * depth - depth * depth;
+      const double volume = std::numbers::pi * ((depth - R) * a2 + 2.0 / 3.0 * (R * R * R - std::pow(R - depth, 3)));
+      return Errors{r.F_A.force.norm() / (modulus * volume / h) - 1.0, r.area / (std::numbers::pi * a2) - 1.0,
+                    r.peak_pressure / (modulus * depth / h) - 1.0};
+    };
+    if (springs == "vertices") {
+      expect_second_order(of_level, "ball, springs at vertices");
+    } else {
+      const Errors finest = of_level(3);
+      std::printf("ball, springs in centres: finest  force %+.5f %%  area %+.5f %%\n", 100 * finest.force,
+                  100 * finest.area);
+      EXPECT_LT(std::abs(finest.force), 1e-3);
+    }
+  }
+}
+
+// Both normals of a plane are one: the corrected penetrations agree (AB = AC cos, card of the source, section 5.2).
+TEST(ElasticFoundation, MidsurfaceOfAPlaneByRayAndNearestAgree) {
+  Assets assets;
+  assets.add("bowl", height_field(0.02, 20, [](double x, double y) { return -(x * x + y * y) / (2 * R) + 2e-4; }));
+  std::array<Response, 2> responses;
+  for (const bool ray : {true, false}) {
+    PairSpec pair = layer_pair(mesh_named("bowl"), PlaneSurface{.normal = -Vector3::UnitZ(), .point = Vector3::Zero()});
+    pair.parameters["direction"] = "midsurface";
+    pair.parameters["penetration"] = ray ? "ray" : "nearest";
+    pair.parameters["springs"] = "centres";
+    responses[ray ? 0 : 1] = pressed(*made(pair, assets), 0.0);
+  }
+  EXPECT_GT(responses[0].F_A.force.norm(), 10.0);
+  EXPECT_LT((responses[0].F_A.vector() - responses[1].F_A.vector()).norm(), 1e-12 * responses[0].F_A.force.norm());
+  EXPECT_LT((responses[0].dF_A_dX - responses[1].dF_A_dX).norm(), 1e-10 * responses[0].dF_A_dX.norm());
+}
+
+// Which body carries the springs changes the discretisation, not the physics; exchanged bodies answer alike to
+// rounding.
+TEST(ElasticFoundation, ExchangedBodiesAnswerAlike) {
+  Assets assets;
+  assets.add("dish", height_field(0.03, 20, [](double x, double y) { return 5.0 * (x * x + y * y); }));
+  PairSpec pair = layer_pair(mesh_named("dish"), SphereSurface{.radius = R, .center = Vector3::Zero()});
+  PairSpec swapped = pair;
+  std::swap(swapped.main, swapped.partner);
+  swapped.parameters.erase("thickness");
+  swapped.parameters["partner_thickness"] = h;
+  swapped.parameters["casting"] = "partner";
+  PairState state;
+  state.X_AB = {.R = rotation_from_vector({0.1, 0.2, -0.1}), .p = {4e-4, 3e-4, R - 2e-4}};
+  state.V_AB = {.w = {0.1, 0.2, 0.3}, .v = {0.01, 0.02, -0.03}};
+  const Matrix3 R_BA = state.X_AB.R.transpose();
+  const PairState turned{
+      .t = 0.0,
+      .X_AB = state.X_AB.inverse(),
+      .V_AB = {.w = -(R_BA * state.V_AB.w), .v = -(R_BA * (state.V_AB.v - state.V_AB.w.cross(state.X_AB.p)))}};
+  const auto one = made(pair, assets);
+  const auto other = made(swapped, assets);
+  const Response a = one->evaluate(*one->initial_history(), state);
+  const Response b = other->evaluate(*other->initial_history(), turned);
+  const Vector6 expected = opposite_wrench(a.F_A, state.X_AB).vector();
+  EXPECT_LT((b.F_A.vector() - expected).norm(), 1e-10 * expected.norm());
+  EXPECT_NEAR(a.gap, b.gap, 1e-15);
+  EXPECT_NEAR(a.gap_rate, b.gap_rate, 1e-13);
+  EXPECT_LT((state.X_AB * b.p_ACop - a.p_ACop).norm(), 1e-12);
+}
+
+// A ball pressed on and pushed aside: first the shear of the bed, then mu F; what was put in comes back or is
+// dissipated.
+TEST(ElasticFoundation, FrictionSticksThenSlides) {
+  PairSpec pair = layer_pair(flat, SphereSurface{.radius = R, .center = Vector3::Zero()});
+  pair.parameters["extent"] = 0.012;
+  pair.parameters["refine"] = 4.0;
+  pair.parameters["direction"] = "normal";  // what is across the plane is friction alone
+  pair.parameters["friction"] = 0.3;
+  pair.parameters["springs"] = "centres";
+  const auto backend = made(pair, {});
+  PairState state;
+  state.X_AB.p = {0.0, 0.0, R + 1e-5};
+  Committed committed = backend->commit(*backend->initial_history(), state);
+  state.X_AB.p.z() = R - depth;
+  committed = backend->commit(*committed.history, state);
+  const double normal = committed.response.F_A.force.z();
+  EXPECT_LT(committed.response.F_A.force.head<2>().norm(), 1e-9 * std::abs(normal));
+  // [Pa/m] shear modulus over the thickness; the springs under load bear it by their area until the first of them
+  // slips.
+  const double shear = 463e6 / (2.0 * 1.46) / h;
+  const double before = committed.response.stored_energy;
+  double work = 0.0;
+  double dissipated = 0.0;
+  double last = 0.0;
+  const double step = 5e-6;  // a mu p / k of 4e-4 m until the middle slips
+  for (int i = 1; i <= 200; ++i) {
+    state.X_AB.p.x() = i * step;
+    committed = backend->commit(*committed.history, state);
+    const double now = committed.response.F_A.force.x();
+    EXPECT_LE(now, 0.3 * std::abs(committed.response.F_A.force.z()) * (1.0 + 1e-12));
+    if (i == 1) {
+      EXPECT_NEAR(now, shear * committed.response.area * step, 0.02 * now);
+    }
+    work += 0.5 * (last + now) * step;
+    dissipated += committed.response.dissipated_increment;
+    last = now;
+  }
+  // Those that have just come under load still stick.
+  EXPECT_GT(last, 0.9 * 0.3 * std::abs(committed.response.F_A.force.z()));
+  EXPECT_GT(dissipated, 0.0);
+  // Springs come under load within steps: first order, of the step over the way of all steps.
+  EXPECT_NEAR(work, committed.response.stored_energy - before + dissipated, work / 200.0);
+}
+
+}  // namespace
+}  // namespace heelstrike::fem

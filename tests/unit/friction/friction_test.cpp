@@ -1,0 +1,153 @@
+// Problems of frictional contact: every kind of state, redundant contacts, the problems of others.
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "common/friction/fclib/fclib_file.hpp"
+#include "common/friction/one_contact.hpp"
+#include "common/friction/siconos_text.hpp"
+#include "common/friction/solve_friction.hpp"
+
+namespace heelstrike::friction {
+namespace {
+
+/// Contacts of `n_bodies` free rigid bodies with random points and normals: W = J M^-1 J^T, singular with more than six
+/// rows per body.
+LocalProblem random_rigid_contacts(int n_contacts, int n_bodies, double mu, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  const auto vector = [&] { return Eigen::Vector3d(normal(random), normal(random), normal(random)); };
+  Eigen::MatrixXd J = Eigen::MatrixXd::Zero(3 * n_contacts, 6 * n_bodies);
+  for (int i = 0; i < n_contacts; ++i) {
+    const Eigen::Vector3d n = (vector() + 3.0 * Eigen::Vector3d::UnitZ()).normalized();
+    const Eigen::Vector3d t = n.unitOrthogonal(), s = n.cross(t);
+    for (const int body : std::set{i % n_bodies, (i + 1) % n_bodies}) {
+      const double sign = body == i % n_bodies ? 1.0 : -1.0;
+      const Eigen::Vector3d arm = vector();
+      int row = 3 * i;
+      for (const Eigen::Vector3d& axis : {n, t, s}) {
+        J.block<1, 3>(row, 6 * body) = sign * axis.transpose();
+        J.block<1, 3>(row++, 6 * body + 3) = sign * arm.cross(axis).transpose();
+      }
+    }
+  }
+  // Motions of bodies that fall: rigid motions keep the problem feasible.
+  Eigen::VectorXd fall(6 * n_bodies);
+  for (int b = 0; b < n_bodies; ++b)
+    fall.segment<6>(6 * b) << vector() - 3.0 * Eigen::Vector3d::UnitZ(), 0.3 * vector();
+  LocalProblem problem;
+  problem.W = Eigen::MatrixXd(J * J.transpose()).sparseView();
+  problem.q = J * fall;
+  problem.mu = Eigen::VectorXd::Constant(n_contacts, mu);
+  return problem;
+}
+
+TEST(OneContact, SolvesEveryKindOfState) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  int open = 0, sticking = 0, sliding = 0;
+  for (int k = 0; k < 20'000; ++k) {
+    Eigen::Matrix3d A;
+    for (double& a : A.reshaped()) a = normal(random);
+    LocalProblem problem;
+    const Eigen::Matrix3d W = A * A.transpose() + 0.01 * Eigen::Matrix3d::Identity();
+    const Eigen::Vector3d q(normal(random), normal(random), normal(random));
+    const double mu = std::abs(normal(random));
+    problem.W = Eigen::MatrixXd(W).sparseView();
+    problem.q = q;
+    problem.mu = Eigen::VectorXd::Constant(1, mu);
+    Eigen::Vector3d r(normal(random), normal(random), normal(random));  // any estimate will do
+    ASSERT_TRUE(OneContact(W, mu).solve(q, r)) << k;
+    // A hundredth of what is asked of many contacts together; where the compliance in the direction of the friction
+    // nearly vanishes, rounding leaves up to 1e-12.
+    ASSERT_LE(natural_map_error(problem, r), 1e-10) << k << " r " << r.transpose();
+    const double tangential = r.tail<2>().norm();
+    (r[0] == 0.0 ? open : tangential < mu * r[0] * (1.0 - 1e-12) ? sticking : sliding) += 1;
+  }
+  std::printf("%d open, %d sticking, %d sliding\n", open, sticking, sliding);
+  EXPECT_GT(std::min({open, sticking, sliding}), 1000);
+}
+
+TEST(SolveFriction, RedundantContactsOfRigidBodies) {
+  std::printf("%9s %7s %5s %9s %7s %7s\n", "contacts", "bodies", "mu", "error", "sweeps", "Newton");
+  for (const auto& [contacts, bodies] : {std::pair{4, 1}, std::pair{12, 1}, std::pair{40, 3}, std::pair{90, 10}}) {
+    for (const double mu : {0.0, 0.3, 0.8}) {
+      for (unsigned seed = 1; seed <= 5; ++seed) {
+        const LocalProblem problem = random_rigid_contacts(contacts, bodies, mu, seed);
+        const FrictionSolution solution = solve_friction(problem);
+        if (seed == 1) {
+          std::printf("%9d %7d %5.1f %9.1e %7d %7d\n", contacts, bodies, mu, solution.error, solution.sweeps,
+                      solution.newton_steps);
+        }
+        EXPECT_TRUE(solution.converged) << contacts << " contacts, mu " << mu << ", seed " << seed;
+        EXPECT_LE(natural_map_error(problem, solution.r), 1e-8);
+        // No reaction pulls and none leaves its cone, whatever the tolerance of the rest.
+        for (int i = 0; i < contacts; ++i) {
+          const Eigen::Vector3d r = solution.r.segment<3>(3 * i);
+          EXPECT_GE(r[0], 0.0);
+          EXPECT_LE(r.tail<2>().norm(), mu * r[0] + 1e-8 * problem.q.norm());
+        }
+      }
+    }
+  }
+}
+
+TEST(SolveFriction, StartsFromAGuess) {
+  const LocalProblem problem = random_rigid_contacts(40, 3, 0.3, 2);
+  const FrictionSolution cold = solve_friction(problem);
+  const FrictionSolution warm = solve_friction(problem, {}, cold.r);
+  EXPECT_TRUE(warm.converged);
+  EXPECT_EQ(warm.sweeps + warm.newton_steps, 0);
+  EXPECT_EQ(warm.r, cold.r);
+}
+
+TEST(SolveFriction, TellsWhenThereIsNoSolution) {
+  // Nothing can lift: all reactions press both ways.
+  LocalProblem problem;
+  problem.W.resize(6, 6);
+  problem.mu = Eigen::VectorXd::Zero(2);
+  problem.q = Eigen::VectorXd::Zero(6);
+  Eigen::MatrixXd W = Eigen::MatrixXd::Zero(6, 6);
+  W(0, 0) = W(3, 3) = 1.0;
+  W(0, 3) = W(3, 0) = -1.0;
+  problem.q[0] = problem.q[3] = -1.0;
+  problem.W = W.sparseView();
+  const FrictionSolution solution = solve_friction(problem, {.most_sweeps = 2000, .most_newton_steps = 100});
+  EXPECT_FALSE(solution.converged);
+  EXPECT_GT(solution.error, 1e-3);
+  EXPECT_TRUE(solution.r.allFinite());
+}
+
+TEST(SolveFriction, ProblemsOfOthers) {
+  const char* data = std::getenv("HEELSTRIKE_DATA");
+  const std::filesystem::path folder = std::filesystem::path(data == nullptr ? "" : data) / "friction_problems";
+  if (data == nullptr || !std::filesystem::exists(folder)) {
+    GTEST_SKIP() << "HEELSTRIKE_DATA names no folder with friction_problems: problems of others are not part of the "
+                    "project";
+  }
+  std::set<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".txt") files.insert(entry.path());
+  }
+  std::printf("%-46s %8s %9s %7s %7s\n", "problem", "contacts", "error", "sweeps", "Newton");
+  for (const auto& file : files) {
+    std::ifstream in(file);
+    const LocalProblem problem =
+        file.extension() == ".hdf5" ? read_fclib(file) : read_siconos_text(in, file.filename().string());
+    const FrictionSolution solution = solve_friction(problem);
+    std::printf("%-46s %8d %9.1e %7d %7d\n", file.filename().c_str(), static_cast<int>(problem.n_contacts()),
+                solution.error, solution.sweeps, solution.newton_steps);
+    EXPECT_LE(natural_map_error(problem, solution.r), 1e-8) << file;
+  }
+  EXPECT_GE(files.size(), 16U);
+}
+
+}  // namespace
+}  // namespace heelstrike::friction

@@ -1,0 +1,172 @@
+// A run folder that was cut off, by a death or by hand, goes on from its last checkpoint that is whole.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "common/errors/error.hpp"
+#include "common/results/run_folder.hpp"
+
+namespace heelstrike {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+const std::vector<Column> columns = {{"time_s", "s", "time"}, {"ball.z_m", "m", "height"}};
+
+class ResumeFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "heelstrike_resume_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    base_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(base_); }
+
+  [[nodiscard]] fs::path folder() const { return base_ / "ball"; }
+  [[nodiscard]] std::string text(const char* name) const { return read_whole_file(folder() / name); }
+  void write(const std::string& name, const std::string& content) const { std::ofstream(folder() / name) << content; }
+
+  /// Rows n of [from, to) with fields, and a checkpoint behind every third row.
+  static void go(RunFolder& run, int from, int to) {
+    run.start_table(columns);
+    for (int n = from; n < to; ++n) {
+      run.add_row(std::vector{0.1 * n, 1.0 / (n + 1)});
+      run.add_fields({.time = 0.1 * n, .pair = "p", .body = "b", .vtu = "frame " + std::to_string(n)});
+      if (n % 3 == 2) run.add_checkpoint(n, "state " + std::to_string(n));
+    }
+  }
+  void cut_off_after(int n_rows) const {
+    RunFolder run(folder(), "heelstrike: 1\n", true,
+                  {.scenario = "/somewhere/ball.yaml", .files = {{"a.stl", "12ab"}}});
+    go(run, 0, n_rows);
+  }
+  static void finish(RunFolder& run) {
+    RunSummary summary;
+    summary.status = "completed";
+    run.finish(summary);
+  }
+  /// What a resumed run leaves and what an undisturbed one does, without its log.
+  void expect_the_bytes_of_an_undisturbed_run() const {
+    RunFolder whole(base_ / "whole", "heelstrike: 1\n", true);
+    go(whole, 0, 12);
+    finish(whole);
+    for (const char* name :
+         {"timeseries.csv", "kinematics.sto", "summary.json", "fields.pvd", "fields/p_b_00011.vtu"}) {
+      EXPECT_EQ(text(name), read_whole_file(base_ / "whole" / name)) << name;
+    }
+  }
+  Error refusal() const {
+    try {
+      (void)RunFolder::resume(folder());
+    } catch (const Error& error) {
+      return error;
+    }
+    return {ErrorCode::internal, "accepted"};
+  }
+
+  fs::path base_;
+};
+
+TEST_F(ResumeFolder, GoesOnFromTheLastOfTwoCheckpoints) {
+  cut_off_after(11);
+  EXPECT_FALSE(fs::exists(folder() / "checkpoints/step_00000002.ckpt")) << "the last two are kept";
+  EXPECT_TRUE(fs::exists(folder() / "checkpoints/step_00000005.ckpt"));
+  RunFolder run = RunFolder::resume(folder());
+  EXPECT_EQ(run.checkpoint(), "state 8");
+  EXPECT_EQ(run.origin().scenario, "/somewhere/ball.yaml");
+  EXPECT_EQ(run.origin().files.at("a.stl"), "12ab");
+  EXPECT_TRUE(run.notes().empty());
+  go(run, 9, 12);
+  finish(run);
+  expect_the_bytes_of_an_undisturbed_run();
+}
+
+TEST_F(ResumeFolder, TakesTheOneBeforeADamagedOne) {
+  const std::pair<const char*, const char*> damages[] = {{"checkpoints/step_00000008.ckpt", "state 9"},
+                                                         {"checkpoints/step_00000008.ckpt", ""},
+                                                         {"checkpoints/step_00000008.json", "{\"format\": 2"}};
+  for (const auto& [file, content] : damages) {
+    SCOPED_TRACE(file);
+    cut_off_after(11);
+    write(file, content);
+    RunFolder run = RunFolder::resume(folder());
+    EXPECT_EQ(run.checkpoint(), "state 5");
+    EXPECT_THAT(run.notes(), testing::ElementsAre(AllOf(HasSubstr("step_00000008.ckpt: "),
+                                                        HasSubstr("going on from step_00000005.ckpt"))));
+    go(run, 6, 12);
+    finish(run);
+    expect_the_bytes_of_an_undisturbed_run();
+  }
+}
+
+TEST_F(ResumeFolder, TakesTheOneBeforeWhatWasCutByHand) {
+  cut_off_after(11);
+  const std::string table = text("timeseries.csv");
+  write("timeseries.csv", table.substr(0, table.find("0.7")));
+  RunFolder run = RunFolder::resume(folder());
+  EXPECT_EQ(run.checkpoint(), "state 5");
+  EXPECT_THAT(run.notes().at(0), HasSubstr("timeseries.csv ends before it"));
+}
+
+TEST_F(ResumeFolder, RefusesWhatCannotGoOn) {
+  cut_off_after(11);
+  const std::string table = text("timeseries.csv");
+  write("timeseries.csv", "time_s,ball.z_m\n");
+  EXPECT_THAT(refusal().what(), AllOf(HasSubstr("no checkpoint that can be used"), HasSubstr("--force")));
+  write("timeseries.csv", table);
+  write("scenario.yaml", "heelstrike: 1\n# changed\n");
+  EXPECT_EQ(refusal().code(), ErrorCode::invalid_input);
+  EXPECT_THAT(refusal().what(), AllOf(HasSubstr("scenario.yaml: it has changed"), HasSubstr("-o OTHER")));
+  write("scenario.yaml", "heelstrike: 1\n");
+  {
+    const RunFolder other = RunFolder::resume(folder());
+    EXPECT_THAT(refusal().what(), HasSubstr("another run is writing it"));
+  }
+  {
+    RunFolder run = RunFolder::resume(folder());
+    go(run, 9, 12);
+    finish(run);
+  }
+  EXPECT_THAT(refusal().what(), HasSubstr("complete"));
+}
+
+TEST_F(ResumeFolder, RemovesWhatAKilledWriterLeft) {
+  cut_off_after(11);
+  for (const char* name : {"fields.pvd.part", "checkpoints/step_00000010.ckpt.part", "fields/p_b_00011.vtu.part"}) {
+    write(name, "half");
+  }
+  (void)RunFolder::resume(folder());
+  for (const auto& entry : fs::recursive_directory_iterator(folder())) EXPECT_NE(entry.path().extension(), ".part");
+}
+
+TEST_F(ResumeFolder, IsRewoundWhileTheRunGoesOn) {
+  RunFolder run(folder(), "heelstrike: 1\n", true);
+  go(run, 0, 8);
+  run.rewind(5);
+  go(run, 6, 10);
+  run.rewind(std::nullopt);
+  go(run, 0, 10);
+  run.rewind(8);
+  go(run, 9, 12);
+  finish(run);
+  expect_the_bytes_of_an_undisturbed_run();
+}
+
+TEST_F(ResumeFolder, KnowsWhatItCannotBeRewoundTo) {
+  RunFolder run(folder(), "heelstrike: 1\n", true);
+  go(run, 0, 8);
+  try {
+    run.rewind(4711);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::file);
+    EXPECT_THAT(error.what(), HasSubstr("step_00004711.ckpt"));
+  }
+}
+
+}  // namespace
+}  // namespace heelstrike
