@@ -88,7 +88,7 @@ class RemoteContact final : public Contact, public BatchContact {
   [[nodiscard]] ExchangeStream::Outcome send_waiting();
   /// Takes the reply to the first message under way.
   [[nodiscard]] ExchangeStream::Outcome receive_reply();
-  void take_answer(const v1::ExchangeResponse& reply, const Question& question) const;
+  void take_answer(const v1::ExchangeResponse& reply, PostedQuestion& asked) const;
   [[nodiscard]] std::size_t n_sent() const;
   /// Does `step` on a stream that knows the sessions; again after a loss of the connection, as long as patience lasts.
   void insist(const std::function<ExchangeStream::Outcome()>& step);
@@ -362,7 +362,6 @@ void RemoteContact::fill(const Question& question, v1::ExchangeRequest& request)
   const bool commits = asked.kind == QuestionKind::commit;
   request.set_kind(commits ? v1::ExchangeRequest::KIND_COMMIT : v1::ExchangeRequest::KIND_EVALUATE);
   request.set_without_tangents(!question.awaited && !commits);
-  request.set_silent(!question.awaited && commits);
   while (request.pairs_size() > std::ssize(asked.states)) request.mutable_pairs()->RemoveLast();
   while (request.pairs_size() < std::ssize(asked.states)) request.add_pairs();
   for (int i = 0; i < request.pairs_size(); ++i) {
@@ -404,15 +403,14 @@ ExchangeStream::Outcome RemoteContact::receive_reply() {
                                                  reply_.sequence(), reply_.more_size() + 1, expected, n));
   }
   for (std::size_t i = 0; i < n; ++i) {
-    take_answer(i == 0 ? reply_ : reply_.more(static_cast<int>(i) - 1), queue_.front());
+    take_answer(i == 0 ? reply_ : reply_.more(static_cast<int>(i) - 1), *queue_.front().posted);
     queue_.pop_front();
   }
   sent_.pop_front();
   return outcome;
 }
 
-void RemoteContact::take_answer(const v1::ExchangeResponse& reply, const Question& question) const {
-  PostedQuestion& asked = *question.posted;
+void RemoteContact::take_answer(const v1::ExchangeResponse& reply, PostedQuestion& asked) const {
   asked.error = refusal([&] {
     if (static_cast<std::size_t>(reply.pairs_size()) != asked.states.size()) {
       throw Error(ErrorCode::internal,
@@ -420,10 +418,7 @@ void RemoteContact::take_answer(const v1::ExchangeResponse& reply, const Questio
     }
     const FieldPath root("reply");
     for (std::size_t i = 0; i < asked.states.size(); ++i) {
-      const v1::PairResponse& pair = reply.pairs(static_cast<int>(i));
-      const bool silent = asked.kind == QuestionKind::commit && !question.awaited;
-      if (silent && pair.has_result()) continue;
-      wire::from_proto(pair, asked.responses[i], FieldPath(root, "pairs", i));
+      wire::from_proto(reply.pairs(static_cast<int>(i)), asked.responses[i], FieldPath(root, "pairs", i));
     }
   });
   asked.answered = true;

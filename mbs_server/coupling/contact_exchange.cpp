@@ -76,6 +76,12 @@ std::span<const Response> ContactExchange::responses(double t, const ConstVector
   if (n_pairs() == 0 || (answered_ && kinematics_.is_at(t, q, qd))) return responses_;
   check_stop(stop_);
   if (recall(t, q, qd)) return responses_;
+  if (posted_.answers && t == posted_.t && q == posted_.q && qd == posted_.qd) {
+    const auto posted = posted_.question;
+    (void)posted_commit();
+    take_responses(t, q, qd, posted->responses);
+    return responses_;
+  }
   const auto states = kinematics_at(t, q, qd).states();
   ++n_evaluations_;
   const WallTimer timer(waited_);
@@ -171,16 +177,25 @@ void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVec
     const WallTimer timer(waited_);
     auto posted = contact_->post(QuestionKind::commit, committed_step_ + 1, states);
     if (posted->answered && posted->error) throw_typed(*posted->error);
+    posted_ = {.question = posted, .t = t, .q = q, .qd = qd, .answers = true};
     posted_commits_.push_back(std::move(posted));
-    check_posted_commits();
   }
   count_commit();
+}
+
+std::span<const Response> ContactExchange::posted_commit() {
+  if (!posted_.question) return responses_;  // without pairs
+  if (!posted_.question->answered) settle();
+  check_posted_commits();
+  return posted_.question->responses;
 }
 
 void ContactExchange::check_posted_commits() {
   while (!posted_commits_.empty() && posted_commits_.front()->answered) {
     const auto commit = std::move(posted_commits_.front());
     posted_commits_.pop_front();
+    const bool last = commit->step == committed_step_;
+    if (last && commit->error && commit->error->code() == ErrorCode::recoverable) throw RefusedCommit(*commit->error);
     require_answer(*commit);
   }
 }
@@ -196,10 +211,16 @@ void ContactExchange::keep_answer() {
 bool ContactExchange::recall(double t, const ConstVector& q, const ConstVector& qd) {
   if (!before_.is_at(t, q, qd)) return false;
   const std::vector<Response> recalled = before_.responses;
-  (void)kinematics_at(t, q, qd);
-  responses_ = recalled;
-  answered_ = true;
+  take_responses(t, q, qd, recalled);
   return true;
+}
+
+void ContactExchange::take_responses(double t, const ConstVector& q, const ConstVector& qd,
+                                     const std::vector<Response>& responses) {
+  (void)kinematics_at(t, q, qd);
+  responses_ = responses;
+  answered_ = true;
+  note_bounds();
 }
 
 void ContactExchange::count_commit() {

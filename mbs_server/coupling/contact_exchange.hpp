@@ -25,6 +25,12 @@ namespace heelstrike::mbs {
 /// gone on from there and no smaller step helps
 void require_answer(const PostedQuestion& answered);
 
+/// The last commit was posted, and a smaller step may succeed: the step is to be taken back.
+class RefusedCommit : public Error {
+ public:
+  explicit RefusedCommit(const Error& refusal) : Error(ErrorCode::solver_failed, refusal.what(), refusal.field()) {}
+};
+
 class ContactExchange {
  public:
   /// @param model    outlives this object
@@ -51,7 +57,7 @@ class ContactExchange {
   /// The next call of responses() asks the partner whatever was answered before. What a commit answers and what an
   /// evaluation of the same state gives right after it differ by rounding where friction is solved for: a run that goes
   /// on from here and one that is resumed here must take the same of them.
-  void forget_answer() { answered_ = before_.known = false; }
+  void forget_answer() { answered_ = before_.known = posted_.answers = false; }
   /// Forgets the bounds of gaps too: what is asked from here on, and counted, is what a run asks that is resumed here.
   void start_anew();
 
@@ -66,9 +72,14 @@ class ContactExchange {
 
   /// Accepts the state as the end of the next step and returns the responses under the new history.
   std::span<const Response> commit(double t, const ConstVector& q, const ConstVector& qd);
-  /// The same without waiting: what the partner says of it is not wanted. A refusal is told as that of a commit when it
-  /// is known at once, else the next question throws Error{solver_failed}.
+  /// The same without waiting: it travels with the next question. A refusal is told as that of a commit when it is
+  /// known at once; else by whatever comes next, as RefusedCommit while no other commit has followed, and as Error
+  /// after it.
   void post_commit(double t, const ConstVector& q, const ConstVector& qd);
+  /// What post_commit() would have returned, had it waited. @pre nothing was committed after it
+  [[nodiscard]] std::span<const Response> posted_commit();
+  /// The step that was refused is no longer counted.
+  void take_back_commit() { set_committed_step(committed_step_ - 1); }
 
   /// A state of prescribed motion, and what its pairs answered.
   struct PrescribedState {
@@ -104,6 +115,7 @@ class ContactExchange {
   void set_committed_step(std::int64_t step) {
     committed_step_ = step;
     posted_commits_.clear();
+    posted_ = {};
   }
   [[nodiscard]] std::int64_t n_evaluations() const { return n_evaluations_; }
   /// Goes on counting from there.
@@ -134,11 +146,12 @@ class ContactExchange {
   void require_numbers(double t) const;
   void count_commit();
   void note_bounds();
-  /// @throws Error{solver_failed} when a posted commit was refused
+  /// @throws RefusedCommit, Error{solver_failed} when a posted commit was refused
   void check_posted_commits();
   void keep_answer();
   /// Takes the earlier answer when it is that of this state.
   bool recall(double t, const ConstVector& q, const ConstVector& qd);
+  void take_responses(double t, const ConstVector& q, const ConstVector& qd, const std::vector<Response>& responses);
 
   const Model& model_;
   Contact* contact_;
@@ -154,6 +167,14 @@ class ContactExchange {
   bool answered_ = false;  ///< the responses are those of the state of the kinematics
   EarlierAnswer before_;
   std::vector<Bound> bounds_;
+  /// The last commit, when it was posted. Until the next commit it answers its state.
+  struct PostedCommit {
+    std::shared_ptr<const PostedQuestion> question;
+    double t = 0.0;
+    VectorX q, qd;
+    bool answers = false;
+  };
+  PostedCommit posted_;
   std::deque<std::shared_ptr<const PostedQuestion>> posted_commits_;  ///< whose answers have not been looked at
 };
 

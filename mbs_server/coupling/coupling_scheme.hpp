@@ -59,8 +59,11 @@ class CouplingScheme {
                                          const ConstVector& /*qd_end*/) const {
     return false;
   }
-  /// accept() at the end of a step on which stays_apart(): nobody waits for the partner.
-  virtual void accept_apart(double t, const ConstVector& q, const ConstVector& qd) { (void)accept(t, q, qd); }
+  /// accept() without waiting for the partner, where no pair begins or ends to act.
+  virtual void accept_later(double t, const ConstVector& q, const ConstVector& qd) { accepted_ = accept(t, q, qd); }
+  /// What accept() would have returned at the last accept_later(); waits. @throws RefusedCommit when the partner has
+  /// refused it but may accept a smaller step
+  [[nodiscard]] virtual std::span<const Response> accepted() { return accepted_; }
 
   /// Constant. Without macro steps none of the functions below is called.
   [[nodiscard]] virtual bool has_macro_steps() const { return false; }
@@ -81,6 +84,9 @@ class CouplingScheme {
   [[nodiscard]] virtual std::string save() const { return {}; }
   /// Goes on from saved bytes. @throws Error{invalid_input} for bytes of another scheme; nothing has changed then
   virtual void restore(const std::string& /*bytes*/) {}
+
+ private:
+  std::span<const Response> accepted_;  ///< of the last accept_later() of a scheme that waits
 };
 
 /// What describes a coupling scheme. A new one is its file and its line in coupling_scheme.cpp.

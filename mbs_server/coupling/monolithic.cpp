@@ -18,7 +18,8 @@ class Monolithic final : public CouplingScheme {
                                  const ConstVector& q_end, const ConstVector& qd_end) const override {
     return !states_.any_closed() && exchange_.stays_apart(t, q, qd, t_end, q_end, qd_end);
   }
-  void accept_apart(double t, const ConstVector& q, const ConstVector& qd) override { exchange_.post_commit(t, q, qd); }
+  void accept_later(double t, const ConstVector& q, const ConstVector& qd) override { exchange_.post_commit(t, q, qd); }
+  [[nodiscard]] std::span<const Response> accepted() override { return exchange_.posted_commit(); }
 
  private:
   ContactExchange& exchange_;

@@ -43,7 +43,6 @@ class PairWatch {
     std::optional<std::size_t> missed;   ///< a pair that touched or separated inside the step, unseen
     double missed_distance = 0.0;        ///< [m] that it was in penetration while open, or apart while closed
     std::vector<std::size_t> switching;  ///< pairs that close or open where the step ended
-    bool apart = false;                  ///< nothing of this, for certain: no pair was looked at
   };
   /// What `scheme` is certain of is not asked.
   /// @param t, q, qd    the last accepted state

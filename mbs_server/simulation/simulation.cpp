@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/errors/refusal.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/simulation/accepted_state.hpp"
 
@@ -52,15 +53,13 @@ IntegratorStatistics difference(const IntegratorStatistics& a, const IntegratorS
 /// What find_step() or cross_singularity() found.
 class Simulation::PendingStep final : public SimulationStep {
  public:
-  /// @param apart  no pair touches on the way, for certain
-  PendingStep(Simulation& simulation, const StepResult& step, std::vector<std::size_t> switching, bool apart)
+  PendingStep(Simulation& simulation, const StepResult& step, std::vector<std::size_t> switching)
       : simulation_(simulation),
         end_(step.t),
         step_size_(step.step_size),
         y_(simulation.integrator_->y()),
         z_(simulation.integrator_->quadratures()),
-        switching_(std::move(switching)),
-        apart_(apart) {}
+        switching_(std::move(switching)) {}
   PendingStep(Simulation& simulation, SingularCrossing::Crossing crossing, VectorX z)
       : simulation_(simulation),
         end_(crossing.t),
@@ -79,7 +78,6 @@ class Simulation::PendingStep final : public SimulationStep {
 
   [[nodiscard]] bool is_crossing() const { return crossing_.has_value(); }
   [[nodiscard]] std::span<const std::size_t> switching() const { return switching_; }
-  [[nodiscard]] bool apart() const { return apart_; }
   /// Ends the step at `t`, inside it.
   void cut(double t);
   /// Moves the end onto the constraints. @returns y, which the caller may take
@@ -91,7 +89,6 @@ class Simulation::PendingStep final : public SimulationStep {
   double step_size_;
   VectorX y_, z_;  ///< at the end
   std::vector<std::size_t> switching_;
-  bool apart_ = false;
   std::optional<SingularCrossing::Crossing> crossing_;
 };
 
@@ -122,7 +119,6 @@ void Simulation::PendingStep::cut(double t) {
   y_ = std::move(y);
   z_ = std::move(z);
   switching_.clear();
-  apart_ = false;
 }
 
 VectorX& Simulation::PendingStep::projected_end() {
@@ -233,6 +229,7 @@ RunState Simulation::read(const Checkpoint& checkpoint) const {
 void Simulation::take(const Checkpoint& checkpoint, RunState state) {
   scheme_.restore(state.coupling);
   pending_.reset();
+  posted_.reset();
   model_.take(checkpoint, std::move(state));
   const RunState& totals = model_.totals();
   if (!totals.inputs.empty() || !inputs_.values().empty()) {
@@ -261,6 +258,7 @@ void Simulation::restore(const Checkpoint& checkpoint) {
 Checkpoint Simulation::save() {
   settle();
   cut_step();
+  take_commit();
   // Who restores this starts the integrator here, and knows of no step that is being repeated; so does this one, so
   // that both continue with the same bits. Where it has just been started nothing changes.
   if (!fresh_) {
@@ -304,6 +302,7 @@ void Simulation::settle() {
 
 void Simulation::state_now(VectorX& y, VectorX& z) {
   settle();
+  take_commit();
   if (pending_ && now_ > committed_.t) {
     pending_->state_at(now_, y, z);
   } else {
@@ -358,10 +357,17 @@ bool Simulation::advance_to(double t) {
   }
   try {
     settle();
-    while (committed_.t < t && !(pending_ && pending_->end() > t)) {
-      if (stop_.stop_requested() || !take_step(t)) return false;
-    }
+    do {
+      while (committed_.t < t && !(pending_ && pending_->end() > t)) {
+        if (!stop_.stop_requested() && take_step(t)) continue;
+        (void)confirm_commit();
+        return false;
+      }
+    } while (!confirm_commit());
   } catch (...) {
+    // The reason to end is that of before, not that nobody can be asked any more.
+    (void)refusal([this] { take_commit(); });
+    posted_.reset();
     pending_.reset();
     now_ = committed_.t;
     restart_due_ = true;
@@ -376,9 +382,12 @@ bool Simulation::take_step(double t) {
     try {
       if (!pending_) find_step();
       if (pending_ && pending_->end() <= t && !commit_step()) return false;
+    } catch (const RefusedCommit& e) {
+      take_back(e);
     } catch (const RecoverableError& e) {
       // A free flight that ended deep inside the partner, or a commit that failed at exactly the accepted state.
-      repeat_step(integrator_->attempted_time(), e.what());
+      const double t_attempted = integrator_->attempted_time();
+      if (confirm_commit()) repeat_step(t_attempted, e.what());
     }
     // A step that waits for its commit is counted then.
     if (!pending_) check_progress();
@@ -398,6 +407,7 @@ void Simulation::find_step() {
   const bool locates_contact = !scheme_.has_macro_steps();
   fresh_ = false;
   const StepResult step = integrator_->step(t_end);
+  take_commit();
   check_step(step);
   PairWatch::Verdict verdict;
   if (locates_contact) {
@@ -411,7 +421,7 @@ void Simulation::find_step() {
                             model_.trackers()[*verdict.missed].pair(), committed_.t, step.t, verdict.missed_distance));
   } else if (step.roots.empty() || !verdict.switching.empty()) {
     step_size_ = step.step_size;
-    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict.switching), verdict.apart);
+    pending_ = std::make_unique<PendingStep>(*this, step, std::move(verdict.switching));
   }
   // Else a gap passed a minimum above zero, or rounding changed the sign of one: the integrator goes on in its step.
 }
@@ -457,6 +467,7 @@ bool Simulation::commit_step() {
   }
   if (!step->is_event()) lift_step_limit();
   if (step->is_event() || starts_anew()) {
+    take_commit();  // who resumes here has no answer to wait for
     forget_repetitions();
     restart_integrator();
   }
@@ -479,29 +490,15 @@ bool Simulation::starts_anew() {
 }
 
 void Simulation::commit_state(PendingStep& step) {
+  take_commit();
   VectorX& y = step.projected_end();
-  if (step.apart()) return commit_apart(step, y);
+  if (!scheme_.has_macro_steps() && step.switching().empty() && !step.is_crossing()) return commit_later(step, y);
   const auto responses = scheme_.accept(step.end(), model_.q(y), model_.qd(y));
-  const double t_before = std::exchange(committed_.t, step.end());
-  committed_.y.swap(y);
-  const VectorX& y_before = y;  // a peak is known one step later
-  committed_.z = step.end_z();
-  now_ = committed_.t;
+  const double t_before = go_to(step, y);
   watch_->accept(now_, responses);
-  model_.note_violation();
   // Within a macro step nobody has asked the partner: contact is known at exchanges only.
   if (scheme_.has_macro_steps() && now_ < macro_end_) return;
-  for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
-    if (!states_.closed(i)) {
-      vibrations_->forget(i);
-      continue;
-    }
-    vibrations_->accept(i, now_ - t_before, responses[i]);
-    model_.totals().committed_dissipation += responses[i].dissipated_increment;
-    model_.trackers()[i].update(now_, responses[i]);
-    if (!model_.trackers()[i].passed_peak()) continue;
-    tell({.kind = SimulationEvent::Kind::peak, .t = t_before, .pair = i, .y = &y_before});
-  }
+  take_responses(t_before, y, responses);
   if (scheme_.has_macro_steps()) {
     switch_pairs(switched_pairs(responses), responses);
   } else {
@@ -509,16 +506,76 @@ void Simulation::commit_state(PendingStep& step) {
   }
 }
 
-/// No pair acts, nor begins to: what the partner says of the state interests nobody.
-void Simulation::commit_apart(PendingStep& step, VectorX& y) {
-  scheme_.accept_apart(step.end(), model_.q(y), model_.qd(y));
-  committed_.t = step.end();
+/// The end of the step becomes the committed state. @param y  of the end; of the state before, afterwards
+/// @returns [s] time of the state before
+double Simulation::go_to(const PendingStep& step, VectorX& y) {
+  const double t_before = std::exchange(committed_.t, step.end());
   committed_.y.swap(y);
   committed_.z = step.end_z();
   now_ = committed_.t;
-  watch_->forget();
   model_.note_violation();
-  for (std::size_t i = 0; i < model_.trackers().size(); ++i) vibrations_->forget(i);
+  return t_before;
+}
+
+/// No pair begins or ends to act: the commit travels with the next question, and what the partner answers is looked at
+/// when it has come.
+void Simulation::commit_later(PendingStep& step, VectorX& y) {
+  VectorX z_before = committed_.z;
+  scheme_.accept_later(step.end(), model_.q(y), model_.qd(y));
+  const double t_before = go_to(step, y);
+  watch_->forget();
+  posted_ = CommittedState{.t = t_before, .y = std::move(y), .z = std::move(z_before)};
+}
+
+void Simulation::take_commit() {
+  if (!posted_) return;
+  // Of pairs that are all apart nobody wants to know anything: they are not waited for.
+  if (!states_.any_closed()) {
+    for (std::size_t i = 0; i < model_.trackers().size(); ++i) vibrations_->forget(i);
+    posted_.reset();
+    return;
+  }
+  const auto responses = scheme_.accepted();
+  const CommittedState before = std::move(*posted_);
+  posted_.reset();
+  watch_->accept(committed_.t, responses);
+  take_responses(before.t, before.y, responses);
+}
+
+bool Simulation::confirm_commit() {
+  try {
+    take_commit();
+    return true;
+  } catch (const RefusedCommit& refusal) {
+    take_back(refusal);
+    return false;
+  }
+}
+
+/// Goes back to the state before the commit that was refused, and comes again with smaller steps.
+void Simulation::take_back(const RefusedCommit& refusal) {
+  if (!posted_) throw refusal;
+  const double t_refused = committed_.t;
+  committed_ = std::move(*posted_);
+  posted_.reset();
+  exchange_.take_back_commit();
+  now_ = committed_.t;
+  repeat_step(t_refused, refusal.what());
+}
+
+/// What the commit of a step says of the pairs in contact. @param y_before  a peak is known one step later
+void Simulation::take_responses(double t_before, const VectorX& y_before, std::span<const Response> responses) {
+  for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
+    if (!states_.closed(i)) {
+      vibrations_->forget(i);
+      continue;
+    }
+    vibrations_->accept(i, committed_.t - t_before, responses[i]);
+    model_.totals().committed_dissipation += responses[i].dissipated_increment;
+    model_.trackers()[i].update(committed_.t, responses[i]);
+    if (!model_.trackers()[i].passed_peak()) continue;
+    tell({.kind = SimulationEvent::Kind::peak, .t = t_before, .pair = i, .y = &y_before});
+  }
 }
 
 std::vector<std::size_t> Simulation::switched_pairs(std::span<const Response> responses) const {

@@ -129,8 +129,15 @@ class Simulation {
   void check_step(const StepResult& step);
   [[nodiscard]] bool commit_step();
   void commit_state(PendingStep& step);
+  [[nodiscard]] double go_to(const PendingStep& step, VectorX& y);
+  void commit_later(PendingStep& step, VectorX& y);
+  /// Looks at what the partner has answered to a posted commit, before anything that depends on it.
+  void take_commit();
+  /// The same. @returns false when it was refused and has been taken back
+  [[nodiscard]] bool confirm_commit();
+  void take_back(const RefusedCommit& refusal);
+  void take_responses(double t_before, const VectorX& y_before, std::span<const Response> responses);
   [[nodiscard]] bool starts_anew();
-  void commit_apart(PendingStep& step, VectorX& y);
   void switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses);
   /// Where nobody locates contact, the pairs whose state is another than the one at the last accepted step.
   [[nodiscard]] std::vector<std::size_t> switched_pairs(std::span<const Response> responses) const;
@@ -170,6 +177,7 @@ class Simulation {
   double now_ = 0.0;                      ///< [s] between the last commit and the end of the pending step
   std::unique_ptr<PendingStep> pending_;  ///< found, but not committed
   bool index2_ = false;                   ///< the integrator suffers sooner from singular poses
+  std::optional<CommittedState> posted_;  ///< the state before the last commit, while nobody has looked at its answer
   bool fresh_ = false;                    ///< the integrator has been started at the committed state, with no bound
   int steps_since_restart_ = 0;           ///< committed since it was last fresh
   IntegratorStatistics counted_before_;   ///< by the run that this one goes on from

@@ -107,6 +107,12 @@ class SilentContact final : public CountedContact {
     CountedContact::commit(step, states, responses);
     for (Response& response : responses) response.bound = {};
   }
+  std::shared_ptr<const PostedQuestion> post(QuestionKind kind, std::int64_t step,
+                                             std::span<const PairState> states) override {
+    auto posted = std::make_shared<PostedQuestion>(*CountedContact::post(kind, step, states));
+    for (Response& response : posted->responses) response.bound = {};
+    return posted;
+  }
 };
 
 template <typename Outer>
