@@ -55,7 +55,7 @@ client::RunRequest request(const std::string& size, const std::string& friction)
   client::Overrides overrides;
   overrides.assignments = {"analysis.type=kinematic", "contact.friction=" + friction, "contact.element_size=" + size};
   return client::load_request(HEELSTRIKE_SOURCE_DIR "/examples/gait_subject01_toes.yaml", overrides,
-                              client::schemas_of(client::embedded_backends()));
+                              schemas_of(client::embedded_backends()));
 }
 
 struct Cost {
@@ -74,7 +74,7 @@ class Watch {
 };
 
 mbs::RunInput input_of(const client::RunRequest& walk) {
-  return mbs::make_run_input(walk.yaml, walk.file_name, walk.files, client::schemas_of(client::embedded_backends()));
+  return mbs::make_run_input(walk.yaml, walk.file_name, walk.files, schemas_of(client::embedded_backends()));
 }
 
 /// What one run costs from the text of its scenario to its last row, and how much of that is opening the contact.

@@ -259,7 +259,10 @@ std::shared_ptr<const PostedQuestion> RemoteContact::post(QuestionKind kind, std
   question->responses.resize(states.size());
   queue_.push_back({.posted = question});
   if (queue_.size() - n_sent() < worth_a_message) return question;
-  if (sent_.size() == most_messages) insist([this] { return receive_reply(); });
+  // After a loss nothing is under way any more: all is sent again, and nothing is to be waited for.
+  if (sent_.size() == most_messages) {
+    insist([this] { return sent_.empty() ? ExchangeStream::Outcome::done : receive_reply(); });
+  }
   insist([this] { return send_waiting(); });
   return question;
 }

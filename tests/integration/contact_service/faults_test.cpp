@@ -121,6 +121,30 @@ TEST(Faults, PostedQuestionsSurviveALostConnectionWithTheSameBits) {
   EXPECT_LT(posting->rpc_statistics()->calls, 60);
 }
 
+// The connection breaks while as many messages are under way as may be: their replies are not waited for on the next
+// one.
+TEST(Faults, AFullPipelineSurvivesALostConnection) {
+  ServerProcess server({}, {"127.0.0.1:0"});
+  CuttingProxy proxy(server.address());
+  const auto contact = open_contact(proxy.address());
+  const PairState state[] = {ball_at(0.0, 0.2, 0.5)};
+  std::vector<std::shared_ptr<const PostedQuestion>> rows;
+  const auto post = [&](int n) {
+    for (int i = 0; i < n; ++i) rows.push_back(contact->post(QuestionKind::evaluate, 0, state));
+  };
+  server.freeze();
+  post(4 * 32);
+  proxy.cut();
+  server.signal(SIGCONT);
+  post(3 * 32);
+  contact->settle();
+  for (const auto& row : rows) {
+    ASSERT_TRUE(row->answered);
+    ASSERT_EQ(row->error, nullptr) << row->error->what();
+  }
+  EXPECT_GE(proxy.n_connections(), 2);
+}
+
 // Later steps are refused after a commit that failed, and say so to whoever asks.
 TEST(Faults, APostedCommitThatFailsIsHeardOf) {
   const ServerProcess server;
