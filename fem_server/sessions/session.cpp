@@ -330,7 +330,8 @@ std::string Session::fields(const PairState& state, const FieldRequest& request)
 void for_each_session(std::span<Session* const> sessions, const std::function<void(std::size_t)>& work) {
   const auto n_heavy = static_cast<std::size_t>(
       std::ranges::count_if(sessions, [](const Session* session) { return session->traits().heavy; }));
-  const std::size_t n_threads = std::min<std::size_t>(n_heavy, std::thread::hardware_concurrency());
+  // The number of processors is read from a file at every question, which costs more than a point law.
+  const std::size_t n_threads = n_heavy < 2 ? 1 : std::min<std::size_t>(n_heavy, std::thread::hardware_concurrency());
   if (n_threads < 2) {
     for (std::size_t i = 0; i < sessions.size(); ++i) work(i);
     return;
