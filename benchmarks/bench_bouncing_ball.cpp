@@ -1,13 +1,11 @@
 /// The whole run of examples/bouncing_ball.yaml, with the contact in this process and with the real contact service
-/// behind a Unix socket and behind TCP. Prints steps, evaluations, calls (messages over the wire), median wall time,
-/// real-time factor and the ratio of the two, which is the price of the wire for a model whose contact is as cheap as a
-/// contact can be. Repetitions of both alternate
+/// in a process of its own, behind a Unix socket and behind TCP. Prints steps, evaluations, calls (messages over the
+/// wire), median wall time, real-time factor and the ratio of the two, which is the price of the wire for a model whose
+/// contact is as cheap as a contact can be. Repetitions of both alternate
 /// (--benchmark_enable_random_interleaving), so that a busy machine slows both alike.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <grpcpp/grpcpp.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,9 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "common/rpc/listener.hpp"
+#include "benchmarks/served_contact.hpp"
 #include "common/rpc/remote_contact.hpp"
-#include "fem_server/service/contact_service.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "tests/support/local_run.hpp"
 
@@ -90,6 +87,7 @@ void add(const std::string& name, const Scenario& scenario, const ContactFactory
 }  // namespace
 
 int main(int argc, char** argv) {
+  const ServedContact served;
   std::vector<char*> arguments(argv, argv + argc);
   std::string interleaving = "--benchmark_enable_random_interleaving=true";
   arguments.insert(arguments.begin() + 1, interleaving.data());
@@ -98,21 +96,10 @@ int main(int argc, char** argv) {
   spdlog::set_level(spdlog::level::warn);
 
   const Scenario scenario = test::scenario_from(test::read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml"));
-  fem::ContactServiceImpl service({}, {});
-  rpc::Listener listener(
-      {.addresses = {fmt::format("unix:/tmp/heelstrike-bench-{}.sock", ::getpid()), "127.0.0.1:0"}, .tls = {}});
-  grpc::ServerBuilder builder;
-  listener.configure(builder);
-  builder.RegisterService(&service);
-  const auto server = builder.BuildAndStart();
-  listener.start();
   Records records;
   add("local", scenario, fem::open_local_contact, records);
-  const std::vector<std::string> addresses = listener.bound_addresses();
-  add("unix", scenario, rpc::open_remote_contact({.endpoint = {.address = addresses[0], .tls = {}}}), records);
-  add("tcp", scenario, rpc::open_remote_contact({.endpoint = {.address = addresses[1], .tls = {}}}), records);
+  add("unix", scenario, rpc::open_remote_contact({.endpoint = {.address = served.unix_address(), .tls = {}}}), records);
+  add("tcp", scenario, rpc::open_remote_contact({.endpoint = {.address = served.tcp_address(), .tls = {}}}), records);
   benchmark::RunSpecifiedBenchmarks();
   print_table(records);
-  listener.stop();
-  server->Shutdown();
 }

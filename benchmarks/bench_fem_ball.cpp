@@ -4,9 +4,7 @@
 /// times the median of these differences, which a busy machine moves much less than the difference of the sums.
 /// Preparation is not counted. Medians over the pairs of runs.
 #include <fmt/format.h>
-#include <grpcpp/grpcpp.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,9 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/rpc/listener.hpp"
+#include "benchmarks/served_contact.hpp"
 #include "common/rpc/remote_contact.hpp"
-#include "fem_server/service/contact_service.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "tests/support/forwarding_contact.hpp"
@@ -84,21 +81,15 @@ double median(std::vector<double> values) {
 }  // namespace
 
 int main() {
+  const std::string cache = fem::default_cache_directory();
+  const ServedContact served(cache);
   constexpr int n_pairs = 3;
   spdlog::set_level(spdlog::level::warn);
   Scenario scenario = test::scenario_from(test::read_text(HEELSTRIKE_SOURCE_DIR "/examples/fem_ball.yaml"));
   scenario.analysis.end_time = 0.5;
   scenario.output.fields.reset();
-  const std::string cache = fem::default_cache_directory();
-  fem::ContactServiceImpl service({}, {}, cache);
-  rpc::Listener listener({.addresses = {fmt::format("unix:/tmp/heelstrike-bench-{}.sock", ::getpid())}, .tls = {}});
-  grpc::ServerBuilder builder;
-  listener.configure(builder);
-  builder.RegisterService(&service);
-  const auto server = builder.BuildAndStart();
-  listener.start();
   rpc::RemoteContactOptions options;
-  options.endpoint = {.address = listener.bound_addresses().front(), .tls = {}};
+  options.endpoint = {.address = served.unix_address(), .tls = {}};
 
   std::vector<double> shares;
   std::vector<double> per_call;
@@ -126,7 +117,5 @@ int main() {
       "call, {} evaluations and {} commits; largest force {}\n",
       100.0 * median(shares), n_pairs, 1e6 * median(per_call), remote.summary.contact_evaluations,
       remote.summary.contact_commits, same ? "the same bit for bit" : "DIFFERS");
-  listener.stop();
-  server->Shutdown();
   return same ? 0 : 1;
 }

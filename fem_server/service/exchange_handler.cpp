@@ -153,12 +153,7 @@ void ExchangeHandler::commit(const v1::ExchangeRequest& request, v1::ExchangeRes
     commit_all(committing_, request.pairs(0).step(), states_, responses_);
     for (int i = 0; i < request.pairs_size(); ++i) {
       const auto index = static_cast<std::size_t>(i);
-      v1::ContactResult& result = *reply.mutable_pairs(i)->mutable_result();
-      if (request.silent()) {
-        result.Clear();
-      } else {
-        wire::to_proto(responses_[index], result);
-      }
+      wire::to_proto(responses_[index], *reply.mutable_pairs(i)->mutable_result());
       metrics_.committed();
     }
   } catch (const Error& error) {

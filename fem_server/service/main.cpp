@@ -10,6 +10,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/metrics/metrics_page.hpp"
+#include "common/rpc/poll_strategy.hpp"
 #include "common/rpc/server_program.hpp"
 #include "common/signals/end_program.hpp"
 #include "fem_server/service/contact_service.hpp"
@@ -100,6 +101,7 @@ int serve(const Settings& settings) {
 
 int run_program(int argc, char** argv) {
   rpc::block_stop_signals();
+  rpc::wait_at_own_sockets();
   Settings settings;
   settings.program.program = "fem_server";
   settings.program.listen.addresses = {"127.0.0.1:50051"};

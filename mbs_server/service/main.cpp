@@ -15,6 +15,7 @@
 #include "common/metrics/metrics_page.hpp"
 #include "common/rpc/backend_list.hpp"
 #include "common/rpc/remote_contact.hpp"
+#include "common/rpc/poll_strategy.hpp"
 #include "common/rpc/server_program.hpp"
 #include "common/signals/end_program.hpp"
 #include "mbs_server/analysis/run.hpp"
@@ -139,6 +140,7 @@ int serve(const Settings& settings) {
 
 int run_program(int argc, char** argv) {
   rpc::block_stop_signals();
+  rpc::wait_at_own_sockets();
   Settings settings;
   settings.program.program = "mbs_server";
   settings.program.listen.addresses = {"127.0.0.1:50052"};

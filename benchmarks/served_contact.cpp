@@ -1,0 +1,80 @@
+#include "benchmarks/served_contact.hpp"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "common/rpc/listener.hpp"
+#include "common/rpc/poll_strategy.hpp"
+#include "fem_server/service/contact_service.hpp"
+
+namespace heelstrike {
+namespace {
+
+using Pipe = std::array<int, 2>;
+
+Pipe make_pipe() {
+  Pipe ends{};
+  if (::pipe(ends.data()) != 0) throw std::runtime_error("no pipe to the contact service");
+  return ends;
+}
+
+void serve(const std::string& cache, int told, int alive) {
+  fem::ContactServiceImpl service({}, {}, cache);
+  rpc::Listener listener(
+      {.addresses = {fmt::format("unix:/tmp/heelstrike-bench-{}.sock", ::getpid()), "127.0.0.1:0"}, .tls = {}});
+  grpc::ServerBuilder builder;
+  listener.configure(builder);
+  builder.RegisterService(&service);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  listener.start();
+  std::string text;
+  for (const std::string& address : listener.bound_addresses()) text += address + '\n';
+  const bool heard = ::write(told, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ::close(told);
+  char nothing = 0;
+  while (heard && ::read(alive, &nothing, 1) > 0) {
+  }
+  listener.stop();
+  server->Shutdown();
+}
+
+}  // namespace
+
+ServedContact::ServedContact(const std::string& cache) {
+  rpc::wait_at_own_sockets();
+  const Pipe told = make_pipe();
+  const Pipe alive = make_pipe();
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    ::close(told[0]);
+    ::close(alive[1]);
+    serve(cache, told[1], alive[0]);
+    ::_exit(0);
+  }
+  ::close(told[1]);
+  ::close(alive[0]);
+  alive_ = alive[1];
+  std::string line;
+  for (char c = 0; ::read(told[0], &c, 1) == 1;) {
+    if (c != '\n') {
+      line += c;
+      continue;
+    }
+    addresses_.push_back(std::exchange(line, {}));
+  }
+  ::close(told[0]);
+}
+
+ServedContact::~ServedContact() {
+  ::close(alive_);
+  ::waitpid(pid_, nullptr, 0);
+}
+
+}  // namespace heelstrike
