@@ -74,15 +74,15 @@ bool SimulationClient::wait_for_connection(std::chrono::milliseconds time) {
   return channel_->WaitForConnected(std::chrono::system_clock::now() + time);
 }
 
-v1::VersionInfo SimulationClient::version() {
+v1::VersionInfo SimulationClient::version(std::chrono::milliseconds patience) {
   v1::VersionInfo version;
-  rpc::call("GetVersion of " + peer_, {.timeout = std::chrono::seconds{5}, .patience = rpc::question_patience},
+  rpc::call("GetVersion of " + peer_, {.timeout = std::chrono::seconds{5}, .patience = patience},
             [&](grpc::ClientContext& context) { return stub_->GetVersion(&context, {}, &version); });
   return version;
 }
 
 std::string SimulationClient::submit(const RunRequest& request, std::chrono::milliseconds patience) {
-  rpc::check_version(version(), peer_);
+  rpc::check_version(version(patience), peer_);
   const std::string run_id = fresh_run_id();
   v1::SubmitRunResponse response;
   rpc::call("SubmitRun at " + peer_, {.timeout = submit_deadline, .patience = patience},
@@ -117,7 +117,7 @@ void SimulationClient::send(const RunRequest& request, const std::string& run_id
 }
 
 RunRequest SimulationClient::input(const std::string& run_id) {
-  rpc::check_version(version(), peer_);
+  rpc::check_version(version(rpc::question_patience), peer_);
   v1::FetchInputRequest query;
   query.set_run_id(run_id);
   RunRequest request;

@@ -25,8 +25,9 @@ class SimulationClient {
 
   /// Waits for a lost connection to come back. @returns false when it has not within `time`
   bool wait_for_connection(std::chrono::milliseconds time);
+  /// @param patience  with a connection that is lost meanwhile
   /// @throws Error{unavailable}, Error{deadline}
-  [[nodiscard]] v1::VersionInfo version();
+  [[nodiscard]] v1::VersionInfo version(std::chrono::milliseconds patience);
   /// Sends the scenario with its files. The run's identifier is chosen here, so that a submission whose answer was lost
   /// can be repeated, and is, for `patience`. @returns the identifier. @throws Error as the server answers
   std::string submit(const RunRequest& request, std::chrono::milliseconds patience);

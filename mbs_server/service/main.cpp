@@ -14,8 +14,8 @@
 #include "common/errors/plain_text.hpp"
 #include "common/metrics/metrics_page.hpp"
 #include "common/rpc/backend_list.hpp"
-#include "common/rpc/remote_contact.hpp"
 #include "common/rpc/poll_strategy.hpp"
+#include "common/rpc/remote_contact.hpp"
 #include "common/rpc/server_program.hpp"
 #include "common/signals/end_program.hpp"
 #include "mbs_server/analysis/run.hpp"
@@ -123,11 +123,13 @@ int serve(const Settings& settings) {
   contact.endpoint = settings.fem;
   contact.exchange_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.exchange_timeout));
   contact.patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.patience));
-  mbs::SimulationService service(store,
-                                 {.schemas = [fem = settings.fem] { return schemas_of(rpc::list_backends(fem)); },
-                                  .open = rpc::open_remote_contact(contact),
-                                  .patience = contact.patience},
-                                 announced_contract());
+  mbs::SimulationService service(
+      store,
+      {.schemas = [fem = settings.fem,
+                   patience = contact.patience] { return schemas_of(rpc::list_backends(fem, patience)); },
+       .open = rpc::open_remote_contact(contact),
+       .patience = contact.patience},
+      announced_contract());
   service.go_on();
   const auto metrics = serve_metrics(settings.metrics_address, std::make_shared<mbs::RunMetrics>(store, service));
   grpc::Service* services[] = {&service};

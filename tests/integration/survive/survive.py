@@ -171,13 +171,12 @@ def main():
                     counts.update(runs=1, deaths=instant.n_deaths(), failed=bool(trouble))
                     if trouble:
                         failures.append(f'{case}, {side}, instant {k} ({instant.text()}): {trouble}')
+                        print(failures[-1], flush=True)
                 rows.append((case, side, counts['runs'], counts['deaths'], counts['failed'], time.monotonic() - begin))
                 if options.table:
                     print('{:20} {:7} {:5} runs {:5} deaths {:4} failed {:8.1f} s'.format(*rows[-1]), flush=True)
     finally:
         shutil.rmtree(lab.folder, ignore_errors=True)
-    for failure in failures:
-        print(failure)
     deaths = sum(row[3] for row in rows)
     print(f'{sum(row[2] for row in rows)} runs, {deaths} deaths, {len(failures)} failed; --seed {options.seed} repeats them')
     if deaths == 0:
