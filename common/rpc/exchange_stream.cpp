@@ -1,6 +1,17 @@
 #include "common/rpc/exchange_stream.hpp"
 
+#include <thread>
+
 namespace heelstrike::rpc {
+
+namespace {
+
+/// A reply is waited for awake so long. To fall asleep and be woken takes 50 to 200 us on the machines that were
+/// measured, several times what a point law takes to answer; who stays awake for as long as that costs never loses more
+/// than the same again (the ski rental problem [karlin1994]). The processor is yielded to whoever can use it.
+constexpr std::chrono::microseconds awake{200};
+
+}  // namespace
 
 ExchangeStream::ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop)
     : cancel_(stop, TryCancel{&context_}) {
@@ -32,6 +43,13 @@ bool ExchangeStream::next(Deadline deadline) {
   pending_ &= ~bit;
   if (!ok) failed_ |= bit;
   return true;
+}
+
+void ExchangeStream::wait_awake(Operation operation) {
+  const auto until = std::chrono::steady_clock::now() + awake;
+  while (pending(operation) && std::chrono::steady_clock::now() < until) {
+    if (!next(Deadline{})) std::this_thread::yield();
+  }
 }
 
 bool ExchangeStream::settle(Deadline deadline) {
@@ -73,6 +91,7 @@ ExchangeStream::Outcome ExchangeStream::send(const v1::ExchangeRequest& request,
 }
 
 ExchangeStream::Outcome ExchangeStream::receive(v1::ExchangeResponse& response, Deadline deadline) {
+  wait_awake(read);
   if (const Outcome outcome = wait_for(read, deadline); outcome != Outcome::done) return outcome;
   response.Swap(&incoming_);
   if (--n_owed_ > 0) begin_read();

@@ -1,7 +1,7 @@
 /// One bidirectional Exchange call: messages are sent without waiting for replies, which come in the order of the
 /// messages. Every wait has a deadline.
 ///
-/// The calling thread drives the completion queue itself: no second thread, no polling; the deadline is the queue's.
+/// The calling thread drives the completion queue itself: no second thread; the deadline is the queue's.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -49,6 +49,8 @@ class ExchangeStream {
   /// Waits for one operation; false = deadline passed.
   bool next(Deadline deadline);
   [[nodiscard]] bool pending(Operation operation) const { return (pending_ & (1U << operation)) != 0; }
+  /// Waits for a moment without sleeping.
+  void wait_awake(Operation operation);
   /// Waits for one operation that was begun. Lost when any has failed.
   [[nodiscard]] Outcome wait_for(Operation operation, Deadline deadline);
   /// Waits for everything that was begun; false = deadline passed.
