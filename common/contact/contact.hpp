@@ -81,7 +81,7 @@ struct Response {
 /// What is wanted of a question to all pairs.
 enum class QuestionKind {
   evaluate,  ///< as Contact::evaluate, but for tangents, which may be left zero
-  commit,    ///< as Contact::commit; that it was done is all that is told, the responses may be left alone
+  commit,    ///< as Contact::commit
 };
 
 /// A question that nobody waits for, and in time its answer.
@@ -90,7 +90,7 @@ struct PostedQuestion {
   std::int64_t step = 0;
   std::vector<PairState> states;
   bool answered = false;
-  std::vector<Response> responses{};     ///< valid when answered without an error; of evaluations only
+  std::vector<Response> responses{};     ///< valid when answered without an error
   std::shared_ptr<const Error> error{};  ///< what the partner refused it for
 };
 
