@@ -96,16 +96,18 @@ KeySchema path_key() {
 }
 
 KeySchema wrap_surfaces_key() {
-  return {.name = "surfaces",
-          .kind = KeyKind::named,
-          .meaning = "smooth surfaces that lines of this entry wrap over, by name",
-          .keys = {required(text("body", "that carries it, or `ground`")),
-                   number("sphere", "m", radii, "radius of a sphere"),
-                   number("cylinder", "m", radii, "radius of a cylinder along z, without ends"),
-                   number_list("ellipsoid", "m", radii, "radii of an ellipsoid along x, y, z", {3}),
-                   vector3("position", "m", coordinates, "of its centre, in the frame of the body"),
-                   quaternion("orientation", "of its axes against those of the body"),
-                   direction("side", "in its frame: lines pass on this side of it; without, on the shorter way")}};
+  return {
+      .name = "surfaces",
+      .kind = KeyKind::named,
+      .meaning = "smooth surfaces that lines of this entry wrap over, by name",
+      .keys = {required(text("body", "that carries it, or `ground`")),
+               number("sphere", "m", radii, "radius of a sphere"),
+               number("cylinder", "m", radii, "radius of a cylinder along z, without ends"),
+               number_list("ellipsoid", "m", radii, "radii of an ellipsoid along x, y, z", {3}),
+               vector3("position", "m", coordinates, "of its centre, in the frame of the body"),
+               quaternion("orientation", "of its axes against those of the body"),
+               number_list("side", "-", direction_entries,
+                           "direction in its frame: lines pass on this side of it; without, on the shorter way", {3})}};
 }
 
 std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies) {
