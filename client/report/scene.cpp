@@ -1,6 +1,7 @@
 #include "client/report/scene.hpp"
 
 #include <Eigen/Eigenvalues>
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <variant>
 
 #include "client/report/pressure_map.hpp"
+#include "common/config/line_paths.hpp"
 #include "common/surfaces/surface_kind.hpp"
 
 namespace heelstrike::client::report {
@@ -61,17 +63,23 @@ class SceneWriter {
   [[nodiscard]] Json scene() {
     Json joints = Json::array();
     Json springs = Json::array();
+    Json lines = {{"parts", Json::array()}, {"surfaces", Json::array()}};
     for (const JointSpec& joint : scenario_.joints) {
       if (joint.ends) joints.push_back(joint_json(joint));
     }
     for (const ElementSpec& force : scenario_.forces) {
       if (force.ends) springs.push_back(ends_json(force.name, *force.ends, ends_of(*force.ends)));
+      for (const auto& line : config::read_lines(force.keys, scenario_.bodies)) add_line(force.name, line, lines);
     }
     for (const PairModel& pair : scenario_.pairs) {
       add_surface(pair.main_body, pair.spec.main.surface);
       add_surface(pair.partner_body, pair.spec.partner.surface);
     }
-    return {{"up", json_of(up_of(scenario_))}, {"bodies", bodies_}, {"joints", joints}, {"springs", springs}};
+    return {{"up", json_of(up_of(scenario_))},
+            {"bodies", bodies_},
+            {"joints", joints},
+            {"springs", springs},
+            {"lines", lines}};
   }
 
  private:
@@ -116,6 +124,31 @@ class SceneWriter {
       add_point(spec.bodies[k], ends[k]);
     }
     return json;
+  }
+
+  /// The straight parts of a line from point to point, and the surfaces that it wraps over, each once.
+  void add_line(const std::string& entry, const config::LineSpec& line, Json& lines) {
+    for (std::size_t i = 0; i + 1 < line.points.size(); ++i) {
+      Json part = {{"name", line.name.empty() ? entry : entry + "." + line.name}};
+      for (std::size_t k = 0; k < 2; ++k) {
+        const auto& end = line.points[i + k];
+        part[k == 0 ? "a" : "b"] = {{"body", end.body}, {"point", json_of(end.point)}};
+        add_point(end.body, end.point);
+      }
+      lines["parts"].push_back(std::move(part));
+      if (!line.points[i].wrap) continue;
+      const auto& wrap = *line.points[i].wrap;
+      const std::string name = entry + "." + wrap.name;
+      const auto known = [&](const Json& surface) { return surface.at("name") == name; };
+      if (std::ranges::any_of(lines["surfaces"], known)) continue;
+      const Eigen::Quaterniond q(wrap.X_BS.R);
+      lines["surfaces"].push_back({{"name", name},
+                                   {"body", wrap.body},
+                                   {"p", json_of(wrap.X_BS.p)},
+                                   {"q", {q.w(), q.x(), q.y(), q.z()}},
+                                   {"radii", wrap.radii},
+                                   {"cylinder", wrap.cylinder}});
+    }
   }
 
   Json joint_json(const JointSpec& joint) {

@@ -1,6 +1,7 @@
 #include "mbs_server/elements/forces/line_force.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <utility>
 
 #include "common/config/keys.hpp"
@@ -31,8 +32,8 @@ LineElement read_line(const ElementSpec& spec, const Model& model) {
   const double strain = spec.keys.optional_number("reference_strain").value_or(0.0);
   const double initial = (frames.b.p - frames.a.p).norm();
   LineElement element{.name = spec.name,
-                      .a = ends.a,
-                      .b = ends.b,
+                      .points = {{.body = ends.a.body, .p_BP = ends.a.X_BF.p, .wrap = {}},
+                                 {.body = ends.b.body, .p_BP = ends.b.X_BF.p, .wrap = {}}},
                       .unstrained = spec.keys.optional_number("length").value_or(initial / (1.0 + strain)),
                       .damping = spec.keys["damping"].number()};
   if (element.unstrained > 0.0) return element;
@@ -49,65 +50,72 @@ Force line_force(LineElement element) {
 
 LineForce::LineForce(LineElement element)
     : element_(std::move(element)),
-      p_AB_(body_point(element_.b.body, element_.b.X_BF.p) - body_point(element_.a.body, element_.a.X_BF.p)) {
-  for (const auto& term : p_AB_.terms)
-    coordinates_.insert(coordinates_.end(), {term.first, term.first + 1, term.first + 2});
-}
+      path_(element_.points),
+      rates_(VectorX::Zero(static_cast<Eigen::Index>(path_.coordinates().size()))) {}
 
-LineForce::Line LineForce::line(const ConstVector& q, const ConstVector& qd) const {
-  const Vector3 p = p_AB_.value(q);
-  Line line;
-  line.length = p.norm();
-  // A shorter step may avoid the meeting of the ends; a length that is not a number is refused too.
-  if (!(line.length > 0.0)) {
-    throw RecoverableError(
-        fmt::format("forces.{}: its two ends meet, so that its direction is unknown", element_.name));
+double LineForce::measure(const MotionState& at, bool curvature) const {
+  try {
+    path_.at(at.q, curvature, line_);
+  } catch (const RecoverableError& error) {
+    throw RecoverableError(fmt::format("forces.{}: {}", element_.name, error.what()));
   }
-  line.direction = p / line.length;
-  line.rate = p_AB_.rate(qd);
-  line.speed = line.direction.dot(line.rate);
-  return line;
+  const auto& coordinates = path_.coordinates();
+  for (std::size_t i = 0; i < coordinates.size(); ++i) rates_[static_cast<Eigen::Index>(i)] = at.qd[coordinates[i]];
+  return line_.gradient.dot(rates_);
 }
 
-LineForce::State LineForce::state(const MotionState& at) const {
-  State s{line(at.q, at.qd), 0.0, {}};
-  s.tension = element_.tension(s.length, at.s);
-  // A slack ligament neither pulls nor brakes. Its damping sets in at once where it tightens at a speed.
-  s.damping = !element_.slackens || s.length > element_.unstrained ? element_.damping : 0.0;
-  return s;
+LineForce::Pull LineForce::pull(double speed, const ConstVector& s) const {
+  Pull pull;
+  pull.tension = element_.tension(line_.length, s);
+  double damping = element_.damping;
+  double slope = 0.0;
+  if (element_.slackens) {
+    // r^2 (3 - 2 r): zero with its slope where the line is slack.
+    const double full = full_damping_strain * element_.unstrained;
+    const double r = std::clamp((line_.length - element_.unstrained) / full, 0.0, 1.0);
+    slope = damping * 6.0 * r * (1.0 - r) / full;
+    damping *= r * r * (3.0 - 2.0 * r);
+  }
+  pull.force = pull.tension.force + damping * speed;
+  pull.by_length = pull.tension.stiffness + slope * speed;
+  pull.by_speed = damping;
+  // A line that shortens faster than it can follow goes slack: it does not push.
+  if (element_.slackens && pull.force < 0.0) pull.force = pull.by_length = pull.by_speed = 0.0;
+  return pull;
 }
 
 void LineForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
-  const State s = state(at);
-  // With damping the sum may be negative, also in an element that slackens: it pushes while it shortens fast.
-  const Vector3 pull = (s.tension.force + s.damping * s.speed) * s.direction;
-  // p = sum_k c_k q_k + const: a force on end b enters every coordinate by its coefficient, on end a with the opposite
-  // sign that the coefficients have.
-  for (const auto& term : p_AB_.terms) g.segment<3>(term.first) -= term.coef * pull;
-  energy.potential += s.tension.energy;
-  energy.dissipated_power += s.damping * s.speed * s.speed + s.tension.dissipated;
+  const double speed = measure(at, false);
+  const Pull p = pull(speed, at.s);
+  const auto& coordinates = path_.coordinates();
+  for (std::size_t i = 0; i < coordinates.size(); ++i)
+    g[coordinates[i]] -= p.force * line_.gradient[static_cast<Eigen::Index>(i)];
+  energy.potential += p.tension.energy;
+  energy.dissipated_power += (p.force - p.tension.force) * speed + p.tension.dissipated;
 }
 
 void LineForce::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
-  const State s = state(at);
-  // Section 4 of docs/theory/multibody.md: d(F u)/dp = F' u u' + F/l (1 - u u') + c u (d(dl/dt)/dp)'. The tension turns
-  // with the line, which makes a pulled element stiff across itself and a pushed one unstable.
-  const Matrix3 along = s.direction * s.direction.transpose();
-  const Matrix3 across = (Matrix3::Identity() - along) / s.length;
-  const double force = s.tension.force + s.damping * s.speed;
-  const Matrix3 by_p =
-      s.tension.stiffness * along + force * across + s.damping * s.direction * (across * s.rate).transpose();
-  for (const auto& row : p_AB_.terms) {
-    for (const auto& column : p_AB_.terms) {
-      K.add_block(row.first, column.first, -row.coef * column.coef * by_p);
-      C.add_block(row.first, column.first, -row.coef * column.coef * s.damping * along);
+  const Pull p = pull(measure(at, true), at.s);
+  // Section 4 of docs/theory/multibody.md: the tension turns with the line, which makes a pulled element stiff across
+  // itself and a pushed one unstable; d(dl/dt)/dq is the second derivative of the length times the rates.
+  const VectorX speed_q = line_.hessian * rates_;
+  const auto& coordinates = path_.coordinates();
+  for (std::size_t i = 0; i < coordinates.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    const double l_i = line_.gradient[row];
+    for (std::size_t j = 0; j < coordinates.size(); ++j) {
+      const auto column = static_cast<Eigen::Index>(j);
+      const double l_j = line_.gradient[column];
+      K.add(coordinates[i], coordinates[j],
+            -(p.by_length * l_i * l_j + p.force * line_.hessian(row, column) + p.by_speed * l_i * speed_q[column]));
+      C.add(coordinates[i], coordinates[j], -p.by_speed * l_i * l_j);
     }
   }
 }
 
 std::vector<Column> LineForce::columns() const {
   const std::string& name = element_.name;
-  std::vector<Column> columns = {{name + ".length_m", "m", "distance of the ends"},
+  std::vector<Column> columns = {{name + ".length_m", "m", "length of the way from end to end"},
                                  {name + ".rate_m_s", "m/s", "rate of the length, positive while it grows"},
                                  {name + ".force_N", "N", "tension with damping, positive where it pulls"}};
   if (element_.slackens) columns.push_back({name + ".strain", "-", "strain, negative while it is slack"});
@@ -115,38 +123,29 @@ std::vector<Column> LineForce::columns() const {
 }
 
 void LineForce::append_values(const MotionState& at, std::vector<double>& row) const {
-  const State s = state(at);
-  row.insert(row.end(), {s.length, s.speed, s.tension.force + s.damping * s.speed});
-  if (element_.slackens) row.push_back((s.length - element_.unstrained) / element_.unstrained);
+  const double speed = measure(at, false);
+  row.insert(row.end(), {line_.length, speed, pull(speed, at.s).force});
+  if (element_.slackens) row.push_back((line_.length - element_.unstrained) / element_.unstrained);
 }
 
 void LineForce::start_states(const MotionState& at, Eigen::Ref<VectorX> s) const {
-  element_.states.start(line(at.q, at.qd).length, s);
+  measure(at, false);
+  element_.states.start(line_.length, s);
 }
 
 void LineForce::state_rates(const MotionState& at, Eigen::Ref<VectorX> f) const {
-  const Line l = line(at.q, at.qd);
-  element_.states.rates(l.length, l.speed, at.s, f);
+  const double speed = measure(at, false);
+  element_.states.rates(line_.length, speed, at.s, f);
 }
 
 void LineForce::state_tangents(const MotionState& at, StateTangents& tangents) const {
-  const Line l = line(at.q, at.qd);
+  const double speed = measure(at, true);
   LineStateTangents by;
-  element_.states.tangents(l.length, l.speed, at.s, by);
-  // How the length and its rate change with the coordinates.
-  const auto n = static_cast<Eigen::Index>(coordinates_.size());
-  Eigen::RowVectorXd length_q(n), speed_q(n);
-  // dl/dt = u . pd with du/dp = (1 - u u') / l.
-  const Vector3 speed_by_p = (l.rate - l.speed * l.direction) / l.length;
-  Eigen::Index first = 0;
-  for (const auto& term : p_AB_.terms) {
-    length_q.segment<3>(first) = term.coef * l.direction;
-    speed_q.segment<3>(first) = term.coef * speed_by_p;
-    first += 3;
-  }
+  element_.states.tangents(line_.length, speed, at.s, by);
   // States act on the bodies along the line only, g = -F l_q, and feel length and rate only.
-  tangents.g_s = -length_q.transpose() * by.force_s.transpose();
-  tangents.f_q = by.f_length * length_q + by.f_speed * speed_q;
+  const Eigen::RowVectorXd length_q = line_.gradient.transpose();
+  tangents.g_s = -line_.gradient * by.force_s.transpose();
+  tangents.f_q = by.f_length * length_q + by.f_speed * (line_.hessian * rates_).transpose();
   tangents.f_qd = by.f_speed * length_q;
   tangents.f_s = by.f_s;
 }

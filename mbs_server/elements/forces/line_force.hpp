@@ -1,4 +1,5 @@
-/// Force elements along the straight line between two points: springs and ligaments differ in their tension only.
+/// Force elements along a line between two points, straight or over points and surfaces of bodies: springs, ligaments
+/// and muscles differ in their tension only.
 #pragma once
 
 #include <functional>
@@ -6,11 +7,11 @@
 #include <vector>
 
 #include "mbs_server/elements/forces/force_type.hpp"
-#include "mbs_server/formulation/affine_vector.hpp"
+#include "mbs_server/formulation/line_path.hpp"
 
 namespace heelstrike::mbs {
 
-/// Tension of a straight element as a function of its length and its own states, with what belongs to it.
+/// Tension of a line as a function of its length and its own states, with what belongs to it.
 struct Tension {
   double force = 0.0;       ///< [N] pulls the ends together
   double stiffness = 0.0;   ///< [N/m] dF/dl at constant states
@@ -18,7 +19,7 @@ struct Tension {
   double dissipated = 0.0;  ///< [W] by changes of the states
 };
 
-/// Derivatives of a straight element with own states s, ds/dt = f(l, dl/dt, s); the sizes stay from call to call.
+/// Derivatives of a line with own states s, ds/dt = f(l, dl/dt, s); the sizes stay from call to call.
 struct LineStateTangents {
   VectorX force_s;   ///< dF/ds, a row
   VectorX f_length;  ///< [1/m]
@@ -26,7 +27,7 @@ struct LineStateTangents {
   Eigen::MatrixXd f_s;
 };
 
-/// Own states of a straight element: activation, strains of viscous parts.
+/// Own states of a line: activation, strains of viscous parts.
 struct LineStates {
   int n = 0;
   std::function<void(double length, Eigen::Ref<VectorX> s)> start = {};
@@ -34,25 +35,30 @@ struct LineStates {
   std::function<void(double length, double speed, const ConstVector& s, LineStateTangents& tangents)> tangents = {};
 };
 
-/// What straight elements of all types are made of.
+/// What lines of all types are made of.
 struct LineElement {
   std::string name;
-  JointSide a, b;
-  double unstrained = 0.0;  ///< [m] > 0
-  double damping = 0.0;     ///< [N s/m]
-  bool slackens = false;    ///< pulls only while it is longer than that, its damping too; its strain is told
+  std::vector<PathPoint> points;  ///< from the end on a to the end on b
+  double unstrained = 0.0;        ///< [m] > 0
+  double damping = 0.0;           ///< [N s/m]
+  bool slackens = false;          ///< pulls only while it is longer than that, and never pushes; its strain is told
   std::function<Tension(double length, const ConstVector& s)> tension = {};
   LineStates states = {};
 };
 
-/// Force F(l, s) + c dl/dt along the line between two points fixed in two bodies. Columns: length, its rate, the
-/// tension with its damping, and of elements that slacken the strain.
+/// Strain of a ligament at which its damping acts in full: from zero there it sets in smoothly, so that the force has
+/// no step where the ligament tightens at a speed. The value of OpenSim's Blankevoort1991Ligament.
+inline constexpr double full_damping_strain = 0.01;
+
+/// Force F(l, s) + c dl/dt along a path of length l(q). What slackens has the damping c ramp(strain), and its force is
+/// never less than zero. Columns: length, its rate, the tension with its damping, and of elements that slacken the
+/// strain.
 class LineForce final : public ForceElement, private OwnStates {
  public:
   explicit LineForce(LineElement element);
 
   [[nodiscard]] std::string name() const override { return element_.name; }
-  /// @throws RecoverableError when the ends meet: the line has no direction then
+  /// @throws RecoverableError where the path has no length or direction
   void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override;
   void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
   [[nodiscard]] std::vector<Column> columns() const override;
@@ -61,29 +67,31 @@ class LineForce final : public ForceElement, private OwnStates {
 
  private:
   [[nodiscard]] int n_states() const override { return element_.states.n; }
-  [[nodiscard]] const std::vector<int>& coordinates() const override { return coordinates_; }
+  [[nodiscard]] const std::vector<int>& coordinates() const override { return path_.coordinates(); }
   void start_states(const MotionState& at, Eigen::Ref<VectorX> s) const override;
   void state_rates(const MotionState& at, Eigen::Ref<VectorX> f) const override;
   void state_tangents(const MotionState& at, StateTangents& tangents) const override;
 
-  struct Line {
-    Vector3 direction, rate;  ///< unit vector, and velocity of end b against end a [m/s]
-    double length = 0.0;
-    double speed = 0.0;  ///< dl/dt
-  };
-  [[nodiscard]] Line line(const ConstVector& q, const ConstVector& qd) const;
-  struct State : Line {
-    double damping = 0.0;  ///< in force
+  /// Sets `line_` and `rates_`. @returns dl/dt
+  double measure(const MotionState& at, bool curvature) const;
+  /// Force at the length in `line_`, and what of it changes with length and speed.
+  struct Pull {
     Tension tension;
+    double force = 0.0;      ///< [N] with damping
+    double by_length = 0.0;  ///< [N/m]
+    double by_speed = 0.0;   ///< [N s/m]
   };
-  [[nodiscard]] State state(const MotionState& at) const;
+  [[nodiscard]] Pull pull(double speed, const ConstVector& s) const;
 
   LineElement element_;
-  AffineVector p_AB_;
-  std::vector<int> coordinates_;  ///< that the line depends on, three per term of p_AB_
+  LinePath path_;
+  /// Room for the path at a state, so that nothing is allocated: an element belongs to one simulation and is asked by
+  /// one thread at a time.
+  mutable PathLength line_;
+  mutable VectorX rates_;  ///< qd of the coordinates of the path
 };
 
-/// Keys of all straight elements. @param stiffness  their key of that name
+/// Keys of all straight lines. @param stiffness  their key of that name
 [[nodiscard]] std::vector<config::KeySchema> line_keys(config::KeySchema stiffness);
 /// The same, and the strain at the initial poses, from which the unstrained length may follow.
 [[nodiscard]] std::vector<config::KeySchema> ligament_keys(config::KeySchema stiffness);

@@ -5,11 +5,13 @@
 namespace heelstrike::mbs {
 
 // One name for each file.
-ForceType spring_damper(), ligament_quadratic(), ligament_toe(), torsional_spring(), bushing(), viscoelastic_spring();
+ForceType spring_damper(), ligament_quadratic(), ligament_toe(), torsional_spring(), bushing(), viscoelastic_spring(),
+    ligament();
 
 std::span<const ForceType> force_types() {
   static const std::vector<ForceType> types = {
-      spring_damper(), ligament_quadratic(), ligament_toe(), torsional_spring(), bushing(), viscoelastic_spring()};
+      spring_damper(), ligament_quadratic(),  ligament_toe(), torsional_spring(),
+      bushing(),       viscoelastic_spring(), ligament()};
   return types;
 }
 

@@ -65,6 +65,19 @@ std::vector<std::string> some_springs() {
         fmt::format("type: viscoelastic_spring, {}, stiffness: 3, damping: 0.7, length: 0.5, arm_stiffnesses: [2, 5], "
                     "relaxation_times: [0.3, 2]",
                     ends));
+    // Slack behind, taut in front, and one over an ellipsoid with a point between.
+    for (const char* law : {"toe_linear", "quadratic"}) {
+      all.push_back(fmt::format(
+          "type: ligament, law: {}, stiffness: 3, damping: 0.7, transition_strain: 0.3, surfaces: {{egg: {{body: one, "
+          "ellipsoid: [0.3, 0.2, 0.15], position: [-0.05, 0.02, 0.03], orientation: [0.8, 0, 0.6, 0]}}}}, lines: "
+          "{{tight: {{slack_length: 0.75, path: [{{body: {}, point: [0.3, -0.1, 0.2]}}, {{body: {}, point: [-0.2, 0.7, "
+          "0.4]}}]}}, over: {{slack_length: 0.8, path: [{{body: two, point: [-0.4, 0.3, 0.1]}}, {{body: one, point: "
+          "[-0.4, "
+          "0.02, 0.1], wrap: egg}}, {{body: {}, point: [0.35, 0.04, -0.1]}}]}}}}",
+          law, bodies == std::string("[ground, two]") ? "ground" : "one",
+          bodies == std::string("[one, ground]") ? "ground" : "two",
+          bodies == std::string("[one, two]") ? "two" : "ground"));
+    }
     all.push_back(
         fmt::format("type: bushing, {}, stiffness_matrix: {}, damping_matrix: {}", ends, entries(K), entries(C)));
   }
@@ -211,11 +224,20 @@ TEST(Springs, ColumnsTellWhatActs) {
       // Central differences: errors of h^2 and of rounding over h.
       EXPECT_NEAR(value("rate_rad_s"), rate("spring.angle_rad"), 1e-8);
       power = value("torque_Nm") * value("rate_rad_s");
+    } else if (keys.find("lines") != std::string::npos) {
+      double sum = 0.0;
+      for (const char* line : {"tight", "over"}) {
+        const auto of_line = [&](const char* what) { return value(fmt::format("{}.{}", line, what)); };
+        EXPECT_NEAR(of_line("rate_m_s"), rate(fmt::format("spring.{}.length_m", line)), 1e-8);
+        power -= of_line("force_N") * of_line("rate_m_s");
+        sum += of_line("force_N");
+      }
+      EXPECT_NEAR(value("force_N"), sum, 1e-12 * sum);
     } else {
       EXPECT_NEAR(value("rate_m_s"), rate("spring.length_m"), 1e-8);
       power = -value("force_N") * value("rate_m_s");
     }
-    if (keys.find("ligament") != std::string::npos) {
+    if (keys.find("ligament_") != std::string::npos) {
       EXPECT_NEAR(value("strain"), value("length_m") / 0.5 - 1.0, 1e-14);
     }
     EXPECT_NEAR(power, force_at(*element, at).dot(at.qd), 1e-7 * (1.0 + std::abs(power)));
@@ -239,6 +261,34 @@ TEST(Springs, LigamentLawsMeetTheirSources) {
   EXPECT_NEAR(below.stiffness, above.stiffness, 1e-5);
   EXPECT_NEAR(below.energy, above.energy, 1e-9);
   EXPECT_NEAR(above.force, k * 0.03 * l0, 1e-6);
+}
+
+/// A line along x from the ground to body one, of length `l`, that grows with `speed`.
+double force_of(ForceElement& force, double l, double speed) {
+  Point at{System(two_bodies()).initial_q(), VectorX::Zero(24), VectorX()};
+  at.q.head<3>() = Vector3(l, 0.0, 0.0);
+  at.qd[0] = speed;
+  return value_of(force, "spring.force_N", at);
+}
+
+// A rope does not push, however fast it shortens, and a ligament that tightens at a speed does not do so with a blow.
+TEST(Springs, DampedLigamentNeitherPushesNorJumps) {
+  for (const char* type : {"ligament_quadratic", "ligament_toe"}) {
+    const auto element = element_of(
+        fmt::format("type: {}, bodies: [ground, one], points: [[0, 0, 0], [0, 0, 0]], stiffness: 1000, damping: 50, "
+                    "length: 0.1",
+                    type));
+    double before = 0.0;
+    for (int i = 0; i <= 4000; ++i) {
+      const double l = 0.098 + 1e-6 * i;
+      EXPECT_GE(force_of(*element, l, -2.0), 0.0) << l;
+      // Damping of 100 N sets in over 1 mm with a slope of at most 150 N/mm, and the ligament's own is below 1 N/mm.
+      const double force = force_of(*element, l, 2.0);
+      EXPECT_LT(std::abs(force - before), 0.152) << l;
+      before = force;
+    }
+    EXPECT_GT(before, 100.0);
+  }
 }
 
 }  // namespace

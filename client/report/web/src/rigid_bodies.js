@@ -2,7 +2,7 @@
 import * as THREE from 'three';
 
 const bodyColours = [0x5b8db8, 0xc7843f, 0x5fa38a, 0xb67ba0, 0xa9974f, 0x7f8fa6];
-const jointColour = 0x4a525a, springColour = 0xd55e00, rodColour = 0x70787f, groundColour = 0x8a939c;
+const jointColour = 0x4a525a, springColour = 0xd55e00, rodColour = 0x70787f, groundColour = 0x8a939c, ligamentColour = 0xb5482f;
 
 // Directions to the faces, edges and corners of a cube.
 const signs = [-1, 0, 1].flatMap((x) => [-1, 0, 1].flatMap((y) => [-1, 0, 1].map((z) => [x, y, z]))).filter((d) => d.some((c) => c !== 0));
@@ -105,6 +105,21 @@ export class RigidBodies {
       const ends = [a, b].map(({ body, point }) => vector(point).applyMatrix4(this.poses.at(body, this.start)));
       this.addLink(a, b, coil(1.8 * thick, 0.35 * thick, Math.max(thick, ends[0].distanceTo(ends[1]))));
     }
+    for (const { a, b } of this.scene.lines?.parts ?? []) this.addLink(a, b, stick(0.4 * thick, ligamentColour));
+    for (const surface of this.scene.lines?.surfaces ?? []) this.addWrapSurface(surface);
+  }
+
+  /** What lines wrap over, as a veil: a cylinder without ends is drawn four radii long. */
+  addWrapSurface({ body, p, q: [w, i, j, k], radii, cylinder }) {
+    const frame = this.frames.find((f) => f.body.name === body)?.frame;
+    if (!frame) return;
+    const geometry = cylinder ? new THREE.CylinderGeometry(1, 1, 4, 48).rotateX(Math.PI / 2) : new THREE.SphereGeometry(1, 48, 32);
+    const [x, y, z] = radii.length === 3 ? radii : [radii[0], radii[0], radii[0]];
+    const mesh = new THREE.Mesh(geometry, new THREE.MeshLambertMaterial({ color: 0x56b4e9, transparent: true, opacity: 0.25, depthWrite: false }));
+    mesh.scale.set(x, y, z);
+    mesh.position.copy(vector(p));
+    mesh.quaternion.set(i, j, k, w);
+    frame.add(mesh);
   }
 
   addShape(frame, body, colour, thick, size) {
@@ -159,7 +174,7 @@ export class RigidBodies {
 
   /** Points of the ground that hold a body which is drawn here. */
   supports() {
-    return [...this.scene.joints, ...this.scene.springs].flatMap(({ a, b }) => [[a, b], [b, a]])
+    return [...this.scene.joints, ...this.scene.springs, ...(this.scene.lines?.parts ?? [])].flatMap(({ a, b }) => [[a, b], [b, a]])
       .filter(([end, other]) => end.body === 'ground' && !this.shown.has(other.body)).map(([end]) => end.point);
   }
 

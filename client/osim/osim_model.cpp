@@ -1,0 +1,337 @@
+#include "client/osim/osim_model.hpp"
+
+#include <fmt/format.h>
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <pugixml.hpp>
+#include <string_view>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client::osim {
+namespace {
+
+using Node = pugi::xml_node;
+
+Matrix3 turn(const Vector3& axis, double angle) {
+  return Eigen::AngleAxisd(angle, axis.normalized()).toRotationMatrix();
+}
+
+/// Last part of a path such as /bodyset/tibia_r.
+std::string last_part(std::string path) {
+  const auto begin = path.find_first_not_of(" \t\r\n");
+  const auto end = path.find_last_not_of(" \t\r\n");
+  path = begin == std::string::npos ? "" : path.substr(begin, end - begin + 1);
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string name_of(Node node) {
+  return node.attribute("name").as_string();
+}
+
+/// Reads one file; messages name it.
+class Reader {
+ public:
+  explicit Reader(std::string file) : file_(std::move(file)) {}
+
+  [[nodiscard]] Model read(const std::string& text);
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw input_error("model", fmt::format("{}: {}", file_, what));
+  }
+  [[nodiscard]] std::vector<double> numbers(Node node, const char* key, std::size_t n) const;
+  [[nodiscard]] double number(Node node, const char* key, double fallback) const;
+  [[nodiscard]] Vector3 vector(Node node, const char* key) const;
+  [[nodiscard]] static bool flag(Node node, const char* key, bool fallback);
+  [[nodiscard]] Pose placed(Node node, const char* translation, const char* rotation) const;
+  [[nodiscard]] Frame frame(const std::string& socket, const std::vector<std::pair<std::string, Frame>>& local) const;
+
+  void add_body(Node node);
+  void add_wraps(Node node, const std::string& body);
+  void add_joint(Node node);
+  [[nodiscard]] Axis axis(Node node, const Joint& joint) const;
+  void add_force(Node node);
+  void add_line(Node node);
+  void add_mesh(Node node);
+  void add_others(Node model);
+
+  std::string file_;
+  Model model_;
+};
+
+std::vector<double> Reader::numbers(Node node, const char* key, std::size_t n) const {
+  const std::string text = node.child_value(key);
+  std::vector<double> values;
+  const char* at = text.c_str();
+  for (char* end = nullptr; *at != '\0'; at = end) {
+    const double value = std::strtod(at, &end);
+    if (end == at) break;
+    values.push_back(value);
+  }
+  const bool finite = std::ranges::all_of(values, [](double x) { return std::isfinite(x); });
+  if (values.size() == n && finite) return values;
+  refuse(fmt::format("{} '{}', {}: expected {} numbers, found '{}'", node.name(), name_of(node), key, n, text));
+}
+
+double Reader::number(Node node, const char* key, double fallback) const {
+  return node.child(key) ? numbers(node, key, 1)[0] : fallback;
+}
+
+Vector3 Reader::vector(Node node, const char* key) const {
+  if (!node.child(key)) return Vector3::Zero();
+  const auto values = numbers(node, key, 3);
+  return {values[0], values[1], values[2]};
+}
+
+bool Reader::flag(Node node, const char* key, bool fallback) {
+  return node.child(key) ? last_part(node.child_value(key)) == "true" : fallback;
+}
+
+/// OpenSim's orientations are turns about x, y, z of the turning frame, in this order.
+Pose Reader::placed(Node node, const char* translation, const char* rotation) const {
+  const Vector3 angles = vector(node, rotation);
+  return {
+      .R = turn(Vector3::UnitX(), angles.x()) * turn(Vector3::UnitY(), angles.y()) * turn(Vector3::UnitZ(), angles.z()),
+      .p = vector(node, translation)};
+}
+
+Frame Reader::frame(const std::string& socket, const std::vector<std::pair<std::string, Frame>>& local) const {
+  const std::string name = last_part(socket);
+  for (const auto& [known, frame] : local) {
+    if (known == name) return frame;
+  }
+  if (name == "ground" || std::ranges::find(model_.bodies, name, &Body::name) != model_.bodies.end()) {
+    return {.body = name, .X_BF = {}};
+  }
+  refuse(fmt::format("expected a body or a frame of the joint, found '{}'", socket));
+}
+
+void Reader::add_body(Node node) {
+  Body body{.name = name_of(node), .mass = number(node, "mass", 0.0), .center_of_mass = vector(node, "mass_center")};
+  if (node.child("inertia")) {
+    const auto i = numbers(node, "inertia", 6);
+    body.inertia << i[0], i[3], i[4], i[3], i[1], i[5], i[4], i[5], i[2];
+  }
+  add_wraps(node, body.name);
+  model_.bodies.push_back(std::move(body));
+}
+
+void Reader::add_wraps(Node node, const std::string& body) {
+  for (const Node wrap : node.child("WrapObjectSet").child("objects").children()) {
+    WrapObject object{.name = name_of(wrap),
+                      .body = body,
+                      .type = wrap.name(),
+                      .X_BS = placed(wrap, "translation", "xyz_body_rotation"),
+                      .dimensions = {},
+                      .active = flag(wrap, "active", true)};
+    if (wrap.child("quadrant")) object.quadrant = last_part(wrap.child_value("quadrant"));
+    if (wrap.child("dimensions")) object.dimensions = numbers(wrap, "dimensions", 3);
+    if (wrap.child("radius")) object.dimensions = numbers(wrap, "radius", 1);
+    model_.wraps.push_back(std::move(object));
+  }
+}
+
+Axis Reader::axis(Node node, const Joint& joint) const {
+  Axis axis{.direction = vector(node, "axis"), .coordinate = last_part(node.child_value("coordinates"))};
+  Node function;
+  double factor = 1.0;
+  for (const Node child : node.children()) {
+    const std::string_view kind = child.name();
+    if (kind != "coordinates" && kind != "axis" && child.type() == pugi::node_element) function = child;
+  }
+  while (std::string_view(function.name()) == "MultiplierFunction") {
+    factor *= number(function, "scale", 1.0);
+    Node inner;
+    for (const Node child : function.child("function").children()) {
+      if (child.type() == pugi::node_element) inner = child;
+    }
+    if (!inner) {
+      for (const Node child : function.children()) {
+        if (name_of(child) == "function") inner = child;
+      }
+    }
+    function = inner;
+  }
+  const std::string_view kind = function.name();
+  if (kind == "LinearFunction") {
+    const auto c = numbers(function, "coefficients", 2);
+    axis.slope = factor * c[0];
+    axis.offset = factor * c[1];
+  } else if (kind == "Constant") {
+    axis.offset = factor * number(function, "value", 0.0);
+  } else {
+    axis.unknown = kind.empty() ? "no function" : std::string(kind);
+  }
+  if (axis.slope == 0.0 && axis.unknown.empty()) axis.coordinate.clear();
+  if (!axis.coordinate.empty() &&
+      std::ranges::find(joint.coordinates, axis.coordinate, &Coordinate::name) == joint.coordinates.end()) {
+    refuse(fmt::format("joint '{}': expected one of its coordinates, found '{}'", joint.name, axis.coordinate));
+  }
+  return axis;
+}
+
+void Reader::add_joint(Node node) {
+  std::vector<std::pair<std::string, Frame>> local;
+  for (const Node offset : node.child("frames").children()) {
+    Frame base = frame(offset.child_value("socket_parent"), local);
+    base.X_BF = base.X_BF * placed(offset, "translation", "orientation");
+    local.emplace_back(name_of(offset), base);
+  }
+  Joint joint{.name = name_of(node), .type = node.name(), .parent = {}, .child = {}, .coordinates = {}, .axes = {}};
+  joint.parent = frame(node.child_value("socket_parent_frame"), local);
+  joint.child = frame(node.child_value("socket_child_frame"), local);
+  for (const Node c : node.child("coordinates").children()) {
+    Coordinate coordinate{.name = name_of(c), .value = number(c, "default_value", 0.0)};
+    if (c.child("range")) {
+      const auto range = numbers(c, "range", 2);
+      coordinate.min = range[0];
+      coordinate.max = range[1];
+    }
+    coordinate.locked = flag(c, "locked", false);
+    joint.coordinates.push_back(std::move(coordinate));
+  }
+  std::size_t k = 0;
+  for (const Node transform : node.child("SpatialTransform").children("TransformAxis")) {
+    if (k < joint.axes.size()) joint.axes[k++] = axis(transform, joint);
+  }
+  if (joint.type == "PinJoint" && joint.coordinates.size() == 1) {
+    joint.axes[0] = {.direction = Vector3::UnitZ(), .coordinate = joint.coordinates[0].name, .slope = 1.0};
+  }
+  model_.joints.push_back(std::move(joint));
+}
+
+void Reader::add_line(Node node) {
+  const Node path = node.child("GeometryPath") ? node.child("GeometryPath") : node.child("path").child("GeometryPath");
+  Line line{.name = name_of(node), .type = node.name(), .applies = flag(node, "appliesForce", true)};
+  for (const Node point : path.child("PathPointSet").child("objects").children()) {
+    line.points.push_back({.type = point.name(), .at = frame(point.child_value("socket_parent_frame"), {})});
+    line.points.back().at.X_BF.p = vector(point, "location");
+  }
+  for (const Node wrap : path.child("PathWrapSet").child("objects").children()) {
+    line.wraps.push_back(last_part(wrap.child_value("wrap_object")));
+    if (!wrap.child("range")) continue;
+    // Negative numbers stand for the whole path.
+    const auto range = numbers(wrap, "range", 2);
+    line.has_range = line.has_range || range[0] > 0.0 || range[1] > 0.0;
+  }
+  line.stiffness = number(node, "linear_stiffness", 0.0);
+  line.slack_length = number(node, "slack_length", 0.0);
+  line.transition_strain = number(node, "transition_strain", line.transition_strain);
+  line.damping = number(node, "damping_coefficient", line.damping);
+  model_.lines.push_back(std::move(line));
+}
+
+void Reader::add_force(Node node) {
+  if (node.child("GeometryPath") || node.child("path")) {
+    add_line(node);
+  } else if (std::string_view(node.name()) == "Smith2018ArticularContactForce") {
+    model_.contacts.push_back(
+        {.name = name_of(node),
+         .target = last_part(node.child_value("socket_target_mesh")),
+         .casting = last_part(node.child_value("socket_casting_mesh")),
+         .applies = flag(node, "appliesForce", true),
+         .nonlinear = last_part(node.child_value("elastic_foundation_formulation")) == "nonlinear",
+         .lumped = flag(node, "use_lumped_contact_model", false)});
+  } else {
+    model_.others.push_back({node.name(), name_of(node)});
+  }
+}
+
+void Reader::add_mesh(Node node) {
+  if (std::string_view(node.name()) != "Smith2018ContactMesh") {
+    model_.others.push_back({node.name(), name_of(node)});
+    return;
+  }
+  ContactMesh mesh{.name = name_of(node), .frame = frame(node.child_value("socket_frame"), {})};
+  mesh.frame.X_BF = placed(node, "location", "orientation");
+  mesh.file = node.child_value("mesh_file");
+  mesh.youngs_modulus = number(node, "elastic_modulus", 0.0);
+  mesh.poissons_ratio = number(node, "poissons_ratio", 0.0);
+  mesh.thickness = number(node, "thickness", 0.0);
+  mesh.variable_thickness = flag(node, "use_variable_thickness", false);
+  if (node.child("scale_factors")) mesh.scale = vector(node, "scale_factors");
+  model_.meshes.push_back(std::move(mesh));
+}
+
+/// Everything else that the model owns, so that it can be told.
+void Reader::add_others(Node model) {
+  constexpr std::array read = {"BodySet", "JointSet", "ForceSet", "ContactGeometrySet", "Ground"};
+  for (const Node set : model.children()) {
+    if (std::ranges::find(read, std::string_view(set.name())) != read.end()) continue;
+    const Node items = set.child("objects") ? set.child("objects") : set;
+    if (!set.child("objects") && std::string_view(set.name()) != "components") continue;
+    for (const Node item : items.children()) {
+      if (item.type() == pugi::node_element) model_.others.push_back({item.name(), name_of(item)});
+    }
+  }
+}
+
+Model Reader::read(const std::string& text) {
+  pugi::xml_document document;
+  const auto result = document.load_buffer(text.data(), text.size());
+  if (!result) refuse(fmt::format("expected XML, found at byte {}: {}", result.offset, result.description()));
+  const Node root = document.child("OpenSimDocument");
+  if (!root) refuse("expected an OpenSim model (OpenSimDocument), found another kind of XML");
+  const int version = root.attribute("Version").as_int();
+  if (version < 40000) {
+    refuse(
+        fmt::format("expected an OpenSim model of version 4 (40000 or later), found version {}: open it in OpenSim 4 "
+                    "and save it",
+                    version));
+  }
+  const Node model = root.child("Model");
+  if (!model) refuse("expected a Model in the document, found none");
+  model_.name = name_of(model);
+  model_.gravity = model.child("gravity") ? vector(model, "gravity") : Vector3(0.0, -9.80665, 0.0);
+  add_wraps(model.child("Ground"), "ground");
+  for (const Node node : model.child("BodySet").child("objects").children("Body")) add_body(node);
+  for (const Node node : model.child("JointSet").child("objects").children()) add_joint(node);
+  for (const Node node : model.child("ForceSet").child("objects").children()) add_force(node);
+  for (const Node node : model.child("ContactGeometrySet").child("objects").children()) add_mesh(node);
+  add_others(model);
+  return std::move(model_);
+}
+
+/// Pose of the child frame in the parent frame.
+Pose joint_pose(const Joint& joint) {
+  Pose X;
+  for (std::size_t k = 0; k < joint.axes.size(); ++k) {
+    const Axis& axis = joint.axes[k];
+    double value = axis.offset;
+    for (const Coordinate& c : joint.coordinates) {
+      if (c.name == axis.coordinate) value += axis.slope * c.value;
+    }
+    if (value == 0.0) continue;
+    if (k < 3) {
+      X.R = X.R * turn(axis.direction, value);
+    } else {
+      X.p += value * axis.direction;
+    }
+  }
+  return X;
+}
+
+Pose pose_below(const Model& model, const std::string& body, std::size_t depth) {
+  const auto joint =
+      std::ranges::find_if(model.joints, [&](const Joint& candidate) { return candidate.child.body == body; });
+  // A chain longer than there are joints goes in circles: what follows has no pose of its own.
+  if (joint == model.joints.end() || depth > model.joints.size()) return {};
+  return pose_below(model, joint->parent.body, depth + 1) * joint->parent.X_BF * joint_pose(*joint) *
+         joint->child.X_BF.inverse();
+}
+
+}  // namespace
+
+Model read_model(const std::string& text, const std::string& file) {
+  return Reader(file).read(text);
+}
+
+Pose default_pose(const Model& model, const std::string& body) {
+  return pose_below(model, body, 0);
+}
+
+}  // namespace heelstrike::client::osim

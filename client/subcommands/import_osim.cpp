@@ -1,0 +1,114 @@
+// heelstrike import-osim: a part of an OpenSim 4 model as a scenario and a folder of meshes.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "client/osim/osim_scenario.hpp"
+#include "client/runs/read_file.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "common/errors/error.hpp"
+#include "common/results/output_file.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ImportOptions {
+  fs::path model;
+  std::vector<std::string> joints;
+  std::vector<fs::path> geometry;
+  std::vector<std::string> meshes;
+  fs::path folder;
+};
+
+osim::ImportWish wish_of(const ImportOptions& options) {
+  osim::ImportWish wish{.joints = options.joints, .meshes = {}, .folders = options.geometry};
+  wish.folders.push_back(options.model.parent_path());
+  wish.folders.push_back(options.model.parent_path() / "Geometry");
+  for (const std::string& text : options.meshes) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw input_error("mesh", fmt::format("--mesh: expected NAME=FILE, found '{}'", text));
+    }
+    wish.meshes[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return wish;
+}
+
+void write_text(const fs::path& file, const std::string& text) {
+  OutputFile out(file);
+  out.write(text);
+  out.close();
+}
+
+fs::path write_folder(const ImportOptions& options, const osim::Import& import) {
+  const fs::path scenario = options.folder / (options.model.stem().string() + ".yaml");
+  if (fs::exists(scenario)) {
+    throw input_error("output",
+                      fmt::format("{}: expected a folder without a scenario of this name, found one; remove it "
+                                  "or name another folder",
+                                  scenario.string()));
+  }
+  std::error_code failure;
+  fs::create_directories(options.folder / "meshes", failure);
+  for (const auto& mesh : import.meshes) {
+    if (!failure) fs::copy_file(mesh.from, options.folder / mesh.to, fs::copy_options::overwrite_existing, failure);
+  }
+  if (failure) {
+    throw file_error(options.folder.string(), fmt::format("{}: expected a folder to write to, found: {}",
+                                                          options.folder.string(), failure.message()));
+  }
+  std::string missed;
+  for (const std::string& line : import.not_taken) missed += line + "\n";
+  write_text(options.folder / "NOT_IMPORTED.txt", missed);
+  write_text(scenario, import.scenario);
+  return scenario;
+}
+
+ExitCode import_osim(const ImportOptions& options, bool as_json, const std::stop_token& stop) {
+  const std::string text = read_file(options.model, "model", {.stop = stop});
+  const auto import = osim::import_model(osim::read_model(text, options.model.string()), wish_of(options));
+  const fs::path scenario = write_folder(options, import);
+  if (as_json) {
+    fmt::print(
+        "{}\n",
+        nlohmann::json{{"scenario", scenario.string()}, {"imported", import.taken}, {"not_imported", import.not_taken}}
+            .dump(2));
+    return ExitCode::ok;
+  }
+  fmt::print("{}\n\nimported:\n", scenario.string());
+  for (const std::string& line : import.taken) fmt::print("  {}\n", line);
+  fmt::print("\nnot imported, or in another way:\n");
+  for (const std::string& line : import.not_taken) fmt::print("  {}\n", line);
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_import_osim(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("import-osim", "Make a scenario of a part of an OpenSim 4 model");
+  const auto options = std::make_shared<ImportOptions>();
+  command->add_option("MODEL", options->model, "OpenSim model file, .osim of version 4")->required();
+  command->add_option("--subset", options->joints, "Joints whose bodies are taken, with all ligaments between them")
+      ->required()
+      ->delimiter(',')
+      ->type_name("JOINT");
+  command->add_option("--geometry", options->geometry, "Further folder of mesh files; may be given several times")
+      ->type_name("FOLDER");
+  command->add_option("--mesh", options->meshes, "Another file for a contact mesh; may be given several times")
+      ->type_name("NAME=FILE");
+  command->add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");
+  command->add_flag("--json", invocation.json, "Print what was imported as JSON");
+  add_footer(*command, "  heelstrike import-osim lenhart2015.osim --subset knee_r -o knee");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](const std::stop_token& stop) {
+      return import_osim(*options, invocation.json, stop);
+    };
+  });
+}
+
+}  // namespace heelstrike::client

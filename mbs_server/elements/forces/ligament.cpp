@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include "common/config/keys.hpp"
+#include "mbs_server/elements/forces/line_bundle.hpp"
+#include "mbs_server/elements/path_points.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+config::KeySchema lines_key() {
+  return {
+      .name = "lines",
+      .kind = config::KeyKind::named,
+      .meaning = "the lines of the ligament by name",
+      .required = true,
+      .keys = {config::required(config::path_key()),
+               config::number("slack_length", "m", config::lengths,
+                              "length at which it begins to pull; from `reference_strain` when not given"),
+               config::number("reference_strain", "-", {.min = -1.0, .max = 10.0, .min_excluded = true},
+                              "without `slack_length`: strain at the initial poses", "0"),
+               config::number("stiffness", "N", config::stiffnesses, "of this line, instead of that of the ligament")}};
+}
+
+/// A ligament that no motion of the initial order of size tightens, or that is torn at the start, is a mistake: an end
+/// in another body, or a length in mm. The limits are far from what ligaments bear, which fail below 0.4
+/// [machado2012].
+constexpr double most_slack = -0.5;
+constexpr double most_strained = 1.0;
+
+void check_lines(const config::Field& field, const Scenario& scenario) {
+  const auto lines = config::read_lines(field, scenario.bodies);
+  if (lines.empty()) field["lines"].refuse("at least one line", "none", "give each line a name and a `path`");
+  for (const auto& line : lines) {
+    config::check_insertions(line, scenario.bodies);
+    const auto slack = line.keys.optional_number("slack_length");
+    if (!slack) continue;
+    const double length = config::straight_length(line, scenario.bodies);
+    const double strain = length / *slack - 1.0;
+    if (strain < most_slack) {
+      line.keys["slack_length"].refuse(
+          fmt::format("a length within reach, at most {:.4g} m: twice that of the initial poses", 2.0 * length),
+          fmt::format("{:.4g} m", *slack), "it would never pull: check its unit and the bodies of its path");
+    }
+    if (strain > most_strained) {
+      line.keys["path"].refuse(
+          fmt::format("insertions that strain the line by at most {:g} at the initial poses", most_strained),
+          fmt::format("a strain of {:.3g}: {:.4g} m with the slack length {:.4g} m", strain, length, *slack),
+          "an insertion is in the wrong body, or a length in another unit");
+    }
+  }
+}
+
+Tension toe_linear(double k, double transition, double l0, double length) {
+  // With strains instead of elongations: the toe ends at 2 eps1 = transition, and the slope is k / l0.
+  return toe_ligament_tension(k / l0, 0.5 * transition, l0, length);
+}
+
+Force build(const ElementSpec& spec, const Model& model, const std::vector<BodySpec>& bodies) {
+  std::vector<LineElement> elements;
+  const bool quadratic = spec.keys["law"].text() == "quadratic";
+  for (const auto& line : config::read_lines(spec.keys, bodies)) {
+    const double strain = line.keys["reference_strain"].number();
+    const auto slack = line.keys.optional_number("slack_length");
+    LineElement element{.name = spec.name + "." + line.name,
+                        .points = path_points(line, model),
+                        .unstrained = slack ? *slack : initial_length(line, model) / (1.0 + strain),
+                        .slackens = true};
+    // Per strain rate in the file, per speed here.
+    element.damping = spec.keys["damping"].number() / element.unstrained;
+    const double k = line.keys.optional_number("stiffness").value_or(spec.keys["stiffness"].number());
+    const double transition = spec.keys["transition_strain"].number();
+    element.tension = [k, transition, quadratic, l0 = element.unstrained](double length, const ConstVector& /*s*/) {
+      return quadratic ? quadratic_ligament_tension(k, l0, length) : toe_linear(k, transition, l0, length);
+    };
+    elements.push_back(std::move(element));
+  }
+  return line_bundle(spec.name, std::move(elements));
+}
+
+std::vector<BodySpec> body_names(const Model& model) {
+  std::vector<BodySpec> bodies;
+  for (const auto& body : model.bodies) bodies.push_back({.name = body.name, .X_WB = body.X_WB, .V_WB = {}});
+  return bodies;
+}
+
+}  // namespace
+
+ForceType ligament() {
+  ForceType type;
+  type.name = "ligament";
+  type.meaning = "ligament of one or several lines, over points and surfaces of bodies";
+  config::KeySchema law =
+      config::text("law",
+                   "toe_linear: k / (2 eps_t) strain^2 up to the strain eps_t, then k (strain - eps_t / 2) "
+                   "[blankevoort1991]; quadratic: k strain^2 [piazza2001]");
+  law.choices = {"toe_linear", "quadratic"};
+  law.fallback = "toe_linear";
+  type.keys = {std::move(law),
+               config::required(config::number("stiffness", "N", config::stiffnesses,
+                                               "k: force per strain of the linear part, or force at strain 1")),
+               config::number("transition_strain", "-", config::strains, "eps_t: where the linear part begins", "0.06"),
+               config::number("damping", "N s", config::stiffnesses, "force per strain rate", "0"),
+               lines_key(),
+               config::wrap_surfaces_key()};
+  type.check = check_lines;
+  type.build = [](const ElementSpec& spec, const Model& model) { return build(spec, model, body_names(model)); };
+  return type;
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,50 @@
+#include "mbs_server/elements/path_points.hpp"
+
+#include <limits>
+
+#include "common/errors/error.hpp"
+#include "mbs_server/elements/attachment.hpp"
+#include "mbs_server/formulation/cartesian_coordinates.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+PathWrap path_wrap(const config::WrapSpec& spec, const Model& model, const std::string& where) {
+  PathWrap wrap{.body = find_body(model, spec.body, where), .X_BS = spec.X_BS, .shape = {}};
+  wrap.shape.side = spec.side;
+  for (int i = 0; i < 3; ++i) {
+    wrap.shape.radii[i] = spec.radii.size() == 3 ? spec.radii[static_cast<std::size_t>(i)] : spec.radii[0];
+  }
+  if (spec.cylinder) wrap.shape.radii.z() = std::numeric_limits<double>::infinity();
+  return wrap;
+}
+
+}  // namespace
+
+std::vector<PathPoint> path_points(const config::LineSpec& line, const Model& model) {
+  std::vector<PathPoint> points;
+  const std::string& where = line.keys.path();
+  for (const auto& spec : line.points) {
+    PathPoint point{.body = find_body(model, spec.body, where), .p_BP = spec.point, .wrap = {}};
+    if (spec.wrap) point.wrap = path_wrap(*spec.wrap, model, where);
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+double initial_length(const config::LineSpec& line, const Model& model) {
+  VectorX q(static_cast<Eigen::Index>(coordinates_per_body * model.bodies.size()));
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+    q.segment<coordinates_per_body>(static_cast<Eigen::Index>(coordinates_per_body * i)) =
+        coordinates_from_pose(model.bodies[i].X_WB);
+  }
+  PathLength length;
+  try {
+    LinePath(path_points(line, model)).at(q, false, length);
+  } catch (const RecoverableError& error) {
+    throw input_error(line.keys.path(), line.keys.path() + ": at the initial poses " + error.what());
+  }
+  return length.length;
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,16 @@
+/// From the lines of a scenario to paths between the bodies of a model.
+#pragma once
+
+#include <vector>
+
+#include "common/config/line_paths.hpp"
+#include "mbs_server/formulation/line_path.hpp"
+
+namespace heelstrike::mbs {
+
+/// @throws Error{invalid_input} for a body that the model has not
+[[nodiscard]] std::vector<PathPoint> path_points(const config::LineSpec& line, const Model& model);
+/// Length at the initial poses [m]. @throws Error{invalid_input} where the path has none, with the line's name
+[[nodiscard]] double initial_length(const config::LineSpec& line, const Model& model);
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,296 @@
+#include "mbs_server/formulation/wrap_surface.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+using Vector5 = Eigen::Matrix<double, 5, 1>;
+using Matrix5 = Eigen::Matrix<double, 5, 5>;
+using Matrix5x6 = Eigen::Matrix<double, 5, 6>;
+using Matrix63 = Eigen::Matrix<double, 6, 3>;
+
+Vector3 curvatures(const WrapShape& shape) {
+  return shape.radii.array().square().inverse().matrix();
+}
+
+/// A point that runs along a geodesic with unit speed, and how it depends on where and in which direction it began.
+struct Flow {
+  Vector3 x, t;
+  Matrix6 by_start;  ///< d(x, t)/d(x0, t0)
+};
+
+/// Geodesics of x'Dx = 1: the acceleration is normal to the surface and keeps the point on it,
+///   x'' = -(t'Dt) / (x'D^2x) Dx.
+class GeodesicFlow {
+ public:
+  explicit GeodesicFlow(Vector3 d) : d_(std::move(d)) {}
+
+  [[nodiscard]] Vector3 acceleration(const Vector3& x, const Vector3& t) const {
+    const Vector3 Dx = d_.cwiseProduct(x);
+    return -t.dot(d_.cwiseProduct(t)) / Dx.squaredNorm() * Dx;
+  }
+
+  /// Runge and Kutta's method of fourth order, with the derivatives of its steps.
+  [[nodiscard]] Flow run(const Vector3& x0, const Vector3& t0, double arc, int steps) const {
+    Flow flow{x0, t0, Matrix6::Identity()};
+    const double h = arc / steps;
+    for (int i = 0; i < steps; ++i) {
+      const Flow k1 = rate(flow);
+      const Flow k2 = rate(moved(flow, k1, 0.5 * h));
+      const Flow k3 = rate(moved(flow, k2, 0.5 * h));
+      const Flow k4 = rate(moved(flow, k3, h));
+      flow = moved(moved(moved(moved(flow, k1, h / 6.0), k2, h / 3.0), k3, h / 3.0), k4, h / 6.0);
+    }
+    return flow;
+  }
+
+ private:
+  [[nodiscard]] Flow rate(const Flow& at) const {
+    const Vector3 Dx = d_.cwiseProduct(at.x);
+    const Vector3 Dt = d_.cwiseProduct(at.t);
+    const double a = at.t.dot(Dt);
+    const double b = Dx.squaredNorm();
+    const Matrix3 by_x = -a / b * Matrix3(d_.asDiagonal()) + 2.0 * a / (b * b) * Dx * d_.cwiseProduct(Dx).transpose();
+    const Matrix3 by_t = -2.0 / b * Dx * Dt.transpose();
+    Flow k{at.t, -a / b * Dx, {}};
+    k.by_start.topRows<3>() = at.by_start.bottomRows<3>();
+    k.by_start.bottomRows<3>() = by_x * at.by_start.topRows<3>() + by_t * at.by_start.bottomRows<3>();
+    return k;
+  }
+  [[nodiscard]] static Flow moved(const Flow& at, const Flow& k, double h) {
+    return {at.x + h * k.x, at.t + h * k.t, at.by_start + h * k.by_start};
+  }
+
+  Vector3 d_;
+};
+
+/// Unknowns of the line: where it meets the surface, its arc on it, and its straight way from there to the second end.
+struct Unknowns {
+  Vector3 P;
+  double arc = 0.0;
+  double rest = 0.0;
+};
+
+/// Five equations for the five unknowns: P lies on the surface, the line from y1 touches it there (P lies in the polar
+/// plane of y1), and the tangent where the geodesic ends hits y2.
+struct Equations {
+  Vector5 residual;
+  Matrix5 by_unknowns;
+  Matrix5x6 by_ends;
+  Vector3 t0;           ///< direction of the first straight part
+  double before = 0.0;  ///< its length
+  Flow end;
+  Vector3 bend;     ///< curvature vector where the geodesic ends
+  Matrix3 turn_P;   ///< dt0/dP = -dt0/dy1
+  Matrix63 end_P;   ///< d(x, t)/dP at the end
+  Matrix63 end_y1;  ///< d(x, t)/dy1
+};
+
+Equations equations(const Vector3& d, const Vector3& y1, const Vector3& y2, const Unknowns& u, int steps) {
+  Equations e;
+  const GeodesicFlow flow(d);
+  e.before = (u.P - y1).norm();
+  e.t0 = (u.P - y1) / e.before;
+  e.end = flow.run(u.P, e.t0, u.arc, steps);
+  e.bend = flow.acceleration(e.end.x, e.end.t);
+  e.turn_P = (Matrix3::Identity() - e.t0 * e.t0.transpose()) / e.before;
+  e.end_y1 = -e.end.by_start.rightCols<3>() * e.turn_P;
+  e.end_P = e.end.by_start.leftCols<3>() - e.end_y1;
+  const Vector3 DP = d.cwiseProduct(u.P);
+  const Vector3 Dy1 = d.cwiseProduct(y1);
+  e.residual << u.P.dot(DP) - 1.0, 1.0 - y1.dot(DP), e.end.x + u.rest * e.end.t - y2;
+  e.by_unknowns.setZero();
+  e.by_unknowns.block<1, 3>(0, 0) = 2.0 * DP.transpose();
+  e.by_unknowns.block<1, 3>(1, 0) = -Dy1.transpose();
+  e.by_unknowns.block<3, 3>(2, 0) = e.end_P.topRows<3>() + u.rest * e.end_P.bottomRows<3>();
+  e.by_unknowns.block<3, 1>(2, 3) = e.end.t + u.rest * e.bend;
+  e.by_unknowns.block<3, 1>(2, 4) = e.end.t;
+  e.by_ends.setZero();
+  e.by_ends.block<1, 3>(1, 0) = -DP.transpose();
+  e.by_ends.block<3, 3>(2, 0) = e.end_y1.topRows<3>() + u.rest * e.end_y1.bottomRows<3>();
+  e.by_ends.block<3, 3>(2, 3) = -Matrix3::Identity();
+  return e;
+}
+
+Unknowns moved(Unknowns u, const Vector5& step) {
+  u.P += step.head<3>();
+  u.arc += step[3];
+  u.rest += step[4];
+  return u;
+}
+
+/// Newton's method with a line search on the residual.
+std::optional<Unknowns> solved(const Vector3& d, const Vector3& y1, const Vector3& y2, Unknowns u, int steps) {
+  // Lengths are of the order of one here. Rounding through some hundred steps of the geodesic leaves about 1e-14.
+  constexpr double tolerance = 1e-12;
+  Equations e = equations(d, y1, y2, u, steps);
+  for (int iteration = 0; iteration < 60; ++iteration) {
+    const double before = e.residual.norm();
+    const Vector5 step = -e.by_unknowns.fullPivLu().solve(e.residual);
+    if (!step.allFinite()) return std::nullopt;
+    double fraction = 1.0;
+    for (;; fraction *= 0.5) {
+      const Unknowns trial = moved(u, fraction * step);
+      Equations there = equations(d, y1, y2, trial, steps);
+      if (there.residual.norm() < before || (before < tolerance && fraction == 1.0)) {
+        u = trial;
+        e = std::move(there);
+        break;
+      }
+      // The residual no longer falls: at the end that is rounding, earlier there is no way on.
+      if (fraction < 1e-4) return before < 1e-9 ? std::optional(u) : std::nullopt;
+    }
+    if (before < tolerance) return u;
+  }
+  return std::nullopt;
+}
+
+/// The line over the sphere into which the shape turns when each axis is divided by its radius. Straight lines and
+/// tangents stay so; the arc lies in the plane of the ends and the centre and is no geodesic of an ellipsoid, but near
+/// one. Of a sphere and a cylinder it is the answer.
+struct PlaneArc {
+  Vector3 P, Q;        ///< tangent points, scaled back
+  double angle = 0.0;  ///< of the arc on the sphere, <= 0 where the line is straight
+};
+
+PlaneArc on_unit_sphere(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
+  // A cylinder's circle: what stands along the axis is divided by infinity.
+  const Vector3 z1 = y1.cwiseQuotient(shape.radii);
+  const Vector3 z2 = y2.cwiseQuotient(shape.radii);
+  const double r1 = z1.norm();
+  const double r2 = z2.norm();
+  const Vector3 e1 = z1 / r1;
+  Vector3 across = z2 - z2.dot(e1) * e1;
+  // Ends on opposite sides of the centre leave the plane open: the side says it, or else an axis that is not theirs.
+  if (across.norm() < 1e-12 * r2) {
+    Vector3 other = shape.side;
+    if (!(other.cross(e1).norm() > 0.0)) other = std::abs(e1.x()) < 0.9 ? Vector3::UnitX() : Vector3::UnitY();
+    across = other - other.dot(e1) * e1;
+  }
+  Vector3 e2 = across.normalized();
+  double theta = std::atan2(z2.dot(e2), z2.dot(e1));
+  if (theta < 0.0) theta = -theta;
+  const double a1 = std::acos(std::min(1.0, 1.0 / r1));
+  const double a2 = std::acos(std::min(1.0, 1.0 / r2));
+  const double middle = 0.5 * (a1 + theta - a2);
+  if (shape.side.dot(std::cos(middle) * e1 + std::sin(middle) * e2) < 0.0) {
+    e2 = -e2;
+    theta = 2.0 * std::numbers::pi - theta;
+  }
+  PlaneArc start{.P = {}, .Q = {}, .angle = theta - a1 - a2};
+  start.P = std::cos(a1) * e1 + std::sin(a1) * e2;
+  start.Q = std::cos(theta - a2) * e1 + std::sin(theta - a2) * e2;
+  return start;
+}
+
+/// Unknowns to begin with, in units of `unit`.
+Unknowns first_guess(const WrapShape& shape, const PlaneArc& start, const Vector3& y1, const Vector3& y2) {
+  Vector3 P, Q;
+  for (int i = 0; i < 3; ++i) {
+    P[i] = std::isfinite(shape.radii[i]) ? start.P[i] * shape.radii[i] : 0.0;
+    Q[i] = std::isfinite(shape.radii[i]) ? start.Q[i] * shape.radii[i] : 0.0;
+  }
+  // The arc is that of an ellipse; its chord and the sphere's ratio of arc to chord come near enough.
+  const double chord_ratio = start.angle > 1e-6 ? 0.5 * start.angle / std::sin(std::min(0.5 * start.angle, 1.5)) : 1.0;
+  double arc = (Q - P).norm() * chord_ratio;
+  for (int i = 0; i < 3; ++i) {
+    if (std::isfinite(shape.radii[i])) continue;
+    // On the unrolled cylinder the line is straight: its height grows evenly with the way in the plane.
+    const double radius = shape.radii[(i + 1) % 3];
+    Vector3 flat1 = P - y1, flat2 = y2 - Q;
+    flat1[i] = flat2[i] = 0.0;
+    const double way = flat1.norm() + radius * start.angle + flat2.norm();
+    const double rise = y2[i] - y1[i];
+    P[i] = y1[i] + rise * flat1.norm() / way;
+    Q[i] = y2[i] - rise * flat2.norm() / way;
+    arc = radius * start.angle * std::hypot(way, rise) / way;
+  }
+  return {.P = P, .arc = arc, .rest = (y2 - Q).norm()};
+}
+
+/// For ends from which Newton's method does not find its way: the surface is blown up from the sphere within it, and
+/// the line that rests on it follows. It begins as a straight one, where every guess is right.
+std::optional<Unknowns> solved_by_inflation(const WrapShape& shape, const Vector3& y1, const Vector3& y2, int steps,
+                                            int sizes) {
+  const double smallest = shape.radii.minCoeff();
+  std::optional<Unknowns> u;
+  for (int k = 1; k <= sizes; ++k) {
+    WrapShape small = shape;
+    for (double& r : small.radii) {
+      if (std::isfinite(r)) r = smallest + (r - smallest) * k / sizes;
+    }
+    const PlaneArc arc = on_unit_sphere(small, y1, y2);
+    if (!u && !(arc.angle > 0.0)) continue;
+    const Vector3 d = curvatures(small);
+    if (u) u = solved(d, y1, y2, *u, steps);
+    if (!u) u = solved(d, y1, y2, first_guess(small, arc, y1, y2), steps);
+  }
+  return u;
+}
+
+WrappedLine with_derivatives(const Vector3& d, const Vector3& y1, const Vector3& y2, const Unknowns& u, int steps,
+                             double unit) {
+  const Equations e = equations(d, y1, y2, u, steps);
+  // The implicit function theorem: how the unknowns follow the ends.
+  const Matrix5x6 du = -e.by_unknowns.fullPivLu().solve(e.by_ends);
+  WrappedLine line;
+  line.touches = true;
+  line.length = unit * (e.before + u.arc + u.rest);
+  line.first = unit * u.P;
+  line.last = unit * e.end.x;
+  // Moving along the surface does not change the length of the shortest line to first order: only its ends count.
+  line.gradient << -e.t0, e.end.t;
+  Eigen::Matrix<double, 3, 6> dt0 = e.turn_P * du.topRows<3>();
+  dt0.leftCols<3>() -= e.turn_P;
+  Eigen::Matrix<double, 3, 6> dt = e.end_P.bottomRows<3>() * du.topRows<3>() + e.bend * du.row(3);
+  dt.leftCols<3>() += e.end_y1.bottomRows<3>();
+  Matrix6 hessian;
+  hessian << -dt0, dt;
+  // Symmetric but for the error of the integration along the geodesic.
+  line.hessian = (0.5 / unit) * (hessian + hessian.transpose());
+  return line;
+}
+
+}  // namespace
+
+double level(const WrapShape& shape, const Vector3& y) {
+  return y.cwiseQuotient(shape.radii).norm();
+}
+
+WrappedLine wrap(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
+  if (!(level(shape, y1) >= 1.0 && level(shape, y2) >= 1.0)) {
+    throw RecoverableError("an end of the line lies inside the surface that it wraps over");
+  }
+  const PlaneArc start = on_unit_sphere(shape, y1, y2);
+  if (!(start.angle > 0.0)) return {};
+  // In units of the smallest radius all numbers are near one.
+  const double unit = shape.radii.minCoeff();
+  const WrapShape scaled{.radii = shape.radii / unit, .side = shape.side};
+  const Vector3 d = curvatures(scaled);
+  const Unknowns guess = first_guess(scaled, start, y1 / unit, y2 / unit);
+  // The error of fourth order, arc step^4 / 120 relative to the radius of curvature, is below 1e-8 for the arcs of a
+  // sphere; along an ellipsoid the curvature changes faster by its ratio of radii.
+  double largest = 1.0;
+  for (int i = 0; i < 3; ++i) {
+    if (std::isfinite(scaled.radii[i])) largest = std::max(largest, scaled.radii[i]);
+  }
+  const int steps = 8 + static_cast<int>(std::ceil(std::min(start.angle * std::min(largest, 8.0) / 0.03, 2000.0)));
+  auto u = solved(d, y1 / unit, y2 / unit, guess, steps);
+  for (const int sizes : {4, 16, 64}) {
+    if (u && u->rest >= 0.0) break;
+    u = solved_by_inflation(scaled, y1 / unit, y2 / unit, steps, sizes);
+  }
+  if (!u || u->rest < 0.0) throw RecoverableError("no shortest line over the surface that it wraps over was found");
+  // An ellipsoid's line may touch where the plane arc does not reach.
+  if (u->arc <= 0.0) return {};
+  return with_derivatives(d, y1 / unit, y2 / unit, *u, steps, unit);
+}
+
+}  // namespace heelstrike::mbs

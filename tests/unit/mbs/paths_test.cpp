@@ -1,0 +1,183 @@
+// Lines over smooth surfaces: lengths against closed forms, derivatives against differences, and the moment of
+// lift-off.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <random>
+
+#include "common/errors/error.hpp"
+#include "mbs_server/formulation/wrap_surface.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+using Vector6 = Eigen::Matrix<double, 6, 1>;
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+struct Ends {
+  Vector3 y1, y2;
+};
+
+/// Ends around a shape, most of them on different sides of it.
+std::vector<Ends> some_ends(const WrapShape& shape, int n) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> u(-1.0, 1.0);
+  std::vector<Ends> all;
+  const double size = shape.radii.x();
+  while (static_cast<int>(all.size()) < n) {
+    const Ends ends{{-2.0 * size + 0.5 * size * u(random), size * u(random), size * u(random)},
+                    {2.0 * size + 0.5 * size * u(random), size * u(random), size * u(random)}};
+    if (level(shape, ends.y1) > 1.05 && level(shape, ends.y2) > 1.05) all.push_back(ends);
+  }
+  return all;
+}
+
+/// Two tangents and the arc of a circle, in its plane; <= 0 for the arc of a straight line.
+struct Circle {
+  double before, arc, after;
+};
+Circle around_circle(double r, double r1, double r2, double angle) {
+  return {std::sqrt(r1 * r1 - r * r), r * (angle - std::acos(r / r1) - std::acos(r / r2)), std::sqrt(r2 * r2 - r * r)};
+}
+
+TEST(Wrapping, SphereMeetsItsClosedForm) {
+  const WrapShape sphere{.radii = Vector3::Constant(0.03)};
+  int wrapped = 0;
+  for (const auto& [y1, y2] : some_ends(sphere, 200)) {
+    const double angle = std::atan2(y1.cross(y2).norm(), y1.dot(y2));
+    const Circle c = around_circle(0.03, y1.norm(), y2.norm(), angle);
+    const auto line = wrap(sphere, y1, y2);
+    ASSERT_EQ(line.touches, c.arc > 0.0);
+    if (!line.touches) continue;
+    ++wrapped;
+    // The integration's own bound, see wrap().
+    EXPECT_NEAR(line.length, c.before + c.arc + c.after, 1e-8 * 0.03);
+    EXPECT_NEAR(line.first.norm(), 0.03, 1e-12);
+    EXPECT_NEAR(line.last.norm(), 0.03, 1e-9);
+  }
+  EXPECT_GT(wrapped, 100);
+}
+
+// Unrolled, the way over a cylinder is a straight line.
+TEST(Wrapping, CylinderMeetsItsClosedForm) {
+  const WrapShape cylinder{.radii = {0.02, 0.02, infinite}};
+  int wrapped = 0;
+  for (const auto& [y1, y2] : some_ends(cylinder, 200)) {
+    const Eigen::Vector2d a = y1.head<2>(), b = y2.head<2>();
+    const double angle = std::atan2(std::abs(a.x() * b.y() - a.y() * b.x()), a.dot(b));
+    const Circle c = around_circle(0.02, a.norm(), b.norm(), angle);
+    const auto line = wrap(cylinder, y1, y2);
+    ASSERT_EQ(line.touches, c.arc > 0.0);
+    if (!line.touches) continue;
+    ++wrapped;
+    EXPECT_NEAR(line.length, std::hypot(c.before + c.arc + c.after, y2.z() - y1.z()), 1e-8 * 0.02);
+  }
+  EXPECT_GT(wrapped, 100);
+}
+
+// In a plane of symmetry the way over an ellipsoid is an arc of that ellipse, whose length is an integral.
+TEST(Wrapping, EllipsoidMeetsTheArcOfItsEllipse) {
+  const WrapShape egg{.radii = {0.03, 0.018, 0.012}};
+  const Vector3 y1(-0.04, 0.004, 0.0), y2(0.035, 0.002, 0.0);
+  const auto line = wrap(egg, y1, y2);
+  ASSERT_TRUE(line.touches);
+  const auto parameter = [&](const Vector3& P) { return std::atan2(P.y() / 0.018, P.x() / 0.03); };
+  const double begin = parameter(line.last), end = parameter(line.first);
+  double arc = 0.0;
+  const int n = 100000;
+  for (int i = 0; i < n; ++i) {
+    const double phi = begin + (end - begin) * (i + 0.5) / n;
+    arc += std::hypot(0.03 * std::sin(phi), 0.018 * std::cos(phi)) * (end - begin) / n;
+  }
+  // The straight parts touch: normal (x / a^2, y / b^2) at right angles to them.
+  const auto touch = [&](const Vector3& P, const Vector3& y) {
+    return (P - y).normalized().dot(P.cwiseQuotient(egg.radii.cwiseAbs2()).normalized());
+  };
+  EXPECT_NEAR(touch(line.first, y1), 0.0, 1e-9);
+  EXPECT_NEAR(touch(line.last, y2), 0.0, 1e-7);
+  EXPECT_NEAR(line.length, (line.first - y1).norm() + arc + (line.last - y2).norm(), 1e-8 * 0.03);
+}
+
+TEST(Wrapping, DerivativesMeetDifferences) {
+  for (const Vector3& radii : {Vector3(0.03, 0.03, 0.03), Vector3(0.03, 0.03, infinite), Vector3(0.03, 0.018, 0.012),
+                               Vector3(0.02, 0.05, 0.03)}) {
+    const WrapShape shape{.radii = radii};
+    for (const auto& [y1, y2] : some_ends(shape, 20)) {
+      const auto line = wrap(shape, y1, y2);
+      if (!line.touches) continue;
+      EXPECT_NEAR(line.gradient.head<3>().norm(), 1.0, 1e-7);
+      const double h = 1e-5 * 0.03;
+      for (int i = 0; i < 6; ++i) {
+        Vector6 plus, minus;
+        plus << y1, y2;
+        minus = plus;
+        plus[i] += h;
+        minus[i] -= h;
+        const auto a = wrap(shape, plus.head<3>(), plus.tail<3>());
+        const auto b = wrap(shape, minus.head<3>(), minus.tail<3>());
+        if (!a.touches || !b.touches) continue;
+        // Errors of h^2 relative to the size, of rounding over h, and of the integration.
+        EXPECT_NEAR(line.gradient[i], (a.length - b.length) / (2.0 * h), 1e-6);
+        EXPECT_LT((line.hessian.col(i) - (a.gradient - b.gradient) / (2.0 * h)).norm() * 0.03, 1e-5);
+      }
+    }
+  }
+}
+
+// Length and force are continuous where a line lifts off: just before, its excess over the straight line is of second
+// order in the depth, and its direction of first.
+TEST(Wrapping, LiftsOffContinuously) {
+  for (const Vector3& radii : {Vector3(0.03, 0.03, 0.03), Vector3(0.03, 0.03, infinite), Vector3(0.05, 0.03, 0.02)}) {
+    const WrapShape shape{.radii = radii};
+    for (const double depth : {1e-4, 1e-5, 1e-6}) {
+      const Vector3 y1(-0.08, 0.03 * (1.0 - depth), 0.0), y2(0.09, 0.03 * (1.0 - depth), 0.0);
+      const auto line = wrap(shape, y1, y2);
+      ASSERT_TRUE(line.touches);
+      const Vector3 u = (y2 - y1).normalized();
+      EXPECT_LT(std::abs(line.length - (y2 - y1).norm()), 2e-9 * 0.03 + 10.0 * 0.03 * depth * depth);
+      EXPECT_LT((line.gradient.tail<3>() - u).norm(), 10.0 * depth);
+      EXPECT_FALSE(wrap(shape, {-0.08, 0.0301, 0.001}, {0.09, 0.0301, -0.001}).touches);
+    }
+  }
+}
+
+TEST(Wrapping, TheSideSaysTheWayRound) {
+  const Vector3 y1(-0.08, -0.01, 0.0), y2(0.08, -0.01, 0.0);
+  const WrapShape below{.radii = {0.03, 0.03, infinite}};
+  const WrapShape above{.radii = {0.03, 0.03, infinite}, .side = Vector3::UnitY()};
+  EXPECT_LT(wrap(below, y1, y2).first.y(), 0.0);
+  EXPECT_GT(wrap(above, y1, y2).first.y(), 0.0);
+  EXPECT_GT(wrap(above, y1, y2).length, wrap(below, y1, y2).length);
+  // Beyond the surface on the other side the line is held back by it, on its own side it runs free.
+  EXPECT_TRUE(wrap(above, {-0.08, -0.05, 0.0}, {0.08, -0.05, 0.0}).touches);
+  EXPECT_FALSE(wrap(above, {-0.08, 0.05, 0.0}, {0.08, 0.05, 0.0}).touches);
+}
+
+// Slender shapes and ends all around them: a line is found for every pair, and never one shorter than the straight way.
+TEST(Wrapping, FindsALineForAllEnds) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> u(-1.0, 1.0);
+  const auto point = [&](double size) { return Vector3(size * u(random), size * u(random), size * u(random)); };
+  for (const Vector3& radii : {Vector3(0.3, 0.2, 0.15), Vector3(0.139, 0.028, 0.023)}) {
+    const WrapShape shape{.radii = radii};
+    int wrapped = 0;
+    for (int i = 0; i < 2000; ++i) {
+      const Vector3 y1 = point(2.5 * radii.x()), y2 = point(2.5 * radii.x());
+      if (level(shape, y1) < 1.02 || level(shape, y2) < 1.02) continue;
+      const auto line = wrap(shape, y1, y2);
+      if (!line.touches) continue;
+      ++wrapped;
+      EXPECT_GE(line.length, (y2 - y1).norm() - 1e-8);
+    }
+    EXPECT_GT(wrapped, 50);
+  }
+}
+
+TEST(Wrapping, AnEndInsideIsRefused) {
+  EXPECT_THROW((void)wrap({.radii = Vector3::Constant(0.03)}, {0.01, 0.0, 0.0}, {0.1, 0.0, 0.0}), RecoverableError);
+}
+
+}  // namespace
+}  // namespace heelstrike::mbs

@@ -1,0 +1,72 @@
+// Ligaments that cannot be meant: each is refused with its place, what was expected and what was found.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/errors/error.hpp"
+#include "tests/support/local_run.hpp"
+
+namespace heelstrike {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// What is said of a ligament between a femur on the ground and a tibia 0.1 m below it.
+std::string message_for(const std::string& line, const std::string& surfaces = "{}") {
+  const std::string yaml = fmt::format(R"(heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  femur: {{mass: 1, inertia: [1, 1, 1]}}
+  tibia: {{mass: 1, inertia: [1, 1, 1], position: [0, -0.1, 0]}}
+joints:
+  hold: {{type: fixed, bodies: [femur, ground]}}
+forces:
+  MCL:
+    type: ligament
+    stiffness: 500
+    surfaces: {}
+    lines:
+      a: {}
+analysis: {{end_time: 1}}
+output: {{interval: 1}}
+)",
+                                       surfaces, line);
+  try {
+    (void)test::scenario_from(yaml);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(LigamentInput, MistakesAreNamed) {
+  const std::string ends = "[{body: femur, point: [0, 0, 0]}, {body: tibia, point: [0, 0, 0]}]";
+  EXPECT_EQ(message_for("{slack_length: 0.09, path: " + ends + "}"), "accepted");
+  EXPECT_THAT(message_for("{slack_length: 90, path: " + ends + "}"),
+              AllOf(HasSubstr("forces.MCL.lines.a.slack_length"), HasSubstr("within reach"), HasSubstr("90 m")));
+  EXPECT_THAT(message_for("{slack_length: 0.03, path: " + ends + "}"),
+              AllOf(HasSubstr("forces.MCL.lines.a.path"), HasSubstr("wrong body")));
+  EXPECT_THAT(message_for("{path: [{body: tibia, point: [0, 0.1, 0]}, {body: tibia, point: [0, 0, 0]}]}"),
+              AllOf(HasSubstr("at least two bodies"), HasSubstr("all in 'tibia'")));
+  EXPECT_THAT(message_for("{path: [{body: femr, point: [0, 0, 0]}, {body: tibia, point: [0, 0, 0]}]}"),
+              AllOf(HasSubstr("'femr'"), HasSubstr("femur")));
+  EXPECT_THAT(message_for("{path: [{body: femur, point: [0, 0, 0]}]}"), HasSubstr("at least two points"));
+  EXPECT_THAT(message_for("{path: [{body: femur, point: [0, 0, 0], wrap: ball}, {body: tibia, point: [0, 0, 0]}]}"),
+              AllOf(HasSubstr("`surfaces`"), HasSubstr("'ball'")));
+}
+
+TEST(LigamentInput, ASurfaceAroundAnInsertionIsRefused) {
+  const std::string line = "{path: [{body: femur, point: [0, 0, 0], wrap: ball}, {body: tibia, point: [0, 0, 0]}]}";
+  EXPECT_EQ(message_for(line, "{ball: {body: tibia, sphere: 0.02, position: [0.01, 0.05, 0]}}"), "accepted");
+  EXPECT_THAT(
+      message_for(line, "{ball: {body: tibia, sphere: 0.03, position: [0, 0.02, 0]}}"),
+      AllOf(HasSubstr("outside the surface 'ball'"), HasSubstr("point 2 of 'tibia'"), HasSubstr("its own insertion")));
+  EXPECT_THAT(message_for(line, "{ball: {body: tibia, sphere: 0.02, cylinder: 0.02}}"),
+              HasSubstr("one of `sphere`, `cylinder`, `ellipsoid`"));
+  EXPECT_THAT(message_for(line, "{ball: {body: tibia, cylinder: 0.02, side: [0, 0, 1]}}"),
+              HasSubstr("across the axis of the cylinder"));
+}
+
+}  // namespace
+}  // namespace heelstrike

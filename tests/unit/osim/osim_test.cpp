@@ -1,0 +1,241 @@
+// Models of OpenSim as scenarios: a small one written by hand, and the knee of Lenhart et al. where HEELSTRIKE_DATA is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include <Eigen/Geometry>
+
+#include "client/osim/osim_scenario.hpp"
+#include "common/errors/error.hpp"
+#include "mbs_server/elements/build_model.hpp"
+#include "mbs_server/formulation/cartesian_coordinates.hpp"
+#include "mbs_server/formulation/force_element.hpp"
+#include "tests/support/local_run.hpp"
+
+namespace heelstrike::client::osim {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace fs = std::filesystem;
+
+/// A thigh, a shank that is welded from two bodies, and a foot, with a bit of everything.
+constexpr const char* small_model = R"(<?xml version="1.0"?>
+<OpenSimDocument Version="40000"><Model name="small">
+<gravity>0 -9.81 0</gravity>
+<BodySet><objects>
+  <Body name="thigh"><mass>7</mass><mass_center>0 -0.2 0</mass_center><inertia>0.1 0.02 0.1 0 0 0</inertia></Body>
+  <Body name="shank"><mass>1</mass><mass_center>0 0 0</mass_center><inertia>0.01 0.01 0.01 0 0 0</inertia>
+    <WrapObjectSet><objects><WrapSphere name="ball"><active>true</active><xyz_body_rotation>0 0 0</xyz_body_rotation>
+      <translation>0.03 0.02 0</translation><quadrant>all</quadrant><radius>0.02</radius></WrapSphere></objects>
+    </WrapObjectSet></Body>
+  <Body name="calf"><mass>3</mass><mass_center>0 -0.1 0</mass_center><inertia>0.03 0.01 0.03 0 0 0</inertia></Body>
+  <Body name="foot"><mass>1</mass><mass_center>0 0 0</mass_center><inertia>0.001 0.001 0.001 0 0 0</inertia></Body>
+</objects></BodySet>
+<JointSet><objects>
+  <CustomJoint name="hip"><socket_parent_frame>/ground</socket_parent_frame>
+    <socket_child_frame>/bodyset/thigh</socket_child_frame><coordinates /></CustomJoint>
+  <PinJoint name="knee"><socket_parent_frame>thigh_offset</socket_parent_frame>
+    <socket_child_frame>/bodyset/shank</socket_child_frame>
+    <coordinates><Coordinate name="flexion"><default_value>0.5</default_value><range>0 2</range></Coordinate></coordinates>
+    <frames><PhysicalOffsetFrame name="thigh_offset"><socket_parent>/bodyset/thigh</socket_parent>
+      <translation>0 -0.4 0</translation><orientation>0 0 0</orientation></PhysicalOffsetFrame></frames></PinJoint>
+  <WeldJoint name="weld"><socket_parent_frame>/bodyset/shank</socket_parent_frame>
+    <socket_child_frame>calf_offset</socket_child_frame>
+    <frames><PhysicalOffsetFrame name="calf_offset"><socket_parent>/bodyset/calf</socket_parent>
+      <translation>0 0.1 0</translation><orientation>0 0 0</orientation></PhysicalOffsetFrame></frames></WeldJoint>
+  <PinJoint name="ankle"><socket_parent_frame>/bodyset/calf</socket_parent_frame>
+    <socket_child_frame>/bodyset/foot</socket_child_frame></PinJoint>
+</objects></JointSet>
+<ForceSet><objects>
+  <Blankevoort1991Ligament name="L1"><GeometryPath><PathPointSet><objects>
+      <PathPoint name="p"><socket_parent_frame>/bodyset/thigh</socket_parent_frame><location>0.03 -0.35 0</location></PathPoint>
+      <PathPoint name="q"><socket_parent_frame>/bodyset/calf</socket_parent_frame><location>0.03 0.05 0</location></PathPoint>
+    </objects></PathPointSet><PathWrapSet><objects><PathWrap name="w"><wrap_object>ball</wrap_object></PathWrap></objects>
+    </PathWrapSet></GeometryPath><linear_stiffness>1000</linear_stiffness><slack_length>0.08</slack_length>
+  </Blankevoort1991Ligament>
+  <Blankevoort1991Ligament name="A1"><GeometryPath><PathPointSet><objects>
+      <PathPoint name="p"><socket_parent_frame>/bodyset/calf</socket_parent_frame><location>0 0 0</location></PathPoint>
+      <PathPoint name="q"><socket_parent_frame>/bodyset/foot</socket_parent_frame><location>0 0 0</location></PathPoint>
+    </objects></PathPointSet></GeometryPath><linear_stiffness>1000</linear_stiffness><slack_length>0.08</slack_length>
+  </Blankevoort1991Ligament>
+  <CoordinateActuator name="motor" />
+  <Smith2018ArticularContactForce name="touch"><appliesForce>true</appliesForce>
+    <socket_target_mesh>/contactgeometryset/upper</socket_target_mesh>
+    <socket_casting_mesh>/contactgeometryset/lower</socket_casting_mesh></Smith2018ArticularContactForce>
+</objects></ForceSet>
+<ContactGeometrySet><objects>
+  <Smith2018ContactMesh name="upper"><socket_frame>/bodyset/thigh</socket_frame><mesh_file>upper.stl</mesh_file>
+    <elastic_modulus>5e6</elastic_modulus><poissons_ratio>0.45</poissons_ratio><thickness>0.003</thickness></Smith2018ContactMesh>
+  <Smith2018ContactMesh name="lower"><socket_frame>/bodyset/shank</socket_frame><mesh_file>lower.stl</mesh_file>
+    <elastic_modulus>5e6</elastic_modulus><poissons_ratio>0.45</poissons_ratio><thickness>0.003</thickness></Smith2018ContactMesh>
+</objects></ContactGeometrySet>
+<MarkerSet><objects><Marker name="heel" /></objects></MarkerSet>
+</Model></OpenSimDocument>
+)";
+
+/// A folder with two mesh files, whatever is in them.
+class Folder {
+ public:
+  Folder() : path_(fs::path(testing::TempDir()) / "osim_meshes") {
+    fs::create_directories(path_);
+    std::ofstream(path_ / "upper.stl") << "solid\nendsolid\n";
+    std::ofstream(path_ / "lower.stl") << "solid\nendsolid\n";
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+TEST(OsimImport, SmallModelBecomesAScenario) {
+  const Folder folder;
+  const Import import = import_model(read_model(small_model, "small.osim"),
+                                     {.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}});
+  const Scenario scenario = test::scenario_from(import.scenario);
+  ASSERT_EQ(scenario.bodies.size(), 2u);
+  const auto& shank = scenario.bodies[1];
+  EXPECT_EQ(shank.name, "shank");
+  // The calf hangs 0.1 m below the shank's origin, its centre another 0.1 m lower, and weighs three times as much.
+  EXPECT_NEAR(shank.mass, 4.0, 1e-12);
+  EXPECT_NEAR(shank.center_of_mass.y(), -0.15, 1e-12);
+  EXPECT_NEAR(shank.inertia(0, 0), 0.01 + 0.03 + 1.0 * 0.15 * 0.15 + 3.0 * 0.05 * 0.05, 1e-12);
+  // Bent by the default of its coordinate.
+  EXPECT_NEAR(shank.X_WB.p.y(), -0.4, 1e-12);
+  EXPECT_NEAR(shank.X_WB.R(1, 0), std::sin(0.5), 1e-12);
+  ASSERT_EQ(scenario.joints.size(), 2u);
+  EXPECT_EQ(scenario.joints[1].type, "revolute");
+  ASSERT_EQ(scenario.pairs.size(), 1u);
+  EXPECT_EQ(scenario.pairs[0].main_body, "shank");
+  EXPECT_EQ(scenario.forces.size(), 1u);
+  EXPECT_EQ(import.meshes.size(), 2u);
+}
+
+TEST(OsimImport, NothingIsDroppedSilently) {
+  const Folder folder;
+  const Import import = import_model(read_model(small_model, "small.osim"),
+                                     {.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}});
+  for (const char* missed : {"body foot", "joint hip", "joint ankle", "Blankevoort1991Ligament A1: it holds to foot",
+                             "CoordinateActuator motor", "Marker heel"}) {
+    EXPECT_THAT(import.not_taken, Contains(HasSubstr(missed)));
+  }
+  EXPECT_THAT(import.not_taken, Not(Contains(HasSubstr("L1"))));
+}
+
+std::string message_of(const std::string& text, const ImportWish& wish) {
+  try {
+    (void)import_model(read_model(text, "model.osim"), wish);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = small_model;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(OsimImport, MistakesAreNamed) {
+  const Folder folder;
+  const ImportWish knee{.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}};
+  EXPECT_EQ(message_of(small_model, knee), "accepted");
+  EXPECT_THAT(message_of(changed("40000", "30000"), knee), AllOf(HasSubstr("version 30000"), HasSubstr("OpenSim 4")));
+  EXPECT_THAT(message_of(small_model, {.joints = {"elbow"}, .meshes = {}, .folders = {}}),
+              AllOf(HasSubstr("'elbow'"), HasSubstr("knee")));
+  EXPECT_THAT(
+      message_of(small_model, {.joints = {"knee"}, .meshes = {}, .folders = {"/nowhere"}}),
+      AllOf(HasSubstr("contact mesh 'lower'"), HasSubstr("/nowhere/lower.stl"), HasSubstr("--mesh lower=FILE")));
+  EXPECT_THAT(message_of(changed("0.03 -0.35 0", "0.03 x 0"), knee), HasSubstr("expected 3 numbers, found '0.03 x 0'"));
+  EXPECT_THAT(message_of(changed("/bodyset/calf</socket_parent_frame><location>0.03 0.05",
+                                 "/bodyset/fibula</socket_parent_frame><location>0.03 0.05"),
+                         knee),
+              HasSubstr("/bodyset/fibula"));
+  EXPECT_THAT(message_of("<a/>", knee), HasSubstr("expected an OpenSim model"));
+  EXPECT_THAT(message_of("no xml", knee), HasSubstr("expected XML"));
+}
+
+std::vector<std::string> cells(const std::string& line) {
+  std::vector<std::string> all;
+  std::istringstream in(line);
+  for (std::string cell; std::getline(in, cell, ',');) all.push_back(cell);
+  return all;
+}
+
+/// Pose of the tibia in the femur for the six coordinates of the model's knee.
+Pose knee_pose(const std::map<std::string, double>& row) {
+  const auto turn = [](double angle, const Vector3& axis) { return Eigen::AngleAxisd(angle, axis).toRotationMatrix(); };
+  return {.R = turn(-row.at("knee_flex_r"), Vector3::UnitZ()) * turn(row.at("knee_add_r"), Vector3::UnitX()) *
+               turn(row.at("knee_rot_r"), Vector3::UnitY()),
+          .p = {row.at("knee_tx_r"), row.at("knee_ty_r"), row.at("knee_tz_r")}};
+}
+
+// Lengths and forces of all ligaments of the tibiofemoral joint over OpenSim-JAM's own passive flexion. Its forces have
+// five digits and its poses eight; lengths to 0.1 mm and forces to 1 % are what users of the model would notice. Below
+// 1 N the percentage is of 1 N, where a micrometre of length matters more than the model.
+TEST(OsimImport, LigamentsOfTheKneeAreThoseOfOpenSim) {
+  const char* data = std::getenv("HEELSTRIKE_DATA");
+  const fs::path folder = fs::path(data == nullptr ? "" : data) / "knee_natural";
+  if (data == nullptr || !fs::exists(folder / "lenhart2015.osim")) {
+    GTEST_SKIP() << "HEELSTRIKE_DATA names no folder with knee_natural: measured data are not part of the project";
+  }
+  const Import import =
+      import_model(read_model(test::read_text(folder / "lenhart2015.osim"), "lenhart2015.osim"),
+                   {.joints = {"knee_r"},
+                    .meshes = {{"femur_cartilage", folder / "lenhart2015-R-femur-cartilage_extracted.stl"}},
+                    .folders = {folder}});
+  const Scenario scenario = test::scenario_from(import.scenario);
+  const mbs::Model model = mbs::build_model(scenario);
+  const Pose X_WF = scenario.bodies.at(0).X_WB;
+  mbs::VectorX q(24), qd = mbs::VectorX::Zero(24);
+  q.head<12>() = mbs::coordinates_from_pose(X_WF);
+  std::ifstream file(folder / "jam_passive_flexion.csv");
+  std::string line;
+  std::getline(file, line);
+  const auto names = cells(line);
+  std::vector<std::unique_ptr<mbs::ForceElement>> forces;
+  for (const auto& force : model.forces) forces.push_back(force.make());
+  double worst_length = 0.0, worst_force = 0.0;
+  int compared = 0;
+  while (std::getline(file, line)) {
+    const auto values = cells(line);
+    std::map<std::string, double> row;
+    for (std::size_t i = 0; i < values.size(); ++i) row[names[i]] = std::stod(values[i]);
+    q.tail<12>() = mbs::coordinates_from_pose(X_WF * knee_pose(row));
+    for (const auto& force : forces) {
+      const auto columns = force->columns();
+      std::vector<double> told;
+      force->append_values({0.0, q, qd}, told);
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        const std::string& name = columns[i].name;
+        const auto dot = name.find('.'), end = name.find(".length_m");
+        if (end == std::string::npos) continue;
+        const std::string ligament = name.substr(dot + 1, end - dot - 1);
+        const double length = row.at(ligament + ".length"), tension = row.at(ligament + ".force_total");
+        worst_length = std::max(worst_length, std::abs(told[i] - length));
+        worst_force = std::max(worst_force, std::abs(told[i + 2] - tension) / std::max(tension, 1.0));
+        ++compared;
+      }
+    }
+  }
+  EXPECT_EQ(compared, 251 * 55);
+  EXPECT_LT(worst_length, 1e-4);
+  EXPECT_LT(worst_force, 0.01);
+  RecordProperty("worst_length_m", std::to_string(worst_length));
+  RecordProperty("worst_force", std::to_string(worst_force));
+}
+
+}  // namespace
+}  // namespace heelstrike::client::osim
