@@ -37,7 +37,18 @@ auto read_input(Read read) {
   }
 }
 
+fem::SurfaceMesh knee_of(const MeshJob& job) {
+  Triangles triangles = job.knee->triangles();
+  fem::SurfaceMesh mesh;
+  mesh.vertices = std::move(triangles.vertices);
+  mesh.triangles = std::move(triangles.triangles);
+  mesh.group_names = std::move(triangles.set_names);
+  mesh.triangle_groups = std::move(triangles.sets);
+  return mesh;
+}
+
 fem::SurfaceMesh surface_of(const MeshJob& job) {
+  if (job.knee) return knee_of(job);
   if (!job.foot) return read_input([&] { return fem::read_surface(job.content, read_options(job)); });
   double finest = job.size > 0.0 ? job.size : 0.003;
   for (const MeshRefinement& wish : job.refinements) finest = std::min(finest, wish.size);
@@ -164,7 +175,7 @@ MeshOutcome process_volume(const MeshJob& job) {
 }  // namespace
 
 bool holds_volume(const MeshJob& job) {
-  return !job.foot && read_input([&] { return fem::holds_volume(job.content, read_options(job)); });
+  return !job.foot && !job.knee && read_input([&] { return fem::holds_volume(job.content, read_options(job)); });
 }
 
 std::string readable_formats() {
@@ -186,9 +197,11 @@ MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char
                                                    .max_hole_edges = job.repairs.max_hole_edges});
   const fem::SurfaceReport report = fem::check_surface(surface);
   report_surface(report, outcome);
+  // The surfaces of a knee end at their rims, which is nothing to repair.
+  if (job.knee) outcome.sound = true;
   report_extent(surface.vertices, outcome);
   const Vector3 extents = extents_of(surface.vertices);
-  if (!job.foot) add(fem::doubts_of_extents(extents, job.length_scale, "--scale"), outcome);
+  if (!job.foot && !job.knee) add(fem::doubts_of_extents(extents, job.length_scale, "--scale"), outcome);
   if (job.size == 0.0) {
     if (job.output_format == "stl") outcome.bytes = fem::write_stl(surface);
     return outcome;

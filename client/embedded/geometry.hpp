@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <variant>
@@ -10,6 +11,7 @@
 
 #include "common/contact/surface.hpp"
 #include "common/surfaces/foot.hpp"
+#include "common/surfaces/knee.hpp"
 
 namespace heelstrike::client {
 
@@ -32,12 +34,13 @@ struct MeshRepairs {
 
 struct MeshJob {
   std::string name;     ///< file name, for messages and the format
-  std::string content;  ///< of the file; empty when `foot` is meant
+  std::string content;  ///< of the file; empty when `foot` or `knee` is meant
   bool foot = false;    ///< the parametric foot instead of a file
   bool right = false;   ///< its mirror image
   FootDimensions dimensions;
-  double length_scale = 1.0;  ///< [m per file unit]
-  double size = 0.0;          ///< [m] edge length of the tetrahedra; 0 = the surface is checked, not filled
+  std::optional<KneeSurface> knee;  ///< a surface of the parametric knee instead of a file
+  double length_scale = 1.0;        ///< [m per file unit]
+  double size = 0.0;                ///< [m] edge length of the tetrahedra; 0 = the surface is checked, not filled
   std::uint32_t order = 1;
   double growth = 0.3;        ///< [-]
   bool keep_surface = false;  ///< the triangles stay as they are

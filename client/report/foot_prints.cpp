@@ -56,6 +56,8 @@ class PrintCollector {
     } else {
       places_[file.name] = add_first(file.time, owner, grid);
     }
+    FootPrint& print = prints_[places_[file.name].print];
+    if (print.loads) print.loads->add(file.time, grid);
     loaded_.insert(places_[file.name].print);
   }
 
@@ -87,12 +89,15 @@ class PrintCollector {
     PressureMap map(grid, X_WF);
     std::optional<PressureRegions> regions;
     if (foot.parts.size() == 1 && is_whole_foot(model_, owner.pair)) regions.emplace(map);
+    std::optional<RegionLoads> loads;
+    if (foot.parts.size() == 1 && RegionLoads::has_faces(grid)) loads.emplace(owner.pair, grid);
     prints_.push_back({.name = foot.name,
                        .label = foot.label,
                        .parts = foot.parts,
                        .map = std::move(map),
                        .path = cop_path(series_, foot.parts),
-                       .regions = std::move(regions)});
+                       .regions = std::move(regions),
+                       .loads = std::move(loads)});
     return {.print = prints_.size() - 1, .part = 0};
   }
 

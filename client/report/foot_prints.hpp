@@ -9,6 +9,7 @@
 #include "client/report/feet.hpp"
 #include "client/report/pressure_map.hpp"
 #include "client/report/pressure_regions.hpp"
+#include "client/report/region_loads.hpp"
 
 namespace heelstrike::client::report {
 
@@ -19,6 +20,7 @@ struct FootPrint {
   PressureMap map;
   CopPath path;
   std::optional<PressureRegions> regions;  ///< where the scenario says that the body is a whole foot
+  std::optional<RegionLoads> loads;        ///< where the faces have pressure and loaded area
 };
 
 /// One entry per foot, and per pair of other bodies, with contact_pressure.

@@ -149,6 +149,28 @@ std::string region_table(const FootPrint& print) {
              100.0 * usual_toe_line);
 }
 
+/// Each region at the time of its largest force.
+std::string face_load_table(const FootPrint& print) {
+  const RegionLoads& loads = *print.loads;
+  Rows rows;
+  for (std::size_t r = 0; r < loads.names().size(); ++r) {
+    const auto heaviest =
+        std::ranges::max_element(loads.loads(), {}, [&](const std::vector<FaceLoad>& frame) { return frame[r].force; });
+    const FaceLoad& load = (*heaviest)[r];
+    const double time = loads.times()[static_cast<std::size_t>(heaviest - loads.loads().begin())];
+    rows.push_back({loads.names()[r], number_text(time, 4), number_text(load.force, 4), number_text(1e4 * load.area, 4),
+                    number_text(1e-6 * load.mean(), 4), number_text(1e-6 * load.peak, 4),
+                    number_text(1e3 * load.penetration, 4), fmt::format("{}", load.active)});
+  }
+  return fmt::format("<h3>Loads: {}</h3>\n", escaped(print.label)) +
+         html_table({"region", "at [s]", "normal force [N]", "loaded area [cm²]", "mean pressure [MPa]",
+                     "peak pressure [MPa]", "penetration [mm]", "loaded faces"},
+                    rows) +
+         "<p class=\"note\">Each region at the frame of its largest force: pressure summed over its faces, sizes "
+         "without "
+         "directions. All frames, with centres of pressure, are in contact_regions.csv.</p>\n";
+}
+
 std::string pressure_section(std::span<const RunData> runs) {
   if (std::ranges::all_of(drawn(runs), [](const RunData& run) { return run.prints.empty(); })) return {};
   std::string text =
@@ -160,6 +182,7 @@ std::string pressure_section(std::span<const RunData> runs) {
   if (runs.size() == 1) {
     for (const FootPrint& print : runs[0].prints) {
       if (print.regions) text += region_table(print);
+      if (print.loads && !print.loads->times().empty()) text += face_load_table(print);
     }
   }
   return section("pressure", "Pressure map", text);

@@ -145,7 +145,8 @@ PlanView PressureMap::view(const std::vector<double>& node_values, std::size_t n
   if (points_.empty() || n_cells < 2) return view;
   const Vector3 direction = load();
   direction.cwiseAbs().maxCoeff(&view.depth);
-  view.axes = {view.depth == 0 ? 1 : 0, view.depth == 2 ? 1 : 2};
+  // In cyclic order one looks against the third axis: onto the plateaus of a tibia with its sides beside each other.
+  view.axes = {(view.depth + 1) % 3, (view.depth + 2) % 3};
   std::array<double, 2> high{};
   for (std::size_t k = 0; k < 2; ++k) {
     view.origin[k] = std::numeric_limits<double>::infinity();

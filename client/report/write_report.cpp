@@ -23,6 +23,15 @@ void read_fields(const fs::path& folder, std::size_t budget, RunData& run) {
   run.prints = foot_prints(folder, run.series, run.model);
 }
 
+/// contact_regions.csv, where the surfaces of a run have regions to tell apart.
+void write_regions(const fs::path& folder, const RunData& run) {
+  std::vector<RegionLoads> pairs;
+  for (const FootPrint& print : run.prints) {
+    if (print.loads) pairs.push_back(*print.loads);
+  }
+  if (!pairs.empty()) write_whole_file(folder / "contact_regions.csv", region_table(pairs));
+}
+
 std::string page_of_comparison(const fs::path& folder) {
   const fs::path file = folder / "comparison.json";
   Json comparison;
@@ -34,7 +43,10 @@ std::string page_of_comparison(const fs::path& folder) {
       if (!name.empty()) runs.push_back(read_run_data(folder / name, row.at("backend"), name));
     }
     const std::size_t n = std::min(runs.size(), runs_in_3d);
-    for (std::size_t r = 0; r < n; ++r) read_fields(folder / runs[r].folder, field_values_per_page / n, runs[r]);
+    for (std::size_t r = 0; r < n; ++r) {
+      read_fields(folder / runs[r].folder, field_values_per_page / n, runs[r]);
+      write_regions(folder / runs[r].folder, runs[r]);
+    }
     return comparison_page(comparison, runs);
   } catch (const Json::exception& error) {
     throw file_error(file.string(), fmt::format("{}: expected a comparison as heelstrike compare writes it, found: {}",
@@ -61,6 +73,7 @@ fs::path write_report(const fs::path& folder) {
   }
   RunData run = read_run_data(folder, fs::absolute(folder).lexically_normal().filename().string(), "");
   read_fields(folder, field_values_per_page, run);
+  write_regions(folder, run);
   if (run.summary) run.label = has_pairs(run) ? run.summary->backend : run.summary->scenario;
   write_whole_file(file, run_page(run));
   return file;

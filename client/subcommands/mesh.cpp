@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "client/embedded/geometry.hpp"
 #include "client/runs/quantity.hpp"
@@ -17,6 +18,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/results/output_file.hpp"
+#include "common/surfaces/knee.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -27,6 +29,7 @@ struct MeshOptions {
   std::string input;
   fs::path output;
   std::string size;
+  std::string edge;
   std::vector<std::string> refine;
   std::vector<std::string> repair;
   std::string merge;
@@ -72,12 +75,31 @@ MeshRefinement parse_refinement(const std::string& text) {
   return wish;
 }
 
+/// knee-femur, knee-tibia, knee-femur-bone, knee-tibia-bone, all with -left or without; none for other names and for
+/// files that have such a name.
+std::optional<KneeSurface> knee_named(const MeshOptions& options) {
+  const auto words = split(options.input, '-');
+  if (words.size() < 2 || words.size() > 4 || words[0] != "knee" || fs::exists(options.input)) return std::nullopt;
+  KneeSurface knee{.dimensions = {}, .is_tibia = words[1] == "tibia"};
+  bool known = knee.is_tibia || words[1] == "femur";
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    bool& flag = words[i] == "bone" ? knee.is_bone : knee.left;
+    known = known && !flag && (words[i] == "bone" || words[i] == "left");
+    flag = true;
+  }
+  if (!known) return std::nullopt;
+  if (!options.edge.empty()) knee.edge = parse_small_length(options.edge, "--edge");
+  (void)checked_surface(knee, true, "mesh");
+  return knee;
+}
+
 MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   MeshJob job;
   job.name = options.input;
   job.foot = (options.input == "foot" || options.input == "foot-right") && !fs::exists(options.input);
   job.right = options.input == "foot-right";
-  if (!job.foot) job.content = read_file(options.input, "mesh", {.stop = stop});
+  job.knee = knee_named(options);
+  if (!job.foot && !job.knee) job.content = read_file(options.input, "mesh", {.stop = stop});
   job.length_scale = options.length_scale;
   if (!options.size.empty()) job.size = parse_small_length(options.size, "--size");
   if (!options.size.empty() && !(job.size > 0.0)) {
@@ -152,13 +174,19 @@ void add_mesh(CLI::App& program, Invocation& invocation) {
   auto* command = program.add_subcommand("mesh", "Check a surface, repair it when asked, fill it with tetrahedra");
   const auto options = std::make_shared<MeshOptions>();
   command
-      ->add_option("input", options->input,
-                   fmt::format("File with a {}; `foot` or `foot-right` for the project's own foot", readable_formats()))
+      ->add_option(
+          "input", options->input,
+          fmt::format(
+              "File with a {}; `foot` or `foot-right` for the project's own foot; `knee-femur`, `knee-tibia`,\n"
+              "`knee-femur-bone`, `knee-tibia-bone` for surfaces of its knee (`-left` at the end: of a left one)",
+              readable_formats()))
       ->required()
       ->type_name("FILE");
   command->add_option("-o,--output", options->output, "Mesh to write: .vtu, .msh, or .stl for the surface")
       ->type_name("FILE");
   command->add_option("--size", options->size, "Edge length of the tetrahedra, e.g. 4mm; without it only a check")
+      ->type_name("LENGTH");
+  command->add_option("--edge", options->edge, "Edge length of the triangles of a parametric knee")
       ->type_name("LENGTH");
   command
       ->add_option("--refine", options->refine,

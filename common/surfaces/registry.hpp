@@ -10,6 +10,7 @@
   KIND(cylinder)                       \
   KIND(block)                          \
   KIND(foot)                           \
+  KIND(knee)                           \
   KIND(mesh)                           \
   KIND(points)
 

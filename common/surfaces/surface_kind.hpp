@@ -24,6 +24,8 @@ namespace heelstrike {
 struct Triangles {
   std::vector<Vector3> vertices;                          ///< [m]
   std::vector<std::array<std::uint32_t, 3>> triangles{};  ///< indices into `vertices`
+  std::vector<std::string> set_names{};                   ///< named sets of triangles; empty = none
+  std::vector<std::uint32_t> sets{};                      ///< of each triangle, into `set_names`; empty = none
 };
 
 /// What of an endless surface is drawn: the part near a point.
@@ -61,6 +63,9 @@ struct SurfaceKind {
   /// Closed triangles with edges of about `size` [m], to be filled with tetrahedra. Kinds that fill without it are
   /// meshed by their own code in the finite-element back-ends, e.g. with element sets.
   Triangles (*boundary)(const Surface& surface, double size) = nullptr;
+
+  /// Triangles with a rim, of a kind that is a surface and no body: for back-ends that take open meshes.
+  Triangles (*sheet)(const Surface& surface) = nullptr;
 
   /// The solid that stands for it on a page: "kind" sphere {radius, center}, plane {normal, point}, cylinder {radius,
   /// axis, center, length unless endless} or block {lengths, center, rough: only the size is right}.

@@ -60,11 +60,16 @@ double LayerLaw::pressure(double x) const {
   const double S = modulus * (large ? -std::log1p(-x) : x);
   if (!(reference > 0.0)) return S;
   if (exponent == 3.0) return 2.0 * reference / 3.0 * std::sinh(std::asinh(9.0 * S / (2.0 * reference)) / 3.0);
-  const auto equation = [&](double p) {
+  // Each of both terms alone is at most S. From above, Newton's iteration on the convex left side falls to the root and
+  // stops falling there; from 0 it would creep down from S by a factor of 1 - 1 / n where S is far above p0.
+  double p = std::min(S, reference * std::pow(S / (exponent * reference), 1.0 / exponent));
+  for (int i = 0; i < most_iterations; ++i) {
     const double stiffening = exponent * std::pow(p / reference, exponent - 1.0);
-    return std::pair(p * (1.0 + stiffening) - S, 1.0 + exponent * stiffening);
-  };
-  return rising_root(equation, 0.0, S);  // p <= S
+    const double next = p - (p * (1.0 + stiffening) - S) / (1.0 + exponent * stiffening);
+    if (!(next < p)) break;
+    p = next;
+  }
+  return p;
 }
 
 bool BedLaw::proportional() const {

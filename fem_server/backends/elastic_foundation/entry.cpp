@@ -92,6 +92,15 @@ std::vector<ParameterSchema> schema() {
   all.push_back(number_parameter("dissipation", "s/m",
                                  "c of the factor 1 + c dd/dt of the pressure of each spring, never below 0", 0.0,
                                  not_negative));
+  all.push_back(text_parameter(
+      "regions",
+      "parts of the casting surface whose loads are told apart in fields and reports, separated by blanks: names of "
+      "its "
+      "triangle sets, `sets` for all; x- x+ y- y+ z- z+ for one side of a plane across an axis of the casting body's "
+      "frame, `halves` for all six",
+      ""));
+  all.push_back(list_parameter("region_center", "m",
+                               "point that the planes of regions go through; default the middle of the surface"));
   all.push_back(number_parameter("friction", "-", "Coulomb coefficient; 0 = no friction", 0.0, not_negative));
   return all;
 }
@@ -158,6 +167,11 @@ void check_surfaces(const Roles& roles) {
     throw input_error(key, fmt::format("{}: missing; a plane that carries springs needs the edge [m] of its square, or "
                                        "let the other body carry them with casting",
                                        key));
+  }
+  const std::size_t coordinates = numbers(roles.pair.parameters, "region_center").size();
+  if (coordinates != 0 && coordinates != 3) {
+    const std::string key = roles.parameter_key("region_center");
+    throw input_error(key, fmt::format("{}: expected a point, three numbers [m], found {} numbers", key, coordinates));
   }
   const double refinements = number(roles.pair.parameters, "refine");
   if (refinements != std::floor(refinements)) {
@@ -304,6 +318,8 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair, const Prep
   FoundationOptions foundation{.casting_is_main = roles.casting_is_main,
                                .dissipation = number(given, "dissipation"),
                                .friction = number(given, "friction")};
+  foundation.regions = foundation_regions(text(given, "regions"), numbers(given, "region_center"), surface.mesh(),
+                                          roles.parameter_key("regions"));
   if (foundation.friction > 0.0) foundation.shear_stiffness = shear_stiffness(roles, surface);
   ParameterMap parameters = given;
   parameters["search_distance"] = options.search_distance;

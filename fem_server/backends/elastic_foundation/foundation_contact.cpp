@@ -248,7 +248,9 @@ std::string FoundationContact::fields(const History& /*history*/, const PairStat
   const PairState casting = in_casting(state);
   const bool of_casting = (request.part == FieldPart::main) == options_.casting_is_main;
   const Pose X_WC = options_.casting_is_main ? request.X_WA : request.X_WA * state.X_AB;
-  if (of_casting) return draw_casting(bed_, bed_.at(casting.X_AB), casting, X_WC, options_.dissipation, request);
+  if (of_casting)
+    return draw_casting(bed_, bed_.at(casting.X_AB), casting, X_WC,
+                        {.dissipation = options_.dissipation, .regions = options_.regions}, request);
   return draw_target(bed_, target_, casting.X_AB, X_WC, request);
 }
 

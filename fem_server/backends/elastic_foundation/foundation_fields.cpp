@@ -19,36 +19,88 @@ FieldGrid grid_of(const SurfaceMesh& mesh, const Pose& X_WM) {
   return grid;
 }
 
-MeshField scalars(std::string_view name, std::vector<double> values) {
-  return {.name = std::string(name), .unit = unit_of(name), .n_components = 1, .values = std::move(values)};
+MeshField values(std::string name, std::string unit, std::vector<double> of_all) {
+  return {.name = std::move(name), .unit = std::move(unit), .n_components = 1, .values = std::move(of_all)};
 }
+
+/// What stands in the centres as the mean of the faces around each point by their area.
+std::vector<double> around_points(const CastingSurface& casting, const std::vector<double>& of_faces) {
+  const SurfaceMesh& mesh = casting.mesh();
+  std::vector<double> sum(mesh.vertices.size(), 0.0);
+  std::vector<double> area(mesh.vertices.size(), 0.0);
+  for (std::uint32_t t = 0; t < mesh.triangles.size(); ++t) {
+    for (const std::uint32_t v : mesh.triangles[t]) {
+      sum[v] += casting.area(t) * of_faces[t];
+      area[v] += casting.area(t);
+    }
+  }
+  for (std::size_t v = 0; v < sum.size(); ++v) sum[v] = area[v] > 0.0 ? sum[v] / area[v] : 0.0;
+  return sum;
+}
+
+/// Of springs, at their places.
+struct SpringValues {
+  std::vector<double> factor;    ///< [-] of the elastic pressure
+  std::vector<double> pressure;  ///< [Pa]
+  std::vector<double> depth;     ///< [m] penetration
+
+  SpringValues(const SpringBed& bed, const BedState& loads, const Vector6& V_CT, double dissipation)
+      : factor(bed.casting().springs().size(), 0.0), pressure(factor), depth(factor) {
+    for (const LoadedSpring& loaded : loads.springs) {
+      const std::uint32_t i = loaded.spring;
+      factor[i] = std::max(0.0, 1.0 + dissipation * loaded.motion.rate.dot(V_CT));
+      if (!(loaded.motion.d > 0.0)) continue;
+      depth[i] = loaded.motion.d;
+      pressure[i] = factor[i] * bed.pressure(i, loaded.motion.d);
+    }
+  }
+};
+
+/// Of triangles.
+struct FaceValues {
+  std::vector<double> pressure;  ///< [Pa] mean over the whole triangle
+  std::vector<double> area;      ///< [m^2] loaded
+  std::vector<double> depth;     ///< [m] largest penetration
+
+  FaceValues(const CastingSurface& casting, const BedState& loads, const SpringValues& springs)
+      : pressure(casting.mesh().triangles.size(), 0.0), area(pressure), depth(pressure) {
+    for (const LoadedFace& face : loads.faces) {
+      const std::uint32_t t = face.triangle;
+      const auto& [a, b, c] = casting.mesh().triangles[t];
+      const bool at_vertices = casting.places() == SpringPlaces::vertices;
+      const double factor =
+          at_vertices ? (springs.factor[a] + springs.factor[b] + springs.factor[c]) / 3.0 : springs.factor[t];
+      pressure[t] = factor * face.pressure;
+      area[t] = face.area;
+      depth[t] = at_vertices ? std::max({springs.depth[a], springs.depth[b], springs.depth[c]}) : springs.depth[t];
+    }
+  }
+};
 
 }  // namespace
 
 std::string draw_casting(const SpringBed& bed, const BedState& loads, const PairState& state, const Pose& X_WC,
-                         double dissipation, const FieldRequest& request) {
+                         const CastingPicture& picture, const FieldRequest& request) {
   check_quantities(request);
   const CastingSurface& casting = bed.casting();
   const SurfaceMesh& mesh = casting.mesh();
-  const bool at_vertices = casting.places() == SpringPlaces::vertices;
-  std::vector<double> pressure(casting.springs().size(), 0.0);
-  std::vector<double> factor(casting.springs().size(), 0.0);
-  for (const LoadedSpring& loaded : loads.springs) {
-    factor[loaded.spring] = std::max(0.0, 1.0 + dissipation * loaded.motion.rate.dot(state.V_AB.vector()));
-    if (!(loaded.motion.d > 0.0)) continue;
-    pressure[loaded.spring] = factor[loaded.spring] * bed.pressure(loaded.spring, loaded.motion.d);
-  }
-  std::vector<double> of_faces(mesh.triangles.size(), 0.0);
-  for (const LoadedFace& face : loads.faces) {
-    const auto& [a, b, c] = mesh.triangles[face.triangle];
-    const double mean = at_vertices ? (factor[a] + factor[b] + factor[c]) / 3.0 : factor[face.triangle];
-    of_faces[face.triangle] = mean * face.pressure;
-  }
   std::vector<MeshField> of_points;
   std::vector<MeshField> of_cells{part_of_cells(request.part, mesh.triangles.size())};
   if (wanted(request, "contact_pressure")) {
-    of_cells.push_back(scalars("contact_pressure", std::move(of_faces)));
-    if (at_vertices) of_points.push_back(scalars("contact_pressure", std::move(pressure)));
+    SpringValues springs(bed, loads, state.V_AB.vector(), picture.dissipation);
+    FaceValues faces(casting, loads, springs);
+    if (casting.places() == SpringPlaces::centres) {
+      springs.pressure = around_points(casting, faces.pressure);
+      springs.depth = around_points(casting, faces.depth);
+    }
+    of_points.push_back(values("contact_pressure", "Pa", std::move(springs.pressure)));
+    of_points.push_back(values("penetration", "m", std::move(springs.depth)));
+    of_cells.push_back(values("contact_pressure", "Pa", std::move(faces.pressure)));
+    of_cells.push_back(values("loaded_area", "m^2", std::move(faces.area)));
+    of_cells.push_back(values("penetration", "m", std::move(faces.depth)));
+  }
+  for (const FoundationRegion& region : picture.regions) {
+    of_cells.push_back(values("region:" + region.name, "", {region.triangles.begin(), region.triangles.end()}));
   }
   return write_fields(grid_of(mesh, X_WC), of_points, of_cells);
 }

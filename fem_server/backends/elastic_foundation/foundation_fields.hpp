@@ -1,20 +1,28 @@
 /// Pictures of an elastic foundation: penetration and pressure on the surface that carries the springs, as VTU.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "common/contact/contact.hpp"
+#include "fem_server/backends/elastic_foundation/foundation_regions.hpp"
 #include "fem_server/backends/elastic_foundation/spring_bed.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
 
 namespace heelstrike::fem {
 
+struct CastingPicture {
+  double dissipation = 0.0;  ///< [s/m] of the pressure factor
+  std::span<const FoundationRegion> regions{};
+};
+
+/// Per face the pressure (its mean), the loaded part of its area, the penetration (its largest) and an array of 0 and 1
+/// for each region, "region:NAME"; at the points pressure and penetration.
 /// @param state        twist and pose of T in C
 /// @param X_WC         of C in the drawn frame
-/// @param dissipation  [s/m] of the pressure factor
 /// @throws Error{invalid_input} for an unknown quantity
 [[nodiscard]] std::string draw_casting(const SpringBed& bed, const BedState& loads, const PairState& state,
-                                       const Pose& X_WC, double dissipation, const FieldRequest& request);
+                                       const Pose& X_WC, const CastingPicture& picture, const FieldRequest& request);
 
 /// The surface that the springs meet, without quantities; of a plane a square patch about the springs.
 [[nodiscard]] std::string draw_target(const SpringBed& bed, const PartnerShape& target, const Pose& X_CT,

@@ -84,7 +84,9 @@ SurfaceMesh shaped_triangles(const Surface& surface, const TriangleSize& size, c
     return placed(boundary_surface(solid).surface, {.p = block->center});
   }
   Triangles drawn;
-  if (kind.boundary != nullptr && (size.edge > 0.0 || kind.drawing == nullptr)) {
+  if (kind.sheet != nullptr) {
+    drawn = kind.sheet(surface);
+  } else if (kind.boundary != nullptr && (size.edge > 0.0 || kind.drawing == nullptr)) {
     drawn = kind.boundary(surface, edge);
   } else if (kind.drawing != nullptr) {
     // An endless surface is drawn about its place; a plane as a square of four times this extent.
@@ -95,13 +97,15 @@ SurfaceMesh shaped_triangles(const Surface& surface, const TriangleSize& size, c
   SurfaceMesh mesh;
   mesh.vertices = std::move(drawn.vertices);
   mesh.triangles = std::move(drawn.triangles);
+  mesh.group_names = std::move(drawn.set_names);
+  mesh.triangle_groups = std::move(drawn.sets);
   return mesh;
 }
 
 }  // namespace
 
 bool has_surface(const SurfaceKind& kind) {
-  return !kind.is_cloud && (kind.drawing != nullptr || kind.boundary != nullptr || kind.fills);
+  return !kind.is_cloud && (kind.drawing != nullptr || kind.boundary != nullptr || kind.sheet != nullptr || kind.fills);
 }
 
 CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size, const PrepareContext& context,

@@ -66,6 +66,17 @@ void SpringBed::check_depth(std::uint32_t spring, double d) const {
       options_.where);
 }
 
+/// A spring that is passed over bears nothing: a load that breaks off with the depth is told, and not computed.
+void SpringBed::check_reach(std::uint32_t spring, double d) const {
+  const Vector3& p = casting_.springs()[spring].point;
+  throw RecoverableError(
+      fmt::format("{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, more than "
+                  "search_distance, {:g} m, up to which springs are looked for behind an open surface; increase it, or "
+                  "place the bodies less deep",
+                  options_.where, d, p.x(), p.y(), p.z(), options_.search_distance),
+      options_.where);
+}
+
 void SpringBed::check_facing(const Search& search) const {
   if (search.state.compressed > 0 || search.averted == 0 || search.averted < search.behind) return;
   const Vector3& p = casting_.springs()[search.averted_spring].point;
@@ -104,8 +115,10 @@ std::optional<SpringMotion> SpringBed::motion_of(const Search& search, std::uint
 void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const {
   if (nearest.gap > 0.0 || nearest.beside) return;
   if (!target_->closed() && -nearest.gap > options_.search_distance) {
-    if (turned(nearest, search.X_CT.R).normal.dot(casting_.springs()[spring].normal) < 0.0)
+    if (turned(nearest, search.X_CT.R).normal.dot(casting_.springs()[spring].normal) < 0.0) {
       check_depth(spring, -nearest.gap);
+      check_reach(spring, -nearest.gap);
+    }
     return;
   }
   ++search.behind;
@@ -254,7 +267,7 @@ void SpringBed::load_centres(BedState& state) const {
     loaded.dforce = area * p.slope * loaded.motion.dd;
     state.energy += area * p.energy;
     state.area += area;
-    state.faces.push_back({.triangle = loaded.spring, .pressure = p.pressure});
+    state.faces.push_back({.triangle = loaded.spring, .pressure = p.pressure, .area = area});
   }
 }
 
@@ -299,7 +312,7 @@ void SpringBed::load_triangles(Search& search) const {
     const TriangleLoad load = triangle_load(law_, casting_.area(t), layers(casting_.thickness(t)), d);
     state.energy += load.energy;
     state.area += load.area;
-    state.faces.push_back({.triangle = t, .pressure = load.forces.sum() / casting_.area(t)});
+    state.faces.push_back({.triangle = t, .pressure = load.forces.sum() / casting_.area(t), .area = load.area});
     for (std::size_t k = 0; k < 3; ++k) {
       LoadedSpring& spring = state.springs[corners[k]];
       const auto row = static_cast<Eigen::Index>(k);

@@ -35,6 +35,7 @@ struct LoadedSpring {
 struct LoadedFace {
   std::uint32_t triangle = 0;
   double pressure = 0.0;  ///< [Pa] elastic, mean over the whole triangle
+  double area = 0.0;      ///< [m^2] loaded part
 };
 
 /// The bed at one pose.
@@ -104,6 +105,7 @@ class SpringBed {
   void load_centres(BedState& state) const;
   void load_triangles(Search& search) const;
   void check_depth(std::uint32_t spring, double d) const;
+  [[noreturn]] void check_reach(std::uint32_t spring, double d) const;
   void check_facing(const Search& search) const;
 
   CastingSurface casting_;

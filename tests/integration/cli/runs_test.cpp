@@ -41,7 +41,8 @@ TEST_P(Modes, GiveTheSameTimeSeries) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Examples, Modes, testing::Values("bouncing_ball.yaml", "colliding_spheres.yaml"),
+INSTANTIATE_TEST_SUITE_P(Examples, Modes,
+                         testing::Values("bouncing_ball.yaml", "colliding_spheres.yaml", "knee_press.yaml"),
                          [](const auto& info) { return std::string(info.param, std::strchr(info.param, '.')); });
 
 TEST(Run, ChoosesAFolderThatIsFree) {

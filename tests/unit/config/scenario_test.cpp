@@ -326,7 +326,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "{sphere: {radius: 0.1}, plane: {}}",
                 14,
                 "contact.ball-ground.main.surface",
-                {"exactly one of sphere, plane, cylinder, block, foot, mesh, points"}},
+                {"exactly one of sphere, plane, cylinder, block, foot, knee, mesh, points"}},
         Mistake{"unknown_surface",
                 "{sphere: {radius: 0.1}}",
                 "{sphera: {radius: 0.1}}",

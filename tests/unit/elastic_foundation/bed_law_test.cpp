@@ -48,6 +48,19 @@ TEST(BedLaw, ValuesOfTheSource) {
   }
 }
 
+// E(p) inserted into the strain is monotone, p (1 + n (p / p0)^(n-1)) = S: there is a root for every S, however large.
+// Rounding of p, n + 1 digits of which the left side loses at most.
+TEST(BedLaw, NonlinearPressureHasARootForEveryStrain) {
+  for (const double n : {1.0, 1.3, 2.5, 3.0, 7.0, 20.0}) {
+    const LayerLaw law{.modulus = 1.0, .reference = 18.4e6, .exponent = n};
+    for (const double S : {0.0, 1e-300, 1e-9, 1.0, 1e6, 1e12, 1e18, 1e60}) {
+      const double p = law.pressure(S);
+      ASSERT_TRUE(std::isfinite(p) && p >= 0.0) << "n " << n << ", S " << S;
+      EXPECT_NEAR(p * (1.0 + n * std::pow(p / law.reference, n - 1.0)), S, 1e-14 * (n + 1.0) * S);
+    }
+  }
+}
+
 /// Laws of every kind with their thickness.
 std::vector<std::pair<BedLaw, std::array<double, 2>>> laws() {
   const LayerLaw odd{.modulus = 3e8, .large = true, .reference = 1e7, .exponent = 2.5};

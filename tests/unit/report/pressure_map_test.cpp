@@ -95,6 +95,17 @@ TEST(PressureMap, LooksAlongTheAxisThatIsLoaded) {
   EXPECT_EQ(view.axes, (std::array<int, 2>{1, 2}));
 }
 
+// A tibia, x forward, y up: its plateaus are seen from above, right to the right.
+TEST(PressureMap, PlateausLieBesideEachOther) {
+  const Pose turned{.R = rotation_from_vector(Vector3(M_PI / 2.0, 0.0, 0.0)), .p = Vector3::Zero()};
+  FieldGrid grid = sole(26, 11);
+  std::fill_n(grid.arrays[0].values.begin(), 26 * 11, 1e5);
+  const PressureMap map(placed(grid, turned), {});
+  const PlanView view = map.view(map.peak(), 51);
+  EXPECT_EQ(view.depth, 1);
+  EXPECT_EQ(view.axes, (std::array<int, 2>{2, 0}));
+}
+
 TEST(PressureMap, OutsideTheBodyThereIsNothing) {
   FieldGrid grid = sole(26, 11);
   grid.triangles.resize(6);  // two triangles at the origin, 10 mm wide

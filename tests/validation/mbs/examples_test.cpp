@@ -23,6 +23,7 @@ const std::map<std::string, std::vector<std::string>> until_contact = {
     {"slider_crank", {"analysis.end_time=0.12"}},
     {"pressed_ball", {"analysis.end_time=0.2"}},
     {"knee_springs", {"analysis.end_time=0.2"}},
+    {"knee_press", {"analysis.end_time=0.2"}},
 };
 
 TEST(Examples, EveryOneRuns) {

@@ -1,0 +1,197 @@
+// The project's own knee: its shape, what it bears, and the regions that its loads are told apart by.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/errors/error.hpp"
+#include "common/surfaces/knee.hpp"
+#include "fem_server/backends/elastic_foundation/entry.hpp"
+#include "fem_server/backends/elastic_foundation/foundation_regions.hpp"
+#include "fem_server/geometry/surface_check.hpp"
+#include "tests/unit/elastic_foundation/foundation_examples.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+using namespace testing_support;
+using testing::AllOf;
+using testing::HasSubstr;
+
+SurfaceMesh mesh_of(const KneeSurface& knee) {
+  Triangles triangles = knee.triangles();
+  SurfaceMesh mesh;
+  mesh.vertices = std::move(triangles.vertices);
+  mesh.triangles = std::move(triangles.triangles);
+  mesh.group_names = std::move(triangles.set_names);
+  mesh.triangle_groups = std::move(triangles.sets);
+  return mesh;
+}
+
+/// Cartilage of the model in the issue: 10 MPa, nu = 0.45.
+PairSpec knee_pair(ParameterMap parameters, double edge = 0.0015, bool left = false) {
+  const KneeDimensions d;
+  parameters.try_emplace("thickness", d.tibial_cartilage);
+  parameters.try_emplace("partner_thickness", d.femoral_cartilage);
+  PairSpec pair = layer_pair(KneeSurface{.dimensions = {}, .is_tibia = true, .left = left, .edge = edge},
+                             KneeSurface{.dimensions = {}, .left = left, .edge = edge}, std::move(parameters));
+  pair.main.materials = {material(10e6, 0.45)};
+  pair.partner.materials = {material(10e6, 0.45)};
+  return pair;
+}
+
+std::unique_ptr<ContactBackend> make(PairSpec pair) {
+  const BackendEntry entry = elastic_foundation_entry();
+  pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
+  entry.check(pair);
+  return entry.make(pair, Assets().context());
+}
+
+Response pressed(const ContactBackend& knee, double depth, double varus = 0.0) {
+  PairState state;
+  state.X_AB = {.R = rotation_from_vector({-varus, 0.0, 0.0}), .p = {0.0, -depth, 0.0}};
+  return knee.evaluate(*knee.initial_history(), state);
+}
+
+TEST(ParametricKnee, SurfacesLookOutOfTheBoneAndHaveTwoSides) {
+  for (const bool tibia : {false, true}) {
+    for (const bool left : {false, true}) {
+      const SurfaceMesh mesh = mesh_of({.dimensions = {}, .is_tibia = tibia, .left = left});
+      const SurfaceReport report = check_surface(mesh);
+      EXPECT_EQ(report.n_components, 2U);
+      for (const SurfaceFinding& finding : report.findings) EXPECT_EQ(finding.defect, SurfaceDefect::open_edge);
+      ASSERT_EQ(mesh.triangle_groups.size(), mesh.triangles.size());
+      for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
+        const Vector3 p = mesh.vertices[mesh.triangles[t][0]];
+        const bool medial = (p.z() < 0.0) != left;
+        EXPECT_EQ(mesh.triangle_groups[t], medial ? 0U : 1U);
+        const Vector3 n = triangle_cross(mesh, t);
+        // The plateaus look up; the condyles away from the middle line of the arc that they are carried along.
+        const Vector3 out = tibia ? Vector3::UnitY() : Vector3(p.x(), p.y() - 0.003, 0.0);
+        EXPECT_GT(n.dot(out), 0.0) << p.transpose();
+      }
+    }
+  }
+}
+
+// Vertices of the bone lie below those of the cartilage by its thickness, along the normal of the smooth surface.
+TEST(ParametricKnee, CartilageHasItsThicknessEverywhere) {
+  const KneeDimensions d;
+  for (const bool tibia : {false, true}) {
+    const SurfaceMesh cartilage = mesh_of({.dimensions = {}, .is_tibia = tibia});
+    const SurfaceMesh bone = mesh_of({.dimensions = {}, .is_tibia = tibia, .is_bone = true});
+    ASSERT_EQ(cartilage.vertices.size(), bone.vertices.size());
+    for (std::size_t v = 0; v < bone.vertices.size(); ++v) {
+      EXPECT_NEAR((cartilage.vertices[v] - bone.vertices[v]).norm(), tibia ? d.tibial_cartilage : d.femoral_cartilage,
+                  1e-15);
+    }
+  }
+}
+
+// Chords of length e of a circle of radius R are e^2 / 8 R off: those of the condyles inside, which leaves a gap, those
+// of the hollow plateaus above, which overlaps. Diagonals of the triangles are up to sqrt(2) edges long.
+TEST(ParametricKnee, BothCondylesTouchAtTheIdentityPose) {
+  const double edge = 0.001;
+  const KneeDimensions d;
+  const auto chord = [&](double curvatures) { return 2.0 * edge * edge / 8.0 * curvatures; };
+  const double inside = chord(1.0 / d.extension_radius + 1.0 / d.coronal_radius);
+  const double a = 0.5 * d.plateau_length;
+  const double b = 0.5 * d.plateau_breadth;
+  const double above = chord(2.0 * d.medial_depth / (a * a) + 2.0 * d.medial_depth / (b * b));
+  const auto knee = make(knee_pair({}, edge));
+  EXPECT_NEAR(pressed(*knee, 0.0).gap, 0.0, std::max(inside, above));
+  EXPECT_LT(pressed(*knee, inside + 5e-7).gap, 0.0);
+  // Both sides bear, and neither of them four times what the other one does.
+  EXPECT_LT(std::abs(pressed(*knee, 0.0002).p_ACop.z()), 0.6 * 0.5 * d.condyle_spacing);
+}
+
+TEST(ParametricKnee, VarusLoadsTheMedialSideAndALeftKneeMirrorsARightOne) {
+  const Response right = pressed(*make(knee_pair({})), 0.0005, 0.004);
+  EXPECT_LT(right.p_ACop.z(), -0.005);
+  EXPECT_GT(-right.F_A.force.y(), 100.0);
+  const Response left = pressed(*make(knee_pair({}, 0.0015, true)), 0.0005, -0.004);
+  // Sums are taken in another order: rounding only.
+  EXPECT_NEAR(left.F_A.force.y(), right.F_A.force.y(), 1e-9 * right.F_A.force.norm());
+  EXPECT_NEAR(left.p_ACop.z(), -right.p_ACop.z(), 1e-9);
+}
+
+TEST(ParametricKnee, WrongDimensionsAreNamed) {
+  const auto refused = [](KneeSurface knee, const std::string& key) {
+    try {
+      (void)checked_surface(knee, false, "surface");
+      ADD_FAILURE() << key;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.field(), "surface.knee." + key);
+    }
+  };
+  refused({.dimensions = {.extension_radius = 0.02}}, "extension_radius");
+  refused({.dimensions = {.medial_depth = 0.008}}, "medial_depth");
+  refused({.dimensions = {.femoral_cartilage = 0.03}}, "femoral_cartilage");
+  refused({.dimensions = {}, .edge = 0.02}, "edge");
+}
+
+void expect_refused(ParameterMap parameters, const std::string& field, const testing::Matcher<std::string>& message) {
+  try {
+    (void)make(knee_pair(std::move(parameters)));
+    FAIL() << "expected an error at " << field;
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::invalid_input);
+    EXPECT_EQ(e.field(), field);
+    EXPECT_THAT(std::string(e.what()), message);
+  }
+}
+
+TEST(FoundationRegions, ThatCutNothingAreRefusedByName) {
+  const std::string key = "contact.knee.parameters.regions";
+  expect_refused({{"regions", "medial middle"}}, key, AllOf(HasSubstr("'middle'"), HasSubstr("medial, lateral")));
+  expect_refused({{"regions", "x+"}, {"region_center", std::vector<double>{0.5, 0.0, 0.0}}}, key,
+                 AllOf(HasSubstr("'x+' with 0 of"), HasSubstr("region_center")));
+  expect_refused({{"regions", "x-"}, {"region_center", std::vector<double>{0.5, 0.0, 0.0}}}, key, HasSubstr("'x-'"));
+  expect_refused({{"regions", "sets medial"}}, key, HasSubstr("'medial' twice"));
+  expect_refused({{"regions", "z-"}, {"region_center", std::vector<double>{0.5}}},
+                 "contact.knee.parameters.region_center", HasSubstr("found 1"));
+}
+
+TEST(FoundationRegions, OfASurfaceWithoutSets) {
+  SurfaceMesh mesh = mesh_of({.dimensions = {}, .is_tibia = true});
+  mesh.group_names.clear();
+  mesh.triangle_groups.clear();
+  EXPECT_THROW((void)foundation_regions("sets", {}, mesh, "regions"), Error);
+  const auto six = foundation_regions("halves", {}, mesh, "regions");
+  ASSERT_EQ(six.size(), 6U);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
+      EXPECT_NE(six[2 * axis].triangles[t], six[2 * axis + 1].triangles[t]) << "each triangle on one side";
+    }
+  }
+  EXPECT_TRUE(foundation_regions("", {}, mesh, "regions").empty());
+}
+
+TEST(FoundationRegions, AreDrawnWithPenetrationAndLoadedArea) {
+  for (const std::string springs : {"vertices", "centres"}) {
+    const auto knee = make(knee_pair({{"regions", std::string("sets x+")}, {"springs", springs}}));
+    PairState state;
+    state.X_AB.p.y() = -0.0004;
+    const std::string drawn = knee->fields(*knee->initial_history(), state, {});
+    for (const char* array :
+         {"contact_pressure", "loaded_area", "penetration", "region:medial", "region:lateral", "region:x+"}) {
+      EXPECT_THAT(drawn, HasSubstr(array));
+    }
+  }
+}
+
+// A load that breaks off with the depth would look like a softer knee.
+TEST(ParametricKnee, OverlapsBeyondTheSearchDistanceAreTold) {
+  const auto knee = make(knee_pair({{"search_distance", 0.0003}}));
+  EXPECT_GT(pressed(*knee, 0.00025).area, 0.0);
+  try {
+    (void)pressed(*knee, 0.0006);
+    FAIL();
+  } catch (const RecoverableError& e) {
+    EXPECT_THAT(std::string(e.what()), AllOf(HasSubstr("contact.knee"), HasSubstr("search_distance, 0.0003 m")));
+  }
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
