@@ -499,7 +499,9 @@ TEST(ContactSolver, CommittedInverseFollowsTheStatesOfNodes) {
     }
     // Single precision times the condition of J, which is below 1e4 for such patches.
     const Eigen::MatrixXd x = CommittedInverse(kept, nodes).solve(rhs);
-    if (!with_new) EXPECT_LT((J * x - rhs).norm(), 1e-3 * rhs.norm());
+    if (!with_new) {
+      EXPECT_LT((J * x - rhs).norm(), 1e-3 * rhs.norm());
+    }
     FrictionSystem system(kept, nodes);
     const auto [solved, Bx] = system.solve(rhs, 1e-5);
     EXPECT_LT((J * solved - rhs).norm(), 2e-5 * rhs.norm()) << with_new;
