@@ -1,10 +1,15 @@
 // Frictional contact problems: the solver of this project beside those of Siconos, in one program, on files.
 //
 //     bench_friction FILE... [--repetitions N]
+//     bench_friction --foot N [--repetitions N] [--limit SECONDS]
 //
 // Prints a line per problem and the performance profile: the share of the problems that a solver solved to 1e-8 of
 // FCLIB's error within a multiple of the time of the fastest that did. With problems that follow each other in a run
 // (files of `heelstrike friction-problem export`) also the warm solution, started from that of the file before.
+//
+// --foot: N steps of the scanned foot (HEELSTRIKE_DATA; HEELSTRIKE_BENCH_H is the element size in mm, default 6), as
+// `friction-problem export` would write them, cold and warm, with the solver of fem_condensed itself too. Warm is from
+// the reactions of the step before, node by node, for everyone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +23,10 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/clocks.hpp"
+#ifdef HEELSTRIKE_HAVE_CONDENSED
+#include "benchmarks/foot_steps.hpp"
+#endif
 #include "benchmarks/siconos_friction.hpp"
 #include "common/friction/fclib/fclib_file.hpp"
 #include "common/friction/siconos_text.hpp"
@@ -58,7 +67,12 @@ void print_profile(const Times& times, std::size_t n_problems) {
   }
 }
 
-void compare(const std::vector<std::string>& files, bool warm, int repetitions) {
+struct Effort {
+  int repetitions = 3;
+  double limit = 20.0;  ///< [s] for a solver of Siconos on one problem
+};
+
+void compare(const std::vector<std::string>& files, bool warm, const Effort& effort) {
   Times times;
   Eigen::VectorXd last;
   fmt::print("{}\n{:>40} {:>5}  {:>10} and others [ms]; - where not solved to {}\n", warm ? "\nwarm" : "cold",
@@ -77,7 +91,7 @@ void compare(const std::vector<std::string>& files, bool warm, int repetitions) 
     };
     double own = never;
     heelstrike::friction::FrictionSolution solution;
-    for (int i = 0; i < repetitions; ++i) {
+    for (int i = 0; i < effort.repetitions; ++i) {
       const auto begin = std::chrono::steady_clock::now();
       solution = heelstrike::friction::solve_friction(problem, {.tolerance = tolerance}, guess);
       own = std::min(own, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
@@ -85,7 +99,8 @@ void compare(const std::vector<std::string>& files, bool warm, int repetitions) 
     fmt::print("{:>40} {:>5} ", files[k].substr(files[k].find_last_of('/') + 1), problem.n_contacts());
     keep("ours", own, solution.r);
     for (const auto& solver : heelstrike::bench::siconos_solvers(problem.dimension)) {
-      const auto result = heelstrike::bench::solve_with_siconos(problem, solver, tolerance, guess, repetitions);
+      const auto result =
+          heelstrike::bench::solve_with_siconos(problem, solver, tolerance, guess, effort.repetitions, effort.limit);
       keep(solver.name, result.seconds, result.r);
       if (heelstrike::friction::natural_map_error(problem, result.r) <= tolerance) {
         largest_difference = std::max(largest_difference, (result.r - solution.r).norm() / solution.r.norm());
@@ -101,6 +116,84 @@ void compare(const std::vector<std::string>& files, bool warm, int repetitions) 
       largest_difference);
 }
 
+#ifdef HEELSTRIKE_HAVE_CONDENSED
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+/// Ratios of the fastest solver of Siconos that solved to fem_condensed, and how far reactions differ.
+struct FootComparison {
+  std::vector<double> ratios;
+  std::vector<double> keeping;  ///< [s]
+  double largest_difference = 0.0;
+  double slowest_ratio = never;
+};
+
+void compare_step(const heelstrike::bench::FootStep& step, std::size_t k, bool warm, const Effort& effort, Times& times,
+                  FootComparison& comparison) {
+  using heelstrike::friction::natural_map_error;
+  const Eigen::VectorXd zero = Eigen::VectorXd::Zero(step.problem.q.size());
+  const Eigen::VectorXd& guess = warm ? step.before : zero;
+  const auto own =
+      heelstrike::bench::solve_with_condensed(step.problem, warm ? &step.before : nullptr, effort.repetitions);
+  comparison.keeping.push_back(own.keeping);
+  const auto keep = [&](const std::string& name, double seconds, const Eigen::VectorXd& r) {
+    const bool solved = natural_map_error(step.problem, r) <= tolerance;
+    times[name][k] = solved ? seconds : never;
+    fmt::print(" {} {}", name, solved ? fmt::format("{:.3f}", 1e3 * seconds) : "-");
+    return solved;
+  };
+  fmt::print("{:>10} {:>5} ", step.name, step.problem.n_contacts());
+  (void)keep("condensed", own.seconds, own.r);
+  double general = never;
+  heelstrike::friction::FrictionSolution solution;
+  for (int i = 0; i < effort.repetitions; ++i) {
+    const double begin = heelstrike::bench::wall_seconds();
+    solution = heelstrike::friction::solve_friction(step.problem, {.tolerance = tolerance}, guess);
+    general = std::min(general, heelstrike::bench::wall_seconds() - begin);
+  }
+  (void)keep("general", general, solution.r);
+  double best = never;
+  for (const auto& solver : heelstrike::bench::siconos_solvers(3)) {
+    const auto result =
+        heelstrike::bench::solve_with_siconos(step.problem, solver, tolerance, guess, effort.repetitions, effort.limit);
+    if (!keep(solver.name, result.seconds, result.r)) continue;
+    best = std::min(best, result.seconds);
+    comparison.largest_difference = std::max(comparison.largest_difference, (result.r - own.r).norm() / own.r.norm());
+  }
+  fmt::print("\n");
+  if (best == never) return;
+  comparison.ratios.push_back(best / own.seconds);
+  comparison.slowest_ratio = std::min(comparison.slowest_ratio, best / own.seconds);
+}
+
+int compare_foot(int n, const Effort& effort) {
+  const char* size = std::getenv("HEELSTRIKE_BENCH_H");
+  const auto steps = heelstrike::bench::foot_steps(n, 1e-3 * (size != nullptr ? std::atof(size) : 6.0));
+  if (steps.empty()) {
+    fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that holds foot/foot_left.stl\n");
+    return 0;
+  }
+  for (const bool warm : {false, true}) {
+    fmt::print("{}\n", warm ? "\nwarm" : "cold");
+    Times times;
+    for (const char* name : {"condensed", "general"}) times[name].assign(steps.size(), never);
+    for (const auto& solver : heelstrike::bench::siconos_solvers(3)) times[solver.name].assign(steps.size(), never);
+    FootComparison comparison;
+    for (std::size_t k = 0; k < steps.size(); ++k) compare_step(steps[k], k, warm, effort, times, comparison);
+    print_profile(times, steps.size());
+    if (comparison.ratios.empty()) continue;
+    fmt::print(
+        "fastest of Siconos / condensed: median {:.1f}, smallest {:.1f}, in {} of {} steps that one of them "
+        "solved; largest difference of reactions {:.1e}; what a commit keeps takes {:.2f} ms (median)\n",
+        median(comparison.ratios), comparison.slowest_ratio, comparison.ratios.size(), steps.size(),
+        comparison.largest_difference, 1e3 * median(comparison.keeping));
+  }
+  return 0;
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -108,21 +201,32 @@ int main(int argc, char** argv) {
   std::vector<std::string> files;
   int repetitions = 3;
   bool warm = false;
+  double limit = 20.0;
+  [[maybe_unused]] int n_foot = 0;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--repetitions" && i + 1 < argc) {
       repetitions = std::max(1, std::atoi(argv[++i]));
+    } else if (argument == "--limit" && i + 1 < argc) {
+      limit = std::atof(argv[++i]);
+#ifdef HEELSTRIKE_HAVE_CONDENSED
+    } else if (argument == "--foot" && i + 1 < argc) {
+      n_foot = std::max(1, std::atoi(argv[++i]));
+#endif
     } else if (argument == "--warm") {
       warm = true;
     } else {
       files.push_back(argument);
     }
   }
+#ifdef HEELSTRIKE_HAVE_CONDENSED
+  if (n_foot > 0) return compare_foot(n_foot, {repetitions, limit});
+#endif
   if (files.empty()) {
-    fmt::print(stderr, "usage: bench_friction FILE... [--warm] [--repetitions N]\n");
+    fmt::print(stderr, "usage: bench_friction FILE... | --foot N [--warm] [--repetitions N] [--limit SECONDS]\n");
     return 2;
   }
-  compare(files, false, repetitions);
-  if (warm) compare(files, true, repetitions);
+  compare(files, false, {repetitions, limit});
+  if (warm) compare(files, true, {repetitions, limit});
   return 0;
 }

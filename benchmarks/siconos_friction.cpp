@@ -8,12 +8,14 @@
 #include <siconos/numerics/fc2d_Solvers.h>
 #include <siconos/numerics/fc3d_Solvers.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <memory>
@@ -38,8 +40,6 @@ std::span<const SiconosSolver> siconos_solvers(int dimension) {
 }
 
 namespace {
-
-constexpr unsigned time_limit = 20;  // s
 
 /// @return seconds
 double run(FrictionContactProblem& problem, const SiconosSolver& solver, double tolerance, Eigen::VectorXd& r) {
@@ -80,7 +80,11 @@ SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const Si
   numbers[0] = std::numeric_limits<double>::infinity();
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(time_limit);
+    const double whole = std::floor(time_limit);
+    const itimerval limit{.it_interval = {},
+                          .it_value = {.tv_sec = static_cast<time_t>(whole),
+                                       .tv_usec = static_cast<suseconds_t>(1e6 * (time_limit - whole))}};
+    ::setitimer(ITIMER_REAL, &limit, nullptr);
     if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(1);
     for (int i = 0; i < repetitions; ++i) {
       Eigen::VectorXd r = guess;

@@ -24,7 +24,9 @@ struct SiconosResult {
 };
 
 /// @param tolerance  asked of the solver; what came of it is measured by natural_map_error
+/// @param time_limit  [s] for all repetitions
 [[nodiscard]] SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const SiconosSolver& solver,
-                                               double tolerance, const Eigen::VectorXd& guess, int repetitions);
+                                               double tolerance, const Eigen::VectorXd& guess, int repetitions,
+                                               double time_limit = 20.0);
 
 }  // namespace heelstrike::bench

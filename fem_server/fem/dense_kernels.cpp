@@ -1,5 +1,6 @@
 #include "fem_server/fem/dense_kernels.hpp"
 
+#include <Eigen/Core>
 #include <utility>
 
 // The names are those of BLAS and LAPACK.
@@ -17,6 +18,12 @@ void dsymv_(const char* uplo, const int* n, const double* alpha, const double* a
             const int* incx, const double* beta, double* y, const int* incy);
 void ssymv_(const char* uplo, const int* n, const float* alpha, const float* a, const int* lda, const float* x,
             const int* incx, const float* beta, float* y, const int* incy);
+void sgemm_(const char* transposed_a, const char* transposed_b, const int* m, const int* n, const int* k,
+            const float* alpha, const float* a, const int* lda, const float* b, const int* ldb, const float* beta,
+            float* c, const int* ldc);
+void sgemv_(const char* transposed, const int* m, const int* n, const float* alpha, const float* a, const int* lda,
+            const float* x, const int* incx, const float* beta, float* y, const int* incy);
+void spotri_(const char* uplo, const int* n, float* a, const int* lda, int* info);
 void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
 void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* pivots, int* info);
 void sgetrs_(const char* transposed, const int* n, const int* n_rhs, const float* a, const int* lda, const int* pivots,
@@ -141,6 +148,50 @@ void multiply_symmetric(const Eigen::MatrixXf& lower, const Eigen::VectorXf& rhs
   ssymv_("L", &n, &one, lower.data(), &n, rhs.data(), &step, &zero, result.data(), &step);
 }
 
+namespace {
+
+/// result := alpha * matrix * rhs + beta * result.
+void multiply_single(float alpha, const Eigen::MatrixXf& matrix, const Eigen::MatrixXf& rhs, float beta,
+                     Eigen::MatrixXf& result) {
+  const int m = as_int(matrix.rows());
+  const int n = as_int(rhs.cols());
+  const int k = as_int(matrix.cols());
+  if (m == 0 || n == 0 || k == 0) return;
+  const int step = 1;
+  if (n == 1) {
+    sgemv_("N", &m, &k, &alpha, matrix.data(), &m, rhs.data(), &step, &beta, result.data(), &step);
+    return;
+  }
+  sgemm_("N", "N", &m, &n, &k, &alpha, matrix.data(), &m, rhs.data(), &k, &beta, result.data(), &m);
+}
+
+}  // namespace
+
+void multiply_symmetric(const Eigen::MatrixXf& matrix, const Eigen::MatrixXf& rhs, Eigen::MatrixXf& result) {
+  if (rhs.cols() > 1) return multiply_single(1.0F, matrix, rhs, 0.0F, result);
+  const int n = as_int(matrix.rows());
+  if (n == 0) return;
+  const float one = 1.0F;
+  const float zero = 0.0F;
+  const int step = 1;
+  // One column is a matter of memory traffic: half of the matrix.
+  ssymv_("L", &n, &one, matrix.data(), &n, rhs.data(), &step, &zero, result.data(), &step);
+}
+
+void subtract_product(const Eigen::MatrixXf& matrix, const Eigen::MatrixXf& rhs, Eigen::MatrixXf& result) {
+  multiply_single(-1.0F, matrix, rhs, 1.0F, result);
+}
+
+bool invert_in_place(Eigen::MatrixXf& matrix) {
+  const int n = as_int(matrix.rows());
+  if (n == 0) return true;
+  int info = 0;
+  spotrf_("L", &n, matrix.data(), &n, &info);
+  if (info == 0) spotri_("L", &n, matrix.data(), &n, &info);
+  matrix.triangularView<Eigen::StrictlyUpper>() = matrix.transpose();
+  return info == 0;
+}
+
 Eigen::MatrixXf in_single_precision(const Eigen::MatrixXd& lower) {
   const Eigen::Index n = lower.rows();
   Eigen::MatrixXf result(n, n);
@@ -167,8 +218,8 @@ void SingleCholesky::solve(Eigen::VectorXf& rhs) const {
 }
 
 /// Pivots that are exactly zero are refused; near ones only make the preconditioner worse.
-bool SingleLu::factorize(const Eigen::MatrixXd& matrix) {
-  lu_ = matrix.cast<float>();
+bool SingleLu::factorize(Eigen::MatrixXf matrix) {
+  lu_ = std::move(matrix);
   const int n = as_int(lu_.rows());
   pivots_.resize(static_cast<std::size_t>(n));
   if (n == 0) return true;

@@ -41,6 +41,16 @@ void subtract_product(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const
 /// As multiply_symmetric, in single precision.
 void multiply_symmetric(const Eigen::MatrixXf& lower, const Eigen::VectorXf& rhs, Eigen::VectorXf& result);
 
+/// result := matrix * rhs for a symmetric matrix with both triangles, in single precision.
+void multiply_symmetric(const Eigen::MatrixXf& matrix, const Eigen::MatrixXf& rhs, Eigen::MatrixXf& result);
+
+/// result := result - matrix * rhs, in single precision.
+void subtract_product(const Eigen::MatrixXf& matrix, const Eigen::MatrixXf& rhs, Eigen::MatrixXf& result);
+
+/// Inverse of a symmetric positive definite matrix given in its lower triangle; both triangles of the inverse.
+/// @return false when the matrix is not positive definite in single precision; the content is then undefined
+[[nodiscard]] bool invert_in_place(Eigen::MatrixXf& matrix);
+
 /// @param lower  only its lower triangle is read, and only that of the result is written
 [[nodiscard]] Eigen::MatrixXf in_single_precision(const Eigen::MatrixXd& lower);
 
@@ -61,7 +71,7 @@ class SingleCholesky {
 class SingleLu {
  public:
   /// @return false when the matrix is singular
-  [[nodiscard]] bool factorize(const Eigen::MatrixXd& matrix);
+  [[nodiscard]] bool factorize(Eigen::MatrixXf matrix);
   /// rhs := matrix^-1 rhs, to about 1e-7 times the condition number.
   void solve(Eigen::Ref<Eigen::MatrixXf> rhs) const;
   [[nodiscard]] Eigen::Index size() const { return lu_.rows(); }

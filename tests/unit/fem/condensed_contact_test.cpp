@@ -232,6 +232,36 @@ TEST(CondensedContact, SurroundingsOfTheCommittedStateChangeNoResult) {
   }
 }
 
+// Friction near a committed state starts from its matrix. Whoever says that the next state is far does not: both are
+// solutions of one problem, and neither knows what was asked before.
+TEST(CondensedContact, FrictionFromTheCommittedMatrixIsThatWithoutIt) {
+  const auto block =
+      test::make_block({.n = 9, .options = {.friction = 0.3, .depth_limit = 0.02}}, std::make_shared<DistancePlane>());
+  auto history = block->initial_history();
+  for (const double depth : {1.6e-3, 1.8e-3, 1.9e-3}) {
+    PairState state = tilted_state(depth);
+    state.X_AB.p.x() += 0.2 * depth;
+    history = block->commit(*history, state).history;
+  }
+  const auto restored = block->load_history(history->save());
+  for (const auto& [depth, x] :
+       {std::pair{1.9e-3, 3.8e-4}, std::pair{1.901e-3, 3.82e-4}, std::pair{1.95e-3, 4.5e-4}, std::pair{1.85e-3, 3.7e-4},
+        std::pair{2.4e-3, 3.8e-4}, std::pair{1.9e-3, -4e-4}, std::pair{1.2e-3, 3.8e-4}}) {
+    PairState state = tilted_state(depth);
+    state.X_AB.p.x() += x;
+    state.X_AB.R = state.X_AB.R * rotation_from_vector(Vector3(0.0, 0.0, x));
+    const Response near = block->evaluate(*history, state);
+    const Response again = block->evaluate(*restored, state);
+    EXPECT_EQ(near.F_A.vector(), again.F_A.vector());
+    EXPECT_EQ(near.dF_A_dX, again.dF_A_dX);
+    const Response far = block->evaluate(*history, state, {.tangents = true, .next_state_near = false});
+    EXPECT_EQ(near.statistics.active_points, far.statistics.active_points);
+    // Friction stops at 1e-10 of the depth, tangents at 1e-5.
+    EXPECT_LE((near.F_A.vector() - far.F_A.vector()).norm(), 1e-8 * far.F_A.vector().norm()) << depth << " " << x;
+    EXPECT_LE((near.dF_A_dX - far.dF_A_dX).norm(), 5e-5 * far.dF_A_dX.norm()) << depth << " " << x;
+  }
+}
+
 TEST(CondensedContact, IsExactlyZeroWhenApartAndRefusesTooDeep) {
   const auto contact = make_block({.options = {.depth_limit = 0.004}}, std::make_shared<test::Plane>());
   PairState state;

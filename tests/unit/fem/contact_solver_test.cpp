@@ -274,6 +274,9 @@ TEST(ContactSolver, ProductsAgreeWithTheDenseMatrix) {
   // C and both frames rounded once, six operations: 9 times 2^-24 = 5e-7.
   EXPECT_LT((local.dense() - B).cwiseAbs().maxCoeff(), 5e-7 * B.cwiseAbs().maxCoeff());
   EXPECT_LT((local.product(f) - B * f).cwiseAbs().maxCoeff(), 1e-6 * (B * f).cwiseAbs().maxCoeff());
+  Eigen::MatrixXd fields(m, 7);  // two groups of three, and one that is alone
+  for (Eigen::Index k = 0; k < 7; ++k) fields.col(k) = (1.0 + 0.1 * static_cast<double>(k)) * f.reverse();
+  EXPECT_LT((local.products(fields) - B * fields).cwiseAbs().maxCoeff(), 1e-6 * (B * fields).cwiseAbs().maxCoeff());
   // Each entry is off by half a unit of 1 / 32766 of the diagonal at most.
   const double step = 0.5 / 32766.0 * B.diagonal().maxCoeff();
   EXPECT_LT((local.rough_product(f) - B * f).cwiseAbs().maxCoeff(), 1.01 * step * f.lpNorm<1>());
@@ -353,7 +356,29 @@ TEST(ContactSolver, PanelsAreMultipliedAsByThePlainLoop) {
     plain::panel_product(P, both, f, x.data(), y_plain.data(), sums_plain);
     for (std::size_t i = 0; i < n_rows; ++i) EXPECT_NEAR(y[i], y_plain[i], bound / n_rows) << i;
     for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(sums[k], sums_plain[k], bound) << k;
-    if (both) continue;
+    if (both) {  // the same for three fields, of which the second and third are zero and f again
+      const std::size_t stride = n_rows;
+      std::vector<float> fields(3 * stride, 0.0F);
+      std::vector<float> forces(3 * stride, 0.0F);
+      for (const std::size_t k : {std::size_t{0}, std::size_t{2}}) {
+        std::ranges::copy(x, fields.begin() + static_cast<std::ptrdiff_t>(k * stride));
+        std::copy_n(f, 3, forces.begin() + static_cast<std::ptrdiff_t>(k * stride));
+      }
+      std::vector<float> moved(3 * stride, 1.0F);
+      float all_sums[9];
+      three_panel_products(P, stride, forces.data(), fields.data(), moved.data(), all_sums);
+      for (std::size_t i = 0; i < n_rows; ++i) {
+        EXPECT_NEAR(moved[i], y_plain[i], bound / n_rows) << i;
+        EXPECT_EQ(moved[stride + i], 1.0F);
+        EXPECT_EQ(moved[2 * stride + i], moved[i]);
+      }
+      for (std::size_t k = 0; k < 3; ++k) {
+        EXPECT_NEAR(all_sums[k], sums_plain[k], bound) << k;
+        EXPECT_EQ(all_sums[3 + k], 0.0F);
+        EXPECT_EQ(all_sums[6 + k], all_sums[k]);
+      }
+      continue;
+    }
     std::vector<float> added(n_rows, 1.0F);
     add_panel(P, f, added.data());
     EXPECT_EQ(added, y);
@@ -448,8 +473,63 @@ TEST(ContactSolver, SystemsOfPointsThatMoveTogetherAreSolvedToTheSameAccuracy) {
   DirectionFactors factors;
   FrictionSystem system(B, active, factors);
   const Eigen::VectorXd rhs = C * Eigen::VectorXd::Random(C.rows());
-  const Eigen::VectorXd x = system.solve(rhs, 1e-4);
+  const Eigen::VectorXd x = system.solve(rhs, 1e-4).x;
   EXPECT_LT((C * x - rhs).norm(), 2e-4 * rhs.norm());
+}
+
+// Newton's matrix of nodes of which some have begun to slide, some have lost their force and some have joined since the
+// commit: all but the last are in the inverse.
+TEST(ContactSolver, CommittedInverseFollowsTheStatesOfNodes) {
+  const Patch patch = make_patch(6, 3);
+  const auto n = static_cast<std::uint32_t>(patch.points.size());
+  std::vector<CommittedContactNode> committed;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    committed.push_back({.axes = contact_axes(Matrix3::Identity(), patch.near.normals[i]),
+                         .force = i % 9 == 4 ? Vector3(Vector3::Zero()) : patch.near.normals[i]});
+  }
+  const CommittedFriction kept(patch.compliance, committed);
+  ASSERT_TRUE(kept.valid());
+  for (const bool with_new : {false, true}) {
+    std::vector<NodeLinearisation> nodes(n);
+    Eigen::MatrixXd J = Eigen::MatrixXd::Identity(3 * n, 3 * n);
+    const Eigen::MatrixXd B = kept.B().dense();
+    for (std::uint32_t i = 0; i < n; ++i) {
+      NodeLinearisation& node = nodes[i];
+      node.axes = committed[i].axes;
+      node.active = i % 9 == 4 ? with_new : i % 7 != 2;
+      node.slides = node.active && i % 3 == 0;
+      if (node.slides) {
+        const Eigen::Vector2d t(std::cos(0.1 * i), std::sin(0.1 * i));
+        node.S.bottomRightCorner<2, 2>() = 0.9 * (Eigen::Matrix2d::Identity() - t * t.transpose());
+        node.E.bottomRightCorner<2, 2>() =
+            (Eigen::Matrix2d::Identity() - node.S.bottomRightCorner<2, 2>()) * B(3 * i + 1, 3 * i + 1);
+        node.E.bottomLeftCorner<2, 1>() = -0.3 * B(3 * i + 1, 3 * i + 1) * t;
+      }
+    }
+    for (std::uint32_t i = 0; i < n; ++i) {
+      if (!nodes[i].active) continue;
+      for (std::uint32_t j = 0; j < n; ++j) {
+        if (nodes[j].active)
+          J.block<3, 3>(3 * i, 3 * j) = nodes[i].S * B.block<3, 3>(3 * i, 3 * j);
+        else
+          J.block<3, 3>(3 * i, 3 * j).setZero();
+      }
+      J.block<3, 3>(3 * i, 3 * i) += nodes[i].E;
+    }
+    Eigen::MatrixXd rhs = Eigen::MatrixXd::Random(3 * n, 2);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      if (!nodes[i].active) rhs.middleRows<3>(3 * i).setZero();
+    }
+    // Single precision times the condition of J, which is below 1e4 for such patches.
+    const Eigen::MatrixXd x = CommittedInverse(kept, nodes).solve(rhs);
+    if (!with_new) {
+      EXPECT_LT((J * x - rhs).norm(), 1e-3 * rhs.norm());
+    }
+    FrictionSystem system(kept, nodes);
+    const auto [solved, Bx] = system.solve(rhs, 1e-5);
+    EXPECT_LT((J * solved - rhs).norm(), 2e-5 * rhs.norm()) << with_new;
+    EXPECT_LT((B * solved - Bx).norm(), 1e-6 * Bx.norm());
+  }
 }
 
 TEST(ContactSolver, SweptDisplacementsFollowTheForces) {

@@ -136,6 +136,23 @@ TEST(FclibFile, TruncatedAnywhereIsNamed) {
   }
 }
 
+TEST(FclibFile, OtherDimensionsAreNamed) {
+  const FclibFile file;
+  const auto refused = [&](int dimension) -> std::string {
+    LocalProblem problem = small_problem();
+    problem.dimension = dimension;
+    write_fclib(problem, {}, file.path);
+    try {
+      (void)read_fclib(file.path);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refused(4), testing::HasSubstr("expected contacts of dimension 2 or 3, found 4"));
+  EXPECT_THAT(refused(2), testing::HasSubstr("for 3 contacts of dimension 2, found 9 x 9"));
+}
+
 TEST(FclibFile, CannotBeWrittenWhereThereIsNoFolder) {
   EXPECT_THROW(write_fclib(small_problem(), {}, "/nonexistent/folder/problem.hdf5"), Error);
 }

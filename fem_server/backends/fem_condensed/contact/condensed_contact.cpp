@@ -75,11 +75,17 @@ Eigen::Index row_of(std::size_t node) {
 
 /// Displacements of the touching nodes by the turning of their forces with the pose: d u / d X at fixed force
 /// components, three rows per node.
-Eigen::MatrixXd turned_displacements(const NodeBlocks& blocks, const std::vector<TouchingNode>& nodes,
-                                     const Vector3& p_AB) {
+Eigen::MatrixXd turned_displacements(const NodeBlocks& blocks, const FrictionContact& contact,
+                                     const std::vector<TouchingNode>& nodes, const Vector3& p_AB) {
   NodeFields<8> forces = NodeFields<8>::Zero(row_of(nodes.size()), 8);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     forces.block<3, 6>(row_of(i), 0) = force_rotation(nodes[i], p_AB);
+  }
+  if (contact.committed) {
+    Eigen::MatrixXd result = Eigen::MatrixXd::Zero(forces.rows(), 6);
+    const Eigen::Index n = forces.rightCols<5>().isZero(0.0) ? 3 : 6;
+    result.leftCols(n) = kept_displacements(contact, forces.leftCols(n));
+    return result;
   }
   if (forces.rightCols<5>().isZero(0.0)) {  // a plane
     Eigen::MatrixXd result = Eigen::MatrixXd::Zero(forces.rows(), 6);
@@ -649,9 +655,31 @@ friction::LocalProblem CondensedContact::local_problem(const History& history, c
   return fem::local_problem(seen_compliance(solution), friction_problem(committed, state, solution));
 }
 
+std::shared_ptr<const CommittedFriction> CondensedContact::committed_friction(const CondensedHistory& history,
+                                                                              const Solution& solution) const {
+  if (!solution.near.kept_blocks) return nullptr;
+  const CandidateCache& cache = *history.candidate_cache;
+  return cache.friction([&]() -> std::shared_ptr<const CommittedFriction> {
+    std::vector<CommittedContactNode> nodes;
+    std::size_t n_active = 0;
+    for (const std::uint32_t candidate : cache.block_nodes) {
+      const SurfacePoint point = surface_in_A(*model_.partner, cache.X_AB, model_.points[candidate]);
+      nodes.push_back(
+          {.axes = contact_axes(cache.X_AB.R, point.normal), .force = find_node(history, candidate)->force});
+      n_active += nodes.back().force.isZero(0.0) ? 0 : 1;
+    }
+    if (n_active == 0 || n_active > CommittedFriction::most_active) return nullptr;
+    auto made = std::make_shared<const CommittedFriction>(*solution.near.kept_blocks, nodes);
+    return made->valid() ? made : nullptr;
+  });
+}
+
 void CondensedContact::solve_with_friction(const CondensedHistory& history, const PairState& state,
                                            const EvaluateOptions& options, Solution& solution) const {
-  const FrictionProblem problem = friction_problem(history, state, solution);
+  FrictionProblem problem = friction_problem(history, state, solution);
+  // Only where commits keep what saves time near their states: a loaded history does in any case, and its answers must
+  // be those of the one that was saved.
+  if (options.next_state_near) problem.committed = committed_friction(history, solution);
   const FrictionContact contact = solve_friction_contact(seen_compliance(solution), problem);
   solution.statistics.iterations = contact.iterations;
   solution.statistics.residual = contact.residual;
@@ -669,7 +697,7 @@ void CondensedContact::solve_with_friction(const CondensedHistory& history, cons
   solution.found = contact.found;
   if (contact.active.empty() || !options.tangents) return;
   const NodeBlocks blocks(seen_compliance(solution), solution.near, contact.active);
-  Eigen::MatrixXd turned = turned_displacements(blocks, solution.nodes, state.X_AB.p);
+  Eigen::MatrixXd turned = turned_displacements(blocks, contact, solution.nodes, state.X_AB.p);
   if (model_.deformable) turn_partner(solution.share, solution.touching_near, solution.nodes, turned);
   std::vector<Matrix36> by_rotation;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {

@@ -28,6 +28,7 @@ namespace heelstrike::fem {
 
 class BodyFields;
 class BodyInterface;
+class CommittedFriction;
 struct FrictionProblem;
 struct Interface;
 class DeformablePartner;
@@ -164,6 +165,9 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
                                                  const Solution& solution) const;
   void solve_with_friction(const CondensedHistory& history, const PairState& state, const EvaluateOptions& options,
                            Solution& solution) const;
+  /// Where friction starts from near a committed state; null where that is no start.
+  [[nodiscard]] std::shared_ptr<const CommittedFriction> committed_friction(const CondensedHistory& history,
+                                                                            const Solution& solution) const;
   /// What a candidate carried at the commit, seen against the present normal.
   [[nodiscard]] SlipStep slip_before(const CondensedHistory& history, const PairState& state, std::uint32_t candidate,
                                      const Vector3& normal) const;

@@ -36,4 +36,10 @@ std::shared_ptr<const SurfaceCompliance> CandidateCache::blocks(const SurfaceCom
   return blocks_;
 }
 
+std::shared_ptr<const CommittedFriction> CandidateCache::friction(
+    const std::function<std::shared_ptr<const CommittedFriction>()>& make) const {
+  std::call_once(factored_, [&] { friction_ = make(); });
+  return friction_;
+}
+
 }  // namespace heelstrike::fem

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "fem_server/fem/condensation.hpp"
 
 namespace heelstrike::fem {
+
+class CommittedFriction;
 
 struct CandidateCache {
   Pose X_AB;                               ///< committed
@@ -23,10 +26,15 @@ struct CandidateCache {
   /// [m/N] blocks among block_nodes; copied when first asked for, because many committed states never are. Thread-safe.
   /// @param compliance  of the body; always the same
   [[nodiscard]] std::shared_ptr<const SurfaceCompliance> blocks(const SurfaceCompliance& compliance) const;
+  /// Of block_nodes; made when first asked for. Thread-safe. @param make  always for the same state
+  [[nodiscard]] std::shared_ptr<const CommittedFriction> friction(
+      const std::function<std::shared_ptr<const CommittedFriction>()>& make) const;
 
  private:
   mutable std::once_flag copied_;
   mutable std::shared_ptr<const SurfaceCompliance> blocks_;
+  mutable std::once_flag factored_;
+  mutable std::shared_ptr<const CommittedFriction> friction_;
 };
 
 /// Ball around all candidates.

@@ -89,6 +89,37 @@ HEELSTRIKE_INLINE void product(const PanelView& P, const float* f, const float* 
   }
 }
 
+/// Three fields for one reading and unpacking of the matrix; more would not fit the registers.
+HEELSTRIKE_INLINE void three_products(const PanelView& P, std::size_t stride, const float* f, const float* x, float* y,
+                                      float* sums) {
+  Floats up[3][3] = {};
+  for (std::size_t i = 0; i < P.rows; i += panel_group) {
+    Floats a0, a1, b0, b1, c0, c1;
+    numbers<true>(P.upper + i, P.lower + i, a0, a1);
+    numbers<true>(P.upper + P.rows + i, P.lower + P.rows + i, b0, b1);
+    numbers<true>(P.upper + 2 * P.rows + i, P.lower + 2 * P.rows + i, c0, c1);
+    for (std::size_t k = 0; k < 3; ++k) {
+      const float* own = f + k * stride;
+      float* to = y + k * stride + i;
+      Floats y0, y1, x0, x1;
+      get(to, y0);
+      get(to + lanes, y1);
+      y0 += (a0 * own[0] + b0 * own[1]) + c0 * own[2];
+      y1 += (a1 * own[0] + b1 * own[1]) + c1 * own[2];
+      std::memcpy(to, &y0, sizeof y0);
+      std::memcpy(to + lanes, &y1, sizeof y1);
+      get(x + k * stride + i, x0);
+      get(x + k * stride + i + lanes, x1);
+      up[k][0] += a0 * x0 + a1 * x1;
+      up[k][1] += b0 * x0 + b1 * x1;
+      up[k][2] += c0 * x0 + c1 * x1;
+    }
+  }
+  for (std::size_t k = 0; k < 3; ++k) {
+    for (std::size_t column = 0; column < 3; ++column) sums[3 * k + column] = sum(up[k][column]);
+  }
+}
+
 #undef HEELSTRIKE_INLINE
 
 }  // namespace
@@ -96,6 +127,12 @@ HEELSTRIKE_INLINE void product(const PanelView& P, const float* f, const float* 
 HEELSTRIKE_FUSED_CLONES
 void panel_product(const PanelView& P, const float* f, const float* x, float* y, float* sums) {
   product<true, true, true>(P, f, x, y, sums);
+}
+
+HEELSTRIKE_FUSED_CLONES
+void three_panel_products(const PanelView& P, std::size_t stride, const float* f, const float* x, float* y,
+                          float* sums) {
+  three_products(P, stride, f, x, y, sums);
 }
 
 HEELSTRIKE_FUSED_CLONES

@@ -32,7 +32,10 @@ struct PanelView {
 
 /// y += P f, sums = P^T x, with both halves. @param f, sums  three numbers; x, y  one per row
 void panel_product(const PanelView& P, const float* f, const float* x, float* y, float* sums);
-/// The same with upper halves.
+/// The same for three fields, each `stride` numbers after the one before in f, x and y, three in sums.
+void three_panel_products(const PanelView& P, std::size_t stride, const float* f, const float* x, float* y,
+                          float* sums);
+/// As panel_product, with upper halves.
 void rough_panel_product(const PanelView& P, const float* f, const float* x, float* y, float* sums);
 /// y += P f, upper halves.
 void add_panel(const PanelView& P, const float* f, float* y);

@@ -190,6 +190,44 @@ Eigen::VectorXd LocalCompliance::multiply(const Eigen::VectorXd& x, PanelProduct
   return result;
 }
 
+void LocalCompliance::multiply_three(Eigen::Ref<const Eigen::MatrixXd> x, Eigen::Ref<Eigen::MatrixXd> result) const {
+  const std::size_t n = scale_.size();
+  const std::size_t stride = rounded_up(n);
+  std::vector<float> scaled(3 * stride, 0.0F);
+  std::vector<float> displaced(3 * stride, 0.0F);
+  for (std::size_t k = 0; k < 3; ++k) {
+    for (std::size_t i = 0; i < n; ++i) {
+      scaled[k * stride + i] = static_cast<float>(x(as_index(i), as_index(k))) * scale_[i];
+    }
+  }
+  for (std::size_t j = 0; j + 1 < n_nodes(); ++j) {
+    float up[9];
+    const std::size_t first = panels_[j].first;
+    three_panel_products(view(j), stride, scaled.data() + 3 * j, scaled.data() + first, displaced.data() + first, up);
+    for (std::size_t k = 0; k < 3; ++k) {
+      for (std::size_t a = 0; a < 3; ++a) displaced[k * stride + 3 * j + a] += up[3 * k + a];
+    }
+  }
+  for (std::size_t i = 0; i < n_nodes(); ++i) {
+    const Eigen::Matrix3f by_own = own_[i] * x.middleRows<3>(as_index(3 * i)).cast<float>();
+    for (std::size_t k = 0; k < 3; ++k) {
+      for (std::size_t a = 0; a < 3; ++a) {
+        const std::size_t row = 3 * i + a;
+        result(as_index(row), as_index(k)) =
+            double{by_own(as_index(a), as_index(k)) + scale_[row] * displaced[k * stride + row]};
+      }
+    }
+  }
+}
+
+Eigen::MatrixXd LocalCompliance::products(const Eigen::MatrixXd& x) const {
+  Eigen::MatrixXd result(x.rows(), x.cols());
+  Eigen::Index column = 0;
+  for (; column + 3 <= x.cols(); column += 3) multiply_three(x.middleCols(column, 3), result.middleCols(column, 3));
+  for (; column < x.cols(); ++column) result.col(column) = product(x.col(column));
+  return result;
+}
+
 Eigen::VectorXd LocalCompliance::product(const Eigen::VectorXd& x) const {
   return multiply(x, panel_product);
 }

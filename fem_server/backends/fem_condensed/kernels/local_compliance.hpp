@@ -28,6 +28,8 @@ class LocalCompliance {
   [[nodiscard]] std::size_t n_nodes() const { return own_.size(); }
   /// B x with both halves: as single precision. @param x  three rows per node
   [[nodiscard]] Eigen::VectorXd product(const Eigen::VectorXd& x) const;
+  /// Of several fields, one per column.
+  [[nodiscard]] Eigen::MatrixXd products(const Eigen::MatrixXd& x) const;
   /// B x with the upper halves: good to about a thousandth.
   [[nodiscard]] Eigen::VectorXd rough_product(const Eigen::VectorXd& x) const;
 
@@ -51,6 +53,8 @@ class LocalCompliance {
   /// In units of scale_i scale_j. @param row  of the matrix, below the node's own
   [[nodiscard]] float entry(std::size_t node, std::size_t column, std::size_t row) const;
   [[nodiscard]] std::vector<float> zero_rows() const;
+  /// result := B x. @param x, result  three columns
+  void multiply_three(Eigen::Ref<const Eigen::MatrixXd> x, Eigen::Ref<Eigen::MatrixXd> result) const;
   template <class PanelProduct>
   [[nodiscard]] Eigen::VectorXd multiply(const Eigen::VectorXd& x, PanelProduct panel_times) const;
 

@@ -20,6 +20,8 @@ using Tangents = Eigen::Matrix<double, 3, 2>;
 constexpr int iteration_limit = 120;
 /// Newton's method takes 3 to 10 iterations where it converges at all.
 constexpr int newton_patience = 20;
+/// Iterations with the matrix of a committed state.
+constexpr int committed_patience = 12;
 constexpr int sweeps_per_rescue = 200;
 /// Sort out which nodes stick before Newton's method looks: from a first guess, judged by the slip of a rigid motion,
 /// nearly all would slide. Saves two to four Newton iterations. A Newton step that keeps what stuck at the commit in
@@ -39,29 +41,15 @@ constexpr double coarse_step = 1e-2;
 /// Error of a product in single precision, of its largest entry.
 constexpr double single_error = 1e-6;
 
-/// Smooth in n away from -z [duff2017]: the axes of a node must not jump between a committed and a present pose.
-Tangents basis_in_partner(const Vector3& n) {
-  const double sign = n.z() < 0.0 ? -1.0 : 1.0;
-  const double a = -1.0 / (sign + n.z());
-  const double b = n.x() * n.y() * a;
-  Tangents T;
-  T.col(0) << 1.0 + sign * n.x() * n.x() * a, sign * b, -sign * n.x();
-  T.col(1) << b, sign + n.y() * n.y() * a, -n.y();
-  return T;
-}
-
-/// Columns normal, tangent 1, tangent 2, in A.
-Matrix3 local_frame(const FrictionProblem& problem, std::uint32_t position) {
-  const Vector3& n = problem.near.normals[position];
-  Matrix3 frame;
-  frame.col(0) = n;
-  frame.rightCols<2>() = problem.R_AB * basis_in_partner(problem.R_AB.transpose() * n);
-  return frame;
+Matrix3 local_axes(const FrictionProblem& problem, std::uint32_t position) {
+  return contact_axes(problem.R_AB, problem.near.normals[position]);
 }
 
 /// A node of the working set.
 struct Member {
-  std::uint32_t position = 0;  ///< in `near`
+  std::uint32_t position = 0;           ///< in `near`
+  Matrix3 local = Matrix3::Identity();  ///< columns normal, tangent 1, tangent 2, in A
+  Matrix3 turn = Matrix3::Identity();   ///< from local to the axes of B: other ones where B is a committed state's
   NodeLinearisation linear;
   StickPoint stick_point;
   double rho = 0.0;
@@ -70,9 +58,9 @@ struct Member {
   Eigen::Vector2d traction = Eigen::Vector2d::Zero();
   double gamma = 0.0;
   Eigen::Vector2d slip = Eigen::Vector2d::Zero();
-  [[nodiscard]] Tangents tangents() const { return linear.frame.rightCols<2>(); }
+  [[nodiscard]] Tangents tangents() const { return local.rightCols<2>(); }
   [[nodiscard]] Vector3 local_force() const { return {lambda, traction.x(), traction.y()}; }
-  [[nodiscard]] Vector3 force() const { return linear.frame * local_force(); }
+  [[nodiscard]] Vector3 force() const { return local * local_force(); }
 };
 
 /// One Newton iterate. Displacements follow the forces by products in single precision, and `drift` bounds what that
@@ -85,13 +73,20 @@ class Iterate {
   /// Committed forces as first guess.
   void start_from_commit() {
     set_members(first_working_set(problem_.near));
-    for (Member& m : members_) {
-      const Vector3& force = problem_.near.force_before[m.position];
-      m.linear.active = !force.isZero(0.0);
-      m.lambda = std::max(0.0, m.linear.frame.col(0).dot(force));
-      m.traction = m.tangents().transpose() * force;
-    }
+    take_committed_forces();
     follow();
+  }
+
+  /// Committed forces and displacements as first guess, with the committed matrix.
+  void start_at_commit() {
+    set_members_of(*problem_.committed);
+    take_committed_forces();
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const Member& m = members_[i];
+      u_.segment<3>(row_of(i)) = m.linear.axes.transpose() * problem_.near.u_before[m.position];
+    }
+    drift_ = 0.0;
+    set_gaps();
   }
 
   /// Frictionless estimate with the committed tractions.
@@ -117,7 +112,7 @@ class Iterate {
       changed_ = changed_ || is != m.linear.active;
       m.linear.active = is;
       if (is || m.local_force().isZero(0.0)) continue;
-      taken.segment<3>(row_of(i)) = -m.local_force();
+      taken.segment<3>(row_of(i)) = -(m.turn * m.local_force());
       any = true;
       m.lambda = 0.0;
       m.traction.setZero();
@@ -177,7 +172,9 @@ class Iterate {
     auto m = members_.begin();
     for (const Member& old : before) {
       while (m->position != old.position) ++m;
-      *m = old;
+      m->linear.active = old.linear.active;
+      m->lambda = old.lambda;
+      m->traction = old.traction;
     }
     follow();
     return true;
@@ -195,35 +192,50 @@ class Iterate {
   /// Newton's matrix at the present state.
   FrictionSystem linearise() {
     changed_ = false;
+    if (committed_) return {*committed_, linearised_nodes()};
+    return {*B_, linearised_nodes(), *factors_};
+  }
+
+  [[nodiscard]] std::vector<NodeLinearisation> linearised_nodes() {
     std::vector<NodeLinearisation> nodes;
+    nodes.reserve(members_.size());
     for (Member& m : members_) {
       m.linear.S.setIdentity();
       m.linear.E.setZero();
-      if (m.linear.active && slides(m)) {
+      m.linear.slides = m.linear.active && slides(m);
+      if (m.linear.slides) {
         const Eigen::Matrix2d P = sliding_projector(m);
         m.linear.S.bottomRightCorner<2, 2>() = P;
         m.linear.E.bottomRightCorner<2, 2>() = (Eigen::Matrix2d::Identity() - P) / m.rho;
         m.linear.E.bottomLeftCorner<2, 1>() = -problem_.friction / m.rho * trial(m).normalized();
       }
+      if (m.linear.slides && committed_) {
+        m.linear.S = (m.turn * m.linear.S * m.turn.transpose()).eval();
+        m.linear.E = (m.turn * m.linear.E * m.turn.transpose()).eval();
+      }
       nodes.push_back(m.linear);
     }
-    return {*B_, std::move(nodes), *factors_};
+    return nodes;
   }
 
   void step(FrictionSystem& system, double error) {
     Eigen::VectorXd rhs = Eigen::VectorXd::Zero(n_rows());
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      if (members_[i].linear.active) rhs.segment<3>(row_of(i)) << -members_[i].gamma, -equation(members_[i]);
+      const Member& m = members_[i];
+      if (!m.linear.active) continue;
+      const Eigen::Vector2d slip = equation(m);
+      rhs.segment<3>(row_of(i)) = m.turn * Vector3(-m.gamma, -slip.x(), -slip.y());
     }
     // Far from the solution the states of nodes still change, and more accuracy would be lost on them.
     const double accuracy =
         std::clamp(std::max(0.1 * target() / error, std::min(error / scale_, coarse_step)), 1e-5, 1e-1);
-    const Eigen::VectorXd change = system.solve(rhs, accuracy);
+    const auto [change, motion] = system.solve(rhs, accuracy);
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      members_[i].lambda += change[row_of(i)];
-      members_[i].traction += change.segment<2>(row_of(i) + 1);
+      const Vector3 local = members_[i].turn.transpose() * change.middleRows<3>(row_of(i));
+      members_[i].lambda += local.x();
+      members_[i].traction += local.tail<2>();
     }
-    move(B_->product(change));
+    move(motion);
   }
 
   /// Projected Gauss-Seidel on the active nodes: slow, but every sweep comes nearer; a better start where Newton
@@ -276,11 +288,11 @@ class Iterate {
 
   void store(FrictionContact& result) {
     std::vector<double> lambda;
-    const FrictionSystem system = linearise();
+    result.nodes = linearised_nodes();
     for (std::uint32_t i = 0; i < members_.size(); ++i) {
       const Member& m = members_[i];
       if (!m.linear.active) continue;
-      result.u.emplace_back(m.linear.frame * u_.segment<3>(row_of(i)));
+      result.u.emplace_back(m.linear.axes * u_.segment<3>(row_of(i)));
       result.active.push_back(m.position);
       result.members.push_back(i);
       lambda.push_back(m.lambda);
@@ -293,9 +305,9 @@ class Iterate {
     }
     result.found = {members_motion(), outside_};
     result.lambda = Eigen::Map<const Eigen::VectorXd>(lambda.data(), static_cast<Eigen::Index>(lambda.size()));
-    result.nodes = system.nodes();
     result.B = B_;
     result.factors = factors_;
+    result.committed = committed_;
     result.residual = scale_ > 0.0 ? error() / scale_ : 0.0;
   }
 
@@ -328,7 +340,7 @@ class Iterate {
   [[nodiscard]] static Eigen::Index row_of(std::size_t member) { return 3 * static_cast<Eigen::Index>(member); }
   [[nodiscard]] Eigen::Index n_rows() const { return row_of(members_.size()); }
   [[nodiscard]] Vector3 local(std::uint32_t member, const NodeFields<1>& u, std::size_t at) const {
-    return members_[member].linear.frame.transpose() * u.segment<3>(row_of(at));
+    return members_[member].linear.axes.transpose() * u.segment<3>(row_of(at));
   }
   [[nodiscard]] std::vector<std::uint32_t> positions() const {
     std::vector<std::uint32_t> result;
@@ -339,7 +351,7 @@ class Iterate {
   [[nodiscard]] NodeMotion members_motion() const {
     NodeMotion motion{.positions = positions(), .u = NodeFields<1>(n_rows())};
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      motion.u.segment<3>(row_of(i)) = members_[i].linear.frame * u_.segment<3>(row_of(i));
+      motion.u.segment<3>(row_of(i)) = members_[i].linear.axes * u_.segment<3>(row_of(i));
     }
     return motion;
   }
@@ -354,7 +366,9 @@ class Iterate {
   /// All displacements anew from the forces, in single precision.
   void follow() {
     Eigen::VectorXd forces(n_rows());
-    for (std::size_t i = 0; i < members_.size(); ++i) forces.segment<3>(row_of(i)) = members_[i].local_force();
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      forces.segment<3>(row_of(i)) = members_[i].turn * members_[i].local_force();
+    }
     u_ = Eigen::VectorXd::Zero(n_rows());
     drift_ = 0.0;
     changed_ = true;
@@ -364,8 +378,9 @@ class Iterate {
   void set_gaps() {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       Member& m = members_[i];
-      m.gamma = problem_.near.gaps[m.position] + u_[row_of(i)];
-      m.slip = m.slip_free + u_.segment<2>(row_of(i) + 1);
+      const Vector3 u = m.turn.transpose() * u_.segment<3>(row_of(i));
+      m.gamma = problem_.near.gaps[m.position] + u.x();
+      m.slip = m.slip_free + u.tail<2>();
     }
   }
 
@@ -373,16 +388,41 @@ class Iterate {
     members_.clear();
     for (const std::uint32_t position : positions) members_.push_back(make_member(position));
     blocks_.emplace(compliance_, problem_.near, positions);
-    std::vector<Matrix3> frames;
-    for (const Member& m : members_) frames.push_back(m.linear.frame);
-    B_ = std::make_shared<const LocalCompliance>(blocks_->compliance(), blocks_->numbers(), frames);
+    std::vector<Matrix3> axes;
+    for (const Member& m : members_) axes.push_back(m.linear.axes);
+    B_ = std::make_shared<const LocalCompliance>(blocks_->compliance(), blocks_->numbers(), axes);
     factors_ = std::make_shared<DirectionFactors>();
+    committed_ = nullptr;
+  }
+
+  void set_members_of(const CommittedFriction& committed) {
+    members_.clear();
+    for (const std::uint32_t position : problem_.near.kept) {
+      Member& m = members_.emplace_back(make_member(position));
+      m.linear.axes = committed.axes()[members_.size() - 1];
+      m.turn = m.linear.axes.transpose() * m.local;
+    }
+    blocks_.emplace(compliance_, problem_.near, problem_.near.kept);
+    committed_ = problem_.committed;
+    B_ = std::shared_ptr<const LocalCompliance>(committed_, &committed_->B());
+    factors_ = nullptr;
+    u_.resize(n_rows());
+  }
+
+  void take_committed_forces() {
+    for (Member& m : members_) {
+      const Vector3& force = problem_.near.force_before[m.position];
+      m.linear.active = !force.isZero(0.0);
+      m.lambda = std::max(0.0, m.local.col(0).dot(force));
+      m.traction = m.tangents().transpose() * force;
+    }
   }
 
   [[nodiscard]] Member make_member(std::uint32_t position) const {
     Member m;
     m.position = position;
-    m.linear.frame = local_frame(problem_, position);
+    m.local = local_axes(problem_, position);
+    m.linear.axes = m.local;
     const Matrix3& C = compliance_.self(problem_.near.nodes[position]);
     m.rho = 2.0 / (m.tangents().transpose() * C * m.tangents()).trace();
     m.stick_point = problem_.stick_point(position);
@@ -395,12 +435,13 @@ class Iterate {
   double scale_ = 0.0;
   std::vector<Member> members_;  // ascending
   std::optional<NodeBlocks> blocks_;
-  std::shared_ptr<const LocalCompliance> B_;  // of all members, local axes
+  std::shared_ptr<const LocalCompliance> B_;  // of all members
   std::shared_ptr<DirectionFactors> factors_;
-  Eigen::VectorXd u_;     // [m] of all members, local axes
-  NodeMotion outside_;    // of the near nodes that the last look at them computed
-  double drift_ = 0.0;    // [m]
-  bool changed_ = false;  // who is active
+  std::shared_ptr<const CommittedFriction> committed_;  // takes the place of factors_; null = they hold
+  Eigen::VectorXd u_;                                   // [m] of all members, axes of B
+  NodeMotion outside_;                                  // of the near nodes that the last look at them computed
+  double drift_ = 0.0;                                  // [m]
+  bool changed_ = false;                                // who is active
 };
 
 /// @return whether it converged
@@ -446,6 +487,10 @@ FrictionContact solve_friction_contact(const SurfaceCompliance& compliance, cons
   FrictionContact result;
   Iterate iterate(compliance, problem);
   double error = 0.0;
+  if (problem.committed) {
+    iterate.start_at_commit();
+    if (newton(iterate, committed_patience, result, error)) return result;
+  }
   if (problem.near.warm()) {
     iterate.start_from_commit();
     if (newton(iterate, newton_patience - 1, result, error)) return result;
@@ -465,7 +510,7 @@ friction::LocalProblem local_problem(const SurfaceCompliance& compliance, const 
   result.q.resize(3 * Eigen::Index{n});
   Eigen::MatrixXd W = gathered(compliance, problem.near.nodes);
   for (std::uint32_t i = 0; i < n; ++i) {
-    const Matrix3 frame = local_frame(problem, i);
+    const Matrix3 frame = local_axes(problem, i);
     const Eigen::Index row = 3 * Eigen::Index{i};
     W.middleRows<3>(row) = frame.transpose() * W.middleRows<3>(row).eval();
     W.middleCols<3>(row) = W.middleCols<3>(row).eval() * frame;
@@ -479,15 +524,50 @@ friction::LocalProblem local_problem(const SurfaceCompliance& compliance, const 
 namespace {
 
 struct TangentSolution {
-  Eigen::MatrixXd forces;  ///< local axes, active nodes
+  Eigen::MatrixXd forces;  ///< active nodes, in the axes of their linearisation
   Eigen::MatrixXd u;       ///< [m] by these forces, in A
 };
+
+Eigen::Index node_row(std::size_t node) {
+  return 3 * static_cast<Eigen::Index>(node);
+}
+
+/// Rows of active nodes as rows of all nodes of the linearisation, which are zero for others.
+Eigen::MatrixXd padded(const FrictionContact& contact, const Eigen::MatrixXd& rows) {
+  Eigen::MatrixXd all = Eigen::MatrixXd::Zero(node_row(contact.nodes.size()), rows.cols());
+  for (std::size_t a = 0; a < contact.members.size(); ++a) {
+    all.middleRows<3>(node_row(contact.members[a])) = rows.middleRows<3>(node_row(a));
+  }
+  return all;
+}
+
+/// Displacements in A of the active nodes. @param all  in the axes of all nodes of the linearisation
+Eigen::MatrixXd in_A(const FrictionContact& contact, const Eigen::MatrixXd& all) {
+  Eigen::MatrixXd rows(node_row(contact.members.size()), all.cols());
+  for (std::size_t a = 0; a < contact.members.size(); ++a) {
+    rows.middleRows<3>(node_row(a)) =
+        contact.nodes[contact.members[a]].axes * all.middleRows<3>(node_row(contact.members[a]));
+  }
+  return rows;
+}
+
+/// Solves J x = rhs for the active nodes with what the committed state keeps.
+TangentSolution solve_kept_tangents(const FrictionContact& contact, const Eigen::MatrixXd& rhs) {
+  FrictionSystem system(*contact.committed, contact.nodes);
+  const auto [x, Bx] = system.solve(padded(contact, rhs), tangent_tolerance);
+  TangentSolution solution{.forces = Eigen::MatrixXd(rhs.rows(), rhs.cols()), .u = in_A(contact, Bx)};
+  for (std::size_t a = 0; a < contact.members.size(); ++a) {
+    solution.forces.middleRows<3>(node_row(a)) = x.middleRows<3>(node_row(contact.members[a]));
+  }
+  return solution;
+}
 
 /// Solves J x = rhs for the active nodes: in single precision, then corrected with the residual in double, which needs
 /// no more than the displacements that are wanted anyway.
 TangentSolution solve_tangents(const FrictionProblem& problem, const FrictionContact& contact,
                                const SurfaceCompliance& compliance, const Eigen::MatrixXd& rhs) {
   const auto m = static_cast<Eigen::Index>(contact.active.size());
+  if (contact.committed) return solve_kept_tangents(contact, rhs);
   const NodeBlocks blocks(compliance, problem.near, contact.active);
   FrictionSystem system(*contact.B, contact.nodes, *contact.factors);
   const auto row_of_member = [&](Eigen::Index a) {
@@ -501,17 +581,17 @@ TangentSolution solve_tangents(const FrictionProblem& problem, const FrictionCon
   for (int pass = 0; pass < 4; ++pass) {
     Eigen::MatrixXd padded = Eigen::MatrixXd::Zero(3 * static_cast<Eigen::Index>(contact.nodes.size()), 6);
     for (Eigen::Index a = 0; a < m; ++a) padded.middleRows<3>(row_of_member(a)) = residual.middleRows<3>(3 * a);
-    const Eigen::MatrixXd x = system.solve(padded, tangent_step);
+    const Eigen::MatrixXd x = system.solve(padded, tangent_step).x;
     NodeFields<8> change = NodeFields<8>::Zero(3 * m, 8);
     for (Eigen::Index a = 0; a < m; ++a) {
       solution.forces.middleRows<3>(3 * a) += x.middleRows<3>(row_of_member(a));
-      change.block<3, 6>(3 * a, 0) = node(a).frame * x.middleRows<3>(row_of_member(a));
+      change.block<3, 6>(3 * a, 0) = node(a).axes * x.middleRows<3>(row_of_member(a));
     }
     const NodeFields<8> u = displacement<8>(blocks.compliance(), blocks.numbers(), change);
     solution.u += u.leftCols<6>();
     for (Eigen::Index a = 0; a < m; ++a) {
       residual.middleRows<3>(3 * a) = rhs.middleRows<3>(3 * a) -
-                                      node(a).S * (node(a).frame.transpose() * solution.u.middleRows<3>(3 * a)) -
+                                      node(a).S * (node(a).axes.transpose() * solution.u.middleRows<3>(3 * a)) -
                                       node(a).E * solution.forces.middleRows<3>(3 * a);
     }
     if ((residual.colwise().norm().array() <= tangent_tolerance * rhs.colwise().norm().array()).all()) return solution;
@@ -520,6 +600,15 @@ TangentSolution solve_tangents(const FrictionProblem& problem, const FrictionCon
 }
 
 }  // namespace
+
+Eigen::MatrixXd kept_displacements(const FrictionContact& contact, const Eigen::MatrixXd& forces) {
+  Eigen::MatrixXd local(forces.rows(), forces.cols());
+  for (std::size_t a = 0; a < contact.members.size(); ++a) {
+    local.middleRows<3>(node_row(a)) =
+        contact.nodes[contact.members[a]].axes.transpose() * forces.middleRows<3>(node_row(a));
+  }
+  return in_A(contact, contact.committed->B().products(padded(contact, local)));
+}
 
 NodeDerivatives friction_derivatives(const FrictionProblem& problem, const FrictionContact& contact,
                                      const std::vector<TouchingNode>& nodes, std::span<const Matrix36> by_rotation,
@@ -546,13 +635,19 @@ NodeDerivatives friction_derivatives(const FrictionProblem& problem, const Frict
     }
     rhs.row(row) = gap_wrench(nodes[a], p_AB).transpose() - nodes[a].surface.normal.transpose() * by_rotation[a];
     rhs.middleRows<2>(row + 1) = -dslip;
+    if (contact.committed) {  // rows are those of the linearisation
+      Matrix3 local;
+      local << n, contact.tangents[a];
+      rhs.middleRows<3>(row) = contact.nodes[contact.members[a]].axes.transpose() * (local * rhs.middleRows<3>(row));
+    }
   }
   const TangentSolution solution = solve_tangents(problem, contact, compliance, rhs);
   NodeDerivatives derivatives;
   for (std::size_t a = 0; a < nodes.size(); ++a) {
     const auto row = static_cast<Eigen::Index>(3 * a);
-    const Matrix36 by_traction = contact.tangents[a] * solution.forces.middleRows<2>(row + 1);
-    derivatives.lambda.emplace_back(solution.forces.row(row));
+    const Matrix36 df = contact.nodes[contact.members[a]].axes * solution.forces.middleRows<3>(row);
+    const Matrix36 by_traction = contact.tangents[a] * (contact.tangents[a].transpose() * df);
+    derivatives.lambda.emplace_back(nodes[a].surface.normal.transpose() * df);
     derivatives.traction.emplace_back(by_traction + force_rotation(nodes[a], p_AB) -
                                       nodes[a].lambda * normal_rotation(nodes[a], p_AB));
     derivatives.u.emplace_back(solution.u.middleRows<3>(row) + by_rotation[a]);

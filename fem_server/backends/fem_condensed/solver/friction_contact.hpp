@@ -17,6 +17,7 @@
 
 #include "common/friction/local_problem.hpp"
 #include "fem_server/backends/fem_condensed/detection/near_nodes.hpp"
+#include "fem_server/backends/fem_condensed/solver/committed_friction.hpp"
 #include "fem_server/backends/fem_condensed/solver/friction_linearisation.hpp"
 #include "fem_server/backends/shared/contact_wrench.hpp"
 #include "fem_server/backends/shared/stick_point.hpp"
@@ -30,6 +31,8 @@ struct FrictionProblem {
   NearNodes near;
   std::vector<Vector3> positions;                        ///< [m] reference positions of the near nodes
   std::function<StickPoint(std::uint32_t)> stick_point;  ///< of a near node; asked for nodes that are looked at
+  /// Of the nodes near.kept, where the committed state is one to start from; null = it is not.
+  std::shared_ptr<const CommittedFriction> committed{};
 };
 
 struct FrictionContact {
@@ -47,8 +50,9 @@ struct FrictionContact {
   std::vector<NodeLinearisation> nodes;
   std::shared_ptr<const LocalCompliance> B;
   std::shared_ptr<DirectionFactors> factors;
-  std::vector<NodeMotion> found;  ///< of members and of other near nodes that were looked at
-  int iterations = 0;             ///< of Newton's method
+  std::shared_ptr<const CommittedFriction> committed;  ///< takes the place of B and factors; null = they hold
+  std::vector<NodeMotion> found;                       ///< of members and of other near nodes that were looked at
+  int iterations = 0;                                  ///< of Newton's method
   double residual = 0.0;
 };
 
@@ -59,6 +63,10 @@ struct FrictionContact {
 /// The same between all near nodes, in the form of others: normal components are gaps, tangential ones the slip since
 /// the commit, u [m] by r [N].
 [[nodiscard]] friction::LocalProblem local_problem(const SurfaceCompliance& compliance, const FrictionProblem& problem);
+
+/// Displacements [m] of the active nodes under forces [N] on them, a field per column, in A: as single precision.
+/// @pre contact.committed is set
+[[nodiscard]] Eigen::MatrixXd kept_displacements(const FrictionContact& contact, const Eigen::MatrixXd& forces);
 
 /// Derivatives of the converged solution. @param by_rotation  d u / d X of each active node at fixed force components
 [[nodiscard]] NodeDerivatives friction_derivatives(const FrictionProblem& problem, const FrictionContact& contact,

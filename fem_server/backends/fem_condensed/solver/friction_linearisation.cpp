@@ -20,6 +20,8 @@ constexpr double rough_step = 2e-3;
 constexpr double full_step = 1e-5;
 /// what a repetition must leave at most to go on in the same way.
 constexpr double worth_while = 0.2;
+/// Of the inverse of a committed state; each gains two to four digits.
+constexpr int inverse_passes = 4;
 /// Nodes that may differ before a factor is made anew, as a part of all: each costs about a direction.
 constexpr std::size_t kept_part = 50;
 
@@ -90,8 +92,8 @@ void DirectionFactors::solve(int direction, const Eigen::VectorXd& r, Eigen::Vec
 
 FrictionSystem::FrictionSystem(const LocalCompliance& B, std::vector<NodeLinearisation> nodes,
                                DirectionFactors& factors)
-    : B_(B), nodes_(std::move(nodes)), factors_(factors), sliding_inverse_(nodes_.size(), Eigen::Matrix2d::Zero()) {
-  factors_.match(B_, nodes_);
+    : B_(B), nodes_(std::move(nodes)), factors_(&factors), sliding_inverse_(nodes_.size(), Eigen::Matrix2d::Zero()) {
+  factors_->match(B_, nodes_);
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
     if (!nodes_[a].active || nodes_[a].sticks()) continue;
     // Where a node slides the projection turns its tangential rows into a nearly local relation of slip and traction
@@ -102,22 +104,32 @@ FrictionSystem::FrictionSystem(const LocalCompliance& B, std::vector<NodeLineari
   }
 }
 
-Eigen::VectorXd FrictionSystem::apply(const Eigen::VectorXd& x, Eigen::VectorXd Bx) const {
-  Eigen::VectorXd& y = Bx;
+FrictionSystem::FrictionSystem(const CommittedFriction& committed, std::vector<NodeLinearisation> nodes)
+    : B_(committed.B()), nodes_(std::move(nodes)), inverse_(std::make_unique<CommittedInverse>(committed, nodes_)) {}
+
+template <class Fields>
+Fields FrictionSystem::apply(const Fields& x, Fields Bx) const {
+  Fields& y = Bx;
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
     const Eigen::Index row = row_of(a);
     if (!nodes_[a].active) {
-      y.segment<3>(row).setZero();
-    } else if (!nodes_[a].sticks()) {
-      y.segment<3>(row) = (nodes_[a].S * y.segment<3>(row) + nodes_[a].E * x.segment<3>(row)).eval();
+      y.template middleRows<3>(row).setZero();
+    } else if (nodes_[a].slides) {
+      y.template middleRows<3>(row) =
+          (nodes_[a].S * y.template middleRows<3>(row) + nodes_[a].E * x.template middleRows<3>(row)).eval();
     }
   }
   return Bx;
 }
 
 Eigen::VectorXd FrictionSystem::precondition(const Eigen::VectorXd& r) const {
+  if (inverse_ != nullptr) return inverse_->solve(r);
+  return precondition_by_directions(r);
+}
+
+Eigen::VectorXd FrictionSystem::precondition_by_directions(const Eigen::VectorXd& r) const {
   Eigen::VectorXd x = Eigen::VectorXd::Zero(r.size());
-  for (int direction = 0; direction < 3; ++direction) factors_.solve(direction, r, x);
+  for (int direction = 0; direction < 3; ++direction) factors_->solve(direction, r, x);
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
     if (!nodes_[a].active || nodes_[a].sticks()) continue;
     // The bound of a sliding traction follows the normal force, which is known by now: block forward substitution.
@@ -185,7 +197,7 @@ bool FrictionSystem::solve_refined(const Eigen::VectorXd& rhs, double tolerance,
     if (!solve_by_residuals(residual, std::max(wanted, step), last, change)) return false;
     x += change;
     if (wanted >= step) return true;
-    residual = rhs - apply(x, B_.product(x));
+    residual = rhs - apply<Eigen::VectorXd>(x, B_.product(x));
     const double before = std::exchange(left, residual.norm());
     if (left <= worth_while * before) continue;
     // B is too near to a singular matrix for its upper halves: points of a cloud that their body cannot tell apart.
@@ -211,7 +223,7 @@ bool FrictionSystem::solve_by_factor(const Eigen::VectorXd& rhs, double toleranc
   }
   int n_steps = 0;
   SingleLu factor;
-  if (!factor.factorize(J)) return false;
+  if (!factor.factorize(J.cast<float>())) return false;
   return gmres([&](const Eigen::VectorXd& v) -> Eigen::VectorXd { return apply(v, B_.product(v)); },
                [&](const Eigen::VectorXd& r) -> Eigen::VectorXd {
                  Eigen::MatrixXf z = r.cast<float>();
@@ -221,12 +233,34 @@ bool FrictionSystem::solve_by_factor(const Eigen::VectorXd& rhs, double toleranc
                rhs, tolerance, gmres_step_limit, x, n_steps);
 }
 
-Eigen::MatrixXd FrictionSystem::solve(const Eigen::MatrixXd& rhs, double tolerance) {
+bool FrictionSystem::solve_by_inverse(const Eigen::MatrixXd& rhs, double tolerance, Solution& solution) const {
+  const Eigen::RowVectorXd target = tolerance * rhs.colwise().norm();
+  Eigen::MatrixXd left = rhs;
+  solution = {.x = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols()), .Bx = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols())};
+  Eigen::RowVectorXd before = rhs.colwise().norm();
+  for (int pass = 0; pass < inverse_passes; ++pass) {
+    const Eigen::MatrixXd change = inverse_->solve(left);
+    solution.x += change;
+    solution.Bx += B_.products(change);
+    left = rhs - apply(solution.x, solution.Bx);
+    const Eigen::RowVectorXd now = left.colwise().norm();
+    if ((now.array() <= target.array()).all()) return true;
+    // Where nodes have joined since the commit the conjugate residuals do better.
+    if ((now.array() > worth_while * before.array()).any()) return false;
+    before = now;
+  }
+  return false;
+}
+
+FrictionSystem::Solution FrictionSystem::solve(const Eigen::MatrixXd& rhs, double tolerance) {
   Eigen::MatrixXd own = rhs;
   for (std::size_t a = 0; a < nodes_.size(); ++a) {
     if (!nodes_[a].active) own.middleRows<3>(row_of(a)).setZero();
   }
-  Eigen::MatrixXd x = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
+  Solution solution;
+  if (inverse_ != nullptr && solve_by_inverse(own, tolerance, solution)) return solution;
+  Eigen::MatrixXd& x = solution.x;
+  x = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
   for (Eigen::Index column = 0; column < rhs.cols(); ++column) {
     const bool good = solve_refined(own.col(column), tolerance, x.col(column));
     if (good) continue;
@@ -234,7 +268,8 @@ Eigen::MatrixXd FrictionSystem::solve(const Eigen::MatrixXd& rhs, double toleran
     if (solve_by_factor(own.col(column), tolerance, x.col(column))) continue;
     throw RecoverableError("the friction solver met a nearly singular system; take a smaller step");
   }
-  return x;
+  solution.Bx = B_.products(x);
+  return solution;
 }
 
 }  // namespace heelstrike::fem

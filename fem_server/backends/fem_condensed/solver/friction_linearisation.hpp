@@ -16,10 +16,12 @@
 #include <Eigen/Core>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "fem_server/backends/fem_condensed/kernels/local_compliance.hpp"
+#include "fem_server/backends/fem_condensed/solver/committed_friction.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
@@ -27,11 +29,12 @@ namespace heelstrike::fem {
 
 /// What J of one node is made of.
 struct NodeLinearisation {
-  Matrix3 frame = Matrix3::Identity();  ///< columns normal, tangent 1, tangent 2, in A
-  Matrix3 S = Matrix3::Identity();      ///< [-]
-  Matrix3 E = Matrix3::Zero();          ///< [m/N]
-  bool active = false;                  ///< carries force; where not, rows and unknowns of the node are left out
-  [[nodiscard]] bool sticks() const { return active && E.isZero(0.0); }
+  Matrix3 axes = Matrix3::Identity();  ///< of B and the unknowns, in A: normal, two tangents; committed or present ones
+  Matrix3 S = Matrix3::Identity();     ///< [-]
+  Matrix3 E = Matrix3::Zero();         ///< [m/N]
+  bool active = false;                 ///< carries force; where not, rows and unknowns of the node are left out
+  bool slides = false;                 ///< E is not zero
+  [[nodiscard]] bool sticks() const { return active && !slides; }
 };
 
 /// Factors of one direction each, kept from one J to the next while nearly the same nodes are wanted.
@@ -57,21 +60,33 @@ class DirectionFactors {
 /// J of the present iterate.
 class FrictionSystem {
  public:
-  /// @param B        in local axes, all nodes; outlives the system, as `factors` does
+  /// @param B        in the axes of all nodes; outlives the system, as `factors` does
   /// @param factors  matched to the nodes here
   FrictionSystem(const LocalCompliance& B, std::vector<NodeLinearisation> nodes, DirectionFactors& factors);
+  /// With B and the factors of a committed state, whose nodes these are. @param committed  outlives the system
+  FrictionSystem(const CommittedFriction& committed, std::vector<NodeLinearisation> nodes);
+  FrictionSystem(const FrictionSystem&) = delete;
+  FrictionSystem& operator=(const FrictionSystem&) = delete;
 
-  /// Solves J x = rhs column by column to about `tolerance` relative to each, at best 1e-5.
+  struct Solution {
+    Eigen::MatrixXd x;
+    Eigen::MatrixXd Bx;  ///< as single precision
+  };
+  /// Solves J x = rhs to about `tolerance` relative to each column, at best 1e-5.
   /// @param rhs  three rows per node; those of inactive nodes are not read, their x is zero
   /// @throws RecoverableError when J is singular
-  [[nodiscard]] Eigen::MatrixXd solve(const Eigen::MatrixXd& rhs, double tolerance);
+  [[nodiscard]] Solution solve(const Eigen::MatrixXd& rhs, double tolerance);
 
   [[nodiscard]] const std::vector<NodeLinearisation>& nodes() const { return nodes_; }
 
  private:
   /// J x. @param Bx  B x
-  [[nodiscard]] Eigen::VectorXd apply(const Eigen::VectorXd& x, Eigen::VectorXd Bx) const;
+  template <class Fields>
+  [[nodiscard]] Fields apply(const Fields& x, Fields Bx) const;
+  /// As solve, all columns at once, by the inverse alone. @return whether that was enough
+  [[nodiscard]] bool solve_by_inverse(const Eigen::MatrixXd& rhs, double tolerance, Solution& solution) const;
   [[nodiscard]] Eigen::VectorXd precondition(const Eigen::VectorXd& r) const;
+  [[nodiscard]] Eigen::VectorXd precondition_by_directions(const Eigen::VectorXd& r) const;
   /// Adds J z, orthogonal to what is there. @return whether it is independent of that
   [[nodiscard]] bool add_direction(const Eigen::VectorXd& z);
   /// As solve, to what the products are good for. @param last  directions that there may be
@@ -84,7 +99,8 @@ class FrictionSystem {
 
   const LocalCompliance& B_;
   std::vector<NodeLinearisation> nodes_;
-  DirectionFactors& factors_;
+  DirectionFactors* factors_ = nullptr;           ///< null = those of a committed state
+  std::unique_ptr<CommittedInverse> inverse_;     ///< refers to nodes_; null = factors_
   std::vector<Eigen::Matrix2d> sliding_inverse_;  ///< of the tangential rows of sliding nodes
   bool both_halves_ = false;                      // products of directions: the upper halves have not been enough
   // J Z = W R for all directions so far, with these products: W has orthonormal columns, R is upper triangular.

@@ -1,0 +1,32 @@
+/// Frictional contact problems of a dragged foot, and the solver of `fem_condensed` on them.
+#pragma once
+
+#include <Eigen/Core>
+#include <string>
+#include <vector>
+
+#include "common/friction/local_problem.hpp"
+
+namespace heelstrike::bench {
+
+struct FootStep {
+  std::string name;
+  friction::LocalProblem problem;
+  Eigen::VectorXd before;  ///< [N] reactions at the end of the step before, in the axes of this one
+};
+
+/// The last n committed steps of the scanned foot on the way down, tilted and dragged; empty without the scan.
+/// @param h  [m] element size
+[[nodiscard]] std::vector<FootStep> foot_steps(int n, double h);
+
+struct CondensedTimes {
+  Eigen::VectorXd r;
+  double seconds = 0.0;  ///< of the solver alone, best of the repetitions
+  double keeping = 0.0;  ///< of what a committed state keeps for the next steps; zero when cold
+};
+
+/// @param before  where a warm start comes from; null = cold
+[[nodiscard]] CondensedTimes solve_with_condensed(const friction::LocalProblem& problem, const Eigen::VectorXd* before,
+                                                  int repetitions);
+
+}  // namespace heelstrike::bench
