@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "common/config/keys.hpp"
 #include "mbs_server/elements/forces/line_bundle.hpp"
@@ -30,7 +31,13 @@ constexpr double most_strained = 1.0;
 void check_lines(const config::Field& field, const Scenario& scenario) {
   const auto lines = config::read_lines(field, scenario.bodies);
   if (lines.empty()) field["lines"].refuse("at least one line", "none", "give each line a name and a `path`");
+  // A body that starts where another one is has its pose only once that one's is known.
+  const auto placed_later = [&](const config::LinePoint& point) {
+    const auto body = std::ranges::find(scenario.bodies, point.body, &BodySpec::name);
+    return body != scenario.bodies.end() && !body->starts_with.empty();
+  };
   for (const auto& line : lines) {
+    if (std::ranges::any_of(line.points, placed_later)) continue;
     config::check_insertions(line, scenario.bodies);
     const auto slack = line.keys.optional_number("slack_length");
     if (!slack) continue;
