@@ -8,6 +8,7 @@
 #include "common/errors/error.hpp"
 #include "common/spatial/extents.hpp"
 #include "fem_server/geometry/foot.hpp"
+#include "fem_server/geometry/layer_mesh.hpp"
 #include "fem_server/geometry/mesher.hpp"
 #include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
@@ -161,6 +162,36 @@ MeshOutcome process_volume(const MeshJob& job) {
   return outcome;
 }
 
+/// The layer between the surface and the inner one.
+MeshOutcome process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, MeshOutcome outcome) {
+  fem::ReadOptions options = read_options(job);
+  options.name = job.inner_name;
+  const fem::SurfaceMesh inner = read_input([&] { return fem::read_surface(job.inner, options); });
+  fem::LayerMesh layer = fem::mesh_between(
+      outer, inner,
+      {.layers = job.layers, .search_distance = job.search_distance, .least_thickness = job.least_thickness});
+  if (job.order == 2) layer.mesh = fem::to_quadratic(layer.mesh);
+  const fem::VolumeReport report = fem::check_volume(layer.mesh);
+  outcome.sound = report.sound();
+  outcome.defects = outcome.sound ? "" : "not fit for finite elements";
+  report_volume(report, outcome);
+  outcome.volume_report += fmt::format(
+      "\nlayer      {} layers, mean thickness {:.4g} m, least distance of the surfaces {:.4g} m; {} nodes made "
+      "thicker, {} beside the inner surface, {} drawn to their neighbours; inner nodes at most {:.3g} m from the "
+      "inner surface\nsets       faces outer, inner, rim; nodes inner",
+      job.layers, layer.mean_thickness, layer.least_thickness, layer.n_thickened, layer.n_beside, layer.n_smoothed,
+      layer.deviation);
+  outcome.facts.push_back({"mean_thickness_m", layer.mean_thickness});
+  outcome.facts.push_back({"least_distance_m", layer.least_thickness});
+  outcome.facts.push_back({"thickened_nodes", static_cast<double>(layer.n_thickened)});
+  outcome.facts.push_back({"nodes_beside", static_cast<double>(layer.n_beside)});
+  outcome.facts.push_back({"smoothed_nodes", static_cast<double>(layer.n_smoothed)});
+  outcome.facts.push_back({"deviation_m", layer.deviation});
+  add(fem::doubts_of_quality(job.name, report), outcome);
+  if (!job.output_format.empty()) outcome.bytes = written(layer.mesh, job.output_format);
+  return outcome;
+}
+
 }  // namespace
 
 bool holds_volume(const MeshJob& job) {
@@ -180,6 +211,8 @@ MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char
   MeshOutcome outcome;
   on_stage("checking the surface");
   outcome.repaired = fem::repair_surface(surface, {.merge_tolerance = job.repairs.merge_tolerance,
+                                                   .sliver_thickness = job.repairs.sliver_thickness,
+                                                   .sliver_distance = job.repairs.sliver_distance,
                                                    .drop_degenerate = job.repairs.drop_degenerate,
                                                    .drop_duplicate = job.repairs.drop_duplicate,
                                                    .reorient = job.repairs.reorient,
@@ -189,6 +222,10 @@ MeshOutcome process_mesh(const MeshJob& job, const std::function<void(const char
   report_extent(surface.vertices, outcome);
   const Vector3 extents = extents_of(surface.vertices);
   if (!job.foot) add(fem::doubts_of_extents(extents, job.length_scale, "--scale"), outcome);
+  if (!job.inner.empty()) {
+    on_stage("filling the layer");
+    return process_layer(job, surface, std::move(outcome));
+  }
   if (job.size == 0.0) {
     if (job.output_format == "stl") outcome.bytes = fem::write_stl(surface);
     return outcome;

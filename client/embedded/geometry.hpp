@@ -23,7 +23,9 @@ struct MeshRefinement {
 };
 
 struct MeshRepairs {
-  double merge_tolerance = 0.0;  ///< [m] 0 = none
+  double merge_tolerance = 0.0;   ///< [m] 0 = none
+  double sliver_thickness = 0.0;  ///< [m] 0 = none
+  double sliver_distance = 0.0;   ///< [m] 0 = twice the thickness
   bool drop_degenerate = false;
   bool drop_duplicate = false;
   bool reorient = false;
@@ -44,7 +46,12 @@ struct MeshJob {
   double time_limit = 600.0;  ///< [s] > 0 for the mesher
   std::vector<MeshRefinement> refinements;
   MeshRepairs repairs;
-  std::string output_format;  ///< "stl", "msh", "vtu"; empty = nothing is written
+  std::string inner;       ///< content of the file of the inner surface of a layer; empty = not a layer
+  std::string inner_name;  ///< its name
+  std::uint32_t layers = 2;
+  double search_distance = 0.01;  ///< [m] > 0
+  double least_thickness = 2e-4;  ///< [m] > 0
+  std::string output_format;      ///< "stl", "msh", "vtu"; empty = nothing is written
 };
 
 /// One fact with its unit, in the order of the report.

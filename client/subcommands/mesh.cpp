@@ -29,7 +29,13 @@ struct MeshOptions {
   std::string size;
   std::vector<std::string> refine;
   std::vector<std::string> repair;
+  std::vector<std::string> between;
+  std::uint32_t layers = 2;
+  std::string search_distance = "10mm";
+  std::string least_thickness = "0.2mm";
   std::string merge;
+  std::string slivers;
+  std::string within;
   std::size_t max_hole_edges = 0;
   double length_scale = 1.0;
   double growth = 0.3;
@@ -74,10 +80,19 @@ MeshRefinement parse_refinement(const std::string& text) {
 
 MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   MeshJob job;
-  job.name = options.input;
+  job.name = options.between.empty() ? options.input : options.between.front();
+  if (job.name.empty()) throw input_error("input", "expected a file to check or fill, or --between OUTER INNER");
+  if (!options.between.empty()) {
+    if (!options.input.empty()) throw input_error("between", "--between names both files; remove " + options.input);
+    job.inner_name = options.between.back();
+    job.inner = read_file(job.inner_name, "mesh", {.stop = stop});
+    job.layers = options.layers;
+    job.search_distance = parse_small_length(options.search_distance, "--search-distance");
+    job.least_thickness = parse_small_length(options.least_thickness, "--least-thickness");
+  }
   job.foot = (options.input == "foot" || options.input == "foot-right") && !fs::exists(options.input);
   job.right = options.input == "foot-right";
-  if (!job.foot) job.content = read_file(options.input, "mesh", {.stop = stop});
+  if (!job.foot) job.content = read_file(job.name, "mesh", {.stop = stop});
   job.length_scale = options.length_scale;
   if (!options.size.empty()) job.size = parse_small_length(options.size, "--size");
   if (!options.size.empty() && !(job.size > 0.0)) {
@@ -89,6 +104,11 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   job.time_limit = options.time_limit;
   for (const std::string& text : options.refine) job.refinements.push_back(parse_refinement(text));
   if (!options.merge.empty()) job.repairs.merge_tolerance = parse_small_length(options.merge, "--merge");
+  if (!options.slivers.empty()) job.repairs.sliver_thickness = parse_small_length(options.slivers, "--slivers");
+  if (!options.within.empty()) job.repairs.sliver_distance = parse_small_length(options.within, "--within");
+  if (!options.within.empty() && options.slivers.empty()) {
+    throw input_error("within", "--within: says how far --slivers may move the surface; give --slivers too");
+  }
   const auto asked = [&](const char* what) { return std::ranges::find(options.repair, what) != options.repair.end(); };
   job.repairs.drop_degenerate = asked("degenerate");
   job.repairs.drop_duplicate = asked("duplicates");
@@ -96,7 +116,7 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   job.repairs.max_hole_edges = options.max_hole_edges;
   if (!options.output.empty()) {
     job.output_format = extension_of(options.output);
-    const bool fills = job.size > 0.0;
+    const bool fills = job.size > 0.0 || !job.inner.empty();
     if (job.output_format != "msh" && job.output_format != "vtu" && job.output_format != "stl") {
       throw input_error("output", fmt::format("--output: expected a name ending in .msh, .vtu or .stl, found '{}'",
                                               options.output.string()));
@@ -154,8 +174,24 @@ void add_mesh(CLI::App& program, Invocation& invocation) {
   command
       ->add_option("input", options->input,
                    fmt::format("File with a {}; `foot` or `foot-right` for the project's own foot", readable_formats()))
-      ->required()
       ->type_name("FILE");
+  command
+      ->add_option("--between", options->between,
+                   "Fill the layer between two surfaces, e.g. cartilage: OUTER, the articular one with normals\n"
+                   "outward, and INNER behind it, the bone; open surfaces too")
+      ->expected(2)
+      ->type_name("OUTER INNER");
+  command->add_option("--layers", options->layers, "Layers of prisms, three tetrahedra each, between the surfaces")
+      ->check(CLI::Range(1, 20))
+      ->capture_default_str();
+  command->add_option("--search-distance", options->search_distance, "How far behind OUTER the INNER surface may lie")
+      ->type_name("LENGTH")
+      ->capture_default_str();
+  command
+      ->add_option("--least-thickness", options->least_thickness,
+                   "Where the surfaces meet or cross, the layer is made this thick")
+      ->type_name("LENGTH")
+      ->capture_default_str();
   command->add_option("-o,--output", options->output, "Mesh to write: .vtu, .msh, or .stl for the surface")
       ->type_name("FILE");
   command->add_option("--size", options->size, "Edge length of the tetrahedra, e.g. 4mm; without it only a check")
@@ -188,12 +224,19 @@ void add_mesh(CLI::App& program, Invocation& invocation) {
       ->delimiter(',')
       ->check(CLI::IsMember({"degenerate", "duplicates", "orientation"}));
   command->add_option("--merge", options->merge, "Repair: vertices closer than this become one")->type_name("LENGTH");
+  command
+      ->add_option("--slivers", options->slivers,
+                   "Repair: triangles thinner than this are drawn together or turned, see --within")
+      ->type_name("LENGTH");
+  command->add_option("--within", options->within, "How far --slivers may move the surface; default twice its length")
+      ->type_name("LENGTH");
   command->add_option("--fill-holes", options->max_hole_edges, "Repair: fill holes with at most so many edges")
       ->type_name("EDGES");
   command->add_flag("--json", invocation.json, "Print the report as JSON");
   add_footer(*command,
              "  heelstrike mesh foot.stl --scale 0.001\n"
              "  heelstrike mesh foot.stl --scale 0.001 --repair orientation --fill-holes 30 --size 4mm -o foot.vtu\n"
+             "  heelstrike mesh --between cartilage.stl bone.stl --layers 3 -o cartilage.vtu\n"
              "  heelstrike mesh foot --size 6mm --refine box:-60mm,-60mm,-80mm,200mm,60mm,-60mm:3mm -o foot.msh");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {

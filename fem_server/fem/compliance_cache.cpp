@@ -42,8 +42,8 @@ std::string compliance_key(const BodyModel& body, const Support& support, std::s
 
 SurfaceCompliance cached_compliance(const std::string& directory, const BodyModel& body, const Support& support,
                                     std::span<const std::uint32_t> candidates, const Progress& progress,
-                                    const std::stop_token& stop) {
-  const auto make = [&] { return condense(body, support, candidates, progress, stop); };
+                                    const std::stop_token& stop, double memory_limit) {
+  const auto make = [&] { return condense(body, support, candidates, progress, stop, memory_limit); };
   if (directory.empty()) return make();  // without the price of the key
   const std::size_t n = candidates.size();
   return cached<std::vector<double>>(

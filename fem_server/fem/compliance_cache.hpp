@@ -4,6 +4,7 @@
 /// and renamed; a file that is short, damaged, of another version or of another key is treated as absent.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 
@@ -19,6 +20,7 @@ namespace heelstrike::fem {
 /// said through `progress`, as is a folder that cannot be written. @throws as condense
 [[nodiscard]] SurfaceCompliance cached_compliance(const std::string& directory, const BodyModel& body,
                                                   const Support& support, std::span<const std::uint32_t> candidates,
-                                                  const Progress& progress, const std::stop_token& stop);
+                                                  const Progress& progress, const std::stop_token& stop,
+                                                  double memory_limit = std::numeric_limits<double>::infinity());
 
 }  // namespace heelstrike::fem

@@ -82,6 +82,18 @@ void check_stop(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "condensation stopped on request");
 }
 
+void check_memory(double n_factor, std::size_t n_candidates, double limit) {
+  const double needed = condensation_memory(n_factor, n_candidates);
+  if (needed <= limit) return;
+  throw limit_error(
+      "memory_limit",
+      fmt::format(
+          "memory_limit: condensing this body to {} candidate nodes would take about {:.2f} GB ({:.2f} GB of them "
+          "for the compliance alone), allowed are {:.2f} GB; take larger elements, narrow the candidates by "
+          "contact_set, contact_box or contact_direction, or raise the limit",
+          n_candidates, 1e-9 * needed, 72e-9 * static_cast<double>(n_candidates * n_candidates), 1e-9 * limit));
+}
+
 /// (L L^T)^-1 by panels of columns, only the rows from the panel downwards; the rest follows from symmetry.
 std::vector<double> inverse_blocks(const Eigen::MatrixXd& L, const ReliefTerms* relief, const Progress& progress,
                                    const std::stop_token& stop) {
@@ -144,6 +156,13 @@ Eigen::MatrixXd symmetric_product(const Eigen::MatrixXd& L, const Progress& prog
 
 }  // namespace
 
+double condensation_memory(double n_factor, std::size_t n_candidates) {
+  const double n = 3.0 * static_cast<double>(n_candidates);
+  // Entries of the factor are counted below its diagonal; its last supernode is stored as a full square.
+  const double factor = n_factor + 0.5 * n * n;
+  return sizeof(double) * std::max(factor + n * n, 2.0 * n * n);
+}
+
 void check_support(const Support& support) {
   if (support.inertia_relief != support.clamped_nodes.empty()) {
     throw input_error("support", support.inertia_relief
@@ -179,7 +198,7 @@ Eigen::MatrixXd SurfaceCompliance::dense() const {
 }
 
 SurfaceCompliance condense(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates,
-                           const Progress& progress, const std::stop_token& stop) {
+                           const Progress& progress, const std::stop_token& stop, double memory_limit) {
   use_one_blas_thread();
   check_candidates(body, support, candidates);
   progress("assemble", 0.0);
@@ -201,6 +220,7 @@ SurfaceCompliance condense(const BodyModel& body, const Support& support, std::s
   {
     SparseCholesky factor(K, partition.inner, partition.candidates);
     check_stop(stop);
+    check_memory(factor.n_entries(), candidates.size(), memory_limit);
     if (!factor.factorize(K)) {
       throw input_error("support",
                         "the stiffness matrix is singular: the clamped set leaves a motion free (are all parts of "

@@ -113,7 +113,10 @@ MeshingResult parse_reply(std::string_view bytes) {
     if (header.value("code", "") == "limit") throw limit_error("size", message);
     throw Error(
         ErrorCode::solver_failed,
-        fmt::format("meshing failed: {}. Try another size, another feature_angle, or repair the surface", message));
+        fmt::format(
+            "meshing failed: {}. Try another size, another feature_angle, or repair the surface (heelstrike mesh "
+            "--slivers)",
+            message));
   }
   MeshingResult result;
   result.mesher = header.at("mesher").get<std::string>();

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "fem_server/geometry/sliver_removal.hpp"
 #include "fem_server/geometry/surface_topology.hpp"
 
 namespace heelstrike::fem {
@@ -270,6 +271,28 @@ std::size_t fill_holes(SurfaceMesh& mesh, std::size_t max_edges) {
   return n_filled;
 }
 
+namespace {
+
+void say_slivers(SurfaceMesh& mesh, const RepairOptions& options, std::vector<std::string>& done) {
+  const double within = options.sliver_distance != 0.0 ? options.sliver_distance : 2.0 * options.sliver_thickness;
+  const SliverOutcome outcome = remove_slivers(mesh, options.sliver_thickness, within);
+  if (outcome.n_collapsed + outcome.n_turned > 0) {
+    done.push_back(
+        fmt::format("{} edges drawn together and {} turned to remove triangles thinner than {:g} m; the "
+                    "surface moved by at most {:.3g} m",
+                    outcome.n_collapsed, outcome.n_turned, options.sliver_thickness, outcome.moved));
+  }
+  if (outcome.left.empty()) return;
+  const Triangle& t = mesh.triangles[outcome.left.front()];
+  const Vector3 p = (mesh.vertices[t[0]] + mesh.vertices[t[1]] + mesh.vertices[t[2]]) / 3.0;
+  done.push_back(
+      fmt::format("{} triangles thinner than {:g} m are left, the first at ({:.6g}, {:.6g}, {:.6g}) m: there "
+                  "the surface would move by more than {:g} m, or fold",
+                  outcome.left.size(), options.sliver_thickness, p.x(), p.y(), p.z(), within));
+}
+
+}  // namespace
+
 std::vector<std::string> repair_surface(SurfaceMesh& mesh, const RepairOptions& options) {
   constexpr std::size_t longest_loop = 2000;  // n^2 memory and n^3 time
   if (options.max_hole_edges > longest_loop) {
@@ -286,6 +309,7 @@ std::vector<std::string> repair_surface(SurfaceMesh& mesh, const RepairOptions& 
   }
   if (options.drop_degenerate) say(drop_degenerate_triangles(mesh), "triangles without area dropped");
   if (options.drop_duplicate) say(drop_duplicate_triangles(mesh), "repeated triangles dropped");
+  if (options.sliver_thickness != 0.0) say_slivers(mesh, options, done);
   if (options.reorient) say(reorient_triangles(mesh), "triangles turned");
   if (options.max_hole_edges > 0) {
     const std::size_t n = fill_holes(mesh, options.max_hole_edges);

@@ -11,6 +11,8 @@ namespace heelstrike::fem {
 
 struct RepairOptions {
   double merge_tolerance = 0.0;    ///< [m] vertices closer than this become one; 0 = none
+  double sliver_thickness = 0.0;   ///< [m] triangles thinner than this are removed, see remove_slivers; 0 = none
+  double sliver_distance = 0.0;    ///< [m] the surface moves by at most this; 0 = twice the thickness
   bool drop_degenerate = false;    ///< triangles without area or with a corner twice
   bool drop_duplicate = false;     ///< all but the first of triangles with the same corners
   bool reorient = false;           ///< consistent winding, closed components outward

@@ -1,4 +1,4 @@
-// Signed distance to a closed triangle mesh: the tree of fem_server/geometry finds the closest point, the sign comes
+// Signed distance to a triangle mesh: the tree of fem_server/geometry finds the closest point, the sign comes
 // from the angle-weighted pseudonormal of the face, edge or vertex it lies on [baerentzen2005].
 #include "fem_server/surfaces/mesh_distance.hpp"
 
@@ -20,9 +20,9 @@ class MeshDistance final : public SignedDistance {
   }
 
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override {
-    const auto [found, pseudonormal] = surface_.foot(p_BQ);
+    const auto [found, pseudonormal, beside] = surface_.foot(p_BQ);
     const Vector3 away = p_BQ - found.point;
-    const double side = away.dot(pseudonormal) < 0.0 ? -1.0 : 1.0;
+    const double side = !beside && away.dot(pseudonormal) < 0.0 ? -1.0 : 1.0;
     SurfacePoint point{.gap = side * found.distance, .normal = pseudonormal, .curvature = Matrix3::Zero(), .bend = 0.0};
     // Near the surface the difference of two close points, rounded like the coordinates, has no direction left; the
     // face knows it.
@@ -31,13 +31,15 @@ class MeshDistance final : public SignedDistance {
   }
   /// Outside of the box around the mesh its distance will do: most candidates of a large body are far from touching.
   [[nodiscard]] double gap(const Vector3& p_BQ, double reach) const override {
+    // What lies outside of the box around an open surface may still lie behind it.
+    if (!surface_.closed()) return closest(p_BQ).gap;
     // Closest points and boxes are sums and products of coordinates, each rounded: by a few units in the last place of
     // the largest of them, of which this leaves a thousand, so that the bound stays one.
     const double rounding = 1e3 * std::numeric_limits<double>::epsilon() * (extent_ + p_BQ.norm());
     const double least = surface_.distance_to_box(p_BQ) - rounding;
     return least > 0.0 && least > reach ? least : closest(p_BQ).gap;
   }
-  [[nodiscard]] bool is_distance() const override { return true; }
+  [[nodiscard]] bool is_distance() const override { return surface_.closed(); }
 
  private:
   TriangleSurface surface_;
@@ -46,8 +48,19 @@ class MeshDistance final : public SignedDistance {
 
 }  // namespace
 
+namespace {
+
+/// Open edges are no defect of a partner.
+void require_sound_partner(SurfaceReport report) {
+  std::erase_if(report.findings,
+                [](const SurfaceFinding& finding) { return finding.defect == SurfaceDefect::open_edge; });
+  require_sound(report, "partner surface");
+}
+
+}  // namespace
+
 std::unique_ptr<SignedDistance> mesh_distance(SurfaceMesh mesh) {
-  require_sound(check_surface(mesh), "partner surface");
+  require_sound_partner(check_surface(mesh));
   return std::make_unique<MeshDistance>(std::move(mesh));
 }
 

@@ -85,6 +85,11 @@ const Vector3& TriangleSurface::pseudonormal(std::uint32_t triangle, const Featu
   return feature.edge ? edge_normals_[triangle][*feature.edge] : face_normals_[triangle];
 }
 
+bool TriangleSurface::on_rim(std::uint32_t triangle, const Feature& feature) const {
+  if (feature.vertex) return rim_vertices_[mesh_.triangles[triangle][*feature.vertex]];
+  return feature.edge && rim_edges_[triangle][*feature.edge];
+}
+
 NearestOnSurface TriangleSurface::closest(const Vector3& q, std::uint32_t near) const {
   const ClosestPoint found = tree_.closest(q, near);
   const Feature on = feature(found.triangle, found.point);
@@ -95,7 +100,7 @@ NearestOnSurface TriangleSurface::closest(const Vector3& q, std::uint32_t near) 
   nearest.surface = {.gap = side * found.distance, .normal = pseudo, .curvature = Matrix3::Zero(), .bend = 0.0};
   const Triangle& corners = mesh_.triangles[found.triangle];
   if (!on.edge && !on.vertex) return nearest;
-  nearest.beside = on.vertex ? rim_vertices_[corners[*on.vertex]] : rim_edges_[found.triangle][*on.edge];
+  nearest.beside = on_rim(found.triangle, on);
   if (found.distance <= resolution_) return nearest;
   const Vector3 n = side / found.distance * away;
   nearest.surface.normal = n;
@@ -111,7 +116,8 @@ NearestOnSurface TriangleSurface::closest(const Vector3& q, std::uint32_t near) 
 
 SurfaceFoot TriangleSurface::foot(const Vector3& q) const {
   const ClosestPoint found = tree_.closest(q);
-  return {.closest = found, .pseudonormal = pseudonormal(found.triangle, feature(found.triangle, found.point))};
+  const Feature on = feature(found.triangle, found.point);
+  return {.closest = found, .pseudonormal = pseudonormal(found.triangle, on), .beside = on_rim(found.triangle, on)};
 }
 
 std::optional<SurfaceCrossing> TriangleSurface::crossing(const Vector3& origin, const Vector3& direction, double reach,

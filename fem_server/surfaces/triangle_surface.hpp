@@ -23,6 +23,7 @@ struct NearestOnSurface {
 struct SurfaceFoot {
   ClosestPoint closest;
   Vector3 pseudonormal = Vector3::UnitZ();
+  bool beside = false;  ///< as in NearestOnSurface
 };
 
 /// Where a line goes through.
@@ -78,6 +79,7 @@ class TriangleSurface {
   [[nodiscard]] std::array<double, 3> weights(std::uint32_t triangle, const Vector3& p) const;
   [[nodiscard]] Feature feature(std::uint32_t triangle, const Vector3& p) const;
   [[nodiscard]] const Vector3& pseudonormal(std::uint32_t triangle, const Feature& feature) const;
+  [[nodiscard]] bool on_rim(std::uint32_t triangle, const Feature& feature) const;
 
   SurfaceMesh mesh_;
   TriangleTree tree_;

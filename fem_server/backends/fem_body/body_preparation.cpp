@@ -313,6 +313,8 @@ std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
                              std::move(contact_nodes), {"reachable", "all"}));
   s.push_back(
       number_parameter("candidate_limit", "-", "largest number of candidate contact nodes", 6000.0, {.min = 1.0}));
+  s.push_back(number_parameter("memory_limit", "B",
+                               "largest memory that condensing a body may take; told before it starts", 8e9, positive));
   s.push_back(number_parameter("friction", "-", "Coulomb coefficient", 0.0, not_negative));
   s.push_back(number_parameter("restitution", "-",
                                "nominal coefficient of restitution c_r of the pressure hysteresis "
@@ -413,7 +415,8 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
           .pressure = std::move(pressure),
           .partner = std::move(partner.surface),
           .options = options,
-          .shape = std::move(partner.shape)};
+          .shape = std::move(partner.shape),
+          .memory_limit = number(pair.parameters, "memory_limit")};
 }
 
 }  // namespace heelstrike::fem

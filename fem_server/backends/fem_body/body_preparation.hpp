@@ -2,6 +2,7 @@
 /// fem_condensed and fem_full.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +25,8 @@ struct PreparedBody {
   PressureRecovery pressure{};  ///< for them
   std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
-  PartnerShape shape{};  ///< of the partner, for drawing
+  PartnerShape shape{};       ///< of the partner, for drawing
+  double memory_limit = std::numeric_limits<double>::infinity();  ///< [B] of a condensation
 };
 
 /// The second body of a pair whose partner has a material.

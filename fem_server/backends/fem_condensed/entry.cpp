@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/mesh.hpp"
 #include "common/surfaces/points.hpp"
 #include "fem_server/backends/fem_body/body_fields.hpp"
 #include "fem_server/backends/fem_body/body_preparation.hpp"
@@ -14,6 +15,7 @@
 #include "fem_server/backends/fem_body/prepared_compliance.hpp"
 #include "fem_server/backends/fem_condensed/contact/cloud_contact.hpp"
 #include "fem_server/backends/fem_condensed/detection/body_interface.hpp"
+#include "fem_server/backends/shared/parameter_schema.hpp"
 #include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
@@ -32,6 +34,11 @@ std::vector<ParameterSchema> schema() {
   penalty.fallback = 0.0;
   penalty.range = {.min = 0.0};
   parameters.push_back(penalty);
+  parameters.push_back(text_parameter(
+      "curved_gap",
+      "gap to a rigid triangle mesh: iterated = where the nodes have moved to, projected again until it stays; "
+      "linearised = where they lie undeformed, as for all other partners",
+      "iterated", {"iterated", "linearised"}));
   ParameterSchema distance;
   distance.name = "cloud_distance";
   distance.kind = ParameterKind::text;
@@ -58,7 +65,8 @@ void add_partner(PreparedPartner partner, const PreparedBody& main, const Prepar
   SurfaceMesh boundary = boundary_surface(mesh).surface;
   PartnerShape shape(boundary);
   model.partner = mesh_distance(std::move(boundary));
-  SurfaceCompliance compliance = prepared_compliance(partner.body, partner.support, partner.contact, context);
+  SurfaceCompliance compliance =
+      prepared_compliance(partner.body, partner.support, partner.contact, context, main.memory_limit);
   model.deformable = std::make_shared<const DeformablePartner>(
       contact_surface(mesh, boundary_faces(mesh), partner.contact.nodes, partner.support.clamped_nodes),
       std::move(compliance));
@@ -97,7 +105,8 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
   }
   const bool exact = text(pair.parameters, "cloud_distance") == "exact";
   if (exact) refuse_distance_length(pair, "with cloud_distance: approximate");
-  SurfaceCompliance compliance = prepared_compliance(body, prepared.support, prepared.contact, context);
+  SurfaceCompliance compliance =
+      prepared_compliance(body, prepared.support, prepared.contact, context, prepared.memory_limit);
   CondensedModel model;
   model.points = cloud.points;
   model.areas = cloud.areas;
@@ -137,11 +146,14 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
   model.areas = prepared.contact.areas;
   model.pressure = prepared.pressure;
   std::optional<PreparedPartner> partner = prepare_partner(pair, context);
-  model.compliance = prepared_compliance(prepared.body, prepared.support, prepared.contact, context);
+  model.compliance =
+      prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.memory_limit);
   model.partner = prepared.partner;
   if (partner) add_partner(std::move(*partner), prepared, context, model);
   model.options = prepared.options;
   model.options.penalty = number(pair.parameters, "penalty");
+  model.deformed_gap = !model.deformable && MeshSurface::of(pair.partner.surface) &&
+                       text(pair.parameters, "curved_gap") == "iterated" && model.options.penalty == 0.0;
   model.fields =
       std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support, std::move(prepared.contact),
                                          std::move(prepared.shape), std::move(prepared.pressure));

@@ -29,7 +29,7 @@ FullPreparation prepare_full(const PairSpec& pair, const PrepareContext& context
 
 SurfaceCompliance rest_compliance(const PreparedBody& body, const PrepareContext& context) {
   if (!(body.options.friction > 0.0)) return {};
-  return prepared_compliance(body.body, body.support, body.contact, context);
+  return prepared_compliance(body.body, body.support, body.contact, context, body.memory_limit);
 }
 
 }  // namespace heelstrike::fem

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -213,15 +214,66 @@ std::string logged_errors() {
   return errors;
 }
 
+/// Where Gmsh says that it failed, as far as it does: nodes, else the middle of a piece of the surface.
+std::string failed_place() {
+  std::vector<std::size_t> nodes;
+  gmsh::model::mesh::getLastNodeError(nodes);
+  if (!nodes.empty()) {
+    std::vector<double> p;
+    std::vector<double> parameters;
+    gmsh::model::mesh::getNode(nodes.front(), p, parameters);
+    return fmt::format("; at ({:.6g}, {:.6g}, {:.6g}) m", p.at(0), p.at(1), p.at(2));
+  }
+  gmsh::vectorpair pieces;
+  gmsh::model::mesh::getLastEntityError(pieces);
+  if (pieces.empty()) return {};
+  double x0 = 0.0, y0 = 0.0, z0 = 0.0, x1 = 0.0, y1 = 0.0, z1 = 0.0;
+  gmsh::model::getBoundingBox(pieces.front().first, pieces.front().second, x0, y0, z0, x1, y1, z1);
+  return fmt::format("; in the piece from ({:.6g}, {:.6g}, {:.6g}) m to ({:.6g}, {:.6g}, {:.6g}) m", x0, y0, z0, x1, y1,
+                     z1);
+}
+
+/// What Gmsh has logged as an error, and where.
+std::string what_gmsh_says() {
+  std::string text = logged_errors();
+  try {
+    text += failed_place();
+  } catch (...) {
+    return text;  // it does not know
+  }
+  return text;
+}
+
+/// A triangle so thin that a surface mesher stumbles over it, with its place; the first thing to repair.
+std::string thinnest_triangle(const SurfaceMesh& surface) {
+  double least = std::numeric_limits<double>::infinity();
+  Vector3 where = Vector3::Zero();
+  for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
+    const Triangle& c = surface.triangles[t];
+    double longest = 0.0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      longest = std::max(longest, (surface.vertices[c[(k + 1) % 3]] - surface.vertices[c[k]]).norm());
+    }
+    const double height = heelstrike::fem::triangle_cross(surface, t).norm() / longest;
+    if (height >= least) continue;
+    least = height;
+    where = (surface.vertices[c[0]] + surface.vertices[c[1]] + surface.vertices[c[2]]) / 3.0;
+  }
+  if (surface.triangles.empty()) return {};
+  return fmt::format("; the thinnest triangle of the surface is {:.3g} m high, at ({:.6g}, {:.6g}, {:.6g}) m", least,
+                     where.x(), where.y(), where.z());
+}
+
 std::string answer(const std::string& bytes) {
   bool started = false;
+  Request request;
   const auto failure = [](std::string_view code, const std::string& message) {
     return json{{"ok", false}, {"code", code}, {"message", message}}.dump(-1, ' ', false,
                                                                           json::error_handler_t::replace) +
            "\n";
   };
   try {
-    const Request request = parse_request(bytes);
+    request = parse_request(bytes);
     gmsh::initialize(0, nullptr, false);
     started = true;
     set_options();
@@ -238,11 +290,14 @@ std::string answer(const std::string& bytes) {
     return header;
   } catch (const Error& error) {
     const std::string_view code = error.code() == ErrorCode::limit ? "limit" : "solver_failed";
-    return failure(code, error.what() + (started ? logged_errors() : std::string()));
+    return failure(code, error.what() + (started ? what_gmsh_says() + thinnest_triangle(request.surface) : ""));
   } catch (const std::exception& error) {
-    return failure("solver_failed", error.what() + (started ? logged_errors() : std::string()));
+    return failure("solver_failed",
+                   error.what() + (started ? what_gmsh_says() + thinnest_triangle(request.surface) : ""));
   } catch (...) {
-    return failure("solver_failed", "unknown failure");
+    // Gmsh throws numbers.
+    return failure("solver_failed",
+                   "Gmsh gave up" + (started ? what_gmsh_says() + thinnest_triangle(request.surface) : ""));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "fem_server/backends/fem_condensed/solver/active_set_guess.hpp"
 #include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
 #include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
+#include "fem_server/backends/fem_condensed/solver/projected_newton.hpp"
 
 namespace heelstrike::fem {
 namespace {
@@ -201,6 +202,28 @@ TEST(ContactSolver, FrictionSatisfiesCoulombsLaw) {
             << "seed " << seed << ", mu " << friction << ", drag " << drag << " m: " << contact.active.size()
             << " active, " << n_sliding << " sliding, " << contact.iterations << " iterations";
       }
+    }
+  }
+}
+
+// From anywhere: energy falls step by step, nothing cycles.
+TEST(ContactSolver, TheProjectedNewtonMethodEndsAtTheActiveSet) {
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    const Patch patch = make_patch(10, seed);
+    const NormalContact contact = solve_normal_contact({.compliance = &patch.compliance, .near = &patch.near});
+    const auto n = static_cast<Eigen::Index>(patch.points.size());
+    Eigen::MatrixXd N = Eigen::MatrixXd::Zero(3 * n, n);
+    for (Eigen::Index i = 0; i < n; ++i) N.block<3, 1>(3 * i, i) = patch.near.normals[static_cast<std::size_t>(i)];
+    const Eigen::MatrixXd A = N.transpose() * patch.C * N;
+    const Eigen::VectorXd gap = Eigen::Map<const Eigen::VectorXd>(patch.near.gaps.data(), n);
+    std::mt19937 random(seed);
+    for (const double size : {0.0, 1.0, 1e3}) {
+      const Eigen::VectorXd start =
+          Eigen::VectorXd::NullaryExpr(n, [&](Eigen::Index) { return size * random_vector(random).x(); });
+      const ProjectedNewton found = descend(A, gap, start, 100);
+      EXPECT_TRUE(found.converged);
+      EXPECT_EQ(found.active, contact.active) << "seed " << seed << ", start " << size << " N";
+      EXPECT_LT(found.iterations, 40);
     }
   }
 }

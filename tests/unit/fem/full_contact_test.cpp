@@ -8,6 +8,7 @@
 #include "common/errors/error.hpp"
 #include "common/surfaces/sphere.hpp"
 #include "common/surfaces/surface_kind.hpp"
+#include "fem_server/surfaces/mesh_distance.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {
@@ -62,6 +63,46 @@ TEST(FullContact, LinearEqualsCondensed) {
     if (depth < 0.5e-3) {
       EXPECT_NEAR(c.F_A.force.z(), a.F_A.force.z(), 0.03 * a.F_A.force.z()) << "strain below 1 %";
     }
+  }
+}
+
+/// A ball of triangles on the block, 3 mm large: the nodes slide over several of them.
+TEST(FullContact, LinearEqualsCondensedOnAnOpenCurvedPartner) {
+  const ContactOptions options{.depth_limit = 0.02};
+  const std::shared_ptr<const SignedDistance> ball = mesh_distance(test::ball_cap(0.04, -0.01));
+  const auto full = make_full(MaterialLaw::linear, options, ball);
+  const auto linearised = test::make_block({.options = options}, ball);
+  const auto iterated = test::make_block({.options = options, .deformed_gap = true}, ball);
+  for (const double depth : {0.5e-3, 2e-3, 4e-3}) {
+    PairState state;
+    // The ball lies below the block: turned over, its cap looks up.
+    state.X_AB.R = rotation_from_vector(Vector3(3.1, 0.02, -0.05));
+    state.X_AB.p = Vector3(0.032, 0.001, depth - 0.04);
+    const Response a = iterated->evaluate(*iterated->initial_history(), state);
+    const Response b = full->evaluate(*full->initial_history(), state);
+    const Response c = linearised->evaluate(*linearised->initial_history(), state);
+    const double error = (a.F_A.vector() - b.F_A.vector()).norm() / b.F_A.vector().norm();
+    const double before = (c.F_A.vector() - b.F_A.vector()).norm() / b.F_A.vector().norm();
+    std::printf(
+        "%5.1f mm: %9.4f N, peak %9.1f Pa, full %9.1f Pa; force off by %.1e, linearised by %.1e, %d iterations\n",
+        1e3 * depth, a.F_A.force.z(), a.peak_pressure, b.peak_pressure, error, before, a.statistics.iterations);
+    EXPECT_LT(error, 1e-6);
+    EXPECT_NEAR(a.peak_pressure, b.peak_pressure, 1e-6 * b.peak_pressure);
+    EXPECT_GT(before, 1e-4) << "the test shows nothing";
+    // From elsewhere, warm: the same problem.
+    PairState beside = state;
+    beside.X_AB.p += Vector3(0.004, -0.003, -0.0003);
+    const auto history = iterated->commit(*iterated->initial_history(), beside).history;
+    const Response warm = iterated->evaluate(*history, state);
+    EXPECT_EQ(warm.F_A.vector(), a.F_A.vector());
+    EXPECT_EQ(warm.peak_pressure, a.peak_pressure);
+    const std::vector<PairState> states{state, beside};
+    const auto batch = iterated->evaluate_all(*iterated->initial_history(), states);
+    ASSERT_FALSE(batch[0].error || batch[1].error);
+    EXPECT_NEAR((batch[0].response.F_A.vector() - a.F_A.vector()).norm(), 0.0, 1e-9 * a.F_A.vector().norm());
+    // Central differences of a force that is smooth between changes of the active set and of the facets.
+    const auto [dX, dV] = test::central_difference(*iterated, *iterated->initial_history(), state, 1e-8, 1e-4);
+    EXPECT_LT(test::block_error(a.dF_A_dX, dX), 1e-4);
   }
 }
 

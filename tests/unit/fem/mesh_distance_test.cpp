@@ -6,8 +6,10 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numbers>
 #include <utility>
 
+#include "common/errors/error.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 #include "fem_server/geometry/triangle_tree.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
@@ -124,6 +126,30 @@ TEST(MeshDistance, GapsOfFarPointsAreBounds) {
     }
   }
   EXPECT_GT(bounds, 500) << "outside of the box around the mesh nothing is searched";
+}
+
+TEST(MeshDistance, TakesAnOpenSurfaceAndPushesNothingBesideIt) {
+  const auto open = mesh_distance(test::ball_cap(0.02, -0.005));
+  const double sag = 0.02 * (1.0 - std::cos(std::numbers::pi / 20));  // of the coarsest facets, about
+  // Below the cap outside, above it inside, at the distance of the ball.
+  EXPECT_NEAR(open->closest({0.001, 0.002, -0.025}).gap, std::hypot(0.001, 0.002, 0.025) - 0.02, sag);
+  EXPECT_NEAR(open->closest({0.001, 0.002, -0.019}).gap, std::hypot(0.001, 0.002, 0.019) - 0.02, sag);
+  EXPECT_LT(open->closest({0.001, 0.002, -0.019}).gap, 0.0);
+  EXPECT_EQ(open->gap({0.001, 0.002, -0.019}, 0.0), open->closest({0.001, 0.002, -0.019}).gap);
+  // Behind the sheet, outside of the box around it: no lower bound may call that apart.
+  EXPECT_LT(open->gap({0.0, 0.0, -0.004}, 0.0), 0.0);
+  // Beside the rim, behind the cone of its normals: the plain distance.
+  const SurfacePoint beside = open->closest({0.021, 0.0, -0.004});
+  EXPECT_GT(beside.gap, 0.0);
+  EXPECT_FALSE(open->is_distance()) << "the gap jumps beside the rim";
+  EXPECT_TRUE(mesh_distance(block_surface())->is_distance());
+}
+
+TEST(MeshDistance, RefusesOtherDefectsThanOpenEdges) {
+  SurfaceMesh twice = test::ball_cap(0.02, -0.005);
+  twice.triangles.push_back(twice.triangles.front());
+  EXPECT_THROW((void)mesh_distance(twice), Error);
+  EXPECT_THROW((void)mesh_distance(SurfaceMesh{}), Error);
 }
 
 }  // namespace

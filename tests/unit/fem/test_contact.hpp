@@ -25,6 +25,7 @@ struct BlockOptions {
   bool inertia_relief = false;
   std::size_t n = 4;  ///< elements along x and y
   ContactOptions options{.depth_limit = 0.02};
+  bool deformed_gap = false;
 };
 
 inline Material soft_material(double poissons_ratio) {
@@ -64,6 +65,7 @@ inline std::unique_ptr<CondensedContact> make_block(const BlockOptions& options,
   model.pressure = PressureRecovery(body.mesh(), nodes);
   model.partner = std::move(partner);
   model.options = options.options;
+  model.deformed_gap = options.deformed_gap;
   return std::make_unique<CondensedContact>("fem_condensed", std::move(model), ParameterMap{});
 }
 

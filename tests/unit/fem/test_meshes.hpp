@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
+#include "fem_server/geometry/surface_mesh.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
 namespace heelstrike::fem::test {
@@ -100,6 +102,31 @@ inline VolumeMesh ball_mesh(double radius, double h, double fine, double ratio) 
     if (cube > 0.0) p *= radius * cube / p.norm();
   }
   mesh.node_sets.clear();
+  return mesh;
+}
+
+/// Lower part of a ball around the origin up to z = `rim` [m], open there, as triangles between meridians and circles.
+inline SurfaceMesh ball_cap(double radius, double rim, int n_around = 40, int n_down = 20) {
+  SurfaceMesh mesh;
+  mesh.vertices.emplace_back(0.0, 0.0, -radius);
+  for (int k = 1; k <= n_down; ++k) {
+    const double polar = std::acos(-rim / radius) * k / n_down;
+    for (int i = 0; i < n_around; ++i) {
+      const double around = 2.0 * std::numbers::pi * i / n_around;
+      mesh.vertices.emplace_back(radius * std::sin(polar) * std::cos(around),
+                                 radius * std::sin(polar) * std::sin(around), -radius * std::cos(polar));
+    }
+  }
+  const auto id = [&](int k, int i) {
+    return k == 0 ? 0U : static_cast<std::uint32_t>(1 + (k - 1) * n_around + (i + n_around) % n_around);
+  };
+  for (int i = 0; i < n_around; ++i) {
+    mesh.triangles.push_back({id(0, 0), id(1, i + 1), id(1, i)});
+    for (int k = 1; k < n_down; ++k) {
+      mesh.triangles.push_back({id(k, i), id(k + 1, i + 1), id(k + 1, i)});
+      mesh.triangles.push_back({id(k, i), id(k, i + 1), id(k + 1, i + 1)});
+    }
+  }
   return mesh;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/errors/error.hpp"
+#include "fem_server/geometry/sliver_removal.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "fem_server/geometry/surface_repair.hpp"
 #include "fem_server/geometry/triangle_tree.hpp"
@@ -139,6 +140,102 @@ TEST(SurfaceRepair, TurnsAnInsideOutBody) {
   SurfaceMesh mesh = inside_out(cube());
   EXPECT_EQ(reorient_triangles(mesh), 12U);
   EXPECT_DOUBLE_EQ(signed_volume(mesh), 1.0);
+}
+
+/// Block 20 x 20 x 10 mm with a dished top, 1 mm deep; edges of about 1 mm.
+SurfaceMesh dished_block() {
+  constexpr int n = 20;
+  SurfaceMesh mesh;
+  const auto height = [](int i, int j) {
+    const double r2 = 1e-6 * ((i - 10) * (i - 10) + (j - 10) * (j - 10));
+    return r2 < 64e-6 ? 0.010 - 0.001 * (1.0 - r2 / 64e-6) : 0.010;
+  };
+  for (int side = 0; side < 2; ++side) {
+    for (int j = 0; j <= n; ++j) {
+      for (int i = 0; i <= n; ++i) mesh.vertices.emplace_back(1e-3 * i, 1e-3 * j, side == 0 ? 0.0 : height(i, j));
+    }
+  }
+  const auto id = [](int side, int i, int j) { return static_cast<std::uint32_t>((side * (n + 1) + j) * (n + 1) + i); };
+  const auto quad = [&](std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+    mesh.triangles.push_back({a, b, c});
+    mesh.triangles.push_back({a, c, d});
+  };
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < n; ++i) {
+      quad(id(0, i, j), id(0, i, j + 1), id(0, i + 1, j + 1), id(0, i + 1, j));
+      quad(id(1, i, j), id(1, i + 1, j), id(1, i + 1, j + 1), id(1, i, j + 1));
+    }
+  }
+  for (int i = 0; i < n; ++i) {
+    quad(id(0, i, 0), id(0, i + 1, 0), id(1, i + 1, 0), id(1, i, 0));
+    quad(id(0, i + 1, n), id(0, i, n), id(1, i, n), id(1, i + 1, n));
+    quad(id(0, 0, i + 1), id(0, 0, i), id(1, 0, i), id(1, 0, i + 1));
+    quad(id(0, n, i), id(0, n, i + 1), id(1, n, i + 1), id(1, n, i));
+  }
+  return mesh;
+}
+
+/// Cuts the edge of a triangle from a corner to the next one in two, `share` of the way.
+void split_edge(SurfaceMesh& mesh, std::size_t t, std::size_t corner, double share) {
+  const std::uint32_t a = mesh.triangles[t][corner];
+  const std::uint32_t b = mesh.triangles[t][(corner + 1) % 3];
+  const auto middle = static_cast<std::uint32_t>(mesh.vertices.size());
+  mesh.vertices.emplace_back((1.0 - share) * mesh.vertices[a] + share * mesh.vertices[b]);
+  const std::size_t n = mesh.triangles.size();
+  for (std::size_t s = 0; s < n; ++s) {
+    Triangle& triangle = mesh.triangles[s];
+    if (std::ranges::find(triangle, a) == triangle.end() || std::ranges::find(triangle, b) == triangle.end()) continue;
+    Triangle other = triangle;
+    std::ranges::replace(triangle, b, middle);
+    std::ranges::replace(other, a, middle);
+    mesh.triangles.push_back(other);
+  }
+}
+
+TEST(SliverRemoval, TakesOutWhatIsThinnerAndMovesNothingFurther) {
+  const SurfaceMesh clean = dished_block();
+  SurfaceMesh mesh = clean;
+  for (std::size_t k = 0; k < 60; ++k) {
+    const std::size_t t = 25 * k + 3;
+    // Needles: vertices 0.0003 mm from a corner. Caps: 0.0003 mm beside the middle of an edge.
+    split_edge(mesh, t, k % 3, k % 2 == 0 ? 3e-4 : 0.5);
+    if (k % 2 == 0) continue;
+    const Triangle last = mesh.triangles[t];
+    const auto middle = static_cast<std::uint32_t>(mesh.vertices.size() - 1);
+    const auto other = std::ranges::find_if(last, [&](std::uint32_t v) { return v != middle; });
+    mesh.vertices[middle] += 3e-7 * (mesh.vertices[*other] - mesh.vertices[middle]).normalized();
+    split_edge(mesh, t, 0, 2e-4);
+  }
+  ASSERT_TRUE(check_surface(mesh).sound());
+  ASSERT_LT(check_surface(mesh).shortest_edge, 5e-7);
+
+  constexpr double thickness = 1e-5;
+  const SliverOutcome outcome = remove_slivers(mesh, thickness, 2.0 * thickness);
+  const SurfaceReport report = check_surface(mesh);
+  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.closed);
+  EXPECT_TRUE(outcome.left.empty()) << outcome.left.size();
+  EXPECT_GE(outcome.n_collapsed, 60U);
+  EXPECT_GT(report.shortest_edge, thickness);
+  EXPECT_LE(outcome.moved, 2.0 * thickness);
+  // A layer of the distance over the whole surface bounds the change of the volume.
+  EXPECT_NEAR(report.volume, check_surface(clean).volume, 2.0 * thickness * report.area);
+}
+
+TEST(SliverRemoval, LeavesRimsAndCleanSurfacesAlone) {
+  SurfaceMesh mesh = dished_block();
+  const SurfaceMesh before = mesh;
+  const SliverOutcome nothing = remove_slivers(mesh, 1e-5, 2e-5);
+  EXPECT_EQ(nothing.n_collapsed + nothing.n_turned, 0U);
+  EXPECT_EQ(mesh.triangles, before.triangles);
+  // An open strip: all its vertices lie on the rim.
+  SurfaceMesh strip;
+  strip.vertices = {{0, 0, 0}, {1e-6, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}};
+  strip.triangles = {{0, 1, 3}, {1, 4, 3}, {1, 2, 4}};
+  const SliverOutcome kept = remove_slivers(strip, 1e-5, 2e-5);
+  EXPECT_EQ(strip.triangles.size(), 3U);
+  EXPECT_EQ(kept.left.size(), 1U) << "told, not hidden";
+  EXPECT_THROW((void)remove_slivers(strip, 0.0, 1.0), Error);
 }
 
 TEST(TriangleTree, ClosestPointAgreesWithAllTriangles) {

@@ -51,6 +51,12 @@ constexpr double touching_side = 1e-9;
 constexpr double shift_tolerance = 1e-10;
 /// Each pass gains a factor of the order of the shift over the size of the contact.
 constexpr int match_limit = 20;
+/// Gap of a deformed node that is left, over the depth: it changes the force of the node by about as much, in relation
+/// to itself, and the gap is a difference of coordinates, which rounds to 1e-13 of them at depths of a thousandth.
+constexpr double gap_left = 1e-9;
+/// Passes after which each node keeps its facet: one on an edge of the partner may go back and forth between two.
+constexpr int passes_of_facets = 6;
+constexpr int pass_limit = 40;
 /// Shift of nodes that stick, over the size of the body, beyond which they hardly do: matching starts without it.
 constexpr double largest_stick = 0.1;
 /// Gap under load, over the depth, up to which a node's blocks are kept with the committed state.
@@ -429,8 +435,67 @@ CondensedContact::Solution CondensedContact::solve(const CondensedHistory& histo
   } else {
     solve_frictionless(state, options, solution);
   }
+  if (model_.deformed_gap) project_again(history, state, options, solution);
   if (model_.deformable) move_partner(state, solution);
   return solution;
+}
+
+double CondensedContact::take_deformed_gaps(const PairState& state, bool keep_normals, Solution& solution) const {
+  NodeFields<1> forces(row_of(solution.nodes.size()));
+  for (std::size_t a = 0; a < solution.nodes.size(); ++a) {
+    forces.segment<3>(row_of(a)) = solution.nodes[a].force();
+  }
+  const std::vector<Vector3> u = near_displacements(solution, forces);
+  std::vector<const TouchingNode*> touching(u.size(), nullptr);
+  for (std::size_t a = 0; a < solution.nodes.size(); ++a) touching[solution.touching_near[a]] = &solution.nodes[a];
+  double overlooked = 0.0;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    SurfacePoint surface = surface_in_A(*model_.partner, state.X_AB, solution.points[i] + u[i]);
+    overlooked = std::max(overlooked, touching[i] != nullptr ? std::abs(surface.gap) : -surface.gap);
+    if (keep_normals) surface.normal = solution.near.normals[i];
+    surface.gap -= surface.normal.dot(u[i]);
+    solution.surface[i] = surface;
+    solution.near.gaps[i] = surface.gap;
+    solution.near.normals[i] = surface.normal;
+    // Where the next pass begins.
+    solution.near.force_before[i] = touching[i] != nullptr ? touching[i]->force() : Vector3(Vector3::Zero());
+    solution.near.u_before[i] = u[i];
+    solution.near.known[i] = true;
+  }
+  return overlooked;
+}
+
+void CondensedContact::project_again(const CondensedHistory& history, const PairState& state,
+                                     const EvaluateOptions& options, Solution& solution) const {
+  const double allowed = gap_left * -solution.gap;
+  for (int pass = 0; !solution.nodes.empty(); ++pass) {
+    Solution next = solution;
+    const double overlooked = take_deformed_gaps(state, pass >= passes_of_facets, next);
+    if (overlooked <= allowed) return;
+    if (pass == pass_limit) {
+      throw RecoverableError(fmt::format(
+          "the gaps of {} touching nodes to the partner's triangles do not settle: after {} projections of "
+          "the deformed nodes the largest is {} m, allowed is {} m (overlap {} m, t = {} s); take a smaller "
+          "step, or a partner with smaller triangles",
+          solution.nodes.size(), pass, overlooked, allowed, -solution.gap, state.t));
+    }
+    const int iterations = solution.statistics.iterations;
+    next.touching.clear();
+    next.touching_near.clear();
+    next.nodes.clear();
+    next.stuck_to.clear();
+    next.found.clear();
+    next.derivatives = {};
+    next.dissipated = 0.0;
+    next.penalty_energy = 0.0;
+    solution = std::move(next);
+    if (model_.options.friction > 0.0) {
+      solve_with_friction(history, state, options, solution);
+    } else {
+      solve_frictionless(state, options, solution);
+    }
+    solution.statistics.iterations += iterations;
+  }
 }
 
 void CondensedContact::match_again(const CondensedHistory& history, const PairState& state,
@@ -738,6 +803,8 @@ std::vector<BatchEntry> CondensedContact::evaluate_all(const History& history,
     entries[asked[k]].error = refusal([&] {
       if (outcomes[k].error) std::rethrow_exception(outcomes[k].error);
       take(outcomes[k].contact, solutions[asked[k]]);
+      const EvaluateOptions forces_only{.tangents = false};
+      if (model_.deformed_gap) project_again(own, states[asked[k]], forces_only, solutions[asked[k]]);
     });
   }
   for (std::size_t i = 0; i < states.size(); ++i) {

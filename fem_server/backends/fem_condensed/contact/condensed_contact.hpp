@@ -41,6 +41,7 @@ struct CondensedModel {
   double point_yield = 0.0;        ///< [m/N] compliance of each of those on its own, alike in all directions
   std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
+  bool deformed_gap = false;  ///< the gap to a rigid triangle mesh is taken where the nodes have moved to
   std::shared_ptr<const BodyFields> fields{};             ///< for pictures; null = none
   std::shared_ptr<const DeformablePartner> deformable{};  ///< null = the partner is rigid
   /// Between the surfaces of this body and of a deformable partner; null = the points meet the partner one by one.
@@ -131,6 +132,14 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
   /// @throws RecoverableError  they do not
   void match_again(const CondensedHistory& history, const PairState& state, const EvaluateOptions& options,
                    Solution& solution) const;
+  /// Again with the gaps of the deformed nodes to a curved partner, until they stay as they are.
+  /// @throws RecoverableError  they do not
+  void project_again(const CondensedHistory& history, const PairState& state, const EvaluateOptions& options,
+                     Solution& solution) const;
+  /// Gap and normal of the near nodes at their deformed places.
+  /// @param keep_normals  only the gaps
+  /// @return largest gap [m] of touching nodes, and penetration of others, that the solution has overlooked
+  [[nodiscard]] double take_deformed_gaps(const PairState& state, bool keep_normals, Solution& solution) const;
   void take_places(const CondensedHistory& history, const Interface& interface, Solution& solution) const;
   /// @param committed  null = the node was far from the partner
   void add_near(std::uint32_t candidate, const CommittedNode* committed, const SurfacePoint& surface, const Vector3& x,

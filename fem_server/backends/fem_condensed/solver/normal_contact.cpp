@@ -13,6 +13,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/solver/active_set_guess.hpp"
+#include "fem_server/backends/fem_condensed/solver/projected_newton.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
@@ -69,13 +70,16 @@ class WorkingProblem {
  private:
   /// Block principal pivoting.
   ///
-  /// All violations change sides at once as long as that leaves fewer of them. It may cycle; then the last one alone
-  /// does (Murty's rule), which visits no active set twice because A is positive definite: it ends [judice1994].
+  /// All violations change sides at once as long as that leaves fewer of them. It may cycle; then the energy is lowered
+  /// step by step, which cannot. Should rounding leave a violation there, the last one alone changes sides (Murty's
+  /// rule), which visits no active set twice because A is positive definite: it ends [judice1994], but may take as many
+  /// factorisations as there are nodes.
   void exchange() {
     if (result_.iterations == 0 && !near_.warm()) guess();
     std::size_t fewest = result_.working.size() + 1;
     int budget = patience;
-    while (result_.iterations < most_active_sets) {
+    bool descended = false;
+    for (int round = 0; round < most_active_sets; ++round) {
       ++result_.iterations;
       solve_active();
       std::vector<std::uint32_t> wrong = violations();
@@ -85,12 +89,27 @@ class WorkingProblem {
         budget = patience;
       } else if (budget > 0) {
         --budget;
+      } else if (!descended) {
+        descended = true;
+        lower_energy();
+        continue;
       } else {
         wrong = {wrong.back()};
       }
       flip(wrong);
     }
     give_up();
+  }
+
+  /// From the forces at hand.
+  void lower_energy() {
+    Eigen::VectorXd start = Eigen::VectorXd::Zero(A_.rows());
+    for (std::size_t a = 0; a < active_.size(); ++a) {
+      start[active_[a]] = result_.lambda[static_cast<Eigen::Index>(a)];
+    }
+    ProjectedNewton found = descend(A_, gaps_, start, most_active_sets);
+    result_.iterations += found.iterations;
+    active_ = std::move(found.active);
   }
 
   /// From nothing, conjugate gradients tell who is active for less than one factorisation.

@@ -1,0 +1,324 @@
+#include "fem_server/geometry/layer_mesh.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "common/errors/error.hpp"
+#include "fem_server/geometry/surface_check.hpp"
+#include "fem_server/geometry/triangle_tree.hpp"
+#include "fem_server/geometry/volume_check.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Passes that draw the ways of folded columns to those of their neighbours; each reaches one ring of vertices farther.
+constexpr int most_smoothing_passes = 60;
+/// Mean ratio below which an element counts as folded.
+constexpr double least_quality = 0.02;
+
+void check_options(const LayerOptions& options) {
+  if (options.layers < 1 || options.layers > 20) {
+    throw input_error("layers", fmt::format("layers: expected 1 to 20, found {}", options.layers));
+  }
+  for (const auto& [name, value] :
+       {std::pair("search_distance", options.search_distance), std::pair("least_thickness", options.least_thickness)}) {
+    if (value > 0.0 && std::isfinite(value)) continue;
+    throw input_error(name, fmt::format("{}: expected a length above 0 m, found {} m", name, value));
+  }
+}
+
+void check_outer(const SurfaceMesh& outer) {
+  SurfaceReport report = check_surface(outer);
+  std::erase_if(report.findings, [](const SurfaceFinding& f) { return f.defect == SurfaceDefect::open_edge; });
+  require_sound(report, "outer surface");
+}
+
+std::vector<Vector3> vertex_normals(const SurfaceMesh& mesh) {
+  std::vector<Vector3> normals(mesh.vertices.size(), Vector3::Zero());
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
+    for (const std::uint32_t corner : mesh.triangles[t]) normals[corner] += triangle_cross(mesh, t);
+  }
+  for (Vector3& n : normals) n.normalize();
+  return normals;
+}
+
+std::vector<std::vector<std::uint32_t>> neighbours(const SurfaceMesh& mesh) {
+  std::vector<std::vector<std::uint32_t>> result(mesh.vertices.size());
+  for (const Triangle& t : mesh.triangles) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      result[t[k]].push_back(t[(k + 1) % 3]);
+      result[t[k]].push_back(t[(k + 2) % 3]);
+    }
+  }
+  for (auto& list : result) {
+    std::ranges::sort(list);
+    const auto repeated = std::ranges::unique(list);
+    list.erase(repeated.begin(), repeated.end());
+  }
+  return result;
+}
+
+/// From every outer vertex to its inner node.
+class Ways {
+ public:
+  Ways(const SurfaceMesh& outer, const SurfaceMesh& inner, const LayerOptions& options, LayerMesh& result)
+      : outer_(outer), inner_(inner), options_(options), normals_(vertex_normals(outer)), near_(neighbours(outer)) {
+    find(result);
+    fill_beside(result);
+  }
+
+  [[nodiscard]] const std::vector<Vector3>& ways() const { return ways_; }
+  [[nodiscard]] const TriangleTree& inner() const { return inner_; }
+
+  /// Draws the ways of these vertices, and of those around them, to the mean of their neighbours.
+  void smooth(const std::vector<bool>& folded) {
+    const std::vector<Vector3> before = ways_;
+    for (std::size_t v = 0; v < ways_.size(); ++v) {
+      const bool close = folded[v] || std::ranges::any_of(near_[v], [&](std::uint32_t w) { return folded[w]; });
+      if (!close) continue;
+      Vector3 sum = before[v];
+      for (const std::uint32_t w : near_[v]) sum += before[w];
+      ways_[v] = sum / static_cast<double>(near_[v].size() + 1);
+      smoothed_[v] = true;
+    }
+  }
+  [[nodiscard]] std::size_t n_smoothed() const { return static_cast<std::size_t>(std::ranges::count(smoothed_, true)); }
+
+ private:
+  void find(LayerMesh& result) {
+    const std::size_t n = outer_.vertices.size();
+    ways_.assign(n, Vector3::Zero());
+    known_.assign(n, false);
+    smoothed_.assign(n, false);
+    result.least_thickness = std::numeric_limits<double>::infinity();
+    std::size_t n_in_front = 0;
+    Vector3 in_front = Vector3::Zero();
+    for (std::size_t v = 0; v < n; ++v) {
+      const Vector3& p = outer_.vertices[v];
+      const Vector3 back = -normals_[v];
+      // The inner surface looks the same way as the outer one: it is met from its front. One that has been crossed is
+      // met from behind, looking out.
+      const auto behind = inner_.crossing(p, back, options_.search_distance, false, 0);
+      const auto crossed = inner_.crossing(p, normals_[v], options_.search_distance, true, 0);
+      double thickness = 0.0;
+      if (behind && (!crossed || behind->way <= crossed->way)) {
+        thickness = behind->way;
+      } else if (crossed) {
+        thickness = -crossed->way;
+        if (crossed->way > options_.least_thickness) {
+          ++n_in_front;
+          in_front = p;
+        }
+      } else {
+        continue;
+      }
+      known_[v] = true;
+      result.least_thickness = std::min(result.least_thickness, thickness);
+      if (thickness < options_.least_thickness) ++result.n_thickened;
+      ways_[v] = std::max(thickness, options_.least_thickness) * back;
+    }
+    refuse_wrong_side(n_in_front, in_front);
+  }
+
+  /// Where surfaces of scans cross they do so by little and in few places.
+  void refuse_wrong_side(std::size_t n_in_front, const Vector3& where) const {
+    if (2 * n_in_front <= outer_.vertices.size()) return;
+    throw input_error(
+        "between",
+        fmt::format("between: the inner surface lies in front of the outer one at {} of {} vertices, e.g. at "
+                    "({:.6g}, {:.6g}, {:.6g}) m; exchange the files, or turn the triangles of the outer one",
+                    n_in_front, outer_.vertices.size(), where.x(), where.y(), where.z()));
+  }
+
+  /// What looks past the inner surface takes its way from its neighbours, ring by ring.
+  void fill_beside(LayerMesh& result) {
+    result.n_beside = static_cast<std::size_t>(std::ranges::count(known_, false));
+    if (2 * result.n_beside > known_.size()) refuse_apart(result.n_beside);
+    for (bool progress = true; progress;) {
+      progress = false;
+      const std::vector<bool> before = known_;
+      for (std::size_t v = 0; v < known_.size(); ++v) {
+        if (before[v]) continue;
+        double thickness = 0.0;
+        double n = 0.0;
+        for (const std::uint32_t w : near_[v]) {
+          if (!before[w]) continue;
+          thickness += ways_[w].norm();
+          n += 1.0;
+        }
+        if (n == 0.0) continue;
+        ways_[v] = -thickness / n * normals_[v];
+        known_[v] = true;
+        progress = true;
+      }
+    }
+    if (std::ranges::find(known_, false) != known_.end()) refuse_apart(result.n_beside);
+  }
+
+  [[noreturn]] void refuse_apart(std::size_t n_beside) const {
+    const auto first = std::ranges::find(known_, false);
+    const Vector3& p = outer_.vertices[static_cast<std::size_t>(first - known_.begin())];
+    throw input_error(
+        "between",
+        fmt::format("between: {} of {} vertices of the outer surface have no inner surface behind them within "
+                    "search_distance = {} m, e.g. ({:.6g}, {:.6g}, {:.6g}) m, {:.4g} m from it; are both in "
+                    "the same frame and unit, and do the normals of the outer one point away from the "
+                    "inner one?",
+                    n_beside, known_.size(), options_.search_distance, p.x(), p.y(), p.z(),
+                    inner_.closest(p).distance));
+  }
+
+  const SurfaceMesh& outer_;
+  TriangleTree inner_;
+  const LayerOptions& options_;
+  std::vector<Vector3> normals_;
+  std::vector<std::vector<std::uint32_t>> near_;
+  std::vector<Vector3> ways_;
+  std::vector<bool> known_;
+  std::vector<bool> smoothed_;
+};
+
+/// Node `level` of the column under a vertex; level 0 is the outer surface.
+class Columns {
+ public:
+  Columns(const SurfaceMesh& outer, std::uint32_t layers)
+      : n_(static_cast<std::uint32_t>(outer.vertices.size())), layers_(layers) {
+    // Cutting each prism by its corners in the order of their numbers makes the diagonals of common sides the same.
+    for (Triangle corners : outer.triangles) {
+      const bool even = is_even(corners);
+      std::ranges::sort(corners);
+      for (std::uint32_t level = 0; level < layers; ++level) add_prism(corners, level, even);
+    }
+  }
+  [[nodiscard]] std::uint32_t node(std::uint32_t vertex, std::uint32_t level) const { return level * n_ + vertex; }
+  [[nodiscard]] const std::vector<std::uint32_t>& connectivity() const { return connectivity_; }
+
+ private:
+  static bool is_even(const Triangle& p) {
+    const int inversions = (p[0] > p[1] ? 1 : 0) + (p[0] > p[2] ? 1 : 0) + (p[1] > p[2] ? 1 : 0);
+    return inversions % 2 == 0;
+  }
+  void add_prism(const Triangle& v, std::uint32_t level, bool even) {
+    const auto up = [&](std::size_t k) { return node(v[k], level); };
+    const auto down = [&](std::size_t k) { return node(v[k], level + 1); };
+    add({down(0), down(1), down(2), up(0)}, even);
+    add({down(1), down(2), up(0), up(1)}, even);
+    add({down(2), up(0), up(1), up(2)}, even);
+  }
+  void add(std::array<std::uint32_t, 4> tetrahedron, bool positive) {
+    if (!positive) std::swap(tetrahedron[2], tetrahedron[3]);
+    connectivity_.insert(connectivity_.end(), tetrahedron.begin(), tetrahedron.end());
+  }
+  std::uint32_t n_;
+  std::uint32_t layers_;
+  std::vector<std::uint32_t> connectivity_;
+};
+
+void place_nodes(const SurfaceMesh& outer, const std::vector<Vector3>& ways, std::uint32_t layers, VolumeMesh& mesh) {
+  mesh.nodes.clear();
+  for (std::uint32_t level = 0; level <= layers; ++level) {
+    const double share = static_cast<double>(level) / layers;
+    for (std::size_t v = 0; v < ways.size(); ++v) mesh.nodes.emplace_back(outer.vertices[v] + share * ways[v]);
+  }
+}
+
+/// Vertices with an element that is folded or nearly so.
+std::vector<bool> folded_columns(const VolumeMesh& mesh, std::size_t n_vertices, bool& any) {
+  std::vector<bool> folded(n_vertices, false);
+  any = false;
+  for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
+    if (mean_ratio(mesh, e) >= least_quality) continue;
+    any = true;
+    for (const std::uint32_t node : mesh.element(e)) folded[node % n_vertices] = true;
+  }
+  return folded;
+}
+
+void name_faces(std::size_t n_vertices, std::uint32_t layers, VolumeMesh& mesh) {
+  for (const ElementFace face : boundary_faces(mesh)) {
+    const Triangle corners = face_corners(mesh, face);
+    const auto all_on = [&](std::uint32_t level) {
+      return std::ranges::all_of(corners, [&](std::uint32_t node) { return node / n_vertices == level; });
+    };
+    mesh.face_sets[all_on(0) ? "outer" : all_on(layers) ? "inner" : "rim"].push_back(face);
+  }
+  for (std::size_t v = 0; v < n_vertices; ++v) {
+    mesh.node_sets["inner"].push_back(static_cast<std::uint32_t>(layers * n_vertices + v));
+  }
+}
+
+[[noreturn]] void refuse_fold(const VolumeMesh& mesh) {
+  std::size_t worst = 0;
+  double least = std::numeric_limits<double>::infinity();
+  std::size_t n_folded = 0;
+  for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
+    const double quality = mean_ratio(mesh, e);
+    n_folded += quality < least_quality ? 1 : 0;
+    if (quality >= least) continue;
+    least = quality;
+    worst = e;
+  }
+  Vector3 p = Vector3::Zero();
+  for (const std::uint32_t node : mesh.element(worst)) p += 0.25 * mesh.nodes[node];
+  throw input_error(
+      "between", fmt::format("between: the layer folds: {} elements are inside out or flat, the worst with quality "
+                             "{:.3g} at ({:.6g}, {:.6g}, {:.6g}) m; smooth the surfaces there, repair slivers of the "
+                             "outer one (--slivers), or raise --least-thickness",
+                             n_folded, least, p.x(), p.y(), p.z()));
+}
+
+/// Vertices that no triangle uses have no column.
+SurfaceMesh without_unused(SurfaceMesh mesh) {
+  std::vector<std::uint32_t> number(mesh.vertices.size(), 0);
+  for (const Triangle& t : mesh.triangles) {
+    for (const std::uint32_t corner : t) number[corner] = 1;
+  }
+  std::vector<Vector3> kept;
+  for (std::size_t v = 0; v < number.size(); ++v) {
+    if (number[v] == 0) continue;
+    number[v] = static_cast<std::uint32_t>(kept.size());
+    kept.push_back(mesh.vertices[v]);
+  }
+  mesh.vertices = std::move(kept);
+  for (Triangle& t : mesh.triangles) {
+    for (std::uint32_t& corner : t) corner = number[corner];
+  }
+  return mesh;
+}
+
+}  // namespace
+
+LayerMesh mesh_between(const SurfaceMesh& given, const SurfaceMesh& inner, const LayerOptions& options) {
+  check_options(options);
+  const SurfaceMesh outer = without_unused(given);
+  check_outer(outer);
+  if (inner.triangles.empty()) throw input_error("between", "between: the inner surface has no triangle");
+  LayerMesh result;
+  Ways ways(outer, inner, options, result);
+  VolumeMesh& mesh = result.mesh;
+  mesh.connectivity = Columns(outer, options.layers).connectivity();
+  bool folds = true;
+  for (int pass = 0; pass <= most_smoothing_passes; ++pass) {
+    place_nodes(outer, ways.ways(), options.layers, mesh);
+    const std::vector<bool> folded = folded_columns(mesh, outer.vertices.size(), folds);
+    if (!folds) break;
+    ways.smooth(folded);
+  }
+  if (folds) refuse_fold(mesh);
+  result.n_smoothed = ways.n_smoothed();
+  name_faces(outer.vertices.size(), options.layers, mesh);
+  for (std::size_t v = 0; v < outer.vertices.size(); ++v) {
+    result.mean_thickness += ways.ways()[v].norm() / static_cast<double>(outer.vertices.size());
+    result.deviation = std::max(result.deviation, ways.inner().closest(outer.vertices[v] + ways.ways()[v]).distance);
+  }
+  return result;
+}
+
+}  // namespace heelstrike::fem

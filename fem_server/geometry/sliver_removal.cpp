@@ -1,0 +1,308 @@
+#include "fem_server/geometry/sliver_removal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "fem_server/geometry/triangle_tree.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+using Vertices = std::vector<std::uint32_t>;
+
+/// The triangles in work: a removed one is no more in the lists of its corners.
+class Surgery {
+ public:
+  Surgery(SurfaceMesh& mesh, const TriangleTree& original, double thickness, double within)
+      : mesh_(mesh),
+        original_(original),
+        thickness_(thickness),
+        within_(within),
+        alive_(mesh.triangles.size(), true),
+        around_(mesh.vertices.size()) {
+    for (std::uint32_t t = 0; t < mesh.triangles.size(); ++t) {
+      for (const std::uint32_t corner : mesh.triangles[t]) around_[corner].push_back(t);
+    }
+  }
+
+  void run(SliverOutcome& outcome) {
+    // Every collapse takes two triangles away. Turned edges could be turned back and forth: each pass may change a
+    // triangle once, and passes that only turn are counted.
+    int turning_passes = 0;
+    constexpr int most_turning_passes = 10;
+    while (turning_passes < most_turning_passes) {
+      const std::size_t collapsed = outcome.n_collapsed;
+      const std::size_t turned = outcome.n_turned;
+      pass(outcome);
+      if (outcome.n_collapsed == collapsed && outcome.n_turned == turned) break;
+      turning_passes = outcome.n_collapsed == collapsed ? turning_passes + 1 : 0;
+    }
+  }
+
+  void finish(SliverOutcome& outcome) {
+    std::size_t kept = 0;
+    for (std::uint32_t t = 0; t < alive_.size(); ++t) {
+      if (!alive_[t]) continue;
+      if (height(mesh_.triangles[t]) < thickness_) outcome.left.push_back(static_cast<std::uint32_t>(kept));
+      mesh_.triangles[kept] = mesh_.triangles[t];
+      if (!mesh_.triangle_groups.empty()) mesh_.triangle_groups[kept] = mesh_.triangle_groups[t];
+      ++kept;
+    }
+    mesh_.triangles.resize(kept);
+    if (!mesh_.triangle_groups.empty()) mesh_.triangle_groups.resize(kept);
+    drop_unused_vertices();
+  }
+
+ private:
+  [[nodiscard]] const Vector3& at(std::uint32_t vertex) const { return mesh_.vertices[vertex]; }
+  [[nodiscard]] Vector3 cross(const Triangle& t) const { return (at(t[1]) - at(t[0])).cross(at(t[2]) - at(t[0])); }
+
+  /// Corner from which the edge to the next one is the shortest or the longest.
+  [[nodiscard]] std::size_t extreme_edge(const Triangle& t, bool longest) const {
+    std::size_t best = 0;
+    double length = (at(t[1]) - at(t[0])).squaredNorm();
+    for (std::size_t k = 1; k < 3; ++k) {
+      const double other = (at(t[(k + 1) % 3]) - at(t[k])).squaredNorm();
+      if (longest ? other <= length : other >= length) continue;
+      best = k;
+      length = other;
+    }
+    return best;
+  }
+
+  /// [m] smallest height.
+  [[nodiscard]] double height(const Triangle& t) const {
+    const std::size_t k = extreme_edge(t, true);
+    const double longest = (at(t[(k + 1) % 3]) - at(t[k])).norm();
+    return longest > 0.0 ? cross(t).norm() / longest : 0.0;
+  }
+
+  /// Thinnest first.
+  void pass(SliverOutcome& outcome) {
+    std::vector<std::pair<double, std::uint32_t>> thin;
+    for (std::uint32_t t = 0; t < alive_.size(); ++t) {
+      if (!alive_[t]) continue;
+      const double h = height(mesh_.triangles[t]);
+      if (h < thickness_) thin.emplace_back(h, t);
+    }
+    std::ranges::sort(thin);
+    for (const auto& [h, t] : thin) {
+      if (!alive_[t] || height(mesh_.triangles[t]) >= thickness_) continue;
+      if (collapse_shortest(t)) {
+        ++outcome.n_collapsed;
+      } else if (turn_longest(t)) {
+        ++outcome.n_turned;
+      }
+    }
+  }
+
+  /// Triangles at both ends.
+  [[nodiscard]] Vertices triangles_at(std::uint32_t a, std::uint32_t b) const {
+    Vertices both;
+    for (const std::uint32_t t : around_[a]) {
+      if (std::ranges::find(mesh_.triangles[t], b) != mesh_.triangles[t].end()) both.push_back(t);
+    }
+    return both;
+  }
+
+  /// Corners of the triangles around a vertex, itself left out; ascending, each as often as it occurs.
+  [[nodiscard]] Vertices corners_around(std::uint32_t vertex) const {
+    Vertices corners;
+    for (const std::uint32_t t : around_[vertex]) {
+      for (const std::uint32_t corner : mesh_.triangles[t]) {
+        if (corner != vertex) corners.push_back(corner);
+      }
+    }
+    std::ranges::sort(corners);
+    return corners;
+  }
+
+  /// Inside of the surface, where each corner around it is that of two triangles.
+  [[nodiscard]] static bool is_inner(const Vertices& corners) {
+    for (std::size_t i = 0; i < corners.size(); i += 2) {
+      if (i + 1 >= corners.size() || corners[i + 1] != corners[i]) return false;
+      if (i + 2 < corners.size() && corners[i + 2] == corners[i]) return false;
+    }
+    return true;
+  }
+
+  bool collapse_shortest(std::uint32_t t) {
+    const Triangle& corners = mesh_.triangles[t];
+    const std::size_t k = extreme_edge(corners, false);
+    const std::uint32_t a = corners[k];
+    const std::uint32_t b = corners[(k + 1) % 3];
+    if ((at(a) - at(b)).norm() > within_) return false;
+    return collapse(a, b) || collapse(b, a);
+  }
+
+  /// Draws `from` to `to`.
+  bool collapse(std::uint32_t from, std::uint32_t to) {
+    const Vertices at_from = corners_around(from);
+    if (!is_inner(at_from) || triangles_at(from, to).size() != 2) return false;
+    // The two ends may have no neighbours in common but the tips of the triangles that go: else the surface would touch
+    // itself along an edge.
+    Vertices near_from = at_from;
+    Vertices near_to = corners_around(to);
+    near_from.erase(std::unique(near_from.begin(), near_from.end()), near_from.end());
+    near_to.erase(std::unique(near_to.begin(), near_to.end()), near_to.end());
+    Vertices common;
+    std::ranges::set_intersection(near_from, near_to, std::back_inserter(common));
+    if (common.size() != 2) return false;
+
+    std::vector<Triangle> before;
+    std::vector<Triangle> after;
+    Vertices changed;
+    Vertices gone;
+    for (const std::uint32_t t : around_[from]) {
+      const Triangle& old = mesh_.triangles[t];
+      before.push_back(old);
+      if (std::ranges::find(old, to) != old.end()) {
+        gone.push_back(t);
+        continue;
+      }
+      Triangle moved = old;
+      std::ranges::replace(moved, from, to);
+      after.push_back(moved);
+      changed.push_back(t);
+    }
+    if (after.empty() || !may_replace(before, after)) return false;
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+      mesh_.triangles[changed[i]] = after[i];
+      around_[to].push_back(changed[i]);
+    }
+    for (const std::uint32_t t : gone) {
+      alive_[t] = false;
+      for (const std::uint32_t corner : mesh_.triangles[t]) std::erase(around_[corner], t);
+    }
+    around_[from].clear();
+    return true;
+  }
+
+  /// Joins the two corners opposite of the longest edge.
+  bool turn_longest(std::uint32_t t) {
+    const Triangle own = mesh_.triangles[t];
+    const std::size_t k = extreme_edge(own, true);
+    const std::uint32_t a = own[k];
+    const std::uint32_t b = own[(k + 1) % 3];
+    const std::uint32_t c = own[(k + 2) % 3];
+    const Vertices both = triangles_at(a, b);
+    if (both.size() != 2) return false;
+    const std::uint32_t s = both[0] == t ? both[1] : both[0];
+    const Triangle other = mesh_.triangles[s];
+    const auto at_d = std::ranges::find_if(other, [&](std::uint32_t v) { return v != a && v != b; });
+    if (at_d == other.end() || *at_d == c || !triangles_at(c, *at_d).empty()) return false;
+    const std::uint32_t d = *at_d;
+    const std::vector<Triangle> after{{c, a, d}, {d, b, c}};
+    if (std::min(height(after[0]), height(after[1])) <= std::min(height(own), height(other))) return false;
+    if (!may_replace({own, other}, after)) return false;
+    mesh_.triangles[t] = after[0];
+    mesh_.triangles[s] = after[1];
+    std::erase(around_[b], t);
+    std::erase(around_[a], s);
+    around_[d].push_back(t);
+    around_[c].push_back(s);
+    return true;
+  }
+
+  /// Whether triangles may take the place of others.
+  [[nodiscard]] bool may_replace(const std::vector<Triangle>& before, const std::vector<Triangle>& after) const {
+    // Slivers have normals of chance; weighted by their area they hardly count.
+    Vector3 mean = Vector3::Zero();
+    for (const Triangle& t : before) mean += cross(t);
+    for (const Triangle& t : after) {
+      const Vector3 n = cross(t);
+      if (height(t) < thickness_) continue;  // thin ones are judged when they are turned or drawn together themselves
+      if (!faces_as_before(t, n, before, mean)) return false;
+    }
+    return std::ranges::all_of(after, [&](const Triangle& t) { return is_near_original(t); }) && covers(before, after);
+  }
+
+  /// Some replaced triangle, or their mean, looks the same way.
+  [[nodiscard]] bool faces_as_before(const Triangle& t, const Vector3& n, const std::vector<Triangle>& before,
+                                     const Vector3& mean) const {
+    // The triangle whose middle is nearest is the one that is replaced here.
+    const Vector3 middle = (at(t[0]) + at(t[1]) + at(t[2])) / 3.0;
+    double nearest = std::numeric_limits<double>::infinity();
+    Vector3 there = mean;
+    for (const Triangle& old : before) {
+      if (height(old) < thickness_) continue;
+      const Vector3 p = closest_on_triangle(middle, at(old[0]), at(old[1]), at(old[2]));
+      const double distance = (p - middle).squaredNorm();
+      if (distance >= nearest) continue;
+      nearest = distance;
+      there = cross(old);
+    }
+    return n.dot(there) > 0.0;
+  }
+
+  /// Middles of edges and face; corners are corners of the original.
+  [[nodiscard]] bool is_near_original(const Triangle& t) const {
+    const std::array<Vector3, 4> samples{0.5 * (at(t[0]) + at(t[1])), 0.5 * (at(t[1]) + at(t[2])),
+                                         0.5 * (at(t[2]) + at(t[0])), (at(t[0]) + at(t[1]) + at(t[2])) / 3.0};
+    return std::ranges::all_of(samples, [&](const Vector3& p) { return original_.closest(p).distance <= within_; });
+  }
+
+  /// Corners and middles of what goes lie near what comes.
+  [[nodiscard]] bool covers(const std::vector<Triangle>& before, const std::vector<Triangle>& after) const {
+    const auto near = [&](const Vector3& p) {
+      return std::ranges::any_of(after, [&](const Triangle& t) {
+        return (closest_on_triangle(p, at(t[0]), at(t[1]), at(t[2])) - p).norm() <= within_;
+      });
+    };
+    return std::ranges::all_of(before, [&](const Triangle& t) {
+      return near(at(t[0])) && near(at(t[1])) && near(at(t[2])) && near((at(t[0]) + at(t[1]) + at(t[2])) / 3.0);
+    });
+  }
+
+  void drop_unused_vertices() {
+    std::vector<std::uint32_t> number(mesh_.vertices.size(), 0);
+    for (const Triangle& t : mesh_.triangles) {
+      for (const std::uint32_t corner : t) number[corner] = 1;
+    }
+    std::uint32_t kept = 0;
+    for (std::size_t v = 0; v < number.size(); ++v) {
+      if (number[v] == 0) continue;
+      mesh_.vertices[kept] = mesh_.vertices[v];
+      number[v] = kept++;
+    }
+    mesh_.vertices.resize(kept);
+    for (Triangle& t : mesh_.triangles) {
+      for (std::uint32_t& corner : t) corner = number[corner];
+    }
+  }
+
+  SurfaceMesh& mesh_;
+  const TriangleTree& original_;
+  double thickness_;
+  double within_;
+  std::vector<bool> alive_;
+  std::vector<Vertices> around_;  ///< triangles of each vertex
+};
+
+}  // namespace
+
+SliverOutcome remove_slivers(SurfaceMesh& mesh, double thickness, double within) {
+  for (const auto& [name, length] : {std::pair("slivers", thickness), std::pair("within", within)}) {
+    if (length > 0.0 && std::isfinite(length)) continue;
+    throw input_error(name, fmt::format("{}: expected a length above 0 m, found {} m", name, length));
+  }
+  SliverOutcome outcome;
+  if (mesh.triangles.empty()) return outcome;
+  const SurfaceMesh before = mesh;
+  const TriangleTree original(before);
+  Surgery surgery(mesh, original, thickness, within);
+  surgery.run(outcome);
+  surgery.finish(outcome);
+  outcome.moved = std::max(largest_distance(mesh, original), largest_distance(before, TriangleTree(mesh)));
+  return outcome;
+}
+
+}  // namespace heelstrike::fem
