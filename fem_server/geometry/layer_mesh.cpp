@@ -77,6 +77,8 @@ class Ways {
   [[nodiscard]] const std::vector<Vector3>& ways() const { return ways_; }
   [[nodiscard]] const TriangleTree& inner() const { return inner_; }
 
+  [[nodiscard]] bool is_beside(std::size_t vertex) const { return beside_[vertex]; }
+
   /// Draws the ways of these vertices, and of those around them, to the mean of their neighbours.
   void smooth(const std::vector<bool>& folded) {
     const std::vector<Vector3> before = ways_;
@@ -139,7 +141,9 @@ class Ways {
 
   /// What looks past the inner surface takes its way from its neighbours, ring by ring.
   void fill_beside(LayerMesh& result) {
-    result.n_beside = static_cast<std::size_t>(std::ranges::count(known_, false));
+    beside_ = known_;
+    beside_.flip();
+    result.n_beside = static_cast<std::size_t>(std::ranges::count(beside_, true));
     if (2 * result.n_beside > known_.size()) refuse_apart(result.n_beside);
     for (bool progress = true; progress;) {
       progress = false;
@@ -182,6 +186,7 @@ class Ways {
   std::vector<std::vector<std::uint32_t>> near_;
   std::vector<Vector3> ways_;
   std::vector<bool> known_;
+  std::vector<bool> beside_;
   std::vector<bool> smoothed_;
 };
 
@@ -316,6 +321,7 @@ LayerMesh mesh_between(const SurfaceMesh& given, const SurfaceMesh& inner, const
   name_faces(outer.vertices.size(), options.layers, mesh);
   for (std::size_t v = 0; v < outer.vertices.size(); ++v) {
     result.mean_thickness += ways.ways()[v].norm() / static_cast<double>(outer.vertices.size());
+    if (ways.is_beside(v)) continue;
     result.deviation = std::max(result.deviation, ways.inner().closest(outer.vertices[v] + ways.ways()[v]).distance);
   }
   return result;

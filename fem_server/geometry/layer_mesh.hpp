@@ -22,7 +22,7 @@ struct LayerMesh {
   double least_thickness =
       0.0;                      ///< [m] of the surfaces, before what is too thin was made thicker; < 0 where they cross
   double mean_thickness = 0.0;  ///< [m] of the mesh
-  double deviation = 0.0;       ///< [m] largest distance of the inner nodes from the inner surface
+  double deviation = 0.0;  ///< [m] largest distance of the inner nodes, but those beside it, from the inner surface
   std::size_t n_thickened = 0;  ///< nodes where the layer was too thin
   std::size_t n_beside = 0;     ///< nodes that look past the inner surface: they have the thickness of their neighbours
   std::size_t n_smoothed = 0;   ///< nodes whose directions were drawn to their neighbours', so that nothing folds

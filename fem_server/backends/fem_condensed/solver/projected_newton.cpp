@@ -10,7 +10,7 @@ namespace heelstrike::fem {
 namespace {
 
 /// Gaps below this part of the largest penetration are rounding, as in the exchange of active sets.
-constexpr double gap_tolerance = 1e-11;
+constexpr double rounding_gap = 1e-11;
 /// Of the decrease that the slope foretells, what a step must bring [bertsekas1982 takes 0 to 1/2].
 constexpr double sufficient = 1e-4;
 /// Steps this short change nothing in double precision.
@@ -49,7 +49,7 @@ ProjectedNewton descend(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap, co
     const Eigen::VectorXd gradient = gap + product;
     std::vector<std::uint32_t> free;
     for (std::uint32_t i = 0; i < lambda.size(); ++i) {
-      if (lambda[i] > 0.0 || gradient[i] < -gap_tolerance * scale) free.push_back(i);
+      if (lambda[i] > 0.0 || gradient[i] < -rounding_gap * scale) free.push_back(i);
     }
     if (!newton_step(A, gradient, free, step)) break;
     // A full step that meets no bound is the solution for these free unknowns; nobody else pulls or penetrates then, or
@@ -72,7 +72,7 @@ ProjectedNewton descend(const Eigen::MatrixXd& A, const Eigen::VectorXd& gap, co
     const Eigen::VectorXd after = gap + product;
     bool settled = !meets_bound && length == 1.0;
     for (std::uint32_t i = 0; settled && i < lambda.size(); ++i) {
-      settled = lambda[i] > 0.0 || after[i] >= -gap_tolerance * scale;
+      settled = lambda[i] > 0.0 || after[i] >= -rounding_gap * scale;
     }
     result.converged = settled || stuck;
   }
