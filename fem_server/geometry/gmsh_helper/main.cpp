@@ -1,6 +1,7 @@
 // heelstrike-mesher: reads one request from standard input, meshes with Gmsh, writes one reply to standard output.
 // The only program of the project that is linked with Gmsh (GPL): docs/developer/licences.md. Started by
 // geometry/mesher.cpp.
+#include <CGAL/version.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmsh.h>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "fem_server/geometry/gmsh_helper/remesh.hpp"
 #include "fem_server/geometry/mesher_protocol.hpp"
 
 namespace {
@@ -143,9 +145,9 @@ void add_surface(const Request& request) {
   gmsh::model::mesh::addElementsByType(1, triangle_type, element_tags, corners);
 }
 
-void build_volume_of_surface(const Request& request) {
+void build_volume_of_surface(const Request& request, bool remesh) {
   add_surface(request);
-  if (request.header.at("remesh").get<bool>()) {
+  if (remesh) {
     const double angle = request.header.at("feature_angle").get<double>();
     gmsh::model::mesh::classifySurfaces(angle, true, true, angle);
     gmsh::model::mesh::createGeometry();
@@ -189,13 +191,13 @@ Reply take_mesh(const Request& request) {
   return reply;
 }
 
-Reply run(const Request& request) {
+Reply run(const Request& request, bool remesh) {
   gmsh::model::add("body");
   if (request.header.at("shape").get<std::string>() == "ball") {
     gmsh::model::occ::addSphere(0.0, 0.0, 0.0, request.header.at("radius").get<double>());
     gmsh::model::occ::synchronize();
   } else {
-    build_volume_of_surface(request);
+    build_volume_of_surface(request, remesh);
   }
   const SizeEvaluator size(request.size);
   gmsh::model::mesh::setSizeCallback([&](int, int, double x, double y, double z) { return size(Vector3(x, y, z)); });
@@ -264,6 +266,26 @@ std::string thinnest_triangle(const SurfaceMesh& surface) {
                      where.x(), where.y(), where.z());
 }
 
+/// Where Gmsh cannot remesh the surface, with triangles that CGAL makes of it; these stay as they are.
+/// @param mesher  out: who has done it
+Reply run(Request& request, std::string& mesher) {
+  if (!request.header.at("remesh").get<bool>()) return run(request, false);
+  try {
+    return run(request, true);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::limit) throw;
+  } catch (...) {  // NOLINT(bugprone-empty-catch): Gmsh throws numbers and texts; what follows is another way
+  }
+  if (request.surface.triangles.empty()) return run(request, true);  // not a matter of the surface
+  SurfaceMesh surface =
+      heelstrike::fem::remeshed(request.surface, request.size, request.header.at("feature_angle").get<double>());
+  Request anew = request;
+  anew.surface = std::move(surface);
+  gmsh::clear();
+  mesher += ", surface by CGAL " + std::string(CGAL_STR(CGAL_VERSION));
+  return run(anew, false);
+}
+
 std::string answer(const std::string& bytes) {
   bool started = false;
   Request request;
@@ -278,9 +300,10 @@ std::string answer(const std::string& bytes) {
     started = true;
     set_options();
     gmsh::logger::start();
-    const Reply reply = run(request);
+    std::string mesher = "Gmsh " GMSH_API_VERSION;
+    const Reply reply = run(request, mesher);
     std::string header = json{{"ok", true},
-                              {"mesher", "Gmsh " GMSH_API_VERSION},
+                              {"mesher", mesher},
                               {"n_nodes", reply.nodes.size() / 3},
                               {"n_elements", reply.tetrahedra.size() / 4}}
                              .dump() +
