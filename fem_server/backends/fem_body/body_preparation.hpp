@@ -25,7 +25,7 @@ struct PreparedBody {
   PressureRecovery pressure{};  ///< for them
   std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
-  PartnerShape shape{};       ///< of the partner, for drawing
+  PartnerShape shape{};                                           ///< of the partner, for drawing
   double memory_limit = std::numeric_limits<double>::infinity();  ///< [B] of a condensation
 };
 

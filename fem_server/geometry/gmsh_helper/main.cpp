@@ -281,7 +281,11 @@ Reply run(Request& request, std::string& mesher) {
       heelstrike::fem::remeshed(request.surface, request.size, request.header.at("feature_angle").get<double>());
   Request anew = request;
   anew.surface = std::move(surface);
-  gmsh::clear();
+  // What has failed leaves its traces in the state of the library.
+  gmsh::finalize();
+  gmsh::initialize(0, nullptr, false);
+  set_options();
+  gmsh::logger::start();
   mesher += ", surface by CGAL " + std::string(CGAL_STR(CGAL_VERSION));
   return run(anew, false);
 }

