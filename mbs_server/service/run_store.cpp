@@ -91,6 +91,19 @@ void RunStore::load_spool() {
     runs_.emplace(entry.path().stem().string(), std::move(run));
   }
   remove_temporary_files(spool_);
+  remove_unknown_inputs();
+}
+
+/// Of a submission in whose middle the server died.
+void RunStore::remove_unknown_inputs() const {
+  std::vector<fs::path> unknown;
+  for (const auto& entry : fs::directory_iterator(spool_)) {
+    const fs::path extension = entry.path().extension();
+    const bool belongs_to_run = extension == owner_extension || extension == input_extension;
+    if (belongs_to_run && !runs_.contains(entry.path().stem().string())) unknown.push_back(entry.path());
+  }
+  std::error_code ignored;  // what stays harms nobody
+  for (const fs::path& file : unknown) fs::remove(file, ignored);
 }
 
 fs::path RunStore::event_file(const std::string& run_id) const {
@@ -191,7 +204,6 @@ std::string RunStore::start(RunInput input, ContactFactory open_contact, const S
   while (input.run_id.empty() || runs_.contains(input.run_id)) input.run_id = fresh_id();
   const std::string run_id = input.run_id;
   auto run = std::make_shared<Run>();
-  run->log = RunLog::create(event_file(run_id));
   run->submission = submission;
   run->submission.header.Clear();  // large, and in the spool from here on
   run->progress.set_end_time(input.scenario.analysis.end_time);
@@ -200,6 +212,8 @@ std::string RunStore::start(RunInput input, ContactFactory open_contact, const S
     if (!submission.header.scenario_yaml().empty()) {
       write_spooled_input(input_file(run_id), submission.digest, submission.header, input.assets);
     }
+    // Last, since it makes the run known: whoever dies before has no such run and can be sent it again.
+    run->log = RunLog::create(event_file(run_id));
     launch(run_id, run, [this, kept_input = std::move(input), factory = std::move(open_contact)](Run& started) {
       LogSink sink = make_sink(started);
       // Who collects this run needs the rows before it too.

@@ -124,6 +124,7 @@ class RunStore {
   };
 
   void load_spool();
+  void remove_unknown_inputs() const;
   [[nodiscard]] LogSink make_sink(Run& run) const;
   void carry_out(Run& run, const RunInput& input, const ContactFactory& open_contact, LogSink& sink);
   void carry_on(Run& run, const std::string& run_id, const ReadInput& read_input, const ContactFactory& open_contact);

@@ -434,6 +434,15 @@ TEST_F(SimulationServiceTest, AThinningThatMakesNoSenseIsRefused) {
   }
 }
 
+// A server that died while it kept what was sent has no such run: the client sends it again.
+TEST_F(SimulationServiceTest, ASubmissionCutOffIsNoRun) {
+  std::ofstream(spool / "one.input") << "half of";
+  std::ofstream(spool / "one.owner") << "somebody";
+  Service service(spool);
+  EXPECT_FALSE(fs::exists(spool / "one.input"));
+  EXPECT_FALSE(fs::exists(spool / "one.owner"));
+}
+
 TEST_F(SimulationServiceTest, ASpoolBelongsToOneServer) {
   const Service service(spool);
   EXPECT_THROW(RunStore(spool, {}, {}), Error);
