@@ -16,7 +16,7 @@ flags="-std=c++20 -g1 -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
 objects=
 cd "$source_dir"
 for source in common/errors/*.cpp common/text/base64.cpp common/text/markup.cpp fem_server/geometry/surface_mesh.cpp fem_server/geometry/volume_mesh.cpp \
-  fem_server/geometry/read_mesh.cpp fem_server/geometry/surface_check.cpp fem_server/geometry/surface_repair.cpp \
+  fem_server/geometry/read_mesh.cpp fem_server/geometry/surface_check.cpp fem_server/geometry/sliver_removal.cpp fem_server/geometry/surface_repair.cpp \
   fem_server/geometry/surface_topology.cpp fem_server/geometry/triangle_tree.cpp fem_server/geometry/volume_check.cpp \
   fem_server/geometry/io/*.cpp tests/fuzz/mesh_readers.cpp; do
   object=$build/$(echo "$source" | tr / _).o
