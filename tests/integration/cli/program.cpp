@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "tests/support/child_environment.hpp"
@@ -156,7 +155,9 @@ bool alive(pid_t process) {
 
 std::string read_text(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  std::ostringstream text;
+  text << stream.rdbuf();  // a file of a process that ends meanwhile is empty
+  return text.str();
 }
 
 }  // namespace heelstrike::cli_test

@@ -11,6 +11,7 @@
 #include "fem_server/sessions/local_contact.hpp"
 #include "tests/support/forwarding_contact.hpp"
 #include "tests/support/local_run.hpp"
+#include "tests/support/vtu_array.hpp"
 
 namespace heelstrike::test {
 namespace {
@@ -269,6 +270,24 @@ TEST(Kinematic, FramesWithoutHistoryAreAskedInBatchesWithTheSameAnswers) {
   }
 }
 
+/// @param accuracy  of the largest value of each field
+void expect_same_pictures(const std::vector<std::string>& a, const std::vector<std::string>& b, double accuracy) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (const char* name : {"displacement", "contact_pressure", "traction"}) {
+      const std::vector<double> x = test::array_of(a[i], name);
+      const std::vector<double> y = test::array_of(b[i], name);
+      ASSERT_EQ(x.size(), y.size());
+      double largest = 0.0, difference = 0.0;
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        largest = std::max(largest, std::abs(x[k]));
+        difference = std::max(difference, std::abs(x[k] - y[k]));
+      }
+      EXPECT_LE(difference, accuracy * largest) << name << " of picture " << i;
+    }
+  }
+}
+
 // Requirement: with history the frames are committed at once, each pair on its own way, and the run does not show it:
 // neither in its rows, nor in the frames that are refused, nor in the fields, which are drawn with the history of their
 // frame.
@@ -288,7 +307,7 @@ TEST(Kinematic, FramesWithHistoryAreCommittedAtOnceWithTheSameAnswers) {
     // Two solutions from other starting points differ by the tolerance of the friction solver, 1e-10 of the depth.
     expect_same_run(together, plain, 1e-9);
     EXPECT_GE(ahead.pictures.size(), 5U);
-    EXPECT_EQ(ahead.pictures, one_by_one.pictures) << type;
+    expect_same_pictures(ahead.pictures, one_by_one.pictures, 1e-9);
   }
 }
 

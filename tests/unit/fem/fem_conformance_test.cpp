@@ -117,7 +117,10 @@ TEST_P(FemConformance, EvaluationIsPureAndThreadsGiveTheSameBits) {
 }
 
 TEST_P(FemConformance, PrescribedMotionIsAnsweredAlike) {
-  testing_support::expect_given_motion_is_answered_alike(*backend, states(), 1e-13);
+  // Without friction both ways solve the same equations to rounding. With it the iteration ends at 1e-10 of the largest
+  // penetration (friction_contact.cpp), and near a committed state it takes another way there.
+  const double accuracy = std::get<2>(GetParam()) > 0.0 ? 1e-10 : 1e-13;
+  testing_support::expect_given_motion_is_answered_alike(*backend, states(), accuracy);
 }
 
 TEST_P(FemConformance, StatesAskedTogetherAreAnsweredAlike) {

@@ -1,16 +1,15 @@
 // Contact pressure from nodal forces: exact where it is uniform, no force lost, the same in tables and in pictures.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <functional>
 #include <map>
 #include <numeric>
 
 #include "common/surfaces/block.hpp"
 #include "common/surfaces/plane.hpp"
-#include "common/text/base64.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
+#include "tests/support/vtu_array.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {
@@ -159,16 +158,6 @@ TEST(PressureRecovery, TheRimOfACutHasThePressureOfItsNeighbours) {
   }
 }
 
-/// Values of a point array of a VTU file as Heelstrike writes it: base64 of a length of 64 bits and the numbers.
-std::vector<double> array_of(const std::string& vtu, const std::string& name) {
-  const std::size_t begin = vtu.find('>', vtu.find("Name=\"" + name + "\"", vtu.find("<PointData"))) + 1;
-  const std::string text = vtu.substr(begin, vtu.find('<', begin) - begin);
-  const std::string bytes = decode_base64(text, text.size());
-  std::vector<double> values((bytes.size() - 8) / sizeof(double));
-  std::memcpy(values.data(), bytes.data() + 8, values.size() * sizeof(double));
-  return values;
-}
-
 // Requirement: the largest value of a picture is the peak pressure of the table, for either order, wherever the contact
 // is.
 TEST(PressureRecovery, PictureAndTableHaveTheSameLargestPressure) {
@@ -190,7 +179,8 @@ TEST(PressureRecovery, PictureAndTableHaveTheSameLargestPressure) {
       for (const FieldMesh mesh : {FieldMesh::surface, FieldMesh::volume}) {
         FieldRequest request;
         request.mesh = mesh;
-        const auto drawn = array_of(contact->fields(*contact->initial_history(), state, request), "contact_pressure");
+        const auto drawn = heelstrike::test::array_of(contact->fields(*contact->initial_history(), state, request),
+                                                      "contact_pressure");
         EXPECT_NEAR(*std::ranges::max_element(drawn), r.peak_pressure, 1e-12 * r.peak_pressure)
             << "order " << order << ", tilt " << tilt;
       }
@@ -225,7 +215,7 @@ TEST(PressureRecovery, ABodyThatTipsOntoItsCutHasNoPeakThere) {
   ASSERT_GT(r.p_ACop.x(), -0.012) << "the end with the cut bears";
   FieldRequest request;
   const std::string vtu = contact->fields(*contact->initial_history(), state, request);
-  const auto drawn = array_of(vtu, "contact_pressure");
+  const auto drawn = heelstrike::test::array_of(vtu, "contact_pressure");
   EXPECT_NEAR(*std::ranges::max_element(drawn), r.peak_pressure, 1e-12 * r.peak_pressure);
   // One-dimensional compression of a layer, the stiffest a node can be, by the deepest overlap.
   const Material m = test::soft_material(0.3);
