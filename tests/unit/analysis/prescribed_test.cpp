@@ -274,6 +274,11 @@ TEST(Kinematic, FramesWithoutHistoryAreAskedInBatchesWithTheSameAnswers) {
 void expect_same_pictures(const std::vector<std::string>& a, const std::vector<std::string>& b, double accuracy) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
+    // Of a frame without a solution only the partner is drawn.
+    if (a[i].find("displacement") == std::string::npos) {
+      EXPECT_EQ(a[i], b[i]);
+      continue;
+    }
     for (const char* name : {"displacement", "contact_pressure", "traction"}) {
       const std::vector<double> x = test::array_of(a[i], name);
       const std::vector<double> y = test::array_of(b[i], name);
