@@ -206,6 +206,20 @@ TEST(ContactSolver, FrictionSatisfiesCoulombsLaw) {
   }
 }
 
+// Where all forces of an iterate pull, all nodes are let go at once; they must come back.
+TEST(ContactSolver, FrictionOfFewNodesSatisfiesCoulombsLaw) {
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    const Patch patch = make_patch(2, seed);
+    if (patch.near.deepest() == 0.0) continue;
+    for (const double drag : {0.0, 2e-6, 5e-5, 5e-4}) {
+      const FrictionProblem problem = dragged(patch, 0.3, drag, seed);
+      const FrictionContact contact = solve_friction_contact(patch.compliance, problem);
+      EXPECT_LT(violation(patch, problem, contact), 1e-9)
+          << "seed " << seed << ", drag " << drag << " m: " << contact.active.size() << " active";
+    }
+  }
+}
+
 // From anywhere: energy falls step by step, nothing cycles.
 TEST(ContactSolver, TheProjectedNewtonMethodEndsAtTheActiveSet) {
   for (unsigned seed = 1; seed <= 6; ++seed) {

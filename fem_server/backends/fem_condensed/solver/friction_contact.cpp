@@ -120,6 +120,12 @@ class Iterate {
     if (any) move(B_->product(taken));
   }
 
+  /// The same where nobody carries a force: without displacement, exactly. @pre !any_active()
+  void sort_unloaded() {
+    follow();
+    sort();
+  }
+
   /// Displacements from the forces, in double.
   void compute_displacements() {
     std::vector<std::uint32_t> loaded;
@@ -464,7 +470,11 @@ bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error)
       error = iterate.error();
     }
     if (!iterate.any_active()) {
-      if (!iterate.join_penetrating()) return true;
+      // All forces pulled and have been let go. Who penetrates without them is pushed again, by sweeps, because
+      // Newton's step from there would pull once more.
+      iterate.sort_unloaded();
+      if (!iterate.any_active() && !iterate.join_penetrating()) return true;
+      iterate.sweep(sweeps_per_rescue);
       continue;
     }
     if (iteration == 1) {
