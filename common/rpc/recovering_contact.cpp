@@ -28,35 +28,48 @@ constexpr int most_openings = 3;
 class CommittedHistory {
  public:
   /// A repetition of the last commit adds nothing.
-  void add(std::int64_t step, std::span<const PairState> states) {
-    if (n_ > 0 && step < first_step_ + static_cast<std::int64_t>(n_)) return;
-    if (n_ == 0) first_step_ = step;
+  /// @param as_motion  committed by commit_motion(), which may take another way to the same answer up to rounding
+  void add(std::int64_t step, std::span<const PairState> states, bool as_motion) {
+    if (n_since_saved() > 0 && step < first_step_ + static_cast<std::int64_t>(n_since_saved())) return;
+    if (n_since_saved() == 0) first_step_ = step;
     states_.insert(states_.end(), states.begin(), states.end());
-    ++n_;
+    as_motion_.push_back(as_motion);
   }
   void set_saved(std::vector<std::string> saved) {
     saved_ = std::move(saved);
     states_.clear();
-    n_ = 0;
+    as_motion_.clear();
   }
-  [[nodiscard]] std::size_t n_since_saved() const { return n_; }
+  [[nodiscard]] std::size_t n_since_saved() const { return as_motion_.size(); }
   /// Brings a contact that has just been opened to the last commit.
   void repeat_in(Contact& contact) const {
     if (!saved_.empty()) contact.restore_state(saved_);
-    if (n_ == 0) return;
-    const std::size_t n_pairs = states_.size() / n_;
+    if (n_since_saved() == 0) return;
+    const std::size_t n_pairs = states_.size() / n_since_saved();
     std::vector<Response> unused(n_pairs);
-    for (std::size_t i = 0; i < n_; ++i) {
-      contact.commit(first_step_ + static_cast<std::int64_t>(i), std::span(states_).subspan(i * n_pairs, n_pairs),
-                     unused);
+    for (std::size_t i = 0; i < n_since_saved(); ++i) {
+      const auto step = first_step_ + static_cast<std::int64_t>(i);
+      const auto states = std::span(states_).subspan(i * n_pairs, n_pairs);
+      if (as_motion_[i]) {
+        commit_as_motion(contact, step, states);
+      } else {
+        contact.commit(step, states, unused);
+      }
     }
   }
 
  private:
   std::vector<std::string> saved_;  ///< empty = the sessions were fresh
-  std::int64_t first_step_ = 0;
-  std::size_t n_ = 0;              ///< commits since
+  static void commit_as_motion(Contact& contact, std::int64_t step, std::span<const PairState> states) {
+    std::vector<std::vector<PairState>> motion;
+    for (const PairState& state : states) motion.push_back({state});
+    const MotionAnswers answers = dynamic_cast<BatchContact&>(contact).commit_motion(step, motion, {});
+    if (answers.error) throw_typed(*answers.error);
+  }
+
+  std::int64_t first_step_ = 0;    ///< of the commits since
   std::vector<PairState> states_;  ///< of all pairs at each of them
+  std::vector<bool> as_motion_;    ///< of each of them
 };
 
 class RecoveringContact final : public Contact, public BatchContact {
@@ -208,7 +221,7 @@ void RecoveringContact::hand_on_first() {
   told->responses = asked->responses;
   told->error = asked->error;
   told->answered = true;
-  if (told->kind == QuestionKind::commit && !told->error) history_.add(told->step, told->states);
+  if (told->kind == QuestionKind::commit && !told->error) history_.add(told->step, told->states, false);
   posted_.pop_front();
 }
 
@@ -272,7 +285,7 @@ void RecoveringContact::commit(std::int64_t step, std::span<const PairState> sta
   // Before, not after: what is committed is committed, whatever becomes of the saving.
   save_if_long();
   insist([&] { inner_->commit(step, states, responses); });
-  history_.add(step, states);
+  history_.add(step, states, false);
 }
 
 MotionAnswers RecoveringContact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
@@ -283,7 +296,7 @@ MotionAnswers RecoveringContact::commit_motion(std::int64_t first_step, std::spa
   std::vector<PairState> of_step(states.size());
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t pair = 0; pair < states.size(); ++pair) of_step[pair] = states[pair][i];
-    history_.add(first_step + static_cast<std::int64_t>(i), of_step);
+    history_.add(first_step + static_cast<std::int64_t>(i), of_step, true);
   }
   return answers;
 }
