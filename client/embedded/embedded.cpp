@@ -26,14 +26,18 @@ mbs::RunInput run_input(const RunRequest& request, const BackendSchemas& schemas
 
 class EmbeddedRunner : public Runner {
  public:
+  explicit EmbeddedRunner(ContactFactory contact) : contact_(std::move(contact)) {}
   RunSummary run(const RunRequest& request, RunSink& sink, std::stop_token stop) override {
     mbs::RunInput input = run_input(request, schemas_of(embedded_backends()));
     input.run_id = "in-process";
     if (!request.resume_from.empty()) mbs::resume_from(request.resume_from, input);
-    return mbs::run_scenario(input, embedded_contact(), sink, std::move(stop));
+    return mbs::run_scenario(input, contact_, sink, std::move(stop));
   }
   /// A factorisation or a large contact takes seconds in which it hears nothing.
   [[nodiscard]] std::optional<std::chrono::milliseconds> stop_grace() const override { return std::chrono::seconds{1}; }
+
+ private:
+  ContactFactory contact_;
 };
 
 bool is_known(const std::string& backend) {
@@ -82,8 +86,8 @@ std::vector<BackendInfo> embedded_backends() {
   return backends;
 }
 
-std::unique_ptr<Runner> make_embedded_runner() {
-  return std::make_unique<EmbeddedRunner>();
+std::unique_ptr<Runner> make_embedded_runner(ContactFactory contact) {
+  return std::make_unique<EmbeddedRunner>(std::move(contact));
 }
 
 ContactSetup contact_setup(const RunRequest& request) {

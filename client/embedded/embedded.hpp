@@ -15,7 +15,6 @@
 namespace heelstrike::client {
 
 [[nodiscard]] std::vector<BackendInfo> embedded_backends();
-[[nodiscard]] std::unique_ptr<Runner> make_embedded_runner();
 
 /// The pairs of a scenario with the files they name.
 struct ContactSetup {
@@ -40,6 +39,8 @@ struct BuiltModel {
 
 /// Opens contact in this process, with the user's cache of prepared products.
 [[nodiscard]] ContactFactory embedded_contact();
+/// Integrates in this process. @param contact  where contact is computed
+[[nodiscard]] std::unique_ptr<Runner> make_embedded_runner(ContactFactory contact = embedded_contact());
 
 /// Writes into the user's cache of prepared products. @returns the folder
 /// @throws Error{file} when there is none or it cannot be written

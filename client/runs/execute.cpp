@@ -108,6 +108,11 @@ RunSummary run_until_stop(Runner& runner, const RunRequest& request, const RunFo
 
 }  // namespace
 
+void finish_folder(const RunRequest& request, RunFolder& folder, const RunSummary& summary) {
+  write_ground_reactions(request, folder);
+  folder.finish(summary);
+}
+
 RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder, bool quiet, std::stop_token stop) {
   ProgressDisplay display(run_name(request.scenario, ' '), quiet);
   ReportingSink sink(folder, display);
@@ -116,8 +121,7 @@ RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder,
     summary = run_until_stop(runner, request, folder, sink, std::move(stop));
     display.clear();
     sink.tell_rest(folder.path() / "run.log");
-    write_ground_reactions(request, folder);
-    folder.finish(summary);
+    finish_folder(request, folder, summary);
   } catch (const Error& error) {
     folder.abandon(error.what());
     throw;

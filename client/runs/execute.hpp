@@ -15,6 +15,9 @@ namespace heelstrike::client {
 /// @throws Error when the run could not be started or the folder cannot be written
 RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder, bool quiet, std::stop_token stop);
 
+/// Writes what is made of the rows of a run that has ended, and ends its folder. @throws Error{file}
+void finish_folder(const RunRequest& request, RunFolder& folder, const RunSummary& summary);
+
 /// Where a run goes when the user did not say: runs/SCENARIO-BACKEND, with -2, -3, ... appended when that exists.
 [[nodiscard]] std::filesystem::path default_folder(const RunRequest& request);
 

@@ -1,5 +1,6 @@
 #include "fem_server/geometry/mesher.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -27,9 +28,20 @@ namespace protocol = mesher_protocol;
 std::string helper_path(const MeshingOptions& options) {
   if (!options.helper.empty()) return options.helper;
   if (const char* const path = std::getenv("HEELSTRIKE_MESHER"); path != nullptr && *path != '\0') return path;
+  namespace fs = std::filesystem;
   std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  return (error ? std::filesystem::path(".") : self.parent_path()) / "heelstrike-mesher";
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path beside = (error ? fs::path(".") : self.parent_path()) / "heelstrike-mesher";
+  if (fs::exists(beside, error)) return beside;
+  // In a shared library: somebody else's program has loaded PREFIX/lib/libheelstrike.so or PREFIX/lib/TRIPLET/....
+  Dl_info object{};
+  static const char in_this_object = 0;
+  if (::dladdr(&in_this_object, &object) == 0 || object.dli_fname == nullptr) return beside;
+  const fs::path folder = fs::canonical(object.dli_fname, error).parent_path();
+  for (const fs::path& prefix : {folder.parent_path(), folder.parent_path().parent_path()}) {
+    if (fs::path helper = prefix / "bin" / "heelstrike-mesher"; fs::exists(helper, error)) return helper;
+  }
+  return beside;
 }
 
 void check_options(const MeshingOptions& options) {

@@ -22,9 +22,11 @@ struct MeshingOptions {
       0.6981317;  ///< [rad] edges with a larger angle between normals stay as they are (40 degrees), in (0, pi)
   double max_deviation = 0.0;  ///< [m] largest allowed distance between input and meshed surface; 0 = half of size.size
   MeshLimits limits;
-  double timeout = 600.0;           ///< [s] the helper is ended after this time
-  std::stop_token stop;             ///< ends the helper
-  std::string helper;               ///< path of heelstrike-mesher; empty = HEELSTRIKE_MESHER, else beside this program
+  double timeout = 600.0;  ///< [s] the helper is ended after this time
+  std::stop_token stop;    ///< ends the helper
+  /// Path of heelstrike-mesher; empty = HEELSTRIKE_MESHER, else beside this program, else in the `bin` of the prefix
+  /// that the shared library was loaded from.
+  std::string helper;
   std::function<void()> on_wait{};  ///< called about twenty times a second while the helper works; may be empty
 };
 

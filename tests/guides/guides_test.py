@@ -82,13 +82,18 @@ class Reader:
         self.slow, self.problems, self.typed, self.skipped = slow, [], 0, []
         shutil.rmtree(scratch / "clone", ignore_errors=True)
         self.clone = scratch / "clone"
-        (self.clone / "build/release").mkdir(parents=True)
+        (self.clone / "build").mkdir(parents=True)
         for name in ("docs", "scripts", "benchmarks", "README.md"):
             (self.clone / name).symlink_to(source / name)
         # A copy: the guides write beside the examples.
         shutil.copytree(source / "examples", self.clone / "examples")
-        (self.clone / "build/release/bin").symlink_to(programs)
-        self.environment = dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}", XDG_CACHE_HOME=str(scratch / "cache"),
+        (self.clone / "build/release").symlink_to(programs.parent)
+        # Debian's Python is the one that the package is built for.
+        tools = scratch / "tools"
+        tools.mkdir(exist_ok=True)
+        (tools / "python3").unlink(missing_ok=True)
+        (tools / "python3").symlink_to("/usr/bin/python3")
+        self.environment = dict(os.environ, PATH=f"{programs}:{tools}:{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1", XDG_CACHE_HOME=str(scratch / "cache"),
                                 OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
         self.data = os.environ.get("HEELSTRIKE_DATA", "")
 

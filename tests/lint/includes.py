@@ -39,6 +39,9 @@ PARTS = {
     "fem_server/geometry": "fem geometry",
     "client": "client",
     "client/embedded": "client embedded",
+    "client/library": "client library",
+    "include/heelstrike": "public headers",
+    "python": "python",
     "heelstrike/v1": "generated protocol",
     "tests": "tests",
     "benchmarks": "tests",
@@ -76,11 +79,15 @@ ALLOWED = {
     "fem service": {BASE, TRANSPORT, PROTOCOL} | FEM,
     "client": SERVICE_SIDE | {"client embedded"},
     "client embedded": SERVICE_SIDE | {"client", "mbs service", "fem service"} | MBS | FEM,
+    # The other composition root: the installed library. Outside it only the public headers are seen, in angle brackets.
+    "client library": SERVICE_SIDE | {"client", "client embedded", "mbs service"} | MBS,
+    "public headers": set(),
+    "python": set(),
     "tests": set(PARTS.values()),
 }
 
 # Heavy libraries by the beginning of their include paths, and the parts that may see them.
-NETWORK_PARTS = {"common transport", "mbs service", "fem service", "client", "client embedded", "tests"}
+NETWORK_PARTS = {"common transport", "mbs service", "fem service", "client", "client embedded", "client library", "tests"}
 LIBRARIES = {
     "gRPC and protobuf": (("grpc/", "grpcpp/", "google/protobuf/", "google/rpc/"), NETWORK_PARTS),
     "deal.II": (("deal.II/",), {"finite elements", "tests"}),

@@ -43,6 +43,9 @@ class Includes(unittest.TestCase):
             ("common/contact/a.cpp", "<common/contact/contact.hpp>"),
             ("common/contact/a.cpp", '"common/contact/missing.hpp"'),
             ("elsewhere/a.cpp", "<vector>"),
+            ("python/source/a.cpp", '"common/contact/contact.hpp"'),
+            ("include/heelstrike/a.hpp", '"common/contact/contact.hpp"'),
+            ("include/heelstrike/a.hpp", "<grpcpp/grpcpp.h>"),
         ]:
             self.assertEqual(len(include_complaints(file, f"#pragma once\n#include {target}\n")), 1, f"{file} {target}")
 

@@ -1,0 +1,264 @@
+// The C header over the C++ one: no exception leaves, the last one is kept for whoever asks.
+#include <heelstrike/heelstrike.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <heelstrike/contact.hpp>
+#include <heelstrike/run.hpp>
+#include <heelstrike/simulation.hpp>
+
+struct hs_contact {
+  hs::Contact contact;
+};
+struct hs_simulation {
+  hs::Simulation simulation;
+};
+
+namespace {
+
+struct LastError {
+  std::string message, key, file;
+  int line = 0;
+};
+
+LastError& last_error() {
+  thread_local LastError error;
+  return error;
+}
+
+/// The codes of C are those of C++ behind HS_OK.
+hs_status status_of(hs::ErrorCode code) {
+  return static_cast<hs_status>(static_cast<int>(code) + 1);
+}
+static_assert(static_cast<int>(HS_INTERNAL) == static_cast<int>(hs::ErrorCode::internal) + 1);
+static_assert(static_cast<int>(HS_CANCELLED) == static_cast<int>(hs::ErrorCode::cancelled) + 1);
+
+template <typename Work>
+hs_status kept(Work&& work) noexcept {
+  last_error() = {};
+  try {
+    work();
+    return HS_OK;
+  } catch (const hs::Error& error) {
+    last_error() = {.message = error.what(), .key = error.key(), .file = error.file(), .line = error.line()};
+    return status_of(error.code());
+  } catch (const std::exception& defect) {
+    last_error() = {.message = defect.what(), .key = {}, .file = {}, .line = 0};
+    return HS_INTERNAL;
+  }
+}
+
+void require(const void* argument, const char* name) {
+  if (argument != nullptr) return;
+  throw hs::Error(hs::ErrorCode::invalid_input, std::string(name) + ": expected a pointer, found NULL", {}, 0, name);
+}
+
+std::string text(const char* given) {
+  return given == nullptr ? std::string() : std::string(given);
+}
+
+hs::State state_of(double t, const double* R, const double* p, const double* V) {
+  require(R, "R");
+  require(p, "p");
+  hs::State state;
+  state.t = t;
+  std::copy_n(R, 9, state.R_AB.begin());
+  std::copy_n(p, 3, state.p_AB.begin());
+  if (V != nullptr) std::copy_n(V, 6, state.V_AB.begin());
+  return state;
+}
+
+void copy(const hs::Response& from, hs_response& to) {
+  std::ranges::copy(from.F_A, to.F_A);
+  std::ranges::copy(from.dF_A_dX, to.dF_A_dX);
+  std::ranges::copy(from.dF_A_dV, to.dF_A_dV);
+  std::ranges::copy(from.p_ACop, to.p_ACop);
+  to.gap = from.gap;
+  to.gap_rate = from.gap_rate;
+  to.area = from.area;
+  to.peak_pressure = from.peak_pressure;
+  to.stored_energy = from.stored_energy;
+  to.dissipated_power = from.dissipated_power;
+  to.dissipated_increment = from.dissipated_increment;
+  to.iterations = from.iterations;
+  to.active_points = from.active_points;
+  to.residual = from.residual;
+}
+
+void hand_out(const std::string& saved, void** bytes, size_t* size) {
+  require(bytes, "bytes");
+  require(size, "size");
+  *bytes = std::malloc(std::max<std::size_t>(saved.size(), 1));
+  if (*bytes == nullptr) throw hs::Error(hs::ErrorCode::limit, "not enough memory for the saved state");
+  std::memcpy(*bytes, saved.data(), saved.size());
+  *size = saved.size();
+}
+
+std::string_view handed_in(const void* bytes, size_t size) {
+  require(bytes, "bytes");
+  return {static_cast<const char*>(bytes), size};
+}
+
+const char* name_at(std::span<const hs::Column> columns, size_t index) {
+  return index < columns.size() ? columns[index].name.c_str() : nullptr;
+}
+
+}  // namespace
+
+const char* hs_error_message() {
+  return last_error().message.c_str();
+}
+const char* hs_error_key() {
+  return last_error().key.c_str();
+}
+const char* hs_error_file() {
+  return last_error().file.c_str();
+}
+int hs_error_line() {
+  return last_error().line;
+}
+const char* hs_version() {
+  return hs::version();
+}
+void hs_free(void* bytes) {
+  std::free(bytes);
+}
+
+hs_status hs_contact_open(const char* file, const char* pair, const char* server, hs_contact** contact) {
+  return kept([&] {
+    require(file, "file");
+    require(contact, "contact");
+    *contact = nullptr;
+    hs::OpenOptions options;
+    options.server = text(server);
+    *contact = new hs_contact{hs::Contact::open(hs::Pair::from_yaml(file, text(pair)), options)};
+  });
+}
+
+hs_status hs_contact_evaluate(hs_contact* contact, double t, const double* R, const double* p, const double* V,
+                              hs_response* response) {
+  return kept([&] {
+    require(contact, "contact");
+    require(response, "response");
+    copy(contact->contact.evaluate(state_of(t, R, p, V)), *response);
+  });
+}
+
+hs_status hs_contact_commit(hs_contact* contact, double t, const double* R, const double* p, const double* V,
+                            hs_response* response) {
+  return kept([&] {
+    require(contact, "contact");
+    const hs::Response answer = contact->contact.commit(state_of(t, R, p, V));
+    if (response != nullptr) copy(answer, *response);
+  });
+}
+
+hs_status hs_contact_save(hs_contact* contact, void** bytes, size_t* size) {
+  return kept([&] {
+    require(contact, "contact");
+    hand_out(contact->contact.save(), bytes, size);
+  });
+}
+
+hs_status hs_contact_restore(hs_contact* contact, const void* bytes, size_t size) {
+  return kept([&] {
+    require(contact, "contact");
+    contact->contact.restore(handed_in(bytes, size));
+  });
+}
+
+void hs_contact_close(hs_contact* contact) {
+  delete contact;
+}
+
+hs_status hs_simulation_open(const char* file, const char* backend, const char* const* set, size_t n_set,
+                             const char* server, hs_simulation** simulation) {
+  return kept([&] {
+    require(file, "file");
+    require(simulation, "simulation");
+    *simulation = nullptr;
+    if (n_set > 0) require(set, "set");
+    hs::Changes changes;
+    changes.backend = text(backend);
+    for (size_t i = 0; i < n_set; ++i) changes.set.push_back(text(set[i]));
+    hs::OpenOptions options;
+    options.server = text(server);
+    *simulation = new hs_simulation{hs::Simulation::open(file, changes, options)};
+  });
+}
+
+double hs_simulation_time(const hs_simulation* simulation) {
+  return simulation->simulation.time();
+}
+double hs_simulation_end_time(const hs_simulation* simulation) {
+  return simulation->simulation.end_time();
+}
+
+hs_status hs_simulation_advance_to(hs_simulation* simulation, double t) {
+  return kept([&] {
+    require(simulation, "simulation");
+    simulation->simulation.advance_to(t);
+  });
+}
+
+size_t hs_simulation_n_inputs(const hs_simulation* simulation) {
+  return simulation->simulation.inputs().size();
+}
+const char* hs_simulation_input_name(const hs_simulation* simulation, size_t index) {
+  return name_at(simulation->simulation.inputs(), index);
+}
+size_t hs_simulation_n_outputs(const hs_simulation* simulation) {
+  return simulation->simulation.outputs().size();
+}
+const char* hs_simulation_output_name(const hs_simulation* simulation, size_t index) {
+  return name_at(simulation->simulation.outputs(), index);
+}
+
+hs_status hs_simulation_set(hs_simulation* simulation, const char* name, double value, double rate,
+                            double acceleration) {
+  return kept([&] {
+    require(simulation, "simulation");
+    require(name, "name");
+    simulation->simulation.set(name, value, rate, acceleration);
+  });
+}
+
+hs_status hs_simulation_get(hs_simulation* simulation, const char* name, double* value) {
+  return kept([&] {
+    require(simulation, "simulation");
+    require(name, "name");
+    require(value, "value");
+    *value = simulation->simulation.get(name);
+  });
+}
+
+hs_status hs_simulation_values(hs_simulation* simulation, double* values) {
+  return kept([&] {
+    require(simulation, "simulation");
+    require(values, "values");
+    std::ranges::copy(simulation->simulation.values(), values);
+  });
+}
+
+hs_status hs_simulation_save(hs_simulation* simulation, void** bytes, size_t* size) {
+  return kept([&] {
+    require(simulation, "simulation");
+    hand_out(simulation->simulation.save(), bytes, size);
+  });
+}
+
+hs_status hs_simulation_restore(hs_simulation* simulation, const void* bytes, size_t size) {
+  return kept([&] {
+    require(simulation, "simulation");
+    simulation->simulation.restore(handed_in(bytes, size));
+  });
+}
+
+void hs_simulation_close(hs_simulation* simulation) {
+  delete simulation;
+}

@@ -1,0 +1,47 @@
+# cmake --install: programs, the library with its headers, the Python package, schema, contract, examples, man pages and
+# completions. Components: programs, library, python, doc.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS heelstrike mbs_server fem_server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+if(TARGET heelstrike-mesher)
+  install(TARGETS heelstrike-mesher RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+endif()
+
+install(TARGETS libheelstrike EXPORT heelstrike LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
+install(DIRECTORY include/heelstrike DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/heelstrike)
+install(EXPORT heelstrike NAMESPACE heelstrike:: FILE heelstrikeConfig.cmake DESTINATION ${package_folder} COMPONENT library)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/heelstrikeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/heelstrikeConfigVersion.cmake DESTINATION ${package_folder} COMPONENT library)
+file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/heelstrike.pc.in ${CMAKE_BINARY_DIR}/heelstrike.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/heelstrike.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+
+if(TARGET heelstrike_python)
+  # Debian's Python looks there for packages of /usr and of /usr/local.
+  set(HEELSTRIKE_PYTHON_FOLDER lib/python3/dist-packages CACHE STRING "Folder of the Python package, below the prefix")
+  file(RELATIVE_PATH to_library /${HEELSTRIKE_PYTHON_FOLDER}/heelstrike /${CMAKE_INSTALL_LIBDIR})
+  set_target_properties(heelstrike_python PROPERTIES INSTALL_RPATH "$ORIGIN/${to_library}")
+  install(TARGETS heelstrike_python LIBRARY DESTINATION ${HEELSTRIKE_PYTHON_FOLDER}/heelstrike COMPONENT python)
+  install(DIRECTORY python/heelstrike/ DESTINATION ${HEELSTRIKE_PYTHON_FOLDER}/heelstrike COMPONENT python
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+endif()
+
+install(FILES docs/reference/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs)
+install(DIRECTORY proto/heelstrike DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/proto COMPONENT library FILES_MATCHING PATTERN "*.proto")
+install(DIRECTORY docs/guide docs/reference docs/theory DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+
+# Man pages and completions are what the programs themselves say in --help, so they cannot be wrong.
+set(shell_pages ${CMAKE_BINARY_DIR}/shell)
+add_custom_command(OUTPUT ${shell_pages}/heelstrike.1
+  COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1 python3 ${PROJECT_SOURCE_DIR}/cmake/shell_pages.py ${shell_pages}
+    $<TARGET_FILE:heelstrike> $<TARGET_FILE:fem_server> $<TARGET_FILE:mbs_server>
+  DEPENDS heelstrike fem_server mbs_server ${PROJECT_SOURCE_DIR}/cmake/shell_pages.py
+  COMMENT "Asking the programs for their help" VERBATIM)
+add_custom_target(shell_pages DEPENDS ${shell_pages}/heelstrike.1)
+install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target shell_pages COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)"
+  COMPONENT programs)
+install(DIRECTORY ${shell_pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs FILES_MATCHING PATTERN "*.1")
+install(FILES ${shell_pages}/heelstrike.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME heelstrike COMPONENT programs)
+install(FILES ${shell_pages}/_heelstrike DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT programs)

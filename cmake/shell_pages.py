@@ -1,0 +1,111 @@
+"""Man pages and completions for bash and zsh, from what the programs say in --help.
+
+Usage: shell_pages.py FOLDER PROGRAM...      the first program has subcommands
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+OPTION = re.compile(r"^ +(-[-\w,]+)")
+SUBCOMMAND = re.compile(r"^  ([a-z][a-z-]*)  +(\S.*)$")
+# Folders of the machine that builds do not belong into what users read.
+OWN_PATH = re.compile(r"(?<=Usage: )\S*/(?=[^/\s]+ )")
+
+
+def help_of(program, *words):
+    shown = subprocess.run([program, *words, "--help"], check=True, capture_output=True, text=True).stdout
+    return OWN_PATH.sub("", shown)
+
+
+def section(text, title):
+    """The lines below "Title:", up to the next line that is not indented."""
+    lines = text.splitlines()
+    begin = next((i for i, line in enumerate(lines) if line == f"{title}:"), len(lines))
+    rest = lines[begin + 1:]
+    end = next((i for i, line in enumerate(rest) if line and not line.startswith(" ")), len(rest))
+    return rest[:end]
+
+
+def subcommands_of(text):
+    return dict(m.groups() for m in map(SUBCOMMAND.match, section(text, "Subcommands")) if m)
+
+
+def options_of(text):
+    """Long and short options, in order."""
+    names = []
+    for line in text.splitlines():
+        if match := OPTION.match(line):
+            names += match[1].split(",")
+    return names
+
+
+def roff(text):
+    """Text as it stands, in a fixed font."""
+    lines = (re.sub(r"^([.'])", r"\\&\1", line.replace("\\", "\\e").replace("-", "\\-")) for line in text.splitlines())
+    return ".nf\n" + "\n".join(lines) + "\n.fi\n"
+
+
+def man_page(name, summary, version, parts):
+    """@param parts  pairs of title and text"""
+    page = f'.TH {name.upper()} 1 "" "Heelstrike {version}" "Heelstrike"\n.SH NAME\n{name} \\- {summary}\n'
+    return page + "".join(f".SH {title.upper()}\n{roff(text)}" for title, text in parts)
+
+
+def bash_completion(name, options, per_command):
+    cases = "\n".join(f"    {c}) words='{' '.join(o)}' ;;" for c, o in per_command.items())
+    return f"""# bash completion of {name}
+_{name}() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} words
+  case ${{COMP_WORDS[1]}} in
+{cases}
+    *) words='{' '.join([*per_command, *options])}' ;;
+  esac
+  ((COMP_CWORD == 1)) && words='{' '.join([*per_command, *options])}'
+  COMPREPLY=()
+  if [[ $COMP_CWORD -eq 1 || $word == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+  else
+    compopt -o filenames
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+  fi
+}}
+complete -F _{name} {name}
+"""
+
+
+def zsh_completion(name, summaries, per_command):
+    quoted = [f"    '{c}:{s.replace(chr(39), '').replace(':', ' ')}'" for c, s in summaries.items()]
+    cases = "\n".join(f"    {c}) compadd -- {' '.join(o)}; _files ;;" for c, o in per_command.items())
+    return (f"#compdef {name}\nlocal -a commands\ncommands=(\n" + "\n".join(quoted) + f"""
+)
+if ((CURRENT == 2)); then
+  _describe command commands
+else
+  case $words[2] in
+{cases}
+  esac
+fi
+""")
+
+
+def main(folder, program, *servers):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.split()[1]
+    name, text = pathlib.Path(program).name, help_of(program)
+    summaries = subcommands_of(text)
+    helps = {command: help_of(program, command) for command in summaries}
+    options = {command: options_of(shown) for command, shown in helps.items()}
+    for server in servers:
+        shown = help_of(server)
+        page = man_page(pathlib.Path(server).name, shown.splitlines()[0].rstrip("."), version, [("Description", shown)])
+        (folder / f"{pathlib.Path(server).name}.1").write_text(page)
+    (folder / f"{name}.bash").write_text(bash_completion(name, options_of(text), options))
+    (folder / f"_{name}").write_text(zsh_completion(name, summaries, options))
+    parts = [("Description", text), *((f"{name} {command}", shown) for command, shown in helps.items())]
+    (folder / f"{name}.1").write_text(man_page(name, text.splitlines()[0].split(": ", 1)[1].rstrip("."), version, parts))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

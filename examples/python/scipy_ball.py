@@ -1,0 +1,63 @@
+"""SciPy's solve_ivp integrates a bouncing ball; Heelstrike's contact law says what the ground does to it.
+
+The law of Flores and others depends on the speed with which the ball arrives: history, which advances when a step is
+committed. The ball is integrated up to the instant of each touchdown and lift-off (events of solve_ivp), committed there,
+and goes on. Beside it the same ball is integrated by Heelstrike itself.
+
+    python3 scipy_ball.py
+"""
+import pathlib
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+import heelstrike as hs
+
+SCENARIO = pathlib.Path(__file__).resolve().parent.parent / "bouncing_ball.yaml"
+RADIUS, MASS, GRAVITY, HEIGHT = 0.1, 1.0, 9.81, 1.0
+
+
+def integrate_with_scipy(end_time):
+    """Height [m] and velocity [m/s] at the end. A is the ball, B the ground."""
+    contact = hs.Contact.open(hs.Pair.from_yaml(SCENARIO))
+
+    def of_ground(y):
+        """Pose and twist of the ground in the ball, which does not turn."""
+        return hs.pose(p=(0, 0, -y[0])), np.array([0, 0, 0, 0, 0, -y[1]])
+
+    def rate(t, y):
+        F, _, _ = contact.evaluate(*of_ground(y), t)
+        return [y[1], F[5] / MASS - GRAVITY]
+
+    def gap(t, y):
+        return y[0] - RADIUS
+
+    gap.terminal = True
+    t, y = 0.0, np.array([HEIGHT, 0.0])
+    contact.commit(*of_ground(y), t)
+    gap.direction = -1
+    while t < end_time:
+        part = solve_ivp(rate, (t, end_time), y, method="DOP853", rtol=1e-11, atol=1e-13, events=gap, max_step=0.02)
+        t, y = part.t[-1], part.y[:, -1]
+        # The next part begins on the other side of the gap.
+        gap.direction = -gap.direction
+        contact.commit(*of_ground(y), t)
+    return y
+
+
+def integrate_with_heelstrike(end_time):
+    simulation = hs.Simulation(SCENARIO, set={"analysis.integrator.rtol": 1e-12, "analysis.integrator.atol": 1e-14})
+    simulation.advance_to(end_time)
+    return np.array([simulation["ball.z_m"], simulation["ball.vz_m_s"]])
+
+
+def main(end_time=1.2):
+    ours, theirs = integrate_with_heelstrike(end_time), integrate_with_scipy(end_time)
+    difference = np.abs(ours - theirs)
+    print(f"height and velocity after {end_time:g} s: {theirs[0]:.9f} m, {theirs[1]:.9f} m/s")
+    print(f"difference to Heelstrike's own run: {difference[0]:.1e} m, {difference[1]:.1e} m/s")
+    return difference
+
+
+if __name__ == "__main__":
+    main()

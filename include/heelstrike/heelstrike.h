@@ -1,0 +1,137 @@
+/**
+ * @file
+ * Contact and Simulation for C, and for every language that can call C: opaque handles, status codes, error strings.
+ *
+ *     hs_contact* contact;
+ *     if (hs_contact_open("foot.yaml", NULL, NULL, &contact) != HS_OK) puts(hs_error_message());
+ *     hs_contact_evaluate(contact, t, R, p, V, &response);
+ *     hs_contact_close(contact);
+ *
+ * SI units. Frames and the meaning of every number: <heelstrike/types.hpp>; what the calls do: <heelstrike/contact.hpp>
+ * and <heelstrike/simulation.hpp>. Matrices are stored row by row. A handle takes one thread at a time.
+ */
+#ifndef HEELSTRIKE_H
+#define HEELSTRIKE_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HS_API __attribute__((visibility("default")))
+
+/** Outcome of a call. */
+typedef enum hs_status {
+  HS_OK = 0,
+  HS_INVALID_INPUT,    /**< a value, name or size that cannot be accepted */
+  HS_OUT_OF_ORDER,     /**< not allowed now: beside another thread, or after a fork */
+  HS_NOT_FOUND,        /**< unknown or expired session or file on a server */
+  HS_LIMIT,            /**< a configured limit was reached */
+  HS_UNAVAILABLE,      /**< server away, connection lost or draining */
+  HS_DEADLINE,         /**< no answer in time */
+  HS_CANCELLED,        /**< stopped on request */
+  HS_VERSION_MISMATCH, /**< the server speaks another contract */
+  HS_RECOVERABLE,      /**< too deep, or not converged: a smaller step may succeed */
+  HS_SOLVER_FAILED,    /**< the integrator gave up */
+  HS_FILE,             /**< a file cannot be read or written */
+  HS_UNIMPLEMENTED,    /**< the back-end does not offer this */
+  HS_INTERNAL          /**< a defect of the library */
+} hs_status;
+
+/** Why the last call of this thread failed, a whole sentence; "" when it did not. Valid until the thread's next call.
+ */
+HS_API const char* hs_error_message(void);
+/** Offending key or argument; "" when none. */
+HS_API const char* hs_error_key(void);
+/** File of the mistake; "" when none. */
+HS_API const char* hs_error_file(void);
+/** Line of the mistake, from 1; 0 = unknown. */
+HS_API int hs_error_line(void);
+/** Version of the library, "0.1.0". */
+HS_API const char* hs_version(void);
+/** Frees bytes that a save returned. */
+HS_API void hs_free(void* bytes);
+
+/** An open contact pair. */
+typedef struct hs_contact hs_contact;
+
+/** As hs::Response. */
+typedef struct hs_response {
+  double F_A[6];               /**< [N m, N] torque, force on A about its origin */
+  double dF_A_dX[36];          /**< by small rotation [rad] and translation [m] of B */
+  double dF_A_dV[36];          /**< by the twist of B in A */
+  double gap;                  /**< [m] */
+  double gap_rate;             /**< [m/s] */
+  double area;                 /**< [m^2] */
+  double p_ACop[3];            /**< [m] centre of pressure */
+  double peak_pressure;        /**< [Pa] */
+  double stored_energy;        /**< [J] */
+  double dissipated_power;     /**< [W] */
+  double dissipated_increment; /**< [J] */
+  int iterations;
+  int active_points;
+  double residual;
+} hs_response;
+
+/**
+ * @param file    scenario with the pair
+ * @param pair    its name; NULL = the only one
+ * @param server  fem_server, "host:port" or "unix:/path"; NULL = in this process
+ */
+HS_API hs_status hs_contact_open(const char* file, const char* pair, const char* server, hs_contact** contact);
+/**
+ * @param t  [s]
+ * @param R  9 numbers, rotation of B in A
+ * @param p  3 numbers [m], B's origin in A
+ * @param V  6 numbers [rad/s, m/s], twist of B in A; NULL = at rest
+ */
+HS_API hs_status hs_contact_evaluate(hs_contact* contact, double t, const double* R, const double* p, const double* V,
+                                     hs_response* response);
+/** The same, and the state is accepted as the end of a step. @param response  may be NULL */
+HS_API hs_status hs_contact_commit(hs_contact* contact, double t, const double* R, const double* p, const double* V,
+                                   hs_response* response);
+/** The history as bytes, to be freed with hs_free(). */
+HS_API hs_status hs_contact_save(hs_contact* contact, void** bytes, size_t* size);
+HS_API hs_status hs_contact_restore(hs_contact* contact, const void* bytes, size_t size);
+/** NULL is allowed. */
+HS_API void hs_contact_close(hs_contact* contact);
+
+/** A scenario that can be stepped. */
+typedef struct hs_simulation hs_simulation;
+
+/**
+ * @param backend  contact back-end of all pairs; NULL = as the file says
+ * @param set      n_set texts "KEY=VALUE"
+ * @param server   fem_server; NULL = in this process
+ */
+HS_API hs_status hs_simulation_open(const char* file, const char* backend, const char* const* set, size_t n_set,
+                                    const char* server, hs_simulation** simulation);
+/** [s] where it stands */
+HS_API double hs_simulation_time(const hs_simulation* simulation);
+/** [s] of the scenario */
+HS_API double hs_simulation_end_time(const hs_simulation* simulation);
+HS_API hs_status hs_simulation_advance_to(hs_simulation* simulation, double t);
+HS_API size_t hs_simulation_n_inputs(const hs_simulation* simulation);
+/** "ball.fx_N"; NULL for an index beyond the last one. */
+HS_API const char* hs_simulation_input_name(const hs_simulation* simulation, size_t index);
+HS_API size_t hs_simulation_n_outputs(const hs_simulation* simulation);
+/** "ball.z_m"; NULL for an index beyond the last one. */
+HS_API const char* hs_simulation_output_name(const hs_simulation* simulation, size_t index);
+/** From now on the input is value + rate (t - now) + acceleration (t - now)^2 / 2. */
+HS_API hs_status hs_simulation_set(hs_simulation* simulation, const char* name, double value, double rate,
+                                   double acceleration);
+HS_API hs_status hs_simulation_get(hs_simulation* simulation, const char* name, double* value);
+/** @param values  room for hs_simulation_n_outputs() numbers */
+HS_API hs_status hs_simulation_values(hs_simulation* simulation, double* values);
+/** All that is needed to go on from here, to be freed with hs_free(). */
+HS_API hs_status hs_simulation_save(hs_simulation* simulation, void** bytes, size_t* size);
+HS_API hs_status hs_simulation_restore(hs_simulation* simulation, const void* bytes, size_t size);
+/** NULL is allowed. */
+HS_API void hs_simulation_close(hs_simulation* simulation);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

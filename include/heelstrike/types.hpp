@@ -1,0 +1,69 @@
+/// Plain numbers that go in and out. SI units: m, kg, s, N, Pa, rad.
+///
+/// Monogram notation: X_AB is the pose of frame B in frame A (p_AQ = X_AB * p_BQ), V_AB the twist of B in A, expressed
+/// in A, its linear part at B's origin; F_A is a wrench on A about A's origin, expressed in A. A is the main body of a
+/// contact pair, B its partner. Six-vectors are ordered angular, then linear (torque, then force). Matrices are stored
+/// row by row.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace hs {
+
+using Vector3 = std::array<double, 3>;
+using Vector6 = std::array<double, 6>;
+using Matrix3 = std::array<double, 9>;   ///< row by row
+using Matrix6 = std::array<double, 36>;  ///< row by row
+
+/// Motion of the partner B relative to the main body A at one instant.
+struct State {
+  double t = 0.0;                              ///< [s]
+  Matrix3 R_AB = {1, 0, 0, 0, 1, 0, 0, 0, 1};  ///< [-] columns are B's axes in A; orthonormal to 1e-6
+  Vector3 p_AB = {};                           ///< [m] B's origin in A
+  Vector6 V_AB = {};                           ///< [rad/s, m/s] angular, then linear at B's origin
+};
+
+/// What one evaluation of a contact yields. With `gap` > 0 wrench and tangents are exactly zero.
+struct Response {
+  Vector6 F_A = {};       ///< [N m, N] on A about A's origin; on B acts the opposite, moved to B's origin
+  Matrix6 dF_A_dX = {};   ///< d F_A / d (small rotation [rad] of B about its origin, its translation [m]; axes of A)
+  Matrix6 dF_A_dV = {};   ///< d F_A / d V_AB
+  double gap = 0.0;       ///< [m] smallest; negative is penetration
+  double gap_rate = 0.0;  ///< [m/s] negative while approaching
+  double area = 0.0;      ///< [m^2] contact area; point laws: Hertz' estimate
+  Vector3 p_ACop = {};    ///< [m] centre of pressure in A; the closest point when there is no contact
+  double peak_pressure = 0.0;         ///< [Pa]; point laws: Hertz' estimate
+  double stored_energy = 0.0;         ///< [J] elastic energy that can be given back
+  double dissipated_power = 0.0;      ///< [W] by terms that depend on velocity
+  double dissipated_increment = 0.0;  ///< [J] since the committed state, by friction
+  int iterations = 0;                 ///< of the inner contact solver
+  int active_points = 0;              ///< points in contact
+  double residual = 0.0;              ///< [-] relative, at the end of the solve
+};
+
+/// Value of a parameter of a contact back-end.
+using ParameterValue = std::variant<bool, double, std::string, std::vector<double>>;
+using ParameterMap = std::map<std::string, ParameterValue>;
+
+/// One column of a time series or one input; the unit is in the name too: "ball.z_m".
+struct Column {
+  std::string name;
+  std::string unit;
+  std::string meaning;
+};
+
+/// How far a preparation or a run is.
+struct Progress {
+  std::string stage = {};  ///< of the preparation of the contact: "mesh", "factorize", ...; empty = under way
+  double fraction = 0.0;   ///< [-] 0 to 1, of the stage or of the run; negative = nobody knows
+  double time = 0.0;       ///< [s] simulated
+  double end_time = 0.0;   ///< [s]
+  double wall_time = 0.0;  ///< [s] since the run started
+};
+
+}  // namespace hs

@@ -1,0 +1,43 @@
+"""Heelstrike: deformable contact inside multibody dynamics.
+
+    import heelstrike as hs
+
+    run = hs.run("examples/bouncing_ball.yaml", backend="flores", set={"contact.restitution": 0.6})
+    run.timeseries["ball.z_m"]                                  # pandas, or numpy without it; units in the names
+
+    contact = hs.Contact.open(hs.Pair.from_yaml("foot.yaml"))   # or server="host:50051"
+    F, dF_dX, dF_dV = contact.evaluate(X_AB, V_AB, t=0.0)       # for any multibody code
+
+    sim = hs.Simulation("gait.yaml")                            # stepped by any master
+    sim.advance_to(0.01)
+
+SI units throughout: m, kg, s, N, Pa, rad. X_AB is the pose of the partner B in the main body A as a homogeneous 4 x 4
+matrix, V_AB its twist (angular, then linear, in A's axes), F the wrench on A (torque, then force, about A's origin).
+"""
+from ._core import Contact, Pair, Response, Responses, Simulation, __version__, backends
+from ._compare import Comparison, compare
+from ._errors import (Cancelled, Error, FileError, HeelstrikeWarning, InputError, LimitReached, NotImplementedByBackend,
+                      OutOfOrder, Recoverable, RunFailed, SolverFailed, Unavailable, VersionMismatch)
+from ._fields import Fields, parse_vtu, read_vtu
+from ._functions import WrenchFunction, pose, rotation
+from ._run import Run, Table, open_run, run
+
+
+def _contact_fields(self, X_AB, V_AB=None, t=0.0, *, volume=False, quantities=()):
+    """Pressure, traction, displacement and stress at a state, as arrays in A's frame (Fields).
+
+    volume      tetrahedra instead of the surface
+    quantities  names; empty = all
+
+    Raises NotImplementedByBackend where the back-end has none.
+    """
+    return parse_vtu(self._vtu(X_AB, V_AB, t, volume, list(quantities)))
+
+
+_contact_fields.__name__ = "fields"
+Contact.fields = _contact_fields
+
+__all__ = ["Cancelled", "Comparison", "Contact", "Error", "Fields", "FileError", "HeelstrikeWarning", "InputError",
+           "LimitReached", "NotImplementedByBackend", "OutOfOrder", "Pair", "Recoverable", "Response", "Responses", "Run",
+           "RunFailed", "Simulation", "SolverFailed", "Table", "Unavailable", "VersionMismatch", "WrenchFunction",
+           "__version__", "backends", "compare", "open_run", "parse_vtu", "pose", "read_vtu", "rotation", "run"]

@@ -1,0 +1,102 @@
+"""One scenario with several contact back-ends."""
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ._errors import Error, InputError
+from ._run import Run, pandas, run
+
+
+class Comparison:
+    """Runs of one scenario, by back-end.
+
+    runs      {backend: Run}
+    failures  {backend: Error} of back-ends that could not run it
+    """
+
+    def __init__(self, scenario: str, runs: dict[str, Run], failures: dict[str, Error]) -> None:
+        self.scenario, self.runs, self.failures = scenario, runs, failures
+
+    def __getitem__(self, backend: str) -> Run:
+        return self.runs[backend]
+
+    @property
+    def pairs(self) -> list[str]:
+        """Names of the contact pairs."""
+        first = next(iter(self.runs.values()))
+        return [name.removesuffix(".indentation_m") for name in first.columns if name.endswith(".indentation_m")]
+
+    def force(self, backend: str, pair: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Time [s] and magnitude of the contact force [N] of a pair."""
+        pair = pair or self.pairs[0]
+        columns = self.runs[backend].columns
+        components = [columns[f"{pair}.f{axis}_N"] for axis in "xyz"]
+        return columns["time_s"], np.sqrt(sum(component**2 for component in components))
+
+    @property
+    def table(self):
+        """Largest force [N] and indentation [m] of each pair, wall time [s]: a pandas.DataFrame, or a list of dicts."""
+        rows = []
+        for backend, result in self.runs.items():
+            row: dict[str, Any] = {"backend": backend, "status": result.status}
+            for pair in self.pairs:
+                row[f"{pair}.max_force_N"] = float(np.nanmax(self.force(backend, pair)[1], initial=0.0))
+                row[f"{pair}.max_indentation_m"] = float(
+                    np.nanmax(result.columns[f"{pair}.indentation_m"], initial=0.0))
+            row["wall_time_s"] = result.timing["wall_time_s"]
+            rows.append(row)
+        return rows if pandas is None else pandas.DataFrame(rows).set_index("backend")
+
+    def plot(self, pair: str | None = None, axes=None):
+        """Contact force over time, and over indentation. Needs matplotlib. Returns the figure."""
+        import matplotlib.pyplot as plots
+
+        pair = pair or self.pairs[0]
+        if axes is None:
+            _, axes = plots.subplots(1, 2, figsize=(10, 4), constrained_layout=True)
+        for backend, result in self.runs.items():
+            time, force = self.force(backend, pair)
+            axes[0].plot(time, force, label=backend)
+            axes[1].plot(1000 * result.columns[f"{pair}.indentation_m"], force, label=backend)
+        axes[0].set(xlabel="time [s]", ylabel="contact force [N]", title=f"{self.scenario}: {pair}")
+        axes[1].set(xlabel="indentation [mm]", ylabel="contact force [N]")
+        axes[1].legend()
+        return axes[0].figure
+
+    def __repr__(self) -> str:
+        failed = f"; without {', '.join(self.failures)}" if self.failures else ""
+        return f"Comparison('{self.scenario}': {', '.join(self.runs)}{failed})"
+
+
+def compare(scenario: str | os.PathLike, backends: Iterable[str], *,
+            set: Mapping[str, Any] | Iterable[str] | None = None, output: str | os.PathLike | None = None,
+            **options: Any) -> Comparison:
+    """Runs a scenario once with each back-end.
+
+    set      changes as in run(); parameters that a back-end does not know are left out for it, with a warning
+    output   folder that gets one run folder for each back-end; without it they are temporary
+    options  server, mbs, progress, tls, patience, overwrite: as in run()
+
+    A back-end that fails is in `failures`. Raises its error when all do, and InputError for a name that is twice there.
+    """
+    names = [backends] if isinstance(backends, str) else list(backends)
+    if len({*names}) != len(names) or not names:
+        raise InputError(f"backends: expected at least one name, each once, found {names}", code="invalid input",
+                         key="backends")
+    changes = dict(set) if isinstance(set, Mapping) else set if set is None or isinstance(set, str) else list(set)
+    runs: dict[str, Run] = {}
+    failures: dict[str, Error] = {}
+    for name in names:
+        folder = None if output is None else pathlib.Path(output) / name
+        try:
+            runs[name] = run(scenario, backend=name, set=changes, output=folder, _backend_last=True, **options)
+        except Error as error:
+            failures[name] = error
+    if not runs:
+        raise next(iter(failures.values()))
+    return Comparison(pathlib.Path(scenario).stem, runs, failures)

@@ -1,0 +1,187 @@
+"""Runs of whole scenarios and what they leave."""
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import tempfile
+import warnings
+import xml.etree.ElementTree as xml
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._errors import FileError, HeelstrikeWarning, InputError, RunFailed
+from ._fields import Fields, read_vtu
+from ._progress import display
+
+try:
+    import pandas
+except ImportError:  # optional
+    pandas = None
+
+
+class Table(dict):
+    """Columns by name, as arrays; what stands in for a pandas.DataFrame where there is no pandas."""
+
+    def __missing__(self, name: str):
+        raise InputError(f"there is no column '{name}'; there are: {', '.join(self)}", code="invalid input", key=name)
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.values()))) if self.keys() else 0
+
+    def __repr__(self) -> str:
+        return f"Table({len(self)} rows: {', '.join(self)})"
+
+
+class Run:
+    """The results of a run, from its folder. Everything is read when it is asked for the first time."""
+
+    def __init__(self, folder: str | os.PathLike) -> None:
+        self.folder = pathlib.Path(folder)
+        if not (self.folder / "timeseries.csv").exists() and not (self.folder / "summary.json").exists():
+            raise FileError(f"{self.folder}: expected the folder of a run, found no timeseries.csv in it", code="file",
+                            file=str(folder))
+        self._kept: Any = None  # a temporary folder lives as long as its run
+        self._columns: Table | None = None
+        self._timeseries = None
+
+    @property
+    def columns(self) -> Table:
+        """{name: (n,) array}, units in the names: views of the one array that was read. First: "time_s"."""
+        if self._columns is None:
+            names, numbers = _core.read_timeseries(self.folder)
+            self._columns = Table((name, numbers[:, i]) for i, name in enumerate(names))
+        return self._columns
+
+    @property
+    def timeseries(self):
+        """The same as a pandas.DataFrame; the Table of columns where there is no pandas."""
+        if self._timeseries is None:
+            self._timeseries = self.columns if pandas is None else pandas.DataFrame(dict(self.columns))
+        return self._timeseries
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """summary.json: status, integrator, energies, contacts; the same whenever the same scenario runs."""
+        return self._json("summary.json")
+
+    @property
+    def timing(self) -> dict[str, Any]:
+        """timing.json: wall times [s]; another every time."""
+        return self._json("timing.json")
+
+    def _json(self, name: str) -> dict[str, Any]:
+        try:
+            return json.loads((self.folder / name).read_text())
+        except OSError as problem:
+            raise FileError(f"{self.folder / name}: {problem.strerror}; the run has not ended, or did not end well",
+                            code="file", file=str(self.folder / name)) from None
+
+    @property
+    def status(self) -> str:
+        """ "completed", "incomplete" (some rows have no solution), "cancelled" or "failed" """
+        return self.summary["status"]
+
+    @property
+    def contacts(self):
+        """Intervals of contact: a pandas.DataFrame, or a list of dicts where there is no pandas. Units in the names."""
+        contacts = self.summary["contacts"]
+        return contacts if pandas is None else pandas.DataFrame(contacts)
+
+    @property
+    def report(self) -> pathlib.Path:
+        """The page of the run."""
+        return self.folder / "report.html"
+
+    def field_times(self, pair: str | None = None, partner: bool = False) -> np.ndarray:
+        """(n,) [s] at which there are fields."""
+        return np.array([time for time, _ in self._frames(pair, partner)])
+
+    def fields(self, pair: str | None = None, t: float | None = None, *, partner: bool = False) -> Fields:
+        """The fields of a pair nearest to the time t [s] (default: the last ones), as arrays in world coordinates.
+
+        pair     name; needed when there are several
+        partner  of body B, which is a shape without quantities, in place of body A
+
+        Raises InputError when the scenario asked for none (`output.fields`).
+        """
+        frames = self._frames(pair, partner)
+        time, file = frames[-1] if t is None else min(frames, key=lambda frame: abs(frame[0] - t))
+        return read_vtu(self.folder / file, time)
+
+    def _frames(self, pair: str | None, partner: bool) -> list[tuple[float, str]]:
+        index = self.folder / "fields.pvd"
+        if not index.exists():
+            raise InputError(f"{self.folder}: the run wrote no fields; ask for them with `output: {{fields: {{interval: "
+                             "0.01}}}` in the scenario, or set={'output.fields': {'interval': 0.01}}",
+                             code="invalid input", file=str(index), key="output.fields")
+        series: dict[str, list[tuple[float, str]]] = {}
+        for entry in xml.parse(index).iter("DataSet"):
+            series.setdefault(entry.get("name", ""), []).append((float(entry.get("timestep", "nan")), entry.get("file", "")))
+        mine = {name: frames for name, frames in series.items() if name.endswith("_partner") == partner}
+        if pair is not None:
+            # Names of pairs and bodies in files: letters, digits, '-' and '.' stay.
+            plain = "".join(c if c.isascii() and (c.isalnum() or c in "-.") else "_" for c in pair)
+            mine = {name: frames for name, frames in mine.items() if name.startswith(plain + "_")}
+        if len(mine) != 1:
+            raise InputError(f"pair: expected the name of one pair with fields, found {pair!r}; there are fields of: "
+                             f"{', '.join(series)}", code="invalid input", key="pair")
+        return next(iter(mine.values()))
+
+    def __repr__(self) -> str:
+        return f"Run('{self.folder}', {len(self.columns)} rows, {len(self.columns.columns)} columns)"
+
+
+def run(scenario: str | os.PathLike, *, backend: str = "",
+        set: Mapping[str, Any] | Iterable[str] | None = None, output: str | os.PathLike | None = None,
+        overwrite: bool = False, server: str = "", mbs: str = "",
+        progress: bool | Callable[[str, float, float, float, float], Any] | None = None,
+        tls: Mapping[str, str] | None = None, patience: float = 300.0, _backend_last: bool = False) -> Run:
+    """Runs a scenario to its end.
+
+    scenario   file (YAML)
+    backend    another contact back-end than the file's, for every pair; see backends()
+    set        changes, e.g. {"contact.restitution": 0.6, "analysis.end_time": 5}
+    output     run folder to make; without it the results live in a temporary one, as long as the Run does
+    server     address of a fem_server that computes the contact; without it this process does
+    mbs        address of an mbs_server that runs it all; without it this process does
+    progress   True, False, a callable(stage, fraction, time, end_time, wall_time), or None: a bar where a person looks
+    tls        {"ca_file": ..., "certificate_file": ..., "key_file": ..., "authority": ...}
+    patience   how long a lost connection is tried again [s]
+
+    Ctrl-C stops the run cleanly: what was computed is in its folder, and KeyboardInterrupt is raised.
+    Raises InputError with file, line and key for mistakes; RunFailed, whose `run` holds what there is.
+    """
+    kept = None if output else tempfile.TemporaryDirectory(prefix="heelstrike-")
+    folder = pathlib.Path(output) if output else pathlib.Path(kept.name) / "run"
+    bar = display(progress, pathlib.Path(scenario).stem)
+    try:
+        status, reason, code = _core.run(
+            pathlib.Path(scenario), folder, backend, set, _backend_last, server, mbs, overwrite, tls, patience, bar,
+            lambda level, text: warnings.warn(text, HeelstrikeWarning, stacklevel=3))
+    finally:
+        if bar is not None:
+            bar.close()
+    if status in ("failed", "cancelled"):
+        failure = RunFailed(reason, code=code, file=os.fspath(scenario))
+        if (folder / "timeseries.csv").exists():
+            failure.run = Run(folder)
+            failure.run._kept = kept
+        raise failure
+    if status == "incomplete":
+        warnings.warn(f"the run is incomplete: {reason}", HeelstrikeWarning, stacklevel=2)
+    result = Run(folder)
+    result._kept = kept
+    return result
+
+
+def open_run(folder: str | os.PathLike) -> Run:
+    """The results of a run that somebody has made, e.g. `heelstrike run` in a terminal. Raises FileError."""
+    return Run(folder)

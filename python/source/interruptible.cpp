@@ -1,0 +1,65 @@
+#include "python/source/interruptible.hpp"
+
+#include <chrono>
+#include <exception>
+#include <future>
+#include <thread>
+
+namespace heelstrike::python {
+
+namespace py = pybind11;
+
+void Watch::hand_on(const py::object& on_progress, const py::object& on_message) {
+  std::optional<hs::Progress> progress;
+  std::vector<std::pair<std::string, std::string>> messages;
+  {
+    const std::lock_guard lock(mutex_);
+    progress.swap(progress_);
+    messages.swap(messages_);
+  }
+  if (!on_message.is_none()) {
+    for (const auto& [level, text] : messages) on_message(level, text);
+  }
+  if (progress && !on_progress.is_none()) {
+    on_progress(progress->stage, progress->fraction, progress->time, progress->end_time, progress->wall_time);
+  }
+}
+
+void do_interruptibly(std::stop_source& stop, const py::object& on_progress, const py::object& on_message,
+                      const std::function<void(Watch&)>& work) {
+  // A person does not notice, and the work hardly loses anything.
+  constexpr std::chrono::milliseconds look_again{50};
+  Watch watch;
+  std::promise<void> promise;
+  std::future<void> ended = promise.get_future();
+  std::exception_ptr raised;
+  {
+    const std::jthread worker([&] {
+      try {
+        work(watch);
+        promise.set_value();
+      } catch (...) {
+        promise.set_exception(std::current_exception());
+      }
+    });
+    const auto has_ended = [&] {
+      const py::gil_scoped_release released;
+      return ended.wait_for(look_again) == std::future_status::ready;
+    };
+    while (!has_ended()) {
+      if (raised) continue;
+      try {
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+        watch.hand_on(on_progress, on_message);
+      } catch (...) {
+        raised = std::current_exception();
+        stop.request_stop();
+      }
+    }
+  }
+  if (raised) std::rethrow_exception(raised);
+  watch.hand_on(on_progress, on_message);
+  ended.get();
+}
+
+}  // namespace heelstrike::python

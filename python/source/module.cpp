@@ -1,0 +1,586 @@
+// heelstrike._core: the C++ library as Python sees it. Everything that is not a call of the library is in Python
+// (python/heelstrike).
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <heelstrike/contact.hpp>
+#include <heelstrike/run.hpp>
+#include <heelstrike/simulation.hpp>
+
+#include "python/source/interruptible.hpp"
+#include "python/source/numbers.hpp"
+
+namespace heelstrike::python {
+namespace {
+
+namespace fs = std::filesystem;
+using py::literals::operator""_a;
+
+void raise(const hs::Error& error) {
+  const py::object made = py::module_::import("heelstrike._errors")
+                              .attr("made")(hs::to_string(error.code()), error.what(), error.file(), error.line(),
+                                            error.key(), error.retry_helps());
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
+}
+
+hs::Changes changes_of(const std::string& backend, const py::object& set, bool backend_last = false) {
+  return {.backend = backend,
+          .set = py::module_::import("heelstrike._changes").attr("assignments")(set).cast<std::vector<std::string>>(),
+          .backend_last = backend_last};
+}
+
+/// @param tls  None, or a mapping with the keys of hs::Tls
+hs::Tls tls_of(const py::object& tls) {
+  hs::Tls made;
+  if (tls.is_none()) return made;
+  for (const auto& [key, value] : py::dict(tls)) {
+    const auto name = key.cast<std::string>();
+    std::string* member = name == "ca_file"            ? &made.ca_file
+                          : name == "certificate_file" ? &made.certificate_file
+                          : name == "key_file"         ? &made.key_file
+                          : name == "authority"        ? &made.authority
+                                                       : nullptr;
+    if (member == nullptr) {
+      throw hs::Error(hs::ErrorCode::invalid_input,
+                      "tls: expected the keys ca_file, certificate_file, key_file, authority, found '" + name + "'", {},
+                      0, "tls");
+    }
+    *member = py::str(value).cast<std::string>();
+  }
+  return made;
+}
+
+/// A response whose numbers arrays look into.
+struct PyResponse {
+  hs::Response response;
+};
+
+/// Answers whose numbers arrays look into.
+struct PyResponses {
+  std::vector<hs::Answer> answers;
+};
+
+template <auto Member>
+py::object member_view(const py::object& self, std::vector<py::ssize_t> shape) {
+  return view((self.cast<PyResponse&>().response.*Member).data(), std::move(shape), self);
+}
+
+/// Of all responses: NaN where there is none.
+py::array row_view(const py::object& self, const double* (*numbers)(const hs::Response&), std::size_t width) {
+  const std::vector<hs::Answer>& answers = self.cast<PyResponses&>().answers;
+  const double nothing = 0.0;
+  return strided_view(answers.empty() ? &nothing : numbers(answers.front().response), answers.size(), width,
+                      sizeof(hs::Answer), self);
+}
+
+void forget_refused(std::vector<hs::Answer>& answers) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  for (hs::Answer& answer : answers) {
+    if (answer.ok) continue;
+    hs::Response& r = answer.response;
+    r.F_A.fill(none);
+    r.p_ACop.fill(none);
+    r.gap = r.area = r.peak_pressure = r.stored_energy = r.dissipated_increment = none;
+  }
+}
+
+void bind_pair(py::module_& module) {
+  py::class_<hs::Pair>(module, "Pair",
+                       "Two bodies, their surfaces and materials, and the back-end that computes their contact.")
+      .def_static(
+          "from_yaml",
+          [](const fs::path& file, const std::string& name, const std::string& backend, const py::object& set) {
+            const hs::Changes changes = changes_of(backend, set);
+            const py::gil_scoped_release released;
+            return hs::Pair::from_yaml(file, name, changes);
+          },
+          "file"_a, "name"_a = "", "backend"_a = "", "set"_a = py::none(),
+          R"(One contact pair of a scenario file, with the meshes that it names.
+
+file     scenario (YAML)
+name     of the pair; needed when the scenario has several
+backend  another contact back-end than the file's
+set      changes, e.g. {"contact.restitution": 0.6}
+
+Raises InputError with file, line and key of every mistake.)")
+      .def_property_readonly("name", &hs::Pair::name, "name of the pair")
+      .def_property_readonly("backend", &hs::Pair::backend, "name of its contact back-end")
+      .def_property_readonly("parameters", &hs::Pair::parameters, "parameters as the file says (SI units)")
+      .def("__repr__", [](const hs::Pair& self) { return "Pair('" + self.name() + "', '" + self.backend() + "')"; });
+}
+
+void bind_response(py::module_& module) {
+  py::class_<PyResponse>(module, "Response", R"(Answer of a contact; `F, dF_dX, dF_dV = response` unpacks it.
+
+Arrays are views into the response: no copies. Where the gap is positive, wrench and tangents are exactly zero.)")
+      .def_property_readonly(
+          "F", [](const py::object& self) { return member_view<&hs::Response::F_A>(self, {6}); },
+          "(6,) torque [N m] and force [N] on A about A's origin, in A's axes")
+      .def_property_readonly(
+          "dF_dX",
+          [](const py::object& self) {
+            return member_view<&hs::Response::dF_A_dX>(self, {6, 6});
+          },
+          "(6, 6) derivative by a small rotation [rad] of B about its origin and its translation [m], in A's axes")
+      .def_property_readonly(
+          "dF_dV",
+          [](const py::object& self) {
+            return member_view<&hs::Response::dF_A_dV>(self, {6, 6});
+          },
+          "(6, 6) derivative by the twist of B in A [rad/s, m/s]")
+      .def_property_readonly(
+          "p_cop", [](const py::object& self) { return member_view<&hs::Response::p_ACop>(self, {3}); },
+          "(3,) centre of pressure in A [m]; the closest point when there is no contact")
+      .def_property_readonly(
+          "gap", [](const PyResponse& self) { return self.response.gap; }, "smallest gap [m]; negative is penetration")
+      .def_property_readonly(
+          "gap_rate", [](const PyResponse& self) { return self.response.gap_rate; },
+          "its rate [m/s]; negative while approaching")
+      .def_property_readonly(
+          "area", [](const PyResponse& self) { return self.response.area; }, "contact area [m^2]")
+      .def_property_readonly(
+          "peak_pressure", [](const PyResponse& self) { return self.response.peak_pressure; }, "[Pa]")
+      .def_property_readonly(
+          "stored_energy", [](const PyResponse& self) { return self.response.stored_energy; },
+          "elastic energy that can be given back [J]")
+      .def_property_readonly(
+          "dissipated_power", [](const PyResponse& self) { return self.response.dissipated_power; },
+          "by terms that depend on velocity [W]")
+      .def_property_readonly(
+          "dissipated_increment", [](const PyResponse& self) { return self.response.dissipated_increment; },
+          "by friction since the committed state [J]")
+      .def_property_readonly(
+          "iterations", [](const PyResponse& self) { return self.response.iterations; }, "of the contact solver")
+      .def_property_readonly(
+          "active_points", [](const PyResponse& self) { return self.response.active_points; }, "points in contact")
+      .def("__iter__",
+           [](const py::object& self) {
+             return py::iter(py::make_tuple(member_view<&hs::Response::F_A>(self, {6}),
+                                            member_view<&hs::Response::dF_A_dX>(self, {6, 6}),
+                                            member_view<&hs::Response::dF_A_dV>(self, {6, 6})));
+           })
+      .def("__repr__", [](const PyResponse& self) {
+        const auto& F = self.response.F_A;
+        return py::str("Response(force=({:.6g}, {:.6g}, {:.6g}) N, gap={:.6g} m)")
+            .format(F[3], F[4], F[5], self.response.gap);
+      });
+  py::class_<PyResponses>(module, "Responses",
+                          "Answers to many states; arrays are views. NaN where a state was refused: see `refused`.")
+      .def("__len__", [](const PyResponses& self) { return self.answers.size(); })
+      .def_property_readonly(
+          "F",
+          [](const py::object& self) {
+            return row_view(
+                self, [](const hs::Response& r) { return r.F_A.data(); }, 6);
+          },
+          "(n, 6) torque [N m] and force [N] on A")
+      .def_property_readonly(
+          "p_cop",
+          [](const py::object& self) {
+            return row_view(
+                self, [](const hs::Response& r) { return r.p_ACop.data(); }, 3);
+          },
+          "(n, 3) centre of pressure in A [m]")
+      .def_property_readonly(
+          "gap",
+          [](const py::object& self) {
+            return row_view(
+                self, [](const hs::Response& r) { return &r.gap; }, 1);
+          },
+          "(n,) [m]")
+      .def_property_readonly(
+          "area",
+          [](const py::object& self) {
+            return row_view(
+                self, [](const hs::Response& r) { return &r.area; }, 1);
+          },
+          "(n,) [m^2]")
+      .def_property_readonly(
+          "peak_pressure",
+          [](const py::object& self) {
+            return row_view(
+                self, [](const hs::Response& r) { return &r.peak_pressure; }, 1);
+          },
+          "(n,) [Pa]")
+      .def_property_readonly(
+          "stored_energy",
+          [](const py::object& self) {
+            return row_view(
+                self, [](const hs::Response& r) { return &r.stored_energy; }, 1);
+          },
+          "(n,) [J]")
+      .def_property_readonly(
+          "refused",
+          [](const PyResponses& self) {
+            py::dict refused;
+            for (std::size_t i = 0; i < self.answers.size(); ++i) {
+              if (!self.answers[i].ok) refused[py::int_(i)] = self.answers[i].message;
+            }
+            return refused;
+          },
+          "{index: why there is no answer}");
+}
+
+/// A contact that Python holds.
+struct PyContact {
+  hs::Contact contact;
+};
+
+hs::OpenOptions open_options(const std::string& server, const py::object& tls, double patience) {
+  hs::OpenOptions options;
+  options.server = server;
+  options.tls = tls_of(tls);
+  options.patience = patience;
+  return options;
+}
+
+void watched_by(hs::OpenOptions& options, std::stop_source& stop, Watch& watch) {
+  options.stop = stop.get_token();
+  options.on_progress = [&watch](const hs::Progress& progress) { watch.tell(progress); };
+}
+
+std::unique_ptr<PyContact> open_contact(const hs::Pair& pair, const std::string& server, const py::object& progress,
+                                        const py::object& tls, double patience) {
+  hs::OpenOptions options = open_options(server, tls, patience);
+  const py::object display = py::module_::import("heelstrike._progress").attr("display")(progress, pair.name());
+  std::stop_source stop;
+  std::unique_ptr<PyContact> opened;
+  do_interruptibly(stop, display, py::none(), [&](Watch& watch) {
+    watched_by(options, stop, watch);
+    opened = std::make_unique<PyContact>(PyContact{hs::Contact::open(pair, options)});
+  });
+  if (!display.is_none()) display.attr("close")();
+  return opened;
+}
+
+void bind_contact(py::module_& module) {
+  py::class_<PyContact>(module, "Contact", R"(One open contact pair with its history, for any multibody code.
+
+evaluate() is pure: it answers for any state against the committed history, in any order, any number of times.
+commit() accepts a state as the end of a step and advances the history (friction, speed of approach, warm start).
+One thread at a time; open one contact for each. Usable in a `with` statement, which closes it.)")
+      .def_static("open", &open_contact, "pair"_a, py::kw_only(), "server"_a = "", "progress"_a = py::none(),
+                  "tls"_a = py::none(), "patience"_a = 300.0,
+                  R"(Prepares the pair: meshing and condensing take minutes the first time, then come from the cache.
+
+server    address of a fem_server, "host:50051" or "unix:/path"; without it the contact is computed in this process
+progress  True, False, a callable(stage, fraction, time, end_time, wall_time), or None: a bar where a person looks
+tls       {"ca_file": ..., "certificate_file": ..., "key_file": ..., "authority": ...}
+patience  how long a lost connection is tried again [s]
+
+Raises InputError, Unavailable, VersionMismatch; Ctrl-C ends the preparation.)")
+      .def(
+          "evaluate",
+          [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, double t) {
+            const hs::State state = state_of(X_AB, V_AB, t);
+            auto answer = std::make_unique<PyResponse>();
+            const py::gil_scoped_release released;
+            answer->response = self.contact.evaluate(state);
+            return answer;
+          },
+          "X_AB"_a, "V_AB"_a = py::none(), "t"_a = 0.0,
+          R"(Wrench and tangents at a state: `F, dF_dX, dF_dV = contact.evaluate(X_AB, V_AB, t)`.
+
+X_AB  (4, 4) pose of the partner B in the main body A: rotation, translation [m]
+V_AB  (6,) twist of B in A, in A's axes: angular [rad/s], linear at B's origin [m/s]; None = at rest
+t     time [s]
+
+Raises Recoverable when B is too deep or the solver did not converge (a smaller step may succeed), InputError for wrong
+shapes, rotations that are none, and numbers that are not finite.)")
+      .def(
+          "evaluate_many",
+          [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, const py::handle& t) {
+            const std::vector<hs::State> states = states_of(X_AB, V_AB, t);
+            auto answers = std::make_unique<PyResponses>();
+            const py::gil_scoped_release released;
+            answers->answers = self.contact.evaluate_many(states);
+            forget_refused(answers->answers);
+            return answers;
+          },
+          "X_AB"_a, "V_AB"_a = py::none(), "t"_a = py::float_(0.0),
+          R"(Many states against the same history, on all processors; no tangents.
+
+X_AB  (n, 4, 4);  V_AB  (n, 6), (6,) or None;  t  (n,) or one number [s]
+Returns Responses: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`, `.refused`.)")
+      .def(
+          "commit",
+          [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, double t) {
+            const hs::State state = state_of(X_AB, V_AB, t);
+            auto answer = std::make_unique<PyResponse>();
+            const py::gil_scoped_release released;
+            answer->response = self.contact.commit(state);
+            return answer;
+          },
+          "X_AB"_a, "V_AB"_a = py::none(), "t"_a = 0.0,
+          "Accepts a state as the end of a step and advances the history. Arguments as evaluate().")
+      .def(
+          "save",
+          [](PyContact& self) {
+            std::string bytes;
+            {
+              const py::gil_scoped_release released;
+              bytes = self.contact.save();
+            }
+            return py::bytes(bytes);
+          },
+          "The history as bytes; restorable by a contact opened from the same pair, here or elsewhere.")
+      .def(
+          "restore",
+          [](PyContact& self, const py::bytes& state) {
+            const std::string bytes = state;
+            const py::gil_scoped_release released;
+            self.contact.restore(bytes);
+          },
+          "state"_a, "Back to what save() returned. Raises InputError for other bytes; nothing has changed then.")
+      .def("_vtu",
+           [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, double t, bool volume,
+              const std::vector<std::string>& quantities) {
+             const hs::State state = state_of(X_AB, V_AB, t);
+             std::string vtu;
+             {
+               const py::gil_scoped_release released;
+               vtu = self.contact.fields(state, volume, quantities);
+             }
+             return py::bytes(vtu);
+           })
+      .def(
+          "close", [](PyContact& self) { self.contact.close(); }, "Frees everything. Later calls raise OutOfOrder.",
+          py::call_guard<py::gil_scoped_release>())
+      .def_property_readonly(
+          "is_open", [](const PyContact& self) { return self.contact.is_open(); }, "False after close()")
+      .def_property_readonly(
+          "name", [](const PyContact& self) { return self.contact.name(); }, "name of the pair")
+      .def_property_readonly(
+          "backend", [](const PyContact& self) { return self.contact.backend(); }, "name of the back-end")
+      .def_property_readonly(
+          "parameters", [](const PyContact& self) { return self.contact.parameters(); },
+          "parameters in force, defaults included (SI units)")
+      .def("__enter__", [](const py::object& self) { return self; })
+      .def("__exit__", [](PyContact& self, const py::args& /*reason*/) { self.contact.close(); })
+      .def("__repr__", [](const PyContact& self) {
+        return "Contact('" + self.contact.name() + "', '" + self.contact.backend() + "'" +
+               (self.contact.is_open() ? ")" : ", closed)");
+      });
+}
+
+/// A simulation that Python holds, and what stops it.
+struct PySimulation {
+  hs::Simulation simulation;
+  std::stop_source stop;
+};
+
+std::unique_ptr<PySimulation> open_simulation(const fs::path& file, const std::string& backend, const py::object& set,
+                                              const std::string& server, const py::object& progress,
+                                              const py::object& tls, double patience) {
+  const hs::Changes changes = changes_of(backend, set);
+  hs::OpenOptions options = open_options(server, tls, patience);
+  const py::object display =
+      py::module_::import("heelstrike._progress").attr("display")(progress, file.stem().string());
+  std::stop_source stop;
+  std::unique_ptr<PySimulation> opened;
+  do_interruptibly(stop, display, py::none(), [&](Watch& watch) {
+    watched_by(options, stop, watch);
+    opened = std::make_unique<PySimulation>(PySimulation{hs::Simulation::open(file, changes, options), stop});
+  });
+  if (!display.is_none()) display.attr("close")();
+  return opened;
+}
+
+py::list names_of(std::span<const hs::Column> columns) {
+  py::list names;
+  for (const hs::Column& column : columns) names.append(column.name);
+  return names;
+}
+
+/// Three numbers for BODY.force or BODY.torque, one for everything else.
+void set_input(PySimulation& self, const std::string& name, const py::object& value, double rate, double acceleration) {
+  const auto ends_with = [&](const char* end) { return name.ends_with(end); };
+  if (!ends_with(".force") && !ends_with(".torque")) {
+    self.simulation.set(name, real_array(value, name.c_str(), {}).data()[0], rate, acceleration);
+    return;
+  }
+  if (rate != 0.0 || acceleration != 0.0) {
+    throw hs::Error(
+        hs::ErrorCode::invalid_input,
+        name + ": rate and acceleration are for single inputs, e.g. " + name.substr(0, name.rfind('.')) + ".fx_N", {},
+        0, name);
+  }
+  const bool force = ends_with(".force");
+  const std::string body = name.substr(0, name.rfind('.'));
+  const auto numbers = real_array(value, name.c_str(), {3});
+  for (std::size_t i = 0; i < 3; ++i) {
+    self.simulation.set(body + (force ? ".f" : ".t") + "xyz"[i] + (force ? "_N" : "_Nm"), numbers.data()[i]);
+  }
+}
+
+void bind_simulation(py::module_& module) {
+  py::class_<PySimulation>(module, "Simulation", R"(A scenario that can be stepped by any master.
+
+    sim = hs.Simulation("gait.yaml")
+    while sim.time < sim.end_time:
+        sim.set("ball.fx_N", control(sim["ball.x_m"]))
+        sim.advance_to(sim.time + 0.01)
+
+The integrator chooses its steps freely; what lies between is interpolated, so that a run in many pieces has the bits of
+one in a single piece. Only set(), save() and restore() end a step where the simulation stands. One thread at a time.)")
+      .def(py::init(&open_simulation), "scenario"_a, py::kw_only(), "backend"_a = "", "set"_a = py::none(),
+           "server"_a = "", "progress"_a = py::none(), "tls"_a = py::none(), "patience"_a = 300.0,
+           R"(Builds the model, prepares its contact, and stands at t = 0.
+
+scenario  file (YAML);  backend, set  changes as in run()
+server    address of a fem_server that computes the contact; without it this process does
+progress, tls, patience  as Contact.open())")
+      .def_property_readonly(
+          "time", [](const PySimulation& self) { return self.simulation.time(); }, "where it stands [s]")
+      .def_property_readonly(
+          "end_time", [](const PySimulation& self) { return self.simulation.end_time(); }, "of the scenario [s]")
+      .def(
+          "advance_to",
+          [](PySimulation& self, double t) {
+            do_interruptibly(self.stop, py::none(), py::none(),
+                             [&](Watch& /*watch*/) { self.simulation.advance_to(t); });
+          },
+          "t"_a, R"(Goes to the time t [s], between `time` and `end_time`.
+
+Raises InputError for another time, SolverFailed, LimitReached. After Ctrl-C the simulation can be asked but not advanced.)")
+      .def("set", &set_input, "name"_a, "value"_a, "rate"_a = 0.0, "acceleration"_a = 0.0,
+           R"(From now on the input is value + rate (t - now) + acceleration (t - now)^2 / 2.
+
+name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body's origin, added to the loads of the
+       scenario) or the function of a driver; "BODY.force" [N] and "BODY.torque" [N m] take three numbers)")
+      .def_property_readonly(
+          "inputs", [](const PySimulation& self) { return names_of(self.simulation.inputs()); },
+          "names of what set() takes; units are in the names")
+      .def_property_readonly(
+          "outputs", [](const PySimulation& self) { return names_of(self.simulation.outputs()); },
+          "names of the columns of the time series; units are in the names")
+      .def(
+          "describe",
+          [](const PySimulation& self, const std::string& name) {
+            for (const auto columns : {self.simulation.outputs(), self.simulation.inputs()}) {
+              for (const hs::Column& column : columns) {
+                if (column.name == name) return column.meaning + " [" + column.unit + "]";
+              }
+            }
+            throw hs::Error(hs::ErrorCode::invalid_input, "there is no input or output '" + name + "'", {}, 0, name);
+          },
+          "name"_a, "Meaning and unit of an input or output.")
+      .def(
+          "state",
+          [](PySimulation& self) {
+            const std::span<const double> values = self.simulation.values();
+            const std::span<const hs::Column> columns = self.simulation.outputs();
+            py::dict state;
+            for (std::size_t i = 0; i < values.size(); ++i) state[py::str(columns[i].name)] = values[i];
+            return state;
+          },
+          "All outputs at `time` as {name: value}.")
+      .def(
+          "values",
+          [](PySimulation& self) {
+            const std::span<const double> values = self.simulation.values();
+            return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
+          },
+          "All outputs at `time` as an array, in the order of `outputs`.")
+      .def(
+          "__getitem__", [](PySimulation& self, const std::string& name) { return self.simulation.get(name); },
+          "name"_a, "One output at `time`.")
+      .def(
+          "save",
+          [](PySimulation& self) {
+            std::string bytes;
+            {
+              const py::gil_scoped_release released;
+              bytes = self.simulation.save();
+            }
+            return py::bytes(bytes);
+          },
+          "All that is needed to go on from here, as bytes.")
+      .def(
+          "restore",
+          [](PySimulation& self, const py::bytes& state) {
+            const std::string bytes = state;
+            const py::gil_scoped_release released;
+            self.simulation.restore(bytes);
+          },
+          "state"_a, "Back, or ahead, to a state that this scenario has saved.")
+      .def(
+          "close", [](PySimulation& self) { self.simulation.close(); },
+          "Frees everything. Later calls raise OutOfOrder.", py::call_guard<py::gil_scoped_release>())
+      .def_property_readonly(
+          "is_open", [](const PySimulation& self) { return self.simulation.is_open(); }, "False after close()")
+      .def("__enter__", [](const py::object& self) { return self; })
+      .def("__exit__", [](PySimulation& self, const py::args& /*reason*/) { self.simulation.close(); })
+      .def("__repr__", [](const PySimulation& self) {
+        return py::str("Simulation(time={:g} s of {:g} s)").format(self.simulation.time(), self.simulation.end_time());
+      });
+}
+
+py::tuple run(const fs::path& file, const fs::path& folder, const std::string& backend, const py::object& set,
+              bool backend_last, const std::string& server, const std::string& mbs, bool overwrite,
+              const py::object& tls, double patience, const py::object& on_progress, const py::object& on_message) {
+  hs::RunOptions options;
+  static_cast<hs::OpenOptions&>(options) = open_options(server, tls, patience);
+  options.mbs = mbs;
+  options.folder = folder;
+  options.overwrite = overwrite;
+  const hs::Changes changes = changes_of(backend, set, backend_last);
+  std::stop_source stop;
+  hs::RunOutcome outcome;
+  do_interruptibly(stop, on_progress, on_message, [&](Watch& watch) {
+    watched_by(options, stop, watch);
+    options.on_message = [&watch](const std::string& level, const std::string& text) { watch.tell(level, text); };
+    outcome = hs::run(file, options, changes);
+  });
+  return py::make_tuple(outcome.status, outcome.reason, hs::to_string(outcome.code));
+}
+
+/// Columns and one array of all numbers, (rows, columns), which is the one that was read.
+py::tuple read_timeseries(const fs::path& folder) {
+  auto series = std::make_unique<hs::TimeSeries>(hs::read_timeseries(folder));
+  const auto n_columns = static_cast<py::ssize_t>(series->columns.size());
+  const auto n_rows = n_columns == 0 ? 0 : static_cast<py::ssize_t>(series->values.size()) / n_columns;
+  const py::list names = py::cast(series->columns);
+  const double* numbers = series->values.data();
+  const py::capsule owner(series.release(), [](void* kept) { delete static_cast<hs::TimeSeries*>(kept); });
+  return py::make_tuple(names, view(numbers, {n_rows, n_columns}, owner));
+}
+
+}  // namespace
+}  // namespace heelstrike::python
+
+PYBIND11_MODULE(_core, module) {
+  using namespace heelstrike::python;
+  module.doc() = "Calls of the Heelstrike library; use the package heelstrike.";
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const hs::Error& error) {
+      raise(error);
+    }
+  });
+  module.attr("__version__") = hs::version();
+  bind_pair(module);
+  bind_response(module);
+  bind_contact(module);
+  bind_simulation(module);
+  module.def("run", &run);
+  module.def("read_timeseries", &read_timeseries);
+  module.def(
+      "backends",
+      [] {
+        py::dict backends;
+        for (const hs::Backend& backend : hs::backends()) backends[py::str(backend.name)] = backend.summary;
+        return backends;
+      },
+      "Contact back-ends of this library: {name: summary}.");
+}

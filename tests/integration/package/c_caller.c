@@ -1,0 +1,80 @@
+/* A caller in C: everything goes through handles and status codes. Prints one line for each check that fails. */
+#include <heelstrike/heelstrike.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures = 0;
+
+static void check(int holds, const char* what) {
+  if (holds) return;
+  printf("failed: %s (\"%s\", key \"%s\", %s:%d)\n", what, hs_error_message(), hs_error_key(), hs_error_file(),
+         hs_error_line());
+  ++failures;
+}
+
+static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+static const double touching[3] = {0, 0, -0.0999};
+
+static void use_contact(const char* file) {
+  hs_contact* contact = NULL;
+  hs_response first, second;
+  void* saved = NULL;
+  size_t size = 0;
+  double no_rotation[9] = {0};
+  check(hs_contact_open(file, NULL, NULL, &contact) == HS_OK, "a contact opens");
+  check(hs_contact_evaluate(contact, 0.0, identity, touching, NULL, &first) == HS_OK, "it answers");
+  check(fabs(first.F_A[5] - 140.0) < 1e-6, "the law of Hertz: 1.4e8 N/m^1.5 (1e-4 m)^1.5 = 140 N");
+  check(strcmp(hs_error_message(), "") == 0, "success leaves no message");
+  check(hs_contact_save(contact, &saved, &size) == HS_OK && size > 0, "it is saved");
+  check(hs_contact_commit(contact, 0.0, identity, touching, NULL, &second) == HS_OK, "it commits");
+  check(hs_contact_commit(contact, 0.1, identity, touching, NULL, NULL) == HS_OK, "nobody has to read the answer");
+  check(hs_contact_restore(contact, saved, size) == HS_OK, "it is restored");
+  check(hs_contact_restore(contact, saved, size / 2) == HS_INVALID_INPUT, "half a state is none");
+  hs_free(saved);
+  check(hs_contact_evaluate(contact, 0.0, no_rotation, touching, NULL, &first) == HS_INVALID_INPUT, "no rotation");
+  check(strcmp(hs_error_key(), "X_AB") == 0, "the key says which argument");
+  check(hs_contact_evaluate(contact, 0.0, NULL, touching, NULL, &first) == HS_INVALID_INPUT, "no pointer");
+  check(hs_contact_evaluate(NULL, 0.0, identity, touching, NULL, &first) == HS_INVALID_INPUT, "no contact");
+  hs_contact_close(contact);
+  hs_contact_close(NULL);
+}
+
+static void use_simulation(const char* file) {
+  hs_simulation* simulation = NULL;
+  const char* set[] = {"analysis.end_time=0.5"};
+  const char* wrong[] = {"bodies.ball.mass=-1"};
+  double before = 0.0, after = 0.0, values[200];
+  void* saved = NULL;
+  size_t size = 0;
+  check(hs_simulation_open(file, NULL, wrong, 1, NULL, &simulation) == HS_INVALID_INPUT, "a negative mass");
+  check(strcmp(hs_error_key(), "bodies.ball.mass") == 0, "the key of the mistake");
+  check(simulation == NULL, "no handle after a mistake");
+  check(hs_simulation_open("nowhere.yaml", NULL, NULL, 0, NULL, &simulation) == HS_INVALID_INPUT, "no such file");
+  check(hs_simulation_open(file, "hertz", set, 1, NULL, &simulation) == HS_OK, "a simulation opens");
+  check(hs_simulation_end_time(simulation) == 0.5, "changes are taken");
+  check(hs_simulation_set(simulation, "ball.fz_N", 9.81, 0.0, 0.0) == HS_OK, "gravity is held");
+  check(hs_simulation_advance_to(simulation, 0.1) == HS_OK, "it advances");
+  check(hs_simulation_get(simulation, "ball.z_m", &before) == HS_OK && fabs(before - 1.0) < 1e-9, "nothing falls");
+  check(hs_simulation_save(simulation, &saved, &size) == HS_OK, "it is saved");
+  check(hs_simulation_set(simulation, "ball.fz_N", 0.0, 0.0, 0.0) == HS_OK, "gravity is let go");
+  check(hs_simulation_advance_to(simulation, 0.2) == HS_OK, "it advances");
+  check(hs_simulation_get(simulation, "ball.z_m", &after) == HS_OK && after < before, "it falls");
+  check(hs_simulation_restore(simulation, saved, size) == HS_OK && hs_simulation_time(simulation) == 0.1, "it goes back");
+  hs_free(saved);
+  check(hs_simulation_n_outputs(simulation) < 200, "room for the outputs");
+  check(hs_simulation_values(simulation, values) == HS_OK && values[0] == 0.1, "the first output is the time");
+  check(strcmp(hs_simulation_output_name(simulation, 0), "time_s") == 0, "outputs have names");
+  check(hs_simulation_input_name(simulation, hs_simulation_n_inputs(simulation)) == NULL, "no name beyond the last");
+  check(hs_simulation_set(simulation, "ball.f", 0.0, 0.0, 0.0) == HS_INVALID_INPUT, "an unknown input");
+  check(hs_simulation_advance_to(simulation, 7.0) == HS_INVALID_INPUT, "a time beyond the end");
+  hs_simulation_close(simulation);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  check(strlen(hs_version()) > 0, "a version");
+  use_contact(argv[1]);
+  use_simulation(argv[1]);
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,413 @@
+"""The Python package: what users type, and what they mistype."""
+import concurrent.futures
+import contextlib
+import inspect
+import io
+import multiprocessing
+import os
+import pathlib
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import warnings
+
+import numpy as np
+
+import heelstrike as hs
+
+SOURCES = pathlib.Path(os.environ["HEELSTRIKE_SOURCE_DIR"])
+BINARIES = pathlib.Path(os.environ["HEELSTRIKE_BIN_DIR"])
+BALL = SOURCES / "examples/bouncing_ball.yaml"
+PRESSED = SOURCES / "examples/pressed_ball.yaml"
+SHORT = {"analysis.end_time": 0.5}
+
+
+def touching(depth=1e-4):
+    """The ground as seen from the ball of BALL, `depth` deep in it."""
+    return hs.pose(p=(0, 0, -0.1 + depth))
+
+
+def ball():
+    return hs.Contact.open(hs.Pair.from_yaml(BALL))
+
+
+@contextlib.contextmanager
+def served():
+    """A fem_server of our own; gives its address."""
+    with tempfile.TemporaryDirectory() as folder:
+        address = f"unix:{folder}/fem.sock"
+        reader, writer = os.pipe()
+        server = subprocess.Popen([BINARIES / "fem_server", "--listen", address, "--cache-dir", "", "--ready-fd", str(writer)],
+                                  pass_fds=[writer], stderr=subprocess.DEVNULL)
+        os.close(writer)
+        with open(reader) as ready:
+            ready.readline()
+        try:
+            yield address
+        finally:
+            server.terminate()
+            server.wait()
+
+
+class Runs(unittest.TestCase):
+    def test_results_are_those_of_the_command_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([BINARIES / "heelstrike", "run", BALL, "--in-process", "--quiet", "--set", "contact.restitution=0.6",
+                            "--set", "analysis.end_time=0.5", "-o", f"{folder}/cli"], check=True)
+            ours = hs.run(BALL, backend="flores", set={"contact.restitution": 0.6, **SHORT}, output=f"{folder}/ours")
+            for name in ("timeseries.csv", "summary.json"):
+                self.assertEqual((ours.folder / name).read_bytes(), pathlib.Path(folder, "cli", name).read_bytes(), name)
+            self.assertTrue(ours.report.exists())
+            self.assertEqual(hs.open_run(f"{folder}/cli").summary, ours.summary)
+
+    def test_columns_are_views_of_one_array(self):
+        run = hs.run(BALL, set=SHORT)
+        self.assertEqual(run.columns.columns[0], "time_s")
+        self.assertAlmostEqual(run.columns["ball.z_m"][0], 1.0)
+        self.assertIs(run.columns["ball.z_m"].base, run.columns["time_s"].base)
+        self.assertEqual(len(run.timeseries["ball.z_m"]), len(run.columns["ball.z_m"]))
+        self.assertEqual(run.status, "completed")
+        self.assertEqual(len(run.contacts), 1)
+        self.assertRaisesRegex(hs.InputError, "no column 'ball.q'", lambda: run.columns["ball.q"])
+
+    def test_a_temporary_folder_goes_with_its_run(self):
+        run = hs.run(BALL, set=SHORT)
+        folder = run.folder
+        self.assertTrue(folder.exists())
+        del run
+        self.assertFalse(folder.exists())
+
+    def test_fields_are_arrays_with_units(self):
+        run = hs.run(PRESSED, set={"contact.element_size": 0.03, "analysis.end_time": 0.2, "output.fields": {"interval": 0.1}})
+        fields = run.fields("ball-ground", t=0.19)
+        self.assertEqual(fields.time, 0.2)
+        self.assertEqual(fields["displacement"].shape, (len(fields.points), 3))
+        self.assertEqual(fields.units["contact_pressure"], "Pa")
+        self.assertLess(fields.cells.max(), len(fields.points))
+        self.assertGreater(fields["contact_pressure"].max(), 0.0)
+        np.testing.assert_allclose(run.field_times(), [0, 0.1, 0.2])
+        with self.assertRaisesRegex(hs.InputError, "name of one pair"):
+            run.fields("knee")
+
+    def test_comparison_drops_what_a_backend_does_not_know(self):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            both = hs.compare(BALL, ["flores", "hertz"], set={"contact.restitution": 0.6, **SHORT})
+        self.assertTrue(any("restitution" in str(w.message) for w in told))
+        self.assertEqual(list(both.runs), ["flores", "hertz"])
+        self.assertGreater(both.force("hertz")[1].max(), 1.0)
+        try:
+            import matplotlib
+        except ImportError:
+            return
+        matplotlib.use("Agg")
+        self.assertEqual(len(both.plot().axes), 2)
+
+    def test_studies_in_processes_and_threads(self):
+        changes = [{"contact.restitution": e, **SHORT} for e in (0.5, 0.7)]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            runs = list(pool.map(lambda change: hs.run(BALL, set=change), changes))
+        speeds = [run.summary["contacts"][0]["separation_speed_m_s"] for run in runs]
+        self.assertLess(speeds[0], speeds[1])
+
+
+class Mistakes(unittest.TestCase):
+    def test_scenario_says_file_line_and_key(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "ball.yaml")
+            file.write_text(BALL.read_text().replace("mass: 1.0", "mass: -1.0"))
+            with self.assertRaises(hs.InputError) as caught:
+                hs.run(file)
+        line = 1 + BALL.read_text().splitlines().index("    mass: 1.0")
+        self.assertEqual((caught.exception.file, caught.exception.line, caught.exception.key),
+                         (str(file), line, "bodies.ball.mass"))
+        self.assertIn("expected", str(caught.exception))
+
+    def test_set(self):
+        self.assertRaisesRegex(hs.InputError, "restitution", hs.run, BALL, set={"contact.restitutoin": 0.5})
+        self.assertRaisesRegex(hs.InputError, "KEY=VALUE", hs.run, BALL, set=["contact"])
+        self.assertRaisesRegex(hs.InputError, "contact.restitution", hs.run, BALL, set={"contact.restitution": float("nan")})
+        self.assertRaisesRegex(hs.InputError, "did you mean", hs.run, BALL, backend="floress")
+
+    def test_missing_files_and_folders(self):
+        self.assertRaisesRegex(hs.InputError, "nowhere.yaml", hs.run, "nowhere.yaml")
+        self.assertRaisesRegex(hs.FileError, "nowhere", hs.open_run, "nowhere")
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertRaisesRegex(hs.FileError, "exists", hs.run, BALL, output=folder)
+            self.assertRaisesRegex(hs.FileError, "VTU", hs.read_vtu, BALL)
+
+    def test_a_failed_run_keeps_what_there_is(self):
+        with self.assertRaises(hs.RunFailed) as caught:
+            hs.run(BALL, set={"analysis.budget.steps": 100})
+        self.assertGreater(len(caught.exception.run.columns), 10)
+        self.assertEqual(caught.exception.run.summary["status"], "failed")
+
+    def test_arrays(self):
+        contact = ball()
+        X = touching()
+        for given, sentence in [
+            (np.eye(3), r"X_AB: expected real numbers of shape \(4, 4\), found the shape \(3, 3\)"),
+            (np.eye(4, dtype=complex), "found an array of complex128"),
+            (np.full((4, 4), "a"), "found an array of <U1"),
+            (np.eye(4, dtype=bool), "found an array of bool"),
+            (X.T, "last row"),
+            (object(), "found"),
+            ([[1, 2], [3]], "found"),
+            (np.full((4, 4), np.nan), "last row"),
+            (np.diag([1.001, 1, 1, 1]), r"R\^T R differs from the identity by 0.002"),
+            (np.diag([1, 1, -1, 1]), "reflection"),
+        ]:
+            with self.subTest(sentence), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of numpy, for ragged lists
+                self.assertRaisesRegex(hs.InputError, sentence, contact.evaluate, given)
+                self.assertRaises(ValueError, contact.evaluate, given)
+        nowhere = X.copy()
+        nowhere[0, 3] = np.inf
+        self.assertRaisesRegex(hs.InputError, r"finite numbers \[m\], found inf", contact.evaluate, nowhere)
+        self.assertRaisesRegex(hs.InputError, r"V_AB: .*\(6\), found the shape \(3\)", contact.evaluate, X, np.zeros(3))
+        self.assertRaisesRegex(hs.InputError, "finite time", contact.evaluate, X, None, float("inf"))
+        self.assertRaisesRegex(hs.InputError, r"\(n, 4, 4\)", contact.evaluate_many, X)
+        self.assertRaisesRegex(hs.InputError, r"V_AB: .*\(2, 6\)", contact.evaluate_many, [X, X], np.zeros((3, 6)))
+        np.testing.assert_array_equal(contact.evaluate(X.astype(np.float32).astype(float)).F,
+                                      contact.evaluate(np.asfortranarray(X.astype(np.float32))).F)
+
+    def test_calls_after_close(self):
+        contact, simulation = ball(), hs.Simulation(BALL)
+        with contact:
+            pass
+        simulation.close()
+        simulation.close()
+        for call in (lambda: contact.evaluate(touching()), lambda: contact.commit(touching()), contact.save,
+                     lambda: contact.restore(b""), lambda: simulation.advance_to(0.1), simulation.save, simulation.state,
+                     lambda: simulation.set("ball.fx_N", 1.0), lambda: simulation["ball.z_m"]):
+            self.assertRaisesRegex(hs.OutOfOrder, r"after close\(\)", call)
+        self.assertFalse(contact.is_open or simulation.is_open)
+
+    def test_two_threads_at_once(self):
+        with hs.Contact.open(hs.Pair.from_yaml(PRESSED, set={"contact.element_size": 0.02})) as contact:
+            X = np.repeat(hs.pose(p=(0, 0, -0.098))[None], 400, axis=0)
+            X[:, 2, 3] += np.linspace(0, 1e-4, 400)
+            one = threading.Thread(target=contact.evaluate_many, args=(X,))
+            one.start()
+            refused = 0
+            while one.is_alive():
+                try:
+                    contact.evaluate(X[0])
+                except hs.OutOfOrder as error:
+                    self.assertIn("another thread", str(error))
+                    refused += 1
+            one.join()
+            self.assertGreater(refused, 0)
+            contact.evaluate(X[0])
+
+    def test_a_fork_in_between(self):
+        contact, simulation = ball(), hs.Simulation(BALL)
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            said = []
+            for call in (lambda: contact.evaluate(touching()), lambda: simulation.advance_to(0.1)):
+                try:
+                    call()
+                except hs.OutOfOrder as error:
+                    said.append(str(error))
+            os.write(writer, "\n".join(said).encode())
+            os._exit(0)
+        os.close(writer)
+        with open(reader) as said:
+            sentences = said.read().splitlines()
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(len(sentences), 2)
+        self.assertTrue(all("child process" in sentence for sentence in sentences))
+        contact.evaluate(touching())
+
+    def test_servers(self):
+        pair = hs.Pair.from_yaml(BALL)
+        with self.assertRaisesRegex(hs.Unavailable, "nothing.sock"):
+            hs.Contact.open(pair, server="unix:/nowhere/nothing.sock", patience=0)
+        self.assertRaises(hs.InputError, hs.Contact.open, pair, server="no address")
+        self.assertRaisesRegex(hs.InputError, "patience", hs.Contact.open, pair, server="unix:/x", patience=-1)
+        self.assertRaisesRegex(hs.InputError, "tls: .*'ca'", hs.Contact.open, pair, tls={"ca": "x"})
+
+    def test_names(self):
+        self.assertRaisesRegex(hs.InputError, "ball-ground", hs.Pair.from_yaml, BALL, "knee")
+        simulation = hs.Simulation(BALL)
+        self.assertRaisesRegex(hs.InputError, "ball.fx_N|did you mean", simulation.set, "ball.fx", 1.0)
+        self.assertRaisesRegex(hs.InputError, "", lambda: simulation["ball.q_m"])
+        self.assertRaisesRegex(hs.InputError, "rate", simulation.set, "ball.force", [0, 0, 1], 2.0)
+        self.assertRaises(hs.InputError, simulation.set, "ball.fx_N", float("nan"))
+        self.assertRaises(hs.InputError, simulation.advance_to, -1.0)
+        self.assertRaises(hs.InputError, simulation.advance_to, 99.0)
+
+    def test_errors_cross_processes(self):
+        with self.assertRaises(hs.InputError) as caught:
+            hs.Pair.from_yaml(BALL, "knee")
+        error = caught.exception
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((type(again), str(again), again.key, again.file), (hs.InputError, str(error), "name", str(BALL)))
+
+
+class Contacts(unittest.TestCase):
+    def test_numbers_are_views(self):
+        response = ball().evaluate(touching(), np.zeros(6), t=0.0)
+        F, dF_dX, dF_dV = response
+        self.assertEqual((F.shape, dF_dX.shape, dF_dV.shape), ((6,), (6, 6), (6, 6)))
+        self.assertTrue(np.shares_memory(F, response.F))
+        # Hertz' law of the example; the reaction pushes the ball up.
+        self.assertAlmostEqual(F[5], 1.4e8 * 1e-4**1.5, delta=1e-6)
+        self.assertAlmostEqual(response.gap, -1e-4, delta=1e-15)
+        base = response.F
+        del response, F, dF_dX, dF_dV
+        self.assertAlmostEqual(base[5], 140.0, delta=1e-6)
+
+    def test_tangent_is_the_derivative(self):
+        contact = hs.Contact.open(hs.Pair.from_yaml(PRESSED, set={"contact.element_size": 0.02}))
+        X0 = hs.pose((0.05, -0.03, 0.02), (0, 0, -0.0988))
+        f = hs.WrenchFunction(contact, X0)
+        x = np.array([0.02, 0.3, -0.01, 1e-4, -5e-5, 1e-4]) * 0.2
+        J = f.jacobian(x)
+        # Central differences of 1e-6: truncation 1e-12 of the third derivative, which is of order J over a size of the
+        # contact patch (5 mm) squared; rounding 1e-10 of the force over 1e-6.
+        steps = 1e-6 * np.eye(6)
+        D = np.column_stack([(f(x + s) - f(x - s)) / 2e-6 for s in steps])
+        np.testing.assert_allclose(J, D, atol=2e-4 * abs(J).max())
+
+    def test_many_are_one_by_one(self):
+        contact = ball()
+        X = np.array([touching(d) for d in np.linspace(-1e-3, 1e-3, 21)])
+        many = contact.evaluate_many(X, t=np.zeros(21))
+        self.assertEqual(len(many), 21)
+        np.testing.assert_array_equal(many.F, [contact.evaluate(x).F for x in X])
+        np.testing.assert_array_equal(many.gap, [contact.evaluate(x).gap for x in X])
+        self.assertEqual(many.refused, {})
+        self.assertEqual(contact.evaluate_many(np.empty((0, 4, 4))).F.shape, (0, 6))
+
+    def test_history_is_saved_and_restored(self):
+        changes = {"contact.friction": 0.3, "contact.element_size": 0.03}
+        contact = hs.Contact.open(hs.Pair.from_yaml(PRESSED, set=changes))
+        path = [hs.pose(p=(1e-4 * k, 0, -0.099)) for k in range(4)]
+        for k, X in enumerate(path[:2]):
+            contact.commit(X, t=0.1 * k)
+        saved = contact.save()
+        first = [contact.commit(X, t=0.2 + 0.1 * k).F.copy() for k, X in enumerate(path[2:])]
+        contact.restore(saved)
+        np.testing.assert_array_equal([contact.commit(X, t=0.2 + 0.1 * k).F for k, X in enumerate(path[2:])], first)
+        other = hs.Contact.open(hs.Pair.from_yaml(PRESSED, set=changes))
+        other.restore(saved)
+        np.testing.assert_array_equal(other.commit(path[2], t=0.2).F, first[0])
+        self.assertGreater(abs(first[0][3]), 1.0)
+        for bytes_ in (b"", b"nothing", saved[:30], saved[:-3]):
+            self.assertRaises(hs.InputError, other.restore, bytes_)
+        self.assertRaises(hs.InputError, ball().restore, saved)
+
+    def test_a_server_gives_the_same_bits(self):
+        pair = hs.Pair.from_yaml(BALL)
+        with served() as address, hs.Contact.open(pair, server=address) as remote, ball() as local:
+            for k in range(3):
+                X, V = touching(1e-4 * (k + 1)), np.array([0, 0, 0, 0.1, 0, 0.2])
+                for a, b in zip(remote.evaluate(X, V, 0.1 * k), local.evaluate(X, V, 0.1 * k)):
+                    np.testing.assert_array_equal(a, b)
+                np.testing.assert_array_equal(remote.commit(X, V, 0.1 * k).F, local.commit(X, V, 0.1 * k).F)
+            X = np.array([touching(d) for d in (1e-5, 2e-5)])
+            np.testing.assert_array_equal(remote.evaluate_many(X).F, local.evaluate_many(X).F)
+            saved = remote.save()
+            local.restore(saved)
+            simulation, ours = hs.Simulation(BALL, server=address), hs.Simulation(BALL)
+            simulation.advance_to(0.5)
+            ours.advance_to(0.5)
+            np.testing.assert_array_equal(simulation.values(), ours.values())
+
+    def test_fields_of_a_state(self):
+        contact = hs.Contact.open(hs.Pair.from_yaml(PRESSED, set={"contact.element_size": 0.03}))
+        fields = contact.fields(hs.pose(p=(0, 0, -0.099)), quantities=["contact_pressure"])
+        self.assertEqual(fields.keys(), ["contact_pressure"])
+        self.assertGreater(fields["contact_pressure"].max(), 0.0)
+        self.assertRaisesRegex(hs.Error, "", ball().fields, touching())
+
+
+class Simulations(unittest.TestCase):
+    def test_pieces_are_the_whole(self):
+        whole, pieces = hs.Simulation(BALL), hs.Simulation(BALL)
+        whole.advance_to(0.6)
+        for t in (0.1, 0.45, 0.6):
+            pieces.advance_to(t)
+        np.testing.assert_array_equal(whole.values(), pieces.values())
+        self.assertEqual(whole.state()["ball.z_m"], whole["ball.z_m"])
+        self.assertEqual(whole.time, 0.6)
+        self.assertIn("ball.fx_N", whole.inputs)
+        self.assertIn("[m]", whole.describe("ball.z_m"))
+
+    def test_inputs_and_saved_states(self):
+        simulation = hs.Simulation(BALL)
+        simulation.advance_to(0.1)
+        saved = simulation.save()
+        simulation.set("ball.force", [2.0, 0.0, 9.81])
+        simulation.advance_to(0.2)
+        # Constant acceleration of 2 m/s^2 for 0.1 s, and none downwards.
+        self.assertAlmostEqual(simulation["ball.vx_m_s"], 0.2, delta=1e-8)
+        self.assertAlmostEqual(simulation["ball.vz_m_s"], -0.981, delta=1e-8)
+        simulation.restore(saved)
+        self.assertEqual(simulation.time, 0.1)
+        simulation.advance_to(0.2)
+        self.assertAlmostEqual(simulation["ball.vz_m_s"], -1.962, delta=1e-8)
+        self.assertRaises(hs.InputError, simulation.restore, b"nothing")
+        self.assertRaises(hs.InputError, hs.Simulation(BALL, set=SHORT).restore, saved)
+
+
+class People(unittest.TestCase):
+    def test_ctrl_c_stops_a_run_and_keeps_it(self):
+        """In a process of its own: signals reach its main thread."""
+        with tempfile.TemporaryDirectory() as folder:
+            script = (f"import heelstrike as hs\n"
+                      f"def tell(stage, fraction, *rest):\n"
+                      f"    if not stage and fraction > 0: print('under way', flush=True)\n"
+                      f"hs.run({str(BALL)!r}, set={{'analysis.end_time': 1e6, 'output.interval': 1}}, output={folder + '/run'!r},"
+                      f" progress=tell)\n")
+            child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(child.stdout.readline().strip(), "under way")
+            child.send_signal(signal.SIGINT)
+            _, complaint = child.communicate(timeout=60)
+            self.assertIn("KeyboardInterrupt", complaint)
+            run = hs.open_run(f"{folder}/run")
+            self.assertEqual(run.status, "cancelled")
+            self.assertGreater(len(run.columns), 1)
+
+    def test_a_callback_that_raises_stops_the_run(self):
+        def tell(*news):
+            raise KeyError("mine")
+        self.assertRaisesRegex(KeyError, "mine", hs.run, BALL, set={"analysis.end_time": 1e6, "output.interval": 1}, progress=tell)
+
+    def test_the_bar(self):
+        from heelstrike._progress import bar_text, display
+        self.assertEqual(bar_text("flores", "", 0.5, 1, 2), "flores [##########          ]  50 %  1 of 2 s")
+        self.assertEqual(bar_text("foot", "mesh", -1, 0, 0), "foot ...  mesh")
+        self.assertIsNone(display(False, "x"))
+        with contextlib.redirect_stderr(io.StringIO()) as shown:
+            self.assertIsNone(display(None, "x"))  # nobody looks
+            bar = display(True, "x")
+            bar("", 0.5, 1.0, 2.0, 0.1)
+            bar.close()
+        self.assertIn("50 %", shown.getvalue())
+
+    def test_everything_is_documented_and_typed(self):
+        stubs = (SOURCES / "python/heelstrike/_core.pyi").read_text()
+        for kind in (hs.Contact, hs.Pair, hs.Response, hs.Responses, hs.Simulation):
+            self.assertIn(f"class {kind.__name__}:", stubs)
+            for name, member in vars(kind).items():
+                if name.startswith("_"):
+                    continue
+                self.assertTrue(inspect.getdoc(member), f"{kind.__name__}.{name} says nothing")
+                self.assertIn(f"def {name}(", stubs, f"{kind.__name__}.{name} has no type")
+        for name in hs.__all__:
+            self.assertTrue(inspect.getdoc(getattr(hs, name)), name)
+        self.assertIn("rad/s", inspect.getdoc(hs.Contact.evaluate))
+
+
+if __name__ == "__main__":
+    unittest.main()
