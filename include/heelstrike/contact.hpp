@@ -74,8 +74,8 @@ class HEELSTRIKE_API Contact {
   /// @throws Error{recoverable} too deep, or not converged: a smaller step may succeed; Error{invalid_input} for
   /// numbers that are not finite or rotations that are none
   [[nodiscard]] Response evaluate(const State& state);
-  /// Many states against the same history, side by side on the processors there are; order kept. Wrenches have the bits
-  /// of evaluate(); tangents may be zero.
+  /// Many states against the same history, side by side on the processors there are; order kept. Wrenches are those of
+  /// evaluate() to the tolerance of the contact solver (point laws: the same bits); tangents may be zero.
   [[nodiscard]] std::vector<Answer> evaluate_many(std::span<const State> states);
   /// Accepts `state` as the end of a step. The response is the one under the new history, `dissipated_increment` that
   /// of the step.

@@ -48,7 +48,9 @@ def main(sources, build, folder):
     for header in sorted((prefix / "include/heelstrike").iterdir()):
         bad = re.findall(r"#include\s*[<\"](?!heelstrike/|pybind)[a-z_]+/.*", header.read_text())
         assert not bad, f"{header} is not self-contained: {bad}"
-        run("c++", "-std=c++20", "-fsyntax-only", "-x", "c++", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{prefix}/include", header)
+        alone = outside / "alone.cpp"
+        alone.write_text(f"#include <heelstrike/{header.name}>\n")
+        run("c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", f"-I{prefix}/include", alone)
     # Nothing of the inside is visible: a program may have its own Eigen, protobuf or `heelstrike::Contact`.
     visible = run("nm", "-DC", "--defined-only", library.parent / "libheelstrike.so")
     inside = [line for line in visible.splitlines() if re.search(r" [TDB] ", line) and not re.search(r" (hs::|hs_|typeinfo|vtable|__bss_start|_e(nd|data))", line)
