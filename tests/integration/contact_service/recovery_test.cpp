@@ -310,7 +310,7 @@ TEST(Recovery, OfABouncingBallFromKills) {
   expect_survival_of_kills(bouncing_ball(), 150, 5);
 }
 TEST(Recovery, OfARollingBallFromKills) {
-  expect_survival_of_kills(rolling_ball(), 100, 2);
+  expect_survival_of_kills(rolling_ball(), 50, 2);
 }
 TEST(Recovery, OfADraggedBlockFromKills) {
   expect_survival_of_kills(dragged_block(), 1, 1);
