@@ -21,7 +21,7 @@ struct RemoteContactOptions {
   /// Who has just been asked something there waits for the first session as patiently as after a loss; else a server
   /// that is absent is told after connect_timeout.
   bool server_was_there = false;
-  std::chrono::milliseconds close_timeout{500};           ///< for saying good-bye in the destructor
+  std::chrono::milliseconds close_timeout{500};  ///< for saying good-bye in the destructor
 };
 
 /// A factory that opens its pairs at the server of `options`: checks the version, uploads the assets that the server
