@@ -25,7 +25,10 @@ def integrate_with_scipy(end_time):
         """Pose and twist of the ground in the ball, which does not turn."""
         return hs.pose(p=(0, 0, -y[0])), np.array([0, 0, 0, 0, 0, -y[1]])
 
-    def rate(t, y):
+    def apart(t, y):
+        return [y[1], -GRAVITY]
+
+    def touching(t, y):
         F, _, _ = contact.evaluate(*of_ground(y), t)
         return [y[1], F[5] / MASS - GRAVITY]
 
@@ -33,15 +36,17 @@ def integrate_with_scipy(end_time):
         return y[0] - RADIUS
 
     gap.terminal = True
-    t, y = 0.0, np.array([HEIGHT, 0.0])
+    t, y, closed = 0.0, np.array([HEIGHT, 0.0]), False
     contact.commit(*of_ground(y), t)
-    gap.direction = -1
     while t < end_time:
-        part = solve_ivp(rate, (t, end_time), y, method="DOP853", rtol=1e-11, atol=1e-13, events=gap, max_step=0.02)
+        # Trial steps of a flight reach far below the ground, which the contact would refuse as too deep: it is asked
+        # while the pair touches, and then in steps that resolve the millisecond that this lasts.
+        gap.direction = 1 if closed else -1
+        part = solve_ivp(touching if closed else apart, (t, end_time), y, method="DOP853", rtol=1e-12, atol=1e-14, events=gap,
+                         max_step=2e-5 if closed else np.inf)
         t, y = part.t[-1], part.y[:, -1]
-        # The next part begins on the other side of the gap.
-        gap.direction = -gap.direction
         contact.commit(*of_ground(y), t)
+        closed = not closed
     return y
 
 

@@ -40,7 +40,7 @@ class Fields:
         return name in self.arrays or name in self.cell_arrays
 
     def keys(self) -> list[str]:
-        return [*self.arrays, *self.cell_arrays]
+        return list({**self.arrays, **self.cell_arrays})
 
     def __repr__(self) -> str:
         when = "" if self.time is None else f", t={self.time:g} s"

@@ -4,8 +4,10 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shutil
 import tempfile
 import warnings
+import weakref
 import xml.etree.ElementTree as xml
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -40,6 +42,14 @@ class Table(dict):
         return f"Table({len(self)} rows: {', '.join(self)})"
 
 
+class _TemporaryFolder:
+    """Removed when nobody knows it any more, at the latest when the program ends."""
+
+    def __init__(self) -> None:
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix="heelstrike-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
 class Run:
     """The results of a run, from its folder. Everything is read when it is asked for the first time."""
 
@@ -48,7 +58,7 @@ class Run:
         if not (self.folder / "timeseries.csv").exists() and not (self.folder / "summary.json").exists():
             raise FileError(f"{self.folder}: expected the folder of a run, found no timeseries.csv in it", code="file",
                             file=str(folder))
-        self._kept: Any = None  # a temporary folder lives as long as its run
+        self._kept: _TemporaryFolder | None = None  # a temporary folder lives as long as its run
         self._columns: Table | None = None
         self._timeseries = None
 
@@ -159,8 +169,8 @@ def run(scenario: str | os.PathLike, *, backend: str = "",
     Ctrl-C stops the run cleanly: what was computed is in its folder, and KeyboardInterrupt is raised.
     Raises InputError with file, line and key for mistakes; RunFailed, whose `run` holds what there is.
     """
-    kept = None if output else tempfile.TemporaryDirectory(prefix="heelstrike-")
-    folder = pathlib.Path(output) if output else pathlib.Path(kept.name) / "run"
+    kept = None if output else _TemporaryFolder()
+    folder = pathlib.Path(output) if output else kept.path / "run"
     bar = display(progress, pathlib.Path(scenario).stem)
     try:
         status, reason, code = _core.run(

@@ -3,7 +3,6 @@ import concurrent.futures
 import contextlib
 import inspect
 import io
-import multiprocessing
 import os
 import pathlib
 import pickle
@@ -13,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 import warnings
 
@@ -170,7 +168,7 @@ class Mistakes(unittest.TestCase):
         nowhere = X.copy()
         nowhere[0, 3] = np.inf
         self.assertRaisesRegex(hs.InputError, r"finite numbers \[m\], found inf", contact.evaluate, nowhere)
-        self.assertRaisesRegex(hs.InputError, r"V_AB: .*\(6\), found the shape \(3\)", contact.evaluate, X, np.zeros(3))
+        self.assertRaisesRegex(hs.InputError, r"V_AB: .*\(6,\), found the shape \(3,\)", contact.evaluate, X, np.zeros(3))
         self.assertRaisesRegex(hs.InputError, "finite time", contact.evaluate, X, None, float("inf"))
         self.assertRaisesRegex(hs.InputError, r"\(n, 4, 4\)", contact.evaluate_many, X)
         self.assertRaisesRegex(hs.InputError, r"V_AB: .*\(2, 6\)", contact.evaluate_many, [X, X], np.zeros((3, 6)))
@@ -191,20 +189,26 @@ class Mistakes(unittest.TestCase):
 
     def test_two_threads_at_once(self):
         with hs.Contact.open(hs.Pair.from_yaml(PRESSED, set={"contact.element_size": 0.02})) as contact:
-            X = np.repeat(hs.pose(p=(0, 0, -0.098))[None], 400, axis=0)
-            X[:, 2, 3] += np.linspace(0, 1e-4, 400)
-            one = threading.Thread(target=contact.evaluate_many, args=(X,))
-            one.start()
-            refused = 0
-            while one.is_alive():
-                try:
-                    contact.evaluate(X[0])
-                except hs.OutOfOrder as error:
-                    self.assertIn("another thread", str(error))
-                    refused += 1
-            one.join()
-            self.assertGreater(refused, 0)
-            contact.evaluate(X[0])
+            X = np.repeat(hs.pose(p=(0, 0, -0.0985))[None], 50, axis=0)
+            refusals, answers = [], []
+
+            def ask():
+                while not refusals:
+                    try:
+                        answers.append(contact.evaluate_many(X).F[0])
+                    except hs.OutOfOrder as error:
+                        refusals.append(str(error))
+
+            both = [threading.Thread(target=ask) for _ in range(2)]
+            for one in both:
+                one.start()
+            for one in both:
+                one.join()
+            self.assertIn("another thread", refusals[0])
+            # Who was refused has disturbed nobody.
+            undisturbed = contact.evaluate_many(X).F[0]
+            for F in answers:
+                np.testing.assert_array_equal(F, undisturbed)
 
     def test_a_fork_in_between(self):
         contact, simulation = ball(), hs.Simulation(BALL)
@@ -238,7 +242,7 @@ class Mistakes(unittest.TestCase):
     def test_names(self):
         self.assertRaisesRegex(hs.InputError, "ball-ground", hs.Pair.from_yaml, BALL, "knee")
         simulation = hs.Simulation(BALL)
-        self.assertRaisesRegex(hs.InputError, "ball.fx_N|did you mean", simulation.set, "ball.fx", 1.0)
+        self.assertRaisesRegex(hs.InputError, "name of an input.*found 'ball.fx'", simulation.set, "ball.fx", 1.0)
         self.assertRaisesRegex(hs.InputError, "", lambda: simulation["ball.q_m"])
         self.assertRaisesRegex(hs.InputError, "rate", simulation.set, "ball.force", [0, 0, 1], 2.0)
         self.assertRaises(hs.InputError, simulation.set, "ball.fx_N", float("nan"))
@@ -326,7 +330,7 @@ class Contacts(unittest.TestCase):
     def test_fields_of_a_state(self):
         contact = hs.Contact.open(hs.Pair.from_yaml(PRESSED, set={"contact.element_size": 0.03}))
         fields = contact.fields(hs.pose(p=(0, 0, -0.099)), quantities=["contact_pressure"])
-        self.assertEqual(fields.keys(), ["contact_pressure"])
+        self.assertEqual(list(fields.arrays), ["contact_pressure"])
         self.assertGreater(fields["contact_pressure"].max(), 0.0)
         self.assertRaisesRegex(hs.Error, "", ball().fields, touching())
 

@@ -1,0 +1,35 @@
+"""Other programs integrate on our contact as we do ourselves: the examples of examples/python."""
+import importlib.util
+import os
+import pathlib
+import shutil
+import unittest
+
+EXAMPLES = pathlib.Path(os.environ["HEELSTRIKE_SOURCE_DIR"]) / "examples/python"
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class ForeignCodes(unittest.TestCase):
+    def test_scipy_integrates_a_ball(self):
+        if importlib.util.find_spec("scipy") is None:
+            self.skipTest("python3-scipy is not installed: scripts/setup")
+        height, velocity = example("scipy_ball").main()
+        self.assertLess(height, 1e-6)
+        self.assertLess(velocity, 1e-6)
+
+    def test_mujoco_integrates_a_foot(self):
+        if not pathlib.Path("/usr/include/mujoco/mujoco.h").exists() or shutil.which("cc") is None:
+            self.skipTest("libmujoco-dev or a C compiler is not installed: scripts/setup")
+        distance, turn = example("mujoco_foot").main()
+        self.assertLess(distance, 1e-6)
+        self.assertLess(turn, 1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
