@@ -8,8 +8,10 @@
 #include "client/fmi/instance.hpp"
 #include "common/errors/error.hpp"
 
+using heelstrike::client::call;
 using heelstrike::client::FmiStatus;
 using heelstrike::client::guarded;
+using heelstrike::client::none_of;
 using heelstrike::client::Unit;
 using heelstrike::client::UnitInstance;
 
@@ -39,24 +41,6 @@ struct fmi2CallbackFunctions {
 namespace {
 
 constexpr int co_simulation = 1;
-
-UnitInstance& of(fmi2Component component) {
-  return *static_cast<UnitInstance*>(component);
-}
-
-template <typename Work>
-fmi2Status call(fmi2Component component, Work&& work) {
-  if (component == nullptr) return static_cast<int>(FmiStatus::error);
-  return static_cast<int>(guarded(of(component), [&] { work(*of(component).unit); }));
-}
-
-fmi2Status none_of(fmi2Component component, const char* function, std::size_t n) {
-  return call(component, [&](Unit&) {
-    if (n == 0) return;
-    throw heelstrike::Error(heelstrike::ErrorCode::unimplemented,
-                            std::string(function) + ": this unit has nothing of that kind, as its description says");
-  });
-}
 
 /// The path that a file URI means: "file:///a%20b" is "/a b".
 std::string path_of(const std::string& uri) {

@@ -9,8 +9,11 @@
 #include "client/fmi/instance.hpp"
 #include "common/errors/error.hpp"
 
+using heelstrike::client::call;
 using heelstrike::client::FmiStatus;
 using heelstrike::client::guarded;
+using heelstrike::client::none_of;
+using heelstrike::client::not_offered;
 using heelstrike::client::Unit;
 using heelstrike::client::UnitInstance;
 
@@ -28,33 +31,6 @@ using fmi3Status = int;
 using fmi3LogMessageCallback = void (*)(fmi3InstanceEnvironment, fmi3Status, fmi3String category, fmi3String message);
 using fmi3IntermediateUpdateCallback = void (*)();
 }
-
-namespace {
-
-UnitInstance& of(fmi3Instance instance) {
-  return *static_cast<UnitInstance*>(instance);
-}
-
-template <typename Work>
-fmi3Status call(fmi3Instance instance, Work&& work) {
-  if (instance == nullptr) return static_cast<int>(FmiStatus::error);
-  return static_cast<int>(guarded(of(instance), [&] { work(*of(instance).unit); }));
-}
-
-/// A function of the standard that this unit does not need: no variables of that type, no clocks, no events.
-fmi3Status not_offered(fmi3Instance instance, const char* function) {
-  return call(instance, [&](Unit&) {
-    throw heelstrike::Error(heelstrike::ErrorCode::unimplemented,
-                            std::string(function) + ": this unit has nothing of that kind, as its description says");
-  });
-}
-
-/// Values of types that no variable has: fine when none is asked for.
-fmi3Status none_of(fmi3Instance instance, const char* function, std::size_t n) {
-  return n == 0 ? static_cast<int>(FmiStatus::ok) : not_offered(instance, function);
-}
-
-}  // namespace
 
 #define FMI3_EXPORT __attribute__((visibility("default")))
 
@@ -221,7 +197,7 @@ FMI3_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Floa
                                   fmi3Boolean* terminate, fmi3Boolean* early, fmi3Float64* reached) {
   *event = *terminate = *early = false;
   const fmi3Status status = call(instance, [&](Unit& unit) { unit.do_step(t, h); });
-  if (instance != nullptr) *reached = of(instance).unit->time();
+  if (instance != nullptr) *reached = static_cast<UnitInstance*>(instance)->unit->time();
   return status;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "client/fmi/unit.hpp"
+#include "common/errors/error.hpp"
 
 namespace heelstrike::client {
 
@@ -37,6 +38,26 @@ FmiStatus guarded(const UnitInstance& instance, Work&& work) {
   } catch (const std::exception& defect) {
     return told(FmiStatus::fatal, defect.what());
   }
+}
+
+/// A function of the standard on the instance behind a handle. @returns the status as a number
+template <typename Work>
+int call(void* handle, Work&& work) {
+  if (handle == nullptr) return static_cast<int>(FmiStatus::error);
+  const auto& instance = *static_cast<const UnitInstance*>(handle);
+  return static_cast<int>(guarded(instance, [&] { work(*instance.unit); }));
+}
+
+/// A function of the standard for things that units do not have: fine when none is asked for.
+inline int none_of(void* handle, const char* function, std::size_t n) {
+  return call(handle, [&](Unit&) {
+    if (n == 0) return;
+    throw Error(ErrorCode::unimplemented,
+                std::string(function) + ": this unit has nothing of that kind, as its description says");
+  });
+}
+inline int not_offered(void* handle, const char* function) {
+  return none_of(handle, function, 1);
 }
 
 }  // namespace heelstrike::client

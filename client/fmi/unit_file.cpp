@@ -114,7 +114,7 @@ class Archive {
 
 }  // namespace
 
-void write_unit(const RunRequest& request, FmiVersion version, const fs::path& binary, const fs::path& file,
+void write_unit(const RunRequest& request, FmiVersion version, const UnitBinaries& binaries, const fs::path& file,
                 const std::function<void(std::string_view stage, double fraction)>& on_progress) {
   const Scratch scratch(fs::absolute(file));
   const fs::path resources = scratch.path() / "resources";
@@ -147,9 +147,9 @@ void write_unit(const RunRequest& request, FmiVersion version, const fs::path& b
   write_whole_file(scratch.path() / "modelDescription.xml", model_description(version, description, content));
   Archive archive(file);
   archive.add_file("modelDescription.xml", scratch.path() / "modelDescription.xml");
-  archive.add_file(fmt::format("binaries/{}/{}.so", version == FmiVersion::v2 ? "linux64" : "x86_64-linux",
-                               description.model_identifier),
-                   binary);
+  const std::string platform = version == FmiVersion::v2 ? "binaries/linux64/" : "binaries/x86_64-linux/";
+  archive.add_file(platform + description.model_identifier + ".so", binaries.binary);
+  archive.add_file(platform + binaries.library.filename().string(), binaries.library);
   archive.add_folder("resources", resources);
   archive.close();
 }

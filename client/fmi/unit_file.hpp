@@ -10,11 +10,16 @@
 
 namespace heelstrike::client {
 
+/// What units are stepped by.
+struct UnitBinaries {
+  std::filesystem::path binary;   ///< becomes that of the unit
+  std::filesystem::path library;  ///< that it needs, under the name that it needs it by
+};
+
 /// Prepares the contacts of `request`, so that whoever opens the unit need not, and writes the unit.
-/// @param binary       the library with the functions of FMI
 /// @param on_progress  of the preparation
 /// @throws Error{invalid_input} as a run; Error{file}
-void write_unit(const RunRequest& request, FmiVersion version, const std::filesystem::path& binary,
+void write_unit(const RunRequest& request, FmiVersion version, const UnitBinaries& binaries,
                 const std::filesystem::path& file,
                 const std::function<void(std::string_view stage, double fraction)>& on_progress);
 

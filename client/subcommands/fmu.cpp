@@ -28,16 +28,19 @@ struct FmuOptions {
   FmiVersion version = FmiVersion::v3;
 };
 
-/// The library with the functions of FMI: beside the programs' folder, as built or as installed.
-fs::path unit_binary() {
+/// Beside the programs' folder, as built or as installed.
+UnitBinaries unit_binaries() {
   std::error_code ignored;
   const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
-  const fs::path candidates[] = {prefix / HEELSTRIKE_LIBDIR / "heelstrike" / "libheelstrike_fmi.so",
-                                 prefix / "lib" / "libheelstrike_fmi.so"};
-  for (const fs::path& candidate : candidates) {
-    if (::access(candidate.c_str(), R_OK) == 0) return candidate;
+  const fs::path library = HEELSTRIKE_LIBRARY;
+  const UnitBinaries installed{.binary = prefix / HEELSTRIKE_LIBDIR / "heelstrike" / "libheelstrike_fmi.so",
+                               .library = prefix / HEELSTRIKE_LIBDIR / library};
+  for (const UnitBinaries& candidate : {installed, UnitBinaries{.binary = prefix / "lib" / "libheelstrike_fmi.so",
+                                                   .library = prefix / "lib" / library}}) {
+    if (::access(candidate.binary.c_str(), R_OK) == 0 && ::access(candidate.library.c_str(), R_OK) == 0)
+      return candidate;
   }
-  throw file_error(candidates[0].string(), "the binary for units is not there; install heelstrike again");
+  throw file_error(installed.binary.string(), "the binaries for units are not there; install heelstrike again");
 }
 
 ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_token& stop) {
@@ -46,7 +49,7 @@ ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_toke
   const fs::path file = options.file.empty() ? options.scenario.filename().replace_extension(".fmu") : options.file;
   {
     ProgressDisplay display(run_name(request.scenario, ' '), as_json);
-    write_unit(request, options.version, unit_binary(), file, [&](std::string_view stage, double fraction) {
+    write_unit(request, options.version, unit_binaries(), file, [&](std::string_view stage, double fraction) {
       if (stage.starts_with(warning_mark)) return;
       display.show({.stage = std::string(stage), .fraction = fraction});
     });

@@ -208,7 +208,8 @@ class Units(unittest.TestCase):
                 self.assertEqual(unit.step(0.01 * k, 0.01), OK, unit.said)
             z, = unit.get("ball.z_m")
             self.assertAlmostEqual(z, 1.0 + 0.5 * 2.0 * 0.1**2, delta=1e-9)
-            self.assertEqual(unit.get("ball.fz_N", "time"), [9.81 + 2.0, 0.1])
+            self.assertEqual(unit.get("ball.fz_N"), [9.81 + 2.0])
+            self.assertAlmostEqual(unit.get("time")[0], 0.1, delta=1e-15)
             unit.free()
             name = next(name for name in made.variables if name.endswith(".restitution"))
             heights = []
@@ -285,8 +286,10 @@ class FiniteElements(unittest.TestCase):
             unit = Instance(made).start()
             name = next(name for name in made.variables if name.endswith("peak_pressure_Pa"))
             pressures = []
-            for k in range(50):
-                self.assertEqual(unit.step(0.01 * k, 0.01), OK, unit.said)
+            for k in range(4):
+                self.assertEqual(unit.step(0.1 * k, 0.1), OK, unit.said)
+            for k in range(100):  # it touches down at 0.43 s
+                self.assertEqual(unit.step(0.4 + 0.001 * k, 0.001), OK, unit.said)
                 pressures += unit.get(name)
             self.assertGreater(max(pressures), 0.0)
             unit.free()
