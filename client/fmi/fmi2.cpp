@@ -1,0 +1,236 @@
+// The functions of FMI 2.0 (https://fmi-standard.org) for co-simulation. Names and signatures are those of the
+// standard.
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "client/fmi/instance.hpp"
+#include "common/errors/error.hpp"
+
+using heelstrike::client::call;
+using heelstrike::client::FmiStatus;
+using heelstrike::client::guarded;
+using heelstrike::client::none_of;
+using heelstrike::client::Unit;
+using heelstrike::client::UnitInstance;
+
+extern "C" {
+
+using fmi2Component = void*;
+using fmi2ComponentEnvironment = void*;
+using fmi2FMUstate = void*;
+using fmi2ValueReference = unsigned int;
+using fmi2Real = double;
+using fmi2Integer = int;
+using fmi2Boolean = int;
+using fmi2String = const char*;
+using fmi2Byte = char;
+using fmi2Status = int;
+
+struct fmi2CallbackFunctions {
+  void (*logger)(fmi2ComponentEnvironment, fmi2String instance, fmi2Status, fmi2String category, fmi2String message,
+                 ...);
+  void* (*allocateMemory)(std::size_t, std::size_t);
+  void (*freeMemory)(void*);
+  void (*stepFinished)(fmi2ComponentEnvironment, fmi2Status);
+  fmi2ComponentEnvironment componentEnvironment;
+};
+}
+
+namespace {
+
+constexpr int co_simulation = 1;
+
+/// The path that a file URI means: "file:///a%20b" is "/a b".
+std::string path_of(const std::string& uri) {
+  std::string rest = uri;
+  if (rest.starts_with("file:")) {
+    rest.erase(0, 5);
+    if (rest.starts_with("//")) rest.erase(0, rest.find('/', 2));
+  }
+  std::string path;
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    if (rest[i] == '%' && i + 2 < rest.size()) {
+      path += static_cast<char>(std::stoi(rest.substr(i + 1, 2), nullptr, 16));
+      i += 2;
+    } else {
+      path += rest[i];
+    }
+  }
+  return path;
+}
+
+}  // namespace
+
+#define FMI2_EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+
+FMI2_EXPORT const char* fmi2GetTypesPlatform() {
+  return "default";
+}
+FMI2_EXPORT const char* fmi2GetVersion() {
+  return "2.0";
+}
+FMI2_EXPORT fmi2Status fmi2SetDebugLogging(fmi2Component, fmi2Boolean, std::size_t, const fmi2String*) {
+  return 0;
+}
+
+FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String guid, fmi2String resources,
+                                          const fmi2CallbackFunctions* functions, fmi2Boolean, fmi2Boolean) {
+  auto instance = std::make_unique<UnitInstance>();
+  if (functions != nullptr && functions->logger != nullptr) {
+    instance->log = [log = functions->logger, environment = functions->componentEnvironment,
+                     who = std::string(name == nullptr ? "" : name)](FmiStatus status, const char* category,
+                                                                     const char* text) {
+      // The message is a format: what is in a sentence of ours is not to be read as one.
+      log(environment, who.c_str(), static_cast<int>(status), category, "%s", text);
+    };
+  }
+  const FmiStatus status = guarded(*instance, [&] {
+    if (type != co_simulation) {
+      throw heelstrike::Error(heelstrike::ErrorCode::unimplemented,
+                              "this unit is one for co-simulation: it brings its integrator along");
+    }
+    if (guid == nullptr || resources == nullptr) {
+      throw heelstrike::input_error("resourceLocation",
+                                    "a unit is instantiated with its guid and the URI of its resources");
+    }
+    instance->unit = std::make_unique<Unit>(path_of(resources), guid);
+  });
+  return status == FmiStatus::ok ? instance.release() : nullptr;
+}
+FMI2_EXPORT void fmi2FreeInstance(fmi2Component component) {
+  delete static_cast<UnitInstance*>(component);
+}
+
+FMI2_EXPORT fmi2Status fmi2SetupExperiment(fmi2Component component, fmi2Boolean, fmi2Real, fmi2Real start,
+                                           fmi2Boolean stop_defined, fmi2Real stop) {
+  return call(component,
+              [&](Unit& unit) { unit.setup(start, stop_defined != 0 ? std::optional(stop) : std::nullopt); });
+}
+FMI2_EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component component) {
+  return call(component, [](Unit& unit) { unit.enter_initialization(); });
+}
+FMI2_EXPORT fmi2Status fmi2ExitInitializationMode(fmi2Component component) {
+  return call(component, [](Unit& unit) { unit.exit_initialization(); });
+}
+FMI2_EXPORT fmi2Status fmi2Terminate(fmi2Component component) {
+  return call(component, [](Unit& unit) { unit.terminate(); });
+}
+FMI2_EXPORT fmi2Status fmi2Reset(fmi2Component component) {
+  return call(component, [](Unit& unit) { unit.reset(); });
+}
+
+FMI2_EXPORT fmi2Status fmi2GetReal(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
+                                   fmi2Real* values) {
+  return call(component, [&](Unit& unit) { unit.get({references, n}, {values, n}); });
+}
+FMI2_EXPORT fmi2Status fmi2SetReal(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
+                                   const fmi2Real* values) {
+  return call(component, [&](Unit& unit) { unit.set({references, n}, {values, n}); });
+}
+FMI2_EXPORT fmi2Status fmi2GetInteger(fmi2Component component, const fmi2ValueReference*, std::size_t n, fmi2Integer*) {
+  return none_of(component, "fmi2GetInteger", n);
+}
+FMI2_EXPORT fmi2Status fmi2GetBoolean(fmi2Component component, const fmi2ValueReference*, std::size_t n, fmi2Boolean*) {
+  return none_of(component, "fmi2GetBoolean", n);
+}
+FMI2_EXPORT fmi2Status fmi2GetString(fmi2Component component, const fmi2ValueReference*, std::size_t n, fmi2String*) {
+  return none_of(component, "fmi2GetString", n);
+}
+FMI2_EXPORT fmi2Status fmi2SetInteger(fmi2Component component, const fmi2ValueReference*, std::size_t n,
+                                      const fmi2Integer*) {
+  return none_of(component, "fmi2SetInteger", n);
+}
+FMI2_EXPORT fmi2Status fmi2SetBoolean(fmi2Component component, const fmi2ValueReference*, std::size_t n,
+                                      const fmi2Boolean*) {
+  return none_of(component, "fmi2SetBoolean", n);
+}
+FMI2_EXPORT fmi2Status fmi2SetString(fmi2Component component, const fmi2ValueReference*, std::size_t n,
+                                     const fmi2String*) {
+  return none_of(component, "fmi2SetString", n);
+}
+
+FMI2_EXPORT fmi2Status fmi2GetFMUstate(fmi2Component component, fmi2FMUstate* state) {
+  return call(component, [&](Unit& unit) {
+    auto bytes = std::make_unique<std::string>(unit.save());
+    delete static_cast<std::string*>(*state);
+    *state = bytes.release();
+  });
+}
+FMI2_EXPORT fmi2Status fmi2SetFMUstate(fmi2Component component, fmi2FMUstate state) {
+  return call(component, [&](Unit& unit) { unit.restore(*static_cast<const std::string*>(state)); });
+}
+FMI2_EXPORT fmi2Status fmi2FreeFMUstate(fmi2Component, fmi2FMUstate* state) {
+  delete static_cast<std::string*>(*state);
+  *state = nullptr;
+  return 0;
+}
+FMI2_EXPORT fmi2Status fmi2SerializedFMUstateSize(fmi2Component, fmi2FMUstate state, std::size_t* size) {
+  *size = static_cast<const std::string*>(state)->size();
+  return 0;
+}
+FMI2_EXPORT fmi2Status fmi2SerializeFMUstate(fmi2Component component, fmi2FMUstate state, fmi2Byte* bytes,
+                                             std::size_t size) {
+  return call(component, [&](Unit&) {
+    const auto& saved = *static_cast<const std::string*>(state);
+    if (size < saved.size())
+      throw heelstrike::input_error("size", "size: smaller than fmi2SerializedFMUstateSize says");
+    std::memcpy(bytes, saved.data(), saved.size());
+  });
+}
+FMI2_EXPORT fmi2Status fmi2DeSerializeFMUstate(fmi2Component component, const fmi2Byte* bytes, std::size_t size,
+                                               fmi2FMUstate* state) {
+  return call(component, [&](Unit&) {
+    auto made = std::make_unique<std::string>(bytes, size);
+    delete static_cast<std::string*>(*state);
+    *state = made.release();
+  });
+}
+
+FMI2_EXPORT fmi2Status fmi2GetDirectionalDerivative(fmi2Component component, const fmi2ValueReference*, std::size_t n,
+                                                    const fmi2ValueReference*, std::size_t, const fmi2Real*,
+                                                    fmi2Real*) {
+  return none_of(component, "fmi2GetDirectionalDerivative", n);
+}
+FMI2_EXPORT fmi2Status fmi2SetRealInputDerivatives(fmi2Component component, const fmi2ValueReference* references,
+                                                   std::size_t n, const fmi2Integer* orders, const fmi2Real* values) {
+  return call(component, [&](Unit& unit) {
+    for (std::size_t i = 0; i < n; ++i) unit.set_derivative(references[i], orders[i], values[i]);
+  });
+}
+FMI2_EXPORT fmi2Status fmi2GetRealOutputDerivatives(fmi2Component component, const fmi2ValueReference*, std::size_t n,
+                                                    const fmi2Integer*, fmi2Real*) {
+  return none_of(component, "fmi2GetRealOutputDerivatives", n);
+}
+FMI2_EXPORT fmi2Status fmi2DoStep(fmi2Component component, fmi2Real t, fmi2Real h, fmi2Boolean) {
+  return call(component, [&](Unit& unit) { unit.do_step(t, h); });
+}
+// Steps end before fmi2DoStep returns: there is nothing to cancel and nothing pending.
+FMI2_EXPORT fmi2Status fmi2CancelStep(fmi2Component component) {
+  return none_of(component, "fmi2CancelStep", 1);
+}
+FMI2_EXPORT fmi2Status fmi2GetStatus(fmi2Component component, int, fmi2Status*) {
+  return none_of(component, "fmi2GetStatus", 1);
+}
+FMI2_EXPORT fmi2Status fmi2GetRealStatus(fmi2Component component, int kind, fmi2Real* value) {
+  constexpr int last_successful_time = 2;
+  return call(component, [&](Unit& unit) {
+    if (kind != last_successful_time)
+      throw heelstrike::input_error("s", "fmi2GetRealStatus: only fmi2LastSuccessfulTime");
+    *value = unit.time();
+  });
+}
+FMI2_EXPORT fmi2Status fmi2GetIntegerStatus(fmi2Component component, int, fmi2Integer*) {
+  return none_of(component, "fmi2GetIntegerStatus", 1);
+}
+FMI2_EXPORT fmi2Status fmi2GetBooleanStatus(fmi2Component component, int, fmi2Boolean*) {
+  return none_of(component, "fmi2GetBooleanStatus", 1);
+}
+FMI2_EXPORT fmi2Status fmi2GetStringStatus(fmi2Component component, int, fmi2String*) {
+  return none_of(component, "fmi2GetStringStatus", 1);
+}
+
+}  // extern "C"

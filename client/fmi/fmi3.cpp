@@ -1,0 +1,312 @@
+// The functions of FMI 3.0 (https://fmi-standard.org/docs/3.0) for co-simulation. Names and signatures are those of the
+// standard; what a unit does not offer says so.
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "client/fmi/instance.hpp"
+#include "common/errors/error.hpp"
+
+using heelstrike::client::call;
+using heelstrike::client::FmiStatus;
+using heelstrike::client::guarded;
+using heelstrike::client::none_of;
+using heelstrike::client::not_offered;
+using heelstrike::client::Unit;
+using heelstrike::client::UnitInstance;
+
+extern "C" {
+
+using fmi3Float64 = double;
+using fmi3Boolean = bool;
+using fmi3String = const char*;
+using fmi3Byte = std::uint8_t;
+using fmi3ValueReference = std::uint32_t;
+using fmi3Instance = void*;
+using fmi3InstanceEnvironment = void*;
+using fmi3FMUState = void*;
+using fmi3Status = int;
+using fmi3LogMessageCallback = void (*)(fmi3InstanceEnvironment, fmi3Status, fmi3String category, fmi3String message);
+using fmi3IntermediateUpdateCallback = void (*)();
+}
+
+#define FMI3_EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+
+FMI3_EXPORT const char* fmi3GetVersion() {
+  return "3.0";
+}
+
+FMI3_EXPORT fmi3Status fmi3SetDebugLogging(fmi3Instance, fmi3Boolean, std::size_t, const fmi3String*) {
+  return 0;
+}
+
+FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String token, fmi3String resource_path,
+                                                     fmi3Boolean, fmi3Boolean, fmi3Boolean, fmi3Boolean,
+                                                     const fmi3ValueReference*, std::size_t,
+                                                     fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
+                                                     fmi3IntermediateUpdateCallback) {
+  auto instance = std::make_unique<UnitInstance>();
+  if (log != nullptr) {
+    instance->log = [=](FmiStatus status, const char* category, const char* text) {
+      log(environment, static_cast<int>(status), category, text);
+    };
+  }
+  const FmiStatus status = guarded(*instance, [&] {
+    if (resource_path == nullptr || token == nullptr) {
+      throw heelstrike::input_error("resourcePath",
+                                    "a unit is instantiated with its token and the path of its resources");
+    }
+    instance->unit = std::make_unique<Unit>(resource_path, token);
+  });
+  return status == FmiStatus::ok ? instance.release() : nullptr;
+}
+
+FMI3_EXPORT fmi3Instance fmi3InstantiateModelExchange(fmi3String, fmi3String, fmi3String, fmi3Boolean, fmi3Boolean,
+                                                      fmi3InstanceEnvironment environment, fmi3LogMessageCallback log) {
+  if (log != nullptr) {
+    log(environment, static_cast<int>(FmiStatus::error), heelstrike::client::error_category,
+        "this unit is one for co-simulation: it brings its integrator along");
+  }
+  return nullptr;
+}
+
+FMI3_EXPORT fmi3Instance fmi3InstantiateScheduledExecution(fmi3String, fmi3String, fmi3String, fmi3Boolean, fmi3Boolean,
+                                                           fmi3InstanceEnvironment environment,
+                                                           fmi3LogMessageCallback log, void (*)(), void (*)(),
+                                                           void (*)()) {
+  return fmi3InstantiateModelExchange(nullptr, nullptr, nullptr, false, false, environment, log);
+}
+
+FMI3_EXPORT void fmi3FreeInstance(fmi3Instance instance) {
+  delete static_cast<UnitInstance*>(instance);
+}
+
+FMI3_EXPORT fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean, fmi3Float64, fmi3Float64 start,
+                                                   fmi3Boolean stop_defined, fmi3Float64 stop) {
+  return call(instance, [&](Unit& unit) {
+    unit.setup(start, stop_defined ? std::optional(stop) : std::nullopt);
+    unit.enter_initialization();
+  });
+}
+FMI3_EXPORT fmi3Status fmi3ExitInitializationMode(fmi3Instance instance) {
+  return call(instance, [](Unit& unit) { unit.exit_initialization(); });
+}
+FMI3_EXPORT fmi3Status fmi3Terminate(fmi3Instance instance) {
+  return call(instance, [](Unit& unit) { unit.terminate(); });
+}
+FMI3_EXPORT fmi3Status fmi3Reset(fmi3Instance instance) {
+  return call(instance, [](Unit& unit) { unit.reset(); });
+}
+
+FMI3_EXPORT fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
+                                      fmi3Float64* values, std::size_t n_values) {
+  return call(instance, [&](Unit& unit) {
+    if (n != n_values)
+      throw heelstrike::input_error("nValues", "nValues: one value for each reference, all are scalars");
+    unit.get({references, n}, {values, n});
+  });
+}
+FMI3_EXPORT fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
+                                      const fmi3Float64* values, std::size_t n_values) {
+  return call(instance, [&](Unit& unit) {
+    if (n != n_values)
+      throw heelstrike::input_error("nValues", "nValues: one value for each reference, all are scalars");
+    unit.set({references, n}, {values, n});
+  });
+}
+
+// All variables are Float64. The functions for other types differ in the type that they point at only.
+#define NO_VARIABLES_OF(TYPE, C_TYPE)                                                                                  \
+  FMI3_EXPORT fmi3Status fmi3Get##TYPE(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, C_TYPE*,       \
+                                       std::size_t) {                                                                  \
+    return none_of(instance, "fmi3Get" #TYPE, n);                                                                      \
+  }                                                                                                                    \
+  FMI3_EXPORT fmi3Status fmi3Set##TYPE(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, const C_TYPE*, \
+                                       std::size_t) {                                                                  \
+    return none_of(instance, "fmi3Set" #TYPE, n);                                                                      \
+  }
+NO_VARIABLES_OF(Float32, float)
+NO_VARIABLES_OF(Int8, std::int8_t)
+NO_VARIABLES_OF(UInt8, std::uint8_t)
+NO_VARIABLES_OF(Int16, std::int16_t)
+NO_VARIABLES_OF(UInt16, std::uint16_t)
+NO_VARIABLES_OF(Int32, std::int32_t)
+NO_VARIABLES_OF(UInt32, std::uint32_t)
+NO_VARIABLES_OF(Int64, std::int64_t)
+NO_VARIABLES_OF(UInt64, std::uint64_t)
+NO_VARIABLES_OF(Boolean, bool)
+NO_VARIABLES_OF(String, fmi3String)
+#undef NO_VARIABLES_OF
+FMI3_EXPORT fmi3Status fmi3GetBinary(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, std::size_t*,
+                                     const fmi3Byte**, std::size_t) {
+  return none_of(instance, "fmi3GetBinary", n);
+}
+FMI3_EXPORT fmi3Status fmi3SetBinary(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                     const std::size_t*, const fmi3Byte* const*, std::size_t) {
+  return none_of(instance, "fmi3SetBinary", n);
+}
+FMI3_EXPORT fmi3Status fmi3GetClock(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, bool*) {
+  return none_of(instance, "fmi3GetClock", n);
+}
+FMI3_EXPORT fmi3Status fmi3SetClock(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, const bool*) {
+  return none_of(instance, "fmi3SetClock", n);
+}
+
+FMI3_EXPORT fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState* state) {
+  return call(instance, [&](Unit& unit) {
+    auto bytes = std::make_unique<std::string>(unit.save());
+    delete static_cast<std::string*>(*state);
+    *state = bytes.release();
+  });
+}
+FMI3_EXPORT fmi3Status fmi3SetFMUState(fmi3Instance instance, fmi3FMUState state) {
+  return call(instance, [&](Unit& unit) { unit.restore(*static_cast<const std::string*>(state)); });
+}
+FMI3_EXPORT fmi3Status fmi3FreeFMUState(fmi3Instance, fmi3FMUState* state) {
+  delete static_cast<std::string*>(*state);
+  *state = nullptr;
+  return 0;
+}
+FMI3_EXPORT fmi3Status fmi3SerializedFMUStateSize(fmi3Instance, fmi3FMUState state, std::size_t* size) {
+  *size = static_cast<const std::string*>(state)->size();
+  return 0;
+}
+FMI3_EXPORT fmi3Status fmi3SerializeFMUState(fmi3Instance instance, fmi3FMUState state, fmi3Byte* bytes,
+                                             std::size_t size) {
+  return call(instance, [&](Unit&) {
+    const auto& saved = *static_cast<const std::string*>(state);
+    if (size < saved.size())
+      throw heelstrike::input_error("size", "size: smaller than fmi3SerializedFMUStateSize says");
+    std::memcpy(bytes, saved.data(), saved.size());
+  });
+}
+FMI3_EXPORT fmi3Status fmi3DeserializeFMUState(fmi3Instance instance, const fmi3Byte* bytes, std::size_t size,
+                                               fmi3FMUState* state) {
+  return call(instance, [&](Unit&) {
+    auto made = std::make_unique<std::string>(reinterpret_cast<const char*>(bytes), size);
+    delete static_cast<std::string*>(*state);
+    *state = made.release();
+  });
+}
+
+FMI3_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3Boolean, fmi3Boolean* event,
+                                  fmi3Boolean* terminate, fmi3Boolean* early, fmi3Float64* reached) {
+  *event = *terminate = *early = false;
+  const fmi3Status status = call(instance, [&](Unit& unit) { unit.do_step(t, h); });
+  if (instance != nullptr) *reached = static_cast<UnitInstance*>(instance)->unit->time();
+  return status;
+}
+
+FMI3_EXPORT fmi3Status fmi3EnterStepMode(fmi3Instance instance) {
+  return not_offered(instance, "fmi3EnterStepMode");
+}
+FMI3_EXPORT fmi3Status fmi3EnterEventMode(fmi3Instance instance) {
+  return not_offered(instance, "fmi3EnterEventMode");
+}
+FMI3_EXPORT fmi3Status fmi3EnterConfigurationMode(fmi3Instance instance) {
+  return not_offered(instance, "fmi3EnterConfigurationMode");
+}
+FMI3_EXPORT fmi3Status fmi3ExitConfigurationMode(fmi3Instance instance) {
+  return not_offered(instance, "fmi3ExitConfigurationMode");
+}
+FMI3_EXPORT fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance instance, fmi3ValueReference, std::size_t*) {
+  return not_offered(instance, "fmi3GetNumberOfVariableDependencies");
+}
+FMI3_EXPORT fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3ValueReference, std::size_t*,
+                                                   fmi3ValueReference*, std::size_t*, int*, std::size_t) {
+  return not_offered(instance, "fmi3GetVariableDependencies");
+}
+FMI3_EXPORT fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const fmi3ValueReference*, std::size_t,
+                                                    const fmi3ValueReference*, std::size_t, const fmi3Float64*,
+                                                    std::size_t, fmi3Float64*, std::size_t) {
+  return not_offered(instance, "fmi3GetDirectionalDerivative");
+}
+FMI3_EXPORT fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi3ValueReference*, std::size_t,
+                                                const fmi3ValueReference*, std::size_t, const fmi3Float64*, std::size_t,
+                                                fmi3Float64*, std::size_t) {
+  return not_offered(instance, "fmi3GetAdjointDerivative");
+}
+FMI3_EXPORT fmi3Status fmi3GetOutputDerivatives(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                                const std::int32_t*, fmi3Float64*, std::size_t) {
+  return none_of(instance, "fmi3GetOutputDerivatives", n);
+}
+
+// Clocks and their intervals.
+FMI3_EXPORT fmi3Status fmi3GetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, double*,
+                                              int*) {
+  return none_of(instance, "fmi3GetIntervalDecimal", n);
+}
+FMI3_EXPORT fmi3Status fmi3GetIntervalFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                               std::uint64_t*, std::uint64_t*, int*) {
+  return none_of(instance, "fmi3GetIntervalFraction", n);
+}
+FMI3_EXPORT fmi3Status fmi3GetShiftDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, double*) {
+  return none_of(instance, "fmi3GetShiftDecimal", n);
+}
+FMI3_EXPORT fmi3Status fmi3GetShiftFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                            std::uint64_t*, std::uint64_t*) {
+  return none_of(instance, "fmi3GetShiftFraction", n);
+}
+FMI3_EXPORT fmi3Status fmi3SetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                              const double*) {
+  return none_of(instance, "fmi3SetIntervalDecimal", n);
+}
+FMI3_EXPORT fmi3Status fmi3SetIntervalFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                               const std::uint64_t*, const std::uint64_t*) {
+  return none_of(instance, "fmi3SetIntervalFraction", n);
+}
+FMI3_EXPORT fmi3Status fmi3SetShiftDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                           const double*) {
+  return none_of(instance, "fmi3SetShiftDecimal", n);
+}
+FMI3_EXPORT fmi3Status fmi3SetShiftFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
+                                            const std::uint64_t*, const std::uint64_t*) {
+  return none_of(instance, "fmi3SetShiftFraction", n);
+}
+FMI3_EXPORT fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) {
+  return not_offered(instance, "fmi3EvaluateDiscreteStates");
+}
+FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool*, bool*, bool*, bool*, bool*, double*) {
+  return not_offered(instance, "fmi3UpdateDiscreteStates");
+}
+
+// Model exchange.
+FMI3_EXPORT fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance instance) {
+  return not_offered(instance, "fmi3EnterContinuousTimeMode");
+}
+FMI3_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, bool, bool*, bool*) {
+  return not_offered(instance, "fmi3CompletedIntegratorStep");
+}
+FMI3_EXPORT fmi3Status fmi3SetTime(fmi3Instance instance, double) {
+  return not_offered(instance, "fmi3SetTime");
+}
+FMI3_EXPORT fmi3Status fmi3SetContinuousStates(fmi3Instance instance, const double*, std::size_t) {
+  return not_offered(instance, "fmi3SetContinuousStates");
+}
+FMI3_EXPORT fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance, double*, std::size_t) {
+  return not_offered(instance, "fmi3GetContinuousStateDerivatives");
+}
+FMI3_EXPORT fmi3Status fmi3GetEventIndicators(fmi3Instance instance, double*, std::size_t) {
+  return not_offered(instance, "fmi3GetEventIndicators");
+}
+FMI3_EXPORT fmi3Status fmi3GetContinuousStates(fmi3Instance instance, double*, std::size_t) {
+  return not_offered(instance, "fmi3GetContinuousStates");
+}
+FMI3_EXPORT fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, double*, std::size_t) {
+  return not_offered(instance, "fmi3GetNominalsOfContinuousStates");
+}
+FMI3_EXPORT fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, std::size_t*) {
+  return not_offered(instance, "fmi3GetNumberOfEventIndicators");
+}
+FMI3_EXPORT fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, std::size_t*) {
+  return not_offered(instance, "fmi3GetNumberOfContinuousStates");
+}
+FMI3_EXPORT fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference, double) {
+  return not_offered(instance, "fmi3ActivateModelPartition");
+}
+
+}  // extern "C"

@@ -1,0 +1,198 @@
+#include "client/fmi/model_description.hpp"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <map>
+#include <pugixml.hpp>
+#include <set>
+#include <sstream>
+
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+/// A unit of our tables as powers of the base units of FMI.
+using Powers = std::map<std::string, int>;
+
+const std::map<std::string, Powers>& known_symbols() {
+  static const std::map<std::string, Powers> symbols = {
+      {"m", {{"m", 1}}},
+      {"s", {{"s", 1}}},
+      {"kg", {{"kg", 1}}},
+      {"rad", {{"rad", 1}}},
+      {"K", {{"K", 1}}},
+      {"N", {{"kg", 1}, {"m", 1}, {"s", -2}}},
+      {"Pa", {{"kg", 1}, {"m", -1}, {"s", -2}}},
+      {"J", {{"kg", 1}, {"m", 2}, {"s", -2}}},
+      {"W", {{"kg", 1}, {"m", 2}, {"s", -3}}},
+      {"1", {}},
+  };
+  return symbols;
+}
+
+/// "N m/rad^2": a product of symbols with powers, over such a product. None for what is not made of known symbols.
+std::optional<Powers> powers_of(const std::string& unit) {
+  Powers powers;
+  int sign = 1;
+  std::string symbol;
+  std::size_t i = 0;
+  const auto close = [&](int power) {
+    if (symbol.empty()) return true;
+    const auto found = known_symbols().find(symbol);
+    if (found == known_symbols().end()) return false;
+    for (const auto& [base, p] : found->second) powers[base] += sign * power * p;
+    symbol.clear();
+    return true;
+  };
+  while (i < unit.size()) {
+    const char c = unit[i];
+    if (c == '^') {
+      std::size_t used = 0;
+      const int power = std::stoi(unit.substr(i + 1), &used);
+      if (!close(power)) return std::nullopt;
+      i += 1 + used;
+      continue;
+    }
+    if (c == ' ' || c == '/' || c == '(' || c == ')') {
+      if (!close(1)) return std::nullopt;
+      if (c == '/') sign = -1;
+    } else {
+      symbol += c;
+    }
+    ++i;
+  }
+  if (!close(1)) return std::nullopt;
+  return powers;
+}
+
+void add_units(pugi::xml_node root, const UnitContent& content, std::set<std::string>& known) {
+  auto definitions = root.append_child("UnitDefinitions");
+  std::set<std::string> seen;
+  for (const UnitVariable& variable : content.variables) {
+    if (variable.unit.empty() || variable.unit == "-" || !seen.insert(variable.unit).second) continue;
+    const auto powers = powers_of(variable.unit);
+    if (!powers) continue;
+    known.insert(variable.unit);
+    auto unit = definitions.append_child("Unit");
+    unit.append_attribute("name") = variable.unit.c_str();
+    auto base = unit.append_child("BaseUnit");
+    for (const auto& [symbol, power] : *powers) {
+      if (power != 0) base.append_attribute(symbol.c_str()) = power;
+    }
+  }
+}
+
+const char* name_of(Causality causality) {
+  constexpr const char* names[] = {"independent", "parameter", "input", "output"};
+  return names[static_cast<int>(causality)];
+}
+
+/// Attributes that both versions give a variable.
+void describe(pugi::xml_node node, const UnitVariable& variable) {
+  node.append_attribute("name") = variable.name.c_str();
+  node.append_attribute("valueReference") = variable.reference;
+  if (!variable.meaning.empty()) node.append_attribute("description") = variable.meaning.c_str();
+  node.append_attribute("causality") = name_of(variable.causality);
+  node.append_attribute("variability") = variable.causality == Causality::parameter ? "fixed" : "continuous";
+  if (variable.causality == Causality::output) node.append_attribute("initial") = "calculated";
+}
+
+void add_value(pugi::xml_node node, const UnitVariable& variable, const std::set<std::string>& units) {
+  if (units.contains(variable.unit)) node.append_attribute("unit") = variable.unit.c_str();
+  if (variable.causality != Causality::parameter && variable.causality != Causality::input) return;
+  node.append_attribute("start") = fmt::format("{}", variable.start).c_str();
+}
+
+void add_variables(FmiVersion version, pugi::xml_node root, const UnitContent& content,
+                   const std::set<std::string>& units) {
+  auto variables = root.append_child("ModelVariables");
+  for (const UnitVariable& variable : content.variables) {
+    auto node = variables.append_child(version == FmiVersion::v2 ? "ScalarVariable" : "Float64");
+    describe(node, variable);
+    add_value(version == FmiVersion::v2 ? node.append_child("Real") : node, variable, units);
+  }
+}
+
+/// FMI 2.0 counts variables from 1, FMI 3.0 names them by reference.
+void add_structure(FmiVersion version, pugi::xml_node root, const UnitContent& content) {
+  auto structure = root.append_child("ModelStructure");
+  const auto add = [&](pugi::xml_node parent, const char* name, std::uint32_t reference) {
+    auto node = parent.append_child(name);
+    if (version == FmiVersion::v2) {
+      node.append_attribute("index") = reference + 1;
+    } else {
+      node.append_attribute("valueReference") = reference;
+    }
+  };
+  for (const bool initial : {false, true}) {
+    auto parent =
+        version == FmiVersion::v3 ? structure : structure.append_child(initial ? "InitialUnknowns" : "Outputs");
+    const char* name = version == FmiVersion::v2 ? "Unknown" : initial ? "InitialUnknown" : "Output";
+    for (const UnitVariable& variable : content.variables) {
+      if (variable.causality == Causality::output) add(parent, name, variable.reference);
+    }
+  }
+}
+
+void add_co_simulation(FmiVersion version, pugi::xml_node root, const UnitDescription& unit) {
+  auto node = root.append_child("CoSimulation");
+  node.append_attribute("modelIdentifier") = unit.model_identifier.c_str();
+  node.append_attribute("needsExecutionTool") = false;
+  node.append_attribute("canBeInstantiatedOnlyOncePerProcess") = false;
+  const bool second = version == FmiVersion::v2;
+  node.append_attribute(second ? "canGetAndSetFMUstate" : "canGetAndSetFMUState") = true;
+  node.append_attribute(second ? "canSerializeFMUstate" : "canSerializeFMUState") = true;
+  node.append_attribute("canHandleVariableCommunicationStepSize") = true;
+  if (second) {
+    node.append_attribute("canInterpolateInputs") = true;
+    node.append_attribute("maxOutputDerivativeOrder") = 0;
+  } else {
+    node.append_attribute("maxOutputDerivativeOrder") = 0;
+    node.append_attribute("mightReturnEarlyFromDoStep") = false;
+    node.append_attribute("hasEventMode") = false;
+  }
+}
+
+}  // namespace
+
+std::string identifier_of(const std::string& name) {
+  std::string identifier;
+  for (const char c : name) identifier += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  if (identifier.empty() || std::isdigit(static_cast<unsigned char>(identifier.front())) != 0)
+    identifier.insert(0, "_");
+  return identifier;
+}
+
+std::string model_description(FmiVersion version, const UnitDescription& unit, const UnitContent& content) {
+  pugi::xml_document document;
+  auto root = document.append_child("fmiModelDescription");
+  const bool second = version == FmiVersion::v2;
+  root.append_attribute("fmiVersion") = second ? "2.0" : "3.0";
+  root.append_attribute("modelName") = unit.name.c_str();
+  root.append_attribute(second ? "guid" : "instantiationToken") = content.token.c_str();
+  if (!unit.meaning.empty()) root.append_attribute("description") = unit.meaning.c_str();
+  root.append_attribute("generationTool") = fmt::format("Heelstrike {}", program_version).c_str();
+  root.append_attribute("variableNamingConvention") = "flat";
+  std::set<std::string> units;
+  // FMI 2.0 and 3.0 want their elements in this order.
+  add_co_simulation(version, root, unit);
+  add_units(root, content, units);
+  auto categories = root.append_child("LogCategories");
+  auto category = categories.append_child("Category");
+  category.append_attribute("name") = "logStatusError";
+  category.append_attribute("description") = "why a call has failed";
+  auto experiment = root.append_child("DefaultExperiment");
+  experiment.append_attribute("startTime") = 0.0;
+  experiment.append_attribute("stopTime") = unit.stop_time;
+  experiment.append_attribute("stepSize") = unit.step_size;
+  add_variables(version, root, content, units);
+  add_structure(version, root, content);
+  std::ostringstream text;
+  document.save(text, "  ", pugi::format_default, pugi::encoding_utf8);
+  return text.str();
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,41 @@
+/// What a functional mock-up unit (FMI 2.0 and 3.0, https://fmi-standard.org) carries in its folder `resources`: the
+/// scenario, the files it names, prepared products of its contacts, and its table of variables.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/contact/contact.hpp"
+
+namespace heelstrike::client {
+
+enum class Causality { independent, parameter, input, output };
+
+struct UnitVariable {
+  std::uint32_t reference = 0;
+  Causality causality = Causality::output;
+  std::string name;  ///< input, column of the time series, or "contact.PAIR.PARAMETER"
+  std::string unit;  ///< as in tables: "m", "N m", "-"
+  std::string meaning;
+  double start = 0.0;  ///< of inputs and parameters
+};
+
+struct UnitContent {
+  std::string yaml;       ///< all changes applied
+  std::string file_name;  ///< of the scenario, for messages
+  std::vector<AssetContent> files;
+  std::string token;                    ///< the same in the unit's description; another unit has another one
+  std::vector<UnitVariable> variables;  ///< by reference: 0 is time
+  std::filesystem::path cache;          ///< folder of prepared products
+};
+
+/// Writes the content into `resources`; the cache is there already.
+void write_content(const UnitContent& content, const std::filesystem::path& resources);
+
+/// @throws Error{file} naming what is missing, Error{version_mismatch} for resources of another program's version
+[[nodiscard]] UnitContent read_content(const std::filesystem::path& resources);
+
+}  // namespace heelstrike::client

@@ -1,0 +1,157 @@
+#include "client/fmi/unit_file.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <zip.h>
+
+#include <memory>
+#include <variant>
+
+#include "client/embedded/embedded.hpp"
+#include "common/config/digest.hpp"
+#include "common/errors/error.hpp"
+#include "common/results/output_file.hpp"
+#include "fem_server/sessions/local_contact.hpp"
+#include "mbs_server/service/run_input.hpp"
+#include "mbs_server/simulation/simulation.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that is removed with this object.
+class Scratch {
+ public:
+  explicit Scratch(const fs::path& beside) {
+    std::string name = (beside.parent_path() / ".heelstrike-unit-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw file_error(name, "no folder can be made there for the parts of the unit");
+    path_ = name;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// Numbers among the parameters of the pairs, which `--set contact.PAIR.PARAMETER` reaches.
+void add_parameters(const Contact& contact, std::vector<UnitVariable>& variables) {
+  for (const PairDescription& pair : contact.pairs()) {
+    for (const auto& [name, value] : pair.parameters) {
+      const double* number = std::get_if<double>(&value);
+      if (number == nullptr) continue;
+      variables.push_back({.reference = static_cast<std::uint32_t>(variables.size()),
+                           .causality = Causality::parameter,
+                           .name = fmt::format("contact.{}.{}", pair.name, name),
+                           .unit = {},
+                           .meaning = fmt::format("parameter of {}", pair.backend),
+                           .start = *number});
+    }
+  }
+}
+
+std::vector<UnitVariable> variables_of(mbs::Simulation& simulation) {
+  std::vector<UnitVariable> variables;
+  const auto add = [&](const Column& column, Causality causality) {
+    variables.push_back({.reference = static_cast<std::uint32_t>(variables.size()),
+                         .causality = causality,
+                         .name = column.name,
+                         .unit = column.unit,
+                         .meaning = column.meaning});
+  };
+  add({.name = "time", .unit = "s", .meaning = "simulated time"}, Causality::independent);
+  for (const Column& input : simulation.inputs()) add(input, Causality::input);
+  for (const Column& output : simulation.outputs().subspan(1)) add(output, Causality::output);
+  if (const Contact* contact = simulation.model().contact(); contact != nullptr) add_parameters(*contact, variables);
+  return variables;
+}
+
+/// An archive being written. @throws Error{file}
+class Archive {
+ public:
+  explicit Archive(const fs::path& file) : file_(file) {
+    int code = 0;
+    archive_ = ::zip_open(file.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code);
+    if (archive_ == nullptr)
+      throw file_error(file.string(), fmt::format("it cannot be written (libzip error {})", code));
+  }
+  ~Archive() {
+    if (archive_ != nullptr) ::zip_discard(archive_);
+  }
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
+
+  void add_file(const std::string& name, const fs::path& content) {
+    add(name, ::zip_source_file(archive_, content.c_str(), 0, -1));
+  }
+  /// Every file below `folder`.
+  void add_folder(const std::string& name, const fs::path& folder) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.is_regular_file()) add_file(name + "/" + fs::relative(entry.path(), folder).string(), entry.path());
+    }
+  }
+  void close() {
+    if (::zip_close(archive_) != 0) throw file_error(file_.string(), ::zip_strerror(archive_));
+    archive_ = nullptr;
+  }
+
+ private:
+  void add(const std::string& name, zip_source_t* source) {
+    if (source != nullptr && ::zip_file_add(archive_, name.c_str(), source, ZIP_FL_ENC_UTF_8) >= 0) return;
+    throw file_error(file_.string(), fmt::format("'{}' cannot be added: {}", name, ::zip_strerror(archive_)));
+  }
+
+  fs::path file_;
+  zip_t* archive_ = nullptr;
+};
+
+}  // namespace
+
+void write_unit(const RunRequest& request, FmiVersion version, const UnitBinaries& binaries, const fs::path& file,
+                const std::function<void(std::string_view stage, double fraction)>& on_progress) {
+  const Scratch scratch(fs::absolute(file));
+  const fs::path resources = scratch.path() / "resources";
+  UnitContent content{.yaml = request.yaml,
+                      .file_name = fs::path(request.file_name).filename().string(),
+                      .files = request.files,
+                      .token = {},
+                      .variables = {},
+                      .cache = resources / "cache"};
+  fs::create_directories(content.cache);
+  mbs::RunInput input =
+      mbs::make_run_input(request.yaml, content.file_name, request.files, schemas_of(embedded_backends()));
+  input.run_id = "unit";
+  mbs::Simulation simulation(input);
+  simulation.initialise([&](auto pairs, auto assets, const OpenContext& context) {
+    OpenContext watched = context;
+    watched.on_progress = on_progress;
+    return fem::local_contact_factory(content.cache.string())(pairs, assets, watched);
+  });
+  content.variables = variables_of(simulation);
+  content.token = "{" + sha256_hex(input.scenario_digest).substr(0, 32) + "}";
+  const Scenario& scenario = request.scenario;
+  const std::string stem = fs::path(content.file_name).stem().string();
+  const UnitDescription description{.name = stem,
+                                    .model_identifier = identifier_of(stem),
+                                    .meaning = scenario.description,
+                                    .stop_time = scenario.analysis.end_time,
+                                    .step_size = scenario.output.interval};
+  write_content(content, resources);
+  write_whole_file(scratch.path() / "modelDescription.xml", model_description(version, description, content));
+  Archive archive(file);
+  archive.add_file("modelDescription.xml", scratch.path() / "modelDescription.xml");
+  const std::string platform = version == FmiVersion::v2 ? "binaries/linux64/" : "binaries/x86_64-linux/";
+  archive.add_file(platform + description.model_identifier + ".so", binaries.binary);
+  archive.add_file(platform + binaries.library.filename().string(), binaries.library);
+  archive.add_folder("resources", resources);
+  archive.close();
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,26 @@
+/// Makes units: everything that a scenario needs in one file.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string_view>
+
+#include "client/fmi/model_description.hpp"
+#include "client/runs/run_request.hpp"
+
+namespace heelstrike::client {
+
+/// What units are stepped by.
+struct UnitBinaries {
+  std::filesystem::path binary;   ///< becomes that of the unit
+  std::filesystem::path library;  ///< that it needs, under the name that it needs it by
+};
+
+/// Prepares the contacts of `request`, so that whoever opens the unit need not, and writes the unit.
+/// @param on_progress  of the preparation
+/// @throws Error{invalid_input} as a run; Error{file}
+void write_unit(const RunRequest& request, FmiVersion version, const UnitBinaries& binaries,
+                const std::filesystem::path& file,
+                const std::function<void(std::string_view stage, double fraction)>& on_progress);
+
+}  // namespace heelstrike::client

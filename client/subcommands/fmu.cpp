@@ -1,0 +1,85 @@
+// heelstrike fmu: a scenario as a functional mock-up unit.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <system_error>
+
+#include "client/embedded/embedded.hpp"
+#include "client/fmi/unit_file.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "client/terminal/progress_display.hpp"
+#include "common/contact/preparation.hpp"
+#include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct FmuOptions {
+  fs::path scenario;
+  Overrides overrides;
+  fs::path file;
+  FmiVersion version = FmiVersion::v3;
+};
+
+/// Beside the programs' folder, as built or as installed.
+UnitBinaries unit_binaries() {
+  std::error_code ignored;
+  const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
+  const fs::path library = HEELSTRIKE_LIBRARY;
+  const UnitBinaries installed{.binary = prefix / HEELSTRIKE_LIBDIR / "heelstrike" / "libheelstrike_fmi.so",
+                               .library = prefix / HEELSTRIKE_LIBDIR / library};
+  for (const UnitBinaries& candidate : {installed, UnitBinaries{.binary = prefix / "lib" / "libheelstrike_fmi.so",
+                                                   .library = prefix / "lib" / library}}) {
+    if (::access(candidate.binary.c_str(), R_OK) == 0 && ::access(candidate.library.c_str(), R_OK) == 0)
+      return candidate;
+  }
+  throw file_error(installed.binary.string(), "the binaries for units are not there; install heelstrike again");
+}
+
+ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_token& stop) {
+  const RunRequest request = load_request(options.scenario, options.overrides, schemas_of(embedded_backends()), stop);
+  (void)pair_doubts(request);
+  const fs::path file = options.file.empty() ? options.scenario.filename().replace_extension(".fmu") : options.file;
+  {
+    ProgressDisplay display(run_name(request.scenario, ' '), as_json);
+    write_unit(request, options.version, unit_binaries(), file, [&](std::string_view stage, double fraction) {
+      if (stage.starts_with(warning_mark)) return;
+      display.show({.stage = std::string(stage), .fraction = fraction});
+    });
+  }
+  fmt::print("{}: {:.1f} MB\n", printable(file.string()), 1e-6 * static_cast<double>(fs::file_size(file)));
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_fmu(CLI::App& program, Invocation& invocation) {
+  auto* command =
+      program.add_subcommand("fmu", "Make a functional mock-up unit for co-simulation (FMI 3.0 or 2.0) of a scenario");
+  const auto options = std::make_shared<FmuOptions>();
+  add_scenario_argument(*command, options->scenario);
+  command->add_option("-o,--output", options->file, "The unit (default: SCENARIO.fmu in this folder)")
+      ->type_name("FILE");
+  command->add_option("--fmi", options->version, "Version of the standard (default 3)")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, FmiVersion>{{"2", FmiVersion::v2}, {"3", FmiVersion::v3}}));
+  command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
+  add_set_option(*command, options->overrides);
+  add_footer(*command,
+             "  heelstrike fmu examples/bouncing_ball.yaml\n"
+             "  heelstrike fmu examples/foot_drop.yaml --fmi 2 -o foot.fmu");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](const std::stop_token& stop) {
+      return make_unit(*options, invocation.json, stop);
+    };
+  });
+}
+
+}  // namespace heelstrike::client
