@@ -64,7 +64,7 @@ class Moreau final : public Integrator {
     double dissipated = 0.0;  ///< [J]
   };
   [[nodiscard]] double next_time(double t_end);
-  void apply_impacts();
+  void apply_impacts(double h);
   void attempt(double h);
   [[nodiscard]] Pushed push(double h, const Vector& q_m, const Vector& v_free, bool last);
   void separate(double t, Vector& y);
@@ -102,8 +102,9 @@ bool Moreau::acts(const RigidPoint& point) const {
   return touched_at_start(point) || std::ranges::any_of(slow_, [&](const RigidPoint& p) { return p.same_as(point); });
 }
 
-/// Impulses at all points that touch, when one of them approaches faster than it rests.
-void Moreau::apply_impacts() {
+/// Impulses at all points that touch, when one of them would sink in over a step of length `h`. Only those that
+/// approach faster than bodies rest rebound.
+void Moreau::apply_impacts(double h) {
   RigidContacts& contacts = *problem_.rigid_contacts();
   const auto points = contacts.look(from_t_, from_y_.head(n_), from_y_.segment(n_, n_));
   at_start_.clear();
@@ -117,7 +118,7 @@ void Moreau::apply_impacts() {
     }
     touching.push_back(i);
     at_start_.push_back(points[i]);
-    impact = impact || points[i].rate < -contacts.resting_speed(points[i]);
+    impact = impact || -points[i].rate * h > 0.1 * contacts.rounding();
   }
   if (!impact) return;
   friction::ImpactProblem problem = contacts.choose(touching);
@@ -236,7 +237,7 @@ StepResult Moreau::step(double t_end) {
   attempted_ = t_ + h;
   if (contacts != nullptr) {
     contacts->begin_step(t_);
-    apply_impacts();
+    apply_impacts(h);
   }
   attempt(h);
   const double tolerance = contacts == nullptr ? 0.0 : contacts->rounding();

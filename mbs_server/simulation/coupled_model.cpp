@@ -62,6 +62,9 @@ void CoupledModel::open(const ContactFactory& open_contact, std::span<const Asse
   exchange_.connect(*contact_);
   rigid_.connect(contact_->pairs());
   if (rigid_.any() && !takes_impacts) refuse_rigid_pairs();
+  for (std::size_t i = 0; i < trackers_.size(); ++i) {
+    if (rigid_.rigid(i)) trackers_[i].follow_rigid_bodies();
+  }
 }
 
 void CoupledModel::refuse_rigid_pairs() const {
