@@ -72,7 +72,8 @@ void run_heelstrike(benchmark::State& state) {
     mbs::ContactExchange exchange(system.model(), nullptr);
     const mbs::ContactStates states(0);
     const auto scheme = mbs::monolithic().make({}, exchange, states);
-    mbs::RunProblem problem(system, *scheme, states, {}, std::numeric_limits<std::int64_t>::max());
+    mbs::RigidContactSet rigid(system, exchange);
+    mbs::RunProblem problem(system, *scheme, states, rigid, {}, std::numeric_limits<std::int64_t>::max());
     mbs::VectorX q = system.initial_q();
     const mbs::VectorX qd = system.initial_qd();
     system.linearize({0.0, q, qd});

@@ -10,6 +10,7 @@
 #include "common/config/backend_label.hpp"
 #include "common/config/digest.hpp"
 #include "common/config/document.hpp"
+#include "common/contact/contact_point.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "gait/motion_columns.hpp"
@@ -42,8 +43,24 @@ std::string expand_variables(const std::string& name, const std::string& where) 
 
 namespace {
 
+/// Impulses of rigid bodies are found by an integrator of their own, whatever the file names.
+void change_integrator(RunRequest& request, const Catalog& catalog) {
+  const config::Document document = config::load_document(request.yaml, request.file_name);
+  const config::Node* analysis = document.root->find("analysis");
+  const config::Node* integrator = analysis == nullptr ? nullptr : analysis->find("integrator");
+  const config::Node* name = integrator == nullptr ? nullptr : integrator->find("name");
+  const std::string& needed = catalog.default_integrators.with_rigid_contact;
+  if (name == nullptr || name->scalar == needed) return;
+  request.notes.push_back(fmt::format("rigid bodies take the integrator {} instead of {}", needed, name->scalar));
+  request.yaml =
+      with_override(request.yaml, request.file_name, fmt::format("analysis.integrator={{name: {}}}", needed), catalog);
+}
+
 void change_backend(RunRequest& request, const std::string& backend, const BackendSchemas& backends) {
   if (backend.empty()) return;
+  if (const auto found = backends.find(backend); found != backends.end() && has_rigid_bodies(found->second)) {
+    change_integrator(request, scenario_catalog(backends));
+  }
   std::vector<std::string> dropped;
   request.yaml = with_backend(request.yaml, request.file_name, backend, backends, dropped);
   if (dropped.empty()) return;

@@ -40,6 +40,7 @@ struct AnalysisSchema : ElementType {
 /// The integrator of a scenario that names none.
 struct DefaultIntegrators {
   std::string with_contact, with_forces, otherwise;
+  std::string with_rigid_contact{};  ///< of some pair, whatever the others are
 };
 
 struct Catalog {

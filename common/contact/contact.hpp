@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "common/contact/contact_point.hpp"
 #include "common/contact/fields.hpp"
 #include "common/contact/surface.hpp"
 #include "common/errors/error.hpp"
@@ -76,6 +77,8 @@ struct Response {
   double dissipated_increment = 0.0;  ///< [J] since the committed state, by rate-independent terms (friction)
   SolverStatistics statistics;
   GapBound bound;
+  std::vector<ContactPoint> points{};  ///< of a rigid pair (rigid_law()): where the bodies touch or are near; the
+                                       ///< wrench is then left to who knows the masses, and zero
 };
 
 /// What is wanted of a question to all pairs.

@@ -36,6 +36,28 @@ void from_proto(const v1::GapBound& from, GapBound& to, const FieldPath& path) {
   to.flat = from.flat();
 }
 
+void to_proto(const ContactPoint& from, v1::ContactPoint& to) {
+  to.set_feature(from.feature);
+  to_proto(from.p_AC, *to.mutable_p_ac());
+  to_proto(from.n_A, *to.mutable_n_a());
+  to.set_gap(from.gap);
+  to.set_curvature_a(from.curvature_A);
+  to.set_curvature_b(from.curvature_B);
+}
+
+void from_proto(const v1::ContactPoint& from, ContactPoint& to, const FieldPath& path) {
+  const FieldPath p_AC(path, "p_AC");
+  const FieldPath n_A(path, "n_A");
+  if (!from.has_p_ac()) refuse_missing(p_AC);
+  if (!from.has_n_a()) refuse_missing(n_A);
+  to.feature = from.feature();
+  from_proto(from.p_ac(), to.p_AC, p_AC);
+  from_proto(from.n_a(), to.n_A, n_A);
+  to.gap = finite(from.gap(), FieldPath(path, "gap"));
+  to.curvature_A = finite(from.curvature_a(), FieldPath(path, "curvature_A"));
+  to.curvature_B = finite(from.curvature_b(), FieldPath(path, "curvature_B"));
+}
+
 void to_proto(const PairState& from, v1::PairState& to) {
   to.set_time(from.t);
   to_proto(from.X_AB, *to.mutable_x_ab());
@@ -72,6 +94,8 @@ void to_proto(const Response& from, v1::ContactResult& to, bool with_tangents) {
   statistics.set_residual(from.statistics.residual);
   to.clear_bound();
   if (from.bound.known) to_proto(from.bound, *to.mutable_bound());
+  to.clear_points();
+  for (const ContactPoint& point : from.points) to_proto(point, *to.add_points());
 }
 
 void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& path) {
@@ -101,6 +125,10 @@ void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& pa
   to.statistics.residual = finite(from.statistics().residual(), FieldPath(statistics, "residual"));
   to.bound = {};
   if (from.has_bound()) from_proto(from.bound(), to.bound, FieldPath(path, "bound"));
+  to.points.resize(static_cast<std::size_t>(from.points_size()));
+  const FieldPath points(path, "points");
+  for (int i = 0; i < from.points_size(); ++i)
+    from_proto(from.points(i), to.points[static_cast<std::size_t>(i)], points);
 }
 
 void from_proto(const v1::PairResponse& from, Response& to, const FieldPath& path) {

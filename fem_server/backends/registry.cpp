@@ -8,6 +8,7 @@
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
+#include "fem_server/backends/rigid/entry.hpp"
 #include "fem_server/backends/shared/material_doubts.hpp"
 #ifdef HEELSTRIKE_FEM
 #include "fem_server/backends/fem_condensed/entry.hpp"
@@ -24,6 +25,7 @@ std::vector<BackendEntry> collect() {
   std::vector<BackendEntry> entries;
   std::ranges::move(point_law_entries(), std::back_inserter(entries));
   entries.push_back(elastic_foundation_entry());
+  std::ranges::move(rigid_entries(), std::back_inserter(entries));
 #ifdef HEELSTRIKE_FEM
   entries.push_back(fem_condensed_entry());
   entries.push_back(fem_full_entry());

@@ -8,7 +8,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr std::string_view format_version = "heelstrike session 1";
+constexpr std::string_view format_version = "heelstrike session 2";
 
 }  // namespace
 
@@ -19,10 +19,15 @@ void transfer(Archive& archive, MaybeConst<PairState> auto& state) {
 }
 
 template <class Archive>
+void transfer(Archive& archive, MaybeConst<ContactPoint> auto& point) {
+  archive(point.feature, point.p_AC, point.n_A, point.gap, point.curvature_A, point.curvature_B);
+}
+
+template <class Archive>
 void transfer(Archive& archive, MaybeConst<Response> auto& r) {
   archive(r.F_A.torque, r.F_A.force, r.dF_A_dX, r.dF_A_dV, r.gap, r.gap_rate, r.area, r.p_ACop, r.peak_pressure,
           r.stored_energy, r.dissipated_power, r.dissipated_increment, r.statistics.iterations,
-          r.statistics.active_points, r.statistics.residual);
+          r.statistics.active_points, r.statistics.residual, r.points);
 }
 
 template <class Archive>

@@ -342,6 +342,12 @@ const Accelerations& System::accelerations(const MotionState& at, const Baumgart
   return result_;
 }
 
+void System::respond(double t, const ConstVector& q, Eigen::Ref<VectorX> b) {
+  factor_saddle(t, q);
+  correction_multipliers_.setZero(n_constraints_);
+  saddle_.solve(b, correction_multipliers_, false);
+}
+
 /// The forces -Phi_q' lambda of prescribed motion have the power -lambda . (Phi_q qd) = -lambda . nu.
 void System::add_driver_power(double t, const ConstVector& q) {
   for_each_block([&](const Constraint& c, int row) {

@@ -112,6 +112,9 @@ class System {
   /// @throws RecoverableError for a singular configuration and for numbers that are not finite; whatever the force
   /// elements throw
   const Accelerations& accelerations(const MotionState& at, const Baumgarte& baumgarte = {});
+  /// The motion that impulses cause: x = M^-1 (b - Phi_q' lambda) with Phi_q x = 0, from impulses b, in place.
+  /// @throws RecoverableError for a singular configuration
+  void respond(double t, const ConstVector& q, Eigen::Ref<VectorX> b);
   /// The own states of all force elements.
   [[nodiscard]] ElementStates& states() { return states_; }
   [[nodiscard]] const ElementStates& states() const { return states_; }
@@ -219,6 +222,7 @@ class System {
   Key jacobian_at_, saddle_at_;
   RigidElimination saddle_;
   VectorX g_, gamma_, correction_;
+  VectorX correction_multipliers_;  ///< of respond()
   Accelerations result_;  ///< of accelerations()
 
   /// Linearisation: point, tangents of forces and joints (the rigid bodies' follow from q, qd, qdd and lambda).

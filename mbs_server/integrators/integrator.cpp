@@ -9,18 +9,22 @@
 #include "mbs_server/integrators/arkode_erk.hpp"
 #include "mbs_server/integrators/cvode_index1.hpp"
 #include "mbs_server/integrators/ida_ggl.hpp"
+#include "mbs_server/integrators/moreau.hpp"
 #include "mbs_server/integrators/rk4.hpp"
 
 namespace heelstrike::mbs {
 
 std::span<const IntegratorEntry> integrator_registry() {
-  static const std::vector<IntegratorEntry> entries = {cvode_index1(), ida_ggl(), arkode_erk(),
-                                                       arkode_dirk(),  rk4(),     ab4am4()};
+  static const std::vector<IntegratorEntry> entries = {cvode_index1(), ida_ggl(), arkode_erk(), arkode_dirk(),
+                                                       rk4(),          ab4am4(),  moreau()};
   return entries;
 }
 
 DefaultIntegrators default_integrators() {
-  return {.with_contact = cvode_index1().name, .with_forces = arkode_dirk().name, .otherwise = arkode_erk().name};
+  return {.with_contact = cvode_index1().name,
+          .with_forces = arkode_dirk().name,
+          .otherwise = arkode_erk().name,
+          .with_rigid_contact = moreau().name};
 }
 
 IntegratorEntry integrator_entry(

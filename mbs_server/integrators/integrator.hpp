@@ -60,6 +60,7 @@ class Integrator {
 /// What describes an integrator. A new one is its file and its line in integrator.cpp.
 struct IntegratorEntry : ElementType {
   bool fixed_step = false;          ///< does not control its error and does not project
+  bool solves_impacts = false;      ///< takes rigid contacts, and steps to their impacts itself
   bool solves_multipliers = false;  ///< they are unknowns of its steps: singular poses trouble it sooner
   std::function<std::unique_ptr<Integrator>(const IntegratorSpec& spec, Problem& problem)> make;
 };

@@ -7,6 +7,8 @@
 
 namespace heelstrike::mbs {
 
+class RigidContacts;
+
 class Problem {
  public:
   using Vector = Eigen::VectorXd;
@@ -46,6 +48,9 @@ class Problem {
   /// Factors dr/dx + c dr/dxd; solves with the last factors in place.
   virtual void factor_index2(double t, const ConstRef& x, double c) = 0;
   virtual void solve_index2(MutableRef b) = 0;
+
+  /// Contacts of rigid bodies, which act by impulses; null = there are none.
+  [[nodiscard]] virtual RigidContacts* rigid_contacts() { return nullptr; }
 
   [[nodiscard]] virtual int n_roots() const = 0;
   virtual void roots(double t, const ConstRef& y, MutableRef values) = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/integrators/integrator.hpp"
 #include "mbs_server/simulation/accepted_state.hpp"
 #include "mbs_server/simulation/run_table.hpp"
 
@@ -40,6 +41,7 @@ CoupledModel::CoupledModel(const Scenario& scenario, const Model& model, std::st
       system_(model),
       exchange_(system_.model(), nullptr, stop_),
       contact_states_(system_.model().pairs.size()),
+      rigid_(system_, exchange_),
       scheme_(scheme.make(scenario, exchange_, contact_states_)),
       contact_force_(add_contact_force(system_, exchange_.kinematics(), *scheme_)) {
   for (const auto& pair : system_.model().pairs) trackers_.emplace_back(pair.name);
@@ -52,12 +54,44 @@ void CoupledModel::assemble(const AssemblyLog& log) {
 }
 
 void CoupledModel::open(const ContactFactory& open_contact, std::span<const AssetContent> assets,
-                        const OpenContext& context) {
+                        const OpenContext& context, bool takes_impacts) {
   if (scenario_.pairs.empty()) return;
   std::vector<PairSpec> specs;
   for (const auto& pair : scenario_.pairs) specs.push_back(pair.spec);
   contact_ = open_contact(specs, assets, context);
   exchange_.connect(*contact_);
+  rigid_.connect(contact_->pairs());
+  if (rigid_.any() && !takes_impacts) refuse_rigid_pairs();
+  for (std::size_t i = 0; i < trackers_.size(); ++i) {
+    if (rigid_.rigid(i)) trackers_[i].follow_rigid_bodies();
+  }
+}
+
+void CoupledModel::refuse_rigid_pairs() const {
+  for (std::size_t i = 0; i < scenario_.pairs.size(); ++i) {
+    if (!rigid_.rigid(i)) continue;
+    const PairSpec& pair = scenario_.pairs[i].spec;
+    throw input_error(
+        "contact." + pair.name + ".backend",
+        fmt::format("contact.{}.backend: expected a contact model with forces, found '{}', whose bodies "
+                    "are rigid: only a forward analysis with the integrator {} and the coupling scheme {} "
+                    "finds their impulses; leave analysis.integrator.name out, or take another back-end",
+                    pair.name, pair.backend, default_integrators().with_rigid_contact, monolithic().name));
+  }
+}
+
+/// The user's numbers may touch by decimals that are rounded; what is deeper than a micrometre was not meant.
+void CoupledModel::require_no_penetration(std::span<const Response> responses) const {
+  constexpr double meant = 1e-6;
+  for (std::size_t i = 0; i < responses.size(); ++i) {
+    if (!rigid_.rigid(i) || responses[i].gap >= -meant) continue;
+    const PairModel& pair = scenario_.pairs[i];
+    const std::string key = "contact." + pair.spec.name;
+    throw input_error(key,
+                      fmt::format("{}: expected rigid bodies that do not overlap at the start, found '{}' and '{}' "
+                                  "{:.3g} m inside each other; move one of them apart (bodies.{}.position)",
+                                  key, pair.main_body, pair.partner_body, -responses[i].gap, pair.partner_body));
+  }
 }
 
 std::vector<std::string> CoupledModel::pair_names() const {
@@ -69,6 +103,7 @@ std::vector<std::string> CoupledModel::pair_names() const {
 void CoupledModel::begin(std::span<const Response> responses) {
   const auto& [t, y, z] = committed_;
   require_numbers(system_, t, y, z);
+  require_no_penetration(responses);
   for (std::size_t i = 0; i < trackers_.size(); ++i) {
     contact_states_.set_closed(i, touching(responses[i].gap, responses[i].gap_rate));
     // A run may begin in contact; its first episode then has no onset before the start.
@@ -158,7 +193,7 @@ std::shared_ptr<const PostedQuestion> CoupledModel::begin_row(double t, const Ve
   std::shared_ptr<const PostedQuestion> asked;
   if (!scheme_->has_macro_steps() && !contact_states_.any_closed()) asked = exchange_.post(t, q(y), qd(y));
   const auto responses = asked ? std::span<const Response>(unknown_) : scheme_->responses(t, q(y), qd(y));
-  mbs::fill_row(state(t, y), energies, system_, *scheme_, responses, row);
+  mbs::fill_row(state(t, y), energies, system_, *scheme_, rigid_.told(responses, q(y)), row);
   if (scenario_.output.accelerations) append_accelerations(state(t, y), system_, row);
   return asked;
 }

@@ -41,7 +41,9 @@ class CoupledModel {
   /// minutes. @throws as mbs::assemble
   void assemble(const AssemblyLog& log);
   /// Opens the contact of all pairs; without pairs nobody is asked. @throws whatever the factory throws
-  void open(const ContactFactory& open_contact, std::span<const AssetContent> assets, const OpenContext& context);
+  /// @param takes_impacts  whoever moves the bodies finds the impulses of rigid contacts
+  void open(const ContactFactory& open_contact, std::span<const AssetContent> assets, const OpenContext& context,
+            bool takes_impacts = false);
 
   [[nodiscard]] System& system() { return system_; }
   [[nodiscard]] const System& system() const { return system_; }
@@ -51,6 +53,9 @@ class CoupledModel {
   [[nodiscard]] CouplingScheme& scheme() { return *scheme_; }
   /// One of the system's forces.
   [[nodiscard]] const ForceElement& contact_force() const { return contact_force_; }
+  /// Of the pairs whose bodies are rigid.
+  [[nodiscard]] RigidContactSet& rigid_contacts() { return rigid_; }
+  [[nodiscard]] const RigidContactSet& rigid_contacts() const { return rigid_; }
   /// Null without pairs and before open().
   [[nodiscard]] Contact* contact() { return contact_.get(); }
   /// The start that assemble() found.
@@ -97,11 +102,15 @@ class CoupledModel {
   void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row);
 
  private:
+  void refuse_rigid_pairs() const;
+  void require_no_penetration(std::span<const Response> responses) const;
+
   const Scenario& scenario_;
   std::stop_token stop_;
   System system_;
   ContactExchange exchange_;
   ContactStates contact_states_;
+  RigidContactSet rigid_;
   std::unique_ptr<CouplingScheme> scheme_;
   ContactForce& contact_force_;  ///< owned by system_, as the last of the model's forces
   std::unique_ptr<Contact> contact_;

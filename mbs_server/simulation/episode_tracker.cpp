@@ -31,6 +31,7 @@ void EpisodeTracker::update(double t, const Response& response) {
     episode_->max_indentation = -last.gap;
     episode_->max_indentation_time = t;
   }
+  if (!smooth_) return;
   refine_force();
   refine_indentation();
 }

@@ -16,6 +16,10 @@ class EpisodeTracker {
  public:
   explicit EpisodeTracker(std::string pair) : pair_(std::move(pair)) {}
 
+  /// The bodies of the pair are rigid: their forces are means over steps and their velocities jump, so that nothing
+  /// between steps is known.
+  void follow_rigid_bodies() { smooth_ = false; }
+
   /// The pair touched at t. A run that starts in contact begins its episode at the start.
   void begin(double t, const Response& response);
   /// An accepted step within the episode.
@@ -53,6 +57,7 @@ class EpisodeTracker {
   void refine_indentation();
 
   std::string pair_;
+  bool smooth_ = true;
   std::optional<ContactEpisode> episode_;
   int n_turns_ = 0;
   std::vector<Point> recent_;  ///< the last three points, oldest first

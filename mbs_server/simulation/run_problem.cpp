@@ -10,9 +10,14 @@
 
 namespace heelstrike::mbs {
 
-RunProblem::RunProblem(System& system, CouplingScheme& scheme, const ContactStates& states, std::stop_token stop,
-                       std::int64_t max_evaluations)
-    : system_(system), scheme_(scheme), states_(states), stop_(std::move(stop)), max_evaluations_(max_evaluations) {
+RunProblem::RunProblem(System& system, CouplingScheme& scheme, const ContactStates& states, RigidContactSet& rigid,
+                       std::stop_token stop, std::int64_t max_evaluations)
+    : system_(system),
+      scheme_(scheme),
+      states_(states),
+      rigid_(rigid),
+      stop_(std::move(stop)),
+      max_evaluations_(max_evaluations) {
   ggl_.emplace(system);
 }
 

@@ -12,6 +12,7 @@
 #include "mbs_server/coupling/coupling_scheme.hpp"
 #include "mbs_server/formulation/ggl_form.hpp"
 #include "mbs_server/integrators/problem.hpp"
+#include "mbs_server/simulation/rigid_contact_set.hpp"
 
 namespace heelstrike::mbs {
 
@@ -28,8 +29,9 @@ class RunProblem final : public Problem {
   /// @param scheme, states   of the contact force of `system`
   /// @param stop             looked at in every evaluation, which then throws Error{cancelled}
   /// @param max_evaluations  of the equations of motion; the next one throws Error{limit}
-  RunProblem(System& system, CouplingScheme& scheme, const ContactStates& states, std::stop_token stop,
-             std::int64_t max_evaluations);
+  /// @param rigid            rigid contacts of `system`
+  RunProblem(System& system, CouplingScheme& scheme, const ContactStates& states, RigidContactSet& rigid,
+             std::stop_token stop, std::int64_t max_evaluations);
 
   [[nodiscard]] int size() const override { return system_.n_y(); }
   [[nodiscard]] int n_positions() const override { return system_.n_q(); }
@@ -50,6 +52,7 @@ class RunProblem final : public Problem {
   [[nodiscard]] int n_roots() const override {
     return scheme_.has_macro_steps() ? 0 : ContactRoot::per_pair * static_cast<int>(states_.n_pairs());
   }
+  [[nodiscard]] RigidContacts* rigid_contacts() override { return rigid_.any() ? &rigid_ : nullptr; }
   void roots(double t, const ConstRef& y, MutableRef values) override;
   [[nodiscard]] bool no_roots(double t, const ConstRef& y, double t_end, const ConstRef& y_end) const override;
   /// Directions in which the roots matter: open pairs watch for a falling gap and a rising rate, closed ones for a
@@ -72,6 +75,7 @@ class RunProblem final : public Problem {
   System& system_;
   CouplingScheme& scheme_;
   const ContactStates& states_;
+  RigidContactSet& rigid_;
   std::stop_token stop_;
   std::int64_t max_evaluations_;
   std::int64_t n_evaluations_ = 0;

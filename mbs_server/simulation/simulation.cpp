@@ -79,7 +79,7 @@ class Simulation::PendingStep final : public SimulationStep {
 
   /// No pair begins or ends to act.
   [[nodiscard]] bool commits_later() const {
-    return !simulation_.scheme_.has_macro_steps() && !is_event() && !is_crossing();
+    return !simulation_.contact_at_step_ends() && !is_event() && !is_crossing();
   }
   [[nodiscard]] bool is_crossing() const { return crossing_.has_value(); }
   [[nodiscard]] std::span<const std::size_t> switching() const { return switching_; }
@@ -193,7 +193,7 @@ void Simulation::initialise(const ContactFactory& open_contact) {
       .run_id = input_.run_id,
       .on_progress = [this](std::string_view stage, double fraction) { listener_->on_preparation(stage, fraction); },
       .stop = stop_};
-  model_.open(open_contact, input_.assets, context);
+  model_.open(open_contact, input_.assets, context, takes_impacts_ && !scheme_.has_macro_steps());
   listener_->on_opened();
   if (resumed) {
     take(*input_.resume_from, std::move(*resumed));
@@ -203,10 +203,12 @@ void Simulation::initialise(const ContactFactory& open_contact) {
 }
 
 void Simulation::prepare_to_step() {
-  problem_ =
-      std::make_unique<RunProblem>(model_.system(), scheme_, states_, stop_, scenario_.analysis.budget.evaluations);
+  problem_ = std::make_unique<RunProblem>(model_.system(), scheme_, states_, model_.rigid_contacts(), stop_,
+                                          scenario_.analysis.budget.evaluations);
   integrator_ = make_integrator(scenario_.analysis.integrator, *problem_);
-  index2_ = config::type_named(integrator_registry(), scenario_.analysis.integrator.name).solves_multipliers;
+  const IntegratorEntry& entry = config::type_named(integrator_registry(), scenario_.analysis.integrator.name);
+  index2_ = entry.solves_multipliers;
+  takes_impacts_ = entry.solves_impacts;
   singularities_ = std::make_unique<SingularCrossing>(model_.system(), scenario_.analysis.integrator);
   watch_ = std::make_unique<PairWatch>(exchange_, states_);
   progress_ = std::make_unique<ProgressWatch>(scenario_.analysis, model_.pair_names());
@@ -409,7 +411,7 @@ bool Simulation::take_step(double t) {
 void Simulation::find_step() {
   const double t_end = step_bound();
   if (restart_due_) restart_integrator();
-  const bool locates_contact = !scheme_.has_macro_steps();
+  const bool locates_contact = !contact_at_step_ends();
   fresh_ = false;
   const StepResult step = integrator_->step(t_end);
   take_commit();
@@ -503,12 +505,14 @@ void Simulation::commit_state(PendingStep& step) {
   watch_->accept(now_, responses);
   // Within a macro step nobody has asked the partner: contact is known at exchanges only.
   if (scheme_.has_macro_steps() && now_ < macro_end_) return;
-  take_responses(t_before, y, responses);
-  if (scheme_.has_macro_steps()) {
-    switch_pairs(switched_pairs(responses), responses);
-  } else {
-    switch_pairs(step.switching(), responses);
+  if (contact_at_step_ends()) {
+    const auto told = model_.rigid_contacts().told_to_episodes(responses, model_.q(committed_.y));
+    take_responses(t_before, y, told);
+    switch_pairs(switched_pairs(told), told);
+    return;
   }
+  take_responses(t_before, y, responses);
+  switch_pairs(step.switching(), responses);
 }
 
 /// The end of the step becomes the committed state. @param y  of the end; of the state before, afterwards
@@ -587,7 +591,10 @@ void Simulation::take_responses(double t_before, const VectorX& y_before, std::s
 std::vector<std::size_t> Simulation::switched_pairs(std::span<const Response> responses) const {
   std::vector<std::size_t> pairs;
   for (std::size_t i = 0; i < responses.size(); ++i) {
-    if (states_.closed(i) != touching(responses[i].gap, responses[i].gap_rate)) pairs.push_back(i);
+    const bool touches = model_.rigid_contacts().rigid(i)
+                             ? responses[i].gap <= RigidContactSet::contact_rounding(model_.q(committed_.y))
+                             : touching(responses[i].gap, responses[i].gap_rate);
+    if (states_.closed(i) != touches) pairs.push_back(i);
   }
   return pairs;
 }

@@ -137,6 +137,8 @@ class Simulation {
   [[nodiscard]] bool confirm_commit();
   void take_back(const RefusedCommit& refusal);
   void take_responses(double t_before, const VectorX& y_before, std::span<const Response> responses);
+  /// Nobody locates contact: pairs close and open where steps end.
+  [[nodiscard]] bool contact_at_step_ends() const { return takes_impacts_ || scheme_.has_macro_steps(); }
   [[nodiscard]] bool starts_anew();
   void switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses);
   /// Where nobody locates contact, the pairs whose state is another than the one at the last accepted step.
@@ -176,6 +178,7 @@ class Simulation {
 
   double now_ = 0.0;                      ///< [s] between the last commit and the end of the pending step
   std::unique_ptr<PendingStep> pending_;  ///< found, but not committed
+  bool takes_impacts_ = false;            ///< the integrator finds contacts of rigid bodies itself
   bool index2_ = false;                   ///< the integrator suffers sooner from singular poses
   std::optional<CommittedState> posted_;  ///< the state before the last commit, while nobody has looked at its answer
   bool fresh_ = false;                    ///< the integrator has been started at the committed state, with no bound

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/config/keys.hpp"
+#include "common/contact/contact_point.hpp"
 #include "common/text/suggestion.hpp"
 
 namespace heelstrike::config {
@@ -49,11 +50,17 @@ std::vector<KeySchema> integrator_keys() {
            .range = {.min = 1.0, .max = 1e6}}};
 }
 
+bool is_rigid(const Catalog& catalog, const std::string& backend) {
+  const auto found = catalog.backends.find(backend);
+  return found != catalog.backends.end() && has_rigid_bodies(found->second);
+}
+
 KeySchema integrator_key(const Catalog& catalog, const std::string& default_integrator) {
   const DefaultIntegrators& defaults = catalog.default_integrators;
-  KeySchema name = text("name", fmt::format("method; when not given {} with contact, {} with `forces` but no contact, "
-                                            "else {}",
-                                            defaults.with_contact, defaults.with_forces, defaults.otherwise));
+  KeySchema name = text("name", fmt::format("method; when not given {} with contact ({} where some pair is rigid), {} "
+                                            "with `forces` but no contact, else {}",
+                                            defaults.with_contact, defaults.with_rigid_contact, defaults.with_forces,
+                                            defaults.otherwise));
   name.fallback = default_integrator;
   KeySchema variant = variant_of(std::move(name), catalog.integrators, integrator_keys());
   variant.name = "integrator";
@@ -147,12 +154,19 @@ KeySchema analysis_keys(const Catalog& catalog, const std::string& default_integ
   return variant;
 }
 
-std::string default_integrator(const Node& root, const DefaultIntegrators& defaults) {
+std::string default_integrator(const Node& root, const Catalog& catalog) {
+  const DefaultIntegrators& defaults = catalog.default_integrators;
   const auto has_entries = [&](const char* section) {
     const Node* node = root.find(section);
     return node != nullptr && !node->entries.empty();
   };
-  if (has_entries("contact")) return defaults.with_contact;
+  if (has_entries("contact")) {
+    const bool rigid = std::ranges::any_of(root.find("contact")->entries, [&](const auto& pair) {
+      const Node* backend = pair.value->find("backend");
+      return backend != nullptr && is_rigid(catalog, backend->scalar);
+    });
+    return rigid ? defaults.with_rigid_contact : defaults.with_contact;
+  }
   return has_entries("forces") ? defaults.with_forces : defaults.otherwise;
 }
 

@@ -73,7 +73,7 @@ void check_shared_bodies(const Field& root, const Scenario& scenario, const Back
 [[nodiscard]] KeySchema balance_keys();
 [[nodiscard]] KeySchema analysis_keys(const Catalog& catalog, const std::string& default_integrator);
 /// The integrator of a file that names none. @param root  as read, not yet checked
-[[nodiscard]] std::string default_integrator(const Node& root, const DefaultIntegrators& defaults);
+[[nodiscard]] std::string default_integrator(const Node& root, const Catalog& catalog);
 /// A grid that is known not to fit into its budget is refused before anything is computed.
 void check_grid(const Field& field, double end_time, double distance, std::int64_t budget, const char* what,
                 const char* key);

@@ -23,6 +23,13 @@ namespace heelstrike::fem::testing_support {
   }
   bits.push_back(static_cast<std::uint64_t>(r.statistics.iterations));
   bits.push_back(static_cast<std::uint64_t>(r.statistics.active_points));
+  for (const ContactPoint& point : r.points) {
+    for (const double x : {point.p_AC.x(), point.p_AC.y(), point.p_AC.z(), point.n_A.x(), point.n_A.y(), point.n_A.z(),
+                           point.gap, point.curvature_A, point.curvature_B}) {
+      add(x);
+    }
+    bits.push_back(static_cast<std::uint64_t>(point.feature));
+  }
   return bits;
 }
 

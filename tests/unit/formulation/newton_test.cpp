@@ -49,7 +49,8 @@ TEST(NewtonSystem, SolvesWithTheExactJacobianOfTheAccelerations) {
   mbs::ContactStates states(1);
   const auto scheme = mbs::monolithic().make(s, exchange, states);
   system.add_force(std::make_unique<mbs::ContactForce>(system.model(), exchange.kinematics(), *scheme));
-  mbs::RunProblem problem(system, *scheme, states, {}, std::numeric_limits<std::int64_t>::max());
+  mbs::RigidContactSet rigid(system, exchange);
+  mbs::RunProblem problem(system, *scheme, states, rigid, {}, std::numeric_limits<std::int64_t>::max());
   Eigen::VectorXd y = system.start_y(0.0, system.initial_q(), system.initial_qd());
   ASSERT_EQ(system.n_states(), 3);
   y.tail<3>() += Eigen::Vector3d(0.002, -0.001, 0.003);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -243,8 +244,15 @@ TEST_P(EveryIntegrator, CountsWhatItDoes) {
   EXPECT_GE(statistics.rhs_evaluations, steps);
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryIntegrator,
-                         testing::ValuesIn(mbs::integrator_registry().begin(), mbs::integrator_registry().end()),
+/// One that finds impacts itself locates no roots, and is of order 2: tests/validation/mbs/rigid_contact_test.cpp.
+std::vector<mbs::IntegratorEntry> that_locate_roots() {
+  std::vector<mbs::IntegratorEntry> entries;
+  std::ranges::copy_if(mbs::integrator_registry(), std::back_inserter(entries),
+                       [](const mbs::IntegratorEntry& entry) { return !entry.solves_impacts; });
+  return entries;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryIntegrator, testing::ValuesIn(that_locate_roots()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -1,0 +1,19 @@
+#include "common/contact/contact_point.hpp"
+
+#include <algorithm>
+
+namespace heelstrike {
+
+bool has_rigid_bodies(std::span<const ParameterSchema> schema) {
+  return std::ranges::find(schema, impact_law_parameter, &ParameterSchema::name) != schema.end();
+}
+
+std::optional<RigidLaw> rigid_law(const ParameterMap& parameters) {
+  if (!parameters.contains(impact_law_parameter)) return {};
+  return RigidLaw{.restitution = number(parameters, "restitution"),
+                  .friction = optional_number(parameters, "friction").value_or(0.0),
+                  .resting_speed = number(parameters, "resting_speed"),
+                  .law = text(parameters, impact_law_parameter) == "poisson" ? ImpactLaw::poisson : ImpactLaw::newton};
+}
+
+}  // namespace heelstrike

@@ -1,0 +1,285 @@
+#include "common/friction/impact.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+#include "common/friction/solve_friction.hpp"
+
+namespace heelstrike::friction {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+/// Regularisation of proximal steps, of the mean diagonal of A: the square root of rounding. A step leaves
+/// (regularisation / smallest positive eigenvalue) of the error, and rounding of b outside the range of A is multiplied
+/// by its inverse.
+constexpr double proximal = 1e-8;
+/// Each leaves a small part of the error, but for points that are nearly redundant.
+constexpr int most_proximal_steps = 30;
+
+/// min p' A p / 2 + b' p over p >= 0 for positive definite A, by the active-set method of Lawson and Hanson: finite,
+/// exact. `passive` holds the entries that may differ from zero, and the guess of them.
+class NonNegativeMinimum {
+ public:
+  explicit NonNegativeMinimum(const MatrixXd& A)
+      : A_(A), p_(VectorXd::Zero(A.rows())), passive_(static_cast<std::size_t>(A.rows()), 0) {}
+
+  /// @returns false when it does not end, which rounding may cause
+  bool solve(const VectorXd& b) {
+    const Index n = p_.size();
+    if (!shrink(b)) return false;
+    // Every entry enters a few times at most; the bound only stops a cycle that rounding makes.
+    for (Index step = 0; step < 10 * n + 10; ++step) {
+      const VectorXd slope = -(A_ * p_ + b);
+      // Terms of this size have been added up: what is smaller than their rounding has no sign.
+      const VectorXd rounding = 1e-14 * (A_.cwiseAbs() * p_ + b.cwiseAbs());
+      Index steepest = -1;
+      for (Index i = 0; i < n; ++i) {
+        if (passive_[static_cast<std::size_t>(i)] || slope[i] <= rounding[i]) continue;
+        if (steepest < 0 || slope[i] > slope[steepest]) steepest = i;
+      }
+      if (steepest < 0) return true;
+      passive_[static_cast<std::size_t>(steepest)] = 1;
+      if (!shrink(b)) return false;
+    }
+    return false;
+  }
+  [[nodiscard]] const VectorXd& p() const { return p_; }
+
+ private:
+  /// Goes to the minimum over the passive entries, which those that would become negative leave on the way.
+  bool shrink(const VectorXd& b) {
+    for (Index round = 0; round <= p_.size(); ++round) {
+      const VectorXd next = minimum(b);
+      double way = 1.0;
+      Index blocking = -1;
+      for (Index i = 0; i < p_.size(); ++i) {
+        if (!passive_[static_cast<std::size_t>(i)] || next[i] > 0.0) continue;
+        const double here = p_[i] - next[i] > 0.0 ? p_[i] / (p_[i] - next[i]) : 0.0;
+        if (blocking >= 0 && here >= way) continue;
+        way = here;
+        blocking = i;
+      }
+      if (blocking < 0) {
+        p_ = next;
+        return next.allFinite();
+      }
+      p_ += way * (next - p_);
+      p_[blocking] = 0.0;
+      for (Index i = 0; i < p_.size(); ++i) {
+        if (p_[i] <= 0.0) {
+          p_[i] = 0.0;
+          if (next[i] <= 0.0) passive_[static_cast<std::size_t>(i)] = 0;
+        }
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] VectorXd minimum(const VectorXd& b) const {
+    std::vector<Index> free;
+    for (Index i = 0; i < p_.size(); ++i) {
+      if (passive_[static_cast<std::size_t>(i)]) free.push_back(i);
+    }
+    VectorXd p = VectorXd::Zero(p_.size());
+    if (free.empty()) return p;
+    const MatrixXd A = A_(free, free);
+    const VectorXd right = -b(free);
+    p(free) = VectorXd(A.llt().solve(right));
+    return p;
+  }
+
+  const MatrixXd& A_;
+  VectorXd p_;
+  std::vector<char> passive_;
+};
+
+[[nodiscard]] double energy_of(const MatrixXd& W, const VectorXd& P, const VectorXd& u_before) {
+  return P.dot(u_before + 0.5 * (W * P));
+}
+
+[[nodiscard]] bool has_friction(const ImpactProblem& problem) {
+  return (problem.mu.array() > 0.0).any();
+}
+
+[[nodiscard]] std::vector<Index> normal_rows(Index n) {
+  std::vector<Index> rows;
+  for (Index i = 0; i < n; ++i) rows.push_back(3 * i);
+  return rows;
+}
+
+/// Without friction, in the components of all.
+[[nodiscard]] bool solve_frictionless(const ImpactProblem& problem, const VectorXd& q, VectorXd& P) {
+  const auto normals = normal_rows(problem.mu.size());
+  VectorXd p;
+  const bool solved = solve_normal(problem.W(normals, normals), q(normals), p);
+  P = VectorXd::Zero(q.size());
+  P(normals) = p;
+  return solved;
+}
+
+/// Pushes apart, without friction, what impulses within their cones leave approaching: they stay within them.
+void push_apart(const ImpactProblem& problem, const VectorXd& q, VectorXd& P) {
+  const VectorXd u = q + problem.W * P;
+  double deepest = 0.0;
+  for (Index i = 0; i < problem.mu.size(); ++i) deepest = std::min(deepest, u[3 * i]);
+  VectorXd more;
+  if (deepest < -1e-12 * q.norm() && solve_frictionless(problem, u, more)) P += more;
+}
+
+/// Into the friction cones.
+void clip(const ImpactProblem& problem, VectorXd& P) {
+  for (Index i = 0; i < problem.mu.size(); ++i) {
+    P[3 * i] = std::max(0.0, P[3 * i]);
+    const double tangential = P.segment<2>(3 * i + 1).norm();
+    const double limit = problem.mu[i] * P[3 * i];
+    if (tangential > limit) P.segment<2>(3 * i + 1) *= limit / tangential;
+  }
+}
+
+/// 0 <= P_n perpendicular to u_n >= 0 with Coulomb friction, u = W P + q.
+/// @returns false when no solution was found; P is then admissible at least, and without floors in q creates no energy
+[[nodiscard]] bool solve_coulomb(const ImpactProblem& problem, const VectorXd& q, VectorXd& P) {
+  if (!has_friction(problem) || q.isZero(0.0)) return solve_frictionless(problem, q, P);
+  const LocalProblem local{.dimension = 3, .W = problem.W.sparseView(), .q = q, .mu = problem.mu};
+  const FrictionSolution solution =
+      solve_friction(local, {.tolerance = 1e-12, .most_sweeps = 200, .most_newton_steps = 60});
+  P = solution.r;
+  clip(problem, P);
+  push_apart(problem, q, P);
+  // Without friction there is always an answer, and it creates no energy.
+  if (energy_of(problem.W, P, q) > 0.0) (void)solve_frictionless(problem, q, P);
+  // What misses the strict tolerance by rounding is a solution all the same.
+  constexpr double good = 1e-9;
+  return solution.error <= good;
+}
+
+/// Normal velocities that Newton's law asks for at least.
+[[nodiscard]] VectorXd newton_floor(const ImpactProblem& problem, const VectorXd& u_before) {
+  VectorXd floor(problem.mu.size());
+  for (Index i = 0; i < floor.size(); ++i) {
+    const bool newton = problem.law[static_cast<std::size_t>(i)] == ImpactLaw::newton;
+    floor[i] = newton ? problem.restitution[i] * std::max(0.0, -u_before[3 * i]) : 0.0;
+  }
+  return floor;
+}
+
+[[nodiscard]] VectorXd lifted(VectorXd q, const VectorXd& floor) {
+  for (Index i = 0; i < floor.size(); ++i) q[3 * i] -= floor[i];
+  return q;
+}
+
+/// The expansion after a compression that ended with `u`: Q_n >= 0 perpendicular to u_n >= 0 beyond the impulses
+/// `given` back, friction within its cone, by projected Gauss-Seidel.
+[[nodiscard]] VectorXd expand(const ImpactProblem& problem, VectorXd u, const VectorXd& given) {
+  const Index n = given.size();
+  VectorXd P = VectorXd::Zero(3 * n);
+  const auto change = [&](Index row, double to) {
+    const double by = to - P[row];
+    P[row] = to;
+    if (by != 0.0) u += by * problem.W.col(row);
+    return std::abs(by) * problem.W(row, row);
+  };
+  for (Index i = 0; i < n; ++i) (void)change(3 * i, given[i]);
+  const double enough = 1e-13 * u.norm();
+  for (int sweep = 0; sweep < 2000; ++sweep) {
+    double largest = 0.0;
+    for (Index i = 0; i < n; ++i) {
+      const Index row = 3 * i;
+      const double W_n = problem.W(row, row);
+      if (W_n > 0.0) largest = std::max(largest, change(row, std::max(given[i], P[row] - u[row] / W_n)));
+      const double W_t = std::max(problem.W(row + 1, row + 1), problem.W(row + 2, row + 2));
+      if (!(W_t > 0.0)) continue;
+      Eigen::Vector2d t = P.segment<2>(row + 1) - u.segment<2>(row + 1) / W_t;
+      const double limit = problem.mu[i] * P[row];
+      if (t.norm() > limit) t *= limit / t.norm();
+      largest = std::max({largest, change(row + 1, t[0]), change(row + 2, t[1])});
+    }
+    if (largest <= enough) break;
+  }
+  return P;
+}
+
+/// How far from `P` towards `P_law` energy falls or stays: the larger root of a convex parabola that is not positive at
+/// 0, or 1.
+[[nodiscard]] double share_without_gain(const MatrixXd& W, const VectorXd& u_before, const VectorXd& P,
+                                        const VectorXd& P_law) {
+  if (energy_of(W, P_law, u_before) <= 0.0) return 1.0;
+  const VectorXd way = P_law - P;
+  const double c = std::min(0.0, energy_of(W, P, u_before));
+  const double b = way.dot(u_before + W * P);
+  const double a = 0.5 * way.dot(W * way);
+  const double root = std::sqrt(std::max(0.0, b * b - 4.0 * a * c));
+  const double share = b > 0.0 ? -2.0 * c / (b + root) : (a > 0.0 ? (root - b) / (2.0 * a) : 0.0);
+  return std::clamp(share, 0.0, 1.0);
+}
+
+}  // namespace
+
+bool solve_normal(const MatrixXd& A, const VectorXd& b, VectorXd& p) {
+  const Index n = b.size();
+  p = VectorXd::Zero(n);
+  if ((b.array() >= 0.0).all()) return true;
+  const double mean = A.trace() / static_cast<double>(n);
+  if (!(mean > 0.0)) return false;
+  const double size = b.cwiseAbs().maxCoeff();
+  const MatrixXd regular = A + proximal * mean * MatrixXd::Identity(n, n);
+  NonNegativeMinimum minimum(regular);
+  double error = 0.0;
+  for (int k = 0; k < most_proximal_steps; ++k) {
+    if (!minimum.solve(b - proximal * mean * p)) return false;
+    p = minimum.p();
+    error = (A * p + b).cwiseMin(mean * p).cwiseAbs().maxCoeff();
+    if (error <= 1e-9 * size && error <= 1e-14 * (size + mean * p.maxCoeff())) return true;
+  }
+  return error <= 1e-9 * size;
+}
+
+ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_before) {
+  ImpactSolution solution;
+  VectorXd P, P_law;
+  solution.converged = solve_coulomb(problem, u_before, P);
+  const bool poisson = std::ranges::find(problem.law, ImpactLaw::poisson) != problem.law.end();
+  const VectorXd floor = newton_floor(problem, u_before);
+  P_law = P;
+  // Newton's law may ask a jammed body to leave a contact into another one: then nothing satisfies it, and the impulses
+  // of compression, which exist always, are what can be given back.
+  // So do impulses that are far beyond those of compression, which (1 + e) times would do.
+  constexpr double jammed = 100.0;
+  const bool contradiction = !floor.isZero(0.0) && (!solve_coulomb(problem, lifted(u_before, floor), P_law) ||
+                                                    P_law.norm() > jammed * P.norm());
+  if (contradiction) P_law = P;
+  if (poisson || contradiction) {
+    VectorXd given(problem.mu.size());
+    for (Index i = 0; i < given.size(); ++i) {
+      const bool gives = contradiction || problem.law[static_cast<std::size_t>(i)] == ImpactLaw::poisson;
+      given[i] = gives ? problem.restitution[i] * P_law[3 * i] : 0.0;
+    }
+    const VectorXd u = u_before + problem.W * P_law;
+    P_law += expand(problem, contradiction ? u : lifted(u, floor), given);
+    push_apart(problem, u_before, P_law);
+  }
+  solution.share = share_without_gain(problem.W, u_before, P, P_law);
+  solution.P = solution.share == 1.0 ? P_law : VectorXd(P + solution.share * (P_law - P));
+  solution.energy = energy_of(problem.W, solution.P, u_before);
+  if (solution.energy > 0.0) {
+    // By rounding: the parabola over a common factor of the impulses is zero at 0 too.
+    solution.P *= std::clamp(-2.0 * solution.P.dot(u_before) / solution.P.dot(problem.W * solution.P), 0.0, 1.0);
+    solution.energy = energy_of(problem.W, solution.P, u_before);
+  }
+  solution.u = u_before + problem.W * solution.P;
+  return solution;
+}
+
+ImpactSolution solve_contact(const ImpactProblem& problem, const VectorXd& u_free, const VectorXd& floor) {
+  ImpactSolution solution;
+  solution.converged = solve_coulomb(problem, lifted(u_free, floor), solution.P);
+  solution.u = u_free + problem.W * solution.P;
+  solution.energy = energy_of(problem.W, solution.P, u_free);
+  return solution;
+}
+
+}  // namespace heelstrike::friction

@@ -1,0 +1,48 @@
+/// Impacts and resting contact of rigid bodies at several points at once, with Coulomb friction.
+///
+/// Velocities u = W P + u_free at the points, three components each (normal first, positive where the point opens), W
+/// = J M^-1 J' symmetric positive semidefinite: more points than the bodies can tell apart are allowed.
+/// docs/theory/rigid_contact.md derives what is promised here.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "common/contact/contact_point.hpp"
+
+namespace heelstrike::friction {
+
+struct ImpactProblem {
+  Eigen::MatrixXd W;            ///< [1/kg] Delassus matrix
+  Eigen::VectorXd mu;           ///< [-] >= 0, one per point
+  Eigen::VectorXd restitution;  ///< [-] in [0, 1], one per point
+  std::vector<ImpactLaw> law;   ///< one per point
+};
+
+struct ImpactSolution {
+  Eigen::VectorXd P;    ///< [N s] impulses
+  Eigen::VectorXd u;    ///< [m/s] velocities afterwards
+  double energy = 0.0;  ///< [J] that the impact adds: P . (u + u_before) / 2
+  double share = 1.0;   ///< [-] of the rebound that the laws ask for: less than one where all of it would create energy
+  bool converged = true;  ///< of the problems with friction
+};
+
+/// An impact: 0 <= P_n  perpendicular to  u_n + e min(u_n-, 0) >= 0 (Newton), or the impulses of an impact without
+/// rebound, e times which is given back at least (Poisson), with Coulomb friction. Of all impulses the smallest.
+///
+/// Without friction, and with one point, this dissipates. With friction both laws may create energy: then the impulses
+/// are those between the impact without rebound, which never does, and that of the law which leave the energy as it
+/// was.
+[[nodiscard]] ImpactSolution solve_impact(const ImpactProblem& problem, const Eigen::VectorXd& u_before);
+
+/// Contact over a step: 0 <= P_n  perpendicular to  u_n - floor >= 0, with Coulomb friction.
+/// @param u_free  velocities without contact
+/// @param floor   [m/s] one per point: smallest normal velocity
+[[nodiscard]] ImpactSolution solve_contact(const ImpactProblem& problem, const Eigen::VectorXd& u_free,
+                                           const Eigen::VectorXd& floor);
+
+/// Frictionless: 0 <= p perpendicular to A p + b >= 0 for symmetric positive semidefinite A, p the one of the smallest
+/// norm. Exact up to rounding. @returns false when there is none
+bool solve_normal(const Eigen::MatrixXd& A, const Eigen::VectorXd& b, Eigen::VectorXd& p);
+
+}  // namespace heelstrike::friction

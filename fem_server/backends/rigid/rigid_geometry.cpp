@@ -1,0 +1,134 @@
+#include "fem_server/backends/rigid/rigid_geometry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "common/errors/error.hpp"
+#include "common/spatial/extents.hpp"
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/points.hpp"
+#include "common/surfaces/sphere.hpp"
+#include "common/surfaces/surface_kind.hpp"
+#include "fem_server/backends/elastic_foundation/foundation_surfaces.hpp"
+#include "fem_server/surfaces/mesh_distance.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+std::vector<Probe> corners(const std::vector<Vector3>& points) {
+  std::vector<Probe> probes;
+  for (const Vector3& p : points) probes.push_back({.center = p});
+  return probes;
+}
+
+std::vector<Probe> block_corners(const BlockSurface& block) {
+  std::vector<Probe> probes;
+  for (int corner = 0; corner < 8; ++corner) {
+    const Vector3 sign((corner & 1) != 0 ? 0.5 : -0.5, (corner & 2) != 0 ? 0.5 : -0.5, (corner & 4) != 0 ? 0.5 : -0.5);
+    probes.push_back({.center = block.center + sign.cwiseProduct(block.lengths)});
+  }
+  return probes;
+}
+
+/// None for a plane, which every other body meets with probes of its own, and for a socket.
+std::vector<Probe> probes_of(const Surface& surface, const PrepareContext& context, const std::string& where) {
+  if (PlaneSurface::of(surface)) return {};
+  if (const auto sphere = SphereSurface::of(surface)) {
+    if (sphere->radius < 0.0) return {};
+    return {{.center = sphere->center, .radius = sphere->radius}};
+  }
+  if (const auto block = BlockSurface::of(surface)) return block_corners(*block);
+  if (const auto cloud = PointCloudSurface::of(surface)) return corners(cloud->points);
+  return corners(cast_triangles(surface, {}, context, where).mesh.vertices);
+}
+
+std::unique_ptr<SignedDistance> surface_of(const Surface& surface, const PrepareContext& context,
+                                           const std::string& where) {
+  if (kind_of(surface).distance != nullptr) return signed_distance(surface);
+  if (kind_of(surface).is_cloud) return nullptr;
+  return mesh_distance(cast_triangles(surface, {}, context, where).mesh);
+}
+
+bool is_ball(const std::vector<Probe>& probes) {
+  return probes.size() == 1 && probes.front().radius > 0.0;
+}
+
+double largest_edge(const std::vector<Probe>& probes) {
+  if (probes.empty()) return std::numeric_limits<double>::infinity();
+  std::vector<Vector3> centers;
+  for (const Probe& probe : probes) centers.push_back(probe.center);
+  return extents_of(centers).maxCoeff() + 2.0 * probes.front().radius;
+}
+
+}  // namespace
+
+RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context) {
+  const std::string where = "contact." + pair.name;
+  A_.probes = probes_of(pair.main.surface, context, where + ".main.surface");
+  B_.probes = probes_of(pair.partner.surface, context, where + ".partner.surface");
+  size_ = std::min(largest_edge(A_.probes), largest_edge(B_.probes));
+  // One ball finds the nearest point of any surface: what the other body has as corners lies on that surface too.
+  probes_of_B_ = is_ball(B_.probes) || (!B_.probes.empty() && !is_ball(A_.probes));
+  probes_of_A_ = !A_.probes.empty() && !is_ball(B_.probes);
+  if (probes_of_B_) A_.surface = surface_of(pair.main.surface, context, where + ".main.surface");
+  if (probes_of_A_) B_.surface = surface_of(pair.partner.surface, context, where + ".partner.surface");
+  if (probes_of_B_ && !A_.surface) probes_of_B_ = false;
+  if (probes_of_A_ && !B_.surface) probes_of_A_ = false;
+  if (probes_of_A_ || probes_of_B_) return;
+  throw input_error(where, fmt::format("{}: expected two bodies of which at least one has corners, vertices or points "
+                                       "and the other a surface, found {} on {}; give a mesh for one of them",
+                                       where, pair.main.surface.kind, pair.partner.surface.kind));
+}
+
+/// Probes of one side against the surface of the other, told in the frame of that other side with normals out of it.
+void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_from, double reach,
+                            std::vector<ContactPoint>& found, ContactPoint& nearest) const {
+  for (std::size_t i = 0; i < from.probes.size(); ++i) {
+    const Probe& probe = from.probes[i];
+    const Vector3 c = X_to_from * probe.center;
+    const double least = std::max(reach, nearest.gap) + probe.radius;
+    if (to.surface->gap(c, least) > least) continue;
+    const SurfacePoint at = to.surface->closest(c);
+    const double gap = at.gap - probe.radius;
+    ContactPoint point{.feature = static_cast<std::int64_t>(i),
+                       .p_AC = c - (probe.radius + 0.5 * gap) * at.normal,
+                       .n_A = at.normal,
+                       .gap = gap};
+    // A level surface at distance d has the curvature k / (1 + k d).
+    const double bend = at.bend;
+    point.curvature_A = 1.0 - bend * at.gap != 0.0 ? bend / (1.0 - bend * at.gap) : 0.0;
+    point.curvature_B = probe.radius > 0.0 ? 1.0 / probe.radius : 0.0;
+    if (gap < nearest.gap) nearest = point;
+    if (gap <= reach) found.push_back(point);
+  }
+}
+
+std::vector<ContactPoint> RigidGeometry::points(const Pose& X_AB, double reach) const {
+  constexpr double none = std::numeric_limits<double>::infinity();
+  std::vector<ContactPoint> of_B, of_A;
+  ContactPoint nearest{.gap = none};
+  if (probes_of_B_) collect(B_, A_, X_AB, reach, of_B, nearest);
+  if (probes_of_A_) {
+    const Pose X_BA = X_AB.inverse();
+    ContactPoint nearest_of_A{.gap = none};
+    collect(A_, B_, X_BA, reach, of_A, nearest_of_A);
+    const auto turned = [&](ContactPoint point) {
+      // Features of A's own probes are told apart by their sign.
+      point.feature = -1 - point.feature;
+      point.p_AC = X_AB * point.p_AC;
+      point.n_A = -(X_AB.R * point.n_A);
+      std::swap(point.curvature_A, point.curvature_B);
+      return point;
+    };
+    for (const ContactPoint& point : of_A) of_B.push_back(turned(point));
+    if (nearest_of_A.gap < nearest.gap) nearest = turned(nearest_of_A);
+  }
+  if (of_B.empty()) of_B.push_back(nearest);
+  return of_B;
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,45 @@
+/// Where two rigid bodies touch: probes of one, points or balls that are fixed on it, against the surface of the other.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/contact/contact.hpp"
+#include "common/surfaces/signed_distance.hpp"
+#include "fem_server/backends/backend.hpp"
+
+namespace heelstrike::fem {
+
+/// A ball that belongs to a body; of radius zero a corner, a vertex of a mesh or a point.
+struct Probe {
+  Vector3 center = Vector3::Zero();  ///< [m] in the frame of its body
+  double radius = 0.0;               ///< [m] >= 0
+};
+
+/// Made once per pair. Thread-safe.
+class RigidGeometry {
+ public:
+  /// @throws Error{invalid_input} for surfaces that have no probes and no surface to meet, and what reading throws
+  RigidGeometry(const PairSpec& pair, const PrepareContext& context);
+
+  /// All points with gaps up to `reach` [m], and the nearest one in any case, in the order of their features.
+  [[nodiscard]] std::vector<ContactPoint> points(const Pose& X_AB, double reach) const;
+
+  /// [m] largest edge of a box around the smaller body.
+  [[nodiscard]] double size() const { return size_; }
+
+ private:
+  struct Side {
+    std::vector<Probe> probes;
+    std::unique_ptr<SignedDistance> surface;  ///< null when nobody asks for it
+  };
+  void collect(const Side& from, const Side& to, const Pose& X_to_from, double reach, std::vector<ContactPoint>& found,
+               ContactPoint& nearest) const;
+
+  Side A_, B_;
+  bool probes_of_A_ = false, probes_of_B_ = false;
+  double size_ = 0.0;
+};
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,298 @@
+#include "mbs_server/integrators/moreau.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/config/keys.hpp"
+#include "mbs_server/integrators/rigid_contacts.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+using Vector = Eigen::VectorXd;
+
+/// Half a step with the velocity of its beginning, the impulses of the whole step in the middle, half a step with the
+/// velocity of its end: of second order, exact for bodies that fall. docs/theory/rigid_contact.md.
+///
+///     impacts at the points that touch and approach             v  -> v+
+///     q_m = q + h/2 v+;   M (v_e - v+) = h g(q_m, (v+ + v_e)/2) + J' P;   q_e = q_m + h/2 v_e
+///
+/// Contact acts over the step at points that touch where it begins, or would close slowly. A point that closes faster
+/// ends the step where it touches, and the next one begins with its impact. Bounces that are shorter than a step are
+/// not followed: so bodies come to rest.
+class Moreau final : public Integrator {
+ public:
+  Moreau(const IntegratorSpec& spec, Problem& problem)
+      : spec_(spec), problem_(problem), n_(problem.n_positions()), size_(problem.size()) {
+    totals_.name = spec.name;
+  }
+
+  void restart(double t, const Vector& y, const Vector& z, std::optional<double> max_step,
+               std::span<const int> /*directions*/) override {
+    t_ = from_t_ = t;
+    y_ = from_y_ = y;
+    z_ = from_z_ = z;
+    grid_start_ = t;
+    count_ = 0;
+    set_max_step(max_step);
+    ++n_restarts_;
+  }
+  void set_max_step(std::optional<double> max_step) override {
+    const double longest = std::min(max_step.value_or(spec_.step.value_or(1e-3)), spec_.step.value_or(1e-3));
+    nominal_ = std::min(longest, spec_.max_step.value_or(longest));
+    grid_start_ = t_;
+    count_ = 0;
+  }
+  StepResult step(double t_end) override;
+  [[nodiscard]] double attempted_time() const override { return attempted_; }
+  [[nodiscard]] const Vector& y() const override { return y_; }
+  [[nodiscard]] const Vector& quadratures() const override { return z_; }
+  void interpolate(double t, Vector& y, Vector& z) override;
+  [[nodiscard]] IntegratorStatistics statistics() const override {
+    IntegratorStatistics totals = totals_;
+    totals.restarts = std::max<std::int64_t>(0, n_restarts_ - 1);
+    return totals;
+  }
+
+ private:
+  /// What contact does over a step: velocities at its end.
+  struct Pushed {
+    Vector v;
+    double dissipated = 0.0;  ///< [J]
+  };
+  [[nodiscard]] double next_time(double t_end);
+  void apply_impacts(double h);
+  void attempt(double h);
+  [[nodiscard]] Pushed push(double h, const Vector& q_m, const Vector& v_free, bool last);
+  void separate(double t, Vector& y);
+  [[nodiscard]] double nearest_new(double t, const Vector& y);
+  [[nodiscard]] bool touched_at_start(const RigidPoint& point) const;
+  [[nodiscard]] bool acts(const RigidPoint& point) const;
+
+  IntegratorSpec spec_;
+  Problem& problem_;
+  int n_, size_;
+  double nominal_ = 0.0, grid_start_ = 0.0, attempted_ = 0.0;
+  std::int64_t count_ = 0;
+  double t_ = 0.0, from_t_ = 0.0;
+  Vector y_, z_;                      ///< at t_
+  Vector from_y_, from_z_;            ///< where the last step began, after its impacts
+  Vector end_y_, end_z_;              ///< of an attempt
+  std::vector<RigidPoint> at_start_;  ///< points that touch where the step begins
+  std::vector<RigidPoint> slow_;      ///< those apart that close slowly, if they do
+  std::int64_t n_restarts_ = 0;
+  IntegratorStatistics totals_;
+};
+
+double Moreau::next_time(double t_end) {
+  // After an impact the grid goes on where it was. What is left to it may be too little for a step of its own.
+  double next = grid_start_ + static_cast<double>(count_ + 1) * nominal_;
+  while (next <= t_ + 1e-3 * nominal_) next = grid_start_ + static_cast<double>(++count_ + 1) * nominal_;
+  return next >= t_end - 1e-6 * nominal_ ? t_end : next;
+}
+
+bool Moreau::touched_at_start(const RigidPoint& point) const {
+  return std::ranges::any_of(at_start_, [&](const RigidPoint& p) { return p.same_as(point); });
+}
+
+bool Moreau::acts(const RigidPoint& point) const {
+  return touched_at_start(point) || std::ranges::any_of(slow_, [&](const RigidPoint& p) { return p.same_as(point); });
+}
+
+/// Impulses at all points that touch, when one of them would sink in over a step of length `h`. Only those that
+/// approach faster than bodies rest rebound.
+void Moreau::apply_impacts(double h) {
+  RigidContacts& contacts = *problem_.rigid_contacts();
+  const auto points = contacts.look(from_t_, from_y_.head(n_), from_y_.segment(n_, n_));
+  at_start_.clear();
+  slow_.clear();
+  std::vector<std::size_t> touching;
+  bool impact = false;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (points[i].gap > contacts.rounding()) {
+      if (points[i].rate >= -contacts.resting_speed(points[i])) slow_.push_back(points[i]);
+      continue;
+    }
+    touching.push_back(i);
+    at_start_.push_back(points[i]);
+    impact = impact || -points[i].rate * h > 0.1 * contacts.rounding();
+  }
+  if (!impact) return;
+  friction::ImpactProblem problem = contacts.choose(touching);
+  for (std::size_t k = 0; k < touching.size(); ++k) {
+    const auto i = static_cast<Eigen::Index>(k);
+    if (at_start_[k].rate >= -contacts.resting_speed(at_start_[k])) problem.restitution[i] = 0.0;
+  }
+  const Vector before = contacts.velocities(from_y_.segment(n_, n_));
+  const friction::ImpactSolution solution = friction::solve_impact(problem, before);
+  contacts.apply(solution.P, from_y_.segment(n_, n_));
+  contacts.note_impact(solution.P, before, solution.u);
+  from_z_[0] -= solution.energy;
+}
+
+/// Velocities at the end of the step, from those that it would have without contact.
+/// @param last  the impulses count
+Moreau::Pushed Moreau::push(double h, const Vector& q_m, const Vector& v_free, bool last) {
+  RigidContacts* contacts = problem_.rigid_contacts();
+  if (contacts == nullptr) return {.v = v_free};
+  const Vector v = from_y_.segment(n_, n_);
+  const auto points = contacts->look(from_t_ + 0.5 * h, q_m, v);
+  std::vector<std::size_t> near;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (acts(points[i])) near.push_back(i);
+  }
+  if (near.empty()) return {.v = v_free};
+  const friction::ImpactProblem& problem = contacts->choose(near);
+  Vector floor(static_cast<Eigen::Index>(near.size()));
+  for (std::size_t k = 0; k < near.size(); ++k) {
+    // What is apart may close, but no more than that.
+    floor[static_cast<Eigen::Index>(k)] = std::min(0.0, -2.0 * points[near[k]].gap / h);
+  }
+  const friction::ImpactSolution solution = friction::solve_contact(problem, contacts->velocities(v_free), floor);
+  Pushed pushed{.v = v_free};
+  contacts->apply(solution.P, pushed.v);
+  const Vector before = contacts->velocities(v);
+  pushed.dissipated = -0.5 * solution.P.dot(before + solution.u);
+  if (last) contacts->note_contact(solution.P);
+  return pushed;
+}
+
+/// One step of length h from from_y_ to end_y_.
+void Moreau::attempt(double h) {
+  if (RigidContacts* contacts = problem_.rigid_contacts()) contacts->forget_contact();
+  const double t_m = from_t_ + 0.5 * h;
+  const auto v = from_y_.segment(n_, n_);
+  Vector middle = from_y_, rates(size_);
+  middle.head(n_) += 0.5 * h * v;
+  problem_.rhs(t_m, middle, rates);
+  const Vector q_m = middle.head(n_);
+  // Forces that depend on velocities, and centrifugal terms, are taken at the mean velocity: with a first guess of it.
+  const Pushed guess = push(h, q_m, v + h * rates.segment(n_, n_), false);
+  middle.segment(n_, n_) = 0.5 * (v + guess.v);
+  middle.tail(size_ - 2 * n_) += 0.5 * h * rates.tail(size_ - 2 * n_);
+  problem_.rhs(t_m, middle, rates);
+  totals_.rhs_evaluations += 2;
+  Vector work(z_.size());
+  problem_.quadrature_rhs(t_m, middle, work);
+  const Pushed pushed = push(h, q_m, v + h * rates.segment(n_, n_), true);
+  end_y_ = from_y_;
+  end_y_.head(n_) = q_m + 0.5 * h * pushed.v;
+  end_y_.segment(n_, n_) = pushed.v;
+  end_y_.tail(size_ - 2 * n_) += h * rates.tail(size_ - 2 * n_);
+  problem_.project(from_t_ + h, end_y_);
+  end_z_ = from_z_ + h * work;
+  end_z_[0] += pushed.dissipated;
+}
+
+/// Takes out the little that bodies in contact have sunk into each other, by the curvature of their paths.
+void Moreau::separate(double t, Vector& y) {
+  RigidContacts* contacts = problem_.rigid_contacts();
+  if (contacts == nullptr) return;
+  for (int round = 0; round < 3; ++round) {
+    const auto points = contacts->look(t, y.head(n_), y.segment(n_, n_));
+    std::vector<std::size_t> sunk;
+    double deepest = 0.0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (points[i].gap >= contacts->rounding() || !acts(points[i])) continue;
+      sunk.push_back(i);
+      deepest = std::min(deepest, points[i].gap);
+    }
+    if (deepest >= -0.5 * contacts->rounding()) return;
+    const friction::ImpactProblem& problem = contacts->choose(sunk);
+    const auto m = static_cast<Eigen::Index>(sunk.size());
+    Eigen::MatrixXd A(m, m);
+    Vector gaps(m), lengths;
+    for (Eigen::Index i = 0; i < m; ++i) {
+      gaps[i] = points[sunk[static_cast<std::size_t>(i)]].gap;
+      for (Eigen::Index j = 0; j < m; ++j) A(i, j) = problem.W(3 * i, 3 * j);
+    }
+    if (!friction::solve_normal(A, gaps, lengths)) return;
+    Vector pushes = Vector::Zero(3 * m);
+    for (Eigen::Index i = 0; i < m; ++i) pushes[3 * i] = lengths[i];
+    contacts->apply(pushes, y.head(n_));
+    problem_.project(t, y);
+  }
+}
+
+/// [m] Smallest gap of points that act on nothing yet; infinite when there are none.
+double Moreau::nearest_new(double t, const Vector& y) {
+  RigidContacts* contacts = problem_.rigid_contacts();
+  double nearest = std::numeric_limits<double>::infinity();
+  if (contacts == nullptr) return nearest;
+  for (const RigidPoint& point : contacts->look(t, y.head(n_), y.segment(n_, n_))) {
+    if (!acts(point)) nearest = std::min(nearest, point.gap);
+  }
+  return nearest;
+}
+
+StepResult Moreau::step(double t_end) {
+  RigidContacts* contacts = problem_.rigid_contacts();
+  from_t_ = t_;
+  from_y_ = y_;
+  from_z_ = z_;
+  double h = next_time(t_end) - t_;
+  attempted_ = t_ + h;
+  if (contacts != nullptr) {
+    contacts->begin_step(t_);
+    apply_impacts(h);
+  }
+  attempt(h);
+  const double tolerance = contacts == nullptr ? 0.0 : contacts->rounding();
+  double right_gap = nearest_new(from_t_ + h, end_y_);
+  if (right_gap < -tolerance) {
+    // The Illinois variant of false position, as for roots: what touches first ends the step.
+    double left = 0.0, right = h;
+    double left_gap = std::max(nearest_new(from_t_, from_y_), tolerance);
+    if (!std::isfinite(left_gap)) left_gap = -right_gap;
+    for (int i = 0; i < 100 && std::abs(right_gap) > 0.0; ++i) {
+      h = (left * right_gap - right * left_gap) / (right_gap - left_gap);
+      if (!(h > left && h < right)) h = 0.5 * (left + right);
+      attempt(h);
+      const double gap = nearest_new(from_t_ + h, end_y_);
+      if (std::abs(gap) <= 0.5 * tolerance || right - left <= 1e-15 * (std::abs(t_) + nominal_)) break;
+      if (gap < 0.0) {
+        right = h;
+        right_gap = gap;
+        left_gap *= 0.5;
+      } else {
+        left = h;
+        left_gap = std::isfinite(gap) ? gap : -right_gap;
+        right_gap *= 0.5;
+      }
+    }
+  }
+  separate(from_t_ + h, end_y_);
+  t_ = from_t_ + h == attempted_ ? attempted_ : from_t_ + h;
+  y_ = end_y_;
+  z_ = end_z_;
+  if (contacts != nullptr) contacts->end_step(t_);
+  ++totals_.steps;
+  return {.t = t_, .step_size = h, .roots = {}};
+}
+
+void Moreau::interpolate(double t, Vector& y, Vector& z) {
+  const double h = t_ - from_t_;
+  const double s = (t - from_t_) / h;
+  y = (1.0 - s) * from_y_ + s * y_;
+  // Positions by the parabola through both ends with the first velocity, which is that of free fall.
+  y.head(n_) = from_y_.head(n_) + s * h * from_y_.segment(n_, n_) +
+               s * s * (y_.head(n_) - from_y_.head(n_) - h * from_y_.segment(n_, n_));
+  z = (1.0 - s) * from_z_ + s * z_;
+}
+
+}  // namespace
+
+IntegratorEntry moreau() {
+  IntegratorEntry entry = integrator_entry(
+      "moreau",
+      "Moreau's time stepping for rigid contact: order 2 with fixed step, impacts with restitution at their instants",
+      {config::number("step", "s", config::times, "the step; bounces that are shorter end in rest", "0.001")},
+      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<Moreau>(spec, problem); });
+  entry.solves_impacts = true;
+  return entry;
+}
+
+}  // namespace heelstrike::mbs

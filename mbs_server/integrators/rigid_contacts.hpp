@@ -1,0 +1,60 @@
+/// Contacts of rigid bodies as an integrator sees them: points with gaps at one state, and what impulses at them do.
+///
+/// Components of a point follow each other: along its normal, positive where it opens, then two tangents. Impulses act
+/// on B, their opposite on A; joints and drivers keep what they prescribe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "common/friction/impact.hpp"
+
+namespace heelstrike::mbs {
+
+/// A point of a pair at a state.
+struct RigidPoint {
+  std::size_t pair = 0;
+  std::int64_t feature = 0;
+  double gap = 0.0;   ///< [m]
+  double rate = 0.0;  ///< [m/s] of the gap
+  [[nodiscard]] bool same_as(const RigidPoint& other) const { return pair == other.pair && feature == other.feature; }
+};
+
+class RigidContacts {
+ public:
+  using Vector = Eigen::VectorXd;
+  using ConstRef = Eigen::Ref<const Eigen::VectorXd>;
+  using MutableRef = Eigen::Ref<Eigen::VectorXd>;
+
+  virtual ~RigidContacts() = default;
+
+  /// Points of all rigid pairs at a state, which the functions below refer to, asked of the partner.
+  /// @throws whatever the partner throws
+  virtual std::span<const RigidPoint> look(double t, const ConstRef& q, const ConstRef& qd) = 0;
+  /// [m] that a gap at the last look is rounded by.
+  [[nodiscard]] virtual double rounding() const = 0;
+  /// [m/s] Approaches of a point that are slower are no impacts.
+  [[nodiscard]] virtual double resting_speed(const RigidPoint& point) const = 0;
+
+  /// The impact problem of some of the points that look() returned: Delassus matrix and coefficients; velocities are
+  /// left zero.
+  virtual const friction::ImpactProblem& choose(std::span<const std::size_t> points) = 0;
+  /// Relative velocities of the chosen points.
+  [[nodiscard]] virtual Vector velocities(const ConstRef& qd) const = 0;
+  /// Adds to `qd` (or, of lengths instead of impulses, to `q`) what impulses at the chosen points cause.
+  virtual void apply(const ConstRef& impulses, MutableRef qd) const = 0;
+
+  /// What rows and summaries tell of a step: it begins at `t`, perhaps with an impact at the chosen points; contact
+  /// acts over it, of which the last that is told counts; it ends at `t`. @{
+  virtual void begin_step(double t) = 0;
+  virtual void note_impact(const ConstRef& impulses, const ConstRef& before, const ConstRef& after) = 0;
+  virtual void forget_contact() = 0;
+  virtual void note_contact(const ConstRef& impulses) = 0;
+  virtual void end_step(double t) = 0;
+  /// @}
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,152 @@
+#include "mbs_server/simulation/rigid_contact_set.hpp"
+
+#include <algorithm>
+
+namespace heelstrike::mbs {
+
+RigidContactSet::RigidContactSet(System& system, ContactExchange& exchange) : system_(system), exchange_(exchange) {}
+
+void RigidContactSet::connect(std::span<const PairDescription> pairs) {
+  laws_.clear();
+  for (const PairDescription& pair : pairs) laws_.push_back(rigid_law(pair.parameters));
+  any_ = std::ranges::any_of(laws_, [](const auto& law) { return law.has_value(); });
+  impact_.assign(laws_.size(), {});
+  smooth_.assign(laws_.size(), {});
+}
+
+double RigidContactSet::contact_rounding(const ConstVector& q) {
+  // Axes of bodies have length one, whatever the positions are.
+  return 1e-11 * (1.0 + q.lpNorm<Eigen::Infinity>());
+}
+
+std::span<const RigidPoint> RigidContactSet::look(double t, const ConstRef& q, const ConstRef& qd) {
+  const auto responses = exchange_.responses(t, q, qd);
+  const PairKinematics& kinematics = exchange_.kinematics();
+  points_.clear();
+  geometry_.clear();
+  for (std::size_t pair = 0; pair < responses.size(); ++pair) {
+    if (!rigid(pair)) continue;
+    const PairState& state = kinematics.states()[pair];
+    const Pose& X_WA = kinematics.frames(pair).X_WA;
+    for (const ContactPoint& point : responses[pair].points) {
+      const double rate = point.n_A.dot(point_velocity(state.V_AB, point.p_AC - state.X_AB.p));
+      points_.push_back({.pair = pair, .feature = point.feature, .gap = point.gap, .rate = rate});
+      Point at{.p_W = X_WA * point.p_AC};
+      at.axes.col(0) = X_WA.R * point.n_A;
+      at.axes.col(1) = Vector3(at.axes.col(0)).unitOrthogonal();
+      at.axes.col(2) = Vector3(at.axes.col(0)).cross(Vector3(at.axes.col(1)));
+      geometry_.push_back(at);
+    }
+  }
+  t_ = t;
+  q_ = q;
+  rounding_ = contact_rounding(q);
+  return points_;
+}
+
+/// The velocity of a point p = r + sum p_k v_k of a body is linear in the rates of r and of the axes v_k.
+void RigidContactSet::add_rows(std::size_t row, const RigidPoint& point, const Point& geometry) {
+  const ContactPair& pair = system_.model().pairs[point.pair];
+  const auto first_row = static_cast<Eigen::Index>(row);
+  for (const auto& [body, sign] : {std::pair{pair.main, -1.0}, std::pair{pair.partner, 1.0}}) {
+    if (body == ground) continue;
+    const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
+    const Pose X_WB = pose_from_coordinates(q_.segment<12>(first));
+    const Vector3 p_B = X_WB.R.partialPivLu().solve(geometry.p_W - X_WB.p);
+    const std::array<double, 4> weights = {1.0, p_B.x(), p_B.y(), p_B.z()};
+    for (Eigen::Index k = 0; k < 4; ++k) {
+      J_.block<3, 3>(first_row, first + 3 * k) +=
+          sign * weights[static_cast<std::size_t>(k)] * geometry.axes.transpose();
+    }
+  }
+}
+
+const friction::ImpactProblem& RigidContactSet::choose(std::span<const std::size_t> points) {
+  chosen_.assign(points.begin(), points.end());
+  const auto m = static_cast<Eigen::Index>(points.size());
+  J_.setZero(3 * m, q_.size());
+  problem_.mu.resize(m);
+  problem_.restitution.resize(m);
+  problem_.law.resize(points.size());
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    const RigidPoint& point = points_[points[k]];
+    add_rows(3 * k, point, geometry_[points[k]]);
+    const RigidLaw& law = *laws_[point.pair];
+    problem_.mu[static_cast<Eigen::Index>(k)] = law.friction;
+    problem_.restitution[static_cast<Eigen::Index>(k)] = law.restitution;
+    problem_.law[k] = law.law;
+  }
+  X_ = J_.transpose();
+  for (Eigen::Index column = 0; column < X_.cols(); ++column) system_.respond(t_, q_, X_.col(column));
+  problem_.W.noalias() = J_ * X_;
+  problem_.W = (0.5 * (problem_.W + problem_.W.transpose())).eval();
+  return problem_;
+}
+
+void RigidContactSet::begin_step(double t) {
+  step_from_ = t;
+  std::ranges::fill(impact_, Sum{});
+  forget_contact();
+}
+
+void RigidContactSet::forget_contact() {
+  std::ranges::fill(smooth_, Sum{});
+}
+
+void RigidContactSet::add(const ConstRef& impulses, std::vector<Sum>& sums) const {
+  for (std::size_t k = 0; k < chosen_.size(); ++k) {
+    const Point& at = geometry_[chosen_[k]];
+    const Vector3 own = impulses.segment<3>(3 * static_cast<Eigen::Index>(k));
+    const Vector3 impulse = at.axes * own;
+    Sum& sum = sums[points_[chosen_[k]].pair];
+    sum.impulse += impulse;
+    sum.moment += at.p_W.cross(impulse);
+    sum.place += own.x() * at.p_W;
+    sum.normal += own.x();
+  }
+}
+
+void RigidContactSet::note_impact(const ConstRef& impulses, const ConstRef& before, const ConstRef& after) {
+  add(impulses, impact_);
+  for (std::size_t k = 0; k < chosen_.size(); ++k) {
+    const auto row = 3 * static_cast<Eigen::Index>(k);
+    Sum& sum = impact_[points_[chosen_[k]].pair];
+    if (-before[row] <= sum.approach) continue;
+    sum.approach = -before[row];
+    sum.departure = after[row];
+  }
+}
+
+void RigidContactSet::note_contact(const ConstRef& impulses) {
+  forget_contact();
+  add(impulses, smooth_);
+}
+
+std::span<const Response> RigidContactSet::told(std::span<const Response> responses, const ConstVector& q) {
+  if (!any_) return responses;
+  told_.assign(responses.begin(), responses.end());
+  for (std::size_t pair = 0; pair < told_.size(); ++pair) {
+    if (!rigid(pair) || !(step_ > 0.0)) continue;
+    const Sum& a = impact_[pair];
+    const Sum& b = smooth_[pair];
+    const double normal = a.normal + b.normal;
+    if (!(normal > 0.0)) continue;
+    const Pose X_WA = main_pose(system_.model().pairs[pair], q);
+    const Vector3 force = -(a.impulse + b.impulse) / step_;
+    const Vector3 moment = -(a.moment + b.moment) / step_;
+    told_[pair].F_A = {.torque = X_WA.R.transpose() * (moment - X_WA.p.cross(force)),
+                       .force = X_WA.R.transpose() * force};
+    told_[pair].p_ACop = X_WA.inverse() * Vector3((a.place + b.place) / normal);
+  }
+  return told_;
+}
+
+std::span<const Response> RigidContactSet::told_to_episodes(std::span<const Response> responses, const ConstVector& q) {
+  const auto answers = told(responses, q);
+  for (std::size_t pair = 0; any_ && pair < told_.size(); ++pair) {
+    if (impact_[pair].departure > 0.0) told_[pair].gap_rate = impact_[pair].departure;
+  }
+  return answers;
+}
+
+}  // namespace heelstrike::mbs

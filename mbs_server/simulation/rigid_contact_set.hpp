@@ -1,0 +1,82 @@
+/// The rigid contacts of a model: the points that the partner tells, with the inertia of the bodies, joints and drivers
+/// in place.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "common/contact/contact.hpp"
+#include "mbs_server/coupling/contact_exchange.hpp"
+#include "mbs_server/formulation/system.hpp"
+#include "mbs_server/integrators/rigid_contacts.hpp"
+
+namespace heelstrike::mbs {
+
+class RigidContactSet final : public RigidContacts {
+ public:
+  /// @param system, exchange  outlive this object
+  RigidContactSet(System& system, ContactExchange& exchange);
+
+  /// Learns which pairs are rigid. @param pairs  as opened
+  void connect(std::span<const PairDescription> pairs);
+  [[nodiscard]] bool any() const { return any_; }
+  [[nodiscard]] bool rigid(std::size_t pair) const { return pair < laws_.size() && laws_[pair].has_value(); }
+
+  std::span<const RigidPoint> look(double t, const ConstRef& q, const ConstRef& qd) override;
+  [[nodiscard]] double rounding() const override { return rounding_; }
+  [[nodiscard]] double resting_speed(const RigidPoint& point) const override {
+    return laws_[point.pair]->resting_speed;
+  }
+  const friction::ImpactProblem& choose(std::span<const std::size_t> points) override;
+  [[nodiscard]] Vector velocities(const ConstRef& qd) const override { return J_ * qd; }
+  void apply(const ConstRef& impulses, MutableRef qd) const override { qd += X_ * impulses; }
+  void begin_step(double t) override;
+  void note_impact(const ConstRef& impulses, const ConstRef& before, const ConstRef& after) override;
+  void forget_contact() override;
+  void note_contact(const ConstRef& impulses) override;
+  void end_step(double t) override { step_ = t - step_from_; }
+
+  /// [m] What a gap of rigid bodies in contact may be: far above rounding, far below what is measured.
+  [[nodiscard]] static double contact_rounding(const ConstVector& q);
+
+  /// The responses with what the impulses of the last step make of rigid pairs: their mean force over the step.
+  /// @param q  coordinates where they are told
+  [[nodiscard]] std::span<const Response> told(std::span<const Response> responses, const ConstVector& q);
+  /// The same for who follows episodes: the gap rate of a pair that has left an impact is the one it left with.
+  [[nodiscard]] std::span<const Response> told_to_episodes(std::span<const Response> responses, const ConstVector& q);
+
+ private:
+  struct Point {
+    Vector3 p_W = Vector3::Zero();
+    Matrix3 axes = Matrix3::Identity();  ///< columns: normal and two tangents in the world
+  };
+  /// Of one pair over a step, on B in the world.
+  struct Sum {
+    Vector3 impulse = Vector3::Zero();  ///< [N s]
+    Vector3 moment = Vector3::Zero();   ///< [N m s] about the world's origin
+    Vector3 place = Vector3::Zero();    ///< [N m s] points times normal impulses
+    double normal = 0.0;                ///< [N s]
+    double approach = 0.0;              ///< [m/s] of the point that came fastest to an impact
+    double departure = 0.0;             ///< [m/s] at which it left
+  };
+  void add(const ConstRef& impulses, std::vector<Sum>& sums) const;
+  void add_rows(std::size_t row, const RigidPoint& point, const Point& geometry);
+
+  System& system_;
+  ContactExchange& exchange_;
+  std::vector<std::optional<RigidLaw>> laws_;  ///< per pair
+  bool any_ = false;
+  double rounding_ = 0.0;
+  double t_ = 0.0;
+  VectorX q_;
+  std::vector<RigidPoint> points_;
+  std::vector<Point> geometry_;
+  std::vector<std::size_t> chosen_;
+  Eigen::MatrixXd J_, X_;
+  friction::ImpactProblem problem_;
+  double step_from_ = 0.0, step_ = 0.0;  ///< [s]
+  std::vector<Sum> impact_, smooth_;     ///< per pair: of the impact that began the step, of the step without it
+  std::vector<Response> told_;
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,227 @@
+// Contact of rigid bodies through the whole multibody side, against closed forms.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "common/errors/error.hpp"
+#include "tests/support/local_run.hpp"
+
+namespace heelstrike::test {
+namespace {
+
+constexpr double g = 9.81;
+
+std::string example(const std::string& name) {
+  return read_text(HEELSTRIKE_SOURCE_DIR "/examples/" + name + ".yaml");
+}
+
+RecordedRun completed(const Scenario& scenario) {
+  RecordedRun run = run_local(scenario);
+  EXPECT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
+  return run;
+}
+
+// [piazza2001], appendix 2: rebounds of 0.6241 of 2, 4 and 6 cm, and every impact at its instant.
+TEST(RigidContact, BallReboundsToItsHeightsAndComesToRest) {
+  constexpr double e = 0.79;
+  for (const double height : {0.02, 0.04, 0.06}) {
+    const auto run = completed(
+        scenario_from(example("restitution_drop"),
+                      {fmt::format("bodies.ball.position=[0, 0, {}]", 0.0127 + height), "output.interval=0.0005"}));
+    double t = std::sqrt(2.0 * height / g);
+    double speed = g * t;
+    ASSERT_GE(run.episodes.size(), 10U);
+    for (std::size_t i = 0; i < 10; ++i) {
+      const ContactEpisode& episode = run.episodes[i];
+      // A fall is exact in the method; impacts are found to 1e-11 m, at speeds above 0.05 m/s.
+      EXPECT_NEAR(episode.onset, t, 1e-9) << i;
+      EXPECT_NEAR(episode.approach_speed, speed, 1e-8) << i;
+      ASSERT_TRUE(episode.effective_restitution.has_value()) << i;
+      EXPECT_NEAR(*episode.effective_restitution, e, 1e-8) << i;
+      speed *= e;
+      t += 2.0 * speed / g;
+    }
+    const auto z = run.column("ball.z_m");
+    const auto time = run.column("time_s");
+    const double first = std::sqrt(2.0 * height / g);
+    const double second = first * (1.0 + 2.0 * e);
+    double rebound = 0.0;
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      if (time[i] > first && time[i] < second) rebound = std::max(rebound, z[i] - 0.0127);
+    }
+    // A row every half a millisecond: at most g/2 (0.25 ms)^2 below the top.
+    EXPECT_NEAR(rebound, 0.6241 * height, 4e-7);
+    EXPECT_LE(rebound, 0.6241 * height + 1e-9);
+    // Infinitely many bounces end after (1 + e) / (1 - e) times the first fall: from there on it lies still.
+    ASSERT_LT(first * (1.0 + e) / (1.0 - e), 1.1);
+    EXPECT_NEAR(z.back(), 0.0127, 1e-9);
+    EXPECT_NEAR(run.column("ball.vz_m_s").back(), 0.0, 1e-12);
+    EXPECT_NEAR(run.column("plate-ball.fz_N").back(), -0.067 * g, 1e-9);
+    // Nothing but impacts takes energy, to the last joule.
+    EXPECT_LT(std::abs(run.summary.energy.balance_error), 1e-10 * 0.067 * g * height);
+    EXPECT_NEAR(run.summary.energy.dissipated, 0.067 * g * height, 1e-8 * 0.067 * g * height);
+  }
+}
+
+TEST(RigidContact, BarOnThreeSupportsRestsOnTheSmallestForces) {
+  const auto run = completed(scenario_from(example("bar_on_three")));
+  for (const char* pair : {"left", "middle", "right"}) {
+    EXPECT_NEAR(run.column(std::string(pair) + ".fz_N").back(), -6.54, 1e-6) << pair;
+  }
+  EXPECT_NEAR(run.episodes.empty() ? 6.54 : run.episodes[0].max_force, 6.54, 1e-6);
+  EXPECT_NEAR(run.column("bar.z_m").back(), 0.0, 1e-12);
+  EXPECT_NEAR(run.column("bar.vz_m_s").back(), 0.0, 1e-12);
+}
+
+/// A block on a plane that is tilted by `angle` about y: gravity is tilted instead.
+std::string block_on_incline(double angle, double friction) {
+  return fmt::format(R"(
+heelstrike: 1
+gravity: [{}, 0, {}]
+bodies:
+  block: {{mass: 3, inertia: [0.01, 0.01, 0.01], position: [0, 0, 0.05]}}
+contact:
+  slope:
+    main: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    partner: {{body: block, surface: {{block: {{lengths: [0.3, 0.2, 0.1]}}}}}}
+    backend: rigid_coulomb
+    parameters: {{friction: {}}}
+analysis: {{end_time: 0.5}}
+output: {{interval: 0.05}}
+)",
+                     g * std::sin(angle), -g * std::cos(angle), friction);
+}
+
+TEST(RigidContact, BlockOnAnInclineSticksOrSlides) {
+  const double angle = 0.4;
+  const auto sticks = completed(scenario_from(block_on_incline(angle, 1.05 * std::tan(angle))));
+  EXPECT_NEAR(sticks.column("block.x_m").back(), 0.0, 1e-9);
+  EXPECT_NEAR(sticks.column("slope.fx_N").back(), 3.0 * g * std::sin(angle), 1e-6);
+  const double mu = 0.5 * std::tan(angle);
+  const auto slides = completed(scenario_from(block_on_incline(angle, mu)));
+  const double a = g * (std::sin(angle) - mu * std::cos(angle));
+  EXPECT_NEAR(slides.column("block.x_m").back(), 0.5 * a * 0.25, 1e-8);
+  EXPECT_NEAR(slides.column("slope.fx_N").back(), mu * 3.0 * g * std::cos(angle), 1e-6);
+  EXPECT_NEAR(slides.column("block.z_m").back(), 0.05, 1e-9);
+  EXPECT_LT(std::abs(slides.summary.energy.balance_error), 1e-9);
+}
+
+// Each leg carries a quarter of a table that three could carry.
+TEST(RigidContact, TableStandsOnFourLegs) {
+  const auto run = completed(scenario_from(R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  table: {mass: 8, inertia: [1, 1, 1], position: [0, 0, 0.7]}
+contact:
+  floor:
+    main: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    partner:
+      body: table
+      surface:
+        points:
+          positions: [[0.4, 0.3, -0.7], [-0.4, 0.3, -0.7], [-0.4, -0.3, -0.7], [0.4, -0.3, -0.7]]
+          areas: [1.0e-4, 1.0e-4, 1.0e-4, 1.0e-4]
+    backend: rigid
+analysis: {end_time: 0.2}
+output: {interval: 0.05}
+)"));
+  EXPECT_NEAR(run.column("floor.fz_N").back(), -8.0 * g, 1e-9);
+  EXPECT_NEAR(run.column("floor.copx_m").back(), 0.0, 1e-8);
+  EXPECT_NEAR(run.column("floor.copy_m").back(), 0.0, 1e-8);
+  EXPECT_NEAR(run.column("table.z_m").back(), 0.7, 1e-12);
+}
+
+// A slender block that rocks from one edge to the other keeps 1 - 3/2 sin^2(alpha) of its angular velocity
+// [housner1963].
+TEST(RigidContact, RockingBlockLosesWhatHousnerSays) {
+  const double half_width = 0.1, half_height = 0.4, tilt = 0.05, m = 2.0;
+  const double alpha = std::atan(half_width / half_height);
+  const double r = std::hypot(half_width, half_height);
+  // Stands on its right edge, turned by `tilt`.
+  const double x = -r * std::sin(alpha - tilt) + half_width, z = r * std::cos(alpha - tilt);
+  const double inertia = m / 3.0 * r * r;
+  const auto run = completed(scenario_from(fmt::format(
+      R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  block:
+    mass: {}
+    inertia: [0.2, {}, 0.2]
+    position: [{:.17g}, 0, {:.17g}]
+    orientation: [{:.17g}, 0, {:.17g}, 0]
+contact:
+  floor:
+    main: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    partner: {{body: block, surface: {{block: {{lengths: [{}, 0.3, {}]}}}}}}
+    backend: rigid_coulomb
+    parameters: {{friction: 1}}
+analysis: {{end_time: 0.4, integrator: {{name: moreau, step: 1.0e-4}}}}
+output: {{interval: 1.0e-4}}
+)",
+      m, inertia, x, z, std::cos(0.5 * tilt), std::sin(0.5 * tilt), 2.0 * half_width, 2.0 * half_height)));
+  const auto w = run.column("block.wy_rad_s");
+  double fastest = 0.0, after = 0.0;
+  for (std::size_t i = 1; i < w.size(); ++i) {
+    if (std::abs(w[i]) >= std::abs(fastest)) {
+      fastest = w[i];
+      continue;
+    }
+    after = w[i];
+    break;
+  }
+  // The pivot holds by friction alone: energy of the fall about it, 4/3 m r^2 w^2 / 2 = m g r (cos alpha's change).
+  const double expected = -std::sqrt(2.0 * g * (std::cos(alpha - tilt) - std::cos(alpha)) / (4.0 / 3.0 * r));
+  EXPECT_NEAR(fastest, expected, 2e-3 * std::abs(expected));
+  EXPECT_NEAR(after / fastest, 1.0 - 1.5 * std::pow(std::sin(alpha), 2), 2e-3);
+}
+
+TEST(RigidContact, GoesOnFromACheckpointWithTheSameBits) {
+  const Scenario scenario =
+      scenario_from(example("restitution_drop"), {"output.checkpoint_interval=0.25", "analysis.end_time=0.6"});
+  const auto whole = completed(scenario);
+  ASSERT_FALSE(whole.checkpoints.empty());
+  for (std::size_t k = 0; k < whole.checkpoints.size(); ++k) {
+    const auto rest = run_local(scenario, whole.checkpoints[k]);
+    const std::vector<std::vector<double>> expected(
+        whole.rows.begin() + static_cast<std::ptrdiff_t>(whole.rows_before[k]), whole.rows.end());
+    ASSERT_EQ(rest.rows.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      for (std::size_t j = 0; j < expected[i].size(); ++j) {
+        if (std::isnan(expected[i][j])) continue;
+        ASSERT_EQ(rest.rows[i][j], expected[i][j]) << whole.columns[j].name << " in row " << i;
+      }
+    }
+  }
+}
+
+std::string refusal_of(const std::vector<std::string>& overrides, const std::string& backend = {}) {
+  try {
+    const auto run = run_local(scenario_from(example("restitution_drop"), overrides, backend));
+    return run.summary.error ? run.summary.error->what() : "no error";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+TEST(RigidContact, SaysWhatIsWrong) {
+  const auto contains = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  for (const char* value : {"1.01", "-0.1"}) {
+    const std::string text = refusal_of({fmt::format("contact.restitution={}", value)});
+    contains(text, "restitution");
+    contains(text, "[0, 1]");
+  }
+  contains(refusal_of({"contact.friction=0.3"}), "contact.plate-ball.parameters.friction: unknown key");
+  contains(refusal_of({"bodies.ball.position=[0, 0, 0.0117]"}), "0.001 m inside each other");
+  contains(refusal_of({"analysis.integrator={name: cvode_index1}"}), "moreau");
+  contains(refusal_of({"coupling.scheme=jacobi", "coupling.macro_step=0.001"}), "coupling");
+}
+
+}  // namespace
+}  // namespace heelstrike::test
