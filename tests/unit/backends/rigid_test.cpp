@@ -26,7 +26,10 @@ PairSpec pair_of(Surface main, Surface partner) {
           .partner = {.name = "B", .surface = std::move(partner), .materials = {}}};
 }
 
-Response ask(const PairSpec& pair, const PairState& state) {
+/// With B's origin at `p_AB` and without motion.
+Response ask(const PairSpec& pair, const Vector3& p_AB) {
+  PairState state;
+  state.X_AB.p = p_AB;
   const auto backend = make_example(pair);
   return backend->evaluate(*backend->initial_history(), state);
 }
@@ -51,16 +54,15 @@ TEST(Rigid, GapsAndNormalsBelongTogether) {
 }
 
 TEST(Rigid, KnowsTheCurvaturesOfBalls) {
-  const Response r =
-      ask(pair_of(SphereSurface{.radius = 0.2}, SphereSurface{.radius = 0.05}), {.X_AB = {.p = {0.0, 0.0, 0.2501}}});
+  const Response r = ask(pair_of(SphereSurface{.radius = 0.2}, SphereSurface{.radius = 0.05}), {0.0, 0.0, 0.2501});
   ASSERT_EQ(r.points.size(), 1U);
   EXPECT_NEAR(r.points[0].curvature_A, 5.0, 1e-9);
   EXPECT_NEAR(r.points[0].curvature_B, 20.0, 1e-9);
 }
 
 TEST(Rigid, ABlockStandsOnFourCorners) {
-  const Response r = ask(pair_of(PlaneSurface{}, BlockSurface{.lengths = {0.2, 0.1, 0.05}, .center = {}}),
-                         {.X_AB = {.p = {0.3, 0.0, 0.025}}});
+  const Response r =
+      ask(pair_of(PlaneSurface{}, BlockSurface{.lengths = {0.2, 0.1, 0.05}, .center = {}}), {0.3, 0.0, 0.025});
   ASSERT_EQ(r.points.size(), 4U);
   for (const ContactPoint& point : r.points) {
     EXPECT_NEAR(point.gap, 0.0, 1e-15);
@@ -74,7 +76,7 @@ TEST(Rigid, BlocksMeetWithCornersOfBoth) {
   const BlockSurface large{.lengths = {0.4, 0.4, 0.1}, .center = {}}, small{.lengths = {0.1, 0.1, 0.1}, .center = {}};
   for (const bool swapped : {false, true}) {
     const PairSpec pair = swapped ? pair_of(small, large) : pair_of(large, small);
-    const Response r = ask(pair, {.X_AB = {.p = {0.0, 0.0, swapped ? -0.1 : 0.1}}});
+    const Response r = ask(pair, {0.0, 0.0, swapped ? -0.1 : 0.1});
     ASSERT_EQ(r.points.size(), 4U) << swapped;
     for (const ContactPoint& point : r.points) {
       EXPECT_NEAR(point.gap, 0.0, 1e-12);
