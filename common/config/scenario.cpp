@@ -123,8 +123,7 @@ Scenario parse_scenario(std::string_view yaml, const std::string& file_name, con
   Mistakes mistakes;
   const auto document = std::make_shared<Document>(config::load_document(yaml, file_name, mistakes));
   check_version(*document);
-  const KeySchema schema =
-      config::scenario_schema(catalog, default_integrator(*document->root, catalog));
+  const KeySchema schema = config::scenario_schema(catalog, default_integrator(*document->root, catalog));
   document->root = config::checked(*document, *document->root, schema, "", mistakes);
   Scenario scenario;
   scenario.name = std::filesystem::path(file_name).stem().string();

@@ -223,7 +223,7 @@ class System {
   RigidElimination saddle_;
   VectorX g_, gamma_, correction_;
   VectorX correction_multipliers_;  ///< of respond()
-  Accelerations result_;  ///< of accelerations()
+  Accelerations result_;            ///< of accelerations()
 
   /// Linearisation: point, tangents of forces and joints (the rigid bodies' follow from q, qd, qdd and lambda).
   VectorX lin_q_, lin_qd_, lin_qdd_, lin_lambda_;

@@ -580,7 +580,8 @@ void Simulation::take_responses(double t_before, const VectorX& y_before, std::s
       vibrations_->forget(i);
       continue;
     }
-    vibrations_->accept(i, committed_.t - t_before, responses[i]);
+    // Forces of rigid bodies are means over steps, which jump.
+    if (!model_.rigid_contacts().rigid(i)) vibrations_->accept(i, committed_.t - t_before, responses[i]);
     model_.totals().committed_dissipation += responses[i].dissipated_increment;
     model_.trackers()[i].update(committed_.t, responses[i]);
     if (!model_.trackers()[i].passed_peak()) continue;

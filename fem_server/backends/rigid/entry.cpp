@@ -81,18 +81,15 @@ std::vector<ParameterSchema> schema(bool friction) {
   return parameters;
 }
 
+/// Any two bodies of which one has a surface, but for two planes, which are nowhere apart.
 std::vector<std::string> pairs() {
-  std::vector<std::string> names;
   const auto meets = [](const SurfaceKind& kind) { return kind.distance != nullptr || has_surface(kind); };
+  const auto endless = [](const SurfaceKind& kind) { return kind.distance != nullptr && kind.extents == nullptr; };
+  std::vector<std::string> names;
   for (const SurfaceKind& main : surface_kinds()) {
     for (const SurfaceKind& partner : surface_kinds()) {
-      // Two surfaces without an end are nowhere apart.
-      const bool endless = main.extents == nullptr && !main.is_cloud && partner.extents == nullptr &&
-                           !partner.is_cloud && main.drawing != nullptr && partner.drawing != nullptr &&
-                           &main == &partner && main.sheet == nullptr;
-      if ((meets(main) || meets(partner)) && !endless && !(main.is_cloud && partner.is_cloud)) {
-        names.push_back(main.name() + "-" + partner.name());
-      }
+      const bool apart = !(endless(main) && endless(partner)) && !(main.is_cloud && partner.is_cloud);
+      if (apart && (meets(main) || meets(partner))) names.push_back(main.name() + "-" + partner.name());
     }
   }
   return names;

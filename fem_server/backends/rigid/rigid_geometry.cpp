@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "common/errors/error.hpp"
 #include "common/spatial/extents.hpp"
@@ -78,33 +80,74 @@ RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context
   if (probes_of_A_) B_.surface = surface_of(pair.partner.surface, context, where + ".partner.surface");
   if (probes_of_B_ && !A_.surface) probes_of_B_ = false;
   if (probes_of_A_ && !B_.surface) probes_of_A_ = false;
+  for (Side* side : {&A_, &B_}) {
+    if (side->probes.empty()) continue;
+    std::vector<std::size_t> all(side->probes.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    make_clusters(side->probes, std::move(all), side->clusters);
+  }
   if (probes_of_A_ || probes_of_B_) return;
   throw input_error(where, fmt::format("{}: expected two bodies of which at least one has corners, vertices or points "
                                        "and the other a surface, found {} on {}; give a mesh for one of them",
                                        where, pair.main.surface.kind, pair.partner.surface.kind));
 }
 
+/// Halves the probes across their longest extent until few are left.
+void RigidGeometry::make_clusters(const std::vector<Probe>& probes, std::vector<std::size_t> members,
+                                  std::vector<Cluster>& clusters) {
+  constexpr std::size_t few = 16;
+  Vector3 low = probes[members.front()].center, high = low;
+  for (const std::size_t i : members) {
+    low = low.cwiseMin(probes[i].center);
+    high = high.cwiseMax(probes[i].center);
+  }
+  if (members.size() <= few) {
+    Cluster cluster{.probes = std::move(members), .center = 0.5 * (low + high)};
+    for (const std::size_t i : cluster.probes) {
+      cluster.radius = std::max(cluster.radius, (probes[i].center - cluster.center).norm() + probes[i].radius);
+    }
+    clusters.push_back(std::move(cluster));
+    return;
+  }
+  Eigen::Index axis = 0;
+  (high - low).maxCoeff(&axis);
+  const auto middle = members.begin() + static_cast<std::ptrdiff_t>(members.size() / 2);
+  std::ranges::stable_sort(members, {}, [&](std::size_t i) { return probes[i].center[axis]; });
+  make_clusters(probes, {members.begin(), middle}, clusters);
+  make_clusters(probes, {middle, members.end()}, clusters);
+}
+
+void RigidGeometry::look_at(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double reach,
+                            std::vector<ContactPoint>& found, ContactPoint& nearest) {
+  const auto& [center, radius] = from.probes[probe];
+  const Vector3 c = X_to_from * center;
+  const double least = std::max(reach, nearest.gap) + radius;
+  if (to.surface->gap(c, least) > least) return;
+  const SurfacePoint at = to.surface->closest(c);
+  const double gap = at.gap - radius;
+  ContactPoint point{.feature = static_cast<std::int64_t>(probe),
+                     .p_AC = c - (radius + 0.5 * gap) * at.normal,
+                     .n_A = at.normal,
+                     .gap = gap};
+  // A level surface at distance d has the curvature k / (1 + k d).
+  const double level = 1.0 - at.bend * at.gap;
+  point.curvature_A = level != 0.0 ? at.bend / level : 0.0;
+  point.curvature_B = radius > 0.0 ? 1.0 / radius : 0.0;
+  if (gap < nearest.gap) nearest = point;
+  if (gap <= reach) found.push_back(point);
+}
+
 /// Probes of one side against the surface of the other, told in the frame of that other side with normals out of it.
 void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_from, double reach,
                             std::vector<ContactPoint>& found, ContactPoint& nearest) const {
-  for (std::size_t i = 0; i < from.probes.size(); ++i) {
-    const Probe& probe = from.probes[i];
-    const Vector3 c = X_to_from * probe.center;
-    const double least = std::max(reach, nearest.gap) + probe.radius;
-    if (to.surface->gap(c, least) > least) continue;
-    const SurfacePoint at = to.surface->closest(c);
-    const double gap = at.gap - probe.radius;
-    ContactPoint point{.feature = static_cast<std::int64_t>(i),
-                       .p_AC = c - (probe.radius + 0.5 * gap) * at.normal,
-                       .n_A = at.normal,
-                       .gap = gap};
-    // A level surface at distance d has the curvature k / (1 + k d).
-    const double bend = at.bend;
-    point.curvature_A = 1.0 - bend * at.gap != 0.0 ? bend / (1.0 - bend * at.gap) : 0.0;
-    point.curvature_B = probe.radius > 0.0 ? 1.0 / probe.radius : 0.0;
-    if (gap < nearest.gap) nearest = point;
-    if (gap <= reach) found.push_back(point);
+  for (const Cluster& cluster : from.clusters) {
+    const double least = std::max(reach, nearest.gap) + cluster.radius;
+    // A single probe is asked at once. Where the ball around the cluster is farther than what is looked for, all of it
+    // is: a distance changes by no more than the way.
+    if (cluster.probes.size() > 1 && to.surface->gap(X_to_from * cluster.center, least) > least) continue;
+    for (const std::size_t probe : cluster.probes) look_at(from, probe, to, X_to_from, reach, found, nearest);
   }
+  std::ranges::sort(found, {}, &ContactPoint::feature);
 }
 
 std::vector<ContactPoint> RigidGeometry::points(const Pose& X_AB, double reach) const {

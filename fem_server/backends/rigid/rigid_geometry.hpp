@@ -30,10 +30,21 @@ class RigidGeometry {
   [[nodiscard]] double size() const { return size_; }
 
  private:
+  /// Neighbouring probes, which are passed over together where they are far.
+  struct Cluster {
+    std::vector<std::size_t> probes;
+    Vector3 center = Vector3::Zero();  ///< [m] of a ball around them
+    double radius = 0.0;               ///< [m]
+  };
   struct Side {
     std::vector<Probe> probes;
+    std::vector<Cluster> clusters;
     std::unique_ptr<SignedDistance> surface;  ///< null when nobody asks for it
   };
+  static void make_clusters(const std::vector<Probe>& probes, std::vector<std::size_t> members,
+                            std::vector<Cluster>& clusters);
+  static void look_at(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double reach,
+                      std::vector<ContactPoint>& found, ContactPoint& nearest);
   void collect(const Side& from, const Side& to, const Pose& X_to_from, double reach, std::vector<ContactPoint>& found,
                ContactPoint& nearest) const;
 

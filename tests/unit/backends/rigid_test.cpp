@@ -1,0 +1,101 @@
+// Points of contact of rigid bodies: gaps, normals and curvatures, of balls, corners and meshes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/points.hpp"
+#include "common/surfaces/sphere.hpp"
+#include "tests/unit/backends/conformance_checks.hpp"
+#include "tests/unit/backends/example_pairs.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+using testing_support::example_geometries;
+using testing_support::example_pair;
+using testing_support::make_example;
+using testing_support::placed;
+
+PairSpec pair_of(Surface main, Surface partner) {
+  return {.name = "pair",
+          .backend = "rigid",
+          .parameters = {},
+          .main = {.name = "A", .surface = std::move(main), .materials = {}},
+          .partner = {.name = "B", .surface = std::move(partner), .materials = {}}};
+}
+
+/// With B's origin at `p_AB` and without motion.
+Response ask(const PairSpec& pair, const Vector3& p_AB) {
+  PairState state;
+  state.X_AB.p = p_AB;
+  const auto backend = make_example(pair);
+  return backend->evaluate(*backend->initial_history(), state);
+}
+
+// The gap falls by what B moves along the normal, and the rate is its derivative: for all pairs of analytic bodies.
+TEST(Rigid, GapsAndNormalsBelongTogether) {
+  for (const auto& geometry : example_geometries()) {
+    const PairSpec pair = example_pair("rigid_coulomb", geometry);
+    const auto backend = make_example(pair);
+    const auto history = backend->initial_history();
+    const PairState state = placed(pair, geometry.X_AB, 1e-4, 0.3);
+    const Response r = backend->evaluate(*history, state);
+    EXPECT_NEAR(r.gap, -1e-4, 1e-12) << geometry.name;
+    EXPECT_NEAR(r.gap_rate, -0.3, 1e-9) << geometry.name;
+    EXPECT_TRUE(r.F_A.force.isZero(0.0));
+    ASSERT_EQ(r.points.size(), 1U);
+    constexpr double h = 1e-6;
+    PairState later = state;
+    later.X_AB.p += h * r.points[0].n_A;
+    EXPECT_NEAR((backend->evaluate(*history, later).gap - r.gap) / h, 1.0, 1e-6) << geometry.name;
+  }
+}
+
+TEST(Rigid, KnowsTheCurvaturesOfBalls) {
+  const Response r = ask(pair_of(SphereSurface{.radius = 0.2}, SphereSurface{.radius = 0.05}), {0.0, 0.0, 0.2501});
+  ASSERT_EQ(r.points.size(), 1U);
+  EXPECT_NEAR(r.points[0].curvature_A, 5.0, 1e-9);
+  EXPECT_NEAR(r.points[0].curvature_B, 20.0, 1e-9);
+}
+
+TEST(Rigid, ABlockStandsOnFourCorners) {
+  const Response r =
+      ask(pair_of(PlaneSurface{}, BlockSurface{.lengths = {0.2, 0.1, 0.05}, .center = {}}), {0.3, 0.0, 0.025});
+  ASSERT_EQ(r.points.size(), 4U);
+  for (const ContactPoint& point : r.points) {
+    EXPECT_NEAR(point.gap, 0.0, 1e-15);
+    EXPECT_EQ(point.n_A, Vector3(Vector3::UnitZ()));
+    EXPECT_NEAR(std::abs(point.p_AC.x() - 0.3), 0.1, 1e-15);
+  }
+}
+
+// Two blocks, one on the other: each has corners on the other's surface, and all are found from both sides.
+TEST(Rigid, BlocksMeetWithCornersOfBoth) {
+  const BlockSurface large{.lengths = {0.4, 0.4, 0.1}, .center = {}}, small{.lengths = {0.1, 0.1, 0.1}, .center = {}};
+  for (const bool swapped : {false, true}) {
+    const PairSpec pair = swapped ? pair_of(small, large) : pair_of(large, small);
+    const Response r = ask(pair, {0.0, 0.0, swapped ? -0.1 : 0.1});
+    ASSERT_EQ(r.points.size(), 4U) << swapped;
+    for (const ContactPoint& point : r.points) {
+      EXPECT_NEAR(point.gap, 0.0, 1e-12);
+      EXPECT_NEAR(point.n_A.z(), swapped ? -1.0 : 1.0, 1e-9);
+    }
+  }
+}
+
+TEST(Rigid, IsPureAndRemembersNothing) {
+  const auto geometry = example_geometries().front();
+  const PairSpec pair = example_pair("rigid", geometry);
+  const auto backend = make_example(pair);
+  const auto fresh = backend->initial_history();
+  const PairState state = placed(pair, geometry.X_AB, 1e-4, 0.3);
+  const auto saved = backend->load_history(fresh->save());
+  EXPECT_EQ(testing_support::bits_of(backend->evaluate(*fresh, state)),
+            testing_support::bits_of(backend->evaluate(*backend->commit(*saved, state).history, state)));
+  EXPECT_THROW((void)backend->load_history("something else"), Error);
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
