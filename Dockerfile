@@ -9,7 +9,7 @@ COPY scripts/setup scripts/packages.txt scripts/
 RUN scripts/setup --group build --group grpc --group numerics --group files --group fem --group web && rm -rf /var/lib/apt/lists/*
 COPY . .
 # The packages of the shared libraries that the programs really load, for the runtime stage.
-RUN cmake --preset release -DHEELSTRIKE_BUILD_TESTS=OFF -DHEELSTRIKE_BUILD_BENCHMARKS=OFF \
+RUN cmake --preset release -DHEELSTRIKE_BUILD_TESTS=OFF -DHEELSTRIKE_PYTHON=OFF -DHEELSTRIKE_BUILD_BENCHMARKS=OFF \
  && scripts/build heelstrike mbs_server fem_server heelstrike-mesher \
  && mkdir -p /out/bin \
  && install --strip -t /out/bin build/release/bin/heelstrike build/release/bin/mbs_server build/release/bin/fem_server \

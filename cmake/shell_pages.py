@@ -96,6 +96,8 @@ def main(folder, program, *servers):
     name, text = pathlib.Path(program).name, help_of(program)
     summaries = subcommands_of(text)
     helps = {command: help_of(program, command) for command in summaries}
+    nested = {f"{command} {inner}": help_of(program, command, inner) for command, shown in helps.items()
+              for inner in subcommands_of(shown)}
     options = {command: options_of(shown) for command, shown in helps.items()}
     for server in servers:
         shown = help_of(server)
@@ -103,7 +105,7 @@ def main(folder, program, *servers):
         (folder / f"{pathlib.Path(server).name}.1").write_text(page)
     (folder / f"{name}.bash").write_text(bash_completion(name, options_of(text), options))
     (folder / f"_{name}").write_text(zsh_completion(name, summaries, options))
-    parts = [("Description", text), *((f"{name} {command}", shown) for command, shown in helps.items())]
+    parts = [("Description", text), *((f"{name} {command}", shown) for command, shown in sorted({**helps, **nested}.items()))]
     (folder / f"{name}.1").write_text(man_page(name, text.splitlines()[0].split(": ", 1)[1].rstrip("."), version, parts))
 
 

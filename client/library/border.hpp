@@ -67,7 +67,7 @@ class Gate {
   std::string what_;
   pid_t process_ = ::getpid();
   std::atomic<bool> busy_{false};
-  bool open_ = true;
+  std::atomic<bool> open_{true};
 };
 
 }  // namespace heelstrike::client

@@ -26,10 +26,15 @@ class _Terminal:
         sys.stderr.flush()
         self.width = len(text)
 
-    def close(self) -> None:
+    def clear(self) -> None:
+        """So that other text can be written; the next news draw it again."""
         if self.width:
             sys.stderr.write("\r" + " " * self.width + "\r")
             sys.stderr.flush()
+            self.width = 0
+
+    def close(self) -> None:
+        self.clear()
 
 
 class _Notebook:
@@ -44,6 +49,9 @@ class _Notebook:
     def __call__(self, stage: str, fraction: float, time: float, end_time: float, wall_time: float) -> None:
         self.handle.update({"text/plain": bar_text(self.label, stage, fraction, time, end_time)}, raw=True)
 
+    def clear(self) -> None:
+        pass
+
     def close(self) -> None:
         self.handle.update({"text/plain": ""}, raw=True)
 
@@ -54,6 +62,9 @@ class _Called:
 
     def __call__(self, *news: Any) -> None:
         self.tell(*news)
+
+    def clear(self) -> None:
+        pass
 
     def close(self) -> None:
         pass

@@ -172,10 +172,15 @@ def run(scenario: str | os.PathLike, *, backend: str = "",
     kept = None if output else _TemporaryFolder()
     folder = pathlib.Path(output) if output else kept.path / "run"
     bar = display(progress, pathlib.Path(scenario).stem)
+
+    def warn(level: str, text: str) -> None:
+        if bar is not None:
+            bar.clear()
+        warnings.warn(text, HeelstrikeWarning, stacklevel=3)
+
     try:
         status, reason, code = _core.run(
-            pathlib.Path(scenario), folder, backend, set, _backend_last, server, mbs, overwrite, tls, patience, bar,
-            lambda level, text: warnings.warn(text, HeelstrikeWarning, stacklevel=3))
+            pathlib.Path(scenario), folder, backend, set, _backend_last, server, mbs, overwrite, tls, patience, bar, warn)
     finally:
         if bar is not None:
             bar.close()

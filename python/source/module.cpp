@@ -405,7 +405,9 @@ py::list names_of(std::span<const hs::Column> columns) {
 void set_input(PySimulation& self, const std::string& name, const py::object& value, double rate, double acceleration) {
   const auto ends_with = [&](const char* end) { return name.ends_with(end); };
   if (!ends_with(".force") && !ends_with(".torque")) {
-    self.simulation.set(name, real_array(value, name.c_str(), {}).data()[0], rate, acceleration);
+    const double number = real_array(value, name.c_str(), {}).data()[0];
+    const py::gil_scoped_release released;
+    self.simulation.set(name, number, rate, acceleration);
     return;
   }
   if (rate != 0.0 || acceleration != 0.0) {
@@ -417,8 +419,10 @@ void set_input(PySimulation& self, const std::string& name, const py::object& va
   const bool force = ends_with(".force");
   const std::string body = name.substr(0, name.rfind('.'));
   const auto numbers = real_array(value, name.c_str(), {3});
+  const double* components = numbers.data();
+  const py::gil_scoped_release released;
   for (std::size_t i = 0; i < 3; ++i) {
-    self.simulation.set(body + (force ? ".f" : ".t") + "xyz"[i] + (force ? "_N" : "_Nm"), numbers.data()[i]);
+    self.simulation.set(body + (force ? ".f" : ".t") + "xyz"[i] + (force ? "_N" : "_Nm"), components[i]);
   }
 }
 

@@ -3,11 +3,11 @@ import concurrent.futures
 import contextlib
 import inspect
 import io
+import multiprocessing
 import os
 import pathlib
 import pickle
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -36,13 +36,13 @@ def ball():
 
 
 @contextlib.contextmanager
-def served():
-    """A fem_server of our own; gives its address."""
+def served(program="fem_server", *options):
+    """A server of our own; gives its address."""
     with tempfile.TemporaryDirectory() as folder:
-        address = f"unix:{folder}/fem.sock"
+        address = f"unix:{folder}/{program}.sock"
         reader, writer = os.pipe()
-        server = subprocess.Popen([BINARIES / "fem_server", "--listen", address, "--cache-dir", "", "--ready-fd", str(writer)],
-                                  pass_fds=[writer], stderr=subprocess.DEVNULL)
+        server = subprocess.Popen([BINARIES / program, "--listen", address, *options, "--ready-fd", str(writer)],
+                                  pass_fds=[writer], stderr=subprocess.DEVNULL, cwd=folder)
         os.close(writer)
         with open(reader) as ready:
             ready.readline()
@@ -51,6 +51,15 @@ def served():
         finally:
             server.terminate()
             server.wait()
+
+
+def rebound(restitution):
+    """In this process or another one."""
+    run = hs.run(BALL, set={"contact.restitution": restitution, **SHORT})
+    return run.summary["contacts"][0]["separation_speed_m_s"]
+
+
+with_finite_elements = unittest.skipUnless("fem_condensed" in hs.backends(), "built without finite elements")
 
 
 class Runs(unittest.TestCase):
@@ -81,6 +90,7 @@ class Runs(unittest.TestCase):
         del run
         self.assertFalse(folder.exists())
 
+    @with_finite_elements
     def test_fields_are_arrays_with_units(self):
         run = hs.run(PRESSED, set={"contact.element_size": 0.03, "analysis.end_time": 0.2, "output.fields": {"interval": 0.1}})
         fields = run.fields("ball-ground", t=0.19)
@@ -108,11 +118,21 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(both.plot().axes), 2)
 
     def test_studies_in_processes_and_threads(self):
-        changes = [{"contact.restitution": e, **SHORT} for e in (0.5, 0.7)]
+        restitutions = [0.5, 0.7]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            runs = list(pool.map(lambda change: hs.run(BALL, set=change), changes))
-        speeds = [run.summary["contacts"][0]["separation_speed_m_s"] for run in runs]
-        self.assertLess(speeds[0], speeds[1])
+            by_threads = list(pool.map(rebound, restitutions))
+        with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+            by_processes = list(pool.map(rebound, restitutions))
+        self.assertLess(by_threads[0], by_threads[1])
+        self.assertEqual(by_processes, by_threads)
+
+    def test_servers_run_it_with_the_same_bytes(self):
+        with tempfile.TemporaryDirectory() as folder, served() as fem, served("mbs_server", "--fem", fem) as mbs:
+            here, there, half = (hs.run(BALL, set=SHORT, output=f"{folder}/{name}", **where) for name, where in
+                                 [("here", {}), ("there", {"mbs": mbs}), ("half", {"server": fem})])
+            for name in ("timeseries.csv", "summary.json"):
+                self.assertEqual((here.folder / name).read_bytes(), (there.folder / name).read_bytes(), name)
+                self.assertEqual((here.folder / name).read_bytes(), (half.folder / name).read_bytes(), name)
 
 
 class Mistakes(unittest.TestCase):
@@ -187,6 +207,7 @@ class Mistakes(unittest.TestCase):
             self.assertRaisesRegex(hs.OutOfOrder, r"after close\(\)", call)
         self.assertFalse(contact.is_open or simulation.is_open)
 
+    @with_finite_elements
     def test_two_threads_at_once(self):
         with hs.Contact.open(hs.Pair.from_yaml(PRESSED, set={"contact.element_size": 0.02})) as contact:
             X = np.repeat(hs.pose(p=(0, 0, -0.0985))[None], 50, axis=0)
@@ -239,6 +260,18 @@ class Mistakes(unittest.TestCase):
         self.assertRaisesRegex(hs.InputError, "patience", hs.Contact.open, pair, server="unix:/x", patience=-1)
         self.assertRaisesRegex(hs.InputError, "tls: .*'ca'", hs.Contact.open, pair, tls={"ca": "x"})
 
+    def test_a_server_of_another_version(self):
+        with tempfile.TemporaryDirectory() as folder:
+            address = f"unix:{folder}/other.sock"
+            server = subprocess.Popen([BINARIES / "other_version_server", address], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            try:
+                self.assertEqual(server.stdout.readline(), b"ready\n")
+                with self.assertRaisesRegex(hs.VersionMismatch, r"99\.0\.0"):
+                    hs.Contact.open(hs.Pair.from_yaml(BALL), server=address)
+                self.assertRaises(hs.VersionMismatch, hs.Simulation, BALL, server=address)
+            finally:
+                server.communicate()
+
     def test_names(self):
         self.assertRaisesRegex(hs.InputError, "ball-ground", hs.Pair.from_yaml, BALL, "knee")
         simulation = hs.Simulation(BALL)
@@ -270,6 +303,7 @@ class Contacts(unittest.TestCase):
         del response, F, dF_dX, dF_dV
         self.assertAlmostEqual(base[5], 140.0, delta=1e-6)
 
+    @with_finite_elements
     def test_tangent_is_the_derivative(self):
         contact = hs.Contact.open(hs.Pair.from_yaml(PRESSED, set={"contact.element_size": 0.02}))
         X0 = hs.pose((0.05, -0.03, 0.02), (0, 0, -0.0988))
@@ -292,6 +326,7 @@ class Contacts(unittest.TestCase):
         self.assertEqual(many.refused, {})
         self.assertEqual(contact.evaluate_many(np.empty((0, 4, 4))).F.shape, (0, 6))
 
+    @with_finite_elements
     def test_history_is_saved_and_restored(self):
         changes = {"contact.friction": 0.3, "contact.element_size": 0.03}
         contact = hs.Contact.open(hs.Pair.from_yaml(PRESSED, set=changes))
@@ -327,6 +362,7 @@ class Contacts(unittest.TestCase):
             ours.advance_to(0.5)
             np.testing.assert_array_equal(simulation.values(), ours.values())
 
+    @with_finite_elements
     def test_fields_of_a_state(self):
         contact = hs.Contact.open(hs.Pair.from_yaml(PRESSED, set={"contact.element_size": 0.03}))
         fields = contact.fields(hs.pose(p=(0, 0, -0.099)), quantities=["contact_pressure"])
@@ -382,6 +418,28 @@ class People(unittest.TestCase):
             self.assertEqual(run.status, "cancelled")
             self.assertGreater(len(run.columns), 1)
 
+    def test_ctrl_c_ends_a_preparation_and_an_advance(self):
+        for script, told in [
+            # Steps of a microsecond for a week, and a mesh of a foot that takes minutes.
+            (f"sim = hs.Simulation({str(BALL)!r}, set={{'analysis.integrator.max_step': 1e-6}}); print(1, flush=True)\n"
+             "try: sim.advance_to(2.0)\n"
+             "finally:\n"
+             "    assert 0 <= sim.time < 2.0; sim.save()\n"
+             "    try: sim.advance_to(2.0)\n"
+             "    except hs.Cancelled as refusal: print(refusal)\n", "restore a saved state"),
+            (f"pair = hs.Pair.from_yaml({str(SOURCES / 'examples/foot_press.yaml')!r}, set={{'contact.element_size': 0.0021}})\n"
+             "hs.Contact.open(pair, progress=lambda *news: print(*news, flush=True))\n", ""),
+        ]:
+            if told == "" and "fem_condensed" not in hs.backends():
+                continue
+            child = subprocess.Popen([sys.executable, "-c", "import heelstrike as hs\n" + script], stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, text=True)
+            child.stdout.readline()
+            child.send_signal(signal.SIGINT)
+            said, complaint = child.communicate(timeout=120)
+            self.assertIn("KeyboardInterrupt", complaint)
+            self.assertIn(told, said)
+
     def test_a_callback_that_raises_stops_the_run(self):
         def tell(*news):
             raise KeyError("mine")
@@ -396,6 +454,8 @@ class People(unittest.TestCase):
             self.assertIsNone(display(None, "x"))  # nobody looks
             bar = display(True, "x")
             bar("", 0.5, 1.0, 2.0, 0.1)
+            bar.clear()
+            self.assertTrue(shown.getvalue().endswith(" \r"))  # room for a warning
             bar.close()
         self.assertIn("50 %", shown.getvalue())
 

@@ -1,0 +1,44 @@
+// heelstrike hdf5: a run folder as one HDF5 file.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "client/hdf5/run_hdf5.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+struct Hdf5Options {
+  std::filesystem::path run;
+  std::filesystem::path output;
+  bool force = false;
+};
+
+ExitCode write(const Hdf5Options& options) {
+  std::filesystem::path folder = options.run;
+  if (!folder.has_filename()) folder = folder.parent_path();  // "runs/ball/"
+  const std::filesystem::path file =
+      options.output.empty() ? std::filesystem::path(folder.string() + ".h5") : options.output;
+  write_hdf5(options.run, file, options.force);
+  fmt::print("{}\n", file.string());
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void add_hdf5(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("hdf5", "Write the time series and fields of a run into one HDF5 file");
+  const auto options = std::make_shared<Hdf5Options>();
+  command->add_option("RUN", options->run, "Run folder")->required();
+  command->add_option("-o,--output", options->output, "File to write; default RUN.h5")->type_name("FILE");
+  command->add_flag("--force", options->force, "Replace an existing file");
+  add_footer(*command, "  heelstrike hdf5 runs/bouncing_ball-flores -o ball.h5");
+  command->callback(
+      [&invocation, options] { invocation.action = [options](std::stop_token) { return write(*options); }; });
+}
+
+}  // namespace heelstrike::client

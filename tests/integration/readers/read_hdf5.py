@@ -1,0 +1,62 @@
+"""`heelstrike hdf5`, read by h5py: the numbers of the run folder, bit for bit; and what is refused.
+
+Usage: read_hdf5.py HEELSTRIKE EXAMPLES SCRATCH
+"""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+
+try:
+    import h5py
+except ImportError:
+    print("SKIPPED: python3-h5py is not installed: scripts/setup")
+    sys.exit(77)
+
+
+def refused(code, words, *command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == code and words in done.stderr, (command, done.returncode, done.stderr)
+
+
+def main(heelstrike, examples, scratch):
+    scratch = pathlib.Path(scratch)
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    run = scratch / "run"
+    subprocess.run([heelstrike, "run", f"{examples}/pressed_ball.yaml", "--in-process", "--quiet", "-o", run,
+                    "--set", "analysis.end_time=0.3"], check=True)
+    subprocess.run([heelstrike, "hdf5", f"{run}/"], check=True, stdout=subprocess.DEVNULL)
+    with h5py.File(scratch / "run.h5") as file:
+        assert file.attrs["format"] == "heelstrike run" and file.attrs["format_version"] == 1
+        assert json.loads(file.attrs["summary"]) == json.loads((run / "summary.json").read_text())
+        assert file.attrs["scenario"] == (run / "scenario.yaml").read_text()
+        with open(run / "timeseries.csv") as table:
+            columns = table.readline().strip().split(",")
+            rows = np.array([[float(x) if x else np.nan for x in line.split(",")] for line in table])
+        assert list(file["timeseries"].attrs["columns"]) == columns
+        np.testing.assert_array_equal(file["timeseries"], rows)
+        ball, ground = file["fields/ball-ground_ball"], file["fields/ball-ground_ground_partner"]
+        np.testing.assert_allclose(ball["time"], [0, 0.1, 0.2, 0.3])
+        assert list(ball["frame"]) == [0, 1, 2, 3]
+        assert len(ground["points"]) == 1 and list(ground["frame"]) == [0, 0, 0, 0]  # it does not change
+        n = ball["points"].shape[1]
+        assert ball["displacement"].shape == (4, n, 3) and ball["contact_pressure"].shape == (4, n)
+        assert ball["contact_pressure"].attrs["unit"] == "Pa" and ball["triangles"][()].max() < n
+        # Deeper is harder.
+        assert np.all(np.diff(ball["contact_pressure"][()].max(axis=1)) > 0)
+    refused(5, "exists", heelstrike, "hdf5", run)
+    subprocess.run([heelstrike, "hdf5", run, "--force"], check=True, stdout=subprocess.DEVNULL)
+    refused(5, "no timeseries.csv", heelstrike, "hdf5", scratch)
+    refused(5, "cannot be written", heelstrike, "hdf5", run, "-o", scratch / "nowhere/run.h5")
+    (run / "fields/ball-ground_ball_00002.vtu").write_text("<VTKFile>")
+    refused(5, "ball-ground_ball_00002.vtu", heelstrike, "hdf5", run, "--force")
+    assert not list(scratch.glob("*.tmp")), "something is left behind"
+    print("hdf5: table, fields and refusals are as told")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
