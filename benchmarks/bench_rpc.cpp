@@ -168,8 +168,10 @@ int main(int argc, char** argv) {
   grpc::ServerBuilder builder;
   listener.configure(builder);
   builder.RegisterService(&service);
+  const auto exchange = service.serve_exchange(builder, 8);
   builder.RegisterService(&echo);
   const auto server = builder.BuildAndStart();
+  exchange->start();
   listener.start();
   const std::vector<std::string> addresses = listener.bound_addresses();
   {

@@ -32,7 +32,9 @@ void serve(const std::string& cache, int told, int alive) {
   grpc::ServerBuilder builder;
   listener.configure(builder);
   builder.RegisterService(&service);
+  const auto exchange = service.serve_exchange(builder, 8);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  exchange->start();
   listener.start();
   std::string text;
   for (const std::string& address : listener.bound_addresses()) text += address + '\n';

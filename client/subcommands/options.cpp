@@ -90,6 +90,7 @@ ContactFactory contact_factory(const ServerOptions& options) {
   rpc::RemoteContactOptions remote;
   remote.endpoint = {.address = options.fem, .tls = options.tls};
   remote.patience = options.patience;
+  remote.server_was_there = true;  // it has told its back-ends, with which the scenario was read
   return rpc::open_remote_contact(remote);
 }
 

@@ -1,24 +1,21 @@
 /// One bidirectional Exchange call: messages are sent without waiting for replies, which come in the order of the
 /// messages. Every wait has a deadline.
-///
-/// The calling thread drives the completion queue itself: no second thread; the deadline is the queue's.
 #pragma once
 
 #include <grpcpp/client_context.h>
-#include <grpcpp/completion_queue.h>
 #include <grpcpp/support/async_stream.h>
 
-#include <chrono>
 #include <memory>
 #include <stop_token>
 
+#include "common/rpc/call_operations.hpp"
 #include "heelstrike/v1/contact.grpc.pb.h"
 
 namespace heelstrike::rpc {
 
 class ExchangeStream {
  public:
-  using Deadline = std::chrono::system_clock::time_point;
+  using Deadline = CallOperations::Deadline;
   enum class Outcome { done, lost, timed_out };
 
   /// Starts the call; whether the server is there shows at the first reply.
@@ -43,18 +40,9 @@ class ExchangeStream {
   [[nodiscard]] const grpc::ClientContext& context() const { return context_; }
 
  private:
-  enum Operation : int { start, write, read, writes_done, end, n_operations };
-  void begin(Operation operation) { pending_ |= 1U << operation; }
-  [[nodiscard]] void* tag(Operation operation) { return &operations_[operation]; }
-  /// Waits for one operation; false = deadline passed.
-  bool next(Deadline deadline);
-  [[nodiscard]] bool pending(Operation operation) const { return (pending_ & (1U << operation)) != 0; }
-  /// Waits for a moment without sleeping.
-  void wait_awake(Operation operation);
+  using Operation = CallOperations::Operation;
   /// Waits for one operation that was begun. Lost when any has failed.
   [[nodiscard]] Outcome wait_for(Operation operation, Deadline deadline);
-  /// Waits for everything that was begun; false = deadline passed.
-  bool settle(Deadline deadline);
   void cancel_and_settle();
   void begin_read();
 
@@ -64,13 +52,10 @@ class ExchangeStream {
   };
 
   grpc::ClientContext context_;
-  grpc::CompletionQueue queue_;
+  CallOperations operations_;
   std::unique_ptr<grpc::ClientAsyncReaderWriterInterface<v1::ExchangeRequest, v1::ExchangeResponse>> stream_;
-  int operations_[n_operations] = {start, write, read, writes_done, end};  ///< addresses serve as tags
-  v1::ExchangeResponse incoming_;                                          ///< read into it when a reply is owed
-  std::size_t n_owed_ = 0;                                                 ///< replies
-  unsigned pending_ = 0;
-  unsigned failed_ = 0;
+  v1::ExchangeResponse incoming_;  ///< read into it when a reply is owed
+  std::size_t n_owed_ = 0;         ///< replies
   bool finished_ = false;
   std::stop_callback<TryCancel> cancel_;  ///< last member: it needs the context
 };

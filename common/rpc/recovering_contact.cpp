@@ -180,12 +180,14 @@ RecoveringContact::RecoveringContact(ContactFactory open, RecoveryOptions option
 }
 
 void RecoveringContact::open_first() {
+  Backoff backoff(options_.patience, context_.stop);
   for (int attempt = 1;; ++attempt) {
     try {
       inner_ = open_(specs_, assets_, context_);
       return;
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::not_found || attempt == most_openings || !(options_.patience.count() > 0)) throw;
+      if (options_.first_opening_is_patient && error.code() == ErrorCode::unavailable && backoff.pause()) continue;
+      if (error.code() != ErrorCode::not_found || attempt >= most_openings || !(options_.patience.count() > 0)) throw;
     }
   }
 }

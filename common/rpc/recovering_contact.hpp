@@ -9,8 +9,9 @@
 namespace heelstrike::rpc {
 
 struct RecoveryOptions {
-  std::chrono::milliseconds patience{};  ///< from a loss until the sessions are open again; 0 = a loss is final
-  std::string peer;                      ///< program and address, for messages
+  std::chrono::milliseconds patience{};   ///< from a loss until the sessions are open again; 0 = a loss is final
+  bool first_opening_is_patient = false;  ///< the first opening, too, is tried again for so long
+  std::string peer;                       ///< program and address, for messages
 };
 
 /// A factory whose contact opens its pairs anew with `open` when the partner answers that it does not know them

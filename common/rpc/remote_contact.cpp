@@ -604,7 +604,9 @@ std::string RemoteContact::fields(std::size_t pair, const PairState& state, cons
 }  // namespace
 
 ContactFactory open_remote_contact(RemoteContactOptions options) {
-  const RecoveryOptions recovery{.patience = options.patience, .peer = "fem_server at " + options.endpoint.address};
+  const RecoveryOptions recovery{.patience = options.patience,
+                                 .first_opening_is_patient = options.server_was_there,
+                                 .peer = "fem_server at " + options.endpoint.address};
   return recovering(
       [options = std::move(options)](std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
                                      const OpenContext& context) -> std::unique_ptr<Contact> {

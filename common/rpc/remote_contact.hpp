@@ -18,7 +18,10 @@ struct RemoteContactOptions {
   std::chrono::milliseconds exchange_timeout{30'000};     ///< one evaluate or commit of all pairs, waited for or posted
   std::chrono::milliseconds fields_timeout{120'000};      ///< fields of one pair; the first one factorises the body
   std::chrono::milliseconds patience = default_patience;  ///< how long a lost connection is tried again
-  std::chrono::milliseconds close_timeout{500};           ///< for saying good-bye in the destructor
+  /// Who has just been asked something there waits for the first session as patiently as after a loss; else a server
+  /// that is absent is told after connect_timeout.
+  bool server_was_there = false;
+  std::chrono::milliseconds close_timeout{500};  ///< for saying good-bye in the destructor
 };
 
 /// A factory that opens its pairs at the server of `options`: checks the version, uploads the assets that the server

@@ -124,7 +124,7 @@ void announce(const ServerProgramOptions& options, const Listener& listener) {
 }
 
 ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* const> services, const DrainHooks& hooks,
-                 const ParentWatch& parent) {
+                 const ServeExchange& serve_exchange, const ParentWatch& parent) {
   Listener listener(options.listen);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
@@ -134,8 +134,10 @@ ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* c
   quota.SetMaxThreads(options.max_threads);
   builder.SetResourceQuota(quota);
   for (auto* service : services) builder.RegisterService(service);
+  const auto exchange = serve_exchange ? serve_exchange(builder, options.max_threads) : nullptr;
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (!server) throw Error(ErrorCode::internal, "gRPC could not build the server; its own lines above say why");
+  if (exchange) exchange->start();
   set_health(*server, options, true);
   listener.start();
   announce(options, listener);
@@ -222,10 +224,10 @@ void add_server_options(CLI::App& app, ServerProgramOptions& options) {
 }
 
 int run_server_program(const ServerProgramOptions& options, std::span<grpc::Service* const> services,
-                       const DrainHooks& hooks) {
+                       const DrainHooks& hooks, const ServeExchange& exchange) {
   const ParentWatch parent(options.exit_with_parent);
   try {
-    const ServerExit code = serve(options, services, hooks, parent);
+    const ServerExit code = serve(options, services, hooks, exchange, parent);
     spdlog::info("event=stopped program={}", options.program);
     return code;
   } catch (const Error& error) {

@@ -24,11 +24,13 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "common/rpc/exchange_server.hpp"
 #include "common/rpc/listener.hpp"
 
 namespace CLI {
@@ -67,6 +69,9 @@ struct DrainHooks {
   std::function<bool(std::chrono::milliseconds)> wait_idle;
 };
 
+/// Has a server that is to be built serve Exchange calls, at most so many at a time.
+using ServeExchange = std::function<std::unique_ptr<ExchangeServer>(grpc::ServerBuilder& builder, int max_calls)>;
+
 /// Blocks the stop signals in this thread and all that it starts; `run_server_program` waits for them. Threads that
 /// libraries start before main have them blocked by common_signals_blocked.
 /// SIGPIPE and SIGXFSZ are ignored: what cannot be written is an error where it is written.
@@ -77,8 +82,9 @@ void block_stop_signals();
 void add_server_options(CLI::App& app, ServerProgramOptions& options);
 
 /// Serves until told to stop. Health service and reflection are added. Every failure is logged with its sentence.
+/// @param exchange  empty = the services have no such calls
 /// @return one of ServerExit
 [[nodiscard]] int run_server_program(const ServerProgramOptions& options, std::span<grpc::Service* const> services,
-                                     const DrainHooks& hooks);
+                                     const DrainHooks& hooks, const ServeExchange& exchange = {});
 
 }  // namespace heelstrike::rpc

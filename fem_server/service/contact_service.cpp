@@ -312,18 +312,22 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
 }
 
-grpc::Status ContactServiceImpl::Exchange(grpc::ServerContext* context,
-                                          grpc::ServerReaderWriter<v1::ExchangeResponse, v1::ExchangeRequest>* stream) {
-  return answer(*context, [&] {
+std::unique_ptr<rpc::ExchangeServer> ContactServiceImpl::serve_exchange(grpc::ServerBuilder& builder, int max_calls) {
+  return std::make_unique<rpc::ExchangeServer>(builder, *this, max_calls,
+                                               [this](rpc::ServedExchange& call) { return exchange(call); });
+}
+
+grpc::Status ContactServiceImpl::exchange(rpc::ServedExchange& call) {
+  return answer(call.context(), [&] {
     const Metrics::OpenStream counted(metrics_);
-    ExchangeHandler handler(sessions_, metrics_, limits_.max_exchange_pairs, rpc::identity_of(*context));
+    ExchangeHandler handler(sessions_, metrics_, limits_.max_exchange_pairs, rpc::identity_of(call.context()));
     v1::ExchangeRequest request;
     v1::ExchangeResponse reply;
-    while (stream->Read(&request)) {
+    while (call.read(request)) {
       const auto begin = std::chrono::steady_clock::now();
       handler.answer(request, reply);
       reply.set_serving(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-      if (!stream->Write(reply)) break;
+      if (!call.write(reply)) break;
     }
   });
 }

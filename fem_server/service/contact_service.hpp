@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "common/rpc/call_watch.hpp"
+#include "common/rpc/exchange_server.hpp"
 #include "common/rpc/upload_budget.hpp"
 #include "fem_server/backends/shared/preparation_locks.hpp"
 #include "fem_server/service/asset_store.hpp"
@@ -69,7 +70,7 @@ class WorkSlots {
   unsigned free_;
 };
 
-class ContactServiceImpl final : public v1::ContactService::Service {
+class ContactServiceImpl final : public rpc::AsyncContactService {
  public:
   /// @param cache_directory  for products of preparations; empty = none
   ContactServiceImpl(const ServiceLimits& limits, const std::filesystem::path& assets_folder,
@@ -79,6 +80,8 @@ class ContactServiceImpl final : public v1::ContactService::Service {
   [[nodiscard]] WorkGate& gate() { return gate_; }
   /// Asks all calls in progress and all later ones to end.
   void stop_work() { calls_.stop_all(); }
+  /// Serves Exchange calls with a server that is to be built with this service.
+  [[nodiscard]] std::unique_ptr<rpc::ExchangeServer> serve_exchange(grpc::ServerBuilder& builder, int max_calls);
 
   grpc::Status GetVersion(grpc::ServerContext* context, const v1::GetVersionRequest* request,
                           v1::VersionInfo* response) override;
@@ -88,8 +91,6 @@ class ContactServiceImpl final : public v1::ContactService::Service {
                            v1::UploadAssetResponse* response) override;
   grpc::Status OpenSession(grpc::ServerContext* context, const v1::OpenSessionRequest* request,
                            grpc::ServerWriter<v1::OpenSessionResponse>* writer) override;
-  grpc::Status Exchange(grpc::ServerContext* context,
-                        grpc::ServerReaderWriter<v1::ExchangeResponse, v1::ExchangeRequest>* stream) override;
   grpc::Status Evaluate(grpc::ServerContext* context, const v1::PairRequest* request,
                         v1::PairResponse* response) override;
   grpc::Status EvaluateBatch(grpc::ServerContext* context, const v1::EvaluateBatchRequest* request,
@@ -112,6 +113,7 @@ class ContactServiceImpl final : public v1::ContactService::Service {
   template <typename Body>
   grpc::Status answer(grpc::ServerContext& context, Body&& body);
 
+  grpc::Status exchange(rpc::ServedExchange& call);
   void receive_asset(grpc::ServerContext& context, grpc::ServerReader<v1::UploadAssetRequest>& reader,
                      v1::UploadAssetResponse& response);
   void open(grpc::ServerContext& context, const v1::OpenSessionRequest& request,

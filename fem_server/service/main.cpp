@@ -91,7 +91,8 @@ int serve(const Settings& settings) {
         settings.program, services,
         {.begin_drain = [&] { service.gate().begin_drain(); },
          .stop_work = [&] { service.stop_work(); },
-         .wait_idle = [&](std::chrono::milliseconds timeout) { return service.gate().wait_idle(timeout); }});
+         .wait_idle = [&](std::chrono::milliseconds timeout) { return service.gate().wait_idle(timeout); }},
+        [&](grpc::ServerBuilder& builder, int max_calls) { return service.serve_exchange(builder, max_calls); });
   } catch (const Error& error) {
     spdlog::error("event=failed program=fem_server code=\"{}\" message=\"{}\"", to_string(error.code()),
                   one_line(error.what()));

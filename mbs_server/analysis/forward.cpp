@@ -33,6 +33,7 @@ class ForwardRun final : public RunBase, private SimulationListener {
   void on_preparation(std::string_view stage, double fraction) override { tell_preparation(stage, fraction); }
   void on_opened() override { sink_.on_schema(columns()); }
   bool on_step(SimulationStep& step) override;
+  void on_answer() override;
   void on_event(const SimulationEvent& event) override;
   void on_commit() override;
   void on_restart_point() override { at_restart_point(); }
@@ -47,11 +48,13 @@ class ForwardRun final : public RunBase, private SimulationListener {
   std::int64_t next_row_ = 0;     ///< index on the regular output grid
   double next_checkpoint_ = 0.0;  ///< [s]
   double step_size_ = 0.0;        ///< [s] of the last step
+  bool end_row_due_ = false;      ///< of the last step, when the commit has been answered
   VectorX y_, z_;                 ///< of rows and fields inside a step
 };
 
 bool ForwardRun::on_step(SimulationStep& step) {
   step_size_ = step.step_size();
+  end_row_due_ = false;
   // Rows belong to the history that was in force during the step.
   return write_fields_until(step) && write_rows_until(step);
 }
@@ -80,8 +83,15 @@ bool ForwardRun::write_rows_until(SimulationStep& step) {
   const StepRows rows = input_.scenario.output.steps;
   const bool step_is_row =
       rows == StepRows::all || (rows == StepRows::contact && (step.is_event() || states_.any_closed()));
-  if (on_grid || step_is_row || step.end() >= end_time()) write_row(step.end(), step.end_y(), step.end_z());
+  if (!on_grid && !step_is_row && step.end() < end_time()) return true;
+  // In contact the commit is about to ask for this very state.
+  end_row_due_ = step.answer_follows();
+  if (!end_row_due_) write_row(step.end(), step.end_y(), step.end_z());
   return true;
+}
+
+void ForwardRun::on_answer() {
+  if (std::exchange(end_row_due_, false)) write_row(committed_.t, committed_.y, committed_.z);
 }
 
 void ForwardRun::on_event(const SimulationEvent& event) {

@@ -30,10 +30,11 @@ class WallTimer {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Whether a gap that is above `a` and `b` at both ends of a step is above zero all the way. The ends are certain. On
-/// the way the motion is the integrator's polynomial, which is taken for the cubic through both ends, as PairWatch does
-/// where the gaps are known. The way is free when the lowest cubic with these ends and rates keeps half of the smaller
-/// end, and a sixteenth of the way that the gap goes at most: room for what the two polynomials differ by.
+/// Whether a gap that is above a.lower and b.lower at both ends of a step is above zero all the way. The ends are
+/// certain. On the way the motion is the integrator's polynomial, which is taken for the cubic through both ends, as
+/// PairWatch does where the gaps are known. The way is free when the lowest cubic with these ends and rates keeps half
+/// of the smaller end, and a sixteenth of the way that the gap goes at most: room for what the two polynomials differ
+/// by.
 bool way_is_free(double t, const GapRange& a, double t_end, const GapRange& b) {
   double lowest = std::min(a.lower, b.lower);
   if (!(lowest > 0.0 && t_end > t)) return false;
@@ -43,6 +44,11 @@ bool way_is_free(double t, const GapRange& a, double t_end, const GapRange& b) {
   if (dip) lowest = std::min(lowest, dip->gap);
   const double fastest = std::max({std::abs(a.falling), std::abs(a.rising), std::abs(b.falling), std::abs(b.rising)});
   return lowest >= 0.5 * ends && lowest >= (t_end - t) * fastest / 16.0;
+}
+
+/// Of what lies below a gap, what lies above its negative, the depth.
+GapRange depth_range(const GapRange& gap) {
+  return {.lower = -gap.upper, .upper = -gap.lower, .falling = -gap.rising, .rising = -gap.falling};
 }
 
 }  // namespace
@@ -121,29 +127,40 @@ void ContactExchange::settle() {
 void ContactExchange::start_anew() {
   forget_answer();
   for (Bound& bound : bounds_) bound.bound.known = false;
+  posted_ = {};
 }
 
 void ContactExchange::note_bounds() {
   for (std::size_t i = 0; i < n_pairs(); ++i) {
-    bounds_[i] = {.bound = responses_[i].bound, .gap = responses_[i].gap, .X_AB = kinematics_.states()[i].X_AB};
+    bounds_[i] = bound_of(responses_[i], kinematics_.states()[i].X_AB);
   }
 }
 
-bool ContactExchange::stays_apart(double t, const ConstVector& q, const ConstVector& qd, double t_end,
-                                  const ConstVector& q_end, const ConstVector& qd_end) const {
+bool ContactExchange::keeps_touch(const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd,
+                                  double t_end, const ConstVector& q_end, const ConstVector& qd_end) const {
+  const auto range = [](const Bound& bound, const PairState& state) {
+    return gap_range(bound.bound, bound.gap, bound.X_AB, state);
+  };
+  // In touch the gap is less than what it changes by in a step: each end needs the answer that was given near it.
+  const bool committed_there =
+      posted_.question && posted_.question->answered && !posted_.question->error && posted_.t == t;
   for (std::size_t i = 0; i < n_pairs(); ++i) {
-    const auto& [bound, gap, asked] = bounds_[i];
-    if (!bound.known) return false;
-    const GapRange a = gap_range(bound, gap, asked, pair_state(model_.pairs[i], t, q, qd));
-    const GapRange b = gap_range(bound, gap, asked, pair_state(model_.pairs[i], t_end, q_end, qd_end));
-    if (!way_is_free(t, a, t_end, b)) return false;
+    const Bound& last = bounds_[i];
+    if (!last.bound.known) return false;
+    const Bound first = committed_there ? bound_of(posted_.question->responses[i], posted_.X_AB[i]) : last;
+    const GapRange a = range(first, pair_state(model_.pairs[i], t, q, qd));
+    const GapRange b = range(last, pair_state(model_.pairs[i], t_end, q_end, qd_end));
+    const bool free =
+        states.closed(i) ? way_is_free(t, depth_range(a), t_end, depth_range(b)) : way_is_free(t, a, t_end, b);
+    if (!free) return false;
   }
   return true;
 }
 
 std::optional<std::span<const Response>> ContactExchange::answered_at(double t) const {
-  if (n_pairs() > 0 && !(answered_ && t == kinematics_.time())) return {};
-  return responses_;
+  if (n_pairs() == 0 || (answered_ && t == kinematics_.time())) return responses_;
+  if (before_.known && t == before_.t) return before_.responses;
+  return {};
 }
 
 /// An open pair exerts no force, but its gap steers the run.
@@ -177,7 +194,8 @@ void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVec
     const WallTimer timer(waited_);
     auto posted = contact_->post(QuestionKind::commit, committed_step_ + 1, states);
     if (posted->answered && posted->error) throw_typed(*posted->error);
-    posted_ = {.question = posted, .t = t, .q = q, .qd = qd, .answers = true};
+    posted_ = {.question = posted, .t = t, .q = q, .qd = qd, .X_AB = {}, .answers = true};
+    for (const PairState& state : states) posted_.X_AB.push_back(state.X_AB);
     posted_commits_.push_back(std::move(posted));
   }
   count_commit();
@@ -220,7 +238,6 @@ void ContactExchange::take_responses(double t, const ConstVector& q, const Const
   (void)kinematics_at(t, q, qd);
   responses_ = responses;
   answered_ = true;
-  note_bounds();
 }
 
 void ContactExchange::count_commit() {

@@ -16,6 +16,7 @@
 
 #include "common/contact/contact.hpp"
 #include "common/errors/error.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
 #include "mbs_server/coupling/pair_kinematics.hpp"
 #include "mbs_server/model/model.hpp"
 
@@ -52,7 +53,7 @@ class ContactExchange {
   [[nodiscard]] std::shared_ptr<const PostedQuestion> post(double t, const ConstVector& q, const ConstVector& qd);
   /// Waits for all that was posted.
   void settle();
-  /// What the last call of responses() or commit() answered, when its state was at time `t`; else nothing.
+  /// What one of the last two calls of responses() or commit() answered, when its state was at time `t`; else nothing.
   [[nodiscard]] std::optional<std::span<const Response>> answered_at(double t) const;
   /// The next call of responses() asks the partner whatever was answered before. What a commit answers and what an
   /// evaluation of the same state gives right after it differ by rounding where friction is solved for: a run that goes
@@ -61,9 +62,10 @@ class ContactExchange {
   /// Forgets the bounds of gaps too: what is asked from here on, and counted, is what a run asks that is resumed here.
   void start_anew();
 
-  /// Whether the bounds that came with the last answers show that no pair touches on the way between two states.
-  [[nodiscard]] bool stays_apart(double t, const ConstVector& q, const ConstVector& qd, double t_end,
-                                 const ConstVector& q_end, const ConstVector& qd_end) const;
+  /// Whether the bounds that came with the last answers show that, on the way between two states, pairs that are
+  /// closed stay in touch and all others apart.
+  [[nodiscard]] bool keeps_touch(const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd,
+                                 double t_end, const ConstVector& q_end, const ConstVector& qd_end) const;
 
   /// Poses and twists of all pairs at the state of the last call of responses(), commit() or kinematics_at().
   [[nodiscard]] const PairKinematics& kinematics() const { return kinematics_; }
@@ -132,6 +134,9 @@ class ContactExchange {
     double gap = 0.0;
     Pose X_AB;
   };
+  [[nodiscard]] static Bound bound_of(const Response& answer, const Pose& X_AB) {
+    return {.bound = answer.bound, .gap = answer.gap, .X_AB = X_AB};
+  }
   /// The answer before the last one: where a contact begins, the integrator and the watch look at both ends of a step.
   struct EarlierAnswer {
     bool known = false;
@@ -151,6 +156,7 @@ class ContactExchange {
   void keep_answer();
   /// Takes the earlier answer when it is that of this state.
   bool recall(double t, const ConstVector& q, const ConstVector& qd);
+  /// Takes what is known already for the answer to a state. Bounds stay those of the last answer that came.
   void take_responses(double t, const ConstVector& q, const ConstVector& qd, const std::vector<Response>& responses);
 
   const Model& model_;
@@ -172,6 +178,7 @@ class ContactExchange {
     std::shared_ptr<const PostedQuestion> question;
     double t = 0.0;
     VectorX q, qd;
+    std::vector<Pose> X_AB{};  ///< of all pairs
     bool answers = false;
   };
   PostedCommit posted_;

@@ -48,13 +48,19 @@ class CouplingScheme {
   /// nothing.
   [[nodiscard]] virtual std::span<const Response> responses(double t, const ConstVector& q, const ConstVector& qd) = 0;
 
+  /// The same, or what was answered last, when that was for a state of the same time.
+  [[nodiscard]] virtual std::span<const Response> responses_near(double t, const ConstVector& q,
+                                                                 const ConstVector& qd) {
+    return responses(t, q, qd);
+  }
+
   /// The integrator's step to this state has been accepted. Exchanges and commits where the scheme has an exchange.
   /// @returns what acts from here on; `dissipated_increment` is that of a commit, zero where none was made
   virtual std::span<const Response> accept(double t, const ConstVector& q, const ConstVector& qd) = 0;
 
-  /// Whether it is certain, without asking anybody, that no pair touches on the way between two states of a step. What
-  /// the partner would answer there is known as far as it matters.
-  [[nodiscard]] virtual bool stays_apart(double /*t*/, const ConstVector& /*q*/, const ConstVector& /*qd*/,
+  /// Whether it is certain, without asking anybody, that no pair begins or ends to touch on the way between two states
+  /// of a step. What the partner would answer there is known as far as it matters.
+  [[nodiscard]] virtual bool keeps_touch(double /*t*/, const ConstVector& /*q*/, const ConstVector& /*qd*/,
                                          double /*t_end*/, const ConstVector& /*q_end*/,
                                          const ConstVector& /*qd_end*/) const {
     return false;

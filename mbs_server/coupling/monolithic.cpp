@@ -11,12 +11,17 @@ class Monolithic final : public CouplingScheme {
   [[nodiscard]] std::span<const Response> responses(double t, const ConstVector& q, const ConstVector& qd) override {
     return exchange_.responses(t, q, qd);
   }
+  [[nodiscard]] std::span<const Response> responses_near(double t, const ConstVector& q,
+                                                         const ConstVector& qd) override {
+    const auto answered = exchange_.answered_at(t);
+    return answered ? *answered : exchange_.responses(t, q, qd);
+  }
   std::span<const Response> accept(double t, const ConstVector& q, const ConstVector& qd) override {
     return exchange_.commit(t, q, qd);
   }
-  [[nodiscard]] bool stays_apart(double t, const ConstVector& q, const ConstVector& qd, double t_end,
+  [[nodiscard]] bool keeps_touch(double t, const ConstVector& q, const ConstVector& qd, double t_end,
                                  const ConstVector& q_end, const ConstVector& qd_end) const override {
-    return !states_.any_closed() && exchange_.stays_apart(t, q, qd, t_end, q_end, qd_end);
+    return exchange_.keeps_touch(states_, t, q, qd, t_end, q_end, qd_end);
   }
   void accept_later(double t, const ConstVector& q, const ConstVector& qd) override { exchange_.post_commit(t, q, qd); }
   [[nodiscard]] std::span<const Response> accepted() override { return exchange_.posted_commit(); }

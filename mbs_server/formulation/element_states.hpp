@@ -29,7 +29,9 @@ class ElementStates {
   [[nodiscard]] std::string name_of(Eigen::Index state) const;
   /// What one force element sees of a state. @param force  position in the order of add()
   [[nodiscard]] MotionState of_force(std::size_t force, const MotionState& at) const {
-    return {at.t, at.q, at.qd, at.s.segment(first_[force], first_[force + 1] - first_[force])};
+    MotionState own(at.t, at.q, at.qd, at.s.segment(first_[force], first_[force + 1] - first_[force]));
+    own.roughly = at.roughly;
+    return own;
   }
 
   void start(const MotionState& at, Eigen::Ref<VectorX> s) const;

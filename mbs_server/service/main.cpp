@@ -121,6 +121,7 @@ int serve(const Settings& settings) {
   mbs::RunStore store(settings.spool, settings.limits, mbs::run_scenario);
   rpc::RemoteContactOptions contact;
   contact.endpoint = settings.fem;
+  contact.server_was_there = true;  // it has told its back-ends when the run was submitted
   contact.exchange_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.exchange_timeout));
   contact.patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.patience));
   mbs::SimulationService service(

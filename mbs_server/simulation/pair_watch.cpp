@@ -62,7 +62,7 @@ PairWatch::Verdict PairWatch::judge(double t_start, const ConstVector& q_start, 
   const Eigen::Index n = exchange_.n_q();
   const auto q = integrator.y().head(n);
   const auto qd = integrator.y().segment(n, n);
-  if (step.roots.empty() && scheme.stays_apart(t_start, q_start, qd_start, step.t, q, qd)) return verdict;
+  if (step.roots.empty() && scheme.keeps_touch(t_start, q_start, qd_start, step.t, q, qd)) return verdict;
   const Rounding rounding{.gap = gap_rounding(q), .gap_rate = operations * qd.lpNorm<Eigen::Infinity>()};
   // Integrators look at the roots last. Where they project their state only afterwards, it is the same to the accuracy
   // of the step, and not worth another evaluation.

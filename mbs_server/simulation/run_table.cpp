@@ -152,18 +152,17 @@ void write_gaps(const Model& model, std::span<const Response> responses, std::ve
 
 void fill_row(const MotionState& at, const RowEnergies& energies, System& system, const CouplingScheme& scheme,
               std::span<const Response> responses, std::vector<double>& row) {
-  const auto& [t, q, qd, s] = at;
   row.clear();
-  row.push_back(t);
-  for (Eigen::Index first = 0; first < q.size(); first += coordinates_per_body) {
-    append_body(row, q.segment<12>(first), qd.segment<12>(first));
+  row.push_back(at.t);
+  for (Eigen::Index first = 0; first < at.q.size(); first += coordinates_per_body) {
+    append_body(row, at.q.segment<12>(first), at.qd.segment<12>(first));
   }
-  row.push_back(system.kinetic_energy(qd));
+  row.push_back(system.kinetic_energy(at.qd));
   row.push_back(system.evaluate_energy(at).potential);
   row.push_back(energies.dissipated);
   row.push_back(energies.external_work);
   for (std::size_t i = 0; i < responses.size(); ++i) {
-    append_pair(row, system.model().pairs[i], q, responses[i], scheme.acts(i));
+    append_pair(row, system.model().pairs[i], at.q, responses[i], scheme.acts(i));
   }
   append_reactions(row, at, system);
   system.append_force_values(at, row);

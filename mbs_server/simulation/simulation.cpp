@@ -72,10 +72,15 @@ class Simulation::PendingStep final : public SimulationStep {
   [[nodiscard]] double end() const override { return end_; }
   [[nodiscard]] double step_size() const override { return step_size_; }
   [[nodiscard]] bool is_event() const override { return !switching_.empty(); }
+  [[nodiscard]] bool answer_follows() const override { return commits_later() && simulation_.states_.any_closed(); }
   [[nodiscard]] const VectorX& end_y() const override { return y_; }
   [[nodiscard]] const VectorX& end_z() const override { return z_; }
   void state_at(double t, VectorX& y, VectorX& z) override;
 
+  /// No pair begins or ends to act.
+  [[nodiscard]] bool commits_later() const {
+    return !simulation_.scheme_.has_macro_steps() && !is_event() && !is_crossing();
+  }
   [[nodiscard]] bool is_crossing() const { return crossing_.has_value(); }
   [[nodiscard]] std::span<const std::size_t> switching() const { return switching_; }
   /// Ends the step at `t`, inside it.
@@ -492,7 +497,7 @@ bool Simulation::starts_anew() {
 void Simulation::commit_state(PendingStep& step) {
   take_commit();
   VectorX& y = step.projected_end();
-  if (!scheme_.has_macro_steps() && step.switching().empty() && !step.is_crossing()) return commit_later(step, y);
+  if (step.commits_later()) return commit_later(step, y);
   const auto responses = scheme_.accept(step.end(), model_.q(y), model_.qd(y));
   const double t_before = go_to(step, y);
   watch_->accept(now_, responses);
@@ -539,6 +544,7 @@ void Simulation::take_commit() {
   const CommittedState before = std::move(*posted_);
   posted_.reset();
   watch_->accept(committed_.t, responses);
+  listener_->on_answer();
   take_responses(before.t, before.y, responses);
 }
 

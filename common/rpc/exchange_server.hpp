@@ -1,0 +1,95 @@
+/// The server's end of Exchange calls, each worked on by a thread of its own that waits for messages awake for a moment
+/// (CallOperations). A synchronous handler of gRPC falls asleep between any two messages; to be woken costs more than
+/// all else that a light exchange does.
+///
+/// A socket is read by whoever polls it first, and the thread that takes new calls polls those of all connections: were
+/// it asleep in that, it would have to be woken for each message, to hand it to the thread that is awake. While a call
+/// is waited for awake, it only looks from time to time.
+#pragma once
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/server_builder.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "common/rpc/call_operations.hpp"
+#include "heelstrike/v1/contact.grpc.pb.h"
+
+namespace heelstrike::rpc {
+
+using AsyncContactService = v1::ContactService::WithAsyncMethod_Exchange<v1::ContactService::Service>;
+
+class ExchangeServer;
+
+/// One call. Used by one thread.
+class ServedExchange {
+ public:
+  explicit ServedExchange(ExchangeServer& server) : server_(server), stream_(&context_) {}
+
+  /// Waits for the next message; false = there is none, the client has ended or is gone.
+  [[nodiscard]] bool read(v1::ExchangeRequest& request);
+  /// Sends a reply, which may change after the call. Waits until the transport has taken the one before; false = the
+  /// client is gone.
+  [[nodiscard]] bool write(const v1::ExchangeResponse& reply);
+  [[nodiscard]] grpc::ServerContext& context() { return context_; }
+
+ private:
+  friend class ExchangeServer;
+  void finish(const grpc::Status& status);
+
+  ExchangeServer& server_;
+  grpc::ServerContext context_;
+  CallOperations operations_;
+  grpc::ServerAsyncReaderWriter<v1::ExchangeResponse, v1::ExchangeRequest> stream_;
+};
+
+class ExchangeServer {
+ public:
+  using Handler = std::function<grpc::Status(ServedExchange&)>;
+
+  /// Adds a queue for the calls to a server that is to be built with `service`.
+  /// @param max_calls  open at a time; further ones are refused with RESOURCE_EXHAUSTED
+  /// @param handle     serves a call to its end; called from many threads at once
+  ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, int max_calls, Handler handle);
+  /// Waits for the last call. @pre the server was never built, or was shut down
+  ~ExchangeServer();
+  ExchangeServer(const ExchangeServer&) = delete;
+  ExchangeServer& operator=(const ExchangeServer&) = delete;
+
+  /// Takes calls from now on. @pre the server is built
+  void start();
+
+ private:
+  friend class ServedExchange;
+  enum class Arrival { call, nothing, shutdown };
+
+  void accept_calls();
+  /// Waits for a call; returns early when there is anything else to be done.
+  [[nodiscard]] Arrival next_arrival();
+  /// A message is waited for awake from now on.
+  void note_awake();
+  [[nodiscard]] bool anyone_awake() const;
+  void begin(std::shared_ptr<ServedExchange> call);
+  void serve(std::shared_ptr<ServedExchange> call, bool refused);
+
+  AsyncContactService& service_;
+  int max_calls_;
+  Handler handle_;
+  std::unique_ptr<grpc::ServerCompletionQueue> arrivals_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  int n_calls_ = 0;  ///< guarded by the mutex
+  std::atomic<std::chrono::steady_clock::rep> awake_until_ = 0;
+  std::atomic<bool> sleeps_ = false;  ///< the acceptor
+  grpc::Alarm alarm_;                 ///< wakes it
+  std::atomic<bool> alarm_is_set_ = false;
+  std::jthread acceptor_;
+};
+
+}  // namespace heelstrike::rpc
