@@ -296,25 +296,14 @@ BedOptions bed_options(const Roles& roles, const std::vector<double>& thickness)
   return options;
 }
 
-CastTriangles casting_triangles(const Roles& roles, const PrepareContext& context) {
-  const ParameterMap& given = roles.pair.parameters;
-  const TriangleSize size{.edge = optional_number(given, "element_size").value_or(0.0),
-                          .extent = optional_number(given, "extent").value_or(0.0)};
-  return cast_triangles(roles.casting.surface, size, context, roles.surface_key(true));
-}
-
-std::vector<FoundationRegion> regions_of(const Roles& roles, const SurfaceMesh& mesh) {
-  const ParameterMap& given = roles.pair.parameters;
-  return foundation_regions(text(given, "regions"), numbers(given, "region_center"), mesh,
-                            roles.parameter_key("regions"));
-}
-
 std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair, const PrepareContext& context) {
   const Roles roles(pair);
   const ParameterMap& given = pair.parameters;
   context.on_progress("surfaces", 0.0);
+  const TriangleSize size{.edge = optional_number(given, "element_size").value_or(0.0),
+                          .extent = optional_number(given, "extent").value_or(0.0)};
   const bool interpolate = roles.is("normals", "interpolated");
-  CastTriangles cast = casting_triangles(roles, context);
+  CastTriangles cast = cast_triangles(roles.casting.surface, size, context, roles.surface_key(true));
   CastingOptions casting;
   casting.thickness = thickness_of(roles, cast.mesh, context);
   casting.places = roles.is("springs", "vertices") ? SpringPlaces::vertices : SpringPlaces::centres;
@@ -329,7 +318,8 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair, const Prep
   FoundationOptions foundation{.casting_is_main = roles.casting_is_main,
                                .dissipation = number(given, "dissipation"),
                                .friction = number(given, "friction")};
-  foundation.regions = regions_of(roles, surface.mesh());
+  foundation.regions = foundation_regions(text(given, "regions"), numbers(given, "region_center"), surface.mesh(),
+                                          roles.parameter_key("regions"));
   if (foundation.friction > 0.0) foundation.shear_stiffness = shear_stiffness(roles, surface);
   ParameterMap parameters = given;
   parameters["search_distance"] = options.search_distance;
@@ -353,12 +343,6 @@ std::vector<std::string> foundation_doubts(const PairSpec& pair, const PrepareCo
     add(doubts_of_extents(**extents, mesh->length_scale, "length_scale"), where + side + ".surface.mesh");
   }
   if (main && partner) add(doubts_of_proportion(*main, *partner), where);
-  // Names of sets are known once the surface is: what has none is told before anything is prepared.
-  const Roles roles(pair);
-  const bool readable = (roles.casting_is_main ? main : partner).has_value();
-  if (readable && !text(pair.parameters, "regions").empty()) {
-    (void)regions_of(roles, casting_triangles(roles, context).mesh);
-  }
   return all;
 }
 

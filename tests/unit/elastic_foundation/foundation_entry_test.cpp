@@ -47,16 +47,9 @@ const Assets& files() {
   return all;
 }
 
-/// With the defaults of what is not given.
-PairSpec complete(PairSpec pair) {
-  pair.parameters =
-      checked_parameters(pair.parameters, elastic_foundation_entry().parameters, "contact.knee.parameters");
-  return pair;
-}
-
 std::unique_ptr<ContactBackend> make(PairSpec pair) {
   const BackendEntry entry = elastic_foundation_entry();
-  pair = complete(pair);
+  pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
   entry.check(pair);
   return entry.make(pair, files().context());
 }
@@ -151,24 +144,9 @@ TEST(FoundationEntry, SurfacesThatDoNotFaceEachOther) {
 TEST(FoundationEntry, MeshInMillimetresIsDoubted) {
   PairSpec pair = plate();
   pair.main.surface = mesh_named("in_millimetres");
-  const auto doubts = elastic_foundation_entry().doubts(complete(pair), files().context());
+  const auto doubts = elastic_foundation_entry().doubts(pair, files().context());
   ASSERT_FALSE(doubts.empty());
   EXPECT_THAT(doubts.front(), AllOf(HasSubstr("contact.knee.main.surface.mesh"), HasSubstr("length_scale")));
-}
-
-// By `validate`, which prepares nothing.
-TEST(FoundationEntry, UnknownRegionIsFoundBeforeThePreparation) {
-  PairSpec pair = plate();
-  pair.parameters["regions"] = "x- medial";
-  try {
-    (void)elastic_foundation_entry().doubts(complete(pair), files().context());
-    FAIL() << "expected an error";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.field(), "contact.knee.parameters.regions");
-    EXPECT_THAT(e.what(), AllOf(HasSubstr("'medial'"), HasSubstr("no sets")));
-  }
-  pair.parameters["regions"] = "x- x+";
-  EXPECT_TRUE(elastic_foundation_entry().doubts(complete(pair), files().context()).empty());
 }
 
 TEST(FoundationEntry, FieldsShowThePressureOfEachFace) {
