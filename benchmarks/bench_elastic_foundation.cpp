@@ -8,21 +8,23 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <sstream>
 #include <thread>
 
 #include "benchmarks/clocks.hpp"
+#include "benchmarks/foundation_record.hpp"
 #include "common/surfaces/mesh.hpp"
 #include "common/surfaces/plane.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/elastic_foundation/bed_law.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/surface_repair.hpp"
-#ifdef HEELSTRIKE_HAVE_SIMBODY
-#include "benchmarks/foundation_record.hpp"
-#endif
+#include "fem_server/geometry/surface_topology.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
+#include "fem_server/surfaces/triangle_surface.hpp"
 
 namespace heelstrike::fem {
 namespace {
@@ -57,6 +59,15 @@ struct Problem {
                          .stop = {}});
   }
 };
+
+SurfaceMesh read_named(const Problem& problem, const std::string& name) {
+  ReadOptions read;
+  read.name = name;
+  read.format = "stl";
+  SurfaceMesh mesh = read_surface(problem.files.at(name).content, read);
+  drop_degenerate_triangles(mesh);
+  return mesh;
+}
 
 Surface mesh_named(const std::string& name) {
   return MeshSurface{.sha256 = {}, .asset_name = name, .format = "stl", .length_scale = 1.0, .X_BodyMesh = {}};
@@ -119,11 +130,7 @@ Problem foot(const std::string& data) {
       .name = "ground", .surface = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()}, .materials = {}};
   foot.pair.parameters = {{"thickness", 0.02}, {"springs", "centres"}};
   foot.stiffness = LayerLaw::confined(poissons_ratio) * youngs_modulus / 0.02;
-  const auto& file = foot.files.begin()->second;
-  ReadOptions read;
-  read.name = file.name;
-  read.format = "stl";
-  const SurfaceMesh mesh = read_surface(file.content, read);
+  const SurfaceMesh mesh = read_named(foot, "foot_left.stl");
   for (int i = 0; i < 100; ++i) {
     const Matrix3 R = Eigen::AngleAxisd(-0.15 + 0.005 * i, Vector3::UnitY()).toRotationMatrix();
     double lowest = 1.0;
@@ -133,6 +140,36 @@ Problem foot(const std::string& data) {
     foot.states.push_back(state);
   }
   return foot;
+}
+
+/// An open surface as the front of a closed shell.
+SurfaceMesh shell(const SurfaceMesh& front, double depth) {
+  const TriangleSurface surface(front);
+  SurfaceMesh closed = front;
+  const auto n = static_cast<std::uint32_t>(front.vertices.size());
+  for (std::uint32_t v = 0; v < n; ++v) closed.vertices.push_back(front.vertices[v] - depth * surface.vertex_normal(v));
+  for (const auto& [a, b, c] : front.triangles) closed.triangles.push_back({a + n, c + n, b + n});
+  const std::vector<EdgeUse> uses = edge_uses(front);
+  for (std::size_t begin = 0; begin < uses.size(); begin = end_of_edge(uses, begin)) {
+    if (end_of_edge(uses, begin) - begin != 1) continue;
+    const auto [low, high] = uses[begin].edge;
+    const std::uint32_t a = uses[begin].forward ? low : high;
+    const std::uint32_t b = uses[begin].forward ? high : low;
+    closed.triangles.push_back({b, a, a + n});
+    closed.triangles.push_back({b, a + n, b + n});
+  }
+  return closed;
+}
+
+/// The knee with closed surfaces, which Simbody wants: deeper than the bodies overlap, by far.
+Problem closed_knee(const Problem& knee) {
+  Problem closed = knee;
+  closed.name = "natural knee as closed shells";
+  constexpr double depth = 0.006;  // [m]
+  for (auto& [name, file] : closed.files) {
+    file.content = write_stl(shell(read_named(knee, name), depth));
+  }
+  return closed;
 }
 
 double median(std::vector<double> values) {
@@ -145,13 +182,15 @@ struct Times {
 };
 
 Times evaluated(const ContactBackend& backend, const Problem& problem, bool warm, const EvaluateOptions& options) {
-  std::vector<double> times;
-  for (int turn = 0; turn < 3; ++turn) {
+  // The quickest of five turns of each pose: other programs only ever slow one down.
+  std::vector<double> times(problem.states.size(), std::numeric_limits<double>::max());
+  for (int turn = 0; turn < bench::foundation_turns; ++turn) {
     std::shared_ptr<const History> history = backend.initial_history();
-    for (const PairState& state : problem.states) {
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const PairState& state = problem.states[i];
       const double begin = bench::thread_seconds();
       (void)backend.evaluate(*history, state, options);
-      times.push_back(1e3 * (bench::thread_seconds() - begin));
+      times[i] = std::min(times[i], 1e3 * (bench::thread_seconds() - begin));
       if (warm) history = backend.commit(*history, state).history;
     }
   }
@@ -163,11 +202,7 @@ bench::Triangles triangles_of(const Problem& problem, const Surface& surface) {
   bench::Triangles result;
   const auto named = MeshSurface::of(surface);
   if (!named) return result;
-  ReadOptions read;
-  read.name = named->asset_name;
-  read.format = "stl";
-  SurfaceMesh mesh = read_surface(problem.files.at(named->asset_name).content, read);
-  drop_degenerate_triangles(mesh);
+  const SurfaceMesh mesh = read_named(problem, named->asset_name);
   for (const Vector3& p : mesh.vertices) result.vertices.push_back({p.x(), p.y(), p.z()});
   for (const Triangle& t : mesh.triangles) result.triangles.push_back({t[0], t[1], t[2]});
   return result;
@@ -262,6 +297,7 @@ int main() {
   const auto knee = heelstrike::fem::natural_knee(data);
   heelstrike::fem::compare(heelstrike::fem::foot(data));
   heelstrike::fem::compare(knee);
+  heelstrike::fem::compare(heelstrike::fem::closed_knee(knee));
   heelstrike::fem::two_pairs(knee);
   return 0;
 }

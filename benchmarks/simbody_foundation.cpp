@@ -1,6 +1,9 @@
 #include <Simbody.h>
 #include <time.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "benchmarks/foundation_record.hpp"
 
 namespace heelstrike::bench {
@@ -51,10 +54,15 @@ FoundationRecord run_simbody_foundation(const Triangles& casting, const Triangle
     const SimTK::Mat33 R(pose.R[0], pose.R[1], pose.R[2], pose.R[3], pose.R[4], pose.R[5], pose.R[6], pose.R[7],
                          pose.R[8]);
     other.setQToFitTransform(state, SimTK::Transform(SimTK::Rotation(R), SimTK::Vec3(pose.p[0], pose.p[1], pose.p[2])));
-    system.realize(state, SimTK::Stage::Velocity);
-    const double begin = thread_seconds();
-    system.realize(state, SimTK::Stage::Dynamics);
-    record.seconds.push_back(thread_seconds() - begin);
+    double quickest = std::numeric_limits<double>::max();
+    for (int turn = 0; turn < foundation_turns; ++turn) {
+      state.invalidateAllCacheAtOrAbove(SimTK::Stage::Position);
+      system.realize(state, SimTK::Stage::Velocity);
+      const double begin = thread_seconds();
+      system.realize(state, SimTK::Stage::Dynamics);
+      quickest = std::min(quickest, thread_seconds() - begin);
+    }
+    record.seconds.push_back(quickest);
     const auto& on_bodies = system.getRigidBodyForces(state, SimTK::Stage::Dynamics);
     const SimTK::Vec3 on_other = on_bodies[other.getMobilizedBodyIndex()][1];
     record.forces.push_back({-on_other[0], -on_other[1], -on_other[2]});

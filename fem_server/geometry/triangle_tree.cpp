@@ -203,23 +203,29 @@ std::optional<Crossing> TriangleTree::crossing(const Vector3& origin, const Vect
   return best;
 }
 
-std::vector<std::uint32_t> TriangleTree::overlapping(const Vector3& low, const Vector3& high) const {
+void TriangleTree::for_overlapping(const Vector3& low, const Vector3& high,
+                                   const std::function<void(std::uint32_t)>& visit) const {
   const Box box{low, high};
-  std::vector<std::uint32_t> found;
-  std::vector<std::uint32_t> stack{0};
-  while (!stack.empty()) {
-    const Node& node = nodes_[stack.back()];
-    stack.pop_back();
+  Visits visits;
+  visits.push(0);
+  while (!visits.empty()) {
+    const Node& node = nodes_[visits.pop()];
     if (!node.box.overlaps(box)) continue;
     if (node.count == 0) {
-      stack.push_back(node.right);
-      stack.push_back(node.first);
+      visits.push(node.right);
+      visits.push(node.first);
       continue;
     }
     for (std::uint32_t i = node.first; i < node.first + node.count; ++i) {
-      if (triangle_box(order_[i]).overlaps(box)) found.push_back(order_[i]);
+      const auto& [a, b, c] = corners_[i];
+      if (Box{a.cwiseMin(b).cwiseMin(c), a.cwiseMax(b).cwiseMax(c)}.overlaps(box)) visit(order_[i]);
     }
   }
+}
+
+std::vector<std::uint32_t> TriangleTree::overlapping(const Vector3& low, const Vector3& high) const {
+  std::vector<std::uint32_t> found;
+  for_overlapping(low, high, [&](std::uint32_t t) { found.push_back(t); });
   std::ranges::sort(found);
   return found;
 }

@@ -46,7 +46,10 @@ class TriangleTree {
   /// [m] from `q` to the box around all triangles, 0 inside: no point of the surface is nearer.
   [[nodiscard]] double distance_to_box(const Vector3& q) const;
 
-  /// Triangles whose box overlaps the box from `low` to `high` [m], ascending.
+  /// Calls `visit` for triangles whose box overlaps the box from `low` to `high` [m], in a fixed order. Does not
+  /// allocate.
+  void for_overlapping(const Vector3& low, const Vector3& high, const std::function<void(std::uint32_t)>& visit) const;
+  /// The same triangles, ascending.
   [[nodiscard]] std::vector<std::uint32_t> overlapping(const Vector3& low, const Vector3& high) const;
 
   /// Calls `visit(s, t)` for s < t with overlapping boxes, in a fixed order, until it answers false.

@@ -13,6 +13,11 @@ namespace {
 
 /// Of 45 degrees.
 constexpr double steepest = 0.5 * std::numbers::sqrt2;
+/// Triangles that share a radius, so that it is looked for once: more of them take less time and get smaller radii.
+constexpr std::size_t most_of_patch = 8;
+/// [-] cosine of 10 degrees, by which their normals may differ.
+constexpr double least_turned = 0.985;
+constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 /// Springs next to each other meet triangles that are next to each other, if
 /// their meshes are about as fine; a longer walk costs more than a search of
 /// the tree.
@@ -48,9 +53,11 @@ SurfaceSheets::SurfaceSheets(const TriangleSurface& surface, double reach)
     cell.neighbours.fill(t);
   }
   find_neighbours();
-  constexpr std::uint32_t never = std::numeric_limits<std::uint32_t>::max();
-  std::vector<std::uint32_t> marks(cells_.size(), never);
-  for (std::uint32_t t = 0; t < cells_.size(); ++t) find_radius(t, reach, marks);
+  std::vector<std::uint32_t> patch_of(cells_.size(), none);
+  std::vector<std::uint32_t> marks(cells_.size(), none);
+  for (std::uint32_t t = 0; t < cells_.size(); ++t) {
+    if (patch_of[t] == none && !at_rim(t)) find_radius(patch_around(t, patch_of), reach, marks);
+  }
 }
 
 void SurfaceSheets::find_neighbours() {
@@ -74,35 +81,61 @@ void SurfaceSheets::find_neighbours() {
   }
 }
 
-/// The distance to the first triangle that is not of the sheet. @param marks of
-/// the triangles in the sheet
-void SurfaceSheets::find_radius(std::uint32_t triangle, double reach, std::vector<std::uint32_t>& marks) {
-  Cell& cell = cells_[triangle];
-  const Vector3& normal = surface_.face_normal(triangle);
-  const Extent box = extent_of(cell.corners);
-  const auto of_sheet = [&](std::uint32_t t) {
-    return std::ranges::find(cells_[t].neighbours, t) == cells_[t].neighbours.end() &&
-           surface_.face_normal(t).dot(normal) >= steepest;
-  };
-  if (!of_sheet(triangle)) return;
-  marks[triangle] = triangle;
-  std::vector<std::uint32_t> rim{triangle};
+bool SurfaceSheets::at_rim(std::uint32_t t) const {
+  return std::ranges::find(cells_[t].neighbours, t) != cells_[t].neighbours.end();
+}
+
+/// Triangles around one, turned from it by little, that have no radius yet.
+SurfaceSheets::Patch SurfaceSheets::patch_around(std::uint32_t seed, std::vector<std::uint32_t>& patch_of) const {
+  Patch patch{.seed = seed, .triangles = {seed}};
+  patch_of[seed] = seed;
+  const Vector3& normal = surface_.face_normal(seed);
+  double most_turned = 1.0;
+  for (std::size_t i = 0; i < patch.triangles.size(); ++i) {
+    for (const std::uint32_t next : cells_[patch.triangles[i]].neighbours) {
+      const double turned = surface_.face_normal(next).dot(normal);
+      if (patch.triangles.size() == most_of_patch || patch_of[next] != none || at_rim(next) || turned < least_turned)
+        continue;
+      patch_of[next] = seed;
+      patch.triangles.push_back(next);
+      most_turned = std::min(most_turned, turned);
+    }
+  }
+  // Within 45 degrees of each of them is what is nearer to the seed by the angle between the two.
+  patch.steepest = std::cos(0.25 * std::numbers::pi - std::acos(std::min(1.0, most_turned)));
+  return patch;
+}
+
+/// The distances to the first triangle that is not of the patch's sheet. @param marks of the triangles in the sheet
+void SurfaceSheets::find_radius(const Patch& patch, double reach, std::vector<std::uint32_t>& marks) {
+  const Vector3& normal = surface_.face_normal(patch.seed);
+  Extent box = extent_of(cells_[patch.seed].corners);
+  for (const std::uint32_t t : patch.triangles) {
+    const Extent next = extent_of(cells_[t].corners);
+    box = {box.low.cwiseMin(next.low), box.high.cwiseMax(next.high)};
+    marks[t] = patch.seed;
+  }
+  std::vector<std::uint32_t> rim = patch.triangles;
   while (!rim.empty()) {
     const std::uint32_t t = rim.back();
     rim.pop_back();
     for (const std::uint32_t next : cells_[t].neighbours) {
-      if (marks[next] == triangle || !of_sheet(next) || distance(box, extent_of(cells_[next].corners)) > reach)
+      if (marks[next] == patch.seed || at_rim(next) || surface_.face_normal(next).dot(normal) < patch.steepest ||
+          distance(box, extent_of(cells_[next].corners)) > reach)
         continue;
-      marks[next] = triangle;
+      marks[next] = patch.seed;
       rim.push_back(next);
     }
   }
+  for (const std::uint32_t t : patch.triangles) cells_[t].radius = reach;
   const Vector3 margin = Vector3::Constant(reach);
-  double radius = reach;
-  for (const std::uint32_t t : surface_.overlapping(box.low - margin, box.high + margin)) {
-    if (marks[t] != triangle) radius = std::min(radius, distance(box, extent_of(cells_[t].corners)));
-  }
-  cell.radius = radius;
+  surface_.for_overlapping(box.low - margin, box.high + margin, [&](std::uint32_t other) {
+    if (marks[other] == patch.seed) return;
+    const Extent of_other = extent_of(cells_[other].corners);
+    for (const std::uint32_t t : patch.triangles) {
+      cells_[t].radius = std::min(cells_[t].radius, distance(extent_of(cells_[t].corners), of_other));
+    }
+  });
 }
 
 std::optional<SurfaceCrossing> SurfaceSheets::leaving(const Vector3& q, const Vector3& direction,

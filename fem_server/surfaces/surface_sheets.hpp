@@ -48,7 +48,14 @@ class SurfaceSheets {
     double radius = 0.0;                      ///< [m] of the sheet; 0 beside a rim
   };
   void find_neighbours();
-  void find_radius(std::uint32_t triangle, double reach, std::vector<std::uint32_t>& marks);
+  struct Patch {
+    std::uint32_t seed = 0;
+    std::vector<std::uint32_t> triangles;
+    double steepest = 0.0;  ///< [-] cosine of the angle from the seed that a sheet of all of them is turned by
+  };
+  [[nodiscard]] bool at_rim(std::uint32_t t) const;
+  [[nodiscard]] Patch patch_around(std::uint32_t seed, std::vector<std::uint32_t>& patch_of) const;
+  void find_radius(const Patch& patch, double reach, std::vector<std::uint32_t>& marks);
 
   const TriangleSurface& surface_;
   std::vector<Cell> cells_;

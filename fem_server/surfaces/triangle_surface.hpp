@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -60,9 +61,9 @@ class TriangleSurface {
   [[nodiscard]] SurfaceFoot foot(const Vector3& q) const;
   /// As TriangleTree::distance_to_box.
   [[nodiscard]] double distance_to_box(const Vector3& q) const { return tree_.distance_to_box(q); }
-  /// As TriangleTree::overlapping.
-  [[nodiscard]] std::vector<std::uint32_t> overlapping(const Vector3& low, const Vector3& high) const {
-    return tree_.overlapping(low, high);
+  /// As TriangleTree::for_overlapping.
+  void for_overlapping(const Vector3& low, const Vector3& high, const std::function<void(std::uint32_t)>& visit) const {
+    tree_.for_overlapping(low, high, visit);
   }
   /// As TriangleTree::crossing.
   [[nodiscard]] std::optional<SurfaceCrossing> crossing(const Vector3& origin, const Vector3& direction, double reach,

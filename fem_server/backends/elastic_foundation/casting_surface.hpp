@@ -27,11 +27,9 @@ struct Spring {
 struct SpringGroup {
   Vector3 centre = Vector3::Zero();
   double radius = 0.0;
-  std::uint32_t first = 0;       ///< leaf: into CastingSurface::order(); inner: the left child, the next in the list
-  std::uint32_t right = 0;       ///< inner: the right child
-  std::uint32_t count = 0;       ///< of springs; 0 for inner groups
-  std::uint32_t first_leaf = 0;  ///< leaves below it, itself included, are numbered in the order of their springs
-  std::uint32_t end_leaf = 0;
+  std::uint32_t first = 0;  ///< leaf: into CastingSurface::order(); inner: the left child, the next in the list
+  std::uint32_t right = 0;  ///< inner: the right child
+  std::uint32_t count = 0;  ///< of springs; 0 for inner groups
 };
 
 /// What the layer below the surface is like.
@@ -59,8 +57,6 @@ class CastingSurface {
   }
   [[nodiscard]] std::span<const SpringGroup> groups() const { return groups_; }
   [[nodiscard]] std::span<const std::uint32_t> order() const { return order_; }
-  /// Group of each leaf.
-  [[nodiscard]] std::span<const std::uint32_t> leaves() const { return leaves_; }
 
  private:
   void place_springs(const CastingOptions& options);
@@ -75,7 +71,6 @@ class CastingSurface {
   std::vector<std::uint32_t> around_;
   std::vector<SpringGroup> groups_;
   std::vector<std::uint32_t> order_;
-  std::vector<std::uint32_t> leaves_;
 };
 
 /// Each triangle cut into four, `levels` times; values per vertex are taken along.

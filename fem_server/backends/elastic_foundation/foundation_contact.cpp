@@ -117,14 +117,16 @@ Response FoundationContact::in_main(const Response& r, const PairState& state) c
   return result;
 }
 
-NormalForce FoundationContact::normal_force(const LoadedSpring& loaded, const Vector6& V_CT) const {
+NormalForce FoundationContact::normal_force(const LoadedSpring& loaded, const Matrix6* drate,
+                                            const Vector6& V_CT) const {
   NormalForce normal{.value = loaded.force, .dX = loaded.dforce.transpose()};
   if (!(options_.dissipation > 0.0)) return normal;
   const double c = options_.dissipation;
   const double factor = 1.0 + c * loaded.motion.rate.dot(V_CT);
   if (!(factor > 0.0)) return {};
   normal.value *= factor;
-  normal.dX = factor * normal.dX + loaded.force * c * (V_CT.transpose() * loaded.motion.drate);
+  normal.dX *= factor;
+  if (drate != nullptr) normal.dX += loaded.force * c * (V_CT.transpose() * *drate);
   normal.dV = loaded.force * c * loaded.motion.rate.transpose();
   return normal;
 }
@@ -182,12 +184,13 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
                                     bool tangents, std::vector<HeldSpring>* held) const {
   Sum sum;
   const Vector6 V = state.V_AB.vector();
-  for (const LoadedSpring& loaded : bed.springs) {
-    const NormalForce normal = normal_force(loaded, V);
+  for (std::size_t i = 0; i < bed.springs.size(); ++i) {
+    const LoadedSpring& loaded = bed.springs[i];
+    const NormalForce normal = normal_force(loaded, bed.drate.empty() ? nullptr : &bed.drate[i], V);
     const SpringMotion& motion = loaded.motion;
     sum.wrench += normal.value * motion.wrench;
     if (tangents) {
-      sum.dX += motion.wrench * normal.dX + normal.value * motion.dwrench;
+      sum.dX += motion.wrench * normal.dX + normal.value * bed.dwrench[i];
       if (options_.dissipation > 0.0) sum.dV += motion.wrench * normal.dV;
     }
     sum.moment += normal.value * bed_.casting().springs()[loaded.spring].point;
@@ -223,7 +226,7 @@ Response FoundationContact::evaluate(const History& history, const PairState& st
                                      const EvaluateOptions& options) const {
   const PairState casting = in_casting(state);
   const FoundationHistory& last = FoundationHistory::from(history);
-  const BedState bed = bed_.at(casting.X_AB, options.tangents, last.trace.get());
+  const BedState bed = bed_.at(casting.X_AB, options.tangents);
   return in_main(respond(bed, last, casting, options.tangents, nullptr), state);
 }
 
@@ -231,10 +234,8 @@ Committed FoundationContact::commit(const History& history, const PairState& sta
                                     const EvaluateOptions& options) const {
   const PairState casting = in_casting(state);
   const FoundationHistory& last = FoundationHistory::from(history);
-  auto trace = std::make_shared<BedTrace>();
-  const BedState bed = bed_.at(casting.X_AB, options.tangents, last.trace.get(), trace.get());
+  const BedState bed = bed_.at(casting.X_AB, options.tangents);
   auto next = FoundationHistory::of_backend(name_);
-  next->trace = std::move(trace);
   const Response step = respond(bed, last, casting, options.tangents, &next->springs);
   if (!(options_.friction > 0.0)) return {.history = std::move(next), .response = in_main(step, state)};
   next->X_CT = casting.X_AB;

@@ -28,9 +28,8 @@ struct FoundationOptions {
 struct FoundationHistory final : SavedHistory<FoundationHistory> {
   static constexpr std::string_view format = "heelstrike elastic foundation history 2";
 
-  std::optional<Pose> X_CT;               ///< committed; none = nothing has been committed, or no friction
-  std::vector<HeldSpring> springs;        ///< under load, ascending
-  std::shared_ptr<const BedTrace> trace;  ///< of the search at the commit, never saved; null = none
+  std::optional<Pose> X_CT;         ///< committed; none = nothing has been committed, or no friction
+  std::vector<HeldSpring> springs;  ///< under load, ascending
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
@@ -64,7 +63,8 @@ class FoundationContact final : public ContactBackend {
   [[nodiscard]] Response in_main(const Response& of_casting, const PairState& state) const;
   [[nodiscard]] Response respond(const BedState& bed, const FoundationHistory& history, const PairState& state,
                                  bool tangents, std::vector<HeldSpring>* held) const;
-  [[nodiscard]] NormalForce normal_force(const LoadedSpring& loaded, const Vector6& V_CT) const;
+  /// @param drate  d rate / d X of the spring; null = no tangents
+  [[nodiscard]] NormalForce normal_force(const LoadedSpring& loaded, const Matrix6* drate, const Vector6& V_CT) const;
   [[nodiscard]] HeldPoint held_by(const LoadedSpring& loaded, const FoundationHistory& history, const Pose& X_CT) const;
   void add_friction(const LoadedSpring& loaded, const NormalForce& normal, const FoundationHistory& history,
                     const Pose& X_CT, Sum& sum) const;

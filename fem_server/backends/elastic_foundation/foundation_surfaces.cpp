@@ -133,6 +133,9 @@ CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size, c
 
 MetSurface met_surface(const Surface& surface, bool interpolate, double depth, const PrepareContext& context,
                        const std::string& where) {
+  if (const auto plane = PlaneSurface::of(surface)) {
+    return {.target = plane_target(*plane), .shape = PartnerShape(surface)};
+  }
   if (kind_of(surface).distance != nullptr) {
     return {.target = analytic_target(signed_distance(surface)), .shape = PartnerShape(surface)};
   }

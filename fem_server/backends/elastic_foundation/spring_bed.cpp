@@ -16,6 +16,10 @@ namespace {
 /// More than the depth of a tree of halves of equal size over 2^32 springs.
 constexpr std::size_t deepest_tree = 40;
 constexpr std::int32_t not_met = -1;
+/// By which the box that is searched beforehand is larger than T: springs that far from T are passed over unsearched.
+constexpr double share_of_box = 0.1;
+/// One spring in so many has its place from the start; what is not used costs nothing.
+constexpr std::size_t usually_loaded = 4;
 /// Distances round by a few units in the last place, and so do the coordinates that they come from.
 constexpr double rounded_up = 1.0 + 1e-9;
 
@@ -25,8 +29,7 @@ constexpr double rounded_up = 1.0 + 1e-9;
 struct SpringBed::Search {
   Pose X_CT;
   Pose X_TC;
-  MotionParts parts;
-  BedTrace* next = nullptr;  ///< to be filled
+  bool tangents = true;
   BedState state{};
   std::vector<std::int32_t> slots{};  ///< of springs at vertices: where they stand in state.springs
   std::uint32_t near = 0;             ///< triangle of the last answer: neighbours are asked one after the other
@@ -39,7 +42,17 @@ struct SpringBed::Search {
 
 SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law,
                      BedOptions options)
-    : casting_(std::move(casting)), target_(std::move(target)), law_(law), options_(std::move(options)) {}
+    : casting_(std::move(casting)), target_(std::move(target)), law_(law), options_(std::move(options)) {
+  const auto box = target_->box();
+  if (!box) return;
+  const auto& [low, high] = *box;
+  const Vector3 margin = share_of_box * (high - low) + Vector3::Constant(options_.search_distance);
+  clearance_ = ClearanceGrid(low - margin, high + margin, [this, near = 0U](const Vector3& p) mutable {
+    const TargetPoint around = target_->closest(p, near);
+    near = around.triangle;
+    return clear_of(around);
+  });
+}
 
 std::array<double, 2> SpringBed::layers(double own) const {
   if (options_.lumped) return {own + options_.target_thickness, 0.0};
@@ -88,8 +101,12 @@ void SpringBed::check_facing(const Search& search) const {
       options_.where);
 }
 
-std::optional<SpringMotion> SpringBed::motion_of(const Search& search, std::uint32_t spring,
-                                                 const TargetPoint& nearest) const {
+SpringMeeting SpringBed::along_normal(const Search& search, const TargetPoint& met) const {
+  return {.met = turned(met, search.X_CT.R), .by_ray = true, .direction = options_.direction};
+}
+
+std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, std::uint32_t spring,
+                                                   const TargetPoint& nearest) const {
   const Spring& s = casting_.springs()[spring];
   const bool behind = nearest.gap <= 0.0 && !nearest.beside;
   if (options_.by_ray) {
@@ -97,8 +114,7 @@ std::optional<SpringMotion> SpringBed::motion_of(const Search& search, std::uint
     const Vector3 q = search.X_TC * s.point;
     const Vector3 away = search.X_TC.R * s.normal;
     const auto met = target_->crossing(q, behind ? Vector3(-away) : away, reach, behind, nearest.triangle);
-    if (met)
-      return spring_motion(s, turned(*met, search.X_CT.R), true, options_.direction, search.X_CT.p, search.parts);
+    if (met) return along_normal(search, *met);
     if (behind) return std::nullopt;
   }
   TargetPoint point = turned(nearest, search.X_CT.R);
@@ -109,7 +125,7 @@ std::optional<SpringMotion> SpringBed::motion_of(const Search& search, std::uint
   const bool meets = !options_.by_ray && !nearest.beside && faces;
   const ForceDirection direction =
       meets || options_.direction == ForceDirection::normal ? options_.direction : ForceDirection::energy;
-  return spring_motion(s, point, false, direction, search.X_CT.p, search.parts);
+  return SpringMeeting{.met = point, .by_ray = false, .direction = direction};
 }
 
 void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const {
@@ -122,25 +138,43 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
     return;
   }
   ++search.behind;
-  const auto motion = motion_of(search, spring, nearest);
-  if (!motion) {
+  const auto meeting = meeting_of(search, spring, nearest);
+  if (!meeting) {
     ++search.averted;
     search.averted_spring = spring;
     return;
   }
-  add(search, spring, *motion);
+  add(search, spring, *meeting);
 }
 
-void SpringBed::add(Search& search, std::uint32_t spring, const SpringMotion& motion) const {
-  if (!(motion.d > 0.0)) return;
-  check_depth(spring, motion.d);
+void SpringBed::place(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const {
   BedState& state = search.state;
-  if (motion.d > state.deepest) {
-    state.deepest = motion.d;
-    state.deepest_spring = state.springs.size();
+  const bool rates = search.tangents && options_.rates;
+  if (state.springs.empty()) {
+    const std::size_t some = casting_.order().size() / usually_loaded;
+    state.springs.reserve(some);
+    if (search.tangents) state.dwrench.reserve(some);
+    if (rates) state.drate.reserve(some);
   }
-  if (!search.slots.empty()) search.slots[spring] = static_cast<std::int32_t>(state.springs.size());
-  state.springs.push_back({.spring = spring, .motion = motion});
+  Matrix6* const dwrench = search.tangents ? &state.dwrench.emplace_back() : nullptr;
+  Matrix6* const drate = rates ? &state.drate.emplace_back() : nullptr;
+  state.springs.push_back(
+      {.spring = spring, .motion = spring_motion(casting_.springs()[spring], meeting, search.X_CT.p, dwrench, drate)});
+}
+
+/// Of a spring behind T.
+void SpringBed::add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const {
+  // Corrected to the midsurface or not, a compression has the sign of the raw one.
+  if (!(meeting.met.gap < 0.0)) return;
+  place(search, spring, meeting);
+  BedState& state = search.state;
+  const double d = state.springs.back().motion.d;
+  check_depth(spring, d);
+  if (d > state.deepest) {
+    state.deepest = d;
+    state.deepest_spring = state.springs.size() - 1;
+  }
+  if (!search.slots.empty()) search.slots[spring] = static_cast<std::int32_t>(state.springs.size() - 1);
   ++state.compressed;
 }
 
@@ -158,12 +192,12 @@ void SpringBed::meet_springs(Search& search, const SpringGroup& group) const {
     const Vector3 q = search.X_TC * s.point;
     // Neighbours of a spring that is far from T are, too.
     if (rounded_up * (q - search.p_TFree).norm() < search.free) continue;
+    if (clearance_.about(q).value_or(0.0) > 0.0) continue;
     if (const auto met = met_close_by(search, spring)) {
       search.near = met->triangle;
       if (met->gap > 0.0) continue;
       ++search.behind;
-      add(search, spring,
-          spring_motion(s, turned(*met, search.X_CT.R), true, options_.direction, search.X_CT.p, search.parts));
+      add(search, spring, along_normal(search, *met));
       continue;
     }
     const TargetPoint nearest = target_->closest(q, search.near);
@@ -184,78 +218,28 @@ double SpringBed::clear_of(const TargetPoint& around) const {
   return around.beside ? -around.gap - options_.search_distance : 0.0;
 }
 
-void SpringBed::examine(Search& search, std::uint32_t leaf) const {
-  const SpringGroup& group = casting_.groups()[casting_.leaves()[leaf]];
-  const std::size_t before = search.state.compressed;
-  meet_springs(search, group);
-  if (search.next == nullptr) return;
-  BedTrace::Leaf& trace = search.next->leaves[leaf];
-  trace = {.p_TLeaf = search.X_TC * group.centre, .clear = 0.0, .near = search.near};
-  if (search.state.compressed > before) return;
-  const TargetPoint around = target_->closest(trace.p_TLeaf, search.near);
-  trace.clear = clear_of(around);
-  trace.near = around.triangle;
+/// [m] no spring nearer to a point than this is behind T; <= 0: perhaps one is.
+double SpringBed::clear_around(Search& search, const Vector3& p_T) const {
+  if (const auto known = clearance_.about(p_T)) return *known;
+  if (!target_->is_distance()) return 0.0;
+  const TargetPoint around = target_->closest(p_T, search.near);
+  search.near = around.triangle;
+  return clear_of(around);
 }
 
 /// Groups of springs of which none is behind T are passed over: their sphere lies in front of it.
 void SpringBed::find_compressed(Search& search) const {
-  const bool skips = target_->is_distance();
-  struct Visit {
-    std::uint32_t group;
-    double farthest;  // [m] T is not farther from the centre
-  };
-  std::array<Visit, deepest_tree> visits;
-  std::size_t n_visits = 0;
-  visits[n_visits++] = {0, std::numeric_limits<double>::infinity()};
+  std::array<std::uint32_t, deepest_tree> visits{};
+  std::size_t n_visits = 1;
   while (n_visits > 0) {
-    auto [index, farthest] = visits[--n_visits];
-    const SpringGroup& group = casting_.groups()[index];
-    // Where T is among the springs nothing is passed over.
-    if (skips && farthest > group.radius) {
-      const TargetPoint around = target_->closest(search.X_TC * group.centre, search.near);
-      search.near = around.triangle;
-      farthest = std::abs(around.gap);
-      const double clear = clear_of(around);
-      if (clear > group.radius * rounded_up) {
-        if (search.next != nullptr) pass_over(search, group, clear);
-        continue;
-      }
-    }
+    const SpringGroup& group = casting_.groups()[visits[--n_visits]];
+    if (clear_around(search, search.X_TC * group.centre) > group.radius * rounded_up) continue;
     if (group.count == 0) {
-      for (const std::uint32_t child : {group.right, group.first}) {
-        visits[n_visits++] = {child, farthest + (casting_.groups()[child].centre - group.centre).norm()};
-      }
+      visits[n_visits++] = group.right;
+      visits[n_visits++] = group.first;
       continue;
     }
-    examine(search, group.first_leaf);
-  }
-}
-
-/// Bounds of the leaves below a group that is clear of T.
-void SpringBed::pass_over(Search& search, const SpringGroup& group, double clear) const {
-  for (std::uint32_t leaf = group.first_leaf; leaf < group.end_leaf; ++leaf) {
-    const Vector3& centre = casting_.groups()[casting_.leaves()[leaf]].centre;
-    search.next->leaves[leaf] = {.p_TLeaf = search.X_TC * centre,
-                                 .clear = clear - rounded_up * (centre - group.centre).norm(),
-                                 .near = search.near};
-  }
-}
-
-/// A leaf whose centre has moved in T by less than it was clear of T, its radius aside, still is.
-void SpringBed::find_again(Search& search, const BedTrace& last) const {
-  for (std::uint32_t leaf = 0; leaf < last.leaves.size(); ++leaf) {
-    const SpringGroup& group = casting_.groups()[casting_.leaves()[leaf]];
-    const BedTrace::Leaf& before = last.leaves[leaf];
-    const Vector3 p_TLeaf = search.X_TC * group.centre;
-    const double clear = before.clear - rounded_up * (p_TLeaf - before.p_TLeaf).norm();
-    if (clear > group.radius * rounded_up) {
-      if (search.next != nullptr) {
-        search.next->leaves[leaf] = {.p_TLeaf = p_TLeaf, .clear = clear, .near = before.near};
-      }
-      continue;
-    }
-    search.near = before.near;
-    examine(search, leaf);
+    meet_springs(search, group);
   }
 }
 
@@ -272,15 +256,14 @@ void SpringBed::load_centres(BedState& state) const {
 }
 
 /// Of a spring that is not compressed, whose gap says how far the load reaches into its triangles.
-std::optional<SpringMotion> SpringBed::motion_at_rim(Search& search, std::uint32_t spring) const {
-  const Spring& s = casting_.springs()[spring];
+std::optional<SpringMeeting> SpringBed::meeting_at_rim(Search& search, std::uint32_t spring) const {
   if (const auto met = met_close_by(search, spring)) {
     search.near = met->triangle;
-    return spring_motion(s, turned(*met, search.X_CT.R), true, options_.direction, search.X_CT.p, search.parts);
+    return along_normal(search, *met);
   }
-  const TargetPoint nearest = target_->closest(search.X_TC * s.point, search.near);
+  const TargetPoint nearest = target_->closest(search.X_TC * casting_.springs()[spring].point, search.near);
   search.near = nearest.triangle;
-  return motion_of(search, spring, nearest);
+  return meeting_of(search, spring, nearest);
 }
 
 void SpringBed::load_triangles(Search& search) const {
@@ -298,11 +281,11 @@ void SpringBed::load_triangles(Search& search) const {
     for (std::size_t k = 0; k < 3; ++k) {
       const std::uint32_t v = casting_.mesh().triangles[t][k];
       if (search.slots[v] == not_met) {
-        const auto motion = motion_at_rim(search, v);
-        complete = complete && motion.has_value();
-        if (!motion) break;
+        const auto meeting = meeting_at_rim(search, v);
+        complete = complete && meeting.has_value();
+        if (!meeting) break;
         search.slots[v] = static_cast<std::int32_t>(state.springs.size());
-        state.springs.push_back({.spring = v, .motion = *motion});
+        place(search, v, *meeting);
       }
       corners[k] = static_cast<std::size_t>(search.slots[v]);
     }
@@ -324,19 +307,11 @@ void SpringBed::load_triangles(Search& search) const {
   }
 }
 
-BedState SpringBed::at(const Pose& X_CT, bool tangents, const BedTrace* last, BedTrace* next) const {
-  Search search{.X_CT = X_CT,
-                .X_TC = X_CT.inverse(),
-                .parts = {.tangents = tangents, .rates = tangents && options_.rates},
-                .next = target_->is_distance() ? next : nullptr};
+BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
+  Search search{.X_CT = X_CT, .X_TC = X_CT.inverse(), .tangents = tangents};
   const bool at_vertices = casting_.places() == SpringPlaces::vertices;
   if (at_vertices) search.slots.assign(casting_.springs().size(), not_met);
-  if (search.next != nullptr) search.next->leaves.resize(casting_.leaves().size());
-  if (last != nullptr && !last->leaves.empty()) {
-    find_again(search, *last);
-  } else {
-    find_compressed(search);
-  }
+  find_compressed(search);
   check_facing(search);
   if (at_vertices) {
     load_triangles(search);
@@ -378,8 +353,10 @@ NearestSpring SpringBed::nearest(const Pose& X_CT) const {
     }
   }
   best_point.gap = best;
-  result.motion = spring_motion(casting_.springs()[result.spring], turned(best_point, X_CT.R), false,
-                                ForceDirection::energy, X_CT.p);
+  result.motion =
+      spring_motion(casting_.springs()[result.spring],
+                    {.met = turned(best_point, X_CT.R), .by_ray = false, .direction = ForceDirection::energy}, X_CT.p,
+                    nullptr, nullptr);
   return result;
 }
 

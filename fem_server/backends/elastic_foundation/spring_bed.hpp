@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fem_server/backends/elastic_foundation/bed_integral.hpp"
+#include "fem_server/backends/elastic_foundation/clearance_grid.hpp"
 #include "fem_server/backends/elastic_foundation/spring_motion.hpp"
 
 namespace heelstrike::fem {
@@ -41,23 +42,14 @@ struct LoadedFace {
 /// The bed at one pose.
 struct BedState {
   std::vector<LoadedSpring> springs{};
+  std::vector<Matrix6> dwrench{};  ///< of each: d wrench / d X; empty = not asked for
+  std::vector<Matrix6> drate{};    ///< of each: d rate / d X; empty = not asked for
   std::vector<LoadedFace> faces{};
   double energy = 0.0;             ///< [J]
   double area = 0.0;               ///< [m^2]
   double deepest = 0.0;            ///< [m] largest compression; <= 0 = no contact
   std::size_t deepest_spring = 0;  ///< in `springs`
   std::size_t compressed = 0;      ///< springs with d > 0
-};
-
-/// What a search leaves for one at a pose close by: bounds that show which leaves of springs cannot be compressed.
-/// Saves time and changes no answer.
-struct BedTrace {
-  struct Leaf {
-    Vector3 p_TLeaf = Vector3::Zero();  ///< [m] its centre
-    double clear = 0.0;                 ///< [m] no spring can be compressed within this distance of its centre
-    std::uint32_t near = 0;             ///< triangle of T close to it
-  };
-  std::vector<Leaf> leaves{};  ///< as CastingSurface::leaves; empty = none
 };
 
 /// The nearest spring of surfaces that are apart.
@@ -72,11 +64,8 @@ class SpringBed {
   SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law, BedOptions options);
 
   /// @param tangents  false: derivatives of the wrenches are not asked for
-  /// @param last      trace of an earlier search; null = none
-  /// @param next      gets the trace of this one; null = not wanted
   /// @throws RecoverableError where the layers are used up, or both surfaces look the same way
-  [[nodiscard]] BedState at(const Pose& X_CT, bool tangents = true, const BedTrace* last = nullptr,
-                            BedTrace* next = nullptr) const;
+  [[nodiscard]] BedState at(const Pose& X_CT, bool tangents = true) const;
   /// @pre no spring is compressed
   [[nodiscard]] NearestSpring nearest(const Pose& X_CT) const;
   /// Pressure [Pa] of the elastic bed over a spring compressed by d > 0.
@@ -91,17 +80,17 @@ class SpringBed {
   struct Search;
   [[nodiscard]] std::array<double, 2> layers(double own_thickness) const;
   void find_compressed(Search& search) const;
-  void find_again(Search& search, const BedTrace& last) const;
-  void examine(Search& search, std::uint32_t leaf) const;
   void meet_springs(Search& search, const SpringGroup& group) const;
-  void pass_over(Search& search, const SpringGroup& group, double clear) const;
   [[nodiscard]] double clear_of(const TargetPoint& around) const;
+  [[nodiscard]] double clear_around(Search& search, const Vector3& p_T) const;
   void meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<TargetPoint> met_close_by(const Search& search, std::uint32_t spring) const;
-  void add(Search& search, std::uint32_t spring, const SpringMotion& motion) const;
-  [[nodiscard]] std::optional<SpringMotion> motion_of(const Search& search, std::uint32_t spring,
-                                                      const TargetPoint& nearest) const;
-  [[nodiscard]] std::optional<SpringMotion> motion_at_rim(Search& search, std::uint32_t spring) const;
+  void place(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
+  void add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
+  [[nodiscard]] SpringMeeting along_normal(const Search& search, const TargetPoint& met) const;
+  [[nodiscard]] std::optional<SpringMeeting> meeting_of(const Search& search, std::uint32_t spring,
+                                                        const TargetPoint& nearest) const;
+  [[nodiscard]] std::optional<SpringMeeting> meeting_at_rim(Search& search, std::uint32_t spring) const;
   void load_centres(BedState& state) const;
   void load_triangles(Search& search) const;
   void check_depth(std::uint32_t spring, double d) const;
@@ -112,6 +101,7 @@ class SpringBed {
   std::unique_ptr<TargetSurface> target_;
   BedLaw law_;
   BedOptions options_;
+  ClearanceGrid clearance_;
 };
 
 }  // namespace heelstrike::fem

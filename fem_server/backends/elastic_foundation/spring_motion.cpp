@@ -44,7 +44,7 @@ Matrix6 change_over_plane(const Vector3& arm, const Vector3& w, const Vector3& n
 
 /// Compression and direction along the bisector of the normals.
 void correct_to_midsurface(const Spring& spring, const TargetPoint& met, bool by_ray, const Matrix36& dsmooth,
-                           const Vector3& p_CT, SpringMotion& motion) {
+                           const Vector3& p_CT, SpringMotion& motion, Matrix6* dwrench) {
   const Vector3& n = spring.normal;
   const double cosine = -n.dot(met.smooth_normal);
   const double half = std::sqrt(0.5 * (1.0 + cosine));  // cosine of half the angle
@@ -60,13 +60,14 @@ void correct_to_midsurface(const Spring& spring, const TargetPoint& met, bool by
   const Matrix36 dm = -(Matrix3::Identity() - m * m.transpose()) * dsmooth / (2.0 * half);
   const Vector3 arm = spring.point - p_CT;
   motion.wrench = line(arm, -m);
-  motion.dwrench = line_change(arm, -m, Matrix36::Zero(), -dm);
+  if (dwrench != nullptr) *dwrench = line_change(arm, -m, Matrix36::Zero(), -dm);
 }
 
 }  // namespace
 
-SpringMotion spring_motion(const Spring& spring, const TargetPoint& met, bool by_ray, ForceDirection direction,
-                           const Vector3& p_CT, const MotionParts& parts) {
+SpringMotion spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT, Matrix6* dwrench,
+                           Matrix6* drate) {
+  const auto& [met, by_ray, direction] = meeting;
   const Vector3& n = spring.normal;
   const Vector3& g = met.normal;
   SpringMotion motion;
@@ -81,13 +82,20 @@ SpringMotion spring_motion(const Spring& spring, const TargetPoint& met, bool by
   if (direction == ForceDirection::normal) {
     // The spring stays where it is; T's origin moves.
     motion.wrench = line(spring.point - p_CT, -n);
-    motion.dwrench.topRightCorner<3, 3>() = skew(-n);
+    if (dwrench != nullptr) {
+      dwrench->setZero();
+      dwrench->topRightCorner<3, 3>() = skew(-n);
+    }
   }
-  const bool of_rate = parts.rates || (parts.tangents && direction == ForceDirection::energy);
+  Matrix6* const of_energy = direction == ForceDirection::energy ? dwrench : nullptr;
+  const bool of_rate = drate != nullptr || of_energy != nullptr;
   if (!of_rate && direction != ForceDirection::midsurface) return motion;
+  const auto put = [&](const Matrix6& change) {
+    if (drate != nullptr) *drate = change;
+    if (of_energy != nullptr) *of_energy = change;
+  };
   if (by_ray && direction != ForceDirection::midsurface && met.curvature.isZero(0.0)) {
-    motion.drate = change_over_plane(arm, w, n, g, facing, motion.rate);
-    if (direction == ForceDirection::energy) motion.dwrench = motion.drate;
+    put(change_over_plane(arm, w, n, g, facing, motion.rate));
     return motion;
   }
   Matrix36 carried;
@@ -95,13 +103,14 @@ SpringMotion spring_motion(const Spring& spring, const TargetPoint& met, bool by
   Matrix36 dy = Matrix36::Zero();
   if (by_ray) dy = -n * motion.rate.transpose();
   const Matrix36 dg = normal_change(g, met.curvature, dy, carried);
-  Matrix36 dw = dg;
-  if (by_ray) dw = -dg / facing + g * (n.transpose() * dg) / (facing * facing);
-  motion.drate = line_change(arm, w, dy, dw);
-  if (direction == ForceDirection::energy) motion.dwrench = motion.drate;
+  if (of_rate) {
+    Matrix36 dw = dg;
+    if (by_ray) dw = -dg / facing + g * (n.transpose() * dg) / (facing * facing);
+    put(line_change(arm, w, dy, dw));
+  }
   if (direction == ForceDirection::midsurface) {
     correct_to_midsurface(spring, met, by_ray, normal_change(met.smooth_normal, met.smooth_curvature, dy, carried),
-                          p_CT, motion);
+                          p_CT, motion, dwrench);
   }
   return motion;
 }

@@ -17,26 +17,25 @@ enum class ForceDirection {
   midsurface  ///< bisector of both normals, with the compression corrected to it, as in Bei and Fregly's
 };
 
-/// What of a motion is worked out.
-struct MotionParts {
-  bool tangents = true;  ///< dwrench
-  bool rates = true;     ///< drate
-};
-
 struct SpringMotion {
-  double d = 0.0;                     ///< [m] compression, < 0 = gap
-  Vector6 dd = Vector6::Zero();       ///< d d / d X
-  Vector6 wrench = Vector6::Zero();   ///< on C, of unit force
-  Matrix6 dwrench = Matrix6::Zero();  ///< d wrench / d X
-  Vector6 rate = Vector6::Zero();     ///< compression rate = rate . V, before the correction to the midsurface
-  Matrix6 drate = Matrix6::Zero();    ///< d rate / d X
+  double d = 0.0;                    ///< [m] compression, < 0 = gap
+  Vector6 dd = Vector6::Zero();      ///< d d / d X
+  Vector6 wrench = Vector6::Zero();  ///< on C, of unit force
+  Vector6 rate = Vector6::Zero();    ///< compression rate = rate . V, before the correction to the midsurface
 };
 
-/// @param met       by the spring, in C
-/// @param by_ray    `met` is a crossing of the spring's normal, else the nearest point
-/// @pre met.normal . spring.normal < 0 when by_ray
-[[nodiscard]] SpringMotion spring_motion(const Spring& spring, const TargetPoint& met, bool by_ray,
-                                         ForceDirection direction, const Vector3& p_CT, const MotionParts& parts = {});
+/// Where a spring meets T.
+struct SpringMeeting {
+  TargetPoint met;      ///< in C
+  bool by_ray = false;  ///< `met` is a crossing of the spring's normal, else the nearest point
+  ForceDirection direction = ForceDirection::energy;
+};
+
+/// @param dwrench  gets d wrench / d X; null = not wanted
+/// @param drate    gets d rate / d X; null = not wanted
+/// @pre meeting.met.normal . spring.normal < 0 when by_ray
+[[nodiscard]] SpringMotion spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT,
+                                         Matrix6* dwrench, Matrix6* drate);
 
 /// The answer of a query in T turned into C.
 [[nodiscard]] TargetPoint turned(TargetPoint point, const Matrix3& R_CT);

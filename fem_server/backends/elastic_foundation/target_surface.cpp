@@ -56,6 +56,37 @@ class AnalyticTarget final : public TargetSurface {
   std::unique_ptr<SignedDistance> surface_;
 };
 
+/// What AnalyticTarget finds by iteration stands here in one line.
+class PlaneTarget final : public TargetSurface {
+ public:
+  explicit PlaneTarget(const PlaneSurface& plane) : plane_(plane) {}
+
+  [[nodiscard]] TargetPoint closest(const Vector3& q, std::uint32_t /*near*/) const override {
+    return at(plane_.normal.dot(q - plane_.point));
+  }
+  [[nodiscard]] std::optional<TargetPoint> crossing(const Vector3& q, const Vector3& direction, double reach,
+                                                    bool leaving, std::uint32_t near) const override {
+    const auto met = local_crossing(q, leaving ? Vector3(-direction) : direction, near);
+    if (!met || std::abs(met->gap) > reach) return std::nullopt;
+    return met;
+  }
+  [[nodiscard]] std::optional<TargetPoint> local_crossing(const Vector3& q, const Vector3& away,
+                                                          std::uint32_t /*near*/) const override {
+    const double slope = -plane_.normal.dot(away);
+    if (!(slope > 0.0)) return std::nullopt;
+    return at(plane_.normal.dot(q - plane_.point) / slope);
+  }
+  [[nodiscard]] bool is_distance() const override { return true; }
+  [[nodiscard]] bool closed() const override { return true; }
+
+ private:
+  [[nodiscard]] TargetPoint at(double gap) const {
+    TargetPoint point{.gap = gap, .normal = plane_.normal, .smooth_normal = plane_.normal};
+    return point;
+  }
+  PlaneSurface plane_;
+};
+
 class MeshTarget final : public TargetSurface {
  public:
   MeshTarget(SurfaceMesh mesh, bool interpolate, double depth) : surface_(std::move(mesh)), interpolate_(interpolate) {
@@ -100,6 +131,12 @@ class MeshTarget final : public TargetSurface {
 
   [[nodiscard]] bool is_distance() const override { return true; }
   [[nodiscard]] bool closed() const override { return surface_.closed(); }
+  [[nodiscard]] std::optional<std::array<Vector3, 2>> box() const override {
+    const std::vector<Vector3>& vertices = surface_.mesh().vertices;
+    std::array<Vector3, 2> corners{vertices.front(), vertices.front()};
+    for (const Vector3& p : vertices) corners = {corners[0].cwiseMin(p), corners[1].cwiseMax(p)};
+    return corners;
+  }
 
  private:
   [[nodiscard]] TargetPoint met(const Vector3& q, const Vector3& direction, const SurfaceCrossing& found,
@@ -128,6 +165,10 @@ class MeshTarget final : public TargetSurface {
 
 std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> surface) {
   return std::make_unique<AnalyticTarget>(std::move(surface));
+}
+
+std::unique_ptr<TargetSurface> plane_target(const PlaneSurface& plane) {
+  return std::make_unique<PlaneTarget>(plane);
 }
 
 std::unique_ptr<TargetSurface> mesh_target(SurfaceMesh mesh, bool interpolate, double depth) {

@@ -1,10 +1,12 @@
 /// The surface that the springs meet, in its own frame: by formula, or triangles, open ones too.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
+#include "common/surfaces/plane.hpp"
 #include "common/surfaces/signed_distance.hpp"
 #include "fem_server/surfaces/triangle_surface.hpp"
 
@@ -39,12 +41,16 @@ class TargetSurface {
   }
   /// A point that moves by d changes its gap by d at most.
   [[nodiscard]] virtual bool is_distance() const = 0;
+  /// [m] Corners of the box around triangles, whose searches are worth doing beforehand; none by formula.
+  [[nodiscard]] virtual std::optional<std::array<Vector3, 2>> box() const { return std::nullopt; }
   /// It has an inside: no rim.
   [[nodiscard]] virtual bool closed() const = 0;
 };
 
 /// @param surface  with a distance by formula
 [[nodiscard]] std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> surface);
+
+[[nodiscard]] std::unique_ptr<TargetSurface> plane_target(const PlaneSurface& plane);
 
 /// @param interpolate  smooth normals come from those of the vertices
 /// @param depth        [m] to which lines are expected to go through it close by, > 0; 0 = not asked for lines
