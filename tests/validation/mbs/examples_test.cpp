@@ -22,6 +22,7 @@ const std::map<std::string, std::vector<std::string>> until_contact = {
     {"block_friction", {"analysis.end_time=0.25", "contact.element_size=0.005"}},
     {"slider_crank", {"analysis.end_time=0.12"}},
     {"pressed_ball", {"analysis.end_time=0.2"}},
+    {"restitution_drop", {"analysis.end_time=0.12"}},
     {"knee_springs", {"analysis.end_time=0.2"}},
     {"knee_press", {"analysis.end_time=0.2"}},
 };
