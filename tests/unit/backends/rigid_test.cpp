@@ -61,8 +61,8 @@ TEST(Rigid, KnowsTheCurvaturesOfBalls) {
 }
 
 TEST(Rigid, ABlockStandsOnFourCorners) {
-  const Response r =
-      ask(pair_of(PlaneSurface{}, BlockSurface{.lengths = {0.2, 0.1, 0.05}, .center = {}}), {0.3, 0.0, 0.025});
+  const Response r = ask(pair_of(PlaneSurface{}, BlockSurface{.lengths = {0.2, 0.1, 0.05}, .center = Vector3::Zero()}),
+                         {0.3, 0.0, 0.025});
   ASSERT_EQ(r.points.size(), 4U);
   for (const ContactPoint& point : r.points) {
     EXPECT_NEAR(point.gap, 0.0, 1e-15);
@@ -73,7 +73,8 @@ TEST(Rigid, ABlockStandsOnFourCorners) {
 
 // Two blocks, one on the other: each has corners on the other's surface, and all are found from both sides.
 TEST(Rigid, BlocksMeetWithCornersOfBoth) {
-  const BlockSurface large{.lengths = {0.4, 0.4, 0.1}, .center = {}}, small{.lengths = {0.1, 0.1, 0.1}, .center = {}};
+  const BlockSurface large{.lengths = {0.4, 0.4, 0.1}, .center = Vector3::Zero()},
+      small{.lengths = {0.1, 0.1, 0.1}, .center = Vector3::Zero()};
   for (const bool swapped : {false, true}) {
     const PairSpec pair = swapped ? pair_of(small, large) : pair_of(large, small);
     const Response r = ask(pair, {0.0, 0.0, swapped ? -0.1 : 0.1});
