@@ -7,6 +7,10 @@ if(TARGET heelstrike-mesher)
   install(TARGETS heelstrike-mesher RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 endif()
 
+if(TARGET heelstrike_elements)
+  # With the library, which programs do without: both load it from there.
+  install(TARGETS heelstrike_elements LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT library)
+endif()
 install(TARGETS libheelstrike EXPORT heelstrike LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(DIRECTORY include/heelstrike DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 # What `heelstrike fmu` puts into units; no program links it.

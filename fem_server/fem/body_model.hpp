@@ -11,23 +11,13 @@
 #include <vector>
 
 #include "common/contact/surface.hpp"
+#include "fem_server/fem/lame_constants.hpp"
 #include "fem_server/fem/reference_element.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
 namespace heelstrike::fem {
 
 using SparseMatrix = Eigen::SparseMatrix<double, Eigen::ColMajor, std::int64_t>;
-
-/// Isotropic material of one element.
-struct LameConstants {
-  double mu = 0.0;       ///< [Pa] shear modulus
-  double lambda = 0.0;   ///< [Pa]
-  double density = 0.0;  ///< [kg/m^3]
-};
-
-/// mu = E / (2 (1 + nu)), lambda = E nu / ((1 + nu) (1 - 2 nu)).
-/// @throws Error{invalid_input} unless E > 0, nu in [0, 0.5), density >= 0
-[[nodiscard]] LameConstants lame_constants(const Material& material);
 
 /// Mesh with one material per element. Element integrals are isoparametric.
 class BodyModel {

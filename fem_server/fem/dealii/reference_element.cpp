@@ -1,4 +1,4 @@
-#include "fem_server/fem/reference_element.hpp"
+#include "fem_server/fem/dealii/reference_element.hpp"
 
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/fe/fe_simplex_p.h>
@@ -43,7 +43,7 @@ void check_numbering(const dealii::FE_SimplexP<3>& element) {
 
 }  // namespace
 
-ReferenceElement make_reference_element(std::uint32_t n_nodes) {
+ReferenceElement tabulated_reference_element(std::uint32_t n_nodes) {
   const unsigned degree = n_nodes == 4 ? 1 : 2;
   const dealii::FE_SimplexP<3> solid(degree);
   const dealii::FE_SimplexP<2> face(degree);
