@@ -34,8 +34,9 @@ install(FILES docs/reference/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DA
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs PATTERN "__pycache__" EXCLUDE)
 install(PROGRAMS scripts/demo DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/scripts COMPONENT programs)
 install(DIRECTORY proto/heelstrike DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/proto COMPONENT development FILES_MATCHING PATTERN "*.proto")
-install(DIRECTORY docs/guide docs/reference docs/theory docs/developer docs/pictures docs/studies docs/glossary.md docs/references.bib
+install(DIRECTORY docs/guide docs/reference docs/theory docs/developer docs/pictures docs/studies
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+install(FILES docs/glossary.md docs/references.bib DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 
 # Man pages and completions are what the programs themselves say in --help, so they cannot be wrong.
 set(shell_pages ${CMAKE_BINARY_DIR}/shell)
