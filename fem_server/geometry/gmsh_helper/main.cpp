@@ -45,9 +45,9 @@ constexpr std::string_view help =
     "\n"
     "Usage: heelstrike-mesher [--help] < REQUEST > REPLY\n"
     "\n"
-    "Started by fem_server and by heelstrike, one process for each mesh; nobody has to call it. It reads one request from\n"
-    "standard input, writes one reply to standard output, and ends with the process that started it. For meshes by hand:\n"
-    "heelstrike mesh. HEELSTRIKE_MESHER in the environment names another program to be started in its place.\n";
+    "Started by fem_server and by heelstrike, one process for each mesh; nobody has to call it. It reads one\n"
+    "request from standard input, writes one reply to standard output, and ends with the process that started it.\n"
+    "By hand: heelstrike mesh. HEELSTRIKE_MESHER in the environment names a program to be started in its place.\n";
 
 struct Request {
   json header;

@@ -67,18 +67,18 @@ inside 'apt-get update -qq
 echo "clean machine: programs installed in $((SECONDS - start)) s; they and what they depend on take $(($(du -sxm "$machine/root" | cut -f 1) - before)) MB"
 
 start=$SECONDS
-inside 'useradd --create-home somebody
+inside 'useradd --create-home --home-dir /srv/somebody somebody
   grep -q "^heelstrike:" /etc/passwd || { echo "no account heelstrike"; exit 1; }
   su somebody -c "cd && heelstrike doctor && heelstrike run /usr/share/heelstrike/examples/fem_ball.yaml --set analysis.end_time=0.45 --quiet -o ball"
-  test "$(wc -l </home/somebody/ball/timeseries.csv)" -gt 100
-  test -s /home/somebody/ball/report.html
+  test "$(wc -l </srv/somebody/ball/timeseries.csv)" -gt 100
+  test -s /srv/somebody/ball/report.html
   su somebody -c "cd && heelstrike fmu /usr/share/heelstrike/examples/bouncing_ball.yaml -o ball.fmu && test -s ball.fmu"' ||
   fail "the programs do not work with what they depend on"
 echo "clean machine: finite elements in the loop of two servers: $((SECONDS - start)) s"
 
 start=$SECONDS
 inside 'su somebody -c "cd && /usr/share/heelstrike/scripts/demo --output demo" >/packages/demo.log 2>&1 || { tail -20 /packages/demo.log; exit 1; }
-  test -s /home/somebody/demo/falling/report.html' || fail "the demo does not work"
+  test -s /srv/somebody/demo/falling/report.html' || fail "the demo does not work"
 echo "clean machine: the demo takes $((SECONDS - start)) s"
 
 inside 'for program in $(dpkg -L heelstrike | sed -n "s|^/usr/bin/||p"); do
@@ -107,7 +107,7 @@ echo "clean machine: Python imports, ten lines of C++ compile and run"
 
 inside 'mkdir -p /var/cache/heelstrike-fem /var/lib/heelstrike-mbs
   apt-get purge -y -qq "heelstrike*" "libheelstrike*" "python3-heelstrike" >/packages/purge.log 2>&1 || { tail -30 /packages/purge.log; exit 1; }
-  left=$(find / -xdev -name "*heelstrike*" -not -path "/packages/*" -not -path "/home/*" -not -path "/proc/*" -not -path "/tmp/*")
+  left=$(find / -xdev -name "*heelstrike*" -not -path "/packages/*" -not -path "/srv/*" -not -path "/proc/*" -not -path "/tmp/*")
   test -z "$left" || { echo "a purge leaves: $left"; exit 1; }' || fail "a purge leaves something behind"
 echo "clean machine: purged"
 echo "clean machine: passed"
