@@ -91,7 +91,7 @@ inside 'for program in $(dpkg -L heelstrike | sed -n "s|^/usr/bin/||p"); do
     systemctl --root=/ enable "$unit.service" 2>/dev/null
     test "$(systemctl --root=/ is-enabled "$unit.service")" = enabled
   done
-  systemd-analyze verify /lib/systemd/system/heelstrike-fem.service /lib/systemd/system/heelstrike-mbs.service' ||
+  systemd-analyze verify --man=no /lib/systemd/system/heelstrike-fem.service /lib/systemd/system/heelstrike-mbs.service' ||
   fail "the services are not as they should be"
 echo "clean machine: services installed, off, and fit to be enabled"
 
