@@ -52,7 +52,7 @@ FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw la
     : ContactBackend({.parameters = std::move(parameters), .heavy = true}),
       name_(std::move(name)),
       prepared_(std::move(prepared)),
-      law_(law),
+      law_(std::move(law)),
       interior_(std::move(interior)),
       rest_compliance_(std::move(rest_compliance)) {
   use_one_blas_thread();
@@ -321,7 +321,7 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
   const BodySystem* system = rest_system_.get();
   const SurfaceCompliance* compliance = &rest_compliance_;
   SurfaceCompliance present;
-  bool may_refresh = law_ != MaterialLaw::linear;
+  bool may_refresh = !law_->is_linear();
   double change_before = std::numeric_limits<double>::infinity();
   for (int iteration = 1; iteration <= surface_iteration_limit; ++iteration) {
     ++solution.statistics.iterations;
