@@ -15,10 +15,10 @@
 /// [nolan2014]. Being slack under compression, they leave the stiffness at rest that of the isotropic part.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "fem_server/fem/material_law.hpp"
+#include "fem_server/fem/prony_series.hpp"
 #include "fem_server/fem/stretch_law.hpp"
 
 namespace heelstrike::fem {
@@ -38,10 +38,17 @@ struct Hyperelastic {
   double energy = 0.0;
 };
 
-/// For tests and for other elements: stress and tangent without an element. @pre det F > 0
-[[nodiscard]] Hyperelastic hyperelastic_response(const StretchLaw& law, const FiberFamilies& fibers,
-                                                 const LameConstants& constants, const Matrix3& F);
+/// A law of finite strain with all its constants.
+struct HyperelasticLaw {
+  StretchLaw isotropic = StretchLaw::neo_hookean();
+  FiberFamilies fibers{};
+  PronySeries prony{};  ///< of the isochoric part of the isotropic stress; volume and fibres stay elastic
+};
 
-[[nodiscard]] MaterialLaw hyperelastic_law(StretchLaw law, FiberFamilies fibers = {});
+/// Stress and tangent without an element. @pre det F > 0
+[[nodiscard]] Hyperelastic hyperelastic_response(const HyperelasticLaw& law, const LameConstants& constants,
+                                                 const Matrix3& F, const PointMemory& memory = {});
+
+[[nodiscard]] MaterialLaw material_of(HyperelasticLaw law);
 
 }  // namespace heelstrike::fem

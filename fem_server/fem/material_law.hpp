@@ -7,6 +7,7 @@
 
 #include <Eigen/Core>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "fem_server/fem/body_model.hpp"
@@ -18,6 +19,12 @@ struct PointWork {
   Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 10> forces;  ///< [N]
   double energy = 0.0;                                        ///< [J]
   bool valid = true;  ///< false: the law has no value here, e.g. the element is inside out; the rest is then incomplete
+};
+
+/// What a point of a law with a memory knows of its past.
+struct PointMemory {
+  std::span<const double> values{};  ///< PointLaw::memory_size() numbers of the last commit; empty = always at rest
+  double dt = 0.0;                   ///< [s] >= 0 since then
 };
 
 /// Thread-safe and immutable.
@@ -33,9 +40,20 @@ class PointLaw {
   /// Adds the stiffness of one quadrature point to that of its element (3 n_nodes square, dof-wise, symmetric).
   /// @param G  [-] gradient of the displacement, F - 1
   [[nodiscard]] virtual PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
-                                            const Matrix3& G, Eigen::MatrixXd& tangent) const = 0;
+                                            const Matrix3& G, const PointMemory& memory,
+                                            Eigen::MatrixXd& tangent) const = 0;
   /// [Pa] symmetric. @pre det(1 + G) > 0 unless the law is linear
-  [[nodiscard]] virtual Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G) const = 0;
+  [[nodiscard]] virtual Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G,
+                                              const PointMemory& memory) const = 0;
+
+  /// Numbers that each point remembers of a commit; 0 = the law is elastic.
+  [[nodiscard]] virtual std::size_t memory_size() const { return 0; }
+  /// What it remembers of a commit at G. @param after  memory_size() numbers
+  /// @return [J/m^3] >= 0 turned into heat since the commit before
+  [[nodiscard]] virtual double remember(const LameConstants& /*constants*/, const Matrix3& /*G*/,
+                                        const PointMemory& /*memory*/, std::span<double> /*after*/) const {
+    return 0.0;
+  }
 };
 
 /// A law by value. Copies share it.

@@ -23,10 +23,6 @@ double strain_energy_density(const LameConstants& constants, const Matrix3& F) {
   return 0.5 * constants.mu * (F.squaredNorm() - 3.0) - constants.mu * log_J + 0.5 * constants.lambda * log_J * log_J;
 }
 
-StressColumns stress(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u) {
-  return point_stresses(body, u, [&](const LameConstants& c, const Matrix3& G) { return law->cauchy_stress(c, G); });
-}
-
 namespace {
 
 Matrix3 displacement_gradient(const BodyModel::PointGeometry& geometry, std::span<const std::uint32_t> nodes,
@@ -94,10 +90,12 @@ class LinearLaw final : public PointLaw {
  public:
   [[nodiscard]] bool is_linear() const override { return true; }
   [[nodiscard]] PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
-                                    const Matrix3& G, Eigen::MatrixXd& tangent) const override {
+                                    const Matrix3& G, const PointMemory& /*memory*/,
+                                    Eigen::MatrixXd& tangent) const override {
     return linear_point(geometry, constants, G, tangent);
   }
-  [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G) const override {
+  [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G,
+                                      const PointMemory& /*memory*/) const override {
     return hooke_stress(constants, G);
   }
 };
@@ -105,10 +103,12 @@ class LinearLaw final : public PointLaw {
 class NeoHookeanLaw final : public PointLaw {
  public:
   [[nodiscard]] PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
-                                    const Matrix3& G, Eigen::MatrixXd& tangent) const override {
+                                    const Matrix3& G, const PointMemory& /*memory*/,
+                                    Eigen::MatrixXd& tangent) const override {
     return neo_hookean_point(geometry, constants, G, tangent);
   }
-  [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G) const override {
+  [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G,
+                                      const PointMemory& /*memory*/) const override {
     return fem::cauchy_stress(constants, Matrix3::Identity() + G);
   }
 };
@@ -118,8 +118,40 @@ class NeoHookeanLaw final : public PointLaw {
 const MaterialLaw MaterialLaw::linear(std::make_shared<const LinearLaw>());
 const MaterialLaw MaterialLaw::neo_hookean(std::make_shared<const NeoHookeanLaw>());
 
+std::size_t memory_size(const BodyModel& body, const MaterialLaw& law) {
+  return law->memory_size() * body.reference().stiffness.weights.size() * body.mesh().n_elements();
+}
+
+StressColumns stress(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+                     const BodyMemory& memory) {
+  // Points come in the order of the memory.
+  std::size_t point = 0;
+  return point_stresses(body, u, [&](const LameConstants& c, const Matrix3& G) {
+    return law->cauchy_stress(c, G, memory.at(point++, law->memory_size()));
+  });
+}
+
+Remembered remembered(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+                      const BodyMemory& memory) {
+  Remembered after;
+  after.values.resize(static_cast<Eigen::Index>(memory_size(body, law)));
+  const std::span<double> values(after.values.data(), static_cast<std::size_t>(after.values.size()));
+  const ShapeTable& rule = body.reference().stiffness;
+  const std::size_t size = law->memory_size();
+  std::size_t point = 0;
+  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
+    for (std::size_t q = 0; q < rule.weights.size(); ++q, ++point) {
+      const auto geometry = body.point_geometry(rule, e, q);
+      const Matrix3 G = displacement_gradient(geometry, body.mesh().element(e), u);
+      after.dissipated += geometry.weight * law->remember(body.material(e), G, memory.at(point, size),
+                                                          values.subspan(size * point, size));
+    }
+  }
+  return after;
+}
+
 BodyEquations assemble_equations(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
-                                 SparseMatrix& tangent, unsigned n_threads) {
+                                 SparseMatrix& tangent, unsigned n_threads, const BodyMemory& memory) {
   std::fill_n(tangent.valuePtr(), tangent.nonZeros(), 0.0);
   const ShapeTable& rule = body.reference().stiffness;
   const auto n_nodes = static_cast<Eigen::Index>(body.mesh().nodes_per_element);
@@ -133,7 +165,8 @@ BodyEquations assemble_equations(const BodyModel& body, const MaterialLaw& law, 
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
       const auto geometry = body.point_geometry(rule, e, q);
       const Matrix3 G = displacement_gradient(geometry, body.mesh().element(e), u);
-      const PointWork work = law->add_point(geometry, body.material(e), G, element_tangent);
+      const PointMemory own = memory.at(e * rule.weights.size() + q, law->memory_size());
+      const PointWork work = law->add_point(geometry, body.material(e), G, own, element_tangent);
       sum.valid = sum.valid && work.valid;
       sum.energy += work.energy;
       sum.forces += work.forces;

@@ -28,7 +28,7 @@ MaterialLaw make_fibers(const ParameterPlace& place) {
     }
     fibers.directions.push_back(direction.normalized());
   }
-  return hyperelastic_law(StretchLaw::neo_hookean(), std::move(fibers));
+  return material_of({.fibers = std::move(fibers), .prony = prony_of(place)});
 }
 
 }  // namespace
@@ -50,6 +50,7 @@ MaterialKind holzapfel_gasser_ogden_kind() {
                list_parameter("fiber_directions", "-",
                               "of holzapfel_gasser_ogden: x, y, z of each family in the frame of the undeformed body, "
                               "of any length")},
+          .relaxes = true,
           .make = make_fibers};
 }
 

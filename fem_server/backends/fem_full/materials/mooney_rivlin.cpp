@@ -11,11 +11,12 @@ MaterialKind mooney_rivlin_kind() {
                                           "of mooney_rivlin: c01 / (c10 + c01), the part of the shear modulus that "
                                           "goes with the second invariant",
                                           std::nullopt, {})},
+          .relaxes = true,
           .make = [](const ParameterPlace& place) {
             const StretchLaw law =
                 StretchLaw::mooney_rivlin(needed_number(place, "mooney_share", "c01 / (c10 + c01), e.g. 0.2"));
             require_stable(law, place.where + "mooney_share");
-            return hyperelastic_law(law);
+            return material_of({.isotropic = law, .prony = prony_of(place)});
           }};
 }
 

@@ -34,7 +34,7 @@ MaterialLaw make_ogden(const ParameterPlace& place) {
   for (double& share : normalised) share /= sum;
   const StretchLaw law = StretchLaw::ogden(exponents, normalised);
   require_stable(law, place.where + "ogden_shares");
-  return hyperelastic_law(law);
+  return material_of({.isotropic = law, .prony = prony_of(place)});
 }
 
 }  // namespace
@@ -46,6 +46,7 @@ MaterialKind ogden_kind() {
                          list_parameter("ogden_shares", "-",
                                         "of ogden: mu_p alpha_p / (2 mu), the part of the shear modulus in each term; "
                                         "they add up to 1")},
+          .relaxes = true,
           .make = make_ogden};
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_full/materials/material_kind.hpp"
@@ -23,6 +24,15 @@ std::vector<ParameterSchema> material_parameters(const std::string& of) {
     for (const ParameterSchema& own : kind.parameters) parameters.push_back(own);
   }
   parameters.insert(parameters.begin(), std::move(law));
+  ParameterSchema shares =
+      list_parameter("prony_shares", "-",
+                     "parts of the shear modulus that relax, e.g. [0.3, 0.2]; with them the moduli "
+                     "of the material are those of a sudden load [fung1993]");
+  ParameterSchema times = list_parameter("prony_times", "s", "in which each of the prony_shares relaxes to 1/e");
+  for (ParameterSchema* list : {&shares, &times}) {
+    list->range = positive;
+    parameters.push_back(std::move(*list));
+  }
   return parameters;
 }
 
@@ -52,7 +62,30 @@ MaterialLaw material_law(const ParameterPlace& place) {
     }
   }
   if (chosen == nullptr) throw Error(ErrorCode::internal, "material_law was not checked against its choices");
+  if (!chosen->relaxes && prony_of(place).memory_size() > 0) {
+    throw input_error(place.where + "prony_shares",
+                      fmt::format("{}prony_shares: material_law {} is elastic; take one whose isochoric stress stands "
+                                  "alone, e.g. mooney_rivlin, which is neo-Hookean with mooney_share: 0",
+                                  place.where, name));
+  }
   return chosen->make(place);
+}
+
+PronySeries prony_of(const ParameterPlace& place) {
+  const auto& shares = std::get<std::vector<double>>(place.parameters.at("prony_shares"));
+  const auto& times = std::get<std::vector<double>>(place.parameters.at("prony_times"));
+  if (shares.size() != times.size()) {
+    const std::string key = place.where + (shares.size() < times.size() ? "prony_shares" : "prony_times");
+    throw input_error(key, fmt::format("{}: expected one prony_times for each of the prony_shares, found {} and {}",
+                                       key, times.size(), shares.size()));
+  }
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  if (!(sum < 1.0)) {
+    throw input_error(place.where + "prony_shares",
+                      fmt::format("{}prony_shares: expected a sum below 1, so that some stiffness is left, found {}",
+                                  place.where, sum));
+  }
+  return {shares, times};
 }
 
 double needed_number(const ParameterPlace& place, const std::string& name, const std::string& meaning) {
