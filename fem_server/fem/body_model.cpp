@@ -225,7 +225,7 @@ Eigen::Matrix<double, Eigen::Dynamic, 6> rigid_modes(const BodyModel& body) {
   return modes;
 }
 
-StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, const Matrix3& at_rest,
+StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u,
                              const std::function<Matrix3(const LameConstants&, const Matrix3&)>& law) {
   const ShapeTable& rule = body.reference().stiffness;
   const std::size_t n_points = rule.weights.size();
@@ -234,12 +234,12 @@ StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, co
     const auto nodes = body.mesh().element(e);
     for (std::size_t q = 0; q < n_points; ++q) {
       const auto geometry = body.point_geometry(rule, e, q);
-      Matrix3 F = at_rest;
+      Matrix3 G = Matrix3::Zero();
       for (std::size_t a = 0; a < nodes.size(); ++a) {
-        F += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) *
+        G += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) *
              geometry.gradients.row(static_cast<Eigen::Index>(a));
       }
-      const Matrix3 s = law(body.material(e), F);
+      const Matrix3 s = law(body.material(e), G);
       stress.col(static_cast<Eigen::Index>(e * n_points + q)) << s(0, 0), s(1, 1), s(2, 2), s(0, 1), s(1, 2), s(2, 0);
     }
   }
@@ -247,7 +247,7 @@ StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, co
 }
 
 StressColumns linear_stress(const BodyModel& body, const Eigen::VectorXd& u) {
-  return point_stresses(body, u, Matrix3::Zero(), [](const LameConstants& c, const Matrix3& G) {
+  return point_stresses(body, u, [](const LameConstants& c, const Matrix3& G) {
     Matrix3 s = c.mu * (G + G.transpose());
     s.diagonal().array() += c.lambda * G.trace();
     return s;

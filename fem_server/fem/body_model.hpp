@@ -72,9 +72,8 @@ class BodyModel {
 /// Stresses [Pa] at the quadrature points of the stiffness rule, one column xx yy zz xy yz zx per (element, point).
 using StressColumns = Eigen::Matrix<double, 6, Eigen::Dynamic>;
 
-/// Of a displacement (n_dofs). @param at_rest  what the law takes where nothing has moved: to it the gradient of the
-/// displacement is added. @param law  symmetric stress from that sum
-[[nodiscard]] StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, const Matrix3& at_rest,
+/// Of a displacement (n_dofs). @param law  symmetric stress from the gradient of the displacement
+[[nodiscard]] StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u,
                                            const std::function<Matrix3(const LameConstants&, const Matrix3&)>& law);
 
 /// Cauchy stresses of the linear material.

@@ -23,19 +23,7 @@ double strain_energy_density(const LameConstants& constants, const Matrix3& F) {
   return 0.5 * constants.mu * (F.squaredNorm() - 3.0) - constants.mu * log_J + 0.5 * constants.lambda * log_J * log_J;
 }
 
-StressColumns stress(const BodyModel& body, MaterialLaw law, const Eigen::VectorXd& u) {
-  return law == MaterialLaw::linear ? linear_stress(body, u)
-                                    : point_stresses(body, u, Matrix3::Identity(), cauchy_stress);
-}
-
 namespace {
-
-/// Contribution of one quadrature point; columns of `forces` are the nodes.
-struct PointWork {
-  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 10> forces;
-  double energy = 0.0;
-  bool valid = true;
-};
 
 Matrix3 displacement_gradient(const BodyModel::PointGeometry& geometry, std::span<const std::uint32_t> nodes,
                               const Eigen::VectorXd& u) {
@@ -46,12 +34,17 @@ Matrix3 displacement_gradient(const BodyModel::PointGeometry& geometry, std::spa
   return G;
 }
 
+Matrix3 hooke_stress(const LameConstants& c, const Matrix3& G) {
+  Matrix3 stress = c.mu * (G + G.transpose());
+  stress.diagonal().array() += c.lambda * G.trace();
+  return stress;
+}
+
 PointWork linear_point(const BodyModel::PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
                        Eigen::MatrixXd& tangent) {
   const auto& g = geometry.gradients;
-  Matrix3 stress = c.mu * (G + G.transpose());
   // Hooke's law in the place of P: without finite rotations all stress tensors are the same.
-  stress.diagonal().array() += c.lambda * G.trace();
+  const Matrix3 stress = hooke_stress(c, G);
   for (Eigen::Index b = 0; b < g.rows(); ++b) {
     for (Eigen::Index a = 0; a < g.rows(); ++a) {
       Matrix3 block = c.lambda * g.row(a).transpose() * g.row(b) + c.mu * g.row(b).transpose() * g.row(a);
@@ -93,10 +86,72 @@ PointWork neo_hookean_point(const BodyModel::PointGeometry& geometry, const Lame
   return work;
 }
 
+class LinearLaw final : public PointLaw {
+ public:
+  [[nodiscard]] bool is_linear() const override { return true; }
+  [[nodiscard]] PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
+                                    const Matrix3& G, const PointMemory& /*memory*/,
+                                    Eigen::MatrixXd& tangent) const override {
+    return linear_point(geometry, constants, G, tangent);
+  }
+  [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G,
+                                      const PointMemory& /*memory*/) const override {
+    return hooke_stress(constants, G);
+  }
+};
+
+class NeoHookeanLaw final : public PointLaw {
+ public:
+  [[nodiscard]] PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
+                                    const Matrix3& G, const PointMemory& /*memory*/,
+                                    Eigen::MatrixXd& tangent) const override {
+    return neo_hookean_point(geometry, constants, G, tangent);
+  }
+  [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G,
+                                      const PointMemory& /*memory*/) const override {
+    return fem::cauchy_stress(constants, Matrix3::Identity() + G);
+  }
+};
+
 }  // namespace
 
-BodyEquations assemble_equations(const BodyModel& body, MaterialLaw law, const Eigen::VectorXd& u,
-                                 SparseMatrix& tangent, unsigned n_threads) {
+const MaterialLaw MaterialLaw::linear(std::make_shared<const LinearLaw>());
+const MaterialLaw MaterialLaw::neo_hookean(std::make_shared<const NeoHookeanLaw>());
+
+std::size_t memory_size(const BodyModel& body, const MaterialLaw& law) {
+  return law->memory_size() * body.reference().stiffness.weights.size() * body.mesh().n_elements();
+}
+
+StressColumns stress(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+                     const BodyMemory& memory) {
+  // Points come in the order of the memory.
+  std::size_t point = 0;
+  return point_stresses(body, u, [&](const LameConstants& c, const Matrix3& G) {
+    return law->cauchy_stress(c, G, memory.at(point++, law->memory_size()));
+  });
+}
+
+Remembered remembered(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+                      const BodyMemory& memory) {
+  Remembered after;
+  after.values.resize(static_cast<Eigen::Index>(memory_size(body, law)));
+  const std::span<double> values(after.values.data(), static_cast<std::size_t>(after.values.size()));
+  const ShapeTable& rule = body.reference().stiffness;
+  const std::size_t size = law->memory_size();
+  std::size_t point = 0;
+  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
+    for (std::size_t q = 0; q < rule.weights.size(); ++q, ++point) {
+      const auto geometry = body.point_geometry(rule, e, q);
+      const Matrix3 G = displacement_gradient(geometry, body.mesh().element(e), u);
+      after.dissipated += geometry.weight * law->remember(body.material(e), G, memory.at(point, size),
+                                                          values.subspan(size * point, size));
+    }
+  }
+  return after;
+}
+
+BodyEquations assemble_equations(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+                                 SparseMatrix& tangent, unsigned n_threads, const BodyMemory& memory) {
   std::fill_n(tangent.valuePtr(), tangent.nonZeros(), 0.0);
   const ShapeTable& rule = body.reference().stiffness;
   const auto n_nodes = static_cast<Eigen::Index>(body.mesh().nodes_per_element);
@@ -110,9 +165,8 @@ BodyEquations assemble_equations(const BodyModel& body, MaterialLaw law, const E
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
       const auto geometry = body.point_geometry(rule, e, q);
       const Matrix3 G = displacement_gradient(geometry, body.mesh().element(e), u);
-      const PointWork work = law == MaterialLaw::linear
-                                 ? linear_point(geometry, body.material(e), G, element_tangent)
-                                 : neo_hookean_point(geometry, body.material(e), G, element_tangent);
+      const PointMemory own = memory.at(e * rule.weights.size() + q, law->memory_size());
+      const PointWork work = law->add_point(geometry, body.material(e), G, own, element_tangent);
       sum.valid = sum.valid && work.valid;
       sum.energy += work.energy;
       sum.forces += work.forces;
