@@ -38,6 +38,9 @@ struct ParameterSchema {
   std::optional<ParameterValue> fallback;  ///< value used when none is given; none = derived, see `meaning`
   Range range;                             ///< of a number, or of every entry of a list of numbers
   std::vector<std::string> choices;        ///< admissible texts; empty = any
+  /// Name that this parameter had before and how its values are said now; a refusal of the old name tells it.
+  std::string former_name{};
+  std::string former_values{};
 };
 
 /// Checks `given` against `schema` and fills in the defaults.

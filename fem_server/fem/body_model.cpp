@@ -4,6 +4,7 @@
 
 #include <Eigen/LU>
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "common/errors/error.hpp"
@@ -21,8 +22,8 @@ LameConstants lame_constants(const Material& material) {
   if (!(nu >= 0.0 && nu < 0.5)) {
     throw input_error(
         "materials.poissons_ratio",
-        fmt::format("Poisson's ratio must lie in [0, 0.5), found {}; nearly incompressible materials: use "
-                    "0.49 and quadratic elements",
+        fmt::format("Poisson's ratio must lie in [0, 0.5), found {}; for nearly incompressible tissue take 0.499 or 0.4999 "
+                    "and a mixed element (element: tet4_mixed or tet10_mixed)",
                     nu));
   }
   if (!(material.density >= 0.0)) {
@@ -32,11 +33,24 @@ LameConstants lame_constants(const Material& material) {
       .mu = E / (2.0 * (1.0 + nu)), .lambda = E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), .density = material.density};
 }
 
-BodyModel::BodyModel(VolumeMesh mesh, std::span<const Material> materials)
+BodyModel::BodyModel(VolumeMesh mesh, std::span<const Material> materials, PressureKind pressure)
     : mesh_(std::move(mesh)), reference_(make_reference_element(mesh_.nodes_per_element)) {
   if (mesh_.n_elements() == 0) throw input_error("mesh", "the volume mesh has no tetrahedra");
   assign_materials(materials);
   check_elements();
+  add_pressures(pressure);
+}
+
+void BodyModel::add_pressures(PressureKind kind) {
+  pressures_ = PressureSpace(kind, mesh_, material_of_);
+  pressure_volumes_.assign(pressures_.size(), 0.0);
+  for (std::size_t e = 0; e < mesh_.n_elements(); ++e) {
+    const auto own = pressures_.of_element(e);
+    for (std::size_t q = 0; q < reference_.stiffness.weights.size() && !own.empty(); ++q) {
+      const double weight = point_geometry(reference_.stiffness, e, q).weight;
+      for (std::size_t k = 0; k < own.size(); ++k) pressure_volumes_[own[k]] += weight * pressure_value(k, q);
+    }
+  }
 }
 
 BodyModel BodyModel::part(std::span<const std::uint32_t> elements, std::vector<std::uint32_t>& nodes) const {
@@ -59,6 +73,7 @@ BodyModel BodyModel::part(std::span<const std::uint32_t> elements, std::vector<s
       part.mesh_.connectivity.push_back(static_cast<std::uint32_t>(place));
     }
   }
+  part.add_pressures(pressures_.kind());
   return part;
 }
 
@@ -127,24 +142,40 @@ BodyModel::PointGeometry BodyModel::point_geometry(const ShapeTable& table, std:
   return geometry;
 }
 
-SparseMatrix sparsity_pattern(const BodyModel& body) {
+namespace {
+
+/// Nodes that each node couples with, ascending.
+std::vector<std::vector<std::uint32_t>> couplings(const BodyModel& body) {
   const VolumeMesh& mesh = body.mesh();
-  std::vector<std::vector<std::uint32_t>> neighbours(mesh.nodes.size());
-  for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
-    for (const std::uint32_t a : mesh.element(e)) {
-      for (const std::uint32_t b : mesh.element(e)) neighbours[a].push_back(b);
-    }
+  // A pressure couples all nodes that it acts on, among them all of its elements.
+  const bool by_pressure = body.pressures().kind() == PressureKind::nodal;
+  const std::size_t n_groups = by_pressure ? body.pressures().size() : mesh.n_elements();
+  const auto group = [&](std::size_t i) { return by_pressure ? body.pressures().nodes(i) : mesh.element(i); };
+  std::vector<std::vector<std::uint32_t>> groups_of(mesh.nodes.size());
+  for (std::uint32_t i = 0; i < n_groups; ++i) {
+    for (const std::uint32_t node : group(i)) groups_of[node].push_back(i);
   }
+  std::vector<std::vector<std::uint32_t>> neighbours(mesh.nodes.size());
+  std::vector<std::uint32_t> row;
+  for (std::size_t node = 0; node < mesh.nodes.size(); ++node) {
+    row.clear();
+    for (const std::uint32_t i : groups_of[node]) row.insert(row.end(), group(i).begin(), group(i).end());
+    std::sort(row.begin(), row.end());
+    row.erase(std::unique(row.begin(), row.end()), row.end());
+    neighbours[node] = row;
+  }
+  return neighbours;
+}
+
+}  // namespace
+
+SparseMatrix sparsity_pattern(const BodyModel& body) {
+  const std::vector<std::vector<std::uint32_t>> neighbours = couplings(body);
   const auto n = static_cast<Eigen::Index>(body.n_dofs());
   SparseMatrix matrix(n, n);
   std::int64_t n_entries = 0;
-  for (auto& row : neighbours) {
-    std::sort(row.begin(), row.end());
-    row.erase(std::unique(row.begin(), row.end()), row.end());
-    row.shrink_to_fit();
-    // A node couples with all nodes of its elements, in 3x3 blocks; entries that happen to be zero stay in the pattern.
-    n_entries += 9 * static_cast<std::int64_t>(row.size());
-  }
+  // In 3x3 blocks; entries that happen to be zero stay in the pattern.
+  for (const auto& row : neighbours) n_entries += 9 * static_cast<std::int64_t>(row.size());
   matrix.resizeNonZeros(n_entries);
   std::int64_t* outer = matrix.outerIndexPtr();
   std::int64_t* inner = matrix.innerIndexPtr();
@@ -183,13 +214,79 @@ void add_linear_point(Eigen::MatrixXd& matrix, const BodyModel::PointGeometry& g
 SparseMatrix linear_stiffness(const BodyModel& body, unsigned n_threads) {
   SparseMatrix K = sparsity_pattern(body);
   const ShapeTable& rule = body.reference().stiffness;
+  const bool mixed = !body.pressures().empty();
   const auto add = [&](std::size_t e, Eigen::MatrixXd& element_matrix) {
+    LameConstants constants = body.material(e);
+    if (mixed) constants.lambda = 0.0;  // comes by the pressures
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
-      add_linear_point(element_matrix, body.point_geometry(rule, e, q), body.material(e));
+      add_linear_point(element_matrix, body.point_geometry(rule, e, q), constants);
     }
   };
   add_elements(body, K, add, n_threads);
+  if (mixed) {
+    const auto gradients = [](std::size_t, std::size_t, const BodyModel::PointGeometry& geometry) {
+      return geometry.gradients;
+    };
+    add_pressure_stiffness(body, K, gradients, n_threads);
+  }
   return K;
+}
+
+void add_pressure_stiffness(const BodyModel& body, SparseMatrix& matrix, const PointGradients& gradients,
+                            unsigned n_threads) {
+  const PressureSpace& pressures = body.pressures();
+  const ShapeTable& rule = body.reference().stiffness;
+  std::vector<Eigen::Matrix3Xd> volume_gradients(pressures.size());
+  std::vector<double> stiffness(pressures.size());
+  share_out(pressures.size(), n_threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      const auto nodes = pressures.nodes(a);
+      Eigen::Matrix3Xd& b = volume_gradients[a];
+      b.setZero(3, static_cast<Eigen::Index>(nodes.size()));
+      stiffness[a] = body.pressure_lambda(a) / body.pressure_volume(a);
+      for (const std::uint32_t e : pressures.elements(a)) {
+        const auto k = static_cast<std::size_t>(std::ranges::find(pressures.of_element(e), a) -
+                                                pressures.of_element(e).begin());
+        const auto element = body.mesh().element(e);
+        std::array<Eigen::Index, 27> place{};  // more than any element has
+        for (std::size_t i = 0; i < element.size(); ++i) {
+          place[i] = std::ranges::lower_bound(nodes, element[i]) - nodes.begin();
+        }
+        for (std::size_t q = 0; q < rule.weights.size(); ++q) {
+          const auto geometry = body.point_geometry(rule, e, q);
+          const auto g = gradients(e, q, geometry);
+          const double weight = geometry.weight * body.pressure_value(k, q);
+          for (std::size_t i = 0; i < element.size(); ++i) {
+            b.col(place[i]) += weight * g.row(static_cast<Eigen::Index>(i)).transpose();
+          }
+        }
+      }
+    }
+  });
+  add_pressures(body, matrix, volume_gradients, stiffness, n_threads);
+}
+
+std::vector<double> mean_dilatations(const BodyModel& body, const Eigen::MatrixXd& at_points) {
+  const PressureSpace& pressures = body.pressures();
+  const ShapeTable& rule = body.reference().stiffness;
+  std::vector<double> means(pressures.size(), 0.0);
+  for (std::size_t e = 0; e < body.mesh().n_elements() && !pressures.empty(); ++e) {
+    const auto own = pressures.of_element(e);
+    for (std::size_t q = 0; q < rule.weights.size(); ++q) {
+      const double change = body.point_geometry(rule, e, q).weight *
+                            at_points(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e));
+      for (std::size_t k = 0; k < own.size(); ++k) means[own[k]] += body.pressure_value(k, q) * change;
+    }
+  }
+  for (std::size_t a = 0; a < means.size(); ++a) means[a] /= body.pressure_volume(a);
+  return means;
+}
+
+double dilatation_at(const BodyModel& body, std::span<const double> means, std::size_t element, std::size_t point) {
+  const auto own = body.pressures().of_element(element);
+  double sum = 0.0;
+  for (std::size_t k = 0; k < own.size(); ++k) sum += body.pressure_value(k, point) * means[own[k]];
+  return sum;
 }
 
 Eigen::MatrixXd mass_times(const BodyModel& body, const Eigen::MatrixXd& field) {
@@ -225,21 +322,33 @@ Eigen::Matrix<double, Eigen::Dynamic, 6> rigid_modes(const BodyModel& body) {
   return modes;
 }
 
-StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, const Matrix3& at_rest,
-                             const std::function<Matrix3(const LameConstants&, const Matrix3&)>& law) {
+StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, const PointLaw& law) {
   const ShapeTable& rule = body.reference().stiffness;
   const std::size_t n_points = rule.weights.size();
-  StressColumns stress(6, static_cast<Eigen::Index>(n_points * body.mesh().n_elements()));
-  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
+  const std::size_t n_elements = body.mesh().n_elements();
+  std::vector<Matrix3> deformations(n_points * n_elements);
+  Eigen::MatrixXd dilatations(static_cast<Eigen::Index>(n_points), static_cast<Eigen::Index>(n_elements));
+  for (std::size_t e = 0; e < n_elements; ++e) {
     const auto nodes = body.mesh().element(e);
     for (std::size_t q = 0; q < n_points; ++q) {
       const auto geometry = body.point_geometry(rule, e, q);
-      Matrix3 F = at_rest;
+      Matrix3 F = law.at_rest;
       for (std::size_t a = 0; a < nodes.size(); ++a) {
         F += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) *
              geometry.gradients.row(static_cast<Eigen::Index>(a));
       }
-      const Matrix3 s = law(body.material(e), F);
+      deformations[e * n_points + q] = F;
+      dilatations(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e)) = law.dilatation(F);
+    }
+  }
+  const std::vector<double> means = mean_dilatations(body, dilatations);
+  StressColumns stress(6, static_cast<Eigen::Index>(n_points * n_elements));
+  for (std::size_t e = 0; e < n_elements; ++e) {
+    for (std::size_t q = 0; q < n_points; ++q) {
+      const double dilatation = means.empty()
+                                    ? dilatations(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e))
+                                    : dilatation_at(body, means, e, q);
+      const Matrix3 s = law.stress(body.material(e), deformations[e * n_points + q], dilatation);
       stress.col(static_cast<Eigen::Index>(e * n_points + q)) << s(0, 0), s(1, 1), s(2, 2), s(0, 1), s(1, 2), s(2, 0);
     }
   }
@@ -247,11 +356,15 @@ StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, co
 }
 
 StressColumns linear_stress(const BodyModel& body, const Eigen::VectorXd& u) {
-  return point_stresses(body, u, Matrix3::Zero(), [](const LameConstants& c, const Matrix3& G) {
-    Matrix3 s = c.mu * (G + G.transpose());
-    s.diagonal().array() += c.lambda * G.trace();
-    return s;
-  });
+  return point_stresses(body, u,
+                        {.at_rest = Matrix3::Zero(),
+                         .dilatation = [](const Matrix3& G) { return G.trace(); },
+                         .stress =
+                             [](const LameConstants& c, const Matrix3& G, double dilatation) {
+                               Matrix3 s = c.mu * (G + G.transpose());
+                               s.diagonal().array() += c.lambda * dilatation;
+                               return s;
+                             }});
 }
 
 namespace {

@@ -53,6 +53,7 @@ ReferenceElement make_reference_element(std::uint32_t n_nodes) {
   // Linear shape functions have constant gradients: one point. Quadratic ones have linear gradients, whose products
   // need degree two; masses and faces integrate products of the functions themselves.
   element.stiffness = tabulate(solid, dealii::QGaussSimplex<3>(degree));
+  element.corners = tabulate(dealii::FE_SimplexP<3>(1), dealii::QGaussSimplex<3>(degree)).values;
   element.mass = tabulate(solid, dealii::QGaussSimplex<3>(degree + 1));
   element.face = tabulate(face, dealii::QGaussSimplex<2>(degree + 1));
   return element;
