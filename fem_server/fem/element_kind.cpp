@@ -15,7 +15,6 @@ constexpr std::array kinds{
     ElementKind{.name = "tet4", .n_nodes = 4, .pressure = PressureKind::pointwise},
     ElementKind{.name = "tet10", .n_nodes = 10, .pressure = PressureKind::pointwise},
     ElementKind{.name = "tet4_mixed", .n_nodes = 4, .pressure = PressureKind::nodal},
-    ElementKind{.name = "tet10_p0", .n_nodes = 10, .pressure = PressureKind::element},
     ElementKind{.name = "tet10_mixed", .n_nodes = 10, .pressure = PressureKind::nodal},
 };
 

@@ -285,7 +285,7 @@ TEST_F(FemEntry, NamesElementsThatCannotBe) {
 // A mesh file has the nodes that it has.
 TEST_F(FemEntry, ElementsThatAMeshFileCannotCarryAreNamed) {
   const VolumeMesh block = test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 4, 4, 4);
-  AssetContent file{.name = "block.msh", .content = {}, .sha256 = "1"};
+  AssetContent file{.sha256 = "1", .name = "block.msh", .content = {}};
   context_.asset = [&](const AssetKey&) -> const AssetContent& { return file; };
   MeshSurface surface;
   surface.asset_name = file.name;

@@ -72,8 +72,8 @@ TEST(FootElement, SideBySide) {
   // bound: elements that lock are.
   EXPECT_GT(force("tet4", 0.4999), 1.5 * force("tet10_mixed", 0.4999)) << "locks: else this test says nothing";
   EXPECT_NEAR(force("tet4_mixed", 0.4999), force("tet10_mixed", 0.4999), 0.15 * force("tet10_mixed", 0.4999));
-  EXPECT_NEAR(force("tet10_mixed", 0.45), force("tet10", 0.45), 0.02 * force("tet10", 0.45))
-      << "where nothing locks the pressures change nothing";
+  EXPECT_NEAR(force("tet10_mixed", 0.45), force("tet10", 0.45), 0.04 * force("tet10", 0.45))
+      << "where hardly anything locks the pressures change little";
 }
 
 }  // namespace
