@@ -22,9 +22,10 @@ LameConstants lame_constants(const Material& material) {
   if (!(nu >= 0.0 && nu < 0.5)) {
     throw input_error(
         "materials.poissons_ratio",
-        fmt::format("Poisson's ratio must lie in [0, 0.5), found {}; for nearly incompressible tissue take 0.499 or 0.4999 "
-                    "and a mixed element (element: tet4_mixed or tet10_mixed)",
-                    nu));
+        fmt::format(
+            "Poisson's ratio must lie in [0, 0.5), found {}; for nearly incompressible tissue take 0.499 or 0.4999 "
+            "and a mixed element (element: tet4_mixed or tet10_mixed)",
+            nu));
   }
   if (!(material.density >= 0.0)) {
     throw input_error("materials.density", fmt::format("density must be >= 0 kg/m^3, found {}", material.density));
@@ -245,8 +246,8 @@ void add_pressure_stiffness(const BodyModel& body, SparseMatrix& matrix, const P
       b.setZero(3, static_cast<Eigen::Index>(nodes.size()));
       stiffness[a] = body.pressure_lambda(a) / body.pressure_volume(a);
       for (const std::uint32_t e : pressures.elements(a)) {
-        const auto k = static_cast<std::size_t>(std::ranges::find(pressures.of_element(e), a) -
-                                                pressures.of_element(e).begin());
+        const auto k =
+            static_cast<std::size_t>(std::ranges::find(pressures.of_element(e), a) - pressures.of_element(e).begin());
         const auto element = body.mesh().element(e);
         std::array<Eigen::Index, 27> place{};  // more than any element has
         for (std::size_t i = 0; i < element.size(); ++i) {
@@ -345,9 +346,8 @@ StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, co
   StressColumns stress(6, static_cast<Eigen::Index>(n_points * n_elements));
   for (std::size_t e = 0; e < n_elements; ++e) {
     for (std::size_t q = 0; q < n_points; ++q) {
-      const double dilatation = means.empty()
-                                    ? dilatations(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e))
-                                    : dilatation_at(body, means, e, q);
+      const double dilatation = means.empty() ? dilatations(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e))
+                                              : dilatation_at(body, means, e, q);
       const Matrix3 s = law.stress(body.material(e), deformations[e * n_points + q], dilatation);
       stress.col(static_cast<Eigen::Index>(e * n_points + q)) << s(0, 0), s(1, 1), s(2, 2), s(0, 1), s(1, 2), s(2, 0);
     }

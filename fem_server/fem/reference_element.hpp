@@ -19,10 +19,10 @@ struct ShapeTable {
 struct ReferenceElement {
   std::uint32_t n_nodes = 4;
   ShapeTable
-      stiffness;    ///< exact for constant strain energy (4 nodes) or quadratic integrands (10 nodes, straight sides)
+      stiffness;  ///< exact for constant strain energy (4 nodes) or quadratic integrands (10 nodes, straight sides)
   std::vector<Eigen::VectorXd> corners;  ///< [-] linear shape functions of the corners at the points of `stiffness`
-  ShapeTable mass;  ///< exact for products of two shape functions (straight sides)
-  ShapeTable face;  ///< on a face with 3 or 6 nodes: corners, then middles of (0,1), (1,2), (2,0)
+  ShapeTable mass;                       ///< exact for products of two shape functions (straight sides)
+  ShapeTable face;                       ///< on a face with 3 or 6 nodes: corners, then middles of (0,1), (1,2), (2,0)
 };
 
 /// @pre n_nodes is 4 or 10

@@ -64,11 +64,11 @@ VolumeMesh carried(VolumeMesh mesh, const ParameterPlace& place, const std::stri
   for (const ElementKind& other : element_kinds()) {
     if (other.n_nodes == mesh.nodes_per_element) possible.emplace_back(other.name);
   }
-  throw input_error(place.where + "element",
-                    fmt::format("{}element: {} has {} nodes, the elements of '{}' have {} and cannot carry it; expected "
-                                "one of {}, or another mesh",
-                                place.where, kind->name, kind->n_nodes, file, mesh.nodes_per_element,
-                                fmt::join(possible, ", ")));
+  throw input_error(
+      place.where + "element",
+      fmt::format("{}element: {} has {} nodes, the elements of '{}' have {} and cannot carry it; expected "
+                  "one of {}, or another mesh",
+                  place.where, kind->name, kind->n_nodes, file, mesh.nodes_per_element, fmt::join(possible, ", ")));
 }
 
 std::optional<Vector3> direction_of(const ParameterPlace& place) {

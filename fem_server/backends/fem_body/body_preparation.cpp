@@ -251,8 +251,8 @@ PressureRecovery pressure_of(const VolumeMesh& mesh, const ContactNodes& contact
   return {mesh, contact, rim};
 }
 
-/// From here on a displacement-only element is told to lock: at this ratio the foot of foot_element_test is stiffer than
-/// it should be by more than what its elements' size does.
+/// From here on a displacement-only element is told to lock: at this ratio the foot of foot_element_test is stiffer
+/// than it should be by more than what its elements' size does.
 constexpr double locking_poissons_ratio = 0.49;
 
 void warn_of_locking(const ContactBody& body, const ElementKind& kind, const Place& place,
@@ -405,11 +405,10 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
   const Place place{"contact." + pair.name + ".parameters.partner_", own};
   VolumeMesh mesh = body_mesh(pair.partner.surface, place, context);
   if (mesh.nodes_per_element != 4) {
-    throw input_error(
-        place.where + "element",
-        fmt::format("{}element: a deformable partner is made of linear tetrahedra (4 nodes), found {} "
-                    "nodes; exchange main and partner, or give linear elements",
-                    place.where, mesh.nodes_per_element));
+    throw input_error(place.where + "element",
+                      fmt::format("{}element: a deformable partner is made of linear tetrahedra (4 nodes), found {} "
+                                  "nodes; exchange main and partner, or give linear elements",
+                                  place.where, mesh.nodes_per_element));
   }
   BodyModel body = body_of(std::move(mesh), pair.partner, place, context);
   Support support = support_of(body.mesh(), place);

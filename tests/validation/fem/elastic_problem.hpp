@@ -45,10 +45,10 @@ inline Eigen::VectorXd traction_forces(const BodyModel& body, const Traction& tr
 }
 
 struct Solution {
-  Eigen::VectorXd u;             ///< [m]
-  std::size_t n_free = 0;        ///< degrees of freedom
-  double factor_entries = 0.0;   ///< of the Cholesky factor: memory
-  double factor_work = 0.0;      ///< floating-point operations of the factorisation
+  Eigen::VectorXd u;            ///< [m]
+  std::size_t n_free = 0;       ///< degrees of freedom
+  double factor_entries = 0.0;  ///< of the Cholesky factor: memory
+  double factor_work = 0.0;     ///< floating-point operations of the factorisation
 };
 
 /// @param fixed  whether direction k of a node at a place is held

@@ -16,8 +16,8 @@ namespace {
 
 constexpr double nu = 0.4999;
 
-/// Cook's membrane [cook1974]: corners (0, 0), (48, 44), (48, 60), (0, 44), clamped on the left, a total shear force of 1
-/// per unit thickness on the right. Plane strain is a slab one element thick whose faces stay in their planes.
+/// Cook's membrane [cook1974]: corners (0, 0), (48, 44), (48, 60), (0, 44), clamped on the left, a total shear force of
+/// 1 per unit thickness on the right. Plane strain is a slab one element thick whose faces stay in their planes.
 struct Cook {
   double tip = 0.0;  ///< vertical displacement in the middle of the right side
   test::Solution solution;
@@ -52,11 +52,12 @@ Cook cook(const ElementKind& kind, std::size_t n) {
 }
 
 TEST(NearlyIncompressible, CooksMembraneReachesTheReferenceWithoutLocking) {
-  // 16.4326 at nu = 0.499975 with the same shear modulus [krysl_fineale]; a plane Taylor-Hood program of our own, up to 64 x 64
-  // quadrilaterals of nine nodes and extrapolated, gives 16.453 there and 16.455 at nu = 0.4999: 0.1 % more.
+  // 16.4326 at nu = 0.499975 with the same shear modulus [krysl_fineale]; a plane Taylor-Hood program of our own, up to
+  // 64 x 64 quadrilaterals of nine nodes and extrapolated, gives 16.453 there and 16.455 at nu = 0.4999: 0.1 % more.
   constexpr double reference = 16.4326;
-  std::printf("Cook's membrane, plane strain, nu = %.4f: displacement in the middle of the right side, reference %.4f\n",
-              nu, reference);
+  std::printf(
+      "Cook's membrane, plane strain, nu = %.4f: displacement in the middle of the right side, reference %.4f\n", nu,
+      reference);
   std::printf("%12s %4s %8s %10s %9s %14s %14s\n", "element", "n", "dofs", "tip", "of ref.", "factor entries",
               "factor flops");
   std::map<std::string, std::vector<double>> ratios;
@@ -107,8 +108,8 @@ Shell hollow_sphere(const ElementKind& kind, std::size_t n) {
   constexpr double b3 = 8.0;  // cube of the outer radius
   // Cubes become spheres: a cube of half width s that of radius 2 s.
   const auto place = [](const Vector3& p) -> Vector3 { return 2.0 * p.maxCoeff() / p.norm() * p; };
-  const BodyModel body = test::body_of(
-      eighth_shell(n), kind, {.youngs_modulus = E, .poissons_ratio = nu, .density = 0.0, .set = ""}, place);
+  const BodyModel body = test::body_of(eighth_shell(n), kind,
+                                       {.youngs_modulus = E, .poissons_ratio = nu, .density = 0.0, .set = ""}, place);
   const auto inner = [](const Vector3& x, const Vector3& normal) -> Vector3 {
     const bool loaded = x.norm() < 1.2 && normal.dot(x) < -0.5 * x.norm();
     return loaded ? Vector3(-normal) : Vector3(Vector3::Zero());
@@ -155,8 +156,8 @@ Shell hollow_sphere(const ElementKind& kind, std::size_t n) {
 }
 
 TEST(NearlyIncompressible, HollowSphereUnderPressureIsThatOfLame) {
-  std::printf("hollow sphere, b / a = 2, nu = %.4f: error of the inner displacement, of the stress and of its mean [p]\n",
-              nu);
+  std::printf(
+      "hollow sphere, b / a = 2, nu = %.4f: error of the inner displacement, of the stress and of its mean [p]\n", nu);
   std::printf("%12s %4s %8s %12s %10s %10s %14s\n", "element", "n", "dofs", "u / exact-1", "stress", "mean", "entries");
   std::map<std::string, std::vector<Shell>> all;
   for (const ElementKind& kind : element_kinds()) {
