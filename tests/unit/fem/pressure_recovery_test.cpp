@@ -182,7 +182,7 @@ TEST(PressureRecovery, PictureAndTableHaveTheSameLargestPressure) {
         const auto drawn = heelstrike::test::array_of(contact->fields(*contact->initial_history(), state, request),
                                                       "contact_pressure");
         EXPECT_NEAR(*std::ranges::max_element(drawn), r.peak_pressure, 1e-12 * r.peak_pressure)
-            << "order " << order << ", tilt " << tilt;
+            << element << ", tilt " << tilt;
       }
       if (tilt == 0.0) {
         EXPECT_NEAR(r.area, 0.0016, 1e-15) << "the sides bear nothing";
