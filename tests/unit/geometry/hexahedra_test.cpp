@@ -25,7 +25,9 @@ const std::string abaqus =
     "*SURFACE, NAME=bottom\nsoft, S1\n";
 
 VolumeMesh read(const std::string& name, const std::string& content) {
-  return read_volume(content, {.name = name});
+  ReadOptions options;
+  options.name = name;
+  return read_volume(content, options);
 }
 
 void expect_bricks(const VolumeMesh& mesh) {
