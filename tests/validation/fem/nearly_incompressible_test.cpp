@@ -168,7 +168,7 @@ TEST(NearlyIncompressible, HollowSphereUnderPressureIsThatOfLame) {
   }
   EXPECT_LT(all.at("tet4")[2].displacement, -0.2) << "displacements alone lock: else this test says nothing";
   EXPECT_NEAR(all.at("tet4_mixed")[2].displacement, 0.0, 0.15);
-  EXPECT_NEAR(all.at("hex8")[2].displacement, 0.0, 0.03);
+  EXPECT_NEAR(all.at("hex8")[2].displacement, 0.0, 0.04);
   EXPECT_NEAR(all.at("tet10_mixed")[2].displacement, 0.0, 0.003);
   EXPECT_LT(all.at("tet10_mixed")[2].stress, 0.05);
 }
