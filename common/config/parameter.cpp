@@ -77,6 +77,9 @@ void check_value(const ParameterValue& value, const ParameterSchema& schema, con
     for (const double x : *list) check_number(x, schema, key);
   }
   if (const auto* word = std::get_if<std::string>(&value)) {
+    for (const auto& [absent, reason] : schema.absent_choices) {
+      if (*word == absent) throw input_error(key, fmt::format("{}: there is no '{}': {}", key, absent, reason));
+    }
     if (!schema.choices.empty() && std::ranges::find(schema.choices, *word) == schema.choices.end()) {
       throw input_error(key,
                         fmt::format("{}: expected one of {}, found '{}'", key, fmt::join(schema.choices, ", "), *word));

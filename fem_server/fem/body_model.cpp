@@ -24,7 +24,7 @@ LameConstants lame_constants(const Material& material) {
         "materials.poissons_ratio",
         fmt::format(
             "Poisson's ratio must lie in [0, 0.5), found {}; for nearly incompressible tissue take 0.499 or 0.4999 "
-            "and a mixed element (element: tet4_mixed or tet10_mixed)",
+            "and a mixed element (element: tet10_mixed, tet4_mixed or hex8)",
             nu));
   }
   if (!(material.density >= 0.0)) {
@@ -36,7 +36,7 @@ LameConstants lame_constants(const Material& material) {
 
 BodyModel::BodyModel(VolumeMesh mesh, std::span<const Material> materials, PressureKind pressure)
     : mesh_(std::move(mesh)), reference_(make_reference_element(mesh_.nodes_per_element)) {
-  if (mesh_.n_elements() == 0) throw input_error("mesh", "the volume mesh has no tetrahedra");
+  if (mesh_.n_elements() == 0) throw input_error("mesh", "the volume mesh has no elements");
   assign_materials(materials);
   check_elements();
   add_pressures(pressure);
@@ -369,8 +369,13 @@ StressColumns linear_stress(const BodyModel& body, const Eigen::VectorXd& u) {
 
 namespace {
 
-/// Nodes of a face in the order of the face table: corners, then middles of (0,1), (1,2), (2,0).
+/// Nodes of a face in the order of the face table: corners, then middles of (0,1), (1,2), (2,0); of a hexahedron the
+/// corners of the side.
 std::vector<std::uint32_t> face_nodes(const VolumeMesh& mesh, ElementFace face) {
+  if (mesh.hexahedral()) {
+    const auto corners = side_corners(mesh, face);
+    return {corners.begin(), corners.end()};
+  }
   const auto element = mesh.element(face.element);
   const auto& corners = tetrahedron_faces[face.face];
   std::vector<std::uint32_t> nodes{element[corners[0]], element[corners[1]], element[corners[2]]};
@@ -386,10 +391,12 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
   const ShapeTable& rule = body.reference().face;
   // Of six-node faces the middles alone: the consistent area of their corners is zero (docs/theory/contact_fem.md,
   // section 1).
-  const std::size_t first = mesh.nodes_per_element == 4 ? 0 : 3;
+  const std::size_t first = mesh.nodes_per_element == 10 ? 3 : 0;
   std::map<std::uint32_t, Vector3> area_vectors;
   std::map<std::uint32_t, double> areas;
   for (const ElementFace face : faces) {
+    // Sides of hexahedra come as two halves; either stands for half of the side.
+    const double share = mesh.hexahedral() ? 0.5 : 1.0;
     const auto nodes = face_nodes(mesh, face);
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
       Eigen::Matrix<double, 3, 2> J = Eigen::Matrix<double, 3, 2>::Zero();
@@ -397,7 +404,7 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
         J += mesh.nodes[nodes[a]] * rule.gradients[q].row(static_cast<Eigen::Index>(a));
       }
       // Area vector of the quadrature point; curved faces have another one at each.
-      const Vector3 normal = rule.weights[q] * J.col(0).cross(J.col(1));
+      const Vector3 normal = share * rule.weights[q] * J.col(0).cross(J.col(1));
       for (std::size_t a = first; a < nodes.size(); ++a) {
         const double N = rule.values[q][static_cast<Eigen::Index>(a)];
         area_vectors.try_emplace(nodes[a], Vector3::Zero()).first->second += N * normal;

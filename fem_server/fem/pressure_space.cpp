@@ -25,7 +25,7 @@ std::pair<std::uint32_t, std::uint32_t> key_of(PressureKind kind, const VolumeMe
 PressureSpace::PressureSpace(PressureKind kind, const VolumeMesh& mesh, std::span<const std::uint32_t> material_of)
     : kind_(kind) {
   if (kind == PressureKind::pointwise) return;
-  per_element_ = kind == PressureKind::nodal ? 4 : 1;  // corners of a tetrahedron
+  per_element_ = kind == PressureKind::nodal ? mesh.corners_per_element() : 1;
   using Entry = std::pair<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>>;
   std::vector<Entry> entries;
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {

@@ -55,6 +55,21 @@ std::uint32_t order_of(const ParameterPlace& place) {
   return kind && kind->n_nodes == 10 ? 2 : 1;
 }
 
+bool asks_for_hexahedra(const ParameterPlace& place) {
+  const auto kind = named_element(text(place.parameters, "element"));
+  return kind && kind->n_nodes == 8;
+}
+
+/// Only blocks are cut into hexahedra here.
+void refuse_hexahedra(const Surface& surface, const ParameterPlace& place) {
+  if (!asks_for_hexahedra(place)) return;
+  throw input_error(
+      place.where + "element",
+      fmt::format("{}element: surface '{}' is not filled with hexahedra here, only a block is; expected a mesh "
+                  "file of hexahedra (Gmsh, VTU, Abaqus), or tetrahedra, e.g. tet10_mixed",
+                  place.where, surface.kind));
+}
+
 /// A mesh file with the nodes that the element asks for.
 VolumeMesh carried(VolumeMesh mesh, const ParameterPlace& place, const std::string& file) {
   const auto kind = named_element(text(place.parameters, "element"));
@@ -207,6 +222,7 @@ VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& pla
     tell(doubts_of_quality(asset.name, check_volume(mesh)), context);
     return placed(carried(std::move(mesh), place, asset.name), surface.X_BodyMesh);
   }
+  refuse_hexahedra(surface, place);
   MeshKey key("surface", place);
   key.put(std::string_view(asset.sha256));
   key.put(std::string_view(mesh_format(surface.format.empty() ? asset.name : surface.format)));
@@ -268,6 +284,7 @@ VolumeMesh block_mesh(const BlockSurface& block, const ParameterPlace& place, co
   options.lengths = block.lengths;
   options.size = element_size_of(place);
   options.order = order_of(place);
+  options.hexahedra = asks_for_hexahedra(place);
   options.limits.max_elements = context.max_elements;
   return placed(make_block(options), {.R = Matrix3::Identity(), .p = block.center});
 }
@@ -317,6 +334,7 @@ std::vector<double> ParameterPlace::numbers(const std::string& name, std::size_t
 
 VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
   context.on_progress("read", 0.0);
+  if (!MeshSurface::of(surface) && !BlockSurface::of(surface)) refuse_hexahedra(surface, place);
   VolumeMesh mesh;
   if (const auto file = MeshSurface::of(surface)) {
     mesh = mesh_from_asset(*file, place, context);

@@ -221,25 +221,10 @@ HeldMesh held_mesh(const Surface& surface, const Place& place, const PrepareCont
   return body;
 }
 
-/// Nodes on the faces that a cut laid open, ascending.
-std::vector<std::uint32_t> nodes_of_cut(const VolumeMesh& mesh, std::span<const ElementFace> cut) {
-  std::vector<std::uint32_t> nodes;
-  for (const ElementFace face : cut) {
-    const auto element = mesh.element(face.element);
-    for (const std::uint8_t corner : tetrahedron_faces[face.face]) nodes.push_back(element[corner]);
-    if (mesh.nodes_per_element == 4) continue;
-    for (const std::uint8_t middle : tetrahedron_face_middles[face.face]) nodes.push_back(element[middle]);
-  }
-  std::ranges::sort(nodes);
-  const auto repeated = std::ranges::unique(nodes);
-  nodes.erase(repeated.begin(), repeated.end());
-  return nodes;
-}
-
 /// Contact pressures of the candidates; those on the rim of the cut have none of their own, which is told.
 PressureRecovery pressure_of(const VolumeMesh& mesh, const ContactNodes& contact, std::span<const ElementFace> cut,
                              const Place& place, const PrepareContext& context) {
-  const std::vector<std::uint32_t> rim = nodes_of_cut(mesh, cut);
+  const std::vector<std::uint32_t> rim = nodes_of_faces(mesh, cut);
   const auto n =
       std::ranges::count_if(contact.nodes, [&](std::uint32_t node) { return std::ranges::binary_search(rim, node); });
   if (n > 0) {
@@ -305,9 +290,12 @@ namespace {
 ParameterSchema element_parameter() {
   ParameterSchema s = text_parameter(
       "element",
-      "finite element: tet4 and tet10 are tetrahedra with 4 and 10 nodes, _mixed ones have a pressure of their own for "
-      "nearly incompressible tissue; as_meshed = what the mesh file has, tet4 for a body that is meshed here",
+      "finite element: tet4 and tet10 are tetrahedra with 4 and 10 nodes, hex8 hexahedra of a mesh file or a block; _mixed "
+      "ones and hex8 have pressures of their own for nearly incompressible tissue; as_meshed = what the mesh file has, "
+      "tet4 for a body that is meshed here",
       std::string(as_meshed), element_names());
+  s.absent_choices = {{"hex20",
+                       "deal.II 9.4 has no hexahedra with 20 nodes; expected hex8, or tet10_mixed for curved surfaces"}};
   s.former_name = "element_order";
   s.former_values = "tet4 instead of 1, tet10 instead of 2";
   return s;

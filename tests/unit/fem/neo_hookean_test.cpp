@@ -59,8 +59,8 @@ TEST(NeoHookean, OneTetrahedronReproducesHomogeneousStates) {
 
 TEST(NeoHookean, TangentIsTheDerivativeOfTheForce) {
   for (const ElementKind& kind : element_kinds()) {
-    VolumeMesh mesh = test::block_mesh({0.0, 0.0, 0.0}, {0.02, 0.02, 0.02}, 1, 1, 1);
-    const BodyModel body(kind.n_nodes == 10 ? to_quadratic(mesh) : mesh, std::vector<Material>{sole}, kind.pressure);
+    const BodyModel body(test::block_mesh_of(kind.n_nodes, {0.0, 0.0, 0.0}, {0.02, 0.02, 0.02}, 1, 1, 1),
+                         std::vector<Material>{sole}, kind.pressure);
     SparseMatrix K = sparsity_pattern(body);
     SparseMatrix unused = K;
     const auto n = static_cast<Eigen::Index>(body.n_dofs());
@@ -86,9 +86,8 @@ TEST(NeoHookean, TangentIsTheDerivativeOfTheForce) {
 class NeoHookeanElements : public testing::TestWithParam<ElementKind> {};
 
 TEST_P(NeoHookeanElements, AreHookeForSmallStrainAndSeeInvertedElements) {
-  const VolumeMesh mesh = test::block_mesh({0.0, 0.0, 0.0}, {0.02, 0.02, 0.02}, 1, 1, 1);
-  const BodyModel body(GetParam().n_nodes == 10 ? to_quadratic(mesh) : mesh, std::vector<Material>{sole},
-                       GetParam().pressure);
+  const BodyModel body(test::block_mesh_of(GetParam().n_nodes, {0.0, 0.0, 0.0}, {0.02, 0.02, 0.02}, 1, 1, 1),
+                       std::vector<Material>{sole}, GetParam().pressure);
   SparseMatrix K = sparsity_pattern(body);
   Eigen::VectorXd u = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(body.n_dofs()));
   EXPECT_EQ(assemble_equations(body, MaterialLaw::neo_hookean, u, K).force.cwiseAbs().maxCoeff(), 0.0);

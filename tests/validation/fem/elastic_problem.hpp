@@ -23,9 +23,15 @@ inline Eigen::VectorXd traction_forces(const BodyModel& body, const Traction& tr
   for (const ElementFace face : boundary_faces(mesh)) {
     const auto element = mesh.element(face.element);
     std::vector<std::uint32_t> nodes;
-    for (const std::uint8_t corner : tetrahedron_faces[face.face]) nodes.push_back(element[corner]);
-    for (const std::uint8_t middle : tetrahedron_face_middles[face.face]) {
-      if (mesh.nodes_per_element == 10) nodes.push_back(element[middle]);
+    if (mesh.hexahedral()) {
+      if (face.face % 2 == 1) continue;  // the first half stands for the side
+      const auto corners = side_corners(mesh, face);
+      nodes.assign(corners.begin(), corners.end());
+    } else {
+      for (const std::uint8_t corner : tetrahedron_faces[face.face]) nodes.push_back(element[corner]);
+      for (const std::uint8_t middle : tetrahedron_face_middles[face.face]) {
+        if (mesh.nodes_per_element == 10) nodes.push_back(element[middle]);
+      }
     }
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
       Eigen::Matrix<double, 3, 2> J = Eigen::Matrix<double, 3, 2>::Zero();
@@ -69,7 +75,7 @@ inline Solution solve(const BodyModel& body, const Traction& traction,
           .factor_work = factor.n_operations()};
 }
 
-/// A mesh of linear tetrahedra in the nodes of `kind`; `place` moves all nodes, the added ones too.
+/// A mesh of linear tetrahedra, or of hexahedra, in the nodes of `kind`; `place` moves all nodes, the added ones too.
 inline BodyModel body_of(VolumeMesh linear, const ElementKind& kind, const Material& material,
                          const std::function<Vector3(const Vector3&)>& place) {
   VolumeMesh mesh = kind.n_nodes == 10 ? to_quadratic(linear) : std::move(linear);
