@@ -290,12 +290,13 @@ namespace {
 ParameterSchema element_parameter() {
   ParameterSchema s = text_parameter(
       "element",
-      "finite element: tet4 and tet10 are tetrahedra with 4 and 10 nodes, hex8 hexahedra of a mesh file or a block; _mixed "
+      "finite element: tet4 and tet10 are tetrahedra with 4 and 10 nodes, hex8 hexahedra of a mesh file or a block; "
+      "_mixed "
       "ones and hex8 have pressures of their own for nearly incompressible tissue; as_meshed = what the mesh file has, "
       "tet4 for a body that is meshed here",
       std::string(as_meshed), element_names());
-  s.absent_choices = {{"hex20",
-                       "deal.II 9.4 has no hexahedra with 20 nodes; expected hex8, or tet10_mixed for curved surfaces"}};
+  s.absent_choices = {
+      {"hex20", "deal.II 9.4 has no hexahedra with 20 nodes; expected hex8, or tet10_mixed for curved surfaces"}};
   s.former_name = "element_order";
   s.former_values = "tet4 instead of 1, tet10 instead of 2";
   return s;

@@ -76,7 +76,8 @@ TEST_P(ElementContact, FullAndLayeredAgreeWithTheCondensedBody) {
   EXPECT_NEAR(full.peak_pressure, condensed.peak_pressure, 1e-6 * condensed.peak_pressure);
   pair.parameters["material_law"] = std::string("neo_hookean");
   const double finite = pressed(pair, depth).F_A.force.z();
-  // A strain of 0.025 in a block that is wider than high and cannot yield sideways at its top: of the order of the strain.
+  // A strain of 0.025 in a block that is wider than high and cannot yield sideways at its top: of the order of the
+  // strain.
   EXPECT_NEAR(finite, force, 0.1 * force);
   pair = block_pair("fem_layered", GetParam().name, nu);
   pair.parameters["material_law"] = std::string("linear");
@@ -109,20 +110,23 @@ TEST(ElementInput, HexahedraComeFromFilesAndBlocks) {
   MeshSurface surface;
   surface.asset_name = file.name;
   pair.main.surface = surface;
-  pair.parameters = {{"clamped_box", std::vector<double>{-1.0, -1.0, 0.09, 1.0, 1.0, 1.0}}, {"element", std::string("hex8")}};
+  pair.parameters = {{"clamped_box", std::vector<double>{-1.0, -1.0, 0.09, 1.0, 1.0, 1.0}},
+                     {"element", std::string("hex8")}};
   const Vector3 size(0.1, 0.1, 0.1);
   file.content = write_msh(test::block_mesh(Vector3::Zero(), size, 3, 3, 3, true));
   EXPECT_EQ(refusal(pair, context), "accepted");
   pair.parameters["element"] = std::string("as_meshed");
   EXPECT_EQ(refusal(pair, context), "accepted");
   pair.parameters["element"] = std::string("tet10_mixed");
-  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("tet10_mixed has 10 nodes, the elements of 'block.msh' have 8"));
+  EXPECT_THAT(refusal(pair, context),
+              testing::HasSubstr("tet10_mixed has 10 nodes, the elements of 'block.msh' have 8"));
   file.content = write_msh(test::block_mesh(Vector3::Zero(), size, 3, 3, 3));
   pair.parameters["element"] = std::string("hex8");
   EXPECT_THAT(refusal(pair, context), testing::HasSubstr("hex8 has 8 nodes, the elements of 'block.msh' have 4"));
   pair.main.surface = SphereSurface{.radius = 0.05, .center = Vector3::Zero()};
   pair.parameters["element_size"] = 0.02;
-  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("element: surface 'sphere' is not filled with hexahedra here"));
+  EXPECT_THAT(refusal(pair, context),
+              testing::HasSubstr("element: surface 'sphere' is not filled with hexahedra here"));
   pair.parameters["element"] = std::string("hex20");
   EXPECT_THAT(refusal(pair, context), testing::HasSubstr("element: there is no 'hex20': deal.II 9.4 has no"));
 }
