@@ -4,6 +4,7 @@
 #include <Eigen/LU>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace heelstrike::fem {
 
@@ -38,8 +39,11 @@ struct PrincipalPoint {
   }
 };
 
-/// @param factor  of the isochoric stress and stiffness @pre det F > 0
-PrincipalPoint principal_point(const StretchLaw& law, const LameConstants& c, const Matrix3& F, double factor) {
+/// @param factor  of the isochoric stress and stiffness
+/// @param mixed   as in PointLaw::add_point: of K = lambda + 2/3 mu the part lambda belongs to the pressures
+/// @pre det F > 0
+PrincipalPoint principal_point(const StretchLaw& law, const LameConstants& c, const Matrix3& F, double factor,
+                               std::optional<double> mixed) {
   const Eigen::SelfAdjointEigenSolver<Matrix3> axes(F.transpose() * F);
   PrincipalPoint point;
   point.V = axes.eigenvectors();
@@ -48,7 +52,8 @@ PrincipalPoint principal_point(const StretchLaw& law, const LameConstants& c, co
   point.U = FV * l.cwiseInverse().asDiagonal();
   const double J = l.prod();
   const double log_J = std::log(J);
-  const double K = c.lambda + 2.0 / 3.0 * c.mu;
+  const double K = 2.0 / 3.0 * c.mu + (mixed ? 0.0 : c.lambda);
+  const double pressure = K * log_J + (mixed ? c.lambda * *mixed : 0.0);
   const Vector3 l_iso = l / std::cbrt(J);
   const StretchEnergy w = law.at(l_iso);
   point.energy = c.mu * w.value;
@@ -58,7 +63,7 @@ PrincipalPoint principal_point(const StretchLaw& law, const LameConstants& c, co
   Matrix3 t_by_strain = l_iso.asDiagonal() * w.curvature * l_iso.asDiagonal();
   t_by_strain.diagonal() += t;
   const Matrix3 deviator = Matrix3::Identity() - Matrix3::Constant(1.0 / 3.0);
-  const Vector3 kirchhoff = factor * c.mu * (deviator * t) + Vector3::Constant(K * log_J);
+  const Vector3 kirchhoff = factor * c.mu * (deviator * t) + Vector3::Constant(pressure);
   const Matrix3 kirchhoff_by_strain = factor * c.mu * (deviator * t_by_strain * deviator) + Matrix3::Constant(K);
   const Vector3 inverse = l.cwiseInverse();
   const Vector3 S = c.mu * (deviator * t).cwiseQuotient(l_iso.cwiseProduct(l_iso));
@@ -145,11 +150,11 @@ struct MemoryPoint {
 /// @pre det F > 0
 template <class Add>
 double visit_parts(const HyperelasticLaw& law, const LameConstants& constants, const Matrix3& G,
-                   const PointMemory& memory, const Add& add) {
+                   std::optional<double> mixed, const PointMemory& memory, const Add& add) {
   const Matrix3 F = Matrix3::Identity() + G;
   const bool relaxes = law.prony.memory_size() > 0;
   const PronySeries::Step step = relaxes ? law.prony.step(memory) : PronySeries::Step{};
-  const PrincipalPoint isotropic = principal_point(law.isotropic, constants, F, step.factor);
+  const PrincipalPoint isotropic = principal_point(law.isotropic, constants, F, step.factor, mixed);
   add(isotropic);
   double energy = isotropic.energy;
   if (relaxes) {
@@ -172,7 +177,7 @@ class HyperelasticPoints final : public PointLaw {
   explicit HyperelasticPoints(HyperelasticLaw law) : law_(std::move(law)) {}
 
   [[nodiscard]] PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
-                                    const Matrix3& G, const PointMemory& memory,
+                                    const Matrix3& G, std::optional<double> mixed, const PointMemory& memory,
                                     Eigen::MatrixXd& tangent) const override {
     const auto& g = geometry.gradients;
     PointWork work;
@@ -182,7 +187,7 @@ class HyperelasticPoints final : public PointLaw {
       work.valid = false;
       return work;
     }
-    const double energy = visit_parts(law_, constants, G, memory, [&](const auto& part) {
+    const double energy = visit_parts(law_, constants, G, mixed, memory, [&](const auto& part) {
       work.forces += geometry.weight * part.stress() * g.transpose();
       for (Eigen::Index b = 0; b < g.rows(); ++b) {
         for (Eigen::Index a = 0; a < g.rows(); ++a) {
@@ -196,11 +201,11 @@ class HyperelasticPoints final : public PointLaw {
     return work;
   }
 
-  [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G,
+  [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G, std::optional<double> mixed,
                                       const PointMemory& memory) const override {
     const Matrix3 F = Matrix3::Identity() + G;
     Matrix3 P = Matrix3::Zero();
-    (void)visit_parts(law_, constants, G, memory, [&](const auto& part) { P += part.stress(); });
+    (void)visit_parts(law_, constants, G, mixed, memory, [&](const auto& part) { P += part.stress(); });
     return P * F.transpose() / F.determinant();
   }
 
@@ -208,7 +213,7 @@ class HyperelasticPoints final : public PointLaw {
   [[nodiscard]] double remember(const LameConstants& constants, const Matrix3& G, const PointMemory& memory,
                                 std::span<double> after) const override {
     if (memory_size() == 0) return 0.0;
-    const PrincipalPoint now = principal_point(law_.isotropic, constants, Matrix3::Identity() + G, 1.0);
+    const PrincipalPoint now = principal_point(law_.isotropic, constants, Matrix3::Identity() + G, 1.0, std::nullopt);
     return law_.prony.advance(memory, now.isochoric, constants.mu, now.energy, after).dissipated;
   }
 
@@ -221,7 +226,7 @@ class HyperelasticPoints final : public PointLaw {
 Hyperelastic hyperelastic_response(const HyperelasticLaw& law, const LameConstants& constants, const Matrix3& F,
                                    const PointMemory& memory) {
   Hyperelastic response;
-  response.energy = visit_parts(law, constants, F - Matrix3::Identity(), memory, [&](const auto& part) {
+  response.energy = visit_parts(law, constants, F - Matrix3::Identity(), std::nullopt, memory, [&](const auto& part) {
     response.P += part.stress();
     for (Eigen::Index J = 0; J < 3; ++J) {
       for (Eigen::Index L = 0; L < 3; ++L) {

@@ -7,6 +7,7 @@
 
 #include <Eigen/Core>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -37,14 +38,20 @@ class PointLaw {
 
   /// Stress and stiffness are the same for all displacements.
   [[nodiscard]] virtual bool is_linear() const { return false; }
+  /// [-] the volume change theta that the pressure lambda theta belongs to: ln J, or tr G of the linear law. Not finite
+  /// where the law has no value.
+  [[nodiscard]] virtual double dilatation(const Matrix3& G) const;
   /// Adds the stiffness of one quadrature point to that of its element (3 n_nodes square, dof-wise, symmetric).
-  /// @param G  [-] gradient of the displacement, F - 1
+  /// @param G      [-] gradient of the displacement, F - 1
+  /// @param mixed  [-] in a mixed body the volume change that its pressures see. Its stress lambda mixed F^-T takes the
+  ///               place of that of the point; energy and stiffness of lambda / 2 theta^2 are then those of the
+  ///               pressures (pressure_space.hpp) and are left out
   [[nodiscard]] virtual PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
-                                            const Matrix3& G, const PointMemory& memory,
+                                            const Matrix3& G, std::optional<double> mixed, const PointMemory& memory,
                                             Eigen::MatrixXd& tangent) const = 0;
   /// [Pa] symmetric. @pre det(1 + G) > 0 unless the law is linear
   [[nodiscard]] virtual Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G,
-                                              const PointMemory& memory) const = 0;
+                                              std::optional<double> mixed, const PointMemory& memory) const = 0;
 
   /// Numbers that each point remembers of a commit; 0 = the law is elastic.
   [[nodiscard]] virtual std::size_t memory_size() const { return 0; }

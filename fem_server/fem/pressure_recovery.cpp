@@ -28,10 +28,11 @@ PressureRecovery::PressureRecovery(const VolumeMesh& mesh, const ContactNodes& c
                                    std::span<const std::uint32_t> rim)
     : middles_(mesh.nodes_per_element == 10), n_nodes_(contact.nodes.size()) {
   const auto candidates_of = [&](ElementFace face) {
-    const auto element = mesh.element(face.element);
-    std::array<std::uint32_t, 3> nodes{};
-    const auto& local = middles_ ? tetrahedron_face_middles[face.face] : tetrahedron_faces[face.face];
-    for (std::size_t k = 0; k < 3; ++k) nodes[k] = position_of(element[local[k]], contact.nodes);
+    std::array<std::uint32_t, 3> nodes = face_corners(mesh, face);
+    for (std::size_t k = 0; k < 3; ++k) {
+      if (middles_) nodes[k] = mesh.element(face.element)[tetrahedron_face_middles[face.face][k]];
+      nodes[k] = position_of(nodes[k], contact.nodes);
+    }
     return nodes;
   };
   for (const ElementFace face : contact.faces) {

@@ -15,7 +15,8 @@ namespace {
 
 std::vector<KeySchema> material_keys() {
   return {required(number("youngs_modulus", "Pa", moduli, "Young's modulus")),
-          required(number("poissons_ratio", "-", {.min = 0.0, .max = 0.5, .max_excluded = true}, "Poisson's ratio")),
+          required(number("poissons_ratio", "-", {.min = 0.0, .max = 0.5, .max_excluded = true},
+                          "Poisson's ratio; nearly incompressible: 0.49 to 0.4999 with a mixed element")),
           number("density", "kg/m^3", densities, "density; 0 where it is not needed", "0")};
 }
 

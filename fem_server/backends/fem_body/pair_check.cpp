@@ -13,6 +13,7 @@
 #include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/fem_body/body_mesh.hpp"
 #include "fem_server/backends/fem_body/body_preparation.hpp"
+#include "fem_server/fem/element_kind.hpp"
 #include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 
@@ -93,6 +94,16 @@ void check_deformable_partner(const PairSpec& pair) {
   }
   const ParameterMap own = partner_map(pair);
   check_body(pair.partner, {"contact." + pair.name + ".parameters.partner_", own});
+  const auto is_mixed = [](const ParameterMap& parameters) {
+    const auto kind = named_element(text(parameters, "element"));
+    return kind && kind->mixed();
+  };
+  if (is_mixed(pair.parameters) == is_mixed(own)) return;
+  const std::string element_key = "contact." + pair.name + ".parameters.partner_element";
+  throw input_error(element_key,
+                    fmt::format("{}: '{}' meets element '{}' of the main body: expected two mixed elements or two that "
+                                "are not, because the one that locks would decide what both do; set both",
+                                element_key, text(own, "element"), text(pair.parameters, "element")));
 }
 
 /// Puts a key in front of doubts that have none.

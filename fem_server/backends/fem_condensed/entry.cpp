@@ -98,8 +98,8 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
   }
   const BodyModel& body = prepared.body;
   if (body.mesh().nodes_per_element != 4) {
-    throw input_error(where + ".parameters.element_order",
-                      fmt::format("{}.parameters.element_order: a body that meets a point cloud is made of linear "
+    throw input_error(where + ".parameters.element",
+                      fmt::format("{}.parameters.element: a body that meets a point cloud is made of linear "
                                   "tetrahedra (4 nodes), found {} nodes; give linear elements",
                                   where, body.mesh().nodes_per_element));
   }

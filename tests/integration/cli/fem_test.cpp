@@ -453,9 +453,9 @@ INSTANTIATE_TEST_SUITE_P(
                 {"partner_clamped_set", "the partner is rigid"},
                 2},
         BadBody{"CloudOnQuadraticElements",
-                cloud_scenario(", element_order: 2, cloud_distance: approximate"),
+                cloud_scenario(", element: tet10, cloud_distance: approximate"),
                 {},
-                {"element_order", "linear tetrahedra (4 nodes), found 10"}},
+                {"element", "linear tetrahedra (4 nodes), found 10"}},
         BadBody{"CloudOfTooManyPoints",
                 // The sole has 3 x 3 nodes.
                 cloud_scenario(", candidate_limit: 20", "0.02"),
