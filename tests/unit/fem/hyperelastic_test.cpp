@@ -243,11 +243,11 @@ TEST(Hyperelastic, FibersPullAlongThemselvesAndAreSlackUnderCompression) {
 
 TEST(Hyperelastic, ElementsHaveTheTangentOfTheirForces) {
   for (const Case& c : cases_with_fibers()) {
-    for (const bool quadratic : {false, true}) {
-      VolumeMesh mesh = test::block_mesh({0.0, 0.0, 0.0}, {0.02, 0.02, 0.02}, 1, 1, 1);
+    for (const ElementKind& kind : element_kinds()) {
       const BodyModel body(
-          quadratic ? to_quadratic(mesh) : mesh,
-          std::vector<Material>{{.youngs_modulus = 1e6, .poissons_ratio = 0.45, .density = 0.0, .set = ""}});
+          test::block_mesh_of(kind.n_nodes, {0.0, 0.0, 0.0}, {0.02, 0.02, 0.02}, 1, 1, 1),
+          std::vector<Material>{{.youngs_modulus = 1e6, .poissons_ratio = 0.45, .density = 0.0, .set = ""}},
+          kind.pressure);
       const MaterialLaw law = material_of({c.law, c.fibers});
       SparseMatrix K = sparsity_pattern(body);
       SparseMatrix unused = K;
@@ -264,7 +264,8 @@ TEST(Hyperelastic, ElementsHaveTheTangentOfTheirForces) {
         v[i] -= 2.0 * h;
         const BodyEquations back = assemble_equations(body, law, v, unused);
         const Eigen::VectorXd column = (forth.force - back.force) / (2.0 * h);
-        EXPECT_LT((column - tangent.col(i)).cwiseAbs().maxCoeff(), 1e-7 * tangent.cwiseAbs().maxCoeff()) << c.name;
+        EXPECT_LT((column - tangent.col(i)).cwiseAbs().maxCoeff(), 1e-7 * tangent.cwiseAbs().maxCoeff())
+            << c.name << " " << kind.name;
         EXPECT_NEAR((forth.energy - back.energy) / (2.0 * h), at.force[i], 1e-6 * at.force.cwiseAbs().maxCoeff());
       }
       u[2] = 0.05;
