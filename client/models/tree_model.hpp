@@ -27,7 +27,7 @@ struct Shape {
   std::string what = {};            ///< for messages: "collision mesh foot.stl"
   Surface surface = Surface::none;  ///< of a scenario; none: no surface is like it
   std::string keys = {};            ///< of the surface, besides its place
-  Pose X_BS;
+  Pose X_BS = {};
   std::optional<MeshCopy> mesh = {};
 };
 

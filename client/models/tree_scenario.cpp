@@ -107,6 +107,13 @@ std::optional<JointOf> joint_of(const std::vector<Freedom>& freedoms) {
   return std::nullopt;
 }
 
+/// "joint knee", or all joints of one body.
+std::string joints_of(const Link& link) {
+  std::set<std::string> names;
+  for (const Freedom& freedom : link.freedoms) names.insert(freedom.name);
+  return fmt::format("joint{} {}", names.size() > 1 ? "s" : "", fmt::join(names, ", "));
+}
+
 /// Where a link of the model is in the scenario.
 struct Place {
   std::string body;  ///< its name there, or `ground`
@@ -142,6 +149,7 @@ class TreeImporter {
   std::vector<Pose> poses_;          ///< of links in the world
   std::vector<std::size_t> bodies_;  ///< links that are bodies of the scenario
   std::set<std::string> names_ = {"ground"};
+  bool has_joints_ = false;
   std::string forces_;
 };
 
@@ -159,7 +167,7 @@ void TreeImporter::place_links() {
     const Link& link = model_.links[i];
     poses_.push_back(link.parent ? poses_[*link.parent] * link.X_PL : link.X_PL);
     if (link.freedoms.empty()) {
-      const Place& parent = parent_of(link);
+      const Place parent = parent_of(link);
       places_.push_back({.body = parent.body, .X_BL = parent.X_BL * link.X_PL});
       const std::string by = link.joint.empty() ? "" : fmt::format(", to which {} welds it", link.joint);
       import_.taken.push_back(parent.body == "ground"
@@ -243,22 +251,22 @@ std::string TreeImporter::joint_text(std::size_t i) {
   const bool springs = joint && joint->angle;
   tell_resistance(link, springs);
   if (!joint || joint->type == "free") {
-    import_.taken.push_back(fmt::format("joint {}: its bodies move freely against each other", link.joint));
+    import_.taken.push_back(fmt::format("{}: its bodies move freely against each other", joints_of(link)));
     if (!joint) {
-      miss(
-          fmt::format("joint {}: what the {} holds; no joint is like it, and its bodies move freely against each other",
-                      link.joint, link.joint_type));
+      miss(fmt::format("{}: what the {} holds; no joint is like it, and its bodies move freely against each other",
+                       joints_of(link), link.joint_type));
     }
     return fmt::format("  # {}: {} moves freely against {}\n", plain(link.joint), b, a.body);
   }
   const std::string name = new_name(link.joint, "joint");
+  has_joints_ = true;
   const Pose X_AL = a.X_BL * link.X_PL;
   std::string text = fmt::format("  {}: {{type: {}, bodies: [{}, {}], points: [{}, {}]", name, joint->type, a.body, b,
                                  list(X_AL * joint->point), list(joint->point));
   if (!joint->axes.empty()) {
     text += fmt::format(", axes: [{}, {}]", list(X_AL.R * joint->axes.front()), list(joint->axes.back()));
   }
-  import_.taken.push_back(fmt::format("joint {} as a {} joint", link.joint, joint->type));
+  import_.taken.push_back(fmt::format("{} as a {} joint", joints_of(link), joint->type));
   const Freedom& first = link.freedoms.front();
   if (springs && (first.stiffness != 0.0 || first.damping != 0.0)) {
     forces_ += spring_text(name, first);
@@ -298,18 +306,14 @@ Import TreeImporter::run() {
   place_links();
   const std::string bodies = bodies_text();
   std::string joints;
-  bool any = false;
-  for (const std::size_t i : bodies_) {
-    joints += joint_text(i);
-    any = any || !joints.ends_with(fmt::format("against {}\n", parent_of(model_.links[i]).body));
-  }
+  for (const std::size_t i : bodies_) joints += joint_text(i);
   for (const std::string& line : model_.not_taken) miss(line);
   const std::string surfaces = surfaces_text();
   import_.scenario = fmt::format(
       "# From the {} model {}; what of it is not here is in NOT_IMPORTED.txt.\nheelstrike: 1\ngravity: "
       "{}\n\n{}\n{}{}\n{}"
       "analysis:\n  end_time: 1.0\n\noutput:\n  interval: 0.01\n{}",
-      model_.kind, plain(model_.name), list(model_.gravity), bodies, any ? "joints:\n" : "", joints,
+      model_.kind, plain(model_.name), list(model_.gravity), bodies, has_joints_ ? "joints:\n" : "", joints,
       forces_.empty() ? "" : "forces:\n" + forces_ + "\n", surfaces);
   return std::move(import_);
 }
