@@ -41,9 +41,10 @@ TEST(UrdfImport, ArmBecomesAScenario) {
   for (const auto& joint : scenario.joints) types.push_back(joint.type);
   EXPECT_THAT(types, testing::ElementsAre("revolute", "revolute", "prismatic"));
   ASSERT_EQ(scenario.bodies.size(), 4u);
-  EXPECT_EQ(scenario.bodies[1].name, "lower");
-  EXPECT_NEAR(scenario.bodies[1].mass, 1.25 + 0.3, 1e-12);  // with the camera
-  EXPECT_EQ(scenario.bodies[0].X_WB.p.z(), 0.5);
+  EXPECT_EQ(scenario.bodies[1].name, "upper");
+  EXPECT_EQ(scenario.bodies[1].X_WB.p.z(), 0.5);
+  EXPECT_EQ(scenario.bodies[2].name, "lower");
+  EXPECT_NEAR(scenario.bodies[2].mass, 1.25 + 0.3, 1e-12);  // with the camera
   ASSERT_EQ(scenario.forces.size(), 1u);  // the shoulder's damping
 }
 
