@@ -45,7 +45,7 @@ TEST(UrdfImport, ArmBecomesAScenario) {
   EXPECT_EQ(scenario.bodies[1].X_WB.p.z(), 0.5);
   EXPECT_EQ(scenario.bodies[2].name, "lower");
   EXPECT_NEAR(scenario.bodies[2].mass, 1.25 + 0.3, 1e-12);  // with the camera
-  ASSERT_EQ(scenario.forces.size(), 1u);  // the shoulder's damping
+  ASSERT_EQ(scenario.forces.size(), 1u);                    // the shoulder's damping
 }
 
 TEST(UrdfImport, NothingIsDroppedSilently) {
