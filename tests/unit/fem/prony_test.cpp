@@ -194,6 +194,24 @@ TEST(Prony, EnergyIsNeitherMadeNorLost) {
   }
 }
 
+// Where the stress is linear in time, heat does not depend on the steps: long ones take the closed form, short ones
+// Simpson's rule.
+TEST(Prony, HeatDoesNotDependOnTheSteps) {
+  const auto heat = [](int n_steps) {
+    Point point(relaxing(), tissue);
+    double sum = 0.0;
+    for (int i = 1; i <= n_steps; ++i) {
+      Matrix3 F = Matrix3::Identity();
+      F(0, 1) = 5e-6 * i / n_steps;
+      sum += point.commit(F, 1.0 / n_steps);
+    }
+    return sum;
+  };
+  const double fine = heat(1000);
+  EXPECT_GT(fine, 0.0);
+  for (const int n : {1, 3, 40}) EXPECT_NEAR(heat(n), fine, 1e-6 * fine) << n;
+}
+
 /// Pad 40 x 40 x 20 mm on a plate.
 class RelaxingPad : public testing::Test {
  protected:
