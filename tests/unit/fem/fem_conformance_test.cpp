@@ -101,22 +101,20 @@ class FemConformance : public testing::TestWithParam<Case> {
     const auto& [name, partner, friction] = GetParam();
     backend = make(block_on(name, partner, friction));
     fresh = backend->initial_history();
-    latched = backend->commit(*fresh, at(0.0, 3e-4)).history;
+    latched = backend->commit(*fresh, at(0.0, 3e-4, 0.4, 0.0)).history;
   }
 
-  [[nodiscard]] static PairState at(double x, double depth, double closing = 0.4) {
+  [[nodiscard]] static PairState at(double x, double depth, double closing = 0.4, double t = 1e-3) {
     PairState state;
+    state.t = t;
     state.X_AB.R = rotation_from_vector(Vector3(0.01, -0.015, 0.02));
     state.X_AB.p = Vector3(x, 0.1 * x, depth);
     state.V_AB = {.w = Vector3(0.2, -0.1, 0.3), .v = Vector3(0.01, 0.02, closing)};
     return state;
   }
   [[nodiscard]] std::vector<std::pair<const History*, PairState>> states() const {
-    std::vector<std::pair<const History*, PairState>> list{
-        {fresh.get(), at(0.0, 3e-4)},    {latched.get(), at(0.0, 3e-4)},       {latched.get(), at(1e-5, 6e-4)},
-        {latched.get(), at(4e-4, 6e-4)}, {latched.get(), at(0.0, 5e-4, -0.3)}, {latched.get(), at(0.0, -1e-3)}};
-    for (std::size_t i = 0; i < list.size(); ++i) list[i].second.t = 1e-3 * static_cast<double>(i);
-    return list;
+    return {{fresh.get(), at(0.0, 3e-4)},    {latched.get(), at(0.0, 3e-4)},       {latched.get(), at(1e-5, 6e-4)},
+            {latched.get(), at(4e-4, 6e-4)}, {latched.get(), at(0.0, 5e-4, -0.3)}, {latched.get(), at(0.0, -1e-3)}};
   }
   [[nodiscard]] static bool relaxes() { return std::get<1>(GetParam()) == relaxing; }
 
