@@ -57,10 +57,8 @@ class PointLaw {
   [[nodiscard]] virtual std::size_t memory_size() const { return 0; }
   /// What it remembers of a commit at G. @param after  memory_size() numbers
   /// @return [J/m^3] >= 0 turned into heat since the commit before
-  [[nodiscard]] virtual double remember(const LameConstants& /*constants*/, const Matrix3& /*G*/,
-                                        const PointMemory& /*memory*/, std::span<double> /*after*/) const {
-    return 0.0;
-  }
+  [[nodiscard]] virtual double remember(const LameConstants& constants, const Matrix3& G, const PointMemory& memory,
+                                        std::span<double> after) const;
 };
 
 /// A law by value. Copies share it.

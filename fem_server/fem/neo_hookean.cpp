@@ -161,6 +161,11 @@ std::optional<Eigen::MatrixXd> point_dilatations(const BodyModel& body, const Ma
 
 }  // namespace
 
+double PointLaw::remember(const LameConstants& /*constants*/, const Matrix3& /*G*/, const PointMemory& /*memory*/,
+                          std::span<double> /*after*/) const {
+  return 0.0;
+}
+
 const MaterialLaw MaterialLaw::linear(std::make_shared<const LinearLaw>());
 const MaterialLaw MaterialLaw::neo_hookean(std::make_shared<const NeoHookeanLaw>());
 

@@ -1,7 +1,7 @@
 #include "fem_server/fem/prony_series.hpp"
 
 #include <cmath>
-#include <numeric>
+#include <limits>
 
 namespace heelstrike::fem {
 
@@ -59,9 +59,10 @@ PronySeries::Energies PronySeries::advance(const PointMemory& memory, const Matr
   Energies energies;
   const Matrix3 change = S - tensor(memory.values, 0);
   write(S, after, 0);
-  // 1 for small strain, where the energy has no digits.
+  // For small strain it is mu but for the strain itself, while the energy loses digits with the square of the strain.
+  const double small = std::cbrt(std::numeric_limits<double>::epsilon());
   const double strain = S.norm() / (2.0 * mu);
-  const double secant = strain > 1e-6 ? mu * strain * strain / energy : 1.0;
+  const double secant = strain > small ? mu * strain * strain / energy : 1.0;
   for (std::size_t i = 0; i < shares_.size(); ++i) {
     const double x = memory.dt / times_[i];
     const Matrix3 before = tensor(memory.values, i + 1);

@@ -223,7 +223,8 @@ void FullContact::advance(const Linearised& now, const Eigen::VectorXd& step, So
 
 bool FullContact::newton(const PairState& state, double offset, Solution& solution) const {
   std::vector<int> states_before;
-  double change = 0.0;  // [m] of the last step
+  double change = std::numeric_limits<double>::infinity();  // [m] of the last step
+  double change_before = change;
   for (int iteration = 1; iteration <= iteration_limit; ++iteration) {
     ++solution.statistics.iterations;
     Linearised now;
@@ -238,6 +239,9 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
     // found.
     const bool found = solution.memory.values.empty() || change <= std::max(tolerance * solution.length, rounding());
     if (iteration > 1 && settled && force_scale == 0.0 && found) return true;
+    // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain.
+    if (settled && change <= rounding() && change > slow * change_before) return true;
+    change_before = change;
     const Eigen::VectorXd step = system_->step(now.residual + now.correction, solution.u);
     change = step.cwiseAbs().maxCoeff();
     advance(now, step, solution);

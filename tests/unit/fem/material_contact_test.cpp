@@ -86,6 +86,17 @@ TEST(HyperelasticContact, BeginsLinearAndStiffensAsTheLawsSay) {
   EXPECT_GT(last, 1.2 * least);
 }
 
+// A face that meets the plate flat begins with depths that are hardly more than the rounding of positions; events are
+// located there.
+TEST(HyperelasticContact, IsSolvedWhereTheBodiesHaveOnlyJustMet) {
+  const double depth = 1.6e-11;
+  const double linear = force("fem_condensed", {}, depth);
+  for (const ParameterMap& law : {named("neo_hookean"), named("yeoh", {{"yeoh_ratios", List{0.5, 0.1}}})}) {
+    // Positions of 40 mm are rounded by 7e-18 m: 1e-6 of the depth, some of which add up.
+    EXPECT_NEAR(force("fem_full", law, depth), linear, 1e-3 * linear);
+  }
+}
+
 TEST(HyperelasticContact, LayersHaveTheLaw) {
   ParameterMap yeoh = named("yeoh", {{"yeoh_ratios", List{2.0, 1.0}}});
   const double full = force("fem_full", yeoh, 4e-3);

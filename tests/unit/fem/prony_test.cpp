@@ -194,6 +194,24 @@ TEST(Prony, EnergyIsNeitherMadeNorLost) {
   }
 }
 
+// Where the stress is linear in time, heat does not depend on the steps: long ones take the closed form, short ones
+// Simpson's rule.
+TEST(Prony, HeatDoesNotDependOnTheSteps) {
+  const auto heat = [](int n_steps) {
+    Point point(relaxing(), tissue);
+    double sum = 0.0;
+    for (int i = 1; i <= n_steps; ++i) {
+      Matrix3 F = Matrix3::Identity();
+      F(0, 1) = 5e-6 * i / n_steps;
+      sum += point.commit(F, 1.0 / n_steps);
+    }
+    return sum;
+  };
+  const double fine = heat(1000);
+  EXPECT_GT(fine, 0.0);
+  for (const int n : {1, 3, 40}) EXPECT_NEAR(heat(n), fine, 1e-6 * fine) << n;
+}
+
 /// Pad 40 x 40 x 20 mm on a plate.
 class RelaxingPad : public testing::Test {
  protected:
@@ -260,7 +278,8 @@ TEST_F(RelaxingPad, FallsFromTheSuddenForceToThatOfTheSlowModulus) {
   auto history = pressed.history;
   double before = sudden;
   double heat = 0.0;
-  for (const double t : {3.05, 3.2, 4.0, 8.0, 1e3}) {
+  // Over a long step the stress is taken as linear in time, so that the last one has to follow a long one.
+  for (const double t : {3.05, 3.2, 4.0, 8.0, 100.0, 1e4, 1e7}) {
     const Committed held = pad->commit(*history, state(t, depth));
     history = held.history;
     const double force = held.response.F_A.force.z();
@@ -321,9 +340,10 @@ TEST_F(RelaxingPad, KeepsItsDentForAWhile) {
   EXPECT_LT(soon.F_A.force.z(), 0.9 * fresh);
   EXPECT_EQ(grazing.F_A.vector(), Vector6(Vector6::Zero())) << "in the dent";
   EXPECT_GT(grazing.gap, 0.0);
-  const Committed later = pad->commit(*apart.history, state(200.0, -1e-3));
+  Committed later = apart;
+  for (const double t : {10.0, 100.0, 1e4, 1e7}) later = pad->commit(*later.history, state(t, -1e-3));
   EXPECT_NEAR(later.response.gap, 1e-3, 1e-9);
-  EXPECT_NEAR(pad->evaluate(*later.history, state(200.0, 1e-3)).F_A.force.z(), fresh, 1e-6 * fresh) << "recovered";
+  EXPECT_NEAR(pad->evaluate(*later.history, state(1e7, 1e-3)).F_A.force.z(), fresh, 1e-6 * fresh) << "recovered";
 }
 
 TEST_F(RelaxingPad, RelaxesAsALayerAndWithFriction) {
@@ -340,7 +360,8 @@ TEST_F(RelaxingPad, RelaxesAsALayerAndWithFriction) {
     EXPECT_GT(held.response.F_A.force.z(), 0.5 * pressed.response.F_A.force.z());
     const Committed apart = pad->commit(*held.history, state(1.1, -1e-3));
     EXPECT_EQ(apart.response.F_A.vector(), Vector6(Vector6::Zero()));
-    const Committed recovered = pad->commit(*apart.history, state(500.0, -1e-3));
+    Committed recovered = apart;
+    for (const double t : {10.0, 100.0, 1e4, 1e7}) recovered = pad->commit(*recovered.history, state(t, -1e-3));
     EXPECT_NEAR(recovered.response.gap, 1e-3, 1e-9);
   }
 }
@@ -363,7 +384,7 @@ TEST_F(RelaxingPad, SeriesThatCannotBeAreNamed) {
     EXPECT_THAT(refusal(), AllOf(HasSubstr("prony_shares"), HasSubstr(std::string(law) + " is elastic"),
                                  HasSubstr("mooney_share: 0")));
   }
-  pair_.parameters["material_law"] = std::string("mooney_rivlin");
+  pair_.parameters.erase("material_law");
   pair_.backend = "fem_condensed";
   EXPECT_THAT(refusal(), HasSubstr("prony")) << "linear and elastic: not a key of this back-end";
 }
