@@ -51,6 +51,15 @@ Response pressed(const PairSpec& pair, double depth) {
   return contact->evaluate(*contact->initial_history(), state);
 }
 
+std::string refusal(const PairSpec& pair, const PrepareContext& context) {
+  try {
+    (void)make_backend(pair, context);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
 class ElementContact : public testing::TestWithParam<ElementKind> {};
 
 // Requirement: a uniform state stays uniform through the contact, whatever the element.
@@ -90,17 +99,28 @@ TEST_P(ElementContact, FullAndLayeredAgreeWithTheCondensedBody) {
               std::string(GetParam().name).c_str(), force, finite, layered);
 }
 
+// Two blocks of unlike meshes on each other: half of the stiffness, and the pressure is uniform still.
+TEST_P(ElementContact, UniformPressurePassesFromBodyToBody) {
+  PairSpec pair = block_pair("fem_condensed", GetParam().name, 0.0);
+  pair.partner.surface = BlockSurface{.lengths = {side, side, height}, .center = {0.0, 0.0, -0.5 * height}};
+  pair.partner.materials = pair.main.materials;
+  pair.parameters["partner_element"] = std::string(GetParam().name);
+  pair.parameters["partner_element_size"] = 0.008;
+  pair.parameters["partner_clamped_set"] = std::string("bottom");
+  pair.parameters["partner_contact_direction"] = std::vector<double>{0.0, 0.0, 1.0};
+  if (GetParam().n_nodes == 10) {
+    EXPECT_THAT(refusal(pair, quiet()), testing::HasSubstr("partner_element: a deformable partner is made of linear"));
+    return;
+  }
+  const double depth = 1e-4;
+  const Response r = pressed(pair, depth);
+  const double pressure = modulus * depth / (2.0 * height);
+  EXPECT_NEAR(r.F_A.force.z(), pressure * side * side, 1e-6 * pressure * side * side);
+  EXPECT_NEAR(r.peak_pressure, pressure, 1e-6 * pressure);
+}
+
 INSTANTIATE_TEST_SUITE_P(Elements, ElementContact, testing::ValuesIn(element_kinds().begin(), element_kinds().end()),
                          [](const auto& info) { return std::string(info.param.name); });
-
-std::string refusal(const PairSpec& pair, const PrepareContext& context) {
-  try {
-    (void)make_backend(pair, context);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 TEST(ElementInput, HexahedraComeFromFilesAndBlocks) {
   PairSpec pair = block_pair("fem_condensed", "hex8", 0.49);
