@@ -146,6 +146,7 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
   model.areas = prepared.contact.areas;
   model.pressure = prepared.pressure;
   std::optional<PreparedPartner> partner = prepare_partner(pair, context);
+  if (partner) check_like_elements(pair, prepared.body.element(), partner->body.element());
   model.compliance =
       prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.memory_limit);
   model.partner = prepared.partner;

@@ -122,6 +122,23 @@ TEST_P(ElementContact, UniformPressurePassesFromBodyToBody) {
 INSTANTIATE_TEST_SUITE_P(Elements, ElementContact, testing::ValuesIn(element_kinds().begin(), element_kinds().end()),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// What a file holds is known when it has been read.
+TEST(ElementInput, MixedAndUnmixedBodiesDoNotMeet) {
+  PairSpec pair = block_pair("fem_condensed", "as_meshed", 0.3);
+  PrepareContext context = quiet();
+  AssetContent file{.sha256 = "1", .name = "block.msh", .content = {}};
+  context.asset = [&](const AssetKey&) -> const AssetContent& { return file; };
+  file.content = write_msh(test::block_mesh(Vector3(0.0, 0.0, -0.1), Vector3(0.1, 0.1, 0.0), 3, 3, 3, true));
+  MeshSurface surface;
+  surface.asset_name = file.name;
+  pair.partner.surface = surface;
+  pair.partner.materials = pair.main.materials;
+  pair.parameters["partner_clamped_box"] = std::vector<double>{-1.0, -1.0, -1.0, 1.0, 1.0, -0.09};
+  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("partner_element: 'hex8' meets 'tet4' of the main body"));
+  pair.parameters["element"] = std::string("hex8");
+  EXPECT_EQ(refusal(pair, context), "accepted");
+}
+
 TEST(ElementInput, HexahedraComeFromFilesAndBlocks) {
   PairSpec pair = block_pair("fem_condensed", "hex8", 0.49);
   PrepareContext context = quiet();

@@ -279,8 +279,7 @@ TEST_F(FemEntry, NamesElementsThatCannotBe) {
   pair_.partner.materials = pair_.main.materials;
   pair_.parameters["partner_support"] = std::string("inertia_relief");
   pair_.parameters["partner_element_size"] = 0.04;
-  EXPECT_THAT(refusal(),
-              testing::HasSubstr("partner_element: 'as_meshed' meets element 'tet4_mixed' of the main body"));
+  EXPECT_THAT(refusal(), testing::HasSubstr("partner_element: 'tet4' meets 'tet4_mixed' of the main body"));
 }
 
 // A mesh file has the nodes that it has.
