@@ -290,7 +290,7 @@ TEST_F(FemEntry, ElementsThatAMeshFileCannotCarryAreNamed) {
   MeshSurface surface;
   surface.asset_name = file.name;
   pair_.main.surface = surface;
-  pair_.parameters = {{"clamped_set", std::string("z1")}, {"contact_set", std::string("z0")}};
+  pair_.parameters = {{"clamped_box", std::vector<double>{-1.0, -1.0, 0.09, 1.0, 1.0, 1.0}}};
   file.content = write_msh(block);
   for (const char* element : {"as_meshed", "tet4", "tet10", "tet4_mixed", "tet10_mixed"}) {
     pair_.parameters["element"] = std::string(element);
