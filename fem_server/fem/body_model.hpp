@@ -39,6 +39,7 @@ class BodyModel {
   [[nodiscard]] const VolumeMesh& mesh() const { return mesh_; }
   [[nodiscard]] const ReferenceElement& reference() const { return reference_; }
   [[nodiscard]] const LameConstants& material(std::size_t element) const { return constants_[material_of_[element]]; }
+  [[nodiscard]] const ElementKind& element() const { return element_with(mesh_.nodes_per_element, pressures_.kind()); }
   [[nodiscard]] const PressureSpace& pressures() const { return pressures_; }
   /// [m^3] volume that a pressure stands for: the integral of its shape function.
   [[nodiscard]] double pressure_volume(std::size_t pressure) const { return pressure_volumes_[pressure]; }

@@ -45,4 +45,13 @@ const ElementKind& usual_element(std::uint32_t n_nodes) {
   return *found;
 }
 
+const ElementKind& element_with(std::uint32_t n_nodes, PressureKind pressure) {
+  const auto* const found = std::ranges::find_if(
+      kinds, [&](const ElementKind& kind) { return kind.n_nodes == n_nodes && kind.pressure == pressure; });
+  if (found == kinds.end()) {
+    throw Error(ErrorCode::internal, fmt::format("no finite element has {} nodes and these pressures", n_nodes));
+  }
+  return *found;
+}
+
 }  // namespace heelstrike::fem

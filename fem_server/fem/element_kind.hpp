@@ -40,4 +40,7 @@ inline constexpr std::string_view as_meshed = "as_meshed";
 /// @throws Error{internal} when no kind has this number of nodes
 [[nodiscard]] const ElementKind& usual_element(std::uint32_t n_nodes);
 
+/// @throws Error{internal} when there is none like this
+[[nodiscard]] const ElementKind& element_with(std::uint32_t n_nodes, PressureKind pressure);
+
 }  // namespace heelstrike::fem

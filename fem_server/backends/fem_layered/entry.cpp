@@ -68,9 +68,21 @@ std::vector<std::uint32_t> chosen_layer(const PairSpec& pair, const PreparedBody
                                 source, layer.size()));
 }
 
+/// Pressures around corners end where the layer ends. With linear displacements a layer one element thick then has as
+/// many pressures as it can yield to, and locks: ten times the force at a Poisson's ratio of 0.4999.
+void refuse_split_pressures(const PairSpec& pair, const ElementKind& kind) {
+  if (kind.pressure != PressureKind::nodal || kind.n_nodes != 4) return;
+  const std::string key = "contact." + pair.name + ".parameters.element";
+  throw input_error(key, fmt::format("{}: {} has pressures around its corners, which the border of the layer would cut "
+                                     "until it locks; expected tet10_mixed, hex8, an element without pressures, or "
+                                     "fem_full",
+                                     key, kind.name));
+}
+
 std::unique_ptr<ContactBackend> make_layered(const PairSpec& pair, const PrepareContext& context) {
   FullPreparation prepared = prepare_full(pair, context);
   PreparedBody& whole = prepared.body;
+  refuse_split_pressures(pair, whole.body.element());
   const std::vector<std::uint32_t> layer = chosen_layer(pair, whole, prepared.parameters);
   SurfaceCompliance compliance = rest_compliance(whole, context);
   context.on_progress(fmt::format("the layer has {} of {} elements", layer.size(), whole.body.mesh().n_elements()),

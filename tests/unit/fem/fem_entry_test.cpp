@@ -279,8 +279,7 @@ TEST_F(FemEntry, NamesElementsThatCannotBe) {
   pair_.partner.materials = pair_.main.materials;
   pair_.parameters["partner_support"] = std::string("inertia_relief");
   pair_.parameters["partner_element_size"] = 0.04;
-  EXPECT_THAT(refusal(),
-              testing::HasSubstr("partner_element: 'as_meshed' meets element 'tet4_mixed' of the main body"));
+  EXPECT_THAT(refusal(), testing::HasSubstr("partner_element: 'tet4' meets 'tet4_mixed' of the main body"));
 }
 
 // A mesh file has the nodes that it has.
@@ -291,7 +290,7 @@ TEST_F(FemEntry, ElementsThatAMeshFileCannotCarryAreNamed) {
   MeshSurface surface;
   surface.asset_name = file.name;
   pair_.main.surface = surface;
-  pair_.parameters = {{"clamped_set", std::string("z1")}, {"contact_set", std::string("z0")}};
+  pair_.parameters = {{"clamped_box", std::vector<double>{-1.0, -1.0, 0.09, 1.0, 1.0, 1.0}}};
   file.content = write_msh(block);
   for (const char* element : {"as_meshed", "tet4", "tet10", "tet4_mixed", "tet10_mixed"}) {
     pair_.parameters["element"] = std::string(element);

@@ -38,6 +38,15 @@ PairSpec foot_pair(const std::string& element, double nu) {
   return pair;
 }
 
+/// Degrees of freedom: three for each node of the mesh.
+int dofs(const ContactBackend& contact, const PairState& state) {
+  FieldRequest request;
+  request.mesh = FieldMesh::volume;
+  const std::string vtu = contact.fields(*contact.initial_history(), state, request);
+  const std::string mark = "NumberOfPoints=\"";
+  return 3 * std::stoi(vtu.substr(vtu.find(mark) + mark.size()));
+}
+
 TEST(FootElement, SideBySide) {
   ::setenv("HEELSTRIKE_MESHER", HEELSTRIKE_BIN_DIR "/heelstrike-mesher", 1);
   const auto cache = std::filesystem::temp_directory_path() / fmt::format("heelstrike_elements_{}", ::getpid());
@@ -48,8 +57,8 @@ TEST(FootElement, SideBySide) {
   PairState state;
   state.X_AB.p = Vector3(0.0, 0.0, -FootDimensions{}.ankle_height + 5e-3);
   std::printf("foot on a plate, 5 mm, elements of 12 mm, shear modulus 0.2 MPa\n");
-  std::printf("%7s %12s %10s %9s %11s %6s %9s %8s\n", "nu", "element", "F [N]", "A [cm2]", "peak [kPa]", "nodes",
-              "open [s]", "warned");
+  std::printf("%7s %12s %10s %9s %11s %6s %8s %9s %8s\n", "nu", "element", "F [N]", "A [cm2]", "peak [kPa]", "nodes",
+              "dofs", "open [s]", "warned");
   std::map<std::pair<std::string, double>, Response> answers;
   for (const double nu : {0.45, 0.49, 0.4999}) {
     for (const std::string element : {"tet4", "tet10", "tet4_mixed", "tet10_mixed"}) {
@@ -59,8 +68,8 @@ TEST(FootElement, SideBySide) {
       const auto open = std::chrono::steady_clock::now();
       const Response r = contact->evaluate(*contact->initial_history(), state);
       answers[{element, nu}] = r;
-      std::printf("%7.4f %12s %10.3f %9.3f %11.3f %6d %9.2f %8zu\n", nu, element.c_str(), r.F_A.force.z(), 1e4 * r.area,
-                  1e-3 * r.peak_pressure, r.statistics.active_points,
+      std::printf("%7.4f %12s %10.3f %9.3f %11.3f %6d %8d %9.2f %8zu\n", nu, element.c_str(), r.F_A.force.z(),
+                  1e4 * r.area, 1e-3 * r.peak_pressure, r.statistics.active_points, dofs(*contact, state),
                   std::chrono::duration<double>(open - begin).count(), warnings);
       EXPECT_EQ(warnings > 0, nu >= 0.49 && !element.ends_with("_mixed")) << element;
     }
