@@ -172,8 +172,10 @@ PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas
     field["partner"]["body"].refuse("another body than main's", fmt::format("'{}' on both sides", pair.main_body),
                                     "a body has no contact with itself: name the other body");
   }
+  // A name that is mistyped may have a dot in it, which Field::name() takes for the end of another name.
+  const std::size_t prefix = field.path().size() + std::string_view(".parameters.").size();
   for (const Field& parameter : field.entries_of("parameters")) {
-    mistakes.attempt([&] { pair.spec.parameters.emplace(parameter.name(), read_parameter(parameter)); });
+    mistakes.attempt([&] { pair.spec.parameters.emplace(parameter.path().substr(prefix), read_parameter(parameter)); });
   }
   check_backend(field, pair.spec, backends, mistakes);
   return pair;

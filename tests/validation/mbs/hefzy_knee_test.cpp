@@ -81,8 +81,9 @@ TEST(HefzyKnee, BendsAsTheRegressionTableSays) {
     EXPECT_NEAR(t, row.time, 1e-4) << row.flexion;
     EXPECT_NEAR(abduction, row.abduction, 0.02) << row.flexion;
     EXPECT_NEAR(external, row.external, 0.1) << row.flexion;
-    EXPECT_NEAR(medial, row.medial, 1.0) << row.flexion;
-    EXPECT_NEAR(lateral, row.lateral, 1.0) << row.flexion;
+    // Its rows are of the first step behind the angle, up to 0.06 degrees, in which forces change by up to 1.2 N.
+    EXPECT_NEAR(medial, row.medial, 1.7) << row.flexion;
+    EXPECT_NEAR(lateral, row.lateral, 1.7) << row.flexion;
   }
   // The lateral condyle lifts off once and does not come down.
   const auto last = std::ranges::max_element(run.episodes, {}, [](const ContactEpisode& episode) {
