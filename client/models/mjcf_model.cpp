@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <mujoco/mujoco.h>
 #include <array>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -62,7 +63,7 @@ class MjcfReader {
   }
   [[nodiscard]] Freedom freedom_of(int joint);
   [[nodiscard]] Shape shape_of(int geom);
-  [[nodiscard]] MeshCopy mesh_of(int mesh) const;
+  [[nodiscard]] MeshCopy mesh_of(int mesh);
   void add_body(int body);
   void tell_joint(int joint);
   void tell_rest();
@@ -70,6 +71,7 @@ class MjcfReader {
 
   const mjModel& m_;
   TreeModel model_;
+  std::map<std::string, int> mesh_files_;  ///< meshes by the names of their files
 };
 
 Freedom MjcfReader::freedom_of(int j) {
@@ -96,7 +98,7 @@ void MjcfReader::tell_joint(int j) {
   if (m_.dof_frictionloss[dof] != 0.0) miss(fmt::format("{}: its friction {}", name, m_.dof_frictionloss[dof]));
 }
 
-MeshCopy MjcfReader::mesh_of(int mesh) const {
+MeshCopy MjcfReader::mesh_of(int mesh) {
   std::string text = fmt::format("# {} as MuJoCo compiled it: [m], about its centre, along its principal axes\n",
                                  name_of(mjOBJ_MESH, mesh));
   const int v0 = m_.mesh_vertadr[mesh], f0 = m_.mesh_faceadr[mesh];
@@ -107,7 +109,12 @@ MeshCopy MjcfReader::mesh_of(int mesh) const {
     text +=
         fmt::format("f {} {} {}\n", m_.mesh_face[3 * f] + 1, m_.mesh_face[3 * f + 1] + 1, m_.mesh_face[3 * f + 2] + 1);
   }
-  return {.to = fmt::format("meshes/{}.obj", plain(name_of(mjOBJ_MESH, mesh))), .content = std::move(text)};
+  // Names that differ in letters which files may not have must not fall together.
+  std::string to = fmt::format("meshes/{}.obj", plain(name_of(mjOBJ_MESH, mesh)));
+  if (mesh_files_.try_emplace(to, mesh).first->second != mesh) {
+    to = fmt::format("meshes/{}_{}.obj", plain(name_of(mjOBJ_MESH, mesh)), mesh);
+  }
+  return {.to = to, .content = std::move(text)};
 }
 
 Shape MjcfReader::shape_of(int g) {

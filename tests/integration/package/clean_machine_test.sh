@@ -72,7 +72,8 @@ inside 'useradd --create-home --home-dir /srv/somebody somebody
   su somebody -c "cd && heelstrike doctor && heelstrike run /usr/share/heelstrike/examples/fem_ball.yaml --set analysis.end_time=0.45 --quiet -o ball"
   test "$(wc -l </srv/somebody/ball/timeseries.csv)" -gt 100
   test -s /srv/somebody/ball/report.html
-  su somebody -c "cd && heelstrike fmu /usr/share/heelstrike/examples/bouncing_ball.yaml -o ball.fmu && test -s ball.fmu"' ||
+  su somebody -c "cd && heelstrike fmu /usr/share/heelstrike/examples/bouncing_ball.yaml -o ball.fmu && test -s ball.fmu"
+  su somebody -c "cd && heelstrike import /usr/share/heelstrike/examples/leg.urdf -o leg && heelstrike run leg/leg.yaml --quiet -o leg/run" >/dev/null' ||
   fail "the programs do not work with what they depend on"
 echo "clean machine: finite elements in the loop of two servers: $((SECONDS - start)) s"
 
