@@ -549,7 +549,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
   }
   solution.energy += system_->inertia_energy(load);
   differentiate(state, solution);
-  if (law_->memory_size() > 0) remember(state, solution);
+  if (law_->memory_size() > 0) remember(history, state, solution);
   return solution;
 }
 
@@ -565,11 +565,15 @@ BodyMemory FullContact::memory_of(const FullHistory& history, const PairState& s
                                 name_, *history.t, state.t));
 }
 
-void FullContact::remember(const PairState& state, Solution& solution) const {
+void FullContact::remember(const FullHistory& history, const PairState& state, Solution& solution) const {
   Remembered after = remembered(prepared_.body, law_, solution.u, solution.memory);
   solution.dissipated += after.dissipated;
   solution.remembered = std::move(after.values);
   if (solution.nodes.empty()) {
+    // What a released body still holds fades without pushing anybody, and nobody asks for it: it is told at once.
+    const bool released = history.lambda.size() > 0 && history.lambda.maxCoeff() > 0.0;
+    solution.dissipated = released ? solution.dissipated + solution.energy : 0.0;
+    solution.energy = 0.0;
     solution.gap = std::numeric_limits<double>::infinity();
     for (const std::uint32_t node : prepared_.contact.nodes) {
       const Vector3 y = prepared_.body.mesh().nodes[node] + solution.u.segment<3>(3 * Eigen::Index{node});
@@ -596,10 +600,7 @@ Response FullContact::respond(const Solution& solution, const std::optional<doub
                               const PairState& state) const {
   Response response = answer(solution, prepared_.options, prepared_.pressure, approach_speed, state);
   if (!solution.nodes.empty()) response.stored_energy = solution.energy;
-  if (!solution.memory.values.empty()) {
-    response.stored_energy = solution.energy;
-    response.dissipated_increment = solution.dissipated;
-  }
+  response.dissipated_increment = solution.dissipated;
   return response;
 }
 

@@ -71,8 +71,9 @@ class FullContact final : public ContactBackend {
   /// What the material remembers of the history at the time of `state`.
   /// @throws Error{invalid_input} for a time before the commit
   [[nodiscard]] BodyMemory memory_of(const FullHistory& history, const PairState& state) const;
-  /// What a commit of a material with a memory would keep and has turned into heat; the gap as it has left the body.
-  void remember(const PairState& state, Solution& solution) const;
+  /// What a commit of a material with a memory would keep, and what has been turned into heat since the last one, with
+  /// what is left in a body that has been released; without contact the gap of the body as it is.
+  void remember(const FullHistory& history, const PairState& state, Solution& solution) const;
   /// [m] by which rounding moves the solution of the body.
   [[nodiscard]] double rounding() const;
   /// As newton, with friction. @return whether it converged

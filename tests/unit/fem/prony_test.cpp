@@ -332,7 +332,9 @@ TEST_F(RelaxingPad, KeepsItsDentForAWhile) {
   const Committed apart = pad->commit(*history, state(3.001, -1e-3));
   EXPECT_EQ(apart.response.F_A.vector(), Vector6(Vector6::Zero()));
   EXPECT_GT(apart.response.gap, 1e-3) << "the surface is still dented";
-  EXPECT_GT(apart.response.stored_energy, 0.0);
+  EXPECT_EQ(apart.response.stored_energy, 0.0) << "nothing can be given back to anybody";
+  EXPECT_GT(apart.response.dissipated_increment, 0.0) << "with what is left in the dent";
+  EXPECT_EQ(pad->evaluate(*apart.history, state(3.1, -1e-3)).dissipated_increment, 0.0) << "which is told once";
   const Response soon = pad->evaluate(*apart.history, state(3.002, 1e-3));
   const Response grazing = pad->evaluate(*apart.history, state(3.002, 1e-5));
   std::printf("1 mm deep: fresh %.4f N, 1 ms after the release %.4f N; gap while apart %.4f mm\n", fresh,
