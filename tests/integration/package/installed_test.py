@@ -62,7 +62,7 @@ def main(sources, build, folder):
     # Finite elements are a module that is loaded when they are needed: 200 shared libraries that nobody else waits for.
     for program in ("heelstrike", "fem_server", "mbs_server"):
         mapped = run("ldd", prefix / "bin" / program)
-        assert "deal_II" not in mapped and mapped.count("=>") < 120, f"{program} maps {mapped.count('=>')} libraries"
+        assert "deal_II" not in mapped and "trilinos" not in mapped, f"{program} maps deal.II at its start"
     if next(prefix.rglob("libheelstrike_elements.so"), None):
         run(prefix / "bin/heelstrike", "run", sources / "examples/foot_press.yaml", "--quiet", "-o", folder / "press")
     for program in ("heelstrike", "fem_server", "mbs_server"):
