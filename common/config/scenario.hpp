@@ -77,6 +77,7 @@ struct ElementSpec {
   std::shared_ptr<const config::Document> document;  ///< that `keys` reads from
   config::Field keys;
   std::optional<Attachment> ends = {};  ///< of a type that holds two bodies
+  std::map<std::string, FunctionSpec> functions = {};  ///< by key, of a type that has some
   std::string where = {};               ///< "file:line: forces.NAME", for messages
 };
 

@@ -27,8 +27,8 @@ ForceType ligament_toe() {
     LineElement element = read_line(spec, model);
     element.slackens = true;
     element.tension = [k = spec.keys["stiffness"].number(), toe = spec.keys["toe_strain"].number(),
-                       l0 = element.unstrained](double length, const ConstVector& /*s*/) {
-      return toe_ligament_tension(k, toe, l0, length);
+                       l0 = element.unstrained](const LineMotion& at, const ConstVector& /*s*/) {
+      return toe_ligament_tension(k, toe, l0, at.length);
     };
     return line_force(std::move(element));
   };
