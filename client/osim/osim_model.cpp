@@ -208,27 +208,26 @@ void Reader::add_joint(Node node) {
 
 /// Properties of curves with another value than OpenSim's default, which is what the curves here have.
 std::vector<std::string> other_shapes(Node muscle) {
-  static const std::map<std::string_view, double> defaults = {
-      {"min_norm_active_fiber_length", 0.4441},
-      {"transition_norm_fiber_length", 0.73},
-      {"max_norm_active_fiber_length", 1.8123},
-      {"shallow_ascending_slope", 0.8616},
-      {"concentric_slope_at_vmax", 0.0},
-      {"concentric_slope_near_vmax", 0.25},
-      {"isometric_slope", 5.0},
-      {"eccentric_slope_at_vmax", 0.0},
-      {"eccentric_slope_near_vmax", 0.15},
-      {"max_eccentric_velocity_force_multiplier", 1.4},
-      {"concentric_curviness", 0.6},
-      {"eccentric_curviness", 0.9},
-      {"strain_at_zero_force", 0.0},
-      {"strain_at_one_norm_force", 0.7},
-      {"FmaxTendonStrain", 0.04},
-      {"FmaxMuscleStrain", 0.6},
-      {"KshapeActive", 0.45},
-      {"KshapePassive", 5.0},
-      {"Af", 0.25},
-      {"Flen", 1.4}};
+  static const std::map<std::string_view, double> defaults = {{"min_norm_active_fiber_length", 0.4441},
+                                                              {"transition_norm_fiber_length", 0.73},
+                                                              {"max_norm_active_fiber_length", 1.8123},
+                                                              {"shallow_ascending_slope", 0.8616},
+                                                              {"concentric_slope_at_vmax", 0.0},
+                                                              {"concentric_slope_near_vmax", 0.25},
+                                                              {"isometric_slope", 5.0},
+                                                              {"eccentric_slope_at_vmax", 0.0},
+                                                              {"eccentric_slope_near_vmax", 0.15},
+                                                              {"max_eccentric_velocity_force_multiplier", 1.4},
+                                                              {"concentric_curviness", 0.6},
+                                                              {"eccentric_curviness", 0.9},
+                                                              {"strain_at_zero_force", 0.0},
+                                                              {"strain_at_one_norm_force", 0.7},
+                                                              {"FmaxTendonStrain", 0.04},
+                                                              {"FmaxMuscleStrain", 0.6},
+                                                              {"KshapeActive", 0.45},
+                                                              {"KshapePassive", 5.0},
+                                                              {"Af", 0.25},
+                                                              {"Flen", 1.4}};
   std::vector<std::string> others;
   const auto look = [&](Node node, bool tendon) {
     const auto known = defaults.find(node.name());

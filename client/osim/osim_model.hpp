@@ -61,12 +61,12 @@ struct PathPoint {
 
 /// What makes a Millard2012EquilibriumMuscle or a Thelen2003Muscle, with OpenSim's defaults.
 struct Muscle {
-  double max_force = 0.0;         ///< [N]
-  double optimal_length = 0.0;    ///< [m]
-  double tendon_length = 0.0;     ///< [m]
-  double pennation = 0.0;         ///< [rad]
-  double max_velocity = 10.0;     ///< [1/s]
-  double fiber_damping = 0.1;     ///< [-]
+  double max_force = 0.0;       ///< [N]
+  double optimal_length = 0.0;  ///< [m]
+  double tendon_length = 0.0;   ///< [m]
+  double pennation = 0.0;       ///< [rad]
+  double max_velocity = 10.0;   ///< [1/s]
+  double fiber_damping = 0.1;   ///< [-]
   double least_activation = 0.01;
   double rise = 0.010, fall = 0.040;  ///< [s]
   bool rigid_tendon = false;

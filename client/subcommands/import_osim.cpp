@@ -94,7 +94,9 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
   auto* command = program.add_subcommand("import-osim", "Make a scenario of a part of an OpenSim 4 model");
   const auto options = std::make_shared<ImportOptions>();
   command->add_option("MODEL", options->model, "OpenSim model file, .osim of version 4")->required();
-  command->add_option("--subset", options->joints, "Joints whose bodies are taken, with all ligaments and muscles between them")
+  command
+      ->add_option("--subset", options->joints,
+                   "Joints whose bodies are taken, with all ligaments and muscles between them")
       ->required()
       ->delimiter(',')
       ->type_name("JOINT");

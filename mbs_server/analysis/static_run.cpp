@@ -93,9 +93,10 @@ std::vector<Column> StaticRun::columns() {
 bool StaticRun::depends_on_time() const {
   const Model& model = system_.model();
   const auto changes = [](const auto& force) { return force->depends_on_time(); };
-  return !model.drivers.empty() || std::ranges::any_of(system_.forces(), changes) || std::ranges::any_of(model.loads, [](const Load& load) {
-    return std::ranges::any_of(load.functions, [](const auto& f) { return f != nullptr; });
-  });
+  return !model.drivers.empty() || std::ranges::any_of(system_.forces(), changes) ||
+         std::ranges::any_of(model.loads, [](const Load& load) {
+           return std::ranges::any_of(load.functions, [](const auto& f) { return f != nullptr; });
+         });
 }
 
 void StaticRun::measure_forces(double t) {

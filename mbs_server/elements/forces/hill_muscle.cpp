@@ -99,10 +99,11 @@ HillMuscle::FiberRate HillMuscle::fiber_rate(double length, double fiber, double
   const double cosine_slope = h * h / (n * n * along);
   const double wanted_slope = tendon.by_fiber / max_force / cosine - wanted / cosine * cosine_slope;
   const double by_n = activation * active.slope * velocity.value + passive.slope - wanted_slope;
-  return {.rate = max_velocity * v,
-          .by_length = max_velocity * tendon.by_length / max_force / cosine / by_v,
-          .by_fiber = -max_velocity * by_n / by_v,
-          .by_activation = -max_velocity * active.value * (velocity.value + activation * velocity.by_activation) / by_v};
+  return {
+      .rate = max_velocity * v,
+      .by_length = max_velocity * tendon.by_length / max_force / cosine / by_v,
+      .by_fiber = -max_velocity * by_n / by_v,
+      .by_activation = -max_velocity * active.value * (velocity.value + activation * velocity.by_activation) / by_v};
 }
 
 double HillMuscle::fiber_at_rest(double length, double activation) const {

@@ -8,16 +8,16 @@ namespace heelstrike::mbs {
 
 /// What makes one muscle. The height of the fibres is l_o sin(pennation) [zajac1989].
 struct HillMuscle {
-  double max_force = 0.0;        ///< F_o [N] > 0
-  double optimal_length = 0.0;   ///< l_o [m] > 0
-  double slack_length = 0.0;     ///< l_ts [m] >= 0 of the tendon; > 0 where it is elastic
-  double pennation = 0.0;        ///< [rad] at the optimal length
-  double max_velocity = 10.0;    ///< [1/s] of shortening, in optimal lengths
-  double fiber_damping = 0.1;    ///< [-] force per velocity, both normalised; > 0 with an elastic tendon
+  double max_force = 0.0;       ///< F_o [N] > 0
+  double optimal_length = 0.0;  ///< l_o [m] > 0
+  double slack_length = 0.0;    ///< l_ts [m] >= 0 of the tendon; > 0 where it is elastic
+  double pennation = 0.0;       ///< [rad] at the optimal length
+  double max_velocity = 10.0;   ///< [1/s] of shortening, in optimal lengths
+  double fiber_damping = 0.1;   ///< [-] force per velocity, both normalised; > 0 with an elastic tendon
   const MuscleCurves* curves = nullptr;
 
-  /// [m] The fibres never get shorter: with a path too short even for that they hang slack. It is the shortest length of
-  /// the curves, or that at the largest pennation, acos(0.1).
+  /// [m] The fibres never get shorter: with a path too short even for that they hang slack. It is the shortest length
+  /// of the curves, or that at the largest pennation, acos(0.1).
   [[nodiscard]] double shortest() const;
 
   /// Force along the path with a tendon that keeps its slack length, F_o (a f_l f_v + f_p + b v) cos(angle), never

@@ -71,7 +71,8 @@ Force build(const ElementSpec& spec, const Model& model, const std::vector<BodyS
     element.damping = spec.keys["damping"].number() / element.unstrained;
     const double k = line.keys.optional_number("stiffness").value_or(spec.keys["stiffness"].number());
     const double transition = spec.keys["transition_strain"].number();
-    element.tension = [k, transition, quadratic, l0 = element.unstrained](const LineMotion& at, const ConstVector& /*s*/) {
+    element.tension = [k, transition, quadratic, l0 = element.unstrained](const LineMotion& at,
+                                                                          const ConstVector& /*s*/) {
       return quadratic ? quadratic_ligament_tension(k, l0, at.length) : toe_linear(k, transition, l0, at.length);
     };
     elements.push_back(std::move(element));

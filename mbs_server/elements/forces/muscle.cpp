@@ -17,7 +17,8 @@ namespace {
 /// A spline through a column leaves the range of its rows a little; what is further off is a mistake.
 constexpr double overshoot = 0.05;
 
-/// A muscle whose path is half or twice as long as its fibres and tendon have ever been is a mistake of units or bodies.
+/// A muscle whose path is half or twice as long as its fibres and tendon have ever been is a mistake of units or
+/// bodies.
 constexpr double shortest_path = 0.5;
 constexpr double longest_path = 2.0;
 
@@ -133,14 +134,13 @@ void check_muscle(const config::Field& field, const Scenario& scenario) {
 
 Force build_muscle(const ElementSpec& spec, const Model& model) {
   const auto& keys = spec.keys;
-  const HillMuscle muscle{
-      .max_force = keys["max_isometric_force"].number(),
-      .optimal_length = keys["optimal_fiber_length"].number(),
-      .slack_length = keys["tendon_slack_length"].number(),
-      .pennation = keys["pennation_angle"].number(),
-      .max_velocity = keys["max_contraction_velocity"].number(),
-      .fiber_damping = keys["fiber_damping"].number(),
-      .curves = keys["curves"].text() == "thelen2003" ? &thelen_curves() : &millard_curves()};
+  const HillMuscle muscle{.max_force = keys["max_isometric_force"].number(),
+                          .optimal_length = keys["optimal_fiber_length"].number(),
+                          .slack_length = keys["tendon_slack_length"].number(),
+                          .pennation = keys["pennation_angle"].number(),
+                          .max_velocity = keys["max_contraction_velocity"].number(),
+                          .fiber_damping = keys["fiber_damping"].number(),
+                          .curves = keys["curves"].text() == "thelen2003" ? &thelen_curves() : &millard_curves()};
   const PathMuscle path(spec, muscle);
   const auto line = config::read_lines(keys, body_specs(model)).front();
   LineElement element{.name = spec.name, .points = path_points(line, model), .unstrained = muscle.optimal_length};
@@ -152,8 +152,7 @@ Force build_muscle(const ElementSpec& spec, const Model& model) {
       .rates = [path](const LineMotion& at, const ConstVector& s, Eigen::Ref<VectorX> f) { path.rates(at, s, f); },
       .tangents = [path](const LineMotion& at, const ConstVector& s,
                          LineStateTangents& by) { path.tangents(at, s, by); }};
-  element.more_columns = {{".fiber_length_m", "m", "length of the fibres"},
-                          {".activation", "-", "activation, 0 to 1"}};
+  element.more_columns = {{".fiber_length_m", "m", "length of the fibres"}, {".activation", "-", "activation, 0 to 1"}};
   element.more_values = [path](const LineMotion& at, const ConstVector& s, std::vector<double>& row) {
     path.append_values(at, s, row);
   };

@@ -154,7 +154,8 @@ class ThelenCurves final : public MuscleCurves {
     if (strain <= 0.0) return {};
     if (strain > toe) return {.value = slope * (strain - toe) + toe_force, .slope = slope};
     const double e = std::exp(shape * strain / toe);
-    return {.value = toe_force * (e - 1.0) / std::expm1(shape), .slope = toe_force * shape / toe * e / std::expm1(shape)};
+    return {.value = toe_force * (e - 1.0) / std::expm1(shape),
+            .slope = toe_force * shape / toe * e / std::expm1(shape)};
   }
   [[nodiscard]] double shortest() const override { return 0.01; }
 };

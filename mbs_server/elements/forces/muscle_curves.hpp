@@ -1,5 +1,5 @@
-/// The four curves of a Hill-type muscle, normalised: forces by the largest isometric force, fibre lengths by the optimal
-/// one, velocities by the largest one of shortening, tendon lengths by the slack length.
+/// The four curves of a Hill-type muscle, normalised: forces by the largest isometric force, fibre lengths by the
+/// optimal one, velocities by the largest one of shortening, tendon lengths by the slack length.
 #pragma once
 
 #include <array>
@@ -55,8 +55,8 @@ class MuscleCurves {
   [[nodiscard]] virtual double shortest() const = 0;
 };
 
-/// Curves of [millard2013] with the default shapes of OpenSim's Millard2012EquilibriumMuscle, and no active force at the
-/// shortest length.
+/// Curves of [millard2013] with the default shapes of OpenSim's Millard2012EquilibriumMuscle, and no active force at
+/// the shortest length.
 [[nodiscard]] const MuscleCurves& millard_curves();
 /// Curves of [thelen2003] with the constants for young adults and the passive strain, tendon strain and largest
 /// eccentric force of OpenSim's Thelen2003Muscle.

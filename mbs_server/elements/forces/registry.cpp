@@ -11,7 +11,7 @@ ForceType spring_damper(), ligament_quadratic(), ligament_toe(), torsional_sprin
 std::span<const ForceType> force_types() {
   static const std::vector<ForceType> types = {
       spring_damper(), ligament_quadratic(),  ligament_toe(), torsional_spring(),
-      bushing(),       viscoelastic_spring(), ligament(), muscle()};
+      bushing(),       viscoelastic_spring(), ligament(),     muscle()};
   return types;
 }
 

@@ -74,7 +74,8 @@ ForceType viscoelastic_spring() {
     element.tension = [maxwell](const LineMotion& at, const ConstVector& s) { return maxwell.tension(at.length, s); };
     element.states = {
         .n = static_cast<int>(maxwell.arms.size()),
-        .start = [l0 = element.unstrained](const LineMotion& at, Eigen::Ref<VectorX> s) { s.setConstant(at.length - l0); },
+        .start = [l0 = element.unstrained](const LineMotion& at,
+                                           Eigen::Ref<VectorX> s) { s.setConstant(at.length - l0); },
         .rates = [maxwell](const LineMotion& at, const ConstVector& s,
                            Eigen::Ref<VectorX> f) { maxwell.rates(at.length, s, f); },
         .tangents = [maxwell](const LineMotion&, const ConstVector&, LineStateTangents& by) { maxwell.tangents(by); }};

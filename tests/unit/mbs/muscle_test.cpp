@@ -162,15 +162,14 @@ TEST(Muscle, HoldsAWeightWhereItsForceIsTheWeight) {
   }
 }
 
-// What a fibre cannot take up hangs slack: the path is shorter than the tendon, and neither an error nor a force that is
-// not a number may come of it.
+// What a fibre cannot take up hangs slack: the path is shorter than the tendon, and neither an error nor a force that
+// is not a number may come of it.
 TEST(Muscle, HangsOnAPathTooShort) {
   for (const char* keys : {"activation: {polynomial: [0.3]}", "excitation: {polynomial: [0.3]}, tendon: elastic"}) {
     for (const double length : {0.2, 0.249, 0.25}) {
       SCOPED_TRACE(fmt::format("{} {}", keys, length));
-      const std::string yaml = hanging(keys, length,
-                                       "drivers: {hand: {body: weight, y: {polynomial: [-" +
-                                           fmt::format("{}", length) + R"(]}}}
+      const std::string yaml = hanging(
+          keys, length, "drivers: {hand: {body: weight, y: {polynomial: [-" + fmt::format("{}", length) + R"(]}}}
 analysis: {end_time: 0.1}
 output: {interval: 0.05}
 )");
@@ -211,11 +210,11 @@ output: {interval: 0.01}
 
 TEST(Muscle, TangentsBelongToItsForces) {
   for (const char* keys :
-       {"activation: {polynomial: [0.5]}", "excitation: {polynomial: [0.5]}", "activation: {polynomial: [0.5]}, tendon: elastic",
-        "excitation: {polynomial: [0.5]}, tendon: elastic"}) {
+       {"activation: {polynomial: [0.5]}", "excitation: {polynomial: [0.5]}",
+        "activation: {polynomial: [0.5]}, tendon: elastic", "excitation: {polynomial: [0.5]}, tendon: elastic"}) {
     SCOPED_TRACE(keys);
-    const auto model = build_model(
-        test::scenario_from(hanging(keys, 0.29, "analysis: {end_time: 1}\noutput: {interval: 1}\n")));
+    const auto model =
+        build_model(test::scenario_from(hanging(keys, 0.29, "analysis: {end_time: 1}\noutput: {interval: 1}\n")));
     const auto force = model.forces.at(0).make();
     const VectorX q = System(model).initial_q();
     const VectorX qd = 0.05 * VectorX::LinSpaced(12, -1.0, 1.0);
@@ -259,8 +258,7 @@ std::string refusal_of(const std::string& yaml, const std::string& table = "time
 
 TEST(Muscle, MistakesAreNamed) {
   const auto with = [](const std::string& keys, double length = 0.29) {
-    return refusal_of(
-        hanging(keys, length, "analysis: {type: static, end_time: 1}\noutput: {interval: 0.5}\n"));
+    return refusal_of(hanging(keys, length, "analysis: {type: static, end_time: 1}\noutput: {interval: 0.5}\n"));
   };
   EXPECT_EQ(with("activation: {file: {name: emg.csv, column: soleus}}"), "accepted");
   EXPECT_THAT(with("activation: {file: {name: emg.csv, column: soleos}}"),

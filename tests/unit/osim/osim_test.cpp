@@ -145,9 +145,8 @@ TEST(OsimImport, NothingIsDroppedSilently) {
 TEST(OsimImport, MusclesComeAlongWithWhatIsHeld) {
   const Folder folder;
   const auto imported = [&](std::vector<std::string> held) {
-    return import_model(
-        read_model(small_model, "small.osim"),
-        {.joints = {"knee"}, .held = std::move(held), .meshes = {}, .folders = {folder.path()}});
+    return import_model(read_model(small_model, "small.osim"),
+                        {.joints = {"knee"}, .held = std::move(held), .meshes = {}, .folders = {folder.path()}});
   };
   EXPECT_THAT(imported({}).not_taken, Contains(HasSubstr("Millard2012EquilibriumMuscle M1: it holds to foot")));
   const Import import = imported({"ankle"});
