@@ -81,6 +81,9 @@ void read_motion_columns(Scenario& scenario, const FileContent& content_of) {
   for (auto& load : scenario.loads) {
     for (auto& [key, function] : load.functions) read_column(function, end_time, content_of);
   }
+  for (auto& force : scenario.forces) {
+    for (auto& [key, function] : force.functions) read_column(function, end_time, content_of);
+  }
   for (auto& balance : scenario.analysis.balance) read_column(balance.force, end_time, content_of);
   read_marker_motions(scenario, content_of);
   for (auto& driver : scenario.drivers) {

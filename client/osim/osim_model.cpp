@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <pugixml.hpp>
 #include <string_view>
 
@@ -56,6 +57,7 @@ class Reader {
   [[nodiscard]] Axis axis(Node node, const Joint& joint) const;
   void add_force(Node node);
   void add_line(Node node);
+  [[nodiscard]] Muscle muscle(Node node) const;
   void add_mesh(Node node);
   void add_others(Node model);
 
@@ -204,6 +206,59 @@ void Reader::add_joint(Node node) {
   model_.joints.push_back(std::move(joint));
 }
 
+/// Properties of curves with another value than OpenSim's default, which is what the curves here have.
+std::vector<std::string> other_shapes(Node muscle) {
+  static const std::map<std::string_view, double> defaults = {{"min_norm_active_fiber_length", 0.4441},
+                                                              {"transition_norm_fiber_length", 0.73},
+                                                              {"max_norm_active_fiber_length", 1.8123},
+                                                              {"shallow_ascending_slope", 0.8616},
+                                                              {"concentric_slope_at_vmax", 0.0},
+                                                              {"concentric_slope_near_vmax", 0.25},
+                                                              {"isometric_slope", 5.0},
+                                                              {"eccentric_slope_at_vmax", 0.0},
+                                                              {"eccentric_slope_near_vmax", 0.15},
+                                                              {"max_eccentric_velocity_force_multiplier", 1.4},
+                                                              {"concentric_curviness", 0.6},
+                                                              {"eccentric_curviness", 0.9},
+                                                              {"strain_at_zero_force", 0.0},
+                                                              {"strain_at_one_norm_force", 0.7},
+                                                              {"FmaxTendonStrain", 0.04},
+                                                              {"FmaxMuscleStrain", 0.6},
+                                                              {"KshapeActive", 0.45},
+                                                              {"KshapePassive", 5.0},
+                                                              {"Af", 0.25},
+                                                              {"Flen", 1.4}};
+  std::vector<std::string> others;
+  const auto look = [&](Node node, bool tendon) {
+    const auto known = defaults.find(node.name());
+    if (known == defaults.end() || tendon) return;
+    if (std::abs(node.text().as_double() - known->second) > 1e-9)
+      others.push_back(fmt::format("{} {}", node.name(), node.child_value()));
+  };
+  for (const Node child : muscle.children()) {
+    look(child, false);
+    // The tendon's curve has properties of the same names.
+    for (const Node inner : child.children()) look(inner, std::string_view(child.name()) == "TendonForceLengthCurve");
+  }
+  return others;
+}
+
+Muscle Reader::muscle(Node node) const {
+  Muscle m;
+  m.max_force = number(node, "max_isometric_force", 1000.0);
+  m.optimal_length = number(node, "optimal_fiber_length", 0.1);
+  m.tendon_length = number(node, "tendon_slack_length", 0.2);
+  m.pennation = number(node, "pennation_angle_at_optimal", 0.0);
+  m.max_velocity = number(node, "max_contraction_velocity", m.max_velocity);
+  m.fiber_damping = number(node, "fiber_damping", m.fiber_damping);
+  m.least_activation = number(node, "minimum_activation", m.least_activation);
+  m.rise = number(node, "activation_time_constant", m.rise);
+  m.fall = number(node, "deactivation_time_constant", m.fall);
+  m.rigid_tendon = flag(node, "ignore_tendon_compliance", false);
+  m.shapes = other_shapes(node);
+  return m;
+}
+
 void Reader::add_line(Node node) {
   const Node path = node.child("GeometryPath") ? node.child("GeometryPath") : node.child("path").child("GeometryPath");
   Line line{.name = name_of(node), .type = node.name(), .applies = flag(node, "appliesForce", true)};
@@ -222,6 +277,7 @@ void Reader::add_line(Node node) {
   line.slack_length = number(node, "slack_length", 0.0);
   line.transition_strain = number(node, "transition_strain", line.transition_strain);
   line.damping = number(node, "damping_coefficient", line.damping);
+  if (node.child("optimal_fiber_length")) line.muscle = muscle(node);
   model_.lines.push_back(std::move(line));
 }
 
@@ -296,7 +352,8 @@ Model Reader::read(const std::string& text) {
   return std::move(model_);
 }
 
-/// Pose of the child frame in the parent frame.
+}  // namespace
+
 Pose joint_pose(const Joint& joint) {
   Pose X;
   for (std::size_t k = 0; k < joint.axes.size(); ++k) {
@@ -314,6 +371,8 @@ Pose joint_pose(const Joint& joint) {
   }
   return X;
 }
+
+namespace {
 
 Pose pose_below(const Model& model, const std::string& body, std::size_t depth) {
   const auto joint =

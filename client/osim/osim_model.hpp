@@ -59,6 +59,20 @@ struct PathPoint {
   Frame at;               ///< its origin is the point
 };
 
+/// What makes a Millard2012EquilibriumMuscle or a Thelen2003Muscle, with OpenSim's defaults.
+struct Muscle {
+  double max_force = 0.0;       ///< [N]
+  double optimal_length = 0.0;  ///< [m]
+  double tendon_length = 0.0;   ///< [m]
+  double pennation = 0.0;       ///< [rad]
+  double max_velocity = 10.0;   ///< [1/s]
+  double fiber_damping = 0.1;   ///< [-]
+  double least_activation = 0.01;
+  double rise = 0.010, fall = 0.040;  ///< [s]
+  bool rigid_tendon = false;
+  std::vector<std::string> shapes = {};  ///< properties of its curves that are not those of the defaults
+};
+
 /// A ligament or a muscle.
 struct Line {
   std::string name, type;
@@ -70,6 +84,7 @@ struct Line {
   double slack_length = 0.0;            ///< [m]
   double transition_strain = 0.06;      ///< [-]
   double damping = 0.003;               ///< [N s]
+  Muscle muscle = {};
 };
 
 struct ContactMesh {
@@ -104,6 +119,9 @@ struct Model {
   std::vector<ContactForce> contacts;
   std::vector<Other> others;
 };
+
+/// Pose of the child frame in the parent frame, with the coordinates at their defaults.
+[[nodiscard]] Pose joint_pose(const Joint& joint);
 
 /// @param text  content of the file. @param file  its name, for messages
 /// @throws Error{invalid_input} for text that is not XML or no OpenSim model, for a version before 4, and for numbers

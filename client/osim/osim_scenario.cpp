@@ -41,12 +41,16 @@ class Importer {
   [[nodiscard]] Import run();
 
  private:
+  void hold_joints();
   void choose_joints();
   void absorb_welded();
   [[nodiscard]] std::string bodies_text() const;
   [[nodiscard]] std::string joints_text();
   [[nodiscard]] std::string forces_text();
   [[nodiscard]] std::string line_text(const Line& line, std::vector<const WrapObject*>& used);
+  [[nodiscard]] std::string path_text(const Line& line, std::vector<const WrapObject*>& used);
+  [[nodiscard]] std::string muscle_text(const Line& line);
+  [[nodiscard]] std::string muscles_text();
   [[nodiscard]] std::optional<std::string> reason_against(const Line& line) const;
   [[nodiscard]] const WrapObject* wrap_of(const Line& line);
   [[nodiscard]] bool inside(const WrapObject& wrap, const Frame& point) const;
@@ -57,6 +61,7 @@ class Importer {
   [[nodiscard]] std::string side_text(const ContactMesh& mesh);
   [[nodiscard]] std::string mesh_name(const ContactMesh& mesh);
   void tell_others();
+  [[nodiscard]] std::vector<std::string> joint_names() const;
 
   [[nodiscard]] bool kept(const std::string& body) const { return home_.contains(body); }
   /// A frame of the model in the body of the scenario that carries it.
@@ -74,15 +79,33 @@ class Importer {
   std::map<std::string, Frame> home_;  ///< bodies of the model, welded ones too, by their place in the scenario's
 };
 
-void Importer::choose_joints() {
+/// A joint that is held is a weld where its coordinates have their defaults.
+void Importer::hold_joints() {
+  for (const std::string& name : wish_.held) {
+    const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
+    if (joint == model_.joints.end()) {
+      throw input_error("hold", fmt::format("--hold: expected names of joints of the model ({}), found '{}'",
+                                            fmt::join(joint_names(), ", "), name));
+    }
+    joint->parent.X_BF = joint->parent.X_BF * joint_pose(*joint);
+    joint->type = "WeldJoint";
+    import_.taken.push_back(fmt::format("joint {} held at the defaults of its coordinates", name));
+  }
+}
+
+std::vector<std::string> Importer::joint_names() const {
   std::vector<std::string> names;
   for (const Joint& joint : model_.joints) names.push_back(joint.name);
+  return names;
+}
+
+void Importer::choose_joints() {
   std::set<std::string> wanted;
   for (const std::string& name : wish_.joints) {
     const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
     if (joint == model_.joints.end()) {
       throw input_error("subset", fmt::format("--subset: expected names of joints of the model ({}), found '{}'",
-                                              fmt::join(names, ", "), name));
+                                              fmt::join(joint_names(), ", "), name));
     }
     joints_.push_back(&*joint);
     wanted.insert({joint->parent.body, joint->child.body});
@@ -178,8 +201,16 @@ std::string Importer::joints_text() {
   return text;
 }
 
+/// Curves of a muscle by the name that a scenario has for them; none for a line that is no muscle.
+std::optional<std::string> curves_of(const Line& line) {
+  if (line.type == "Millard2012EquilibriumMuscle") return "millard2012";
+  if (line.type == "Thelen2003Muscle") return "thelen2003";
+  return std::nullopt;
+}
+
 std::optional<std::string> Importer::reason_against(const Line& line) const {
-  if (line.type != "Blankevoort1991Ligament") return "there is no such force here yet";
+  const bool muscle = curves_of(line).has_value();
+  if (line.type != "Blankevoort1991Ligament" && !muscle) return "there is no such force here yet";
   if (!line.applies) return "it is switched off (appliesForce)";
   if (line.points.size() < 2) return "it has fewer than two points";
   std::set<std::string> homes;
@@ -189,6 +220,7 @@ std::optional<std::string> Importer::reason_against(const Line& line) const {
     homes.insert(home_.at(point.at.body).body);
   }
   if (homes.size() < 2) return "all its points are in one body";
+  if (muscle) return std::nullopt;
   if (!(line.stiffness > 0.0) || !(line.slack_length > 0.0)) return "it has no stiffness or no slack length";
   return std::nullopt;
 }
@@ -245,9 +277,13 @@ std::string Importer::wrap_text(const WrapObject& wrap) const {
 }
 
 std::string Importer::line_text(const Line& line, std::vector<const WrapObject*>& used) {
+  return fmt::format("      {}:\n        stiffness: {}\n        slack_length: {}\n        path:\n{}", plain(line.name),
+                     line.stiffness, line.slack_length, path_text(line, used));
+}
+
+std::string Importer::path_text(const Line& line, std::vector<const WrapObject*>& used) {
   const WrapObject* wrap = wrap_of(line);
-  std::string text = fmt::format("      {}:\n        stiffness: {}\n        slack_length: {}\n        path:\n",
-                                 plain(line.name), line.stiffness, line.slack_length);
+  std::string text;
   for (std::size_t i = 0; i < line.points.size(); ++i) {
     const Frame at = at_home(line.points[i].at);
     std::string over;
@@ -267,6 +303,31 @@ std::string Importer::line_text(const Line& line, std::vector<const WrapObject*>
   return text;
 }
 
+std::string Importer::muscle_text(const Line& line) {
+  const Muscle& m = line.muscle;
+  std::vector<const WrapObject*> used;
+  const std::string path = path_text(line, used);
+  std::string text = fmt::format(
+      "  {}:\n    type: muscle\n    curves: {}\n    tendon: {}\n    max_isometric_force: {}\n    "
+      "optimal_fiber_length: {}\n    tendon_slack_length: {}\n    pennation_angle: {}\n    max_contraction_velocity: "
+      "{}\n    fiber_damping: {}\n    minimum_activation: {}\n    activation_time: {}\n    deactivation_time: {}\n",
+      plain(line.name), *curves_of(line), m.rigid_tendon ? "rigid" : "elastic", m.max_force, m.optimal_length,
+      m.tendon_length, m.pennation, m.max_velocity, m.fiber_damping, m.least_activation, m.rise, m.fall);
+  if (!used.empty()) text += fmt::format("    surfaces:\n      {}\n", wrap_text(*used.front()));
+  for (const std::string& shape : m.shapes)
+    miss(fmt::format("{} {}: {} of its curves; it has the default", line.type, line.name, shape));
+  import_.taken.push_back(fmt::format("muscle {}", line.name));
+  return text + "    path:\n" + path;
+}
+
+std::string Importer::muscles_text() {
+  std::string text;
+  for (const Line& line : model_.lines) {
+    if (curves_of(line) && !reason_against(line)) text += muscle_text(line);
+  }
+  return text;
+}
+
 std::string Importer::forces_text() {
   std::vector<Bundle> bundles;
   for (const Line& line : model_.lines) {
@@ -274,6 +335,7 @@ std::string Importer::forces_text() {
       miss(fmt::format("{} {}: {}", line.type, line.name, *reason));
       continue;
     }
+    if (curves_of(line)) continue;
     const std::string name = bundle_name(line.name);
     auto bundle = std::ranges::find_if(bundles, [&](const Bundle& b) {
       return b.name == name && b.transition_strain == line.transition_strain && b.damping == line.damping;
@@ -285,7 +347,8 @@ std::string Importer::forces_text() {
     }
     bundle->lines.push_back(&line);
   }
-  if (bundles.empty()) return "";
+  const std::string muscles = muscles_text();
+  if (bundles.empty() && muscles.empty()) return "";
   std::string text = "forces:\n";
   std::set<std::string> cylinders;
   for (const Bundle& bundle : bundles) {
@@ -304,7 +367,7 @@ std::string Importer::forces_text() {
   }
   for (const std::string& name : cylinders)
     miss(fmt::format("wrap cylinder {}: its length; it has no ends here", name));
-  return text;
+  return text + muscles;
 }
 
 std::string Importer::mesh_name(const ContactMesh& mesh) {
@@ -353,7 +416,7 @@ std::string Importer::pair_text(const ContactForce& contact, const ContactMesh& 
   return fmt::format(
       "  {}:\n    main:\n{}    partner:\n{}    backend: elastic_foundation\n    parameters:\n      thickness: {}\n     "
       " "
-      "partner_thickness: {}\n      layers: {}\n      strain: {}\n      springs: centres\n",
+      "partner_thickness: {}\n      layers: {}\n      strain: {}\n      springs: centres\n      direction: normal\n",
       plain(contact.name), main, partner, casting.thickness, target.thickness, contact.lumped ? "lumped" : "series",
       contact.nonlinear ? "large" : "small");
 }
@@ -393,6 +456,7 @@ void Importer::tell_others() {
 }
 
 Import Importer::run() {
+  hold_joints();
   choose_joints();
   absorb_welded();
   for (const std::string& name : bodies_) import_.taken.push_back(fmt::format("body {}", name));

@@ -13,6 +13,7 @@ namespace heelstrike::client::osim {
 
 struct ImportWish {
   std::vector<std::string> joints;                      ///< names of joints whose bodies are taken
+  std::vector<std::string> held = {};                   ///< names of joints that are taken as welds, at their defaults
   std::map<std::string, std::filesystem::path> meshes;  ///< other files for contact meshes, by their name
   std::vector<std::filesystem::path> folders;           ///< where mesh files are looked for, in this order
 };

@@ -19,13 +19,14 @@ namespace fs = std::filesystem;
 struct ImportOptions {
   fs::path model;
   std::vector<std::string> joints;
+  std::vector<std::string> held;
   std::vector<fs::path> geometry;
   std::vector<std::string> meshes;
   fs::path folder;
 };
 
 osim::ImportWish wish_of(const ImportOptions& options) {
-  osim::ImportWish wish{.joints = options.joints, .meshes = {}, .folders = options.geometry};
+  osim::ImportWish wish{.joints = options.joints, .held = options.held, .meshes = {}, .folders = options.geometry};
   wish.folders.push_back(options.model.parent_path());
   wish.folders.push_back(options.model.parent_path() / "Geometry");
   for (const std::string& text : options.meshes) {
@@ -50,8 +51,16 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
   auto* command = program.add_subcommand("import-osim", "Make a scenario of a part of an OpenSim 4 model");
   const auto options = std::make_shared<ImportOptions>();
   command->add_option("MODEL", options->model, "OpenSim model file, .osim of version 4")->required();
-  command->add_option("--subset", options->joints, "Joints whose bodies are taken, with all ligaments between them")
+  command
+      ->add_option("--subset", options->joints,
+                   "Joints whose bodies are taken, with all ligaments and muscles between them")
       ->required()
+      ->delimiter(',')
+      ->type_name("JOINT");
+  command
+      ->add_option("--hold", options->held,
+                   "Joints that are held at the defaults of their coordinates: what hangs on them becomes part of the "
+                   "bodies of the subset, and muscles that reach there come along")
       ->delimiter(',')
       ->type_name("JOINT");
   command->add_option("--geometry", options->geometry, "Further folder of mesh files; may be given several times")
@@ -60,7 +69,9 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
       ->type_name("NAME=FILE");
   command->add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");
   command->add_flag("--json", invocation.json, "Print what was imported as JSON");
-  add_footer(*command, "  heelstrike import-osim lenhart2015.osim --subset knee_r -o knee");
+  add_footer(*command,
+             "  heelstrike import-osim lenhart2015.osim --subset knee_r -o knee\n  heelstrike import-osim "
+             "lenhart2015.osim --subset knee_r,pf_r --hold hip_r,ankle_r,subtalar_r,mtp_r -o leg");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {
       return import_osim(*options, invocation.json, stop);

@@ -17,6 +17,7 @@ struct ElementType {
   std::string name;                          ///< as in the file
   std::string meaning;                       ///< one sentence
   std::vector<config::KeySchema> keys = {};  ///< besides those that all types of its section have
+  std::vector<std::string> functions = {};   ///< keys of a force element that are functions of time
   /// Refuses by Field::refuse what no table of keys can say; may be empty. `scenario` has what stands before the
   /// section in the order of reading: bodies, analysis, joints, forces, motion, drivers, contact, coupling.
   std::function<void(const config::Field& field, const Scenario& scenario)> check = {};

@@ -121,6 +121,13 @@ std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>
   return lines;
 }
 
+bool placed_at_start(const LineSpec& line, const std::vector<BodySpec>& bodies) {
+  return std::ranges::none_of(line.points, [&](const LinePoint& point) {
+    const auto body = std::ranges::find(bodies, point.body, &BodySpec::name);
+    return body != bodies.end() && !body->starts_with.empty();
+  });
+}
+
 double straight_length(const LineSpec& line, const std::vector<BodySpec>& bodies) {
   double length = 0.0;
   for (std::size_t i = 0; i + 1 < line.points.size(); ++i) {

@@ -41,6 +41,9 @@ struct LineSpec {
 /// @throws Mistake for an unknown body or surface, fewer than two points, a line that holds one body only
 [[nodiscard]] std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies);
 
+/// False where a body of the line starts where another one is, so that its pose is not known yet.
+[[nodiscard]] bool placed_at_start(const LineSpec& line, const std::vector<BodySpec>& bodies);
+
 /// Length of the straight lines between the points at the initial poses [m].
 [[nodiscard]] double straight_length(const LineSpec& line, const std::vector<BodySpec>& bodies);
 

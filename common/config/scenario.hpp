@@ -76,8 +76,9 @@ struct ElementSpec {
   std::string type;                                  ///< name in the catalog
   std::shared_ptr<const config::Document> document;  ///< that `keys` reads from
   config::Field keys;
-  std::optional<Attachment> ends = {};  ///< of a type that holds two bodies
-  std::string where = {};               ///< "file:line: forces.NAME", for messages
+  std::optional<Attachment> ends = {};                 ///< of a type that holds two bodies
+  std::map<std::string, FunctionSpec> functions = {};  ///< by key, of a type that has some
+  std::string where = {};                              ///< "file:line: forces.NAME", for messages
 };
 
 /// Coordinates of a joint that are free and that drivers, springs and gears may refer to.

@@ -73,7 +73,6 @@ class PrescribedRun final : public RunBase {
   void add_shift_work(std::span<const Response> responses);
   void leave_out(const Frame& frame, const RecoverableError& reason);
   [[nodiscard]] bool place_frame(const Frame& frame, bool answered);
-  [[nodiscard]] bool fields_due(double t) const;
   void accept_frame(double before);
 
   Kind kind_;
@@ -250,22 +249,13 @@ void PrescribedRun::process(const Frame& frame, bool answered) {
   if (!placed) committed_.t = before;
 }
 
-bool PrescribedRun::fields_due(double t) const {
-  const auto due = fields_.next_time();
-  return due && *due <= t * (1.0 + 1e-12);
-}
-
 void PrescribedRun::accept_frame(double before) {
   const Eigen::Vector2d now = powers();
   const auto& [t, y, z] = committed_;
   committed_.z += 0.5 * (t - before) * (powers_ + now);
   powers_ = now;
   write_row(t, y, z);
-  // Fields lie on frames: those of the grid that have become due since the last one are written once.
-  if (fields_due(t)) {
-    fields_.skip_to(t * (1.0 - 1e-9));
-    write_fields(t, y);
-  }
+  write_due_fields(t, y);
   ++n_frames_;
 }
 

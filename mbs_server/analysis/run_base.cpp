@@ -86,6 +86,17 @@ void RunBase::write_fields(double t, const VectorX& y) {
   fields_time_ += Clock::now() - begin;
 }
 
+bool RunBase::fields_due(double t) const {
+  const auto due = fields_.next_time();
+  return due && *due <= t * (1.0 + 1e-12);
+}
+
+void RunBase::write_due_fields(double t, const VectorX& y) {
+  if (!fields_due(t)) return;
+  fields_.skip_to(t * (1.0 - 1e-9));
+  write_fields(t, y);
+}
+
 void RunBase::write_event_fields(std::size_t pair, double t, const VectorX& y) {
   if (model_.contact() == nullptr || !fields_.at_events()) return;
   const auto begin = Clock::now();

@@ -59,6 +59,9 @@ class RunBase {
   void write_first_row();
   /// Fields, when the grid of the scenario has a time up to `t` (rounding aside) and the state is at that time.
   void write_fields(double t, const VectorX& y);
+  /// Fields of a grid whose times lie on rows: those that have become due since the last ones are written once.
+  void write_due_fields(double t, const VectorX& y);
+  [[nodiscard]] bool fields_due(double t) const;
   /// Fields of one pair at an event of its contact, where the scenario asks for them.
   void write_event_fields(std::size_t pair, double t, const VectorX& y);
   /// A row whose gaps are not known yet is written when they are; rows are written in order.

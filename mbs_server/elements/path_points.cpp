@@ -21,6 +21,12 @@ PathWrap path_wrap(const config::WrapSpec& spec, const Model& model, const std::
 
 }  // namespace
 
+std::vector<BodySpec> body_specs(const Model& model) {
+  std::vector<BodySpec> bodies;
+  for (const auto& body : model.bodies) bodies.push_back({.name = body.name, .X_WB = body.X_WB, .V_WB = {}});
+  return bodies;
+}
+
 std::vector<PathPoint> path_points(const config::LineSpec& line, const Model& model) {
   std::vector<PathPoint> points;
   const std::string& where = line.keys.path();

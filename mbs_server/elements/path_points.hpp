@@ -8,6 +8,8 @@
 
 namespace heelstrike::mbs {
 
+/// Bodies of a model as config::read_lines() asks for them: names and poses.
+[[nodiscard]] std::vector<BodySpec> body_specs(const Model& model);
 /// @throws Error{invalid_input} for a body that the model has not
 [[nodiscard]] std::vector<PathPoint> path_points(const config::LineSpec& line, const Model& model);
 /// Length at the initial poses [m]. @throws Error{invalid_input} where the path has none, with the line's name

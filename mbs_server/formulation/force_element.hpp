@@ -57,6 +57,9 @@ class ForceElement {
   /// Adds K = dg/dq and C = dg/dqd. The sequence of contributions is the same at every call.
   virtual void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) = 0;
 
+  /// Its forces change where nothing moves: an activation that is prescribed.
+  [[nodiscard]] virtual bool depends_on_time() const { return false; }
+
   /// Null = none.
   [[nodiscard]] virtual const OwnStates* own_states() const { return nullptr; }
 

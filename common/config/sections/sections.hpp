@@ -46,7 +46,7 @@ void check_start(const Field& field, const BodySpec& body, const std::vector<Bod
 // forces.cpp
 [[nodiscard]] KeySchema force_keys(const Catalog& catalog);
 [[nodiscard]] ElementSpec read_force(const Field& field, const std::shared_ptr<const Document>& document,
-                                     const Scenario& scenario, const Catalog& catalog);
+                                     Scenario& scenario, const Catalog& catalog);
 
 // motion.cpp
 [[nodiscard]] KeySchema motion_keys();

@@ -31,13 +31,8 @@ constexpr double most_strained = 1.0;
 void check_lines(const config::Field& field, const Scenario& scenario) {
   const auto lines = config::read_lines(field, scenario.bodies);
   if (lines.empty()) field["lines"].refuse("at least one line", "none", "give each line a name and a `path`");
-  // A body that starts where another one is has its pose only once that one's is known.
-  const auto placed_later = [&](const config::LinePoint& point) {
-    const auto body = std::ranges::find(scenario.bodies, point.body, &BodySpec::name);
-    return body != scenario.bodies.end() && !body->starts_with.empty();
-  };
   for (const auto& line : lines) {
-    if (std::ranges::any_of(line.points, placed_later)) continue;
+    if (!config::placed_at_start(line, scenario.bodies)) continue;
     config::check_insertions(line, scenario.bodies);
     const auto slack = line.keys.optional_number("slack_length");
     if (!slack) continue;
@@ -76,18 +71,13 @@ Force build(const ElementSpec& spec, const Model& model, const std::vector<BodyS
     element.damping = spec.keys["damping"].number() / element.unstrained;
     const double k = line.keys.optional_number("stiffness").value_or(spec.keys["stiffness"].number());
     const double transition = spec.keys["transition_strain"].number();
-    element.tension = [k, transition, quadratic, l0 = element.unstrained](double length, const ConstVector& /*s*/) {
-      return quadratic ? quadratic_ligament_tension(k, l0, length) : toe_linear(k, transition, l0, length);
+    element.tension = [k, transition, quadratic, l0 = element.unstrained](const LineMotion& at,
+                                                                          const ConstVector& /*s*/) {
+      return quadratic ? quadratic_ligament_tension(k, l0, at.length) : toe_linear(k, transition, l0, at.length);
     };
     elements.push_back(std::move(element));
   }
   return line_bundle(spec.name, std::move(elements));
-}
-
-std::vector<BodySpec> body_names(const Model& model) {
-  std::vector<BodySpec> bodies;
-  for (const auto& body : model.bodies) bodies.push_back({.name = body.name, .X_WB = body.X_WB, .V_WB = {}});
-  return bodies;
 }
 
 }  // namespace
@@ -110,7 +100,7 @@ ForceType ligament() {
                lines_key(),
                config::wrap_surfaces_key()};
   type.check = check_lines;
-  type.build = [](const ElementSpec& spec, const Model& model) { return build(spec, model, body_names(model)); };
+  type.build = [](const ElementSpec& spec, const Model& model) { return build(spec, model, body_specs(model)); };
   return type;
 }
 

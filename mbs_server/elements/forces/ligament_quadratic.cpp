@@ -21,9 +21,9 @@ ForceType ligament_quadratic() {
   type.build = [](const ElementSpec& spec, const Model& model) {
     LineElement element = read_line(spec, model);
     element.slackens = true;
-    element.tension = [k = spec.keys["stiffness"].number(), l0 = element.unstrained](double length,
+    element.tension = [k = spec.keys["stiffness"].number(), l0 = element.unstrained](const LineMotion& at,
                                                                                      const ConstVector& /*s*/) {
-      return quadratic_ligament_tension(k, l0, length);
+      return quadratic_ligament_tension(k, l0, at.length);
     };
     return line_force(std::move(element));
   };

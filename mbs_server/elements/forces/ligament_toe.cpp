@@ -31,9 +31,9 @@ ForceType ligament_toe() {
     LineElement element = read_line(spec, model);
     element.slackens = true;
     element.tension = [k = spec.keys["stiffness"].number(), toe = spec.keys["toe_strain"].number(),
-                       l0 = element.unstrained,
-                       own = spec.keys.optional_number("toe_stiffness")](double length, const ConstVector& /*s*/) {
-      return toe_ligament_tension(k, toe, l0, length, own);
+                       l0 = element.unstrained, own = spec.keys.optional_number("toe_stiffness")](
+                          const LineMotion& at, const ConstVector& /*s*/) {
+      return toe_ligament_tension(k, toe, l0, at.length, own);
     };
     return line_force(std::move(element));
   };

@@ -53,7 +53,7 @@ LineForce::LineForce(LineElement element)
       path_(element_.points),
       rates_(VectorX::Zero(static_cast<Eigen::Index>(path_.coordinates().size()))) {}
 
-double LineForce::measure(const MotionState& at, bool curvature) const {
+LineMotion LineForce::measure(const MotionState& at, bool curvature) const {
   try {
     path_.at(at.q, curvature, line_);
   } catch (const RecoverableError& error) {
@@ -61,12 +61,13 @@ double LineForce::measure(const MotionState& at, bool curvature) const {
   }
   const auto& coordinates = path_.coordinates();
   for (std::size_t i = 0; i < coordinates.size(); ++i) rates_[static_cast<Eigen::Index>(i)] = at.qd[coordinates[i]];
-  return line_.gradient.dot(rates_);
+  return {.t = at.t, .length = line_.length, .speed = line_.gradient.dot(rates_)};
 }
 
-LineForce::Pull LineForce::pull(double speed, const ConstVector& s) const {
+LineForce::Pull LineForce::pull(const LineMotion& at, const ConstVector& s) const {
+  const double speed = at.speed;
   Pull pull;
-  pull.tension = element_.tension(line_.length, s);
+  pull.tension = element_.tension(at, s);
   double damping = element_.damping;
   double slope = 0.0;
   if (element_.slackens) {
@@ -78,20 +79,21 @@ LineForce::Pull LineForce::pull(double speed, const ConstVector& s) const {
   }
   pull.force = pull.tension.force + damping * speed;
   pull.by_length = pull.tension.stiffness + slope * speed;
-  pull.by_speed = damping;
+  pull.by_speed = damping + pull.tension.by_speed;
   // A line that shortens faster than it can follow goes slack: it does not push.
   if (element_.slackens && pull.force < 0.0) pull.force = pull.by_length = pull.by_speed = 0.0;
   return pull;
 }
 
 void LineForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
-  const double speed = measure(at, false);
-  const Pull p = pull(speed, at.s);
+  const LineMotion motion = measure(at, false);
+  const Pull p = pull(motion, at.s);
   const auto& coordinates = path_.coordinates();
   for (std::size_t i = 0; i < coordinates.size(); ++i)
     g[coordinates[i]] -= p.force * line_.gradient[static_cast<Eigen::Index>(i)];
   energy.potential += p.tension.energy;
-  energy.dissipated_power += (p.force - p.tension.force) * speed + p.tension.dissipated;
+  energy.dissipated_power += (p.force - p.tension.force) * motion.speed + p.tension.dissipated;
+  if (element_.is_driven) energy.external_power -= p.tension.force * motion.speed;
 }
 
 void LineForce::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
@@ -119,29 +121,28 @@ std::vector<Column> LineForce::columns() const {
                                  {name + ".rate_m_s", "m/s", "rate of the length, positive while it grows"},
                                  {name + ".force_N", "N", "tension with damping, positive where it pulls"}};
   if (element_.slackens) columns.push_back({name + ".strain", "-", "strain, negative while it is slack"});
+  for (const Column& more : element_.more_columns) columns.push_back({name + more.name, more.unit, more.meaning});
   return columns;
 }
 
 void LineForce::append_values(const MotionState& at, std::vector<double>& row) const {
-  const double speed = measure(at, false);
-  row.insert(row.end(), {line_.length, speed, pull(speed, at.s).force});
-  if (element_.slackens) row.push_back((line_.length - element_.unstrained) / element_.unstrained);
+  const LineMotion motion = measure(at, false);
+  row.insert(row.end(), {motion.length, motion.speed, pull(motion, at.s).force});
+  if (element_.slackens) row.push_back((motion.length - element_.unstrained) / element_.unstrained);
+  if (element_.more_values) element_.more_values(motion, at.s, row);
 }
 
 void LineForce::start_states(const MotionState& at, Eigen::Ref<VectorX> s) const {
-  measure(at, false);
-  element_.states.start(line_.length, s);
+  element_.states.start(measure(at, false), s);
 }
 
 void LineForce::state_rates(const MotionState& at, Eigen::Ref<VectorX> f) const {
-  const double speed = measure(at, false);
-  element_.states.rates(line_.length, speed, at.s, f);
+  element_.states.rates(measure(at, false), at.s, f);
 }
 
 void LineForce::state_tangents(const MotionState& at, StateTangents& tangents) const {
-  const double speed = measure(at, true);
   LineStateTangents by;
-  element_.states.tangents(line_.length, speed, at.s, by);
+  element_.states.tangents(measure(at, true), at.s, by);
   // States act on the bodies along the line only, g = -F l_q, and feel length and rate only.
   const Eigen::RowVectorXd length_q = line_.gradient.transpose();
   tangents.g_s = -line_.gradient * by.force_s.transpose();

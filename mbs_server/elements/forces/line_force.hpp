@@ -12,12 +12,20 @@
 
 namespace heelstrike::mbs {
 
-/// Tension of a line as a function of its length and its own states, with what belongs to it.
+/// How a line is and moves.
+struct LineMotion {
+  double t = 0.0;       ///< [s]
+  double length = 0.0;  ///< [m]
+  double speed = 0.0;   ///< [m/s] rate of the length
+};
+
+/// Tension of a line as a function of its motion and its own states, with what belongs to it.
 struct Tension {
   double force = 0.0;       ///< [N] pulls the ends together
   double stiffness = 0.0;   ///< [N/m] dF/dl at constant states
   double energy = 0.0;      ///< [J]
   double dissipated = 0.0;  ///< [W] by changes of the states
+  double by_speed = 0.0;    ///< [N s/m] of a tension that depends on it
 };
 
 /// Derivatives of a line with own states s, ds/dt = f(l, dl/dt, s); the sizes stay from call to call.
@@ -31,9 +39,9 @@ struct LineStateTangents {
 /// Own states of a line: activation, strains of viscous parts.
 struct LineStates {
   int n = 0;
-  std::function<void(double length, Eigen::Ref<VectorX> s)> start = {};
-  std::function<void(double length, double speed, const ConstVector& s, Eigen::Ref<VectorX> f)> rates = {};
-  std::function<void(double length, double speed, const ConstVector& s, LineStateTangents& tangents)> tangents = {};
+  std::function<void(const LineMotion& at, Eigen::Ref<VectorX> s)> start = {};
+  std::function<void(const LineMotion& at, const ConstVector& s, Eigen::Ref<VectorX> f)> rates = {};
+  std::function<void(const LineMotion& at, const ConstVector& s, LineStateTangents& tangents)> tangents = {};
 };
 
 /// What lines of all types are made of.
@@ -43,8 +51,12 @@ struct LineElement {
   double unstrained = 0.0;        ///< [m] > 0
   double damping = 0.0;           ///< [N s/m]
   bool slackens = false;          ///< pulls only while it is longer than that, and never pushes; its strain is told
-  std::function<Tension(double length, const ConstVector& s)> tension = {};
+  bool is_driven = false;         ///< its tension is brought in from outside, and may depend on the time: a muscle
+  std::function<Tension(const LineMotion& at, const ConstVector& s)> tension = {};
   LineStates states = {};
+  /// Columns besides those of all lines, by their names behind that of the element, and their values.
+  std::vector<Column> more_columns = {};
+  std::function<void(const LineMotion& at, const ConstVector& s, std::vector<double>& row)> more_values = {};
 };
 
 /// Strain of a ligament at which its damping acts in full: from zero there it sets in smoothly, so that the force has
@@ -62,6 +74,7 @@ class LineForce final : public ForceElement, private OwnStates {
   /// @throws RecoverableError where the path has no length or direction
   void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override;
   void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
+  [[nodiscard]] bool depends_on_time() const override { return element_.is_driven; }
   [[nodiscard]] std::vector<Column> columns() const override;
   void append_values(const MotionState& at, std::vector<double>& row) const override;
   [[nodiscard]] const OwnStates* own_states() const override { return element_.states.n > 0 ? this : nullptr; }
@@ -73,8 +86,8 @@ class LineForce final : public ForceElement, private OwnStates {
   void state_rates(const MotionState& at, Eigen::Ref<VectorX> f) const override;
   void state_tangents(const MotionState& at, StateTangents& tangents) const override;
 
-  /// Sets `line_` and `rates_`. @returns dl/dt
-  double measure(const MotionState& at, bool curvature) const;
+  /// Sets `line_` and `rates_`.
+  LineMotion measure(const MotionState& at, bool curvature) const;
   /// Force at the length in `line_`, and what of it changes with length and speed.
   struct Pull {
     Tension tension;
@@ -82,7 +95,7 @@ class LineForce final : public ForceElement, private OwnStates {
     double by_length = 0.0;  ///< [N/m]
     double by_speed = 0.0;   ///< [N s/m]
   };
-  [[nodiscard]] Pull pull(double speed, const ConstVector& s) const;
+  [[nodiscard]] Pull pull(const LineMotion& at, const ConstVector& s) const;
 
   LineElement element_;
   LinePath path_;

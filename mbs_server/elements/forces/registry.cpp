@@ -6,12 +6,12 @@ namespace heelstrike::mbs {
 
 // One name for each file.
 ForceType spring_damper(), ligament_quadratic(), ligament_toe(), torsional_spring(), bushing(), viscoelastic_spring(),
-    ligament();
+    ligament(), muscle();
 
 std::span<const ForceType> force_types() {
   static const std::vector<ForceType> types = {
       spring_damper(), ligament_quadratic(),  ligament_toe(), torsional_spring(),
-      bushing(),       viscoelastic_spring(), ligament()};
+      bushing(),       viscoelastic_spring(), ligament(),     muscle()};
   return types;
 }
 

@@ -10,9 +10,9 @@ ForceType spring_damper() {
   type.keys = line_keys(config::number("stiffness", "N/m", config::stiffnesses, "slope of the force"));
   type.build = [](const ElementSpec& spec, const Model& model) {
     LineElement element = read_line(spec, model);
-    element.tension = [k = spec.keys["stiffness"].number(), l0 = element.unstrained](double length,
+    element.tension = [k = spec.keys["stiffness"].number(), l0 = element.unstrained](const LineMotion& at,
                                                                                      const ConstVector& /*s*/) {
-      const double x = length - l0;
+      const double x = at.length - l0;
       return Tension{.force = k * x, .stiffness = k, .energy = 0.5 * k * x * x};
     };
     return line_force(std::move(element));

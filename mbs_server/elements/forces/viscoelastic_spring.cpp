@@ -71,13 +71,14 @@ ForceType viscoelastic_spring() {
                                .unstrained = element.unstrained,
                                .arms = vector_of(spec.keys["arm_stiffnesses"]),
                                .times = vector_of(spec.keys["relaxation_times"])};
-    element.tension = [maxwell](double length, const ConstVector& s) { return maxwell.tension(length, s); };
+    element.tension = [maxwell](const LineMotion& at, const ConstVector& s) { return maxwell.tension(at.length, s); };
     element.states = {
         .n = static_cast<int>(maxwell.arms.size()),
-        .start = [l0 = element.unstrained](double length, Eigen::Ref<VectorX> s) { s.setConstant(length - l0); },
-        .rates = [maxwell](double length, double, const ConstVector& s,
-                           Eigen::Ref<VectorX> f) { maxwell.rates(length, s, f); },
-        .tangents = [maxwell](double, double, const ConstVector&, LineStateTangents& by) { maxwell.tangents(by); }};
+        .start = [l0 = element.unstrained](const LineMotion& at,
+                                           Eigen::Ref<VectorX> s) { s.setConstant(at.length - l0); },
+        .rates = [maxwell](const LineMotion& at, const ConstVector& s,
+                           Eigen::Ref<VectorX> f) { maxwell.rates(at.length, s, f); },
+        .tangents = [maxwell](const LineMotion&, const ConstVector&, LineStateTangents& by) { maxwell.tangents(by); }};
     return line_force(std::move(element));
   };
   return type;

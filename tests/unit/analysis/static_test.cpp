@@ -39,6 +39,30 @@ forces:
   EXPECT_EQ(run.summary.integrator.steps, 1);
 }
 
+// Fields lie on equilibria: one set for each row that the grid of fields has come to.
+TEST(Static, FieldsAreWrittenWithTheirRows) {
+  const auto run = completed(R"(heelstrike: 1
+gravity: [0, 0, -10]
+bodies:
+  ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.0999]}
+loads:
+  push: {body: ball, fz: {expression: "-5 * t"}}
+contact:
+  ball-ground:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}, material: {youngs_modulus: 1e6, poissons_ratio: 0.3}}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: elastic_foundation
+    parameters: {thickness: 0.01}
+analysis: {type: static, end_time: 1}
+output: {interval: 0.25, fields: {interval: 0.5}}
+)");
+  std::vector<double> times;
+  for (const auto& frame : run.fields) {
+    if (times.empty() || times.back() != frame.time) times.push_back(frame.time);
+  }
+  EXPECT_THAT(times, testing::ElementsAre(0.0, 0.5, 1.0));
+}
+
 TEST(Static, ABallRestsInTheGroundByHertz) {
   for (const double z : {0.0999, 0.15, 1.1}) {
     const auto run = completed(at_rest(R"(

@@ -68,6 +68,14 @@ constexpr const char* small_model = R"(<?xml version="1.0"?>
       <PathPoint name="q"><socket_parent_frame>/bodyset/foot</socket_parent_frame><location>0 0 0</location></PathPoint>
     </objects></PathPointSet></GeometryPath><linear_stiffness>1000</linear_stiffness><slack_length>0.08</slack_length>
   </Blankevoort1991Ligament>
+  <Millard2012EquilibriumMuscle name="M1"><GeometryPath><PathPointSet><objects>
+      <PathPoint name="p"><socket_parent_frame>/bodyset/thigh</socket_parent_frame><location>-0.03 -0.2 0</location></PathPoint>
+      <PathPoint name="q"><socket_parent_frame>/bodyset/foot</socket_parent_frame><location>-0.03 0.02 0</location></PathPoint>
+    </objects></PathPointSet></GeometryPath><max_isometric_force>900</max_isometric_force>
+    <optimal_fiber_length>0.07</optimal_fiber_length><tendon_slack_length>0.2</tendon_slack_length>
+    <pennation_angle_at_optimal>0.2</pennation_angle_at_optimal><ignore_tendon_compliance>true</ignore_tendon_compliance>
+    <FiberForceLengthCurve><strain_at_one_norm_force>0.6</strain_at_one_norm_force></FiberForceLengthCurve>
+  </Millard2012EquilibriumMuscle>
   <CoordinateActuator name="motor" />
   <Smith2018ArticularContactForce name="touch"><appliesForce>true</appliesForce>
     <socket_target_mesh>/contactgeometryset/upper</socket_target_mesh>
@@ -132,6 +140,27 @@ TEST(OsimImport, NothingIsDroppedSilently) {
     EXPECT_THAT(import.not_taken, Contains(HasSubstr(missed)));
   }
   EXPECT_THAT(import.not_taken, Not(Contains(HasSubstr("L1"))));
+}
+
+TEST(OsimImport, MusclesComeAlongWithWhatIsHeld) {
+  const Folder folder;
+  const auto imported = [&](std::vector<std::string> held) {
+    return import_model(read_model(small_model, "small.osim"),
+                        {.joints = {"knee"}, .held = std::move(held), .meshes = {}, .folders = {folder.path()}});
+  };
+  EXPECT_THAT(imported({}).not_taken, Contains(HasSubstr("Millard2012EquilibriumMuscle M1: it holds to foot")));
+  const Import import = imported({"ankle"});
+  const Scenario scenario = test::scenario_from(import.scenario);
+  ASSERT_EQ(scenario.bodies.size(), 2u);
+  EXPECT_NEAR(scenario.bodies[1].mass, 5.0, 1e-12);
+  ASSERT_EQ(scenario.forces.size(), 3u);
+  const auto& muscle = scenario.forces[2];
+  EXPECT_EQ(muscle.type, "muscle");
+  EXPECT_EQ(muscle.keys["tendon"].text(), "rigid");
+  EXPECT_EQ(muscle.keys["max_isometric_force"].number(), 900.0);
+  EXPECT_EQ(muscle.keys["pennation_angle"].number(), 0.2);
+  EXPECT_THAT(import.not_taken, Contains(HasSubstr("M1: strain_at_one_norm_force 0.6")));
+  EXPECT_THROW((void)imported({"elbow"}), Error);
 }
 
 std::string message_of(const std::string& text, const ImportWish& wish) {

@@ -1,0 +1,63 @@
+/// A Hill-type muscle along a line: pennated fibres in a parallelogram of constant height, and a tendon in series.
+#pragma once
+
+#include "mbs_server/elements/forces/line_force.hpp"
+#include "mbs_server/elements/forces/muscle_curves.hpp"
+
+namespace heelstrike::mbs {
+
+/// What makes one muscle. The height of the fibres is l_o sin(pennation) [zajac1989].
+struct HillMuscle {
+  double max_force = 0.0;       ///< F_o [N] > 0
+  double optimal_length = 0.0;  ///< l_o [m] > 0
+  double slack_length = 0.0;    ///< l_ts [m] >= 0 of the tendon; > 0 where it is elastic
+  double pennation = 0.0;       ///< [rad] at the optimal length
+  double max_velocity = 10.0;   ///< [1/s] of shortening, in optimal lengths
+  double fiber_damping = 0.1;   ///< [-] force per velocity, both normalised; > 0 with an elastic tendon
+  const MuscleCurves* curves = nullptr;
+
+  /// [m] The fibres never get shorter: with a path too short even for that they hang slack. It is the shortest length
+  /// of the curves, or that at the largest pennation, acos(0.1).
+  [[nodiscard]] double shortest() const;
+
+  /// Force along the path with a tendon that keeps its slack length, F_o (a f_l f_v + f_p + b v) cos(angle), never
+  /// negative.
+  struct Stiff {
+    Tension tension;
+    double fiber = 0.0;          ///< [m] length
+    double by_activation = 0.0;  ///< [N]
+  };
+  [[nodiscard]] Stiff with_rigid_tendon(double length, double speed, double activation) const;
+
+  /// An elastic tendon's tension at a length of path and fibre, and how both enter.
+  struct TendonForce {
+    double force = 0.0;      ///< [N]
+    double by_length = 0.0;  ///< [N/m] by that of the path
+    double by_fiber = 0.0;   ///< [N] by the normalised length of the fibre
+  };
+  [[nodiscard]] TendonForce tendon_force(double length, double fiber) const;
+  /// Rate of the normalised fibre length with an elastic tendon [1/s], from the balance
+  /// (a f_l f_v + f_p + b v) cos(angle) = f_t, solved for v [millard2013] equation (8).
+  struct FiberRate {
+    double rate = 0.0;
+    double by_length = 0.0;  ///< [1/(m s)]
+    double by_fiber = 0.0;
+    double by_activation = 0.0;
+  };
+  [[nodiscard]] FiberRate fiber_rate(double length, double fiber, double activation) const;
+  /// Normalised fibre length at rest with an elastic tendon.
+  [[nodiscard]] double fiber_at_rest(double length, double activation) const;
+
+ private:
+  [[nodiscard]] double height() const;
+};
+
+/// da/dt of the activation for an excitation u, [thelen2003] equations (1) and (2).
+struct ActivationRate {
+  double rate = 0.0;           ///< [1/s]
+  double by_activation = 0.0;  ///< [1/s]
+};
+[[nodiscard]] ActivationRate activation_rate(double excitation, double activation, double activation_time,
+                                             double deactivation_time);
+
+}  // namespace heelstrike::mbs

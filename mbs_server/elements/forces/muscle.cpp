@@ -1,0 +1,204 @@
+#include <fmt/format.h>
+#include <algorithm>
+#include <numbers>
+#include <optional>
+#include <utility>
+
+#include "common/config/keys.hpp"
+#include "common/config/sections/sections.hpp"
+#include "common/errors/error.hpp"
+#include "mbs_server/elements/drivers/driver_type.hpp"
+#include "mbs_server/elements/forces/hill_muscle.hpp"
+#include "mbs_server/elements/path_points.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+/// A spline through a column leaves the range of its rows a little; what is further off is a mistake.
+constexpr double overshoot = 0.05;
+
+/// A muscle whose path is half or twice as long as its fibres and tendon have ever been is a mistake of units or
+/// bodies.
+constexpr double shortest_path = 0.5;
+constexpr double longest_path = 2.0;
+
+/// One muscle on its path: which of activation and fibre length are states, and what they make.
+class PathMuscle {
+ public:
+  PathMuscle(const ElementSpec& spec, HillMuscle muscle)
+      : name_(spec.name),
+        muscle_(muscle),
+        elastic_(spec.keys["tendon"].text() == "elastic"),
+        least_(spec.keys["minimum_activation"].number()),
+        rise_(spec.keys["activation_time"].number()),
+        fall_(spec.keys["deactivation_time"].number()) {
+    const auto given = [&](const char* key) {
+      const auto found = spec.functions.find(key);
+      return found == spec.functions.end() ? nullptr : resolved(found->second);
+    };
+    activation_ = given("activation");
+    excitation_ = given("excitation");
+  }
+
+  [[nodiscard]] int n_states() const { return (excitation_ ? 1 : 0) + (elastic_ ? 1 : 0); }
+
+  [[nodiscard]] Tension tension(const LineMotion& at, const ConstVector& s) const {
+    if (!elastic_) return muscle_.with_rigid_tendon(at.length, at.speed, activation(at.t, s)).tension;
+    const auto tendon = muscle_.tendon_force(at.length, s[fiber_state()]);
+    return {.force = tendon.force, .stiffness = tendon.by_length};
+  }
+
+  void start(const LineMotion& at, Eigen::Ref<VectorX> s) const {
+    // A state at its excitation is at rest.
+    if (excitation_) s[0] = limited(*excitation_, at.t);
+    if (elastic_) s[fiber_state()] = muscle_.fiber_at_rest(at.length, activation(at.t, s));
+  }
+
+  void rates(const LineMotion& at, const ConstVector& s, Eigen::Ref<VectorX> f) const {
+    if (excitation_) f[0] = activation_rate(limited(*excitation_, at.t), s[0], rise_, fall_).rate;
+    if (elastic_) f[fiber_state()] = muscle_.fiber_rate(at.length, s[fiber_state()], activation(at.t, s)).rate;
+  }
+
+  void tangents(const LineMotion& at, const ConstVector& s, LineStateTangents& by) const {
+    const int n = n_states();
+    by.force_s = VectorX::Zero(n);
+    by.f_length = VectorX::Zero(n);
+    by.f_speed = VectorX::Zero(n);
+    by.f_s = Eigen::MatrixXd::Zero(n, n);
+    const double a = activation(at.t, s);
+    const bool free = excitation_ && s[0] > least_ && s[0] < 1.0;
+    if (excitation_) by.f_s(0, 0) = activation_rate(limited(*excitation_, at.t), s[0], rise_, fall_).by_activation;
+    if (!elastic_) {
+      if (free) by.force_s[0] = muscle_.with_rigid_tendon(at.length, at.speed, a).by_activation;
+      return;
+    }
+    const int k = fiber_state();
+    by.force_s[k] = muscle_.tendon_force(at.length, s[k]).by_fiber;
+    const auto rate = muscle_.fiber_rate(at.length, s[k], a);
+    by.f_length[k] = rate.by_length;
+    by.f_s(k, k) = rate.by_fiber;
+    if (free) by.f_s(k, 0) = rate.by_activation;
+  }
+
+  void append_values(const LineMotion& at, const ConstVector& s, std::vector<double>& row) const {
+    const double a = activation(at.t, s);
+    const double fiber = elastic_ ? std::max(s[fiber_state()] * muscle_.optimal_length, muscle_.shortest())
+                                  : muscle_.with_rigid_tendon(at.length, at.speed, a).fiber;
+    row.insert(row.end(), {fiber, a});
+  }
+
+ private:
+  [[nodiscard]] int fiber_state() const { return excitation_ ? 1 : 0; }
+
+  [[nodiscard]] double limited(const TimeFunction& function, double t) const {
+    const double value = function.at(t).f;
+    if (value >= -overshoot && value <= 1.0 + overshoot) return std::clamp(value, least_, 1.0);
+    throw input_error(name_, fmt::format("forces.{}: expected {} between 0 and 1, found {:.4g} at t = {:.4g} s; give a "
+                                         "`scale`, e.g. 0.01 for per cent",
+                                         name_, excitation_ ? "an excitation" : "an activation", value, t));
+  }
+
+  [[nodiscard]] double activation(double t, const ConstVector& s) const {
+    if (excitation_) return std::clamp(s[0], least_, 1.0);
+    return activation_ ? limited(*activation_, t) : least_;
+  }
+
+  std::string name_;
+  HillMuscle muscle_;
+  bool elastic_;
+  double least_, rise_, fall_;
+  TimeFunctionPtr activation_, excitation_;
+};
+
+void check_muscle(const config::Field& field, const Scenario& scenario) {
+  if (field.has("activation") && field.has("excitation")) {
+    field["excitation"].refuse("`activation` or `excitation`", "both",
+                               "an activation is taken as it is, an excitation goes through activation dynamics");
+  }
+  if (field["tendon"].text() == "elastic" && !(field["tendon_slack_length"].number() > 0.0)) {
+    field["tendon_slack_length"].refuse("a length > 0 of an elastic tendon", "0", "or take `tendon: rigid`");
+  }
+  const double longest = field["tendon_slack_length"].number() + field["optimal_fiber_length"].number();
+  for (const auto& line : config::read_lines(field, scenario.bodies)) {
+    if (!config::placed_at_start(line, scenario.bodies)) continue;
+    config::check_insertions(line, scenario.bodies);
+    const double length = config::straight_length(line, scenario.bodies);
+    if (length > shortest_path * longest && length < longest_path * longest) continue;
+    line.keys["path"].refuse(
+        fmt::format("a path of {:g} to {:g} times the tendon's slack length with the optimal fibre ({:.4g} m) at the "
+                    "initial poses",
+                    shortest_path, longest_path, longest),
+        fmt::format("{:.4g} m", length), "a point is in the wrong body, or a length in another unit");
+  }
+}
+
+Force build_muscle(const ElementSpec& spec, const Model& model) {
+  const auto& keys = spec.keys;
+  const HillMuscle muscle{.max_force = keys["max_isometric_force"].number(),
+                          .optimal_length = keys["optimal_fiber_length"].number(),
+                          .slack_length = keys["tendon_slack_length"].number(),
+                          .pennation = keys["pennation_angle"].number(),
+                          .max_velocity = keys["max_contraction_velocity"].number(),
+                          .fiber_damping = keys["fiber_damping"].number(),
+                          .curves = keys["curves"].text() == "thelen2003" ? &thelen_curves() : &millard_curves()};
+  const PathMuscle path(spec, muscle);
+  const auto line = config::read_lines(keys, body_specs(model)).front();
+  LineElement element{.name = spec.name, .points = path_points(line, model), .unstrained = muscle.optimal_length};
+  element.is_driven = true;
+  element.tension = [path](const LineMotion& at, const ConstVector& s) { return path.tension(at, s); };
+  element.states = {
+      .n = path.n_states(),
+      .start = [path](const LineMotion& at, Eigen::Ref<VectorX> s) { path.start(at, s); },
+      .rates = [path](const LineMotion& at, const ConstVector& s, Eigen::Ref<VectorX> f) { path.rates(at, s, f); },
+      .tangents = [path](const LineMotion& at, const ConstVector& s,
+                         LineStateTangents& by) { path.tangents(at, s, by); }};
+  element.more_columns = {{".fiber_length_m", "m", "length of the fibres"}, {".activation", "-", "activation, 0 to 1"}};
+  element.more_values = [path](const LineMotion& at, const ConstVector& s, std::vector<double>& row) {
+    path.append_values(at, s, row);
+  };
+  return line_force(std::move(element));
+}
+
+config::KeySchema choice(std::string name, std::string meaning, std::vector<std::string> choices) {
+  config::KeySchema key = config::text(std::move(name), std::move(meaning));
+  key.fallback = choices.front();
+  key.choices = std::move(choices);
+  return key;
+}
+
+}  // namespace
+
+ForceType muscle() {
+  using config::number, config::required;
+  ForceType type;
+  type.name = "muscle";
+  type.meaning = "Hill-type muscle over points and surfaces of bodies, with a prescribed activation or excitation";
+  type.functions = {"activation", "excitation"};
+  type.keys = {
+      required(number("max_isometric_force", "N", {.min = 0.0, .max = 1e9, .min_excluded = true},
+                      "of the fibres at their optimal length")),
+      required(number("optimal_fiber_length", "m", config::lengths, "at which they are strongest")),
+      required(number("tendon_slack_length", "m", {.min = 0.0, .max = 1e6}, "at which the tendon begins to pull")),
+      number("pennation_angle", "rad", {.min = 0.0, .max = 0.45 * std::numbers::pi},
+             "between fibres and tendon at the optimal length", "0"),
+      number("max_contraction_velocity", "1/s", {.min = 1e-3, .max = 1e6}, "of shortening, in optimal lengths", "10"),
+      number("fiber_damping", "-", {.min = 1e-6, .max = 1e3},
+             "force per velocity of the fibres, normalised as the curves are", "0.1"),
+      choice("curves", "millard2012: [millard2013]; thelen2003: [thelen2003]", {"millard2012", "thelen2003"}),
+      choice("tendon",
+             "rigid: of its slack length, the force follows from the path; elastic: the fibre length is a state",
+             {"rigid", "elastic"}),
+      config::function_keys("activation", "-", "activation, 0 to 1, taken as it is"),
+      config::function_keys("excitation", "-", "excitation, 0 to 1, which the activation follows [thelen2003]"),
+      number("activation_time", "s", config::times, "with `excitation`: time constant of its rise", "0.01"),
+      number("deactivation_time", "s", config::times, "of its fall", "0.04"),
+      number("minimum_activation", "-", {.min = 0.0, .max = 1.0},
+             "lower limit of the activation, and its value where none is given", "0.01"),
+      required(config::path_key()),
+      config::wrap_surfaces_key()};
+  type.check = check_muscle;
+  type.build = build_muscle;
+  return type;
+}
+
+}  // namespace heelstrike::mbs
