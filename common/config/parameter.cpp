@@ -96,7 +96,9 @@ std::vector<std::string> names_of(std::span<const ParameterSchema> schema) {
 [[noreturn]] void refuse_unknown(const std::string& name, std::span<const ParameterSchema> schema,
                                  const std::string& where) {
   const std::string key = where + "." + name;
-  const auto successor = std::ranges::find(schema, name, &ParameterSchema::former_name);
+  // Most parameters never had another name, and a key may be empty.
+  const auto successor = std::ranges::find_if(
+      schema, [&](const ParameterSchema& s) { return !s.former_name.empty() && s.former_name == name; });
   if (successor != schema.end()) {
     throw input_error(key, fmt::format("{}: this key is now '{}': {}", key, successor->name, successor->former_values));
   }
