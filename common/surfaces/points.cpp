@@ -56,12 +56,13 @@ config::KeySchema points_keys() {
   return {
       .name = PointCloudSurface::kind,
       .kind = config::KeyKind::map,
-      .meaning = "point cloud: `positions` and `areas`, or `file`",
+      .meaning = "point cloud",
       .keys = {std::move(positions),
                config::number_list("areas", "m^2", config::areas, "tributary area of each point, as many as points"),
-               config::file("file",
-                            "table with the columns x_m, y_m, z_m, area_m2 (.csv), relative to the scenario "
-                            "file")}};
+               config::file(
+                   "file",
+                   "instead of both: table with the columns x_m, y_m, z_m, area_m2 (.csv), relative to the scenario "
+                   "file")}};
 }
 
 }  // namespace
