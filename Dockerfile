@@ -11,21 +11,25 @@ COPY . .
 # The packages of the shared libraries that the programs really load, for the runtime stage.
 RUN cmake --preset release -DHEELSTRIKE_BUILD_TESTS=OFF -DHEELSTRIKE_PYTHON=OFF -DHEELSTRIKE_BUILD_BENCHMARKS=OFF \
  && scripts/build heelstrike mbs_server fem_server heelstrike-mesher \
- && mkdir -p /out/bin \
+ && mkdir -p /out/bin /out/lib \
  && install --strip -t /out/bin build/release/bin/heelstrike build/release/bin/mbs_server build/release/bin/fem_server \
       build/release/bin/heelstrike-mesher \
- && scripts/runtime-packages /out/bin/* > /out/packages
+ && install --strip -t /out/lib build/release/lib/libheelstrike_elements.so \
+ && scripts/runtime-packages /out/bin/* /out/lib/* > /out/packages
 
 FROM ${HEELSTRIKE_BASE} AS runtime
 RUN echo force-unsafe-io > /etc/dpkg/dpkg.cfg.d/unsafe-io
 COPY --from=builder /out/packages /usr/local/share/heelstrike/packages
+# Debian's package of deal.II holds its debug build, too: 0.55 GB that no program loads.
 RUN apt-get update -qq \
  && xargs -a /usr/local/share/heelstrike/packages apt-get install -y -qq --no-install-recommends \
  && rm -rf /var/lib/apt/lists/* \
+ && rm -f /usr/lib/*/libdeal.ii.g.so* \
  && find / -xdev -type f -perm /6000 -exec chmod a-s {} + \
  && useradd --system --uid 10001 --user-group --home-dir /var/lib/heelstrike --shell /usr/sbin/nologin heelstrike \
  && install -d -o heelstrike -g heelstrike -m 0700 /var/lib/heelstrike
 COPY --from=builder /out/bin/ /usr/local/bin/
+COPY --from=builder /out/lib/ /usr/local/lib/
 COPY examples/ /usr/local/share/heelstrike/examples/
 USER heelstrike
 WORKDIR /var/lib/heelstrike

@@ -61,7 +61,7 @@ double run(FrictionContactProblem& problem, const SiconosSolver& solver, double 
 }  // namespace
 
 SiconosResult solve_with_siconos(const friction::LocalProblem& problem, const SiconosSolver& solver, double tolerance,
-                                 const Eigen::VectorXd& guess, int repetitions) {
+                                 const Eigen::VectorXd& guess, int repetitions, double time_limit) {
   // Its own reader makes what it likes best: blocks.
   std::ostringstream text;
   friction::write_siconos_text(problem, text);

@@ -1,5 +1,5 @@
 # cmake --install: programs, the library with its headers, the Python package, schema, contract, examples, man pages and
-# completions. Components: programs, library, python, doc.
+# completions. Components, each of which is a package in cmake/packages.cmake: programs, library, development, python, doc.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS heelstrike mbs_server fem_server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
@@ -7,17 +7,22 @@ if(TARGET heelstrike-mesher)
   install(TARGETS heelstrike-mesher RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 endif()
 
-install(TARGETS libheelstrike EXPORT heelstrike LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
-install(DIRECTORY include/heelstrike DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+if(TARGET heelstrike_elements)
+  # With the library, which programs do without: both load it from there.
+  install(TARGETS heelstrike_elements LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT library)
+endif()
+install(TARGETS libheelstrike EXPORT heelstrike LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  COMPONENT library NAMELINK_COMPONENT development)
+install(DIRECTORY include/heelstrike DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 # What `heelstrike fmu` puts into units; no program links it.
 install(TARGETS heelstrike_fmi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/heelstrike COMPONENT programs)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/heelstrike)
-install(EXPORT heelstrike NAMESPACE heelstrike:: FILE heelstrikeConfig.cmake DESTINATION ${package_folder} COMPONENT library)
+install(EXPORT heelstrike NAMESPACE heelstrike:: FILE heelstrikeConfig.cmake DESTINATION ${package_folder} COMPONENT development)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/heelstrikeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/heelstrikeConfigVersion.cmake DESTINATION ${package_folder} COMPONENT library)
+install(FILES ${CMAKE_BINARY_DIR}/heelstrikeConfigVersion.cmake DESTINATION ${package_folder} COMPONENT development)
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/heelstrike.pc.in ${CMAKE_BINARY_DIR}/heelstrike.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/heelstrike.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+install(FILES ${CMAKE_BINARY_DIR}/heelstrike.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
 if(TARGET heelstrike_python)
   # Debian's Python looks there for packages of /usr and of /usr/local.
@@ -30,16 +35,24 @@ if(TARGET heelstrike_python)
 endif()
 
 install(FILES docs/reference/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs)
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs)
-install(DIRECTORY proto/heelstrike DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/proto COMPONENT library FILES_MATCHING PATTERN "*.proto")
-install(DIRECTORY docs/guide docs/reference docs/theory DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs PATTERN "__pycache__" EXCLUDE)
+install(PROGRAMS scripts/demo DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/scripts COMPONENT programs)
+install(DIRECTORY proto/heelstrike DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/proto COMPONENT development FILES_MATCHING PATTERN "*.proto")
+install(DIRECTORY docs/guide docs/reference docs/theory docs/developer docs/pictures docs/studies
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+install(FILES docs/glossary.md docs/references.bib DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 
 # Man pages and completions are what the programs themselves say in --help, so they cannot be wrong.
 set(shell_pages ${CMAKE_BINARY_DIR}/shell)
+set(documented_programs heelstrike fem_server mbs_server)
+set(documented_files $<TARGET_FILE:heelstrike> $<TARGET_FILE:fem_server> $<TARGET_FILE:mbs_server>)
+if(TARGET heelstrike-mesher)
+  list(APPEND documented_programs heelstrike-mesher)
+  list(APPEND documented_files $<TARGET_FILE:heelstrike-mesher>)
+endif()
 add_custom_command(OUTPUT ${shell_pages}/heelstrike.1
-  COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1 python3 ${PROJECT_SOURCE_DIR}/cmake/shell_pages.py ${shell_pages}
-    $<TARGET_FILE:heelstrike> $<TARGET_FILE:fem_server> $<TARGET_FILE:mbs_server>
-  DEPENDS heelstrike fem_server mbs_server ${PROJECT_SOURCE_DIR}/cmake/shell_pages.py
+  COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1 python3 ${PROJECT_SOURCE_DIR}/cmake/shell_pages.py ${shell_pages} ${documented_files}
+  DEPENDS ${documented_programs} ${PROJECT_SOURCE_DIR}/cmake/shell_pages.py
   COMMENT "Asking the programs for their help" VERBATIM)
 add_custom_target(shell_pages DEPENDS ${shell_pages}/heelstrike.1)
 install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target shell_pages COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)"

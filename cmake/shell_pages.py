@@ -101,7 +101,7 @@ def main(folder, program, *servers):
     options = {command: options_of(shown) for command, shown in helps.items()}
     for server in servers:
         shown = help_of(server)
-        page = man_page(pathlib.Path(server).name, shown.splitlines()[0].rstrip("."), version, [("Description", shown)])
+        page = man_page(pathlib.Path(server).name, shown.splitlines()[0].split(": ", 1)[-1].rstrip("."), version, [("Description", shown)])
         (folder / f"{pathlib.Path(server).name}.1").write_text(page)
     (folder / f"{name}.bash").write_text(bash_completion(name, options_of(text), options))
     (folder / f"_{name}").write_text(zsh_completion(name, summaries, options))

@@ -160,6 +160,12 @@ void add(fem::Doubts doubts, MeshOutcome& outcome) {
 
 MeshOutcome process_volume(const MeshJob& job) {
   fem::VolumeMesh mesh = read_input([&] { return fem::read_volume(job.content, read_options(job)); });
+  if (job.order == 2 && mesh.hexahedral()) {
+    throw input_error("--order",
+                      fmt::format("--order 2: {} holds hexahedra with 8 nodes, and there are none with more here; "
+                                  "leave it out",
+                                  job.name));
+  }
   if (job.order == 2 && mesh.nodes_per_element == 4) mesh = fem::to_quadratic(mesh);
   MeshOutcome outcome;
   outcome.repaired = mesh.notes;

@@ -149,7 +149,7 @@ void write_unit(const RunRequest& request, FmiVersion version, const UnitBinarie
   archive.add_file("modelDescription.xml", scratch.path() / "modelDescription.xml");
   const std::string platform = version == FmiVersion::v2 ? "binaries/linux64/" : "binaries/x86_64-linux/";
   archive.add_file(platform + description.model_identifier + ".so", binaries.binary);
-  archive.add_file(platform + binaries.library.filename().string(), binaries.library);
+  for (const fs::path& library : binaries.libraries) archive.add_file(platform + library.filename().string(), library);
   archive.add_folder("resources", resources);
   archive.close();
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "client/fmi/model_description.hpp"
 #include "client/runs/run_request.hpp"
@@ -12,8 +13,8 @@ namespace heelstrike::client {
 
 /// What units are stepped by.
 struct UnitBinaries {
-  std::filesystem::path binary;   ///< becomes that of the unit
-  std::filesystem::path library;  ///< that it needs, under the name that it needs it by
+  std::filesystem::path binary;                  ///< becomes that of the unit
+  std::vector<std::filesystem::path> libraries;  ///< that it needs, under the names that it needs them by
 };
 
 /// Prepares the contacts of `request`, so that whoever opens the unit need not, and writes the unit.

@@ -15,25 +15,10 @@ namespace heelstrike::client::osim {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A name as a scenario may have it.
-std::string plain(std::string name) {
-  for (char& c : name) {
-    const bool fine =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-    if (!fine) c = '_';
-  }
-  return name.empty() ? "unnamed" : name;
-}
-
-std::string list(const Vector3& v) {
-  return fmt::format("[{}, {}, {}]", v.x(), v.y(), v.z());
-}
-
-std::string quaternion(const Matrix3& R) {
-  const Eigen::Quaterniond q = Eigen::Quaterniond(R).normalized();
-  return fmt::format("[{}, {}, {}, {}]", q.w(), q.x(), q.y(), q.z());
-}
+using models::list;
+using models::MeshCopy;
+using models::plain;
+using models::quaternion;
 
 /// Name without the digits at its end: MCLd1 and MCLd2 are lines of MCLd.
 std::string bundle_name(const std::string& line) {
@@ -155,29 +140,13 @@ void Importer::absorb_welded() {
 std::string Importer::bodies_text() const {
   std::string text = "bodies:\n";
   for (const std::string& name : bodies_) {
-    // Masses welded to it count: first their common centre, then Steiner's theorem.
-    double mass = 0.0;
-    Vector3 moment = Vector3::Zero();
+    models::MassProperties mass;
     for (const Body& body : model_.bodies) {
       if (!kept(body.name) || home_.at(body.name).body != name) continue;
-      mass += body.mass;
-      moment += body.mass * (home_.at(body.name).X_BF * body.center_of_mass);
+      mass = models::welded(
+          mass, models::seen_from(home_.at(body.name).X_BF, {body.mass, body.center_of_mass, body.inertia}));
     }
-    const Vector3 center = mass > 0.0 ? Vector3(moment / mass) : Vector3(Vector3::Zero());
-    Matrix3 inertia = Matrix3::Zero();
-    for (const Body& body : model_.bodies) {
-      if (!kept(body.name) || home_.at(body.name).body != name) continue;
-      const Pose& X = home_.at(body.name).X_BF;
-      const Vector3 r = X * body.center_of_mass - center;
-      inertia += X.R * body.inertia * X.R.transpose() +
-                 body.mass * (r.squaredNorm() * Matrix3::Identity() - r * r.transpose());
-    }
-    const Pose X_WB = default_pose(model_, name);
-    text += fmt::format(
-        "  {}:\n    mass: {}\n    inertia: [{}, {}, {}, {}, {}, {}]\n    center_of_mass: {}\n    position: {}\n    "
-        "orientation: {}\n",
-        plain(name), mass, inertia(0, 0), inertia(1, 1), inertia(2, 2), inertia(0, 1), inertia(0, 2), inertia(1, 2),
-        list(center), list(X_WB.p), quaternion(X_WB.R));
+    text += models::body_text(plain(name), mass, default_pose(model_, name));
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "client/models/scenario_text.hpp"
 #include "client/osim/osim_model.hpp"
 
 namespace heelstrike::client::osim {
@@ -17,18 +18,7 @@ struct ImportWish {
   std::vector<std::filesystem::path> folders;           ///< where mesh files are looked for, in this order
 };
 
-/// A mesh file that goes with the scenario.
-struct MeshCopy {
-  std::filesystem::path from;
-  std::string to;  ///< name below the scenario's folder
-};
-
-struct Import {
-  std::string scenario;  ///< text of the file
-  std::vector<MeshCopy> meshes;
-  std::vector<std::string> taken;      ///< one line for each kind of thing
-  std::vector<std::string> not_taken;  ///< what of the model is not in the scenario, or is in it in another way
-};
+using models::Import;
 
 /// @throws Error{invalid_input} for a joint that the model has not and for a missing mesh file, with the folders that
 /// were searched

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
-#include <system_error>
 
 #include "client/embedded/embedded.hpp"
 #include "client/fmi/unit_file.hpp"
@@ -15,6 +14,7 @@
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/process/own_folder.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -30,17 +30,20 @@ struct FmuOptions {
 
 /// Beside the programs' folder, as built or as installed.
 UnitBinaries unit_binaries() {
-  std::error_code ignored;
-  const fs::path prefix = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
-  const fs::path library = HEELSTRIKE_LIBRARY;
-  const UnitBinaries installed{.binary = prefix / HEELSTRIKE_LIBDIR / "heelstrike" / "libheelstrike_fmi.so",
-                               .library = prefix / HEELSTRIKE_LIBDIR / library};
-  for (const UnitBinaries& candidate : {installed, UnitBinaries{.binary = prefix / "lib" / "libheelstrike_fmi.so",
-                                                   .library = prefix / "lib" / library}}) {
-    if (::access(candidate.binary.c_str(), R_OK) == 0 && ::access(candidate.library.c_str(), R_OK) == 0)
-      return candidate;
+  const fs::path prefix = own_folder().parent_path();
+  const fs::path installed = prefix / HEELSTRIKE_LIBDIR;
+  const fs::path built = prefix / "lib";
+  const UnitBinaries as_installed{.binary = installed / "heelstrike" / "libheelstrike_fmi.so",
+                                  .libraries = {installed / HEELSTRIKE_LIBRARY}};
+  const UnitBinaries as_built{.binary = built / "libheelstrike_fmi.so", .libraries = {built / HEELSTRIKE_LIBRARY}};
+  for (UnitBinaries candidate : {as_installed, as_built}) {
+    if (::access(candidate.binary.c_str(), R_OK) != 0 || ::access(candidate.libraries[0].c_str(), R_OK) != 0) continue;
+    // A program without finite elements has no module with them.
+    const fs::path elements = candidate.binary.parent_path() / HEELSTRIKE_ELEMENTS;
+    if (::access(elements.c_str(), R_OK) == 0) candidate.libraries.push_back(elements);
+    return candidate;
   }
-  throw file_error(installed.binary.string(), "the binaries for units are not there; install heelstrike again");
+  throw file_error(as_installed.binary.string(), "the binaries for units are not there; install heelstrike again");
 }
 
 ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_token& stop) {

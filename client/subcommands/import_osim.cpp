@@ -3,14 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "client/osim/osim_scenario.hpp"
 #include "client/runs/read_file.hpp"
+#include "client/subcommands/import_folder.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "common/errors/error.hpp"
-#include "common/results/output_file.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -40,52 +39,10 @@ osim::ImportWish wish_of(const ImportOptions& options) {
   return wish;
 }
 
-void write_text(const fs::path& file, const std::string& text) {
-  OutputFile out(file);
-  out.write(text);
-  out.close();
-}
-
-fs::path write_folder(const ImportOptions& options, const osim::Import& import) {
-  const fs::path scenario = options.folder / (options.model.stem().string() + ".yaml");
-  if (fs::exists(scenario)) {
-    throw input_error("output",
-                      fmt::format("{}: expected a folder without a scenario of this name, found one; remove it "
-                                  "or name another folder",
-                                  scenario.string()));
-  }
-  std::error_code failure;
-  fs::create_directories(options.folder / "meshes", failure);
-  for (const auto& mesh : import.meshes) {
-    if (!failure) fs::copy_file(mesh.from, options.folder / mesh.to, fs::copy_options::overwrite_existing, failure);
-  }
-  if (failure) {
-    throw file_error(options.folder.string(), fmt::format("{}: expected a folder to write to, found: {}",
-                                                          options.folder.string(), failure.message()));
-  }
-  std::string missed;
-  for (const std::string& line : import.not_taken) missed += line + "\n";
-  write_text(options.folder / "NOT_IMPORTED.txt", missed);
-  write_text(scenario, import.scenario);
-  return scenario;
-}
-
 ExitCode import_osim(const ImportOptions& options, bool as_json, const std::stop_token& stop) {
   const std::string text = read_file(options.model, "model", {.stop = stop});
-  const auto import = osim::import_model(osim::read_model(text, options.model.string()), wish_of(options));
-  const fs::path scenario = write_folder(options, import);
-  if (as_json) {
-    fmt::print(
-        "{}\n",
-        nlohmann::json{{"scenario", scenario.string()}, {"imported", import.taken}, {"not_imported", import.not_taken}}
-            .dump(2));
-    return ExitCode::ok;
-  }
-  fmt::print("{}\n\nimported:\n", scenario.string());
-  for (const std::string& line : import.taken) fmt::print("  {}\n", line);
-  fmt::print("\nnot imported, or in another way:\n");
-  for (const std::string& line : import.not_taken) fmt::print("  {}\n", line);
-  return ExitCode::ok;
+  return write_import(options.model, options.folder,
+                      osim::import_model(osim::read_model(text, options.model.string()), wish_of(options)), as_json);
 }
 
 }  // namespace

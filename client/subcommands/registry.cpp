@@ -20,6 +20,7 @@ void add_calibrate(CLI::App& program, Invocation& invocation);
 void add_backends(CLI::App& program, Invocation& invocation);
 void add_friction_problem(CLI::App& program, Invocation& invocation);
 void add_fmu(CLI::App& program, Invocation& invocation);
+void add_import(CLI::App& program, Invocation& invocation);
 void add_import_osim(CLI::App& program, Invocation& invocation);
 void add_hdf5(CLI::App& program, Invocation& invocation);
 void add_schema(CLI::App& program, Invocation& invocation);
@@ -27,9 +28,9 @@ void add_doctor(CLI::App& program, Invocation& invocation);
 
 std::span<const AddSubcommand> subcommands() {
   static constexpr std::array all{
-      add_run,    add_resume, add_attach,      add_compare,  add_compare_grf, add_plantar,  add_friction_problem,
-      add_report, add_sweep,  add_watch,       add_validate, add_mesh,        add_condense, add_calibrate,
-      add_fmu,    add_hdf5,   add_import_osim, add_backends, add_schema,      add_doctor};
+      add_run,    add_resume, add_attach, add_compare,     add_compare_grf, add_plantar,  add_friction_problem,
+      add_report, add_sweep,  add_watch,  add_validate,    add_mesh,        add_condense, add_calibrate,
+      add_fmu,    add_hdf5,   add_import, add_import_osim, add_backends,    add_schema,   add_doctor};
   return all;
 }
 

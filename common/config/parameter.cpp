@@ -77,6 +77,9 @@ void check_value(const ParameterValue& value, const ParameterSchema& schema, con
     for (const double x : *list) check_number(x, schema, key);
   }
   if (const auto* word = std::get_if<std::string>(&value)) {
+    for (const auto& [absent, reason] : schema.absent_choices) {
+      if (*word == absent) throw input_error(key, fmt::format("{}: there is no '{}': {}", key, absent, reason));
+    }
     if (!schema.choices.empty() && std::ranges::find(schema.choices, *word) == schema.choices.end()) {
       throw input_error(key,
                         fmt::format("{}: expected one of {}, found '{}'", key, fmt::join(schema.choices, ", "), *word));
@@ -90,9 +93,14 @@ std::vector<std::string> names_of(std::span<const ParameterSchema> schema) {
   return names;
 }
 
-[[noreturn]] void refuse_unknown(const std::string& name, const std::vector<std::string>& known,
+[[noreturn]] void refuse_unknown(const std::string& name, std::span<const ParameterSchema> schema,
                                  const std::string& where) {
   const std::string key = where + "." + name;
+  const auto successor = std::ranges::find(schema, name, &ParameterSchema::former_name);
+  if (successor != schema.end()) {
+    throw input_error(key, fmt::format("{}: this key is now '{}': {}", key, successor->name, successor->former_values));
+  }
+  const std::vector<std::string> known = names_of(schema);
   const std::string hint = suggestion(name, known, "remove it");
   throw input_error(key, fmt::format("{}: unknown key; {} (known here: {})", key, hint, fmt::join(known, ", ")));
 }
@@ -116,7 +124,7 @@ ParameterMap checked_parameters(const ParameterMap& given, std::span<const Param
                                 const std::string& where) {
   for (const auto& [name, value] : given) {
     const bool known = std::ranges::find(schema, name, &ParameterSchema::name) != schema.end();
-    if (!known) refuse_unknown(name, names_of(schema), where);
+    if (!known) refuse_unknown(name, schema, where);
   }
   ParameterMap result;
   for (const auto& s : schema) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -38,6 +39,11 @@ struct ParameterSchema {
   std::optional<ParameterValue> fallback;  ///< value used when none is given; none = derived, see `meaning`
   Range range;                             ///< of a number, or of every entry of a list of numbers
   std::vector<std::string> choices;        ///< admissible texts; empty = any
+  /// Texts that users may expect and that do not exist, each with the reason and what to take instead.
+  std::vector<std::pair<std::string, std::string>> absent_choices{};
+  /// Name that this parameter had before and how its values are said now; a refusal of the old name tells it.
+  std::string former_name{};
+  std::string former_values{};
 };
 
 /// Checks `given` against `schema` and fills in the defaults.

@@ -74,7 +74,7 @@ struct Response {
   double peak_pressure = 0.0;         ///< [Pa]; point laws: Hertz' estimate
   double stored_energy = 0.0;         ///< [J] elastic energy that can be given back
   double dissipated_power = 0.0;      ///< [W] rate of dissipation by velocity-dependent terms
-  double dissipated_increment = 0.0;  ///< [J] since the committed state, by rate-independent terms (friction)
+  double dissipated_increment = 0.0;  ///< [J] since the committed state, by friction and by relaxing materials
   SolverStatistics statistics;
   GapBound bound;
   std::vector<ContactPoint> points{};  ///< of a rigid pair (rigid_law()): where the bodies touch or are near; the

@@ -40,7 +40,7 @@ std::optional<MeshSurface> MeshSurface::of(const Surface& surface) {
   const ParameterMap& values = surface.values;
   const std::vector<double>& q = numbers(values, "orientation");
   return MeshSurface{.sha256 = surface.sha256,
-                     .asset_name = asset_of(surface)->name,
+                     .asset_name = asset_of(surface).value_or(AssetKey{}).name,
                      .format = text_or_none(values, "format"),
                      .length_scale = number(values, "length_scale"),
                      .X_BodyMesh = {.R = rotation_from_quaternion(Quaternion(q.at(0), q.at(1), q.at(2), q.at(3))),

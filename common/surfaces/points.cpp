@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <span>
+#include <string>
+#include <vector>
+
 #include "common/config/keys.hpp"
 #include "common/spatial/extents.hpp"
 #include "common/surfaces/registry.hpp"
@@ -12,6 +16,15 @@ namespace heelstrike {
 namespace {
 
 void check_points(const Surface& surface, bool /*is_rigid*/, const std::string& where) {
+  const bool positions = surface.values.contains("positions");
+  const bool areas = surface.values.contains("areas");
+  const bool file = surface.values.contains("file");
+  if (file ? positions || areas : !positions || !areas) {
+    refuse_value(where + "." + PointCloudSurface::kind, "positions and areas, or a file with both",
+                 file ? "a file and more" : "not all of them",
+                 "give `positions:` and `areas:`, or name a table with `file:`");
+  }
+  if (file) return;  // what it holds is checked when it is read
   const PointCloudSurface cloud = PointCloudSurface::of(surface).value();
   const std::string key = where + "." + PointCloudSurface::kind;
   if (cloud.points.empty()) {
@@ -24,18 +37,31 @@ void check_points(const Surface& surface, bool /*is_rigid*/, const std::string& 
 
 /// @pre not empty
 std::optional<Vector3> points_extents(const Surface& surface) {
+  if (surface.values.contains("file")) return std::nullopt;
   return extents_of(PointCloudSurface::of(surface)->points);
+}
+
+Surface points_of_columns(std::span<const std::vector<double>> columns, const std::string& file_name) {
+  PointCloudSurface cloud;
+  for (std::size_t i = 0; i < columns[0].size(); ++i) {
+    cloud.points.emplace_back(columns[0][i], columns[1][i], columns[2][i]);
+    cloud.areas.push_back(columns[3][i]);
+  }
+  return checked_surface(cloud, true, file_name);
 }
 
 config::KeySchema points_keys() {
   config::KeySchema positions = config::vector3_list("positions", "m", config::coordinates, "the points");
   positions.keys = {config::required(config::vector3("", "m", config::coordinates, "one point"))};
-  return {.name = PointCloudSurface::kind,
-          .kind = config::KeyKind::map,
-          .meaning = "point cloud",
-          .keys = {config::required(std::move(positions)),
-                   config::required(config::number_list("areas", "m^2", config::areas,
-                                                        "tributary area of each point, as many as points"))}};
+  return {
+      .name = PointCloudSurface::kind,
+      .kind = config::KeyKind::map,
+      .meaning = "point cloud: `positions` and `areas`, or `file`",
+      .keys = {std::move(positions),
+               config::number_list("areas", "m^2", config::areas, "tributary area of each point, as many as points"),
+               config::file("file",
+                            "table with the columns x_m, y_m, z_m, area_m2 (.csv), relative to the scenario "
+                            "file")}};
 }
 
 }  // namespace
@@ -57,7 +83,12 @@ PointCloudSurface::operator Surface() const {
 }
 
 SurfaceKind points_kind() {
-  return {.keys = points_keys(), .is_cloud = true, .check = check_points, .extents = points_extents};
+  return {.keys = points_keys(),
+          .is_cloud = true,
+          .check = check_points,
+          .table_headings = {"x_m", "y_m", "z_m", "area_m2"},
+          .of_table = points_of_columns,
+          .extents = points_extents};
 }
 
 }  // namespace heelstrike

@@ -176,6 +176,8 @@ std::optional<AssetKey> asset_of(const Surface& surface) {
     if (!asset) asset = AssetKey{.sha256 = surface.sha256, .name = {}};
     if (asset->name.empty()) asset->name = text_or_none(surface.values, key.name);
   }
+  // Of kinds that may stand in a file and do not.
+  if (asset && asset->name.empty() && asset->sha256.empty()) return std::nullopt;
   return asset;
 }
 

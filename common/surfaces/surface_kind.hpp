@@ -47,6 +47,12 @@ struct SurfaceKind {
   /// @throws Error{invalid_input}
   void (*check)(const Surface& surface, bool is_rigid, const std::string& where) = nullptr;
 
+  /// Of kinds that may stand in a table, a file of columns: their headings, and the surface with the values of these
+  /// columns, as if they had been given. Files of other kinds are read where contact is computed.
+  /// @param file_name  for messages. @throws Error{invalid_input}
+  std::vector<std::string> table_headings{};
+  Surface (*of_table)(std::span<const std::vector<double>> columns, const std::string& file_name) = nullptr;
+
   /// Of points to the surface of a rigid partner. @throws Error{invalid_input} for values out of range
   std::unique_ptr<SignedDistance> (*distance)(const Surface& surface) = nullptr;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <barrier>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <thread>
@@ -83,6 +84,49 @@ void add_elements(const BodyModel& body, SparseMatrix& matrix, const ElementKern
   std::vector<std::jthread> helpers;
   for (unsigned thread = 1; thread < n; ++thread) helpers.emplace_back(work, thread);
   work(0);
+}
+
+void share_out(std::size_t n, unsigned n_threads, const std::function<void(std::size_t, std::size_t)>& work) {
+  const unsigned n_parts = threads_for(n, n_threads);
+  std::vector<std::jthread> helpers;
+  for (unsigned part = 1; part < n_parts; ++part) {
+    helpers.emplace_back([&work, n, n_parts, part] { work(n * part / n_parts, n * (part + 1) / n_parts); });
+  }
+  work(0, n / n_parts);
+}
+
+void add_pressures(const BodyModel& body, SparseMatrix& matrix, std::span<const Eigen::Matrix3Xd> couplings,
+                   std::span<const double> stiffness, unsigned n_threads) {
+  const PressureSpace& pressures = body.pressures();
+  const unsigned n = threads_for(pressures.size(), n_threads);
+  // As in add_elements: every thread adds all pressures, in their order, to the columns of its own nodes.
+  share_out(body.mesh().nodes.size(), n, [&](std::size_t begin, std::size_t end) {
+    const NodeRange own{.begin = static_cast<std::uint32_t>(begin), .end = static_cast<std::uint32_t>(end)};
+    for (std::size_t a = 0; a < pressures.size(); ++a) {
+      const auto nodes = pressures.nodes(a);
+      if (nodes.back() < own.begin || nodes.front() >= own.end) continue;
+      // With the root on both sides the sum is symmetric to the bit.
+      const Eigen::Matrix3Xd b = std::sqrt(stiffness[a]) * couplings[a];
+      for (std::size_t j = 0; j < nodes.size(); ++j) {
+        if (!own.holds(nodes[j])) continue;
+        for (Eigen::Index l = 0; l < 3; ++l) {
+          const double factor = b(l, static_cast<Eigen::Index>(j));
+          const std::int64_t column = 3 * static_cast<std::int64_t>(nodes[j]) + l;
+          const std::int64_t* row = matrix.innerIndexPtr() + matrix.outerIndexPtr()[column];
+          double* value = matrix.valuePtr() + matrix.outerIndexPtr()[column];
+          // Both lists ascend: one walk down the column finds all nodes.
+          for (std::size_t i = 0; i < nodes.size(); ++i) {
+            const std::int64_t wanted = 3 * static_cast<std::int64_t>(nodes[i]);
+            while (*row != wanted) {
+              row += 3;
+              value += 3;
+            }
+            for (Eigen::Index k = 0; k < 3; ++k) value[k] += factor * b(k, static_cast<Eigen::Index>(i));
+          }
+        }
+      }
+    }
+  });
 }
 
 }  // namespace heelstrike::fem

@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <functional>
+#include <span>
 
 #include "fem_server/fem/body_model.hpp"
 
@@ -20,5 +21,15 @@ using ElementKernel = std::function<void(std::size_t element, Eigen::MatrixXd& e
 /// @param matrix     its pattern holds that of sparsity_pattern(body)
 /// @param n_threads  0 = one for each processor, fewer for small bodies
 void add_elements(const BodyModel& body, SparseMatrix& matrix, const ElementKernel& kernel, unsigned n_threads = 0);
+
+/// Adds stiffness b b^T of each pressure of a mixed body: what its elimination leaves. Same bits for any number of
+/// threads.
+/// @param couplings  [m^2] per pressure: 3 x its nodes, derivative of the volume that it sees (V_a theta_a)
+/// @param stiffness  [Pa/m^3] per pressure: lambda / V_a
+void add_pressures(const BodyModel& body, SparseMatrix& matrix, std::span<const Eigen::Matrix3Xd> couplings,
+                   std::span<const double> stiffness, unsigned n_threads = 0);
+
+/// Calls work(begin, end) for parts of 0 to n from several threads at once. Must not throw.
+void share_out(std::size_t n, unsigned n_threads, const std::function<void(std::size_t, std::size_t)>& work);
 
 }  // namespace heelstrike::fem

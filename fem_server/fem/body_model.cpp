@@ -4,6 +4,7 @@
 
 #include <Eigen/LU>
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "common/errors/error.hpp"
@@ -21,9 +22,10 @@ LameConstants lame_constants(const Material& material) {
   if (!(nu >= 0.0 && nu < 0.5)) {
     throw input_error(
         "materials.poissons_ratio",
-        fmt::format("Poisson's ratio must lie in [0, 0.5), found {}; nearly incompressible materials: use "
-                    "0.49 and quadratic elements",
-                    nu));
+        fmt::format(
+            "Poisson's ratio must lie in [0, 0.5), found {}; for nearly incompressible tissue take 0.499 or 0.4999 "
+            "and a mixed element (element: tet10_mixed, tet4_mixed or hex8)",
+            nu));
   }
   if (!(material.density >= 0.0)) {
     throw input_error("materials.density", fmt::format("density must be >= 0 kg/m^3, found {}", material.density));
@@ -32,11 +34,24 @@ LameConstants lame_constants(const Material& material) {
       .mu = E / (2.0 * (1.0 + nu)), .lambda = E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), .density = material.density};
 }
 
-BodyModel::BodyModel(VolumeMesh mesh, std::span<const Material> materials)
+BodyModel::BodyModel(VolumeMesh mesh, std::span<const Material> materials, PressureKind pressure)
     : mesh_(std::move(mesh)), reference_(make_reference_element(mesh_.nodes_per_element)) {
-  if (mesh_.n_elements() == 0) throw input_error("mesh", "the volume mesh has no tetrahedra");
+  if (mesh_.n_elements() == 0) throw input_error("mesh", "the volume mesh has no elements");
   assign_materials(materials);
   check_elements();
+  add_pressures(pressure);
+}
+
+void BodyModel::add_pressures(PressureKind kind) {
+  pressures_ = PressureSpace(kind, mesh_, material_of_);
+  pressure_volumes_.assign(pressures_.size(), 0.0);
+  for (std::size_t e = 0; e < mesh_.n_elements(); ++e) {
+    const auto own = pressures_.of_element(e);
+    for (std::size_t q = 0; q < reference_.stiffness.weights.size() && !own.empty(); ++q) {
+      const double weight = point_geometry(reference_.stiffness, e, q).weight;
+      for (std::size_t k = 0; k < own.size(); ++k) pressure_volumes_[own[k]] += weight * pressure_value(k, q);
+    }
+  }
 }
 
 BodyModel BodyModel::part(std::span<const std::uint32_t> elements, std::vector<std::uint32_t>& nodes) const {
@@ -59,6 +74,7 @@ BodyModel BodyModel::part(std::span<const std::uint32_t> elements, std::vector<s
       part.mesh_.connectivity.push_back(static_cast<std::uint32_t>(place));
     }
   }
+  part.add_pressures(pressures_.kind());
   return part;
 }
 
@@ -127,24 +143,40 @@ BodyModel::PointGeometry BodyModel::point_geometry(const ShapeTable& table, std:
   return geometry;
 }
 
-SparseMatrix sparsity_pattern(const BodyModel& body) {
+namespace {
+
+/// Nodes that each node couples with, ascending.
+std::vector<std::vector<std::uint32_t>> couplings(const BodyModel& body) {
   const VolumeMesh& mesh = body.mesh();
-  std::vector<std::vector<std::uint32_t>> neighbours(mesh.nodes.size());
-  for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
-    for (const std::uint32_t a : mesh.element(e)) {
-      for (const std::uint32_t b : mesh.element(e)) neighbours[a].push_back(b);
-    }
+  // A pressure couples all nodes that it acts on, among them all of its elements.
+  const bool by_pressure = body.pressures().kind() == PressureKind::nodal;
+  const std::size_t n_groups = by_pressure ? body.pressures().size() : mesh.n_elements();
+  const auto group = [&](std::size_t i) { return by_pressure ? body.pressures().nodes(i) : mesh.element(i); };
+  std::vector<std::vector<std::uint32_t>> groups_of(mesh.nodes.size());
+  for (std::uint32_t i = 0; i < n_groups; ++i) {
+    for (const std::uint32_t node : group(i)) groups_of[node].push_back(i);
   }
+  std::vector<std::vector<std::uint32_t>> neighbours(mesh.nodes.size());
+  std::vector<std::uint32_t> row;
+  for (std::size_t node = 0; node < mesh.nodes.size(); ++node) {
+    row.clear();
+    for (const std::uint32_t i : groups_of[node]) row.insert(row.end(), group(i).begin(), group(i).end());
+    std::sort(row.begin(), row.end());
+    row.erase(std::unique(row.begin(), row.end()), row.end());
+    neighbours[node] = row;
+  }
+  return neighbours;
+}
+
+}  // namespace
+
+SparseMatrix sparsity_pattern(const BodyModel& body) {
+  const std::vector<std::vector<std::uint32_t>> neighbours = couplings(body);
   const auto n = static_cast<Eigen::Index>(body.n_dofs());
   SparseMatrix matrix(n, n);
   std::int64_t n_entries = 0;
-  for (auto& row : neighbours) {
-    std::sort(row.begin(), row.end());
-    row.erase(std::unique(row.begin(), row.end()), row.end());
-    row.shrink_to_fit();
-    // A node couples with all nodes of its elements, in 3x3 blocks; entries that happen to be zero stay in the pattern.
-    n_entries += 9 * static_cast<std::int64_t>(row.size());
-  }
+  // In 3x3 blocks; entries that happen to be zero stay in the pattern.
+  for (const auto& row : neighbours) n_entries += 9 * static_cast<std::int64_t>(row.size());
   matrix.resizeNonZeros(n_entries);
   std::int64_t* outer = matrix.outerIndexPtr();
   std::int64_t* inner = matrix.innerIndexPtr();
@@ -183,13 +215,79 @@ void add_linear_point(Eigen::MatrixXd& matrix, const BodyModel::PointGeometry& g
 SparseMatrix linear_stiffness(const BodyModel& body, unsigned n_threads) {
   SparseMatrix K = sparsity_pattern(body);
   const ShapeTable& rule = body.reference().stiffness;
+  const bool mixed = !body.pressures().empty();
   const auto add = [&](std::size_t e, Eigen::MatrixXd& element_matrix) {
+    LameConstants constants = body.material(e);
+    if (mixed) constants.lambda = 0.0;  // comes by the pressures
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
-      add_linear_point(element_matrix, body.point_geometry(rule, e, q), body.material(e));
+      add_linear_point(element_matrix, body.point_geometry(rule, e, q), constants);
     }
   };
   add_elements(body, K, add, n_threads);
+  if (mixed) {
+    const auto gradients = [](std::size_t, std::size_t, const BodyModel::PointGeometry& geometry) {
+      return geometry.gradients;
+    };
+    add_pressure_stiffness(body, K, gradients, n_threads);
+  }
   return K;
+}
+
+void add_pressure_stiffness(const BodyModel& body, SparseMatrix& matrix, const PointGradients& gradients,
+                            unsigned n_threads) {
+  const PressureSpace& pressures = body.pressures();
+  const ShapeTable& rule = body.reference().stiffness;
+  std::vector<Eigen::Matrix3Xd> volume_gradients(pressures.size());
+  std::vector<double> stiffness(pressures.size());
+  share_out(pressures.size(), n_threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      const auto nodes = pressures.nodes(a);
+      Eigen::Matrix3Xd& b = volume_gradients[a];
+      b.setZero(3, static_cast<Eigen::Index>(nodes.size()));
+      stiffness[a] = body.pressure_lambda(a) / body.pressure_volume(a);
+      for (const std::uint32_t e : pressures.elements(a)) {
+        const auto k =
+            static_cast<std::size_t>(std::ranges::find(pressures.of_element(e), a) - pressures.of_element(e).begin());
+        const auto element = body.mesh().element(e);
+        std::array<Eigen::Index, 27> place{};  // more than any element has
+        for (std::size_t i = 0; i < element.size(); ++i) {
+          place[i] = std::ranges::lower_bound(nodes, element[i]) - nodes.begin();
+        }
+        for (std::size_t q = 0; q < rule.weights.size(); ++q) {
+          const auto geometry = body.point_geometry(rule, e, q);
+          const auto g = gradients(e, q, geometry);
+          const double weight = geometry.weight * body.pressure_value(k, q);
+          for (std::size_t i = 0; i < element.size(); ++i) {
+            b.col(place[i]) += weight * g.row(static_cast<Eigen::Index>(i)).transpose();
+          }
+        }
+      }
+    }
+  });
+  add_pressures(body, matrix, volume_gradients, stiffness, n_threads);
+}
+
+std::vector<double> mean_dilatations(const BodyModel& body, const Eigen::MatrixXd& at_points) {
+  const PressureSpace& pressures = body.pressures();
+  const ShapeTable& rule = body.reference().stiffness;
+  std::vector<double> means(pressures.size(), 0.0);
+  for (std::size_t e = 0; e < body.mesh().n_elements() && !pressures.empty(); ++e) {
+    const auto own = pressures.of_element(e);
+    for (std::size_t q = 0; q < rule.weights.size(); ++q) {
+      const double change = body.point_geometry(rule, e, q).weight *
+                            at_points(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e));
+      for (std::size_t k = 0; k < own.size(); ++k) means[own[k]] += body.pressure_value(k, q) * change;
+    }
+  }
+  for (std::size_t a = 0; a < means.size(); ++a) means[a] /= body.pressure_volume(a);
+  return means;
+}
+
+double dilatation_at(const BodyModel& body, std::span<const double> means, std::size_t element, std::size_t point) {
+  const auto own = body.pressures().of_element(element);
+  double sum = 0.0;
+  for (std::size_t k = 0; k < own.size(); ++k) sum += body.pressure_value(k, point) * means[own[k]];
+  return sum;
 }
 
 Eigen::MatrixXd mass_times(const BodyModel& body, const Eigen::MatrixXd& field) {
@@ -225,21 +323,31 @@ Eigen::Matrix<double, Eigen::Dynamic, 6> rigid_modes(const BodyModel& body) {
   return modes;
 }
 
-StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, const Matrix3& at_rest,
-                             const std::function<Matrix3(const LameConstants&, const Matrix3&)>& law) {
+StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, const StressLaw& law) {
   const ShapeTable& rule = body.reference().stiffness;
   const std::size_t n_points = rule.weights.size();
-  StressColumns stress(6, static_cast<Eigen::Index>(n_points * body.mesh().n_elements()));
-  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
+  const std::size_t n_elements = body.mesh().n_elements();
+  std::vector<Matrix3> gradients(n_points * n_elements, Matrix3::Zero());
+  Eigen::MatrixXd dilatations(static_cast<Eigen::Index>(n_points), static_cast<Eigen::Index>(n_elements));
+  for (std::size_t e = 0; e < n_elements; ++e) {
     const auto nodes = body.mesh().element(e);
     for (std::size_t q = 0; q < n_points; ++q) {
       const auto geometry = body.point_geometry(rule, e, q);
-      Matrix3 F = at_rest;
+      Matrix3& G = gradients[e * n_points + q];
       for (std::size_t a = 0; a < nodes.size(); ++a) {
-        F += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) *
+        G += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) *
              geometry.gradients.row(static_cast<Eigen::Index>(a));
       }
-      const Matrix3 s = law(body.material(e), F);
+      dilatations(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e)) = law.dilatation(G);
+    }
+  }
+  const std::vector<double> means = mean_dilatations(body, dilatations);
+  StressColumns stress(6, static_cast<Eigen::Index>(n_points * n_elements));
+  for (std::size_t e = 0; e < n_elements; ++e) {
+    for (std::size_t q = 0; q < n_points; ++q) {
+      std::optional<double> mixed;
+      if (!means.empty()) mixed = dilatation_at(body, means, e, q);
+      const Matrix3 s = law.stress(body.material(e), gradients[e * n_points + q], mixed);
       stress.col(static_cast<Eigen::Index>(e * n_points + q)) << s(0, 0), s(1, 1), s(2, 2), s(0, 1), s(1, 2), s(2, 0);
     }
   }
@@ -247,17 +355,25 @@ StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, co
 }
 
 StressColumns linear_stress(const BodyModel& body, const Eigen::VectorXd& u) {
-  return point_stresses(body, u, Matrix3::Zero(), [](const LameConstants& c, const Matrix3& G) {
-    Matrix3 s = c.mu * (G + G.transpose());
-    s.diagonal().array() += c.lambda * G.trace();
-    return s;
-  });
+  return point_stresses(body, u,
+                        {.dilatation = [](const Matrix3& G) { return G.trace(); },
+                         .stress =
+                             [](const LameConstants& c, const Matrix3& G, std::optional<double> mixed) {
+                               Matrix3 s = c.mu * (G + G.transpose());
+                               s.diagonal().array() += c.lambda * mixed.value_or(G.trace());
+                               return s;
+                             }});
 }
 
 namespace {
 
-/// Nodes of a face in the order of the face table: corners, then middles of (0,1), (1,2), (2,0).
+/// Nodes of a face in the order of the face table: corners, then middles of (0,1), (1,2), (2,0); of a hexahedron the
+/// corners of the side.
 std::vector<std::uint32_t> face_nodes(const VolumeMesh& mesh, ElementFace face) {
+  if (mesh.hexahedral()) {
+    const auto corners = side_corners(mesh, face);
+    return {corners.begin(), corners.end()};
+  }
   const auto element = mesh.element(face.element);
   const auto& corners = tetrahedron_faces[face.face];
   std::vector<std::uint32_t> nodes{element[corners[0]], element[corners[1]], element[corners[2]]};
@@ -273,10 +389,12 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
   const ShapeTable& rule = body.reference().face;
   // Of six-node faces the middles alone: the consistent area of their corners is zero (docs/theory/contact_fem.md,
   // section 1).
-  const std::size_t first = mesh.nodes_per_element == 4 ? 0 : 3;
+  const std::size_t first = mesh.nodes_per_element == 10 ? 3 : 0;
   std::map<std::uint32_t, Vector3> area_vectors;
   std::map<std::uint32_t, double> areas;
   for (const ElementFace face : faces) {
+    // Sides of hexahedra come as two halves; either stands for half of the side.
+    const double share = mesh.hexahedral() ? 0.5 : 1.0;
     const auto nodes = face_nodes(mesh, face);
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
       Eigen::Matrix<double, 3, 2> J = Eigen::Matrix<double, 3, 2>::Zero();
@@ -284,7 +402,7 @@ ContactNodes contact_nodes(const BodyModel& body, std::span<const ElementFace> f
         J += mesh.nodes[nodes[a]] * rule.gradients[q].row(static_cast<Eigen::Index>(a));
       }
       // Area vector of the quadrature point; curved faces have another one at each.
-      const Vector3 normal = rule.weights[q] * J.col(0).cross(J.col(1));
+      const Vector3 normal = share * rule.weights[q] * J.col(0).cross(J.col(1));
       for (std::size_t a = first; a < nodes.size(); ++a) {
         const double N = rule.values[q][static_cast<Eigen::Index>(a)];
         area_vectors.try_emplace(nodes[a], Vector3::Zero()).first->second += N * normal;

@@ -7,27 +7,20 @@
 #include <Eigen/SparseCore>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "common/contact/surface.hpp"
+#include "fem_server/fem/element_kind.hpp"
+#include "fem_server/fem/lame_constants.hpp"
+#include "fem_server/fem/pressure_space.hpp"
 #include "fem_server/fem/reference_element.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
 namespace heelstrike::fem {
 
 using SparseMatrix = Eigen::SparseMatrix<double, Eigen::ColMajor, std::int64_t>;
-
-/// Isotropic material of one element.
-struct LameConstants {
-  double mu = 0.0;       ///< [Pa] shear modulus
-  double lambda = 0.0;   ///< [Pa]
-  double density = 0.0;  ///< [kg/m^3]
-};
-
-/// mu = E / (2 (1 + nu)), lambda = E nu / ((1 + nu) (1 - 2 nu)).
-/// @throws Error{invalid_input} unless E > 0, nu in [0, 0.5), density >= 0
-[[nodiscard]] LameConstants lame_constants(const Material& material);
 
 /// Mesh with one material per element. Element integrals are isoparametric.
 class BodyModel {
@@ -36,7 +29,7 @@ class BodyModel {
   /// @throws Error{invalid_input} for a set that does not exist or is empty, an element without material, an inverted
   /// or
   ///         degenerate element (with its number and place)
-  BodyModel(VolumeMesh mesh, std::span<const Material> materials);
+  BodyModel(VolumeMesh mesh, std::span<const Material> materials, PressureKind pressure = PressureKind::pointwise);
 
   /// Some of its elements with their materials, without named sets.
   /// @param elements  ascending
@@ -46,6 +39,17 @@ class BodyModel {
   [[nodiscard]] const VolumeMesh& mesh() const { return mesh_; }
   [[nodiscard]] const ReferenceElement& reference() const { return reference_; }
   [[nodiscard]] const LameConstants& material(std::size_t element) const { return constants_[material_of_[element]]; }
+  [[nodiscard]] const ElementKind& element() const { return element_with(mesh_.nodes_per_element, pressures_.kind()); }
+  [[nodiscard]] const PressureSpace& pressures() const { return pressures_; }
+  /// [m^3] volume that a pressure stands for: the integral of its shape function.
+  [[nodiscard]] double pressure_volume(std::size_t pressure) const { return pressure_volumes_[pressure]; }
+  [[nodiscard]] double pressure_lambda(std::size_t pressure) const {
+    return material(pressures_.elements(pressure).front()).lambda;
+  }
+  /// [-] shape function of the pressure `k` of an element at a point of the stiffness rule.
+  [[nodiscard]] double pressure_value(std::size_t k, std::size_t point) const {
+    return pressures_.kind() == PressureKind::nodal ? reference_.corners[point][static_cast<Eigen::Index>(k)] : 1.0;
+  }
   [[nodiscard]] std::size_t n_dofs() const { return 3 * mesh_.nodes.size(); }
 
   /// Shape gradients [1/m] (n_nodes x 3) and integration weight [m^3] of one quadrature point in the reference shape.
@@ -59,18 +63,38 @@ class BodyModel {
   BodyModel() = default;
   void assign_materials(std::span<const Material> materials);
   void check_elements() const;
+  void add_pressures(PressureKind kind);
 
   VolumeMesh mesh_;
   ReferenceElement reference_;
   std::vector<LameConstants> constants_;
   std::vector<std::uint32_t> material_of_;
+  PressureSpace pressures_;
+  std::vector<double> pressure_volumes_;
 };
+
+/// Mean dilatation theta_a [-] of each pressure of a mixed body.
+/// @param at_points  [-] volume change at the points of the stiffness rule: n_points rows, one column per element
+[[nodiscard]] std::vector<double> mean_dilatations(const BodyModel& body, const Eigen::MatrixXd& at_points);
+
+/// [-] volume change that the law of a mixed body sees at a point of the stiffness rule: sum N_a theta_a.
+[[nodiscard]] double dilatation_at(const BodyModel& body, std::span<const double> means, std::size_t element,
+                                   std::size_t point);
 
 /// Pattern of all couplings of a body, zeros as values; symmetric, rows sorted.
 [[nodiscard]] SparseMatrix sparsity_pattern(const BodyModel& body);
 
 /// Linear elastic stiffness [N/m]. @param n_threads  as in add_elements; no influence on the bits
 [[nodiscard]] SparseMatrix linear_stiffness(const BodyModel& body, unsigned n_threads = 0);
+
+/// Gradients [1/m] (n_nodes x 3) that the volume changes by at a point of the stiffness rule: those of the shape
+/// functions, or in a deformed body those with respect to the deformed place.
+using PointGradients = std::function<Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 10, 3>(
+    std::size_t element, std::size_t point, const BodyModel::PointGeometry& geometry)>;
+
+/// Adds the stiffness of the pressures of a mixed body. @param matrix  its pattern holds that of sparsity_pattern(body)
+void add_pressure_stiffness(const BodyModel& body, SparseMatrix& matrix, const PointGradients& gradients,
+                            unsigned n_threads = 0);
 
 /// Consistent mass times a field: M * field [kg * unit of field]; `field` has n_dofs() rows.
 [[nodiscard]] Eigen::MatrixXd mass_times(const BodyModel& body, const Eigen::MatrixXd& field);
@@ -82,10 +106,15 @@ class BodyModel {
 /// Stresses [Pa] at the quadrature points of the stiffness rule, one column xx yy zz xy yz zx per (element, point).
 using StressColumns = Eigen::Matrix<double, 6, Eigen::Dynamic>;
 
-/// Of a displacement (n_dofs). @param at_rest  what the law takes where nothing has moved: to it the gradient of the
-/// displacement is added. @param law  symmetric stress from that sum
-[[nodiscard]] StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, const Matrix3& at_rest,
-                                           const std::function<Matrix3(const LameConstants&, const Matrix3&)>& law);
+/// A material law for point_stresses(), by the gradient G [-] of the displacement.
+struct StressLaw {
+  std::function<double(const Matrix3& G)> dilatation;  ///< [-] volume change
+  /// [Pa] symmetric. @param mixed  [-] in a mixed body the volume change that its pressures see
+  std::function<Matrix3(const LameConstants&, const Matrix3& G, std::optional<double> mixed)> stress;
+};
+
+/// Of a displacement (n_dofs). Points are asked in the order of the columns.
+[[nodiscard]] StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, const StressLaw& law);
 
 /// Cauchy stresses of the linear material.
 [[nodiscard]] StressColumns linear_stress(const BodyModel& body, const Eigen::VectorXd& u);

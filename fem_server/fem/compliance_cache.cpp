@@ -27,6 +27,8 @@ std::string compliance_key(const BodyModel& body, const Support& support, std::s
   const VolumeMesh& mesh = body.mesh();
   const std::uint32_t header[2] = {mesh.nodes_per_element, support.inertia_relief ? 1U : 0U};
   append(bytes, header, 2);
+  // Only when there are pressures: what was condensed without them keeps its key.
+  if (const auto kind = static_cast<std::uint32_t>(body.pressures().kind()); kind != 0) append(bytes, &kind, 1);
   append(bytes, reinterpret_cast<const double*>(mesh.nodes.data()), 3 * mesh.nodes.size());
   append(bytes, mesh.connectivity.data(), mesh.connectivity.size());
   std::vector<double> materials;

@@ -3,15 +3,29 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "fem_server/fem/assembly.hpp"
 
 namespace heelstrike::fem {
 
-Matrix3 first_piola_stress(const LameConstants& constants, const Matrix3& F) {
+namespace {
+
+/// @param dilatation  [-] ln J, or what a mixed body sees of it
+Matrix3 piola_stress(const LameConstants& constants, const Matrix3& F, double dilatation) {
   const Matrix3 inverse_transposed = F.inverse().transpose();
-  return constants.mu * (F - inverse_transposed) + constants.lambda * std::log(F.determinant()) * inverse_transposed;
+  return constants.mu * (F - inverse_transposed) + constants.lambda * dilatation * inverse_transposed;
+}
+
+double log_volume(const Matrix3& F) {
+  return std::log(F.determinant());
+}
+
+}  // namespace
+
+Matrix3 first_piola_stress(const LameConstants& constants, const Matrix3& F) {
+  return piola_stress(constants, F, log_volume(F));
 }
 
 Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& F) {
@@ -23,19 +37,11 @@ double strain_energy_density(const LameConstants& constants, const Matrix3& F) {
   return 0.5 * constants.mu * (F.squaredNorm() - 3.0) - constants.mu * log_J + 0.5 * constants.lambda * log_J * log_J;
 }
 
-StressColumns stress(const BodyModel& body, MaterialLaw law, const Eigen::VectorXd& u) {
-  return law == MaterialLaw::linear ? linear_stress(body, u)
-                                    : point_stresses(body, u, Matrix3::Identity(), cauchy_stress);
+double PointLaw::dilatation(const Matrix3& G) const {
+  return log_volume(Matrix3::Identity() + G);
 }
 
 namespace {
-
-/// Contribution of one quadrature point; columns of `forces` are the nodes.
-struct PointWork {
-  Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 10> forces;
-  double energy = 0.0;
-  bool valid = true;
-};
 
 Matrix3 displacement_gradient(const BodyModel::PointGeometry& geometry, std::span<const std::uint32_t> nodes,
                               const Eigen::VectorXd& u) {
@@ -46,28 +52,37 @@ Matrix3 displacement_gradient(const BodyModel::PointGeometry& geometry, std::spa
   return G;
 }
 
-PointWork linear_point(const BodyModel::PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
-                       Eigen::MatrixXd& tangent) {
-  const auto& g = geometry.gradients;
+/// @param dilatation  [-] tr G, or what a mixed body sees of it
+Matrix3 hooke_stress(const LameConstants& c, const Matrix3& G, double dilatation) {
   Matrix3 stress = c.mu * (G + G.transpose());
+  stress.diagonal().array() += c.lambda * dilatation;
+  return stress;
+}
+
+PointWork linear_point(const BodyModel::PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
+                       std::optional<double> mixed, Eigen::MatrixXd& tangent) {
+  const auto& g = geometry.gradients;
   // Hooke's law in the place of P: without finite rotations all stress tensors are the same.
-  stress.diagonal().array() += c.lambda * G.trace();
+  const Matrix3 stress = hooke_stress(c, G, mixed.value_or(G.trace()));
+  const Matrix3 own = mixed ? hooke_stress(c, G, 0.0) : stress;
+  const double lambda = mixed ? 0.0 : c.lambda;
   for (Eigen::Index b = 0; b < g.rows(); ++b) {
     for (Eigen::Index a = 0; a < g.rows(); ++a) {
-      Matrix3 block = c.lambda * g.row(a).transpose() * g.row(b) + c.mu * g.row(b).transpose() * g.row(a);
+      Matrix3 block = lambda * g.row(a).transpose() * g.row(b) + c.mu * g.row(b).transpose() * g.row(a);
       block.diagonal().array() += c.mu * g.row(a).dot(g.row(b));
       tangent.block<3, 3>(3 * a, 3 * b) += geometry.weight * block;
     }
   }
   return {.forces = geometry.weight * stress * g.transpose(),
-          .energy = 0.5 * geometry.weight * stress.cwiseProduct(G).sum(),
+          .energy = 0.5 * geometry.weight * own.cwiseProduct(G).sum(),
           .valid = true};
 }
 
 /// dP = mu dF + (mu - lambda ln J) F^-T dF^T F^-T + lambda (F^-T : dF) F^-T; with h = F^-T grad N the blocks are
-/// mu (ga.gb) 1 + (mu - lambda ln J) hb ha^T + lambda ha hb^T.
+/// mu (ga.gb) 1 + (mu - lambda ln J) hb ha^T + lambda ha hb^T. In a mixed body ln J is that of the pressures, and the
+/// last term is theirs.
 PointWork neo_hookean_point(const BodyModel::PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
-                            Eigen::MatrixXd& tangent) {
+                            std::optional<double> mixed, Eigen::MatrixXd& tangent) {
   const Matrix3 F = Matrix3::Identity() + G;
   const double J = F.determinant();
   PointWork work;
@@ -79,28 +94,137 @@ PointWork neo_hookean_point(const BodyModel::PointGeometry& geometry, const Lame
   }
   const auto& g = geometry.gradients;
   const Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 10, 3> h = g * F.inverse();
+  const double dilatation = mixed ? *mixed : std::log(J);
+  const double lambda = mixed ? 0.0 : c.lambda;
   // Turns negative under strong expansion; the tangent may then be indefinite, as the material is.
-  const double second = c.mu - c.lambda * std::log(J);
+  const double second = c.mu - c.lambda * dilatation;
   for (Eigen::Index b = 0; b < g.rows(); ++b) {
     for (Eigen::Index a = 0; a < g.rows(); ++a) {
-      Matrix3 block = second * h.row(b).transpose() * h.row(a) + c.lambda * h.row(a).transpose() * h.row(b);
+      Matrix3 block = second * h.row(b).transpose() * h.row(a) + lambda * h.row(a).transpose() * h.row(b);
       block.diagonal().array() += c.mu * g.row(a).dot(g.row(b));
       tangent.block<3, 3>(3 * a, 3 * b) += geometry.weight * block;
     }
   }
-  work.forces = geometry.weight * first_piola_stress(c, F) * g.transpose();
-  work.energy = geometry.weight * strain_energy_density(c, F);
+  work.forces = geometry.weight * piola_stress(c, F, dilatation) * g.transpose();
+  LameConstants pointwise = c;
+  pointwise.lambda = lambda;
+  work.energy = geometry.weight * strain_energy_density(pointwise, F);
   return work;
+}
+
+class LinearLaw final : public PointLaw {
+ public:
+  [[nodiscard]] bool is_linear() const override { return true; }
+  [[nodiscard]] double dilatation(const Matrix3& G) const override { return G.trace(); }
+  [[nodiscard]] PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
+                                    const Matrix3& G, std::optional<double> mixed, const PointMemory& /*memory*/,
+                                    Eigen::MatrixXd& tangent) const override {
+    return linear_point(geometry, constants, G, mixed, tangent);
+  }
+  [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G, std::optional<double> mixed,
+                                      const PointMemory& /*memory*/) const override {
+    return hooke_stress(constants, G, mixed.value_or(G.trace()));
+  }
+};
+
+class NeoHookeanLaw final : public PointLaw {
+ public:
+  [[nodiscard]] PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
+                                    const Matrix3& G, std::optional<double> mixed, const PointMemory& /*memory*/,
+                                    Eigen::MatrixXd& tangent) const override {
+    return neo_hookean_point(geometry, constants, G, mixed, tangent);
+  }
+  [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G, std::optional<double> mixed,
+                                      const PointMemory& /*memory*/) const override {
+    const Matrix3 F = Matrix3::Identity() + G;
+    return piola_stress(constants, F, mixed.value_or(log_volume(F))) * F.transpose() / F.determinant();
+  }
+};
+
+/// Volume changes at the points of the stiffness rule; none when an element is turned inside out.
+std::optional<Eigen::MatrixXd> point_dilatations(const BodyModel& body, const MaterialLaw& law,
+                                                 const Eigen::VectorXd& u) {
+  const ShapeTable& rule = body.reference().stiffness;
+  const std::size_t n_elements = body.mesh().n_elements();
+  Eigen::MatrixXd all(static_cast<Eigen::Index>(rule.weights.size()), static_cast<Eigen::Index>(n_elements));
+  for (std::size_t e = 0; e < n_elements; ++e) {
+    for (std::size_t q = 0; q < rule.weights.size(); ++q) {
+      const Matrix3 G = displacement_gradient(body.point_geometry(rule, e, q), body.mesh().element(e), u);
+      double& dilatation = all(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e));
+      dilatation = law->dilatation(G);
+      // The logarithm of a determinant that is not positive is no number.
+      if (!std::isfinite(dilatation)) return std::nullopt;
+    }
+  }
+  return all;
 }
 
 }  // namespace
 
-BodyEquations assemble_equations(const BodyModel& body, MaterialLaw law, const Eigen::VectorXd& u,
-                                 SparseMatrix& tangent, unsigned n_threads) {
+double PointLaw::remember(const LameConstants& /*constants*/, const Matrix3& /*G*/, const PointMemory& /*memory*/,
+                          std::span<double> /*after*/) const {
+  return 0.0;
+}
+
+const MaterialLaw MaterialLaw::linear(std::make_shared<const LinearLaw>());
+const MaterialLaw MaterialLaw::neo_hookean(std::make_shared<const NeoHookeanLaw>());
+
+std::size_t memory_size(const BodyModel& body, const MaterialLaw& law) {
+  return law->memory_size() * body.reference().stiffness.weights.size() * body.mesh().n_elements();
+}
+
+StressColumns stress(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+                     const BodyMemory& memory) {
+  // Points come in the order of the memory.
+  std::size_t point = 0;
+  return point_stresses(
+      body, u,
+      {.dilatation = [&](const Matrix3& G) { return law->dilatation(G); },
+       .stress = [&](const LameConstants& c, const Matrix3& G, std::optional<double> mixed) -> Matrix3 {
+         return law->cauchy_stress(c, G, mixed, memory.at(point++, law->memory_size()));
+       }});
+}
+
+Remembered remembered(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+                      const BodyMemory& memory) {
+  Remembered after;
+  after.values.resize(static_cast<Eigen::Index>(memory_size(body, law)));
+  const std::span<double> values(after.values.data(), static_cast<std::size_t>(after.values.size()));
+  const ShapeTable& rule = body.reference().stiffness;
+  const std::size_t size = law->memory_size();
+  std::size_t point = 0;
+  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
+    for (std::size_t q = 0; q < rule.weights.size(); ++q, ++point) {
+      const auto geometry = body.point_geometry(rule, e, q);
+      const Matrix3 G = displacement_gradient(geometry, body.mesh().element(e), u);
+      after.dissipated += geometry.weight * law->remember(body.material(e), G, memory.at(point, size),
+                                                          values.subspan(size * point, size));
+    }
+  }
+  return after;
+}
+
+BodyEquations assemble_equations(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+                                 SparseMatrix& tangent, unsigned n_threads, const BodyMemory& memory) {
   std::fill_n(tangent.valuePtr(), tangent.nonZeros(), 0.0);
   const ShapeTable& rule = body.reference().stiffness;
   const auto n_nodes = static_cast<Eigen::Index>(body.mesh().nodes_per_element);
   const std::size_t n_elements = body.mesh().n_elements();
+  BodyEquations equations;
+  equations.force = Eigen::VectorXd::Zero(u.size());
+  const bool is_mixed = !body.pressures().empty();
+  std::vector<double> means;
+  if (is_mixed) {
+    const auto dilatations = point_dilatations(body, law, u);
+    if (!dilatations) {
+      equations.valid = false;
+      return equations;
+    }
+    means = mean_dilatations(body, *dilatations);
+    for (std::size_t a = 0; a < means.size(); ++a) {
+      equations.energy += 0.5 * body.pressure_lambda(a) * body.pressure_volume(a) * means[a] * means[a];
+    }
+  }
   // Forces are added up afterwards, element by element in ascending order, so that their bits do not depend on the
   // threads.
   std::vector<PointWork> works(n_elements);
@@ -110,17 +234,24 @@ BodyEquations assemble_equations(const BodyModel& body, MaterialLaw law, const E
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
       const auto geometry = body.point_geometry(rule, e, q);
       const Matrix3 G = displacement_gradient(geometry, body.mesh().element(e), u);
-      const PointWork work = law == MaterialLaw::linear
-                                 ? linear_point(geometry, body.material(e), G, element_tangent)
-                                 : neo_hookean_point(geometry, body.material(e), G, element_tangent);
+      std::optional<double> mixed;
+      if (is_mixed) mixed = dilatation_at(body, means, e, q);
+      const PointMemory own = memory.at(e * rule.weights.size() + q, law->memory_size());
+      const PointWork work = law->add_point(geometry, body.material(e), G, mixed, own, element_tangent);
       sum.valid = sum.valid && work.valid;
       sum.energy += work.energy;
       sum.forces += work.forces;
     }
   };
   add_elements(body, tangent, add, n_threads);
-  BodyEquations equations;
-  equations.force = Eigen::VectorXd::Zero(u.size());
+  if (is_mixed) {
+    const auto gradients = [&](std::size_t e, std::size_t, const BodyModel::PointGeometry& geometry) {
+      if (law->is_linear()) return geometry.gradients;
+      const Matrix3 F = Matrix3::Identity() + displacement_gradient(geometry, body.mesh().element(e), u);
+      return Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 10, 3>(geometry.gradients * F.inverse());
+    };
+    add_pressure_stiffness(body, tangent, gradients, n_threads);
+  }
   for (std::size_t e = 0; e < n_elements; ++e) {
     equations.valid = equations.valid && works[e].valid;
     equations.energy += works[e].energy;

@@ -1,4 +1,4 @@
-/// Compressible neo-Hookean material and the equations of a whole body made of it.
+/// Compressible neo-Hookean material, and the equations of a whole body of any law.
 ///
 ///     Psi = mu/2 (tr C - 3) - mu ln J + lambda/2 (ln J)^2,     P = mu (F - F^-T) + lambda ln J F^-T
 ///
@@ -6,8 +6,10 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <span>
 
 #include "fem_server/fem/body_model.hpp"
+#include "fem_server/fem/material_law.hpp"
 
 namespace heelstrike::fem {
 
@@ -20,22 +22,42 @@ namespace heelstrike::fem {
 /// [J/m^3] Psi. @pre det F > 0
 [[nodiscard]] double strain_energy_density(const LameConstants& constants, const Matrix3& F);
 
-enum class MaterialLaw { linear, neo_hookean };
+/// PointMemory of all quadrature points, one after the other, element by element.
+struct BodyMemory {
+  std::span<const double> values{};  ///< empty = always at rest
+  double dt = 0.0;                   ///< [s] >= 0 since the commit
+
+  [[nodiscard]] PointMemory at(std::size_t point, std::size_t size) const {
+    return {.values = values.empty() ? values : values.subspan(size * point, size), .dt = dt};
+  }
+};
+/// Numbers in the memory of a body; 0 for an elastic law.
+[[nodiscard]] std::size_t memory_size(const BodyModel& body, const MaterialLaw& law);
 
 /// Cauchy stresses of a displaced body. @param u  [m] n_dofs
-[[nodiscard]] StressColumns stress(const BodyModel& body, MaterialLaw law, const Eigen::VectorXd& u);
+[[nodiscard]] StressColumns stress(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+                                   const BodyMemory& memory = {});
+
+/// What a body remembers of a commit at the displacement `u`.
+struct Remembered {
+  Eigen::VectorXd values;   ///< memory_size(body, law) numbers
+  double dissipated = 0.0;  ///< [J] >= 0 since the commit before
+};
+[[nodiscard]] Remembered remembered(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+                                    const BodyMemory& memory);
 
 /// Internal forces of a displaced body and their derivative.
 struct BodyEquations {
   Eigen::VectorXd force;  ///< [N] n_dofs
   double energy = 0.0;    ///< [J]
-  bool valid = true;      ///< false: an element is turned inside out; force and tangent are then incomplete
+  bool valid = true;      ///< false: the law has no value at some point; force and tangent are then incomplete
 };
 
 /// @param u          [m] displacement, n_dofs
 /// @param tangent    derivative of the force; its pattern is that of sparsity_pattern(body), its values are overwritten
 /// @param n_threads  as in add_elements; no influence on the bits
-[[nodiscard]] BodyEquations assemble_equations(const BodyModel& body, MaterialLaw law, const Eigen::VectorXd& u,
-                                               SparseMatrix& tangent, unsigned n_threads = 0);
+[[nodiscard]] BodyEquations assemble_equations(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+                                               SparseMatrix& tangent, unsigned n_threads = 0,
+                                               const BodyMemory& memory = {});
 
 }  // namespace heelstrike::fem

@@ -28,10 +28,11 @@ PressureRecovery::PressureRecovery(const VolumeMesh& mesh, const ContactNodes& c
                                    std::span<const std::uint32_t> rim)
     : middles_(mesh.nodes_per_element == 10), n_nodes_(contact.nodes.size()) {
   const auto candidates_of = [&](ElementFace face) {
-    const auto element = mesh.element(face.element);
-    std::array<std::uint32_t, 3> nodes{};
-    const auto& local = middles_ ? tetrahedron_face_middles[face.face] : tetrahedron_faces[face.face];
-    for (std::size_t k = 0; k < 3; ++k) nodes[k] = position_of(element[local[k]], contact.nodes);
+    std::array<std::uint32_t, 3> nodes = face_corners(mesh, face);
+    for (std::size_t k = 0; k < 3; ++k) {
+      if (middles_) nodes[k] = mesh.element(face.element)[tetrahedron_face_middles[face.face][k]];
+      nodes[k] = position_of(nodes[k], contact.nodes);
+    }
     return nodes;
   };
   for (const ElementFace face : contact.faces) {
@@ -56,6 +57,9 @@ PressureRecovery::PressureRecovery(const VolumeMesh& mesh, const ContactNodes& c
     const Vector3 twice = (mesh.nodes[corners[1]] - a).cross(mesh.nodes[corners[2]] - a);
     Face own{.nodes = candidates_of(face), .area = 0.5 * twice.norm(), .normal = twice.normalized()};
     for (std::size_t k = 0; k < 3; ++k) own.vertices[k] = position_of(corners[k], vertex_nodes_);
+    // Corners of the side of a hexahedron stand for a quarter of it each: those on the diagonal for a quarter of both
+    // halves, the others for half of theirs.
+    if (mesh.hexahedral()) own.parts = {4.0, face.face % 2 == 0 ? 2.0 : 4.0, face.face % 2 == 0 ? 4.0 : 2.0};
     faces_.push_back(own);
   }
   const auto is_on_rim = [&](std::uint32_t node) { return std::ranges::binary_search(rim, node); };
@@ -237,9 +241,10 @@ RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touch
   result.faces = loaded_faces(touching, normals);
   std::vector<double> areas(n_nodes_, 0.0);
   for (const std::uint32_t f : result.faces) {
-    for (const std::uint32_t i : faces_[f].nodes) {
+    for (std::size_t j = 0; j < 3; ++j) {
       // A third of the straight triangle, for corners of linear and middles of quadratic faces alike.
-      if (i != none) areas[i] += faces_[f].area / 3.0;
+      const std::uint32_t i = faces_[f].nodes[j];
+      if (i != none) areas[i] += faces_[f].area / faces_[f].parts[j];
     }
   }
   std::vector<double> touched(n_nodes_, 0.0);
@@ -255,8 +260,10 @@ RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touch
   }
   result.at_faces = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(result.faces.size()), forces.cols());
   for (std::size_t k = 0; k < result.faces.size(); ++k) {
-    for (const std::uint32_t i : faces_[result.faces[k]].nodes) {
-      if (i != none) result.at_faces.row(static_cast<Eigen::Index>(k)) += result.at_nodes.row(i) / 3.0;
+    const Face& face = faces_[result.faces[k]];
+    for (std::size_t j = 0; j < 3; ++j) {
+      const std::uint32_t i = face.nodes[j];
+      if (i != none) result.at_faces.row(static_cast<Eigen::Index>(k)) += result.at_nodes.row(i) / face.parts[j];
     }
   }
   result.at_vertices = at_vertices(result.faces, result.at_nodes);

@@ -58,10 +58,11 @@ class PressureRecovery {
 
  private:
   struct Face {
-    std::array<std::uint32_t, 3> nodes{};     ///< contact nodes, `none` where the mesh has no candidate
-    std::array<std::uint32_t, 3> vertices{};  ///< corners; of six-node faces nodes[k] lies behind vertices[k]
-    double area = 0.0;                        ///< [m^2] of the triangle of the corners
-    Vector3 normal = Vector3::Zero();         ///< [-] outward
+    std::array<std::uint32_t, 3> nodes{};        ///< contact nodes, `none` where the mesh has no candidate
+    std::array<std::uint32_t, 3> vertices{};     ///< corners; of six-node faces nodes[k] lies behind vertices[k]
+    double area = 0.0;                           ///< [m^2] of the triangle of the corners
+    std::array<double, 3> parts{3.0, 3.0, 3.0};  ///< [-] area over what of it each node stands for
+    Vector3 normal = Vector3::Zero();            ///< [-] outward
   };
   /// Faces around nodes or vertices: entry i owns [first[i], first[i + 1]).
   struct Around {

@@ -1,6 +1,5 @@
 #include "fem_server/geometry/mesher.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
+#include "common/process/own_folder.hpp"
 #include "fem_server/geometry/helper_process.hpp"
 #include "fem_server/geometry/mesher_protocol.hpp"
 #include "fem_server/geometry/surface_check.hpp"
@@ -29,17 +29,13 @@ std::string helper_path(const MeshingOptions& options) {
   if (!options.helper.empty()) return options.helper;
   if (const char* const path = std::getenv("HEELSTRIKE_MESHER"); path != nullptr && *path != '\0') return path;
   namespace fs = std::filesystem;
+  const fs::path folder = own_folder();
+  const fs::path beside = folder / "heelstrike-mesher";
   std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  const fs::path beside = (error ? fs::path(".") : self.parent_path()) / "heelstrike-mesher";
-  if (fs::exists(beside, error)) return beside;
   // In a shared library: somebody else's program has loaded PREFIX/lib/libheelstrike.so or PREFIX/lib/TRIPLET/....
-  Dl_info object{};
-  static const char in_this_object = 0;
-  if (::dladdr(&in_this_object, &object) == 0 || object.dli_fname == nullptr) return beside;
-  const fs::path folder = fs::canonical(object.dli_fname, error).parent_path();
-  for (const fs::path& prefix : {folder.parent_path(), folder.parent_path().parent_path()}) {
-    if (fs::path helper = prefix / "bin" / "heelstrike-mesher"; fs::exists(helper, error)) return helper;
+  for (const fs::path& helper : {beside, folder.parent_path() / "bin" / "heelstrike-mesher",
+                                 folder.parent_path().parent_path() / "bin" / "heelstrike-mesher"}) {
+    if (fs::exists(helper, error)) return helper;
   }
   return beside;
 }

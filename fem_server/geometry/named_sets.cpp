@@ -45,9 +45,7 @@ void add_node_set(VolumeMesh& mesh, const std::string& name, const std::function
 void add_element_set(VolumeMesh& mesh, const std::string& name, const std::function<bool(const Vector3&)>& inside) {
   std::vector<std::uint32_t> elements;
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
-    Vector3 centroid = Vector3::Zero();
-    for (std::size_t i = 0; i < 4; ++i) centroid += 0.25 * mesh.nodes[mesh.element(e)[i]];
-    if (inside(centroid)) elements.push_back(e);
+    if (inside(element_center(mesh, e))) elements.push_back(e);
   }
   require_members(!elements.empty(), name);
   mesh.element_sets[name] = std::move(elements);

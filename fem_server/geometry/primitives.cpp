@@ -187,7 +187,7 @@ VolumeMesh make_block(const BlockOptions& options) {
     n[k] = divisions(length, options.size);
   }
   const double cells = static_cast<double>(n[0]) * static_cast<double>(n[1]) * static_cast<double>(n[2]);
-  check_counts(cells, 6.0 * cells, options.limits);
+  check_counts(cells, options.hexahedra ? cells : 6.0 * cells, options.limits);
   VolumeMesh mesh;
   const auto coordinate = [&](std::size_t i, Eigen::Index axis) {
     return options.lengths[axis] *
@@ -207,11 +207,17 @@ VolumeMesh make_block(const BlockOptions& options) {
           const std::size_t row = (k + c / 4) * (n[1] + 1) + j + c / 2 % 2;
           corners[c] = static_cast<std::uint32_t>(row * (n[0] + 1) + i + c % 2);
         }
-        add_box_of_tetrahedra(corners, mesh);
+        if (!options.hexahedra) {
+          add_box_of_tetrahedra(corners, mesh);
+          continue;
+        }
+        mesh.nodes_per_element = 8;
+        // Around the bottom and around the top.
+        for (const std::size_t c : {0U, 1U, 3U, 2U, 4U, 5U, 7U, 6U}) mesh.connectivity.push_back(corners[c]);
       }
     }
   }
-  if (options.order == 2) mesh = to_quadratic(mesh);
+  if (options.order == 2 && !options.hexahedra) mesh = to_quadratic(mesh);
   const auto facing = [&](const Vector3& direction) {
     constexpr double nearly_one = 0.5;  // normals are exact multiples of the axes up to rounding
     return select_boundary_faces(

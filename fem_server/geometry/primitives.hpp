@@ -28,7 +28,8 @@ struct BallOptions {
 struct BlockOptions {
   Vector3 lengths{0.1, 0.1, 0.1};  ///< [m] along x, y, z, > 0
   double size = 0.01;              ///< [m] largest edge of the boxes that are cut into 6 tetrahedra each, > 0
-  std::uint32_t order = 1;         ///< 1 or 2
+  std::uint32_t order = 1;         ///< 1 or 2, of tetrahedra
+  bool hexahedra = false;          ///< the boxes themselves instead of tetrahedra
   MeshLimits limits;
 };
 /// Sets: "bottom" (z-), "top" (z+), "left" (y+), "right" (y-), "front" (x+), "back" (x-), "side" (the last four).

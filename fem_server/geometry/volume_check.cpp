@@ -34,7 +34,46 @@ double quadratic_jacobian(const VolumeMesh& mesh, std::size_t e, const Barycentr
   return (d[1] - d[0]).cross(d[2] - d[0]).dot(d[3] - d[0]);
 }
 
+/// Edges at a corner of a hexahedron as columns [m].
+Matrix3 corner_edges(const VolumeMesh& mesh, std::size_t e, std::size_t corner) {
+  const auto nodes = mesh.element(e);
+  Matrix3 edges;
+  for (std::size_t k = 0; k < 3; ++k) {
+    edges.col(static_cast<Eigen::Index>(k)) =
+        mesh.nodes[nodes[hexahedron_neighbours[corner][k]]] - mesh.nodes[nodes[corner]];
+  }
+  return edges;
+}
+
+double hexahedron_mean_ratio(const VolumeMesh& mesh, std::size_t e) {
+  double worst = std::numeric_limits<double>::infinity();
+  for (std::size_t corner = 0; corner < 8; ++corner) {
+    const Matrix3 J = corner_edges(mesh, e, corner);
+    const double squares = J.squaredNorm();
+    if (squares == 0.0 || !std::isfinite(squares)) return 0.0;
+    const double root = std::cbrt(std::abs(J.determinant()));
+    worst = std::min(worst, std::copysign(3.0 * root * root / squares, J.determinant()));
+  }
+  return worst;
+}
+
+/// Calls visit(length [m]) for every edge; those of a hexahedron from either end.
+template <class Visit>
+void for_each_edge(const VolumeMesh& mesh, std::size_t e, const Visit& visit) {
+  const auto nodes = mesh.element(e);
+  if (mesh.hexahedral()) {
+    for (std::size_t corner = 0; corner < 8; ++corner) {
+      for (const std::uint8_t other : hexahedron_neighbours[corner]) {
+        visit((mesh.nodes[nodes[corner]] - mesh.nodes[nodes[other]]).norm());
+      }
+    }
+    return;
+  }
+  for (const auto& [a, b] : tetrahedron_edges) visit((mesh.nodes[nodes[a]] - mesh.nodes[nodes[b]]).norm());
+}
+
 bool inverted(const VolumeMesh& mesh, std::size_t e) {
+  if (mesh.hexahedral()) return hexahedron_mean_ratio(mesh, e) < 0.0;
   // The straight tetrahedron on the corners may be inverted already; bent edges may invert a quadratic one at single
   // nodes.
   if (element_volume(mesh, e) < 0.0) return true;
@@ -56,9 +95,9 @@ bool inverted(const VolumeMesh& mesh, std::size_t e) {
 
 void check_faces(const VolumeMesh& mesh, VolumeReport& report) {
   std::vector<std::pair<Triangle, std::uint32_t>> faces;
-  faces.reserve(4 * mesh.n_elements());
+  faces.reserve(mesh.faces_per_element() * mesh.n_elements());
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
-    for (std::uint8_t f = 0; f < 4; ++f) {
+    for (std::uint8_t f = 0; f < mesh.faces_per_element(); ++f) {
       Triangle key = face_corners(mesh, {e, f});
       std::sort(key.begin(), key.end());
       faces.emplace_back(key, e);
@@ -94,11 +133,10 @@ void measure_elements(const VolumeMesh& mesh, VolumeReport& report) {
     sum += quality;
     const double bin = std::clamp(std::floor(10.0 * quality), 0.0, 9.0);
     ++report.histogram[static_cast<std::size_t>(bin)];
-    for (const auto& [a, b] : tetrahedron_edges) {
-      const double length = (mesh.nodes[mesh.element(e)[a]] - mesh.nodes[mesh.element(e)[b]]).norm();
+    for_each_edge(mesh, e, [&](double length) {
       report.shortest_edge = std::min(report.shortest_edge, length);
       report.longest_edge = std::max(report.longest_edge, length);
-    }
+    });
     if (inverted(mesh, e)) {
       report.inverted.push_back(e);
     } else if (quality < degenerate_ratio) {
@@ -111,6 +149,7 @@ void measure_elements(const VolumeMesh& mesh, VolumeReport& report) {
 }  // namespace
 
 double mean_ratio(const VolumeMesh& mesh, std::size_t e) {
+  if (mesh.hexahedral()) return hexahedron_mean_ratio(mesh, e);
   const auto nodes = mesh.element(e);
   double squares = 0.0;
   for (const auto& [a, b] : tetrahedron_edges) squares += (mesh.nodes[nodes[a]] - mesh.nodes[nodes[b]]).squaredNorm();
@@ -139,9 +178,7 @@ VolumeReport check_volume(const VolumeMesh& mesh) {
   for (const auto* list : {&report.inverted, &report.degenerate}) {
     for (const std::uint32_t e : *list) {
       if (report.where.size() >= n_positions) break;
-      const auto nodes = mesh.element(e);
-      report.where.push_back(
-          0.25 * (mesh.nodes[nodes[0]] + mesh.nodes[nodes[1]] + mesh.nodes[nodes[2]] + mesh.nodes[nodes[3]]));
+      report.where.push_back(element_center(mesh, e));
     }
   }
   return report;
@@ -149,9 +186,9 @@ VolumeReport check_volume(const VolumeMesh& mesh) {
 
 std::string describe(const VolumeReport& report) {
   std::string text =
-      fmt::format("{} nodes, {} tetrahedra with {} nodes in {} pieces, volume {:.6g} m^3, edges {:.4g} to {:.4g} m\n",
-                  report.n_nodes, report.n_elements, report.nodes_per_element, report.n_pieces, report.volume,
-                  report.shortest_edge, report.longest_edge);
+      fmt::format("{} nodes, {} {} with {} nodes in {} pieces, volume {:.6g} m^3, edges {:.4g} to {:.4g} m\n",
+                  report.n_nodes, report.n_elements, report.nodes_per_element == 8 ? "hexahedra" : "tetrahedra",
+                  report.nodes_per_element, report.n_pieces, report.volume, report.shortest_edge, report.longest_edge);
   text += fmt::format("mean ratio: worst {:.4f}, mean {:.4f}; elements per tenth:", report.worst_quality,
                       report.mean_quality);
   for (const std::size_t n : report.histogram) text += fmt::format(" {}", n);
@@ -176,7 +213,7 @@ void require_sound(const VolumeReport& report, const std::string& name) {
     if (first.empty() && !list->empty()) first = fmt::format("first bad element: {}\n", list->front());
   }
   throw input_error(
-      name, fmt::format("{}: expected a mesh of well-shaped tetrahedra, found:\n{}{}Mesh the body again, or turn the "
+      name, fmt::format("{}: expected a mesh of well-shaped elements, found:\n{}{}Mesh the body again, or turn the "
                         "inverted elements.",
                         name, describe(report), first));
 }

@@ -1,4 +1,4 @@
-/// Is a tetrahedral mesh fit for finite elements?
+/// Is a volume mesh fit for finite elements?
 #pragma once
 
 #include <array>
@@ -39,7 +39,8 @@ struct VolumeReport {
 [[nodiscard]] VolumeReport check_volume(const VolumeMesh& mesh);
 
 /// Mean ratio of the corners of element `e`, 12 (3 |V|)^(2/3) / sum of squared edges with the sign of V [liu1994]; 1
-/// for the regular tetrahedron.
+/// for the regular tetrahedron. Of a hexahedron the smallest 3 |det J|^(2/3) / ||J||^2 of its corners with the sign of
+/// det J, J from the three edges there [knupp2003]; 1 for the cube.
 [[nodiscard]] double mean_ratio(const VolumeMesh& mesh, std::size_t e);
 
 [[nodiscard]] std::string describe(const VolumeReport& report);

@@ -19,13 +19,41 @@ void sort_unique(std::vector<std::uint32_t>& values) {
 
 }  // namespace
 
+std::array<Triangle, 2> halves_of(const std::array<std::uint32_t, 4>& side) {
+  const auto first = static_cast<std::size_t>(std::min_element(side.begin(), side.end()) - side.begin());
+  const auto corner = [&](std::size_t i) { return side[(first + i) % 4]; };
+  return {Triangle{corner(0), corner(1), corner(2)}, Triangle{corner(0), corner(2), corner(3)}};
+}
+
+std::array<std::uint32_t, 4> side_corners(const VolumeMesh& mesh, ElementFace face) {
+  const auto nodes = mesh.element(face.element);
+  const auto& side = hexahedron_sides[face.face / 2U];
+  return {nodes[side[0]], nodes[side[1]], nodes[side[2]], nodes[side[3]]};
+}
+
+Vector3 element_center(const VolumeMesh& mesh, std::size_t e) {
+  Vector3 sum = Vector3::Zero();
+  for (const std::uint32_t node : mesh.element(e).first(mesh.corners_per_element())) sum += mesh.nodes[node];
+  return sum / static_cast<double>(mesh.corners_per_element());
+}
+
 double element_volume(const VolumeMesh& mesh, std::size_t e) {
   const auto corners = mesh.element(e);
   const Vector3& a = mesh.nodes[corners[0]];
+  if (mesh.hexahedral()) {
+    double volume = 0.0;
+    for (std::uint8_t f = 0; f < mesh.faces_per_element(); ++f) {
+      const Triangle t = face_corners(mesh, {static_cast<std::uint32_t>(e), f});
+      // Tetrahedra from the first corner to all faces.
+      volume += (mesh.nodes[t[0]] - a).dot((mesh.nodes[t[1]] - a).cross(mesh.nodes[t[2]] - a)) / 6.0;
+    }
+    return volume;
+  }
   return (mesh.nodes[corners[1]] - a).cross(mesh.nodes[corners[2]] - a).dot(mesh.nodes[corners[3]] - a) / 6.0;
 }
 
 Triangle face_corners(const VolumeMesh& mesh, ElementFace face) {
+  if (mesh.hexahedral()) return halves_of(side_corners(mesh, face))[face.face % 2U];
   const auto nodes = mesh.element(face.element);
   const auto& local = tetrahedron_faces[face.face];
   return {nodes[local[0]], nodes[local[1]], nodes[local[2]]};
@@ -37,9 +65,9 @@ std::vector<ElementFace> boundary_faces(const VolumeMesh& mesh) {
     ElementFace face;
   };
   std::vector<Keyed> all;
-  all.reserve(4 * mesh.n_elements());
+  all.reserve(mesh.faces_per_element() * mesh.n_elements());
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
-    for (std::uint8_t f = 0; f < 4; ++f) {
+    for (std::uint8_t f = 0; f < mesh.faces_per_element(); ++f) {
       Triangle key = face_corners(mesh, {e, f});
       std::sort(key.begin(), key.end());
       all.push_back({key, {e, f}});
@@ -81,9 +109,9 @@ Boundary boundary_surface(const VolumeMesh& mesh) {
 std::vector<std::uint32_t> nodes_of_faces(const VolumeMesh& mesh, std::span<const ElementFace> faces) {
   std::vector<std::uint32_t> nodes;
   for (const ElementFace face : faces) {
-    const auto element = mesh.element(face.element);
-    for (const std::uint8_t local : tetrahedron_faces[face.face]) nodes.push_back(element[local]);
+    for (const std::uint32_t corner : face_corners(mesh, face)) nodes.push_back(corner);
     if (mesh.nodes_per_element != 10) continue;
+    const auto element = mesh.element(face.element);
     for (const std::uint8_t local : tetrahedron_face_middles[face.face]) nodes.push_back(element[local]);
   }
   sort_unique(nodes);

@@ -1,4 +1,4 @@
-/// Tetrahedral meshes with named sets. Knows no finite-element library.
+/// Meshes of tetrahedra or of hexahedra with named sets. Knows no finite-element library.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace heelstrike::fem {
 
-/// One face of one tetrahedron.
+/// One triangular face of one element: a face of a tetrahedron, or half of a side of a hexahedron.
 struct ElementFace {
   std::uint32_t element = 0;
-  std::uint8_t face = 0;  ///< 0..3, see `tetrahedron_faces`
+  std::uint8_t face = 0;  ///< of a tetrahedron 0..3, see `tetrahedron_faces`; of a hexahedron 2 side + half, 0..11
   auto operator<=>(const ElementFace&) const = default;
 };
 
@@ -30,25 +30,48 @@ inline constexpr std::array<std::array<std::uint8_t, 3>, 4> tetrahedron_face_mid
 inline constexpr std::array<std::array<std::uint8_t, 2>, 6> tetrahedron_edges{
     {{0, 1}, {1, 2}, {0, 2}, {0, 3}, {1, 3}, {2, 3}}};
 
-/// Tetrahedra of one order, numbered so that (x1 - x0) x (x2 - x0) . (x3 - x0) > 0. Nodes 4..9 lie on the edges (0,1),
-/// (1,2), (0,2), (0,3), (1,3), (2,3).
+/// Corners of the sides of a hexahedron, counterclockwise seen from outside; side i is face S(i+1) of Abaqus.
+inline constexpr std::array<std::array<std::uint8_t, 4>, 6> hexahedron_sides{
+    {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4}, {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}}};
+/// Neighbours of each corner of a hexahedron along its edges, so that their triple product is positive.
+inline constexpr std::array<std::array<std::uint8_t, 3>, 8> hexahedron_neighbours{
+    {{1, 3, 4}, {2, 0, 5}, {3, 1, 6}, {0, 2, 7}, {7, 5, 0}, {4, 6, 1}, {5, 7, 2}, {6, 4, 3}}};
+
+/// Four corners of a side as two triangles. The diagonal begins at the corner with the smallest number, so that both
+/// elements beside a side cut it in the same way.
+[[nodiscard]] std::array<Triangle, 2> halves_of(const std::array<std::uint32_t, 4>& side);
+
+/// Tetrahedra of one order, or hexahedra with 8 nodes: the bottom counterclockwise seen from above, then the top (order
+/// of VTK, Abaqus and Gmsh). Tetrahedra are numbered so that (x1 - x0) x (x2 - x0) . (x3 - x0) > 0. Nodes 4..9 lie on
+/// the edges (0,1), (1,2), (0,2), (0,3), (1,3), (2,3).
 struct VolumeMesh {
   std::vector<Vector3> nodes;               ///< [m]
-  std::uint32_t nodes_per_element = 4;      ///< 4 or 10
+  std::uint32_t nodes_per_element = 4;      ///< 4, 10, or 8 of hexahedra
   std::vector<std::uint32_t> connectivity;  ///< n_elements() * nodes_per_element indices into `nodes`
   std::map<std::string, std::vector<std::uint32_t>> element_sets;  ///< sorted, without repetitions
   std::map<std::string, std::vector<std::uint32_t>> node_sets;     ///< sorted, without repetitions
   std::map<std::string, std::vector<ElementFace>> face_sets;       ///< sorted, without repetitions
   std::vector<std::string> notes;  ///< what the reader or mesher changed or left out, one sentence each
 
+  [[nodiscard]] bool hexahedral() const { return nodes_per_element == 8; }
+  [[nodiscard]] std::uint8_t faces_per_element() const { return hexahedral() ? 12 : 4; }
+  [[nodiscard]] std::size_t corners_per_element() const { return hexahedral() ? 8 : 4; }
   [[nodiscard]] std::size_t n_elements() const { return connectivity.size() / nodes_per_element; }
   [[nodiscard]] std::span<const std::uint32_t> element(std::size_t e) const {
     return {connectivity.data() + e * nodes_per_element, nodes_per_element};
   }
 };
 
-/// [m^3] signed volume of the straight-sided tetrahedron on the four corners of element `e`.
+/// [m^3] signed volume of the straight-sided element on the corners of element `e`; the sides of a hexahedron are the
+/// two triangles of each.
 [[nodiscard]] double element_volume(const VolumeMesh& mesh, std::size_t e);
+
+/// [m] mean of the corners.
+[[nodiscard]] Vector3 element_center(const VolumeMesh& mesh, std::size_t e);
+
+/// Corners of the side of a hexahedron that a face is half of, counterclockwise seen from outside.
+/// @pre mesh.hexahedral()
+[[nodiscard]] std::array<std::uint32_t, 4> side_corners(const VolumeMesh& mesh, ElementFace face);
 
 /// Faces that belong to one element only, sorted.
 [[nodiscard]] std::vector<ElementFace> boundary_faces(const VolumeMesh& mesh);

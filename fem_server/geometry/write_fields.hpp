@@ -18,10 +18,10 @@ struct MeshField {
   std::vector<double> values;  ///< n_components per point or cell
 };
 
-/// Points with triangles, tetrahedra (linear or quadratic), or nothing but themselves.
+/// Points with triangles, tetrahedra (linear or quadratic), hexahedra, or nothing but themselves.
 struct FieldGrid {
   std::vector<Vector3> points;              ///< [m]
-  std::uint32_t nodes_per_cell = 3;         ///< 1, 3, 4 or 10
+  std::uint32_t nodes_per_cell = 3;         ///< 1, 3, 4, 8 or 10
   std::vector<std::uint32_t> connectivity;  ///< nodes_per_cell per cell
 };
 

@@ -91,6 +91,18 @@ std::string msh_elements(const VolumeMesh& mesh, const MshGroups& groups) {
   std::size_t n = 0;
   int entity = 0;
   for (const auto& [combination, faces] : groups.surfaces) {
+    if (mesh.hexahedral()) {
+      // Sides are named whole, by their first halves.
+      std::vector<ElementFace> sides;
+      std::ranges::copy_if(faces, std::back_inserter(sides), [](ElementFace face) { return face.face % 2 == 0; });
+      body += fmt::format("2 {} 3 {}\n", ++entity, sides.size());
+      for (const ElementFace face : sides) {
+        body += fmt::format("{}", ++n);
+        for (const std::uint32_t corner : side_corners(mesh, face)) body += fmt::format(" {}", corner + 1);
+        body += '\n';
+      }
+      continue;
+    }
     body += fmt::format("2 {} {} {}\n", ++entity, quadratic ? 9 : 2, faces.size());
     for (const ElementFace face : faces) {
       const auto nodes = mesh.element(face.element);
@@ -103,7 +115,7 @@ std::string msh_elements(const VolumeMesh& mesh, const MshGroups& groups) {
   }
   entity = 0;
   for (const auto& [combination, elements] : groups.volumes) {
-    body += fmt::format("3 {} {} {}\n", ++entity, quadratic ? 11 : 4, elements.size());
+    body += fmt::format("3 {} {} {}\n", ++entity, mesh.hexahedral() ? 5 : quadratic ? 11 : 4, elements.size());
     for (const std::uint32_t element : elements) {
       std::vector<std::uint32_t> nodes(mesh.element(element).begin(), mesh.element(element).end());
       if (quadratic) std::swap(nodes[8], nodes[9]);  // Gmsh: edge (2,3) before (1,3)
@@ -139,7 +151,9 @@ std::string write_vtu(const VolumeMesh& mesh) {
   std::vector<std::int64_t> offsets;
   for (std::size_t e = 1; e <= mesh.n_elements(); ++e)
     offsets.push_back(static_cast<std::int64_t>(e * mesh.nodes_per_element));
-  const std::vector<std::uint8_t> types(mesh.n_elements(), mesh.nodes_per_element == 10 ? 24 : 10);
+  const std::vector<std::uint8_t> types(mesh.n_elements(), mesh.hexahedral()              ? 12
+                                                           : mesh.nodes_per_element == 10 ? 24
+                                                                                          : 10);
   std::string field_data;
   for (const auto& [name, faces] : mesh.face_sets) {
     std::vector<std::int64_t> pairs;

@@ -1,10 +1,12 @@
 #include "mbs_server/service/run_input.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/config/catalog.hpp"
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
+#include "common/motion/motion_file.hpp"
 #include "common/surfaces/surface_kind.hpp"
 #include "common/wire/run_records_wire.hpp"
 #include "gait/motion_columns.hpp"
@@ -13,11 +15,17 @@
 namespace heelstrike::mbs {
 namespace {
 
-void name_by_digest(ContactBody& body, const std::vector<AssetContent>& assets) {
+/// Meshes are named by their digests, tables are read.
+void resolve_file(ContactBody& body, const std::vector<AssetContent>& assets) {
   const auto file = asset_of(body.surface);
   if (!file || !file->sha256.empty()) return;
-  for (const AssetContent& asset : assets) {
-    if (asset.name == file->name) body.surface.sha256 = asset.sha256;
+  const auto asset = std::ranges::find(assets, file->name, &AssetContent::name);
+  if (asset == assets.end()) return;
+  const SurfaceKind& kind = kind_of(body.surface);
+  if (kind.of_table != nullptr) {
+    body.surface = kind.of_table(motion_columns(asset->content, asset->name, kind.table_headings), asset->name);
+  } else {
+    body.surface.sha256 = asset->sha256;
   }
 }
 
@@ -36,8 +44,8 @@ RunInput make_run_input(const std::string& yaml, const std::string& file_name, s
   read_motion_columns(input.scenario, content_in(input.assets));
   input.scenario_digest = sha256_hex(identity);
   for (PairModel& pair : input.scenario.pairs) {
-    name_by_digest(pair.spec.main, input.assets);
-    name_by_digest(pair.spec.partner, input.assets);
+    resolve_file(pair.spec.main, input.assets);
+    resolve_file(pair.spec.partner, input.assets);
   }
   return input;
 }

@@ -15,7 +15,8 @@ namespace {
 
 std::vector<KeySchema> material_keys() {
   return {required(number("youngs_modulus", "Pa", moduli, "Young's modulus")),
-          required(number("poissons_ratio", "-", {.min = 0.0, .max = 0.5, .max_excluded = true}, "Poisson's ratio")),
+          required(number("poissons_ratio", "-", {.min = 0.0, .max = 0.5, .max_excluded = true},
+                          "Poisson's ratio; nearly incompressible: 0.49 to 0.4999 with a mixed element")),
           number("density", "kg/m^3", densities, "density; 0 where it is not needed", "0")};
 }
 
@@ -171,8 +172,10 @@ PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas
     field["partner"]["body"].refuse("another body than main's", fmt::format("'{}' on both sides", pair.main_body),
                                     "a body has no contact with itself: name the other body");
   }
+  // A name that is mistyped may have a dot in it, which Field::name() takes for the end of another name.
+  const std::size_t prefix = field.path().size() + std::string_view(".parameters.").size();
   for (const Field& parameter : field.entries_of("parameters")) {
-    mistakes.attempt([&] { pair.spec.parameters.emplace(parameter.name(), read_parameter(parameter)); });
+    mistakes.attempt([&] { pair.spec.parameters.emplace(parameter.path().substr(prefix), read_parameter(parameter)); });
   }
   check_backend(field, pair.spec, backends, mistakes);
   return pair;

@@ -14,20 +14,15 @@ bool inside(const Vector3& p, const std::vector<double>& box) {
   return p.x() >= box[0] && p.y() >= box[1] && p.z() >= box[2] && p.x() <= box[3] && p.y() <= box[4] && p.z() <= box[5];
 }
 
-Vector3 center_of(const VolumeMesh& mesh, std::size_t e) {
-  const auto corners = mesh.element(e);
-  return 0.25 * (mesh.nodes[corners[0]] + mesh.nodes[corners[1]] + mesh.nodes[corners[2]] + mesh.nodes[corners[3]]);
-}
-
 /// Corners of a face, ascending, and the face.
 using FaceOwner = std::pair<Triangle, ElementFace>;
 
 /// Equal faces next to each other.
 std::vector<FaceOwner> sorted_faces(const VolumeMesh& mesh) {
   std::vector<FaceOwner> faces;
-  faces.reserve(4 * mesh.n_elements());
+  faces.reserve(mesh.faces_per_element() * mesh.n_elements());
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
-    for (std::uint8_t f = 0; f < 4; ++f) {
+    for (std::uint8_t f = 0; f < mesh.faces_per_element(); ++f) {
       const ElementFace face{e, f};
       Triangle corners = face_corners(mesh, face);
       std::ranges::sort(corners);
@@ -103,7 +98,7 @@ std::vector<MeshPiece> pieces_of(const VolumeMesh& mesh) {
     const double volume = element_volume(mesh, e);
     piece.elements.push_back(e);
     piece.volume += volume;
-    piece.center += volume * center_of(mesh, e);
+    piece.center += volume * element_center(mesh, e);
   }
   for (MeshPiece& piece : pieces) piece.center /= piece.volume;
   std::ranges::stable_sort(pieces, std::greater(), &MeshPiece::volume);
@@ -137,7 +132,7 @@ bool is_held(const VolumeMesh& mesh, const MeshPiece& piece, const std::vector<b
 
 std::vector<ElementFace> cut_to_box(VolumeMesh& mesh, const std::vector<double>& box) {
   std::vector<bool> keep(mesh.n_elements());
-  for (std::size_t e = 0; e < keep.size(); ++e) keep[e] = inside(center_of(mesh, e), box);
+  for (std::size_t e = 0; e < keep.size(); ++e) keep[e] = inside(element_center(mesh, e), box);
   if (std::ranges::find(keep, false) == keep.end()) return {};
   std::vector<ElementFace> faces = faces_of_cut(mesh, keep);
   keep_elements(mesh, keep, faces);

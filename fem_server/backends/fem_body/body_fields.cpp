@@ -113,7 +113,7 @@ Eigen::MatrixXd BodyFields::at_mesh_nodes(const Eigen::MatrixXd& at_vertices) co
   for (std::size_t v = 0; v < vertex_nodes.size(); ++v) {
     result.row(vertex_nodes[v]) = at_vertices.row(static_cast<Eigen::Index>(v));
   }
-  if (mesh.nodes_per_element == 4) return result;
+  if (mesh.nodes_per_element != 10) return result;
   for (const ElementFace face : pressure_.faces()) {
     const auto element = mesh.element(face.element);
     for (std::size_t k = 0; k < 3; ++k) {

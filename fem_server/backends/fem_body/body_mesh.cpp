@@ -1,6 +1,7 @@
 #include "fem_server/backends/fem_body/body_mesh.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +17,7 @@
 #include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/shared/preparation_locks.hpp"
 #include "fem_server/backends/shared/state_bytes.hpp"
+#include "fem_server/fem/element_kind.hpp"
 #include "fem_server/fem/mesh_cache.hpp"
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/mesher.hpp"
@@ -49,7 +51,39 @@ double element_size_of(const ParameterPlace& place) {
 namespace {
 
 std::uint32_t order_of(const ParameterPlace& place) {
-  return number(place.parameters, "element_order") == 2.0 ? 2 : 1;
+  const auto kind = named_element(text(place.parameters, "element"));
+  return kind && kind->n_nodes == 10 ? 2 : 1;
+}
+
+bool asks_for_hexahedra(const ParameterPlace& place) {
+  const auto kind = named_element(text(place.parameters, "element"));
+  return kind && kind->n_nodes == 8;
+}
+
+/// Only blocks are cut into hexahedra here.
+void refuse_hexahedra(const Surface& surface, const ParameterPlace& place) {
+  if (!asks_for_hexahedra(place)) return;
+  throw input_error(
+      place.where + "element",
+      fmt::format("{}element: surface '{}' is not filled with hexahedra here, only a block is; expected a mesh "
+                  "file of hexahedra (Gmsh, VTU, Abaqus), or tetrahedra, e.g. tet10_mixed",
+                  place.where, surface.kind));
+}
+
+/// A mesh file with the nodes that the element asks for.
+VolumeMesh carried(VolumeMesh mesh, const ParameterPlace& place, const std::string& file) {
+  const auto kind = named_element(text(place.parameters, "element"));
+  if (!kind || kind->n_nodes == mesh.nodes_per_element) return mesh;
+  if (kind->n_nodes == 10 && mesh.nodes_per_element == 4) return to_quadratic(mesh);
+  std::vector<std::string> possible{std::string(as_meshed)};
+  for (const ElementKind& other : element_kinds()) {
+    if (other.n_nodes == mesh.nodes_per_element) possible.emplace_back(other.name);
+  }
+  throw input_error(
+      place.where + "element",
+      fmt::format("{}element: {} has {} nodes, the elements of '{}' have {} and cannot carry it; expected "
+                  "one of {}, or another mesh",
+                  place.where, kind->name, kind->n_nodes, file, mesh.nodes_per_element, fmt::join(possible, ", ")));
 }
 
 std::optional<Vector3> direction_of(const ParameterPlace& place) {
@@ -118,9 +152,13 @@ class MeshKey {
   MeshKey(std::string_view kind, const ParameterPlace& place) {
     writer_.put(std::string_view("heelstrike mesh key 2"));
     writer_.put(kind);
-    for (const char* name : {"element_size", "element_order", "contact_size", "contact_radius", "contact_angle"}) {
+    const auto put_number = [&](const char* name) {
       writer_.put(optional_number(place.parameters, name).value_or(0.0));
-    }
+    };
+    put_number("element_size");
+    // Not the kind: mixed elements have the same mesh.
+    writer_.put(static_cast<double>(order_of(place)));
+    for (const char* name : {"contact_size", "contact_radius", "contact_angle"}) put_number(name);
     for (const double x : place.numbers("contact_direction", 3)) writer_.put(x);
   }
   void put(double value) { writer_.put(value); }
@@ -182,9 +220,9 @@ VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& pla
   if (holds_volume(asset.content, read)) {
     VolumeMesh mesh = read_volume(asset.content, read);
     tell(doubts_of_quality(asset.name, check_volume(mesh)), context);
-    if (order_of(place) == 2 && mesh.nodes_per_element == 4) mesh = to_quadratic(mesh);
-    return placed(std::move(mesh), surface.X_BodyMesh);
+    return placed(carried(std::move(mesh), place, asset.name), surface.X_BodyMesh);
   }
+  refuse_hexahedra(surface, place);
   MeshKey key("surface", place);
   key.put(std::string_view(asset.sha256));
   key.put(std::string_view(mesh_format(surface.format.empty() ? asset.name : surface.format)));
@@ -246,6 +284,7 @@ VolumeMesh block_mesh(const BlockSurface& block, const ParameterPlace& place, co
   options.lengths = block.lengths;
   options.size = element_size_of(place);
   options.order = order_of(place);
+  options.hexahedra = asks_for_hexahedra(place);
   options.limits.max_elements = context.max_elements;
   return placed(make_block(options), {.R = Matrix3::Identity(), .p = block.center});
 }
@@ -295,6 +334,7 @@ std::vector<double> ParameterPlace::numbers(const std::string& name, std::size_t
 
 VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
   context.on_progress("read", 0.0);
+  if (!MeshSurface::of(surface) && !BlockSurface::of(surface)) refuse_hexahedra(surface, place);
   VolumeMesh mesh;
   if (const auto file = MeshSurface::of(surface)) {
     mesh = mesh_from_asset(*file, place, context);

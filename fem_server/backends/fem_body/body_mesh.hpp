@@ -31,7 +31,7 @@ struct ParameterPlace {
 /// @throws Error{invalid_input} when `element_size` is not given
 [[nodiscard]] double element_size_of(const ParameterPlace& place);
 
-/// Mesh in the body's frame. Uses the parameters element_size, element_order, contact_size, contact_radius,
+/// Mesh in the body's frame. Uses the parameters element_size, element, contact_size, contact_radius,
 /// contact_direction, contact_angle and meshing_time_limit of body_parameters(). Meshes that the mesher makes are kept
 /// in `context.cache_directory`; blocks, cylinders and volume files are not, because they take no time.
 /// @pre the pair was accepted by check_body_pair

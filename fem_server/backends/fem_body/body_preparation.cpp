@@ -20,6 +20,7 @@
 #include "fem_server/backends/point_laws/hysteresis.hpp"
 #include "fem_server/backends/shared/parameter_schema.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
+#include "fem_server/fem/element_kind.hpp"
 #include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
@@ -220,25 +221,10 @@ HeldMesh held_mesh(const Surface& surface, const Place& place, const PrepareCont
   return body;
 }
 
-/// Nodes on the faces that a cut laid open, ascending.
-std::vector<std::uint32_t> nodes_of_cut(const VolumeMesh& mesh, std::span<const ElementFace> cut) {
-  std::vector<std::uint32_t> nodes;
-  for (const ElementFace face : cut) {
-    const auto element = mesh.element(face.element);
-    for (const std::uint8_t corner : tetrahedron_faces[face.face]) nodes.push_back(element[corner]);
-    if (mesh.nodes_per_element == 4) continue;
-    for (const std::uint8_t middle : tetrahedron_face_middles[face.face]) nodes.push_back(element[middle]);
-  }
-  std::ranges::sort(nodes);
-  const auto repeated = std::ranges::unique(nodes);
-  nodes.erase(repeated.begin(), repeated.end());
-  return nodes;
-}
-
 /// Contact pressures of the candidates; those on the rim of the cut have none of their own, which is told.
 PressureRecovery pressure_of(const VolumeMesh& mesh, const ContactNodes& contact, std::span<const ElementFace> cut,
                              const Place& place, const PrepareContext& context) {
-  const std::vector<std::uint32_t> rim = nodes_of_cut(mesh, cut);
+  const std::vector<std::uint32_t> rim = nodes_of_faces(mesh, cut);
   const auto n =
       std::ranges::count_if(contact.nodes, [&](std::uint32_t node) { return std::ranges::binary_search(rim, node); });
   if (n > 0) {
@@ -248,6 +234,30 @@ PressureRecovery pressure_of(const VolumeMesh& mesh, const ContactNodes& contact
                         0.0);
   }
   return {mesh, contact, rim};
+}
+
+/// From here on a displacement-only element is told to lock: at this ratio the foot of foot_element_test is stiffer
+/// than it should be by more than what its elements' size does.
+constexpr double locking_poissons_ratio = 0.49;
+
+void warn_of_locking(const ContactBody& body, const ElementKind& kind, const Place& place,
+                     const PrepareContext& context) {
+  if (kind.mixed()) return;
+  const double nu = std::ranges::max(body.materials, {}, &Material::poissons_ratio).poissons_ratio;
+  if (nu < locking_poissons_ratio) return;
+  context.on_progress(
+      fmt::format("{}{}element: Poisson's ratio {} with '{}', whose displacements alone have to keep the volume, makes "
+                  "the body too stiff; take a mixed element, e.g. {}_mixed",
+                  warning_mark, place.where, nu, kind.name, kind.name),
+      0.0);
+}
+
+/// @pre body_mesh made the mesh for the element that is asked for
+BodyModel body_of(VolumeMesh mesh, const ContactBody& body, const Place& place, const PrepareContext& context) {
+  const ElementKind kind =
+      named_element(text(place.parameters, "element")).value_or(usual_element(mesh.nodes_per_element));
+  warn_of_locking(body, kind, place, context);
+  return {std::move(mesh), body.materials, kind.pressure};
 }
 
 struct Partner {
@@ -275,12 +285,30 @@ Partner partner_of(const ContactBody& partner, const PrepareContext& context) {
 
 }  // namespace
 
+namespace {
+
+ParameterSchema element_parameter() {
+  ParameterSchema s = text_parameter(
+      "element",
+      "finite element: tet4 and tet10 are tetrahedra with 4 and 10 nodes, hex8 hexahedra of a mesh file or a block; "
+      "_mixed "
+      "ones and hex8 have pressures of their own for nearly incompressible tissue; as_meshed = what the mesh file has, "
+      "tet4 for a body that is meshed here",
+      std::string(as_meshed), element_names());
+  s.absent_choices = {
+      {"hex20", "deal.II 9.4 has no hexahedra with 20 nodes; expected hex8, or tet10_mixed for curved surfaces"}};
+  s.former_name = "element_order";
+  s.former_values = "tet4 instead of 1, tet10 instead of 2";
+  return s;
+}
+
+}  // namespace
+
 std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
   std::vector<ParameterSchema> s;
   s.push_back(number_parameter("element_size", "m", "edge length of the tetrahedra when the body is meshed here",
                                std::nullopt, positive));
-  s.push_back(
-      number_parameter("element_order", "-", "1 linear, 2 quadratic tetrahedra", 1.0, {.min = 1.0, .max = 2.0}));
+  s.push_back(element_parameter());
   s.push_back(number_parameter("contact_size", "m",
                                "edge length at the contact pole of a ball, or at the faces that look along "
                                "contact_direction; 0 = as elsewhere",
@@ -332,7 +360,7 @@ std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
 namespace {
 
 /// Parameters of the main body that a deformable partner has too.
-constexpr std::array shared_names{"element_size", "element_order",     "contact_size", "contact_radius",
+constexpr std::array shared_names{"element_size", "element",           "contact_size", "contact_radius",
                                   "support",      "clamped_set",       "clamped_box",  "contact_set",
                                   "contact_box",  "contact_direction", "contact_angle"};
 
@@ -344,6 +372,7 @@ std::vector<ParameterSchema> partner_parameters() {
     if (std::ranges::find(shared_names, s.name) == shared_names.end()) continue;
     s.meaning = fmt::format("{} of a deformable partner (one with a material), in its frame", s.name);
     s.name = "partner_" + s.name;
+    if (!s.former_name.empty()) s.former_name = "partner_" + s.former_name;
     parameters.push_back(std::move(s));
   }
   return parameters;
@@ -363,14 +392,14 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
   if (pair.partner.materials.empty()) return std::nullopt;
   const ParameterMap own = partner_map(pair);
   const Place place{"contact." + pair.name + ".parameters.partner_", own};
-  BodyModel body(body_mesh(pair.partner.surface, place, context), pair.partner.materials);
-  if (body.mesh().nodes_per_element != 4) {
-    throw input_error(
-        place.where + "element_order",
-        fmt::format("{}element_order: a deformable partner is made of linear tetrahedra (4 nodes), found {} "
-                    "nodes; exchange main and partner, or give linear elements",
-                    place.where, body.mesh().nodes_per_element));
+  VolumeMesh mesh = body_mesh(pair.partner.surface, place, context);
+  if (mesh.nodes_per_element != 4) {
+    throw input_error(place.where + "element",
+                      fmt::format("{}element: a deformable partner is made of linear tetrahedra (4 nodes), found {} "
+                                  "nodes; exchange main and partner, or give linear elements",
+                                  place.where, mesh.nodes_per_element));
   }
+  BodyModel body = body_of(std::move(mesh), pair.partner, place, context);
   Support support = support_of(body.mesh(), place);
   ContactNodes contact = candidates_of(body, support, {}, place);
   check_limit(contact, place);
@@ -394,7 +423,7 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
   use_one_blas_thread();
   const Place place{"contact." + pair.name + ".parameters.", pair.parameters};
   HeldMesh held = held_mesh(pair.main.surface, place, context);
-  BodyModel body(std::move(held.mesh), pair.main.materials);
+  BodyModel body = body_of(std::move(held.mesh), pair.main, place, context);
   const Support support = std::move(held.support);
   ContactNodes contact = candidates_of(body, support, held.cut, place);
   const Vector3 size = extents_of(body.mesh().nodes);

@@ -16,7 +16,7 @@ struct Part {
 
 std::vector<Part> parts_of(const VolumeMesh& mesh, ElementFace face) {
   const Triangle corner = face_corners(mesh, face);
-  if (mesh.nodes_per_element == 4) return {{.nodes = corner, .begins_with_corner = false}};
+  if (mesh.nodes_per_element != 10) return {{.nodes = corner, .begins_with_corner = false}};
   Triangle middle{};  // of the edges 01, 12, 20
   for (std::size_t k = 0; k < 3; ++k) {
     middle[k] = mesh.element(face.element)[tetrahedron_face_middles[face.face][k]];

@@ -84,6 +84,13 @@ void check_rigid_partner(const PairSpec& pair) {
                                      key, pair.partner.surface.kind));
 }
 
+/// None while it is up to a file.
+std::optional<ElementKind> element_before_meshing(const Surface& surface, const ParameterMap& parameters) {
+  if (const auto named = named_element(text(parameters, "element"))) return named;
+  if (MeshSurface::of(surface)) return std::nullopt;
+  return usual_element(4);
+}
+
 void check_deformable_partner(const PairSpec& pair) {
   const std::string key = "contact." + pair.name + ".partner.material";
   if (const SurfaceKind& kind = kind_of(pair.partner.surface); !kind.fills) {
@@ -93,6 +100,9 @@ void check_deformable_partner(const PairSpec& pair) {
   }
   const ParameterMap own = partner_map(pair);
   check_body(pair.partner, {"contact." + pair.name + ".parameters.partner_", own});
+  const auto main_kind = element_before_meshing(pair.main.surface, pair.parameters);
+  const auto partner_kind = element_before_meshing(pair.partner.surface, own);
+  if (main_kind && partner_kind) check_like_elements(pair, *main_kind, *partner_kind);
 }
 
 /// Puts a key in front of doubts that have none.
@@ -113,6 +123,16 @@ void doubt_body(const ContactBody& body, const std::string& side, const Vector3&
 }
 
 }  // namespace
+
+void check_like_elements(const PairSpec& pair, const ElementKind& main, const ElementKind& partner) {
+  if (main.mixed() == partner.mixed()) return;
+  const std::string key = "contact." + pair.name + ".parameters.partner_element";
+  throw input_error(key,
+                    fmt::format("{}: '{}' meets '{}' of the main body: expected two elements with pressures of their "
+                                "own or two without, because the one that locks would decide what both do; set "
+                                "element and partner_element",
+                                key, partner.name, main.name));
+}
 
 void check_body_pair(const PairSpec& pair) {
   if (pair.main.materials.empty()) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/fem/element_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -13,6 +14,9 @@ namespace heelstrike::fem {
 /// @param pair  parameters checked and completed
 /// @throws Error{invalid_input} with the key
 void check_body_pair(const PairSpec& pair);
+
+/// @throws Error{invalid_input} when one of two deformable bodies has pressures of its own and the other has not
+void check_like_elements(const PairSpec& pair, const ElementKind& main, const ElementKind& partner);
 
 /// Doubts about sizes and units of both bodies, "KEY: sentence". Reads the meshes that the pair names.
 /// @throws Error{invalid_input} where nothing sensible can come out, and what reading throws

@@ -98,8 +98,8 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
   }
   const BodyModel& body = prepared.body;
   if (body.mesh().nodes_per_element != 4) {
-    throw input_error(where + ".parameters.element_order",
-                      fmt::format("{}.parameters.element_order: a body that meets a point cloud is made of linear "
+    throw input_error(where + ".parameters.element",
+                      fmt::format("{}.parameters.element: a body that meets a point cloud is made of linear "
                                   "tetrahedra (4 nodes), found {} nodes; give linear elements",
                                   where, body.mesh().nodes_per_element));
   }
@@ -130,6 +130,18 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
       std::make_unique<CondensedContact>(pair.backend, std::move(model), std::move(parameters)));
 }
 
+/// What two meshes have shown that keys alone could not.
+void check_partners(const PairSpec& pair, const BodyModel& main, const BodyModel& partner) {
+  const std::string key = "contact." + pair.name + ".parameters.element";
+  if (main.mesh().hexahedral()) {
+    // Gaps between two bodies are averaged over triangles, whose shares of a side are not those of its four corners.
+    throw input_error(key, fmt::format("{}: a body of hexahedra meets rigid partners only, found a partner with a "
+                                       "material; take tetrahedra, or make the partner rigid",
+                                       key));
+  }
+  check_like_elements(pair, main.element(), partner.element());
+}
+
 std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const PrepareContext& context) {
   if (const auto cloud = PointCloudSurface::of(pair.partner.surface)) {
     return make_cloud(pair, *cloud, context);
@@ -146,6 +158,7 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
   model.areas = prepared.contact.areas;
   model.pressure = prepared.pressure;
   std::optional<PreparedPartner> partner = prepare_partner(pair, context);
+  if (partner) check_partners(pair, prepared.body, partner->body);
   model.compliance =
       prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.memory_limit);
   model.partner = prepared.partner;

@@ -3,6 +3,7 @@
 #include "fem_server/backends/fem_body/pair_check.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 #include "fem_server/backends/fem_full/full_preparation.hpp"
+#include "fem_server/backends/fem_full/materials/material_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -10,13 +11,7 @@ namespace {
 
 std::vector<ParameterSchema> schema() {
   std::vector<ParameterSchema> parameters = body_parameters("all");
-  ParameterSchema law;
-  law.name = "material_law";
-  law.kind = ParameterKind::text;
-  law.meaning = "neo_hookean = finite strain; linear = Hooke's law as in fem_condensed";
-  law.fallback = std::string("neo_hookean");
-  law.choices = {"neo_hookean", "linear"};
-  parameters.push_back(law);
+  for (ParameterSchema& own : material_parameters("")) parameters.push_back(std::move(own));
   return parameters;
 }
 
@@ -31,16 +26,16 @@ std::unique_ptr<ContactBackend> make_full(const PairSpec& pair, const PrepareCon
 }  // namespace
 
 BackendEntry fem_full_entry() {
-  return {
-      .name = "fem_full",
-      .summary =
-          "all degrees of freedom, neo-Hookean or linear, with Coulomb friction: the reference for the other back-ends",
-      .reference = "melo2023",
-      .parameters = schema(),
-      .surface_pairs = body_surface_pairs(),
-      .make = make_full,
-      .check = check_rigid_pair,
-      .doubts = body_pair_doubts};
+  return {.name = "fem_full",
+          .summary =
+              "all degrees of freedom, finite strain or linear, with Coulomb friction: the reference for the other "
+              "back-ends",
+          .reference = "melo2023",
+          .parameters = schema(),
+          .surface_pairs = body_surface_pairs(),
+          .make = make_full,
+          .check = check_rigid_pair,
+          .doubts = body_pair_doubts};
 }
 
 }  // namespace heelstrike::fem

@@ -43,7 +43,10 @@ struct FullContact::Solution : SolvedContact {
   Eigen::VectorXd rho;                   ///< [N/m] tangential stiffness of the touching contact nodes, with friction
   std::vector<StickPoint> stick_points;  ///< per contact node; empty without friction
   double energy = 0.0;
-  std::vector<bool> sliding;  ///< per touching node
+  std::vector<bool> sliding;   ///< per touching node
+  BodyMemory memory;           ///< of the history that is solved from; it outlives the solution
+  Eigen::VectorXd remembered;  ///< the memory after a commit
+  double length = 0.0;         ///< [m] what errors of displacements are measured by: the depth, or an old dent
 };
 
 FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw law, ParameterMap parameters,
@@ -52,7 +55,7 @@ FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw la
     : ContactBackend({.parameters = std::move(parameters), .heavy = true}),
       name_(std::move(name)),
       prepared_(std::move(prepared)),
-      law_(law),
+      law_(std::move(law)),
       interior_(std::move(interior)),
       rest_compliance_(std::move(rest_compliance)) {
   use_one_blas_thread();
@@ -102,6 +105,7 @@ std::shared_ptr<const History> FullContact::load_history(std::string_view bytes)
   check_size(history->u, prepared_.body.n_dofs(), "the displacement");
   check_size(history->lambda, n_contact, "normal forces");
   check_size(history->tau, 3 * n_contact, "tangential forces");
+  check_size(history->memory, memory_size(prepared_.body, law_), "the material's memory");
   check_size(history->p_BSticks, 3 * n_contact, "stick points");
   if ((history->u.size() == 0) != (history->lambda.size() == 0)) {
     throw input_error("state", fmt::format("history of back-end '{}': expected displacement and normal forces or "
@@ -138,14 +142,14 @@ struct FullContact::Linearised {
   std::vector<std::pair<std::uint32_t, Matrix3>> rest;  ///< node of the mesh, what of its stiffness is not symmetric
 };
 
-BodyEquations FullContact::equations_at(const Eigen::VectorXd& u) const {
-  BodyEquations equations = assemble_equations(prepared_.body, law_, u, tangent_);
+BodyEquations FullContact::equations_at(const Eigen::VectorXd& u, const BodyMemory& memory) const {
+  BodyEquations equations = assemble_equations(prepared_.body, law_, u, tangent_, 0, memory);
   if (interior_) interior_->add(u, equations, tangent_);
   return equations;
 }
 
 bool FullContact::linearise(const PairState& state, double offset, Solution& solution, Linearised& now) const {
-  const BodyEquations equations = equations_at(solution.u);
+  const BodyEquations equations = equations_at(solution.u, solution.memory);
   if (!equations.valid) return false;
   solution.energy = equations.energy;
   now.residual = -equations.force;
@@ -219,6 +223,8 @@ void FullContact::advance(const Linearised& now, const Eigen::VectorXd& step, So
 
 bool FullContact::newton(const PairState& state, double offset, Solution& solution) const {
   std::vector<int> states_before;
+  double change = std::numeric_limits<double>::infinity();  // [m] of the last step
+  double change_before = change;
   for (int iteration = 1; iteration <= iteration_limit; ++iteration) {
     ++solution.statistics.iterations;
     Linearised now;
@@ -226,12 +232,19 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
     const double error = system_->effective(now.residual).cwiseAbs().maxCoeff();
     if (!system_->factorize(tangent_)) return false;
     const double force_scale = solution.lambda.size() > 0 ? solution.lambda.maxCoeff() : 0.0;
-    const double depth = -solution.gap;
     solution.statistics.residual = force_scale > 0.0 ? error / force_scale : error;
     const bool settled = now.states == states_before;
-    if (settled && error <= tolerance * force_scale && now.geometric_error <= tolerance * depth) return true;
-    if (iteration > 1 && settled && force_scale == 0.0) return true;
-    advance(now, system_->step(now.residual + now.correction, solution.u), solution);
+    if (settled && error <= tolerance * force_scale && now.geometric_error <= tolerance * solution.length) return true;
+    // Without contact an elastic body is at rest, wherever the last step has left it; one with a memory has to be
+    // found.
+    const bool found = solution.memory.values.empty() || change <= std::max(tolerance * solution.length, rounding());
+    if (iteration > 1 && settled && force_scale == 0.0 && found) return true;
+    // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain.
+    if (settled && change <= rounding() && change > slow * change_before) return true;
+    change_before = change;
+    const Eigen::VectorXd step = system_->step(now.residual + now.correction, solution.u);
+    change = step.cwiseAbs().maxCoeff();
+    advance(now, step, solution);
     states_before = std::move(now.states);
   }
   return false;
@@ -321,25 +334,25 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
   const BodySystem* system = rest_system_.get();
   const SurfaceCompliance* compliance = &rest_compliance_;
   SurfaceCompliance present;
-  bool may_refresh = law_ != MaterialLaw::linear;
+  bool may_refresh = !law_->is_linear();
   double change_before = std::numeric_limits<double>::infinity();
   for (int iteration = 1; iteration <= surface_iteration_limit; ++iteration) {
     ++solution.statistics.iterations;
-    const BodyEquations equations = equations_at(solution.u);
+    const BodyEquations equations = equations_at(solution.u, solution.memory);
     if (!equations.valid) return false;
     Eigen::VectorXd u = solution.u + system->step(-equations.force, solution.u);
     u += system->solve(rub(state, offset, *compliance, u, solution));
     const double change = (u - solution.u).cwiseAbs().maxCoeff();
     solution.u = u;
-    solution.statistics.residual = change / -solution.gap;
-    if (change <= surface_tolerance * -solution.gap) return true;
+    solution.statistics.residual = change / solution.length;
+    if (change <= surface_tolerance * solution.length) return true;
     // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain.
     if (change <= rounding() && change > slow * change_before) return true;
     if (!std::isfinite(change)) return false;
     const bool refresh = may_refresh && change > slow * change_before;
     change_before = refresh ? std::numeric_limits<double>::infinity() : change;
     if (!refresh) continue;
-    may_refresh = equations_at(u).valid && system_->factorize(tangent_);
+    may_refresh = equations_at(u, solution.memory).valid && system_->factorize(tangent_);
     if (may_refresh) present = present_compliance();
     // A free body under pressure may have no definite matrix without its contact: then the first one has to do.
     system = may_refresh ? system_.get() : rest_system_.get();
@@ -368,7 +381,7 @@ void FullContact::load_in_steps(const PairState& state, Solution& solution) cons
     solution.tau.setZero();
     bool good = true;
     for (int step = 1; step <= n_steps && good; ++step) {
-      good = equilibrium(state, -solution.gap * (1.0 - static_cast<double>(step) / n_steps), solution);
+      good = equilibrium(state, std::max(-solution.gap, 0.0) * (1.0 - static_cast<double>(step) / n_steps), solution);
     }
     if (good) return;
   }
@@ -501,13 +514,18 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
     solution.closest.x = x;
     solution.closest.surface = point;
   }
-  if (solution.gap >= 0.0) return solution;
+  solution.memory = memory_of(history, state);
+  if (solution.gap >= 0.0 && solution.memory.values.empty()) return solution;
   check_depth(solution, prepared_.options, state);
   solution.u = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(prepared_.body.n_dofs()));
   solution.lambda = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(contact.size()));
   if (history.u.size() > 0) {
     solution.u = history.u;
     solution.lambda = history.lambda;
+  }
+  solution.length = -solution.gap;
+  if (!solution.memory.values.empty()) {
+    solution.length = std::max(solution.length, solution.u.cwiseAbs().maxCoeff());
   }
   find_stick_points(history, state, solution);
   const std::scoped_lock lock(mutex_);
@@ -531,13 +549,58 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
   }
   solution.energy += system_->inertia_energy(load);
   differentiate(state, solution);
+  if (law_->memory_size() > 0) remember(history, state, solution);
   return solution;
+}
+
+BodyMemory FullContact::memory_of(const FullHistory& history, const PairState& state) const {
+  if (law_->memory_size() == 0) return {};
+  BodyMemory memory;
+  memory.values = {history.memory.data(), static_cast<std::size_t>(history.memory.size())};
+  memory.dt = history.t ? state.t - *history.t : 0.0;
+  if (memory.dt >= 0.0) return memory;
+  throw input_error("state.t",
+                    fmt::format("{}: the material relaxes in time: expected a state at or after the commit at "
+                                "{} s, found one at {} s",
+                                name_, *history.t, state.t));
+}
+
+void FullContact::remember(const FullHistory& history, const PairState& state, Solution& solution) const {
+  Remembered after = remembered(prepared_.body, law_, solution.u, solution.memory);
+  solution.dissipated += after.dissipated;
+  solution.remembered = std::move(after.values);
+  if (solution.nodes.empty()) {
+    // What a released body still holds fades without pushing anybody, and nobody asks for it: it is told at once.
+    const bool released = history.lambda.size() > 0 && history.lambda.maxCoeff() > 0.0;
+    solution.dissipated = released ? solution.dissipated + solution.energy : 0.0;
+    solution.energy = 0.0;
+    solution.gap = std::numeric_limits<double>::infinity();
+    for (const std::uint32_t node : prepared_.contact.nodes) {
+      const Vector3 y = prepared_.body.mesh().nodes[node] + solution.u.segment<3>(3 * Eigen::Index{node});
+      const SurfacePoint point = surface_in_A(*prepared_.partner, state.X_AB, y);
+      if (point.gap >= solution.gap) continue;
+      solution.gap = point.gap;
+      solution.closest.x = y;
+      solution.closest.surface = point;
+    }
+    // An apart body that has recovered is as one that has never been touched.
+    if (solution.u.cwiseAbs().maxCoeff() <= rounding()) {
+      solution.u.resize(0);
+      solution.lambda.resize(0);
+      solution.tau.resize(0);
+      solution.stick_points.clear();
+      solution.remembered.resize(0);
+    }
+  }
+  // To rounding the surface touches where it is: what is told apart by the sign is told right.
+  solution.gap = solution.nodes.empty() ? std::max(solution.gap, 0.0) : std::min(solution.gap, -rounding());
 }
 
 Response FullContact::respond(const Solution& solution, const std::optional<double>& approach_speed,
                               const PairState& state) const {
   Response response = answer(solution, prepared_.options, prepared_.pressure, approach_speed, state);
   if (!solution.nodes.empty()) response.stored_energy = solution.energy;
+  response.dissipated_increment = solution.dissipated;
   return response;
 }
 
@@ -573,8 +636,15 @@ Committed FullContact::commit(const History& history, const PairState& state,
   next->lambda = solution.lambda;
   next->tau = solution.tau;
   next->X_AB = state.X_AB;
+  next->t = state.t;
+  next->memory = solution.remembered;
   next->p_BSticks = stick_points_after(solution, state);
   Response response = respond(solution, next->approach_speed, state);
+  if (law_->memory_size() > 0) {
+    // From here on the material has had no time yet: forces are the same, tangents those of a sudden change.
+    response = respond(solve(*next, state), next->approach_speed, state);
+    response.dissipated_increment = solution.dissipated;
+  }
   return {.history = std::move(next), .response = response};
 }
 
@@ -589,7 +659,7 @@ std::string FullContact::fields(const History& history, const PairState& state, 
   if (picture.displacement.size() == 0) {
     picture.displacement = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(prepared_.body.n_dofs()));
   }
-  picture.stress = stress(prepared_.body, law_, picture.displacement);
+  picture.stress = stress(prepared_.body, law_, picture.displacement, solution.memory);
   picture.forces = normals;
   std::vector<Vector3> elastic = normals;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {

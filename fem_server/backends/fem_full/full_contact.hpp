@@ -14,6 +14,9 @@
 ///
 /// The partner is moved in by steps when there is no convergence from the committed displacement.
 ///
+/// A material that relaxes has its memory in the history. A body that has not recovered yet is then solved for without
+/// contact, too: its gap is that of the dented surface.
+///
 /// With a condensed linear interior the body solved for is the layer around it: fem_layered.
 #pragma once
 
@@ -65,6 +68,12 @@ class FullContact final : public ContactBackend {
   [[nodiscard]] Solution solve(const FullHistory& history, const PairState& state) const;
   /// Newton with all gaps enlarged by `offset` [m]. @return whether it converged
   [[nodiscard]] bool newton(const PairState& state, double offset, Solution& solution) const;
+  /// What the material remembers of the history at the time of `state`.
+  /// @throws Error{invalid_input} for a time before the commit
+  [[nodiscard]] BodyMemory memory_of(const FullHistory& history, const PairState& state) const;
+  /// What a commit of a material with a memory would keep, and what has been turned into heat since the last one, with
+  /// what is left in a body that has been released; without contact the gap of the body as it is.
+  void remember(const FullHistory& history, const PairState& state, Solution& solution) const;
   /// [m] by which rounding moves the solution of the body.
   [[nodiscard]] double rounding() const;
   /// As newton, with friction. @return whether it converged
@@ -78,7 +87,7 @@ class FullContact final : public ContactBackend {
   /// newton or solve_with_friction; at offset 0 system_ then holds the matrix of the tangents.
   [[nodiscard]] bool equilibrium(const PairState& state, double offset, Solution& solution) const;
   /// Body and interior; their matrix is left in tangent_.
-  [[nodiscard]] BodyEquations equations_at(const Eigen::VectorXd& u) const;
+  [[nodiscard]] BodyEquations equations_at(const Eigen::VectorXd& u, const BodyMemory& memory) const;
   /// @return false when an element is inside out
   [[nodiscard]] bool linearise(const PairState& state, double offset, Solution& solution, Linearised& now) const;
   /// Displacements and multipliers after a Newton step.

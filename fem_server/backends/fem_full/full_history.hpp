@@ -10,17 +10,19 @@
 namespace heelstrike::fem {
 
 struct FullHistory final : SavedHistory<FullHistory> {
-  static constexpr std::string_view format = "heelstrike full history 2";
+  static constexpr std::string_view format = "heelstrike full history 3";
 
   Eigen::VectorXd u;          ///< [m] displacement at the commit; empty = undeformed
   Eigen::VectorXd lambda;     ///< [N] of all contact nodes; empty = none
   Eigen::VectorXd tau;        ///< [N] tangential, 3 per contact node; empty = none
   Eigen::VectorXd p_BSticks;  ///< [m] points of B that nodes would stick to, 3 per contact node; empty = none
   std::optional<Pose> X_AB;   ///< committed pose; none = nothing has been committed
+  std::optional<double> t;    ///< [s] of the commit; none = nothing has been committed
+  Eigen::VectorXd memory;     ///< BodyMemory of a material that relaxes; empty = always at rest
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
-    archive(self.u, self.lambda, self.tau, self.p_BSticks, self.X_AB);
+    archive(self.u, self.lambda, self.tau, self.p_BSticks, self.X_AB, self.t, self.memory);
   }
 };
 

@@ -5,8 +5,17 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_body/pair_check.hpp"
 #include "fem_server/backends/fem_body/prepared_compliance.hpp"
+#include "fem_server/backends/fem_full/materials/material_kind.hpp"
 
 namespace heelstrike::fem {
+
+namespace {
+
+MaterialLaw law_of(const PairSpec& pair) {
+  return material_law({"contact." + pair.name + ".parameters.", pair.parameters});
+}
+
+}  // namespace
 
 void check_rigid_pair(const PairSpec& pair) {
   if (!pair.partner.materials.empty()) {
@@ -16,15 +25,13 @@ void check_rigid_pair(const PairSpec& pair) {
                                        key, pair.backend));
   }
   check_body_pair(pair);
+  (void)law_of(pair);
 }
 
 FullPreparation prepare_full(const PairSpec& pair, const PrepareContext& context) {
   ParameterMap parameters;
   PreparedBody body = prepare_body(pair, context, parameters);
-  const bool linear = text(pair.parameters, "material_law") == "linear";
-  return {.body = std::move(body),
-          .law = linear ? MaterialLaw::linear : MaterialLaw::neo_hookean,
-          .parameters = std::move(parameters)};
+  return {.body = std::move(body), .law = law_of(pair), .parameters = std::move(parameters)};
 }
 
 SurfaceCompliance rest_compliance(const PreparedBody& body, const PrepareContext& context) {

@@ -14,7 +14,7 @@ struct FullPreparation {
   MaterialLaw law = MaterialLaw::neo_hookean;
   ParameterMap parameters;  ///< as used
 };
-/// check_body_pair, and refuses a partner that deforms. @throws Error{invalid_input}
+/// check_body_pair, and refuses a partner that deforms and a material law that cannot be. @throws Error{invalid_input}
 void check_rigid_pair(const PairSpec& pair);
 
 /// @throws as prepare_body

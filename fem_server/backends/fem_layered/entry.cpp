@@ -4,9 +4,9 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_body/pair_check.hpp"
-#include "fem_server/backends/fem_full/entry.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 #include "fem_server/backends/fem_full/full_preparation.hpp"
+#include "fem_server/backends/fem_full/materials/material_kind.hpp"
 #include "fem_server/backends/fem_layered/outer_layer.hpp"
 
 namespace heelstrike::fem {
@@ -14,9 +14,9 @@ namespace heelstrike::fem {
 namespace {
 
 std::vector<ParameterSchema> schema() {
-  std::vector<ParameterSchema> parameters = fem_full_entry().parameters;
-  for (ParameterSchema& s : parameters) {
-    if (s.name == "material_law") s.meaning = "of the layer: neo_hookean = finite strain; linear = Hooke's law";
+  std::vector<ParameterSchema> parameters = body_parameters("all");
+  for (ParameterSchema& own : material_parameters("of the layer, over an interior of Hooke's law: ")) {
+    parameters.push_back(std::move(own));
   }
   ParameterSchema depth;
   depth.name = "layer_depth";
@@ -68,9 +68,21 @@ std::vector<std::uint32_t> chosen_layer(const PairSpec& pair, const PreparedBody
                                 source, layer.size()));
 }
 
+/// Pressures around corners end where the layer ends. With linear displacements a layer one element thick then has as
+/// many pressures as it can yield to, and locks: ten times the force at a Poisson's ratio of 0.4999.
+void refuse_split_pressures(const PairSpec& pair, const ElementKind& kind) {
+  if (kind.pressure != PressureKind::nodal || kind.n_nodes != 4) return;
+  const std::string key = "contact." + pair.name + ".parameters.element";
+  throw input_error(key, fmt::format("{}: {} has pressures around its corners, which the border of the layer would cut "
+                                     "until it locks; expected tet10_mixed, hex8, an element without pressures, or "
+                                     "fem_full",
+                                     key, kind.name));
+}
+
 std::unique_ptr<ContactBackend> make_layered(const PairSpec& pair, const PrepareContext& context) {
   FullPreparation prepared = prepare_full(pair, context);
   PreparedBody& whole = prepared.body;
+  refuse_split_pressures(pair, whole.body.element());
   const std::vector<std::uint32_t> layer = chosen_layer(pair, whole, prepared.parameters);
   SurfaceCompliance compliance = rest_compliance(whole, context);
   context.on_progress(fmt::format("the layer has {} of {} elements", layer.size(), whole.body.mesh().n_elements()),
@@ -86,16 +98,17 @@ std::unique_ptr<ContactBackend> make_layered(const PairSpec& pair, const Prepare
 }  // namespace
 
 BackendEntry fem_layered_entry() {
-  return {.name = "fem_layered",
-          .summary =
-              "a neo-Hookean outer layer over a linear interior that is condensed once; between fem_condensed and "
-              "fem_full",
-          .reference = "melo2023",
-          .parameters = schema(),
-          .surface_pairs = body_surface_pairs(),
-          .make = make_layered,
-          .check = check_rigid_pair,
-          .doubts = body_pair_doubts};
+  return {
+      .name = "fem_layered",
+      .summary =
+          "an outer layer of finite strain over a linear interior that is condensed once; between fem_condensed and "
+          "fem_full",
+      .reference = "melo2023",
+      .parameters = schema(),
+      .surface_pairs = body_surface_pairs(),
+      .make = make_layered,
+      .check = check_rigid_pair,
+      .doubts = body_pair_doubts};
 }
 
 }  // namespace heelstrike::fem

@@ -25,8 +25,7 @@ std::vector<std::uint32_t> layer_of_depth(const BodyModel& body, const ContactNo
   std::vector<std::uint32_t> layer;
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
     const auto nodes = mesh.element(e);
-    const Vector3 center =
-        0.25 * (mesh.nodes[nodes[0]] + mesh.nodes[nodes[1]] + mesh.nodes[nodes[2]] + mesh.nodes[nodes[3]]);
+    const Vector3 center = element_center(mesh, e);
     const auto is_near = [&](std::uint32_t n) { return (mesh.nodes[n] - center).squaredNorm() <= depth * depth; };
     if (std::ranges::any_of(nodes, [&](std::uint32_t n) { return touches[n]; }) ||
         std::ranges::any_of(contact.nodes, is_near)) {

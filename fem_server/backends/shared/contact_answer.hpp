@@ -16,12 +16,12 @@ namespace heelstrike::fem {
 
 /// A solved contact; `nodes` is empty when there is none.
 struct SolvedContact {
-  double gap = 0.0;                     ///< [m] smallest, of the undeformed shapes
+  double gap = 0.0;                     ///< [m] smallest, of the undeformed shapes; of an old dent when nothing touches
   TouchingNode closest;                 ///< candidate with that gap, undeformed
   std::vector<std::uint32_t> touching;  ///< candidates that touch, ascending
   std::vector<TouchingNode> nodes;      ///< the same
   NodeDerivatives derivatives;
-  double dissipated = 0.0;  ///< [J] by friction since the commit
+  double dissipated = 0.0;  ///< [J] by friction, and by the material, since the commit
   SolverStatistics statistics;
 };
 

@@ -40,6 +40,15 @@ using nlohmann::json;
 constexpr int triangle_type = 2;
 constexpr int tetrahedron_type = 4;
 
+constexpr std::string_view help =
+    "heelstrike-mesher: fills closed surfaces and balls with tetrahedra, with Gmsh\n"
+    "\n"
+    "Usage: heelstrike-mesher [--help] < REQUEST > REPLY\n"
+    "\n"
+    "Started by fem_server and by heelstrike, one process for each mesh; nobody has to call it. It reads one\n"
+    "request from standard input, writes one reply to standard output, and ends with the process that started it.\n"
+    "By hand: heelstrike mesh. HEELSTRIKE_MESHER in the environment names a program to be started in its place.\n";
+
 struct Request {
   json header;
   SurfaceMesh surface;
@@ -330,7 +339,11 @@ std::string answer(const std::string& bytes) {
 
 }  // namespace
 
-int main() {
+int main(int n_arguments, char**) {
+  if (n_arguments > 1) {
+    fmt::print("{}", help);
+    return 0;
+  }
   // Ends with its parent: a mesher without a caller would go on for minutes.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // Whatever a library prints must not end up in the reply.

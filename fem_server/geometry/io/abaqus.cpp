@@ -1,4 +1,4 @@
-// Abaqus .inp: nodes, C3D4 and C3D10, sets and surfaces. Keywords of analyses are left out, with a note.
+// Abaqus .inp: nodes, C3D4, C3D10 and C3D8, sets and surfaces. Keywords of analyses are left out, with a note.
 #include <fmt/format.h>
 
 #include <map>
@@ -34,9 +34,9 @@ struct DataLine {
 
 /// What an element label stands for.
 struct Cell {
-  enum class Kind { tetrahedron, triangle, line } kind = Kind::tetrahedron;
-  std::uint32_t tetrahedron = 0;
-  std::vector<std::uint32_t> nodes;  ///< of triangles and lines
+  enum class Kind { solid, face, line } kind = Kind::solid;
+  std::uint32_t element = 0;
+  std::vector<std::uint32_t> nodes;  ///< of faces and lines
 };
 
 std::vector<std::string_view> split(std::string_view text) {
@@ -185,19 +185,20 @@ class AbaqusReader {
 
   [[nodiscard]] ElementKind element_kind(const Keyword& keyword) const {
     static const std::map<std::string, ElementKind, std::less<>> kinds{
-        {"c3d4", {Cell::Kind::tetrahedron, 4}},    {"c3d10", {Cell::Kind::tetrahedron, 10}},
-        {"c3d4h", {Cell::Kind::tetrahedron, 4}},   {"c3d10h", {Cell::Kind::tetrahedron, 10}},
-        {"c3d10m", {Cell::Kind::tetrahedron, 10}}, {"cps3", {Cell::Kind::triangle, 3}},
-        {"cps6", {Cell::Kind::triangle, 6}},       {"s3", {Cell::Kind::triangle, 3}},
-        {"s3r", {Cell::Kind::triangle, 3}},        {"stri65", {Cell::Kind::triangle, 6}},
-        {"m3d3", {Cell::Kind::triangle, 3}},       {"m3d6", {Cell::Kind::triangle, 6}},
-        {"t3d2", {Cell::Kind::line, 2}},           {"t3d3", {Cell::Kind::line, 3}}};
+        {"c3d4", {Cell::Kind::solid, 4}},    {"c3d10", {Cell::Kind::solid, 10}},  {"c3d4h", {Cell::Kind::solid, 4}},
+        {"c3d10h", {Cell::Kind::solid, 10}}, {"c3d10m", {Cell::Kind::solid, 10}}, {"cps3", {Cell::Kind::face, 3}},
+        {"cps6", {Cell::Kind::face, 6}},     {"s3", {Cell::Kind::face, 3}},       {"s3r", {Cell::Kind::face, 3}},
+        {"stri65", {Cell::Kind::face, 6}},   {"m3d3", {Cell::Kind::face, 3}},     {"m3d6", {Cell::Kind::face, 6}},
+        {"c3d8", {Cell::Kind::solid, 8}},    {"c3d8h", {Cell::Kind::solid, 8}},   {"c3d8i", {Cell::Kind::solid, 8}},
+        {"c3d8r", {Cell::Kind::solid, 8}},   {"c3d8rh", {Cell::Kind::solid, 8}},  {"s4", {Cell::Kind::face, 4}},
+        {"s4r", {Cell::Kind::face, 4}},      {"cps4", {Cell::Kind::face, 4}},     {"m3d4", {Cell::Kind::face, 4}},
+        {"t3d2", {Cell::Kind::line, 2}},     {"t3d3", {Cell::Kind::line, 3}}};
     const std::string type = keyword.value("type");
     const auto found = kinds.find(lower_case(type));
     if (found != kinds.end()) return found->second;
     fail_at_line(
         options_.name, keyword.line,
-        fmt::format("expected TYPE=C3D4 or C3D10 (or triangles S3, CPS3, STRI65 on their boundary), found '{}'", type));
+        fmt::format("expected TYPE=C3D4, C3D10 or C3D8 (or S3, CPS3, STRI65, S4 on their boundary), found '{}'", type));
   }
 
   void read_elements(const Keyword& keyword) {
@@ -216,8 +217,8 @@ class AbaqusReader {
       }
       const std::uint64_t element = label(data->fields[0], "the number of an element");
       check_limit(options_.name, "elements", cells_.size() + 1, options_.limits.max_elements);
-      if (kind.kind == Cell::Kind::tetrahedron) {
-        cell.tetrahedron = builder_.add_tetrahedron(cell.nodes, place);
+      if (kind.kind == Cell::Kind::solid) {
+        cell.element = builder_.add_element(cell.nodes, place);
         cell.nodes.clear();
       }
       if (!cells_.emplace(element, std::move(cell)).second) fail(fmt::format("element {} is given twice", element));
@@ -282,7 +283,7 @@ class AbaqusReader {
 
   struct SurfaceLine {
     std::string of;     ///< set or label
-    std::uint8_t face;  ///< 0..3
+    std::uint8_t face;  ///< 0..5
     std::size_t line;
   };
 
@@ -300,8 +301,8 @@ class AbaqusReader {
         continue;
       }
       const std::string face = data->fields.size() == 2 ? lower_case(data->fields[1]) : "";
-      if (face.size() != 2 || face[0] != 's' || face[1] < '1' || face[1] > '4') {
-        fail("expected an element set or element and a face S1 to S4");
+      if (face.size() != 2 || face[0] != 's' || face[1] < '1' || face[1] > '6') {
+        fail("expected an element set or element and a face S1 to S6");
       }
       surface_faces_.push_back(
           {name, {std::string(data->fields[0]), static_cast<std::uint8_t>(face[1] - '1'), data->line}});
@@ -335,9 +336,11 @@ class AbaqusReader {
     for (const auto& [name, line] : surface_faces_) {
       for (const std::uint64_t element : members(element_sets_, line)) {
         const Cell& cell = find_cell(element, name);
-        if (cell.kind != Cell::Kind::tetrahedron)
-          fail(fmt::format("surface '{}': element {} is no tetrahedron", name, element));
-        builder_.add_to_face_set(name, {cell.tetrahedron, line.face});
+        if (cell.kind != Cell::Kind::solid) fail(fmt::format("surface '{}': element {} has no faces", name, element));
+        if (!builder_.add_side_of(name, cell.element, line.face)) {
+          fail(fmt::format("surface '{}': element {} is a tetrahedron and has no face S{}", name, element,
+                           line.face + 1));
+        }
       }
     }
   }
@@ -352,10 +355,14 @@ class AbaqusReader {
   }
 
   void add_cell_to_set(const std::string& set, const Cell& cell) {
-    if (cell.kind == Cell::Kind::tetrahedron) {
-      builder_.add_to_element_set(set, cell.tetrahedron);
-    } else if (cell.kind == Cell::Kind::triangle) {
-      builder_.add_triangle({cell.nodes[0], cell.nodes[1], cell.nodes[2]}, set);
+    if (cell.kind == Cell::Kind::solid) {
+      builder_.add_to_element_set(set, cell.element);
+    } else if (cell.kind == Cell::Kind::face) {
+      if (cell.nodes.size() == 4) {
+        builder_.add_side({cell.nodes[0], cell.nodes[1], cell.nodes[2], cell.nodes[3]}, set);
+      } else {
+        builder_.add_triangle({cell.nodes[0], cell.nodes[1], cell.nodes[2]}, set);
+      }
     } else {
       for (const std::uint32_t node : cell.nodes) builder_.add_to_node_set(set, node);
     }

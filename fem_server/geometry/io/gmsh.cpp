@@ -333,10 +333,20 @@ class GmshReader {
         return {3, 4};
       case 11:
         return {3, 10};
+      case 3:
+        return {2, 4};
+      case 5:
+        return {3, 8};
+      case 12:
+      case 17:
+        scanner_.fail(
+            fmt::format("hexahedra with {} nodes (Gmsh type {}) are not read: the finite elements of deal.II 9.4 "
+                        "have none for them; export hexahedra with 8 nodes (type 5)",
+                        type == 12 ? 27 : 20, type));
       default:
         scanner_.fail(fmt::format(
-            "expected tetrahedra with 4 or 10 nodes (Gmsh types 4 and 11) and their boundary (1, 2, 8, 9, 15), "
-            "found element type {}",
+            "expected tetrahedra with 4 or 10 nodes (Gmsh types 4 and 11) or hexahedra with 8 (5) and their boundary "
+            "(1, 2, 3, 8, 9, 15), found element type {}",
             type));
     }
   }
@@ -345,8 +355,10 @@ class GmshReader {
                 Place place) {
     if (type.dimension == 3) {
       if (type.n_nodes == 10) std::swap(nodes[8], nodes[9]);  // Gmsh: edge (2,3) before (1,3)
-      const std::uint32_t element = add_tetrahedron({nodes.data(), type.n_nodes}, place);
+      const std::uint32_t element = add_element({nodes.data(), type.n_nodes}, place);
       for (const std::string& group : groups) builder_.add_to_element_set(group, element);
+    } else if (type.dimension == 2 && type.n_nodes == 4) {
+      for (const std::string& group : groups) builder_.add_side({nodes[0], nodes[1], nodes[2], nodes[3]}, group);
     } else if (type.dimension == 2) {
       for (const std::string& group : groups) builder_.add_triangle({nodes[0], nodes[1], nodes[2]}, group);
     } else {
@@ -356,14 +368,15 @@ class GmshReader {
     }
   }
 
-  std::uint32_t add_tetrahedron(std::span<const std::uint32_t> nodes, Place place) {
-    if (version4_) return builder_.add_tetrahedron(nodes, place);
+  std::uint32_t add_element(std::span<const std::uint32_t> nodes, Place place) {
+    if (version4_) return builder_.add_element(nodes, place);
     // Version 2 repeats an element for every physical group it belongs to.
-    std::array<std::uint32_t, 4> key{nodes[0], nodes[1], nodes[2], nodes[3]};
+    std::array<std::uint32_t, 8> key{};
+    std::copy_n(nodes.begin(), nodes.size() == 8 ? 8 : 4, key.begin());
     std::sort(key.begin(), key.end());
-    const auto known = known_tetrahedra_.find(key);
-    if (known != known_tetrahedra_.end()) return known->second;
-    return known_tetrahedra_[key] = builder_.add_tetrahedron(nodes, place);
+    const auto known = known_elements_.find(key);
+    if (known != known_elements_.end()) return known->second;
+    return known_elements_[key] = builder_.add_element(nodes, place);
   }
 
   const ReadOptions& options_;
@@ -375,7 +388,7 @@ class GmshReader {
   std::map<DimTag, std::string> names_;
   std::map<DimTag, std::vector<std::string>> groups_;
   std::vector<std::string> group_;  ///< of the element being read (version 2)
-  std::map<std::array<std::uint32_t, 4>, std::uint32_t> known_tetrahedra_;
+  std::map<std::array<std::uint32_t, 8>, std::uint32_t> known_elements_;
 };
 
 }  // namespace

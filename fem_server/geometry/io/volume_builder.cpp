@@ -47,19 +47,19 @@ void VolumeBuilder::count_cell() {
   check_limit(options_.name, "cells", ++n_cells_, options_.limits.max_elements);
 }
 
-std::uint32_t VolumeBuilder::add_tetrahedron(std::span<const std::uint32_t> nodes, Place place) {
+std::uint32_t VolumeBuilder::add_element(std::span<const std::uint32_t> nodes, Place place) {
   count_cell();
   const auto order = static_cast<std::uint32_t>(nodes.size());
   if (mesh_.connectivity.empty()) mesh_.nodes_per_element = order;
   if (mesh_.nodes_per_element != order) {
     fail(options_, place,
-         fmt::format("a tetrahedron with {} nodes follows ones with {}: export the mesh with elements of one order",
-                     order, mesh_.nodes_per_element));
+         fmt::format(
+             "an element with {} nodes follows ones with {}: export the mesh with elements of one kind and order",
+             order, mesh_.nodes_per_element));
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (nodes[i] == nodes[j])
-        fail(options_, place, fmt::format("a tetrahedron uses node {} twice", labels_[nodes[i]]));
+      if (nodes[i] == nodes[j]) fail(options_, place, fmt::format("an element uses node {} twice", labels_[nodes[i]]));
     }
   }
   mesh_.connectivity.insert(mesh_.connectivity.end(), nodes.begin(), nodes.end());
@@ -75,13 +75,26 @@ void VolumeBuilder::add_triangle(const Triangle& corners, const std::string& set
   triangles_.push_back({key, entry->second});
 }
 
+void VolumeBuilder::add_side(const std::array<std::uint32_t, 4>& corners, const std::string& set) {
+  for (const Triangle& half : halves_of(corners)) add_triangle(half, set);
+}
+
+bool VolumeBuilder::add_side_of(const std::string& set, std::uint32_t element, std::uint8_t side) {
+  const auto halves = static_cast<std::uint8_t>(mesh_.hexahedral() ? 2 : 1);
+  if (halves * side >= mesh_.faces_per_element()) return false;
+  for (std::uint8_t half = 0; half < halves; ++half) {
+    mesh_.face_sets[set].push_back({element, static_cast<std::uint8_t>(halves * side + half)});
+  }
+  return true;
+}
+
 void VolumeBuilder::match_triangles() {
   if (triangles_.empty()) return;
   const auto by_key = [](const BoundaryTriangle& a, const BoundaryTriangle& b) { return a.key < b.key; };
   std::sort(triangles_.begin(), triangles_.end(), by_key);
   std::vector<bool> matched(triangles_.size(), false);
   for (std::uint32_t e = 0; e < mesh_.n_elements(); ++e) {
-    for (std::uint8_t f = 0; f < 4; ++f) {
+    for (std::uint8_t f = 0; f < mesh_.faces_per_element(); ++f) {
       BoundaryTriangle wanted{face_corners(mesh_, {e, f}), 0};
       std::sort(wanted.key.begin(), wanted.key.end());
       const auto [first, last] = std::equal_range(triangles_.begin(), triangles_.end(), wanted, by_key);
@@ -97,7 +110,7 @@ void VolumeBuilder::match_triangles() {
   throw input_error(
       options_.name,
       fmt::format(
-          "{}: {} of the {} triangles are no face of any tetrahedron, the first one (group '{}') has the nodes {}, {}, "
+          "{}: {} of the {} triangles are no face of any element, the first one (group '{}') has the nodes {}, {}, "
           "{}; export only the surfaces of the meshed volume",
           options_.name, std::count(matched.begin(), matched.end(), false), matched.size(),
           triangle_set_names_[triangle.set], labels_[triangle.key[0]], labels_[triangle.key[1]],
@@ -108,9 +121,10 @@ VolumeMesh VolumeBuilder::finish() {
   if (mesh_.connectivity.empty()) {
     throw input_error(
         options_.name,
-        fmt::format("{}: expected tetrahedra, found {} nodes and {} triangles only; a surface has to be meshed "
-                    "to a volume first",
-                    options_.name, nodes_.size(), triangles_.size()));
+        fmt::format(
+            "{}: expected tetrahedra or hexahedra, found {} nodes and {} triangles only; a surface has to be meshed "
+            "to a volume first",
+            options_.name, nodes_.size(), triangles_.size()));
   }
   mesh_.nodes = std::move(nodes_);
   match_triangles();
@@ -123,7 +137,7 @@ VolumeMesh VolumeBuilder::finish() {
   for (auto& [name, elements] : mesh_.element_sets) sort_unique(elements);
   for (auto& [name, nodes] : mesh_.node_sets) sort_unique(nodes);
   if (const std::size_t n = drop_unused_nodes(mesh_); n > 0) {
-    add_note(fmt::format("{} of {} nodes belong to no tetrahedron and were left out", n, n + mesh_.nodes.size()));
+    add_note(fmt::format("{} of {} nodes belong to no element and were left out", n, n + mesh_.nodes.size()));
   }
   return std::move(mesh_);
 }

@@ -1,6 +1,7 @@
-/// Collects nodes, cells and groups while a volume file is read, then matches boundary triangles with tetrahedra.
+/// Collects nodes, cells and groups while a volume file is read, then matches boundary triangles with elements.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -34,19 +35,23 @@ class VolumeBuilder {
   /// @param index  position in the order of add_node
   [[nodiscard]] std::uint64_t node_label(std::size_t index) const { return labels_[index]; }
 
-  /// Tetrahedron with 4 or 10 nodes in the order of VTK. @return its index
-  /// @throws Error{invalid_input} when orders are mixed or a node appears twice, Error{limit}
-  std::uint32_t add_tetrahedron(std::span<const std::uint32_t> nodes, Place place);
+  /// Tetrahedron with 4 or 10 nodes, or hexahedron with 8, in the order of VTK. @return its index
+  /// @throws Error{invalid_input} when kinds are mixed or a node appears twice, Error{limit}
+  std::uint32_t add_element(std::span<const std::uint32_t> nodes, Place place);
   /// Triangle of the boundary, by its corners; becomes a face of `set`.
   void add_triangle(const Triangle& corners, const std::string& set);
 
+  /// Side of a hexahedron on the boundary, by its corners; becomes a face of `set`.
+  void add_side(const std::array<std::uint32_t, 4>& corners, const std::string& set);
+
   void add_to_element_set(const std::string& set, std::uint32_t element) { mesh_.element_sets[set].push_back(element); }
   void add_to_node_set(const std::string& set, std::uint32_t node) { mesh_.node_sets[set].push_back(node); }
-  void add_to_face_set(const std::string& set, ElementFace face) { mesh_.face_sets[set].push_back(face); }
+  /// @param side  0..3 of a tetrahedron, 0..5 of a hexahedron. @return false when the element has no such side
+  [[nodiscard]] bool add_side_of(const std::string& set, std::uint32_t element, std::uint8_t side);
   void add_note(std::string note) { mesh_.notes.push_back(std::move(note)); }
 
   /// Inverted elements are kept as they are; check_volume reports them.
-  /// @throws Error{invalid_input} without tetrahedra, or when a boundary triangle belongs to no tetrahedron
+  /// @throws Error{invalid_input} without elements, or when a boundary triangle belongs to none
   [[nodiscard]] VolumeMesh finish();
 
  private:

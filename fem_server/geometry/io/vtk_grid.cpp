@@ -40,11 +40,15 @@ CellKind cell_kind(const ReadOptions& options, std::size_t cell, std::int64_t ty
       return {3, 4};
     case 24:
       return {3, 10};
+    case 9:
+      return {2, 4};
+    case 12:
+      return {3, 8};
     default:
       throw input_error(
           options.name,
-          fmt::format("{}, cell {}: expected tetrahedra (VTK types 10 and 24) and their boundary (1, 3, 5, 21, 22), "
-                      "found type {}",
+          fmt::format("{}, cell {}: expected tetrahedra (VTK types 10 and 24) or hexahedra with 8 nodes (12) and their "
+                      "boundary (1, 3, 5, 9, 21, 22), found type {}",
                       options.name, cell, type));
   }
 }
@@ -56,6 +60,8 @@ void add_sets(const VtkGrid& grid, std::size_t cell, CellKind kind, const std::a
     if (set.empty()) continue;
     if (kind.dimension == 3) {
       builder.add_to_element_set(set, element);
+    } else if (kind.dimension == 2 && kind.n_nodes == 4) {
+      builder.add_side({nodes[0], nodes[1], nodes[2], nodes[3]}, set);
     } else if (kind.dimension == 2) {
       builder.add_triangle({nodes[0], nodes[1], nodes[2]}, set);
     } else {
@@ -114,7 +120,7 @@ void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& bu
       nodes[i] = static_cast<std::uint32_t>(first_node + static_cast<std::size_t>(point));
     }
     std::uint32_t element = 0;
-    if (kind.dimension == 3) element = builder.add_tetrahedron({nodes.data(), kind.n_nodes}, place);
+    if (kind.dimension == 3) element = builder.add_element({nodes.data(), kind.n_nodes}, place);
     add_sets(grid, cell, kind, nodes, element, builder);
     begin = end;
   }

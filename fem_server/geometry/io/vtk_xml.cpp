@@ -369,7 +369,7 @@ VtkGrid read_volume_piece(const VtkXmlFile& file, pugi::xml_node piece, const Re
   return grid;
 }
 
-/// Face sets written by write_vtu: field data "faces:NAME" with pairs (tetrahedron, face).
+/// Face sets written by write_vtu: field data "faces:NAME" with pairs (element, face).
 void read_face_sets(const VtkXmlFile& file, const ReadOptions& options, VolumeMesh& mesh) {
   for (const pugi::xml_node array : file.data().child("FieldData").children("DataArray")) {
     const std::string_view name = array.attribute("Name").value();
@@ -380,9 +380,10 @@ void read_face_sets(const VtkXmlFile& file, const ReadOptions& options, VolumeMe
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t element = pairs[2 * i];
       const std::int64_t face = pairs[2 * i + 1];
-      if (element < 0 || element >= static_cast<std::int64_t>(mesh.n_elements()) || face < 0 || face > 3) {
-        file.fail(array, fmt::format("expected a tetrahedron below {} and a face 0 to 3, found {} and {}",
-                                     mesh.n_elements(), element, face));
+      if (element < 0 || element >= static_cast<std::int64_t>(mesh.n_elements()) || face < 0 ||
+          face >= mesh.faces_per_element()) {
+        file.fail(array, fmt::format("expected an element below {} and a face below {}, found {} and {}",
+                                     mesh.n_elements(), mesh.faces_per_element(), element, face));
       }
       faces.push_back({static_cast<std::uint32_t>(element), static_cast<std::uint8_t>(face)});
     }

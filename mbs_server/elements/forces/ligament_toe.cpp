@@ -3,17 +3,18 @@
 
 namespace heelstrike::mbs {
 
-Tension toe_ligament_tension(double k, double toe_strain, double unstrained, double length) {
+Tension toe_ligament_tension(double k, double toe_strain, double unstrained, double length,
+                             std::optional<double> toe_stiffness) {
   const double x = length - unstrained;
   if (x <= 0.0) return {};
   // Equation (4) of docs/theory/multibody.md in the elongation x = l - l0, with toe = l0 eps1: at x = 2 toe both pieces
-  // have the force k toe and the slope k.
+  // have the force k toe and the slope k, unless the toe was measured by itself.
   const double toe = toe_strain * unstrained;
-  const double a = k / (4.0 * toe);
+  const double a = toe_stiffness.value_or(k / (4.0 * toe));
   if (x <= 2.0 * toe) return {.force = a * x * x, .stiffness = 2.0 * a * x, .energy = a * x * x * x / 3.0};
   const double y = x - toe;
-  // Energy of the toe, 2/3 k toe^2, and of the line from y = toe on.
-  return {.force = k * y, .stiffness = k, .energy = 2.0 / 3.0 * k * toe * toe + 0.5 * k * (y * y - toe * toe)};
+  // Energy of the toe, and of the line from y = toe on.
+  return {.force = k * y, .stiffness = k, .energy = 8.0 / 3.0 * a * toe * toe * toe + 0.5 * k * (y * y - toe * toe)};
 }
 
 ForceType ligament_toe() {
@@ -23,12 +24,16 @@ ForceType ligament_toe() {
   type.keys = ligament_keys(config::number("stiffness", "N/m", config::stiffnesses, "slope of the linear part"));
   type.keys.push_back(
       config::number("toe_strain", "-", config::strains, "half the strain at which the linear part begins", "0.03"));
+  type.keys.push_back(config::number("toe_stiffness", "N/m^2", config::stiffnesses,
+                                     "of the toe, F = toe_stiffness (l - l0)^2, where it was measured by itself (the "
+                                     "force then jumps where the linear part begins); continuous when not given"));
   type.build = [](const ElementSpec& spec, const Model& model) {
     LineElement element = read_line(spec, model);
     element.slackens = true;
     element.tension = [k = spec.keys["stiffness"].number(), toe = spec.keys["toe_strain"].number(),
-                       l0 = element.unstrained](const LineMotion& at, const ConstVector& /*s*/) {
-      return toe_ligament_tension(k, toe, l0, at.length);
+                       l0 = element.unstrained,
+                       own = spec.keys.optional_number("toe_stiffness")](const LineMotion& at, const ConstVector& /*s*/) {
+      return toe_ligament_tension(k, toe, l0, at.length, own);
     };
     return line_force(std::move(element));
   };

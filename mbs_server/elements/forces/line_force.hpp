@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,9 @@ class LineForce final : public ForceElement, private OwnStates {
 /// Ligament of [caruntu2004], quadratic up to the strain 2 eps1 and then linear with the slope k [N/m], once
 /// continuously differentiable:
 ///   F = k / (4 l0 eps1) (l - l0)^2,   F = k (l - (1 + eps1) l0).
-[[nodiscard]] Tension toe_ligament_tension(double k, double toe_strain, double unstrained, double length);
+/// @param toe_stiffness  [N/m^2] F = toe_stiffness (length - unstrained)^2 of the toe; none = as k asks for, without
+/// jumps
+[[nodiscard]] Tension toe_ligament_tension(double k, double toe_strain, double unstrained, double length,
+                                           std::optional<double> toe_stiffness = std::nullopt);
 
 }  // namespace heelstrike::mbs

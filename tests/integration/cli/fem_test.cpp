@@ -20,6 +20,7 @@ namespace heelstrike::cli_test {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -122,6 +123,25 @@ TEST(Fem, ACloudOfPointsPressesAndIsDrawn) {
               HasSubstr("NumberOfPoints=\"25\" NumberOfCells=\"25\""));
   const Finished page = run("heelstrike", {"report", "a"}, here(folder));
   EXPECT_EQ(page.exit_code, 0) << page.err;
+  // The same cloud from a table.
+  std::string table = "x_m,y_m,z_m,area_m2\n";
+  for (int i = 0; i < 25; ++i) table += fmt::format("{},{},0,25.0e-6\n", 0.005 * (i % 5 - 2), 0.005 * (i / 5 - 2));
+  const auto with_table = [&](const std::string& content) {
+    folder.write("points.csv", content);
+    return run("heelstrike",
+               {"run", file, "--fem", servers.fem_address, "-o", "t", "--force", "--set",
+                "contact.block-ground.partner.surface={points: {file: points.csv}}"},
+               here(folder));
+  };
+  const Finished from_table = with_table(table);
+  ASSERT_EQ(from_table.exit_code, 0) << from_table.err;
+  EXPECT_EQ(read_text(folder.path() / "t/timeseries.csv"), read_text(folder.path() / "a/timeseries.csv"));
+  const Finished unknown = with_table("x_m,y_m,z_m,area\n0,0,0,1\n");
+  EXPECT_NE(unknown.exit_code, 0);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("points.csv"), HasSubstr("expected a column 'area_m2'")));
+  const Finished negative = with_table("x_m,y_m,z_m,area_m2\n0,0,0,-1\n");
+  EXPECT_NE(negative.exit_code, 0);
+  EXPECT_THAT(negative.err, HasSubstr("points.csv"));
   const Finished approximate = run(
       "heelstrike",
       {"run", file, "--in-process", "-o", "c", "--set", "contact.block-ground.parameters.cloud_distance=approximate"},
@@ -433,9 +453,9 @@ INSTANTIATE_TEST_SUITE_P(
                 {"partner_clamped_set", "the partner is rigid"},
                 2},
         BadBody{"CloudOnQuadraticElements",
-                cloud_scenario(", element_order: 2, cloud_distance: approximate"),
+                cloud_scenario(", element: tet10, cloud_distance: approximate"),
                 {},
-                {"element_order", "linear tetrahedra (4 nodes), found 10"}},
+                {"element", "linear tetrahedra (4 nodes), found 10"}},
         BadBody{"CloudOfTooManyPoints",
                 // The sole has 3 x 3 nodes.
                 cloud_scenario(", candidate_limit: 20", "0.02"),

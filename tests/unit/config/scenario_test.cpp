@@ -231,6 +231,12 @@ TEST_P(Mistakes, AreNamedWithLineKeyAndRepair) {
 INSTANTIATE_TEST_SUITE_P(
     Scenario, Mistakes,
     testing::Values(
+        Mistake{"key_with_a_dot",
+                "{stiffness: 1.4e8, exponent",
+                "{stiffness.: 1.4e8, exponent",
+                17,
+                "contact.ball-ground.parameters.stiffness.",
+                {"unknown key", "did you mean 'stiffness'?"}},
         Mistake{"unknown_key", "mass: 1.0", "mas: 1.0", 4, "bodies.ball.mas", {"unknown key", "did you mean 'mass'?"}},
         Mistake{"unknown_top_key", "output:", "outptu:", 19, "outptu", {"did you mean 'output'?"}},
         Mistake{

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <string>
 
+#include "fem_server/fem/element_kind.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 
@@ -12,14 +15,16 @@ namespace heelstrike::fem {
 namespace {
 
 /// Some blocks of elements, the last one incomplete, two materials.
-BodyModel body(bool quadratic) {
-  VolumeMesh mesh = test::block_mesh(Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 9, 8, 7);
+BodyModel body(const ElementKind& kind) {
+  // Hexahedra are fewer: more of them, for some blocks.
+  const std::size_t times = kind.n_nodes == 8 ? 2 : 1;
+  VolumeMesh mesh =
+      test::block_mesh_of(kind.n_nodes, Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 9 * times, 8 * times, 7 * times);
   for (std::uint32_t e = 0; e < mesh.n_elements() / 3; ++e) mesh.element_sets["stiff"].push_back(e);
-  if (quadratic) mesh = to_quadratic(mesh);
   const std::vector<Material> materials{
       {.youngs_modulus = 2e6, .poissons_ratio = 0.3, .density = 1000.0, .set = ""},
       {.youngs_modulus = 3e9, .poissons_ratio = 0.2, .density = 1900.0, .set = "stiff"}};
-  return {std::move(mesh), materials};
+  return {std::move(mesh), materials, kind.pressure};
 }
 
 bool same_bits(const SparseMatrix& a, const SparseMatrix& b) {
@@ -27,7 +32,7 @@ bool same_bits(const SparseMatrix& a, const SparseMatrix& b) {
          std::memcmp(a.valuePtr(), b.valuePtr(), static_cast<std::size_t>(a.nonZeros()) * sizeof(double)) == 0;
 }
 
-class Assembly : public testing::TestWithParam<bool> {};
+class Assembly : public testing::TestWithParam<ElementKind> {};
 
 TEST_P(Assembly, GivesTheSameBitsOnAnyNumberOfThreads) {
   const BodyModel model = body(GetParam());
@@ -68,8 +73,45 @@ TEST_P(Assembly, AddsEveryElementOnce) {
   EXPECT_NEAR(mass, expected_mass, 1e-10 * expected_mass) << "[kg] density by set";
 }
 
-INSTANTIATE_TEST_SUITE_P(Elements, Assembly, testing::Bool(),
-                         [](const auto& info) { return info.param ? "Quadratic" : "Linear"; });
+/// The patch test.
+TEST_P(Assembly, CarriesAUniformStateOfAnIrregularMesh) {
+  const ElementKind& kind = GetParam();
+  VolumeMesh mesh = test::block_mesh(Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 3, 2, 2, kind.n_nodes == 8);
+  for (std::size_t i = 0; i < mesh.nodes.size(); ++i) {
+    const auto x = static_cast<double>(i);
+    mesh.nodes[i] += 0.01 * Vector3(std::sin(3.0 * x), std::sin(5.0 * x), std::sin(7.0 * x));
+  }
+  if (kind.n_nodes == 10) mesh = to_quadratic(mesh);
+  const Material material{.youngs_modulus = 1e6, .poissons_ratio = 0.4999, .density = 0.0, .set = ""};
+  const BodyModel model(std::move(mesh), std::vector<Material>{material}, kind.pressure);
+  Matrix3 G;
+  G << 1e-3, 2e-3, 0.0, 0.0, -5e-4, 1e-3, 4e-4, 0.0, -4e-4;
+  Eigen::VectorXd u(static_cast<Eigen::Index>(model.n_dofs()));
+  for (std::size_t n = 0; n < model.mesh().nodes.size(); ++n) {
+    u.segment<3>(3 * static_cast<Eigen::Index>(n)) = G * model.mesh().nodes[n];
+  }
+  const LameConstants c = lame_constants(material);
+  Matrix3 expected = c.mu * (G + G.transpose());
+  expected.diagonal().array() += c.lambda * G.trace();
+  Eigen::Matrix<double, 6, 1> columns;
+  columns << expected(0, 0), expected(1, 1), expected(2, 2), expected(0, 1), expected(1, 2), expected(2, 0);
+  // lambda is 5000 mu: what rounding leaves of the volume change grows by it.
+  EXPECT_LT((linear_stress(model, u).colwise() - columns).cwiseAbs().maxCoeff(), 1e-10 * columns.cwiseAbs().maxCoeff());
+  SparseMatrix K = linear_stiffness(model);
+  const Eigen::VectorXd force = K * u;
+  std::vector<bool> outer(model.mesh().nodes.size(), false);
+  for (const std::uint32_t n : nodes_of_faces(model.mesh(), boundary_faces(model.mesh()))) outer[n] = true;
+  for (std::size_t n = 0; n < outer.size(); ++n) {
+    if (outer[n]) continue;
+    EXPECT_LT(force.segment<3>(3 * static_cast<Eigen::Index>(n)).norm(), 1e-10 * force.cwiseAbs().maxCoeff());
+  }
+  const BodyEquations equations = assemble_equations(model, MaterialLaw::linear, u, K);
+  EXPECT_LT((equations.force - force).norm(), 1e-10 * force.norm());
+  EXPECT_NEAR(equations.energy, 0.5 * u.dot(force), 1e-10 * equations.energy);
+}
+
+INSTANTIATE_TEST_SUITE_P(Elements, Assembly, testing::ValuesIn(element_kinds().begin(), element_kinds().end()),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace heelstrike::fem

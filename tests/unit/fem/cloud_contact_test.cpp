@@ -255,7 +255,7 @@ TEST(CloudContact, NamesWhatDoesNotFit) {
   pair.parameters["candidate_limit"] = 300.0;
   EXPECT_THAT(refusal(pair), testing::HasSubstr("partner.surface.points: 400 points, candidate_limit is 300"));
   pair = block_on_cloud();
-  pair.parameters["element_order"] = 2.0;
+  pair.parameters["element"] = std::string("tet10");
   for (const char* distance : {"exact", "approximate"}) {
     pair.parameters["cloud_distance"] = std::string(distance);
     EXPECT_THAT(refusal(pair), testing::HasSubstr("linear tetrahedra (4 nodes), found 10"));

@@ -14,11 +14,13 @@
 #include "common/errors/error.hpp"
 #include "common/surfaces/block.hpp"
 #include "common/surfaces/cylinder.hpp"
+#include "common/surfaces/mesh.hpp"
 #include "common/surfaces/plane.hpp"
 #include "common/surfaces/sphere.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/shared/preparation_locks.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 
 namespace heelstrike::fem {
@@ -262,6 +264,46 @@ TEST_F(FemEntry, NamesWhatIsMissing) {
   EXPECT_THAT(refusal(), testing::HasSubstr("material: missing"));
 }
 
+TEST_F(FemEntry, NamesElementsThatCannotBe) {
+  pair_.parameters["element_order"] = 2.0;
+  EXPECT_THAT(refusal(), testing::HasSubstr("element_order: this key is now 'element': tet4 instead of 1, tet10"));
+  pair_.parameters.erase("element_order");
+  pair_.parameters["element"] = std::string("tet5");
+  EXPECT_THAT(refusal(), testing::HasSubstr("element: expected one of as_meshed, tet4, tet10, tet4_mixed"));
+  pair_.parameters["element"] = std::string("tet4_mixed");
+  pair_.main.materials[0].poissons_ratio = 0.5;
+  EXPECT_THAT(refusal(), testing::HasSubstr("Poisson's ratio must lie in [0, 0.5), found 0.5"));
+  // One body that locks and one that does not.
+  pair_.main.materials[0].poissons_ratio = 0.49;
+  pair_.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
+  pair_.partner.materials = pair_.main.materials;
+  pair_.parameters["partner_support"] = std::string("inertia_relief");
+  pair_.parameters["partner_element_size"] = 0.04;
+  EXPECT_THAT(refusal(), testing::HasSubstr("partner_element: 'tet4' meets 'tet4_mixed' of the main body"));
+}
+
+// A mesh file has the nodes that it has.
+TEST_F(FemEntry, ElementsThatAMeshFileCannotCarryAreNamed) {
+  const VolumeMesh block = test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 4, 4, 4);
+  AssetContent file{.sha256 = "1", .name = "block.msh", .content = {}};
+  context_.asset = [&](const AssetKey&) -> const AssetContent& { return file; };
+  MeshSurface surface;
+  surface.asset_name = file.name;
+  pair_.main.surface = surface;
+  pair_.parameters = {{"clamped_box", std::vector<double>{-1.0, -1.0, 0.09, 1.0, 1.0, 1.0}}};
+  file.content = write_msh(block);
+  for (const char* element : {"as_meshed", "tet4", "tet10", "tet4_mixed", "tet10_mixed"}) {
+    pair_.parameters["element"] = std::string(element);
+    EXPECT_EQ(refusal(), "accepted") << element << ": nodes are added in the middle of edges";
+  }
+  file.content = write_msh(to_quadratic(block));
+  pair_.parameters["element"] = std::string("tet10_mixed");
+  EXPECT_EQ(refusal(), "accepted");
+  pair_.parameters["element"] = std::string("tet4_mixed");
+  EXPECT_THAT(refusal(), testing::HasSubstr("element: tet4_mixed has 4 nodes, the elements of 'block.msh' have 10 and "
+                                            "cannot carry it; expected one of as_meshed, tet10"));
+}
+
 TEST_F(FemEntry, SaysBeforeAnyMeshWhatNoMeshCanMend) {
   pair_.parameters["clamped_box"] = std::vector<double>{-1, -1, 0, 1, 1, 1};
   EXPECT_THAT(refusal(), testing::HasSubstr("either inertia relief, a body in free flight, or a clamp, found both"));
@@ -331,9 +373,9 @@ TEST_F(FemEntry, OpensTwoBallsAndNamesWhatAPartnerLacks) {
   pair_.parameters["contact_size"] = pair_.parameters["partner_contact_size"] = 0.003;
   pair_.parameters["partner_contact_radius"] = 0.02;
   pair_.parameters["partner_contact_direction"] = std::vector<double>{0.0, 0.0, 1.0};
-  pair_.parameters["partner_element_order"] = 2.0;
-  EXPECT_THAT(refusal(), testing::HasSubstr("partner_element_order: a deformable partner is made of linear"));
-  pair_.parameters["partner_element_order"] = 1.0;
+  pair_.parameters["partner_element"] = std::string("tet10");
+  EXPECT_THAT(refusal(), testing::HasSubstr("partner_element: a deformable partner is made of linear"));
+  pair_.parameters["partner_element"] = std::string("tet4");
   const auto two = make_backend(pair_, context_);
   const Response soft = two->evaluate(*two->initial_history(), pressed());
   PairSpec rigid = pair_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 
 #include "tests/unit/fem/test_meshes.hpp"
 
@@ -57,9 +58,9 @@ TEST(NeoHookean, OneTetrahedronReproducesHomogeneousStates) {
 }
 
 TEST(NeoHookean, TangentIsTheDerivativeOfTheForce) {
-  for (const bool quadratic : {false, true}) {
-    VolumeMesh mesh = test::block_mesh({0.0, 0.0, 0.0}, {0.02, 0.02, 0.02}, 1, 1, 1);
-    const BodyModel body(quadratic ? to_quadratic(mesh) : mesh, std::vector<Material>{sole});
+  for (const ElementKind& kind : element_kinds()) {
+    const BodyModel body(test::block_mesh_of(kind.n_nodes, {0.0, 0.0, 0.0}, {0.02, 0.02, 0.02}, 1, 1, 1),
+                         std::vector<Material>{sole}, kind.pressure);
     SparseMatrix K = sparsity_pattern(body);
     SparseMatrix unused = K;
     const auto n = static_cast<Eigen::Index>(body.n_dofs());
@@ -76,14 +77,17 @@ TEST(NeoHookean, TangentIsTheDerivativeOfTheForce) {
       v[i] -= 2.0 * h;
       const BodyEquations back = assemble_equations(body, MaterialLaw::neo_hookean, v, unused);
       const Eigen::VectorXd column = (forth.force - back.force) / (2.0 * h);
-      EXPECT_LT((column - tangent.col(i)).cwiseAbs().maxCoeff(), 1e-7 * tangent.cwiseAbs().maxCoeff());
+      EXPECT_LT((column - tangent.col(i)).cwiseAbs().maxCoeff(), 1e-7 * tangent.cwiseAbs().maxCoeff()) << kind.name;
       EXPECT_NEAR((forth.energy - back.energy) / (2.0 * h), at.force[i], 1e-6 * at.force.cwiseAbs().maxCoeff());
     }
   }
 }
 
-TEST(NeoHookean, IsHookeForSmallStrainAndSeesInvertedElements) {
-  const BodyModel body(test::block_mesh({0.0, 0.0, 0.0}, {0.02, 0.02, 0.02}, 1, 1, 1), std::vector<Material>{sole});
+class NeoHookeanElements : public testing::TestWithParam<ElementKind> {};
+
+TEST_P(NeoHookeanElements, AreHookeForSmallStrainAndSeeInvertedElements) {
+  const BodyModel body(test::block_mesh_of(GetParam().n_nodes, {0.0, 0.0, 0.0}, {0.02, 0.02, 0.02}, 1, 1, 1),
+                       std::vector<Material>{sole}, GetParam().pressure);
   SparseMatrix K = sparsity_pattern(body);
   Eigen::VectorXd u = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(body.n_dofs()));
   EXPECT_EQ(assemble_equations(body, MaterialLaw::neo_hookean, u, K).force.cwiseAbs().maxCoeff(), 0.0);
@@ -92,6 +96,10 @@ TEST(NeoHookean, IsHookeForSmallStrainAndSeesInvertedElements) {
   u[2] = 0.05;
   EXPECT_FALSE(assemble_equations(body, MaterialLaw::neo_hookean, u, K).valid);
 }
+
+INSTANTIATE_TEST_SUITE_P(Elements, NeoHookeanElements,
+                         testing::ValuesIn(element_kinds().begin(), element_kinds().end()),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace heelstrike::fem

@@ -14,7 +14,8 @@ namespace heelstrike::fem::test {
 
 /// Tensor grid of boxes, six tetrahedra each (Kuhn), with faces named x0, x1, y0, y1, z0, z1. The long diagonals point
 /// away from the origin, so that no tetrahedron of a grid pulled onto a ball has all its corners on the surface.
-inline VolumeMesh grid_mesh(const std::array<std::vector<double>, 3>& lines) {
+/// @param hexahedra  the boxes themselves instead
+inline VolumeMesh grid_mesh(const std::array<std::vector<double>, 3>& lines, bool hexahedra = false) {
   VolumeMesh mesh;
   const std::array<std::size_t, 3> n{lines[0].size(), lines[1].size(), lines[2].size()};
   const auto id = [&](std::size_t i, std::size_t j, std::size_t k) {
@@ -38,6 +39,16 @@ inline VolumeMesh grid_mesh(const std::array<std::vector<double>, 3>& lines) {
   for (std::size_t k = 0; k + 1 < n[2]; ++k) {
     for (std::size_t j = 0; j + 1 < n[1]; ++j) {
       for (std::size_t i = 0; i + 1 < n[0]; ++i) {
+        if (hexahedra) {
+          mesh.nodes_per_element = 8;
+          for (const std::size_t up : {std::size_t{0}, std::size_t{1}}) {
+            for (const std::uint32_t node :
+                 {id(i, j, k + up), id(i + 1, j, k + up), id(i + 1, j + 1, k + up), id(i, j + 1, k + up)}) {
+              mesh.connectivity.push_back(node);
+            }
+          }
+          continue;
+        }
         for (std::size_t o = 0; o < 6; ++o) {
           std::array<std::size_t, 3> corner{i, j, k};
           std::array<bool, 3> down{};
@@ -69,8 +80,16 @@ inline std::vector<double> even(double from, double to, std::size_t n) {
   return lines;
 }
 
-inline VolumeMesh block_mesh(const Vector3& from, const Vector3& to, std::size_t nx, std::size_t ny, std::size_t nz) {
-  return grid_mesh({even(from.x(), to.x(), nx), even(from.y(), to.y(), ny), even(from.z(), to.z(), nz)});
+inline VolumeMesh block_mesh(const Vector3& from, const Vector3& to, std::size_t nx, std::size_t ny, std::size_t nz,
+                             bool hexahedra = false) {
+  return grid_mesh({even(from.x(), to.x(), nx), even(from.y(), to.y(), ny), even(from.z(), to.z(), nz)}, hexahedra);
+}
+
+/// The same block with as many nodes per element as asked for: 4, 10 or 8.
+inline VolumeMesh block_mesh_of(std::uint32_t nodes_per_element, const Vector3& from, const Vector3& to, std::size_t nx,
+                                std::size_t ny, std::size_t nz) {
+  VolumeMesh mesh = block_mesh(from, to, nx, ny, nz, nodes_per_element == 8);
+  return nodes_per_element == 10 ? to_quadratic(mesh) : mesh;
 }
 
 /// Lines from 0 to 1: spacing `h` up to `fine`, growing by `ratio` beyond.

@@ -41,6 +41,32 @@ TEST(ParseVtu, OfTetrahedraTheBoundaryIsDrawn) {
   EXPECT_EQ(grid.arrays[0].values[4], 5.0);
 }
 
+TEST(ParseVtu, HexahedraAreCutAlikeOnBothSides) {
+  // Two cubes beside each other, numbered so that the smallest corners lie in different places.
+  const std::vector<double> points{1, 1, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 1, 0, 0, 2, 1, 0,
+                                   1, 1, 1, 0, 0, 1, 2, 0, 1, 0, 1, 1, 1, 0, 1, 2, 1, 1};
+  const std::string file =
+      "<VTKFile type=\"UnstructuredGrid\" header_type=\"UInt64\"><UnstructuredGrid><Piece>\n<PointData></PointData>"
+      "<Points>" +
+      array<double>("Points", "Float64", 3, points) + "</Points><Cells>" +
+      array<std::int64_t>("connectivity", "Int64", 1, {1, 4, 0, 3, 7, 10, 6, 9, 4, 2, 5, 0, 10, 8, 11, 6}) +
+      array<std::int64_t>("offsets", "Int64", 1, {8, 16}) + array<std::uint8_t>("types", "UInt8", 1, {12, 12}) +
+      "</Cells></Piece></UnstructuredGrid></VTKFile>";
+  const FieldGrid grid = parse_vtu(file, "h.vtu");
+  EXPECT_EQ(grid.tetrahedra.size(), 4U * 12U);
+  ASSERT_EQ(grid.triangles.size(), 3U * 20U) << "ten sides: the common one is inside";
+  double volume = 0.0;
+  for (std::size_t t = 0; t < grid.triangles.size(); t += 3) {
+    const auto p = [&](std::size_t k, std::size_t axis) { return points[3 * grid.triangles[t + k] + axis]; };
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::size_t j = (i + 1) % 3;
+      const std::size_t k = (i + 2) % 3;
+      volume += p(0, i) * (p(1, j) * p(2, k) - p(1, k) * p(2, j)) / 6.0;
+    }
+  }
+  EXPECT_NEAR(volume, 2.0, 1e-14) << "closed, and turned outwards";
+}
+
 TEST(ParseVtu, BrokenFilesAreRefused) {
   std::string cut = two_tetrahedra();
   EXPECT_THROW((void)parse_vtu(cut.substr(0, cut.size() / 2), "t.vtu"), Error);

@@ -54,7 +54,8 @@ TEST(Examples, EveryOneRuns) {
                run.summary.integrator.steps, end);
     EXPECT_EQ(run.summary.status, "completed") << file << ": " << (run.summary.error ? run.summary.error->what() : "");
     EXPECT_DOUBLE_EQ(run.summary.simulated_time, end) << file;
-    EXPECT_GT(run.rows.size(), 1U) << file;
+    // An equilibrium under constant loads is one row.
+    EXPECT_GT(run.rows.size(), whole.analysis.type == "static" ? 0U : 1U) << file;
     EXPECT_EQ(run.summary.contacts.empty(), whole.pairs.empty()) << file << ": the contact is what it shows";
   }
 }

@@ -1,0 +1,88 @@
+// heelstrike import: a URDF or MJCF model as a scenario and a folder of meshes.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <pugixml.hpp>
+#include <string_view>
+
+#include "client/models/mjcf_model.hpp"
+#include "client/models/urdf_model.hpp"
+#include "client/runs/read_file.hpp"
+#include "client/subcommands/import_folder.hpp"
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "common/errors/error.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RobotOptions {
+  fs::path model;
+  std::vector<std::string> packages;
+  std::string base = "fixed";
+  fs::path folder;
+};
+
+models::UrdfWish wish_of(const RobotOptions& options) {
+  models::UrdfWish wish{.base_is_free = options.base == "free", .packages = {}};
+  for (const std::string& text : options.packages) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw input_error("package", fmt::format("--package: expected NAME=FOLDER, found '{}'", text));
+    }
+    wish.packages[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return wish;
+}
+
+/// The outermost element tells the format, whatever the file is called.
+models::TreeModel read_model(const RobotOptions& options, const std::stop_token& stop) {
+  const std::string text = read_file(options.model, "model", {.stop = stop});
+  pugi::xml_document document;
+  const auto parsed = document.load_buffer(text.data(), text.size());
+  const std::string_view root = parsed ? document.document_element().name() : "";
+  if (root == "robot") return models::read_urdf(text, options.model, wish_of(options));
+  if (root == "mujoco") {
+    if (!options.packages.empty() || options.base != "fixed") {
+      throw input_error("model", fmt::format("{}: --package and --base are for URDF; an MJCF model has its own folders "
+                                             "and joints",
+                                             options.model.string()));
+    }
+    return models::read_mjcf(options.model);
+  }
+  throw input_error(
+      "model",
+      fmt::format("{}: expected a URDF model (<robot>) or an MJCF model (<mujoco>), found {}{}", options.model.string(),
+                  !parsed ? fmt::format("no XML (at byte {}: {})", parsed.offset, parsed.description())
+                          : fmt::format("<{}>", root),
+                  root == "OpenSimDocument" ? "; use heelstrike import-osim" : ""));
+}
+
+}  // namespace
+
+void add_import(CLI::App& program, Invocation& invocation) {
+  auto* command = program.add_subcommand("import", "Make a scenario of a URDF or MJCF model");
+  const auto options = std::make_shared<RobotOptions>();
+  command->add_option("MODEL", options->model, "Model file: URDF, or MJCF as MuJoCo compiles it")->required();
+  command
+      ->add_option("--package", options->packages,
+                   "Folder of a package whose meshes a URDF model names; may be given several times")
+      ->type_name("NAME=FOLDER");
+  command->add_option("--base", options->base, "Root link of a URDF model: part of the ground, or free to move")
+      ->check(CLI::IsMember({"fixed", "free"}))
+      ->capture_default_str();
+  command->add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");
+  command->add_flag("--json", invocation.json, "Print what was imported as JSON");
+  add_footer(*command, "  heelstrike import leg.urdf --base free -o leg");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options](const std::stop_token& stop) {
+      return write_import(options->model, options->folder, models::import_tree(read_model(*options, stop)),
+                          invocation.json);
+    };
+  });
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,22 @@
+#include "common/process/own_folder.hpp"
+
+#include <dlfcn.h>
+
+#include <system_error>
+
+namespace heelstrike {
+
+std::filesystem::path own_folder() {
+  namespace fs = std::filesystem;
+  static const char in_this_object = 0;
+  Dl_info object{};
+  std::error_code error;
+  fs::path file;
+  if (::dladdr(&in_this_object, &object) != 0 && object.dli_fname != nullptr)
+    file = fs::canonical(object.dli_fname, error);
+  // Of a program dladdr says what it was called by, which may be found through PATH only.
+  if (error || file.empty()) file = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path(".") : file.parent_path();
+}
+
+}  // namespace heelstrike

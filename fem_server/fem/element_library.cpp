@@ -1,0 +1,72 @@
+#include "fem_server/fem/element_library.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <system_error>
+
+#include "common/config/version.hpp"
+#include "common/errors/error.hpp"
+#include "common/process/own_folder.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path module_file() {
+  const fs::path own = own_folder();
+  // Beside the shared library that this code is part of (as built, or in a functional mock-up unit); below its folder
+  // (as installed); from a program's folder to that of the libraries (as built, as installed).
+  const std::array folders = {own, own / "heelstrike", own.parent_path() / "lib",
+                              own.parent_path() / HEELSTRIKE_LIBDIR / "heelstrike"};
+  std::error_code error;
+  for (const fs::path& folder : folders) {
+    if (fs::exists(folder / element_library_file, error)) return folder / element_library_file;
+  }
+  throw file_error(element_library_file,
+                   fmt::format("{}: expected the module with the finite elements in {}, {}, {} or {}, found it in none "
+                               "of them; install heelstrike again",
+                               element_library_file, folders[0].string(), folders[1].string(), folders[2].string(),
+                               folders[3].string()));
+}
+
+const ElementLibrary& load(const fs::path& file) {
+  // Never unloaded: deal.II leaves threads and handlers behind. Its names stay its own.
+  void* module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (module == nullptr) {
+    const char* reason = ::dlerror();
+    throw file_error(file.string(), fmt::format("{}: expected a module that can be loaded, found: {}; install deal.II "
+                                                "(libdeal.ii-9.4.1) and heelstrike again",
+                                                file.string(), reason == nullptr ? "no reason given" : reason));
+  }
+  using Get = const ElementLibrary* (*)();
+  const auto get = reinterpret_cast<Get>(::dlsym(module, element_library_function));
+  if (get == nullptr) {
+    throw file_error(file.string(), fmt::format("{}: expected a module with the function {}, found none; install "
+                                                "heelstrike again",
+                                                file.string(), element_library_function));
+  }
+  const ElementLibrary& library = *get();
+  if (library.version != program_version) {
+    throw Error(ErrorCode::version_mismatch,
+                fmt::format("{}: expected the module of heelstrike {}, found that of {}; install heelstrike again",
+                            file.string(), program_version, library.version));
+  }
+  return library;
+}
+
+}  // namespace
+
+const ElementLibrary& element_library() {
+  static const ElementLibrary& library = load(module_file());
+  return library;
+}
+
+ReferenceElement make_reference_element(std::uint32_t n_nodes) {
+  return element_library().reference_element(n_nodes);
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,29 @@
+/// What of finite elements is deal.II's stands in a module of its own, which is loaded when the first body is prepared:
+/// deal.II brings 200 shared libraries along, whose mapping takes longer than most programs here run.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+
+#include "fem_server/fem/reference_element.hpp"
+
+namespace heelstrike::fem {
+
+/// The module's functions. Errors pass its border as exceptions.
+struct ElementLibrary {
+  std::string_view version;  ///< of the program that it was built with
+  ReferenceElement (*reference_element)(std::uint32_t n_nodes) = nullptr;
+};
+
+/// Name of the module's file, and of the one function in it that is found by name:
+/// `extern "C" const ElementLibrary* heelstrike_element_library()`.
+inline constexpr const char* element_library_file = "libheelstrike_elements.so";
+inline constexpr const char* element_library_function = "heelstrike_element_library";
+
+/// Loads the module when it is called first, and keeps it. Thread-safe.
+/// @throws Error{file} when it is in none of the folders where it is installed or built, or cannot be loaded (with what
+///         the loader says); Error{version_mismatch} when it is that of another version
+[[nodiscard]] const ElementLibrary& element_library();
+
+}  // namespace heelstrike::fem

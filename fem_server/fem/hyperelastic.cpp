@@ -1,0 +1,244 @@
+#include "fem_server/fem/hyperelastic.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Energy, stress and stiffness of the isotropic part of one point, in its principal axes.
+struct PrincipalPoint {
+  Matrix3 U = Matrix3::Identity();      ///< principal axes at present
+  Matrix3 V = Matrix3::Identity();      ///< and at rest
+  Vector3 slope = Vector3::Zero();      ///< [Pa] W_i
+  Matrix3 normal = Matrix3::Zero();     ///< [Pa] W_ij: dP_ii / dF_jj
+  Matrix3 straight = Matrix3::Zero();   ///< [Pa] dP_ij / dF_ij, i != j
+  Matrix3 crossed = Matrix3::Zero();    ///< [Pa] dP_ij / dF_ji, i != j
+  double energy = 0.0;                  ///< [J/m^3] isochoric
+  double volume_energy = 0.0;           ///< [J/m^3]
+  Matrix3 isochoric = Matrix3::Zero();  ///< [Pa] S of prony_series.hpp, elastic
+
+  [[nodiscard]] Matrix3 stress() const { return U * slope.asDiagonal() * V.transpose(); }
+  /// sum_JL a_J (dP_iJ / dF_kL) b_L.
+  [[nodiscard]] Matrix3 block(const Vector3& a, const Vector3& b) const {
+    const Vector3 x = V.transpose() * a;
+    const Vector3 y = V.transpose() * b;
+    Matrix3 B = x.asDiagonal() * normal * y.asDiagonal();
+    for (Eigen::Index i = 0; i < 3; ++i) {
+      for (Eigen::Index j = 0; j < 3; ++j) {
+        if (i == j) continue;
+        B(i, i) += straight(i, j) * x[j] * y[j];
+        B(i, j) += crossed(i, j) * x[j] * y[i];
+      }
+    }
+    return U * B * U.transpose();
+  }
+};
+
+/// @param factor  of the isochoric stress and stiffness
+/// @param mixed   as in PointLaw::add_point: of K = lambda + 2/3 mu the part lambda belongs to the pressures
+/// @pre det F > 0
+PrincipalPoint principal_point(const StretchLaw& law, const LameConstants& c, const Matrix3& F, double factor,
+                               std::optional<double> mixed) {
+  const Eigen::SelfAdjointEigenSolver<Matrix3> axes(F.transpose() * F);
+  PrincipalPoint point;
+  point.V = axes.eigenvectors();
+  const Matrix3 FV = F * point.V;
+  const Vector3 l = FV.colwise().norm();
+  point.U = FV * l.cwiseInverse().asDiagonal();
+  const double J = l.prod();
+  const double log_J = std::log(J);
+  const double K = 2.0 / 3.0 * c.mu + (mixed ? 0.0 : c.lambda);
+  const double pressure = K * log_J + (mixed ? c.lambda * *mixed : 0.0);
+  const Vector3 l_iso = l / std::cbrt(J);
+  const StretchEnergy w = law.at(l_iso);
+  point.energy = c.mu * w.value;
+  point.volume_energy = 0.5 * K * log_J * log_J;
+  // By logarithmic strains, of which the isochoric ones are the deviator: t_i = l dw/dl and its derivatives.
+  const Vector3 t = l_iso.cwiseProduct(w.slope);
+  Matrix3 t_by_strain = l_iso.asDiagonal() * w.curvature * l_iso.asDiagonal();
+  t_by_strain.diagonal() += t;
+  const Matrix3 deviator = Matrix3::Identity() - Matrix3::Constant(1.0 / 3.0);
+  const Vector3 kirchhoff = factor * c.mu * (deviator * t) + Vector3::Constant(pressure);
+  const Matrix3 kirchhoff_by_strain = factor * c.mu * (deviator * t_by_strain * deviator) + Matrix3::Constant(K);
+  const Vector3 inverse = l.cwiseInverse();
+  const Vector3 S = c.mu * (deviator * t).cwiseQuotient(l_iso.cwiseProduct(l_iso));
+  point.isochoric = point.V * S.asDiagonal() * point.V.transpose();
+  point.slope = inverse.cwiseProduct(kirchhoff);
+  point.normal = inverse.asDiagonal() * kirchhoff_by_strain * inverse.asDiagonal();
+  point.normal.diagonal() -= inverse.cwiseProduct(point.slope);
+  // Of nearly equal stretches the quotient loses the digits of their difference, its limit is off by the square of it.
+  const double nearly_equal = std::cbrt(std::numeric_limits<double>::epsilon());
+  for (Eigen::Index i = 0; i < 3; ++i) {
+    for (Eigen::Index j = 0; j < 3; ++j) {
+      if (i == j) continue;
+      const double difference = l[i] - l[j];
+      const double symmetric = std::abs(difference) > nearly_equal * l[i]
+                                   ? (point.slope[i] - point.slope[j]) / difference
+                                   : 0.5 * (point.normal(i, i) + point.normal(j, j)) - point.normal(i, j);
+      const double antisymmetric = (point.slope[i] + point.slope[j]) / (l[i] + l[j]);
+      point.straight(i, j) = 0.5 * (symmetric + antisymmetric);
+      point.crossed(i, j) = 0.5 * (symmetric - antisymmetric);
+    }
+  }
+  return point;
+}
+
+/// Energy, stress and stiffness of one family of fibres: W_f(H : C).
+struct FiberPoint {
+  Matrix3 H = Matrix3::Zero();   ///< [-] structure: E = H : C - 1
+  Matrix3 FH = Matrix3::Zero();  ///< [-]
+  double energy = 0.0;           ///< [J/m^3]
+  double slope = 0.0;            ///< [Pa] dW_f / dE
+  double curvature = 0.0;        ///< [Pa]
+
+  [[nodiscard]] Matrix3 stress() const { return 2.0 * slope * FH; }
+  [[nodiscard]] Matrix3 block(const Vector3& a, const Vector3& b) const {
+    Matrix3 B = 4.0 * curvature * (FH * a) * (FH * b).transpose();
+    B.diagonal().array() += 2.0 * slope * a.dot(H * b);
+    return B;
+  }
+};
+
+/// From the gradient of the displacement: at rest E is zero to the last bit.
+FiberPoint fiber_point(const FiberFamilies& fibers, const Vector3& direction, const Matrix3& G) {
+  FiberPoint point;
+  point.H = (1.0 - 3.0 * fibers.dispersion) * direction * direction.transpose();
+  point.H.diagonal().array() += fibers.dispersion;
+  point.FH = point.H + G * point.H;
+  // H : (C - 1), as the trace of H is one.
+  const double E = point.H.cwiseProduct(G + G.transpose() + G.transpose() * G).sum();
+  if (!(E > 0.0)) return point;
+  const double growth = std::exp(fibers.exponent * E * E);
+  point.energy = 0.5 * fibers.stiffness / fibers.exponent * std::expm1(fibers.exponent * E * E);
+  point.slope = fibers.stiffness * E * growth;
+  point.curvature = fibers.stiffness * (1.0 + 2.0 * fibers.exponent * E * E) * growth;
+  return point;
+}
+
+/// Stress and stiffness of h : C_iso / 2, the part of the isochoric stress that is known before the step.
+struct MemoryPoint {
+  Matrix3 h = Matrix3::Zero();        ///< [Pa]
+  Matrix3 Fh = Matrix3::Zero();       ///< [Pa]
+  Matrix3 slanted = Matrix3::Zero();  ///< [-] F^-T
+  double size = 0.0;                  ///< [Pa] h : C
+  double scale = 1.0;                 ///< [-] J^-2/3
+
+  MemoryPoint(const Matrix3& offset, const Matrix3& F)
+      : h(offset),
+        Fh(F * offset),
+        slanted(F.inverse().transpose()),
+        size(Fh.cwiseProduct(F).sum()),
+        scale(1.0 / std::cbrt(F.determinant() * F.determinant())) {}
+
+  [[nodiscard]] Matrix3 stress() const { return scale * (Fh - size / 3.0 * slanted); }
+  [[nodiscard]] Matrix3 block(const Vector3& a, const Vector3& b) const {
+    const Vector3 ma = slanted * a;
+    const Vector3 mb = slanted * b;
+    Matrix3 B = 2.0 / 9.0 * size * ma * mb.transpose() + size / 3.0 * mb * ma.transpose() -
+                2.0 / 3.0 * (Fh * a * mb.transpose() + ma * (Fh * b).transpose());
+    B.diagonal().array() += a.dot(h * b);
+    return scale * B;
+  }
+};
+
+/// Hands stress and stiffness of all parts of the law to `add`, and returns the energy.
+/// @pre det F > 0
+template <class Add>
+double visit_parts(const HyperelasticLaw& law, const LameConstants& constants, const Matrix3& G,
+                   std::optional<double> mixed, const PointMemory& memory, const Add& add) {
+  const Matrix3 F = Matrix3::Identity() + G;
+  const bool relaxes = law.prony.memory_size() > 0;
+  const PronySeries::Step step = relaxes ? law.prony.step(memory) : PronySeries::Step{};
+  const PrincipalPoint isotropic = principal_point(law.isotropic, constants, F, step.factor, mixed);
+  add(isotropic);
+  double energy = isotropic.energy;
+  if (relaxes) {
+    const PronySeries::Energies energies =
+        law.prony.advance(memory, isotropic.isochoric, constants.mu, isotropic.energy, {});
+    energy = energies.elastic_share * isotropic.energy + energies.stored;
+    if (!memory.values.empty()) add(MemoryPoint(step.offset, F));
+  }
+  energy += isotropic.volume_energy;
+  for (const Vector3& direction : law.fibers.directions) {
+    const FiberPoint fiber = fiber_point(law.fibers, direction, G);
+    energy += fiber.energy;
+    if (fiber.energy > 0.0) add(fiber);
+  }
+  return energy;
+}
+
+class HyperelasticPoints final : public PointLaw {
+ public:
+  explicit HyperelasticPoints(HyperelasticLaw law) : law_(std::move(law)) {}
+
+  [[nodiscard]] PointWork add_point(const BodyModel::PointGeometry& geometry, const LameConstants& constants,
+                                    const Matrix3& G, std::optional<double> mixed, const PointMemory& memory,
+                                    Eigen::MatrixXd& tangent) const override {
+    const auto& g = geometry.gradients;
+    PointWork work;
+    work.forces.setZero(3, g.rows());
+    // The logarithms have no value: the step that led here is to be shortened.
+    if (!((Matrix3::Identity() + G).determinant() > 0.0)) {
+      work.valid = false;
+      return work;
+    }
+    const double energy = visit_parts(law_, constants, G, mixed, memory, [&](const auto& part) {
+      work.forces += geometry.weight * part.stress() * g.transpose();
+      for (Eigen::Index b = 0; b < g.rows(); ++b) {
+        for (Eigen::Index a = 0; a < g.rows(); ++a) {
+          tangent.block<3, 3>(3 * a, 3 * b) += geometry.weight * part.block(g.row(a), g.row(b));
+        }
+      }
+    });
+    work.energy = geometry.weight * energy;
+    // Exponentials and powers overflow on the way of a step that is too long.
+    work.valid = std::isfinite(work.energy) && work.forces.allFinite();
+    return work;
+  }
+
+  [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G, std::optional<double> mixed,
+                                      const PointMemory& memory) const override {
+    const Matrix3 F = Matrix3::Identity() + G;
+    Matrix3 P = Matrix3::Zero();
+    (void)visit_parts(law_, constants, G, mixed, memory, [&](const auto& part) { P += part.stress(); });
+    return P * F.transpose() / F.determinant();
+  }
+
+  [[nodiscard]] std::size_t memory_size() const override { return law_.prony.memory_size(); }
+  [[nodiscard]] double remember(const LameConstants& constants, const Matrix3& G, const PointMemory& memory,
+                                std::span<double> after) const override {
+    if (memory_size() == 0) return 0.0;
+    const PrincipalPoint now = principal_point(law_.isotropic, constants, Matrix3::Identity() + G, 1.0, std::nullopt);
+    return law_.prony.advance(memory, now.isochoric, constants.mu, now.energy, after).dissipated;
+  }
+
+ private:
+  HyperelasticLaw law_;
+};
+
+}  // namespace
+
+Hyperelastic hyperelastic_response(const HyperelasticLaw& law, const LameConstants& constants, const Matrix3& F,
+                                   const PointMemory& memory) {
+  Hyperelastic response;
+  response.energy = visit_parts(law, constants, F - Matrix3::Identity(), std::nullopt, memory, [&](const auto& part) {
+    response.P += part.stress();
+    for (Eigen::Index J = 0; J < 3; ++J) {
+      for (Eigen::Index L = 0; L < 3; ++L) {
+        response.tangent.block<3, 3>(3 * J, 3 * L) += part.block(Vector3::Unit(J), Vector3::Unit(L));
+      }
+    }
+  });
+  return response;
+}
+
+MaterialLaw material_of(HyperelasticLaw law) {
+  return MaterialLaw(std::make_shared<const HyperelasticPoints>(std::move(law)));
+}
+
+}  // namespace heelstrike::fem

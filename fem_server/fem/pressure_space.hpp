@@ -1,0 +1,61 @@
+/// The pressures of a mixed body and what belongs to each: which elements, which nodes.
+///
+/// A mixed body has unknown pressures p = lambda theta beside its displacements. Their compressibility is a diagonal
+/// matrix (one mean dilatation theta_a for each, over the volume V_a of its shape function), so that they are
+/// eliminated one by one before anything is assembled [hughes2000, section 4.3]:
+///
+///     theta_a = 1/V_a integral N_a div u dV,   energy = integral mu eps : eps dV + sum_a lambda/2 V_a theta_a^2
+///
+/// What is left are the displacements with a symmetric positive matrix, and all that is built on it stays as it is.
+/// Derivation: docs/theory/finite_elements.md, section 1.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fem_server/fem/element_kind.hpp"
+#include "fem_server/geometry/volume_mesh.hpp"
+
+namespace heelstrike::fem {
+
+/// Lists of numbers one after the other: list i is values[first[i]] to values[first[i + 1]].
+struct Lists {
+  std::vector<std::size_t> first{0};
+  std::vector<std::uint32_t> values;
+  [[nodiscard]] std::size_t size() const { return first.size() - 1; }
+  [[nodiscard]] std::span<const std::uint32_t> operator[](std::size_t i) const {
+    return std::span(values).subspan(first[i], first[i + 1] - first[i]);
+  }
+  void add(std::span<const std::uint32_t> list);
+};
+
+/// Numbers only: no geometry. A pressure belongs to one material: where two meet, the pressure jumps.
+class PressureSpace {
+ public:
+  /// No pressures.
+  PressureSpace() = default;
+  /// @param material_of  per element
+  PressureSpace(PressureKind kind, const VolumeMesh& mesh, std::span<const std::uint32_t> material_of);
+
+  [[nodiscard]] PressureKind kind() const { return kind_; }
+  [[nodiscard]] bool empty() const { return elements_.size() == 0; }
+  [[nodiscard]] std::size_t size() const { return elements_.size(); }
+  /// Pressures of an element: none, one, or one for each corner.
+  [[nodiscard]] std::span<const std::uint32_t> of_element(std::size_t e) const {
+    return std::span(of_element_).subspan(e * per_element_, per_element_);
+  }
+  /// Elements in which a pressure acts, ascending.
+  [[nodiscard]] std::span<const std::uint32_t> elements(std::size_t a) const { return elements_[a]; }
+  /// Nodes of these elements, ascending.
+  [[nodiscard]] std::span<const std::uint32_t> nodes(std::size_t a) const { return nodes_[a]; }
+
+ private:
+  PressureKind kind_ = PressureKind::pointwise;
+  std::size_t per_element_ = 0;
+  std::vector<std::uint32_t> of_element_;
+  Lists elements_;
+  Lists nodes_;
+};
+
+}  // namespace heelstrike::fem

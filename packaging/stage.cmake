@@ -1,0 +1,30 @@
+# Run by CPack when the components are installed into their folders and not yet packed: adds what only packages have.
+set(sources ${CPACK_HEELSTRIKE_SOURCES}/packaging)
+set(stage ${CPACK_TEMPORARY_DIRECTORY})
+
+function(put FILE FOLDER NAME)
+  file(MAKE_DIRECTORY ${FOLDER})
+  file(COPY_FILE ${FILE} ${FOLDER}/${NAME})
+  file(CHMOD ${FOLDER}/${NAME} PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+endfunction()
+
+# Without name and time inside, so that the same sources give the same bytes.
+function(compress)
+  execute_process(COMMAND gzip -9nf ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+foreach(component ${CPACK_COMPONENTS_ALL})
+  string(TOUPPER ${component} upper)
+  set(documents ${stage}/${component}/usr/share/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
+  put(${sources}/copyright ${documents} copyright)
+  put(${CPACK_HEELSTRIKE_SOURCES}/CHANGELOG.md ${documents} changelog)
+  compress(${documents}/changelog)
+endforeach()
+
+file(GLOB pages ${stage}/programs/usr/share/man/man1/*.1)
+compress(${pages})
+put(${sources}/heelstrike.sysusers ${stage}/programs/usr/lib/sysusers.d heelstrike.conf)
+foreach(server fem mbs)
+  put(${sources}/heelstrike-${server}.service ${stage}/programs/lib/systemd/system heelstrike-${server}.service)
+  put(${sources}/heelstrike-${server}.default ${stage}/programs/etc/default heelstrike-${server})
+endforeach()

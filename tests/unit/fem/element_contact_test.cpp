@@ -1,0 +1,184 @@
+// Every finite element in every back-end that is made of them: a block that rests on a plate.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "common/errors/error.hpp"
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/sphere.hpp"
+#include "fem_server/backends/backend.hpp"
+#include "fem_server/fem/element_kind.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
+#include "tests/unit/fem/test_meshes.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+constexpr double side = 0.04;    // [m]
+constexpr double height = 0.02;  // [m]
+constexpr double modulus = 1e6;  // [Pa]
+
+PairSpec block_pair(const std::string& backend, std::string_view element, double nu) {
+  PairSpec pair;
+  pair.name = "block-plate";
+  pair.backend = backend;
+  pair.main.surface = BlockSurface{.lengths = {side, side, height}, .center = {0.0, 0.0, 0.0}};
+  pair.main.materials = {{.youngs_modulus = modulus, .poissons_ratio = nu, .density = 1000.0, .set = ""}};
+  pair.partner.surface = PlaneSurface{};
+  pair.parameters = {{"element_size", 0.01},
+                     {"element", std::string(element)},
+                     {"clamped_set", std::string("top")},
+                     {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}}};
+  return pair;
+}
+
+PrepareContext quiet() {
+  PrepareContext context;
+  context.on_progress = [](std::string_view, double) {};
+  return context;
+}
+
+/// @param depth [m] of the plate in the block
+Response pressed(const PairSpec& pair, double depth) {
+  const auto contact = make_backend(pair, quiet());
+  PairState state;
+  state.X_AB.p = Vector3(0.0, 0.0, -0.5 * height + depth);
+  return contact->evaluate(*contact->initial_history(), state);
+}
+
+std::string refusal(const PairSpec& pair, const PrepareContext& context) {
+  try {
+    (void)make_backend(pair, context);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+class ElementContact : public testing::TestWithParam<ElementKind> {};
+
+// Requirement: a uniform state stays uniform through the contact, whatever the element.
+TEST_P(ElementContact, UniformPressureIsUniform) {
+  const double depth = 1e-4;
+  const Response r = pressed(block_pair("fem_condensed", GetParam().name, 0.0), depth);
+  const double pressure = modulus * depth / height;
+  EXPECT_NEAR(r.F_A.force.z(), pressure * side * side, 1e-9 * pressure * side * side);
+  EXPECT_NEAR(r.peak_pressure, pressure, 1e-9 * pressure);
+  EXPECT_NEAR(r.area, side * side, 1e-9 * side * side);
+}
+
+TEST_P(ElementContact, FullAndLayeredAgreeWithTheCondensedBody) {
+  const double nu = GetParam().mixed() ? 0.4999 : 0.4;
+  const double depth = 5e-4;
+  const Response condensed = pressed(block_pair("fem_condensed", GetParam().name, nu), depth);
+  const double force = condensed.F_A.force.z();
+  ASSERT_GT(force, 0.0);
+  PairSpec pair = block_pair("fem_full", GetParam().name, nu);
+  pair.parameters["material_law"] = std::string("linear");
+  const Response full = pressed(pair, depth);
+  EXPECT_NEAR(full.F_A.force.z(), force, 1e-6 * force);
+  EXPECT_NEAR(full.peak_pressure, condensed.peak_pressure, 1e-6 * condensed.peak_pressure);
+  pair.parameters["material_law"] = std::string("neo_hookean");
+  const double finite = pressed(pair, depth).F_A.force.z();
+  // A strain of 0.025 in a block that is wider than high and cannot yield sideways at its top: of the order of the
+  // strain.
+  EXPECT_NEAR(finite, force, 0.1 * force);
+  pair = block_pair("fem_layered", GetParam().name, nu);
+  pair.parameters["material_law"] = std::string("linear");
+  pair.parameters["layer_depth"] = 0.004;
+  const bool nodal = GetParam().pressure == PressureKind::nodal;
+  if (nodal && GetParam().n_nodes == 4) {
+    EXPECT_THAT(refusal(pair, quiet()), testing::HasSubstr("element: tet4_mixed has pressures around its corners"));
+    return;
+  }
+  const double layered = pressed(pair, depth).F_A.force.z();
+  // Pressures around corners are split where the layer ends: a body with more pressures, a little stiffer.
+  EXPECT_NEAR(layered, force, (nodal ? 0.01 : 1e-6) * force);
+  std::printf("%12s: condensed %.4f N, full neo-Hookean %.4f N, layered linear %.4f N\n",
+              std::string(GetParam().name).c_str(), force, finite, layered);
+}
+
+// Two blocks of unlike meshes on each other: half of the stiffness, and the pressure is uniform still.
+TEST_P(ElementContact, UniformPressurePassesFromBodyToBody) {
+  PairSpec pair = block_pair("fem_condensed", GetParam().name, 0.0);
+  pair.partner.surface = BlockSurface{.lengths = {side, side, height}, .center = {0.0, 0.0, -0.5 * height}};
+  pair.partner.materials = pair.main.materials;
+  pair.parameters["partner_element"] = std::string(GetParam().name);
+  pair.parameters["partner_element_size"] = 0.008;
+  pair.parameters["partner_clamped_set"] = std::string("bottom");
+  pair.parameters["partner_contact_direction"] = std::vector<double>{0.0, 0.0, 1.0};
+  if (GetParam().n_nodes != 4) {
+    EXPECT_THAT(refusal(pair, quiet()), testing::HasSubstr("partner_element: a deformable partner is made of linear"));
+    return;
+  }
+  const double depth = 1e-4;
+  const Response r = pressed(pair, depth);
+  const double pressure = modulus * depth / (2.0 * height);
+  EXPECT_NEAR(r.F_A.force.z(), pressure * side * side, 1e-6 * pressure * side * side);
+  EXPECT_NEAR(r.peak_pressure, pressure, 1e-6 * pressure);
+}
+
+INSTANTIATE_TEST_SUITE_P(Elements, ElementContact, testing::ValuesIn(element_kinds().begin(), element_kinds().end()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// What a file holds is known when it has been read.
+TEST(ElementInput, BodiesThatDoNotFitAreNamed) {
+  PairSpec pair = block_pair("fem_condensed", "as_meshed", 0.3);
+  PrepareContext context = quiet();
+  AssetContent file{.sha256 = "1", .name = "block.msh", .content = {}};
+  context.asset = [&](const AssetKey&) -> const AssetContent& { return file; };
+  file.content = write_msh(test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 3, 3, 3));
+  MeshSurface surface;
+  surface.asset_name = file.name;
+  pair.main.surface = surface;
+  pair.parameters = {{"clamped_box", std::vector<double>{-1.0, -1.0, 0.09, 1.0, 1.0, 1.0}}};
+  pair.partner.surface = BlockSurface{.lengths = {0.1, 0.1, 0.1}, .center = {0.05, 0.05, -0.05}};
+  pair.partner.materials = pair.main.materials;
+  pair.parameters["partner_element_size"] = 0.05;
+  pair.parameters["partner_clamped_set"] = std::string("bottom");
+  pair.parameters["partner_element"] = std::string("tet4_mixed");
+  EXPECT_THAT(refusal(pair, context),
+              testing::HasSubstr("partner_element: 'tet4_mixed' meets 'tet4' of the main body"));
+  pair.parameters["element"] = std::string("tet10_mixed");
+  EXPECT_EQ(refusal(pair, context), "accepted");
+  file.content = write_msh(test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 3, 3, 3, true));
+  pair.parameters["element"] = std::string("as_meshed");
+  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("element: a body of hexahedra meets rigid partners only"));
+}
+
+TEST(ElementInput, HexahedraComeFromFilesAndBlocks) {
+  PairSpec pair = block_pair("fem_condensed", "hex8", 0.49);
+  PrepareContext context = quiet();
+  AssetContent file{.sha256 = "1", .name = "block.msh", .content = {}};
+  context.asset = [&](const AssetKey&) -> const AssetContent& { return file; };
+  MeshSurface surface;
+  surface.asset_name = file.name;
+  pair.main.surface = surface;
+  pair.parameters = {{"clamped_box", std::vector<double>{-1.0, -1.0, 0.09, 1.0, 1.0, 1.0}},
+                     {"element", std::string("hex8")}};
+  const Vector3 size(0.1, 0.1, 0.1);
+  file.content = write_msh(test::block_mesh(Vector3::Zero(), size, 3, 3, 3, true));
+  EXPECT_EQ(refusal(pair, context), "accepted");
+  pair.parameters["element"] = std::string("as_meshed");
+  EXPECT_EQ(refusal(pair, context), "accepted");
+  pair.parameters["element"] = std::string("tet10_mixed");
+  EXPECT_THAT(refusal(pair, context),
+              testing::HasSubstr("tet10_mixed has 10 nodes, the elements of 'block.msh' have 8"));
+  file.content = write_msh(test::block_mesh(Vector3::Zero(), size, 3, 3, 3));
+  pair.parameters["element"] = std::string("hex8");
+  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("hex8 has 8 nodes, the elements of 'block.msh' have 4"));
+  pair.main.surface = SphereSurface{.radius = 0.05, .center = Vector3::Zero()};
+  pair.parameters["element_size"] = 0.02;
+  EXPECT_THAT(refusal(pair, context),
+              testing::HasSubstr("element: surface 'sphere' is not filled with hexahedra here"));
+  pair.parameters["element"] = std::string("hex20");
+  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("element: there is no 'hex20': deal.II 9.4 has no"));
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
