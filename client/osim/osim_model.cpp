@@ -221,9 +221,7 @@ std::vector<std::string> other_shapes(Node muscle) {
                                                               {"concentric_curviness", 0.6},
                                                               {"eccentric_curviness", 0.9},
                                                               {"strain_at_zero_force", 0.0},
-                                                              {"strain_at_one_norm_force", 0.7},
                                                               {"FmaxTendonStrain", 0.04},
-                                                              {"FmaxMuscleStrain", 0.6},
                                                               {"KshapeActive", 0.45},
                                                               {"KshapePassive", 5.0},
                                                               {"Af", 0.25},
@@ -255,6 +253,9 @@ Muscle Reader::muscle(Node node) const {
   m.rise = number(node, "activation_time_constant", m.rise);
   m.fall = number(node, "deactivation_time_constant", m.fall);
   m.rigid_tendon = flag(node, "ignore_tendon_compliance", false);
+  const Node passive = node.child("FiberForceLengthCurve");
+  if (passive.child("strain_at_one_norm_force")) m.passive_strain = number(passive, "strain_at_one_norm_force", 0.7);
+  if (node.child("FmaxMuscleStrain")) m.passive_strain = number(node, "FmaxMuscleStrain", 0.6);
   m.shapes = other_shapes(node);
   return m;
 }

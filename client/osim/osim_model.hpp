@@ -70,7 +70,8 @@ struct Muscle {
   double least_activation = 0.01;
   double rise = 0.010, fall = 0.040;  ///< [s]
   bool rigid_tendon = false;
-  std::vector<std::string> shapes = {};  ///< properties of its curves that are not those of the defaults
+  std::optional<double> passive_strain = {};  ///< of its passive curve at the largest isometric force; none = default
+  std::vector<std::string> shapes = {};       ///< properties of its curves that are not those of the defaults
 };
 
 /// A ligament or a muscle.

@@ -313,6 +313,7 @@ std::string Importer::muscle_text(const Line& line) {
       "{}\n    fiber_damping: {}\n    minimum_activation: {}\n    activation_time: {}\n    deactivation_time: {}\n",
       plain(line.name), *curves_of(line), m.rigid_tendon ? "rigid" : "elastic", m.max_force, m.optimal_length,
       m.tendon_length, m.pennation, m.max_velocity, m.fiber_damping, m.least_activation, m.rise, m.fall);
+  if (m.passive_strain) text += fmt::format("    passive_strain: {}\n", *m.passive_strain);
   if (!used.empty()) text += fmt::format("    surfaces:\n      {}\n", wrap_text(*used.front()));
   for (const std::string& shape : m.shapes)
     miss(fmt::format("{} {}: {} of its curves; it has the default", line.type, line.name, shape));

@@ -14,7 +14,7 @@ struct HillMuscle {
   double pennation = 0.0;       ///< [rad] at the optimal length
   double max_velocity = 10.0;   ///< [1/s] of shortening, in optimal lengths
   double fiber_damping = 0.1;   ///< [-] force per velocity, both normalised; > 0 with an elastic tendon
-  const MuscleCurves* curves = nullptr;
+  std::shared_ptr<const MuscleCurves> curves = nullptr;
 
   /// [m] The fibres never get shorter: with a path too short even for that they hang slack. It is the shortest length
   /// of the curves, or that at the largest pennation, acos(0.1).

@@ -132,6 +132,12 @@ void check_muscle(const config::Field& field, const Scenario& scenario) {
   }
 }
 
+std::shared_ptr<const MuscleCurves> curves_of(const config::Field& keys) {
+  const auto strain = keys.optional_number("passive_strain");
+  if (keys["curves"].text() == "thelen2003") return strain ? thelen_curves(*strain) : thelen_curves();
+  return strain ? millard_curves(*strain) : millard_curves();
+}
+
 Force build_muscle(const ElementSpec& spec, const Model& model) {
   const auto& keys = spec.keys;
   const HillMuscle muscle{.max_force = keys["max_isometric_force"].number(),
@@ -140,7 +146,7 @@ Force build_muscle(const ElementSpec& spec, const Model& model) {
                           .pennation = keys["pennation_angle"].number(),
                           .max_velocity = keys["max_contraction_velocity"].number(),
                           .fiber_damping = keys["fiber_damping"].number(),
-                          .curves = keys["curves"].text() == "thelen2003" ? &thelen_curves() : &millard_curves()};
+                          .curves = curves_of(keys)};
   const PathMuscle path(spec, muscle);
   const auto line = config::read_lines(keys, body_specs(model)).front();
   LineElement element{.name = spec.name, .points = path_points(line, model), .unstrained = muscle.optimal_length};
@@ -185,6 +191,10 @@ ForceType muscle() {
       number("fiber_damping", "-", {.min = 1e-6, .max = 1e3},
              "force per velocity of the fibres, normalised as the curves are", "0.1"),
       choice("curves", "millard2012: [millard2013]; thelen2003: [thelen2003]", {"millard2012", "thelen2003"}),
+      number(
+          "passive_strain", "-", config::strains,
+          "of the passive fibres under the largest isometric force; 0.7 of millard2012 and 0.6 of thelen2003 when not "
+          "given"),
       choice("tendon",
              "rigid: of its slack length, the force follows from the path; elastic: the fibre length is a state",
              {"rigid", "elastic"}),

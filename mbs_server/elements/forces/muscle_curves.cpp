@@ -59,9 +59,10 @@ BezierCurve active_curve() {
   return curve;
 }
 
-BezierCurve passive_curve() {
-  // Strain at the isometric force, slopes at low force and there.
-  constexpr double strain = 0.7, low = 0.2, high = 2.0 / 0.7, c = 0.75;
+BezierCurve passive_curve(double strain) {
+  // Slopes at low force and at the isometric one.
+  constexpr double low = 0.2, c = 0.75;
+  const double high = 2.0 / strain;
   const double first = 1.0 + std::min(0.1 / high, 0.1 * strain);
   BezierCurve curve(1.0, 0.0, 0.0);
   curve.to(first, low * 0.5 * (first - 1.0), low, c).to(1.0 + strain, 1.0, high, c);
@@ -95,6 +96,8 @@ BezierCurve tendon_curve() {
 
 class MillardCurves final : public MuscleCurves {
  public:
+  explicit MillardCurves(double passive_strain) : passive_(passive_curve(passive_strain)) {}
+
   [[nodiscard]] CurvePoint active(double length) const override { return active_.at(length); }
   [[nodiscard]] CurvePoint passive(double length) const override { return passive_.at(length); }
   [[nodiscard]] Velocity velocity(double velocity, double /*activation*/) const override {
@@ -104,12 +107,13 @@ class MillardCurves final : public MuscleCurves {
   [[nodiscard]] double shortest() const override { return 0.4441; }
 
  private:
-  BezierCurve active_ = active_curve(), passive_ = passive_curve(), velocity_ = velocity_curve(),
-              tendon_ = tendon_curve();
+  BezierCurve active_ = active_curve(), passive_, velocity_ = velocity_curve(), tendon_ = tendon_curve();
 };
 
 class ThelenCurves final : public MuscleCurves {
  public:
+  explicit ThelenCurves(double passive_strain) : passive_strain_(passive_strain) {}
+
   [[nodiscard]] CurvePoint active(double length) const override {
     constexpr double width = 0.45;
     const double x = length - 1.0;
@@ -117,7 +121,8 @@ class ThelenCurves final : public MuscleCurves {
     return {.value = value, .slope = -2.0 * x / width * value};
   }
   [[nodiscard]] CurvePoint passive(double length) const override {
-    constexpr double shape = 5.0, strain = 0.6;
+    constexpr double shape = 5.0;
+    const double strain = passive_strain_;
     if (length <= 1.0) return {};
     const double e = std::exp(shape * (length - 1.0) / strain);
     const double whole = std::expm1(shape);
@@ -158,6 +163,9 @@ class ThelenCurves final : public MuscleCurves {
             .slope = toe_force * shape / toe * e / std::expm1(shape)};
   }
   [[nodiscard]] double shortest() const override { return 0.01; }
+
+ private:
+  double passive_strain_;
 };
 
 }  // namespace
@@ -186,14 +194,12 @@ CurvePoint BezierCurve::at(double x) const {
   return {.value = by_u.value, .slope = by_u.slope / bernstein(piece->x, u).slope};
 }
 
-const MuscleCurves& millard_curves() {
-  static const MillardCurves curves;
-  return curves;
+std::shared_ptr<const MuscleCurves> millard_curves(double passive_strain) {
+  return std::make_shared<MillardCurves>(passive_strain);
 }
 
-const MuscleCurves& thelen_curves() {
-  static const ThelenCurves curves;
-  return curves;
+std::shared_ptr<const MuscleCurves> thelen_curves(double passive_strain) {
+  return std::make_shared<ThelenCurves>(passive_strain);
 }
 
 }  // namespace heelstrike::mbs

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -56,10 +57,10 @@ class MuscleCurves {
 };
 
 /// Curves of [millard2013] with the default shapes of OpenSim's Millard2012EquilibriumMuscle, and no active force at
-/// the shortest length.
-[[nodiscard]] const MuscleCurves& millard_curves();
+/// the shortest length. @param passive_strain  > 0 of the passive fibre under the largest isometric force
+[[nodiscard]] std::shared_ptr<const MuscleCurves> millard_curves(double passive_strain = 0.7);
 /// Curves of [thelen2003] with the constants for young adults and the passive strain, tendon strain and largest
 /// eccentric force of OpenSim's Thelen2003Muscle.
-[[nodiscard]] const MuscleCurves& thelen_curves();
+[[nodiscard]] std::shared_ptr<const MuscleCurves> thelen_curves(double passive_strain = 0.6);
 
 }  // namespace heelstrike::mbs

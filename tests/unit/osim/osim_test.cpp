@@ -74,7 +74,8 @@ constexpr const char* small_model = R"(<?xml version="1.0"?>
     </objects></PathPointSet></GeometryPath><max_isometric_force>900</max_isometric_force>
     <optimal_fiber_length>0.07</optimal_fiber_length><tendon_slack_length>0.2</tendon_slack_length>
     <pennation_angle_at_optimal>0.2</pennation_angle_at_optimal><ignore_tendon_compliance>true</ignore_tendon_compliance>
-    <FiberForceLengthCurve><strain_at_one_norm_force>0.6</strain_at_one_norm_force></FiberForceLengthCurve>
+    <FiberForceLengthCurve><strain_at_one_norm_force>2</strain_at_one_norm_force></FiberForceLengthCurve>
+    <ForceVelocityCurve><isometric_slope>4</isometric_slope></ForceVelocityCurve>
   </Millard2012EquilibriumMuscle>
   <CoordinateActuator name="motor" />
   <Smith2018ArticularContactForce name="touch"><appliesForce>true</appliesForce>
@@ -159,7 +160,8 @@ TEST(OsimImport, MusclesComeAlongWithWhatIsHeld) {
   EXPECT_EQ(muscle.keys["tendon"].text(), "rigid");
   EXPECT_EQ(muscle.keys["max_isometric_force"].number(), 900.0);
   EXPECT_EQ(muscle.keys["pennation_angle"].number(), 0.2);
-  EXPECT_THAT(import.not_taken, Contains(HasSubstr("M1: strain_at_one_norm_force 0.6")));
+  EXPECT_EQ(muscle.keys["passive_strain"].number(), 2.0);
+  EXPECT_THAT(import.not_taken, Contains(HasSubstr("M1: isometric_slope 4")));
   EXPECT_THROW((void)imported({"elbow"}), Error);
 }
 
