@@ -160,13 +160,20 @@ void ArkodeStepper::advance(double t_end, Node& from, Node& to) {
   cause_ = nullptr;
   // ARKODE has evaluated the start of its first step; later nodes take theirs over from the end before.
   if (first_after_restart()) {
-    check_setup(ARKStepGetDky(arkode_, from.t, 1, derivative_.get()), "ARKStepGetDky");
+    get_derivative(from.t);
     from.F = view(derivative_.get());
   }
   to.t = t;
   to.Y = view(state_.get());
-  check_setup(ARKStepGetDky(arkode_, t, 1, derivative_.get()), "ARKStepGetDky");
+  get_derivative(t);
   to.F = view(derivative_.get());
+}
+
+// ARKODE asks for the right-hand side at the end of a step, where a run may be cancelled as anywhere else.
+void ArkodeStepper::get_derivative(double t) {
+  const int code = ARKStepGetDky(arkode_, t, 1, derivative_.get());
+  if (code < 0 && cause_) std::rethrow_exception(cause_);
+  check_setup(code, "ARKStepGetDky");
 }
 
 void ArkodeStepper::add_current(IntegratorStatistics& s) const {

@@ -52,6 +52,9 @@ class ArkodeStepper : public OneStepIntegrator {
   void add_current(IntegratorStatistics& s) const;
 
   bool implicit_;
+  /// Writes the derivative [1/s of the state] at an end of the last step to `derivative_`.
+  void get_derivative(double t);
+
   std::exception_ptr cause_;
   StallGuard stall_;
   Context context_;
