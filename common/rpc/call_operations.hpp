@@ -13,13 +13,10 @@ namespace heelstrike::rpc {
 class CallOperations {
  public:
   using Deadline = std::chrono::system_clock::time_point;
-  /// A message is waited for awake so long: 5 ms covers what condensed finite elements take to answer (1 to 5 ms). To
-  /// fall asleep and be woken takes 25 to 200 us, and the processor that slept is slow at first; a run of finite
-  /// elements that slept between its messages took 1.23 to 1.45 times as long as one in one process, awake 1.20 times.
-  /// Who
-  /// waits awake for as long as that loses at most the same again (the ski rental problem [karlin1994]), and the
-  /// processor is yielded to whoever can use it.
-  static constexpr std::chrono::microseconds awake{5'000};
+  /// A message is waited for awake so long. To fall asleep and be woken takes 25 to 200 us on the machines that were
+  /// measured, several times what a point law takes to answer; who stays awake for as long as that costs never loses
+  /// more than the same again (the ski rental problem [karlin1994]). The processor is yielded to whoever can use it.
+  static constexpr std::chrono::microseconds awake{200};
   enum Operation : int { start, write, read, writes_done, end, n_operations };
 
   CallOperations() = default;

@@ -9,9 +9,6 @@ namespace {
 
 /// New calls and those that are no Exchange wait for so long at most while messages are waited for awake.
 constexpr std::chrono::microseconds look_distance{500};
-/// Messages of one run follow each other within this: the wait for one and the work on it, several times over. The
-/// acceptor stays away for so long after a wait has begun.
-constexpr auto away = 4 * CallOperations::awake;
 
 }  // namespace
 
@@ -98,7 +95,8 @@ ExchangeServer::Arrival ExchangeServer::next_arrival() {
 }
 
 void ExchangeServer::note_awake() {
-  awake_until_ = (std::chrono::steady_clock::now() + away).time_since_epoch().count();
+  // Longer than the wait, so that the work on a light message does not count as sleep.
+  awake_until_ = (std::chrono::steady_clock::now() + 2 * CallOperations::awake).time_since_epoch().count();
   if (sleeps_ && !alarm_is_set_.exchange(true)) alarm_.Set(arrivals_.get(), Deadline{}, &alarm_);
 }
 
