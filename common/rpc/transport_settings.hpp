@@ -18,7 +18,9 @@ inline constexpr std::chrono::milliseconds keepalive_shortest_tolerated{5'000};
 
 /// Re-connection waits grow exponentially between these limits.
 inline constexpr std::chrono::milliseconds reconnect_backoff_min{100};
-inline constexpr std::chrono::milliseconds reconnect_backoff_max{2'000};
+/// Small against the patience with which a server is waited for: one that refuses until shortly before its end would be
+/// tried again too late.
+inline constexpr std::chrono::milliseconds reconnect_backoff_max{250};
 /// One attempt to connect (TCP and TLS handshake) may take this long.
 inline constexpr std::chrono::milliseconds connect_attempt_timeout{3'000};
 
