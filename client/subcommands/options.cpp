@@ -1,6 +1,7 @@
 #include "client/subcommands/options.hpp"
 
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -69,7 +70,14 @@ void add_set_option(CLI::App& command, Overrides& overrides) {
 
 void add_exit_with_parent(CLI::App& command) {
   // Killed, not stopped: who starts the sweep again shall find its runs free and go on with them.
-  command.add_flag_callback("--exit-with-parent", [] { ::prctl(PR_SET_PDEATHSIG, SIGKILL); })->group("");
+  command
+      .add_option_function<pid_t>("--exit-with-parent",
+                                  [](pid_t parent) {
+                                    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+                                    // A parent that ended before is told to nobody.
+                                    if (::getppid() != parent) ::raise(SIGKILL);
+                                  })
+      ->group("");
 }
 
 void add_scenario_argument(CLI::App& command, std::filesystem::path& scenario) {

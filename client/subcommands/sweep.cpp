@@ -93,10 +93,10 @@ std::vector<Task> make_tasks(const SweepOptions& options, const BackendSchemas& 
 
 std::vector<std::string> arguments_of(const Task& task, const SweepOptions& options, const fs::path& folder) {
   const std::string run = (folder / task.point.folder).string();
-  if (task.can_resume) return {"resume", run, "--in-process", "--quiet", "--exit-with-parent"};
+  const std::string parent = fmt::format("--exit-with-parent={}", ::getpid());
+  if (task.can_resume) return {"resume", run, "--in-process", "--quiet", parent};
   std::vector<std::string> arguments = {
-      "run", fs::absolute(options.scenario).string(), "--in-process", "--quiet", "--exit-with-parent", "--force", "-o",
-      run};
+      "run", fs::absolute(options.scenario).string(), "--in-process", "--quiet", parent, "--force", "-o", run};
   if (!task.overrides.backend.empty()) arguments.insert(arguments.end(), {"--backend", task.overrides.backend});
   for (const std::string& assignment : task.overrides.assignments) {
     arguments.insert(arguments.end(), {"--set", assignment});

@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <thread>
 
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
@@ -76,7 +78,7 @@ class RunFolder::Lock {
  public:
   explicit Lock(const fs::path& folder) : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     // A file system that knows no locks cannot be helped.
-    if (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (descriptor_ >= 0 && !taken()) {
       ::close(descriptor_);
       throw file_error(folder.string(),
                        fmt::format("{}: another run is writing it; wait for its end, or choose another "
@@ -91,6 +93,18 @@ class RunFolder::Lock {
   Lock& operator=(const Lock&) = delete;
 
  private:
+  /// Whether the lock is ours. A process that was killed holds its own until the kernel has taken its memory apart, and
+  /// who starts a sweep again right behind its end meets its runs in this state: their end is waited for.
+  [[nodiscard]] bool taken() const {
+    constexpr std::chrono::milliseconds patience{1'000};
+    constexpr std::chrono::milliseconds look_every{10};
+    for (std::chrono::milliseconds waited{0};; waited += look_every) {
+      if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+      if (waited >= patience) return false;
+      std::this_thread::sleep_for(look_every);
+    }
+  }
+
   int descriptor_;
 };
 
