@@ -168,10 +168,11 @@ int main(int argc, char** argv) {
   grpc::ServerBuilder builder;
   listener.configure(builder);
   builder.RegisterService(&service);
+  std::unique_ptr<grpc::Server> server;  // outlives the exchange
   const auto exchange = service.serve_exchange(builder, 8);
   builder.RegisterService(&echo);
-  const auto server = builder.BuildAndStart();
-  exchange->start();
+  server = builder.BuildAndStart();
+  exchange->start(*server);
   listener.start();
   const std::vector<std::string> addresses = listener.bound_addresses();
   {

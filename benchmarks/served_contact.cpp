@@ -32,9 +32,10 @@ void serve(const std::string& cache, int told, int alive) {
   grpc::ServerBuilder builder;
   listener.configure(builder);
   builder.RegisterService(&service);
+  std::unique_ptr<grpc::Server> server;  // outlives the exchange
   const auto exchange = service.serve_exchange(builder, 8);
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  exchange->start();
+  server = builder.BuildAndStart();
+  exchange->start(*server);
   listener.start();
   std::string text;
   for (const std::string& address : listener.bound_addresses()) text += address + '\n';

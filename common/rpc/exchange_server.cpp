@@ -44,6 +44,7 @@ ExchangeServer::ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService
       arrivals_(builder.AddCompletionQueue(/*is_frequently_polled=*/true)) {}
 
 ExchangeServer::~ExchangeServer() {
+  if (grpc_server_ != nullptr) grpc_server_->Shutdown(std::chrono::system_clock::now());
   if (acceptor_.joinable()) acceptor_.join();
   {
     std::unique_lock lock(mutex_);
@@ -56,7 +57,8 @@ ExchangeServer::~ExchangeServer() {
   }
 }
 
-void ExchangeServer::start() {
+void ExchangeServer::start(grpc::Server& server) {
+  grpc_server_ = &server;
   acceptor_ = std::jthread([this] { accept_calls(); });
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <grpcpp/alarm.h>
+#include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
 #include <atomic>
@@ -57,13 +58,15 @@ class ExchangeServer {
   /// @param max_calls  open at a time; further ones are refused with RESOURCE_EXHAUSTED
   /// @param handle     serves a call to its end; called from many threads at once
   ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, int max_calls, Handler handle);
-  /// Waits for the last call. @pre the server was never built, or was shut down
+  /// Shuts the server down and waits for the last call. Must go before the server: a call that it has refused at its end
+  /// still refers to it in the queue, until it is taken from there.
   ~ExchangeServer();
   ExchangeServer(const ExchangeServer&) = delete;
   ExchangeServer& operator=(const ExchangeServer&) = delete;
 
-  /// Takes calls from now on. @pre the server is built
-  void start();
+  /// Takes calls from now on.
+  /// @param server  what the builder has built; must outlive this object
+  void start(grpc::Server& server);
 
  private:
   friend class ServedExchange;
@@ -82,6 +85,7 @@ class ExchangeServer {
   int max_calls_;
   Handler handle_;
   std::unique_ptr<grpc::ServerCompletionQueue> arrivals_;
+  grpc::Server* grpc_server_ = nullptr;  ///< once started
   std::mutex mutex_;
   std::condition_variable ended_;
   int n_calls_ = 0;  ///< guarded by the mutex

@@ -134,10 +134,11 @@ ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* c
   quota.SetMaxThreads(options.max_threads);
   builder.SetResourceQuota(quota);
   for (auto* service : services) builder.RegisterService(service);
+  std::unique_ptr<grpc::Server> server;  // outlives the exchange
   const auto exchange = serve_exchange ? serve_exchange(builder, options.max_threads) : nullptr;
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  server = builder.BuildAndStart();
   if (!server) throw Error(ErrorCode::internal, "gRPC could not build the server; its own lines above say why");
-  if (exchange) exchange->start();
+  if (exchange) exchange->start(*server);
   set_health(*server, options, true);
   listener.start();
   announce(options, listener);
