@@ -14,6 +14,7 @@
 #include "fem_server/backends/fem_condensed/entry.hpp"
 #include "fem_server/backends/fem_full/entry.hpp"
 #include "fem_server/backends/fem_layered/entry.hpp"
+#include "fem_server/backends/fem_modal/entry.hpp"
 #endif
 
 namespace heelstrike::fem {
@@ -30,6 +31,7 @@ std::vector<BackendEntry> collect() {
   entries.push_back(fem_condensed_entry());
   entries.push_back(fem_full_entry());
   entries.push_back(fem_layered_entry());
+  entries.push_back(fem_modal_entry());
 #endif
   std::ranges::sort(entries, {}, &BackendEntry::name);
   return entries;

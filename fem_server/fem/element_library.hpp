@@ -2,18 +2,36 @@
 /// deal.II brings 200 shared libraries along, whose mapping takes longer than most programs here run.
 #pragma once
 
+#include <Eigen/Core>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string_view>
 
 #include "fem_server/fem/reference_element.hpp"
 
 namespace heelstrike::fem {
 
+/// K x = lambda M x with symmetric matrices of which products are known; M is positive definite where K^-1 M maps to.
+struct EigenProblem {
+  std::size_t size = 0;     ///< unknowns
+  std::size_t n_modes = 0;  ///< wanted, < size
+  std::function<Eigen::VectorXd(const Eigen::VectorXd&)> mass;     ///< M x
+  std::function<Eigen::VectorXd(const Eigen::VectorXd&)> inverse;  ///< K^-1 x; of a free body its generalised inverse
+};
+
+struct Eigenpairs {
+  Eigen::VectorXd values;   ///< in no order
+  Eigen::MatrixXd vectors;  ///< one column each, of any length
+};
+
 /// The module's functions. Errors pass its border as exceptions.
 struct ElementLibrary {
   std::string_view version;  ///< of the program that it was built with
   ReferenceElement (*reference_element)(std::uint32_t n_nodes) = nullptr;
+  /// Pairs with the smallest eigenvalues > 0; thread-safe, the same bits in every run.
+  Eigenpairs (*lowest_modes)(const EigenProblem& problem) = nullptr;
 };
 
 /// Name of the module's file, and of the one function in it that is found by name:

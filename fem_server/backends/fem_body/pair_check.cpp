@@ -124,6 +124,16 @@ void doubt_body(const ContactBody& body, const std::string& side, const Vector3&
 
 }  // namespace
 
+void check_rigid_pair(const PairSpec& pair) {
+  if (!pair.partner.materials.empty()) {
+    const std::string key = "contact." + pair.name + ".partner.material";
+    throw input_error(key, fmt::format("{}: {} has a rigid partner; remove the material, exchange main and partner, or "
+                                       "use fem_condensed",
+                                       key, pair.backend));
+  }
+  check_body_pair(pair);
+}
+
 void check_like_elements(const PairSpec& pair, const ElementKind& main, const ElementKind& partner) {
   if (main.mixed() == partner.mixed()) return;
   const std::string key = "contact." + pair.name + ".parameters.partner_element";

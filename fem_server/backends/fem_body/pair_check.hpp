@@ -15,6 +15,9 @@ namespace heelstrike::fem {
 /// @throws Error{invalid_input} with the key
 void check_body_pair(const PairSpec& pair);
 
+/// The same for a back-end that knows rigid partners only: refuses one with a material.
+void check_rigid_pair(const PairSpec& pair);
+
 /// @throws Error{invalid_input} when one of two deformable bodies has pressures of its own and the other has not
 void check_like_elements(const PairSpec& pair, const ElementKind& main, const ElementKind& partner);
 

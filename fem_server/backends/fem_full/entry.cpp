@@ -34,7 +34,7 @@ BackendEntry fem_full_entry() {
           .parameters = schema(),
           .surface_pairs = body_surface_pairs(),
           .make = make_full,
-          .check = check_rigid_pair,
+          .check = check_full_pair,
           .doubts = body_pair_doubts};
 }
 

@@ -1,8 +1,5 @@
 #include "fem_server/backends/fem_full/full_preparation.hpp"
 
-#include <fmt/format.h>
-
-#include "common/errors/error.hpp"
 #include "fem_server/backends/fem_body/pair_check.hpp"
 #include "fem_server/backends/fem_body/prepared_compliance.hpp"
 #include "fem_server/backends/fem_full/materials/material_kind.hpp"
@@ -17,14 +14,8 @@ MaterialLaw law_of(const PairSpec& pair) {
 
 }  // namespace
 
-void check_rigid_pair(const PairSpec& pair) {
-  if (!pair.partner.materials.empty()) {
-    const std::string key = "contact." + pair.name + ".partner.material";
-    throw input_error(key, fmt::format("{}: {} has a rigid partner; remove the material, exchange main and partner, or "
-                                       "use fem_condensed",
-                                       key, pair.backend));
-  }
-  check_body_pair(pair);
+void check_full_pair(const PairSpec& pair) {
+  check_rigid_pair(pair);
   (void)law_of(pair);
 }
 

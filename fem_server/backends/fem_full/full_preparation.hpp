@@ -14,8 +14,8 @@ struct FullPreparation {
   MaterialLaw law = MaterialLaw::neo_hookean;
   ParameterMap parameters;  ///< as used
 };
-/// check_body_pair, and refuses a partner that deforms and a material law that cannot be. @throws Error{invalid_input}
-void check_rigid_pair(const PairSpec& pair);
+/// check_rigid_pair, and refuses a material law that cannot be. @throws Error{invalid_input}
+void check_full_pair(const PairSpec& pair);
 
 /// @throws as prepare_body
 [[nodiscard]] FullPreparation prepare_full(const PairSpec& pair, const PrepareContext& context);

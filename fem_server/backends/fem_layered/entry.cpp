@@ -107,7 +107,7 @@ BackendEntry fem_layered_entry() {
       .parameters = schema(),
       .surface_pairs = body_surface_pairs(),
       .make = make_layered,
-      .check = check_rigid_pair,
+      .check = check_full_pair,
       .doubts = body_pair_doubts};
 }
 

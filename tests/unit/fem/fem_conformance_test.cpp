@@ -198,9 +198,9 @@ TEST_P(FemConformance, CommitAnswersUnderTheNewHistory) {
 
 // Small enough that the path between the commits does not matter: the difference is of second order in the step.
 TEST_P(FemConformance, ResultsDoNotDependOnHowAStepIsCut) {
-  const PairState target = at(2e-5, 3.2e-4);
+  const PairState target = at(2e-5, 3.2e-4, 0.4, 2e-5);
   const Vector6 once = backend->evaluate(*latched, target).F_A.vector();
-  const auto half = backend->commit(*latched, at(1e-5, 3.1e-4)).history;
+  const auto half = backend->commit(*latched, at(1e-5, 3.1e-4, 0.4, 1e-5)).history;
   const Vector6 twice = backend->evaluate(*half, target).F_A.vector();
   std::printf("one step %.9g N, two %.9g N\n", once.tail<3>().norm(), twice.tail<3>().norm());
   EXPECT_LT((once - twice).norm(), 2e-2 * once.norm());
@@ -222,7 +222,9 @@ INSTANTIATE_TEST_SUITE_P(Partners, FemConformance,
                                          Case{"fem_full", "sphere", 0.3}, Case{"fem_full", "mesh", 0.3},
                                          Case{"fem_full", relaxing, 0.0}, Case{"fem_full", relaxing, 0.3},
                                          Case{"fem_layered", relaxing, 0.0}, Case{"fem_layered", "plane", 0.0},
-                                         Case{"fem_layered", "sphere", 0.3}, Case{"fem_layered", "mesh", 0.0}),
+                                         Case{"fem_layered", "sphere", 0.3}, Case{"fem_layered", "mesh", 0.0},
+                                         Case{"fem_modal", "plane", 0.0}, Case{"fem_modal", "sphere", 0.0},
+                                         Case{"fem_modal", "mesh", 0.0}),
                          [](const testing::TestParamInfo<Case>& info) { return name_of(info.param); });
 
 // A box of triangles is the plane of its top: same wrench from both.

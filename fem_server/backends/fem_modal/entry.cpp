@@ -1,0 +1,90 @@
+#include "fem_server/backends/fem_modal/entry.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/fem_body/body_fields.hpp"
+#include "fem_server/backends/fem_body/body_preparation.hpp"
+#include "fem_server/backends/fem_body/pair_check.hpp"
+#include "fem_server/backends/fem_body/prepared_compliance.hpp"
+#include "fem_server/backends/fem_modal/modal_contact.hpp"
+#include "fem_server/backends/shared/parameter_schema.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+std::vector<ParameterSchema> schema() {
+  std::vector<ParameterSchema> parameters = body_parameters("all");
+  parameters.push_back(number_parameter(
+      "modes", "-",
+      "number of the body's lowest vibration modes that follow in time; what the others yield to is quasi-static, and "
+      "with 0 everything",
+      20.0, {.min = 0.0, .max = 10'000.0}));
+  parameters.push_back(number_parameter("modal_damping", "-", "damping ratio of each of these modes, below 1", 0.0,
+                                        {.min = 0.0, .max = 0.999}));
+  return parameters;
+}
+
+void check_modal_pair(const PairSpec& pair) {
+  check_rigid_pair(pair);
+  const std::string where = "contact." + pair.name + ".parameters.";
+  if (const double friction = number(pair.parameters, "friction"); friction > 0.0) {
+    throw input_error(where + "friction", fmt::format("{}friction: fem_modal is frictionless, expected 0, found {}; take "
+                                                      "fem_condensed for friction without vibrations",
+                                                      where, friction));
+  }
+  if (const double modes = number(pair.parameters, "modes"); modes != std::floor(modes)) {
+    throw input_error(where + "modes", fmt::format("{}modes: expected a whole number, found {}", where, modes));
+  }
+}
+
+std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareContext& context) {
+  ParameterMap parameters;
+  PreparedBody prepared = prepare_body(pair, context, parameters);
+  ModalModel model;
+  for (const std::uint32_t node : prepared.contact.nodes) model.points.push_back(prepared.body.mesh().nodes[node]);
+  model.areas = prepared.contact.areas;
+  model.pressure = prepared.pressure;
+  model.compliance =
+      prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.memory_limit);
+  model.damping = number(pair.parameters, "modal_damping");
+  if (const auto n_modes = static_cast<std::size_t>(number(pair.parameters, "modes")); n_modes > 0) {
+    context.on_progress("vibration modes", 0.9);
+    model.modes = vibration_modes(prepared.body, prepared.support, n_modes, context.stop);
+    context.on_progress(fmt::format("vibration modes from {:.4g} to {:.4g} Hz",
+                                    model.modes.frequencies[0] / (2.0 * std::numbers::pi),
+                                    model.modes.frequencies.tail<1>()[0] / (2.0 * std::numbers::pi)),
+                        0.95);
+  }
+  model.Phi.resize(3 * std::ssize(model.points), model.modes.frequencies.size());
+  for (std::size_t i = 0; model.Phi.cols() > 0 && i < model.points.size(); ++i) {
+    model.Phi.middleRows<3>(3 * static_cast<Eigen::Index>(i)) =
+        model.modes.shapes.middleRows<3>(3 * static_cast<Eigen::Index>(prepared.contact.nodes[i]));
+  }
+  model.partner = prepared.partner;
+  model.options = prepared.options;
+  model.fields =
+      std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support, std::move(prepared.contact),
+                                         std::move(prepared.shape), std::move(prepared.pressure));
+  return std::make_unique<ModalContact>(pair.backend, std::move(model), std::move(parameters));
+}
+
+}  // namespace
+
+BackendEntry fem_modal_entry() {
+  return {.name = "fem_modal",
+          .summary = "as fem_condensed without friction, with the lowest vibration modes of the body in time: impacts "
+                     "excite waves",
+          .reference = "rubin1975",
+          .parameters = schema(),
+          .surface_pairs = body_surface_pairs(),
+          .make = make_modal,
+          .check = check_modal_pair,
+          .doubts = body_pair_doubts};
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,265 @@
+#include "fem_server/backends/fem_modal/modal_contact.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/fem_body/body_fields.hpp"
+#include "fem_server/backends/fem_condensed/detection/candidate_cache.hpp"
+#include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
+#include "fem_server/backends/fem_condensed/solver/normal_derivatives.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Gap, over the depth, up to which candidates are looked at: a body that yields by its residual flexibility and its
+/// modes alone may rise beside the contact, and by less than it is pushed down in it.
+constexpr double near_gap = 1.0;
+
+Eigen::Index row_of(std::size_t node) {
+  return 3 * static_cast<Eigen::Index>(node);
+}
+
+bool at_rest(const std::vector<ModeState>& modes) {
+  return std::ranges::all_of(modes, [](const ModeState& m) { return m.q == 0.0 && m.v == 0.0 && m.g == 0.0; });
+}
+
+std::vector<Vector3> moved(const std::vector<Vector3>& points, const Eigen::VectorXd& u) {
+  std::vector<Vector3> result = points;
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] += u.segment<3>(row_of(i));
+  return result;
+}
+
+}  // namespace
+
+ModalContact::ModalContact(std::string name, ModalModel model, ParameterMap parameters)
+    : ContactBackend({.parameters = std::move(parameters), .heavy = model.points.size() >= 500}),
+      name_(std::move(name)),
+      model_(std::move(model)) {}
+
+std::shared_ptr<const History> ModalContact::initial_history() const {
+  return ModalHistory::of_backend(name_);
+}
+
+std::shared_ptr<const History> ModalContact::load_history(std::string_view bytes) const {
+  auto history = ModalHistory::load(bytes, name_);
+  const auto expected = static_cast<std::size_t>(model_.modes.frequencies.size());
+  if (history->modes.size() == (history->t ? expected : 0)) return history;
+  throw input_error("state", fmt::format("history of back-end '{}': expected {} modes, found {}; the bytes belong to "
+                                         "another body",
+                                         name_, expected, history->modes.size()));
+}
+
+ModalContact::Vibration ModalContact::vibration(const ModalHistory& history, const PairState& state) const {
+  const Eigen::VectorXd& omega = model_.modes.frequencies;
+  Vibration result{.steps = {},
+                   .q_free = Eigen::VectorXd::Zero(omega.size()),
+                   .yield = omega.cwiseProduct(omega).cwiseInverse()};
+  if (!history.t) return result;
+  const double h = state.t - *history.t;
+  if (h < 0.0) {
+    throw input_error("state.t", fmt::format("{}: the body vibrates in time: expected a state at or after the commit at "
+                                             "{} s, found one at {} s",
+                                             name_, *history.t, state.t));
+  }
+  for (Eigen::Index k = 0; k < omega.size(); ++k) {
+    const ModeStep& step = result.steps.emplace_back(omega[k], model_.damping, h);
+    result.q_free[k] = step.released(history.modes[static_cast<std::size_t>(k)]);
+    result.yield[k] = step.yield();
+  }
+  return result;
+}
+
+void ModalContact::find_near(const PairState& state, const std::vector<Vector3>& points, Solution& solution,
+                             NearNodes& near, std::vector<SurfacePoint>& surface) const {
+  const Pose X_BA = state.X_AB.inverse();
+  std::vector<double> gaps;
+  std::size_t deepest = 0;
+  for (const Vector3& point : points) gaps.push_back(model_.partner->gap(X_BA * point, 0.0));
+  solution.gap = std::ranges::min(gaps);
+  if (solution.gap > 0.0) {  // outside they are lower bounds only
+    const double bound = solution.gap;
+    solution.gap = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (gaps[i] >= solution.gap) continue;
+      gaps[i] = model_.partner->closest(X_BA * points[i]).gap;
+      solution.gap = std::min(solution.gap, gaps[i]);
+    }
+    solution.gap = std::max(solution.gap, bound);
+  }
+  deepest = static_cast<std::size_t>(std::ranges::min_element(gaps) - gaps.begin());
+  solution.closest.x = points[deepest];
+  solution.closest.surface = surface_in_A(*model_.partner, state.X_AB, points[deepest]);
+  if (solution.gap >= 0.0) return;
+  check_depth(solution, model_.options, state);
+  for (std::uint32_t i = 0; i < points.size(); ++i) {
+    if (gaps[i] > -near_gap * solution.gap) continue;
+    const SurfacePoint point = surface_in_A(*model_.partner, state.X_AB, points[i]);
+    if (point.gap > -near_gap * solution.gap) continue;
+    near.nodes.push_back(i);
+    near.gaps.push_back(point.gap);
+    near.normals.push_back(point.normal);
+    surface.push_back(point);
+  }
+  near.force_before.assign(near.nodes.size(), Vector3::Zero());
+  near.u_before.assign(near.nodes.size(), Vector3::Zero());
+  near.known.assign(near.nodes.size(), false);
+  near.compliance_changed = true;
+}
+
+SurfaceCompliance ModalContact::compliance_of(const std::vector<std::uint32_t>& candidates,
+                                              const Eigen::VectorXd& yield) const {
+  const std::size_t n = candidates.size();
+  std::vector<double> blocks = copied_blocks(model_.compliance, candidates).data();
+  const Eigen::VectorXd omega2 = model_.modes.frequencies.cwiseAbs2();
+  const Eigen::VectorXd change = yield - omega2.cwiseInverse();
+  for (std::size_t j = 0; j < n; ++j) {
+    const Eigen::MatrixXd weighted = model_.Phi.middleRows<3>(row_of(candidates[j])) * change.asDiagonal();
+    for (std::size_t i = j; i < n; ++i) {
+      Eigen::Map<Matrix3> block(blocks.data() + 9 * (j * n + i));
+      block += model_.Phi.middleRows<3>(row_of(candidates[i])) * weighted.transpose();
+      if (i == j) block = (0.5 * (block + block.transpose())).eval();
+      Eigen::Map<Matrix3>(blocks.data() + 9 * (i * n + j)) = block.transpose().eval();
+    }
+  }
+  return {n, std::move(blocks)};
+}
+
+void ModalContact::finish_modes(const ModalHistory& history, const Vibration& vibration, Solution& solution) const {
+  Eigen::VectorXd g = Eigen::VectorXd::Zero(vibration.yield.size());
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+    g += model_.Phi.middleRows<3>(row_of(solution.touching[i])).transpose() * solution.nodes[i].force();
+  }
+  double before = 0.0;
+  double damped = 0.0;
+  for (Eigen::Index k = 0; k < g.size(); ++k) {
+    const bool starts = vibration.steps.empty();
+    const ModeStep step =
+        starts ? ModeStep(model_.modes.frequencies[k], 0.0, 0.0) : vibration.steps[static_cast<std::size_t>(k)];
+    const ModeState last = starts ? ModeState{} : history.modes[static_cast<std::size_t>(k)];
+    const ModeState& now = solution.modes.emplace_back(
+        starts ? ModeState{.q = vibration.yield[k] * g[k], .v = 0.0, .g = g[k]} : step.after(last, g[k]));
+    before += step.energy(last);
+    if (!starts) damped += step.dissipated(last, now);
+    // The contact problem takes what the modes yield to now for elastic; what they have is this.
+    solution.energy += step.energy(now) - 0.5 * vibration.yield[k] * g[k] * g[k];
+  }
+  // Nobody asks what a body that touches nothing still holds: told as lost when it is let go, as given back when it
+  // touches again.
+  if (solution.touches()) {
+    solution.dissipated = history.touches ? damped : damped - before;
+  } else if (history.touches) {
+    solution.dissipated = damped + solution.energy;
+  }
+}
+
+ModalContact::Solution ModalContact::solve(const ModalHistory& history, const PairState& state, bool tangents) const {
+  const Vibration now = vibration(history, state);
+  const std::vector<Vector3> points = moved(model_.points, model_.Phi * now.q_free);
+  Solution solution;
+  NearNodes near;
+  std::vector<SurfacePoint> surface;
+  find_near(state, points, solution, near, surface);
+  if (near.nodes.empty()) {
+    finish_modes(history, now, solution);
+    return solution;
+  }
+  const std::vector<std::uint32_t> candidates = near.nodes;
+  const SurfaceCompliance compliance = compliance_of(candidates, now.yield);
+  std::iota(near.nodes.begin(), near.nodes.end(), 0U);
+  const auto node_at = [&](std::uint32_t position) {
+    TouchingNode node;
+    node.x = points[candidates[position]];
+    node.surface = surface[position];
+    return node;
+  };
+  NormalTask task{.compliance = &compliance, .near = &near};
+  if (tangents) {
+    task.turning = [&](std::uint32_t position) { return normal_rotation(node_at(position), state.X_AB.p); };
+  }
+  const NormalContact contact = solve_normal_contact(task);
+  solution.statistics = {.iterations = contact.iterations,
+                         .active_points = static_cast<int>(contact.active.size()),
+                         .residual = contact.residual};
+  for (std::size_t a = 0; a < contact.active.size(); ++a) {
+    TouchingNode node = node_at(contact.active[a]);
+    solution.touching.push_back(candidates[contact.active[a]]);
+    node.lambda = contact.lambda[static_cast<Eigen::Index>(a)];
+    node.u = contact.u.segment<3>(row_of(a));
+    node.area = model_.areas[solution.touching.back()];
+    solution.nodes.push_back(node);
+  }
+  finish_modes(history, now, solution);
+  if (!tangents || solution.nodes.empty()) return solution;
+  const NodeBlocks blocks(compliance, near, contact.active);
+  solution.derivatives = frictionless_derivatives(
+      solution.nodes, contact, contact.turned, state.X_AB.p,
+      model_.options.hysteresis_factor > 0.0 ? &blocks.compliance() : nullptr, blocks.numbers());
+  return solution;
+}
+
+Response ModalContact::respond(const Solution& solution, const std::optional<double>& approach_speed,
+                               const PairState& state) const {
+  Response response = answer(solution, model_.options, model_.pressure, approach_speed, state);
+  if (solution.touches()) response.stored_energy += solution.energy;
+  response.dissipated_increment = solution.dissipated;
+  if (at_rest(solution.modes) && model_.partner->is_distance()) {
+    const CandidateBall ball = ball_around(model_.points);
+    const Vector3 normal = model_.partner->half_space();
+    response.bound = {
+        .known = true, .p_C = ball.center, .reach = ball.radius, .normal = normal, .flat = normal != Vector3::Zero()};
+  }
+  return response;
+}
+
+Response ModalContact::evaluate(const History& history, const PairState& state, const EvaluateOptions& options) const {
+  const ModalHistory& own = ModalHistory::from(history);
+  return respond(solve(own, state, options.tangents), own.approach_speed, state);
+}
+
+Committed ModalContact::commit(const History& history, const PairState& state, const EvaluateOptions& options) const {
+  const ModalHistory& own = ModalHistory::from(history);
+  const Solution solution = solve(own, state, false);
+  auto next = ModalHistory::of_backend(name_);
+  next->approach_speed = latched_speed(solution, model_.options, own.approach_speed, state);
+  next->t = state.t;
+  next->touches = solution.touches();
+  next->modes = solution.modes;
+  Response response = respond(solve(*next, state, options.tangents), next->approach_speed, state);
+  response.dissipated_increment = solution.dissipated;
+  return {.history = std::move(next), .response = response};
+}
+
+std::string ModalContact::fields(const History& history, const PairState& state, const FieldRequest& request) const {
+  if (request.part == FieldPart::partner) return model_.fields->draw_partner(state.X_AB, request);
+  const ModalHistory& own = ModalHistory::from(history);
+  const Solution solution = solve(own, state, false);
+  const std::vector<double> factors = hysteresis_factors(solution, model_.options, own.approach_speed, state);
+  std::vector<Vector3> elastic(model_.points.size(), Vector3::Zero());
+  std::vector<Vector3> drawn = elastic;
+  std::vector<Vector3> normals = elastic;
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+    const TouchingNode& node = solution.nodes[i];
+    elastic[solution.touching[i]] = node.force();
+    drawn[solution.touching[i]] = factors[i] * node.force();
+    normals[solution.touching[i]] = node.surface.normal;
+  }
+  DrawnState picture = model_.fields->linear_state(std::move(elastic));
+  // Where the modes are instead of where they would rest.
+  for (std::size_t k = 0; k < solution.modes.size(); ++k) {
+    const auto column = static_cast<Eigen::Index>(k);
+    const double omega = model_.modes.frequencies[column];
+    const ModeState& mode = solution.modes[k];
+    picture.displacement += (mode.q - mode.g / (omega * omega)) * model_.modes.shapes.col(column);
+  }
+  picture.stress = linear_stress(model_.fields->body(), picture.displacement);
+  picture.forces = std::move(drawn);
+  return model_.fields->draw_body(picture, normals, request);
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,26 @@
+/// What the contact of a vibrating body remembers between accepted steps.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "fem_server/backends/fem_modal/modal_oscillator.hpp"
+#include "fem_server/backends/shared/saved_history.hpp"
+
+namespace heelstrike::fem {
+
+struct ModalHistory final : SavedHistory<ModalHistory> {
+  static constexpr std::string_view format = "heelstrike modal history 1";
+
+  std::optional<double> t;       ///< [s] of the commit; none = nothing committed
+  bool touches = false;          ///< the bodies touched there
+  std::vector<ModeState> modes;  ///< as many as the body has; empty before the first commit
+
+  template <class Archive, class Self>
+  static void transfer(Archive& archive, Self& self) {
+    archive(self.t, self.touches, self.modes);
+  }
+};
+
+}  // namespace heelstrike::fem

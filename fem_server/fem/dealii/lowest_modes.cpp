@@ -1,0 +1,70 @@
+#include "fem_server/fem/dealii/lowest_modes.hpp"
+
+#include <deal.II/lac/arpack_solver.h>
+#include <deal.II/lac/solver_control.h>
+#include <deal.II/lac/vector.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <complex>
+#include <mutex>
+#include <vector>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// A matrix of which only the product is known.
+struct Operator {
+  const std::function<Eigen::VectorXd(const Eigen::VectorXd&)>& apply;
+
+  void vmult(dealii::Vector<double>& result, const dealii::Vector<double>& x) const {
+    const Eigen::VectorXd product = apply(Eigen::Map<const Eigen::VectorXd>(x.begin(), static_cast<Eigen::Index>(x.size())));
+    std::copy_n(product.data(), product.size(), result.begin());
+  }
+};
+
+/// ARPACK iterates on so many vectors more than it is asked for; twice as many is what its authors advise.
+std::size_t basis_size(const EigenProblem& problem) {
+  return std::min(problem.size, 2 * problem.n_modes + 10);
+}
+
+}  // namespace
+
+Eigenpairs arpack_lowest_modes(const EigenProblem& problem) {
+  // ARPACK keeps its state in variables of the library.
+  static std::mutex one_at_a_time;
+  const std::scoped_lock lock(one_at_a_time);
+  using Solver = dealii::ArpackSolver;
+  // Eigenvalues to rounding: what is left of an error in them enters the compliance that the modes leave.
+  dealii::SolverControl control(1'000, 1e-14);
+  Solver solver(control, Solver::AdditionalData(static_cast<unsigned>(basis_size(problem)), Solver::largest_magnitude,
+                                                /*symmetric=*/true));
+  // The same start in every run; entries of one size would be blind to modes of the other symmetry.
+  const auto size = static_cast<unsigned>(problem.size);
+  dealii::Vector<double> start(size);
+  for (unsigned i = 0; i < size; ++i) start[i] = 1.0 + static_cast<double>((7919U * i) % 1000U) / 1000.0;
+  solver.set_initial_vector(start);
+  std::vector<std::complex<double>> values(problem.n_modes);
+  std::vector<dealii::Vector<double>> vectors(problem.n_modes, dealii::Vector<double>(size));
+  try {
+    const Operator mass{problem.mass};
+    solver.solve(mass, mass, Operator{problem.inverse}, values, vectors, static_cast<unsigned>(problem.n_modes));
+  } catch (const dealii::ExceptionBase& error) {
+    throw Error(ErrorCode::internal, fmt::format("ARPACK found no {} vibration modes of {} unknowns: {}",
+                                                 problem.n_modes, problem.size, error.what()));
+  }
+  Eigenpairs found{.values = Eigen::VectorXd(static_cast<Eigen::Index>(problem.n_modes)),
+                   .vectors = Eigen::MatrixXd(static_cast<Eigen::Index>(problem.size),
+                                              static_cast<Eigen::Index>(problem.n_modes))};
+  for (std::size_t k = 0; k < problem.n_modes; ++k) {
+    const auto column = static_cast<Eigen::Index>(k);
+    found.values[column] = values[k].real();
+    found.vectors.col(column) = Eigen::Map<const Eigen::VectorXd>(vectors[k].begin(), found.vectors.rows());
+  }
+  return found;
+}
+
+}  // namespace heelstrike::fem

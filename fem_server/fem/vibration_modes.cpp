@@ -1,0 +1,148 @@
+#include "fem_server/fem/vibration_modes.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/SparseCore>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/errors/error.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
+#include "fem_server/fem/element_library.hpp"
+#include "fem_server/fem/rigid_motion.hpp"
+#include "fem_server/fem/sparse_cholesky.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Consistent mass [kg] between nodes, alike in the three directions.
+Eigen::SparseMatrix<double> node_mass(const BodyModel& body) {
+  const ShapeTable& rule = body.reference().mass;
+  std::vector<Eigen::Triplet<double>> entries;
+  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
+    const auto nodes = body.mesh().element(e);
+    Eigen::MatrixXd own = Eigen::MatrixXd::Zero(std::ssize(nodes), std::ssize(nodes));
+    for (std::size_t q = 0; q < rule.weights.size(); ++q) {
+      const Eigen::VectorXd& N = rule.values[q];
+      own += body.point_geometry(rule, e, q).weight * body.material(e).density * N * N.transpose();
+    }
+    for (Eigen::Index a = 0; a < own.rows(); ++a) {
+      for (Eigen::Index b = 0; b < own.cols(); ++b) {
+        entries.emplace_back(static_cast<int>(nodes[static_cast<std::size_t>(a)]),
+                             static_cast<int>(nodes[static_cast<std::size_t>(b)]), own(a, b));
+      }
+    }
+  }
+  const auto n = static_cast<Eigen::Index>(body.mesh().nodes.size());
+  Eigen::SparseMatrix<double> mass(n, n);
+  mass.setFromTriplets(entries.begin(), entries.end());
+  return mass;
+}
+
+/// Three directions of each node one after the other, as dofs are numbered.
+using ThreeColumns = Eigen::Matrix<double, Eigen::Dynamic, 3, Eigen::RowMajor>;
+
+Eigen::VectorXd times(const Eigen::SparseMatrix<double>& node_mass, const Eigen::VectorXd& x) {
+  Eigen::VectorXd result(x.size());
+  Eigen::Map<ThreeColumns>(result.data(), node_mass.rows(), 3) =
+      node_mass * Eigen::Map<const ThreeColumns>(x.data(), node_mass.rows(), 3);
+  return result;
+}
+
+/// K^-1 of the supported body.
+class Flexibility {
+ public:
+  Flexibility(const BodyModel& body, const Support& support) {
+    const SparseMatrix K = linear_stiffness(body);
+    std::vector<bool> fixed = clamped_dofs(body, support.clamped_nodes);
+    std::vector<std::int64_t> free = free_dofs(fixed);
+    if (support.inertia_relief) {
+      relief_ = inertia_modes(body);
+      for (const std::int64_t dof : isostatic_dofs(relief_.modes, free)) fixed[static_cast<std::size_t>(dof)] = true;
+      free = free_dofs(fixed);
+    }
+    n_free_ = free.size();
+    factor_.emplace(K, free, std::span<const std::int64_t>());
+    if (!factor_->factorize(K)) {
+      throw input_error("support",
+                        "the stiffness matrix is singular: the clamped set leaves a motion free (are all parts of the "
+                        "mesh connected, and do at least three clamped nodes not lie on one line?)");
+    }
+  }
+
+  [[nodiscard]] std::size_t n_free() const { return n_free_; }
+
+  [[nodiscard]] Eigen::VectorXd times(const Eigen::VectorXd& load) const {
+    if (relief_.modes.rows() == 0) return factor_->solve(load);
+    const Eigen::VectorXd u = factor_->solve(balanced(relief_.modes, relief_.loads, load));
+    return balanced(relief_.loads, relief_.modes, u);
+  }
+
+ private:
+  static std::vector<std::int64_t> free_dofs(const std::vector<bool>& fixed) {
+    std::vector<std::int64_t> free;
+    for (std::size_t dof = 0; dof < fixed.size(); ++dof) {
+      if (!fixed[dof]) free.push_back(static_cast<std::int64_t>(dof));
+    }
+    return free;
+  }
+
+  InertiaModes relief_;  ///< empty = clamped
+  std::size_t n_free_ = 0;
+  std::optional<SparseCholesky> factor_;
+};
+
+void check_mass(const BodyModel& body) {
+  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
+    if (body.material(e).density > 0.0) continue;
+    throw input_error("density", fmt::format("a body that vibrates has mass everywhere, found element {} with a density "
+                                             "of {} kg/m^3; give its material a density",
+                                             e, body.material(e).density));
+  }
+}
+
+}  // namespace
+
+VibrationModes vibration_modes(const BodyModel& body, const Support& support, std::size_t n_modes,
+                               const std::stop_token& stop) {
+  use_one_blas_thread();
+  check_support(support);
+  check_mass(body);
+  const Flexibility flexibility(body, support);
+  if (n_modes >= flexibility.n_free()) {
+    throw input_error("modes", fmt::format("modes: expected fewer than the {} unknowns that the body has, found {}; "
+                                           "take fewer modes, or a finer mesh",
+                                           flexibility.n_free(), n_modes));
+  }
+  const Eigen::SparseMatrix<double> mass = node_mass(body);
+  const auto check_stop = [&] {
+    if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "vibration modes stopped on request");
+  };
+  const EigenProblem problem{.size = body.n_dofs(),
+                             .n_modes = n_modes,
+                             .mass = [&](const Eigen::VectorXd& x) { return times(mass, x); },
+                             .inverse =
+                                 [&](const Eigen::VectorXd& load) {
+                                   check_stop();
+                                   return flexibility.times(load);
+                                 }};
+  const Eigenpairs found = element_library().lowest_modes(problem);
+  std::vector<Eigen::Index> order(n_modes);
+  std::iota(order.begin(), order.end(), Eigen::Index{0});
+  std::ranges::sort(order, {}, [&](Eigen::Index k) { return found.values[k]; });
+  VibrationModes modes{.frequencies = Eigen::VectorXd(found.values.size()),
+                       .shapes = Eigen::MatrixXd(found.vectors.rows(), found.vectors.cols())};
+  for (Eigen::Index k = 0; k < found.values.size(); ++k) {
+    const Eigen::VectorXd shape = found.vectors.col(order[static_cast<std::size_t>(k)]);
+    modes.frequencies[k] = std::sqrt(found.values[order[static_cast<std::size_t>(k)]]);
+    modes.shapes.col(k) = shape / std::sqrt(shape.dot(times(mass, shape)));
+  }
+  return modes;
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,27 @@
+/// Vibration modes of a linear elastic body as it is supported.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <stop_token>
+
+#include "fem_server/fem/condensation.hpp"
+
+namespace heelstrike::fem {
+
+struct VibrationModes {
+  Eigen::VectorXd frequencies;  ///< [rad/s] > 0, ascending
+  Eigen::MatrixXd shapes;       ///< [1/sqrt(kg)] n_dofs rows; phi_j . M phi_k = 1 where j = k, else 0
+};
+
+/// The lowest modes, K phi = omega^2 M phi, with the consistent mass: of the clamped body, or of the free one without
+/// its rigid motions, whose modes do not move its mean (Tisserand) frame.
+/// Shift and invert by the sparse Cholesky factor, Lanczos iterations by ARPACK [lehoucq1998]. Only preparation.
+/// @param n_modes  >= 1
+/// @throws Error{invalid_input}  no mass; as many modes as the body has unknowns, or more; a clamp that leaves a motion
+///                               free
+/// @throws Error{cancelled}      `stop` was requested
+[[nodiscard]] VibrationModes vibration_modes(const BodyModel& body, const Support& support, std::size_t n_modes,
+                                             const std::stop_token& stop);
+
+}  // namespace heelstrike::fem
