@@ -58,8 +58,8 @@ class ExchangeServer {
   /// @param max_calls  open at a time; further ones are refused with RESOURCE_EXHAUSTED
   /// @param handle     serves a call to its end; called from many threads at once
   ExchangeServer(grpc::ServerBuilder& builder, AsyncContactService& service, int max_calls, Handler handle);
-  /// Shuts the server down and waits for the last call. Must go before the server: a call that it has refused at its end
-  /// still refers to it in the queue, until it is taken from there.
+  /// Shuts the server down and waits for the last call. Must go before the server: a call that it has refused at its
+  /// end still refers to it in the queue, until it is taken from there.
   ~ExchangeServer();
   ExchangeServer(const ExchangeServer&) = delete;
   ExchangeServer& operator=(const ExchangeServer&) = delete;

@@ -15,8 +15,8 @@ namespace heelstrike::fem {
 
 /// K x = lambda M x with symmetric matrices of which products are known; M is positive definite where K^-1 M maps to.
 struct EigenProblem {
-  std::size_t size = 0;     ///< unknowns
-  std::size_t n_modes = 0;  ///< wanted, < size
+  std::size_t size = 0;                                            ///< unknowns
+  std::size_t n_modes = 0;                                         ///< wanted, < size
   std::function<Eigen::VectorXd(const Eigen::VectorXd&)> mass;     ///< M x
   std::function<Eigen::VectorXd(const Eigen::VectorXd&)> inverse;  ///< K^-1 x; of a free body its generalised inverse
 };

@@ -100,9 +100,10 @@ class Flexibility {
 void check_mass(const BodyModel& body) {
   for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
     if (body.material(e).density > 0.0) continue;
-    throw input_error("density", fmt::format("a body that vibrates has mass everywhere, found element {} with a density "
-                                             "of {} kg/m^3; give its material a density",
-                                             e, body.material(e).density));
+    throw input_error("density",
+                      fmt::format("a body that vibrates has mass everywhere, found element {} with a density "
+                                  "of {} kg/m^3; give its material a density",
+                                  e, body.material(e).density));
   }
 }
 

@@ -33,9 +33,10 @@ void check_modal_pair(const PairSpec& pair) {
   check_rigid_pair(pair);
   const std::string where = "contact." + pair.name + ".parameters.";
   if (const double friction = number(pair.parameters, "friction"); friction > 0.0) {
-    throw input_error(where + "friction", fmt::format("{}friction: fem_modal is frictionless, expected 0, found {}; take "
-                                                      "fem_condensed for friction without vibrations",
-                                                      where, friction));
+    throw input_error(where + "friction",
+                      fmt::format("{}friction: fem_modal is frictionless, expected 0, found {}; take "
+                                  "fem_condensed for friction without vibrations",
+                                  where, friction));
   }
   if (const double modes = number(pair.parameters, "modes"); modes != std::floor(modes)) {
     throw input_error(where + "modes", fmt::format("{}modes: expected a whole number, found {}", where, modes));
@@ -55,10 +56,10 @@ std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareCo
   if (const auto n_modes = static_cast<std::size_t>(number(pair.parameters, "modes")); n_modes > 0) {
     context.on_progress("vibration modes", 0.9);
     model.modes = vibration_modes(prepared.body, prepared.support, n_modes, context.stop);
-    context.on_progress(fmt::format("vibration modes from {:.4g} to {:.4g} Hz",
-                                    model.modes.frequencies[0] / (2.0 * std::numbers::pi),
-                                    model.modes.frequencies.tail<1>()[0] / (2.0 * std::numbers::pi)),
-                        0.95);
+    context.on_progress(
+        fmt::format("vibration modes from {:.4g} to {:.4g} Hz", model.modes.frequencies[0] / (2.0 * std::numbers::pi),
+                    model.modes.frequencies.tail<1>()[0] / (2.0 * std::numbers::pi)),
+        0.95);
   }
   model.Phi.resize(3 * std::ssize(model.points), model.modes.frequencies.size());
   for (std::size_t i = 0; model.Phi.cols() > 0 && i < model.points.size(); ++i) {
@@ -77,8 +78,9 @@ std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareCo
 
 BackendEntry fem_modal_entry() {
   return {.name = "fem_modal",
-          .summary = "as fem_condensed without friction, with the lowest vibration modes of the body in time: impacts "
-                     "excite waves",
+          .summary =
+              "as fem_condensed without friction, with the lowest vibration modes of the body in time: impacts "
+              "excite waves",
           .reference = "rubin1975",
           .parameters = schema(),
           .surface_pairs = body_surface_pairs(),

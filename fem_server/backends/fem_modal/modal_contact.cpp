@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_body/body_fields.hpp"
 #include "fem_server/backends/fem_condensed/detection/candidate_cache.hpp"
+#include "fem_server/backends/fem_condensed/detection/near_nodes.hpp"
+#include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
 #include "fem_server/backends/fem_condensed/solver/normal_derivatives.hpp"
 
@@ -17,9 +18,12 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Gap, over the depth, up to which candidates are looked at: a body that yields by its residual flexibility and its
-/// modes alone may rise beside the contact, and by less than it is pushed down in it.
-constexpr double near_gap = 1.0;
+/// Gap, over the depth, up to which candidates are looked at: the surface rises nowhere by more than B has pushed it
+/// down. Those up to the second one are solved for, the others join them when they are found to penetrate.
+constexpr double farthest_gap = 1.0;
+constexpr double first_gap = 0.05;
+/// Penetration of the others that is rounding, over the depth: the solver's own accuracy.
+constexpr double allowed_penetration = 1e-10;
 
 Eigen::Index row_of(std::size_t node) {
   return 3 * static_cast<Eigen::Index>(node);
@@ -57,15 +61,15 @@ std::shared_ptr<const History> ModalContact::load_history(std::string_view bytes
 
 ModalContact::Vibration ModalContact::vibration(const ModalHistory& history, const PairState& state) const {
   const Eigen::VectorXd& omega = model_.modes.frequencies;
-  Vibration result{.steps = {},
-                   .q_free = Eigen::VectorXd::Zero(omega.size()),
-                   .yield = omega.cwiseProduct(omega).cwiseInverse()};
+  Vibration result{
+      .steps = {}, .q_free = Eigen::VectorXd::Zero(omega.size()), .yield = omega.cwiseProduct(omega).cwiseInverse()};
   if (!history.t) return result;
   const double h = state.t - *history.t;
   if (h < 0.0) {
-    throw input_error("state.t", fmt::format("{}: the body vibrates in time: expected a state at or after the commit at "
-                                             "{} s, found one at {} s",
-                                             name_, *history.t, state.t));
+    throw input_error("state.t",
+                      fmt::format("{}: the body vibrates in time: expected a state at or after the commit at "
+                                  "{} s, found one at {} s",
+                                  name_, *history.t, state.t));
   }
   for (Eigen::Index k = 0; k < omega.size(); ++k) {
     const ModeStep& step = result.steps.emplace_back(omega[k], model_.damping, h);
@@ -75,11 +79,10 @@ ModalContact::Vibration ModalContact::vibration(const ModalHistory& history, con
   return result;
 }
 
-void ModalContact::find_near(const PairState& state, const std::vector<Vector3>& points, Solution& solution,
-                             NearNodes& near, std::vector<SurfacePoint>& surface) const {
+std::vector<ModalContact::NearPoint> ModalContact::find_near(const PairState& state, const std::vector<Vector3>& points,
+                                                             Solution& solution) const {
   const Pose X_BA = state.X_AB.inverse();
   std::vector<double> gaps;
-  std::size_t deepest = 0;
   for (const Vector3& point : points) gaps.push_back(model_.partner->gap(X_BA * point, 0.0));
   solution.gap = std::ranges::min(gaps);
   if (solution.gap > 0.0) {  // outside they are lower bounds only
@@ -92,37 +95,30 @@ void ModalContact::find_near(const PairState& state, const std::vector<Vector3>&
     }
     solution.gap = std::max(solution.gap, bound);
   }
-  deepest = static_cast<std::size_t>(std::ranges::min_element(gaps) - gaps.begin());
+  const auto deepest = static_cast<std::size_t>(std::ranges::min_element(gaps) - gaps.begin());
   solution.closest.x = points[deepest];
   solution.closest.surface = surface_in_A(*model_.partner, state.X_AB, points[deepest]);
-  if (solution.gap >= 0.0) return;
+  std::vector<NearPoint> near;
+  if (solution.gap >= 0.0) return near;
   check_depth(solution, model_.options, state);
   for (std::uint32_t i = 0; i < points.size(); ++i) {
-    if (gaps[i] > -near_gap * solution.gap) continue;
-    const SurfacePoint point = surface_in_A(*model_.partner, state.X_AB, points[i]);
-    if (point.gap > -near_gap * solution.gap) continue;
-    near.nodes.push_back(i);
-    near.gaps.push_back(point.gap);
-    near.normals.push_back(point.normal);
-    surface.push_back(point);
+    if (gaps[i] > -farthest_gap * solution.gap) continue;
+    near.push_back({.candidate = i, .surface = surface_in_A(*model_.partner, state.X_AB, points[i])});
   }
-  near.force_before.assign(near.nodes.size(), Vector3::Zero());
-  near.u_before.assign(near.nodes.size(), Vector3::Zero());
-  near.known.assign(near.nodes.size(), false);
-  near.compliance_changed = true;
+  return near;
 }
 
 SurfaceCompliance ModalContact::compliance_of(const std::vector<std::uint32_t>& candidates,
                                               const Eigen::VectorXd& yield) const {
   const std::size_t n = candidates.size();
   std::vector<double> blocks = copied_blocks(model_.compliance, candidates).data();
-  const Eigen::VectorXd omega2 = model_.modes.frequencies.cwiseAbs2();
-  const Eigen::VectorXd change = yield - omega2.cwiseInverse();
+  Eigen::MatrixXd Phi(3 * static_cast<Eigen::Index>(n), yield.size());
+  for (std::size_t i = 0; i < n; ++i) Phi.middleRows<3>(row_of(i)) = model_.Phi.middleRows<3>(row_of(candidates[i]));
+  const Eigen::MatrixXd change = Phi * yield_change(yield).asDiagonal() * Phi.transpose();
   for (std::size_t j = 0; j < n; ++j) {
-    const Eigen::MatrixXd weighted = model_.Phi.middleRows<3>(row_of(candidates[j])) * change.asDiagonal();
     for (std::size_t i = j; i < n; ++i) {
       Eigen::Map<Matrix3> block(blocks.data() + 9 * (j * n + i));
-      block += model_.Phi.middleRows<3>(row_of(candidates[i])) * weighted.transpose();
+      block += change.block<3, 3>(row_of(i), row_of(j));
       if (i == j) block = (0.5 * (block + block.transpose())).eval();
       Eigen::Map<Matrix3>(blocks.data() + 9 * (i * n + j)) = block.transpose().eval();
     }
@@ -130,11 +126,37 @@ SurfaceCompliance ModalContact::compliance_of(const std::vector<std::uint32_t>& 
   return {n, std::move(blocks)};
 }
 
-void ModalContact::finish_modes(const ModalHistory& history, const Vibration& vibration, Solution& solution) const {
-  Eigen::VectorXd g = Eigen::VectorXd::Zero(vibration.yield.size());
+Eigen::VectorXd ModalContact::yield_change(const Eigen::VectorXd& yield) const {
+  return yield - model_.modes.frequencies.cwiseAbs2().cwiseInverse();
+}
+
+Eigen::VectorXd ModalContact::modal_force(const Solution& solution) const {
+  Eigen::VectorXd g = Eigen::VectorXd::Zero(model_.modes.frequencies.size());
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     g += model_.Phi.middleRows<3>(row_of(solution.touching[i])).transpose() * solution.nodes[i].force();
   }
+  return g;
+}
+
+std::vector<std::size_t> ModalContact::penetrating(const std::vector<NearPoint>& others, const Vibration& vibration,
+                                                   const Solution& solution) const {
+  std::vector<std::uint32_t> numbers;
+  for (const NearPoint& other : others) numbers.push_back(other.candidate);
+  NodeFields<1> forces(row_of(solution.nodes.size()));
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) forces.segment<3>(row_of(i)) = solution.nodes[i].force();
+  const NodeFields<1> u = displacement(model_.compliance, numbers, solution.touching, forces);
+  const Eigen::VectorXd q = yield_change(vibration.yield).cwiseProduct(modal_force(solution));
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const Vector3 moved = u.segment<3>(row_of(i)) + model_.Phi.middleRows<3>(row_of(numbers[i])) * q;
+    const SurfacePoint& surface = others[i].surface;
+    if (surface.gap + surface.normal.dot(moved) < allowed_penetration * solution.gap) found.push_back(i);
+  }
+  return found;
+}
+
+void ModalContact::finish_modes(const ModalHistory& history, const Vibration& vibration, Solution& solution) const {
+  const Eigen::VectorXd g = modal_force(solution);
   double before = 0.0;
   double damped = 0.0;
   for (Eigen::Index k = 0; k < g.size(); ++k) {
@@ -158,24 +180,26 @@ void ModalContact::finish_modes(const ModalHistory& history, const Vibration& vi
   }
 }
 
-ModalContact::Solution ModalContact::solve(const ModalHistory& history, const PairState& state, bool tangents) const {
-  const Vibration now = vibration(history, state);
-  const std::vector<Vector3> points = moved(model_.points, model_.Phi * now.q_free);
-  Solution solution;
+void ModalContact::solve_among(const std::vector<NearPoint>& chosen, const std::vector<Vector3>& points,
+                               const PairState& state, const Vibration& vibration, bool tangents,
+                               Solution& solution) const {
   NearNodes near;
-  std::vector<SurfacePoint> surface;
-  find_near(state, points, solution, near, surface);
-  if (near.nodes.empty()) {
-    finish_modes(history, now, solution);
-    return solution;
+  std::vector<std::uint32_t> candidates;
+  for (const NearPoint& point : chosen) {
+    near.nodes.push_back(static_cast<std::uint32_t>(candidates.size()));
+    near.gaps.push_back(point.surface.gap);
+    near.normals.push_back(point.surface.normal);
+    candidates.push_back(point.candidate);
   }
-  const std::vector<std::uint32_t> candidates = near.nodes;
-  const SurfaceCompliance compliance = compliance_of(candidates, now.yield);
-  std::iota(near.nodes.begin(), near.nodes.end(), 0U);
+  near.force_before.assign(candidates.size(), Vector3::Zero());
+  near.u_before.assign(candidates.size(), Vector3::Zero());
+  near.known.assign(candidates.size(), false);
+  near.compliance_changed = true;
+  const SurfaceCompliance compliance = compliance_of(candidates, vibration.yield);
   const auto node_at = [&](std::uint32_t position) {
     TouchingNode node;
     node.x = points[candidates[position]];
-    node.surface = surface[position];
+    node.surface = chosen[position].surface;
     return node;
   };
   NormalTask task{.compliance = &compliance, .near = &near};
@@ -183,9 +207,10 @@ ModalContact::Solution ModalContact::solve(const ModalHistory& history, const Pa
     task.turning = [&](std::uint32_t position) { return normal_rotation(node_at(position), state.X_AB.p); };
   }
   const NormalContact contact = solve_normal_contact(task);
-  solution.statistics = {.iterations = contact.iterations,
-                         .active_points = static_cast<int>(contact.active.size()),
-                         .residual = contact.residual};
+  solution.statistics.iterations += contact.iterations;
+  solution.statistics.residual = contact.residual;
+  solution.touching.clear();
+  solution.nodes.clear();
   for (std::size_t a = 0; a < contact.active.size(); ++a) {
     TouchingNode node = node_at(contact.active[a]);
     solution.touching.push_back(candidates[contact.active[a]]);
@@ -194,12 +219,32 @@ ModalContact::Solution ModalContact::solve(const ModalHistory& history, const Pa
     node.area = model_.areas[solution.touching.back()];
     solution.nodes.push_back(node);
   }
-  finish_modes(history, now, solution);
-  if (!tangents || solution.nodes.empty()) return solution;
+  if (!tangents || solution.nodes.empty()) return;
   const NodeBlocks blocks(compliance, near, contact.active);
   solution.derivatives = frictionless_derivatives(
       solution.nodes, contact, contact.turned, state.X_AB.p,
       model_.options.hysteresis_factor > 0.0 ? &blocks.compliance() : nullptr, blocks.numbers());
+}
+
+ModalContact::Solution ModalContact::solve(const ModalHistory& history, const PairState& state, bool tangents) const {
+  const Vibration now = vibration(history, state);
+  const std::vector<Vector3> points = moved(model_.points, model_.Phi * now.q_free);
+  Solution solution;
+  std::vector<NearPoint> others = find_near(state, points, solution);
+  std::vector<NearPoint> chosen;
+  std::vector<std::size_t> joining;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    if (others[i].surface.gap <= -first_gap * solution.gap) joining.push_back(i);
+  }
+  while (!joining.empty()) {
+    for (const std::size_t i : joining) chosen.push_back(others[i]);
+    for (auto i = joining.rbegin(); i != joining.rend(); ++i)
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(*i));
+    std::ranges::sort(chosen, {}, &NearPoint::candidate);
+    solve_among(chosen, points, state, now, tangents, solution);
+    joining = penetrating(others, now, solution);
+  }
+  finish_modes(history, now, solution);
   return solution;
 }
 

@@ -19,7 +19,6 @@
 
 #include "common/surfaces/signed_distance.hpp"
 #include "fem_server/backends/backend.hpp"
-#include "fem_server/backends/fem_condensed/detection/near_nodes.hpp"
 #include "fem_server/backends/fem_modal/modal_history.hpp"
 #include "fem_server/backends/shared/contact_answer.hpp"
 #include "fem_server/backends/shared/contact_options.hpp"
@@ -76,12 +75,28 @@ class ModalContact final : public ContactBackend {
   };
   [[nodiscard]] Vibration vibration(const ModalHistory& history, const PairState& state) const;
   [[nodiscard]] Solution solve(const ModalHistory& history, const PairState& state, bool tangents) const;
-  /// Candidates where they are if nothing pushes; those near enough to touch go into `near`.
-  void find_near(const PairState& state, const std::vector<Vector3>& points, Solution& solution, NearNodes& near,
-                 std::vector<SurfacePoint>& surface) const;
+  /// A candidate that may touch, and B's surface there.
+  struct NearPoint {
+    std::uint32_t candidate = 0;
+    SurfacePoint surface;
+  };
+  /// Sets gap and closest candidate. @param points  candidates where they are if nothing pushes
+  /// @returns ascending; empty when nothing touches
+  [[nodiscard]] std::vector<NearPoint> find_near(const PairState& state, const std::vector<Vector3>& points,
+                                                 Solution& solution) const;
+  /// Positions in `others` that the forces of the solution push into B, by more than rounding.
+  [[nodiscard]] std::vector<std::size_t> penetrating(const std::vector<NearPoint>& others, const Vibration& vibration,
+                                                     const Solution& solution) const;
+  /// Contact of these candidates alone.
+  void solve_among(const std::vector<NearPoint>& chosen, const std::vector<Vector3>& points, const PairState& state,
+                   const Vibration& vibration, bool tangents, Solution& solution) const;
   /// Compliance among some candidates over the time since the commit.
   [[nodiscard]] SurfaceCompliance compliance_of(const std::vector<std::uint32_t>& candidates,
                                                 const Eigen::VectorXd& yield) const;
+  /// [(rad/s)^-2] what modes yield to over the time since the commit beyond what they yield to at rest.
+  [[nodiscard]] Eigen::VectorXd yield_change(const Eigen::VectorXd& yield) const;
+  /// [N/sqrt(kg)] of the touching nodes on each mode.
+  [[nodiscard]] Eigen::VectorXd modal_force(const Solution& solution) const;
   void finish_modes(const ModalHistory& history, const Vibration& vibration, Solution& solution) const;
   [[nodiscard]] Response respond(const Solution& solution, const std::optional<double>& approach_speed,
                                  const PairState& state) const;

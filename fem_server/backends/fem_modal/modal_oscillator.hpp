@@ -20,8 +20,8 @@ struct ModeState {
 ///     q1 = (1 - omega^2 S1) q0 + S v0 + (S1 - S2 / h) g0 + (S2 / h) g1
 ///
 /// with the answer S(h) to a unit impulse and its first and second integrals S1, S2 (Duhamel's integral; Nigam and
-/// Jennings [nigam1969]). Stable for any h; S2 / h >= 0 is what a mode yields to the force at the end of the step: h^2/6
-/// for short ones, 1/omega^2 for long ones.
+/// Jennings [nigam1969]). Stable for any h; S2 / h >= 0 is what a mode yields to the force at the end of the step:
+/// h^2/6 for short ones, 1/omega^2 for long ones.
 class ModeStep {
  public:
   /// @param omega  [rad/s] > 0
@@ -41,10 +41,10 @@ class ModeStep {
 
  private:
   double omega2_, zeta_omega_, h_;
-  double s_ = 0.0;       ///< S
-  double rate_ = 1.0;    ///< its derivative
-  double s1_ = 0.0;      ///< S1
-  double yield_ = 0.0;   ///< S2 / h
+  double s_ = 0.0;        ///< S
+  double rate_ = 1.0;     ///< its derivative
+  double s1_ = 0.0;       ///< S1
+  double yield_ = 0.0;    ///< S2 / h
   double s1_rate_ = 0.0;  ///< S1 / h
 };
 

@@ -21,7 +21,8 @@ struct Operator {
   const std::function<Eigen::VectorXd(const Eigen::VectorXd&)>& apply;
 
   void vmult(dealii::Vector<double>& result, const dealii::Vector<double>& x) const {
-    const Eigen::VectorXd product = apply(Eigen::Map<const Eigen::VectorXd>(x.begin(), static_cast<Eigen::Index>(x.size())));
+    const Eigen::VectorXd product =
+        apply(Eigen::Map<const Eigen::VectorXd>(x.begin(), static_cast<Eigen::Index>(x.size())));
     std::copy_n(product.data(), product.size(), result.begin());
   }
 };
@@ -56,9 +57,9 @@ Eigenpairs arpack_lowest_modes(const EigenProblem& problem) {
     throw Error(ErrorCode::internal, fmt::format("ARPACK found no {} vibration modes of {} unknowns: {}",
                                                  problem.n_modes, problem.size, error.what()));
   }
-  Eigenpairs found{.values = Eigen::VectorXd(static_cast<Eigen::Index>(problem.n_modes)),
-                   .vectors = Eigen::MatrixXd(static_cast<Eigen::Index>(problem.size),
-                                              static_cast<Eigen::Index>(problem.n_modes))};
+  Eigenpairs found{
+      .values = Eigen::VectorXd(static_cast<Eigen::Index>(problem.n_modes)),
+      .vectors = Eigen::MatrixXd(static_cast<Eigen::Index>(problem.size), static_cast<Eigen::Index>(problem.n_modes))};
   for (std::size_t k = 0; k < problem.n_modes; ++k) {
     const auto column = static_cast<Eigen::Index>(k);
     found.values[column] = values[k].real();

@@ -79,8 +79,7 @@ TEST(VibrationModes, LeaveACompliancePositiveSemidefinite) {
   for (const bool free : {false, true}) {
     const Support support = free ? Support{.inertia_relief = true, .clamped_nodes = {}} : held_at(body, "z0");
     const std::vector<std::uint32_t>& candidates = body.mesh().node_sets.at("z1");
-    const Eigen::MatrixXd C =
-        condense(body, support, candidates, [](std::string_view, double) {}, {}).dense();
+    const Eigen::MatrixXd C = condense(body, support, candidates, [](std::string_view, double) {}, {}).dense();
     double before = C.trace();
     for (const std::size_t n : {1U, 10U, 40U}) {
       const VibrationModes modes = vibration_modes(body, support, n, {});

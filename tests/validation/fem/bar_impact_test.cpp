@@ -81,7 +81,8 @@ TEST(BarImpact, LastsForTheTimeThatAWaveTakesThereAndBack) {
   const double wave_speed = std::sqrt(modulus / density);
   const double T = 2.0 * length / wave_speed;
   const double F = density * wave_speed * breadth * breadth * speed;
-  std::printf("wave equation: 2 L / c = %.4g s, rho c A v = %.4g N\n  modes  duration c/2L  speed out  mean force\n", T, F);
+  std::printf("wave equation: 2 L / c = %.4g s, rho c A v = %.4g N\n  modes  duration c/2L  speed out  mean force\n", T,
+              F);
   for (const auto& [n_modes, accuracy] : {std::pair{80.0, 0.03}, std::pair{160.0, 0.02}}) {
     const Impact impact = hit(n_modes);
     std::printf("  %5.0f  %13.4f  %9.4f  %10.4f\n", n_modes, impact.duration / T, impact.speed_out / speed,

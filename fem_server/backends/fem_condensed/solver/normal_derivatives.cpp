@@ -19,8 +19,8 @@ NodeDerivatives frictionless_derivatives(const std::vector<TouchingNode>& nodes,
   const auto m = static_cast<Eigen::Index>(nodes.size());
   Eigen::MatrixXd dlambda(m, 6);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    dlambda.row(static_cast<Eigen::Index>(i)) =
-        gap_wrench(nodes[i], p_AB).transpose() - nodes[i].surface.normal.transpose() * turned.middleRows<3>(first_of(i));
+    dlambda.row(static_cast<Eigen::Index>(i)) = gap_wrench(nodes[i], p_AB).transpose() -
+                                                nodes[i].surface.normal.transpose() * turned.middleRows<3>(first_of(i));
   }
   solve_lower(contact.factor, dlambda);
   solve_lower_transposed(contact.factor, dlambda);
