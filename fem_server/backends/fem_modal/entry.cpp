@@ -19,6 +19,7 @@ namespace {
 
 std::vector<ParameterSchema> schema() {
   std::vector<ParameterSchema> parameters = body_parameters("all");
+  std::erase_if(parameters, [](const ParameterSchema& s) { return s.name == "friction"; });
   parameters.push_back(number_parameter(
       "modes", "-",
       "number of the body's lowest vibration modes that follow in time; what the others yield to is quasi-static, and "
@@ -29,15 +30,15 @@ std::vector<ParameterSchema> schema() {
   return parameters;
 }
 
+/// As the preparation of bodies wants it, which knows friction.
+PairSpec frictionless(PairSpec pair) {
+  pair.parameters["friction"] = 0.0;
+  return pair;
+}
+
 void check_modal_pair(const PairSpec& pair) {
-  check_rigid_pair(pair);
+  check_rigid_pair(frictionless(pair));
   const std::string where = "contact." + pair.name + ".parameters.";
-  if (const double friction = number(pair.parameters, "friction"); friction > 0.0) {
-    throw input_error(where + "friction",
-                      fmt::format("{}friction: fem_modal is frictionless, expected 0, found {}; take "
-                                  "fem_condensed for friction without vibrations",
-                                  where, friction));
-  }
   if (const double modes = number(pair.parameters, "modes"); modes != std::floor(modes)) {
     throw input_error(where + "modes", fmt::format("{}modes: expected a whole number, found {}", where, modes));
   }
@@ -45,7 +46,8 @@ void check_modal_pair(const PairSpec& pair) {
 
 std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareContext& context) {
   ParameterMap parameters;
-  PreparedBody prepared = prepare_body(pair, context, parameters);
+  PreparedBody prepared = prepare_body(frictionless(pair), context, parameters);
+  parameters.erase("friction");
   ModalModel model;
   for (const std::uint32_t node : prepared.contact.nodes) model.points.push_back(prepared.body.mesh().nodes[node]);
   model.areas = prepared.contact.areas;

@@ -41,7 +41,7 @@ std::string ball_parameters(const fem::BackendEntry& entry) {
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const auto& entry : fem::backend_registry()) {
-    std::string more = knows(entry, "friction") ? "friction: 0.3" : "reach: 0.01";
+    std::string more = knows(entry, "friction") ? "friction: 0.3" : knows(entry, "reach") ? "reach: 0.01" : "modes: 5";
     if (knows(entry, "restitution")) more += ", restitution: 0.7";
     if (knows(entry, "damping")) more += ", damping: 30";
     all.push_back({entry.name, entry.name, more});
@@ -103,7 +103,8 @@ TEST_P(Resume, FromAnyCheckpointRepeatsEveryBit) {
   ASSERT_GE(whole.checkpoints.size(), 3U);
   const auto force = whole.column("touch.fx_N");
   const bool rubs = knows(fem::find_backend(GetParam().backend), "friction");
-  EXPECT_EQ(std::ranges::any_of(force, [](double fx) { return fx != 0.0; }), rubs) << "no friction, no test";
+  const bool pushed = std::ranges::any_of(force, [](double fx) { return fx != 0.0; });
+  EXPECT_TRUE(pushed || !rubs) << "no friction, no test";
   for (const Checkpoint& checkpoint : whole.checkpoints) {
     const RecordedRun resumed = run_local(scenario, checkpoint);
     ASSERT_EQ(resumed.summary.status, "completed") << (resumed.summary.error ? resumed.summary.error->what() : "");

@@ -60,8 +60,8 @@ PairSpec block_on(const std::string& backend, const std::string& partner, double
   pair.parameters = {{"element_size", 0.01},
                      {"clamped_box", std::vector<double>{-1.0, -1.0, 0.0299, 1.0, 1.0, 1.0}},
                      {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}},
-                     {"friction", friction},
                      {"restitution", 0.7}};
+  if (friction > 0.0) pair.parameters["friction"] = friction;
   if (partner == "plane" || partner == relaxing) pair.partner.surface = PlaneSurface{};
   if (partner == relaxing) {
     pair.parameters["material_law"] = std::string("mooney_rivlin");
