@@ -19,7 +19,37 @@ std::vector<Vector3> vectors(const MotionTable& table, const std::string& stem) 
   return result;
 }
 
+std::string torque_stem(std::string stem) {
+  const std::string force = "ground_force";
+  return stem.replace(stem.find(force), force.size(), "ground_torque");
+}
+
 }  // namespace
+
+std::string plates_text(std::span<const ForcePlate> plates, std::span<const double> times, const std::string& name) {
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    // Of several rows at one time (an event) the last counts: OpenSim wants increasing times.
+    if (i + 1 == times.size() || times[i + 1] > times[i]) rows.push_back(i);
+  }
+  std::string text = fmt::format("{}\nversion=1\nnRows={}\nnColumns={}\ninDegrees=no\nendheader\ntime", name,
+                                 rows.size(), 1 + 9 * plates.size());
+  for (const ForcePlate& plate : plates) {
+    for (const char* c : {"_vx", "_vy", "_vz", "_px", "_py", "_pz"}) text += "\t" + plate.name + c;
+    for (const char* c : {"_x", "_y", "_z"}) text += "\t" + torque_stem(plate.name) + c;
+  }
+  text += '\n';
+  for (const std::size_t i : rows) {
+    text += fmt::format("{}", times[i]);
+    for (const ForcePlate& plate : plates) {
+      for (const Vector3& v : {plate.force[i], plate.point[i], plate.moment[i]}) {
+        text += fmt::format("\t{}\t{}\t{}", v.x(), v.y(), v.z());
+      }
+    }
+    text += '\n';
+  }
+  return text;
+}
 
 std::vector<ForcePlate> read_force_plates(const MotionTable& table) {
   constexpr std::string_view force = "ground_force_";

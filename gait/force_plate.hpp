@@ -25,6 +25,12 @@ struct ForcePlate {
 /// @throws Error{invalid_input} for a table without plates, and for a plate whose other columns are not there
 [[nodiscard]] std::vector<ForcePlate> read_force_plates(const MotionTable& table);
 
+/// The plates as an OpenSim motion file with the headings that read_force_plates knows.
+/// @param times  [s] of the rows of every plate, not decreasing; of several rows at one time the last is written
+/// @param name   first line of the file
+[[nodiscard]] std::string plates_text(std::span<const ForcePlate> plates, std::span<const double> times,
+                                      const std::string& name);
+
 /// One contact of a foot with a plate.
 struct Stance {
   double start = 0.0;     ///< [s] force rises above the threshold, linear between the samples

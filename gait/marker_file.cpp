@@ -206,4 +206,29 @@ MarkerTrial read_trc(std::string_view text, const std::string& file_name) {
   return TrcReader(text, file_name).read();
 }
 
+std::string trc_text(const MarkerTrial& trial, std::size_t first_frame) {
+  std::string text = fmt::format(
+      "PathFileType\t4\t(X/Y/Z)\t{}\n"
+      "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame\tOrigNumFrames\n"
+      "{}\t{}\t{}\t{}\tmm\t{}\t{}\t{}\nFrame#\tTime",
+      trial.file_name, trial.rate, trial.rate, trial.frames(), trial.names.size(), trial.rate, first_frame,
+      trial.frames());
+  for (std::size_t i = 0; i < trial.names.size(); ++i)
+    text += "\t" + trial.names[i] + (i + 1 < trial.names.size() ? "\t\t" : "");
+  text += "\n\t";
+  for (std::size_t i = 1; i <= trial.names.size(); ++i) text += fmt::format("\tX{}\tY{}\tZ{}", i, i, i);
+  text += "\n\n";
+  for (std::size_t k = 0; k < trial.frames(); ++k) {
+    text += fmt::format("{}\t{}", first_frame + k, trial.times[k]);
+    for (const auto& positions : trial.positions) {
+      const Vector3 p = 1e3 * positions[k];
+      text += is_seen(p) ? fmt::format("\t{}\t{}\t{}", static_cast<float>(p.x()), static_cast<float>(p.y()),
+                                       static_cast<float>(p.z()))
+                         : "\t\t\t";
+    }
+    text += '\n';
+  }
+  return text;
+}
+
 }  // namespace heelstrike

@@ -1,8 +1,8 @@
 /// Marker trajectories of a motion capture trial, from a `.trc` file.
 ///
 /// The file has five header lines (PathFileType; names of the data values; the values; marker names, one for every
-/// three columns after frame number and time; X1 Y1 Z1 ...) and rows separated by tabs. C3D files are not read: Debian
-/// 12 has no package of ezc3d; export them as .trc.
+/// three columns after frame number and time; X1 Y1 Z1 ...) and rows separated by tabs. Trials in
+/// C3D files are made into these by `heelstrike import`.
 #pragma once
 
 #include <string>
@@ -38,5 +38,9 @@ struct MarkerTrial {
 ///         DataRate within 5 % of the times), unknown units, names given twice, rows of another length, entries that
 ///         are not numbers, times that do not increase
 [[nodiscard]] MarkerTrial read_trc(std::string_view text, const std::string& file_name);
+
+/// The trial as a .trc file in millimetres of single precision, with nothing where a marker was not seen.
+/// @param first_frame  number of the first row
+[[nodiscard]] std::string trc_text(const MarkerTrial& trial, std::size_t first_frame = 1);
 
 }  // namespace heelstrike

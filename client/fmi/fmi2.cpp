@@ -190,10 +190,13 @@ FMI2_EXPORT fmi2Status fmi2DeSerializeFMUstate(fmi2Component component, const fm
   });
 }
 
-FMI2_EXPORT fmi2Status fmi2GetDirectionalDerivative(fmi2Component component, const fmi2ValueReference*, std::size_t n,
-                                                    const fmi2ValueReference*, std::size_t, const fmi2Real*,
-                                                    fmi2Real*) {
-  return none_of(component, "fmi2GetDirectionalDerivative", n);
+FMI2_EXPORT fmi2Status fmi2GetDirectionalDerivative(fmi2Component component, const fmi2ValueReference* unknowns,
+                                                    std::size_t n_unknowns, const fmi2ValueReference* knowns,
+                                                    std::size_t n_knowns, const fmi2Real* seed, fmi2Real* sensitivity) {
+  return call(component, [&](Unit& unit) {
+    const auto result = unit.derivative({unknowns, n_unknowns}, {knowns, n_knowns}, {seed, n_knowns}, false);
+    std::copy(result.begin(), result.end(), sensitivity);
+  });
 }
 FMI2_EXPORT fmi2Status fmi2SetRealInputDerivatives(fmi2Component component, const fmi2ValueReference* references,
                                                    std::size_t n, const fmi2Integer* orders, const fmi2Real* values) {

@@ -1,10 +1,12 @@
 // The functions of FMI 3.0 (https://fmi-standard.org/docs/3.0) for co-simulation. Names and signatures are those of the
 // standard; what a unit does not offer says so.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "client/fmi/instance.hpp"
 #include "common/errors/error.hpp"
@@ -32,6 +34,17 @@ using fmi3LogMessageCallback = void (*)(fmi3InstanceEnvironment, fmi3Status, fmi
 using fmi3IntermediateUpdateCallback = void (*)();
 }
 
+namespace {
+
+void take(const std::vector<double>& result, double* to, std::size_t n) {
+  if (n != result.size()) {
+    throw heelstrike::input_error("nSensitivity", "nSensitivity: one number for each variable, all are scalars");
+  }
+  std::copy(result.begin(), result.end(), to);
+}
+
+}  // namespace
+
 #define FMI3_EXPORT __attribute__((visibility("default")))
 
 extern "C" {
@@ -45,11 +58,13 @@ FMI3_EXPORT fmi3Status fmi3SetDebugLogging(fmi3Instance, fmi3Boolean, std::size_
 }
 
 FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String token, fmi3String resource_path,
-                                                     fmi3Boolean, fmi3Boolean, fmi3Boolean, fmi3Boolean,
-                                                     const fmi3ValueReference*, std::size_t,
-                                                     fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
-                                                     fmi3IntermediateUpdateCallback) {
+                                                     fmi3Boolean, fmi3Boolean, fmi3Boolean event_mode,
+                                                     fmi3Boolean may_return_early, const fmi3ValueReference*,
+                                                     std::size_t, fmi3InstanceEnvironment environment,
+                                                     fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback) {
   auto instance = std::make_unique<UnitInstance>();
+  instance->event_mode = event_mode;
+  instance->may_return_early = may_return_early;
   if (log != nullptr) {
     instance->log = [=](FmiStatus status, const char* category, const char* text) {
       log(environment, static_cast<int>(status), category, text);
@@ -93,7 +108,8 @@ FMI3_EXPORT fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Bo
   });
 }
 FMI3_EXPORT fmi3Status fmi3ExitInitializationMode(fmi3Instance instance) {
-  return call(instance, [](Unit& unit) { unit.exit_initialization(); });
+  return call(instance,
+              [&](Unit& unit) { unit.exit_initialization(static_cast<UnitInstance*>(instance)->event_mode); });
 }
 FMI3_EXPORT fmi3Status fmi3Terminate(fmi3Instance instance) {
   return call(instance, [](Unit& unit) { unit.terminate(); });
@@ -196,16 +212,27 @@ FMI3_EXPORT fmi3Status fmi3DeserializeFMUState(fmi3Instance instance, const fmi3
 FMI3_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3Boolean, fmi3Boolean* event,
                                   fmi3Boolean* terminate, fmi3Boolean* early, fmi3Float64* reached) {
   *event = *terminate = *early = false;
-  const fmi3Status status = call(instance, [&](Unit& unit) { unit.do_step(t, h); });
-  if (instance != nullptr) *reached = static_cast<UnitInstance*>(instance)->unit->time();
-  return status;
+  return call(instance, [&](Unit& unit) {
+    const auto& self = *static_cast<UnitInstance*>(instance);
+    *reached = unit.time();
+    const bool at_event = unit.do_step(t, h, self.may_return_early);
+    *reached = unit.time();
+    *event = at_event && self.event_mode;
+    *early = self.may_return_early && at_event && *reached < t + h;
+  });
 }
 
 FMI3_EXPORT fmi3Status fmi3EnterStepMode(fmi3Instance instance) {
-  return not_offered(instance, "fmi3EnterStepMode");
+  return call(instance, [](Unit& unit) { unit.enter_step_mode(); });
 }
 FMI3_EXPORT fmi3Status fmi3EnterEventMode(fmi3Instance instance) {
-  return not_offered(instance, "fmi3EnterEventMode");
+  return call(instance, [&](Unit& unit) {
+    if (!static_cast<UnitInstance*>(instance)->event_mode) {
+      throw heelstrike::Error(heelstrike::ErrorCode::out_of_order,
+                              "fmi3EnterEventMode: the unit was instantiated without event mode (eventModeUsed)");
+    }
+    unit.enter_event_mode();
+  });
 }
 FMI3_EXPORT fmi3Status fmi3EnterConfigurationMode(fmi3Instance instance) {
   return not_offered(instance, "fmi3EnterConfigurationMode");
@@ -220,15 +247,22 @@ FMI3_EXPORT fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3Va
                                                    fmi3ValueReference*, std::size_t*, int*, std::size_t) {
   return not_offered(instance, "fmi3GetVariableDependencies");
 }
-FMI3_EXPORT fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const fmi3ValueReference*, std::size_t,
-                                                    const fmi3ValueReference*, std::size_t, const fmi3Float64*,
-                                                    std::size_t, fmi3Float64*, std::size_t) {
-  return not_offered(instance, "fmi3GetDirectionalDerivative");
+FMI3_EXPORT fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const fmi3ValueReference* unknowns,
+                                                    std::size_t n_unknowns, const fmi3ValueReference* knowns,
+                                                    std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
+                                                    fmi3Float64* sensitivity, std::size_t n_sensitivity) {
+  return call(instance, [&](Unit& unit) {
+    take(unit.derivative({unknowns, n_unknowns}, {knowns, n_knowns}, {seed, n_seed}, false), sensitivity,
+         n_sensitivity);
+  });
 }
-FMI3_EXPORT fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi3ValueReference*, std::size_t,
-                                                const fmi3ValueReference*, std::size_t, const fmi3Float64*, std::size_t,
-                                                fmi3Float64*, std::size_t) {
-  return not_offered(instance, "fmi3GetAdjointDerivative");
+FMI3_EXPORT fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi3ValueReference* unknowns,
+                                                std::size_t n_unknowns, const fmi3ValueReference* knowns,
+                                                std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
+                                                fmi3Float64* sensitivity, std::size_t n_sensitivity) {
+  return call(instance, [&](Unit& unit) {
+    take(unit.derivative({unknowns, n_unknowns}, {knowns, n_knowns}, {seed, n_seed}, true), sensitivity, n_sensitivity);
+  });
 }
 FMI3_EXPORT fmi3Status fmi3GetOutputDerivatives(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
                                                 const std::int32_t*, fmi3Float64*, std::size_t) {
@@ -268,10 +302,14 @@ FMI3_EXPORT fmi3Status fmi3SetShiftFraction(fmi3Instance instance, const fmi3Val
   return none_of(instance, "fmi3SetShiftFraction", n);
 }
 FMI3_EXPORT fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) {
-  return not_offered(instance, "fmi3EvaluateDiscreteStates");
+  return call(instance, [](Unit& unit) { unit.update_discrete_states(); });
 }
-FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool*, bool*, bool*, bool*, bool*, double*) {
-  return not_offered(instance, "fmi3UpdateDiscreteStates");
+// What changes at an event has changed when the step returns.
+FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* again, bool* terminate, bool* nominals,
+                                                bool* values, bool* next_defined, double* next) {
+  *again = *terminate = *nominals = *values = *next_defined = false;
+  *next = 0.0;
+  return call(instance, [](Unit& unit) { unit.update_discrete_states(); });
 }
 
 // Model exchange.

@@ -19,6 +19,8 @@ struct UnitInstance {
   /// Tells the importer a sentence.
   std::function<void(FmiStatus status, const char* category, const char* text)> log;
   std::unique_ptr<Unit> unit;
+  bool event_mode = false;        ///< the importer uses it
+  bool may_return_early = false;  ///< from a step, for a contact that begins or ends
 };
 
 inline constexpr const char* error_category = "logStatusError";

@@ -86,7 +86,7 @@ void add_units(pugi::xml_node root, const UnitContent& content, std::set<std::st
 }
 
 const char* name_of(Causality causality) {
-  constexpr const char* names[] = {"independent", "parameter", "input", "output"};
+  constexpr const char* names[] = {"independent", "parameter", "input", "output", "local"};
   return names[static_cast<int>(causality)];
 }
 
@@ -96,8 +96,11 @@ void describe(pugi::xml_node node, const UnitVariable& variable) {
   node.append_attribute("valueReference") = variable.reference;
   if (!variable.meaning.empty()) node.append_attribute("description") = variable.meaning.c_str();
   node.append_attribute("causality") = name_of(variable.causality);
-  node.append_attribute("variability") = variable.causality == Causality::parameter ? "fixed" : "continuous";
-  if (variable.causality == Causality::output) node.append_attribute("initial") = "calculated";
+  node.append_attribute("variability") = variable.tunable                             ? "tunable"
+                                         : variable.causality == Causality::parameter ? "fixed"
+                                                                                      : "continuous";
+  const bool calculated = variable.causality == Causality::output || variable.causality == Causality::local;
+  if (calculated) node.append_attribute("initial") = "calculated";
 }
 
 void add_value(pugi::xml_node node, const UnitVariable& variable, const std::set<std::string>& units) {
@@ -137,7 +140,8 @@ void add_structure(FmiVersion version, pugi::xml_node root, const UnitContent& c
   }
 }
 
-void add_co_simulation(FmiVersion version, pugi::xml_node root, const UnitDescription& unit) {
+/// Contacts alone know their derivatives; scenarios find where contacts begin and end.
+void add_co_simulation(FmiVersion version, pugi::xml_node root, const UnitDescription& unit, bool is_contact) {
   auto node = root.append_child("CoSimulation");
   node.append_attribute("modelIdentifier") = unit.model_identifier.c_str();
   node.append_attribute("needsExecutionTool") = false;
@@ -147,12 +151,15 @@ void add_co_simulation(FmiVersion version, pugi::xml_node root, const UnitDescri
   node.append_attribute(second ? "canSerializeFMUstate" : "canSerializeFMUState") = true;
   node.append_attribute("canHandleVariableCommunicationStepSize") = true;
   if (second) {
-    node.append_attribute("canInterpolateInputs") = true;
+    node.append_attribute("canInterpolateInputs") = !is_contact;
     node.append_attribute("maxOutputDerivativeOrder") = 0;
+    node.append_attribute("providesDirectionalDerivative") = is_contact;
   } else {
     node.append_attribute("maxOutputDerivativeOrder") = 0;
-    node.append_attribute("mightReturnEarlyFromDoStep") = false;
-    node.append_attribute("hasEventMode") = false;
+    node.append_attribute("mightReturnEarlyFromDoStep") = !is_contact;
+    node.append_attribute("hasEventMode") = !is_contact;
+    node.append_attribute("providesDirectionalDerivatives") = is_contact;
+    node.append_attribute("providesAdjointDerivatives") = is_contact;
   }
 }
 
@@ -178,7 +185,7 @@ std::string model_description(FmiVersion version, const UnitDescription& unit, c
   root.append_attribute("variableNamingConvention") = "flat";
   std::set<std::string> units;
   // FMI 2.0 and 3.0 want their elements in this order.
-  add_co_simulation(version, root, unit);
+  add_co_simulation(version, root, unit, !content.pair.empty());
   add_units(root, content, units);
   auto categories = root.append_child("LogCategories");
   auto category = categories.append_child("Category");

@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "client/embedded/catalog.hpp"
 #include "client/embedded/embedded.hpp"
+#include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
-#include "common/wire/run_records_wire.hpp"
-#include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/service/run_input.hpp"
 
 namespace heelstrike::client {
@@ -36,6 +36,13 @@ Number take(std::string_view& bytes) {
 }  // namespace
 
 Unit::Unit(const std::filesystem::path& resources, std::string_view token) : content_(read_content(resources)) {
+  const auto first = [&](auto... causalities) {
+    const auto found = std::ranges::find_if(
+        content_.variables, [&](const UnitVariable& v) { return ((v.causality == causalities) || ...); });
+    return static_cast<std::uint32_t>(found - content_.variables.begin());
+  };
+  first_input_ = first(Causality::input);
+  first_output_ = first(Causality::output, Causality::local);
   if (token == content_.token) return;
   throw Error(ErrorCode::version_mismatch,
               fmt::format("the description of the unit has the token '{}', its resources have '{}': they belong to "
@@ -53,7 +60,8 @@ const UnitVariable& Unit::variable(std::uint32_t reference) const {
 
 void Unit::require(bool allowed, const char* call) const {
   if (allowed) return;
-  constexpr const char* names[] = {"instantiated", "in its initialisation", "stepping", "terminated"};
+  constexpr const char* names[] = {"instantiated", "in its initialisation", "stepping", "in its event mode",
+                                   "terminated"};
   throw Error(ErrorCode::out_of_order,
               fmt::format("{} is not allowed while the unit is {}", call, names[static_cast<int>(state_)]));
 }
@@ -71,42 +79,63 @@ void Unit::enter_initialization() {
   state_ = State::initialization;
 }
 
-void Unit::exit_initialization() {
+void Unit::exit_initialization(bool event_mode) {
   require(state_ == State::initialization, "ExitInitializationMode");
   open();
+  state_ = event_mode ? State::event : State::stepping;
+}
+
+void Unit::enter_event_mode() {
+  require(state_ == State::stepping, "EnterEventMode");
+  state_ = State::event;
+}
+
+void Unit::update_discrete_states() const {
+  require(state_ == State::event, "UpdateDiscreteStates");
+}
+
+void Unit::enter_step_mode() {
+  require(state_ == State::event, "EnterStepMode");
   state_ = State::stepping;
 }
 
 void Unit::terminate() {
-  require(state_ == State::stepping, "Terminate");
+  require(state_ == State::stepping || state_ == State::event, "Terminate");
   state_ = State::terminated;
 }
 
 void Unit::reset() {
-  simulation_.reset();
-  input_.reset();
+  model_.reset();
   inputs_.clear();
   parameters_.clear();
+  tuned_.clear();
   stop_time_.reset();
   state_ = State::instantiated;
 }
 
 void Unit::open() {
-  if (simulation_) return;
+  if (model_) return;
   const BackendSchemas schemas = schemas_of(embedded_backends());
   const Catalog catalog = scenario_catalog(schemas);
   std::string yaml = content_.yaml;
   const auto change = [&](const std::string& key, double value) {
     yaml = with_override(yaml, content_.file_name, fmt::format("{}={}", key, value), catalog);
   };
-  for (const auto& [reference, value] : parameters_) change(variable(reference).name, value);
+  const auto change_all = [&](bool tunable) {
+    for (const auto& [reference, value] : parameters_) {
+      if (variable(reference).tunable == tunable) change(variable(reference).name, value);
+    }
+  };
+  change_all(false);
   if (stop_time_) change("analysis.end_time", *stop_time_);
-  auto input = std::make_unique<mbs::RunInput>(mbs::make_run_input(yaml, content_.file_name, content_.files, schemas));
-  input->run_id = "unit";
-  auto simulation = std::make_unique<mbs::Simulation>(*input);
-  simulation->initialise(fem::local_contact_factory(content_.cache.string()));
-  input_ = std::move(input);
-  simulation_ = std::move(simulation);
+  // States fit every instance with the same fixed parameters.
+  const std::string digest = sha256_hex(content_.token + yaml);
+  change_all(true);
+  mbs::RunInput input = mbs::make_run_input(yaml, content_.file_name, content_.files, schemas);
+  input.run_id = "unit";
+  input.scenario_digest = digest;
+  model_ = content_.pair.empty() ? open_simulation(std::move(input), content_.cache.string())
+                                 : open_contact(input, content_.pair, content_.cache.string());
 }
 
 void Unit::get(std::span<const std::uint32_t> references, std::span<double> values) {
@@ -119,8 +148,9 @@ void Unit::get(std::span<const std::uint32_t> references, std::span<double> valu
         values[i] = time();
         break;
       case Causality::parameter: {
+        const auto tuned = tuned_.find(asked.reference);
         const auto found = parameters_.find(asked.reference);
-        values[i] = found == parameters_.end() ? asked.start : found->second;
+        values[i] = tuned != tuned_.end() ? tuned->second : found != parameters_.end() ? found->second : asked.start;
         break;
       }
       case Causality::input: {
@@ -129,14 +159,14 @@ void Unit::get(std::span<const std::uint32_t> references, std::span<double> valu
         break;
       }
       case Causality::output:
+      case Causality::local:
         require(state_ != State::instantiated, "Get of an output");
         if (row.empty()) {
           open();
           apply_inputs();
-          row = simulation_->output_values();
+          row = model_->outputs();
         }
-        // Outputs come behind the inputs, in the order of the columns, of which the first one is time.
-        values[i] = row[asked.reference - simulation_->inputs().size()];
+        values[i] = row[asked.reference - first_output_];
         break;
     }
   }
@@ -149,9 +179,13 @@ void Unit::set(std::span<const std::uint32_t> references, std::span<const double
       throw input_error(target.name, fmt::format("{}: expected a finite number, found {}", target.name, values[i]));
     }
     if (target.causality == Causality::parameter) {
-      require(state_ == State::instantiated || state_ == State::initialization, "Set of a fixed parameter");
-      parameters_[target.reference] = values[i];
-      simulation_.reset();  // opened for a value that was asked for
+      if (state_ == State::instantiated || state_ == State::initialization) {
+        parameters_[target.reference] = values[i];
+        model_.reset();  // opened for a value that was asked for
+        continue;
+      }
+      require(target.tunable && state_ != State::terminated, "Set of a fixed parameter");
+      tuned_[target.reference] = values[i];
     } else if (target.causality == Causality::input) {
       require(state_ != State::terminated, "Set");
       Input& input = inputs_[target.reference];
@@ -166,7 +200,7 @@ void Unit::set(std::span<const std::uint32_t> references, std::span<const double
 
 void Unit::set_derivative(std::uint32_t reference, int order, double value) {
   const UnitVariable& target = variable(reference);
-  require(state_ == State::initialization || state_ == State::stepping, "Set of a derivative");
+  require(state_ != State::instantiated && state_ != State::terminated, "Set of a derivative");
   if (target.causality != Causality::input || (order != 1 && order != 2)) {
     throw input_error(target.name,
                       fmt::format("{}: only first and second derivatives of inputs can be set", target.name));
@@ -176,14 +210,30 @@ void Unit::set_derivative(std::uint32_t reference, int order, double value) {
   (order == 1 ? input.jet.d : input.jet.dd) = value;
 }
 
-void Unit::apply_inputs() {
-  for (auto& [reference, input] : inputs_) {
-    if (!std::exchange(input.is_new, false)) continue;
-    simulation_->set_input(variable(reference).name, input.jet.f, input.jet.d, input.jet.dd);
+void Unit::retune() {
+  const std::string bytes = model_->save();
+  const std::map<std::uint32_t, double> before = parameters_;
+  for (const auto& [reference, value] : std::exchange(tuned_, {})) parameters_[reference] = value;
+  std::unique_ptr<UnitModel> old = std::move(model_);
+  try {
+    open();
+    model_->restore(bytes);
+  } catch (...) {
+    parameters_ = before;
+    model_ = std::move(old);
+    throw;
   }
 }
 
-void Unit::do_step(double t, double h) {
+void Unit::apply_inputs() {
+  if (!tuned_.empty()) retune();
+  for (auto& [reference, input] : inputs_) {
+    if (!std::exchange(input.is_new, false)) continue;
+    model_->set_input(reference - first_input_, input.jet);
+  }
+}
+
+bool Unit::do_step(double t, double h, bool may_return_early) {
   require(state_ == State::stepping, "DoStep");
   if (!same_time(t, time())) {
     throw input_error("currentCommunicationPoint",
@@ -193,26 +243,57 @@ void Unit::do_step(double t, double h) {
     throw input_error("communicationStepSize",
                       fmt::format("communicationStepSize: expected a positive time, found {} s", h));
   apply_inputs();
-  // The sum of a master's times may end a rounding error behind the end of the scenario.
-  const double end = simulation_->end_time();
-  (void)simulation_->advance_to(t + h > end && same_time(t + h, end) ? end : t + h);
+  return model_->advance_to(t + h, may_return_early);
+}
+
+std::vector<double> Unit::derivative(std::span<const std::uint32_t> unknowns, std::span<const std::uint32_t> knowns,
+                                     std::span<const double> seed, bool adjoint) {
+  require(state_ != State::instantiated && state_ != State::terminated, "the call for a derivative");
+  if (seed.size() != (adjoint ? unknowns : knowns).size()) {
+    throw input_error("nSeed", "nSeed: one number for each variable that is multiplied, all are scalars");
+  }
+  open();
+  apply_inputs();
+  const Eigen::MatrixXd tangent = model_->tangent();
+  const auto index = [&](std::uint32_t reference, Causality causality, std::uint32_t first) {
+    const UnitVariable& found = variable(reference);
+    if (found.causality == causality) return static_cast<Eigen::Index>(reference - first);
+    throw input_error(found.name, fmt::format("{}: derivatives are those of outputs with respect to inputs, and it is "
+                                              "none of the {}",
+                                              found.name, causality == Causality::input ? "inputs" : "outputs"));
+  };
+  std::vector<double> result((adjoint ? knowns : unknowns).size(), 0.0);
+  for (std::size_t i = 0; i < unknowns.size(); ++i) {
+    for (std::size_t j = 0; j < knowns.size(); ++j) {
+      const double entry = tangent(index(unknowns[i], Causality::output, first_output_),
+                                   index(knowns[j], Causality::input, first_input_));
+      result[adjoint ? j : i] += entry * seed[adjoint ? i : j];
+    }
+  }
+  return result;
 }
 
 std::string Unit::save() {
-  require(state_ == State::initialization || state_ == State::stepping, "GetFMUState");
+  require(state_ != State::instantiated && state_ != State::terminated, "GetFMUState");
   open();
   apply_inputs();
   std::string bytes;
   const auto state = static_cast<std::int32_t>(state_);
   const auto n = static_cast<std::uint32_t>(inputs_.size());
   append(bytes, &state, sizeof state);
+  for (const UnitVariable& parameter : content_.variables) {
+    if (!parameter.tunable) continue;
+    const auto found = parameters_.find(parameter.reference);
+    const double value = found == parameters_.end() ? parameter.start : found->second;
+    append(bytes, &value, sizeof value);
+  }
   append(bytes, &n, sizeof n);
   for (const auto& [reference, input] : inputs_) {
     append(bytes, &reference, sizeof reference);
     for (const double number : {input.since, input.jet.f, input.jet.d, input.jet.dd})
       append(bytes, &number, sizeof number);
   }
-  return bytes + wire::checkpoint_bytes(simulation_->save());
+  return bytes + model_->save();
 }
 
 void Unit::restore(const std::string& saved) {
@@ -221,6 +302,13 @@ void Unit::restore(const std::string& saved) {
   const auto state = take<std::int32_t>(bytes);
   if (state < 0 || state > static_cast<std::int32_t>(State::terminated)) {
     throw input_error("state", "state: the bytes are those of no unit");
+  }
+  std::map<std::uint32_t, double> tuned;
+  for (const UnitVariable& parameter : content_.variables) {
+    if (!parameter.tunable) continue;
+    const double value = take<double>(bytes);
+    const auto found = parameters_.find(parameter.reference);
+    if (value != (found == parameters_.end() ? parameter.start : found->second)) tuned[parameter.reference] = value;
   }
   std::map<std::uint32_t, Input> inputs;
   for (auto n = take<std::uint32_t>(bytes); n > 0; --n) {
@@ -233,7 +321,8 @@ void Unit::restore(const std::string& saved) {
     input.jet.dd = take<double>(bytes);
   }
   open();
-  simulation_->restore(wire::checkpoint_from(bytes, wire::FieldPath("state")));
+  model_->restore(bytes);
+  tuned_ = std::move(tuned);
   inputs_ = std::move(inputs);
   state_ = static_cast<State>(state);
 }

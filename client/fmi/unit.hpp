@@ -1,4 +1,5 @@
-/// A scenario as a co-simulation unit, in the words that FMI 2.0 and 3.0 share; fmi2.cpp and fmi3.cpp only translate.
+/// A scenario, or one of its contacts, as a co-simulation unit, in the words that FMI 2.0 and 3.0 share; fmi2.cpp and
+/// fmi3.cpp only translate.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 #include <vector>
 
 #include "client/fmi/unit_content.hpp"
-#include "mbs_server/simulation/simulation.hpp"
+#include "client/fmi/unit_model.hpp"
 
 namespace heelstrike::client {
 
@@ -33,7 +34,11 @@ class Unit {
   /// @param stop_time  [s] takes the place of the scenario's end
   void setup(double start_time, std::optional<double> stop_time);
   void enter_initialization();
-  void exit_initialization();
+  /// @param event_mode  the importer uses event mode, in which the unit is then; else it is ready to step
+  void exit_initialization(bool event_mode = false);
+  void enter_event_mode();
+  void update_discrete_states() const;
+  void enter_step_mode();
   void terminate();
   /// Back to where it was instantiated.
   void reset();
@@ -44,29 +49,42 @@ class Unit {
   /// From now on an input has this first or second derivative [per s, per s^2], until it is set again.
   void set_derivative(std::uint32_t reference, int order, double value);
 
-  /// From `t` to `t + h`. @throws Error{invalid_input} when it does not stand at `t`
-  void do_step(double t, double h);
-  [[nodiscard]] double time() const { return simulation_ ? simulation_->time() : 0.0; }
+  /// From `t` to `t + h`, or with `may_return_early` to the first beginning or end of a contact on the way.
+  /// @returns whether a contact has begun or ended where it stands. @throws Error{invalid_input} when it does not stand
+  /// at `t`
+  bool do_step(double t, double h, bool may_return_early = false);
+  [[nodiscard]] double time() const { return model_ ? model_->time() : 0.0; }
+
+  /// Derivatives of outputs with respect to inputs, where the unit stands.
+  /// @param seed  with `adjoint` one number for each unknown, and the result has one for each known: the product from
+  /// the left; else the other way round
+  /// @throws Error{unimplemented} for a unit of a scenario
+  [[nodiscard]] std::vector<double> derivative(std::span<const std::uint32_t> unknowns,
+                                               std::span<const std::uint32_t> knowns, std::span<const double> seed,
+                                               bool adjoint);
 
   /// All that is needed to go on from here.
   [[nodiscard]] std::string save();
   void restore(const std::string& bytes);
 
  private:
-  enum class State { instantiated, initialization, stepping, terminated };
+  enum class State { instantiated, initialization, stepping, event, terminated };
 
   [[nodiscard]] const UnitVariable& variable(std::uint32_t reference) const;
   void require(bool allowed, const char* call) const;
-  /// Builds the simulation with the parameters as they are, unless it is there.
+  /// Builds the model with the parameters as they are, unless it is there.
   void open();
+  /// Another model with the parameters as they are takes over where this one stands.
+  void retune();
   void apply_inputs();
 
   UnitContent content_;
   State state_ = State::instantiated;
   std::map<std::uint32_t, double> parameters_;  ///< that were set
+  std::map<std::uint32_t, double> tuned_;       ///< that were set while the model was there, and are not in it yet
   std::optional<double> stop_time_;
-  std::unique_ptr<mbs::RunInput> input_;
-  std::unique_ptr<mbs::Simulation> simulation_;
+  std::unique_ptr<UnitModel> model_;
+  std::uint32_t first_input_ = 0, first_output_ = 0;
   /// Value and derivatives of an input since a time; what has been set is handed on before the next step.
   struct Input {
     double since = 0.0;

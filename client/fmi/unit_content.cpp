@@ -27,6 +27,7 @@ void write_content(const UnitContent& content, const fs::path& resources) {
   nlohmann::ordered_json index = {{"program_version", program_version},
                                   {"token", content.token},
                                   {"scenario", content.file_name},
+                                  {"pair", content.pair},
                                   {"files", nlohmann::ordered_json::array()},
                                   {"variables", nlohmann::ordered_json::array()}};
   for (std::size_t i = 0; i < content.files.size(); ++i) {
@@ -38,7 +39,8 @@ void write_content(const UnitContent& content, const fs::path& resources) {
                                   {"name", variable.name},
                                   {"unit", variable.unit},
                                   {"meaning", variable.meaning},
-                                  {"start", variable.start}});
+                                  {"start", variable.start},
+                                  {"tunable", variable.tunable}});
   }
   write_whole_file(resources / scenario_file, content.yaml);
   write_whole_file(resources / index_file, index.dump(1));
@@ -58,6 +60,7 @@ UnitContent read_content(const fs::path& resources) {
     }
     content.token = index.at("token");
     content.file_name = index.at("scenario");
+    content.pair = index.at("pair");
     std::size_t n = 0;
     for (const auto& name : index.at("files")) {
       content.files.push_back({.sha256 = {}, .name = name, .content = read_file(place(resources, n++), what)});
@@ -68,7 +71,8 @@ UnitContent read_content(const fs::path& resources) {
                                    .name = entry.at("name"),
                                    .unit = entry.at("unit"),
                                    .meaning = entry.at("meaning"),
-                                   .start = entry.at("start")});
+                                   .start = entry.at("start"),
+                                   .tunable = entry.at("tunable")});
     }
   } catch (const nlohmann::json::exception& defect) {
     throw file_error((resources / index_file).string(),

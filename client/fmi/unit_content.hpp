@@ -12,20 +12,22 @@
 
 namespace heelstrike::client {
 
-enum class Causality { independent, parameter, input, output };
+enum class Causality { independent, parameter, input, output, local };
 
 struct UnitVariable {
   std::uint32_t reference = 0;
   Causality causality = Causality::output;
-  std::string name;  ///< input, column of the time series, or "contact.PAIR.PARAMETER"
+  std::string name;  ///< input, column of the time series, or the key of a number of the scenario
   std::string unit;  ///< as in tables: "m", "N m", "-"
   std::string meaning;
-  double start = 0.0;  ///< of inputs and parameters
+  double start = 0.0;    ///< of inputs and parameters
+  bool tunable = false;  ///< a parameter that may be set while the unit steps
 };
 
 struct UnitContent {
   std::string yaml;       ///< all changes applied
   std::string file_name;  ///< of the scenario, for messages
+  std::string pair = {};  ///< that the unit is made of alone; empty: the whole scenario
   std::vector<AssetContent> files;
   std::string token;                    ///< the same in the unit's description; another unit has another one
   std::vector<UnitVariable> variables;  ///< by reference: 0 is time

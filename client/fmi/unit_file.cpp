@@ -4,10 +4,14 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include <algorithm>
 #include <memory>
 #include <variant>
 
+#include "client/embedded/catalog.hpp"
 #include "client/embedded/embedded.hpp"
+#include "client/fmi/unit_model.hpp"
+#include "common/config/catalog.hpp"
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
@@ -53,6 +57,25 @@ void add_parameters(const Contact& contact, std::vector<UnitVariable>& variables
                            .unit = {},
                            .meaning = fmt::format("parameter of {}", pair.backend),
                            .start = *number});
+    }
+  }
+}
+
+/// Numbers that the scenario gives its force elements; nothing remembers them, so that they may change at any time.
+void add_element_numbers(const Scenario& scenario, std::vector<UnitVariable>& variables) {
+  const Catalog catalog = scenario_catalog();
+  for (const ElementSpec& force : scenario.forces) {
+    const auto type = std::ranges::find(catalog.forces, force.type, &ElementType::name);
+    for (const config::KeySchema& key : type->keys) {
+      if (key.kind != config::KeyKind::number || !force.keys.has(key.name)) continue;
+      const config::Field value = force.keys[key.name];
+      variables.push_back({.reference = static_cast<std::uint32_t>(variables.size()),
+                           .causality = Causality::parameter,
+                           .name = value.path(),
+                           .unit = key.unit,
+                           .meaning = key.meaning,
+                           .start = value.number(),
+                           .tunable = true});
     }
   }
 }
@@ -114,12 +137,13 @@ class Archive {
 
 }  // namespace
 
-void write_unit(const RunRequest& request, FmiVersion version, const UnitBinaries& binaries, const fs::path& file,
-                const std::function<void(std::string_view stage, double fraction)>& on_progress) {
+void write_unit(const RunRequest& request, const std::string& pair, FmiVersion version, const UnitBinaries& binaries,
+                const fs::path& file, const std::function<void(std::string_view stage, double fraction)>& on_progress) {
   const Scratch scratch(fs::absolute(file));
   const fs::path resources = scratch.path() / "resources";
   UnitContent content{.yaml = request.yaml,
                       .file_name = fs::path(request.file_name).filename().string(),
+                      .pair = pair,
                       .files = request.files,
                       .token = {},
                       .variables = {},
@@ -128,14 +152,24 @@ void write_unit(const RunRequest& request, FmiVersion version, const UnitBinarie
   mbs::RunInput input =
       mbs::make_run_input(request.yaml, content.file_name, request.files, schemas_of(embedded_backends()));
   input.run_id = "unit";
-  mbs::Simulation simulation(input);
-  simulation.initialise([&](auto pairs, auto assets, const OpenContext& context) {
+  const ContactFactory open = [&](auto pairs, auto assets, const OpenContext& context) {
     OpenContext watched = context;
     watched.on_progress = on_progress;
     return fem::local_contact_factory(content.cache.string())(pairs, assets, watched);
-  });
-  content.variables = variables_of(simulation);
-  content.token = "{" + sha256_hex(input.scenario_digest).substr(0, 32) + "}";
+  };
+  if (pair.empty()) {
+    mbs::Simulation simulation(input);
+    simulation.initialise(open);
+    content.variables = variables_of(simulation);
+    add_element_numbers(input.scenario, content.variables);
+  } else {
+    content.variables = contact_variables(input.scenario, pair);
+    const auto spec =
+        std::ranges::find(input.scenario.pairs, pair, [](const PairModel& p) { return p.spec.name; })->spec;
+    add_parameters(*open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}}),
+                   content.variables);
+  }
+  content.token = "{" + sha256_hex(input.scenario_digest + pair).substr(0, 32) + "}";
   const Scenario& scenario = request.scenario;
   const std::string stem = fs::path(content.file_name).stem().string();
   const UnitDescription description{.name = stem,

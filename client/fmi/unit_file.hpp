@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,9 +19,10 @@ struct UnitBinaries {
 };
 
 /// Prepares the contacts of `request`, so that whoever opens the unit need not, and writes the unit.
+/// @param pair         that becomes a unit alone; empty: the whole scenario
 /// @param on_progress  of the preparation
 /// @throws Error{invalid_input} as a run; Error{file}
-void write_unit(const RunRequest& request, FmiVersion version, const UnitBinaries& binaries,
+void write_unit(const RunRequest& request, const std::string& pair, FmiVersion version, const UnitBinaries& binaries,
                 const std::filesystem::path& file,
                 const std::function<void(std::string_view stage, double fraction)>& on_progress);
 

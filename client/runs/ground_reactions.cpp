@@ -70,36 +70,6 @@ ForcePlate as_plate(const FootLoad& load, const ForcePlate& measured, const Vect
   return plate;
 }
 
-std::string torque_stem(std::string stem) {
-  const std::string force = "ground_force";
-  return stem.replace(stem.find(force), force.size(), "ground_torque");
-}
-
-std::string mot_text(const std::vector<ForcePlate>& plates, const std::vector<double>& times) {
-  std::vector<std::size_t> rows;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    // Of several rows at one time (an event) the last counts: OpenSim wants increasing times.
-    if (i + 1 == times.size() || times[i + 1] > times[i]) rows.push_back(i);
-  }
-  std::string text = fmt::format("ground_reactions\nversion=1\nnRows={}\nnColumns={}\ninDegrees=no\nendheader\ntime",
-                                 rows.size(), 1 + 9 * plates.size());
-  for (const ForcePlate& plate : plates) {
-    for (const char* c : {"_vx", "_vy", "_vz", "_px", "_py", "_pz"}) text += "\t" + plate.name + c;
-    for (const char* c : {"_x", "_y", "_z"}) text += "\t" + torque_stem(plate.name) + c;
-  }
-  text += '\n';
-  for (const std::size_t i : rows) {
-    text += fmt::format("{}", times[i]);
-    for (const ForcePlate& plate : plates) {
-      for (const Vector3& v : {plate.force[i], plate.point[i], plate.moment[i]}) {
-        text += fmt::format("\t{}\t{}\t{}", v.x(), v.y(), v.z());
-      }
-    }
-    text += '\n';
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string ground_reactions(const Scenario& scenario, const TimeSeries& series, const FileContent& content_of) {
@@ -120,7 +90,7 @@ std::string ground_reactions(const Scenario& scenario, const TimeSeries& series,
     // A second recording has its own clock.
     if (!plates.empty()) break;
   }
-  return plates.empty() ? std::string() : mot_text(plates, times);
+  return plates.empty() ? std::string() : plates_text(plates, times, "ground_reactions");
 }
 
 GivenLoads given_loads(const Scenario& scenario) {
@@ -175,7 +145,7 @@ std::string measured_reactions(const Scenario& scenario, const TimeSeries& serie
     for (ForcePlate& plate : plates) {
       for (auto* values : {&plate.force, &plate.point, &plate.moment}) cut(*values);
     }
-    return kept.empty() ? std::string() : mot_text(plates, kept);
+    return kept.empty() ? std::string() : plates_text(plates, kept, "ground_reactions");
   }
   return {};
 }

@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 struct FmuOptions {
   fs::path scenario;
   Overrides overrides;
+  std::string pair;
   fs::path file;
   FmiVersion version = FmiVersion::v3;
 };
@@ -52,10 +53,11 @@ ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_toke
   const fs::path file = options.file.empty() ? options.scenario.filename().replace_extension(".fmu") : options.file;
   {
     ProgressDisplay display(run_name(request.scenario, ' '), as_json);
-    write_unit(request, options.version, unit_binaries(), file, [&](std::string_view stage, double fraction) {
-      if (stage.starts_with(warning_mark)) return;
-      display.show({.stage = std::string(stage), .fraction = fraction});
-    });
+    write_unit(request, options.pair, options.version, unit_binaries(), file,
+               [&](std::string_view stage, double fraction) {
+                 if (stage.starts_with(warning_mark)) return;
+                 display.show({.stage = std::string(stage), .fraction = fraction});
+               });
   }
   fmt::print("{}: {:.1f} MB\n", printable(file.string()), 1e-6 * static_cast<double>(fs::file_size(file)));
   return ExitCode::ok;
@@ -70,6 +72,10 @@ void add_fmu(CLI::App& program, Invocation& invocation) {
   add_scenario_argument(*command, options->scenario);
   command->add_option("-o,--output", options->file, "The unit (default: SCENARIO.fmu in this folder)")
       ->type_name("FILE");
+  command
+      ->add_option("--contact", options->pair,
+                   "A unit of this contact pair alone: relative motion in, wrench and its derivatives out")
+      ->type_name("PAIR");
   command->add_option("--fmi", options->version, "Version of the standard (default 3)")
       ->transform(
           CLI::CheckedTransformer(std::map<std::string, FmiVersion>{{"2", FmiVersion::v2}, {"3", FmiVersion::v3}}));
@@ -77,7 +83,8 @@ void add_fmu(CLI::App& program, Invocation& invocation) {
   add_set_option(*command, options->overrides);
   add_footer(*command,
              "  heelstrike fmu examples/bouncing_ball.yaml\n"
-             "  heelstrike fmu examples/foot_drop.yaml --fmi 2 -o foot.fmu");
+             "  heelstrike fmu examples/foot_drop.yaml --fmi 2 -o foot.fmu\n"
+             "  heelstrike fmu examples/foot_press.yaml --contact foot-plate -o contact.fmu");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {
       return make_unit(*options, invocation.json, stop);

@@ -1,4 +1,4 @@
-// heelstrike import: a URDF or MJCF model as a scenario and a folder of meshes.
+// heelstrike import: a URDF or MJCF model as a scenario and a folder of meshes; a C3D trial as motion files.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +13,7 @@
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "common/errors/error.hpp"
+#include "gait/c3d_file.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -39,8 +40,7 @@ models::UrdfWish wish_of(const RobotOptions& options) {
 }
 
 /// The outermost element tells the format, whatever the file is called.
-models::TreeModel read_model(const RobotOptions& options, const std::stop_token& stop) {
-  const std::string text = read_file(options.model, "model", {.stop = stop});
+models::TreeModel read_model(const RobotOptions& options, const std::string& text) {
   pugi::xml_document document;
   const auto parsed = document.load_buffer(text.data(), text.size());
   const std::string_view root = parsed ? document.document_element().name() : "";
@@ -54,19 +54,33 @@ models::TreeModel read_model(const RobotOptions& options, const std::stop_token&
     return models::read_mjcf(options.model);
   }
   throw input_error(
-      "model",
-      fmt::format("{}: expected a URDF model (<robot>) or an MJCF model (<mujoco>), found {}{}", options.model.string(),
-                  !parsed ? fmt::format("no XML (at byte {}: {})", parsed.offset, parsed.description())
-                          : fmt::format("<{}>", root),
-                  root == "OpenSimDocument" ? "; use heelstrike import-osim" : ""));
+      "model", fmt::format("{}: expected a URDF model (<robot>), an MJCF model (<mujoco>) or a C3D trial, found {}{}",
+                           options.model.string(),
+                           !parsed ? fmt::format("no XML (at byte {}: {})", parsed.offset, parsed.description())
+                                   : fmt::format("<{}>", root),
+                           root == "OpenSimDocument" ? "; use heelstrike import-osim" : ""));
+}
+
+ExitCode import_file(const RobotOptions& options, bool as_json, const std::stop_token& stop) {
+  const std::string bytes = read_file(options.model, "model", {.stop = stop});
+  if (!is_c3d(bytes)) {
+    return write_import(options.model, options.folder, models::import_tree(read_model(options, bytes)), as_json);
+  }
+  if (!options.packages.empty() || options.base != "fixed") {
+    throw input_error(
+        "model", fmt::format("{}: --package and --base are for URDF; this is a C3D trial", options.model.string()));
+  }
+  return write_trial(options.model, bytes, options.folder, as_json);
 }
 
 }  // namespace
 
 void add_import(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("import", "Make a scenario of a URDF or MJCF model");
+  auto* command =
+      program.add_subcommand("import", "Make a scenario of a URDF or MJCF model, or motion files of a C3D trial");
   const auto options = std::make_shared<RobotOptions>();
-  command->add_option("MODEL", options->model, "Model file: URDF, or MJCF as MuJoCo compiles it")->required();
+  command->add_option("MODEL", options->model, "Model file: URDF, or MJCF as MuJoCo compiles it; or a C3D file")
+      ->required();
   command
       ->add_option("--package", options->packages,
                    "Folder of a package whose meshes a URDF model names; may be given several times")
@@ -76,11 +90,10 @@ void add_import(CLI::App& program, Invocation& invocation) {
       ->capture_default_str();
   command->add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");
   command->add_flag("--json", invocation.json, "Print what was imported as JSON");
-  add_footer(*command, "  heelstrike import leg.urdf --base free -o leg");
+  add_footer(*command, "  heelstrike import leg.urdf --base free -o leg\n  heelstrike import walk.c3d -o walk");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {
-      return write_import(options->model, options->folder, models::import_tree(read_model(*options, stop)),
-                          invocation.json);
+      return import_file(*options, invocation.json, stop);
     };
   });
 }

@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
+#include "gait/c3d_plates.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -19,17 +24,18 @@ void write_text(const fs::path& file, const std::string& text) {
   out.close();
 }
 
-fs::path write_folder(const fs::path& model, const fs::path& folder, const models::Import& import) {
-  const fs::path scenario = folder / (model.stem().string() + ".yaml");
-  if (fs::exists(scenario)) {
-    throw input_error("output",
-                      fmt::format("{}: expected a folder without a scenario of this name, found one; remove it "
-                                  "or name another folder",
-                                  scenario.string()));
-  }
+void check_is_new(const fs::path& file, const std::string& kind) {
+  if (!fs::exists(file)) return;
+  throw input_error("output",
+                    fmt::format("{}: expected a folder without a {} of this name, found one; remove it or name "
+                                "another folder",
+                                file.string(), kind));
+}
+
+void create_folder(const fs::path& folder, const fs::path& inner, std::span<const models::MeshCopy> copies) {
   std::error_code failure;
-  fs::create_directories(folder / "meshes", failure);
-  for (const auto& mesh : import.meshes) {
+  fs::create_directories(folder / inner, failure);
+  for (const auto& mesh : copies) {
     if (failure || mesh.from.empty()) continue;
     fs::copy_file(mesh.from, folder / mesh.to, fs::copy_options::overwrite_existing, failure);
   }
@@ -37,32 +43,128 @@ fs::path write_folder(const fs::path& model, const fs::path& folder, const model
     throw file_error(folder.string(),
                      fmt::format("{}: expected a folder to write to, found: {}", folder.string(), failure.message()));
   }
+}
+
+void write_missed(const fs::path& folder, const std::vector<std::string>& not_taken) {
+  std::string missed;
+  for (const std::string& line : not_taken) missed += line + "\n";
+  write_text(folder / "NOT_IMPORTED.txt", missed);
+}
+
+fs::path write_folder(const fs::path& model, const fs::path& folder, const models::Import& import) {
+  const fs::path scenario = folder / (model.stem().string() + ".yaml");
+  check_is_new(scenario, "scenario");
+  create_folder(folder, "meshes", import.meshes);
   for (const auto& mesh : import.meshes) {
     if (mesh.from.empty()) write_text(folder / mesh.to, mesh.content);
   }
-  std::string missed;
-  for (const std::string& line : import.not_taken) missed += line + "\n";
-  write_text(folder / "NOT_IMPORTED.txt", missed);
+  write_missed(folder, import.not_taken);
   write_text(scenario, import.scenario);
   return scenario;
+}
+
+/// @param what  key of the answer in JSON: "scenario"
+ExitCode tell(const std::string& what, const nlohmann::json& written, const std::vector<std::string>& taken,
+              const std::vector<std::string>& not_taken, bool as_json) {
+  if (as_json) {
+    fmt::print("{}\n", nlohmann::json{{what, written}, {"imported", taken}, {"not_imported", not_taken}}.dump(2));
+    return ExitCode::ok;
+  }
+  for (const auto& file : written.is_array() ? written : nlohmann::json{written}) {
+    fmt::print("{}\n", file.get<std::string>());
+  }
+  fmt::print("\nimported:\n");
+  for (const std::string& line : taken) fmt::print("  {}\n", line);
+  fmt::print("\nnot imported, or in another way:\n");
+  for (const std::string& line : not_taken) fmt::print("  {}\n", line);
+  return ExitCode::ok;
+}
+
+/// Channels that are of no plate, as a storage of OpenSim.
+std::string analog_text(const C3dTrial& trial, const std::vector<std::size_t>& others) {
+  const std::vector<double> times = trial.analog_times();
+  std::string text = fmt::format("analog\nversion=1\nnRows={}\nnColumns={}\ninDegrees=no\nendheader\ntime",
+                                 times.size(), 1 + others.size());
+  for (const std::size_t i : others) text += "\t" + trial.analog[i].name;
+  text += '\n';
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    text += fmt::format("{}", times[k]);
+    for (const std::size_t i : others) text += fmt::format("\t{}", trial.analog[i].values[k]);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string quoted(std::string text) {
+  for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2) text.insert(at, 1, '"');
+  return '"' + text + '"';
+}
+
+std::string events_text(const std::vector<C3dEvent>& events) {
+  std::string text = "time_s,context,label\n";
+  for (const C3dEvent& event : events) {
+    text += fmt::format("{},{},{}\n", event.time, quoted(event.context), quoted(event.label));
+  }
+  return text;
+}
+
+/// Ends of names and contents of the files that a trial becomes.
+using TrialFiles = std::vector<std::pair<std::string, std::string>>;
+
+TrialFiles trial_files(C3dTrial trial, const std::string& name, std::vector<std::string>& taken,
+                       std::vector<std::string>& not_taken) {
+  const C3dPlates plates = c3d_plates(trial);
+  not_taken = trial.notes;
+  not_taken.insert(not_taken.end(), plates.notes.begin(), plates.notes.end());
+  TrialFiles files;
+  if (!trial.markers.names.empty()) {
+    trial.markers.file_name = name + ".trc";
+    files.emplace_back(".trc", trc_text(trial.markers, trial.first_frame));
+    taken.push_back(fmt::format("{} markers in {} frames at {} Hz, from {} s on", trial.markers.names.size(),
+                                trial.markers.frames(), trial.markers.rate, trial.markers.times.front()));
+  }
+  if (!plates.plates.empty()) {
+    files.emplace_back(".mot", plates_text(plates.plates, trial.analog_times(), name + ".mot"));
+    taken.push_back(fmt::format("{} force plates at {} Hz", plates.plates.size(), trial.analog_rate));
+  }
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < trial.analog.size(); ++i) {
+    if (std::ranges::find(plates.channels, i) == plates.channels.end()) others.push_back(i);
+  }
+  if (!others.empty()) {
+    files.emplace_back("_analog.sto", analog_text(trial, others));
+    taken.push_back(
+        fmt::format("{} other analog channels at {} Hz, in the units of the file", others.size(), trial.analog_rate));
+  }
+  if (!trial.events.empty()) {
+    files.emplace_back("_events.csv", events_text(trial.events));
+    for (const C3dEvent& event : trial.events) {
+      taken.push_back(fmt::format("event at {} s: {}", event.time,
+                                  event.context.empty() ? event.label : event.context + " " + event.label));
+    }
+  }
+  return files;
 }
 
 }  // namespace
 
 ExitCode write_import(const fs::path& model, const fs::path& folder, const models::Import& import, bool as_json) {
   const fs::path scenario = write_folder(model, folder, import);
-  if (as_json) {
-    fmt::print(
-        "{}\n",
-        nlohmann::json{{"scenario", scenario.string()}, {"imported", import.taken}, {"not_imported", import.not_taken}}
-            .dump(2));
-    return ExitCode::ok;
+  return tell("scenario", scenario.string(), import.taken, import.not_taken, as_json);
+}
+
+ExitCode write_trial(const fs::path& file, std::string_view bytes, const fs::path& folder, bool as_json) {
+  const std::string name = file.stem().string();
+  std::vector<std::string> taken, not_taken, written;
+  const TrialFiles files = trial_files(read_c3d(bytes, file.string()), name, taken, not_taken);
+  for (const auto& [end, content] : files) check_is_new(folder / (name + end), "file");
+  create_folder(folder, "", {});
+  for (const auto& [end, content] : files) {
+    written.push_back((folder / (name + end)).string());
+    write_text(written.back(), content);
   }
-  fmt::print("{}\n\nimported:\n", scenario.string());
-  for (const std::string& line : import.taken) fmt::print("  {}\n", line);
-  fmt::print("\nnot imported, or in another way:\n");
-  for (const std::string& line : import.not_taken) fmt::print("  {}\n", line);
-  return ExitCode::ok;
+  write_missed(folder, not_taken);
+  return tell("files", written, taken, not_taken, as_json);
 }
 
 }  // namespace heelstrike::client

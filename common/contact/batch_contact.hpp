@@ -35,9 +35,10 @@ class BatchContact {
   [[nodiscard]] virtual bool history_independent() const = 0;
 
   /// Answers of one pair at many states against the committed history, in parallel, order kept; the same bits as
-  /// Contact::evaluate gives for each, but for tangents, which may be left zero. Pure.
+  /// Contact::evaluate gives for each, but for tangents, which may be left zero unless they are wanted. Pure.
   /// @throws Error for the batch as a whole; what a single state meets is in its entry
-  [[nodiscard]] virtual std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) = 0;
+  [[nodiscard]] virtual std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
+                                                               bool tangents) = 0;
 
   /// Commits states of prescribed motion one after the other, each pair on its own way, side by side: what
   /// Contact::commit gives for step after step, but for rounding and for tangents, which may be left zero. Ends before

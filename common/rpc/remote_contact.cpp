@@ -57,7 +57,8 @@ class RemoteContact final : public Contact, public BatchContact {
                                              std::span<const PairState> states) override;
   void settle() override;
   [[nodiscard]] bool history_independent() const override { return !session_ids_.empty() && all_history_independent_; }
-  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override;
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
+                                                       bool tangents) override;
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override;
   [[nodiscard]] std::vector<std::string> save_state() override;
@@ -283,12 +284,13 @@ void RemoteContact::note_exchange(std::chrono::steady_clock::duration duration, 
   serving_ += serving;
 }
 
-std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::span<const PairState> states) {
+std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::span<const PairState> states,
+                                                      bool tangents) {
   settle();
   v1::EvaluateBatchRequest request;
   v1::EvaluateBatchResponse response;
   request.set_session_id(session_ids_.at(pair));
-  request.set_without_tangents(true);
+  request.set_without_tangents(!tangents);
   for (const PairState& state : states) wire::to_proto(state, *request.add_states());
   // As patient as with one state after the other.
   const auto timeout = options_.exchange_timeout * std::max<std::ptrdiff_t>(1, std::ssize(states));

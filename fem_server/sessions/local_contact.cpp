@@ -53,11 +53,12 @@ class LocalContact final : public Contact, public BatchContact {
     return !sessions_.empty() &&
            std::ranges::all_of(sessions_, [](const auto& session) { return session->traits().history_independent; });
   }
-  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
+                                                       bool tangents) override {
     std::vector<PairState> sent(states.size());
     std::ranges::transform(states, sent.begin(), as_sent);
     return sessions_.at(pair)->evaluate_batch(sent, std::max(1U, std::thread::hardware_concurrency()),
-                                              prescribed_motion);
+                                              tangents ? EvaluateOptions{} : prescribed_motion);
   }
 
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,

@@ -356,17 +356,19 @@ IntegratorStatistics Simulation::statistics() const {
   return s;
 }
 
-bool Simulation::advance_to(double t) {
+bool Simulation::advance_to(double t, bool stop_at_events) {
   if (!(t >= now_ && t <= end_time())) {
     throw input_error("t", fmt::format("expected a time from {} s, where the simulation stands, to {} s, "
                                        "analysis.end_time; found {} s",
                                        now_, end_time(), t));
   }
+  const std::int64_t switches = switches_;
   try {
     settle();
     do {
       while (committed_.t < t && !(pending_ && pending_->end() > t)) {
-        if (!stop_.stop_requested() && take_step(t)) continue;
+        const bool at_event = stop_at_events && switches_ != switches;
+        if (!at_event && !stop_.stop_requested() && take_step(t)) continue;
         (void)confirm_commit();
         return false;
       }
@@ -604,6 +606,7 @@ void Simulation::switch_pairs(std::span<const std::size_t> pairs, std::span<cons
   using Kind = SimulationEvent::Kind;
   for (const std::size_t pair : pairs) {
     progress_->count_switch(pair);
+    ++switches_;
     EpisodeTracker& tracker = model_.trackers()[pair];
     if (states_.closed(pair)) {
       states_.set_closed(pair, false);

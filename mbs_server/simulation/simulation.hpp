@@ -69,10 +69,13 @@ class Simulation {
   [[nodiscard]] double end_time() const { return scenario_.analysis.end_time; }
 
   /// Goes to `t` [s], from time() to end_time().
-  /// @returns false when it was stopped, or when the listener refused a step; time() then tells how far it came
+  /// @param stop_at_events  it ends at the first beginning or end of a contact on the way, which changes no bits of
+  /// what follows: integrators start anew there
+  /// @returns false when it was stopped, at an event too, or when the listener refused a step; time() then tells how
+  /// far it came
   /// @throws Error{invalid_input} for a time that lies behind or beyond; Error{solver_failed} when the integrator gives
   /// up, with the situation; Error{limit} of analysis.budget; Error{cancelled}; what the contact throws beyond recovery
-  [[nodiscard]] bool advance_to(double t);
+  [[nodiscard]] bool advance_to(double t, bool stop_at_events = false);
 
   /// All that is needed to go on from here, the same as a run's checkpoints. What follows a save has the same bits as
   /// what follows a restore of it. It costs a restart of the integrator, and nothing in on_restart_point().
@@ -182,6 +185,7 @@ class Simulation {
   bool index2_ = false;                   ///< the integrator suffers sooner from singular poses
   std::optional<CommittedState> posted_;  ///< the state before the last commit, while nobody has looked at its answer
   bool fresh_ = false;                    ///< the integrator has been started at the committed state, with no bound
+  std::int64_t switches_ = 0;             ///< of pairs between open and closed
   int steps_since_restart_ = 0;           ///< committed since it was last fresh
   IntegratorStatistics counted_before_;   ///< by the run that this one goes on from
   bool restart_due_ = false;              ///< the integrator starts from the committed state before the next step

@@ -67,6 +67,7 @@ struct PyResponse {
 /// Answers whose numbers arrays look into.
 struct PyResponses {
   std::vector<hs::Answer> answers;
+  bool tangents = false;  ///< were asked for
 };
 
 template <auto Member>
@@ -82,6 +83,18 @@ py::array row_view(const py::object& self, const double* (*numbers)(const hs::Re
                       sizeof(hs::Answer), self);
 }
 
+/// The same of matrices.
+template <auto Member>
+py::object tangent_view(const py::object& self) {
+  const auto& responses = self.cast<PyResponses&>();
+  if (!responses.tangents) {
+    throw hs::Error(hs::ErrorCode::invalid_input, "tangents were not asked for: evaluate_many(..., tangents=True)");
+  }
+  return row_view(
+             self, [](const hs::Response& r) { return (r.*Member).data(); }, 36)
+      .attr("reshape")(responses.answers.size(), 6, 6);
+}
+
 void forget_refused(std::vector<hs::Answer>& answers) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   for (hs::Answer& answer : answers) {
@@ -89,6 +102,8 @@ void forget_refused(std::vector<hs::Answer>& answers) {
     hs::Response& r = answer.response;
     r.F_A.fill(none);
     r.p_ACop.fill(none);
+    r.dF_A_dX.fill(none);
+    r.dF_A_dV.fill(none);
     r.gap = r.area = r.peak_pressure = r.stored_energy = r.dissipated_increment = none;
   }
 }
@@ -183,6 +198,10 @@ Arrays are views into the response: no copies. Where the gap is positive, wrench
                 self, [](const hs::Response& r) { return r.F_A.data(); }, 6);
           },
           "(n, 6) torque [N m] and force [N] on A")
+      .def_property_readonly("dF_dX", &tangent_view<&hs::Response::dF_A_dX>,
+                             "(n, 6, 6) derivative by small rotations and translations; with tangents=True only")
+      .def_property_readonly("dF_dV", &tangent_view<&hs::Response::dF_A_dV>,
+                             "(n, 6, 6) derivative by twists; with tangents=True only")
       .def_property_readonly(
           "p_cop",
           [](const py::object& self) {
@@ -298,19 +317,22 @@ Raises Recoverable when B is too deep or the solver did not converge (a smaller 
 shapes, rotations that are none, and numbers that are not finite.)")
       .def(
           "evaluate_many",
-          [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, const py::handle& t) {
+          [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, const py::handle& t, bool tangents) {
             const std::vector<hs::State> states = states_of(X_AB, V_AB, t);
             auto answers = std::make_unique<PyResponses>();
             const py::gil_scoped_release released;
-            answers->answers = self.contact.evaluate_many(states);
+            answers->tangents = tangents;
+            answers->answers = self.contact.evaluate_many(states, tangents);
             forget_refused(answers->answers);
             return answers;
           },
-          "X_AB"_a, "V_AB"_a = py::none(), "t"_a = py::float_(0.0),
-          R"(Many states against the same history, on all processors; no tangents.
+          "X_AB"_a, "V_AB"_a = py::none(), "t"_a = py::float_(0.0), py::kw_only(), "tangents"_a = false,
+          R"(Many states against the same history, on all processors.
 
-X_AB  (n, 4, 4);  V_AB  (n, 6), (6,) or None;  t  (n,) or one number [s]
-Returns Responses: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`, `.refused`.)")
+X_AB      (n, 4, 4);  V_AB  (n, 6), (6,) or None;  t  (n,) or one number [s]
+tangents  also dF_dX and dF_dV, as evaluate() gives them; without them, finite elements may be several times faster
+Returns Responses: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`, `.refused`, and with tangents `.dF_dX`,
+`.dF_dV` (n, 6, 6).)")
       .def(
           "commit",
           [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, double t) {

@@ -17,6 +17,7 @@
 #include "gait/force_plate.hpp"
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/cli/scenarios.hpp"
+#include "tests/unit/gait/c3d_writer.hpp"
 
 namespace heelstrike::cli_test {
 namespace {
@@ -401,6 +402,39 @@ TEST(GaitSpheres, WalkEndToEnd) {
     EXPECT_GT(stance["cop_samples"].get<int>(), 360) << "10 to 90 % of stance at 600 Hz";
   }
   EXPECT_EQ(complete, 2) << "one stance of each foot";
+}
+
+TEST(TrialImport, FilesOfAC3dTrial) {
+  test::C3dWriter trial;
+  trial.point_names = {"Heel", "Tip"};
+  trial.channel_names = {"fx", "fy", "fz", "mx", "my", "mz", "EMG"};
+  trial.channel_units = {"N", "N", "N", "Nmm", "Nmm", "Nmm", "V"};
+  trial.scales.assign(7, 1.0);
+  trial.offsets.assign(7, 0.0);
+  trial.frames.assign(3, {{100, 0, 30, 0}, {0, 0, 0, -1}});
+  trial.analog.assign(3, {{0, 0, -700, 70000, 0, 0, 3}, {0, 0, -700, 70000, 0, 0, 4}});
+  // x of the plate is y of the laboratory, y is x; z points down.
+  trial.plates = {{.type = 2,
+                   .corners = {200, 300, 0, 200, -300, 0, -200, -300, 0, -200, 300, 0},
+                   .origin = {0, 0, -40},
+                   .channel = {1, 2, 3, 4, 5, 6},
+                   .matrix = {}}};
+  const ScratchFolder folder;
+  folder.write("walk.c3d", trial.text());
+  const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
+  const Finished result = run("heelstrike", {"import", "walk.c3d", "-o", "out", "--json"}, here);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(nlohmann::json::parse(result.out)["files"].get<std::vector<std::string>>(),
+              testing::ElementsAre("out/walk.trc", "out/walk.mot", "out/walk_analog.sto", "out/walk_events.csv"));
+  const auto plates = read_force_plates(read_motion_table(read_text(folder.path() / "out/walk.mot"), "walk.mot"));
+  // Mx = 70 N m = y Fz, and y of the plate is x of the laboratory.
+  EXPECT_LT((plates.at(0).point[0] - Vector3(-0.1, 0, 0)).norm(), 1e-12) << plates[0].point[0].transpose();
+  EXPECT_THAT(read_text(folder.path() / "out/walk_analog.sto"), HasSubstr("time\tEMG\n0.1\t3\n"));
+  EXPECT_THAT(read_text(folder.path() / "out/NOT_IMPORTED.txt"), HasSubstr("marker Tip: it is never seen"));
+  EXPECT_THAT(run("heelstrike", {"import", "walk.c3d", "-o", "out"}, here).err,
+              HasSubstr("out/walk.trc: expected a folder without a file of this name"));
+  folder.write("cut.c3d", trial.text().substr(0, 2000));
+  EXPECT_THAT(run("heelstrike", {"import", "cut.c3d", "-o", "cut"}, here).err, HasSubstr("the file is cut off"));
 }
 
 }  // namespace

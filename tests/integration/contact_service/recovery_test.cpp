@@ -55,8 +55,9 @@ class WatchedContact final : public test::ForwardingContact, public BatchContact
   [[nodiscard]] bool history_independent() const override {
     return dynamic_cast<const BatchContact&>(const_cast<WatchedContact*>(this)->inner()).history_independent();
   }
-  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
-    return around([&] { return batches().evaluate_batch(pair, states); });
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
+                                                       bool tangents) override {
+    return around([&] { return batches().evaluate_batch(pair, states, tangents); });
   }
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override {

@@ -1,6 +1,7 @@
 """Units of FMI 2.0 and 3.0: made by the program, described by the rules, stepped by masters."""
 import csv
 import ctypes as c
+import math
 import os
 import pathlib
 import subprocess
@@ -18,6 +19,18 @@ LOG3 = c.CFUNCTYPE(None, c.c_void_p, c.c_int, c.c_char_p, c.c_char_p)
 LOG2 = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_int, c.c_char_p, c.c_char_p, c.c_char_p)
 
 
+# 1 kg on a spring of 100 N/m, 0.1 m longer than it wants to be.
+SPRING = """heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  mass: {mass: 1.0, inertia: [1, 1, 1], position: [1.1, 0, 0]}
+forces:
+  spring: {type: spring_damper, bodies: [ground, mass], points: [[0, 0, 0], [0, 0, 0]], stiffness: 100, length: 1.0}
+analysis: {end_time: 1.0, integrator: {name: cvode_index1, rtol: 1.0e-10}}
+output: {interval: 0.01}
+"""
+
+
 class Callbacks2(c.Structure):
     _fields_ = [("logger", LOG2), ("allocate", c.c_void_p), ("free", c.c_void_p), ("finished", c.c_void_p),
                 ("environment", c.c_void_p)]
@@ -28,7 +41,8 @@ class Made:
 
     def __init__(self, folder, scenario, version, *options):
         self.version = version
-        file = folder / f"{pathlib.Path(scenario).stem}{version}.fmu"
+        kind = "_contact" if "--contact" in options else ""
+        file = folder / f"{pathlib.Path(scenario).stem}{kind}{version}.fmu"
         subprocess.run([BINARIES / "heelstrike", "fmu", scenario, "-o", file, "--fmi", str(version), *options], check=True,
                        stdout=subprocess.DEVNULL)
         self.folder = folder / file.stem
@@ -47,8 +61,8 @@ class Made:
 class Instance:
     """One instance through either version of the interface."""
 
-    def __init__(self, made, token=None, resources=None):
-        self.made, self.said = made, []
+    def __init__(self, made, token=None, resources=None, event_mode=False, early=False):
+        self.made, self.said, self.event_mode = made, [], event_mode
         self.library = c.CDLL(str(made.binary))
         token = (token or made.token).encode()
         resources = resources or made.folder / "resources"
@@ -56,7 +70,7 @@ class Instance:
             self.log = LOG3(lambda _, status, category, text: self.said.append(text.decode()))
             start = self.library.fmi3InstantiateCoSimulation
             start.restype = c.c_void_p
-            self.handle = start(b"unit", token, str(resources).encode(), False, True, False, False, None, c.c_size_t(0),
+            self.handle = start(b"unit", token, str(resources).encode(), False, True, event_mode, early, None, c.c_size_t(0),
                                 None, self.log, None)
         else:
             self.log = LOG2(lambda _, who, status, category, form, text: self.said.append(text.decode()))
@@ -102,6 +116,24 @@ class Instance:
         reached = c.c_double()
         return self.call("DoStep", c.c_double(t), c.c_double(h), True, *map(c.byref, flags), c.byref(reached))
 
+    def early_step(self, t, h):
+        """Of FMI 3.0. Returns whether there is an event to handle, whether it was early, and the time reached."""
+        event, terminate, early, reached = c.c_bool(), c.c_bool(), c.c_bool(), c.c_double()
+        status = self.call("DoStep", c.c_double(t), c.c_double(h), True, c.byref(event), c.byref(terminate),
+                           c.byref(early), c.byref(reached))
+        assert status == OK and not terminate.value, self.said
+        return event.value, early.value, reached.value
+
+    def derivative(self, kind, unknowns, knowns, seed):
+        n_result = len(unknowns) if kind == "Directional" else len(knowns)
+        result, seed = (c.c_double * n_result)(), (c.c_double * len(seed))(*seed)
+        lists = []
+        for names in (unknowns, knowns):
+            lists += [(c.c_uint32 * len(names))(*map(self.made.reference, names)), c.c_size_t(len(names))]
+        counts = self.made.version == 3
+        arguments = [*lists, seed] + [c.c_size_t(len(seed))] * counts + [result] + [c.c_size_t(n_result)] * counts
+        return self.call(f"Get{kind}Derivative", *arguments), list(result)
+
     def state_bytes(self):
         word = "state" if self.made.version == 2 else "State"
         state, size = c.c_void_p(), c.c_size_t()
@@ -131,6 +163,9 @@ class Units(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls.scratch.name)
         cls.ball = {version: Made(cls.folder, BALL, version) for version in (2, 3)}
+        (cls.folder / "spring.yaml").write_text(SPRING)
+        cls.spring = {version: Made(cls.folder, cls.folder / "spring.yaml", version) for version in (2, 3)}
+        cls.contact = {version: Made(cls.folder, BALL, version, "--contact", "ball-ground") for version in (2, 3)}
 
     @classmethod
     def tearDownClass(cls):
@@ -138,7 +173,7 @@ class Units(unittest.TestCase):
 
     def test_description_follows_the_rules_of_the_standard(self):
         """What the schema files and the tables of causality, variability and initial say, for what units contain."""
-        for version, made in self.ball.items():
+        for version, made in [*self.ball.items(), *self.contact.items(), *self.spring.items()]:
             order = [child.tag for child in made.root]
             known = ["CoSimulation", "UnitDefinitions", "LogCategories", "DefaultExperiment", "ModelVariables",
                      "ModelStructure"]
@@ -156,14 +191,26 @@ class Units(unittest.TestCase):
                 if version == 3:
                     self.assertEqual(variable.tag, "Float64")
                 causality, initial = variable.get("causality"), variable.get("initial")
-                self.assertEqual(variable.get("variability"), "fixed" if causality == "parameter" else "continuous")
+                self.assertIn(variable.get("variability"), ("fixed", "tunable") if causality == "parameter" else ("continuous",))
                 # Inputs and parameters have a start value and no `initial` but exact; calculated outputs have none.
                 self.assertEqual(value.get("start") is not None, causality in ("input", "parameter"))
-                self.assertEqual(initial, "calculated" if causality == "output" else None)
+                self.assertEqual(initial, "calculated" if causality in ("output", "local") else None)
                 self.assertIn(value.get("unit"), units | {None})
                 if causality == "output":
                     outputs.append(position + 1 if version == 2 else position)
             self.assertEqual([v.get("causality") for v in made.variables.values()].count("independent"), 1)
+            tunable = [v.get("name") for v in made.variables.values() if v.get("variability") == "tunable"]
+            self.assertEqual("forces.spring.stiffness" in tunable, made in self.spring.values(), tunable)
+            is_contact = made in self.contact.values()
+            flags = {name: value == "true" for name, value in made.root.find("CoSimulation").attrib.items()}
+            if version == 2:
+                self.assertEqual(flags["providesDirectionalDerivative"], is_contact)
+                self.assertEqual(flags["canInterpolateInputs"], not is_contact)
+            else:
+                for name in ("providesDirectionalDerivatives", "providesAdjointDerivatives"):
+                    self.assertEqual(flags[name], is_contact)
+                for name in ("hasEventMode", "mightReturnEarlyFromDoStep"):
+                    self.assertEqual(flags[name], not is_contact)
             structure = made.root.find("ModelStructure")
             if version == 2:
                 listed = {part.tag: [int(u.get("index")) for u in part] for part in structure}
@@ -243,6 +290,130 @@ class Units(unittest.TestCase):
         self.assertIn("checkpoint", second.said[-1] + "checkpoint" * ("state" in second.said[-1]))
         first.free()
         second.free()
+
+    def test_tunable_parameters_change_while_it_steps(self):
+        """x = 1 + cos(10 t) / 10, and from its passage through 1 at -1 m/s on x = 1 - sin(20 t) / 20."""
+        for made in self.spring.values():
+            unit, other = Instance(made).start(), Instance(made).start()
+            passage, h = math.pi / 20, 0.05
+            self.assertEqual(unit.step(0.0, passage), OK, unit.said)
+            soft = unit.state_bytes()
+            self.assertEqual(unit.set("forces.spring.stiffness", 400.0), OK, unit.said)
+            self.assertEqual(unit.get("forces.spring.stiffness"), [400.0])
+            self.assertEqual(unit.step(passage, h), OK, unit.said)
+            self.assertAlmostEqual(unit.get("mass.x_m")[0], 1 - math.sin(20 * h) / 20, delta=1e-8)
+            # A state has its parameters with it.
+            self.assertEqual(other.restore_bytes(unit.state_bytes()), OK, other.said)
+            self.assertEqual(other.get("forces.spring.stiffness"), [400.0])
+            for each in (unit, other):
+                self.assertEqual(each.step(passage + h, h), OK, each.said)
+                self.assertAlmostEqual(each.get("mass.x_m")[0], 1 - math.sin(40 * h) / 20, delta=1e-8)
+            self.assertEqual(other.restore_bytes(soft), OK, other.said)
+            self.assertEqual(other.step(passage, h), OK, other.said)
+            self.assertAlmostEqual(other.get("mass.x_m")[0], 1 + math.cos(10 * (passage + h)) / 10, delta=1e-8)
+            # What cannot be is refused where it would act, and what was goes on.
+            before = unit.get("mass.x_m")
+            self.assertEqual(unit.set("forces.spring.stiffness", -1.0), OK)
+            self.refused(unit, unit.step(passage + 2 * h, h), "stiffness", "-1")
+            self.assertEqual(unit.get("forces.spring.stiffness"), [400.0])
+            self.assertEqual(unit.get("mass.x_m"), before)
+            self.assertEqual(unit.step(passage + 2 * h, h), OK, unit.said)
+            unit.free()
+            other.free()
+
+    def test_steps_return_early_at_contacts(self):
+        """Touchdown and separation end steps, with an event to handle; the motion is the same to the bit."""
+        made = self.ball[3]
+        names = ["ball.z_m", "ball.vz_m_s", "ball-ground.fz_N"]
+        plain = Instance(made).start()
+        unit = Instance(made, event_mode=True, early=True).start()
+        self.assertEqual(unit.call("EnterStepMode"), OK, unit.said)  # event mode follows the initialisation
+        t, events = 0.0, []
+        for k in range(1, 41):
+            target = 0.05 * k
+            while t < target:
+                h = target - t
+                event, early, t = unit.early_step(t, h)
+                self.assertEqual(event, early)
+                if event:
+                    events.append((t, *unit.get("ball-ground.gap_m", "ball.vz_m_s")))
+                    self.refused(unit, unit.call("EnterStepMode"), "EnterStepMode is not allowed")
+                    self.assertEqual(unit.call("EnterEventMode"), OK, unit.said)
+                    self.refused(unit, unit.step(t, 0.01), "in its event mode")
+                    flags = [c.c_bool(True) for _ in range(5)]
+                    self.assertEqual(unit.call("UpdateDiscreteStates", *map(c.byref, flags), c.byref(c.c_double())), OK)
+                    self.assertFalse(any(flag.value for flag in flags))
+                    self.assertEqual(unit.call("EnterStepMode"), OK, unit.said)
+            before = 0.0 if k == 1 else plain.get("time")[0]
+            self.assertEqual(plain.step(before, target - before), OK, plain.said)
+            self.assertEqual(unit.get(*names), plain.get(*names))
+        self.assertGreaterEqual(len(events), 4)
+        first = (2 * 0.9 / 9.81) ** 0.5  # it falls 0.9 m: from 1 m to its radius of 0.1 m
+        self.assertAlmostEqual(events[0][0], first, delta=1e-6)
+        for number, (_, gap, velocity) in enumerate(events):
+            self.assertLess(abs(gap), 1e-8)
+            self.assertEqual(velocity < 0, number % 2 == 0, "down at touchdown, up at separation")
+        self.refused(plain, plain.call("EnterEventMode"), "eventModeUsed")
+        plain.free()
+        unit.free()
+
+    def test_contact_alone_gives_its_wrench_and_derivatives(self):
+        motion = ["x_m", "y_m", "z_m", "q0", "q1", "q2", "q3", "wx_rad_s", "wy_rad_s", "wz_rad_s", "vx_m_s", "vy_m_s",
+                  "vz_m_s"]
+        wrench = ["tx_Nm", "ty_Nm", "tz_Nm", "fx_N", "fy_N", "fz_N"]
+        for version, made in self.contact.items():
+            unit = Instance(made).start()
+            self.assertEqual(unit.get("z_m"), [-1.0], "the ground below the ball, where the scenario begins")
+            self.assertEqual(unit.get(*wrench), [0.0] * 6)
+            # The ground is pressed into the ball, tilted, by a quaternion that is not of length one.
+            point = [0.0, 0.01, -0.0985, 1.0, 0.02, 0.03, -0.04, 0.1, 0.2, 0.3, 0.05, 0.02, 0.1]
+
+            def at(values):
+                for name, value in zip(motion, values):
+                    self.assertEqual(unit.set(name, value), OK, unit.said)
+                return unit.get(*wrench)
+
+            force = at(point)
+            scale = max(map(abs, force))
+            self.assertGreater(scale, 1.0)
+            self.assertLess(unit.get("gap_m")[0], 0.0)
+            columns = []
+            for k in range(len(motion)):
+                d = 1e-6
+                ahead, behind = ([x + s * d * (i == k) for i, x in enumerate(point)] for s in (1, -1))
+                difference = [(a - b) / (2 * d) for a, b in zip(at(ahead), at(behind))]
+                at(point)
+                status, column = unit.derivative("Directional", wrench, [motion[k]], [1.0])
+                self.assertEqual(status, OK, unit.said)
+                columns.append(column)
+                size = max(max(map(abs, difference)), scale)
+                for a, b in zip(column, difference):
+                    self.assertAlmostEqual(a, b, delta=1e-6 * size, msg=motion[k])
+            seed = [0.3, -0.2, 0.1, 1.0, 2.0, -3.0]
+            if version == 3:
+                status, row = unit.derivative("Adjoint", wrench, motion, seed)
+                self.assertEqual(status, OK, unit.said)
+                for got, column in zip(row, columns):
+                    self.assertAlmostEqual(got, sum(s * x for s, x in zip(seed, column)), delta=1e-9 * max(1.0, abs(got)))
+            self.refused(unit, unit.derivative("Directional", ["gap_m"], ["x_m"], [1.0])[0], "gap_m", "outputs")
+            self.refused(unit, unit.derivative("Directional", ["fx_N"], ["fy_N"], [1.0])[0], "fy_N", "inputs")
+            # States hold the motion and the history.
+            self.assertEqual(unit.step(0.0, 0.01), OK, unit.said)
+            raw, before = unit.state_bytes(), unit.get("time", *wrench)
+            at([0.0, 0.0, -1.0] + point[3:])
+            self.assertEqual(unit.step(0.01, 0.01), OK, unit.said)
+            self.assertEqual(unit.restore_bytes(raw), OK, unit.said)
+            self.assertEqual(unit.get("time", *wrench), before)
+            for name in ("q0", "q1", "q2", "q3"):
+                self.assertEqual(unit.set(name, 0.0), OK)
+            values = (c.c_double * 1)()
+            self.refused(unit, unit.numbers("Get", [made.reference("fx_N")], values), "quaternion other than zero")
+            unit.free()
+        scenario = Instance(self.ball[3]).start()
+        self.refused(scenario, scenario.derivative("Directional", ["ball.z_m"], ["ball.fz_N"], [1.0])[0], "--contact")
+        scenario.free()
+        bad = subprocess.run([BINARIES / "heelstrike", "fmu", BALL, "--contact", "ball"], capture_output=True, text=True)
+        self.assertIn("expected one of the scenario's contact pairs (ball-ground), found 'ball'", bad.stderr)
 
     def refused(self, unit, status, *words):
         self.assertGreaterEqual(status, ERROR)

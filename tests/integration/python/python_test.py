@@ -325,6 +325,27 @@ class Contacts(unittest.TestCase):
         np.testing.assert_array_equal(many.gap, [contact.evaluate(x).gap for x in X])
         self.assertEqual(many.refused, {})
         self.assertEqual(contact.evaluate_many(np.empty((0, 4, 4))).F.shape, (0, 6))
+        approach = (0, 0, 0, 0, 0, 0.1)
+        for depth in (-0.1, 1e-5):  # the law damps once it knows how fast the bodies met
+            contact.commit(touching(depth), approach)
+        with_tangents = contact.evaluate_many(X, approach, tangents=True)
+        one_by_one = [contact.evaluate(x, approach) for x in X]
+        np.testing.assert_array_equal(with_tangents.dF_dX, [r.dF_dX for r in one_by_one])
+        np.testing.assert_array_equal(with_tangents.dF_dV, [r.dF_dV for r in one_by_one])
+        self.assertGreater(abs(with_tangents.dF_dX[-1]).max(), 1e5)
+        self.assertGreater(abs(with_tangents.dF_dV[-1]).max(), 1.0)
+        self.assertEqual(contact.evaluate_many(np.empty((0, 4, 4)), tangents=True).dF_dX.shape, (0, 6, 6))
+        with self.assertRaisesRegex(hs.InputError, "tangents=True"):
+            _ = many.dF_dX
+
+    @with_finite_elements
+    def test_many_tangents_of_finite_elements(self):
+        contact = hs.Contact.open(hs.Pair.from_yaml(PRESSED, set={"contact.element_size": 0.02}))
+        X = np.array([hs.pose((0.05, -0.03, 0.02), (0, 0, -0.0995 + 1e-4 * k)) for k in range(8)])
+        many = contact.evaluate_many(X, tangents=True)
+        one_by_one = [contact.evaluate(x) for x in X]
+        np.testing.assert_array_equal(many.F, [r.F for r in one_by_one])
+        np.testing.assert_array_equal(many.dF_dX, [r.dF_dX for r in one_by_one])
 
     @with_finite_elements
     def test_history_is_saved_and_restored(self):
@@ -355,6 +376,7 @@ class Contacts(unittest.TestCase):
                 np.testing.assert_array_equal(remote.commit(X, V, 0.1 * k).F, local.commit(X, V, 0.1 * k).F)
             X = np.array([touching(d) for d in (1e-5, 2e-5)])
             np.testing.assert_array_equal(remote.evaluate_many(X).F, local.evaluate_many(X).F)
+            np.testing.assert_array_equal(*(c.evaluate_many(X, tangents=True).dF_dX for c in (remote, local)))
             saved = remote.save()
             local.restore(saved)
             simulation, ours = hs.Simulation(BALL, server=address), hs.Simulation(BALL)

@@ -187,9 +187,10 @@ class CountingBatches final : public CountingContact, public BatchContact {
  public:
   CountingBatches(std::unique_ptr<Contact> real, Counts& counts)
       : CountingContact(std::move(real), counts), batches_(dynamic_cast<BatchContact&>(inner())) {}
-  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
+                                                       bool tangents) override {
     ++counts().batches;
-    return batches_.evaluate_batch(pair, states);
+    return batches_.evaluate_batch(pair, states, tangents);
   }
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override {
@@ -373,8 +374,9 @@ class BreakingContact final : public ForwardingContact, public BatchContact {
   explicit BreakingContact(std::unique_ptr<Contact> real)
       : ForwardingContact(std::move(real)), batches_(dynamic_cast<BatchContact&>(inner())) {}
   [[nodiscard]] bool history_independent() const override { return false; }
-  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states) override {
-    return batches_.evaluate_batch(pair, states);
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
+                                                       bool tangents) override {
+    return batches_.evaluate_batch(pair, states, tangents);
   }
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override {

@@ -1,0 +1,57 @@
+#include "client/fmi/unit_model.hpp"
+#include "common/wire/run_records_wire.hpp"
+#include "fem_server/sessions/local_contact.hpp"
+#include "mbs_server/simulation/simulation.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+class SimulationModel : public UnitModel, private mbs::SimulationListener {
+ public:
+  SimulationModel(mbs::RunInput input, const std::string& cache) : input_(std::move(input)), simulation_(input_) {
+    simulation_.initialise(fem::local_contact_factory(cache));
+    simulation_.listen(*this);
+  }
+
+  [[nodiscard]] double time() const override { return simulation_.time(); }
+  void set_input(std::size_t index, const Jet& jet) override {
+    simulation_.set_input(simulation_.inputs()[index].name, jet.f, jet.d, jet.dd);
+  }
+  [[nodiscard]] std::span<const double> outputs() override {
+    return simulation_.output_values().subspan(1);  // the first one is time
+  }
+  bool advance_to(double t, bool stop_at_events) override {
+    // The sum of a master's times may end a rounding error behind the end of the scenario.
+    const double end = simulation_.end_time();
+    last_event_ = -1.0;
+    (void)simulation_.advance_to(t > end && t - end <= 1e-9 * (1.0 + end) ? end : t, stop_at_events);
+    return last_event_ == time();
+  }
+  [[nodiscard]] std::string save() override { return wire::checkpoint_bytes(simulation_.save()); }
+  void restore(std::string_view bytes) override {
+    simulation_.restore(wire::checkpoint_from(bytes, wire::FieldPath("state")));
+  }
+  [[nodiscard]] Eigen::MatrixXd tangent() override {
+    throw Error(ErrorCode::unimplemented,
+                "derivatives: this unit has none, as its description says; units of a contact alone have "
+                "(heelstrike fmu --contact)");
+  }
+
+ private:
+  void on_event(const mbs::SimulationEvent& event) override {
+    using Kind = mbs::SimulationEvent::Kind;
+    if (event.kind == Kind::onset || event.kind == Kind::separation) last_event_ = event.t;
+  }
+
+  mbs::RunInput input_;
+  mbs::Simulation simulation_;
+  double last_event_ = -1.0;  ///< [s] of this advance
+};
+
+}  // namespace
+
+std::unique_ptr<UnitModel> open_simulation(mbs::RunInput input, const std::string& cache) {
+  return std::make_unique<SimulationModel>(std::move(input), cache);
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,46 @@
+/// What a unit calculates with: a simulation of its scenario, or one of its contacts alone.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/fmi/unit_content.hpp"
+#include "common/motion/jet.hpp"
+#include "mbs_server/simulation/run_input.hpp"
+
+namespace heelstrike::client {
+
+class UnitModel {
+ public:
+  virtual ~UnitModel() = default;
+  [[nodiscard]] virtual double time() const = 0;  ///< [s]
+  /// @param index  of the unit's inputs, from 0 on. @param jet  value and derivatives from time() on
+  virtual void set_input(std::size_t index, const Jet& jet) = 0;
+  /// Outputs and local variables, in the order of the unit's; valid until the next call.
+  [[nodiscard]] virtual std::span<const double> outputs() = 0;
+  /// Goes to `t` [s], or with `stop_at_events` to the next beginning or end of a contact before it.
+  /// @returns whether a contact has begun or ended where it stands
+  virtual bool advance_to(double t, bool stop_at_events) = 0;
+  [[nodiscard]] virtual std::string save() = 0;
+  virtual void restore(std::string_view bytes) = 0;
+  /// d output / d input: one row for each output, one column for each input.
+  /// @throws Error{unimplemented} for a model that has none
+  [[nodiscard]] virtual Eigen::MatrixXd tangent() = 0;
+};
+
+/// @param cache  folder of prepared products
+[[nodiscard]] std::unique_ptr<UnitModel> open_simulation(mbs::RunInput input, const std::string& cache);
+
+/// The contact of two bodies whose relative motion is the input. advance_to() commits the motion that the inputs
+/// describe at time(), whatever comes after; outputs are those of that motion under the history before it.
+[[nodiscard]] std::unique_ptr<UnitModel> open_contact(const mbs::RunInput& input, const std::string& pair,
+                                                      const std::string& cache);
+
+/// Variables of a contact alone but its parameters. @throws Error{invalid_input} for a pair that is not there
+[[nodiscard]] std::vector<UnitVariable> contact_variables(const Scenario& scenario, const std::string& pair);
+
+}  // namespace heelstrike::client

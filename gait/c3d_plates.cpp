@@ -1,0 +1,209 @@
+#include "gait/c3d_plates.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+namespace {
+
+constexpr std::size_t most_channels = 8;
+
+/// What a plate measured, at the centre of its surface and in its own axes.
+struct Load {
+  Vector3 force, moment;
+};
+
+/// One plate of the file.
+class PlateReader {
+ public:
+  PlateReader(const C3dTrial& trial, std::size_t index, int type, C3dPlates& result)
+      : trial_(trial), index_(index), type_(type), result_(result) {
+    read_surface();
+    read_channels();
+    read_origin();
+    if (type_ == 4) matrix_ = Eigen::Map<const Matrix6>(part("CAL_MATRIX", 36).data());
+    if (type_ == 2) read_moment_unit();
+  }
+
+  [[nodiscard]] ForcePlate plate();
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const {
+    throw input_error("file", fmt::format("{}: force plate {}: {}", trial_.markers.file_name, index_ + 1, what));
+  }
+  void note(const std::string& what) { result_.notes.push_back(fmt::format("force plate {}: {}", index_ + 1, what)); }
+
+  /// Entries of this plate in a parameter that has `n` of each.
+  [[nodiscard]] std::vector<double> part(const std::string& name, std::size_t n) const {
+    const auto all = trial_.numbers("FORCE_PLATFORM:" + name);
+    if (all.size() < n * (index_ + 1)) {
+      refuse(
+          fmt::format("expected {} numbers for each plate in FORCE_PLATFORM:{}, found {} in all; correct the "
+                      "parameter",
+                      n, name, all.size()));
+    }
+    const auto start = all.begin() + static_cast<std::ptrdiff_t>(n * index_);
+    return {start, start + static_cast<std::ptrdiff_t>(n)};
+  }
+
+  /// Corners are those of the quadrants of the plate's axes: + +, - +, - -, + -.
+  void read_surface() {
+    const auto corners = part("CORNERS", 12);
+    std::array<Vector3, 4> c;
+    for (std::size_t i = 0; i < 4; ++i) c[i] = trial_.length * Eigen::Map<const Vector3>(&corners[3 * i]);
+    const Vector3 x = c[0] + c[3] - c[1] - c[2], y = c[0] + c[1] - c[2] - c[3], z = x.cross(y);
+    if (!(z.norm() > 0.0)) {
+      refuse(
+          "expected corners that span a surface in FORCE_PLATFORM:CORNERS, found them on a line; correct the "
+          "parameter");
+    }
+    X_LP_.p = 0.25 * (c[0] + c[1] + c[2] + c[3]);
+    X_LP_.R << x.normalized(), z.cross(x).normalized(), z.normalized();
+  }
+
+  void read_channels() {
+    const std::size_t needed = type_ == 3 ? 8 : 6;
+    const auto found = trial_.parameters.find("FORCE_PLATFORM:CHANNEL");
+    const std::size_t stride = found == trial_.parameters.end() || found->second.dimensions.empty()
+                                   ? needed
+                                   : found->second.dimensions.front();
+    const auto numbers = part("CHANNEL", std::max(stride, needed));
+    for (std::size_t i = 0; i < needed; ++i) {
+      if (!(numbers[i] >= 1.0) || numbers[i] > static_cast<double>(trial_.analog.size())) {
+        refuse(fmt::format("FORCE_PLATFORM:CHANNEL: expected analog channels from 1 to {}, found {}",
+                           trial_.analog.size(), numbers[i]));
+      }
+      channels_.push_back(static_cast<std::size_t>(numbers[i]) - 1);
+    }
+    result_.channels.insert(result_.channels.end(), channels_.begin(), channels_.end());
+  }
+
+  void read_origin() {
+    origin_ = trial_.length * Eigen::Map<const Vector3>(part("ORIGIN", 3).data());
+    if (!(origin_.z() > 0.0)) return;
+    // The vector leads from the transducers up to the surface, against z; some programs store the way back. Those of
+    // type 3 have half the distances of the sensors in x and y.
+    note(fmt::format("ORIGIN has z = {} m, which would be above the surface; it is taken with the other sign",
+                     origin_.z()));
+    if (type_ == 3) {
+      origin_.z() *= -1.0;
+    } else {
+      origin_ *= -1.0;
+    }
+  }
+
+  /// Moments are in the units of the points unless their channel says otherwise.
+  void read_moment_unit() {
+    moment_unit_ = trial_.length;
+    std::string unit = trial_.analog[channels_[3]].unit;
+    std::erase_if(unit, [](char c) { return c == '.' || c == '*' || c == '-' || c == ' '; });
+    if (unit == "Nm") moment_unit_ = 1.0;
+    if (unit == "Ncm") moment_unit_ = 1e-2;
+    if (unit == "Nmm") moment_unit_ = 1e-3;
+    const std::string force = trial_.analog[channels_[2]].unit;
+    const bool known = unit == "Nm" || unit == "Ncm" || unit == "Nmm";
+    if (force != "N" || !known) {
+      note(fmt::format("the units of its channels are '{}' and '{}'; they are taken as N and N times {} m", force,
+                       trial_.analog[channels_[3]].unit, moment_unit_));
+    }
+  }
+
+  [[nodiscard]] Load load(std::size_t sample) const {
+    std::array<double, most_channels> c{};
+    for (std::size_t i = 0; i < channels_.size(); ++i) c[i] = trial_.analog[channels_[i]].values[sample];
+    if (type_ == 3) {
+      const double a = origin_.x(), b = origin_.y();
+      const Vector3 force(c[0] + c[1], c[2] + c[3], c[4] + c[5] + c[6] + c[7]);
+      const Vector3 moment(b * (c[4] + c[5] - c[6] - c[7]), a * (-c[4] + c[5] + c[6] - c[7]),
+                           b * (c[1] - c[0]) + a * (c[2] - c[3]));
+      return {force, moment + force.cross(Vector3(0.0, 0.0, origin_.z()))};
+    }
+    Vector6 wrench = Eigen::Map<const Vector6>(c.data());
+    if (type_ == 4) wrench = matrix_ * wrench;
+    const Vector3 force = wrench.head<3>(), moment = wrench.tail<3>();
+    return {force, (type_ == 4 ? trial_.length : moment_unit_) * moment + force.cross(origin_)};
+  }
+
+  const C3dTrial& trial_;
+  std::size_t index_;
+  int type_;
+  C3dPlates& result_;
+  Pose X_LP_;  ///< of the plate's axes at the centre of its surface, in the laboratory
+  std::vector<std::size_t> channels_;
+  Vector3 origin_;
+  Matrix6 matrix_ = Matrix6::Identity();
+  double moment_unit_ = 1.0;
+};
+
+ForcePlate PlateReader::plate() {
+  ForcePlate plate{.name = fmt::format("ground_force_{}", index_ + 1),
+                   .times = trial_.analog_times(),
+                   .force = {},
+                   .point = {},
+                   .moment = {}};
+  const Vector3 up = -X_LP_.R.col(2);
+  double largest = 0.0;
+  for (std::size_t i = 0; i < plate.times.size(); ++i) {
+    const Load measured = load(i);
+    plate.force.emplace_back(X_LP_.R * measured.force);
+    plate.moment.emplace_back(X_LP_.R * measured.moment);
+    const double along = plate.force.back().dot(up);
+    if (std::abs(along) > std::abs(largest)) largest = along;
+  }
+  const bool is_on_plate = largest < -stance_threshold;
+  if (is_on_plate) {
+    note(
+        fmt::format("its largest load, {:.4g} N, points into the floor: the file has the force on the plate; force and "
+                    "moment are turned around",
+                    -largest));
+  }
+  for (std::size_t i = 0; i < plate.times.size(); ++i) {
+    if (is_on_plate) {
+      plate.force[i] *= -1.0;
+      plate.moment[i] *= -1.0;
+    }
+    plate.point.push_back(X_LP_.p);
+    if (plate.force[i].dot(up) < stance_threshold) continue;
+    const CenterOfPressure center = center_of_pressure(plate.force[i], plate.moment[i], X_LP_.p, up);
+    plate.point[i] = center.point;
+    plate.moment[i] = center.free_moment * up;
+  }
+  return plate;
+}
+
+}  // namespace
+
+C3dPlates c3d_plates(const C3dTrial& trial) {
+  C3dPlates result;
+  const auto used = trial.numbers("FORCE_PLATFORM:USED"), types = trial.numbers("FORCE_PLATFORM:TYPE");
+  const std::size_t n = used.empty() || !(used.front() > 0.0) ? 0 : static_cast<std::size_t>(used.front());
+  if (types.size() < n) {
+    throw input_error("file", fmt::format("{}: FORCE_PLATFORM:TYPE: expected the types of {} plates, found {}",
+                                          trial.markers.file_name, n, types.size()));
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    const int type = static_cast<int>(types[i]);
+    if (type < 2 || type > 4) {
+      result.notes.push_back(
+          fmt::format("force plate {}: its type is {}; types 2, 3 and 4 can be read (its channels are with the others)",
+                      i + 1, type));
+      continue;
+    }
+    result.plates.push_back(PlateReader(trial, i, type, result).plate());
+  }
+  const auto zero = trial.numbers("FORCE_PLATFORM:ZERO");
+  if (n > 0 && zero.size() >= 2 && zero[0] >= 1.0 && zero[1] >= zero[0]) {
+    result.notes.push_back(
+        fmt::format("FORCE_PLATFORM:ZERO says that nothing stands on the plates in frames {} to {}: their mean is not "
+                    "subtracted",
+                    zero[0], zero[1]));
+  }
+  return result;
+}
+
+}  // namespace heelstrike

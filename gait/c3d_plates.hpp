@@ -1,0 +1,29 @@
+/// Ground reactions of the force plates of a C3D file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gait/c3d_file.hpp"
+#include "gait/force_plate.hpp"
+
+namespace heelstrike {
+
+struct C3dPlates {
+  std::vector<ForcePlate> plates;     ///< "ground_force_1", ...: force on the foot, in the laboratory frame
+  std::vector<std::size_t> channels;  ///< of the trial that they are made of, from 0 on
+  std::vector<std::string> notes;     ///< what was left out or taken in another way
+};
+
+/// Plates of type 2 (forces and moments at the transducers' origin), 3 (eight forces of four sensors) and 4 (type 2
+/// behind a calibration matrix) [c3d2020]; others are noted. The moment about the centre of the surface is
+/// M = M_o + F x ORIGIN; where at least stance_threshold stands on the plate, `point` is the centre of pressure on the
+/// plane of CORNERS and `moment` the free moment, elsewhere they are the centre of the surface and the moment about it.
+///
+/// The plates' z points into the floor and the files usually hold the force on the foot. A plate whose largest load
+/// would pull the foot into the floor holds the force on the plate: it is turned around, and noted.
+/// @throws Error{invalid_input} for parameters that are missing, too short, or lead to channels that are not there, and
+///         for corners that span no surface
+[[nodiscard]] C3dPlates c3d_plates(const C3dTrial& trial);
+
+}  // namespace heelstrike

@@ -1,0 +1,264 @@
+// C3D files: every byte order and storage, gaps, plates by hand, and files that are wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "gait/c3d_plates.hpp"
+#include "tests/unit/gait/c3d_writer.hpp"
+#include "tests/unit/motion/refusal.hpp"
+
+namespace heelstrike {
+namespace {
+
+using test::C3dBytes;
+using test::C3dWriter;
+using testing::Contains;
+using testing::HasSubstr;
+
+/// Two markers, one of which is lost in the second frame, and one channel of no plate.
+C3dWriter small_trial() {
+  C3dWriter file;
+  file.point_names = {"HEEL", "TOE"};
+  file.frames = {{{100.5, -20.25, 30.0, 0}, {1.5, 2.5, 3.5, 0}},
+                 {{101.5, -21.25, 31.0, 0}, {0, 0, 0, -1}},
+                 {{102.5, -22.25, 32.0, 1}, {4.5, 5.5, 6.5, 0}}};
+  file.channel_names = {"EMG"};
+  file.channel_units = {"V"};
+  file.scales = {0.5};
+  file.offsets = {10};
+  file.analog = {{{10}, {12}}, {{14}, {16}}, {{-20}, {20}}};
+  return file;
+}
+
+class C3dStorage : public testing::TestWithParam<std::tuple<C3dBytes, bool>> {};
+
+TEST_P(C3dStorage, MarkersAnalogAndEventsAreThoseWritten) {
+  C3dWriter file = small_trial();
+  std::tie(file.bytes, file.is_float) = GetParam();
+  const C3dTrial trial = read_c3d(file.text(), "walk.c3d");
+  EXPECT_EQ(trial.markers.names, (std::vector<std::string>{"HEEL", "TOE"}));
+  ASSERT_EQ(trial.markers.frames(), 3U);
+  EXPECT_EQ(trial.markers.times, (std::vector<double>{0.1, 0.11, 0.12}));
+  // The scale 0.05 of integers is a float.
+  EXPECT_LT((trial.markers.positions[0][1] - Vector3(0.1015, -0.02125, 0.031)).norm(), 1e-8);
+  EXPECT_FALSE(is_seen(trial.markers.positions[1][1]));
+  EXPECT_TRUE(is_seen(trial.markers.positions[1][2]));
+  ASSERT_EQ(trial.analog.size(), 1U);
+  EXPECT_EQ(trial.analog[0].values, (std::vector<double>{0, 1, 2, 3, -15, 5}));
+  EXPECT_EQ(trial.analog_times()[3], 0.1 + 3 / 200.0);
+  ASSERT_EQ(trial.events.size(), 1U);
+  EXPECT_EQ(trial.events[0].time, 0.125);
+  EXPECT_EQ(trial.events[0].context + " " + trial.events[0].label, "Right Foot Strike");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, C3dStorage,
+                         testing::Combine(testing::Values(C3dBytes::intel, C3dBytes::dec, C3dBytes::mips),
+                                          testing::Bool()));
+
+TEST(C3d, MarkersComeBackFromTheTrcFile) {
+  const C3dTrial trial = read_c3d(small_trial().text(), "walk.c3d");
+  const MarkerTrial again = read_trc(trc_text(trial.markers, trial.first_frame), "walk.trc");
+  EXPECT_EQ(again.names, trial.markers.names);
+  EXPECT_EQ(again.times, trial.markers.times);
+  // Millimetres in single precision.
+  EXPECT_LT((again.positions[0][2] - trial.markers.positions[0][2]).norm(), 1e-8);
+  EXPECT_FALSE(is_seen(again.positions[1][1]));
+}
+
+TEST(C3d, UnsignedSamplesAndLabels) {
+  C3dWriter file = small_trial();
+  file.is_float = false;
+  file.analog_format = "UNSIGNED";
+  file.offsets = {-32768};  // 32768 in the file
+  file.analog[0][0][0] = 65535 - 65536;
+  file.point_names = {"HEEL", "HEEL"};
+  file.angles = {"HEEL_2"};
+  const C3dTrial trial = read_c3d(file.text(), "walk.c3d");
+  EXPECT_EQ(trial.analog[0].values[0], 0.5 * (65535 - 32768));
+  EXPECT_EQ(trial.markers.names, (std::vector<std::string>{"HEEL"}));
+  EXPECT_THAT(trial.notes, Contains(HasSubstr("is called HEEL_2")));
+  EXPECT_THAT(trial.notes, Contains(HasSubstr("point HEEL_2: it is no marker but one of POINT:ANGLES")));
+}
+
+/// A plate 600 mm by 400 mm whose x is the laboratory's y and whose z points down; its centre is at (1000, 500, 8) mm.
+C3dWriter::Plate plate(int type) {
+  return {.type = type,
+          .corners = {1200, 800, 8, 1200, 200, 8, 800, 200, 8, 800, 800, 8},
+          .origin = {5, -3, -40},
+          .channel = {1, 2, 3, 4, 5, 6},
+          .matrix = {}};
+}
+
+// A foot stands at `point` of the laboratory; the plate pushes with `force` and turns it with `free_moment` about z.
+const Vector3 point(1.1, 0.4, 0.008), force(30.0, -50.0, 700.0);
+constexpr double free_moment = 4.0;  // [N m]
+// Columns are the plate's axes in the laboratory: x = (0, 1, 0), y = (1, 0, 0), z = (0, 0, -1).
+const Matrix3 R_LP = (Matrix3() << 0, 1, 0, 1, 0, 0, 0, 0, -1).finished();
+const Vector3 center(1.0, 0.5, 0.008);
+
+/// What transducers at the plate's origin measure, in N and N mm.
+Vector6 transducers(const Vector3& origin_mm) {
+  const Vector3 origin = center - R_LP * (1e-3 * origin_mm);
+  const Vector3 moment = (point - origin).cross(force) + Vector3(0, 0, free_moment);
+  return (Vector6() << R_LP.transpose() * force, 1e3 * (R_LP.transpose() * moment)).finished();
+}
+
+C3dWriter plate_trial(const C3dWriter::Plate& plate, const std::vector<double>& samples) {
+  C3dWriter file;
+  file.samples = 1;
+  file.point_names = {"HEEL"};
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    file.channel_names.push_back("plate" + std::to_string(i + 1));
+    file.channel_units.emplace_back(i < 3 || plate.type == 3 ? "N" : "Nmm");
+  }
+  file.scales.assign(samples.size(), 1.0);
+  file.offsets.assign(samples.size(), 0.0);
+  file.frames.assign(2, {{1, 2, 3, 0}});
+  file.analog = {{std::vector<double>(samples.size(), 0.0)}, {samples}};
+  file.plates = {plate};
+  return file;
+}
+
+std::vector<double> list(const Vector6& v) {
+  return {v.data(), v.data() + 6};
+}
+
+void expect_stance(const C3dPlates& plates) {
+  ASSERT_EQ(plates.plates.size(), 1U);
+  const ForcePlate& plate = plates.plates[0];
+  EXPECT_EQ(plate.name, "ground_force_1");
+  // Channels are floats: 1e-7 of 700 N, and of 0.3 m.
+  EXPECT_LT((plate.force[1] - force).norm(), 1e-4);
+  EXPECT_LT((plate.point[1] - point).norm(), 1e-6) << plate.point[1].transpose();
+  EXPECT_LT((plate.moment[1] - Vector3(0, 0, free_moment)).norm(), 1e-4) << plate.moment[1].transpose();
+  EXPECT_LT((plate.point[0] - center).norm(), 1e-9);  // nobody stands on it
+  EXPECT_EQ(plate.force[0], Vector3::Zero());
+}
+
+TEST(C3dPlates, Type2) {
+  C3dWriter file = plate_trial(plate(2), list(transducers({5, -3, -40})));
+  expect_stance(c3d_plates(read_c3d(file.text(), "walk.c3d")));
+  file.unit = "m";  // moments say themselves what their unit is
+  for (double& c : file.plates[0].corners) c *= 1e-3;
+  for (double& c : file.plates[0].origin) c *= 1e-3;
+  const auto plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
+  EXPECT_LT((plates.plates[0].point[1] - point).norm(), 1e-6);
+  EXPECT_TRUE(plates.notes.empty());
+}
+
+TEST(C3dPlates, Type3) {
+  // Sensors 1 to 4 at (a, b), (-a, b), (-a, -b), (a, -b), 40 mm below the surface.
+  const double a = 200, b = 120;
+  const Vector6 w = transducers({0, 0, -40});
+  // Mx = b (z1 + z2 - z3 - z4), My = a (-z1 + z2 + z3 - z4): the twisting mode is free, here 7 N.
+  const double s = w[2] / 4, p = w[3] / (4 * b), q = w[4] / (4 * a), t = 7;
+  // Mz = b (x34 - x12) + a (y14 - y23): half of it by each pair.
+  const double x = w[5] / (4 * b), y = w[5] / (4 * a);
+  auto kistler = plate(3);
+  kistler.origin = {a, b, -40};
+  kistler.channel = {1, 2, 3, 4, 5, 6, 7, 8};
+  C3dWriter file = plate_trial(kistler, {w[0] / 2 - x, w[0] / 2 + x, w[1] / 2 + y, w[1] / 2 - y, s + p - q + t,
+                                         s + p + q - t, s - p + q + t, s - p - q - t});
+  expect_stance(c3d_plates(read_c3d(file.text(), "walk.c3d")));
+  file.plates[0].origin[2] = 40;
+  const auto plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
+  expect_stance(plates);
+  EXPECT_THAT(plates.notes, Contains(HasSubstr("ORIGIN has z = 0.04 m")));
+}
+
+TEST(C3dPlates, Type4) {
+  // Channels c with w = C c: two of them mixed, in other units.
+  Matrix6 C = Matrix6::Identity() * 10.0;
+  C(0, 1) = 2.0;
+  C(4, 2) = -3.0;
+  auto with_matrix = plate(4);
+  with_matrix.matrix.assign(C.data(), C.data() + 36);
+  const Vector6 c = C.inverse() * transducers({5, -3, -40});
+  C3dWriter file = plate_trial(with_matrix, list(c));
+  expect_stance(c3d_plates(read_c3d(file.text(), "walk.c3d")));
+}
+
+TEST(C3dPlates, TheForceOnThePlateIsTurnedAroundAndTold) {
+  C3dWriter file = plate_trial(plate(2), list(-transducers({5, -3, -40})));
+  const auto plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
+  expect_stance(plates);
+  EXPECT_THAT(plates.notes, Contains(HasSubstr("force on the plate")));
+}
+
+TEST(C3dPlates, TheMotionFileHasTheSameLoad) {
+  C3dWriter file = plate_trial(plate(2), list(transducers({5, -3, -40})));
+  const C3dTrial trial = read_c3d(file.text(), "walk.c3d");
+  const std::string text = plates_text(c3d_plates(trial).plates, trial.analog_times(), "walk.mot");
+  C3dPlates again;
+  again.plates = read_force_plates(read_motion_table(text, "walk.mot"));
+  expect_stance(again);
+}
+
+TEST(C3dPlates, OtherTypesAreTold) {
+  C3dWriter file = plate_trial(plate(6), {0, 0, 700, 0, 0, 0});
+  const auto plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
+  EXPECT_TRUE(plates.plates.empty());
+  EXPECT_TRUE(plates.channels.empty());
+  EXPECT_THAT(plates.notes, Contains(HasSubstr("its type is 6")));
+}
+
+std::string refusal_of(const std::string& bytes) {
+  return refusal([&] { (void)c3d_plates(read_c3d(bytes, "walk.c3d")); });
+}
+
+TEST(C3dErrors, WrongFilesAreRefusedByName) {
+  const std::string good = small_trial().text();
+  EXPECT_THAT(refusal_of("solid ascii"), HasSubstr("walk.c3d: expected a C3D file"));
+  EXPECT_THAT(refusal_of(good.substr(0, 5 * 512)), HasSubstr("cut off"));
+  EXPECT_THAT(refusal_of(good.substr(0, 6 * 512 + 100)), HasSubstr("which are 2 frames; the file is cut off"));
+  std::string damaged = good;
+  damaged[515] = 100;
+  EXPECT_THAT(refusal_of(damaged), HasSubstr("processor type"));
+  damaged = good;
+  damaged[4] = 9;
+  EXPECT_THAT(refusal_of(damaged), HasSubstr("2 points and 2 analog samples a frame"));
+}
+
+TEST(C3dErrors, MissingParametersAreNamed) {
+  for (const char* name :
+       {"POINT:RATE", "POINT:SCALE", "POINT:USED", "ANALOG:RATE", "ANALOG:SCALE", "POINT:UNITS", "EVENT:TIMES"}) {
+    C3dWriter file = small_trial();
+    file.without = {name};
+    EXPECT_THAT(refusal_of(file.text()), HasSubstr(name));
+  }
+  for (const char* name : {"TYPE", "CORNERS", "ORIGIN", "CHANNEL", "CAL_MATRIX"}) {
+    auto with_matrix = plate(4);
+    with_matrix.matrix.assign(36, 0.0);
+    C3dWriter file = plate_trial(with_matrix, {0, 0, 0, 0, 0, 0});
+    file.without = {std::string("FORCE_PLATFORM:") + name};
+    const std::string said = refusal_of(file.text());
+    // Channels without their parameter would be six per plate.
+    EXPECT_THAT(said, HasSubstr(file.without[0]));
+  }
+}
+
+TEST(C3dErrors, PlatesThatCannotBe) {
+  C3dWriter file = plate_trial(plate(2), {0, 0, 0, 0, 0, 0});
+  file.plates[0].channel[5] = 7;
+  EXPECT_THAT(refusal_of(file.text()), HasSubstr("expected analog channels from 1 to 6, found 7"));
+  file = plate_trial(plate(2), {0, 0, 0, 0, 0, 0});
+  file.plates[0].corners = {};
+  EXPECT_THAT(refusal_of(file.text()), HasSubstr("force plate 1: expected corners that span a surface"));
+}
+
+/// Whatever a byte is changed into, the answer is a trial or a sentence.
+TEST(C3dErrors, NoByteOfTheParametersMakesItFail) {
+  const std::string good = plate_trial(plate(2), list(transducers({5, -3, -40}))).text();
+  for (std::size_t i = 0; i < std::min<std::size_t>(good.size(), 1500); ++i) {
+    for (const int value : {0, 1, 127, 128, 255}) {
+      std::string bytes = good;
+      bytes[i] = static_cast<char>(value);
+      (void)refusal_of(bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heelstrike
