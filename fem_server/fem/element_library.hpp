@@ -21,6 +21,12 @@ struct EigenProblem {
   std::function<Eigen::VectorXd(const Eigen::VectorXd&)> inverse;  ///< K^-1 x; of a free body its generalised inverse
 };
 
+/// Vectors that the Lanczos iteration keeps: twice as many as wanted is what ARPACK's authors advise, and some more for
+/// few.
+constexpr std::size_t lanczos_vectors(std::size_t n_modes) {
+  return 2 * n_modes + 10;
+}
+
 struct Eigenpairs {
   Eigen::VectorXd values;   ///< in no order
   Eigen::MatrixXd vectors;  ///< one column each, of any length

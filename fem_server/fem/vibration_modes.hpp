@@ -18,8 +18,8 @@ struct VibrationModes {
 /// its rigid motions, whose modes do not move its mean (Tisserand) frame.
 /// Shift and invert by the sparse Cholesky factor, Lanczos iterations by ARPACK [lehoucq1998]. Only preparation.
 /// @param n_modes  >= 1
-/// @throws Error{invalid_input}  no mass; as many modes as the body has unknowns, or more; a clamp that leaves a motion
-///                               free
+/// @throws Error{invalid_input}  no mass; more modes than half of the body's unknowns; a clamp that leaves a motion
+/// free
 /// @throws Error{cancelled}      `stop` was requested
 [[nodiscard]] VibrationModes vibration_modes(const BodyModel& body, const Support& support, std::size_t n_modes,
                                              const std::stop_token& stop);

@@ -27,11 +27,6 @@ struct Operator {
   }
 };
 
-/// ARPACK iterates on so many vectors more than it is asked for; twice as many is what its authors advise.
-std::size_t basis_size(const EigenProblem& problem) {
-  return std::min(problem.size, 2 * problem.n_modes + 10);
-}
-
 }  // namespace
 
 Eigenpairs arpack_lowest_modes(const EigenProblem& problem) {
@@ -41,7 +36,8 @@ Eigenpairs arpack_lowest_modes(const EigenProblem& problem) {
   using Solver = dealii::ArpackSolver;
   // Eigenvalues to rounding: what is left of an error in them enters the compliance that the modes leave.
   dealii::SolverControl control(1'000, 1e-14);
-  Solver solver(control, Solver::AdditionalData(static_cast<unsigned>(basis_size(problem)), Solver::largest_magnitude,
+  Solver solver(control, Solver::AdditionalData(static_cast<unsigned>(lanczos_vectors(problem.n_modes)),
+                                                Solver::largest_magnitude,
                                                 /*symmetric=*/true));
   // The same start in every run; entries of one size would be blind to modes of the other symmetry.
   const auto size = static_cast<unsigned>(problem.size);

@@ -81,7 +81,7 @@ TEST(VibrationModes, LeaveACompliancePositiveSemidefinite) {
     const std::vector<std::uint32_t>& candidates = body.mesh().node_sets.at("z1");
     const Eigen::MatrixXd C = condense(body, support, candidates, [](std::string_view, double) {}, {}).dense();
     double before = C.trace();
-    for (const std::size_t n : {1U, 10U, 40U}) {
+    for (const std::size_t n : {1U, 10U, 31U}) {
       const VibrationModes modes = vibration_modes(body, support, n, {});
       Eigen::MatrixXd Phi(C.rows(), modes.shapes.cols());
       for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -108,10 +108,11 @@ TEST(VibrationModes, NameWhatCannotBe) {
     }
     return std::string("no error");
   };
-  EXPECT_THAT(refusal(body, held_at(body, "z0"), 12), HasSubstr("fewer than the 12 unknowns"));
+  EXPECT_EQ(vibration_modes(body, held_at(body, "z0"), 1, {}).frequencies.size(), 1);
+  EXPECT_THAT(refusal(body, held_at(body, "z0"), 2), HasSubstr("at most 1 for the 12 unknowns"));
   const BodyModel massless = block({0.1, 0.08, 0.05}, 1, 1, 1, 0.3, false, 0.0);
-  EXPECT_THAT(refusal(massless, held_at(massless, "z0"), 2), HasSubstr("give its material a density"));
-  EXPECT_THAT(refusal(body, {}, 2), HasSubstr("the body is free to move"));
+  EXPECT_THAT(refusal(massless, held_at(massless, "z0"), 1), HasSubstr("give its material a density"));
+  EXPECT_THAT(refusal(body, {}, 1), HasSubstr("the body is free to move"));
 }
 
 }  // namespace
