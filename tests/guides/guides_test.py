@@ -17,10 +17,12 @@ by a comment directly above the block, which readers do not see:
 Every document is read in a folder of its own that looks like a fresh clone after scripts/demo: examples, scripts, docs, and
 the programs in build/release/bin, which is in PATH. The cache of prepared bodies is shared by the documents.
 """
+import contextlib
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -96,14 +98,24 @@ class Reader:
         self.environment = dict(os.environ, PATH=f"{programs}:{tools}:{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1", XDG_CACHE_HOME=str(scratch / "cache"),
                                 OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
         self.data = os.environ.get("HEELSTRIKE_DATA", "")
+        self.groups = []
 
     def shell(self, commands):
         """Stops at the first command that fails. What is exported holds for the next block, too."""
         exported = self.clone / ".exported"
         saved = f". {exported}\n" if exported.exists() else ""
         script = f"{saved}set -e\n{commands}\nexport -p > {exported}\n"
-        return subprocess.run(["bash", "-c", script], cwd=self.clone, env=self.environment, text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        shell = subprocess.Popen(["bash", "-c", script], cwd=self.clone, env=self.environment, text=True, start_new_session=True,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.groups.append(shell.pid)
+        said, _ = shell.communicate()
+        return subprocess.CompletedProcess(shell.args, shell.returncode, said)
+
+    def end(self):
+        """What a guide has left running ends with it, however it went."""
+        for group in self.groups:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGTERM)
 
     def type(self, block):
         for order in block.orders:
@@ -157,7 +169,10 @@ def main():
     problems = examples_are_told(source)
     for name in arguments[3:]:
         reader = Reader(source, programs, scratch, "--slow" in sys.argv)
-        reader.read(source / name)
+        try:
+            reader.read(source / name)
+        finally:
+            reader.end()
         print(f"{name}: {reader.typed} lines typed")
         for line in reader.skipped:
             print(f"  {line}")
