@@ -135,6 +135,12 @@ RunSummary RemoteRunner::collect(const std::string& run_id, const RunRequest& re
   tell_news(sink);
   finished_run_ = run_id;
   RunSummary summary = *reader.summary();
+  // A server that stays dead takes the other one along, which may still tell that it was asked to stop: that is no
+  // cancelled run.
+  if (servers_.given_up() && summary.status == "cancelled") {
+    summary.status = "failed";
+    if (!summary.error) summary.error = Error(ErrorCode::cancelled, "stopped on request");
+  }
   if (summary.error) summary.error = explained(*summary.error);
   return summary;
 }
