@@ -81,6 +81,7 @@ std::string chart_places(bool with_scatter, bool with_contact) {
                           "click a name to hide its curve. All charts share their time axis.</p>\n"
                           "<div id=\"time-charts\" class=\"charts\">{}</div>\n",
                           with_contact ? "Charts open with the contacts. " : "", waiting));
+  text += "<div id=\"turn-charts\"></div>\n";
   if (!with_contact) return text;
   return text + section("loops", "Force against indentation",
                         fmt::format("<div id=\"loop-charts\" class=\"charts\">{}</div>\n", waiting));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "client/embedded/catalog.hpp"
+#include "client/report/body_turns.hpp"
 #include "client/report/columns.hpp"
 #include "client/report/feet.hpp"
 #include "client/runs/ground_reactions.hpp"
@@ -180,6 +181,7 @@ Json charts_json(const RunData& run, std::size_t budget) {
   for (const FootForce& foot : foot_forces(*run.model, run.series, run.measured)) {
     add_foot_force(foot, up, budget, json["columns"]);
   }
+  json["turns"] = body_turns_json(*run.model, run.series, budget);
   return json;
 }
 

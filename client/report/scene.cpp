@@ -6,10 +6,12 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <variant>
 
 #include "client/report/pressure_map.hpp"
 #include "common/config/line_paths.hpp"
+#include "common/errors/error.hpp"
 #include "common/surfaces/surface_kind.hpp"
 
 namespace heelstrike::client::report {
@@ -17,6 +19,11 @@ namespace {
 
 constexpr const char* ground = "ground";
 constexpr double same_point = 1e-9;  // [m]
+
+// Of a way over a surface: twelve points bend without corners on a screen, and 60 times follow a motion as the outline
+// of moving bodies does; thirty lines then take some 65,000 of the values of a page.
+constexpr int way_points = 12;
+constexpr std::size_t way_times = 60;
 
 Json json_of(const Vector3& v) {
   return {v.x(), v.y(), v.z()};
@@ -126,7 +133,7 @@ class SceneWriter {
     return json;
   }
 
-  /// The straight parts of a line from point to point, and the surfaces that it wraps over, each once.
+  /// The parts of a line from point to point, and the surfaces that it wraps over, each once.
   void add_line(const std::string& entry, const config::LineSpec& line, Json& lines) {
     for (std::size_t i = 0; i + 1 < line.points.size(); ++i) {
       Json part = {{"name", line.name.empty() ? entry : entry + "." + line.name}};
@@ -135,20 +142,66 @@ class SceneWriter {
         part[k == 0 ? "a" : "b"] = {{"body", end.body}, {"point", json_of(end.point)}};
         add_point(end.body, end.point);
       }
+      if (line.points[i].wrap) {
+        part["way"] = way_json(line.points[i], line.points[i + 1]);
+        add_wrap_surface(entry, *line.points[i].wrap, lines["surfaces"]);
+      }
       lines["parts"].push_back(std::move(part));
-      if (!line.points[i].wrap) continue;
-      const auto& wrap = *line.points[i].wrap;
-      const std::string name = entry + "." + wrap.name;
-      const auto known = [&](const Json& surface) { return surface.at("name") == name; };
-      if (std::ranges::any_of(lines["surfaces"], known)) continue;
-      const Eigen::Quaterniond q(wrap.X_BS.R);
-      lines["surfaces"].push_back({{"name", name},
-                                   {"body", wrap.body},
-                                   {"p", json_of(wrap.X_BS.p)},
-                                   {"q", {q.w(), q.x(), q.y(), q.z()}},
-                                   {"radii", wrap.radii},
-                                   {"cylinder", wrap.cylinder}});
     }
+  }
+
+  /// The way over a surface at times spread over the run; where no shortest line is found it is straight, for a picture
+  /// of what went wrong is wanted as well.
+  [[nodiscard]] Json way_json(const config::LinePoint& from, const config::LinePoint& to) const {
+    const config::WrapSpec& wrap = *from.wrap;
+    std::vector<double> times;
+    std::vector<double> coordinates;
+    for (const std::size_t row : spread_rows()) {
+      const Pose X_SW = (pose_of(wrap.body, row) * wrap.X_BS).inverse();
+      const Vector3 y1 = X_SW * (pose_of(from.body, row) * from.point);
+      const Vector3 y2 = X_SW * (pose_of(to.body, row) * to.point);
+      std::vector<Vector3> points;
+      try {
+        points = wrapped_points(wrap.shape, y1, y2, way_points - 4);
+      } catch (const RecoverableError&) {
+        for (int k = 0; k < way_points; ++k) points.emplace_back(y1 + (y2 - y1) * k / (way_points - 1));
+      }
+      times.push_back(series_.rows() == 0 ? 0.0 : series_.values[row * series_.columns.size()]);
+      for (const Vector3& y : points) {
+        const Vector3 p = wrap.X_BS * y;
+        coordinates.insert(coordinates.end(), p.begin(), p.end());
+      }
+    }
+    return {{"body", wrap.body}, {"count", way_points}, {"times", packed(times)}, {"points", packed(coordinates)}};
+  }
+
+  /// Rows at which ways over surfaces are computed; the first alone where there are none.
+  [[nodiscard]] std::vector<std::size_t> spread_rows() const {
+    const std::size_t n = series_.rows();
+    const std::size_t count = std::clamp<std::size_t>(n, 1, way_times);
+    std::vector<std::size_t> rows;
+    for (std::size_t k = 0; k < count; ++k) rows.push_back(count == 1 ? 0 : k * (n - 1) / (count - 1));
+    return rows;
+  }
+
+  [[nodiscard]] Pose pose_of(const std::string& body, std::size_t row) const {
+    if (series_.rows() == 0) return initial_pose(body);
+    const std::size_t n = series_.columns.size();
+    return pose_in_row(series_.columns, std::span(series_.values).subspan(row * n, n), body);
+  }
+
+  static void add_wrap_surface(const std::string& entry, const config::WrapSpec& wrap, Json& surfaces) {
+    const std::string name = entry + "." + wrap.name;
+    if (std::ranges::any_of(surfaces, [&](const Json& surface) { return surface.at("name") == name; })) return;
+    const Quaternion q = quaternion_from_rotation(wrap.X_BS.R);
+    const Vector3& radii = wrap.shape.radii;
+    const bool cylinder = std::isinf(radii.z());
+    surfaces.push_back({{"name", name},
+                        {"body", wrap.body},
+                        {"p", json_of(wrap.X_BS.p)},
+                        {"q", {q.w(), q.x(), q.y(), q.z()}},
+                        {"radii", {radii.x(), radii.y(), cylinder ? radii.x() : radii.z()}},
+                        {"cylinder", cylinder}});
   }
 
   Json joint_json(const JointSpec& joint) {

@@ -8,15 +8,17 @@
 namespace heelstrike::client::report {
 
 /// {up, bodies: [{name, points, center_of_mass, box?, surfaces}], joints: [{name, a, b, axis?, rod}],
-/// springs: [{name, a, b}], lines: {parts: [{name, a, b}], surfaces: [{name, body, p, q, radii, cylinder}]}}; lengths
-/// in m, points in the frame of their body.
+/// springs: [{name, a, b}], lines: {parts: [{name, a, b, way?}], surfaces: [{name, body, p, q, radii, cylinder}]}};
+/// lengths in m, points in the frame of their body.
 ///
 /// * `points`: where joints and forces hold the body, each once.
 /// * `box`: {lengths, p, q}: the block of uniform density with the body's mass and inertia, where there is one.
 /// * `surfaces`: {kind: "sphere", radius, center}, {kind: "plane", normal, point}, {kind: "cylinder", radius, axis,
 ///   center, length or null}, {kind: "block", lengths, center, rough}; `rough` for a foot of which only the size is
 ///   known here. Surfaces from mesh files have no shape here: they are drawn from the fields.
-/// * `lines`: ligaments and muscles, straight from point to point, and the surfaces that they wrap over.
+/// * `lines`: ligaments and muscles from point to point, and the surfaces that they wrap over. `way`: {body, count,
+///   times, points}: of a part that may wrap, `count` points from end to end at each time, in the frame of the body that
+///   has the surface; straight between them and from time to time.
 /// * `a` and `b` of joints, springs and parts of lines: {body, point}; `rod`: a link of fixed length between both
 /// points.
 ///

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "common/config/sections/sections.hpp"
 
@@ -17,7 +17,7 @@ Pose initial_pose(const std::string& body, const std::vector<BodySpec>& bodies) 
 }
 
 WrapSpec read_surface(const Field& field, const std::vector<BodySpec>& bodies) {
-  WrapSpec surface{.name = field.name(), .body = read_body_name(field["body"], bodies, true), .X_BS = {}, .radii = {}};
+  WrapSpec surface{.name = field.name(), .body = read_body_name(field["body"], bodies, true), .X_BS = {}, .shape = {}};
   surface.X_BS.p = field["position"].vector3();
   if (field.has("orientation")) surface.X_BS.R = read_rotation(field["orientation"]);
   const int given = static_cast<int>(field.has("sphere")) + static_cast<int>(field.has("cylinder")) +
@@ -25,15 +25,18 @@ WrapSpec read_surface(const Field& field, const std::vector<BodySpec>& bodies) {
   if (given != 1) {
     field.refuse("one of `sphere`, `cylinder`, `ellipsoid`", fmt::format("{}", given), "give its radius or radii");
   }
-  surface.cylinder = field.has("cylinder");
-  if (field.has("ellipsoid")) surface.radii = field["ellipsoid"].numbers();
-  if (field.has("sphere")) surface.radii = {field["sphere"].number()};
-  if (field.has("cylinder")) surface.radii = {field["cylinder"].number()};
+  WrapShape& shape = surface.shape;
+  if (field.has("ellipsoid")) shape.radii = field["ellipsoid"].vector3();
+  if (field.has("sphere")) shape.radii.setConstant(field["sphere"].number());
+  if (field.has("cylinder")) {
+    const double r = field["cylinder"].number();
+    shape.radii << r, r, std::numeric_limits<double>::infinity();
+  }
   if (field.has("side")) {
-    surface.side = read_direction(field["side"]);
+    shape.side = read_direction(field["side"]);
     // The axis of a cylinder points to no side of it.
-    if (surface.cylinder) surface.side.z() = 0.0;
-    if (!(surface.side.norm() > 0.1)) {
+    if (field.has("cylinder")) shape.side.z() = 0.0;
+    if (!(shape.side.norm() > 0.1)) {
       field["side"].refuse("a direction across the axis of the cylinder, which is z", "one along it",
                            "give e.g. [1, 0, 0]");
     }
@@ -69,16 +72,6 @@ LineSpec read_line(const Field& field, const std::string& name, const std::vecto
                 "its length would never change: name the body of the other insertion");
   }
   return line;
-}
-
-/// sum (y_i / r_i)^2 of a point in the frame of the surface.
-double level_of(const WrapSpec& surface, const Vector3& y) {
-  double sum = 0.0;
-  for (int i = 0; i < (surface.cylinder ? 2 : 3); ++i) {
-    const double r = surface.radii.size() == 3 ? surface.radii[static_cast<std::size_t>(i)] : surface.radii[0];
-    sum += y[i] * y[i] / (r * r);
-  }
-  return sum;
 }
 
 }  // namespace
@@ -145,11 +138,11 @@ void check_insertions(const LineSpec& line, const std::vector<BodySpec>& bodies)
     const Pose X_SW = (initial_pose(surface.body, bodies) * surface.X_BS).inverse();
     for (std::size_t k = i; k <= i + 1; ++k) {
       const LinePoint& end = line.points[k];
-      const double level = level_of(surface, X_SW * (initial_pose(end.body, bodies) * end.point));
+      const double level = wrap_level(surface.shape, X_SW * (initial_pose(end.body, bodies) * end.point));
       if (level >= 1.0) continue;
       line.keys["path"].refuse(
           fmt::format("points outside the surface '{}'", surface.name),
-          fmt::format("point {} of '{}' inside it, at {:.3g} of its radius", k + 1, end.body, std::sqrt(level)),
+          fmt::format("point {} of '{}' inside it, at {:.3g} of its radius", k + 1, end.body, level),
           "a line cannot wrap over a surface around its own insertion: make the surface smaller or leave out `wrap`");
     }
   }

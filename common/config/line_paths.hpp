@@ -7,6 +7,7 @@
 
 #include "common/config/keys.hpp"
 #include "common/config/scenario.hpp"
+#include "common/spatial/wrap_surface.hpp"
 
 namespace heelstrike::config {
 
@@ -14,10 +15,8 @@ namespace heelstrike::config {
 struct WrapSpec {
   std::string name;
   std::string body;
-  Pose X_BS;
-  std::vector<double> radii;  ///< [m] one: sphere or cylinder; three: ellipsoid
-  bool cylinder = false;
-  Vector3 side = Vector3::Zero();  ///< unit vector in its frame, or zero
+  Pose X_BS;  ///< frame of the shape in the body
+  WrapShape shape;
 };
 
 struct LinePoint {

@@ -1,26 +1,10 @@
 #include "mbs_server/elements/path_points.hpp"
 
-#include <limits>
-
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 
 namespace heelstrike::mbs {
-namespace {
-
-PathWrap path_wrap(const config::WrapSpec& spec, const Model& model, const std::string& where) {
-  PathWrap wrap{.body = find_body(model, spec.body, where), .X_BS = spec.X_BS, .shape = {}};
-  wrap.shape.side = spec.side;
-  for (int i = 0; i < 3; ++i) {
-    wrap.shape.radii[i] = spec.radii.size() == 3 ? spec.radii[static_cast<std::size_t>(i)] : spec.radii[0];
-  }
-  if (spec.cylinder) wrap.shape.radii.z() = std::numeric_limits<double>::infinity();
-  return wrap;
-}
-
-}  // namespace
-
 std::vector<BodySpec> body_specs(const Model& model) {
   std::vector<BodySpec> bodies;
   for (const auto& body : model.bodies) bodies.push_back({.name = body.name, .X_WB = body.X_WB, .V_WB = {}});
@@ -32,7 +16,9 @@ std::vector<PathPoint> path_points(const config::LineSpec& line, const Model& mo
   const std::string& where = line.keys.path();
   for (const auto& spec : line.points) {
     PathPoint point{.body = find_body(model, spec.body, where), .p_BP = spec.point, .wrap = {}};
-    if (spec.wrap) point.wrap = path_wrap(*spec.wrap, model, where);
+    if (spec.wrap) {
+      point.wrap = {.body = find_body(model, spec.wrap->body, where), .X_BS = spec.wrap->X_BS, .shape = spec.wrap->shape};
+    }
     points.push_back(std::move(point));
   }
   return points;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "mbs_server/formulation/affine_vector.hpp"
-#include "mbs_server/formulation/wrap_surface.hpp"
+#include "common/spatial/wrap_surface.hpp"
 
 namespace heelstrike::mbs {
 

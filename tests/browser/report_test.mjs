@@ -129,6 +129,44 @@ async function testMechanism(name, scenario, chart) {
   await clean(page, name);
 }
 
+/** A ligament over a condyle: it is drawn round it, and its force over the angle of the joint. */
+async function testLigament() {
+  const file = path.join(output, 'band.yaml');
+  fs.writeFileSync(file, `heelstrike: 1
+gravity: [0, -9.81, 0]
+bodies:
+  shank: {mass: 3.0, inertia: [0.03, 0.004, 0.03], position: [0, -0.2, 0]}
+joints:
+  knee: {type: revolute, bodies: [ground, shank], points: [[0, 0, 0], [0, 0.2, 0]], axes: [[0, 0, 1], [0, 0, 1]]}
+forces:
+  band:
+    type: ligament
+    stiffness: 2000
+    transition_strain: 0.06
+    surfaces:
+      condyle: {body: ground, sphere: 0.02, position: [0, 0, 0]}
+    reference_strain: 0.05
+    path: [{body: ground, point: [0.015, 0.06, 0], wrap: condyle}, {body: shank, point: [0.015, 0.13, 0]}]
+analysis: {end_time: 0.3}
+output: {interval: 0.005}
+`);
+  heelstrike('run', file, '--in-process', '--quiet', '-o', 'band');
+  const page = await openPage(browser, path.join(output, 'band/report.html'));
+  await page.waitForSelector('html[data-fields=true]');
+  check(await drawnPixels(page, '[id="chart-turn-tension-shank in ground"]') > 300, 'ligament: its force is drawn over the angle of the joint');
+  const levels = await page.evaluate(() => {
+    const { count, unpacked: { times, points } } = window.heelstrikeReport.scenes[0].scene.lines.parts[0].way;
+    return [...times].map((_, frame) => Math.hypot(...points.slice(3 * (frame * count + count / 2), 3 * (frame * count + count / 2) + 3)) / 0.02);
+  });
+  check(levels.length > 20 && levels.every((level) => level > 0.999) && levels.some((level) => Math.abs(level - 1) < 1e-6), `ligament: it goes round its condyle (${Math.min(...levels)} of its radius)`);
+  const view = page.locator('.field-canvas');
+  const first = await view.screenshot();
+  await setSlider(page, 57);
+  check(Buffer.compare(first, await view.screenshot()) !== 0, 'ligament: it moves');
+  await page.screenshot({ path: path.join(output, 'band.png'), fullPage: true });
+  await clean(page, 'band');
+}
+
 async function setSlider(page, value) {
   await page.evaluate((v) => {
     const slider = document.querySelector('.field-time input');
@@ -487,6 +525,7 @@ try {
   await testScene();
   await testMechanism('four_bar', 'four_bar_n.yaml', 'chart-position-coupler0');
   await testMechanism('car_axis', 'car_axis.yaml', 'chart-force-axle');
+  await testLigament();
   await testComparison();
   await testSweep();
   await testHostileNames();

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/formulation/wrap_surface.hpp"
+#include "common/spatial/wrap_surface.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -29,7 +29,7 @@ std::vector<Ends> some_ends(const WrapShape& shape, int n) {
   while (static_cast<int>(all.size()) < n) {
     const Ends ends{{-2.0 * size + 0.5 * size * u(random), size * u(random), size * u(random)},
                     {2.0 * size + 0.5 * size * u(random), size * u(random), size * u(random)}};
-    if (level(shape, ends.y1) > 1.05 && level(shape, ends.y2) > 1.05) all.push_back(ends);
+    if (wrap_level(shape, ends.y1) > 1.05 && wrap_level(shape, ends.y2) > 1.05) all.push_back(ends);
   }
   return all;
 }
@@ -165,7 +165,7 @@ TEST(Wrapping, FindsALineForAllEnds) {
     int wrapped = 0;
     for (int i = 0; i < 2000; ++i) {
       const Vector3 y1 = point(2.5 * radii.x()), y2 = point(2.5 * radii.x());
-      if (level(shape, y1) < 1.02 || level(shape, y2) < 1.02) continue;
+      if (wrap_level(shape, y1) < 1.02 || wrap_level(shape, y2) < 1.02) continue;
       const auto line = wrap(shape, y1, y2);
       if (!line.touches) continue;
       ++wrapped;
@@ -173,6 +173,34 @@ TEST(Wrapping, FindsALineForAllEnds) {
     }
     EXPECT_GT(wrapped, 50);
   }
+}
+
+// What a picture shows: chords of a curve on the surface, which come to its length with the square of their number.
+TEST(Wrapping, PointsAlongTheLineFollowIt) {
+  const Vector3 y1(-0.08, 0.004, 0.003), y2(0.09, 0.001, -0.004);
+  for (const Vector3& radii : {Vector3(0.03, 0.03, 0.03), Vector3(0.03, 0.03, infinite), Vector3(0.03, 0.018, 0.012)}) {
+    const WrapShape shape{.radii = radii};
+    const auto line = wrap(shape, y1, y2);
+    ASSERT_TRUE(line.touches);
+    const auto missing = [&](int between) {
+      const auto points = wrapped_points(shape, y1, y2, between);
+      EXPECT_EQ(points.size(), static_cast<std::size_t>(between) + 4);
+      EXPECT_TRUE(points.front() == y1 && points.back() == y2);
+      EXPECT_LT((points[1] - line.first).norm() + (points[points.size() - 2] - line.last).norm(), 1e-12);
+      double chords = 0.0;
+      for (std::size_t k = 0; k + 1 < points.size(); ++k) {
+        chords += (points[k + 1] - points[k]).norm();
+        const double outside = wrap_level(shape, points[std::max<std::size_t>(k, 1)]);
+        EXPECT_NEAR(outside, 1.0, 1e-7);
+      }
+      return line.length - chords;
+    };
+    const double ratio = missing(9) / missing(19);
+    EXPECT_NEAR(ratio, 4.0, 0.2) << "order 2";
+  }
+  const auto straight = wrapped_points({.radii = Vector3::Constant(0.03)}, {-0.08, 0.05, 0.0}, {0.08, 0.05, 0.0}, 2);
+  ASSERT_EQ(straight.size(), 6u);
+  EXPECT_NEAR(straight[2].x(), -0.08 + 2.0 * 0.16 / 5.0, 1e-15);
 }
 
 TEST(Wrapping, AnEndInsideIsRefused) {

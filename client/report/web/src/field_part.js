@@ -1,7 +1,7 @@
 // One body of a field file: its undeformed shape, motion and deformation, quantities as colours, sections.
 import * as THREE from 'three';
 import { unpackDoubles, unpackIntegers, unpackShorts } from './decode.js';
-import { indexBefore } from './poses.js';
+import { indexBefore } from './sampled.js';
 import { pressureColour, viridisColour } from './viridis.js';
 
 const shades = 1024;

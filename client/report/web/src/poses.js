@@ -1,17 +1,8 @@
 // Where the bodies of a run are at any time, from the columns of its time series.
 import * as THREE from 'three';
+import { indexBefore } from './sampled.js';
 
 const parts = ['x', 'y', 'z', 'qw', 'qx', 'qy', 'qz'];
-
-/** Index of the last of `times` at or before t; 0 before the first one. */
-export function indexBefore(times, t) {
-  let low = 0, high = times.length - 1;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (times[middle] <= t) low = middle; else high = middle - 1;
-  }
-  return low;
-}
 
 class Column {
   constructor({ time, value }) { Object.assign(this, { time, value }); }

@@ -3,6 +3,7 @@ import { addZoomBar, contactWindows } from './contacts.js';
 import { unpackDoubles } from './decode.js';
 import { element, number, withUnit } from './format.js';
 import { PressureMapView, unpackPath, unpackView } from './map.js';
+import { valueAt } from './sampled.js';
 import * as theme from './theme.js';
 import { TimeChart, setWhole, showTimes } from './time_chart.js';
 import { XyChart } from './xy_chart.js';
@@ -26,6 +27,13 @@ async function unpackRun(run) {
   }
   const ends = run.columns.filter((c) => c.time.length > 0).map((c) => [c.time[0], c.time.at(-1)]);
   run.span = [Math.min(...ends.map(([from]) => from)), Math.max(...ends.map(([, to]) => to))];
+  for (const turn of run.turns?.turns ?? []) {
+    turn.times = await unpackDoubles(turn.times);
+    turn.angle = (await unpackDoubles(turn.angle)).map((radians) => (radians * 180) / Math.PI);
+  }
+  for (const path of run.turns?.paths ?? []) {
+    for (const key of ['times', 'x', 'y', 'z', 'force']) path[key] = await unpackDoubles(path[key]);
+  }
   for (const loop of run.loops) {
     loop.x = await unpackDoubles(loop.indentation);
     loop.y = await unpackDoubles(loop.force);
@@ -131,6 +139,50 @@ function addLoops(place, runs) {
       title: `Force against indentation: ${pair}`, id: `chart-loop-${pair}`, curves,
       xLabel: 'indentation [m]', yLabel: 'resultant contact force [N]',
     });
+  }
+}
+
+/** Columns of tensions, of a bundle its sum alone, the largest first; a dozen of them can be told apart. */
+function tensionsOf(run) {
+  const tensions = run.columns.filter((c) => c.quantity === 'tension' && c.varies);
+  const owners = new Set(tensions.map((c) => c.owner));
+  const inBundle = ({ owner }) => owner.includes('.') && owners.has(owner.slice(0, owner.lastIndexOf('.')));
+  const peak = ({ value }) => value.reduce((most, v) => Math.max(most, v), 0);
+  return tensions.filter((c) => !inBundle(c)).map((column) => ({ column, peak: peak(column) }))
+    .sort((a, b) => b.peak - a.peak).map(({ column }, k) => ({ column, shown: k < 12 }));
+}
+
+/** Forces of ligaments and muscles, paths of contacts and contact forces over the angle between two bodies: of a joint
+ *  that is no joint of the model. Only where lines pull. */
+function addTurnCharts(place, runs) {
+  const names = [...new Set(runs.flatMap((run) => (run.turns?.turns ?? []).map(({ name }) => name)))];
+  if (names.length === 0 || !runs.some((run) => run.columns.some((c) => c.quantity === 'tension' && c.varies))) return;
+  const charts = element('div', { class: 'charts' });
+  place.append(element('section', { id: 'over-angle' }, element('h2', {}, 'Over the angle'),
+    element('p', { class: 'note' }, 'The angle of the second body in the first about the axis of its largest turn, 0 where the axes of both agree; of a knee, its flexion. Paths are centres of pressure in the axes of the first body.'), charts));
+  const range = (name) => Math.max(...runs.flatMap((run) => (run.turns?.turns ?? []).filter((turn) => turn.name === name).map(({ angle }) => Math.max(...angle) - Math.min(...angle))));
+  const widest = names.reduce((best, name) => (range(name) > range(best) ? name : best));
+  for (const name of names) {
+    const known = runs.map((run, r) => ({ run, r, turn: run.turns?.turns.find((turn) => turn.name === name) })).filter(({ turn }) => turn);
+    const curve = ({ run, r, turn }, k, label, unit, times, y) => ({
+      key: `${run.label}:${label}`, label: runs.length === 1 ? label : `${run.label} ${label}`, unit, xUnit: '°', shown: true,
+      colour: runs.length === 1 ? k : r, dash: runs.length === 1 ? 0 : k, x: times.map((t) => valueAt(turn.times, turn.angle, t)), y,
+    });
+    const chart = (title, id, yLabel, curves) => {
+      if (curves.length > 0) new XyChart(charts, { title: `${title} over the angle of ${name}`, id: `chart-turn-${id}-${name}`, curves, xLabel: 'angle [°]', yLabel });
+    };
+    // Over one angle is enough: that of the joint which moves the most.
+    if (name === widest) {
+      chart('Tension', 'tension', 'tension [N]', known.flatMap((own) => tensionsOf(own.run)
+        .map(({ column: c, shown }, k) => ({ ...curve(own, k, c.owner, 'N', c.time, c.value), shown }))));
+    }
+    const pathsOf = ({ run }) => run.turns.paths.filter(({ turn }) => run.turns.turns[turn].name === name);
+    chart('Contact force', 'force', 'resultant contact force [N]', known.flatMap((own) => pathsOf(own).map((path, k) => curve(own, k, path.pair, 'N', path.times, path.force))));
+    const pairs = [...new Set(known.flatMap((own) => pathsOf(own).map(({ pair }) => pair)))];
+    for (const pair of pairs) {
+      chart(`Contact path of ${pair}`, `path-${pair}`, 'centre of pressure [m]', known.flatMap((own) => pathsOf(own).filter((path) => path.pair === pair)
+        .flatMap((path) => ['x', 'y', 'z'].map((axis, k) => curve(own, k, axis, 'm', path.times, path[axis])))));
+    }
   }
 }
 
@@ -240,6 +292,8 @@ async function main() {
   openWithContacts(place, runs);
   addTimeCharts(place, runs, report.quantities ?? quantitiesOf(runs));
   addExplorer(place, runs);
+  const turns = document.getElementById('turn-charts');
+  if (turns) addTurnCharts(turns, runs);
   const loops = document.getElementById('loop-charts');
   if (loops) { loops.replaceChildren(); addLoops(loops, runs); }
   const scatter = document.getElementById('scatter-chart');

@@ -1,5 +1,6 @@
 // The bodies of a scenario as simple shapes: contact surfaces, links between joints, springs; moved by the time series.
 import * as THREE from 'three';
+import { indexBefore } from './sampled.js';
 
 const bodyColours = [0x5b8db8, 0xc7843f, 0x5fa38a, 0xb67ba0, 0xa9974f, 0x7f8fa6];
 const jointColour = 0x4a525a, springColour = 0xd55e00, rodColour = 0x70787f, groundColour = 0x8a939c, ligamentColour = 0xb5482f;
@@ -105,7 +106,11 @@ export class RigidBodies {
       const ends = [a, b].map(({ body, point }) => vector(point).applyMatrix4(this.poses.at(body, this.start)));
       this.addLink(a, b, coil(1.8 * thick, 0.35 * thick, Math.max(thick, ends[0].distanceTo(ends[1]))));
     }
-    for (const { a, b } of this.scene.lines?.parts ?? []) this.addLink(a, b, stick(0.4 * thick, ligamentColour));
+    this.ways = [];
+    for (const { a, b, way } of this.scene.lines?.parts ?? []) {
+      if (way?.unpacked && this.poses.has(way.body)) this.addWay(a, b, way, 0.4 * thick);
+      else this.addLink(a, b, stick(0.4 * thick, ligamentColour));
+    }
     for (const surface of this.scene.lines?.surfaces ?? []) this.addWrapSurface(surface);
   }
 
@@ -114,9 +119,8 @@ export class RigidBodies {
     const frame = this.frames.find((f) => f.body.name === body)?.frame;
     if (!frame) return;
     const geometry = cylinder ? new THREE.CylinderGeometry(1, 1, 4, 48).rotateX(Math.PI / 2) : new THREE.SphereGeometry(1, 48, 32);
-    const [x, y, z] = radii.length === 3 ? radii : [radii[0], radii[0], radii[0]];
     const mesh = new THREE.Mesh(geometry, new THREE.MeshLambertMaterial({ color: 0x56b4e9, transparent: true, opacity: 0.25, depthWrite: false }));
-    mesh.scale.set(x, y, z);
+    mesh.scale.set(...radii);
     mesh.position.copy(vector(p));
     mesh.quaternion.set(i, j, k, w);
     frame.add(mesh);
@@ -162,11 +166,13 @@ export class RigidBodies {
     }
     const reach = Math.max(0, ...links.map(({ length }) => length));
     const longest = body.box ? Math.max(...body.box.lengths) : 0;
-    // The block of the same mass and inertia, where it is the body and not a number that nobody meant.
-    if (body.surfaces.length === 0 && body.box && reach <= 1.1 * longest && longest < 0.6 * size) {
+    // The block of the same mass and inertia, where it is the body and not a number that nobody meant; not where lines
+    // are inserted, for a bone is no block and would hide them.
+    const inserted = (this.scene.lines?.parts ?? []).some(({ a, b }) => a.body === body.name || b.body === body.name);
+    if (body.surfaces.length === 0 && body.box && !inserted && reach <= 1.1 * longest && longest < 0.6 * size) {
       const [w, i, j, k] = body.box.q;
       add(new THREE.BoxGeometry(...body.box.lengths), vector(body.box.p)).quaternion.set(i, j, k, w);
-    } else if (body.surfaces.length === 0) {
+    } else if (body.surfaces.length === 0 && !inserted) {
       const ends = links.filter((e) => points[e.i] === com || points[e.j] === com).length;
       if (ends < 2) add(new THREE.SphereGeometry((points.length > 1 ? 2.5 : 3.5) * thick, 24, 16), com);
     }
@@ -239,6 +245,26 @@ export class RigidBodies {
     this.group.add(mesh);
   }
 
+  /** A line over a surface: sticks from point to point. @param way  {body, count, unpacked: {times, points}} */
+  addWay(a, b, way, radius) {
+    if (!this.poses.has(a.body) || !this.poses.has(b.body)) return;
+    const sticks = Array.from({ length: way.count - 1 }, () => stick(radius, ligamentColour));
+    this.group.add(...sticks);
+    this.ways.push({ a, b, way, sticks });
+  }
+
+  /** Points of a line over a surface at time t, in the world. */
+  wayAt({ a, b, way: { body, count, unpacked: { times, points } } }, t) {
+    const X = this.poses.at(body, t);
+    const i = indexBefore(times, t), j = Math.min(i + 1, times.length - 1);
+    const share = j > i ? Math.min(1, Math.max(0, (t - times[i]) / (times[j] - times[i]))) : 0;
+    const point = (frame, k) => new THREE.Vector3().fromArray(points, 3 * (frame * count + k));
+    const way = Array.from({ length: count }, (_, k) => point(i, k).lerp(point(j, k), share).applyMatrix4(X));
+    // The insertions are where they are, also between the times of the way.
+    [[0, a], [count - 1, b]].forEach(([k, end]) => { way[k] = vector(end.point).applyMatrix4(this.poses.at(end.body, t)); });
+    return way;
+  }
+
   /** Everything at time t; `focus` is what the planes lie below. */
   place(t, focus) {
     this.focus = focus;
@@ -255,6 +281,10 @@ export class RigidBodies {
     for (const { a, b, mesh } of this.links) {
       const ends = [a, b].map(({ body, point }) => vector(point).applyMatrix4(this.poses.at(body, t)));
       stretch(mesh, ...ends);
+    }
+    for (const line of this.ways) {
+      const points = this.wayAt(line, t);
+      line.sticks.forEach((mesh, k) => stretch(mesh, points[k], points[k + 1]));
     }
   }
 }

@@ -1,5 +1,6 @@
 // One run in 3D: the bodies of its field files and the others as simple shapes, at any time.
 import * as THREE from 'three';
+import { unpackDoubles } from './decode.js';
 import { FieldPart } from './field_part.js';
 import { Poses } from './poses.js';
 import { RigidBodies } from './rigid_bodies.js';
@@ -15,6 +16,9 @@ export class RunScene {
     scene.label = run.label;
     scene.run = run;
     scene.poses = new Poses(run);
+    for (const { way } of json.scene?.lines?.parts ?? []) {
+      if (way) way.unpacked = { times: await unpackDoubles(way.times), points: await unpackDoubles(way.points) };
+    }
     scene.parts = await Promise.all((json.fields?.parts ?? []).map((part) => FieldPart.unpack(part)));
     const planes = new Set((json.scene?.bodies ?? []).filter((body) => body.surfaces.some(({ kind }) => kind === 'plane')).map(({ name }) => name));
     // One endless ground instead of a patch below every body.

@@ -1,4 +1,4 @@
-#include "mbs_server/formulation/wrap_surface.hpp"
+#include "common/spatial/wrap_surface.hpp"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "common/errors/error.hpp"
 
-namespace heelstrike::mbs {
+namespace heelstrike {
 namespace {
 
 using Vector5 = Eigen::Matrix<double, 5, 1>;
@@ -260,16 +260,26 @@ WrappedLine with_derivatives(const Vector3& d, const Vector3& y1, const Vector3&
 
 }  // namespace
 
-double level(const WrapShape& shape, const Vector3& y) {
+double wrap_level(const WrapShape& shape, const Vector3& y) {
   return y.cwiseQuotient(shape.radii).norm();
 }
 
-WrappedLine wrap(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
-  if (!(level(shape, y1) >= 1.0 && level(shape, y2) >= 1.0)) {
+namespace {
+
+/// The line in units of the smallest radius; none where it is straight.
+struct Solution {
+  Unknowns u;
+  Vector3 d, y1, y2;
+  int steps = 0;
+  double unit = 0.0;
+};
+
+std::optional<Solution> solution(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
+  if (!(wrap_level(shape, y1) >= 1.0 && wrap_level(shape, y2) >= 1.0)) {
     throw RecoverableError("an end of the line lies inside the surface that it wraps over");
   }
   const PlaneArc start = on_unit_sphere(shape, y1, y2);
-  if (!(start.angle > 0.0)) return {};
+  if (!(start.angle > 0.0)) return std::nullopt;
   // In units of the smallest radius all numbers are near one.
   const double unit = shape.radii.minCoeff();
   const WrapShape scaled{.radii = shape.radii / unit, .side = shape.side};
@@ -289,8 +299,32 @@ WrappedLine wrap(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
   }
   if (!u || u->rest < 0.0) throw RecoverableError("no shortest line over the surface that it wraps over was found");
   // An ellipsoid's line may touch where the plane arc does not reach.
-  if (u->arc <= 0.0) return {};
-  return with_derivatives(d, y1 / unit, y2 / unit, *u, steps, unit);
+  if (u->arc <= 0.0) return std::nullopt;
+  return Solution{.u = *u, .d = d, .y1 = y1 / unit, .y2 = y2 / unit, .steps = steps, .unit = unit};
 }
 
-}  // namespace heelstrike::mbs
+}  // namespace
+
+WrappedLine wrap(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
+  const auto found = solution(shape, y1, y2);
+  if (!found) return {};
+  return with_derivatives(found->d, found->y1, found->y2, found->u, found->steps, found->unit);
+}
+
+std::vector<Vector3> wrapped_points(const WrapShape& shape, const Vector3& y1, const Vector3& y2, int between) {
+  std::vector<Vector3> points = {y1};
+  const auto found = solution(shape, y1, y2);
+  for (int i = 0; i < between + 2; ++i) {
+    if (!found) {
+      points.emplace_back(y1 + (y2 - y1) * (i + 1) / (between + 3));
+      continue;
+    }
+    const Vector3 t0 = (found->u.P - found->y1).normalized();
+    const double arc = found->u.arc * i / (between + 1);
+    points.emplace_back(found->unit * GeodesicFlow(found->d).run(found->u.P, t0, arc, found->steps).x);
+  }
+  points.push_back(y2);
+  return points;
+}
+
+}  // namespace heelstrike

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <vector>
 
 #include "common/spatial/spatial.hpp"
 
-namespace heelstrike::mbs {
+namespace heelstrike {
 
 /// A quadric sum (y_i / radii_i)^2 = 1 about the origin of its own frame: a sphere, an ellipsoid, or a cylinder without
 /// end along z.
@@ -16,7 +17,7 @@ struct WrapShape {
 };
 
 /// How far outside a point is: < 1 inside, 1 on the surface. @param y  [m] in the frame of the shape
-[[nodiscard]] double level(const WrapShape& shape, const Vector3& y);
+[[nodiscard]] double wrap_level(const WrapShape& shape, const Vector3& y);
 
 /// The shortest line between two points that does not enter the shape, and the exact derivatives of its length.
 struct WrappedLine {
@@ -32,4 +33,10 @@ struct WrappedLine {
 /// @throws RecoverableError for an end inside the shape, and where no geodesic joins the ends
 [[nodiscard]] WrappedLine wrap(const WrapShape& shape, const Vector3& y1, const Vector3& y2);
 
-}  // namespace heelstrike::mbs
+/// Points along that line for pictures: both ends, the points where it meets and leaves the shape, and `between` more
+/// on the arc, evenly; on a line that does not touch all are spread evenly. @returns between + 4 points
+/// @throws RecoverableError as `wrap`
+[[nodiscard]] std::vector<Vector3> wrapped_points(const WrapShape& shape, const Vector3& y1, const Vector3& y2,
+                                                  int between);
+
+}  // namespace heelstrike
