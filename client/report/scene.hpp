@@ -17,8 +17,8 @@ namespace heelstrike::client::report {
 ///   center, length or null}, {kind: "block", lengths, center, rough}; `rough` for a foot of which only the size is
 ///   known here. Surfaces from mesh files have no shape here: they are drawn from the fields.
 /// * `lines`: ligaments and muscles from point to point, and the surfaces that they wrap over. `way`: {body, count,
-///   times, points}: of a part that may wrap, `count` points from end to end at each time, in the frame of the body that
-///   has the surface; straight between them and from time to time.
+///   times, points}: of a part that may wrap, `count` points from end to end at each time, in the frame of the body
+///   that has the surface; straight between them and from time to time.
 /// * `a` and `b` of joints, springs and parts of lines: {body, point}; `rod`: a link of fixed length between both
 /// points.
 ///

@@ -17,7 +17,8 @@ std::vector<PathPoint> path_points(const config::LineSpec& line, const Model& mo
   for (const auto& spec : line.points) {
     PathPoint point{.body = find_body(model, spec.body, where), .p_BP = spec.point, .wrap = {}};
     if (spec.wrap) {
-      point.wrap = {.body = find_body(model, spec.wrap->body, where), .X_BS = spec.wrap->X_BS, .shape = spec.wrap->shape};
+      point.wrap = {
+          .body = find_body(model, spec.wrap->body, where), .X_BS = spec.wrap->X_BS, .shape = spec.wrap->shape};
     }
     points.push_back(std::move(point));
   }

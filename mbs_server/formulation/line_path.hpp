@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "mbs_server/formulation/affine_vector.hpp"
 #include "common/spatial/wrap_surface.hpp"
+#include "mbs_server/formulation/affine_vector.hpp"
 
 namespace heelstrike::mbs {
 
