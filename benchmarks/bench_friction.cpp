@@ -139,9 +139,10 @@ void compare_step(const heelstrike::bench::FootStep& step, std::size_t k, bool w
       heelstrike::bench::solve_with_condensed(step.problem, warm ? &step.before : nullptr, effort.repetitions);
   comparison.keeping.push_back(own.keeping);
   const auto keep = [&](const std::string& name, double seconds, const Eigen::VectorXd& r) {
-    const bool solved = natural_map_error(step.problem, r) <= tolerance;
+    const double error = natural_map_error(step.problem, r);
+    const bool solved = error <= tolerance;
     times[name][k] = solved ? seconds : never;
-    fmt::print(" {} {}", name, solved ? fmt::format("{:.3f}", 1e3 * seconds) : "-");
+    fmt::print(" {} {}", name, solved ? fmt::format("{:.3f}", 1e3 * seconds) : fmt::format("- ({:.0e})", error));
     return solved;
   };
   fmt::print("{:>10} {:>5} ", step.name, step.problem.n_contacts());

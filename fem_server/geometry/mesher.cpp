@@ -91,8 +91,9 @@ json refinement_header(const Refinement& refinement, std::string& arrays) {
   return item;
 }
 
+/// @param slide  the triangles of the surface are CGAL's from the start, not only where Gmsh finds none
 std::string request_bytes(const std::string& shape, double radius, const SurfaceMesh& surface,
-                          const MeshingOptions& options) {
+                          const MeshingOptions& options, bool slide = false) {
   std::string arrays;
   protocol::append(arrays, surface.vertices);
   protocol::append(arrays, surface.triangles);
@@ -105,6 +106,7 @@ std::string request_bytes(const std::string& shape, double radius, const Surface
                     {"size", options.size.size},
                     {"growth", options.size.growth},
                     {"remesh", options.remesh_surface},
+                    {"slide", slide},
                     {"feature_angle", options.feature_angle},
                     {"max_nodes", options.limits.max_nodes},
                     {"max_elements", options.limits.max_elements},
@@ -163,14 +165,28 @@ void take_over_groups(const SurfaceMesh& surface, const TriangleTree& tree, cons
   for (const auto& [name, faces] : mesh.face_sets) mesh.node_sets[name] = nodes_of_faces(mesh, faces);
 }
 
-void require_close(double deviation, const MeshingOptions& options) {
-  const double allowed = options.max_deviation > 0.0 ? options.max_deviation : 0.5 * options.size.size;
-  if (deviation <= allowed) return;
+double allowed_deviation(const MeshingOptions& options) {
+  return options.max_deviation > 0.0 ? options.max_deviation : 0.5 * options.size.size;
+}
+
+void require_close(const FarthestPoint& farthest, const MeshingOptions& options) {
+  const double allowed = allowed_deviation(options);
+  if (farthest.distance <= allowed) return;
+  const Vector3& p = farthest.point;
   throw input_error(
       "size",
-      fmt::format("the meshed surface lies up to {:.4g} m from the given one, allowed are {:.4g} m; choose a smaller "
-                  "element_size, e.g. {:.4g} m, or smaller elements there (contact_size; --refine of heelstrike mesh)",
-                  deviation, allowed, 0.75 * options.size.size));
+      fmt::format(
+          "the meshed surface lies up to {:.4g} m from the given one, at ({:.5g}, {:.5g}, {:.5g}) m, allowed "
+          "are {:.4g} m; choose a smaller element_size, e.g. {:.4g} m, or smaller elements there (contact_size; "
+          "--refine of heelstrike mesh)",
+          farthest.distance, p.x(), p.y(), p.z(), allowed, 0.75 * options.size.size));
+}
+
+/// Both ways: a toe that the mesh has lost is far from the mesh, but nothing of the mesh is far from the surface.
+FarthestPoint farthest_apart(const SurfaceMesh& meshed, const SurfaceMesh& given, const TriangleTree& given_tree) {
+  const FarthestPoint outside = largest_distance(meshed, given_tree);
+  const FarthestPoint lost = largest_distance(given, TriangleTree(meshed));
+  return outside.distance > lost.distance ? outside : lost;
 }
 
 /// Moves the mid-side nodes of boundary edges onto the sphere.
@@ -188,13 +204,19 @@ MeshingResult mesh_surface(const SurfaceMesh& surface, const MeshingOptions& opt
   const SurfaceReport report = check_surface(surface);
   require_sound(report, "surface");
   check_expected_count(report.volume, options);
-  MeshingResult result = run_mesher(request_bytes("surface", 0.0, surface, options), options);
-  const Boundary boundary = boundary_surface(result.mesh);
   const TriangleTree input_tree(surface);
-  const TriangleTree output_tree(boundary.surface);
-  // Both ways: a toe that the mesh has lost is far from the mesh, but nothing of the mesh is far from the surface.
-  result.deviation = std::max(largest_distance(boundary.surface, input_tree), largest_distance(surface, output_tree));
-  require_close(result.deviation, options);
+  MeshingResult result;
+  Boundary boundary;
+  // Gmsh lays pieces of the surface flat; a piece that is odd comes back crumpled. CGAL works on the surface as it
+  // lies.
+  for (const bool slide : {false, true}) {
+    result = run_mesher(request_bytes("surface", 0.0, surface, options, slide), options);
+    boundary = boundary_surface(result.mesh);
+    const FarthestPoint farthest = farthest_apart(boundary.surface, surface, input_tree);
+    result.deviation = farthest.distance;
+    if (slide || !options.remesh_surface) require_close(farthest, options);
+    if (farthest.distance <= allowed_deviation(options)) break;
+  }
   take_over_groups(surface, input_tree, boundary, result.mesh);
   if (options.order == 2) result.mesh = to_quadratic(result.mesh);
   require_sound(check_volume(result.mesh), "mesh");

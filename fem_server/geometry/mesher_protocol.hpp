@@ -1,7 +1,7 @@
 /// What travels between mesher.cpp and the program heelstrike-mesher: one line of JSON, then raw little-endian arrays.
 ///
-/// Request:  {"version", "shape": "surface" | "ball", "radius", "size", "growth", "remesh", "feature_angle",
-///            "max_nodes", "max_elements", "n_vertices", "n_triangles",
+/// Request:  {"version", "shape": "surface" | "ball", "radius", "size", "growth", "remesh", "slide",
+///            "feature_angle", "max_nodes", "max_elements", "n_vertices", "n_triangles",
 ///            "refinements": [{"kind": "box" | "ball" | "set", "size", ...}]}
 ///           then vertices (double), triangles (uint32); then vertices and triangles of every set region in turn.
 /// Reply:    {"ok": true, "mesher", "n_nodes", "n_elements"}, then nodes (double), tetrahedra (uint32); or

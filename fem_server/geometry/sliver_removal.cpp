@@ -301,7 +301,8 @@ SliverOutcome remove_slivers(SurfaceMesh& mesh, double thickness, double within)
   Surgery surgery(mesh, original, thickness, within);
   surgery.run(outcome);
   surgery.finish(outcome);
-  outcome.moved = std::max(largest_distance(mesh, original), largest_distance(before, TriangleTree(mesh)));
+  outcome.moved =
+      std::max(largest_distance(mesh, original).distance, largest_distance(before, TriangleTree(mesh)).distance);
   return outcome;
 }
 

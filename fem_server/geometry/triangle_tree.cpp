@@ -271,14 +271,17 @@ Vector3 closest_on_triangle(const Vector3& q, const Vector3& a, const Vector3& b
   return a + vb / sum * ab + vc / sum * ac;
 }
 
-double largest_distance(const SurfaceMesh& from, const TriangleTree& to) {
-  double largest = 0.0;
-  for (const Vector3& vertex : from.vertices) largest = std::max(largest, to.closest(vertex).distance);
+FarthestPoint largest_distance(const SurfaceMesh& from, const TriangleTree& to) {
+  FarthestPoint farthest;
+  const auto look_at = [&](const Vector3& point) {
+    const double distance = to.closest(point).distance;
+    if (distance > farthest.distance) farthest = {.distance = distance, .point = point};
+  };
+  for (const Vector3& vertex : from.vertices) look_at(vertex);
   for (const Triangle& t : from.triangles) {
-    const Vector3 centroid = (from.vertices[t[0]] + from.vertices[t[1]] + from.vertices[t[2]]) / 3.0;
-    largest = std::max(largest, to.closest(centroid).distance);
+    look_at((from.vertices[t[0]] + from.vertices[t[1]] + from.vertices[t[2]]) / 3.0);
   }
-  return largest;
+  return farthest;
 }
 
 }  // namespace heelstrike::fem

@@ -84,7 +84,13 @@ class TriangleTree {
 /// Closest point of the triangle abc to `q` [ericson2005, section 5.1.5].
 [[nodiscard]] Vector3 closest_on_triangle(const Vector3& q, const Vector3& a, const Vector3& b, const Vector3& c);
 
+/// Of one surface from another.
+struct FarthestPoint {
+  double distance = 0.0;            ///< [m]
+  Vector3 point = Vector3::Zero();  ///< [m] of the first surface; zero where both agree
+};
+
 /// Largest distance [m] from the vertices and centroids of `from` to the surface `to`.
-[[nodiscard]] double largest_distance(const SurfaceMesh& from, const TriangleTree& to);
+[[nodiscard]] FarthestPoint largest_distance(const SurfaceMesh& from, const TriangleTree& to);
 
 }  // namespace heelstrike::fem

@@ -275,15 +275,17 @@ std::string thinnest_triangle(const SurfaceMesh& surface) {
                      where.x(), where.y(), where.z());
 }
 
-/// Where Gmsh cannot remesh the surface, with triangles that CGAL makes of it; these stay as they are.
+/// Where Gmsh cannot remesh the surface, or shall not, with triangles that CGAL makes of it; these stay as they are.
 /// @param mesher  out: who has done it
 Reply run(Request& request, std::string& mesher) {
   if (!request.header.at("remesh").get<bool>()) return run(request, false);
-  try {
-    return run(request, true);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::limit) throw;
-  } catch (...) {  // NOLINT(bugprone-empty-catch): Gmsh throws numbers and texts; what follows is another way
+  if (!request.header.at("slide").get<bool>()) {
+    try {
+      return run(request, true);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::limit) throw;
+    } catch (...) {  // NOLINT(bugprone-empty-catch): Gmsh throws numbers and texts; what follows is another way
+    }
   }
   if (request.surface.triangles.empty()) return run(request, true);  // not a matter of the surface
   SurfaceMesh surface =
@@ -295,7 +297,7 @@ Reply run(Request& request, std::string& mesher) {
   gmsh::initialize(0, nullptr, false);
   set_options();
   gmsh::logger::start();
-  mesher += ", surface by CGAL " + std::string(CGAL_STR(CGAL_VERSION));
+  mesher += ", surface by CGAL " + std::string(CGAL_STR(CGAL_VERSION)) + ", finer where it rounds";
   return run(anew, false);
 }
 

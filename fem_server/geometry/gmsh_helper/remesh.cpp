@@ -1,17 +1,24 @@
 #include "fem_server/geometry/gmsh_helper/remesh.hpp"
 
 #include <CGAL/Exact_predicates_inexact_constructions_kernel.h>
+#include <CGAL/Polygon_mesh_processing/compute_normal.h>
 #include <CGAL/Polygon_mesh_processing/detect_features.h>
 #include <CGAL/Polygon_mesh_processing/polygon_soup_to_polygon_mesh.h>
 #include <CGAL/Polygon_mesh_processing/remesh.h>
+#include <CGAL/Polygon_mesh_processing/self_intersections.h>
 #include <CGAL/Surface_mesh.h>
+#include <CGAL/boost/graph/selection.h>
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
+#include <iterator>
 #include <numbers>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/errors/error.hpp"
+#include "fem_server/geometry/sliver_removal.hpp"
 
 namespace heelstrike::fem {
 
@@ -22,12 +29,20 @@ using Kernel = CGAL::Exact_predicates_inexact_constructions_kernel;
 using Mesh = CGAL::Surface_mesh<Kernel::Point_3>;
 using Features = Mesh::Property_map<Mesh::Edge_index, bool>;
 
-/// [degrees] Rounding an edge of this angle with edges of length h moves the surface by h tan(20 deg) / 8, 5 % of h.
-constexpr double largest_angle = 20.0;
+/// [rad] Rounding an edge of this angle with edges of length h moves the surface by h tan(20 deg) / 8, 5 % of h.
+constexpr double largest_angle = 20.0 / 180.0 * std::numbers::pi;
+/// [-] of the edge length: where the new surface lies farther off, twice what rounding takes, it gets smaller edges.
+constexpr double rounded_off = 0.1;
+/// [rad] Gmsh takes faces that meet in less than some degrees for overlapping ones.
+constexpr double fold_angle = 5.0 / 180.0 * std::numbers::pi;
+/// [-] of the edge length: thinner triangles, of which slivers of the given surface have left some, become tetrahedra
+/// that are as flat.
+constexpr double thinnest = 0.1;
+/// Down to a quarter of the edge length: whoever keeps a surface with smaller features in larger elements is told how
+/// far it lies off.
+constexpr int most_halvings = 2;
 /// Passes over all edges; more change nothing that can be measured.
 constexpr unsigned passes = 5;
-/// Where elements shall be smaller than this share of the others the surface is remeshed once more.
-constexpr double finer = 0.75;
 
 Vector3 centroid(const Mesh& mesh, Mesh::Face_index face) {
   Vector3 sum = Vector3::Zero();
@@ -69,29 +84,105 @@ SurfaceMesh from_cgal(Mesh& mesh) {
 
 template <class Faces>
 void remesh(const Faces& faces, double size, const Features& features, Mesh& mesh) {
-  PMP::isotropic_remeshing(
-      faces, size, mesh,
-      CGAL::parameters::edge_is_constrained_map(features).number_of_iterations(passes).number_of_relaxation_steps(3));
+  // One patch: CGAL 5.5 looks for the patch of faces beside the given ones, too, and ends with map::at.
+  auto patch = mesh.add_property_map<Mesh::Face_index, std::size_t>("f:patch", 0).first;
+  PMP::isotropic_remeshing(faces, size, mesh,
+                           CGAL::parameters::edge_is_constrained_map(features)
+                               .face_patch_map(patch)
+                               .number_of_iterations(passes)
+                               .number_of_relaxation_steps(3));
+  mesh.remove_property_map(patch);
+  mesh.collect_garbage();
+}
+
+/// Where triangles cross each other or lie on each other, face to face: vertices have slid past each other.
+std::vector<Vector3> folds(const SurfaceMesh& surface) {
+  const Mesh mesh = to_cgal(surface);
+  std::vector<std::pair<Mesh::Face_index, Mesh::Face_index>> pairs;
+  PMP::self_intersections(mesh, std::back_inserter(pairs));
+  for (const Mesh::Edge_index e : mesh.edges()) {
+    const Mesh::Face_index a = mesh.face(mesh.halfedge(e, 0));
+    const Mesh::Face_index b = mesh.face(mesh.halfedge(e, 1));
+    const double cosine = PMP::compute_face_normal(a, mesh) * PMP::compute_face_normal(b, mesh);
+    if (cosine < -std::cos(fold_angle)) pairs.emplace_back(a, b);
+  }
+  std::vector<Vector3> points;
+  for (const auto& [a, b] : pairs) {
+    points.push_back(centroid(mesh, a));
+    points.push_back(centroid(mesh, b));
+  }
+  return points;
+}
+
+/// Faces that want edges of h at least, and some more: CGAL refuses to remesh faces that meet in a vertex alone.
+std::vector<Mesh::Face_index> faces_of_size(Mesh& mesh, const SizeEvaluator& wanted, double h) {
+  auto selected = mesh.add_property_map<Mesh::Face_index, bool>("f:selected", false).first;
+  std::vector<Mesh::Face_index> faces;
+  for (const Mesh::Face_index face : mesh.faces()) {
+    selected[face] = wanted(centroid(mesh, face)) >= h;
+    if (selected[face]) faces.push_back(face);
+  }
+  CGAL::expand_face_selection_for_removal(faces, mesh, selected);
+  faces.clear();
+  for (const Mesh::Face_index face : mesh.faces()) {
+    if (selected[face]) faces.push_back(face);
+  }
+  mesh.remove_property_map(selected);
+  return faces;
+}
+
+/// From the finest wanted edges to the coarsest: vertices slide on what a pass finds, so that a coarse one must come
+/// after the fine ones and not before, for it has rounded away what they would follow.
+SurfaceMesh remeshed_once(const SurfaceMesh& surface, const SizeField& size, double angle) {
+  Mesh mesh = to_cgal(surface);
+  Features features = mesh.add_property_map<Mesh::Edge_index, bool>("e:feature", false).first;
+  PMP::detect_sharp_edges(mesh, angle * 180.0 / std::numbers::pi, features);
+  const SizeEvaluator wanted(size);
+  double h = size.size;
+  for (const Refinement& refinement : size.refinements) h = std::min(h, refinement.size);
+  remesh(mesh.faces(), h, features, mesh);
+  while (h < size.size) {
+    h = std::min(2.0 * h, size.size);
+    const std::vector<Mesh::Face_index> coarse = faces_of_size(mesh, wanted, h);
+    if (!coarse.empty()) remesh(coarse, h, features, mesh);
+  }
+  return from_cgal(mesh);
+}
+
+/// Vertices and centroids of either surface that lie far from the other one.
+std::vector<Vector3> far_points(const SurfaceMesh& a, const SurfaceMesh& b, double distance) {
+  std::vector<Vector3> points;
+  for (const auto& [from, to] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    const TriangleTree tree(*to);
+    const auto look_at = [&](const Vector3& p) {
+      if (tree.closest(p).distance > distance) points.push_back(p);
+    };
+    for (const Vector3& p : from->vertices) look_at(p);
+    for (const Triangle& t : from->triangles) {
+      look_at((from->vertices[t[0]] + from->vertices[t[1]] + from->vertices[t[2]]) / 3.0);
+    }
+  }
+  return points;
 }
 
 }  // namespace
 
 SurfaceMesh remeshed(const SurfaceMesh& surface, const SizeField& size, double feature_angle) {
-  Mesh mesh = to_cgal(surface);
-  Features features = mesh.add_property_map<Mesh::Edge_index, bool>("e:feature", false).first;
-  PMP::detect_sharp_edges(mesh, std::min(feature_angle * 180.0 / std::numbers::pi, largest_angle), features);
-  remesh(mesh.faces(), size.size, features, mesh);
-  const SizeEvaluator wanted(size);
-  std::vector<Mesh::Face_index> fine;
-  double finest = std::numeric_limits<double>::infinity();
-  for (const Mesh::Face_index face : mesh.faces()) {
-    const double h = wanted(centroid(mesh, face));
-    if (h >= finer * size.size) continue;
-    fine.push_back(face);
-    finest = std::min(finest, h);
+  const double angle = std::min(feature_angle, largest_angle);
+  SizeField field = size;
+  double finest = size.size;
+  std::optional<SurfaceMesh> sound;
+  for (int halvings = 0;; ++halvings) {
+    SurfaceMesh result = remeshed_once(surface, field, angle);
+    remove_slivers(result, thinnest * finest, rounded_off * size.size);
+    std::vector<Vector3> points = far_points(surface, result, rounded_off * size.size);
+    const std::vector<Vector3> folded = folds(result);
+    if (folded.empty()) sound = result;
+    if (halvings == most_halvings || (points.empty() && folded.empty())) return sound.value_or(result);
+    points.insert(points.end(), folded.begin(), folded.end());
+    finest *= 0.5;
+    field.refinements.push_back({.region = region_around(points, finest), .size = finest});
   }
-  if (!fine.empty()) remesh(fine, finest, features, mesh);
-  return from_cgal(mesh);
 }
 
 }  // namespace heelstrike::fem

@@ -9,6 +9,8 @@
 namespace heelstrike::fem {
 
 /// Isotropic remeshing [botsch2004]: edges are split, drawn together and turned, vertices slide on the given surface.
+/// Where that leaves the surface by more than a tenth of the edge length it is done again with smaller edges there,
+/// down to a quarter.
 /// @param feature_angle  [rad] edges with a larger angle between normals stay edges; at most 20 degrees are taken,
 /// because
 ///                       what lies between is rounded
