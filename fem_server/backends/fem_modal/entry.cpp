@@ -39,8 +39,29 @@ PairSpec frictionless(PairSpec pair) {
 void check_modal_pair(const PairSpec& pair) {
   check_rigid_pair(frictionless(pair));
   const std::string where = "contact." + pair.name + ".parameters.";
-  if (const double modes = number(pair.parameters, "modes"); modes != std::floor(modes)) {
+  const double modes = number(pair.parameters, "modes");
+  if (modes != std::floor(modes)) {
     throw input_error(where + "modes", fmt::format("{}modes: expected a whole number, found {}", where, modes));
+  }
+  for (const Material& material : pair.main.materials) {
+    if (modes == 0.0 || material.density > 0.0) continue;
+    const std::string key = "contact." + pair.name + ".main.material.density";
+    throw input_error(
+        key, fmt::format("{}: expected the density [kg/m^3] of a body that vibrates, found {}{}; give it, "
+                         "or take `modes: 0`",
+                         key, material.density, material.set.empty() ? "" : " for set '" + material.set + "'"));
+  }
+}
+
+/// How many modes a body can have is known when it has been meshed.
+VibrationModes modes_of(const PairSpec& pair, const PreparedBody& prepared, std::size_t n_modes,
+                        const std::stop_token& stop) {
+  try {
+    return vibration_modes(prepared.body, prepared.support, n_modes, stop);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::invalid_input) throw;
+    const std::string key = "contact." + pair.name + ".parameters." + error.field();
+    throw input_error(key, fmt::format("contact.{}: {}", pair.name, error.what()));
   }
 }
 
@@ -57,7 +78,7 @@ std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareCo
   model.damping = number(pair.parameters, "modal_damping");
   if (const auto n_modes = static_cast<std::size_t>(number(pair.parameters, "modes")); n_modes > 0) {
     context.on_progress("vibration modes", 0.9);
-    model.modes = vibration_modes(prepared.body, prepared.support, n_modes, context.stop);
+    model.modes = modes_of(pair, prepared, n_modes, context.stop);
     context.on_progress(
         fmt::format("vibration modes from {:.4g} to {:.4g} Hz", model.modes.frequencies[0] / (2.0 * std::numbers::pi),
                     model.modes.frequencies.tail<1>()[0] / (2.0 * std::numbers::pi)),
