@@ -1,6 +1,7 @@
 /// A unit for co-simulation (FMU) in a model: what goes in, what comes out, and what it gives at present.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,14 @@ struct SampledUnit {
     std::string variable;
     std::string key;
   };
+  /// A coordinate of a driver that the unit prescribes, by value and rate.
+  struct Drive {
+    std::string driver;
+    std::string coordinate;
+    std::size_t value = 0;  ///< index of an output [m] or [rad]
+    std::size_t rate = 0;   ///< [m/s] or [rad/s]
+    std::string key;
+  };
   struct Parameter {
     std::string variable;
     double value = 0.0;
@@ -28,11 +37,14 @@ struct SampledUnit {
   double step = 0.0;  ///< [s] between communication points, which are the multiples of it
   std::vector<Input> inputs;
   std::vector<Output> outputs;
+  std::vector<Drive> drives;
   std::vector<Parameter> parameters;
 
   // Written at communication points, by whoever steps the unit, and held between them.
   std::vector<double> input_values;   ///< one per input
-  std::vector<double> output_values;  ///< one per output [N] or [N m]
+  std::vector<double> output_values;  ///< one per output, of the end of the communication step
+  std::vector<double> start_values;   ///< the same of its start, that is, what was given before
+  double since = 0.0;                 ///< [s] start of the communication step
 };
 
 }  // namespace heelstrike::mbs

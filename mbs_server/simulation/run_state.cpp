@@ -158,7 +158,8 @@ Json to_json(const RunState& state) {
     j["inputs"][name] = {input.since, input.jet.f, input.jet.d, input.jet.dd};
   }
   for (const auto& [name, unit] : state.units) {
-    j["units"][name] = {unit.next, unit.inputs, unit.outputs, encode_base64(unit.bytes), unit.bytes.size()};
+    j["units"][name] = {unit.next,        unit.inputs, unit.outputs, unit.before, encode_base64(unit.bytes),
+                        unit.bytes.size()};
   }
   if (!state.coupling.empty()) {
     j["coupling"] = encode_base64(state.coupling);
@@ -198,7 +199,8 @@ RunState state_from_json(const Json& j) {
       state.units[name] = {.next = v.at(0),
                            .inputs = v.at(1),
                            .outputs = v.at(2),
-                           .bytes = decode_base64(v.at(3).get<std::string>(), v.at(4).get<std::size_t>())};
+                           .before = v.at(3),
+                           .bytes = decode_base64(v.at(4).get<std::string>(), v.at(5).get<std::size_t>())};
     }
   }
   if (j.contains("coupling")) {

@@ -27,6 +27,7 @@ struct UnitState {
   std::int64_t next = 0;        ///< index of its next communication point
   std::vector<double> inputs;   ///< that it was told last
   std::vector<double> outputs;  ///< that it gave last
+  std::vector<double> before;   ///< that it gave before
   std::string bytes;            ///< its own
 };
 

@@ -130,7 +130,8 @@ void SimulationUnits::Running::step(double t, std::span<const double> row) {
                     unit_->key, values[i], unit_->outputs[i].variable, t),
         unit_->key);
   }
-  unit_->output_values = std::move(values);
+  unit_->since = next();
+  unit_->start_values = std::exchange(unit_->output_values, std::move(values));
   ++next_;
 }
 
@@ -146,11 +147,13 @@ UnitState SimulationUnits::Running::save() const {
   return {.next = next_,
           .inputs = unit_->input_values,
           .outputs = unit_->output_values,
+          .before = unit_->start_values,
           .bytes = initialised_ ? foreign_->save() : std::string()};
 }
 
 void SimulationUnits::Running::require(const UnitState& state) const {
-  const bool fits = state.next >= 0 && state.inputs.size() == inputs_.size() && state.outputs.size() == outputs_.size();
+  const bool fits = state.next >= 0 && state.inputs.size() == inputs_.size() &&
+                    state.outputs.size() == outputs_.size() && state.before.size() == outputs_.size();
   if (!fits || !has_state()) {
     throw input_error("checkpoint", fmt::format("checkpoint: expected the state of the unit '{}', found one that it "
                                                 "cannot take; resume with the file that the run was made with",
@@ -161,6 +164,8 @@ void SimulationUnits::Running::require(const UnitState& state) const {
 void SimulationUnits::Running::restore(const UnitState& state) {
   unit_->input_values = state.inputs;
   unit_->output_values = state.outputs;
+  unit_->start_values = state.before;
+  unit_->since = unit_->step * static_cast<double>(std::max<std::int64_t>(state.next - 1, 0));
   next_ = state.next;
   if (state.bytes.empty()) return;
   if (!initialised_) initialise();

@@ -25,6 +25,15 @@ constexpr std::array<UnitComponent, 6> unit_components = {{{"fx", "_N", "N"},
                                                            {"ty", "_Nm", "N m"},
                                                            {"tz", "_Nm", "N m"}}};
 
+constexpr std::array<UnitComponent, 8> drive_coordinates = {{{"angle", "_rad", "rad"},
+                                                             {"displacement", "_m", "m"},
+                                                             {"x", "_m", "m"},
+                                                             {"y", "_m", "m"},
+                                                             {"z", "_m", "m"},
+                                                             {"rx", "_rad", "rad"},
+                                                             {"ry", "_rad", "rad"},
+                                                             {"rz", "_rad", "rad"}}};
+
 /// What a unit gives, as it is held.
 class HeldOutput final : public TimeFunction {
  public:
@@ -96,19 +105,27 @@ std::vector<config::KeySchema> unit_keys() {
   config::KeySchema frame = config::text("frame", "axes of the component");
   frame.choices = {"world", "body"};
   frame.fallback = "world";
-  return {config::required(config::file("file", "the unit: FMI 2.0 or 3, co-simulation, Linux on x86-64")),
-          config::required(
-              config::number("step", "s", config::times, "distance of the communication points, which begin at 0")),
-          list_of_maps("inputs", "what the unit is told at each communication point", "one variable that is told",
-                       {variable, config::required(config::text("column", "a column of the time series"))}),
-          config::required(list_of_maps(
-              "outputs", "what the unit gives, held from one communication point to the next", "one variable that acts",
-              {variable, config::required(config::text("body", "that it acts on")), component, frame,
-               config::vector3("point", "m", config::coordinates, "where a force acts, in the frame of the body"),
-               config::number("scale", "-", config::function_numbers, "factor of the value", "1")})),
-          list_of_maps("parameters", "what the unit is set to before it starts", "one variable that is set",
-                       {variable, config::required(config::number("value", "-", config::function_numbers,
-                                                                  "in the unit of the variable"))})};
+  config::KeySchema coordinate = config::required(config::text("coordinate", "key of the driver's function"));
+  for (const auto& c : drive_coordinates) coordinate.choices.emplace_back(c.name);
+  return {
+      config::required(config::file("file", "the unit: FMI 2.0 or 3, co-simulation, Linux on x86-64")),
+      config::required(
+          config::number("step", "s", config::times, "distance of the communication points, which begin at 0")),
+      list_of_maps("inputs", "what the unit is told at each communication point", "one variable that is told",
+                   {variable, config::required(config::text("column", "a column of the time series"))}),
+      list_of_maps("outputs", "what the unit gives, held from one communication point to the next",
+                   "one variable that acts",
+                   {variable, config::required(config::text("body", "that it acts on")), component, frame,
+                    config::vector3("point", "m", config::coordinates, "where a force acts, in the frame of the body"),
+                    config::number("scale", "-", config::function_numbers, "factor of the value", "1")}),
+      list_of_maps("drives", "coordinates of drivers that the unit prescribes", "one coordinate",
+                   {config::required(config::text("variable", "of the unit: the coordinate")),
+                    config::required(config::text("rate", "of the unit: its rate")),
+                    config::required(config::text("driver", "name in `drivers`; its function is that of the start")),
+                    coordinate}),
+      list_of_maps("parameters", "what the unit is set to before it starts", "one variable that is set",
+                   {variable, config::required(config::number("value", "-", config::function_numbers,
+                                                              "in the unit of the variable"))})};
 }
 
 void check_unit(const config::Field& field, const Scenario& scenario) {
@@ -121,8 +138,8 @@ void check_unit(const config::Field& field, const Scenario& scenario) {
     step.refuse(fmt::format("a step within the run, at most {} s", scenario.analysis.end_time),
                 fmt::format("{} s", step.number()), "it would be told of the start only");
   }
-  if (items_of(field, "outputs").empty()) {
-    field["outputs"].refuse("at least one output", "none", "a unit without outputs moves nothing");
+  if (items_of(field, "outputs").empty() && items_of(field, "drives").empty()) {
+    field.refuse("at least one entry of `outputs` or `drives`", "none", "a unit without outputs moves nothing");
   }
   for (const config::Field& output : items_of(field, "outputs")) {
     const std::string& body = output["body"].text();
@@ -143,20 +160,19 @@ void check_unit(const config::Field& field, const Scenario& scenario) {
   }
 }
 
-Force build_unit(const ElementSpec& spec, const Model& model) {
-  auto unit = std::make_shared<SampledUnit>();
-  unit->name = spec.name;
-  unit->file = spec.keys["file"].text();
-  unit->key = config::place_of(spec.keys["file"]);
-  unit->step = spec.keys["step"].number();
-  std::vector<Column> columns;
+void read_inputs(const ElementSpec& spec, SampledUnit& unit, std::vector<Column>& columns) {
   for (const config::Field& item : items_of(spec.keys, "inputs")) {
     const std::string& variable = item["variable"].text();
     const std::string& column = item["column"].text();
-    unit->inputs.push_back({variable, column, config::place_of(item)});
+    unit.inputs.push_back({variable, column, config::place_of(item)});
     columns.push_back({spec.name + "." + column, "",
                        fmt::format("{} as the unit was told it last (its input {})", column, variable)});
   }
+}
+
+/// @returns what the outputs exert
+std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, const std::shared_ptr<SampledUnit>& unit,
+                               std::vector<Column>& columns) {
   std::vector<Load> loads;
   for (const config::Field& item : items_of(spec.keys, "outputs")) {
     const std::string& variable = item["variable"].text();
@@ -174,11 +190,48 @@ Force build_unit(const ElementSpec& spec, const Model& model) {
                        fmt::format("what the unit gave last for {} of {} (its output {}), before `scale`",
                                    unit_components[i].name, body, variable)});
   }
+  return loads;
+}
+
+void read_drives(const ElementSpec& spec, SampledUnit& unit, std::vector<Column>& columns) {
+  for (const config::Field& item : items_of(spec.keys, "drives")) {
+    const std::string name = item["driver"].text() + "." + item["coordinate"].text();
+    const auto c = std::ranges::find(drive_coordinates, item["coordinate"].text(),
+                                     [](const UnitComponent& known) { return std::string(known.name); });
+    const std::string key = config::place_of(item);
+    unit.drives.push_back({.driver = item["driver"].text(),
+                           .coordinate = c->name,
+                           .value = unit.outputs.size(),
+                           .rate = unit.outputs.size() + 1,
+                           .key = key});
+    for (const bool is_rate : {false, true}) {
+      const std::string variable = item[is_rate ? "rate" : "variable"].text();
+      unit.outputs.push_back({variable, key});
+      columns.push_back(
+          {fmt::format("{}.{}{}{}{}", spec.name, name, is_rate ? "_rate" : "", c->suffix, is_rate ? "_s" : ""),
+           fmt::format("{}{}", c->unit, is_rate ? "/s" : ""),
+           fmt::format("what the unit gave last for {} at the end of the communication step (its output {})", name,
+                       variable)});
+    }
+  }
+}
+
+Force build_unit(const ElementSpec& spec, const Model& model) {
+  auto unit = std::make_shared<SampledUnit>();
+  unit->name = spec.name;
+  unit->file = spec.keys["file"].text();
+  unit->key = config::place_of(spec.keys["file"]);
+  unit->step = spec.keys["step"].number();
+  std::vector<Column> columns;
+  read_inputs(spec, *unit, columns);
+  const std::vector<Load> loads = read_outputs(spec, model, unit, columns);
+  read_drives(spec, *unit, columns);
   for (const config::Field& item : items_of(spec.keys, "parameters")) {
     unit->parameters.push_back({item["variable"].text(), item["value"].number(), config::place_of(item)});
   }
   unit->input_values.assign(unit->inputs.size(), 0.0);
   unit->output_values.assign(unit->outputs.size(), 0.0);
+  unit->start_values = unit->output_values;
   return Force{.name = spec.name,
                .make = [unit, loads, columns] { return std::make_unique<UnitForce>(unit, loads, columns); },
                .unit = unit};

@@ -38,11 +38,11 @@ std::string zipped(const Members& members) {
   return bytes;
 }
 
-constexpr const char* names[] = {"x", "v", "k", "c", "ki", "force", "steps", "fail_at", "fail_with"};
+constexpr const char* names[] = {"x", "v", "k", "c", "ki", "force", "steps", "fail_at", "fail_with", "angle", "rate"};
 
 std::string causality_of(const std::string& name) {
   if (name == "x" || name == "v") return "input";
-  return name == "force" || name == "steps" ? "output" : "parameter";
+  return name == "force" || name == "steps" || name == "angle" || name == "rate" ? "output" : "parameter";
 }
 
 std::string description(int version) {
@@ -197,6 +197,75 @@ TEST(Units, ResumedRunsWriteTheRowsOfTheWholeRun) {
   }
 }
 
+/// A pendulum whose hinge follows a driver; `forces` may drive that.
+std::string hinge(const std::string& function, const std::string& forces) {
+  return fmt::format(R"yaml(
+heelstrike: 1
+gravity: [0, -9.81, 0]
+bodies:
+  bob: {{mass: 1, inertia: [0.1, 0.1, 0.1], position: [1, 0, 0]}}
+joints:
+  hinge: {{type: revolute, bodies: [ground, bob], point: [0, 0, 0], axis: [0, 0, 1]}}
+drivers:
+  motor: {{joint: hinge, angle: {}}}
+forces: {}
+analysis: {{end_time: 0.5, integrator: {{name: arkode_erk, rtol: 1.0e-11, atol: 1.0e-13}}}}
+output: {{interval: 0.01, accelerations: true}}
+)yaml",
+                     function, forces);
+}
+constexpr const char* hinge_unit =
+    "{{pd: {{type: fmu, file: pd.fmu, step: {}, drives: [{{variable: angle, rate: rate, driver: {}, coordinate: "
+    "{}}}]}}}}";
+
+/// The largest difference of two runs in a column, row by row.
+double largest_difference(const RecordedRun& a, const RecordedRun& b, const std::string& column) {
+  const std::vector<double> x = a.column(column);
+  const std::vector<double> y = b.column(column);
+  EXPECT_EQ(x.size(), y.size());
+  double largest = 0.0;
+  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) largest = std::max(largest, std::abs(x[i] - y[i]));
+  return largest;
+}
+
+TEST_P(EitherVersion, ADriverFollowsTheUnitWithoutDelay) {
+  const RecordedRun reference = run_local(coupling_input(hinge("{expression: sin(t)}", "{}")).scenario);
+  ASSERT_EQ(reference.summary.status, "completed");
+  std::map<std::string, double> coarse;
+  for (const char* step : {"0.08", "0.04"}) {
+    // Of the driver's own function only value and rate at the start count.
+    const std::string yaml =
+        hinge("{polynomial: [0, 1]}", fmt::format(fmt::runtime(hinge_unit), step, "motor", "angle"));
+    const RecordedRun run = run_input(unit_input(yaml, unit_members(GetParam())), fem::open_local_contact);
+    ASSERT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
+    // A cubic misses values by the fourth order of the step, rates and accelerations by one and two less.
+    for (const auto& [column, order] :
+         std::map<std::string, int>{{"bob.y_m", 4}, {"bob.vy_m_s", 3}, {"bob.ay_m_s2", 2}}) {
+      const double error = largest_difference(run, reference, column);
+      if (coarse.contains(column)) {
+        const double observed = std::log2(coarse[column] / error);
+        fmt::print("{}: {:.2e}, order {:.2f}\n", column, error, observed);
+        EXPECT_NEAR(observed, order, 0.4) << column;
+      }
+      coarse[column] = error;
+    }
+    EXPECT_EQ(run.columns.size(), reference.columns.size() + 2);
+  }
+}
+
+TEST(Units, ADrivenRunIsRestoredWithinACommunicationStep) {
+  const auto input = unit_input(
+      hinge("{polynomial: [0, 1]}", fmt::format(fmt::runtime(hinge_unit), "0.03", "motor", "angle")), unit_members(3));
+  const auto first = opened(input);
+  ASSERT_TRUE(first->advance_to(0.1));
+  const Checkpoint saved = first->save();
+  ASSERT_TRUE(first->advance_to(0.5));
+  const std::vector<double> end(first->output_values().begin(), first->output_values().end());
+  auto resumed = input;
+  resumed.resume_from = saved;
+  expect_same_bits(end_of(resumed), end);
+}
+
 /// The controller on one of two masses in contact; `steps`, an output of its, counts.
 mbs::RunInput coupled(const std::string& coupling) {
   std::string yaml = TwoMasses{}.yaml(coupling, 0.1, 1e-3);
@@ -337,6 +406,22 @@ TEST(UnitMistakes, OfTheVariablesAreNamed) {
                "<ModelVariables>"),
       "name=\"x\"", "name=\"x\" unit=\"mm\"");
   EXPECT_THAT(open_complaint(good, members), HasSubstr("expected a variable in units of the SI, found 'x' in 'mm'"));
+}
+
+TEST(UnitMistakes, OfDrivesAreNamed) {
+  const auto message = [](const char* driver, const char* coordinate) {
+    return open_complaint(
+        hinge("{polynomial: [0, 1]}", fmt::format(fmt::runtime(hinge_unit), "0.01", driver, coordinate)),
+        unit_members(3));
+  };
+  EXPECT_THAT(message("moter", "angle"),
+              HasSubstr("forces.pd.drives[0].driver: expected the name of a driver, found 'moter'"));
+  EXPECT_THAT(message("motor", "x"), HasSubstr("for which the driver 'motor' has a function, found 'x'"));
+  EXPECT_THAT(complaint([] {
+                (void)scenario_from(
+                    hinge("{polynomial: [0, 1]}", fmt::format(fmt::runtime(hinge_unit), "0.01", "motor", "angel")));
+              }),
+              HasSubstr("did you mean 'angle'"));
 }
 
 TEST(UnitMistakes, OfTheScenarioAreNamed) {

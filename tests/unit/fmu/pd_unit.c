@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { X, V, K, C, KI, FORCE, STEPS, FAIL_AT, FAIL_WITH, INTEGRAL, N };
+enum { X, V, K, C, KI, FORCE, STEPS, FAIL_AT, FAIL_WITH, ANGLE, RATE, INTEGRAL, N };
 typedef struct {
   double value[N];
 } Unit;
@@ -42,6 +42,8 @@ static int step(Unit* unit, double t, double h) {
   }
   u[INTEGRAL] += h * u[X];
   u[STEPS] += 1.0;
+  u[ANGLE] = sin(t + h);
+  u[RATE] = cos(t + h);
   u[FORCE] = -(u[K] * u[X] + u[C] * u[V] + u[KI] * u[INTEGRAL]);
   return 0;
 }
