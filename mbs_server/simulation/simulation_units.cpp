@@ -80,8 +80,10 @@ void SimulationUnits::Running::find_columns(std::vector<Column>& columns) {
                                     input.key, input.column));
     }
     columns_.push_back(static_cast<std::size_t>(found - columns.begin()));
-    const auto told = std::ranges::find(columns, unit_->name + "." + input.column, &Column::name);
-    if (told != columns.end()) told->unit = found->unit;
+    for (Column& told : columns) {
+      const bool is_own = told.name.starts_with(unit_->name + ".") && told.name.ends_with("." + input.column);
+      if (is_own && told.unit.empty()) told.unit = found->unit;
+    }
   }
 }
 

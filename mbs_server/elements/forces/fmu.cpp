@@ -160,12 +160,21 @@ void check_unit(const config::Field& field, const Scenario& scenario) {
   }
 }
 
+/// "pd.mass.fx_N", and "pd.2.mass.fx_N" where the unit has one of that name already.
+std::string own_column(const std::vector<Column>& columns, const std::string& element, const std::string& rest) {
+  std::string name = element + "." + rest;
+  for (int n = 2; std::ranges::find(columns, name, &Column::name) != columns.end(); ++n) {
+    name = fmt::format("{}.{}.{}", element, n, rest);
+  }
+  return name;
+}
+
 void read_inputs(const ElementSpec& spec, SampledUnit& unit, std::vector<Column>& columns) {
   for (const config::Field& item : items_of(spec.keys, "inputs")) {
     const std::string& variable = item["variable"].text();
     const std::string& column = item["column"].text();
     unit.inputs.push_back({variable, column, config::place_of(item)});
-    columns.push_back({spec.name + "." + column, "",
+    columns.push_back({own_column(columns, spec.name, column), "",
                        fmt::format("{} as the unit was told it last (its input {})", column, variable)});
   }
 }
@@ -185,7 +194,8 @@ std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, cons
     load.functions[i] = std::make_shared<HeldOutput>(unit, unit->outputs.size(), item["scale"].number());
     loads.push_back(std::move(load));
     unit->outputs.push_back({variable, config::place_of(item)});
-    columns.push_back({fmt::format("{}.{}.{}{}", spec.name, body, unit_components[i].name, unit_components[i].suffix),
+    columns.push_back({own_column(columns, spec.name,
+                                  fmt::format("{}.{}{}", body, unit_components[i].name, unit_components[i].suffix)),
                        unit_components[i].unit,
                        fmt::format("what the unit gave last for {} of {} (its output {}), before `scale`",
                                    unit_components[i].name, body, variable)});

@@ -165,6 +165,23 @@ TEST_P(EitherVersion, ColumnsTellWhatTheUnitSawAndGaveLast) {
   EXPECT_EQ(simulation->output("pd.mass.x_m"), x);
 }
 
+TEST(Units, ColumnsOfOneElementHaveNamesOfTheirOwn) {
+  std::string force = unit_force("0.02");
+  force.replace(force.find("component: fx}"), 14,
+                "component: fx, scale: 0.5}, {variable: force, body: mass, component: fx, frame: body, scale: 0.5}");
+  force.replace(force.find("mass.vx_m_s"), 11, "mass.x_m");
+  const auto simulation = opened(unit_input(slider(force), unit_members(3)));
+  EXPECT_EQ(simulation->output("pd.mass.x_m"), 0.1);
+  EXPECT_EQ(simulation->output("pd.2.mass.x_m"), 0.1);
+  EXPECT_EQ(simulation->output("pd.2.mass.fx_N"), simulation->output("pd.mass.fx_N"));
+  for (const char* name : {"pd.mass.x_m", "pd.2.mass.x_m"}) {
+    EXPECT_EQ(std::ranges::find(simulation->outputs(), std::string(name), &Column::name)->unit, "m");
+  }
+  // Two halves act as the whole.
+  ASSERT_TRUE(simulation->advance_to(0.01));
+  EXPECT_NEAR(simulation->output("mass.vx_m_s"), 0.01 * simulation->output("pd.mass.fx_N"), 1e-9);
+}
+
 TEST_P(EitherVersion, ARestoredStateGoesOnWithTheSameBits) {
   // The integral is a state that only the unit has.
   const auto input = unit_input(slider(unit_force("7e-3", ", {variable: ki, value: 50}")), unit_members(GetParam()));
