@@ -21,7 +21,9 @@ namespace heelstrike::client {
 namespace {
 
 mbs::RunInput run_input(const RunRequest& request, const BackendSchemas& schemas) {
-  return mbs::make_run_input(request.yaml, request.file_name, request.files, schemas);
+  mbs::RunInput input = mbs::make_run_input(request.yaml, request.file_name, request.files, schemas);
+  input.allow_units = true;  // the user's own scenario, in the user's own process
+  return input;
 }
 
 class EmbeddedRunner : public Runner {

@@ -133,6 +133,7 @@ void Unit::open() {
   change_all(true);
   mbs::RunInput input = mbs::make_run_input(yaml, content_.file_name, content_.files, schemas);
   input.run_id = "unit";
+  input.allow_units = true;  // they are inside this unit, whose machine code the importer has loaded
   input.scenario_digest = digest;
   model_ = content_.pair.empty() ? open_simulation(std::move(input), content_.cache.string())
                                  : open_contact(input, content_.pair, content_.cache.string());

@@ -152,6 +152,7 @@ void write_unit(const RunRequest& request, const std::string& pair, FmiVersion v
   mbs::RunInput input =
       mbs::make_run_input(request.yaml, content.file_name, request.files, schemas_of(embedded_backends()));
   input.run_id = "unit";
+  input.allow_units = true;  // the user's own scenario, in the user's own process
   const ContactFactory open = [&](auto pairs, auto assets, const OpenContext& context) {
     OpenContext watched = context;
     watched.on_progress = on_progress;

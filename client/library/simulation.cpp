@@ -60,6 +60,7 @@ Simulation Simulation::open(const std::string& file, const Changes& changes, con
     auto content = std::make_unique<Content>(file);
     content->input = inner::mbs::make_run_input(request.yaml, request.file_name, request.files, schemas);
     content->input.run_id = "library";
+    content->input.allow_units = true;  // the caller's own scenario, in the caller's own process
     content->stop = options.stop;
     content->simulation = std::make_unique<inner::mbs::Simulation>(content->input, options.stop);
     const inner::ContactFactory source = inner::client::contact_source(options);

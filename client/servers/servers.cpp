@@ -52,10 +52,10 @@ void Servers::start_fem() {
 void Servers::start_mbs(const ServerOptions& options) {
   const std::string address = "unix:" + folder_->socket("mbs.sock").string();
   mbs_ = rpc::Endpoint{.address = address, .tls = {}};
-  std::vector<std::string> arguments = {"--listen",    address,   "--fem",
-                                        fem_->address, "--spool", (folder_->path() / "spool").string(),
-                                        "--ready-fd",  "3",       "--exit-with-parent",
-                                        "--patience"};
+  std::vector<std::string> arguments = {"--listen", address, "--fem", fem_->address, "--spool",
+                                        (folder_->path() / "spool").string(), "--ready-fd", "3", "--exit-with-parent",
+                                        // The user's own scenario with the user's own rights.
+                                        "--allow-fmu", "--patience"};
   const std::chrono::duration<double> patience = options.fem.empty() ? private_patience : options.patience;
   arguments.push_back(fmt::format("{}", patience.count()));
   if (!options.fem.empty()) {

@@ -36,7 +36,9 @@ class ForwardRun final : public RunBase, private SimulationListener {
   void on_answer() override;
   void on_event(const SimulationEvent& event) override;
   void on_commit() override;
-  void on_restart_point() override { at_restart_point(); }
+  void on_restart_point() override {
+    if (simulation_.can_save()) at_restart_point();
+  }
   [[nodiscard]] Checkpoint save() override { return simulation_.save(); }
 
   /// @returns false when the run was stopped meanwhile
@@ -107,7 +109,7 @@ void ForwardRun::on_commit() {
 
 void ForwardRun::write_checkpoint_if_due() {
   const auto interval = input_.scenario.output.checkpoint_interval;
-  if (!interval || committed_.t < next_checkpoint_) return;
+  if (!interval || !simulation_.can_save() || committed_.t < next_checkpoint_) return;
   next_checkpoint_ = *interval * static_cast<double>(first_after(*interval, committed_.t));
   RunBase::write_checkpoint();
 }

@@ -74,10 +74,13 @@ class CouplingScheme {
   /// Constant. Without macro steps none of the functions below is called.
   [[nodiscard]] virtual bool has_macro_steps() const { return false; }
 
+  /// [s] when all macro steps are of one length, whose multiples they end at; none where the scheme chooses.
+  [[nodiscard]] virtual std::optional<double> fixed_macro_step() const { return std::nullopt; }
+
   /// Called before each step of the integrator, from the accepted state at `t`. When the last macro step is over the
   /// scheme decides on the next one: its length, and what will act. It may try motions, ask the exchange for responses
   /// to their states (which is pure), and try again, shorter or with other forces, until it is content.
-  /// @param t_end  [s] end of the run
+  /// @param t_end  [s] end of the run, or where something else changes before it: a multiple of fixed_macro_step() then
   /// @returns [s] end of the macro step that `t` lies in, above t and not beyond t_end; the integrator ends a step
   /// there and starts anew. @throws Error{solver_failed} when no macro step contents the scheme; after a
   /// RecoverableError it is asked again, with a smaller bound on the integrator's steps

@@ -25,6 +25,9 @@ class MacroStepScheme : public CouplingScheme {
   [[nodiscard]] std::span<const Response> responses(double t, const ConstVector& q, const ConstVector& qd) final;
   std::span<const Response> accept(double t, const ConstVector& q, const ConstVector& qd) final;
   [[nodiscard]] bool has_macro_steps() const final { return true; }
+  [[nodiscard]] std::optional<double> fixed_macro_step() const final {
+    return options_.control ? std::nullopt : std::optional(options_.macro_step);
+  }
   [[nodiscard]] double plan(double t, double t_end, TrialMotion& trial) final;
   [[nodiscard]] std::optional<CouplingStatistics> statistics() const final { return progress_.statistics; }
   [[nodiscard]] std::string save() const final;

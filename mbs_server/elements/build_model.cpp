@@ -10,6 +10,7 @@
 #include "mbs_server/elements/drivers/driver_type.hpp"
 #include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
+#include "mbs_server/elements/unit_motion.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -56,6 +57,9 @@ Model build_model(const Scenario& scenario) {
   for (const auto& spec : scenario.drivers) {
     auto drivers = config::type_named(driver_types(), spec.type).build(spec, model);
     std::ranges::move(drivers, std::back_inserter(model.drivers));
+  }
+  for (const Force& force : model.forces) {
+    if (force.unit) let_drive(force.unit, model.drivers);
   }
   for (const auto& pair : scenario.pairs) {
     const std::string where = "contact." + pair.spec.name;

@@ -42,6 +42,7 @@ struct JointSide {
 
 class Constraint;
 class ForceElement;
+struct SampledUnit;
 
 struct Joint {
   std::string name;
@@ -57,6 +58,7 @@ struct Joint {
 struct Force {
   std::string name;
   std::function<std::unique_ptr<ForceElement>()> make;
+  std::shared_ptr<SampledUnit> unit = {};  ///< of a unit for co-simulation, which whoever steps the model steps too
 };
 
 /// A coordinate that follows a function of time.

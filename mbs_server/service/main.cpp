@@ -34,6 +34,7 @@ struct Settings {
   mbs::RunLimits limits;
   double exchange_timeout = 30.0;                                               // [s]
   double patience = 1e-3 * static_cast<double>(rpc::default_patience.count());  // [s]
+  bool allow_units = false;
   std::string metrics_address;
   std::string log_level = "info";
 };
@@ -99,6 +100,9 @@ void add_options(CLI::App& app, Settings& settings) {
       ->check(CLI::Range(2, 1 << 30));
   add_bytes_option(app, "--max-scenario-kib", settings.limits.max_scenario_bytes, "largest scenario text");
   add_bytes_option(app, "--max-files-kib", settings.limits.max_files_bytes, "files of one scenario together");
+  app.add_flag("--allow-fmu", settings.allow_units,
+               "run the machine code of units (FMU) that scenarios bring along; whoever may submit runs can then do "
+               "whatever this server can");
   app.add_option("--metrics", settings.metrics_address, "serve Prometheus metrics at host:port (off by default)");
   app.add_option("--log-level", settings.log_level, "trace, debug, info, warning, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
@@ -130,7 +134,7 @@ int serve(const Settings& settings) {
                    patience = contact.patience] { return schemas_of(rpc::list_backends(fem, patience)); },
        .open = rpc::open_remote_contact(contact),
        .patience = contact.patience},
-      announced_contract());
+      announced_contract(), settings.allow_units);
   service.go_on();
   const auto metrics = serve_metrics(settings.metrics_address, std::make_shared<mbs::RunMetrics>(store, service));
   grpc::Service* services[] = {&service};

@@ -102,10 +102,11 @@ class FileCollector {
 
 }  // namespace
 
-SimulationService::SimulationService(RunStore& store, ContactSource contact, std::uint32_t contract)
+SimulationService::SimulationService(RunStore& store, ContactSource contact, std::uint32_t contract, bool allow_units)
     : store_(store),
       contact_(std::move(contact)),
       contract_(contract),
+      allow_units_(allow_units),
       uploads_(store.limits().max_upload_bytes / 2, store.limits().max_upload_bytes) {}
 
 grpc::Status SimulationService::GetVersion(grpc::ServerContext* /*context*/,
@@ -145,6 +146,7 @@ std::string SimulationService::submit(grpc::ServerContext& context, grpc::Server
     throw Error(ErrorCode::cancelled, "SubmitRun: the upload ended before the scenario was complete");
   RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), files.take(), contact_.schemas());
   input.run_id = header.run_id();
+  input.allow_units = allow_units_;
   if (!header.resume_from().empty()) resume_from(header.resume_from(), input);
   const Submission submission{.owner = client.owner,
                               .digest = sha256_hex(input.scenario_digest + '\n' + header.resume_from()),
@@ -179,6 +181,7 @@ RunInput SimulationService::read_input(const std::filesystem::path& spooled, con
     }
   }
   RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), std::move(files), schemas);
+  input.allow_units = allow_units_;
   if (!header.resume_from().empty()) resume_from(header.resume_from(), input);
   return input;
 }

@@ -30,8 +30,10 @@ struct ContactSource {
 class SimulationService : public v1::SimulationService::WithCallbackMethod_WatchRun<v1::SimulationService::Service> {
  public:
   /// @param store     outlives the service
-  /// @param contract  version of the wire contract to answer with and to insist on; contract_version, except in tests
-  SimulationService(RunStore& store, ContactSource contact, std::uint32_t contract);
+  /// @param contract     version of the wire contract to answer with and to insist on; contract_version, except in
+  /// tests
+  /// @param allow_units  machine code of units (FMU) that clients send may be loaded
+  SimulationService(RunStore& store, ContactSource contact, std::uint32_t contract, bool allow_units = false);
 
   grpc::Status GetVersion(grpc::ServerContext* context, const v1::GetSimulationVersionRequest* request,
                           v1::VersionInfo* response) override;
@@ -68,6 +70,7 @@ class SimulationService : public v1::SimulationService::WithCallbackMethod_Watch
   RunStore& store_;
   ContactSource contact_;
   std::uint32_t contract_;
+  bool allow_units_;
   rpc::CallWatch calls_;
   rpc::UploadBudget uploads_;
   std::shared_ptr<std::atomic<unsigned>> n_watchers_ = std::make_shared<std::atomic<unsigned>>(0);

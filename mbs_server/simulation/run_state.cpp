@@ -157,6 +157,10 @@ Json to_json(const RunState& state) {
   for (const auto& [name, input] : state.inputs) {
     j["inputs"][name] = {input.since, input.jet.f, input.jet.d, input.jet.dd};
   }
+  for (const auto& [name, unit] : state.units) {
+    j["units"][name] = {unit.next,        unit.inputs, unit.outputs, unit.before, encode_base64(unit.bytes),
+                        unit.bytes.size()};
+  }
   if (!state.coupling.empty()) {
     j["coupling"] = encode_base64(state.coupling);
     j["macro_end"] = state.macro_end;
@@ -188,6 +192,15 @@ RunState state_from_json(const Json& j) {
   if (j.contains("inputs")) {
     for (const auto& [name, v] : j.at("inputs").items()) {
       state.inputs[name] = {.since = v.at(0), .jet = {.f = v.at(1), .d = v.at(2), .dd = v.at(3)}};
+    }
+  }
+  if (j.contains("units")) {
+    for (const auto& [name, v] : j.at("units").items()) {
+      state.units[name] = {.next = v.at(0),
+                           .inputs = v.at(1),
+                           .outputs = v.at(2),
+                           .before = v.at(3),
+                           .bytes = decode_base64(v.at(4).get<std::string>(), v.at(5).get<std::size_t>())};
     }
   }
   if (j.contains("coupling")) {

@@ -22,6 +22,15 @@ struct InputValue {
   Jet jet = {};        ///< value, rate [1/s] and acceleration [1/s^2] of it at `since`
 };
 
+/// Where a unit for co-simulation stands.
+struct UnitState {
+  std::int64_t next = 0;        ///< index of its next communication point
+  std::vector<double> inputs;   ///< that it was told last
+  std::vector<double> outputs;  ///< that it gave last
+  std::vector<double> before;   ///< that it gave before
+  std::string bytes;            ///< its own
+};
+
 /// Where the series of fields of all pairs stand.
 struct FieldPosition {
   std::int64_t next = 0;            ///< index on the grid of fields
@@ -47,6 +56,7 @@ struct RunState {
   std::vector<EpisodeTracker::State> episodes;  ///< per pair
   std::vector<ContactEpisode> finished;
   std::map<std::string, InputValue> inputs = {};  ///< that replace what the scenario says
+  std::map<std::string, UnitState> units = {};    ///< by name
   std::string coupling = {};                      ///< bytes of the coupling scheme; empty = it has none to save
   double macro_end = 0.0;                         ///< [s] of the macro step that the state lies in
   RunCounts counts = {};

@@ -172,6 +172,7 @@ Simulation::Simulation(const RunInput& input, const CouplingSchemeEntry& scheme,
       scenario_(input.scenario),
       stop_(std::move(stop)),
       inputs_(build_model(scenario_)),
+      units_(inputs_.model()),
       model_(scenario_, inputs_.model(), stop_, scheme),
       committed_(model_.committed()),
       exchange_(model_.exchange()),
@@ -187,6 +188,14 @@ Simulation::~Simulation() = default;
 void Simulation::initialise(const ContactFactory& open_contact) {
   model_.assemble([this](std::string_view level, const std::string& text) { listener_->on_log(level, text); });
   prepare_to_step();
+  units_.open(input_.assets, input_.allow_units, columns_);
+  if (const auto macro_step = scheme_.fixed_macro_step()) units_.require_multiples_of(*macro_step);
+  if (!can_save()) {
+    listener_->on_log("warning",
+                      fmt::format("the run is without checkpoints and cannot be resumed: the unit '{}' cannot "
+                                  "give away its state (canGetAndSetFMUState and canSerializeFMUState)",
+                                  units_.without_state().front()));
+  }
   std::optional<RunState> resumed;
   if (input_.resume_from) resumed = read(*input_.resume_from);
   const OpenContext context{
@@ -225,16 +234,28 @@ void Simulation::start() {
   committed_.y = system.start_y(0.0, model_.q(committed_.y), model_.qd(committed_.y));
   model_.begin(scheme_.accept(0.0, model_.q(committed_.y), model_.qd(committed_.y)));
   restart_due_ = true;
+  if (units_.due(0.0)) step_units();
+}
+
+void Simulation::step_units() {
+  const double t = committed_.t;
+  units_.step_all_due(t, output_values());
+  // As for inputs: factors and answers at this very state are those of the forces before.
+  problem_->forget_pivots();
+  restart_due_ = true;
+  fresh_ = false;
 }
 
 RunState Simulation::read(const Checkpoint& checkpoint) const {
   RunState state = model_.read(checkpoint, input_.scenario_digest);
   for (const auto& [name, input] : state.inputs) inputs_.require(name, input.jet);
+  units_.require(state.units);
   return state;
 }
 
 void Simulation::take(const Checkpoint& checkpoint, RunState state) {
   scheme_.restore(state.coupling);
+  units_.restore(state.units);
   pending_.reset();
   posted_.reset();
   model_.take(checkpoint, std::move(state));
@@ -274,6 +295,7 @@ Checkpoint Simulation::save() {
   }
   RunState& totals = model_.totals();
   totals.inputs = inputs_.values();
+  totals.units = units_.save();
   totals.coupling = scheme_.save();
   totals.macro_end = macro_end_;
   totals.counts.integrator = statistics();
@@ -387,6 +409,11 @@ bool Simulation::advance_to(double t, bool stop_at_events) {
 }
 
 bool Simulation::take_step(double t) {
+  if (!pending_ && units_.due(committed_.t)) {
+    // A state that the partner may still refuse is none that a unit could take back.
+    if (!confirm_commit()) return true;
+    step_units();
+  }
   try {
     try {
       if (!pending_) find_step();
@@ -436,9 +463,11 @@ void Simulation::find_step() {
 }
 
 double Simulation::step_bound() {
-  if (!scheme_.has_macro_steps()) return end_time();
+  // What units give changes at their communication points.
+  const double latest = units_.next_after(committed_.t, end_time());
+  if (!scheme_.has_macro_steps()) return latest;
   Trial trial(*this);
-  const double end = scheme_.plan(committed_.t, end_time(), trial);
+  const double end = scheme_.plan(committed_.t, latest, trial);
   // What acts changes at once where a macro step begins.
   if (std::exchange(macro_end_, end) != end && !fresh_) restart_due_ = true;
   return end;
@@ -701,7 +730,7 @@ bool Simulation::touches(double t, const VectorX& y) {
 void Simulation::cross_singularity(const CrossingRule& rule) {
   if (states_.any_closed()) return;
   // What will act beyond a macro step nobody knows.
-  const double latest = scheme_.has_macro_steps() ? macro_end_ : end_time();
+  const double latest = scheme_.has_macro_steps() ? macro_end_ : units_.next_after(committed_.t, end_time());
   auto crossing = singularities_->crossing(rule.steps, rule.tolerance, latest);
   if (!crossing || touches(crossing->t, crossing->y)) return;
   const std::string told = fmt::format(

@@ -37,6 +37,7 @@
 #include "mbs_server/simulation/run_problem.hpp"
 #include "mbs_server/simulation/simulation_inputs.hpp"
 #include "mbs_server/simulation/simulation_listener.hpp"
+#include "mbs_server/simulation/simulation_units.hpp"
 #include "mbs_server/simulation/singular_crossing.hpp"
 #include "mbs_server/simulation/vibration_watch.hpp"
 
@@ -83,6 +84,8 @@ class Simulation {
   /// Goes back, or ahead, to a state that this scenario has saved, here or elsewhere.
   /// @throws Error{invalid_input} for a checkpoint of another scenario and for damaged ones; nothing has changed then
   void restore(const Checkpoint& checkpoint);
+  /// None of its units keeps its state for itself; else save() throws Error{unimplemented}.
+  [[nodiscard]] bool can_save() const { return units_.without_state().empty(); }
 
   /// Names and units of what can be set: BODY.fx_N ... BODY.tz_Nm, and the functions of all drivers.
   [[nodiscard]] std::span<const Column> inputs() const { return inputs_.columns(); }
@@ -124,6 +127,8 @@ class Simulation {
   void settle();
   void state_now(VectorX& y, VectorX& z);
 
+  /// Steps the units that wait where the simulation stands; what they give acts from here on.
+  void step_units();
   /// Finds a step when none is pending, and commits it when it ends at `t` or before. @returns false when refused
   [[nodiscard]] bool take_step(double t);
   void find_step();
@@ -165,6 +170,7 @@ class Simulation {
   SimulationListener silent_;
   SimulationListener* listener_ = &silent_;
   SimulationInputs inputs_;
+  SimulationUnits units_;
   CoupledModel model_;
   CommittedState& committed_;  ///< of model_
   ContactExchange& exchange_;  ///< of model_

@@ -19,6 +19,9 @@ ElementSpec read_force(const Field& field, const std::shared_ptr<const Document>
     if (!field.has(key)) continue;
     force.functions.emplace(key, read_function(field[key], scenario.analysis.end_time, scenario.files));
   }
+  for (const KeySchema& key : type.keys) {
+    if (key.role == KeyRole::file) add_file(scenario.files, field.text_or(key.name));
+  }
   if (type.check) type.check(field, scenario);
   return force;
 }

@@ -6,12 +6,18 @@ namespace heelstrike::mbs {
 
 // One name for each file.
 ForceType spring_damper(), ligament_quadratic(), ligament_toe(), torsional_spring(), bushing(), viscoelastic_spring(),
-    ligament(), muscle();
+    ligament(), muscle(), fmu();
 
 std::span<const ForceType> force_types() {
-  static const std::vector<ForceType> types = {
-      spring_damper(), ligament_quadratic(),  ligament_toe(), torsional_spring(),
-      bushing(),       viscoelastic_spring(), ligament(),     muscle()};
+  static const std::vector<ForceType> types = {spring_damper(),
+                                               ligament_quadratic(),
+                                               ligament_toe(),
+                                               torsional_spring(),
+                                               bushing(),
+                                               viscoelastic_spring(),
+                                               ligament(),
+                                               muscle(),
+                                               fmu()};
   return types;
 }
 

@@ -1,0 +1,262 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "common/config/keys.hpp"
+#include "mbs_server/elements/forces/force_type.hpp"
+#include "mbs_server/formulation/load_force.hpp"
+#include "mbs_server/model/sampled_unit.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+struct UnitComponent {
+  const char* name;
+  const char* suffix;  ///< of columns
+  const char* unit;
+};
+constexpr std::array<UnitComponent, 6> unit_components = {{{"fx", "_N", "N"},
+                                                           {"fy", "_N", "N"},
+                                                           {"fz", "_N", "N"},
+                                                           {"tx", "_Nm", "N m"},
+                                                           {"ty", "_Nm", "N m"},
+                                                           {"tz", "_Nm", "N m"}}};
+
+constexpr std::array<UnitComponent, 8> drive_coordinates = {{{"angle", "_rad", "rad"},
+                                                             {"displacement", "_m", "m"},
+                                                             {"x", "_m", "m"},
+                                                             {"y", "_m", "m"},
+                                                             {"z", "_m", "m"},
+                                                             {"rx", "_rad", "rad"},
+                                                             {"ry", "_rad", "rad"},
+                                                             {"rz", "_rad", "rad"}}};
+
+/// What a unit gives, as it is held.
+class HeldOutput final : public TimeFunction {
+ public:
+  HeldOutput(std::shared_ptr<const SampledUnit> unit, std::size_t index, double scale)
+      : unit_(std::move(unit)), index_(index), scale_(scale) {}
+  [[nodiscard]] Jet at(double /*t*/) const override { return {.f = scale_ * unit_->output_values[index_]}; }
+
+ private:
+  std::shared_ptr<const SampledUnit> unit_;
+  std::size_t index_;
+  double scale_;
+};
+
+/// Forces and torques that a unit for co-simulation gives, held between its communication points: as it was told last,
+/// whatever the integrator tries in between.
+class UnitForce final : public ForceElement {
+ public:
+  UnitForce(std::shared_ptr<const SampledUnit> unit, const std::vector<Load>& loads, std::vector<Column> columns)
+      : unit_(std::move(unit)), loads_(loads.begin(), loads.end()), columns_(std::move(columns)) {}
+  [[nodiscard]] std::string name() const override { return unit_->name; }
+  void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override {
+    for (LoadForce& load : loads_) load.add_forces(at, g, energy);
+  }
+  void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override {
+    for (LoadForce& load : loads_) load.add_tangents(at, K, C);
+  }
+  [[nodiscard]] std::vector<Column> columns() const override { return columns_; }
+  void append_values(const MotionState& /*at*/, std::vector<double>& row) const override {
+    row.insert(row.end(), unit_->input_values.begin(), unit_->input_values.end());
+    row.insert(row.end(), unit_->output_values.begin(), unit_->output_values.end());
+  }
+
+ private:
+  std::shared_ptr<const SampledUnit> unit_;
+  std::vector<LoadForce> loads_;
+  std::vector<Column> columns_;
+};
+
+std::size_t component_of(const config::Field& output) {
+  const auto found = std::ranges::find(unit_components, output["component"].text(),
+                                       [](const UnitComponent& c) { return std::string(c.name); });
+  return static_cast<std::size_t>(found - unit_components.begin());
+}
+
+/// The entries of a list of maps.
+std::vector<config::Field> items_of(const config::Field& keys, const std::string& key) {
+  std::vector<config::Field> items;
+  if (!keys.has(key)) return items;
+  const config::Field list = keys[key];
+  for (std::size_t i = 0; i < list.node().items.size(); ++i) {
+    items.emplace_back(list.document(), *list.node().items[i], fmt::format("{}[{}]", list.path(), i));
+  }
+  return items;
+}
+
+config::KeySchema list_of_maps(std::string name, std::string meaning, std::string entry_meaning,
+                               std::vector<config::KeySchema> keys) {
+  return {.name = std::move(name),
+          .kind = config::KeyKind::list,
+          .meaning = std::move(meaning),
+          .keys = {{.kind = config::KeyKind::map, .meaning = std::move(entry_meaning), .keys = std::move(keys)}}};
+}
+
+std::vector<config::KeySchema> unit_keys() {
+  const config::KeySchema variable =
+      config::required(config::text("variable", "name in the unit's modelDescription.xml"));
+  config::KeySchema component = config::required(config::text("component", "of force or torque"));
+  for (const auto& c : unit_components) component.choices.emplace_back(c.name);
+  config::KeySchema frame = config::text("frame", "axes of the component");
+  frame.choices = {"world", "body"};
+  frame.fallback = "world";
+  config::KeySchema coordinate = config::required(config::text("coordinate", "key of the driver's function"));
+  for (const auto& c : drive_coordinates) coordinate.choices.emplace_back(c.name);
+  return {
+      config::required(config::file("file", "the unit: FMI 2.0 or 3, co-simulation, Linux on x86-64")),
+      config::required(
+          config::number("step", "s", config::times, "distance of the communication points, which begin at 0")),
+      list_of_maps("inputs", "what the unit is told at each communication point", "one variable that is told",
+                   {variable, config::required(config::text("column", "a column of the time series"))}),
+      list_of_maps("outputs", "what the unit gives, held from one communication point to the next",
+                   "one variable that acts",
+                   {variable, config::required(config::text("body", "that it acts on")), component, frame,
+                    config::vector3("point", "m", config::coordinates, "where a force acts, in the frame of the body"),
+                    config::number("scale", "-", config::function_numbers, "factor of the value", "1")}),
+      list_of_maps("drives", "coordinates of drivers that the unit prescribes", "one coordinate",
+                   {config::required(config::text("variable", "of the unit: the coordinate")),
+                    config::required(config::text("rate", "of the unit: its rate")),
+                    config::required(config::text("driver", "name in `drivers`; its function is that of the start")),
+                    coordinate}),
+      list_of_maps("parameters", "what the unit is set to before it starts", "one variable that is set",
+                   {variable, config::required(config::number("value", "-", config::function_numbers,
+                                                              "in the unit of the variable"))})};
+}
+
+void check_unit(const config::Field& field, const Scenario& scenario) {
+  if (scenario.analysis.type != "forward") {
+    field.refuse("analysis.type forward for a unit, whose state goes on in time", scenario.analysis.type,
+                 "give the force by a load with a function of time instead");
+  }
+  const config::Field step = field["step"];
+  if (step.number() > scenario.analysis.end_time) {
+    step.refuse(fmt::format("a step within the run, at most {} s", scenario.analysis.end_time),
+                fmt::format("{} s", step.number()), "it would be told of the start only");
+  }
+  if (items_of(field, "outputs").empty() && items_of(field, "drives").empty()) {
+    field.refuse("at least one entry of `outputs` or `drives`", "none", "a unit without outputs moves nothing");
+  }
+  for (const config::Field& output : items_of(field, "outputs")) {
+    const std::string& body = output["body"].text();
+    if (std::ranges::find(scenario.bodies, body, &BodySpec::name) == scenario.bodies.end()) {
+      output["body"].refuse("the name of a body", body, "see `bodies`");
+    }
+  }
+  for (const char* key : {"inputs", "outputs", "parameters"}) {
+    std::vector<std::string> seen;
+    for (const config::Field& item : items_of(field, key)) {
+      const std::string& variable = item["variable"].text();
+      // One output may act in several places; an input or parameter has one value.
+      if (std::string_view(key) != "outputs" && std::ranges::find(seen, variable) != seen.end()) {
+        item["variable"].refuse("each variable once", variable, "keep one of its lines");
+      }
+      seen.push_back(variable);
+    }
+  }
+}
+
+/// "pd.mass.fx_N", and "pd.2.mass.fx_N" where the unit has one of that name already.
+std::string own_column(const std::vector<Column>& columns, const std::string& element, const std::string& rest) {
+  std::string name = element + "." + rest;
+  for (int n = 2; std::ranges::find(columns, name, &Column::name) != columns.end(); ++n) {
+    name = fmt::format("{}.{}.{}", element, n, rest);
+  }
+  return name;
+}
+
+void read_inputs(const ElementSpec& spec, SampledUnit& unit, std::vector<Column>& columns) {
+  for (const config::Field& item : items_of(spec.keys, "inputs")) {
+    const std::string& variable = item["variable"].text();
+    const std::string& column = item["column"].text();
+    unit.inputs.push_back({variable, column, config::place_of(item)});
+    columns.push_back({own_column(columns, spec.name, column), "",
+                       fmt::format("{} as the unit was told it last (its input {})", column, variable)});
+  }
+}
+
+/// @returns what the outputs exert
+std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, const std::shared_ptr<SampledUnit>& unit,
+                               std::vector<Column>& columns) {
+  std::vector<Load> loads;
+  for (const config::Field& item : items_of(spec.keys, "outputs")) {
+    const std::string& variable = item["variable"].text();
+    const std::string& body = item["body"].text();
+    const std::size_t i = component_of(item);
+    Load load{.name = spec.name,
+              .body = find_body(model, body, config::place_of(item["body"])),
+              .point = item["point"].vector3(),
+              .body_fixed = item["frame"].text() == "body"};
+    load.functions[i] = std::make_shared<HeldOutput>(unit, unit->outputs.size(), item["scale"].number());
+    loads.push_back(std::move(load));
+    unit->outputs.push_back({variable, config::place_of(item)});
+    columns.push_back({own_column(columns, spec.name,
+                                  fmt::format("{}.{}{}", body, unit_components[i].name, unit_components[i].suffix)),
+                       unit_components[i].unit,
+                       fmt::format("what the unit gave last for {} of {} (its output {}), before `scale`",
+                                   unit_components[i].name, body, variable)});
+  }
+  return loads;
+}
+
+void read_drives(const ElementSpec& spec, SampledUnit& unit, std::vector<Column>& columns) {
+  for (const config::Field& item : items_of(spec.keys, "drives")) {
+    const std::string name = item["driver"].text() + "." + item["coordinate"].text();
+    const auto c = std::ranges::find(drive_coordinates, item["coordinate"].text(),
+                                     [](const UnitComponent& known) { return std::string(known.name); });
+    const std::string key = config::place_of(item);
+    unit.drives.push_back({.driver = item["driver"].text(),
+                           .coordinate = c->name,
+                           .value = unit.outputs.size(),
+                           .rate = unit.outputs.size() + 1,
+                           .key = key});
+    for (const bool is_rate : {false, true}) {
+      const std::string variable = item[is_rate ? "rate" : "variable"].text();
+      unit.outputs.push_back({variable, key});
+      columns.push_back(
+          {fmt::format("{}.{}{}{}{}", spec.name, name, is_rate ? "_rate" : "", c->suffix, is_rate ? "_s" : ""),
+           fmt::format("{}{}", c->unit, is_rate ? "/s" : ""),
+           fmt::format("what the unit gave last for {} at the end of the communication step (its output {})", name,
+                       variable)});
+    }
+  }
+}
+
+Force build_unit(const ElementSpec& spec, const Model& model) {
+  auto unit = std::make_shared<SampledUnit>();
+  unit->name = spec.name;
+  unit->file = spec.keys["file"].text();
+  unit->key = config::place_of(spec.keys["file"]);
+  unit->step = spec.keys["step"].number();
+  std::vector<Column> columns;
+  read_inputs(spec, *unit, columns);
+  const std::vector<Load> loads = read_outputs(spec, model, unit, columns);
+  read_drives(spec, *unit, columns);
+  for (const config::Field& item : items_of(spec.keys, "parameters")) {
+    unit->parameters.push_back({item["variable"].text(), item["value"].number(), config::place_of(item)});
+  }
+  unit->input_values.assign(unit->inputs.size(), 0.0);
+  unit->output_values.assign(unit->outputs.size(), 0.0);
+  unit->start_values = unit->output_values;
+  return Force{.name = spec.name,
+               .make = [unit, loads, columns] { return std::make_unique<UnitForce>(unit, loads, columns); },
+               .unit = unit};
+}
+
+}  // namespace
+
+ForceType fmu() {
+  ForceType type;
+  type.name = "fmu";
+  type.meaning = "unit for co-simulation (FMI), stepped at communication points; docs/guide/fmi.md";
+  type.keys = unit_keys();
+  type.check = check_unit;
+  type.build = build_unit;
+  return type;
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,121 @@
+// A unit through the C functions of FMI 3 (https://fmi-standard.org/docs/3.0.2, section 2.2 and 4). Names and
+// signatures are those of the standard.
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <utility>
+
+#include "mbs_server/fmu/versions.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+void log_3(void* journal, int /*status*/, const char* /*category*/, const char* text) {
+  static_cast<UnitJournal*>(journal)->note(text);
+}
+
+class Unit3 final : public ForeignUnit {
+ public:
+  Unit3(UnitParts parts, const std::string& name) : ForeignUnit(std::move(parts), "binaries/x86_64-linux") {
+    find_functions();
+    const std::string resources = archive().resources().empty() ? std::string() : archive().resources().string() + "/";
+    instance_ = instantiate_(name.c_str(), description().token.c_str(), resources.empty() ? nullptr : resources.c_str(),
+                             false, false, false, false, nullptr, 0, &journal_, log_3, nullptr);
+    if (instance_ == nullptr) fail_instantiation();
+  }
+  ~Unit3() override {
+    if (instance_ == nullptr) return;
+    if (initialized_) (void)terminate_(instance_);
+    free_(instance_);
+  }
+
+  void set(std::span<const std::uint32_t> references, std::span<const double> values) override {
+    if (references.empty()) return;
+    require(set_(instance_, references.data(), references.size(), values.data(), values.size()), "fmi3SetFloat64");
+  }
+  void get(std::span<const std::uint32_t> references, std::span<double> values) override {
+    if (references.empty()) return;
+    require(get_(instance_, references.data(), references.size(), values.data(), values.size()), "fmi3GetFloat64");
+  }
+  void enter_initialization() override {
+    require(enter_(instance_, false, 0.0, 0.0, false, 0.0), "fmi3EnterInitializationMode");
+  }
+  void exit_initialization() override {
+    require(exit_(instance_), "fmi3ExitInitializationMode");
+    initialized_ = true;
+  }
+  void step(double t, double h) override {
+    bool event = false, terminate = false, early = false;
+    double last = t + h;
+    // No state from before this point is ever restored: the model steps a unit where its own step has been accepted.
+    const int status = step_(instance_, t, h, true, &event, &terminate, &early, &last);
+    const std::string call = fmt::format("fmi3DoStep from t = {} s over {} s", t, h);
+    require(status, call);
+    if (!terminate && !early) return;
+    journal_.note(terminate ? "it asks to end the simulation" : "it returned early without being allowed to");
+    require(3, call);
+  }
+  [[nodiscard]] std::string save() override {
+    void* state = nullptr;
+    require(get_state_(instance_, &state), "fmi3GetFMUState");
+    std::size_t size = 0;
+    int status = size_(instance_, state, &size);
+    std::string bytes(status <= 1 ? size : 0, '\0');
+    if (status <= 1) status = serialize_(instance_, state, bytes.data(), size);
+    (void)free_state_(instance_, &state);
+    require(status, "fmi3SerializeFMUState");
+    return bytes;
+  }
+  void restore(const std::string& bytes) override {
+    void* state = nullptr;
+    require(deserialize_(instance_, bytes.data(), bytes.size(), &state), "fmi3DeserializeFMUState");
+    const int status = set_state_(instance_, state);
+    (void)free_state_(instance_, &state);
+    require(status, "fmi3SetFMUState");
+  }
+
+ private:
+  void find_functions() {
+    find(instantiate_, "fmi3InstantiateCoSimulation");
+    find(enter_, "fmi3EnterInitializationMode");
+    find(exit_, "fmi3ExitInitializationMode");
+    find(set_, "fmi3SetFloat64");
+    find(get_, "fmi3GetFloat64");
+    find(step_, "fmi3DoStep");
+    find(terminate_, "fmi3Terminate");
+    find(free_, "fmi3FreeInstance");
+    if (!description().can_serialize_state) return;
+    find(get_state_, "fmi3GetFMUState");
+    find(set_state_, "fmi3SetFMUState");
+    find(free_state_, "fmi3FreeFMUState");
+    find(size_, "fmi3SerializedFMUStateSize");
+    find(serialize_, "fmi3SerializeFMUState");
+    find(deserialize_, "fmi3DeserializeFMUState");
+  }
+
+  using Log = void (*)(void*, int, const char*, const char*);
+  void* (*instantiate_)(const char*, const char*, const char*, bool, bool, bool, bool, const std::uint32_t*,
+                        std::size_t, void*, Log, void (*)()) = nullptr;
+  int (*enter_)(void*, bool, double, double, bool, double) = nullptr;
+  int (*exit_)(void*) = nullptr;
+  int (*set_)(void*, const std::uint32_t*, std::size_t, const double*, std::size_t) = nullptr;
+  int (*get_)(void*, const std::uint32_t*, std::size_t, double*, std::size_t) = nullptr;
+  int (*step_)(void*, double, double, bool, bool*, bool*, bool*, double*) = nullptr;
+  int (*terminate_)(void*) = nullptr;
+  void (*free_)(void*) = nullptr;
+  int (*get_state_)(void*, void**) = nullptr;
+  int (*set_state_)(void*, void*) = nullptr;
+  int (*free_state_)(void*, void**) = nullptr;
+  int (*size_)(void*, void*, std::size_t*) = nullptr;
+  int (*serialize_)(void*, void*, char*, std::size_t) = nullptr;
+  int (*deserialize_)(void*, const char*, std::size_t, void**) = nullptr;
+  bool initialized_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<ForeignUnit> make_unit_3(UnitParts parts, const std::string& name) {
+  return std::make_unique<Unit3>(std::move(parts), name);
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,84 @@
+/// A unit of FMI 2.0 or 3 for co-simulation that is stepped in this process.
+///
+/// It is machine code of somebody else: it can do whatever this process can, and its crash is one of this process.
+/// Whoever opens one has asked for permission before.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mbs_server/fmu/unit_archive.hpp"
+#include "mbs_server/fmu/unit_description.hpp"
+
+namespace heelstrike::mbs {
+
+/// What a unit says to its importer: the last sentences, for messages.
+struct UnitJournal {
+  std::vector<std::string> sentences;
+  void note(const char* text);
+  [[nodiscard]] std::string told() const;
+};
+
+/// What a unit is opened from.
+struct UnitParts {
+  std::string where;  ///< key of the scenario, for messages
+  std::unique_ptr<UnitArchive> archive;
+  ForeignDescription description;
+};
+
+/// The functions of a unit, in the words that both versions of FMI share.
+class ForeignUnit {
+ public:
+  virtual ~ForeignUnit();
+  ForeignUnit(const ForeignUnit&) = delete;
+  ForeignUnit& operator=(const ForeignUnit&) = delete;
+
+  [[nodiscard]] const ForeignDescription& description() const { return parts_.description; }
+
+  /// Values of scalar real variables. @throws Error{solver_failed} as all below, with what the unit said
+  virtual void set(std::span<const std::uint32_t> references, std::span<const double> values) = 0;
+  virtual void get(std::span<const std::uint32_t> references, std::span<double> values) = 0;
+  /// From instantiation to initialisation at t = 0; inputs are set after it.
+  virtual void enter_initialization() = 0;
+  virtual void exit_initialization() = 0;
+  /// From `t` to `t + h` [s] with the inputs as they are.
+  virtual void step(double t, double h) = 0;
+  /// All that the unit needs to go on. @pre description().can_serialize_state
+  [[nodiscard]] virtual std::string save() = 0;
+  /// @throws Error{solver_failed} for bytes that the unit does not take
+  virtual void restore(const std::string& bytes) = 0;
+
+ protected:
+  /// Loads the binary. @param folder  of the platform. @throws Error{invalid_input} when it cannot be loaded
+  ForeignUnit(UnitParts parts, const std::string& folder);
+
+  /// A function of the binary. @throws Error{invalid_input} when it is missing
+  template <typename Function>
+  void find(Function& function, const char* name) const {
+    function = reinterpret_cast<Function>(symbol(name));
+  }
+  /// @param status  of FMI: ok = 0, warning = 1, discard = 2, error = 3, fatal = 4. @throws Error{solver_failed}
+  void require(int status, const std::string& call);
+  [[noreturn]] void fail_instantiation();
+  [[nodiscard]] const UnitArchive& archive() const { return *parts_.archive; }
+  UnitJournal journal_;
+  void* instance_ = nullptr;
+
+ private:
+  [[nodiscard]] void* symbol(const char* name) const;
+
+  UnitParts parts_;
+  void* library_ = nullptr;
+};
+
+/// Unpacks, loads and instantiates.
+/// @param content  of the .fmu file. @param name  of the instance. @param where  key of the scenario, for messages
+/// @throws Error{invalid_input} as UnitArchive and read_unit_description, and for a unit that cannot be loaded or does
+/// not let itself be instantiated
+[[nodiscard]] std::unique_ptr<ForeignUnit> open_unit(const std::string& content, const std::string& name,
+                                                     const std::string& where);
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,42 @@
+/// A unit's file (.fmu, a zip archive), unpacked into a folder of its own.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace heelstrike::mbs {
+
+class UnitArchive {
+ public:
+  /// Unpacks the description, the resources and the binaries for this platform into a new folder that only this user
+  /// can enter; it goes with this object.
+  /// @param content  of the file. @param where  key of the scenario, for messages
+  /// @throws Error{invalid_input} for what is no archive, has no modelDescription.xml, is damaged, has members outside
+  /// of itself or is larger than most_bytes; Error{file} when nothing can be written
+  UnitArchive(const std::string& content, const std::string& where);
+  ~UnitArchive();
+  UnitArchive(const UnitArchive&) = delete;
+  UnitArchive& operator=(const UnitArchive&) = delete;
+
+  /// Text of modelDescription.xml.
+  [[nodiscard]] std::string description() const;
+  /// Of the platform's folder: "binaries/x86_64-linux" in version 3, "binaries/linux64" in version 2.
+  /// @throws Error{invalid_input} that lists the platforms there are
+  [[nodiscard]] std::filesystem::path binary(const std::string& folder, const std::string& model_identifier) const;
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+  /// Folder of the resources; empty = the unit has none.
+  [[nodiscard]] std::filesystem::path resources() const;
+
+  /// [B] all that is unpacked together, so that a small file cannot fill the disk.
+  static constexpr std::uint64_t most_bytes = std::uint64_t{2} << 30U;
+
+ private:
+  void unpack(const std::string& content);
+
+  std::string where_;
+  std::filesystem::path folder_;
+  std::string platforms_;  ///< for the message that none fits
+};
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,133 @@
+#include "mbs_server/fmu/unit_description.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <pugixml.hpp>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+[[noreturn]] void refuse_unit(const std::string& where, const std::string& text) {
+  throw input_error(where, fmt::format("{}: modelDescription.xml: {}", where, text));
+}
+
+/// Units of measurement of declared types, which variables take over.
+std::map<std::string, std::string> declared_units(const pugi::xml_node& root) {
+  std::map<std::string, std::string> units;
+  for (const pugi::xml_node& type : root.child("TypeDefinitions")) {
+    const pugi::xml_node holder = type.child("Real") ? type.child("Real") : type;
+    units[type.attribute("name").value()] = holder.attribute("unit").value();
+  }
+  return units;
+}
+
+std::string unit_of(const pugi::xml_node& node, const std::map<std::string, std::string>& declared) {
+  if (const auto unit = node.attribute("unit")) return unit.value();
+  const auto type = declared.find(node.attribute("declaredType").value());
+  return type == declared.end() ? std::string() : type->second;
+}
+
+void read_variables(const pugi::xml_node& root, ForeignDescription& description) {
+  const auto declared = declared_units(root);
+  for (const pugi::xml_node& node : root.child("ModelVariables")) {
+    if (node.type() != pugi::node_element) continue;
+    // Version 2 has the type inside, version 3 as the element's name.
+    const pugi::xml_node typed =
+        description.version == UnitVersion::fmi2 ? node.find_child([](const pugi::xml_node& child) {
+          return child.type() == pugi::node_element && std::string_view(child.name()) != "Annotations";
+        })
+                                                 : node;
+    description.variables.push_back({.name = node.attribute("name").value(),
+                                     .reference = node.attribute("valueReference").as_uint(),
+                                     .causality = node.attribute("causality").as_string("local"),
+                                     .type = typed.name(),
+                                     .scalar = !node.child("Dimension"),
+                                     .unit = unit_of(typed, declared)});
+  }
+  for (const pugi::xml_node& unit : root.child("UnitDefinitions")) {
+    const pugi::xml_node base = unit.child("BaseUnit");
+    if (base && (base.attribute("factor").as_double(1.0) != 1.0 || base.attribute("offset").as_double(0.0) != 0.0)) {
+      description.scaled_units.emplace_back(unit.attribute("name").value());
+    }
+  }
+}
+
+}  // namespace
+
+ForeignDescription read_unit_description(const std::string& xml, const std::string& where) {
+  pugi::xml_document document;
+  const pugi::xml_parse_result result = document.load_buffer(xml.data(), xml.size());
+  if (!result) {
+    refuse_unit(where, fmt::format("expected XML, found a mistake at byte {} ({}); export the unit again",
+                                   result.offset, result.description()));
+  }
+  const pugi::xml_node root = document.child("fmiModelDescription");
+  if (!root) refuse_unit(where, "expected the element fmiModelDescription, found another; export the unit again");
+  ForeignDescription description;
+  const std::string version = root.attribute("fmiVersion").value();
+  if (version == "2.0") {
+    description.version = UnitVersion::fmi2;
+  } else if (!version.starts_with("3.")) {
+    refuse_unit(where,
+                fmt::format("expected FMI 2.0 or 3, found fmiVersion '{}'; export the unit for one of them", version));
+  }
+  const bool fmi2 = description.version == UnitVersion::fmi2;
+  const pugi::xml_node mode = root.child("CoSimulation");
+  if (!mode) {
+    refuse_unit(where, fmt::format("expected a unit for co-simulation, found {}; export it with its solver",
+                                   root.child("ModelExchange") ? "one for model exchange only" : "none"));
+  }
+  if (mode.attribute("needsExecutionTool").as_bool()) {
+    refuse_unit(where, "expected a unit that runs alone, found needsExecutionTool; export it without its tool");
+  }
+  description.model_identifier = mode.attribute("modelIdentifier").value();
+  const bool plain_name =
+      !description.model_identifier.empty() && description.model_identifier.find('/') == std::string::npos;
+  if (!plain_name) {
+    refuse_unit(where, fmt::format("expected a modelIdentifier that names its binary, found '{}'",
+                                   description.model_identifier));
+  }
+  description.token = root.attribute(fmi2 ? "guid" : "instantiationToken").value();
+  description.can_get_and_set_state = mode.attribute(fmi2 ? "canGetAndSetFMUstate" : "canGetAndSetFMUState").as_bool();
+  description.can_serialize_state = mode.attribute(fmi2 ? "canSerializeFMUstate" : "canSerializeFMUState").as_bool();
+  description.can_vary_step = mode.attribute("canHandleVariableCommunicationStepSize").as_bool();
+  read_variables(root, description);
+  return description;
+}
+
+const ForeignVariable& ForeignDescription::real(const std::string& name, std::string_view wanted,
+                                                const std::string& key) const {
+  const auto found = std::ranges::find(variables, name, &ForeignVariable::name);
+  const bool known = found != variables.end();
+  if (!known || found->causality != wanted) {
+    std::vector<std::string> names;
+    constexpr std::size_t shown = 20;
+    for (const auto& variable : variables) {
+      if (variable.causality == wanted && names.size() < shown) names.push_back(variable.name);
+    }
+    throw input_error(
+        key, fmt::format("{}: expected a variable of causality '{}', found '{}', which {}; the unit has {}", key,
+                         wanted, name, known ? "is of causality '" + found->causality + "'" : "it does not have",
+                         names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+  }
+  const char* real_type = version == UnitVersion::fmi2 ? "Real" : "Float64";
+  if (found->type != real_type || !found->scalar) {
+    throw input_error(key, fmt::format("{}: expected a scalar of type {}, found '{}' of type {}{}; only such can be "
+                                       "joined to a mechanism",
+                                       key, real_type, name, found->type, found->scalar ? "" : " with dimensions"));
+  }
+  if (std::ranges::find(scaled_units, found->unit) != scaled_units.end()) {
+    throw input_error(key,
+                      fmt::format("{}: expected a variable in units of the SI, found '{}' in '{}'; convert it inside "
+                                  "the unit",
+                                  key, name, found->unit));
+  }
+  return *found;
+}
+
+}  // namespace heelstrike::mbs

@@ -1,0 +1,244 @@
+#include "mbs_server/simulation/simulation_units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "mbs_server/fmu/foreign_unit.hpp"
+#include "mbs_server/model/sampled_unit.hpp"
+
+namespace heelstrike::mbs {
+
+/// One unit with its place on the grid of its communication points.
+class SimulationUnits::Running {
+ public:
+  explicit Running(std::shared_ptr<SampledUnit> unit) : unit_(std::move(unit)) {}
+
+  void open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns);
+  [[nodiscard]] const std::string& name() const { return unit_->name; }
+  [[nodiscard]] bool has_state() const {
+    return !foreign_ || (foreign_->description().can_get_and_set_state && foreign_->description().can_serialize_state);
+  }
+  [[nodiscard]] double length() const { return unit_->step; }
+  /// [s] where it waits, or will.
+  [[nodiscard]] double next() const { return unit_->step * static_cast<double>(next_); }
+  /// Multiples of different steps that mean the same time differ by rounding, and so does the end of a run.
+  [[nodiscard]] bool waits_at(double t) const { return next() <= t + rounding * unit_->step; }
+  void require_multiple_of(double macro_step) const;
+  void step(double t, std::span<const double> row);
+  [[nodiscard]] UnitState save() const;
+  void require(const UnitState& state) const;
+  void restore(const UnitState& state);
+
+  static constexpr double rounding = 1e-9;
+
+ private:
+  void find_columns(std::vector<Column>& columns);
+  void find_variables();
+  void initialise();
+
+  std::shared_ptr<SampledUnit> unit_;
+  std::unique_ptr<ForeignUnit> foreign_;
+  std::int64_t next_ = 0;             ///< index of the communication point
+  bool initialised_ = false;          ///< its first inputs are those of the start
+  std::vector<std::size_t> columns_;  ///< per input, in a row
+  std::vector<std::uint32_t> inputs_, outputs_, parameters_;
+};
+
+void SimulationUnits::Running::open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns) {
+  if (!allowed) {
+    throw input_error(
+        unit_->key,
+        fmt::format("{}: the unit '{}' is machine code that this server does not run for its clients; start "
+                    "mbs_server with --allow-fmu where all who may submit runs are trusted, or run without "
+                    "--mbs",
+                    unit_->key, unit_->file));
+  }
+  find_columns(columns);
+  const auto asset = std::ranges::find(assets, unit_->file, &AssetContent::name);
+  if (asset == assets.end()) {
+    throw input_error(unit_->key,
+                      fmt::format("{}: the file '{}' did not come with the scenario", unit_->key, unit_->file));
+  }
+  foreign_ = open_unit(asset->content, unit_->name, unit_->key);
+  find_variables();
+  std::vector<double> values;
+  for (const auto& parameter : unit_->parameters) values.push_back(parameter.value);
+  foreign_->set(parameters_, values);
+}
+
+void SimulationUnits::Running::find_columns(std::vector<Column>& columns) {
+  for (const auto& input : unit_->inputs) {
+    const auto found = std::ranges::find(columns, input.column, &Column::name);
+    if (found == columns.end()) {
+      throw input_error(input.key,
+                        fmt::format("{}.column: expected a column of the time series, found '{}'; `heelstrike "
+                                    "validate --describe` and the header of a time series tell them",
+                                    input.key, input.column));
+    }
+    columns_.push_back(static_cast<std::size_t>(found - columns.begin()));
+    for (Column& told : columns) {
+      const bool is_own = told.name.starts_with(unit_->name + ".") && told.name.ends_with("." + input.column);
+      if (is_own && told.unit.empty()) told.unit = found->unit;
+    }
+  }
+}
+
+void SimulationUnits::Running::find_variables() {
+  const ForeignDescription& description = foreign_->description();
+  for (const auto& input : unit_->inputs) {
+    inputs_.push_back(description.real(input.variable, "input", input.key + ".variable").reference);
+  }
+  for (const auto& output : unit_->outputs) {
+    outputs_.push_back(description.real(output.variable, "output", output.key + ".variable").reference);
+  }
+  for (const auto& parameter : unit_->parameters) {
+    parameters_.push_back(description.real(parameter.variable, "parameter", parameter.key + ".variable").reference);
+  }
+}
+
+void SimulationUnits::Running::require_multiple_of(double macro_step) const {
+  const double n = unit_->step / macro_step;
+  if (n > 0.5 && std::abs(n - std::round(n)) <= rounding * n) return;
+  throw input_error(unit_->key,
+                    fmt::format("{}: expected a `step` of the unit that is a multiple of coupling.macro_step, "
+                                "{} s, found {} s; change one of them",
+                                unit_->key, macro_step, unit_->step));
+}
+
+void SimulationUnits::Running::initialise() {
+  foreign_->enter_initialization();
+  foreign_->set(inputs_, unit_->input_values);
+  foreign_->exit_initialization();
+  initialised_ = true;
+}
+
+void SimulationUnits::Running::step(double t, std::span<const double> row) {
+  for (std::size_t i = 0; i < columns_.size(); ++i) unit_->input_values[i] = row[columns_[i]];
+  if (!initialised_) initialise();
+  foreign_->set(inputs_, unit_->input_values);
+  foreign_->step(next(), unit_->step);
+  std::vector<double> values(outputs_.size());
+  foreign_->get(outputs_, values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    throw Error(
+        ErrorCode::solver_failed,
+        fmt::format("{}: expected finite numbers from the unit, found {} for '{}' in the step from t = {} s; its "
+                    "maker knows what it cannot do, or its `step` is too large",
+                    unit_->key, values[i], unit_->outputs[i].variable, t),
+        unit_->key);
+  }
+  unit_->since = next();
+  unit_->start_values = std::exchange(unit_->output_values, std::move(values));
+  ++next_;
+}
+
+UnitState SimulationUnits::Running::save() const {
+  if (!has_state()) {
+    throw Error(
+        ErrorCode::unimplemented,
+        fmt::format("{}: the unit cannot give away its state (canGetAndSetFMUState and canSerializeFMUState), so "
+                    "that its run can neither be saved nor resumed; run it in one piece",
+                    unit_->key),
+        unit_->key);
+  }
+  return {.next = next_,
+          .inputs = unit_->input_values,
+          .outputs = unit_->output_values,
+          .before = unit_->start_values,
+          .bytes = initialised_ ? foreign_->save() : std::string()};
+}
+
+void SimulationUnits::Running::require(const UnitState& state) const {
+  const bool fits = state.next >= 0 && state.inputs.size() == inputs_.size() &&
+                    state.outputs.size() == outputs_.size() && state.before.size() == outputs_.size();
+  if (!fits || !has_state()) {
+    throw input_error("checkpoint", fmt::format("checkpoint: expected the state of the unit '{}', found one that it "
+                                                "cannot take; resume with the file that the run was made with",
+                                                unit_->name));
+  }
+}
+
+void SimulationUnits::Running::restore(const UnitState& state) {
+  unit_->input_values = state.inputs;
+  unit_->output_values = state.outputs;
+  unit_->start_values = state.before;
+  unit_->since = unit_->step * static_cast<double>(std::max<std::int64_t>(state.next - 1, 0));
+  next_ = state.next;
+  if (state.bytes.empty()) return;
+  if (!initialised_) initialise();
+  foreign_->restore(state.bytes);
+}
+
+SimulationUnits::SimulationUnits(const Model& model) {
+  for (const Force& force : model.forces) {
+    if (force.unit) units_.push_back(std::make_unique<Running>(force.unit));
+  }
+}
+
+SimulationUnits::~SimulationUnits() = default;
+
+void SimulationUnits::open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns) {
+  for (const auto& unit : units_) unit->open(assets, allowed, columns);
+}
+
+std::vector<std::string> SimulationUnits::without_state() const {
+  std::vector<std::string> names;
+  for (const auto& unit : units_) {
+    if (!unit->has_state()) names.push_back(unit->name());
+  }
+  return names;
+}
+
+void SimulationUnits::require_multiples_of(double macro_step) const {
+  for (const auto& unit : units_) unit->require_multiple_of(macro_step);
+}
+
+double SimulationUnits::next_after(double t, double end) const {
+  double next = end;
+  for (const auto& unit : units_) {
+    // Those that wait here are stepped before this is asked, and those that would at the end are not stepped any more.
+    if (!unit->waits_at(t) && unit->next() < end - Running::rounding * unit->length())
+      next = std::min(next, unit->next());
+  }
+  return next;
+}
+
+bool SimulationUnits::due(double t) const {
+  return std::ranges::any_of(units_, [&](const auto& unit) { return unit->waits_at(t); });
+}
+
+void SimulationUnits::step_all_due(double t, std::span<const double> row) {
+  for (const auto& unit : units_) {
+    if (unit->waits_at(t)) unit->step(t, row);
+  }
+}
+
+std::map<std::string, UnitState> SimulationUnits::save() const {
+  std::map<std::string, UnitState> states;
+  for (const auto& unit : units_) states.emplace(unit->name(), unit->save());
+  return states;
+}
+
+void SimulationUnits::require(const std::map<std::string, UnitState>& states) const {
+  for (const auto& unit : units_) {
+    const auto found = states.find(unit->name());
+    if (found == states.end() || states.size() != units_.size()) {
+      throw input_error("checkpoint",
+                        fmt::format("checkpoint: expected the state of the unit '{}', found none; it belongs "
+                                    "to another scenario",
+                                    unit->name()));
+    }
+    unit->require(found->second);
+  }
+}
+
+void SimulationUnits::restore(const std::map<std::string, UnitState>& states) {
+  for (const auto& unit : units_) unit->restore(states.at(unit->name()));
+}
+
+}  // namespace heelstrike::mbs

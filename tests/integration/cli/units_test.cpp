@@ -1,0 +1,90 @@
+// Units for co-simulation in scenarios: who loads them, and runs with one that are cut off.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/integration/cli/program.hpp"
+#include "tests/integration/cli/scenarios.hpp"
+#include "tests/integration/cli/server_pair.hpp"
+
+namespace heelstrike::cli_test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class LiftOfTheGuide : public testing::Test {
+ protected:
+  LiftOfTheGuide() {
+    fs::copy_file(examples + "fmi/lift.yaml", folder.path() / "lift.yaml");
+    fs::copy_file(HEELSTRIKE_CONTROLLER, folder.path() / "controller.fmu");
+  }
+  [[nodiscard]] std::vector<std::string> run_into(const std::string& output, std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {"run", "lift.yaml", "-o", output, "--force", "--set", "output.checkpoint_interval=0.1"});
+    return more;
+  }
+  [[nodiscard]] std::string table(const std::string& output) const {
+    return read_text(folder.path() / output / "timeseries.csv");
+  }
+
+  const ScratchFolder folder;
+  const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
+};
+
+TEST_F(LiftOfTheGuide, IsLoadedByOwnServersAndInProcessAndElsewhereByPermission) {
+  const Finished own = run("heelstrike", run_into("own"), here);
+  ASSERT_EQ(own.exit_code, 0) << own.err;
+  const Finished inside = run("heelstrike", run_into("inside", {"--in-process"}), here);
+  ASSERT_EQ(inside.exit_code, 0) << inside.err;
+  EXPECT_TRUE(table("own") == table("inside"));
+  {
+    const ScratchFolder sockets;
+    const ServerPair shared(sockets.path());
+    const Finished refused = run("heelstrike", run_into("shared", {"--mbs", shared.mbs_address}), here);
+    EXPECT_NE(refused.exit_code, 0);
+    EXPECT_THAT(refused.err, HasSubstr("lift.yaml:14: forces.controller.file"));
+    EXPECT_THAT(refused.err, HasSubstr("mbs_server with --allow-fmu"));
+  }
+  const ScratchFolder sockets;
+  const ServerPair trusting(sockets.path(), {}, {"--allow-fmu"});
+  const Finished allowed = run("heelstrike", run_into("allowed", {"--mbs", trusting.mbs_address}), here);
+  ASSERT_EQ(allowed.exit_code, 0) << allowed.err;
+  EXPECT_TRUE(table("allowed") == table("own"));
+}
+
+TEST_F(LiftOfTheGuide, ThatWasKilledGoesOnWithTheSameBytes) {
+  for (const std::vector<std::string>& mode : {std::vector<std::string>{}, {"--in-process"}}) {
+    ASSERT_EQ(run("heelstrike", run_into("whole", mode), here).exit_code, 0);
+    bool cut = false;
+    // On a busy machine a run may end before this program looks again.
+    for (int attempt = 0; attempt < 10 && !cut; ++attempt) {
+      fs::remove_all(folder.path() / "cut");
+      Program client("heelstrike", run_into("cut", mode), here);
+      const auto has_checkpoint = [&] {
+        std::error_code missing;
+        for (fs::directory_iterator entry(folder.path() / "cut/checkpoints", missing), end; !missing && entry != end;
+             entry.increment(missing)) {
+          if (entry->path().extension() == ".ckpt") return true;
+        }
+        return false;
+      };
+      while (!has_checkpoint() && alive(client.pid())) std::this_thread::yield();
+      client.signal(SIGKILL);
+      (void)client.wait();
+      cut = fs::exists(folder.path() / "cut/INCOMPLETE");
+    }
+    ASSERT_TRUE(cut);
+    const Finished resumed = run("heelstrike", {"resume", "cut"}, here);
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_THAT(read_text(folder.path() / "cut/run.log"), HasSubstr("resumed from step_"));
+    EXPECT_TRUE(table("cut") == table("whole"));
+  }
+}
+
+}  // namespace
+}  // namespace heelstrike::cli_test

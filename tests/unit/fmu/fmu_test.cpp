@@ -1,0 +1,492 @@
+// Units for co-simulation in a scenario: a controller in C, stepped by a Simulation, in both versions of FMI.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zip.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "fem_server/sessions/local_contact.hpp"
+#include "mbs_server/simulation/simulation.hpp"
+#include "tests/support/coupling_case.hpp"
+#include "tests/support/local_run.hpp"
+
+namespace heelstrike::test {
+namespace {
+
+using testing::HasSubstr;
+using Members = std::map<std::string, std::string>;
+
+std::string zipped(const Members& members) {
+  const auto path = std::filesystem::temp_directory_path() / fmt::format("heelstrike-fmu-test-{}.zip", ::getpid());
+  int error = 0;
+  zip_t* archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &error);
+  for (const auto& [name, content] : members) {
+    zip_source_t* source = zip_source_buffer(archive, content.data(), content.size(), 0);
+    EXPECT_GE(zip_file_add(archive, name.c_str(), source, ZIP_FL_OVERWRITE), 0);
+  }
+  EXPECT_EQ(zip_close(archive), 0);
+  std::string bytes = read_text(path.string());
+  std::filesystem::remove(path);
+  return bytes;
+}
+
+constexpr const char* names[] = {"x", "v", "k", "c", "ki", "force", "steps", "fail_at", "fail_with", "angle", "rate"};
+
+std::string causality_of(const std::string& name) {
+  if (name == "x" || name == "v") return "input";
+  return name == "force" || name == "steps" || name == "angle" || name == "rate" ? "output" : "parameter";
+}
+
+std::string description(int version) {
+  std::string variables;
+  for (std::size_t i = 0; i < std::size(names); ++i) {
+    const std::string causality = causality_of(names[i]);
+    const std::string start = causality == "output" ? "" : R"( start="0")";
+    variables +=
+        version == 3
+            ? fmt::format(R"(<Float64 name="{}" valueReference="{}" causality="{}"{}/>)", names[i], i, causality, start)
+            : fmt::format(R"(<ScalarVariable name="{}" valueReference="{}" causality="{}"><Real{}/></ScalarVariable>)",
+                          names[i], i, causality, start);
+  }
+  const char* state = version == 3 ? R"(canGetAndSetFMUState="true" canSerializeFMUState="true")"
+                                   : R"(canGetAndSetFMUstate="true" canSerializeFMUstate="true")";
+  return fmt::format(R"(<fmiModelDescription fmiVersion="{}.0" modelName="pd" {}="{{pd}}">
+<CoSimulation modelIdentifier="pd" {}/><ModelVariables>{}</ModelVariables></fmiModelDescription>)",
+                     version, version == 3 ? "instantiationToken" : "guid", state, variables);
+}
+
+Members unit_members(int version) {
+  return {{"modelDescription.xml", description(version)},
+          {version == 3 ? "binaries/x86_64-linux/pd.so" : "binaries/linux64/pd.so",
+           read_text(version == 3 ? PD_UNIT_3 : PD_UNIT_2)}};
+}
+
+/// A mass on a slider, 0.1 m from rest, with a spring of 100 N/m and a damper of 2 N s/m.
+std::string slider(const std::string& force) {
+  return fmt::format(R"yaml(
+heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  mass: {{mass: 1, inertia: [1, 1, 1], position: [0.1, 0, 0]}}
+joints:
+  guide: {{type: prismatic, bodies: [ground, mass], point: [0, 0, 0], axis: [1, 0, 0]}}
+forces:
+  pd: {}
+analysis: {{end_time: 0.5, integrator: {{name: cvode_index1, rtol: 1.0e-10, atol: 1.0e-12}}}}
+output: {{interval: 0.05}}
+)yaml",
+                     force);
+}
+std::string unit_force(const std::string& step, const std::string& parameters = "",
+                       const std::string& variable = "force") {
+  return fmt::format(
+      "{{type: fmu, file: pd.fmu, step: {}, inputs: [{{variable: x, column: mass.x_m}}, {{variable: v, column: "
+      "mass.vx_m_s}}], outputs: [{{variable: {}, body: mass, component: fx}}], parameters: [{{variable: k, value: "
+      "100}}, "
+      "{{variable: c, value: 2}}{}]}}",
+      step, variable, parameters);
+}
+
+mbs::RunInput unit_input(const std::string& yaml, const Members& members) {
+  mbs::RunInput input = coupling_input(yaml);
+  input.assets.push_back({.sha256 = {}, .name = "pd.fmu", .content = zipped(members)});
+  input.allow_units = true;
+  input.clock = [] { return 0.0; };
+  return input;
+}
+
+std::unique_ptr<mbs::Simulation> opened(const mbs::RunInput& input) {
+  auto simulation = std::make_unique<mbs::Simulation>(input);
+  simulation->initialise(fem::open_local_contact);
+  return simulation;
+}
+
+std::vector<double> end_of(const mbs::RunInput& input) {
+  const auto simulation = opened(input);
+  EXPECT_TRUE(simulation->advance_to(simulation->end_time()));
+  const auto values = simulation->output_values();
+  return {values.begin(), values.end()};
+}
+
+double last(const RecordedRun& run, const std::string& column) {
+  return run.column(column).back();
+}
+
+void expect_same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(std::bit_cast<std::uint64_t>(a[i]), std::bit_cast<std::uint64_t>(b[i])) << "column " << i;
+  }
+}
+
+class EitherVersion : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Fmi, EitherVersion, testing::Values(2, 3));
+
+TEST_P(EitherVersion, TheControllerTendsToTheSpringAndDamperWithTheFirstOrderOfTheHold) {
+  const RecordedRun reference = run_local(coupling_input(slider("{type: spring_damper, bodies: [ground, mass], points: "
+                                                                "[[-1, 0, 0], [0, 0, 0]], stiffness: 100, damping: 2, "
+                                                                "length: 1}"))
+                                              .scenario);
+  const double x = last(reference, "mass.x_m");
+  std::vector<double> errors;
+  for (const char* step : {"4e-3", "2e-3", "1e-3", "5e-4"}) {
+    const RecordedRun run =
+        run_input(unit_input(slider(unit_force(step)), unit_members(GetParam())), fem::open_local_contact);
+    ASSERT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
+    errors.push_back(std::abs(last(run, "mass.x_m") - x));
+    fmt::print(
+        "step {} s: error {:.3e} m{}\n", step, errors.back(),
+        errors.size() > 1 ? fmt::format(", order {:.3f}", std::log2(errors[errors.size() - 2] / errors.back())) : "");
+  }
+  EXPECT_NEAR(std::log2(errors[2] / errors[3]), 1.0, 0.05);
+  EXPECT_LT(errors.back(), 0.01 * 0.1);
+}
+
+TEST_P(EitherVersion, ColumnsTellWhatTheUnitSawAndGaveLast) {
+  const auto simulation = opened(unit_input(slider(unit_force("0.02")), unit_members(GetParam())));
+  EXPECT_EQ(simulation->output("pd.mass.x_m"), 0.1);
+  EXPECT_EQ(simulation->output("pd.mass.fx_N"), -10.0);
+  const auto column = std::ranges::find(simulation->outputs(), std::string("pd.mass.vx_m_s"), &Column::name);
+  ASSERT_NE(column, simulation->outputs().end());
+  EXPECT_EQ(column->unit, "m/s");
+  ASSERT_TRUE(simulation->advance_to(0.019));
+  EXPECT_EQ(simulation->output("pd.mass.fx_N"), -10.0);
+  ASSERT_TRUE(simulation->advance_to(0.02));
+  const double x = simulation->output("mass.x_m");
+  ASSERT_TRUE(simulation->advance_to(0.03));
+  EXPECT_EQ(simulation->output("pd.mass.x_m"), x);
+}
+
+TEST(Units, ColumnsOfOneElementHaveNamesOfTheirOwn) {
+  std::string force = unit_force("0.02");
+  force.replace(force.find("component: fx}"), 14,
+                "component: fx, scale: 0.5}, {variable: force, body: mass, component: fx, frame: body, scale: 0.5}");
+  force.replace(force.find("mass.vx_m_s"), 11, "mass.x_m");
+  const auto simulation = opened(unit_input(slider(force), unit_members(3)));
+  EXPECT_EQ(simulation->output("pd.mass.x_m"), 0.1);
+  EXPECT_EQ(simulation->output("pd.2.mass.x_m"), 0.1);
+  EXPECT_EQ(simulation->output("pd.2.mass.fx_N"), simulation->output("pd.mass.fx_N"));
+  for (const char* name : {"pd.mass.x_m", "pd.2.mass.x_m"}) {
+    EXPECT_EQ(std::ranges::find(simulation->outputs(), std::string(name), &Column::name)->unit, "m");
+  }
+  // Two halves act as the whole.
+  ASSERT_TRUE(simulation->advance_to(0.01));
+  EXPECT_NEAR(simulation->output("mass.vx_m_s"), 0.01 * simulation->output("pd.mass.fx_N"), 1e-9);
+}
+
+TEST_P(EitherVersion, ARestoredStateGoesOnWithTheSameBits) {
+  // The integral is a state that only the unit has.
+  const auto input = unit_input(slider(unit_force("7e-3", ", {variable: ki, value: 50}")), unit_members(GetParam()));
+  const auto first = opened(input);
+  ASSERT_TRUE(first->advance_to(0.1234));
+  const Checkpoint saved = first->save();
+  ASSERT_TRUE(first->advance_to(0.5));
+  const std::vector<double> end(first->output_values().begin(), first->output_values().end());
+  first->restore(saved);
+  ASSERT_TRUE(first->advance_to(0.5));
+  expect_same_bits({first->output_values().begin(), first->output_values().end()}, end);
+  auto resumed = input;
+  resumed.resume_from = saved;
+  expect_same_bits(end_of(resumed), end);
+}
+
+TEST(Units, ResumedRunsWriteTheRowsOfTheWholeRun) {
+  auto with_checkpoints = unit_input(slider(unit_force("7e-3", ", {variable: ki, value: 50}")), unit_members(3));
+  with_checkpoints.scenario.output.checkpoint_interval = 0.0857;
+  const RecordedRun whole = run_input(with_checkpoints, fem::open_local_contact);
+  ASSERT_EQ(whole.summary.status, "completed");
+  ASSERT_GE(whole.checkpoints.size(), 3U);
+  for (std::size_t i = 0; i < whole.checkpoints.size(); ++i) {
+    auto resumed = with_checkpoints;
+    resumed.resume_from = whole.checkpoints[i];
+    const RecordedRun rest = run_input(resumed, fem::open_local_contact);
+    ASSERT_EQ(rest.rows.size() + whole.rows_before[i], whole.rows.size());
+    for (std::size_t r = 0; r < rest.rows.size(); ++r)
+      expect_same_bits(rest.rows[r], whole.rows[whole.rows_before[i] + r]);
+  }
+}
+
+/// A pendulum whose hinge follows a driver; `forces` may drive that.
+std::string hinge(const std::string& function, const std::string& forces) {
+  return fmt::format(R"yaml(
+heelstrike: 1
+gravity: [0, -9.81, 0]
+bodies:
+  bob: {{mass: 1, inertia: [0.1, 0.1, 0.1], position: [1, 0, 0]}}
+joints:
+  hinge: {{type: revolute, bodies: [ground, bob], point: [0, 0, 0], axis: [0, 0, 1]}}
+drivers:
+  motor: {{joint: hinge, angle: {}}}
+forces: {}
+analysis: {{end_time: 0.5, integrator: {{name: arkode_erk, rtol: 1.0e-11, atol: 1.0e-13}}}}
+output: {{interval: 0.01, accelerations: true}}
+)yaml",
+                     function, forces);
+}
+constexpr const char* hinge_unit =
+    "{{pd: {{type: fmu, file: pd.fmu, step: {}, drives: [{{variable: angle, rate: rate, driver: {}, coordinate: "
+    "{}}}]}}}}";
+
+/// The largest difference of two runs in a column, row by row.
+double largest_difference(const RecordedRun& a, const RecordedRun& b, const std::string& column) {
+  const std::vector<double> x = a.column(column);
+  const std::vector<double> y = b.column(column);
+  EXPECT_EQ(x.size(), y.size());
+  double largest = 0.0;
+  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) largest = std::max(largest, std::abs(x[i] - y[i]));
+  return largest;
+}
+
+TEST_P(EitherVersion, ADriverFollowsTheUnitWithoutDelay) {
+  const RecordedRun reference = run_local(coupling_input(hinge("{expression: sin(t)}", "{}")).scenario);
+  ASSERT_EQ(reference.summary.status, "completed");
+  std::map<std::string, double> coarse;
+  for (const char* step : {"0.08", "0.04"}) {
+    // Of the driver's own function only value and rate at the start count.
+    const std::string yaml =
+        hinge("{polynomial: [0, 1]}", fmt::format(fmt::runtime(hinge_unit), step, "motor", "angle"));
+    const RecordedRun run = run_input(unit_input(yaml, unit_members(GetParam())), fem::open_local_contact);
+    ASSERT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
+    // A cubic misses values by the fourth order of the step, rates and accelerations by one and two less.
+    for (const auto& [column, order] :
+         std::map<std::string, int>{{"bob.y_m", 4}, {"bob.vy_m_s", 3}, {"bob.ay_m_s2", 2}}) {
+      const double error = largest_difference(run, reference, column);
+      if (coarse.contains(column)) {
+        const double observed = std::log2(coarse[column] / error);
+        fmt::print("{}: {:.2e}, order {:.2f}\n", column, error, observed);
+        EXPECT_NEAR(observed, order, 0.4) << column;
+      }
+      coarse[column] = error;
+    }
+    EXPECT_EQ(run.columns.size(), reference.columns.size() + 2);
+  }
+}
+
+TEST(Units, ADrivenRunIsRestoredWithinACommunicationStep) {
+  const auto input = unit_input(
+      hinge("{polynomial: [0, 1]}", fmt::format(fmt::runtime(hinge_unit), "0.03", "motor", "angle")), unit_members(3));
+  const auto first = opened(input);
+  ASSERT_TRUE(first->advance_to(0.1));
+  const Checkpoint saved = first->save();
+  ASSERT_TRUE(first->advance_to(0.5));
+  const std::vector<double> end(first->output_values().begin(), first->output_values().end());
+  auto resumed = input;
+  resumed.resume_from = saved;
+  expect_same_bits(end_of(resumed), end);
+}
+
+/// The controller on one of two masses in contact; `steps`, an output of its, counts.
+mbs::RunInput coupled(const std::string& coupling) {
+  std::string yaml = TwoMasses{}.yaml(coupling, 0.1, 1e-3);
+  const std::string pd =
+      "forces:\n  pd: {type: fmu, file: pd.fmu, step: 0.01, inputs: [{variable: x, column: one.x_m}], "
+      "outputs: [{variable: force, body: one, component: fx}, {variable: steps, body: two, component: "
+      "ty, scale: 0}], parameters: [{variable: ki, value: 30}]}";
+  yaml.replace(yaml.find("forces:"), 7, pd);
+  return unit_input(yaml, unit_members(3));
+}
+
+TEST(Units, SchemesThatRepeatMacroStepsStepTheUnitOnce) {
+  for (const char* coupling :
+       {"{scheme: monolithic}", "{scheme: jacobi, macro_step: 2e-3}", "{scheme: implicit, macro_step: 5e-3}",
+        "{scheme: jacobi, macro_step: 5e-3, step_control: {energy_tolerance: 1e-9, smallest_step: 1e-6}}"}) {
+    const auto input = coupled(coupling);
+    const auto simulation = opened(input);
+    double integral = 0.0;
+    for (int k = 0; k < 10; ++k) {
+      ASSERT_TRUE(simulation->advance_to(0.01 * k)) << coupling;
+      integral += 0.01 * simulation->output("one.x_m");
+      ASSERT_TRUE(simulation->advance_to(0.01 * k + 0.005)) << coupling;
+      // What an undisturbed unit has summed up, to the last bit.
+      EXPECT_EQ(simulation->output("pd.one.fx_N"), -30.0 * integral) << coupling << k;
+      EXPECT_EQ(simulation->output("pd.two.ty_Nm"), k + 1) << coupling;
+    }
+    if (const auto statistics = simulation->model().scheme().statistics()) {
+      fmt::print("{}: {} exchanges, {} rejected macro steps\n", coupling, statistics->exchanges,
+                 statistics->rejected_macro_steps);
+      if (std::string_view(coupling).find("step_control") != std::string_view::npos) {
+        EXPECT_GT(statistics->rejected_macro_steps, 0);
+      }
+    }
+  }
+}
+
+TEST(Units, AMacroStepThatDoesNotFitIsRefused) {
+  try {
+    (void)opened(coupled("{scheme: jacobi, macro_step: 3e-3}"));
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("multiple of coupling.macro_step, 0.003 s, found 0.01 s"));
+  }
+}
+
+// ---- what is refused
+
+std::string complaint(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+std::string open_complaint(const std::string& yaml, const Members& members) {
+  return complaint([&] { (void)opened(unit_input(yaml, members)); });
+}
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  const auto at = text.find(what);
+  EXPECT_NE(at, std::string::npos) << what;
+  return text.replace(at, what.size(), by);
+}
+/// With one change of its description.
+std::string description_complaint(const std::string& what, const std::string& by, int version = 3) {
+  Members members = unit_members(version);
+  members["modelDescription.xml"] = replaced(members["modelDescription.xml"], what, by);
+  return open_complaint(slider(unit_force("0.01")), members);
+}
+
+TEST(UnitMistakes, WithoutPermissionNothingIsLoaded) {
+  auto input = unit_input(slider(unit_force("0.01")), unit_members(3));
+  input.allow_units = false;
+  const std::string message = complaint([&] { (void)opened(input); });
+  EXPECT_THAT(message, HasSubstr("test.yaml:9: forces.pd.file"));
+  EXPECT_THAT(message, HasSubstr("--allow-fmu"));
+}
+
+TEST(UnitMistakes, OfTheFileAreNamed) {
+  auto input = unit_input(slider(unit_force("0.01")), unit_members(3));
+  input.assets[0].content = "no archive";
+  EXPECT_THAT(complaint([&] { (void)opened(input); }),
+              HasSubstr("expected a unit (.fmu, a zip archive), found 10 bytes"));
+  input.assets.clear();
+  EXPECT_THAT(complaint([&] { (void)opened(input); }), HasSubstr("'pd.fmu' did not come with the scenario"));
+  const std::string yaml = slider(unit_force("0.01"));
+  EXPECT_THAT(open_complaint(yaml, {{"a.txt", "a"}}), HasSubstr("an archive without modelDescription.xml"));
+  Members members = unit_members(3);
+  members["resources/../../escaped"] = "x";
+  EXPECT_THAT(open_complaint(yaml, members), HasSubstr("expected members inside the archive"));
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::temp_directory_path() / "escaped"));
+  members = unit_members(3);
+  members["binaries/x86_64-windows/pd.dll"] = "x";
+  members.erase("binaries/x86_64-linux/pd.so");
+  EXPECT_THAT(open_complaint(yaml, members), HasSubstr("found binaries for x86_64-windows"));
+  members["binaries/x86_64-linux/pd.so"] = "no machine code";
+  EXPECT_THAT(open_complaint(yaml, members), HasSubstr("cannot be loaded here"));
+  members["binaries/x86_64-linux/pd.so"] = read_text(PD_UNIT_2);
+  EXPECT_THAT(open_complaint(yaml, members), HasSubstr("has no function fmi3InstantiateCoSimulation"));
+}
+
+TEST(UnitMistakes, OfTheDescriptionAreNamed) {
+  EXPECT_THAT(description_complaint("</fmiModelDescription>", ""), HasSubstr("expected XML"));
+  EXPECT_THAT(description_complaint("fmiVersion=\"3.0\"", "fmiVersion=\"1.0\""),
+              HasSubstr("expected FMI 2.0 or 3, found fmiVersion '1.0'"));
+  EXPECT_THAT(description_complaint("<CoSimulation", "<ModelExchange"), HasSubstr("one for model exchange only"));
+  EXPECT_THAT(description_complaint("modelIdentifier", "needsExecutionTool=\"true\" modelIdentifier"),
+              HasSubstr("needsExecutionTool"));
+  EXPECT_THAT(description_complaint("modelIdentifier=\"pd\"", "modelIdentifier=\"../pd\""), HasSubstr("'../pd'"));
+  for (const int version : {2, 3}) {
+    const std::string message = description_complaint("{pd}", "{other}", version);
+    EXPECT_THAT(message, HasSubstr("does not let itself be instantiated with its token '{other}'"));
+    EXPECT_THAT(message, HasSubstr("is not mine"));
+  }
+}
+
+TEST(UnitMistakes, OfTheVariablesAreNamed) {
+  const std::string good = slider(unit_force("0.01"));
+  const auto message = [&](const std::string& what, const std::string& by) {
+    return open_complaint(replaced(good, what, by), unit_members(3));
+  };
+  EXPECT_THAT(
+      message("variable: x,", "variable: y,"),
+      HasSubstr("forces.pd.inputs[0].variable: expected a variable of causality 'input', found 'y', which it does "
+                "not have; the unit has x, v"));
+  EXPECT_THAT(message("variable: x,", "variable: force,"), HasSubstr("which is of causality 'output'"));
+  EXPECT_THAT(message("variable: k,", "variable: x,"), HasSubstr("forces.pd.parameters[0].variable"));
+  EXPECT_THAT(message("column: mass.x_m", "column: mess.x_m"), HasSubstr("found 'mess.x_m'"));
+  EXPECT_THAT(description_complaint("<Float64 name=\"x\"", "<Boolean name=\"x\""), HasSubstr("'x' of type Boolean"));
+  EXPECT_THAT(description_complaint("<ModelVariables>",
+                                    "<UnitDefinitions><Unit name=\"mm\"><BaseUnit m=\"1\" factor=\"0.001\"/></Unit>"
+                                    "</UnitDefinitions><ModelVariables>"),
+              "accepted");
+  Members members = unit_members(3);
+  members["modelDescription.xml"] = replaced(
+      replaced(members["modelDescription.xml"], "<ModelVariables>",
+               "<UnitDefinitions><Unit name=\"mm\"><BaseUnit m=\"1\" factor=\"0.001\"/></Unit></UnitDefinitions>"
+               "<ModelVariables>"),
+      "name=\"x\"", "name=\"x\" unit=\"mm\"");
+  EXPECT_THAT(open_complaint(good, members), HasSubstr("expected a variable in units of the SI, found 'x' in 'mm'"));
+}
+
+TEST(UnitMistakes, OfDrivesAreNamed) {
+  const auto message = [](const char* driver, const char* coordinate) {
+    return open_complaint(
+        hinge("{polynomial: [0, 1]}", fmt::format(fmt::runtime(hinge_unit), "0.01", driver, coordinate)),
+        unit_members(3));
+  };
+  EXPECT_THAT(message("moter", "angle"),
+              HasSubstr("forces.pd.drives[0].driver: expected the name of a driver, found 'moter'"));
+  EXPECT_THAT(message("motor", "x"), HasSubstr("for which the driver 'motor' has a function, found 'x'"));
+  EXPECT_THAT(complaint([] {
+                (void)scenario_from(
+                    hinge("{polynomial: [0, 1]}", fmt::format(fmt::runtime(hinge_unit), "0.01", "motor", "angel")));
+              }),
+              HasSubstr("did you mean 'angle'"));
+}
+
+TEST(UnitMistakes, OfTheScenarioAreNamed) {
+  const auto message = [](const std::string& force) { return complaint([&] { (void)scenario_from(slider(force)); }); };
+  EXPECT_THAT(message(unit_force("0")), HasSubstr("forces.pd.step"));
+  EXPECT_THAT(message(unit_force("-1")), HasSubstr("forces.pd.step"));
+  EXPECT_THAT(message(unit_force("0.6")), HasSubstr("forces.pd.step: expected a step within the run, at most 0.5 s"));
+  EXPECT_THAT(message(replaced(unit_force("0.01"), "body: mass", "body: mess")),
+              HasSubstr("expected the name of a body"));
+  EXPECT_THAT(message(replaced(unit_force("0.01"), "variable: v,", "variable: x,")), HasSubstr("each variable once"));
+  EXPECT_THAT(message(replaced(unit_force("0.01"), "component: fx", "component: f")), HasSubstr("component"));
+  EXPECT_THAT(
+      complaint([] {
+        (void)scenario_from(replaced(slider(unit_force("0.01")), "analysis: {", "analysis: {type: kinematic, "));
+      }),
+      HasSubstr("analysis.type forward"));
+}
+
+TEST_P(EitherVersion, AUnitThatFailsEndsTheRunWithWhatItSaid) {
+  const std::map<int, const char*> answers = {{2, "answered 'discard'"},
+                                              {3, "answered 'error'"},
+                                              {4, "answered 'fatal'"},
+                                              {5, "expected finite numbers from the unit, found nan for 'force'"}};
+  for (const auto& [status, text] : answers) {
+    const auto parameters =
+        fmt::format(", {{variable: fail_at, value: 0.1}}, {{variable: fail_with, value: {}}}", status);
+    const RecordedRun run = run_input(unit_input(slider(unit_force("0.02", parameters)), unit_members(GetParam())),
+                                      fem::open_local_contact);
+    ASSERT_EQ(run.summary.status, "failed");
+    EXPECT_THAT(run.summary.error->what(), HasSubstr(text));
+    EXPECT_THAT(run.summary.error->what(), HasSubstr("forces.pd.file"));
+    // All rows up to the failure are there.
+    EXPECT_EQ(run.column("time_s").back(), 0.1);
+  }
+}
+
+TEST(Units, WithoutAStateToGiveAwayRunWithoutCheckpointsAndSaySo) {
+  Members members = unit_members(3);
+  members["modelDescription.xml"] = replaced(members["modelDescription.xml"], "canSerializeFMUState=\"true\"", "");
+  auto input = unit_input(slider(unit_force("0.01")), members);
+  input.scenario.output.checkpoint_interval = 0.1;
+  const RecordedRun run = run_input(input, fem::open_local_contact);
+  EXPECT_EQ(run.summary.status, "completed");
+  EXPECT_TRUE(run.checkpoints.empty());
+  EXPECT_THAT(run.log, testing::Contains(HasSubstr("without checkpoints")));
+  const auto simulation = opened(input);
+  EXPECT_THAT(complaint([&] { (void)simulation->save(); }), HasSubstr("canSerializeFMUState"));
+}
+
+}  // namespace
+}  // namespace heelstrike::test
