@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -16,6 +17,8 @@ namespace {
 constexpr std::size_t samples_per_span = 4;
 /// Newton's method doubles the digits: what has not converged after so many steps has been halved into rounding.
 constexpr int most_steps = 60;
+/// Of a parameter over the length: a smaller step is noise.
+constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
@@ -98,7 +101,7 @@ double ProfileCurve::refined(const Vector2& q, double low, double start, double 
     const double slope = c.dp.squaredNorm() + c.ddp.dot(d);
     double next = u - f / slope;
     if (!(slope > 0.0) || next < low || next > high) next = 0.5 * (low + high);
-    if (next == u || std::abs(next - u) <= 1e-16 * length()) return next;
+    if (next == u || std::abs(next - u) <= rounding * length()) return next;
     u = next;
   }
   return u;

@@ -73,7 +73,7 @@ ProfilePair::Feet ProfilePair::refined(const Placed& B, double low, double high)
     (f > 0.0 ? high : low) = u;
     double next = u - f / slope;
     if (!(slope > 0.0) || next < low || next > high) next = 0.5 * (low + high);
-    if (std::abs(next - u) <= 1e-16 * B_.length()) break;
+    if (std::abs(next - u) <= 4.0 * std::numeric_limits<double>::epsilon() * B_.length()) break;
     u = next;
   }
   return feet;
