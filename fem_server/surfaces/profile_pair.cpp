@@ -129,7 +129,8 @@ void ProfilePair::locate(const PairState& state, PointGeometry& g) const {
         fmt::format("contact {:.3g} m deep has left the end of an open profile; give it more points there", -g.gap));
   }
   const double stretch = 1.0 + a.curvature * g.gap;
-  // 1 / R of the equivalent sphere or cylinder on a plane where nothing is indented.
+  // 1 / R of the equivalent sphere on a plane, for the parallel curves that just touch; positive at every smallest gap,
+  // also where a profile lies in one that is not wider.
   const double sum = a.curvature + b.curvature + a.curvature * b.curvature * g.gap;
   if (g.gap <= 0.0 &&
       !(stretch > 0.0 && 1.0 + b.curvature * g.gap > 0.0 && sum > 0.0 && a.normal.dot(B.R * b.normal) < 0.0)) {
@@ -146,7 +147,7 @@ void ProfilePair::locate(const PairState& state, PointGeometry& g) const {
   const Vector3 p_on_B = X * (center_B_ + axes_B_.leftCols<2>() * b.p);
   const Vector2 foot = a.p + 0.5 * g.gap * a.normal;
   g.p_AC = center_A_ + axes_A_.leftCols<2>() * foot + axis * axis.dot(p_on_B - center_A_);
-  g.effective_radius = a.curvature + b.curvature > 0.0 ? 1.0 / (a.curvature + b.curvature) : INFINITY;
+  g.effective_radius = sum > 0.0 ? 1.0 / sum : INFINITY;
 
   // Derivatives of the two conditions, T.(B - A) = 0 and N_A + N_B = 0, by arc length on A, s: the contact moves by
   // (turn + curvature_B slip) / sum; at an end of B the first condition alone moves it.

@@ -123,8 +123,22 @@ TEST(ProfilePair, ForceIsThatOfTheSphere) {
     EXPECT_LT((a.F_A.force - e.F_A.force).norm(), 1e-5 * e.F_A.force.norm());
     EXPECT_LT((a.F_A.torque - e.F_A.torque).norm(), 1e-5 * e.F_A.force.norm() * 0.06);
     EXPECT_LT((a.p_ACop - e.p_ACop).norm(), 1e-7);
-    EXPECT_NEAR(a.area, e.area, 0.01 * e.area);
+    EXPECT_NEAR(a.area, pi * depth / (1.0 / 0.04 - 1.0 / 0.06 + depth / (0.04 * 0.06)), 0.01 * a.area);
   }
+}
+
+// Curvatures of -25.3 and 25 per metre: their sum is negative, and yet the bottom is where the indentation is deepest.
+TEST(ProfilePair, CircleInANarrowerSocketHasFiniteArea) {
+  PairSpec pair;
+  pair.name = "example";
+  pair.backend = "hertz";
+  pair.parameters = {{"stiffness", 1.2e6}};
+  pair.main.surface = socket(0.0395, 96);
+  pair.partner.surface = circle(0.04, 128);
+  const auto backend = make_example(pair);
+  const Response r = backend->evaluate(*backend->initial_history(), placed({0, -0.0005, 0}, 0.1));
+  EXPECT_NEAR(r.gap, -0.001, 1e-7);
+  EXPECT_TRUE(std::isfinite(r.area)) << r.area;
 }
 
 // Central differences of fourth order with h = 1e-5 over radii of 0.01 m: (1e-3)^4 of the derivative by truncation,
