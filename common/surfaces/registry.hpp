@@ -11,6 +11,7 @@
   KIND(block)                          \
   KIND(foot)                           \
   KIND(knee)                           \
+  KIND(profile)                        \
   KIND(mesh)                           \
   KIND(points)
 

@@ -7,6 +7,7 @@
 #include "common/errors/error.hpp"
 #include "common/surfaces/plane.hpp"
 #include "common/surfaces/sphere.hpp"
+#include "fem_server/surfaces/profile_pair.hpp"
 
 namespace heelstrike::fem {
 
@@ -53,9 +54,13 @@ PointPair::PointPair(const Surface& main, const Surface& partner, const std::str
     read_plane(*plane_A, *sphere_B, where + ".main.surface.plane");
   } else if (sphere_A && sphere_B) {
     read_spheres(*sphere_A, *sphere_B, where);
+  } else if (main.kind == ProfileSurface::kind && partner.kind == ProfileSurface::kind) {
+    kind_ = Kind::profiles;
+    profiles_ = std::make_shared<ProfilePair>(*ProfileSurface::of(main), *ProfileSurface::of(partner));
   } else {
-    throw input_error(where, fmt::format("{}: expected sphere-plane, plane-sphere or sphere-sphere, found {}-{}", where,
-                                         main.kind, partner.kind));
+    throw input_error(
+        where, fmt::format("{}: expected sphere-plane, plane-sphere, sphere-sphere or profile-profile, found {}-{}",
+                           where, main.kind, partner.kind));
   }
 }
 
@@ -136,10 +141,14 @@ void PointPair::locate(const PairState& state, PointGeometry& g) const {
       g.p_AC = center_A_ + (radius_A_ + 0.5 * g.gap) * g.n_A;
       break;
     }
+    case Kind::profiles:
+      profiles_->locate(state, g);
+      break;
   }
 }
 
 GapBound PointPair::gap_bound(const Pose& X_AB) const {
+  if (kind_ == Kind::profiles) return {};
   GapBound bound{.known = true, .on_partner = kind_ == Kind::plane_under_sphere};
   bound.p_C = bound.on_partner ? center_B_ : center_A_;
   if (kind_ != Kind::spheres) {
@@ -155,8 +164,9 @@ GapBound PointPair::gap_bound(const Pose& X_AB) const {
 
 PointGeometry PointPair::at(const PairState& state) const {
   PointGeometry g;
+  g.effective_radius = effective_radius_;
   locate(state, g);
-  if (!(-g.gap <= depth_limit_)) {
+  if (kind_ != Kind::profiles && !(-g.gap <= depth_limit_)) {
     throw RecoverableError(
         fmt::format("too deep at t = {} s: penetration {} m, expected at most {} m (the radius of the "
                     "convex sphere); take a smaller step or give a stiffer contact",
@@ -172,7 +182,7 @@ PointGeometry PointPair::at(const PairState& state) const {
     const Vector3 arm_center = state.X_AB.R * center_B_;
     g.dp_dX << -skew(arm_center), Matrix3::Identity();
     g.dp_dX -= 0.5 * g.n_A * g.dgap_dX;
-  } else {
+  } else if (kind_ != Kind::profiles) {
     g.dp_dX = (radius_A_ + 0.5 * g.gap) * g.dn_dX + 0.5 * g.n_A * g.dgap_dX;
   }
   Matrix36 darm_dX = g.dp_dX;

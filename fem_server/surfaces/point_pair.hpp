@@ -1,7 +1,9 @@
 /// Closest points of two bodies that touch in one point: sphere on plane, sphere on sphere, sphere in a spherical
-/// socket. Everything by formula, with exact first derivatives (docs/theory/contact_laws.md, section 2).
+/// socket by formula, two planar profiles by their common normal (ProfilePair). Everything with exact first derivatives
+/// (docs/theory/contact_laws.md, section 2).
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "common/contact/contact.hpp"
@@ -22,29 +24,34 @@ struct PointGeometry {
   double gap_rate = 0.0;                    ///< [m/s] its rate; negative while approaching
   Vector3 n_A = Vector3::UnitZ();           ///< [-] unit normal out of A towards B
   Vector3 p_AC = Vector3::Zero();           ///< [m] contact point: middle between the two surfaces on the common normal
+  double effective_radius = 0.0;            ///< [m] of the equivalent sphere on a plane; infinite where both are flat
   Matrix36 dn_dX = Matrix36::Zero();        ///< [-, 1/m]
   Matrix36 dp_dX = Matrix36::Zero();        ///< [m, -]
   RowVector6 dgap_dX = RowVector6::Zero();  ///< [m, -]; also d gap_rate / d V_AB
   RowVector6 dgap_rate_dX = RowVector6::Zero();  ///< [m/s, 1/s]
 };
 
+class ProfilePair;
+
 class PointPair {
  public:
   /// @param where  dotted key of the pair for messages, e.g. "contact.ball-ground"
-  /// @throws Error{invalid_input}  shapes other than sphere-plane, plane-sphere and sphere-sphere; a radius that is
-  /// zero or
+  /// @throws Error{invalid_input}  shapes other than sphere-plane, plane-sphere, sphere-sphere and profile-profile; a
+  /// radius that is zero or
   ///         not finite; a socket (negative radius) on a plane, on another socket, or not wider than the sphere in it;
   ///         a plane normal that is not of unit length to 1e-6
   PointPair(const Surface& main, const Surface& partner, const std::string& where);
 
-  /// @throws RecoverableError  penetration deeper than the radius of the smaller convex sphere: the centre has reached
-  /// the
+  /// @throws RecoverableError  what ProfilePair::locate() refuses; penetration deeper than the radius of the smaller
+  /// convex sphere: the centre has reached the
   ///                           other surface, no point law means anything there
   [[nodiscard]] PointGeometry at(const PairState& state) const;
 
   /// How the gap can change from a pose on. A plane is flat; the distance from the centre of a convex sphere is convex.
   [[nodiscard]] GapBound gap_bound(const Pose& X_AB) const;
 
+  /// Radii below mean nothing then: those of profiles change from point to point.
+  [[nodiscard]] bool has_profiles() const { return kind_ == Kind::profiles; }
   /// [m] of the spheres, negative for a socket; 0 for a plane.
   [[nodiscard]] double radius_A() const { return radius_A_; }
   [[nodiscard]] double radius_B() const { return radius_B_; }
@@ -52,12 +59,13 @@ class PointPair {
   [[nodiscard]] double effective_radius() const { return effective_radius_; }
 
  private:
-  enum class Kind { sphere_on_plane, plane_under_sphere, spheres };
+  enum class Kind { sphere_on_plane, plane_under_sphere, spheres, profiles };
 
   void read_plane(const PlaneSurface& plane, const SphereSurface& sphere, const std::string& where);
   void read_spheres(const SphereSurface& main, const SphereSurface& partner, const std::string& where);
   void locate(const PairState& state, PointGeometry& geometry) const;
 
+  std::shared_ptr<const ProfilePair> profiles_;
   Kind kind_ = Kind::spheres;
   Vector3 center_A_ = Vector3::Zero();  ///< [m] sphere centre in A, if A is a sphere
   Vector3 center_B_ = Vector3::Zero();  ///< [m] sphere centre in B, if B is a sphere

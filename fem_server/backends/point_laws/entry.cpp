@@ -120,6 +120,25 @@ double derived_stiffness(const PairSpec& pair, double exponent, double effective
   return hertz_stiffness(compliances, effective_radius);
 }
 
+/// The radius of profiles changes along them, and with it what is derived from a radius.
+void check_profiles(bool has_stiffness, double friction, const std::string& where) {
+  if (!has_stiffness) {
+    const std::string key = where + ".stiffness";
+    throw input_error(
+        key, fmt::format("{}: missing; profiles have no single radius to derive it from; give stiffness [N/m^n], for "
+                         "exponent 1.5 that of the radii where the bodies mostly touch",
+                         key));
+  }
+  if (friction > 0.0) {
+    const std::string key = where + ".friction";
+    throw input_error(
+        key,
+        fmt::format("{}: expected 0 for a pair of profiles, found {}; friction knows the ways over spheres and planes "
+                    "only: leave it away",
+                    key, friction));
+  }
+}
+
 double factor_of(const LawKind& kind, const ParameterMap& parameters) {
   const double c_r = number(parameters, "restitution");
   const bool approximate = kind.approximate_factor != nullptr && text(parameters, "factor_form") == "approximate";
@@ -135,6 +154,7 @@ std::unique_ptr<ContactBackend> make_point_contact(const LawKind& kind, const Pa
   law.form = kind.form;
   law.exponent = kind.linear ? 1.0 : number(parameters, "exponent");
   const auto given = optional_number(parameters, "stiffness");
+  if (geometry.has_profiles()) check_profiles(given.has_value(), number(parameters, "friction"), where + ".parameters");
   law.stiffness = given ? *given : derived_stiffness(pair, law.exponent, geometry.effective_radius(), where);
   parameters["stiffness"] = law.stiffness;
   if (kind.form == LawForm::viscous) {
@@ -162,7 +182,7 @@ std::vector<BackendEntry> point_law_entries() {
          .summary = std::string(kind.summary),
          .reference = std::string(kind.reference),
          .parameters = schema_of(kind),
-         .surface_pairs = {"sphere-plane", "plane-sphere", "sphere-sphere"},
+         .surface_pairs = {"sphere-plane", "plane-sphere", "sphere-sphere", "profile-profile"},
          .make = [&kind](const PairSpec& pair, const PrepareContext&) { return make_point_contact(kind, pair); },
          // Making one takes no time.
          .check = [&kind](const PairSpec& pair) { (void)make_point_contact(kind, pair); }});

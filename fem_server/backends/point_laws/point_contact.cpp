@@ -127,7 +127,7 @@ Response PointContact::respond(const PointGeometry& g, const PairState& state, s
   r.dissipated_power = (f.force - f.elastic) * rate;
   if (friction_.coefficient > 0.0) add_traction(g, traction(g, state, f, before), r);
   r.statistics.active_points = 1;
-  r.area = std::numbers::pi * pair_.effective_radius() * depth;
+  r.area = std::numbers::pi * g.effective_radius * depth;
   // The dashpot of Kelvin and Voigt acts at zero area: its share would make the estimate infinite at onset.
   const double load = law_.form == LawForm::viscous ? f.elastic : f.force;
   if (r.area > 0.0) r.peak_pressure = 1.5 * load / r.area;

@@ -332,7 +332,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "{sphere: {radius: 0.1}, plane: {}}",
                 14,
                 "contact.ball-ground.main.surface",
-                {"exactly one of sphere, plane, cylinder, block, foot, knee, mesh, points"}},
+                {"exactly one of sphere, plane, cylinder, block, foot, knee, profile, mesh, points"}},
         Mistake{"unknown_surface",
                 "{sphere: {radius: 0.1}}",
                 "{sphera: {radius: 0.1}}",

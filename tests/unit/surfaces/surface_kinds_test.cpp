@@ -27,6 +27,9 @@ std::string example_of(const KeySchema& key) {
   if (key.role == KeyRole::file) return "shape.stl";
   if (!key.required) return {};
   if (key.kind == KeyKind::number) return "0.1";
+  if (key.kind == KeyKind::list && key.keys.front().sizes == std::vector<std::size_t>{2}) {
+    return "[[0.1, 0.02], [0, 0.12], [-0.1, 0], [0.03, -0.1]]";  // an outline: one point is none
+  }
   if (key.kind == KeyKind::list) return fmt::format("[{}]", example_of(key.keys.front()));
   return fmt::format(
       "[{}]",

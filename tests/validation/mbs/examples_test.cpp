@@ -37,8 +37,9 @@ TEST(Examples, EveryOneRuns) {
   for (const auto& file : files) {
     const std::string text = read_text(file.string());
     // Meshes and motions are read by the client, which has tests of its own.
-    if (text.find("file:") != std::string::npos || text.find("mesh:") != std::string::npos ||
-        text.find("motion:") != std::string::npos || text.find("recorded:") != std::string::npos) {
+    if (text.find(" file:") != std::string::npos || text.find("{file:") != std::string::npos ||
+        text.find("mesh:") != std::string::npos || text.find("motion:") != std::string::npos ||
+        text.find("recorded:") != std::string::npos) {
       continue;
     }
     const Scenario whole = scenario_from(text);
