@@ -103,6 +103,7 @@ struct PairDescription {
   std::string backend;
   ParameterMap parameters;  ///< values in force, defaults and derived ones included
   std::string digest;       ///< sha256 of everything the preparation depends on
+  bool vibrates = false;    ///< answers depend on how much time passes between commits, because bodies have inertia
 };
 
 /// Round-trip statistics of a remote partner.

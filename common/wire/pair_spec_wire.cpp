@@ -87,13 +87,15 @@ void to_proto(const PairDescription& from, v1::SessionDescription& to) {
   to.set_backend(from.backend);
   to_proto(from.parameters, *to.mutable_parameters());
   to.set_digest(from.digest);
+  to.set_vibrates(from.vibrates);
 }
 
 PairDescription from_proto(const v1::SessionDescription& from, const FieldPath& path) {
   return {.name = from.pair(),
           .backend = from.backend(),
           .parameters = from_proto(from.parameters(), FieldPath(path, "parameters")),
-          .digest = from.digest()};
+          .digest = from.digest(),
+          .vibrates = from.vibrates()};
 }
 
 }  // namespace heelstrike::wire

@@ -67,7 +67,8 @@ Session::Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::st
   description_ = {.name = pair_.name,
                   .backend = pair_.backend,
                   .parameters = backend_->traits().parameters,
-                  .digest = std::move(digest)};
+                  .digest = std::move(digest),
+                  .vibrates = backend_->traits().vibrates};
   memory_.history = backend_->initial_history();
 }
 

@@ -42,7 +42,9 @@ std::vector<Vector3> moved(const std::vector<Vector3>& points, const Eigen::Vect
 }  // namespace
 
 ModalContact::ModalContact(std::string name, ModalModel model, ParameterMap parameters)
-    : ContactBackend({.parameters = std::move(parameters), .heavy = model.points.size() >= 500}),
+    : ContactBackend({.parameters = std::move(parameters),
+                      .heavy = model.points.size() >= 500,
+                      .vibrates = model.modes.frequencies.size() > 0}),
       name_(std::move(name)),
       model_(std::move(model)) {}
 

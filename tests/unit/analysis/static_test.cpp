@@ -205,6 +205,29 @@ contact:
   EXPECT_EQ(run.summary.contacts.size(), 2U);
 }
 
+TEST(Static, ABodyThatVibratesIsRefused) {
+  const auto with_modes = [](int modes) {
+    return run_local(scenario_from(at_rest(fmt::format(R"(
+bodies:
+  block: {{mass: 1, inertia: [1.0e-4, 1.0e-4, 1.0e-4], position: [0, 0, 0.0099]}}
+joints:
+  slide: {{type: prismatic, bodies: [ground, block], point: [0, 0, 0], axis: [0, 0, 1]}}
+contact:
+  block-ground:
+    main: {{body: block, surface: {{block: {{lengths: [0.02, 0.02, 0.02]}}}}, material: {{youngs_modulus: 1.0e6, poissons_ratio: 0.3, density: 1000}}}}
+    partner: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    backend: fem_modal
+    parameters: {{element_size: 0.01, clamped_box: [-1, -1, 0.0099, 1, 1, 1], contact_direction: [0, 0, -1], modes: {}}}
+)",
+                                                       modes))));
+  };
+  const auto vibrates = with_modes(3);
+  ASSERT_TRUE(vibrates.summary.error.has_value());
+  EXPECT_EQ(vibrates.summary.error->field(), "contact.block-ground.backend");
+  EXPECT_THAT(vibrates.summary.error->what(), HasSubstr("vibrates in time"));
+  EXPECT_EQ(with_modes(0).summary.status, "completed") << "without modes it is at rest";
+}
+
 TEST(Static, WhatCannotComeToRestIsNamed) {
   const auto falls = run_local(scenario_from(at_rest(R"(
 bodies:
