@@ -81,24 +81,6 @@ class Unit2 final : public ForeignUnit {
   void step(double t, double h) override {
     require(step_(instance_, t, h, 1), fmt::format("fmi2DoStep from t = {} s over {} s", t, h));
   }
-  [[nodiscard]] std::string save() override {
-    void* state = nullptr;
-    require(get_state_(instance_, &state), "fmi2GetFMUstate");
-    std::size_t size = 0;
-    int status = size_(instance_, state, &size);
-    std::string bytes(status <= 1 ? size : 0, '\0');
-    if (status <= 1) status = serialize_(instance_, state, bytes.data(), size);
-    (void)free_state_(instance_, &state);
-    require(status, "fmi2SerializeFMUstate");
-    return bytes;
-  }
-  void restore(const std::string& bytes) override {
-    void* state = nullptr;
-    require(deserialize_(instance_, bytes.data(), bytes.size(), &state), "fmi2DeSerializeFMUstate");
-    const int status = set_state_(instance_, state);
-    (void)free_state_(instance_, &state);
-    require(status, "fmi2SetFMUstate");
-  }
 
  private:
   void find_functions() {
@@ -111,13 +93,12 @@ class Unit2 final : public ForeignUnit {
     find(step_, "fmi2DoStep");
     find(terminate_, "fmi2Terminate");
     find(free_, "fmi2FreeInstance");
-    if (!description().can_serialize_state) return;
-    find(get_state_, "fmi2GetFMUstate");
-    find(set_state_, "fmi2SetFMUstate");
-    find(free_state_, "fmi2FreeFMUstate");
-    find(size_, "fmi2SerializedFMUstateSize");
-    find(serialize_, "fmi2SerializeFMUstate");
-    find(deserialize_, "fmi2DeSerializeFMUstate");
+    find_state_functions({.get = "fmi2GetFMUstate",
+                          .set = "fmi2SetFMUstate",
+                          .free = "fmi2FreeFMUstate",
+                          .size = "fmi2SerializedFMUstateSize",
+                          .serialize = "fmi2SerializeFMUstate",
+                          .deserialize = "fmi2DeSerializeFMUstate"});
   }
 
   Callbacks2 callbacks_;
@@ -130,12 +111,6 @@ class Unit2 final : public ForeignUnit {
   int (*step_)(void*, double, double, int) = nullptr;
   int (*terminate_)(void*) = nullptr;
   void (*free_)(void*) = nullptr;
-  int (*get_state_)(void*, void**) = nullptr;
-  int (*set_state_)(void*, void*) = nullptr;
-  int (*free_state_)(void*, void**) = nullptr;
-  int (*size_)(void*, void*, std::size_t*) = nullptr;
-  int (*serialize_)(void*, void*, char*, std::size_t) = nullptr;
-  int (*deserialize_)(void*, const char*, std::size_t, void**) = nullptr;
   bool initialized_ = false;
 };
 

@@ -55,24 +55,6 @@ class Unit3 final : public ForeignUnit {
     journal_.note(terminate ? "it asks to end the simulation" : "it returned early without being allowed to");
     require(3, call);
   }
-  [[nodiscard]] std::string save() override {
-    void* state = nullptr;
-    require(get_state_(instance_, &state), "fmi3GetFMUState");
-    std::size_t size = 0;
-    int status = size_(instance_, state, &size);
-    std::string bytes(status <= 1 ? size : 0, '\0');
-    if (status <= 1) status = serialize_(instance_, state, bytes.data(), size);
-    (void)free_state_(instance_, &state);
-    require(status, "fmi3SerializeFMUState");
-    return bytes;
-  }
-  void restore(const std::string& bytes) override {
-    void* state = nullptr;
-    require(deserialize_(instance_, bytes.data(), bytes.size(), &state), "fmi3DeserializeFMUState");
-    const int status = set_state_(instance_, state);
-    (void)free_state_(instance_, &state);
-    require(status, "fmi3SetFMUState");
-  }
 
  private:
   void find_functions() {
@@ -84,13 +66,12 @@ class Unit3 final : public ForeignUnit {
     find(step_, "fmi3DoStep");
     find(terminate_, "fmi3Terminate");
     find(free_, "fmi3FreeInstance");
-    if (!description().can_serialize_state) return;
-    find(get_state_, "fmi3GetFMUState");
-    find(set_state_, "fmi3SetFMUState");
-    find(free_state_, "fmi3FreeFMUState");
-    find(size_, "fmi3SerializedFMUStateSize");
-    find(serialize_, "fmi3SerializeFMUState");
-    find(deserialize_, "fmi3DeserializeFMUState");
+    find_state_functions({.get = "fmi3GetFMUState",
+                          .set = "fmi3SetFMUState",
+                          .free = "fmi3FreeFMUState",
+                          .size = "fmi3SerializedFMUStateSize",
+                          .serialize = "fmi3SerializeFMUState",
+                          .deserialize = "fmi3DeserializeFMUState"});
   }
 
   using Log = void (*)(void*, int, const char*, const char*);
@@ -103,12 +84,6 @@ class Unit3 final : public ForeignUnit {
   int (*step_)(void*, double, double, bool, bool*, bool*, bool*, double*) = nullptr;
   int (*terminate_)(void*) = nullptr;
   void (*free_)(void*) = nullptr;
-  int (*get_state_)(void*, void**) = nullptr;
-  int (*set_state_)(void*, void*) = nullptr;
-  int (*free_state_)(void*, void**) = nullptr;
-  int (*size_)(void*, void*, std::size_t*) = nullptr;
-  int (*serialize_)(void*, void*, char*, std::size_t) = nullptr;
-  int (*deserialize_)(void*, const char*, std::size_t, void**) = nullptr;
   bool initialized_ = false;
 };
 

@@ -62,6 +62,37 @@ void ForeignUnit::require(int status, const std::string& call) {
               parts_.where);
 }
 
+void ForeignUnit::find_state_functions(const StateFunctionNames& names) {
+  names_ = names;
+  if (!description().can_serialize_state) return;
+  find(get_state_, names.get);
+  find(set_state_, names.set);
+  find(free_state_, names.free);
+  find(size_, names.size);
+  find(serialize_, names.serialize);
+  find(deserialize_, names.deserialize);
+}
+
+std::string ForeignUnit::save() {
+  void* state = nullptr;
+  require(get_state_(instance_, &state), names_.get);
+  std::size_t size = 0;
+  int status = size_(instance_, state, &size);
+  std::string bytes(status <= 1 ? size : 0, '\0');
+  if (status <= 1) status = serialize_(instance_, state, bytes.data(), size);
+  (void)free_state_(instance_, &state);
+  require(status, names_.serialize);
+  return bytes;
+}
+
+void ForeignUnit::restore(const std::string& bytes) {
+  void* state = nullptr;
+  require(deserialize_(instance_, bytes.data(), bytes.size(), &state), names_.deserialize);
+  const int status = set_state_(instance_, state);
+  (void)free_state_(instance_, &state);
+  require(status, names_.set);
+}
+
 void ForeignUnit::fail_instantiation() {
   throw input_error(parts_.where, fmt::format("{}: the unit does not let itself be instantiated with its token '{}'{}; "
                                               "the description and the binary may be of different exports",

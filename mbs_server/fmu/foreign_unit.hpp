@@ -4,6 +4,7 @@
 /// Whoever opens one has asked for permission before.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -29,6 +30,15 @@ struct UnitParts {
   ForeignDescription description;
 };
 
+struct StateFunctionNames {
+  const char* get;
+  const char* set;
+  const char* free;
+  const char* size;
+  const char* serialize;
+  const char* deserialize;
+};
+
 /// The functions of a unit, in the words that both versions of FMI share.
 class ForeignUnit {
  public:
@@ -47,9 +57,9 @@ class ForeignUnit {
   /// From `t` to `t + h` [s] with the inputs as they are.
   virtual void step(double t, double h) = 0;
   /// All that the unit needs to go on. @pre description().can_serialize_state
-  [[nodiscard]] virtual std::string save() = 0;
+  [[nodiscard]] std::string save();
   /// @throws Error{solver_failed} for bytes that the unit does not take
-  virtual void restore(const std::string& bytes) = 0;
+  void restore(const std::string& bytes);
 
  protected:
   /// Loads the binary. @param folder  of the platform. @throws Error{invalid_input} when it cannot be loaded
@@ -60,6 +70,8 @@ class ForeignUnit {
   void find(Function& function, const char* name) const {
     function = reinterpret_cast<Function>(symbol(name));
   }
+  /// Finds what `save` and `restore` call, where the unit can do that; both versions have it with the same arguments.
+  void find_state_functions(const StateFunctionNames& names);
   /// @param status  of FMI: ok = 0, warning = 1, discard = 2, error = 3, fatal = 4. @throws Error{solver_failed}
   void require(int status, const std::string& call);
   [[noreturn]] void fail_instantiation();
@@ -72,6 +84,13 @@ class ForeignUnit {
 
   UnitParts parts_;
   void* library_ = nullptr;
+  StateFunctionNames names_{};
+  int (*get_state_)(void*, void**) = nullptr;
+  int (*set_state_)(void*, void*) = nullptr;
+  int (*free_state_)(void*, void**) = nullptr;
+  int (*size_)(void*, void*, std::size_t*) = nullptr;
+  int (*serialize_)(void*, void*, char*, std::size_t) = nullptr;
+  int (*deserialize_)(void*, const char*, std::size_t, void**) = nullptr;
 };
 
 /// Unpacks, loads and instantiates.
