@@ -16,7 +16,7 @@
 namespace heelstrike::client::report {
 namespace {
 
-constexpr std::size_t least_budget = 1000;  // of one column: more than a chart has pixels
+constexpr std::size_t least_budget = 500;  // of one column, extremes among them: about the pixels of a chart
 constexpr std::size_t largest_budget = 20'000;
 constexpr std::size_t shown_contacts = 200;
 
@@ -34,7 +34,8 @@ std::string status_text(const RunData& run) {
 std::size_t budget_for(std::span<const RunData> runs) {
   std::size_t n_columns = 1;
   for (const RunData& run : runs) n_columns += run.series.columns.size();
-  return std::clamp(values_per_page / n_columns, least_budget, largest_budget);
+  // What is thinned has times of its own.
+  return std::clamp(values_per_page / (2 * n_columns), least_budget, largest_budget);
 }
 
 /// Nothing may be loaded from anywhere, whatever a page contains.

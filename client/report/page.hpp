@@ -10,8 +10,8 @@
 
 namespace heelstrike::client::report {
 
-/// Values kept over all columns of all runs of a page; a double is about 8 bytes of text after compression, so that a
-/// page stays below 4 MB.
+/// Values kept over all columns of all runs of a page, with their times; a double is about 8 bytes of text after
+/// compression, so that a page stays below 4 MB, or somewhat more with many hundreds of columns.
 constexpr std::size_t values_per_page = 400'000;
 
 /// Runs of a comparison that are drawn in 3D and as pressure maps.
