@@ -77,6 +77,7 @@ class PlaneTarget final : public TargetSurface {
     return at(plane_.normal.dot(q - plane_.point) / slope);
   }
   [[nodiscard]] bool is_distance() const override { return true; }
+  [[nodiscard]] std::optional<PlaneSurface> plane() const override { return plane_; }
   [[nodiscard]] bool closed() const override { return true; }
 
  private:

@@ -43,6 +43,8 @@ class TargetSurface {
   [[nodiscard]] virtual bool is_distance() const = 0;
   /// [m] Corners of the box around triangles, whose searches are worth doing beforehand; none by formula.
   [[nodiscard]] virtual std::optional<std::array<Vector3, 2>> box() const { return std::nullopt; }
+  /// Where it is one: what is far in front of it needs no query.
+  [[nodiscard]] virtual std::optional<PlaneSurface> plane() const { return std::nullopt; }
   /// It has an inside: no rim.
   [[nodiscard]] virtual bool closed() const = 0;
 };
