@@ -257,19 +257,30 @@ void SpringBed::find_compressed(Search& search) const {
 }
 
 /// Seen from C, one product tells how far a point is in front of the plane. It rounds otherwise than the query in T, so
-/// it passes over only what is in front by more than both may round; the others are asked as ever.
+/// it passes over only what is in front by more than both may round; the others are asked as ever. All meet the same
+/// normal.
 void SpringBed::find_over_plane(Search& search, const PlaneSurface& plane) const {
   const Vector3 normal = search.X_CT.R * plane.normal;
   const Vector3 through = search.X_CT * plane.point;
-  const double level = normal.dot(through);
   const SpringGroup& all = casting_.groups().front();
   const double largest = search.X_CT.p.norm() + plane.point.norm() + all.centre.norm() + all.radius;
-  const double in_front = level + (rounded_up - 1.0) * largest;
+  const double in_front = normal.dot(through) + (rounded_up - 1.0) * largest;
+  SpringMeeting meeting{
+      .met = {.normal = normal, .smooth_normal = normal}, .by_ray = true, .direction = options_.direction};
+  const auto meet = [&](std::uint32_t spring) {
+    const Spring& s = casting_.springs()[spring];
+    const Vector3 q = search.X_TC * s.point;
+    const auto gap = options_.by_ray ? crossing_gap(plane, q, search.X_TC.R * s.normal) : std::nullopt;
+    if (!gap) return meet_spring(search, spring, q);
+    if (*gap > 0.0) return;
+    ++search.behind;
+    meeting.met.gap = *gap;
+    add(search, spring, meeting);
+  };
   visit_groups([&](const SpringGroup& group) { return normal.dot(group.centre) - group.radius > in_front; },
                [&](const SpringGroup& group) {
                  for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
-                   const Vector3& point = casting_.springs()[spring].point;
-                   if (normal.dot(point) <= in_front) meet_spring(search, spring, search.X_TC * point);
+                   if (normal.dot(casting_.springs()[spring].point) <= in_front) meet(spring);
                  }
                });
 }

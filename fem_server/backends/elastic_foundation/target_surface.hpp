@@ -52,6 +52,9 @@ class TargetSurface {
 /// @param surface  with a distance by formula
 [[nodiscard]] std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> surface);
 
+/// [m] from q along `away` (unit length) to the plane, < 0 behind it; none = `away` does not lead to it from in front.
+[[nodiscard]] std::optional<double> crossing_gap(const PlaneSurface& plane, const Vector3& q, const Vector3& away);
+
 [[nodiscard]] std::unique_ptr<TargetSurface> plane_target(const PlaneSurface& plane);
 
 /// @param interpolate  smooth normals come from those of the vertices
