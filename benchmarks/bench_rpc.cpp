@@ -164,7 +164,8 @@ int main(int argc, char** argv) {
   const std::string socket = fmt::format("unix:/tmp/heelstrike-bench-{}.sock", ::getpid());
   fem::ContactServiceImpl service({}, {});
   EchoService echo(sizes.second);
-  rpc::Listener listener({.addresses = {"127.0.0.1:0", socket}, .tls = {}});
+  const rpc::ListenOptions options{.addresses = {"127.0.0.1:0", socket}, .tls = {}, .message_sockets = true};
+  rpc::Listener listener(options);
   grpc::ServerBuilder builder;
   listener.configure(builder);
   builder.RegisterService(&service);
@@ -173,7 +174,7 @@ int main(int argc, char** argv) {
   builder.RegisterService(&echo);
   server = builder.BuildAndStart();
   exchange->start(*server);
-  listener.start();
+  listener.start([&](int connection) { exchange->take_socket(connection, options.max_message_bytes); });
   const std::vector<std::string> addresses = listener.bound_addresses();
   {
     std::vector<std::unique_ptr<Contact>> contacts;
@@ -208,5 +209,6 @@ int main(int argc, char** argv) {
   }
   print_ratios(sizes);
   listener.stop();
+  exchange->shut_sockets();
   server->Shutdown();
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -27,8 +28,12 @@ Pipe make_pipe() {
 
 void serve(const std::string& cache, int told, int alive) {
   fem::ContactServiceImpl service({}, {}, cache);
-  rpc::Listener listener(
-      {.addresses = {fmt::format("unix:/tmp/heelstrike-bench-{}.sock", ::getpid()), "127.0.0.1:0"}, .tls = {}});
+  // What the sockets for messages gain shows without them.
+  const rpc::ListenOptions options{
+      .addresses = {fmt::format("unix:/tmp/heelstrike-bench-{}.sock", ::getpid()), "127.0.0.1:0"},
+      .tls = {},
+      .message_sockets = std::getenv("HEELSTRIKE_BENCH_THROUGH_CALLS") == nullptr};
+  rpc::Listener listener(options);
   grpc::ServerBuilder builder;
   listener.configure(builder);
   builder.RegisterService(&service);
@@ -36,7 +41,7 @@ void serve(const std::string& cache, int told, int alive) {
   const auto exchange = service.serve_exchange(builder, 8);
   server = builder.BuildAndStart();
   exchange->start(*server);
-  listener.start();
+  listener.start([&](int connection) { exchange->take_socket(connection, options.max_message_bytes); });
   std::string text;
   for (const std::string& address : listener.bound_addresses()) text += address + '\n';
   const bool heard = ::write(told, text.data(), text.size()) == static_cast<ssize_t>(text.size());
@@ -45,6 +50,7 @@ void serve(const std::string& cache, int told, int alive) {
   while (heard && ::read(alive, &nothing, 1) > 0) {
   }
   listener.stop();
+  exchange->shut_sockets();
   server->Shutdown();
 }
 

@@ -41,6 +41,11 @@ bool CallOperations::wait_for(Operation operation, Deadline deadline) {
   return true;
 }
 
+void CallOperations::poll() {
+  while (any_pending() && next(Deadline{})) {
+  }
+}
+
 bool CallOperations::settle(Deadline deadline) {
   while (any_pending()) {
     if (!next(deadline)) return false;

@@ -35,6 +35,8 @@ class CallOperations {
 
   /// Waits for an operation, for a moment without sleeping; false = it is still pending at the deadline.
   [[nodiscard]] bool wait_for(Operation operation, Deadline deadline);
+  /// Takes note of what has completed, without waiting.
+  void poll();
   /// Waits for all that was begun; false = something is pending at the deadline.
   [[nodiscard]] bool settle(Deadline deadline);
 

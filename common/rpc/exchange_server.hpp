@@ -4,7 +4,8 @@
 ///
 /// A socket is read by whoever polls it first, and the thread that takes new calls polls those of all connections: were
 /// it asleep in that, it would have to be woken for each message, to hand it to the thread that is awake. While a call
-/// is waited for awake, it only looks from time to time.
+/// is waited for awake, it only looks from time to time. Calls with a socket for their messages (MessageSocket) need
+/// none of this.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -14,12 +15,16 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "common/rpc/call_operations.hpp"
+#include "common/rpc/message_socket.hpp"
 #include "heelstrike/v1/contact.grpc.pb.h"
 
 namespace heelstrike::rpc {
@@ -43,10 +48,13 @@ class ServedExchange {
  private:
   friend class ExchangeServer;
   void finish(const grpc::Status& status);
+  [[nodiscard]] bool read_directly(v1::ExchangeRequest& request);
 
   ExchangeServer& server_;
   grpc::ServerContext context_;
   CallOperations operations_;
+  std::shared_ptr<MessageSocket> direct_;  ///< null = messages come through the call
+  grpc::Status misuse_;                    ///< of the socket
   grpc::ServerAsyncReaderWriter<v1::ExchangeResponse, v1::ExchangeRequest> stream_;
 };
 
@@ -64,6 +72,14 @@ class ExchangeServer {
   ExchangeServer(const ExchangeServer&) = delete;
   ExchangeServer& operator=(const ExchangeServer&) = delete;
 
+  /// A client has connected a socket for the messages of a call that is to come. From any thread.
+  /// @param connection         taken over
+  /// @param max_message_bytes  longer messages end the call
+  void take_socket(int connection, std::size_t max_message_bytes);
+  /// Ends the messages of all calls that have sockets, and lets no more begin: cancelling the calls would not wake who
+  /// waits for a message there. Before the server is shut down.
+  void shut_sockets();
+
   /// Takes calls from now on.
   /// @param server  what the builder has built; must outlive this object
   void start(grpc::Server& server);
@@ -79,6 +95,8 @@ class ExchangeServer {
   void note_awake();
   [[nodiscard]] bool anyone_awake() const;
   void begin(std::shared_ptr<ServedExchange> call);
+  /// Gives the call the socket that it has a ticket for; false = it has a ticket, and there is no such socket.
+  [[nodiscard]] bool give_socket(ServedExchange& call);
   void serve(std::shared_ptr<ServedExchange> call, bool refused);
 
   AsyncContactService& service_;
@@ -88,7 +106,14 @@ class ExchangeServer {
   grpc::Server* grpc_server_ = nullptr;  ///< once started
   std::mutex mutex_;
   std::condition_variable ended_;
-  int n_calls_ = 0;  ///< guarded by the mutex
+  int n_calls_ = 0;  ///< guarded by the mutex, as what follows
+  bool shut_ = false;
+  struct WaitingSocket {
+    std::string ticket;
+    std::shared_ptr<MessageSocket> socket;
+  };
+  std::deque<WaitingSocket> waiting_;                ///< for their calls, oldest first
+  std::set<std::shared_ptr<MessageSocket>> in_use_;
   std::atomic<std::chrono::steady_clock::rep> awake_until_ = 0;
   std::atomic<bool> sleeps_ = false;  ///< the acceptor
   grpc::Alarm alarm_;                 ///< wakes it

@@ -1,9 +1,27 @@
 #include "common/rpc/exchange_stream.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace heelstrike::rpc {
 
-ExchangeStream::ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop)
-    : cancel_(stop, TryCancel{&context_}) {
+namespace {
+
+/// A server that ends a call closes its socket, too. Only one that could not even take the call does not: whoever waits
+/// for a reply on the socket looks so often whether the call has ended.
+constexpr std::chrono::milliseconds look_at_call{100};
+
+}  // namespace
+
+void ExchangeStream::TryCancel::operator()() const {
+  stream->context_.TryCancel();
+  if (stream->direct_) stream->direct_->shut_down();
+}
+
+ExchangeStream::ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop,
+                               TicketedSocket direct)
+    : direct_(std::move(direct.socket)), cancel_(stop, TryCancel{this}) {
+  if (direct_) context_.AddMetadata(ticket_metadata, direct.ticket);
   stream_ = stub.PrepareAsyncExchange(&context_, &operations_.queue());
   stream_->StartCall(operations_.begin(Operation::start));
 }
@@ -32,7 +50,32 @@ void ExchangeStream::begin_read() {
   stream_->Read(&incoming_, operations_.begin(Operation::read));
 }
 
+ExchangeStream::Outcome ExchangeStream::receive_directly(v1::ExchangeResponse& response, Deadline deadline) {
+  for (;;) {
+    const Deadline next_look = std::chrono::system_clock::now() + look_at_call;
+    const auto outcome = direct_->receive(response, std::min(deadline, next_look));
+    if (outcome == MessageSocket::Outcome::done) return Outcome::done;
+    if (outcome != MessageSocket::Outcome::timed_out) return Outcome::lost;
+    if (std::chrono::system_clock::now() >= deadline) {
+      cancel_and_settle();
+      return Outcome::timed_out;
+    }
+    // Nothing is ever read from such a call: what ends the reading is its end.
+    if (!operations_.pending(Operation::start) && !operations_.pending(Operation::read)) begin_read();
+    operations_.poll();
+    if (operations_.failed()) return Outcome::lost;
+  }
+}
+
 ExchangeStream::Outcome ExchangeStream::send(const v1::ExchangeRequest& request, Deadline deadline) {
+  if (direct_) {
+    const auto outcome = direct_->send(request, deadline);
+    if (outcome == MessageSocket::Outcome::timed_out) {
+      cancel_and_settle();
+      return Outcome::timed_out;
+    }
+    return outcome == MessageSocket::Outcome::done ? Outcome::done : Outcome::lost;
+  }
   for (const Operation operation : {Operation::start, Operation::write}) {
     if (const Outcome outcome = wait_for(operation, deadline); outcome != Outcome::done) return outcome;
   }
@@ -43,6 +86,7 @@ ExchangeStream::Outcome ExchangeStream::send(const v1::ExchangeRequest& request,
 }
 
 ExchangeStream::Outcome ExchangeStream::receive(v1::ExchangeResponse& response, Deadline deadline) {
+  if (direct_) return receive_directly(response, deadline);
   if (const Outcome outcome = wait_for(Operation::read, deadline); outcome != Outcome::done) return outcome;
   response.Swap(&incoming_);
   if (--n_owed_ > 0) begin_read();
@@ -51,6 +95,8 @@ ExchangeStream::Outcome ExchangeStream::receive(v1::ExchangeResponse& response, 
 
 grpc::Status ExchangeStream::finish(Deadline deadline) {
   finished_ = true;
+  // The server takes the end of the socket for the end of the messages, and ends the call.
+  if (direct_) direct_->shut_down();
   if (!operations_.settle(deadline)) cancel_and_settle();
   if (!operations_.failed()) stream_->WritesDone(operations_.begin(Operation::writes_done));
   grpc::Status status;

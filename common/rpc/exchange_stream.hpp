@@ -9,6 +9,7 @@
 #include <stop_token>
 
 #include "common/rpc/call_operations.hpp"
+#include "common/rpc/message_socket.hpp"
 #include "heelstrike/v1/contact.grpc.pb.h"
 
 namespace heelstrike::rpc {
@@ -19,8 +20,9 @@ class ExchangeStream {
   enum class Outcome { done, lost, timed_out };
 
   /// Starts the call; whether the server is there shows at the first reply.
-  /// @param stop  cancels the call, also in the middle of a wait; what was waited for is lost then
-  ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop);
+  /// @param stop    cancels the call, also in the middle of a wait; what was waited for is lost then
+  /// @param direct  carries the messages; without a socket the call does itself
+  ExchangeStream(v1::ContactService::StubInterface& stub, const std::stop_token& stop, TicketedSocket direct = {});
   /// Cancels the call unless `finish` has been called.
   ~ExchangeStream();
   ExchangeStream(const ExchangeStream&) = delete;
@@ -43,21 +45,24 @@ class ExchangeStream {
   using Operation = CallOperations::Operation;
   /// Waits for one operation that was begun. Lost when any has failed.
   [[nodiscard]] Outcome wait_for(Operation operation, Deadline deadline);
+  /// The same for a reply on the socket, or for the end of the call.
+  [[nodiscard]] Outcome receive_directly(v1::ExchangeResponse& response, Deadline deadline);
   void cancel_and_settle();
   void begin_read();
 
   struct TryCancel {
-    grpc::ClientContext* context;
-    void operator()() const { context->TryCancel(); }
+    ExchangeStream* stream;
+    void operator()() const;
   };
 
   grpc::ClientContext context_;
   CallOperations operations_;
+  std::unique_ptr<MessageSocket> direct_;  ///< null = messages go through the call
   std::unique_ptr<grpc::ClientAsyncReaderWriterInterface<v1::ExchangeRequest, v1::ExchangeResponse>> stream_;
   v1::ExchangeResponse incoming_;  ///< read into it when a reply is owed
   std::size_t n_owed_ = 0;         ///< replies
   bool finished_ = false;
-  std::stop_callback<TryCancel> cancel_;  ///< last member: it needs the context
+  std::stop_callback<TryCancel> cancel_;  ///< last member: it needs the others
 };
 
 }  // namespace heelstrike::rpc

@@ -5,6 +5,7 @@
 #include <grpcpp/security/server_credentials.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -18,6 +19,7 @@
 #include "common/errors/error.hpp"
 #include "common/rpc/address.hpp"
 #include "common/rpc/channel.hpp"
+#include "common/rpc/message_socket.hpp"
 #include "common/rpc/tls_diagnosis.hpp"
 
 namespace heelstrike::rpc {
@@ -157,6 +159,7 @@ void Listener::bind(Address& address, std::vector<int>& sockets) {
     prepare_unix(address);
     const sockaddr_un target = unix_target(address);
     sockets.push_back(listen_at(address, reinterpret_cast<const sockaddr*>(&target), sizeof(target)));
+    if (options_.message_sockets && !options_.tls.enabled()) bind_for_messages(address, sockets);
     return;
   }
   // A name may stand for several addresses ("localhost": of both families); all get the same port.
@@ -176,6 +179,22 @@ void Listener::bind(Address& address, std::vector<int>& sockets) {
   }
 }
 
+/// Clients do without it where it cannot be had, only slower.
+void Listener::bind_for_messages(const Address& server, std::vector<int>& sockets) {
+  const std::string path = message_socket_path(server);
+  try {
+    const Address address = parse_address("unix:" + path);
+    prepare_unix(address);
+    const sockaddr_un target = unix_target(address);
+    sockets.push_back(listen_at(address, reinterpret_cast<const sockaddr*>(&target), sizeof(target)));
+  } catch (const Error& error) {
+    spdlog::warn("event=no_message_socket path=\"{}\" message=\"{}: light exchanges take longer\"", path, error.what());
+    return;
+  }
+  message_listeners_.insert(sockets.back());
+  message_paths_.push_back(path);
+}
+
 void Listener::configure(grpc::ServerBuilder& builder) {
   door_ = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials(options_.tls));
@@ -191,8 +210,9 @@ void Listener::configure(grpc::ServerBuilder& builder) {
   builder.SetMaxSendMessageSize(static_cast<int>(options_.max_message_bytes));
 }
 
-void Listener::start() {
-  acceptor_->start([this](int listener, int connection) {
+void Listener::start(TakeMessages take_messages) {
+  acceptor_->start([this, take_messages = std::move(take_messages)](int listener, int connection) {
+    if (message_listeners_.contains(listener)) return take_messages(connection);
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
     parameters.listener_fd = listener;
     parameters.fd = connection;
@@ -205,6 +225,7 @@ void Listener::stop() noexcept {
   for (const Address& address : addresses_) {
     if (address.is_unix) ::unlink(address.path.c_str());
   }
+  for (const std::string& path : message_paths_) ::unlink(path.c_str());
 }
 
 std::vector<std::string> Listener::bound_addresses() const {

@@ -4,7 +4,9 @@
 #include <grpcpp/server_builder.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,7 @@ struct ListenOptions {
   ServerTls tls;                       ///< for TCP and Unix sockets alike
   std::size_t max_message_bytes = default_max_message_bytes;
   std::size_t max_connections = 1000;  ///< open at a time, over all addresses
+  bool message_sockets = false;        ///< beside each Unix socket one for messages (message_socket.hpp), without TLS
 };
 
 /// Listens from its construction on; connections wait until `start`.
@@ -42,8 +45,12 @@ class Listener {
   /// Before the server is built: settings, and the door through which connections come.
   void configure(grpc::ServerBuilder& builder);
 
+  /// Gets a connection to a socket for messages, which it owns from then on.
+  using TakeMessages = std::function<void(int connection)>;
+
   /// After the server has been built: connections are let in.
-  void start();
+  /// @param take_messages  for the sockets of `message_sockets`
+  void start(TakeMessages take_messages = {});
   /// No further connections; the files of Unix sockets are removed. Before the server is shut down.
   void stop() noexcept;
   /// False once connections are no longer accepted, or none could have been for `patience`.
@@ -56,8 +63,11 @@ class Listener {
 
  private:
   void bind(Address& address, std::vector<int>& sockets);
+  void bind_for_messages(const Address& server, std::vector<int>& sockets);
 
   ListenOptions options_;
+  std::set<int> message_listeners_;
+  std::vector<std::string> message_paths_;
   std::vector<Address> addresses_;  ///< with the ports that were bound
   bool beyond_this_machine_ = false;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> door_;

@@ -38,6 +38,16 @@ constexpr std::chrono::milliseconds after_stop{500};
 /// Questions that nobody waits for travel with the next one that somebody waits for, or when so many have come
 /// together: a message costs as much as answering dozens of cheap questions.
 constexpr std::size_t worth_a_message = 32;
+/// A server that listens gives out tickets at once; one that stands still is asked through its call, which has deadlines.
+constexpr std::chrono::milliseconds ticket_patience{1'000};
+
+/// Of a server on this machine. One that wants TLS wants it for everything.
+TicketedSocket message_socket(const Endpoint& server) {
+  const Address address = parse_address(server.address);
+  if (!address.is_unix || server.tls.enabled()) return {};
+  return connect_message_socket(address, server.max_message_bytes, ticket_patience);
+}
+
 /// In one message; the server takes more.
 constexpr std::size_t most_questions = 512;
 /// So many messages may be under way before the sender waits for the first of them.
@@ -431,7 +441,8 @@ void RemoteContact::take_answer(const v1::ExchangeResponse& reply, PostedQuestio
 
 ExchangeStream::Outcome RemoteContact::name_sessions() {
   if (!stream_) {
-    stream_ = std::make_unique<ExchangeStream>(*stub_, stream_outlives_stop_ ? std::stop_token() : stop_);
+    stream_ = std::make_unique<ExchangeStream>(*stub_, stream_outlives_stop_ ? std::stop_token() : stop_,
+                                               message_socket(options_.endpoint));
     n_named_ = 0;
     sent_.clear();  // whatever was under way is asked again
     sequence_ = 0;

@@ -98,8 +98,9 @@ bool drain(const ServerProgramOptions& options, const DrainHooks& hooks, const P
 }
 
 /// Ends all calls and waits for the work that they leave behind.
-void shut_down(grpc::Server& server, const DrainHooks& hooks, bool idle) {
+void shut_down(grpc::Server& server, ExchangeServer* exchange, const DrainHooks& hooks, bool idle) {
   if (hooks.stop_work) hooks.stop_work();
+  if (exchange != nullptr) exchange->shut_sockets();
   server.Shutdown(std::chrono::system_clock::now() + milliseconds{idle ? 500 : 0});
   while (hooks.wait_idle && !hooks.wait_idle(stop_grace)) {
   }
@@ -125,7 +126,9 @@ void announce(const ServerProgramOptions& options, const Listener& listener) {
 
 ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* const> services, const DrainHooks& hooks,
                  const ServeExchange& serve_exchange, const ParentWatch& parent) {
-  Listener listener(options.listen);
+  ListenOptions listen = options.listen;
+  listen.message_sockets = static_cast<bool>(serve_exchange);
+  Listener listener(listen);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
@@ -140,7 +143,7 @@ ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* c
   if (!server) throw Error(ErrorCode::internal, "gRPC could not build the server; its own lines above say why");
   if (exchange) exchange->start(*server);
   set_health(*server, options, true);
-  listener.start();
+  listener.start([&](int connection) { exchange->take_socket(connection, listen.max_message_bytes); });
   announce(options, listener);
   const ServerExit code = wait_for_stop(options, listener, parent);
   set_health(*server, options, false);
@@ -150,7 +153,7 @@ ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* c
     spdlog::default_logger()->flush();
   });
   listener.stop();
-  shut_down(*server, hooks, idle);
+  shut_down(*server, exchange.get(), hooks, idle);
   return code;
 }
 
