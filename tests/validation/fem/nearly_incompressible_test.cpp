@@ -77,6 +77,8 @@ TEST(NearlyIncompressible, CooksMembraneReachesTheReferenceWithoutLocking) {
   EXPECT_LT(ratios.at("tet4")[2], 0.7) << "displacements alone lock: else this test says nothing";
   EXPECT_NEAR(ratios.at("tet4_mixed")[2], 1.0, 0.15);
   EXPECT_NEAR(ratios.at("tet10_mixed")[2], 1.0, 0.01);
+  EXPECT_LT(ratios.at("wedge6")[2], 0.7);
+  EXPECT_NEAR(ratios.at("wedge6_mixed")[2], 1.0, 0.15);
   EXPECT_NEAR(ratios.at("hex8")[2], 1.0, 0.05);
 }
 
@@ -168,6 +170,8 @@ TEST(NearlyIncompressible, HollowSphereUnderPressureIsThatOfLame) {
   }
   EXPECT_LT(all.at("tet4")[2].displacement, -0.2) << "displacements alone lock: else this test says nothing";
   EXPECT_NEAR(all.at("tet4_mixed")[2].displacement, 0.0, 0.15);
+  EXPECT_LT(all.at("wedge6")[2].displacement, -0.2);
+  EXPECT_NEAR(all.at("wedge6_mixed")[2].displacement, 0.0, 0.15);
   EXPECT_NEAR(all.at("hex8")[2].displacement, 0.0, 0.04);
   EXPECT_NEAR(all.at("tet10_mixed")[2].displacement, 0.0, 0.003);
   EXPECT_LT(all.at("tet10_mixed")[2].stress, 0.05);
