@@ -122,6 +122,25 @@ TEST_P(ElementContact, FullAndLayeredAgreeWithTheCondensedBody) {
               std::string(GetParam().name).c_str(), force, finite, layered);
 }
 
+// A body without vibration modes is the condensed one, and so is one that starts at rest; a microsecond later, when its
+// modes have not followed yet, it yields less to what is new.
+TEST_P(ElementContact, VibratesAroundTheCondensedBody) {
+  const double depth = 5e-4;
+  const double force = pressed(block_pair("fem_condensed", GetParam().name, 0.3), depth).F_A.force.z();
+  PairSpec pair = block_pair("fem_modal", GetParam().name, 0.3);
+  pair.parameters["modes"] = 0.0;
+  EXPECT_NEAR(pressed(pair, depth).F_A.force.z(), force, 1e-9 * force);
+  pair.parameters["modes"] = 20.0;
+  const auto contact = make_backend(pair, quiet());
+  PairState state;
+  state.X_AB.p = Vector3(0.0, 0.0, -0.5 * height + 0.5 * depth);
+  const Committed half = contact->commit(*contact->initial_history(), state);
+  EXPECT_NEAR(half.response.F_A.force.z(), 0.5 * force, 1e-6 * force);
+  state.t = 1e-6;
+  state.X_AB.p.z() += 0.5 * depth;
+  EXPECT_GT(contact->evaluate(*half.history, state).F_A.force.z(), 1.01 * force);
+}
+
 // Two blocks of unlike meshes on each other: half of the stiffness, and the pressure is uniform still.
 TEST_P(ElementContact, UniformPressurePassesFromBodyToBody) {
   PairSpec pair = block_pair("fem_condensed", GetParam().name, 0.0);
