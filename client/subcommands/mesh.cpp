@@ -198,6 +198,28 @@ ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& st
   return ExitCode::bad_input;
 }
 
+void add_layer_options(CLI::App& command, MeshOptions& options) {
+  command
+      .add_option("--between", options.between,
+                  "Fill the layer between two surfaces, e.g. cartilage: OUTER, the articular one with normals\n"
+                  "outward, and INNER behind it, the bone; open surfaces too")
+      ->expected(2)
+      ->type_name("OUTER INNER");
+  command.add_option("--layers", options.layers, "Layers of prisms, three tetrahedra each, between the surfaces")
+      ->check(CLI::Range(1, 20))
+      ->capture_default_str();
+  command.add_flag("--prisms", options.prisms,
+                   "Keep the prisms of the layer whole, for element: wedge6 and wedge6_mixed");
+  command.add_option("--search-distance", options.search_distance, "How far behind OUTER the INNER surface may lie")
+      ->type_name("LENGTH")
+      ->capture_default_str();
+  command
+      .add_option("--least-thickness", options.least_thickness,
+                  "Where the surfaces meet or cross, the layer is made this thick")
+      ->type_name("LENGTH")
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_mesh(CLI::App& program, Invocation& invocation) {
@@ -211,25 +233,7 @@ void add_mesh(CLI::App& program, Invocation& invocation) {
               "`knee-femur-bone`, `knee-tibia-bone` for surfaces of its knee (`-left` at the end: of a left one)",
               readable_formats()))
       ->type_name("FILE");
-  command
-      ->add_option("--between", options->between,
-                   "Fill the layer between two surfaces, e.g. cartilage: OUTER, the articular one with normals\n"
-                   "outward, and INNER behind it, the bone; open surfaces too")
-      ->expected(2)
-      ->type_name("OUTER INNER");
-  command->add_option("--layers", options->layers, "Layers of prisms, three tetrahedra each, between the surfaces")
-      ->check(CLI::Range(1, 20))
-      ->capture_default_str();
-  command->add_flag("--prisms", options->prisms,
-                    "Keep the prisms of the layer whole, for element: wedge6 and wedge6_mixed");
-  command->add_option("--search-distance", options->search_distance, "How far behind OUTER the INNER surface may lie")
-      ->type_name("LENGTH")
-      ->capture_default_str();
-  command
-      ->add_option("--least-thickness", options->least_thickness,
-                   "Where the surfaces meet or cross, the layer is made this thick")
-      ->type_name("LENGTH")
-      ->capture_default_str();
+  add_layer_options(*command, *options);
   command->add_option("-o,--output", options->output, "Mesh to write: .vtu, .msh, or .stl for the surface")
       ->type_name("FILE");
   command->add_option("--size", options->size, "Edge length of the tetrahedra, e.g. 4mm; without it only a check")

@@ -59,7 +59,7 @@ ShapeTable tabulate_quadrilateral() {
 ReferenceElement make_prism() {
   const dealii::FE_WedgeP<3> solid(1);
   for (unsigned i = 0; i < 6; ++i) {
-    const dealii::Point<3> corner(i % 3 == 1 ? 1.0 : 0.0, i % 3 == 2 ? 1.0 : 0.0, i / 3);
+    const dealii::Point<3> corner(i % 3 == 1 ? 1.0 : 0.0, i % 3 == 2 ? 1.0 : 0.0, i < 3 ? 0.0 : 1.0);
     if (solid.get_unit_support_points()[i].distance(corner) > 1e-12) {
       throw Error(ErrorCode::internal, "deal.II numbers the nodes of prisms in an unexpected order");
     }
@@ -80,7 +80,7 @@ ReferenceElement make_hexahedron() {
   const std::vector<unsigned> around_cube{0, 1, 3, 2, 4, 5, 7, 6};
   const dealii::FE_Q<3> solid(1);
   for (unsigned i = 0; i < 8; ++i) {
-    const dealii::Point<3> corner((i + 1) / 2 % 2, i / 2 % 2, i / 4);
+    const dealii::Point<3> corner((i + 1) / 2 % 2, i / 2 % 2, i < 4 ? 0.0 : 1.0);
     if (solid.get_unit_support_points()[around_cube[i]].distance(corner) > 1e-12) {
       throw Error(ErrorCode::internal, "deal.II numbers the nodes of hexahedra in an unexpected order");
     }

@@ -11,6 +11,7 @@
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "fem_server/geometry/volume_check.hpp"
+#include "fem_server/geometry/write_fields.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
 
 namespace heelstrike::fem {
@@ -125,6 +126,17 @@ TEST(Prisms, OfVtkFilesMayBeNumberedEitherWay) {
   // One that is inside out among others that are not stays so.
   const VolumeMesh torn = read("prisms.vtk", vtk("6 4 5 6 0 1 2\n6 0 2 3 4 6 7\n"));
   EXPECT_THAT(check_volume(torn).inverted, testing::ElementsAre(1U));
+}
+
+// What ParaView gets has VTK's order, in meshes and in fields.
+TEST(Prisms, OfFieldsAreNumberedAsVtkAsks) {
+  const VolumeMesh mesh = read("prisms.msh", gmsh22);
+  const std::string fields =
+      write_fields({.points = mesh.nodes, .nodes_per_cell = 6, .connectivity = mesh.connectivity}, {}, {});
+  const VolumeMesh again = read("fields.vtu", fields);
+  expect_prisms(again);
+  EXPECT_EQ(again.connectivity, mesh.connectivity);
+  EXPECT_THAT(again.notes, testing::IsEmpty());
 }
 
 TEST(Prisms, VolumeOfTheSurfaceIsThatOfTheElements) {
