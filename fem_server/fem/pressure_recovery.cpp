@@ -93,87 +93,96 @@ PressureRecovery::Around PressureRecovery::around(std::size_t n, std::span<const
 
 std::vector<std::uint32_t> PressureRecovery::loaded_faces(std::span<const std::uint32_t> touching,
                                                           std::span<const Vector3> normals) const {
-  std::vector<std::uint32_t> loaded;
+  std::vector<char> is_loaded(faces_.size(), 0);
   for (std::size_t i = 0; i < touching.size(); ++i) {
     const auto faces = around_node_[touching[i]];
-    const std::size_t before = loaded.size();
+    bool any = false;
     for (const std::uint32_t f : faces) {
       // Outward normals of the two bodies point against each other where they meet.
-      if (faces_[f].normal.dot(normals[i]) <= -facing) loaded.push_back(f);
+      if (faces_[f].normal.dot(normals[i]) > -facing) continue;
+      is_loaded[f] = 1;
+      any = true;
     }
-    if (loaded.size() == before) loaded.insert(loaded.end(), faces.begin(), faces.end());
+    if (any) continue;
+    for (const std::uint32_t f : faces) is_loaded[f] = 1;
   }
-  std::ranges::sort(loaded);
-  loaded.erase(std::ranges::unique(loaded).begin(), loaded.end());
+  std::vector<std::uint32_t> loaded;
+  for (std::uint32_t f = 0; f < is_loaded.size(); ++f) {
+    if (is_loaded[f] != 0) loaded.push_back(f);
+  }
   return loaded;
 }
 
-template <class Visit>
-void PressureRecovery::for_each_pair(std::span<const std::uint32_t> loaded, std::span<const double> areas,
-                                     const Visit& visit) const {
+std::vector<PressureRecovery::Edge> PressureRecovery::edges_between(std::span<const std::uint32_t> loaded,
+                                                                    std::span<const std::uint32_t> place) const {
+  std::vector<Edge> edges;
   for (const std::uint32_t f : loaded) {
     const auto& nodes = faces_[f].nodes;
     for (std::size_t k = 0; k < 3; ++k) {
       const std::uint32_t i = nodes[k];
       const std::uint32_t j = nodes[(k + 1) % 3];
-      if (i == none || j == none || areas[i] == 0.0 || areas[j] == 0.0) continue;
+      if (i == none || j == none || place[i] == none || place[j] == none) continue;
       // What the rim of a cut carries too much or too little is no scatter of its neighbours.
       if (on_rim_[i] || on_rim_[j]) continue;
-      visit(i, j, faces_[f].area / 12.0);  // integral N_i N_j of a linear triangle
+      edges.push_back({.i = place[i], .j = place[j], .weight = faces_[f].area / 12.0});
     }
   }
+  return edges;
 }
 
 /// Equation (0) of docs/theory/contact_fem.md. What i receives j gives: the sum of the forces is kept to rounding.
-void PressureRecovery::exchange(std::span<const std::uint32_t> loaded, std::span<const double> areas,
-                                Eigen::MatrixXd& pressures) const {
-  Eigen::MatrixXd change = Eigen::MatrixXd::Zero(pressures.rows(), pressures.cols());
-  for_each_pair(loaded, areas, [&](std::uint32_t i, std::uint32_t j, double weight) {
-    const auto force = (weight * (pressures.row(j) - pressures.row(i))).eval();
-    change.row(i) += force;
-    change.row(j) -= force;
-  });
-  for (std::uint32_t i = 0; i < areas.size(); ++i) {
-    if (areas[i] > 0.0) pressures.row(i) += change.row(i) / areas[i];
+void PressureRecovery::exchange(std::span<const Edge> edges, const Eigen::VectorXd& areas, Eigen::MatrixXd& pressures) {
+  Eigen::VectorXd change(pressures.rows());
+  for (auto pressure : pressures.colwise()) {
+    change.setZero();
+    for (const auto& [i, j, weight] : edges) {
+      const double force = weight * (pressure[j] - pressure[i]);
+      change[i] += force;
+      change[j] -= force;
+    }
+    pressure += change.cwiseQuotient(areas);
   }
 }
 
 /// 1 + n (1 - S) for the n exchanges S that were made: to second order it returns the curvature that they took.
-void PressureRecovery::sharpen(std::span<const std::uint32_t> loaded, std::span<const double> areas,
-                               Eigen::MatrixXd& pressures) const {
-  std::vector<double> given(areas.size(), 0.0);
-  for_each_pair(loaded, areas, [&](std::uint32_t i, std::uint32_t j, double weight) {
-    const double force = exchanges * weight * (pressures(i, 0) - pressures(j, 0));
+void PressureRecovery::sharpen(std::span<const Edge> edges, const Eigen::VectorXd& areas, Eigen::MatrixXd& pressures) {
+  // Judged by the normal force; the tangential components follow with the same shares.
+  const Eigen::VectorXd normal = pressures.col(0);
+  Eigen::VectorXd given = Eigen::VectorXd::Zero(normal.size());
+  for (const auto& [i, j, weight] : edges) {
+    const double force = exchanges * weight * (normal[i] - normal[j]);
     given[force > 0.0 ? j : i] += std::abs(force);
-  });
+  }
   // No node gives more force than it has.
-  std::vector<double> share(areas.size(), 1.0);
-  for (std::uint32_t i = 0; i < areas.size(); ++i) {
-    // Judged by the normal force; the tangential components follow with the same shares.
-    if (given[i] > areas[i] * pressures(i, 0)) share[i] = areas[i] * pressures(i, 0) / given[i];
+  Eigen::VectorXd share = Eigen::VectorXd::Ones(normal.size());
+  for (Eigen::Index i = 0; i < normal.size(); ++i) {
+    if (given[i] > areas[i] * normal[i]) share[i] = areas[i] * normal[i] / given[i];
   }
-  Eigen::MatrixXd change = Eigen::MatrixXd::Zero(pressures.rows(), pressures.cols());
-  for_each_pair(loaded, areas, [&](std::uint32_t i, std::uint32_t j, double weight) {
-    const double part = share[pressures(i, 0) > pressures(j, 0) ? j : i];
-    const auto force = (part * exchanges * weight * (pressures.row(i) - pressures.row(j))).eval();
-    change.row(i) += force;
-    change.row(j) -= force;
-  });
-  for (std::uint32_t i = 0; i < areas.size(); ++i) {
-    if (areas[i] == 0.0) continue;
-    pressures.row(i) += change.row(i) / areas[i];
-    pressures(i, 0) = std::max(pressures(i, 0), 0.0);  // rounding of a node that gave all
+  Eigen::VectorXd change(normal.size());
+  for (auto pressure : pressures.colwise()) {
+    change.setZero();
+    for (const auto& [i, j, weight] : edges) {
+      const double part = share[normal[i] > normal[j] ? j : i];
+      const double force = part * exchanges * weight * (pressure[i] - pressure[j]);
+      change[i] += force;
+      change[j] -= force;
+    }
+    pressure += change.cwiseQuotient(areas);
   }
+  pressures.col(0) = pressures.col(0).cwiseMax(0.0);  // rounding of a node that gave all
 }
 
 Eigen::MatrixXd PressureRecovery::at_vertices(std::span<const std::uint32_t> loaded,
-                                              const Eigen::MatrixXd& at_nodes) const {
+                                              std::span<const std::uint32_t> place,
+                                              const Eigen::MatrixXd& at_touching) const {
   const auto n = static_cast<Eigen::Index>(vertex_nodes_.size());
-  Eigen::MatrixXd result = Eigen::MatrixXd::Zero(n, at_nodes.cols());
+  const auto touches = [&](std::uint32_t node) { return node != none && place[node] != none; };
+  Eigen::MatrixXd result = Eigen::MatrixXd::Zero(n, at_touching.cols());
   if (!middles_) {
     for (const std::uint32_t f : loaded) {
       for (std::size_t k = 0; k < 3; ++k) {
-        if (faces_[f].nodes[k] != none) result.row(faces_[f].vertices[k]) = at_nodes.row(faces_[f].nodes[k]);
+        const std::uint32_t node = faces_[f].nodes[k];
+        if (touches(node)) result.row(faces_[f].vertices[k]) = at_touching.row(place[node]);
       }
     }
     return result;
@@ -186,7 +195,7 @@ Eigen::MatrixXd PressureRecovery::at_vertices(std::span<const std::uint32_t> loa
     const Face& face = faces_[f];
     for (std::size_t k = 0; k < 3; ++k) {
       for (const std::uint32_t middle : {face.nodes[k], face.nodes[(k + 2) % 3]}) {
-        if (middle != none) result.row(face.vertices[k]) += 0.5 * face.area * at_nodes.row(middle);
+        if (touches(middle)) result.row(face.vertices[k]) += 0.5 * face.area * at_touching.row(place[middle]);
       }
       areas[face.vertices[k]] += face.area;
       normals[face.vertices[k]] += face.area * face.normal;
@@ -239,34 +248,34 @@ RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touch
                                             const Eigen::MatrixXd& forces) const {
   RecoveredPressure result;
   result.faces = loaded_faces(touching, normals);
-  std::vector<double> areas(n_nodes_, 0.0);
+  // Only touching nodes have a pressure: their positions in `touching` number them.
+  std::vector<std::uint32_t> place(n_nodes_, none);
+  for (std::uint32_t i = 0; i < touching.size(); ++i) place[touching[i]] = i;
+  Eigen::VectorXd areas = Eigen::VectorXd::Zero(forces.rows());
   for (const std::uint32_t f : result.faces) {
     for (std::size_t j = 0; j < 3; ++j) {
       // A third of the straight triangle, for corners of linear and middles of quadratic faces alike.
       const std::uint32_t i = faces_[f].nodes[j];
-      if (i != none) areas[i] += faces_[f].area / faces_[f].parts[j];
+      if (i != none && place[i] != none) areas[place[i]] += faces_[f].area / faces_[f].parts[j];
     }
   }
-  std::vector<double> touched(n_nodes_, 0.0);
-  result.at_nodes = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(n_nodes_), forces.cols());
-  for (std::size_t i = 0; i < touching.size(); ++i) {
-    touched[touching[i]] = areas[touching[i]];
-    result.area += areas[touching[i]];
-    result.at_nodes.row(touching[i]) = forces.row(static_cast<Eigen::Index>(i)) / areas[touching[i]];
-  }
+  for (const double area : areas) result.area += area;
+  result.at_touching = forces.array().colwise() / areas.array();
   if (!middles_) {
-    for (int i = 0; i < exchanges; ++i) exchange(result.faces, touched, result.at_nodes);
-    sharpen(result.faces, touched, result.at_nodes);
+    const std::vector<Edge> edges = edges_between(result.faces, place);
+    for (int i = 0; i < exchanges; ++i) exchange(edges, areas, result.at_touching);
+    sharpen(edges, areas, result.at_touching);
   }
   result.at_faces = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(result.faces.size()), forces.cols());
   for (std::size_t k = 0; k < result.faces.size(); ++k) {
     const Face& face = faces_[result.faces[k]];
     for (std::size_t j = 0; j < 3; ++j) {
       const std::uint32_t i = face.nodes[j];
-      if (i != none) result.at_faces.row(static_cast<Eigen::Index>(k)) += result.at_nodes.row(i) / face.parts[j];
+      if (i == none || place[i] == none) continue;
+      result.at_faces.row(static_cast<Eigen::Index>(k)) += result.at_touching.row(place[i]) / face.parts[j];
     }
   }
-  result.at_vertices = at_vertices(result.faces, result.at_nodes);
+  result.at_vertices = at_vertices(result.faces, place, result.at_touching);
   continue_to_rim(result.faces, result.at_vertices);
   return result;
 }

@@ -30,7 +30,7 @@ struct RecoveredPressure {
   /// [Pa] per vertex; linear in between; the largest is the peak pressure. On the rim of a cut the mean of the loaded
   /// neighbours that are not on it, farther out of those on it that have one, zero where the rim alone is loaded.
   Eigen::MatrixXd at_vertices;
-  Eigen::MatrixXd at_nodes;  ///< [Pa] per contact node
+  Eigen::MatrixXd at_touching;  ///< [Pa] per touching node
 };
 
 /// The faces that may touch, prepared once. Thread-safe.
@@ -76,16 +76,22 @@ class PressureRecovery {
                                      std::array<std::uint32_t, 3> Face::*members);
   [[nodiscard]] std::vector<std::uint32_t> loaded_faces(std::span<const std::uint32_t> touching,
                                                         std::span<const Vector3> normals) const;
-  /// Calls visit(i, j, integral N_i N_j) for the edges of loaded faces between touching nodes.
-  /// @param areas  [m^2] per contact node; zero = does not touch
-  template <class Visit>
-  void for_each_pair(std::span<const std::uint32_t> loaded, std::span<const double> areas, const Visit& visit) const;
+  /// An edge of a loaded face between two touching nodes, numbered among these.
+  struct Edge {
+    std::uint32_t i = 0, j = 0;
+    double weight = 0.0;  ///< [m^2] integral N_i N_j over the face, a linear triangle
+  };
+  /// @param place  of a contact node among the touching ones
+  [[nodiscard]] std::vector<Edge> edges_between(std::span<const std::uint32_t> loaded,
+                                                std::span<const std::uint32_t> place) const;
   /// One exchange with the neighbours.
-  void exchange(std::span<const std::uint32_t> loaded, std::span<const double> areas, Eigen::MatrixXd& pressures) const;
+  /// @param areas      [m^2] one per touching node
+  /// @param pressures  [Pa] one row per touching node
+  static void exchange(std::span<const Edge> edges, const Eigen::VectorXd& areas, Eigen::MatrixXd& pressures);
   /// Gives back what the exchanges flattened.
-  void sharpen(std::span<const std::uint32_t> loaded, std::span<const double> areas, Eigen::MatrixXd& pressures) const;
-  [[nodiscard]] Eigen::MatrixXd at_vertices(std::span<const std::uint32_t> loaded,
-                                            const Eigen::MatrixXd& at_nodes) const;
+  static void sharpen(std::span<const Edge> edges, const Eigen::VectorXd& areas, Eigen::MatrixXd& pressures);
+  [[nodiscard]] Eigen::MatrixXd at_vertices(std::span<const std::uint32_t> loaded, std::span<const std::uint32_t> place,
+                                            const Eigen::MatrixXd& at_touching) const;
   /// Replaces the values on the rim of a cut.
   void continue_to_rim(std::span<const std::uint32_t> loaded, Eigen::MatrixXd& at_vertices) const;
 

@@ -186,28 +186,31 @@ std::optional<TargetPoint> SpringBed::met_close_by(const Search& search, std::ui
   return met;
 }
 
+void SpringBed::meet_spring(Search& search, std::uint32_t spring, const Vector3& q) const {
+  if (const auto met = met_close_by(search, spring)) {
+    search.near = met->triangle;
+    if (met->gap > 0.0) return;
+    ++search.behind;
+    add(search, spring, along_normal(search, *met));
+    return;
+  }
+  const TargetPoint nearest = target_->closest(q, search.near);
+  search.near = nearest.triangle;
+  if (target_->is_distance() && clear_of(nearest) > 0.0) {
+    search.p_TFree = q;
+    search.free = clear_of(nearest);
+    return;
+  }
+  meet(search, spring, nearest);
+}
+
 void SpringBed::meet_springs(Search& search, const SpringGroup& group) const {
   for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
-    const Spring& s = casting_.springs()[spring];
-    const Vector3 q = search.X_TC * s.point;
+    const Vector3 q = search.X_TC * casting_.springs()[spring].point;
     // Neighbours of a spring that is far from T are, too.
     if (rounded_up * (q - search.p_TFree).norm() < search.free) continue;
     if (clearance_.about(q).value_or(0.0) > 0.0) continue;
-    if (const auto met = met_close_by(search, spring)) {
-      search.near = met->triangle;
-      if (met->gap > 0.0) continue;
-      ++search.behind;
-      add(search, spring, along_normal(search, *met));
-      continue;
-    }
-    const TargetPoint nearest = target_->closest(q, search.near);
-    search.near = nearest.triangle;
-    if (target_->is_distance() && clear_of(nearest) > 0.0) {
-      search.p_TFree = q;
-      search.free = clear_of(nearest);
-      continue;
-    }
-    meet(search, spring, nearest);
+    meet_spring(search, spring, q);
   }
 }
 
@@ -227,20 +230,59 @@ double SpringBed::clear_around(Search& search, const Vector3& p_T) const {
   return clear_of(around);
 }
 
-/// Groups of springs of which none is behind T are passed over: their sphere lies in front of it.
-void SpringBed::find_compressed(Search& search) const {
+template <class PassesOver, class Meet>
+void SpringBed::visit_groups(const PassesOver& passes_over, const Meet& meet) const {
   std::array<std::uint32_t, deepest_tree> visits{};
   std::size_t n_visits = 1;
   while (n_visits > 0) {
     const SpringGroup& group = casting_.groups()[visits[--n_visits]];
-    if (clear_around(search, search.X_TC * group.centre) > group.radius * rounded_up) continue;
+    if (passes_over(group)) continue;
     if (group.count == 0) {
       visits[n_visits++] = group.right;
       visits[n_visits++] = group.first;
       continue;
     }
-    meet_springs(search, group);
+    meet(group);
   }
+}
+
+/// Groups of springs of which none is behind T are passed over: their sphere lies in front of it.
+void SpringBed::find_compressed(Search& search) const {
+  if (const auto plane = target_->plane()) return find_over_plane(search, *plane);
+  visit_groups(
+      [&](const SpringGroup& group) {
+        return clear_around(search, search.X_TC * group.centre) > group.radius * rounded_up;
+      },
+      [&](const SpringGroup& group) { meet_springs(search, group); });
+}
+
+/// Seen from C, one product tells how far a point is in front of the plane. It rounds otherwise than the query in T, so
+/// it passes over only what is in front by more than both may round; the others are asked as ever. All meet the same
+/// normal.
+void SpringBed::find_over_plane(Search& search, const PlaneSurface& plane) const {
+  const Vector3 normal = search.X_CT.R * plane.normal;
+  const Vector3 through = search.X_CT * plane.point;
+  const SpringGroup& all = casting_.groups().front();
+  const double largest = search.X_CT.p.norm() + plane.point.norm() + all.centre.norm() + all.radius;
+  const double in_front = normal.dot(through) + (rounded_up - 1.0) * largest;
+  SpringMeeting meeting{
+      .met = {.normal = normal, .smooth_normal = normal}, .by_ray = true, .direction = options_.direction};
+  const auto meet = [&](std::uint32_t spring) {
+    const Spring& s = casting_.springs()[spring];
+    const Vector3 q = search.X_TC * s.point;
+    const auto gap = options_.by_ray ? crossing_gap(plane, q, search.X_TC.R * s.normal) : std::nullopt;
+    if (!gap) return meet_spring(search, spring, q);
+    if (*gap > 0.0) return;
+    ++search.behind;
+    meeting.met.gap = *gap;
+    add(search, spring, meeting);
+  };
+  visit_groups([&](const SpringGroup& group) { return normal.dot(group.centre) - group.radius > in_front; },
+               [&](const SpringGroup& group) {
+                 for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
+                   if (normal.dot(casting_.springs()[spring].point) <= in_front) meet(spring);
+                 }
+               });
 }
 
 void SpringBed::load_centres(BedState& state) const {

@@ -79,7 +79,12 @@ class SpringBed {
  private:
   struct Search;
   [[nodiscard]] std::array<double, 2> layers(double own_thickness) const;
+  /// Calls meet(group) for the leaves that no passes_over(group) keeps it from.
+  template <class PassesOver, class Meet>
+  void visit_groups(const PassesOver& passes_over, const Meet& meet) const;
   void find_compressed(Search& search) const;
+  void find_over_plane(Search& search, const PlaneSurface& plane) const;
+  void meet_spring(Search& search, std::uint32_t spring, const Vector3& q) const;
   void meet_springs(Search& search, const SpringGroup& group) const;
   [[nodiscard]] double clear_of(const TargetPoint& around) const;
   [[nodiscard]] double clear_around(Search& search, const Vector3& p_T) const;

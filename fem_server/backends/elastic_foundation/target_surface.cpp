@@ -72,11 +72,12 @@ class PlaneTarget final : public TargetSurface {
   }
   [[nodiscard]] std::optional<TargetPoint> local_crossing(const Vector3& q, const Vector3& away,
                                                           std::uint32_t /*near*/) const override {
-    const double slope = -plane_.normal.dot(away);
-    if (!(slope > 0.0)) return std::nullopt;
-    return at(plane_.normal.dot(q - plane_.point) / slope);
+    const auto gap = crossing_gap(plane_, q, away);
+    if (!gap) return std::nullopt;
+    return at(*gap);
   }
   [[nodiscard]] bool is_distance() const override { return true; }
+  [[nodiscard]] std::optional<PlaneSurface> plane() const override { return plane_; }
   [[nodiscard]] bool closed() const override { return true; }
 
  private:
@@ -162,6 +163,12 @@ class MeshTarget final : public TargetSurface {
 };
 
 }  // namespace
+
+std::optional<double> crossing_gap(const PlaneSurface& plane, const Vector3& q, const Vector3& away) {
+  const double slope = -plane.normal.dot(away);
+  if (!(slope > 0.0)) return std::nullopt;
+  return plane.normal.dot(q - plane.point) / slope;
+}
 
 std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> surface) {
   return std::make_unique<AnalyticTarget>(std::move(surface));

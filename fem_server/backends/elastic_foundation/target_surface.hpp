@@ -43,12 +43,17 @@ class TargetSurface {
   [[nodiscard]] virtual bool is_distance() const = 0;
   /// [m] Corners of the box around triangles, whose searches are worth doing beforehand; none by formula.
   [[nodiscard]] virtual std::optional<std::array<Vector3, 2>> box() const { return std::nullopt; }
+  /// Where it is one: what is far in front of it needs no query.
+  [[nodiscard]] virtual std::optional<PlaneSurface> plane() const { return std::nullopt; }
   /// It has an inside: no rim.
   [[nodiscard]] virtual bool closed() const = 0;
 };
 
 /// @param surface  with a distance by formula
 [[nodiscard]] std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> surface);
+
+/// [m] from q along `away` (unit length) to the plane, < 0 behind it; none = `away` does not lead to it from in front.
+[[nodiscard]] std::optional<double> crossing_gap(const PlaneSurface& plane, const Vector3& q, const Vector3& away);
 
 [[nodiscard]] std::unique_ptr<TargetSurface> plane_target(const PlaneSurface& plane);
 

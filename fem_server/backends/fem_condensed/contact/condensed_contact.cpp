@@ -835,8 +835,8 @@ CondensedContact::SurfaceState CondensedContact::surface_state(const History& hi
       result.pressure[solution.touching[i]] = normal_forces[i] / solution.nodes[i].area;
     }
   } else {
-    const Eigen::MatrixXd at_nodes = recovered_pressure(solution, model_.pressure, normal_forces).at_nodes;
-    std::copy_n(at_nodes.data(), result.pressure.size(), result.pressure.begin());
+    const Eigen::MatrixXd pressure = recovered_pressure(solution, model_.pressure, normal_forces).at_touching;
+    for (std::size_t i = 0; i < solution.touching.size(); ++i) result.pressure[solution.touching[i]] = pressure(i, 0);
   }
   const std::vector<Vector3> nodal = on_candidates(solution, forces, Side::main);
   if (model_.point_yield > 0.0) {

@@ -12,34 +12,60 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// Column j of a symmetric matrix of blocks, with rows below j only: each block serves twice. With four and more fields
-/// the products outweigh the reading, and neither wider registers nor reading ahead gain anything (bench_kernels).
+#define HEELSTRIKE_INLINE inline __attribute__((always_inline))
+
+/// Column j of a symmetric matrix of blocks, with rows below j only: each block serves twice. Component k of four
+/// fields is one register, so a block's nine numbers are spread and used for all fields of a row and of the column
+/// while they are there. Against the plain loop of plain_kernels.hpp: bench_kernels.
+/// @tparam n_lanes  fields over four
 /// @param forces, result  of all nodes; the first of `rows` is that of the column itself
-template <int n_fields>
-void accumulate_both(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* forces,
-                     double* result) {
+template <std::size_t n_lanes>
+HEELSTRIKE_INLINE void accumulate_both(const double* column, const std::uint32_t* rows, std::size_t n_rows,
+                                       const double* forces, double* result) {
+  constexpr std::size_t component = 4 * n_lanes;
+  Lanes own_force[3][n_lanes];
+  Lanes sum[3][n_lanes];
   const double* own = column + 9 * static_cast<std::size_t>(rows[0]);
-  double sum[3 * n_fields];
-  for (int k = 0; k < 3; ++k) {
-    for (int f = 0; f < n_fields; ++f) {
-      sum[k * n_fields + f] =
-          (own[k] * forces[f] + own[3 + k] * forces[n_fields + f]) + own[6 + k] * forces[2 * n_fields + f];
+  for (std::size_t l = 0; l < n_lanes; ++l) {
+    for (std::size_t k = 0; k < 3; ++k) load(forces + component * k + 4 * l, own_force[k][l]);
+    for (std::size_t k = 0; k < 3; ++k) {
+      sum[k][l] = (own[k] * own_force[0][l] + own[3 + k] * own_force[1][l]) + own[6 + k] * own_force[2][l];
     }
   }
   for (std::size_t i = 1; i < n_rows; ++i) {
+    fetch(column, rows, i, n_rows);
     const double* block = column + 9 * static_cast<std::size_t>(rows[i]);
-    const double* force = forces + 3 * n_fields * i;
-    double* target = result + 3 * n_fields * i;
-    for (int k = 0; k < 3; ++k) {
-      for (int f = 0; f < n_fields; ++f) {
-        target[k * n_fields + f] +=
-            (block[k] * forces[f] + block[3 + k] * forces[n_fields + f]) + block[6 + k] * forces[2 * n_fields + f];
-        sum[k * n_fields + f] += (block[3 * k] * force[f] + block[3 * k + 1] * force[n_fields + f]) +
-                                 block[3 * k + 2] * force[2 * n_fields + f];
+    for (std::size_t l = 0; l < n_lanes; ++l) {
+      const double* force = forces + 3 * component * i + 4 * l;
+      double* target = result + 3 * component * i + 4 * l;
+      Lanes x, y, z;
+      load(force, x);
+      load(force + component, y);
+      load(force + 2 * component, z);
+      for (std::size_t k = 0; k < 3; ++k) {
+        add((block[k] * own_force[0][l] + block[3 + k] * own_force[1][l]) + block[6 + k] * own_force[2][l],
+            target + component * k);
+        sum[k][l] += (block[3 * k] * x + block[3 * k + 1] * y) + block[3 * k + 2] * z;
       }
     }
   }
-  for (int k = 0; k < 3 * n_fields; ++k) result[k] += sum[k];
+  for (std::size_t l = 0; l < n_lanes; ++l) {
+    for (std::size_t k = 0; k < 3; ++k) add(sum[k][l], result + component * k + 4 * l);
+  }
+}
+
+#undef HEELSTRIKE_INLINE
+
+HEELSTRIKE_VECTOR_CLONES
+void accumulate_both_4(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* forces,
+                       double* result) {
+  accumulate_both<1>(column, rows, n_rows, forces, result);
+}
+
+HEELSTRIKE_VECTOR_CLONES
+void accumulate_both_8(const double* column, const std::uint32_t* rows, std::size_t n_rows, const double* forces,
+                       double* result) {
+  accumulate_both<2>(column, rows, n_rows, forces, result);
 }
 
 /// One field, four numbers per node of which the last means nothing: the padding lets a node be loaded and added as one
@@ -185,9 +211,10 @@ NodeFields<n_fields> displacement(const SurfaceCompliance& compliance, std::span
     return std::move(displacements({&load, 1}).front());
   } else {
     NodeFields<n_fields> result = NodeFields<n_fields>::Zero(static_cast<Eigen::Index>(3 * nodes.size()), n_fields);
+    constexpr auto accumulate = n_fields == 4 ? accumulate_both_4 : accumulate_both_8;
     for (std::size_t j = 0; j < nodes.size(); ++j) {
-      accumulate_both<n_fields>(compliance.column(nodes[j]), nodes.data() + j, nodes.size() - j,
-                                forces.data() + 3 * n_fields * j, result.data() + 3 * n_fields * j);
+      accumulate(compliance.column(nodes[j]), nodes.data() + j, nodes.size() - j, forces.data() + 3 * n_fields * j,
+                 result.data() + 3 * n_fields * j);
     }
     return result;
   }
