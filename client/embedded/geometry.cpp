@@ -160,11 +160,10 @@ void add(fem::Doubts doubts, MeshOutcome& outcome) {
 
 MeshOutcome process_volume(const MeshJob& job) {
   fem::VolumeMesh mesh = read_input([&] { return fem::read_volume(job.content, read_options(job)); });
-  if (job.order == 2 && mesh.hexahedral()) {
-    throw input_error("--order",
-                      fmt::format("--order 2: {} holds hexahedra with 8 nodes, and there are none with more here; "
-                                  "leave it out",
-                                  job.name));
+  if (job.order == 2 && (mesh.hexahedral() || mesh.prismatic())) {
+    throw input_error(
+        "--order", fmt::format("--order 2: {} holds {} with {} nodes, and there are none with more here; leave it out",
+                               job.name, fem::element_shapes(mesh.nodes_per_element), mesh.nodes_per_element));
   }
   if (job.order == 2 && mesh.nodes_per_element == 4) mesh = fem::to_quadratic(mesh);
   MeshOutcome outcome;
@@ -184,9 +183,11 @@ MeshOutcome process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, Mes
   fem::ReadOptions options = read_options(job);
   options.name = job.inner_name;
   const fem::SurfaceMesh inner = read_input([&] { return fem::read_surface(job.inner, options); });
-  fem::LayerMesh layer = fem::mesh_between(
-      outer, inner,
-      {.layers = job.layers, .search_distance = job.search_distance, .least_thickness = job.least_thickness});
+  fem::LayerMesh layer = fem::mesh_between(outer, inner,
+                                           {.layers = job.layers,
+                                            .keep_prisms = job.keep_prisms,
+                                            .search_distance = job.search_distance,
+                                            .least_thickness = job.least_thickness});
   if (job.order == 2) layer.mesh = fem::to_quadratic(layer.mesh);
   const fem::VolumeReport report = fem::check_volume(layer.mesh);
   outcome.sound = report.sound();

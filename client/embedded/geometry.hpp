@@ -52,6 +52,7 @@ struct MeshJob {
   std::string inner;       ///< content of the file of the inner surface of a layer; empty = not a layer
   std::string inner_name;  ///< its name
   std::uint32_t layers = 2;
+  bool keep_prisms = false;       ///< of a layer, instead of cutting them into tetrahedra
   double search_distance = 0.01;  ///< [m] > 0
   double least_thickness = 2e-4;  ///< [m] > 0
   std::string output_format;      ///< "stl", "msh", "vtu"; empty = nothing is written
@@ -74,7 +75,7 @@ struct MeshOutcome {
   std::string bytes;                  ///< in the output format
 };
 
-/// Whether the input holds tetrahedra. @throws Error{invalid_input} for a file of an unknown format
+/// Whether the input holds a volume. @throws Error{invalid_input} for a file of an unknown format
 [[nodiscard]] bool holds_volume(const MeshJob& job);
 /// "surface (stl, ...) or volume mesh (msh, ...)", for messages.
 [[nodiscard]] std::string readable_formats();

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <pugixml.hpp>
+#include <span>
 
 #include "client/report/pressure_map.hpp"
 #include "common/errors/error.hpp"
@@ -71,20 +72,22 @@ void add_boundary(const std::vector<std::array<std::uint32_t, 4>>& tetrahedra, s
   }
 }
 
-/// A hexahedron as six tetrahedra from its corner with the smallest number to the sides that do not touch it. Sides are
-/// cut from their own smallest corner, so that neighbours cut a side alike.
-void add_hexahedron(const std::array<std::uint32_t, 8>& nodes, std::vector<std::array<std::uint32_t, 4>>& tetrahedra) {
-  constexpr std::size_t sides[6][4] = {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4},
-                                       {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}};
-  const std::uint32_t apex = *std::min_element(nodes.begin(), nodes.end());
-  for (const auto& side : sides) {
-    const std::array<std::uint32_t, 4> corners = {nodes[side[0]], nodes[side[1]], nodes[side[2]], nodes[side[3]]};
+/// A hexahedron as six tetrahedra, a prism as three, from its corner with the smallest number to the sides that do not
+/// touch it. Sides are cut from their own smallest corner, so that neighbours cut a side alike.
+/// @param cell  as VTK numbers its corners
+void add_cut(std::span<const std::uint32_t> cell, std::vector<std::array<std::uint32_t, 4>>& tetrahedra) {
+  using Sides = std::vector<std::vector<std::size_t>>;
+  static const Sides of_hexahedron{{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4}, {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}};
+  static const Sides of_prism{{0, 1, 2}, {3, 5, 4}, {0, 3, 4, 1}, {1, 4, 5, 2}, {2, 5, 3, 0}};
+  const std::uint32_t apex = *std::min_element(cell.begin(), cell.end());
+  for (const auto& side : cell.size() == 8 ? of_hexahedron : of_prism) {
+    std::vector<std::uint32_t> corners;
+    for (const std::size_t i : side) corners.push_back(cell[i]);
     if (std::find(corners.begin(), corners.end(), apex) != corners.end()) continue;
-    const auto first = static_cast<std::size_t>(std::min_element(corners.begin(), corners.end()) - corners.begin());
-    const auto corner = [&](std::size_t i) { return corners[(first + i) % 4]; };
+    std::rotate(corners.begin(), std::min_element(corners.begin(), corners.end()), corners.end());
     // Seen from the apex, inside, the outward triangles turn clockwise.
-    tetrahedra.push_back({corner(0), corner(2), corner(1), apex});
-    tetrahedra.push_back({corner(0), corner(3), corner(2), apex});
+    for (std::size_t i = 2; i < corners.size(); ++i)
+      tetrahedra.push_back({corners[0], corners[i], corners[i - 1], apex});
   }
 }
 
@@ -99,8 +102,8 @@ void read_cells(const pugi::xml_node& cells, FieldGrid& grid, const std::string&
   std::int64_t first = 0;
   for (std::size_t c = 0; c < types.size(); ++c) {
     // Quadratic tetrahedra begin with their four corners; the points of a cloud have no surface to draw.
-    const std::size_t n = types[c] == 1 ? 1 : types[c] == 5 ? 3 : types[c] == 12 ? 8 : 4;
-    if (types[c] != 1 && types[c] != 5 && types[c] != 10 && types[c] != 12 && types[c] != 24)
+    const std::size_t n = types[c] == 1 ? 1 : types[c] == 5 ? 3 : types[c] == 12 ? 8 : types[c] == 13 ? 6 : 4;
+    if (types[c] != 1 && types[c] != 5 && types[c] != 10 && types[c] != 12 && types[c] != 13 && types[c] != 24)
       refuse(file, fmt::format("cells of type {}", types[c]));
     std::array<std::uint32_t, 8> cell{};
     for (std::size_t k = 0; k < n; ++k) {
@@ -112,7 +115,7 @@ void read_cells(const pugi::xml_node& cells, FieldGrid& grid, const std::string&
     first = offsets[c];
     if (n == 3) grid.triangles.insert(grid.triangles.end(), cell.begin(), cell.begin() + 3);
     if (n == 4) tetrahedra.push_back({cell[0], cell[1], cell[2], cell[3]});
-    if (n == 8) add_hexahedron(cell, tetrahedra);
+    if (n > 4) add_cut(std::span(cell).first(n), tetrahedra);
   }
   for (const auto& t : tetrahedra) grid.tetrahedra.insert(grid.tetrahedra.end(), t.begin(), t.end());
   add_boundary(tetrahedra, grid.triangles);

@@ -1,4 +1,4 @@
-// heelstrike mesh: check a surface, repair it when asked, fill it with tetrahedra.
+// heelstrike mesh: check a surface, repair it when asked, fill it with tetrahedra, a layer with prisms.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -34,6 +34,7 @@ struct MeshOptions {
   std::vector<std::string> repair;
   std::vector<std::string> between;
   std::uint32_t layers = 2;
+  bool prisms = false;
   std::string search_distance = "10mm";
   std::string least_thickness = "0.2mm";
   std::string merge;
@@ -108,8 +109,17 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
     job.inner_name = options.between.back();
     job.inner = read_file(job.inner_name, "mesh", {.stop = stop});
     job.layers = options.layers;
+    job.keep_prisms = options.prisms;
+    if (options.prisms && options.order == 2) {
+      throw input_error("order",
+                        "--order 2: the prisms of a layer have 6 nodes, and there are none with more here; "
+                        "leave --order or --prisms out");
+    }
     job.search_distance = parse_small_length(options.search_distance, "--search-distance");
     job.least_thickness = parse_small_length(options.least_thickness, "--least-thickness");
+  }
+  if (options.prisms && options.between.empty()) {
+    throw input_error("prisms", "--prisms: only the layer of --between OUTER INNER is made of prisms; remove it");
   }
   job.foot = (options.input == "foot" || options.input == "foot-right") && !fs::exists(options.input);
   job.right = options.input == "foot-right";
@@ -188,6 +198,28 @@ ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& st
   return ExitCode::bad_input;
 }
 
+void add_layer_options(CLI::App& command, MeshOptions& options) {
+  command
+      .add_option("--between", options.between,
+                  "Fill the layer between two surfaces, e.g. cartilage: OUTER, the articular one with normals\n"
+                  "outward, and INNER behind it, the bone; open surfaces too")
+      ->expected(2)
+      ->type_name("OUTER INNER");
+  command.add_option("--layers", options.layers, "Layers of prisms, three tetrahedra each, between the surfaces")
+      ->check(CLI::Range(1, 20))
+      ->capture_default_str();
+  command.add_flag("--prisms", options.prisms,
+                   "Keep the prisms of the layer whole, for element: wedge6 and wedge6_mixed");
+  command.add_option("--search-distance", options.search_distance, "How far behind OUTER the INNER surface may lie")
+      ->type_name("LENGTH")
+      ->capture_default_str();
+  command
+      .add_option("--least-thickness", options.least_thickness,
+                  "Where the surfaces meet or cross, the layer is made this thick")
+      ->type_name("LENGTH")
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_mesh(CLI::App& program, Invocation& invocation) {
@@ -201,23 +233,7 @@ void add_mesh(CLI::App& program, Invocation& invocation) {
               "`knee-femur-bone`, `knee-tibia-bone` for surfaces of its knee (`-left` at the end: of a left one)",
               readable_formats()))
       ->type_name("FILE");
-  command
-      ->add_option("--between", options->between,
-                   "Fill the layer between two surfaces, e.g. cartilage: OUTER, the articular one with normals\n"
-                   "outward, and INNER behind it, the bone; open surfaces too")
-      ->expected(2)
-      ->type_name("OUTER INNER");
-  command->add_option("--layers", options->layers, "Layers of prisms, three tetrahedra each, between the surfaces")
-      ->check(CLI::Range(1, 20))
-      ->capture_default_str();
-  command->add_option("--search-distance", options->search_distance, "How far behind OUTER the INNER surface may lie")
-      ->type_name("LENGTH")
-      ->capture_default_str();
-  command
-      ->add_option("--least-thickness", options->least_thickness,
-                   "Where the surfaces meet or cross, the layer is made this thick")
-      ->type_name("LENGTH")
-      ->capture_default_str();
+  add_layer_options(*command, *options);
   command->add_option("-o,--output", options->output, "Mesh to write: .vtu, .msh, or .stl for the surface")
       ->type_name("FILE");
   command->add_option("--size", options->size, "Edge length of the tetrahedra, e.g. 4mm; without it only a check")

@@ -16,6 +16,8 @@ constexpr std::array kinds{
     ElementKind{.name = "tet10", .n_nodes = 10, .pressure = PressureKind::pointwise},
     ElementKind{.name = "tet4_mixed", .n_nodes = 4, .pressure = PressureKind::nodal},
     ElementKind{.name = "tet10_mixed", .n_nodes = 10, .pressure = PressureKind::nodal},
+    ElementKind{.name = "wedge6", .n_nodes = 6, .pressure = PressureKind::pointwise},
+    ElementKind{.name = "wedge6_mixed", .n_nodes = 6, .pressure = PressureKind::nodal},
     ElementKind{.name = "hex8", .n_nodes = 8, .pressure = PressureKind::element},
 };
 

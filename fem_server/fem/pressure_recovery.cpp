@@ -57,9 +57,9 @@ PressureRecovery::PressureRecovery(const VolumeMesh& mesh, const ContactNodes& c
     const Vector3 twice = (mesh.nodes[corners[1]] - a).cross(mesh.nodes[corners[2]] - a);
     Face own{.nodes = candidates_of(face), .area = 0.5 * twice.norm(), .normal = twice.normalized()};
     for (std::size_t k = 0; k < 3; ++k) own.vertices[k] = position_of(corners[k], vertex_nodes_);
-    // Corners of the side of a hexahedron stand for a quarter of it each: those on the diagonal for a quarter of both
-    // halves, the others for half of theirs.
-    if (mesh.hexahedral()) own.parts = {4.0, face.face % 2 == 0 ? 2.0 : 4.0, face.face % 2 == 0 ? 4.0 : 2.0};
+    // Of a side with four corners each stands for a quarter: those on the diagonal for a quarter of both halves, the
+    // others for half of theirs.
+    if (mesh.is_half(face.face)) own.parts = {4.0, face.face % 2 == 0 ? 2.0 : 4.0, face.face % 2 == 0 ? 4.0 : 2.0};
     faces_.push_back(own);
   }
   const auto is_on_rim = [&](std::uint32_t node) { return std::ranges::binary_search(rim, node); };

@@ -1,4 +1,4 @@
-/// Shape functions of tetrahedra and hexahedra and their faces at quadrature points, tabulated once by deal.II.
+/// Shape functions of tetrahedra, prisms and hexahedra and their faces at quadrature points, tabulated once by deal.II.
 /// Numbering of the nodes as in VolumeMesh.
 #pragma once
 
@@ -8,25 +8,26 @@
 
 namespace heelstrike::fem {
 
-/// A quadrature rule on a reference simplex or cube with the shape functions at its points.
+/// A quadrature rule on a reference simplex, prism or cube with the shape functions at its points.
 struct ShapeTable {
-  std::vector<double> weights;             ///< [-] sum is the reference volume (1/6; 1) or area (1/2; 1)
+  std::vector<double> weights;             ///< [-] sum is the reference volume (1/6; 1/2; 1) or area (1/2; 1)
   std::vector<Eigen::VectorXd> values;     ///< per point: n_nodes
   std::vector<Eigen::MatrixXd> gradients;  ///< per point: n_nodes x dimension, with respect to reference coordinates
 };
 
-/// Tables of a Lagrange tetrahedron with 4 or 10 nodes, or of the hexahedron with 8.
+/// Tables of a Lagrange tetrahedron with 4 or 10 nodes, of the prism with 6, or of the hexahedron with 8.
 struct ReferenceElement {
   std::uint32_t n_nodes = 4;
   ShapeTable
       stiffness;  ///< exact for constant strain energy (4 nodes) or quadratic integrands (10 nodes, straight sides)
-  std::vector<Eigen::VectorXd> corners;  ///< [-] linear shape functions of the corners of a tetrahedron at the points
-                                         ///< of `stiffness`
+  std::vector<Eigen::VectorXd> corners;  ///< [-] linear shape functions of the corners at the points of
+                                         ///< `stiffness`; none of hexahedra
   ShapeTable mass;                       ///< exact for products of two shape functions (straight sides)
-  ShapeTable face;  ///< on a face with 3 or 6 nodes: corners, then middles of (0,1), (1,2), (2,0); on a side with 4
+  ShapeTable triangle;                   ///< on a side with 3 or 6 nodes: corners, then middles of (0,1), (1,2), (2,0)
+  ShapeTable quadrilateral;              ///< on a side with 4 nodes
 };
 
-/// @pre n_nodes is 4, 8 or 10
+/// @pre n_nodes is 4, 6, 8 or 10
 /// @throws Error{internal} if deal.II numbers the nodes otherwise than VolumeMesh
 [[nodiscard]] ReferenceElement make_reference_element(std::uint32_t n_nodes);
 

@@ -193,13 +193,17 @@ class Ways {
 /// Node `level` of the column under a vertex; level 0 is the outer surface.
 class Columns {
  public:
-  Columns(const SurfaceMesh& outer, std::uint32_t layers)
-      : n_(static_cast<std::uint32_t>(outer.vertices.size())), layers_(layers) {
+  Columns(const SurfaceMesh& outer, const LayerOptions& options)
+      : n_(static_cast<std::uint32_t>(outer.vertices.size())) {
     // Cutting each prism by its corners in the order of their numbers makes the diagonals of common sides the same.
     for (Triangle corners : outer.triangles) {
+      if (options.keep_prisms) {
+        for (std::uint32_t level = 0; level < options.layers; ++level) add_whole(corners, level);
+        continue;
+      }
       const bool even = is_even(corners);
       std::ranges::sort(corners);
-      for (std::uint32_t level = 0; level < layers; ++level) add_prism(corners, level, even);
+      for (std::uint32_t level = 0; level < options.layers; ++level) add_cut(corners, level, even);
     }
   }
   [[nodiscard]] std::uint32_t node(std::uint32_t vertex, std::uint32_t level) const { return level * n_ + vertex; }
@@ -210,7 +214,13 @@ class Columns {
     const int inversions = (p[0] > p[1] ? 1 : 0) + (p[0] > p[2] ? 1 : 0) + (p[1] > p[2] ? 1 : 0);
     return inversions % 2 == 0;
   }
-  void add_prism(const Triangle& v, std::uint32_t level, bool even) {
+  /// The outer triangle looks out of the layer: it is the prism's top.
+  void add_whole(const Triangle& v, std::uint32_t level) {
+    for (const std::uint32_t at : {level + 1, level}) {
+      for (const std::uint32_t vertex : v) connectivity_.push_back(node(vertex, at));
+    }
+  }
+  void add_cut(const Triangle& v, std::uint32_t level, bool even) {
     const auto up = [&](std::size_t k) { return node(v[k], level); };
     const auto down = [&](std::size_t k) { return node(v[k], level + 1); };
     add({down(0), down(1), down(2), up(0)}, even);
@@ -222,7 +232,6 @@ class Columns {
     connectivity_.insert(connectivity_.end(), tetrahedron.begin(), tetrahedron.end());
   }
   std::uint32_t n_;
-  std::uint32_t layers_;
   std::vector<std::uint32_t> connectivity_;
 };
 
@@ -270,8 +279,7 @@ void name_faces(std::size_t n_vertices, std::uint32_t layers, VolumeMesh& mesh) 
     least = quality;
     worst = e;
   }
-  Vector3 p = Vector3::Zero();
-  for (const std::uint32_t node : mesh.element(worst)) p += 0.25 * mesh.nodes[node];
+  const Vector3 p = element_center(mesh, worst);
   throw input_error(
       "between", fmt::format("between: the layer folds: {} elements are inside out or flat, the worst with quality "
                              "{:.3g} at ({:.6g}, {:.6g}, {:.6g}) m; smooth the surfaces there, repair slivers of the "
@@ -308,7 +316,8 @@ LayerMesh mesh_between(const SurfaceMesh& given, const SurfaceMesh& inner, const
   LayerMesh result;
   Ways ways(outer, inner, options, result);
   VolumeMesh& mesh = result.mesh;
-  mesh.connectivity = Columns(outer, options.layers).connectivity();
+  mesh.nodes_per_element = options.keep_prisms ? 6 : 4;
+  mesh.connectivity = Columns(outer, options).connectivity();
   bool folds = true;
   for (int pass = 0; pass <= most_smoothing_passes; ++pass) {
     place_nodes(outer, ways.ways(), options.layers, mesh);

@@ -1,5 +1,5 @@
 /// The layer between two surfaces that face each other, e.g. cartilage between its articular surface and the bone,
-/// filled with tetrahedra.
+/// filled with tetrahedra or prisms.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@ namespace heelstrike::fem {
 
 struct LayerOptions {
   std::uint32_t layers = 2;       ///< of prisms through the thickness, 1 to 20
+  bool keep_prisms = false;       ///< instead of cutting each into three tetrahedra
   double search_distance = 0.01;  ///< [m] > 0 how far behind the outer surface the inner one is looked for
   double least_thickness = 2e-4;  ///< [m] > 0 where both surfaces meet or cross, the layer is made this thick
 };
@@ -28,7 +29,8 @@ struct LayerMesh {
   std::size_t n_smoothed = 0;   ///< nodes whose directions were drawn to their neighbours', so that nothing folds
 };
 
-/// Under every triangle of the outer surface a column of prisms, each cut into three tetrahedra so that neighbours fit.
+/// Under every triangle of the outer surface a column of prisms, each cut into three tetrahedra so that neighbours fit,
+/// or kept whole.
 /// @param outer  open or closed; normals away from the inner surface
 /// @param inner  behind it
 /// @throws Error{invalid_input} for options out of range; an outer surface with other defects than open edges; an inner

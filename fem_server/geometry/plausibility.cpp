@@ -63,9 +63,9 @@ Doubts doubts_of_quality(const std::string& name, const VolumeReport& report) {
   constexpr double poor = 0.03;
   if (report.n_elements == 0 || report.worst_quality >= poor) return {};
   return {
-      fmt::format("{}: there are nearly flat tetrahedra, the worst of {} has a mean ratio of {:.2g}: pressures near "
+      fmt::format("{}: there are nearly flat {}, the worst of {} has a mean ratio of {:.2g}: pressures near "
                   "them are not to be trusted; mesh the body again",
-                  name, report.n_elements, report.worst_quality)};
+                  name, element_shapes(report.nodes_per_element), report.n_elements, report.worst_quality)};
 }
 
 Doubts doubts_of_proportion(const Vector3& main, const Vector3& partner) {

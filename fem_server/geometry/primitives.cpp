@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <numbers>
 #include <set>
 
@@ -40,9 +41,8 @@ std::size_t divisions(double length, double size) {
 void check_counts(double n_nodes, double n_elements, const MeshLimits& limits) {
   if (n_nodes <= static_cast<double>(limits.max_nodes) && n_elements <= static_cast<double>(limits.max_elements))
     return;
-  throw limit_error(
-      "size", fmt::format("{} nodes and {} tetrahedra exceed the limits of {} and {}; choose a larger size", n_nodes,
-                          n_elements, limits.max_nodes, limits.max_elements));
+  throw limit_error("size", fmt::format("{} nodes and {} elements exceed the limits of {} and {}; choose a larger size",
+                                        n_nodes, n_elements, limits.max_nodes, limits.max_elements));
 }
 
 void add_box_of_tetrahedra(const std::array<std::uint32_t, 8>& c, VolumeMesh& mesh) {
@@ -187,8 +187,9 @@ VolumeMesh make_block(const BlockOptions& options) {
     n[k] = divisions(length, options.size);
   }
   const double cells = static_cast<double>(n[0]) * static_cast<double>(n[1]) * static_cast<double>(n[2]);
-  check_counts(cells, options.hexahedra ? cells : 6.0 * cells, options.limits);
+  check_counts(cells, options.corners == 8 ? cells : options.corners == 6 ? 2.0 * cells : 6.0 * cells, options.limits);
   VolumeMesh mesh;
+  mesh.nodes_per_element = options.corners;
   const auto coordinate = [&](std::size_t i, Eigen::Index axis) {
     return options.lengths[axis] *
            (static_cast<double>(i) / static_cast<double>(n[static_cast<std::size_t>(axis)]) - 0.5);
@@ -207,17 +208,17 @@ VolumeMesh make_block(const BlockOptions& options) {
           const std::size_t row = (k + c / 4) * (n[1] + 1) + j + c / 2 % 2;
           corners[c] = static_cast<std::uint32_t>(row * (n[0] + 1) + i + c % 2);
         }
-        if (!options.hexahedra) {
-          add_box_of_tetrahedra(corners, mesh);
-          continue;
-        }
-        mesh.nodes_per_element = 8;
+        if (options.corners == 4) add_box_of_tetrahedra(corners, mesh);
         // Around the bottom and around the top.
-        for (const std::size_t c : {0U, 1U, 3U, 2U, 4U, 5U, 7U, 6U}) mesh.connectivity.push_back(corners[c]);
+        const auto add = [&](std::initializer_list<std::size_t> around) {
+          for (const std::size_t c : around) mesh.connectivity.push_back(corners[c]);
+        };
+        if (options.corners == 6) add({0, 1, 3, 4, 5, 7, 0, 3, 2, 4, 7, 6});
+        if (options.corners == 8) add({0, 1, 3, 2, 4, 5, 7, 6});
       }
     }
   }
-  if (options.order == 2 && !options.hexahedra) mesh = to_quadratic(mesh);
+  if (options.order == 2 && options.corners == 4) mesh = to_quadratic(mesh);
   const auto facing = [&](const Vector3& direction) {
     constexpr double nearly_one = 0.5;  // normals are exact multiples of the axes up to rounding
     return select_boundary_faces(

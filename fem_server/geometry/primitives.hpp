@@ -27,9 +27,11 @@ struct BallOptions {
 
 struct BlockOptions {
   Vector3 lengths{0.1, 0.1, 0.1};  ///< [m] along x, y, z, > 0
-  double size = 0.01;              ///< [m] largest edge of the boxes that are cut into 6 tetrahedra each, > 0
+  double size = 0.01;              ///< [m] largest edge of the boxes that are cut into elements, > 0
   std::uint32_t order = 1;         ///< 1 or 2, of tetrahedra
-  bool hexahedra = false;          ///< the boxes themselves instead of tetrahedra
+  /// Nodes of the elements that the boxes are cut into: 4, six tetrahedra each; 6, two prisms along z each; 8, the
+  /// boxes themselves.
+  std::uint32_t corners = 4;
   MeshLimits limits;
 };
 /// Sets: "bottom" (z-), "top" (z+), "left" (y+), "right" (y-), "front" (x+), "back" (x-), "side" (the last four).

@@ -1,7 +1,8 @@
 /// Meshes from bytes. The content of a file is passed in, never a path: a server reads nobody's disk.
 ///
 /// Surfaces: STL (binary, ASCII), OBJ, PLY (ASCII, binary little endian), VTP.
-/// Volumes: Gmsh .msh 2.2 and 4.1 (ASCII, binary), Abaqus .inp (C3D4, C3D10), VTU, legacy VTK (ASCII, binary).
+/// Volumes: Gmsh .msh 2.2 and 4.1 (ASCII, binary), Abaqus .inp (C3D4, C3D10, C3D6, C3D8), VTU, legacy VTK (ASCII,
+/// binary).
 ///
 /// Every reader refuses what it does not understand with Error{invalid_input}, naming line or byte offset, what was
 /// expected and what was found; Error{limit} when a count passes a limit, before memory is taken.
@@ -36,7 +37,7 @@ struct ReadOptions {
 /// Extension of a file name, or a format's own name, in small letters.
 [[nodiscard]] std::string mesh_format(std::string_view name);
 
-/// What a mesh file holds: triangles, or tetrahedra.
+/// What a mesh file holds: triangles, or elements that fill a volume.
 enum class MeshKind { surface, volume };
 
 /// What files of that name or format hold, upper or lower case; none when the name does not tell.
@@ -45,7 +46,7 @@ enum class MeshKind { surface, volume };
 /// "stl, obj, ply, vtp": the formats of a kind, for messages.
 [[nodiscard]] std::string mesh_format_names(MeshKind kind);
 
-/// Whether a file holds tetrahedra, by its format, its name or, where these do not tell, its content.
+/// Whether a file holds a volume, by its format, its name or, where these do not tell, its content.
 /// @throws Error{invalid_input} for an unknown format
 [[nodiscard]] bool holds_volume(std::string_view bytes, const ReadOptions& options);
 
@@ -55,7 +56,7 @@ enum class MeshKind { surface, volume };
 [[nodiscard]] SurfaceMesh read_surface(std::string_view bytes, const ReadOptions& options);
 
 /// Physical groups and sets become element, node and face sets; a group of boundary triangles becomes a face set and a
-/// node set of the same name. Nodes that no tetrahedron uses are dropped, with a note.
+/// node set of the same name. Nodes that no element uses are dropped, with a note.
 /// @throws Error{invalid_input, limit}
 [[nodiscard]] VolumeMesh read_volume(std::string_view bytes, const ReadOptions& options);
 

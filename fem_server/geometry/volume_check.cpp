@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 #include "common/errors/error.hpp"
@@ -34,21 +35,31 @@ double quadratic_jacobian(const VolumeMesh& mesh, std::size_t e, const Barycentr
   return (d[1] - d[0]).cross(d[2] - d[0]).dot(d[3] - d[0]);
 }
 
-/// Edges at a corner of a hexahedron as columns [m].
+bool has_corner_edges(const VolumeMesh& mesh) {
+  return mesh.hexahedral() || mesh.prismatic();
+}
+
+/// Edges at a corner of a hexahedron or a prism as columns [m].
 Matrix3 corner_edges(const VolumeMesh& mesh, std::size_t e, std::size_t corner) {
   const auto nodes = mesh.element(e);
+  const auto& neighbours = mesh.prismatic() ? prism_neighbours[corner] : hexahedron_neighbours[corner];
   Matrix3 edges;
   for (std::size_t k = 0; k < 3; ++k) {
-    edges.col(static_cast<Eigen::Index>(k)) =
-        mesh.nodes[nodes[hexahedron_neighbours[corner][k]]] - mesh.nodes[nodes[corner]];
+    edges.col(static_cast<Eigen::Index>(k)) = mesh.nodes[nodes[neighbours[k]]] - mesh.nodes[nodes[corner]];
   }
   return edges;
 }
 
-double hexahedron_mean_ratio(const VolumeMesh& mesh, std::size_t e) {
+/// Of hexahedra and prisms: by the edges at their corners, against those of a cube, or of a prism as high as the edges
+/// of its regular triangles.
+double corner_mean_ratio(const VolumeMesh& mesh, std::size_t e) {
   double worst = std::numeric_limits<double>::infinity();
-  for (std::size_t corner = 0; corner < 8; ++corner) {
-    const Matrix3 J = corner_edges(mesh, e, corner);
+  for (std::size_t corner = 0; corner < mesh.corners_per_element(); ++corner) {
+    Matrix3 J = corner_edges(mesh, e, corner);
+    if (mesh.prismatic()) {
+      // Drawn apart until the regular triangle's corner is a right angle: J times the inverse of its edges.
+      J.col(1) = (2.0 * J.col(1) - J.col(0)) / std::numbers::sqrt3;
+    }
     const double squares = J.squaredNorm();
     if (squares == 0.0 || !std::isfinite(squares)) return 0.0;
     const double root = std::cbrt(std::abs(J.determinant()));
@@ -57,15 +68,14 @@ double hexahedron_mean_ratio(const VolumeMesh& mesh, std::size_t e) {
   return worst;
 }
 
-/// Calls visit(length [m]) for every edge; those of a hexahedron from either end.
+/// Calls visit(length [m]) for every edge; those of a hexahedron or a prism from either end.
 template <class Visit>
 void for_each_edge(const VolumeMesh& mesh, std::size_t e, const Visit& visit) {
   const auto nodes = mesh.element(e);
-  if (mesh.hexahedral()) {
-    for (std::size_t corner = 0; corner < 8; ++corner) {
-      for (const std::uint8_t other : hexahedron_neighbours[corner]) {
-        visit((mesh.nodes[nodes[corner]] - mesh.nodes[nodes[other]]).norm());
-      }
+  if (has_corner_edges(mesh)) {
+    for (std::size_t corner = 0; corner < mesh.corners_per_element(); ++corner) {
+      const Matrix3 edges = corner_edges(mesh, e, corner);
+      for (Eigen::Index k = 0; k < 3; ++k) visit(edges.col(k).norm());
     }
     return;
   }
@@ -73,7 +83,7 @@ void for_each_edge(const VolumeMesh& mesh, std::size_t e, const Visit& visit) {
 }
 
 bool inverted(const VolumeMesh& mesh, std::size_t e) {
-  if (mesh.hexahedral()) return hexahedron_mean_ratio(mesh, e) < 0.0;
+  if (has_corner_edges(mesh)) return corner_mean_ratio(mesh, e) < 0.0;
   // The straight tetrahedron on the corners may be inverted already; bent edges may invert a quadratic one at single
   // nodes.
   if (element_volume(mesh, e) < 0.0) return true;
@@ -149,7 +159,7 @@ void measure_elements(const VolumeMesh& mesh, VolumeReport& report) {
 }  // namespace
 
 double mean_ratio(const VolumeMesh& mesh, std::size_t e) {
-  if (mesh.hexahedral()) return hexahedron_mean_ratio(mesh, e);
+  if (has_corner_edges(mesh)) return corner_mean_ratio(mesh, e);
   const auto nodes = mesh.element(e);
   double squares = 0.0;
   for (const auto& [a, b] : tetrahedron_edges) squares += (mesh.nodes[nodes[a]] - mesh.nodes[nodes[b]]).squaredNorm();
@@ -187,8 +197,8 @@ VolumeReport check_volume(const VolumeMesh& mesh) {
 std::string describe(const VolumeReport& report) {
   std::string text =
       fmt::format("{} nodes, {} {} with {} nodes in {} pieces, volume {:.6g} m^3, edges {:.4g} to {:.4g} m\n",
-                  report.n_nodes, report.n_elements, report.nodes_per_element == 8 ? "hexahedra" : "tetrahedra",
-                  report.nodes_per_element, report.n_pieces, report.volume, report.shortest_edge, report.longest_edge);
+                  report.n_nodes, report.n_elements, element_shapes(report.nodes_per_element), report.nodes_per_element,
+                  report.n_pieces, report.volume, report.shortest_edge, report.longest_edge);
   text += fmt::format("mean ratio: worst {:.4f}, mean {:.4f}; elements per tenth:", report.worst_quality,
                       report.mean_quality);
   for (const std::size_t n : report.histogram) text += fmt::format(" {}", n);

@@ -40,7 +40,8 @@ struct VolumeReport {
 
 /// Mean ratio of the corners of element `e`, 12 (3 |V|)^(2/3) / sum of squared edges with the sign of V [liu1994]; 1
 /// for the regular tetrahedron. Of a hexahedron the smallest 3 |det J|^(2/3) / ||J||^2 of its corners with the sign of
-/// det J, J from the three edges there [knupp2003]; 1 for the cube.
+/// det J, J from the three edges there [knupp2003]; 1 for the cube. Of a prism the same against the edges of the one
+/// with equal edges; 1 for that.
 [[nodiscard]] double mean_ratio(const VolumeMesh& mesh, std::size_t e);
 
 [[nodiscard]] std::string describe(const VolumeReport& report);

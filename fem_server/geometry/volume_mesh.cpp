@@ -25,10 +25,24 @@ std::array<Triangle, 2> halves_of(const std::array<std::uint32_t, 4>& side) {
   return {Triangle{corner(0), corner(1), corner(2)}, Triangle{corner(0), corner(2), corner(3)}};
 }
 
+std::string_view element_shapes(std::uint32_t nodes_per_element) {
+  return nodes_per_element == 8 ? "hexahedra" : nodes_per_element == 6 ? "prisms" : "tetrahedra";
+}
+
 std::array<std::uint32_t, 4> side_corners(const VolumeMesh& mesh, ElementFace face) {
   const auto nodes = mesh.element(face.element);
-  const auto& side = hexahedron_sides[face.face / 2U];
+  const auto& side =
+      mesh.hexahedral() ? hexahedron_sides[face.face / 2U] : prism_sides[(face.face - prism_triangles.size()) / 2U];
   return {nodes[side[0]], nodes[side[1]], nodes[side[2]], nodes[side[3]]};
+}
+
+std::vector<std::uint8_t> faces_of_side(const VolumeMesh& mesh, std::uint8_t side) {
+  const auto whole = static_cast<std::uint8_t>(mesh.hexahedral()  ? 0
+                                               : mesh.prismatic() ? prism_triangles.size()
+                                                                  : mesh.sides_per_element());
+  if (side < whole) return {side};
+  const auto first = static_cast<std::uint8_t>(whole + 2 * (side - whole));
+  return {first, static_cast<std::uint8_t>(first + 1)};
 }
 
 Vector3 element_center(const VolumeMesh& mesh, std::size_t e) {
@@ -40,7 +54,7 @@ Vector3 element_center(const VolumeMesh& mesh, std::size_t e) {
 double element_volume(const VolumeMesh& mesh, std::size_t e) {
   const auto corners = mesh.element(e);
   const Vector3& a = mesh.nodes[corners[0]];
-  if (mesh.hexahedral()) {
+  if (mesh.hexahedral() || mesh.prismatic()) {
     double volume = 0.0;
     for (std::uint8_t f = 0; f < mesh.faces_per_element(); ++f) {
       const Triangle t = face_corners(mesh, {static_cast<std::uint32_t>(e), f});
@@ -53,9 +67,9 @@ double element_volume(const VolumeMesh& mesh, std::size_t e) {
 }
 
 Triangle face_corners(const VolumeMesh& mesh, ElementFace face) {
-  if (mesh.hexahedral()) return halves_of(side_corners(mesh, face))[face.face % 2U];
+  if (mesh.is_half(face.face)) return halves_of(side_corners(mesh, face))[face.face % 2U];
   const auto nodes = mesh.element(face.element);
-  const auto& local = tetrahedron_faces[face.face];
+  const auto& local = mesh.prismatic() ? prism_triangles[face.face] : tetrahedron_faces[face.face];
   return {nodes[local[0]], nodes[local[1]], nodes[local[2]]};
 }
 
@@ -140,7 +154,7 @@ std::size_t drop_unused_nodes(VolumeMesh& mesh) {
 
 VolumeMesh to_quadratic(const VolumeMesh& mesh) {
   if (mesh.nodes_per_element != 4) {
-    throw Error(ErrorCode::internal, "to_quadratic: expected a mesh of linear tetrahedra, found quadratic ones");
+    throw Error(ErrorCode::internal, "to_quadratic: expected a mesh of linear tetrahedra, found other elements");
   }
   using Edge = std::pair<std::uint32_t, std::uint32_t>;
   std::vector<Edge> edges;

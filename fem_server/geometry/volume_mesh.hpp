@@ -1,4 +1,4 @@
-/// Meshes of tetrahedra or of hexahedra with named sets. Knows no finite-element library.
+/// Meshes of tetrahedra, of prisms or of hexahedra with named sets. Knows no finite-element library.
 #pragma once
 
 #include <array>
@@ -6,16 +6,19 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fem_server/geometry/surface_mesh.hpp"
 
 namespace heelstrike::fem {
 
-/// One triangular face of one element: a face of a tetrahedron, or half of a side of a hexahedron.
+/// One triangular face of one element: a side of it, or half of a side with four corners.
 struct ElementFace {
   std::uint32_t element = 0;
-  std::uint8_t face = 0;  ///< of a tetrahedron 0..3, see `tetrahedron_faces`; of a hexahedron 2 side + half, 0..11
+  /// Of a tetrahedron 0..3, see `tetrahedron_faces`; of a prism 0 and 1 the triangles, then 2 + 2 side + half, 2..7; of
+  /// a hexahedron 2 side + half, 0..11.
+  std::uint8_t face = 0;
   auto operator<=>(const ElementFace&) const = default;
 };
 
@@ -30,6 +33,15 @@ inline constexpr std::array<std::array<std::uint8_t, 3>, 4> tetrahedron_face_mid
 inline constexpr std::array<std::array<std::uint8_t, 2>, 6> tetrahedron_edges{
     {{0, 1}, {1, 2}, {0, 2}, {0, 3}, {1, 3}, {2, 3}}};
 
+/// Corners of the triangles of a prism, counterclockwise seen from outside: faces S1 and S2 of Abaqus.
+inline constexpr std::array<std::array<std::uint8_t, 3>, 2> prism_triangles{{{0, 2, 1}, {3, 4, 5}}};
+/// Corners of its sides with four corners, counterclockwise seen from outside: faces S3 to S5 of Abaqus.
+inline constexpr std::array<std::array<std::uint8_t, 4>, 3> prism_sides{{{0, 1, 4, 3}, {1, 2, 5, 4}, {2, 0, 3, 5}}};
+/// Neighbours of each corner of a prism along its edges, the last one on the other triangle, so that their triple
+/// product is positive.
+inline constexpr std::array<std::array<std::uint8_t, 3>, 6> prism_neighbours{
+    {{1, 2, 3}, {2, 0, 4}, {0, 1, 5}, {5, 4, 0}, {3, 5, 1}, {4, 3, 2}}};
+
 /// Corners of the sides of a hexahedron, counterclockwise seen from outside; side i is face S(i+1) of Abaqus.
 inline constexpr std::array<std::array<std::uint8_t, 4>, 6> hexahedron_sides{
     {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4}, {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}}};
@@ -41,12 +53,15 @@ inline constexpr std::array<std::array<std::uint8_t, 3>, 8> hexahedron_neighbour
 /// elements beside a side cut it in the same way.
 [[nodiscard]] std::array<Triangle, 2> halves_of(const std::array<std::uint32_t, 4>& side);
 
-/// Tetrahedra of one order, or hexahedra with 8 nodes: the bottom counterclockwise seen from above, then the top (order
-/// of VTK, Abaqus and Gmsh). Tetrahedra are numbered so that (x1 - x0) x (x2 - x0) . (x3 - x0) > 0. Nodes 4..9 lie on
-/// the edges (0,1), (1,2), (0,2), (0,3), (1,3), (2,3).
+/// "tetrahedra", "prisms" or "hexahedra".
+[[nodiscard]] std::string_view element_shapes(std::uint32_t nodes_per_element);
+
+/// Tetrahedra of one order, prisms with 6 nodes, or hexahedra with 8: the bottom counterclockwise seen from above, then
+/// the top (order of Abaqus and Gmsh; VTK numbers hexahedra so, and prisms from the top). Tetrahedra are numbered so
+/// that (x1 - x0) x (x2 - x0) . (x3 - x0) > 0. Nodes 4..9 lie on the edges (0,1), (1,2), (0,2), (0,3), (1,3), (2,3).
 struct VolumeMesh {
   std::vector<Vector3> nodes;               ///< [m]
-  std::uint32_t nodes_per_element = 4;      ///< 4, 10, or 8 of hexahedra
+  std::uint32_t nodes_per_element = 4;      ///< 4, 10, 6 of prisms or 8 of hexahedra
   std::vector<std::uint32_t> connectivity;  ///< n_elements() * nodes_per_element indices into `nodes`
   std::map<std::string, std::vector<std::uint32_t>> element_sets;  ///< sorted, without repetitions
   std::map<std::string, std::vector<std::uint32_t>> node_sets;     ///< sorted, without repetitions
@@ -54,24 +69,33 @@ struct VolumeMesh {
   std::vector<std::string> notes;  ///< what the reader or mesher changed or left out, one sentence each
 
   [[nodiscard]] bool hexahedral() const { return nodes_per_element == 8; }
-  [[nodiscard]] std::uint8_t faces_per_element() const { return hexahedral() ? 12 : 4; }
-  [[nodiscard]] std::size_t corners_per_element() const { return hexahedral() ? 8 : 4; }
+  [[nodiscard]] bool prismatic() const { return nodes_per_element == 6; }
+  [[nodiscard]] std::uint8_t faces_per_element() const { return hexahedral() ? 12 : prismatic() ? 8 : 4; }
+  [[nodiscard]] std::uint8_t sides_per_element() const { return hexahedral() ? 6 : prismatic() ? 5 : 4; }
+  [[nodiscard]] std::size_t corners_per_element() const { return hexahedral() ? 8 : prismatic() ? 6 : 4; }
+  /// Whether a face is half of a side with four corners; those with even numbers are the first halves.
+  [[nodiscard]] bool is_half(std::uint8_t face) const {
+    return hexahedral() || (prismatic() && face >= prism_triangles.size());
+  }
   [[nodiscard]] std::size_t n_elements() const { return connectivity.size() / nodes_per_element; }
   [[nodiscard]] std::span<const std::uint32_t> element(std::size_t e) const {
     return {connectivity.data() + e * nodes_per_element, nodes_per_element};
   }
 };
 
-/// [m^3] signed volume of the straight-sided element on the corners of element `e`; the sides of a hexahedron are the
-/// two triangles of each.
+/// [m^3] signed volume of the straight-sided element on the corners of element `e`; sides with four corners are the two
+/// triangles of each.
 [[nodiscard]] double element_volume(const VolumeMesh& mesh, std::size_t e);
 
 /// [m] mean of the corners.
 [[nodiscard]] Vector3 element_center(const VolumeMesh& mesh, std::size_t e);
 
-/// Corners of the side of a hexahedron that a face is half of, counterclockwise seen from outside.
-/// @pre mesh.hexahedral()
+/// Corners of the side that a face is half of, counterclockwise seen from outside.
+/// @pre mesh.is_half(face.face)
 [[nodiscard]] std::array<std::uint32_t, 4> side_corners(const VolumeMesh& mesh, ElementFace face);
+
+/// The faces of side `side`, S(side + 1) of Abaqus: one, or two halves. @pre side < mesh.sides_per_element()
+[[nodiscard]] std::vector<std::uint8_t> faces_of_side(const VolumeMesh& mesh, std::uint8_t side);
 
 /// Faces that belong to one element only, sorted.
 [[nodiscard]] std::vector<ElementFace> boundary_faces(const VolumeMesh& mesh);

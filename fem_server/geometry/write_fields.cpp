@@ -13,9 +13,11 @@ std::uint8_t cell_type(std::uint32_t nodes_per_cell) {
   constexpr std::uint8_t triangle = 5;
   constexpr std::uint8_t tetrahedron = 10;
   constexpr std::uint8_t hexahedron = 12;
+  constexpr std::uint8_t prism = 13;
   constexpr std::uint8_t quadratic_tetrahedron = 24;
   if (nodes_per_cell == 1) return vertex;
   if (nodes_per_cell == 8) return hexahedron;
+  if (nodes_per_cell == 6) return prism;
   return nodes_per_cell == 3 ? triangle : nodes_per_cell == 4 ? tetrahedron : quadratic_tetrahedron;
 }
 
@@ -35,7 +37,7 @@ std::string write_fields(const FieldGrid& grid, const std::vector<MeshField>& of
   points.reserve(3 * grid.points.size());
   for (const Vector3& p : grid.points) points.insert(points.end(), p.begin(), p.end());
   const std::size_t n_cells = grid.connectivity.size() / grid.nodes_per_cell;
-  const std::vector<std::int64_t> connectivity(grid.connectivity.begin(), grid.connectivity.end());
+  const std::vector<std::int64_t> connectivity = io::vtk_connectivity(grid.connectivity, grid.nodes_per_cell);
   std::vector<std::int64_t> offsets;
   for (std::size_t c = 1; c <= n_cells; ++c) offsets.push_back(static_cast<std::int64_t>(c * grid.nodes_per_cell));
   const std::vector<std::uint8_t> types(n_cells, cell_type(grid.nodes_per_cell));

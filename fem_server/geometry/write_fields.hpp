@@ -18,11 +18,11 @@ struct MeshField {
   std::vector<double> values;  ///< n_components per point or cell
 };
 
-/// Points with triangles, tetrahedra (linear or quadratic), hexahedra, or nothing but themselves.
+/// Points with triangles, tetrahedra (linear or quadratic), prisms, hexahedra, or nothing but themselves.
 struct FieldGrid {
   std::vector<Vector3> points;              ///< [m]
-  std::uint32_t nodes_per_cell = 3;         ///< 1, 3, 4, 8 or 10
-  std::vector<std::uint32_t> connectivity;  ///< nodes_per_cell per cell
+  std::uint32_t nodes_per_cell = 3;         ///< 1, 3, 4, 6, 8 or 10
+  std::vector<std::uint32_t> connectivity;  ///< nodes_per_cell per cell, as in VolumeMesh
 };
 
 /// VTU 1.0, little endian, base64 without compression: what VTK 6 and later read. Numbers keep all bits.

@@ -84,48 +84,68 @@ std::string entity_line(const VolumeMesh& mesh, int tag, const std::vector<int>&
   return line + " 0\n";
 }
 
-std::string msh_elements(const VolumeMesh& mesh, const MshGroups& groups) {
-  const bool quadratic = mesh.nodes_per_element == 10;
-  static constexpr std::array<std::array<std::size_t, 3>, 4> face_middles{{{6, 5, 4}, {4, 8, 7}, {5, 9, 8}, {7, 9, 6}}};
-  std::string body;
-  std::size_t n = 0;
-  int entity = 0;
-  for (const auto& [combination, faces] : groups.surfaces) {
-    if (mesh.hexahedral()) {
-      // Sides are named whole, by their first halves.
-      std::vector<ElementFace> sides;
-      std::ranges::copy_if(faces, std::back_inserter(sides), [](ElementFace face) { return face.face % 2 == 0; });
-      body += fmt::format("2 {} 3 {}\n", ++entity, sides.size());
-      for (const ElementFace face : sides) {
-        body += fmt::format("{}", ++n);
-        for (const std::uint32_t corner : side_corners(mesh, face)) body += fmt::format(" {}", corner + 1);
-        body += '\n';
-      }
-      continue;
-    }
-    body += fmt::format("2 {} {} {}\n", ++entity, quadratic ? 9 : 2, faces.size());
-    for (const ElementFace face : faces) {
-      const auto nodes = mesh.element(face.element);
-      body += fmt::format("{}", ++n);
-      for (const std::uint32_t corner : face_corners(mesh, face)) body += fmt::format(" {}", corner + 1);
-      for (std::size_t i = 0; quadratic && i < 3; ++i)
-        body += fmt::format(" {}", nodes[face_middles[face.face][i]] + 1);
-      body += '\n';
-    }
+/// The section $Elements while it is written.
+class MshElements {
+ public:
+  void begin_block(int dimension, int entity, int type, std::size_t n) {
+    ++n_blocks_;
+    body_ += fmt::format("{} {} {} {}\n", dimension, entity, type, n);
   }
+  template <class Nodes>
+  void add(const Nodes& nodes) {
+    body_ += fmt::format("{}", ++n_);
+    for (const std::uint32_t node : nodes) body_ += fmt::format(" {}", node + 1);
+    body_ += '\n';
+  }
+  [[nodiscard]] std::string section() const {
+    return fmt::format("$Elements\n{} {} 1 {}\n{}$EndElements\n", n_blocks_, n_, n_, body_);
+  }
+
+ private:
+  std::string body_;
+  std::size_t n_blocks_ = 0;
+  std::size_t n_ = 0;
+};
+
+/// Sides with four corners are named whole, by their first halves.
+void add_faces(const VolumeMesh& mesh, int entity, const std::vector<ElementFace>& faces, MshElements& section) {
+  const bool quadratic = mesh.nodes_per_element == 10;
+  std::vector<ElementFace> sides, triangles;
+  for (const ElementFace face : faces) {
+    if (!mesh.is_half(face.face)) triangles.push_back(face);
+    if (mesh.is_half(face.face) && face.face % 2 == 0) sides.push_back(face);
+  }
+  if (!sides.empty()) section.begin_block(2, entity, 3, sides.size());
+  for (const ElementFace face : sides) section.add(side_corners(mesh, face));
+  if (!triangles.empty()) section.begin_block(2, entity, quadratic ? 9 : 2, triangles.size());
+  for (const ElementFace face : triangles) {
+    const Triangle corners = face_corners(mesh, face);
+    std::vector<std::uint32_t> nodes(corners.begin(), corners.end());
+    for (std::size_t i = 0; quadratic && i < 3; ++i) {
+      nodes.push_back(mesh.element(face.element)[tetrahedron_face_middles[face.face][i]]);
+    }
+    section.add(nodes);
+  }
+}
+
+int msh_type(std::uint32_t nodes_per_element) {
+  return nodes_per_element == 10 ? 11 : nodes_per_element == 8 ? 5 : nodes_per_element == 6 ? 6 : 4;
+}
+
+std::string msh_elements(const VolumeMesh& mesh, const MshGroups& groups) {
+  MshElements section;
+  int entity = 0;
+  for (const auto& [combination, faces] : groups.surfaces) add_faces(mesh, ++entity, faces, section);
   entity = 0;
   for (const auto& [combination, elements] : groups.volumes) {
-    body += fmt::format("3 {} {} {}\n", ++entity, mesh.hexahedral() ? 5 : quadratic ? 11 : 4, elements.size());
+    section.begin_block(3, ++entity, msh_type(mesh.nodes_per_element), elements.size());
     for (const std::uint32_t element : elements) {
       std::vector<std::uint32_t> nodes(mesh.element(element).begin(), mesh.element(element).end());
-      if (quadratic) std::swap(nodes[8], nodes[9]);  // Gmsh: edge (2,3) before (1,3)
-      body += fmt::format("{}", ++n);
-      for (const std::uint32_t node : nodes) body += fmt::format(" {}", node + 1);
-      body += '\n';
+      if (mesh.nodes_per_element == 10) std::swap(nodes[8], nodes[9]);  // Gmsh: edge (2,3) before (1,3)
+      section.add(nodes);
     }
   }
-  return fmt::format("$Elements\n{} {} 1 {}\n{}$EndElements\n", groups.surfaces.size() + groups.volumes.size(), n, n,
-                     body);
+  return section.section();
 }
 
 }  // namespace
@@ -147,11 +167,12 @@ std::string write_stl(const SurfaceMesh& mesh) {
 std::string write_vtu(const VolumeMesh& mesh) {
   std::vector<double> points;
   for (const Vector3& node : mesh.nodes) points.insert(points.end(), node.begin(), node.end());
-  std::vector<std::int64_t> connectivity(mesh.connectivity.begin(), mesh.connectivity.end());
+  const std::vector<std::int64_t> connectivity = io::vtk_connectivity(mesh.connectivity, mesh.nodes_per_element);
   std::vector<std::int64_t> offsets;
   for (std::size_t e = 1; e <= mesh.n_elements(); ++e)
     offsets.push_back(static_cast<std::int64_t>(e * mesh.nodes_per_element));
   const std::vector<std::uint8_t> types(mesh.n_elements(), mesh.hexahedral()              ? 12
+                                                           : mesh.prismatic()             ? 13
                                                            : mesh.nodes_per_element == 10 ? 24
                                                                                           : 10);
   std::string field_data;

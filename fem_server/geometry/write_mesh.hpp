@@ -12,7 +12,7 @@ namespace heelstrike::fem {
 [[nodiscard]] std::string write_stl(const SurfaceMesh& mesh);
 
 /// VTU (base64) for ParaView. Element and node sets become arrays "set:NAME" of 0 and 1, face sets field data
-/// "faces:NAME" with pairs (tetrahedron, face). Coordinates keep all bits.
+/// "faces:NAME" with pairs (element, face). Coordinates keep all bits.
 [[nodiscard]] std::string write_vtu(const VolumeMesh& mesh);
 
 /// Gmsh 4.1, ASCII. Every combination of element sets becomes a volume entity, every combination of face sets a surface

@@ -18,7 +18,7 @@ class Fields:
     """A mesh with quantities, in SI units.
 
     points      (n, 3) [m]: in the world for fields of a run, in A's frame for those of a contact
-    cells       (m, k) indices of points: triangles, tetrahedra, hexahedra, or single points
+    cells       (m, k) indices of points: triangles, tetrahedra, prisms, hexahedra, or single points
     time        [s]; None when it is not of a run
     arrays      {name: (n,) or (n, 3)}; units in `units`
     cell_arrays the same per cell

@@ -55,19 +55,22 @@ std::uint32_t order_of(const ParameterPlace& place) {
   return kind && kind->n_nodes == 10 ? 2 : 1;
 }
 
-bool asks_for_hexahedra(const ParameterPlace& place) {
+/// Corners of the elements that are asked for: 4, 6 or 8.
+std::uint32_t corners_asked_for(const ParameterPlace& place) {
   const auto kind = named_element(text(place.parameters, "element"));
-  return kind && kind->n_nodes == 8;
+  return kind && kind->n_nodes != 10 ? kind->n_nodes : 4;
 }
 
-/// Only blocks are cut into hexahedra here.
-void refuse_hexahedra(const Surface& surface, const ParameterPlace& place) {
-  if (!asks_for_hexahedra(place)) return;
+/// Only blocks are cut into prisms and hexahedra here.
+void refuse_blocks_elements(const Surface& surface, const ParameterPlace& place) {
+  const std::uint32_t corners = corners_asked_for(place);
+  if (corners == 4) return;
   throw input_error(
       place.where + "element",
-      fmt::format("{}element: surface '{}' is not filled with hexahedra here, only a block is; expected a mesh "
-                  "file of hexahedra (Gmsh, VTU, Abaqus), or tetrahedra, e.g. tet10_mixed",
-                  place.where, surface.kind));
+      fmt::format("{0}element: surface '{1}' is not filled with {2} here, only a block is; expected a mesh file of {2} "
+                  "(Gmsh, VTU, Abaqus{3}), or tetrahedra, e.g. tet10_mixed",
+                  place.where, surface.kind, element_shapes(corners),
+                  corners == 6 ? "; heelstrike mesh --between OUTER INNER --prisms makes one" : ""));
 }
 
 /// A mesh file with the nodes that the element asks for.
@@ -222,7 +225,7 @@ VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterPlace& pla
     tell(doubts_of_quality(asset.name, check_volume(mesh)), context);
     return placed(carried(std::move(mesh), place, asset.name), surface.X_BodyMesh);
   }
-  refuse_hexahedra(surface, place);
+  refuse_blocks_elements(surface, place);
   MeshKey key("surface", place);
   key.put(std::string_view(asset.sha256));
   key.put(std::string_view(mesh_format(surface.format.empty() ? asset.name : surface.format)));
@@ -284,7 +287,7 @@ VolumeMesh block_mesh(const BlockSurface& block, const ParameterPlace& place, co
   options.lengths = block.lengths;
   options.size = element_size_of(place);
   options.order = order_of(place);
-  options.hexahedra = asks_for_hexahedra(place);
+  options.corners = corners_asked_for(place);
   options.limits.max_elements = context.max_elements;
   return placed(make_block(options), {.R = Matrix3::Identity(), .p = block.center});
 }
@@ -334,7 +337,7 @@ std::vector<double> ParameterPlace::numbers(const std::string& name, std::size_t
 
 VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
   context.on_progress("read", 0.0);
-  if (!MeshSurface::of(surface) && !BlockSurface::of(surface)) refuse_hexahedra(surface, place);
+  if (!MeshSurface::of(surface) && !BlockSurface::of(surface)) refuse_blocks_elements(surface, place);
   VolumeMesh mesh;
   if (const auto file = MeshSurface::of(surface)) {
     mesh = mesh_from_asset(*file, place, context);

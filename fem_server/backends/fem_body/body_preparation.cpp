@@ -290,9 +290,9 @@ namespace {
 ParameterSchema element_parameter() {
   ParameterSchema s = text_parameter(
       "element",
-      "finite element: tet4 and tet10 are tetrahedra with 4 and 10 nodes, hex8 hexahedra of a mesh file or a block; "
-      "_mixed "
-      "ones and hex8 have pressures of their own for nearly incompressible tissue; as_meshed = what the mesh file has, "
+      "finite element: tet4 and tet10 are tetrahedra with 4 and 10 nodes, wedge6 prisms and hex8 hexahedra of a mesh "
+      "file or a block; _mixed ones and hex8 have pressures of their own for nearly incompressible tissue; as_meshed = "
+      "what the mesh file has, "
       "tet4 for a body that is meshed here",
       std::string(as_meshed), element_names());
   s.absent_choices = {

@@ -133,11 +133,11 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
 /// What two meshes have shown that keys alone could not.
 void check_partners(const PairSpec& pair, const BodyModel& main, const BodyModel& partner) {
   const std::string key = "contact." + pair.name + ".parameters.element";
-  if (main.mesh().hexahedral()) {
+  if (main.mesh().hexahedral() || main.mesh().prismatic()) {
     // Gaps between two bodies are averaged over triangles, whose shares of a side are not those of its four corners.
-    throw input_error(key, fmt::format("{}: a body of hexahedra meets rigid partners only, found a partner with a "
-                                       "material; take tetrahedra, or make the partner rigid",
-                                       key));
+    throw input_error(key, fmt::format("{}: a body of {} meets rigid partners only, found a partner with a material; "
+                                       "take tetrahedra, or make the partner rigid",
+                                       key, element_shapes(main.mesh().nodes_per_element)));
   }
   check_like_elements(pair, main.element(), partner.element());
 }

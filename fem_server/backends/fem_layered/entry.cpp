@@ -71,7 +71,7 @@ std::vector<std::uint32_t> chosen_layer(const PairSpec& pair, const PreparedBody
 /// Pressures around corners end where the layer ends. With linear displacements a layer one element thick then has as
 /// many pressures as it can yield to, and locks: ten times the force at a Poisson's ratio of 0.4999.
 void refuse_split_pressures(const PairSpec& pair, const ElementKind& kind) {
-  if (kind.pressure != PressureKind::nodal || kind.n_nodes != 4) return;
+  if (kind.pressure != PressureKind::nodal || kind.n_nodes == 10) return;
   const std::string key = "contact." + pair.name + ".parameters.element";
   throw input_error(key, fmt::format("{}: {} has pressures around its corners, which the border of the layer would cut "
                                      "until it locks; expected tet10_mixed, hex8, an element without pressures, or "

@@ -3,6 +3,7 @@
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/fe/fe_q.h>
 #include <deal.II/fe/fe_simplex_p.h>
+#include <deal.II/fe/fe_wedge_p.h>
 
 #include <vector>
 
@@ -47,13 +48,39 @@ void check_numbering(const dealii::FE_SimplexP<3>& element) {
   }
 }
 
-/// deal.II numbers the corners of a cube line by line, VolumeMesh around the bottom and around the top.
+/// deal.II numbers the corners of squares and cubes line by line, VolumeMesh around them.
+const std::vector<unsigned> around_square{0, 1, 3, 2};
+
+ShapeTable tabulate_quadrilateral() {
+  return tabulate<2>(dealii::FE_Q<2>(1), dealii::QGauss<2>(2), around_square);
+}
+
+/// The bottom, then the top: as VolumeMesh.
+ReferenceElement make_prism() {
+  const dealii::FE_WedgeP<3> solid(1);
+  for (unsigned i = 0; i < 6; ++i) {
+    const dealii::Point<3> corner(i % 3 == 1 ? 1.0 : 0.0, i % 3 == 2 ? 1.0 : 0.0, i < 3 ? 0.0 : 1.0);
+    if (solid.get_unit_support_points()[i].distance(corner) > 1e-12) {
+      throw Error(ErrorCode::internal, "deal.II numbers the nodes of prisms in an unexpected order");
+    }
+  }
+  ReferenceElement element;
+  element.n_nodes = 6;
+  // Three points of the triangle times two of the height: exact for products of shape functions on straight prisms with
+  // parallel triangles.
+  element.stiffness = tabulate<3>(solid, dealii::QGaussWedge<3>(2));
+  element.corners = element.stiffness.values;
+  element.mass = element.stiffness;
+  element.triangle = tabulate<2>(dealii::FE_SimplexP<2>(1), dealii::QGaussSimplex<2>(2));
+  element.quadrilateral = tabulate_quadrilateral();
+  return element;
+}
+
 ReferenceElement make_hexahedron() {
-  const std::vector<unsigned> around_square{0, 1, 3, 2};
   const std::vector<unsigned> around_cube{0, 1, 3, 2, 4, 5, 7, 6};
   const dealii::FE_Q<3> solid(1);
   for (unsigned i = 0; i < 8; ++i) {
-    const dealii::Point<3> corner((i + 1) / 2 % 2, i / 2 % 2, i / 4);
+    const dealii::Point<3> corner((i + 1) / 2 % 2, i / 2 % 2, i < 4 ? 0.0 : 1.0);
     if (solid.get_unit_support_points()[around_cube[i]].distance(corner) > 1e-12) {
       throw Error(ErrorCode::internal, "deal.II numbers the nodes of hexahedra in an unexpected order");
     }
@@ -63,13 +90,14 @@ ReferenceElement make_hexahedron() {
   // Two points in each direction: exact on parallelepipeds.
   element.stiffness = tabulate<3>(solid, dealii::QGauss<3>(2), around_cube);
   element.mass = element.stiffness;
-  element.face = tabulate<2>(dealii::FE_Q<2>(1), dealii::QGauss<2>(2), around_square);
+  element.quadrilateral = tabulate_quadrilateral();
   return element;
 }
 
 }  // namespace
 
 ReferenceElement tabulated_reference_element(std::uint32_t n_nodes) {
+  if (n_nodes == 6) return make_prism();
   if (n_nodes == 8) return make_hexahedron();
   const unsigned degree = n_nodes == 4 ? 1 : 2;
   const dealii::FE_SimplexP<3> solid(degree);
@@ -82,7 +110,7 @@ ReferenceElement tabulated_reference_element(std::uint32_t n_nodes) {
   element.stiffness = tabulate<3>(solid, dealii::QGaussSimplex<3>(degree));
   element.corners = tabulate<3>(dealii::FE_SimplexP<3>(1), dealii::QGaussSimplex<3>(degree)).values;
   element.mass = tabulate<3>(solid, dealii::QGaussSimplex<3>(degree + 1));
-  element.face = tabulate<2>(face, dealii::QGaussSimplex<2>(degree + 1));
+  element.triangle = tabulate<2>(face, dealii::QGaussSimplex<2>(degree + 1));
   return element;
 }
 

@@ -1,4 +1,4 @@
-// Abaqus .inp: nodes, C3D4, C3D10 and C3D8, sets and surfaces. Keywords of analyses are left out, with a note.
+// Abaqus .inp: nodes, C3D4, C3D10, C3D6 and C3D8, sets and surfaces. Keywords of analyses are left out, with a note.
 #include <fmt/format.h>
 
 #include <map>
@@ -192,13 +192,15 @@ class AbaqusReader {
         {"c3d8", {Cell::Kind::solid, 8}},    {"c3d8h", {Cell::Kind::solid, 8}},   {"c3d8i", {Cell::Kind::solid, 8}},
         {"c3d8r", {Cell::Kind::solid, 8}},   {"c3d8rh", {Cell::Kind::solid, 8}},  {"s4", {Cell::Kind::face, 4}},
         {"s4r", {Cell::Kind::face, 4}},      {"cps4", {Cell::Kind::face, 4}},     {"m3d4", {Cell::Kind::face, 4}},
-        {"t3d2", {Cell::Kind::line, 2}},     {"t3d3", {Cell::Kind::line, 3}}};
+        {"c3d6", {Cell::Kind::solid, 6}},    {"c3d6h", {Cell::Kind::solid, 6}},   {"t3d2", {Cell::Kind::line, 2}},
+        {"t3d3", {Cell::Kind::line, 3}}};
     const std::string type = keyword.value("type");
     const auto found = kinds.find(lower_case(type));
     if (found != kinds.end()) return found->second;
     fail_at_line(
         options_.name, keyword.line,
-        fmt::format("expected TYPE=C3D4, C3D10 or C3D8 (or S3, CPS3, STRI65, S4 on their boundary), found '{}'", type));
+        fmt::format("expected TYPE=C3D4, C3D10, C3D6 or C3D8 (or S3, CPS3, STRI65, S4 on their boundary), found '{}'",
+                    type));
   }
 
   void read_elements(const Keyword& keyword) {
@@ -338,8 +340,10 @@ class AbaqusReader {
         const Cell& cell = find_cell(element, name);
         if (cell.kind != Cell::Kind::solid) fail(fmt::format("surface '{}': element {} has no faces", name, element));
         if (!builder_.add_side_of(name, cell.element, line.face)) {
-          fail(fmt::format("surface '{}': element {} is a tetrahedron and has no face S{}", name, element,
-                           line.face + 1));
+          fail(
+              fmt::format("surface '{}': element {} has no face S{}; the last one of tetrahedra is S4, of prisms S5, "
+                          "of hexahedra S6",
+                          name, element, line.face + 1));
         }
       }
     }

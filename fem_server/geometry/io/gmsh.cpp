@@ -337,16 +337,24 @@ class GmshReader {
         return {2, 4};
       case 5:
         return {3, 8};
+      case 6:
+        return {3, 6};
       case 12:
       case 17:
         scanner_.fail(
             fmt::format("hexahedra with {} nodes (Gmsh type {}) are not read: the finite elements of deal.II 9.4 "
                         "have none for them; export hexahedra with 8 nodes (type 5)",
                         type == 12 ? 27 : 20, type));
+      case 13:
+      case 18:
+        scanner_.fail(
+            fmt::format("prisms with {} nodes (Gmsh type {}) are not read: there is no finite element for them here; "
+                        "export prisms with 6 nodes (type 6)",
+                        type == 13 ? 18 : 15, type));
       default:
         scanner_.fail(fmt::format(
-            "expected tetrahedra with 4 or 10 nodes (Gmsh types 4 and 11) or hexahedra with 8 (5) and their boundary "
-            "(1, 2, 3, 8, 9, 15), found element type {}",
+            "expected tetrahedra with 4 or 10 nodes (Gmsh types 4 and 11), prisms with 6 (6) or hexahedra with 8 (5) "
+            "and their boundary (1, 2, 3, 8, 9, 15), found element type {}",
             type));
     }
   }
@@ -372,7 +380,7 @@ class GmshReader {
     if (version4_) return builder_.add_element(nodes, place);
     // Version 2 repeats an element for every physical group it belongs to.
     std::array<std::uint32_t, 8> key{};
-    std::copy_n(nodes.begin(), nodes.size() == 8 ? 8 : 4, key.begin());
+    std::copy_n(nodes.begin(), nodes.size() == 10 ? 4 : nodes.size(), key.begin());
     std::sort(key.begin(), key.end());
     const auto known = known_elements_.find(key);
     if (known != known_elements_.end()) return known->second;

@@ -80,11 +80,8 @@ void VolumeBuilder::add_side(const std::array<std::uint32_t, 4>& corners, const 
 }
 
 bool VolumeBuilder::add_side_of(const std::string& set, std::uint32_t element, std::uint8_t side) {
-  const auto halves = static_cast<std::uint8_t>(mesh_.hexahedral() ? 2 : 1);
-  if (halves * side >= mesh_.faces_per_element()) return false;
-  for (std::uint8_t half = 0; half < halves; ++half) {
-    mesh_.face_sets[set].push_back({element, static_cast<std::uint8_t>(halves * side + half)});
-  }
+  if (side >= mesh_.sides_per_element()) return false;
+  for (const std::uint8_t face : faces_of_side(mesh_, side)) mesh_.face_sets[set].push_back({element, face});
   return true;
 }
 
@@ -117,16 +114,27 @@ void VolumeBuilder::match_triangles() {
           labels_[triangle.key[2]]));
 }
 
+void VolumeBuilder::turn_prisms_of_gmsh() {
+  if (!mesh_.prismatic()) return;
+  std::size_t n_inverted = 0;
+  for (std::size_t e = 0; e < mesh_.n_elements(); ++e) n_inverted += element_volume(mesh_, e) < 0.0 ? 1 : 0;
+  if (2 * n_inverted <= mesh_.n_elements()) return;
+  for (std::size_t e = 0; e < mesh_.n_elements(); ++e) {
+    const auto first = mesh_.connectivity.begin() + static_cast<std::ptrdiff_t>(6 * e);
+    std::rotate(first, first + 3, first + 6);
+  }
+  add_note("the prisms are numbered as Gmsh does, not as VTK asks for, and were read so");
+}
+
 VolumeMesh VolumeBuilder::finish() {
   if (mesh_.connectivity.empty()) {
-    throw input_error(
-        options_.name,
-        fmt::format(
-            "{}: expected tetrahedra or hexahedra, found {} nodes and {} triangles only; a surface has to be meshed "
-            "to a volume first",
-            options_.name, nodes_.size(), triangles_.size()));
+    throw input_error(options_.name, fmt::format("{}: expected tetrahedra, prisms or hexahedra, found {} nodes and {} "
+                                                 "triangles only; a surface has to be meshed "
+                                                 "to a volume first",
+                                                 options_.name, nodes_.size(), triangles_.size()));
   }
   mesh_.nodes = std::move(nodes_);
+  if (of_vtk_) turn_prisms_of_gmsh();
   match_triangles();
   for (auto& [name, faces] : mesh_.face_sets) {
     sort_unique(faces);

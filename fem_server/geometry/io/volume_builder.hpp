@@ -35,19 +35,23 @@ class VolumeBuilder {
   /// @param index  position in the order of add_node
   [[nodiscard]] std::uint64_t node_label(std::size_t index) const { return labels_[index]; }
 
-  /// Tetrahedron with 4 or 10 nodes, or hexahedron with 8, in the order of VTK. @return its index
+  /// Tetrahedron with 4 or 10 nodes, prism with 6, or hexahedron with 8, in the order of VolumeMesh. @return its index
   /// @throws Error{invalid_input} when kinds are mixed or a node appears twice, Error{limit}
   std::uint32_t add_element(std::span<const std::uint32_t> nodes, Place place);
   /// Triangle of the boundary, by its corners; becomes a face of `set`.
   void add_triangle(const Triangle& corners, const std::string& set);
 
-  /// Side of a hexahedron on the boundary, by its corners; becomes a face of `set`.
+  /// Side with four corners on the boundary, by its corners; becomes a face of `set`.
   void add_side(const std::array<std::uint32_t, 4>& corners, const std::string& set);
 
   void add_to_element_set(const std::string& set, std::uint32_t element) { mesh_.element_sets[set].push_back(element); }
   void add_to_node_set(const std::string& set, std::uint32_t node) { mesh_.node_sets[set].push_back(node); }
-  /// @param side  0..3 of a tetrahedron, 0..5 of a hexahedron. @return false when the element has no such side
+  /// @param side  0..3 of a tetrahedron, 0..4 of a prism, 0..5 of a hexahedron. @return false when the element has no
+  /// such side
   [[nodiscard]] bool add_side_of(const std::string& set, std::uint32_t element, std::uint8_t side);
+  /// VTK numbers prisms from the top (their first triangle looks out), and programs that write VTK files often do not:
+  /// when most of them are inside out the one way, all are read the other way, with a note.
+  void expect_vtk_prisms() { of_vtk_ = true; }
   void add_note(std::string note) { mesh_.notes.push_back(std::move(note)); }
 
   /// Inverted elements are kept as they are; check_volume reports them.
@@ -60,6 +64,7 @@ class VolumeBuilder {
     std::uint32_t set;  ///< index into triangle_set_names_
   };
   void match_triangles();
+  void turn_prisms_of_gmsh();
   void count_cell();
 
   const ReadOptions& options_;
@@ -68,6 +73,7 @@ class VolumeBuilder {
   std::vector<std::uint64_t> labels_;
   std::unordered_map<std::uint64_t, std::uint32_t> index_of_label_;
   std::uint64_t n_cells_ = 0;
+  bool of_vtk_ = false;
   std::vector<BoundaryTriangle> triangles_;
   std::vector<std::string> triangle_set_names_;
   std::map<std::string, std::uint32_t> triangle_set_index_;

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +32,15 @@ std::string vtk_array(const std::string& name, std::string_view type, std::size_
       "<DataArray type=\"{}\" Name=\"{}\" NumberOfComponents=\"{}\" NumberOfTuples=\"{}\" format=\"binary\">\n{}\n{}"
       "</DataArray>\n",
       type, escaped(name), n_components, values.size() / n_components, encode_base64(bytes), label);
+}
+
+/// Cells as VTK numbers them: prisms begin with the triangle whose normal points out of them, those of VolumeMesh with
+/// the other one.
+inline std::vector<std::int64_t> vtk_connectivity(std::span<const std::uint32_t> cells, std::size_t nodes_per_cell) {
+  std::vector<std::int64_t> result(cells.begin(), cells.end());
+  if (nodes_per_cell != 6) return result;
+  for (auto prism = result.begin(); prism != result.end(); prism += 6) std::rotate(prism, prism + 3, prism + 6);
+  return result;
 }
 
 }  // namespace heelstrike::fem::io

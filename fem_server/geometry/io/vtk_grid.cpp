@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "common/errors/error.hpp"
@@ -44,11 +45,13 @@ CellKind cell_kind(const ReadOptions& options, std::size_t cell, std::int64_t ty
       return {2, 4};
     case 12:
       return {3, 8};
+    case 13:
+      return {3, 6};
     default:
       throw input_error(
           options.name,
-          fmt::format("{}, cell {}: expected tetrahedra (VTK types 10 and 24) or hexahedra with 8 nodes (12) and their "
-                      "boundary (1, 3, 5, 9, 21, 22), found type {}",
+          fmt::format("{}, cell {}: expected tetrahedra (VTK types 10 and 24), prisms with 6 nodes (13) or hexahedra "
+                      "with 8 (12) and their boundary (1, 3, 5, 9, 21, 22), found type {}",
                       options.name, cell, type));
   }
 }
@@ -95,6 +98,7 @@ void check_offsets(const std::string& name, const std::vector<std::int64_t>& off
 
 void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& builder) {
   check_offsets(options.name, grid.offsets, grid.connectivity.size());
+  builder.expect_vtk_prisms();
   const std::size_t first_node = builder.n_nodes();
   const std::size_t n_points = grid.points.size() / 3;
   for (std::size_t i = 0; i < n_points; ++i) {
@@ -119,6 +123,8 @@ void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& bu
       }
       nodes[i] = static_cast<std::uint32_t>(first_node + static_cast<std::size_t>(point));
     }
+    // VTK begins with the triangle whose normal points out of the prism, VolumeMesh with the other one.
+    if (kind.dimension == 3 && kind.n_nodes == 6) std::rotate(nodes.begin(), nodes.begin() + 3, nodes.begin() + 6);
     std::uint32_t element = 0;
     if (kind.dimension == 3) element = builder.add_element({nodes.data(), kind.n_nodes}, place);
     add_sets(grid, cell, kind, nodes, element, builder);

@@ -677,6 +677,66 @@ TEST(Mesh, RefusesAndDoubtsSizes) {
   EXPECT_THAT(huge.err, HasSubstr("huge.stl"));
 }
 
+// Cartilage of prisms from two surfaces to fields in a page; what holds no prisms is told.
+TEST(Mesh, FillsALayerWithPrismsThatABodyIsMadeOf) {
+  const ScratchFolder folder;
+  const auto mesh = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "mesh");
+    return run("heelstrike", arguments, here(folder));
+  };
+  ASSERT_EQ(mesh({"knee-tibia", "--edge", "6mm", "-o", "tibia.stl"}).exit_code, 0);
+  ASSERT_EQ(mesh({"knee-tibia-bone", "--edge", "6mm", "-o", "bone.stl"}).exit_code, 0);
+  const Finished layer = mesh({"--between", "tibia.stl", "bone.stl", "--prisms", "-o", "layer.vtu", "--json"});
+  ASSERT_EQ(layer.exit_code, 0) << layer.err;
+  const auto report = nlohmann::json::parse(layer.out);
+  EXPECT_EQ(report["nodes_per_element"], 6);
+  EXPECT_EQ(report["elements"].get<int>(), 2 * report["surface_triangles"].get<int>()) << "two layers";
+  EXPECT_GT(report["worst_quality"].get<double>(), 0.1);
+  const auto again = nlohmann::json::parse(mesh({"layer.vtu", "--json"}).out);
+  EXPECT_EQ(again["worst_quality"], report["worst_quality"]);
+  EXPECT_THAT(mesh({"layer.vtu"}).out, HasSubstr("prisms with 6 nodes"));
+  const Finished quadratic = mesh({"layer.vtu", "--order", "2"});
+  EXPECT_EQ(quadratic.exit_code, 2);
+  EXPECT_THAT(quadratic.err, HasSubstr("holds prisms with 6 nodes, and there are none with more here"));
+  EXPECT_THAT(mesh({"--between", "tibia.stl", "bone.stl", "--prisms", "--order", "2"}).err,
+              HasSubstr("--order 2: the prisms of a layer have 6 nodes"));
+  EXPECT_THAT(mesh({"tibia.stl", "--prisms"}).err, HasSubstr("--prisms: only the layer of --between"));
+  const std::string pressed = R"yaml(heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  plate: {mass: 1, inertia: [1, 1, 1]}
+drivers:
+  press:
+    body: plate
+    x: {polynomial: [0]}
+    y: {expression: "-0.0202 - 0.0002 * t"}
+    z: {polynomial: [0]}
+    rx: {polynomial: [0]}
+    ry: {polynomial: [0]}
+    rz: {polynomial: [0]}
+contact:
+  knee:
+    main:
+      body: ground
+      surface: {mesh: {file: layer.vtu}}
+      material: {youngs_modulus: 10.0e6, poissons_ratio: 0.45, density: 1100}
+    partner: {body: plate, surface: {plane: {normal: [0, -1, 0]}}}
+    backend: fem_condensed
+    parameters: {element: wedge6_mixed, clamped_set: inner, contact_set: outer, contact_box: [-1, -1, -1, 1, -0.0205, 1], depth_limit: 0.002}
+analysis: {type: kinematic, end_time: 1}
+output: {interval: 1, fields: {interval: 1, mesh: volume}}
+)yaml";
+  const Finished finished =
+      run("heelstrike", {"run", folder.write("pressed.yaml", pressed), "-o", "pressed"}, here(folder));
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(read_text(folder.path() / "pressed" / "report.html"), HasSubstr("contact_pressure"));
+  std::string other = pressed;
+  other.replace(other.find("wedge6_mixed"), 12, "hex8");
+  const Finished refused = run("heelstrike", {"condense", folder.write("other.yaml", other)}, here(folder));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("hex8 has 8 nodes, the elements of 'layer.vtu' have 6 and cannot carry it"));
+}
+
 TEST(Mesh, WithoutMesherSaysWhatBuildsIt) {
   const ScratchFolder folder;
   const std::string cube = folder.write("cube.stl", cube_stl());

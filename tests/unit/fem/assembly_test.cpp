@@ -16,8 +16,8 @@ namespace {
 
 /// Some blocks of elements, the last one incomplete, two materials.
 BodyModel body(const ElementKind& kind) {
-  // Hexahedra are fewer: more of them, for some blocks.
-  const std::size_t times = kind.n_nodes == 8 ? 2 : 1;
+  // Prisms and hexahedra are fewer: more of them, for some blocks.
+  const std::size_t times = test::corners_of(kind.n_nodes) == 4 ? 1 : 2;
   VolumeMesh mesh =
       test::block_mesh_of(kind.n_nodes, Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 9 * times, 8 * times, 7 * times);
   for (std::uint32_t e = 0; e < mesh.n_elements() / 3; ++e) mesh.element_sets["stiff"].push_back(e);
@@ -76,7 +76,7 @@ TEST_P(Assembly, AddsEveryElementOnce) {
 /// The patch test.
 TEST_P(Assembly, CarriesAUniformStateOfAnIrregularMesh) {
   const ElementKind& kind = GetParam();
-  VolumeMesh mesh = test::block_mesh(Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 3, 2, 2, kind.n_nodes == 8);
+  VolumeMesh mesh = test::block_mesh(Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 3, 2, 2, test::corners_of(kind.n_nodes));
   for (std::size_t i = 0; i < mesh.nodes.size(); ++i) {
     const auto x = static_cast<double>(i);
     mesh.nodes[i] += 0.01 * Vector3(std::sin(3.0 * x), std::sin(5.0 * x), std::sin(7.0 * x));

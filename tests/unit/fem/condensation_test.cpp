@@ -6,11 +6,14 @@
 
 #include <Eigen/Dense>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
+#include <string>
 #include <thread>
 
 #include "common/errors/error.hpp"
+#include "fem_server/fem/element_kind.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 
@@ -19,9 +22,12 @@ namespace {
 
 const std::vector<Material> rubber{{.youngs_modulus = 3.62e6, .poissons_ratio = 0.3, .density = 1000.0, .set = ""}};
 
+BodyModel block(const ElementKind& kind) {
+  return {test::block_mesh_of(kind.n_nodes, {0.01, -0.02, 0.0}, {0.05, 0.02, 0.03}, 3, 3, 3), rubber, kind.pressure};
+}
+
 BodyModel block(bool quadratic = false) {
-  VolumeMesh mesh = test::block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, 0.03}, 3, 3, 3);
-  return {quadratic ? to_quadratic(mesh) : mesh, rubber};
+  return block(usual_element(quadratic ? 10 : 4));
 }
 
 void quiet(std::string_view, double) {}
@@ -31,8 +37,8 @@ std::vector<std::uint32_t> set(const BodyModel& body, const std::string& name) {
 }
 
 TEST(CondensedStiffness, IsSymmetricSemidefiniteWithSixRigidModes) {
-  for (const bool quadratic : {false, true}) {
-    const BodyModel body = block(quadratic);
+  for (const ElementKind& kind : element_kinds()) {
+    const BodyModel body = block(kind);
     const ContactNodes surface = contact_nodes(body, boundary_faces(body.mesh()));
     const Eigen::MatrixXd K = condensed_stiffness(body, {}, surface.nodes);
     const double scale = K.cwiseAbs().maxCoeff();
@@ -51,8 +57,8 @@ TEST(CondensedStiffness, IsSymmetricSemidefiniteWithSixRigidModes) {
     // Issue: zero force to 1e-10 of the stiffness scale.
     const double force = (K * surface_modes).cwiseAbs().maxCoeff();
     EXPECT_LT(force, 1e-10 * scale);
-    std::printf("%s: rigid force / scale = %.2e, seventh eigenvalue / scale = %.2e\n",
-                quadratic ? "quadratic" : "linear", force / scale, eigenvalues[6] / scale);
+    std::printf("%s: rigid force / scale = %.2e, seventh eigenvalue / scale = %.2e\n", std::string(kind.name).c_str(),
+                force / scale, eigenvalues[6] / scale);
   }
 }
 
@@ -197,12 +203,31 @@ TEST(BodyModel, RefusesBadMaterialsAndElements) {
 }
 
 TEST(ContactNodes, AreasArePositiveAndSumToTheSurface) {
-  for (const bool quadratic : {false, true}) {
-    const BodyModel body = block(quadratic);
+  for (const ElementKind& kind : element_kinds()) {
+    const BodyModel body = block(kind);
     const ContactNodes surface = contact_nodes(body, boundary_faces(body.mesh()));
     const double area = std::accumulate(surface.areas.begin(), surface.areas.end(), 0.0);
-    EXPECT_NEAR(area, 2 * (0.04 * 0.04 + 2 * 0.04 * 0.03), 1e-12) << "quadratic: " << quadratic;
+    EXPECT_NEAR(area, 2 * (0.04 * 0.04 + 2 * 0.04 * 0.03), 1e-12) << kind.name;
     EXPECT_GT(*std::min_element(surface.areas.begin(), surface.areas.end()), 0.0);
+  }
+}
+
+// By hand: one prism over a right triangle of legs 1, height 1. The corner at the right angle has a third of its
+// triangle and a quarter of two unit squares, the two others a third, a quarter of one and of the long side.
+TEST(ContactNodes, OfAPrismShareTrianglesByThreeAndSidesByFour) {
+  VolumeMesh mesh;
+  mesh.nodes_per_element = 6;
+  mesh.nodes = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}, {0, 1, 1}};
+  mesh.connectivity = {0, 1, 2, 3, 4, 5};
+  const BodyModel body(std::move(mesh), rubber);
+  const ContactNodes surface = contact_nodes(body, boundary_faces(body.mesh()));
+  ASSERT_EQ(surface.nodes.size(), 6U);
+  EXPECT_EQ(surface.faces.size(), 8U);
+  const double sharp = 0.5 / 3.0 + 0.25 + 0.25 * std::sqrt(2.0);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_NEAR(surface.areas[i], i % 3 == 0 ? 0.5 / 3.0 + 0.5 : sharp, 1e-14) << i;
+    const Vector3 outward = body.mesh().nodes[surface.nodes[i]] - Vector3(1.0 / 3.0, 1.0 / 3.0, 0.5);
+    EXPECT_GT(surface.normals[i].dot(outward), 0.0) << i;
   }
 }
 

@@ -15,9 +15,8 @@
 namespace heelstrike::fem {
 namespace {
 
-BodyModel block(bool quadratic) {
-  VolumeMesh mesh = test::block_mesh({0.0, 0.0, 0.0}, {0.04, 0.03, 0.02}, 16, 10, 4);
-  if (quadratic) mesh = to_quadratic(mesh);
+BodyModel block(std::uint32_t nodes_per_element) {
+  VolumeMesh mesh = test::block_mesh_of(nodes_per_element, {0.0, 0.0, 0.0}, {0.04, 0.03, 0.02}, 16, 10, 4);
   return {std::move(mesh), std::vector<Material>{test::soft_material(0.3)}};
 }
 
@@ -45,8 +44,8 @@ Pressed pressed_bottom(const BodyModel& body, double pressure) {
 
 // Rounding: sums of some ten numbers.
 TEST(PressureRecovery, AUniformPressureIsExactUpToTheEdgesOfABlock) {
-  for (const bool quadratic : {false, true}) {
-    const BodyModel body = block(quadratic);
+  for (const std::uint32_t n_nodes : {4U, 10U, 6U, 8U}) {
+    const BodyModel body = block(n_nodes);
     const Pressed load = pressed_bottom(body, 5e4);
     const PressureRecovery recovery(body.mesh(), load.surface);
     const RecoveredPressure found = recovery.recover(load.touching, load.normals, load.forces);
@@ -61,11 +60,37 @@ TEST(PressureRecovery, AUniformPressureIsExactUpToTheEdgesOfABlock) {
   }
 }
 
+// Prisms along z show triangles below, prisms along y sides with four corners: both in one plane, with an edge in
+// common.
+TEST(PressureRecovery, AUniformPressureIsExactWhereTrianglesMeetSidesWithFourCorners) {
+  VolumeMesh mesh;
+  mesh.nodes_per_element = 6;
+  for (const double z : {0.0, 0.01}) {
+    for (const double y : {0.0, 0.01}) {
+      for (const double x : {0.0, 0.01, 0.02}) mesh.nodes.emplace_back(x, y, z);
+    }
+  }
+  mesh.connectivity = {0, 1, 4, 6, 7, 10, 0, 4, 3, 6, 10, 9, 5, 11, 4, 2, 8, 1, 4, 11, 10, 1, 8, 7};
+  const BodyModel body(std::move(mesh), std::vector<Material>{test::soft_material(0.3)});
+  const Pressed load = pressed_bottom(body, 5e4);
+  ASSERT_EQ(load.touching.size(), 6U);
+  EXPECT_NEAR(load.forces.sum(), 5e4 * 2e-4, 1e-12);
+  const PressureRecovery recovery(body.mesh(), load.surface);
+  const RecoveredPressure found = recovery.recover(load.touching, load.normals, load.forces);
+  EXPECT_NEAR(found.area, 2e-4, 1e-17);
+  EXPECT_EQ(found.faces.size(), 4U) << "two triangles and the halves of one side";
+  for (const double p : found.at_faces.reshaped()) EXPECT_NEAR(p, 5e4, 1e-8);
+  for (std::size_t v = 0; v < recovery.vertex_nodes().size(); ++v) {
+    const bool below = body.mesh().nodes[recovery.vertex_nodes()[v]].z() == 0.0;
+    EXPECT_NEAR(found.at_vertices(static_cast<Eigen::Index>(v), 0), below ? 5e4 : 0.0, 1e-8);
+  }
+}
+
 // Whatever the forces are: nothing negative, faces add up to the forces, vertices too where the contact has no edge of
 // the body beside it. Forces of very different sizes, so that what is lost would show.
 TEST(PressureRecovery, LosesNoForceAndInventsNoTension) {
-  for (const bool quadratic : {false, true}) {
-    const BodyModel body = block(quadratic);
+  for (const std::uint32_t n_nodes : {4U, 10U, 6U}) {
+    const BodyModel body = block(n_nodes);
     const Pressed all = pressed_bottom(body, 1.0);
     Pressed some{.surface = all.surface, .touching = {}, .normals = {}, .forces = {}};
     std::vector<double> forces;
@@ -115,7 +140,7 @@ struct PressedCut {
 
 /// @param pressure  [Pa] of a place, on the area that its node stands for
 PressedCut pressed_cut(bool quadratic, const std::function<double(const Vector3&)>& pressure) {
-  const BodyModel body = block(quadratic);
+  const BodyModel body = block(quadratic ? 10 : 4);
   const auto& x = body.mesh().nodes;
   Pressed load = pressed_bottom(body, 1.0);
   for (std::size_t i = 0; i < load.touching.size(); ++i) {

@@ -14,9 +14,10 @@ namespace heelstrike::fem::test {
 
 /// Tensor grid of boxes, six tetrahedra each (Kuhn), with faces named x0, x1, y0, y1, z0, z1. The long diagonals point
 /// away from the origin, so that no tetrahedron of a grid pulled onto a ball has all its corners on the surface.
-/// @param hexahedra  the boxes themselves instead
-inline VolumeMesh grid_mesh(const std::array<std::vector<double>, 3>& lines, bool hexahedra = false) {
+/// @param corners  of the elements: 4; 6, two prisms along z to a box instead; 8, the boxes themselves
+inline VolumeMesh grid_mesh(const std::array<std::vector<double>, 3>& lines, std::uint32_t corners = 4) {
   VolumeMesh mesh;
+  mesh.nodes_per_element = corners;
   const std::array<std::size_t, 3> n{lines[0].size(), lines[1].size(), lines[2].size()};
   const auto id = [&](std::size_t i, std::size_t j, std::size_t k) {
     return static_cast<std::uint32_t>((k * n[1] + j) * n[0] + i);
@@ -39,12 +40,16 @@ inline VolumeMesh grid_mesh(const std::array<std::vector<double>, 3>& lines, boo
   for (std::size_t k = 0; k + 1 < n[2]; ++k) {
     for (std::size_t j = 0; j + 1 < n[1]; ++j) {
       for (std::size_t i = 0; i + 1 < n[0]; ++i) {
-        if (hexahedra) {
-          mesh.nodes_per_element = 8;
-          for (const std::size_t up : {std::size_t{0}, std::size_t{1}}) {
-            for (const std::uint32_t node :
-                 {id(i, j, k + up), id(i + 1, j, k + up), id(i + 1, j + 1, k + up), id(i, j + 1, k + up)}) {
-              mesh.connectivity.push_back(node);
+        if (corners != 4) {
+          const auto at = [&](std::size_t around, std::size_t up) {
+            return id(i + (around == 1 || around == 2 ? 1 : 0), j + around / 2, k + up);
+          };
+          const std::vector<std::vector<std::size_t>> bases =
+              corners == 8 ? std::vector<std::vector<std::size_t>>{{0, 1, 2, 3}}
+                           : std::vector<std::vector<std::size_t>>{{0, 1, 2}, {0, 2, 3}};
+          for (const auto& base : bases) {
+            for (const std::size_t up : {std::size_t{0}, std::size_t{1}}) {
+              for (const std::size_t around : base) mesh.connectivity.push_back(at(around, up));
             }
           }
           continue;
@@ -81,14 +86,19 @@ inline std::vector<double> even(double from, double to, std::size_t n) {
 }
 
 inline VolumeMesh block_mesh(const Vector3& from, const Vector3& to, std::size_t nx, std::size_t ny, std::size_t nz,
-                             bool hexahedra = false) {
-  return grid_mesh({even(from.x(), to.x(), nx), even(from.y(), to.y(), ny), even(from.z(), to.z(), nz)}, hexahedra);
+                             std::uint32_t corners = 4) {
+  return grid_mesh({even(from.x(), to.x(), nx), even(from.y(), to.y(), ny), even(from.z(), to.z(), nz)}, corners);
 }
 
-/// The same block with as many nodes per element as asked for: 4, 10 or 8.
+/// Corners of an element with so many nodes.
+inline std::uint32_t corners_of(std::uint32_t nodes_per_element) {
+  return nodes_per_element == 10 ? 4 : nodes_per_element;
+}
+
+/// The same block with as many nodes per element as asked for: 4, 10, 6 or 8.
 inline VolumeMesh block_mesh_of(std::uint32_t nodes_per_element, const Vector3& from, const Vector3& to, std::size_t nx,
                                 std::size_t ny, std::size_t nz) {
-  VolumeMesh mesh = block_mesh(from, to, nx, ny, nz, nodes_per_element == 8);
+  VolumeMesh mesh = block_mesh(from, to, nx, ny, nz, corners_of(nodes_per_element));
   return nodes_per_element == 10 ? to_quadratic(mesh) : mesh;
 }
 

@@ -67,6 +67,31 @@ TEST(ParseVtu, HexahedraAreCutAlikeOnBothSides) {
   EXPECT_NEAR(volume, 2.0, 1e-14) << "closed, and turned outwards";
 }
 
+// Both halves of a unit cube, VTK's way: the triangle that looks out first.
+TEST(ParseVtu, PrismsAreCutAlikeOnBothSides) {
+  const std::vector<double> points{1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1, 1};
+  const std::string file =
+      "<VTKFile type=\"UnstructuredGrid\" header_type=\"UInt64\"><UnstructuredGrid><Piece>\n<PointData></PointData>"
+      "<Points>" +
+      array<double>("Points", "Float64", 3, points) + "</Points><Cells>" +
+      array<std::int64_t>("connectivity", "Int64", 1, {5, 6, 4, 1, 2, 0, 5, 4, 7, 1, 0, 3}) +
+      array<std::int64_t>("offsets", "Int64", 1, {6, 12}) + array<std::uint8_t>("types", "UInt8", 1, {13, 13}) +
+      "</Cells></Piece></UnstructuredGrid></VTKFile>";
+  const FieldGrid grid = parse_vtu(file, "p.vtu");
+  EXPECT_EQ(grid.tetrahedra.size(), 4U * 6U);
+  ASSERT_EQ(grid.triangles.size(), 3U * 12U) << "four triangles, four sides: the common one is inside";
+  double volume = 0.0;
+  for (std::size_t t = 0; t < grid.triangles.size(); t += 3) {
+    const auto p = [&](std::size_t k, std::size_t axis) { return points[3 * grid.triangles[t + k] + axis]; };
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::size_t j = (i + 1) % 3;
+      const std::size_t k = (i + 2) % 3;
+      volume += p(0, i) * (p(1, j) * p(2, k) - p(1, k) * p(2, j)) / 6.0;
+    }
+  }
+  EXPECT_NEAR(volume, 1.0, 1e-14) << "closed, and turned outwards";
+}
+
 TEST(ParseVtu, BrokenFilesAreRefused) {
   std::string cut = two_tetrahedra();
   EXPECT_THROW((void)parse_vtu(cut.substr(0, cut.size() / 2), "t.vtu"), Error);

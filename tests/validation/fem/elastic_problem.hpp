@@ -18,17 +18,19 @@ using Traction = std::function<Vector3(const Vector3& x, const Vector3& normal)>
 /// Consistent nodal forces [N] of a traction.
 inline Eigen::VectorXd traction_forces(const BodyModel& body, const Traction& traction) {
   const VolumeMesh& mesh = body.mesh();
-  const ShapeTable& rule = body.reference().face;
   Eigen::VectorXd force = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(body.n_dofs()));
   for (const ElementFace face : boundary_faces(mesh)) {
     const auto element = mesh.element(face.element);
     std::vector<std::uint32_t> nodes;
-    if (mesh.hexahedral()) {
+    const bool half = mesh.is_half(face.face);
+    const ShapeTable& rule = half ? body.reference().quadrilateral : body.reference().triangle;
+    if (half) {
       if (face.face % 2 == 1) continue;  // the first half stands for the side
       const auto corners = side_corners(mesh, face);
       nodes.assign(corners.begin(), corners.end());
     } else {
-      for (const std::uint8_t corner : tetrahedron_faces[face.face]) nodes.push_back(element[corner]);
+      const Triangle corners = face_corners(mesh, face);
+      nodes.assign(corners.begin(), corners.end());
       for (const std::uint8_t middle : tetrahedron_face_middles[face.face]) {
         if (mesh.nodes_per_element == 10) nodes.push_back(element[middle]);
       }
@@ -75,7 +77,7 @@ inline Solution solve(const BodyModel& body, const Traction& traction,
           .factor_work = factor.n_operations()};
 }
 
-/// A mesh of linear tetrahedra, or of hexahedra, in the nodes of `kind`; `place` moves all nodes, the added ones too.
+/// A mesh of linear elements in the nodes of `kind`; `place` moves all nodes, the added ones too.
 inline BodyModel body_of(VolumeMesh linear, const ElementKind& kind, const Material& material,
                          const std::function<Vector3(const Vector3&)>& place) {
   VolumeMesh mesh = kind.n_nodes == 10 ? to_quadratic(linear) : std::move(linear);

@@ -30,9 +30,9 @@ Cook cook(const ElementKind& kind, std::size_t n) {
     const double x = p.x();
     return {48.0 * x, 44.0 * x + p.y() * (44.0 * (1.0 - x) + 16.0 * x), p.z()};
   };
-  const BodyModel body =
-      test::body_of(test::block_mesh(Vector3::Zero(), Vector3(1.0, 1.0, thickness), n, n, 1, kind.n_nodes == 8), kind,
-                    {.youngs_modulus = 2.0 * mu * (1.0 + nu), .poissons_ratio = nu, .density = 0.0, .set = ""}, place);
+  const BodyModel body = test::body_of(
+      test::block_mesh(Vector3::Zero(), Vector3(1.0, 1.0, thickness), n, n, 1, test::corners_of(kind.n_nodes)), kind,
+      {.youngs_modulus = 2.0 * mu * (1.0 + nu), .poissons_ratio = nu, .density = 0.0, .set = ""}, place);
   const auto shear = [](const Vector3& x, const Vector3&) -> Vector3 {
     return {0.0, x.x() > 48.0 - 1e-9 ? 1.0 / 16.0 : 0.0, 0.0};
   };
@@ -77,6 +77,8 @@ TEST(NearlyIncompressible, CooksMembraneReachesTheReferenceWithoutLocking) {
   EXPECT_LT(ratios.at("tet4")[2], 0.7) << "displacements alone lock: else this test says nothing";
   EXPECT_NEAR(ratios.at("tet4_mixed")[2], 1.0, 0.15);
   EXPECT_NEAR(ratios.at("tet10_mixed")[2], 1.0, 0.01);
+  EXPECT_LT(ratios.at("wedge6")[2], 0.7);
+  EXPECT_NEAR(ratios.at("wedge6_mixed")[2], 1.0, 0.15);
   EXPECT_NEAR(ratios.at("hex8")[2], 1.0, 0.05);
 }
 
@@ -88,8 +90,8 @@ struct Shell {
   test::Solution solution;
 };
 
-VolumeMesh eighth_shell(std::size_t n, bool hexahedra) {
-  VolumeMesh mesh = test::block_mesh(Vector3::Zero(), Vector3::Ones(), 2 * n, 2 * n, 2 * n, hexahedra);
+VolumeMesh eighth_shell(std::size_t n, std::uint32_t corners) {
+  VolumeMesh mesh = test::block_mesh(Vector3::Zero(), Vector3::Ones(), 2 * n, 2 * n, 2 * n, corners);
   VolumeMesh shell = mesh;
   shell.connectivity.clear();
   shell.face_sets.clear();
@@ -107,7 +109,7 @@ Shell hollow_sphere(const ElementKind& kind, std::size_t n) {
   constexpr double b3 = 8.0;  // cube of the outer radius
   // Cubes become spheres: a cube of half width s that of radius 2 s.
   const auto place = [](const Vector3& p) -> Vector3 { return 2.0 * p.maxCoeff() / p.norm() * p; };
-  const BodyModel body = test::body_of(eighth_shell(n, kind.n_nodes == 8), kind,
+  const BodyModel body = test::body_of(eighth_shell(n, test::corners_of(kind.n_nodes)), kind,
                                        {.youngs_modulus = E, .poissons_ratio = nu, .density = 0.0, .set = ""}, place);
   const auto inner = [](const Vector3& x, const Vector3& normal) -> Vector3 {
     const bool loaded = x.norm() < 1.2 && normal.dot(x) < -0.5 * x.norm();
@@ -168,6 +170,8 @@ TEST(NearlyIncompressible, HollowSphereUnderPressureIsThatOfLame) {
   }
   EXPECT_LT(all.at("tet4")[2].displacement, -0.2) << "displacements alone lock: else this test says nothing";
   EXPECT_NEAR(all.at("tet4_mixed")[2].displacement, 0.0, 0.15);
+  EXPECT_LT(all.at("wedge6")[2].displacement, -0.2);
+  EXPECT_NEAR(all.at("wedge6_mixed")[2].displacement, 0.0, 0.15);
   EXPECT_NEAR(all.at("hex8")[2].displacement, 0.0, 0.04);
   EXPECT_NEAR(all.at("tet10_mixed")[2].displacement, 0.0, 0.003);
   EXPECT_LT(all.at("tet10_mixed")[2].stress, 0.05);
