@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view prefix = "heelstrike-";
 constexpr const char* lock_name = "lock";
 constexpr std::size_t max_socket_path = sizeof(sockaddr_un::sun_path) - 1;  // 107 bytes on Linux
-// Longest name below the base: "heelstrike-<pid>-XXXXXX/fem.sock".
+// Longest name below the base: "heelstrike-<pid>-XXXXXX/fem.sock.messages".
 constexpr std::size_t room_for_names = 48;
 
 std::optional<pid_t> owner_of(const std::string& folder_name) {
