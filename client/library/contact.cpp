@@ -113,6 +113,10 @@ const ParameterMap& Contact::parameters() const {
   return content_->description.parameters;
 }
 
+const std::vector<std::string>& Contact::regions() const {
+  return content_->description.regions;
+}
+
 Response Contact::evaluate(const State& state) {
   const inner::client::Gate::Pass pass(content_->gate, "evaluate");
   return inner::client::at_border({}, [&] {

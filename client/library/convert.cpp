@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "client/embedded/embedded.hpp"
 #include "common/errors/error.hpp"
@@ -58,6 +59,21 @@ PairState inside(const hs::State& state) {
   return made;
 }
 
+namespace {
+
+hs::RegionLoad outside(const RegionLoad& from) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  hs::RegionLoad to{.force = from.force,
+                    .area = from.area,
+                    .mean_pressure = from.mean_pressure(),
+                    .peak_pressure = from.peak_pressure,
+                    .p_ACop = {none, none, none}};
+  if (from.force > 0.0) Eigen::Map<Vector3>(to.p_ACop.data()) = from.p_ACop;
+  return to;
+}
+
+}  // namespace
+
 void take(const Response& from, hs::Response& to) {
   Eigen::Map<Vector6>(to.F_A.data()) = from.F_A.vector();
   Eigen::Map<RowMajor6>(to.dF_A_dX.data()) = from.dF_A_dX;
@@ -73,6 +89,8 @@ void take(const Response& from, hs::Response& to) {
   to.iterations = from.statistics.iterations;
   to.active_points = from.statistics.active_points;
   to.residual = from.statistics.residual;
+  to.regions.clear();
+  for (const RegionLoad& region : from.regions) to.regions.push_back(outside(region));
 }
 
 Overrides inside(const hs::Changes& changes) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 
 #include "client/report/columns.hpp"
@@ -73,8 +74,7 @@ Json state_json(const LiveState& s) {
           {"remaining", s.remaining}};
 }
 
-Json curve_json(const LiveCurve& curve) {
-  const report::ColumnName name = report::read_column_name(curve.name);
+Json curve_json(const LiveCurve& curve, const report::ColumnName& name) {
   Json json = {{"name", curve.name}, {"owner", name.owner}, {"short", name.short_name}, {"quantity", name.quantity},
                {"unit", name.unit},  {"last", curve.last},  {"time", Json::array()},    {"value", Json::array()}};
   for (const Sample& sample : curve.samples) {
@@ -87,7 +87,15 @@ Json curve_json(const LiveCurve& curve) {
 Json run_json(const LiveRun& run) {
   Json json = {{"version", run.version()}, {"state", state_json(run.state())}};
   json["curves"] = Json::array();
-  for (const LiveCurve& curve : run.curves(samples_per_curve)) json["curves"].push_back(curve_json(curve));
+  const std::vector<std::string> columns = run.columns();
+  const std::vector<report::ColumnName> names = report::read_column_names(columns);
+  for (const LiveCurve& curve : run.curves(samples_per_curve)) {
+    const auto column = std::ranges::find(columns, curve.name);
+    // The schema may have come anew in between.
+    json["curves"].push_back(curve_json(curve, column == columns.end()
+                                                   ? report::read_column_name(curve.name)
+                                                   : names[static_cast<std::size_t>(column - columns.begin())]));
+  }
   json["maps"] = Json::array();
   for (const LiveMap& map : run.maps(cells_per_map)) {
     json["maps"].push_back({{"name", map.name},

@@ -18,7 +18,8 @@ constexpr std::size_t text_curves = 6;
 
 /// Of all columns those that say how contact and integration go.
 bool is_watched(const report::ColumnName& name) {
-  constexpr std::array watched = {"force", "indentation", "peak_pressure", "area", "step_size", "energy"};
+  constexpr std::array watched = {"force",     "indentation", "peak_pressure", "area",
+                                  "step_size", "energy",      "region_force",  "region_peak_pressure"};
   return std::ranges::find(watched, name.quantity) != watched.end();
 }
 
@@ -54,9 +55,10 @@ void LiveRun::on_schema(std::span<const Column> columns) {
   const std::scoped_lock lock(mutex_);
   columns_.clear();
   traces_.clear();
+  for (const Column& column : columns) columns_.push_back(column.name);
+  const std::vector<report::ColumnName> names = report::read_column_names(columns_);
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    columns_.push_back(columns[c].name);
-    const report::ColumnName name = report::read_column_name(columns[c].name);
+    const report::ColumnName& name = names[c];
     if (c == 0 || !is_watched(name) || traces_.size() == most_traces) continue;
     traces_.push_back(
         {.column = c, .name = columns[c].name, .unit = name.unit, .history = SampleHistory(), .last = 0.0});

@@ -1,6 +1,8 @@
 #include "client/report/columns.hpp"
 
 #include <array>
+#include <functional>
+#include <set>
 #include <utility>
 
 namespace heelstrike::client::report {
@@ -49,6 +51,27 @@ ColumnName read_column_name(std::string_view name) {
   column.short_name = rest;
   column.quantity = quantity_of(column);
   return column;
+}
+
+std::vector<ColumnName> read_column_names(std::span<const std::string> names) {
+  const std::set<std::string, std::less<>> all(names.begin(), names.end());
+  std::vector<ColumnName> read;
+  for (const std::string& name : names) {
+    ColumnName& column = read.emplace_back(read_column_name(name));
+    if (!all.contains(column.owner + ".mean_pressure_Pa")) continue;
+    // Names of regions may hold dots, too: the owner is a pair, which has a gap.
+    std::size_t dot = column.owner.rfind('.');
+    while (dot != std::string::npos && dot > 0 && !all.contains(column.owner.substr(0, dot) + ".gap_m")) {
+      dot = column.owner.rfind('.', dot - 1);
+    }
+    if (dot == std::string::npos || dot == 0) continue;
+    const bool is_cop = column.quantity == "cop";
+    const std::string region = column.owner.substr(dot + 1);
+    column.quantity = "region_" + (is_cop ? "cop" : column.short_name);
+    column.short_name = is_cop ? region + " " + column.short_name : region;
+    column.owner.resize(dot);
+  }
+  return read;
 }
 
 }  // namespace heelstrike::client::report

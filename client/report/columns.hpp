@@ -1,8 +1,10 @@
 /// What the name of a column of timeseries.csv says: "ball-ground.fz_N" is the force of pair ball-ground, in N.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heelstrike::client::report {
 
@@ -14,5 +16,9 @@ struct ColumnName {
 };
 
 [[nodiscard]] ColumnName read_column_name(std::string_view name);
+
+/// Of all columns of a table. Those of regions are known by their neighbours: "knee.medial.force_N" belongs to the pair
+/// "knee", is called "medial" and drawn with the other regions as "region_force".
+[[nodiscard]] std::vector<ColumnName> read_column_names(std::span<const std::string> names);
 
 }  // namespace heelstrike::client::report

@@ -76,7 +76,8 @@ double range_of(const TimeSeries& series, std::size_t column) {
   return high > low ? high - low : 0.0;
 }
 
-constexpr const char* wanted[] = {"force", "indentation", "gap", "energy", "peak_pressure", "area"};
+constexpr const char* wanted[] = {"force",         "indentation", "gap",          "energy",
+                                  "peak_pressure", "area",        "region_force", "region_peak_pressure"};
 
 /// Key of the picture that a column belongs to; empty = none.
 std::string picture_of(const ColumnName& name) {
@@ -106,10 +107,11 @@ class PictureMaker {
 
   void add(const DrawnRun& run) {
     const auto& columns = run.series.columns;
+    const std::vector<ColumnName> names = read_column_names(columns);
     for (std::size_t c = 1; c < columns.size(); ++c) {
-      const ColumnName name = read_column_name(columns[c]);
+      const ColumnName& name = names[c];
       const std::string key = picture_of(name);
-      if (key.empty() || range_of(run.series, c) == 0.0 || !is_shown(run, c, key)) continue;
+      if (key.empty() || range_of(run.series, c) == 0.0 || !is_shown(run, names, c, key)) continue;
       std::string label = name.quantity;
       std::ranges::replace(label, '_', ' ');
       const std::string component = several_runs_ && name.short_name != name.quantity ? ", " + name.short_name : "";
@@ -131,13 +133,13 @@ class PictureMaker {
 
  private:
   /// Of several runs only the component with the largest range in the first of them.
-  bool is_shown(const DrawnRun& run, std::size_t column, const std::string& key) {
+  bool is_shown(const DrawnRun& run, const std::vector<ColumnName>& names, std::size_t column, const std::string& key) {
     if (!several_runs_) return true;
     const auto [entry, is_new] = component_.try_emplace(key);
     if (is_new) {
       double largest = 0.0;
       for (std::size_t c = 1; c < run.series.columns.size(); ++c) {
-        if (picture_of(read_column_name(run.series.columns[c])) != key || range_of(run.series, c) <= largest) continue;
+        if (picture_of(names[c]) != key || range_of(run.series, c) <= largest) continue;
         largest = range_of(run.series, c);
         entry->second = run.series.columns[c];
       }

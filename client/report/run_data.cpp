@@ -167,9 +167,10 @@ Json charts_json(const RunData& run, std::size_t budget) {
   }
   const std::vector<double> time = run.series.column(run.series.columns[0]);
   json["time"] = time.size() <= budget ? packed(time) : packed(std::span<const double>());
+  const std::vector<ColumnName> read = read_column_names(run.series.columns);
   for (std::size_t c = 1; c < run.series.columns.size(); ++c) {
     const std::string& name = run.series.columns[c];
-    json["columns"].push_back(column_json(name, read_column_name(name), run.series.column(name), time, budget));
+    json["columns"].push_back(column_json(name, read[c], run.series.column(name), time, budget));
     constexpr std::string_view ending = ".indentation_m";
     if (name.ends_with(ending)) {
       json["loops"].push_back(loop_json(run.series, name.substr(0, name.size() - ending.size()), budget));

@@ -62,6 +62,17 @@ struct GapBound {
   bool flat = false;                 ///< the body that looks is a half space behind `normal`
 };
 
+/// What a named part of a pair's surface bears.
+struct RegionLoad {
+  double force = 0.0;                ///< [N] normal: pressure times area, so that parts that face different ways add up
+  double area = 0.0;                 ///< [m^2] under load
+  double peak_pressure = 0.0;        ///< [Pa]
+  Vector3 p_ACop = Vector3::Zero();  ///< [m] centre of pressure in A; zero without force
+
+  [[nodiscard]] double mean_pressure() const { return area > 0.0 ? force / area : 0.0; }  ///< [Pa] of what is loaded
+  [[nodiscard]] bool operator==(const RegionLoad&) const = default;
+};
+
 /// What one evaluation yields. With `gap` > 0 wrench and tangents are exactly zero: no adhesion.
 struct Response {
   Wrench F_A;                         ///< on A about A's origin, expressed in A
@@ -79,6 +90,7 @@ struct Response {
   GapBound bound;
   std::vector<ContactPoint> points{};  ///< of a rigid pair (rigid_law()): where the bodies touch or are near; the
                                        ///< wrench is then left to who knows the masses, and zero
+  std::vector<RegionLoad> regions{};   ///< one for each of PairDescription::regions
 };
 
 /// What is wanted of a question to all pairs.
@@ -104,7 +116,11 @@ struct PairDescription {
   ParameterMap parameters;  ///< values in force, defaults and derived ones included
   std::string digest;       ///< sha256 of everything the preparation depends on
   bool vibrates = false;    ///< answers depend on how much time passes between commits, because bodies have inertia
+  std::vector<std::string> regions{};  ///< parts of the surface whose loads are told apart; they may overlap
 };
+
+/// Name of the parameter in which back-ends are told of regions: a text, empty without any.
+inline constexpr const char* regions_parameter = "regions";
 
 /// Round-trip statistics of a remote partner.
 struct RpcStatistics {

@@ -267,7 +267,8 @@ void RecoveringContact::open_again() {
   std::unique_ptr<Contact> opened =
       open_(specs_, assets_, {.run_id = context_.run_id, .on_progress = {}, .stop = context_.stop});
   for (std::size_t i = 0; i < descriptions_.size(); ++i) {
-    if (opened->pairs()[i].digest == descriptions_[i].digest) continue;
+    const PairDescription& again = opened->pairs()[i];
+    if (again.digest == descriptions_[i].digest && again.regions == descriptions_[i].regions) continue;
     throw Error(ErrorCode::version_mismatch,
                 fmt::format("{} has come back as another program: it prepares pair '{}' otherwise than before; resume "
                             "the run with the program that it was begun with",

@@ -10,6 +10,7 @@
 
 #include "common/config/version.hpp"
 #include "common/contact/batch_contact.hpp"
+#include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
 #include "common/rpc/asset_upload.hpp"
@@ -53,6 +54,25 @@ constexpr std::size_t most_questions = 512;
 /// So many messages may be under way before the sender waits for the first of them.
 constexpr std::size_t most_messages = 4;
 
+/// A server that is older than the loads of regions says nothing of them.
+void tell_missing_regions(const PairSpec& pair, const PairDescription& opened, const std::string& peer,
+                          const OpenContext& context) {
+  const auto given = pair.parameters.find(regions_parameter);
+  if (given == pair.parameters.end() || !opened.regions.empty() || !context.on_progress) return;
+  const auto* names = std::get_if<std::string>(&given->second);
+  if (names == nullptr || names->find_first_not_of(' ') == std::string::npos) return;
+  context.on_progress(fmt::format("{}{} is older than this program and does not tell the loads of the regions of "
+                                  "contact.{}: the time series has no columns of them; update the server",
+                                  warning_mark, peer, pair.name),
+                      0.0);
+}
+
+void require_regions(const Response& response, const PairDescription& pair, const std::string& peer) {
+  if (response.regions.size() == pair.regions.size()) return;
+  throw Error(ErrorCode::internal, fmt::format("{} answered pair '{}' with the loads of {} regions instead of {}", peer,
+                                               pair.name, response.regions.size(), pair.regions.size()));
+}
+
 class RemoteContact final : public Contact, public BatchContact {
  public:
   RemoteContact(RemoteContactOptions options, std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
@@ -79,7 +99,7 @@ class RemoteContact final : public Contact, public BatchContact {
  private:
   void open_session(const PairSpec& pair, std::size_t n_pairs, const OpenContext& context);
   [[nodiscard]] grpc::Status try_to_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,
-                                         std::size_t n_pairs, const OpenContext& context);
+                                         const PairSpec& pair, std::size_t n_pairs, const OpenContext& context);
   void hold_sessions();
 
   /// A question whose answer has not arrived.
@@ -190,13 +210,13 @@ void RemoteContact::open_session(const PairSpec& pair, std::size_t n_pairs, cons
   if (stop_.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
   const std::size_t n_before = session_ids_.size();
   call(what, safe_call(options_.open_timeout),
-       [&](grpc::ClientContext& call_context) { return try_to_open(call_context, request, n_pairs, context); });
+       [&](grpc::ClientContext& call_context) { return try_to_open(call_context, request, pair, n_pairs, context); });
   if (session_ids_.size() == n_before)
     throw Error(ErrorCode::internal, what + ": the server ended the call without a session");
 }
 
 grpc::Status RemoteContact::try_to_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,
-                                        std::size_t n_pairs, const OpenContext& context) {
+                                        const PairSpec& pair, std::size_t n_pairs, const OpenContext& context) {
   const auto reader = stub_->OpenSession(&call, request);
   v1::OpenSessionResponse event;
   bool opened = false;
@@ -209,6 +229,7 @@ grpc::Status RemoteContact::try_to_open(grpc::ClientContext& call, const v1::Ope
       session_ids_.push_back(event.opened().session_id());
       all_history_independent_ = all_history_independent_ && event.opened().memoryless();
       descriptions_.push_back(wire::from_proto(event.opened(), FieldPath("opened")));
+      tell_missing_regions(pair, descriptions_.back(), peer_, context);
       opened = true;
     }
   }
@@ -318,6 +339,7 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
     const v1::PairResponse& answer = response.pairs(static_cast<int>(i));
     try {
       wire::from_proto(answer, entries[i].response, FieldPath(root, "pairs", i));
+      require_regions(entries[i].response, descriptions_[pair], peer_);
     } catch (const RecoverableError& error) {
       entries[i].error = std::make_shared<const RecoverableError>(error);
     } catch (const Error& error) {
@@ -366,6 +388,7 @@ MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<co
     for (std::size_t k = 0; k < own.size(); ++k) {
       wire::from_proto(response.pairs(static_cast<int>(i)).results(static_cast<int>(k)), own[k],
                        FieldPath(path, "results", k));
+      require_regions(own[k], descriptions_[i], peer_);
     }
   }
   if (response.has_error()) answers.error = std::make_shared<const Error>(wire::from_proto(response.error()));
@@ -434,6 +457,7 @@ void RemoteContact::take_answer(const v1::ExchangeResponse& reply, PostedQuestio
     const FieldPath root("reply");
     for (std::size_t i = 0; i < asked.states.size(); ++i) {
       wire::from_proto(reply.pairs(static_cast<int>(i)), asked.responses[i], FieldPath(root, "pairs", i));
+      require_regions(asked.responses[i], descriptions_[i], peer_);
     }
   });
   asked.answered = true;

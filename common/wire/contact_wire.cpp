@@ -58,6 +58,27 @@ void from_proto(const v1::ContactPoint& from, ContactPoint& to, const FieldPath&
   to.curvature_B = finite(from.curvature_b(), FieldPath(path, "curvature_B"));
 }
 
+void to_proto(const RegionLoad& from, v1::RegionLoad& to) {
+  to.set_force(from.force);
+  to.set_area(from.area);
+  to.set_peak_pressure(from.peak_pressure);
+  to.clear_p_acop();
+  if (from.force > 0.0) to_proto(from.p_ACop, *to.mutable_p_acop());
+}
+
+void from_proto(const v1::RegionLoad& from, RegionLoad& to, const FieldPath& path) {
+  const FieldPath p_ACop(path, "p_ACop");
+  to.force = finite(from.force(), FieldPath(path, "force"));
+  to.area = finite(from.area(), FieldPath(path, "area"));
+  to.peak_pressure = finite(from.peak_pressure(), FieldPath(path, "peak_pressure"));
+  to.p_ACop.setZero();
+  if (from.has_p_acop()) {
+    from_proto(from.p_acop(), to.p_ACop, p_ACop);
+  } else if (to.force > 0.0) {
+    refuse_missing(p_ACop);
+  }
+}
+
 void to_proto(const PairState& from, v1::PairState& to) {
   to.set_time(from.t);
   to_proto(from.X_AB, *to.mutable_x_ab());
@@ -96,6 +117,8 @@ void to_proto(const Response& from, v1::ContactResult& to, bool with_tangents) {
   if (from.bound.known) to_proto(from.bound, *to.mutable_bound());
   to.clear_points();
   for (const ContactPoint& point : from.points) to_proto(point, *to.add_points());
+  to.clear_regions();
+  for (const RegionLoad& region : from.regions) to_proto(region, *to.add_regions());
 }
 
 void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& path) {
@@ -129,6 +152,10 @@ void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& pa
   const FieldPath points(path, "points");
   for (int i = 0; i < from.points_size(); ++i)
     from_proto(from.points(i), to.points[static_cast<std::size_t>(i)], points);
+  to.regions.resize(static_cast<std::size_t>(from.regions_size()));
+  const FieldPath regions(path, "regions");
+  for (int i = 0; i < from.regions_size(); ++i)
+    from_proto(from.regions(i), to.regions[static_cast<std::size_t>(i)], regions);
 }
 
 void from_proto(const v1::PairResponse& from, Response& to, const FieldPath& path) {

@@ -13,6 +13,8 @@ void to_proto(const GapBound& from, v1::GapBound& to);
 void from_proto(const v1::GapBound& from, GapBound& to, const FieldPath& path);
 void to_proto(const ContactPoint& from, v1::ContactPoint& to);
 void from_proto(const v1::ContactPoint& from, ContactPoint& to, const FieldPath& path);
+void to_proto(const RegionLoad& from, v1::RegionLoad& to);
+void from_proto(const v1::RegionLoad& from, RegionLoad& to, const FieldPath& path);
 /// @param with_tangents  false = they are left unset, as are tangents that are zero
 void to_proto(const Response& from, v1::ContactResult& to, bool with_tangents = true);
 

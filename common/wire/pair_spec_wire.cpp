@@ -88,6 +88,7 @@ void to_proto(const PairDescription& from, v1::SessionDescription& to) {
   to_proto(from.parameters, *to.mutable_parameters());
   to.set_digest(from.digest);
   to.set_vibrates(from.vibrates);
+  to.mutable_regions()->Assign(from.regions.begin(), from.regions.end());
 }
 
 PairDescription from_proto(const v1::SessionDescription& from, const FieldPath& path) {
@@ -95,7 +96,8 @@ PairDescription from_proto(const v1::SessionDescription& from, const FieldPath& 
           .backend = from.backend(),
           .parameters = from_proto(from.parameters(), FieldPath(path, "parameters")),
           .digest = from.digest(),
-          .vibrates = from.vibrates()};
+          .vibrates = from.vibrates(),
+          .regions = {from.regions().begin(), from.regions().end()}};
 }
 
 }  // namespace heelstrike::wire

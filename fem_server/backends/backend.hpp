@@ -53,7 +53,8 @@ struct BackendTraits {
   bool history_independent = false;
   /// An evaluation takes much longer than starting a thread: pairs of one commit are then worth a thread each.
   bool heavy = false;
-  bool vibrates = false;  ///< see PairDescription
+  bool vibrates = false;               ///< see PairDescription
+  std::vector<std::string> regions{};  ///< names; every response has the load of each
 };
 
 /// What some contact models offer besides: several states under one history share work.

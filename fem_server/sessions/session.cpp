@@ -68,7 +68,8 @@ Session::Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::st
                   .backend = pair_.backend,
                   .parameters = backend_->traits().parameters,
                   .digest = std::move(digest),
-                  .vibrates = backend_->traits().vibrates};
+                  .vibrates = backend_->traits().vibrates,
+                  .regions = backend_->traits().regions};
   memory_.history = backend_->initial_history();
 }
 

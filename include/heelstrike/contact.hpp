@@ -70,6 +70,9 @@ class HEELSTRIKE_API Contact {
   [[nodiscard]] const std::string& backend() const;
   /// In force, defaults and derived ones included.
   [[nodiscard]] const ParameterMap& parameters() const;
+  /// Names of the parts of the surface whose loads every response tells apart; empty where the pair names none. They
+  /// may overlap.
+  [[nodiscard]] const std::vector<std::string>& regions() const;
 
   /// @throws Error{recoverable} too deep, or not converged: a smaller step may succeed; Error{invalid_input} for
   /// numbers that are not finite or rotations that are none

@@ -28,6 +28,15 @@ struct State {
   Vector6 V_AB = {};                           ///< [rad/s, m/s] angular, then linear at B's origin
 };
 
+/// What a named part of a surface bears.
+struct RegionLoad {
+  double force = 0.0;          ///< [N] normal: pressure times area, so that parts that face different ways add up
+  double area = 0.0;           ///< [m^2] contact area
+  double mean_pressure = 0.0;  ///< [Pa] force / area; 0 without contact
+  double peak_pressure = 0.0;  ///< [Pa]
+  Vector3 p_ACop = {};         ///< [m] centre of pressure in A; NaN without force
+};
+
 /// What one evaluation of a contact yields. With `gap` > 0 wrench and tangents are exactly zero.
 struct Response {
   Vector6 F_A = {};       ///< [N m, N] on A about A's origin; on B acts the opposite, moved to B's origin
@@ -37,13 +46,14 @@ struct Response {
   double gap_rate = 0.0;  ///< [m/s] negative while approaching
   double area = 0.0;      ///< [m^2] contact area; point laws: Hertz' estimate
   Vector3 p_ACop = {};    ///< [m] centre of pressure in A; the closest point when there is no contact
-  double peak_pressure = 0.0;         ///< [Pa]; point laws: Hertz' estimate
-  double stored_energy = 0.0;         ///< [J] elastic energy that can be given back
-  double dissipated_power = 0.0;      ///< [W] by terms that depend on velocity
-  double dissipated_increment = 0.0;  ///< [J] since the committed state, by friction
-  int iterations = 0;                 ///< of the inner contact solver
-  int active_points = 0;              ///< points in contact
-  double residual = 0.0;              ///< [-] relative, at the end of the solve
+  double peak_pressure = 0.0;            ///< [Pa]; point laws: Hertz' estimate
+  double stored_energy = 0.0;            ///< [J] elastic energy that can be given back
+  double dissipated_power = 0.0;         ///< [W] by terms that depend on velocity
+  double dissipated_increment = 0.0;     ///< [J] since the committed state, by friction
+  int iterations = 0;                    ///< of the inner contact solver
+  int active_points = 0;                 ///< points in contact
+  double residual = 0.0;                 ///< [-] relative, at the end of the solve
+  std::vector<RegionLoad> regions = {};  ///< one for each of Contact::regions()
 };
 
 /// Value of a parameter of a contact back-end.

@@ -68,6 +68,13 @@ void RunBase::open(const ContactFactory& open_contact) {
   sink_.on_schema(columns());
 }
 
+std::vector<Column> RunBase::columns() {
+  std::vector<Column> columns = model_.columns();
+  const auto regions = model_.region_columns();
+  columns.insert(columns.end(), regions.begin(), regions.end());
+  return columns;
+}
+
 void RunBase::take_initial_state(std::span<const Response> responses) {
   model_.begin(responses);
   write_first_row();

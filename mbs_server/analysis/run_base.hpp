@@ -41,7 +41,7 @@ class RunBase {
   /// All that is needed to go on from the committed state, at a restart point.
   [[nodiscard]] virtual Checkpoint save() = 0;
   virtual void add_statistics(IntegratorStatistics& /*statistics*/) const {}
-  [[nodiscard]] virtual std::vector<Column> columns() { return model_.columns(); }
+  [[nodiscard]] virtual std::vector<Column> columns();
   /// @returns null when the row is complete, as CoupledModel::begin_row
   [[nodiscard]] virtual std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
                                                                         std::vector<double>& row) {

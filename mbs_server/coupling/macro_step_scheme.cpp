@@ -16,6 +16,9 @@ namespace {
 /// quotient of times, of at most 2^53 macro steps in the worst case, is far below.
 constexpr double smallest_remainder = 1e-6;
 
+/// Of one pair, in a checkpoint: far more than anybody names.
+constexpr std::size_t most_regions = 100'000;
+
 }  // namespace
 
 MacroStepScheme::MacroStepScheme(MacroStepOptions options, ContactExchange& exchange)
@@ -45,6 +48,7 @@ std::span<const Response> MacroStepScheme::accept(double t, const ConstVector& q
     progress_.now[i].area = answers[i].area;
     progress_.now[i].p_ACop = answers[i].p_ACop;
     progress_.now[i].peak_pressure = answers[i].peak_pressure;
+    progress_.now[i].regions = answers[i].regions;
     progress_.now[i].statistics = answers[i].statistics;
   }
   return answers;
@@ -138,6 +142,13 @@ std::string MacroStepScheme::save() const {
     to.add(r.area);
     to.add(r.p_ACop);
     to.add(r.peak_pressure);
+    to.add(static_cast<double>(r.regions.size()));
+    for (const RegionLoad& region : r.regions) {
+      to.add(region.force);
+      to.add(region.area);
+      to.add(region.peak_pressure);
+      to.add(region.p_ACop);
+    }
   }
   past_.save(to);
   save_more(to);
@@ -176,6 +187,13 @@ void MacroStepScheme::restore_progress(NumberReader& from, Progress& to) {
     r.area = from.next();
     from.read(r.p_ACop);
     r.peak_pressure = from.next();
+    r.regions.resize(from.count(most_regions));
+    for (RegionLoad& region : r.regions) {
+      region.force = from.next();
+      region.area = from.next();
+      region.peak_pressure = from.next();
+      from.read(region.p_ACop);
+    }
   }
 }
 

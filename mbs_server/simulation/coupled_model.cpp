@@ -186,15 +186,22 @@ std::vector<Column> CoupledModel::columns() const {
   return columns;
 }
 
+std::vector<Column> CoupledModel::region_columns() const {
+  return contact_ ? mbs::region_columns(contact_->pairs()) : std::vector<Column>{};
+}
+
 std::shared_ptr<const PostedQuestion> CoupledModel::begin_row(double t, const VectorX& y, const VectorX& z,
-                                                              std::vector<double>& row) {
+                                                              std::vector<double>& row, std::span<const double> own) {
   const RowEnergies energies{.dissipated = z[EnergyQuadrature::dissipated] + totals_.committed_dissipation,
                              .external_work = z[EnergyQuadrature::external_work]};
   std::shared_ptr<const PostedQuestion> asked;
   if (!scheme_->has_macro_steps() && !contact_states_.any_closed()) asked = exchange_.post(t, q(y), qd(y));
   const auto responses = asked ? std::span<const Response>(unknown_) : scheme_->responses(t, q(y), qd(y));
-  mbs::fill_row(state(t, y), energies, system_, *scheme_, rigid_.told(responses, q(y)), row);
+  const auto told = rigid_.told(responses, q(y));
+  mbs::fill_row(state(t, y), energies, system_, *scheme_, told, row);
   if (scenario_.output.accelerations) append_accelerations(state(t, y), system_, row);
+  row.insert(row.end(), own.begin(), own.end());
+  if (contact_) append_regions(system_.model(), contact_->pairs(), q(y), *scheme_, told, row);
   return asked;
 }
 

@@ -91,11 +91,15 @@ class CoupledModel {
 
   /// Columns of the time series that every analysis has.
   [[nodiscard]] std::vector<Column> columns() const;
+  /// Those that follow: loads of the regions that the pairs tell apart, which are known once the contact is open.
+  [[nodiscard]] std::vector<Column> region_columns() const;
   /// Their values at a state on the constraints, under the committed history; `row` is reused.
+  /// @param own  values of the caller's own columns that stand before those of the regions
   /// @returns null, or what has been asked of the partner: with its answer complete_row() completes the row. That is so
   ///          while no pair acts and the gaps at the state are not known yet. @throws whatever the partner throws
   [[nodiscard]] std::shared_ptr<const PostedQuestion> begin_row(double t, const VectorX& y, const VectorX& z,
-                                                                std::vector<double>& row);
+                                                                std::vector<double>& row,
+                                                                std::span<const double> own = {});
   /// @throws what the partner refused the question for
   void complete_row(const PostedQuestion& answered, std::vector<double>& row) const;
   /// Both, with a wait in between.

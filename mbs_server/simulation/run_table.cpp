@@ -9,6 +9,8 @@
 namespace heelstrike::mbs {
 namespace {
 
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
 void add_columns(std::vector<Column>& columns, const std::string& prefix, std::initializer_list<const char*> names,
                  const std::string& suffix, const std::string& unit, const std::string& meaning) {
   for (const char* name : names) columns.push_back({prefix + "." + name + suffix, unit, meaning});
@@ -49,7 +51,6 @@ void append_pair(std::vector<double>& row, const ContactPair& pair, const ConstV
   row.insert(row.end(), gap.begin(), gap.end());
   append(row, F_W.force);
   append(row, F_W.torque);
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
   append(row, acts ? X_WA * response.p_ACop : Vector3::Constant(none));
   row.push_back(acts ? response.area : 0.0);
   row.push_back(acts ? response.peak_pressure : 0.0);
@@ -141,6 +142,35 @@ std::vector<Column> run_columns(const System& system) {
     columns.insert(columns.end(), more.begin(), more.end());
   }
   return columns;
+}
+
+std::vector<Column> region_columns(std::span<const PairDescription> pairs) {
+  std::vector<Column> columns;
+  for (const PairDescription& pair : pairs) {
+    for (const std::string& name : pair.regions) {
+      const std::string region = pair.name + "." + name;
+      columns.push_back({region + ".force_N", "N", "normal contact force of the region: pressure times area"});
+      columns.push_back({region + ".area_m2", "m^2", "contact area in the region"});
+      columns.push_back({region + ".mean_pressure_Pa", "Pa", "force of the region over its contact area"});
+      columns.push_back({region + ".peak_pressure_Pa", "Pa", "largest contact pressure in the region"});
+      add_columns(columns, region, {"copx", "copy", "copz"}, "_m", "m",
+                  "centre of pressure of the region in the world; nothing without contact there");
+    }
+  }
+  return columns;
+}
+
+void append_regions(const Model& model, std::span<const PairDescription> pairs, const ConstVector& q,
+                    const CouplingScheme& scheme, std::span<const Response> responses, std::vector<double>& row) {
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (pairs[i].regions.empty()) continue;
+    const Pose X_WA = main_pose(model.pairs[i], q);
+    for (std::size_t r = 0; r < pairs[i].regions.size(); ++r) {
+      const RegionLoad load = scheme.acts(i) ? responses[i].regions.at(r) : RegionLoad{};
+      row.insert(row.end(), {load.force, load.area, load.mean_pressure(), load.peak_pressure});
+      append(row, load.force > 0.0 ? X_WA * load.p_ACop : Vector3::Constant(none));
+    }
+  }
 }
 
 void write_gaps(const Model& model, std::span<const Response> responses, std::vector<double>& row) {

@@ -29,6 +29,13 @@ struct RowEnergies {
 void fill_row(const MotionState& at, const RowEnergies& energies, System& system, const CouplingScheme& scheme,
               std::span<const Response> responses, std::vector<double>& row);
 
+/// Loads of the regions that the pairs tell apart. @param pairs  as opened, in the model's order
+[[nodiscard]] std::vector<Column> region_columns(std::span<const PairDescription> pairs);
+/// @param q          coordinates of the state
+/// @param responses  of all pairs at the state; of pairs that do not act they do not matter
+void append_regions(const Model& model, std::span<const PairDescription> pairs, const ConstVector& q,
+                    const CouplingScheme& scheme, std::span<const Response> responses, std::vector<double>& row);
+
 /// Writes the gaps of all pairs into a row that was filled before they were known.
 void write_gaps(const Model& model, std::span<const Response> responses, std::vector<double>& row);
 

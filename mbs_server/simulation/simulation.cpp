@@ -203,6 +203,8 @@ void Simulation::initialise(const ContactFactory& open_contact) {
       .on_progress = [this](std::string_view stage, double fraction) { listener_->on_preparation(stage, fraction); },
       .stop = stop_};
   model_.open(open_contact, input_.assets, context, takes_impacts_ && !scheme_.has_macro_steps());
+  const auto regions = model_.region_columns();
+  columns_.insert(columns_.end(), regions.begin(), regions.end());
   listener_->on_opened();
   if (resumed) {
     take(*input_.resume_from, std::move(*resumed));
@@ -342,9 +344,7 @@ void Simulation::state_now(VectorX& y, VectorX& z) {
 
 std::shared_ptr<const PostedQuestion> Simulation::begin_row(double t, const VectorX& y, const VectorX& z,
                                                             std::vector<double>& row) {
-  auto asked = model_.begin_row(t, y, z, row);
-  row.push_back(step_size_);
-  return asked;
+  return model_.begin_row(t, y, z, row, {&step_size_, 1});
 }
 
 std::span<const double> Simulation::output_values() {

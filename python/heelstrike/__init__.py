@@ -14,7 +14,7 @@
 SI units throughout: m, kg, s, N, Pa, rad. X_AB is the pose of the partner B in the main body A as a homogeneous 4 x 4
 matrix, V_AB its twist (angular, then linear, in A's axes), F the wrench on A (torque, then force, about A's origin).
 """
-from ._core import Contact, Pair, Response, Responses, Simulation, __version__, backends
+from ._core import (Contact, Pair, RegionLoad, RegionLoads, Response, Responses, Simulation, __version__, backends)
 from ._compare import Comparison, compare
 from ._errors import (Cancelled, Error, FileError, HeelstrikeWarning, InputError, LimitReached, NotImplementedByBackend,
                       OutOfOrder, Recoverable, RunFailed, SolverFailed, Unavailable, VersionMismatch)
@@ -38,6 +38,6 @@ _contact_fields.__name__ = "fields"
 Contact.fields = _contact_fields
 
 __all__ = ["Cancelled", "Comparison", "Contact", "Error", "Fields", "FileError", "HeelstrikeWarning", "InputError",
-           "LimitReached", "NotImplementedByBackend", "OutOfOrder", "Pair", "Recoverable", "Response", "Responses", "Run",
-           "RunFailed", "Simulation", "SolverFailed", "Table", "Unavailable", "VersionMismatch", "WrenchFunction",
+           "LimitReached", "NotImplementedByBackend", "OutOfOrder", "Pair", "Recoverable", "RegionLoad", "RegionLoads", "Response",
+           "Responses", "Run", "RunFailed", "Simulation", "SolverFailed", "Table", "Unavailable", "VersionMismatch", "WrenchFunction",
            "__version__", "backends", "compare", "open_run", "parse_vtu", "pose", "read_vtu", "rotation", "run"]

@@ -62,12 +62,19 @@ hs::Tls tls_of(const py::object& tls) {
 /// A response whose numbers arrays look into.
 struct PyResponse {
   hs::Response response;
+  std::vector<std::string> regions;  ///< names
 };
 
 /// Answers whose numbers arrays look into.
 struct PyResponses {
   std::vector<hs::Answer> answers;
-  bool tangents = false;  ///< were asked for
+  bool tangents = false;             ///< were asked for
+  std::vector<std::string> regions;  ///< names
+};
+
+/// Loads of one region in many states.
+struct PyRegionLoads {
+  py::array_t<double> force, area, mean_pressure, peak_pressure, p_cop;
 };
 
 template <auto Member>
@@ -106,6 +113,70 @@ void forget_refused(std::vector<hs::Answer>& answers) {
     r.dF_A_dV.fill(none);
     r.gap = r.area = r.peak_pressure = r.stored_energy = r.dissipated_increment = none;
   }
+}
+
+py::dict regions_of(const PyResponse& self) {
+  py::dict regions;
+  for (std::size_t i = 0; i < self.regions.size(); ++i) regions[py::str(self.regions[i])] = self.response.regions[i];
+  return regions;
+}
+
+/// NaN where a state was refused.
+PyRegionLoads region_loads(const std::vector<hs::Answer>& answers, std::size_t region) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  const auto n = static_cast<py::ssize_t>(answers.size());
+  const auto numbers = [&](auto value) {
+    py::array_t<double> made(n);
+    auto to = made.mutable_unchecked<1>();
+    for (py::ssize_t i = 0; i < n; ++i) {
+      const hs::Answer& answer = answers[static_cast<std::size_t>(i)];
+      to(i) = answer.ok ? value(answer.response.regions[region]) : none;
+    }
+    return made;
+  };
+  PyRegionLoads loads{.force = numbers([](const hs::RegionLoad& r) { return r.force; }),
+                      .area = numbers([](const hs::RegionLoad& r) { return r.area; }),
+                      .mean_pressure = numbers([](const hs::RegionLoad& r) { return r.mean_pressure; }),
+                      .peak_pressure = numbers([](const hs::RegionLoad& r) { return r.peak_pressure; }),
+                      .p_cop = py::array_t<double>({n, py::ssize_t{3}})};
+  auto cop = loads.p_cop.mutable_unchecked<2>();
+  for (py::ssize_t i = 0; i < n; ++i) {
+    const hs::Answer& answer = answers[static_cast<std::size_t>(i)];
+    for (std::size_t k = 0; k < 3; ++k) {
+      cop(i, static_cast<py::ssize_t>(k)) = answer.ok ? answer.response.regions[region].p_ACop[k] : none;
+    }
+  }
+  return loads;
+}
+
+py::dict regions_of_all(const PyResponses& self) {
+  py::dict regions;
+  for (std::size_t i = 0; i < self.regions.size(); ++i) {
+    regions[py::str(self.regions[i])] = region_loads(self.answers, i);
+  }
+  return regions;
+}
+
+void bind_regions(py::module_& module) {
+  py::class_<hs::RegionLoad>(module, "RegionLoad", "What a region of a contact bears in one state.")
+      .def_readonly("force", &hs::RegionLoad::force, "normal: pressure times area [N]")
+      .def_readonly("area", &hs::RegionLoad::area, "contact area [m^2]")
+      .def_readonly("mean_pressure", &hs::RegionLoad::mean_pressure, "force / area [Pa]; 0 without contact")
+      .def_readonly("peak_pressure", &hs::RegionLoad::peak_pressure, "[Pa]")
+      .def_property_readonly(
+          "p_cop", [](const py::object& self) { return view(self.cast<hs::RegionLoad&>().p_ACop.data(), {3}, self); },
+          "(3,) centre of pressure in A [m]; NaN without force")
+      .def("__repr__", [](const hs::RegionLoad& self) {
+        return py::str("RegionLoad(force={:.6g} N, area={:.6g} m^2, peak_pressure={:.6g} Pa)")
+            .format(self.force, self.area, self.peak_pressure);
+      });
+  py::class_<PyRegionLoads>(module, "RegionLoads",
+                            "What a region of a contact bears in many states. NaN where a state was refused.")
+      .def_readonly("force", &PyRegionLoads::force, "(n,) normal: pressure times area [N]")
+      .def_readonly("area", &PyRegionLoads::area, "(n,) contact area [m^2]")
+      .def_readonly("mean_pressure", &PyRegionLoads::mean_pressure, "(n,) force / area [Pa]; 0 without contact")
+      .def_readonly("peak_pressure", &PyRegionLoads::peak_pressure, "(n,) [Pa]")
+      .def_readonly("p_cop", &PyRegionLoads::p_cop, "(n, 3) centre of pressure in A [m]; NaN without force");
 }
 
 void bind_pair(py::module_& module) {
@@ -177,6 +248,9 @@ Arrays are views into the response: no copies. Where the gap is positive, wrench
           "iterations", [](const PyResponse& self) { return self.response.iterations; }, "of the contact solver")
       .def_property_readonly(
           "active_points", [](const PyResponse& self) { return self.response.active_points; }, "points in contact")
+      .def_property_readonly("regions", &regions_of,
+                             "{name: RegionLoad} of the regions that the pair names (parameter `regions`): force [N], "
+                             "area [m^2], mean_pressure and peak_pressure [Pa], p_cop [m]")
       .def("__iter__",
            [](const py::object& self) {
              return py::iter(py::make_tuple(member_view<&hs::Response::F_A>(self, {6}),
@@ -237,6 +311,9 @@ Arrays are views into the response: no copies. Where the gap is positive, wrench
                 self, [](const hs::Response& r) { return &r.stored_energy; }, 1);
           },
           "(n,) [J]")
+      .def_property_readonly("regions", &regions_of_all,
+                             "{name: RegionLoads} of the regions that the pair names: arrays force [N], area [m^2], "
+                             "mean_pressure and peak_pressure [Pa], p_cop [m]")
       .def_property_readonly(
           "refused",
           [](const PyResponses& self) {
@@ -304,6 +381,7 @@ Raises InputError, Unavailable, VersionMismatch; Ctrl-C ends the preparation.)")
             auto answer = std::make_unique<PyResponse>();
             const py::gil_scoped_release released;
             answer->response = self.contact.evaluate(state);
+            answer->regions = self.contact.regions();
             return answer;
           },
           "X_AB"_a, "V_AB"_a = py::none(), "t"_a = 0.0,
@@ -322,6 +400,7 @@ shapes, rotations that are none, and numbers that are not finite.)")
             auto answers = std::make_unique<PyResponses>();
             const py::gil_scoped_release released;
             answers->tangents = tangents;
+            answers->regions = self.contact.regions();
             answers->answers = self.contact.evaluate_many(states, tangents);
             forget_refused(answers->answers);
             return answers;
@@ -331,8 +410,8 @@ shapes, rotations that are none, and numbers that are not finite.)")
 
 X_AB      (n, 4, 4);  V_AB  (n, 6), (6,) or None;  t  (n,) or one number [s]
 tangents  also dF_dX and dF_dV, as evaluate() gives them; without them, finite elements may be several times faster
-Returns Responses: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`, `.refused`, and with tangents `.dF_dX`,
-`.dF_dV` (n, 6, 6).)")
+Returns Responses: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`, `.regions`, `.refused`, and with
+tangents `.dF_dX`, `.dF_dV` (n, 6, 6).)")
       .def(
           "commit",
           [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, double t) {
@@ -340,6 +419,7 @@ Returns Responses: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`
             auto answer = std::make_unique<PyResponse>();
             const py::gil_scoped_release released;
             answer->response = self.contact.commit(state);
+            answer->regions = self.contact.regions();
             return answer;
           },
           "X_AB"_a, "V_AB"_a = py::none(), "t"_a = 0.0,
@@ -386,6 +466,9 @@ Returns Responses: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`
       .def_property_readonly(
           "parameters", [](const PyContact& self) { return self.contact.parameters(); },
           "parameters in force, defaults included (SI units)")
+      .def_property_readonly(
+          "regions", [](const PyContact& self) { return self.contact.regions(); },
+          "names of the regions whose loads every response tells apart; they may overlap")
       .def("__enter__", [](const py::object& self) { return self; })
       .def("__exit__", [](PyContact& self, const py::args& /*reason*/) { self.contact.close(); })
       .def("__repr__", [](const PyContact& self) {
@@ -596,6 +679,7 @@ PYBIND11_MODULE(_core, module) {
   });
   module.attr("__version__") = hs::version();
   bind_pair(module);
+  bind_regions(module);
   bind_response(module);
   bind_contact(module);
   bind_simulation(module);

@@ -93,11 +93,10 @@ std::vector<ParameterSchema> schema() {
                                  "c of the factor 1 + c dd/dt of the pressure of each spring, never below 0", 0.0,
                                  not_negative));
   all.push_back(text_parameter(
-      "regions",
-      "parts of the casting surface whose loads are told apart in fields and reports, separated by blanks: names of "
-      "its "
-      "triangle sets, `sets` for all; x- x+ y- y+ z- z+ for one side of a plane across an axis of the casting body's "
-      "frame, `halves` for all six",
+      regions_parameter,
+      "parts of the casting surface whose loads are told apart in the time series, fields and reports, separated by "
+      "blanks: names of its triangle sets, `sets` for all; x- x+ y- y+ z- z+ for one side of a plane across an axis of "
+      "the casting body's frame, `halves` for all six",
       ""));
   all.push_back(list_parameter("region_center", "m",
                                "point that the planes of regions go through; default the middle of the surface"));
@@ -318,8 +317,8 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair, const Prep
   FoundationOptions foundation{.casting_is_main = roles.casting_is_main,
                                .dissipation = number(given, "dissipation"),
                                .friction = number(given, "friction")};
-  foundation.regions = foundation_regions(text(given, "regions"), numbers(given, "region_center"), surface.mesh(),
-                                          roles.parameter_key("regions"));
+  foundation.regions = foundation_regions(text(given, regions_parameter), numbers(given, "region_center"),
+                                          surface.mesh(), roles.parameter_key(regions_parameter));
   if (foundation.friction > 0.0) foundation.shear_stiffness = shear_stiffness(roles, surface);
   ParameterMap parameters = given;
   parameters["search_distance"] = options.search_distance;

@@ -34,6 +34,12 @@ void move_to_casting_origin(const Vector3& p_CT, Response& r) {
   r.F_A.torque += p_CT.cross(r.F_A.force);
 }
 
+std::vector<std::string> names_of(const std::vector<FoundationRegion>& regions) {
+  std::vector<std::string> names;
+  for (const FoundationRegion& region : regions) names.push_back(region.name);
+  return names;
+}
+
 }  // namespace
 
 /// What the springs add up to: wrench on C about T's origin.
@@ -47,6 +53,7 @@ struct FoundationContact::Sum {
   double slip_work = 0.0;
   double dissipated_power = 0.0;
   double peak = 0.0;
+  std::vector<double> pressures;  ///< [Pa] of each spring; empty without regions
   std::vector<HeldSpring> held;
 };
 
@@ -54,7 +61,8 @@ FoundationContact::FoundationContact(std::string name, SpringBed bed, PartnerSha
                                      ParameterMap parameters)
     : ContactBackend({.parameters = std::move(parameters),
                       .history_independent = !(options.friction > 0.0),
-                      .heavy = bed.casting().springs().size() >= worth_a_thread}),
+                      .heavy = bed.casting().springs().size() >= worth_a_thread,
+                      .regions = names_of(options.regions)}),
       name_(std::move(name)),
       bed_(std::move(bed)),
       target_(std::move(target)),
@@ -90,6 +98,9 @@ Response FoundationContact::in_main(const Response& r, const PairState& state) c
   Response result = r;
   result.F_A = opposite_wrench(r.F_A, {.R = R_BA, .p = -(R_BA * X.p)});
   result.p_ACop = X * r.p_ACop;
+  for (RegionLoad& region : result.regions) {
+    if (region.force > 0.0) region.p_ACop = X * region.p_ACop;
+  }
   // A small motion of B in A, and the twist, as those of A in B.
   Matrix6 M = Matrix6::Zero();
   M.topLeftCorner<3, 3>() = -R_BA;
@@ -180,10 +191,44 @@ Response FoundationContact::apart(const PairState& state) const {
   return r;
 }
 
+// Sums over the faces as in the fields: of the mean pressure of a face times its area.
+std::vector<RegionLoad> FoundationContact::region_loads(const BedState& bed, const Vector6& V_CT,
+                                                        const std::vector<double>& pressures) const {
+  const CastingSurface& casting = bed_.casting();
+  std::vector<RegionLoad> loads(options_.regions.size());
+  for (const LoadedFace& face : bed.faces) {
+    if (!(face.area > 0.0)) continue;
+    double factor = 1.0;
+    if (options_.dissipation > 0.0) {
+      factor = 0.0;
+      for (const std::uint32_t i : face.springs) {
+        factor += std::max(0.0, 1.0 + options_.dissipation * bed.springs[i].motion.rate.dot(V_CT)) / 3.0;
+      }
+    }
+    const auto& [a, b, c] = casting.mesh().triangles[face.triangle];
+    const auto& vertices = casting.mesh().vertices;
+    const double force = factor * face.pressure * casting.area(face.triangle);
+    const Vector3 moment = force / 3.0 * (vertices[a] + vertices[b] + vertices[c]);
+    const double peak = std::max({pressures[face.springs[0]], pressures[face.springs[1]], pressures[face.springs[2]]});
+    for (std::size_t r = 0; r < loads.size(); ++r) {
+      if (!options_.regions[r].triangles[face.triangle]) continue;
+      loads[r].force += force;
+      loads[r].area += face.area;
+      loads[r].peak_pressure = std::max(loads[r].peak_pressure, peak);
+      loads[r].p_ACop += moment;
+    }
+  }
+  for (RegionLoad& load : loads) {
+    if (load.force > 0.0) load.p_ACop /= load.force;
+  }
+  return loads;
+}
+
 Response FoundationContact::respond(const BedState& bed, const FoundationHistory& history, const PairState& state,
                                     bool tangents, std::vector<HeldSpring>* held) const {
   Sum sum;
   const Vector6 V = state.V_AB.vector();
+  if (!options_.regions.empty()) sum.pressures.assign(bed.springs.size(), 0.0);
   for (std::size_t i = 0; i < bed.springs.size(); ++i) {
     const LoadedSpring& loaded = bed.springs[i];
     const NormalForce normal = normal_force(loaded, bed.drate.empty() ? nullptr : &bed.drate[i], V);
@@ -197,7 +242,9 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
     sum.normal += normal.value;
     sum.dissipated_power += (normal.value - loaded.force) * motion.rate.dot(V);
     if (motion.d > 0.0 && loaded.force > 0.0) {
-      sum.peak = std::max(sum.peak, bed_.pressure(loaded.spring, motion.d) * normal.value / loaded.force);
+      const double pressure = bed_.pressure(loaded.spring, motion.d) * normal.value / loaded.force;
+      sum.peak = std::max(sum.peak, pressure);
+      if (!sum.pressures.empty()) sum.pressures[i] = pressure;
     }
     if (options_.friction > 0.0) add_friction(loaded, normal, history, state.X_AB, sum);
   }
@@ -205,6 +252,7 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
   Response r = bed.compressed > 0 ? Response{} : apart(state);
   r.dissipated_increment = sum.slip_work + work_of_freed(sum, history, state.X_AB);
   if (held != nullptr) *held = std::move(sum.held);
+  r.regions.resize(options_.regions.size());
   if (bed.compressed == 0) return r;
   r.F_A = {.torque = sum.wrench.head<3>(), .force = sum.wrench.tail<3>()};
   r.dF_A_dX = sum.dX;
@@ -219,6 +267,7 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
   r.stored_energy = bed.energy + sum.friction_energy;
   r.dissipated_power = sum.dissipated_power;
   r.statistics.active_points = static_cast<int>(bed.compressed);
+  if (!options_.regions.empty()) r.regions = region_loads(bed, V, sum.pressures);
   return r;
 }
 

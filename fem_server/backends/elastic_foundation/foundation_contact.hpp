@@ -21,7 +21,7 @@ struct FoundationOptions {
   double dissipation = 0.0;                 ///< [s/m] c >= 0 of the pressure factor 1 + c dd/dt, never below 0
   double friction = 0.0;                    ///< [-] Coulomb coefficient >= 0
   std::vector<double> shear_stiffness{};    ///< [N/m] > 0 of each spring; empty without friction
-  std::vector<FoundationRegion> regions{};  ///< told apart in fields
+  std::vector<FoundationRegion> regions{};  ///< told apart in responses and fields
 };
 
 /// Without friction nothing is remembered that answers depend on.
@@ -70,6 +70,9 @@ class FoundationContact final : public ContactBackend {
                     const Pose& X_CT, Sum& sum) const;
   [[nodiscard]] double work_of_freed(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const;
   [[nodiscard]] Response apart(const PairState& state) const;
+  /// Of each region, centres of pressure in C. @param pressures  [Pa] of each of the bed's springs
+  [[nodiscard]] std::vector<RegionLoad> region_loads(const BedState& bed, const Vector6& V_CT,
+                                                     const std::vector<double>& pressures) const;
 
   std::string name_;
   SpringBed bed_;

@@ -54,6 +54,15 @@ std::vector<std::string> wanted_regions(const std::string& names, const SurfaceM
   return wanted;
 }
 
+/// Names of regions head columns of tables.
+void check_name(const std::string& name, const std::string& key) {
+  const bool plain = std::ranges::none_of(name, [](char c) { return c == ',' || c == '"' || (c >= '\0' && c < ' '); });
+  if (plain && !name.empty()) return;
+  throw input_error(key, fmt::format("{}: expected names without commas, quotation marks and line ends, found the set "
+                                     "'{}'; rename it in its file, or use planes, e.g. 'z- z+'",
+                                     key, name));
+}
+
 FoundationRegion half(std::size_t which, const Vector3& center, const SurfaceMesh& mesh) {
   const auto axis = static_cast<Eigen::Index>(which / 2);
   const bool above = which % 2 == 1;
@@ -86,6 +95,7 @@ std::vector<FoundationRegion> foundation_regions(const std::string& names, const
   const Vector3 through = center.size() == 3 ? Vector3(center[0], center[1], center[2]) : middle_of(mesh);
   std::vector<FoundationRegion> regions;
   for (const std::string& name : wanted_regions(names, mesh, key)) {
+    check_name(name, key);
     const auto side = std::ranges::find(halves, name);
     regions.push_back(side == halves.end() ? set_named(name, mesh, key)
                                            : half(static_cast<std::size_t>(side - halves.begin()), through, mesh));

@@ -19,8 +19,9 @@ struct FoundationRegion {
 ///                of these. Empty = no regions
 /// @param center  [m] through which the planes go; empty = the middle of the surface's extents
 /// @param key     of the names, for messages
-/// @throws Error{invalid_input} for a name that the surface does not have, one that comes twice, and a region without
-///         triangles or with all of them
+/// @throws Error{invalid_input} for a name that the surface does not have, one that comes twice or cannot head a
+/// column,
+///         and a region without triangles or with all of them
 [[nodiscard]] std::vector<FoundationRegion> foundation_regions(const std::string& names,
                                                                const std::vector<double>& center,
                                                                const SurfaceMesh& mesh, const std::string& key);

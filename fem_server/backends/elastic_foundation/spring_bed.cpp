@@ -286,14 +286,15 @@ void SpringBed::find_over_plane(Search& search, const PlaneSurface& plane) const
 }
 
 void SpringBed::load_centres(BedState& state) const {
-  for (LoadedSpring& loaded : state.springs) {
+  for (std::uint32_t i = 0; i < state.springs.size(); ++i) {
+    LoadedSpring& loaded = state.springs[i];
     const double area = casting_.area(loaded.spring);
     const BedPressure p = law_.at(loaded.motion.d, layers(casting_.springs()[loaded.spring].thickness));
     loaded.force = area * p.pressure;
     loaded.dforce = area * p.slope * loaded.motion.dd;
     state.energy += area * p.energy;
     state.area += area;
-    state.faces.push_back({.triangle = loaded.spring, .pressure = p.pressure, .area = area});
+    state.faces.push_back({.triangle = loaded.spring, .pressure = p.pressure, .area = area, .springs = {i, i, i}});
   }
 }
 
@@ -318,7 +319,7 @@ void SpringBed::load_triangles(Search& search) const {
   std::ranges::sort(triangles);
   triangles.erase(std::unique(triangles.begin(), triangles.end()), triangles.end());
   for (const std::uint32_t t : triangles) {
-    std::array<std::size_t, 3> corners{};
+    std::array<std::uint32_t, 3> corners{};
     bool complete = true;
     for (std::size_t k = 0; k < 3; ++k) {
       const std::uint32_t v = casting_.mesh().triangles[t][k];
@@ -329,7 +330,7 @@ void SpringBed::load_triangles(Search& search) const {
         search.slots[v] = static_cast<std::int32_t>(state.springs.size());
         place(search, v, *meeting);
       }
-      corners[k] = static_cast<std::size_t>(search.slots[v]);
+      corners[k] = static_cast<std::uint32_t>(search.slots[v]);
     }
     if (!complete) continue;
     Vector3 d;
@@ -337,7 +338,8 @@ void SpringBed::load_triangles(Search& search) const {
     const TriangleLoad load = triangle_load(law_, casting_.area(t), layers(casting_.thickness(t)), d);
     state.energy += load.energy;
     state.area += load.area;
-    state.faces.push_back({.triangle = t, .pressure = load.forces.sum() / casting_.area(t), .area = load.area});
+    state.faces.push_back(
+        {.triangle = t, .pressure = load.forces.sum() / casting_.area(t), .area = load.area, .springs = corners});
     for (std::size_t k = 0; k < 3; ++k) {
       LoadedSpring& spring = state.springs[corners[k]];
       const auto row = static_cast<Eigen::Index>(k);

@@ -35,8 +35,9 @@ struct LoadedSpring {
 /// What a triangle bears.
 struct LoadedFace {
   std::uint32_t triangle = 0;
-  double pressure = 0.0;  ///< [Pa] elastic, mean over the whole triangle
-  double area = 0.0;      ///< [m^2] loaded part
+  double pressure = 0.0;                   ///< [Pa] elastic, mean over the whole triangle
+  double area = 0.0;                       ///< [m^2] loaded part
+  std::array<std::uint32_t, 3> springs{};  ///< of its corners, in BedState::springs; thrice that of its centre
 };
 
 /// The bed at one pose.

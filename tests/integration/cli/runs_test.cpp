@@ -2,8 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstring>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -44,6 +50,79 @@ TEST_P(Modes, GiveTheSameTimeSeries) {
 INSTANTIATE_TEST_SUITE_P(Examples, Modes,
                          testing::Values("bouncing_ball.yaml", "colliding_spheres.yaml", "knee_press.yaml"),
                          [](const auto& info) { return std::string(info.param, std::strchr(info.param, '.')); });
+
+/// Rows of a table with cells by the names of its columns; empty cells are NaN.
+std::vector<std::map<std::string, double>> read_table(const fs::path& file) {
+  std::istringstream text(read_text(file));
+  std::vector<std::string> names;
+  std::vector<std::map<std::string, double>> rows;
+  for (std::string line; std::getline(text, line);) {
+    std::vector<std::string> cells;
+    line += ',';
+    for (std::size_t begin = 0, end = 0; (end = line.find(',', begin)) != line.npos; begin = end + 1) {
+      cells.push_back(line.substr(begin, end - begin));
+    }
+    if (names.empty()) {
+      names = cells;
+      continue;
+    }
+    auto& row = rows.emplace_back();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      row[names[i]] = cells.at(i).empty() ? std::numeric_limits<double>::quiet_NaN() : std::stod(cells[i]);
+    }
+  }
+  return rows;
+}
+
+// What is summed over the triangles of a picture is what the row of its time says. Apart at the start.
+TEST(Run, LoadsOfRegionsInEveryRowAreThoseOfTheFields) {
+  for (const std::string springs : {"vertices", "centres"}) {
+    const ScratchFolder folder;
+    const Finished result =
+        run("heelstrike",
+            {"run", examples + "knee_press.yaml", "--in-process", "-o", "a", "--set",
+             "drivers.press.y={expression: \"0.00015 - 0.0007 * t\"}", "--set", "contact.cartilage.springs=" + springs,
+             "--set", "contact.cartilage.dissipation=20", "--set", "contact.cartilage.regions=sets halves"},
+            {.working_folder = folder.path(), .environment = {}});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const auto rows = read_table(folder.path() / "a/timeseries.csv");
+    const auto pictures = read_table(folder.path() / "a/contact_regions.csv");
+    ASSERT_EQ(rows.size(), 51U);
+    ASSERT_EQ(pictures.size(), 11U);
+    int n_loaded = 0;
+    for (const auto& picture : pictures) {
+      const auto row =
+          std::ranges::find_if(rows, [&](const auto& r) { return r.at("time_s") == picture.at("time_s"); });
+      ASSERT_NE(row, rows.end());
+      for (const char* region : {"medial", "lateral", "x-", "x+", "y-", "y+", "z-", "z+"}) {
+        const auto of = [&](const auto& table, const char* name) {
+          return table.at(fmt::format("cartilage.{}.{}", region, name));
+        };
+        // Areas of the picture's triangles are those of the points that it places: rounding of the placement.
+        for (const char* name : {"force_N", "area_m2", "mean_pressure_Pa", "peak_pressure_Pa"}) {
+          const double expected = of(picture, name);
+          // Pictures show springs in the centres as means around points, over the edges of regions as well.
+          if (springs == "centres" && std::string_view(name) == "peak_pressure_Pa") {
+            EXPECT_LE(of(*row, name), expected * (1.0 + 1e-12));
+            continue;
+          }
+          EXPECT_NEAR(of(*row, name), expected, 1e-9 * expected)
+              << region << " " << name << " at " << picture.at("time_s") << " s";
+        }
+        const bool loaded = of(picture, "force_N") > 0.0;
+        n_loaded += loaded ? 1 : 0;
+        for (const char* name : {"copx_m", "copy_m", "copz_m"}) {
+          EXPECT_EQ(std::isnan(of(*row, name)), !loaded);
+          if (loaded) {
+            EXPECT_NEAR(of(*row, name), of(picture, name), 1e-9);
+          }
+        }
+      }
+    }
+    EXPECT_GT(n_loaded, 40);
+    EXPECT_LT(n_loaded, 88) << "some are apart";
+  }
+}
 
 TEST(Run, ChoosesAFolderThatIsFree) {
   const ScratchFolder folder;

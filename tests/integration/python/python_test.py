@@ -23,6 +23,7 @@ SOURCES = pathlib.Path(os.environ["HEELSTRIKE_SOURCE_DIR"])
 BINARIES = pathlib.Path(os.environ["HEELSTRIKE_BIN_DIR"])
 BALL = SOURCES / "examples/bouncing_ball.yaml"
 PRESSED = SOURCES / "examples/pressed_ball.yaml"
+KNEE = SOURCES / "examples/knee_press.yaml"
 SHORT = {"analysis.end_time": 0.5}
 
 
@@ -384,6 +385,47 @@ class Contacts(unittest.TestCase):
             ours.advance_to(0.5)
             np.testing.assert_array_equal(simulation.values(), ours.values())
 
+    def test_regions_of_a_surface(self):
+        pair = hs.Pair.from_yaml(KNEE)
+        X = np.array([hs.pose(p=(0, -depth, 0)) for depth in (-1e-3, 2e-4, 5e-4, 4.8e-3)])  # of the femur in the tibia
+        with served() as address, hs.Contact.open(pair, server=address) as remote, hs.Contact.open(pair) as local:
+            for contact in (remote, local):
+                self.assertEqual(contact.regions, ["medial", "lateral"])
+                response = contact.evaluate(X[2])
+                self.assertEqual(list(response.regions), ["medial", "lateral"])
+                medial = response.regions["medial"]
+                self.assertAlmostEqual(medial.mean_pressure, medial.force / medial.area, delta=1e-6)
+                self.assertGreater(medial.peak_pressure, medial.mean_pressure)
+                self.assertLess(medial.p_cop[2], 0.0)  # of a right knee
+                self.assertAlmostEqual(sum(r.area for r in response.regions.values()), response.area, delta=1e-12)
+                self.assertEqual(contact.commit(X[2]).regions["medial"].force, medial.force)
+                apart = contact.evaluate(X[0]).regions["lateral"]
+                self.assertEqual((apart.force, apart.area, apart.mean_pressure, apart.peak_pressure), (0, 0, 0, 0))
+                self.assertTrue(np.isnan(apart.p_cop).all())
+            many, ours = remote.evaluate_many(X), local.evaluate_many(X)
+            self.assertEqual(list(many.refused), [3])
+            for name in ("force", "area", "mean_pressure", "peak_pressure", "p_cop"):
+                arrays = [getattr(answers.regions["medial"], name) for answers in (many, ours)]
+                np.testing.assert_array_equal(*arrays)
+                self.assertEqual(len(arrays[0]), 4)
+                self.assertTrue(np.isnan(arrays[0][3]).all())
+            self.assertEqual(many.regions["medial"].force[2], medial.force)
+            self.assertEqual(many.regions["medial"].p_cop.shape, (4, 3))
+            with self.assertRaises(AttributeError):
+                medial.force = 0.0
+            cop = local.evaluate(X[2]).regions["medial"].p_cop  # outlives its owners
+            np.testing.assert_array_equal(cop, many.regions["medial"].p_cop[2])
+        self.assertEqual(ball().evaluate(touching()).regions, {})
+
+    def test_regions_are_columns(self):
+        run = hs.run(KNEE, set={"analysis.end_time": 0.5})
+        table = run.timeseries
+        for ending in ("force_N", "area_m2", "mean_pressure_Pa", "peak_pressure_Pa", "copx_m", "copy_m", "copz_m"):
+            self.assertIn(f"cartilage.medial.{ending}", table.columns)
+        areas = [np.asarray(table[f"cartilage.{region}.area_m2"]) for region in ("medial", "lateral")]
+        np.testing.assert_allclose(sum(areas), np.asarray(table["cartilage.area_m2"]), rtol=1e-12, atol=1e-15)
+        self.assertGreater(areas[0][-1], 0.0)
+
     @with_finite_elements
     def test_fields_of_a_state(self):
         contact = hs.Contact.open(hs.Pair.from_yaml(PRESSED, set={"contact.element_size": 0.03}))
@@ -495,7 +537,7 @@ class People(unittest.TestCase):
 
     def test_everything_is_documented_and_typed(self):
         stubs = (SOURCES / "python/heelstrike/_core.pyi").read_text()
-        for kind in (hs.Contact, hs.Pair, hs.Response, hs.Responses, hs.Simulation):
+        for kind in (hs.Contact, hs.Pair, hs.RegionLoad, hs.RegionLoads, hs.Response, hs.Responses, hs.Simulation):
             self.assertIn(f"class {kind.__name__}:", stubs)
             for name, member in vars(kind).items():
                 if name.startswith("_"):

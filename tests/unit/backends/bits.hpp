@@ -30,6 +30,12 @@ namespace heelstrike::fem::testing_support {
     }
     bits.push_back(static_cast<std::uint64_t>(point.feature));
   }
+  for (const RegionLoad& region : r.regions) {
+    for (const double x :
+         {region.force, region.area, region.peak_pressure, region.p_ACop.x(), region.p_ACop.y(), region.p_ACop.z()}) {
+      add(x);
+    }
+  }
   return bits;
 }
 

@@ -255,6 +255,7 @@ inline void expect_zero(const Response& r) {
   EXPECT_EQ(r.dissipated_power, 0.0);
   EXPECT_EQ(r.area, 0.0);
   EXPECT_EQ(r.peak_pressure, 0.0);
+  for (const RegionLoad& region : r.regions) EXPECT_EQ(region, RegionLoad{});
 }
 
 }  // namespace heelstrike::fem::testing_support

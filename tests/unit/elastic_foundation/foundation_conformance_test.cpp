@@ -44,7 +44,8 @@ std::vector<Case> cases() {
       {"ball_on_dish_friction", layer_pair(dish, ball, with({{"friction", 0.2}}))},
       {"ball_on_dish_dissipation", layer_pair(dish, ball, with({{"dissipation", 2.0}})), true},
       {"centres_friction_dissipation",
-       layer_pair(dish, ball, with({{"springs", "centres"}, {"friction", 0.2}, {"dissipation", 2.0}}))},
+       layer_pair(dish, ball,
+                  with({{"springs", "centres"}, {"friction", 0.2}, {"dissipation", 2.0}, {"regions", "x- x+"}}))},
       {"nearest", layer_pair(dish, ball, with({{"penetration", "nearest"}})), true},
       {"nearest_centres", layer_pair(dish, ball, with({{"penetration", "nearest"}, {"springs", "centres"}})), true},
       {"normal", layer_pair(dish, ball, with({{"direction", "normal"}, {"dissipation", 2.0}}))},
@@ -55,9 +56,12 @@ std::vector<Case> cases() {
       {"dome_on_dish_midsurface", layer_pair(dish, dome, with({{"direction", "midsurface"}}))},
       {"large_strain", layer_pair(dish, ball, with({{"strain", "large"}, {"thickness", 0.002}})), true},
       {"nonlinear", layer_pair(dish, ball, with({{"material_law", "nonlinear"}, {"strain", "large"}})), true},
-      {"casting_partner",
-       layer_pair(dish, ball,
-                  with({{"casting", "partner"}, {"dissipation", 2.0}, {"friction", 0.2}, {"refine", 1.0}}))},
+      {"casting_partner", layer_pair(dish, ball,
+                                     with({{"casting", "partner"},
+                                           {"dissipation", 2.0},
+                                           {"friction", 0.2},
+                                           {"refine", 1.0},
+                                           {"regions", "halves"}}))},
       {"plane_casts", layer_pair(plane, ball, with({{"extent", 0.03}, {"refine", 5.0}})), true}};
   Case two{"two_layers", layer_pair(dish, ball, with({{"partner_thickness", 0.002}, {"strain", "large"}})), true};
   two.pair.partner.materials = {material(10e6, 0.45)};

@@ -39,5 +39,23 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"a.b.area_m2", "a.b", "area", "m²", "area"},
                     Case{"ball-ground.gap_rate_m_s", "ball-ground", "gap_rate", "m/s", "gap_rate"}));
 
+TEST(ColumnNamesOfATable, KnowRegionsByTheirNeighbours) {
+  const std::vector<std::string> names = {"time_s",          "knee.gap_m",        "knee.copx_m",
+                                          "acl.force_N",     "knee.a.b.force_N",  "knee.a.b.mean_pressure_Pa",
+                                          "knee.a.b.copx_m", "bundle.acl.force_N"};
+  const auto read = read_column_names(names);
+  ASSERT_EQ(read.size(), names.size());
+  EXPECT_EQ(read[2].quantity, "cop");
+  EXPECT_EQ(read[3].quantity, "tension");
+  EXPECT_EQ(read[4].owner, "knee");
+  EXPECT_EQ(read[4].short_name, "a.b");
+  EXPECT_EQ(read[4].unit, "N");
+  EXPECT_EQ(read[4].quantity, "region_force");
+  EXPECT_EQ(read[5].quantity, "region_mean_pressure");
+  EXPECT_EQ(read[6].quantity, "region_cop");
+  EXPECT_EQ(read[6].short_name, "a.b copx");
+  EXPECT_EQ(read[7].quantity, "tension") << "of a pull, whatever its name";
+}
+
 }  // namespace
 }  // namespace heelstrike::client::report

@@ -99,10 +99,17 @@ TEST(Wire, ResponseArrivesBitForBit) {
   response.dissipated_power = 1.5;
   response.dissipated_increment = 0.125;
   response.statistics = {.iterations = 7, .active_points = 42, .residual = 1e-12};
+  response.regions = {{.force = 1.0 / 3.0, .area = 2e-5, .peak_pressure = 1e6 / 7.0, .p_ACop = {0.1, -0.0, 1.0 / 9.0}},
+                      {}};
   v1::PairResponse message;
   to_proto(response, *message.mutable_result());
+  EXPECT_FALSE(message.result().regions(1).has_p_acop());
   Response back;
+  back.regions.resize(5);
   from_proto(sent(message), back, FieldPath("reply"));
+  ASSERT_EQ(back.regions.size(), 2U);
+  EXPECT_EQ(back.regions, response.regions);
+  EXPECT_TRUE(same_bits(back.regions[0].p_ACop, response.regions[0].p_ACop));
   EXPECT_TRUE(same_bits(back.F_A.vector(), response.F_A.vector())) << back.F_A.vector().transpose();
   EXPECT_TRUE(same_bits(back.dF_A_dX, response.dF_A_dX)) << back.dF_A_dX;
   EXPECT_TRUE(same_bits(back.dF_A_dV, response.dF_A_dV)) << back.dF_A_dV;

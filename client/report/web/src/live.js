@@ -9,7 +9,7 @@ const listDistance = 500, runDistance = 400;  // [ms]
 const shownAtFirst = 3;
 const titles = {
   force: 'Contact force', indentation: 'Indentation', peak_pressure: 'Largest pressure', area: 'Contact area',
-  step_size: 'Step size', energy: 'Energy',
+  step_size: 'Step size', energy: 'Energy', region_force: 'Normal force of the regions', region_peak_pressure: 'Largest pressure of the regions',
 };
 const token = new URLSearchParams(location.hash.slice(1)).get('token');
 

@@ -1,0 +1,189 @@
+// What the regions of a surface bear, in every answer, against the pair's own numbers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/errors/error.hpp"
+#include "common/surfaces/knee.hpp"
+#include "fem_server/backends/elastic_foundation/entry.hpp"
+#include "fem_server/backends/elastic_foundation/foundation_regions.hpp"
+#include "tests/unit/backends/bits.hpp"
+#include "tests/unit/elastic_foundation/foundation_examples.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+using namespace testing_support;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// A knee in flight: varus, with a closing speed, so that both sides bear different loads and springs are damped.
+PairState pressed_state(double depth, bool casting_is_main) {
+  PairState state;
+  state.t = 0.25;
+  state.X_AB = {.R = rotation_from_vector({-0.004, 0.01, 0.02}), .p = {0.001, -depth, 0.0005}};
+  state.V_AB = {.w = {0.1, 0.2, -0.3}, .v = {0.01, -0.02, 0.005}};
+  if (casting_is_main) return state;
+  const Matrix3 R_BA = state.X_AB.R.transpose();
+  return {.t = state.t,
+          .X_AB = state.X_AB.inverse(),
+          .V_AB = {.w = -(R_BA * state.V_AB.w), .v = -(R_BA * (state.V_AB.v - state.V_AB.w.cross(state.X_AB.p)))}};
+}
+
+/// Tibia with the springs and femur, cartilage of 10 MPa, nu = 0.45 on both.
+std::unique_ptr<ContactBackend> knee(ParameterMap parameters, bool casting_is_main = true) {
+  const KneeDimensions d;
+  const Surface tibia = KneeSurface{.dimensions = {}, .is_tibia = true, .edge = 0.0015};
+  const Surface femur = KneeSurface{.dimensions = {}, .edge = 0.0015};
+  parameters.try_emplace("thickness", casting_is_main ? d.tibial_cartilage : d.femoral_cartilage);
+  parameters.try_emplace("partner_thickness", casting_is_main ? d.femoral_cartilage : d.tibial_cartilage);
+  if (!casting_is_main) parameters.try_emplace("casting", "partner");
+  PairSpec pair = layer_pair(casting_is_main ? tibia : femur, casting_is_main ? femur : tibia, std::move(parameters));
+  pair.main.materials = {material(10e6, 0.45)};
+  pair.partner.materials = {material(10e6, 0.45)};
+  const BackendEntry entry = elastic_foundation_entry();
+  pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
+  entry.check(pair);
+  return entry.make(pair, Assets().context());
+}
+
+Response answer(const ContactBackend& backend, double depth, bool casting_is_main = true) {
+  return backend.evaluate(*backend.initial_history(), pressed_state(depth, casting_is_main));
+}
+
+constexpr double depth = 0.0006;  // [m]
+
+/// Sums of the two halves of a surface.
+RegionLoad together(const RegionLoad& a, const RegionLoad& b) {
+  return {.force = a.force + b.force,
+          .area = a.area + b.area,
+          .peak_pressure = std::max(a.peak_pressure, b.peak_pressure),
+          .p_ACop = (a.force * a.p_ACop + b.force * b.p_ACop) / (a.force + b.force)};
+}
+
+// Forces along the common normal of two flat faces: their sizes add up to the size of the sum.
+TEST(RegionLoads, OfAFlatPressAddUpToTheForceOfThePair) {
+  const Surface plane = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
+  Assets assets;
+  assets.add("square", height_field(0.02, 6, [](double, double) { return 0.0; }));
+  for (const std::string springs : {"vertices", "centres"}) {
+    PairSpec pair = layer_pair(mesh_named("square"), plane, {{"springs", springs}, {"regions", std::string("x- x+")}});
+    const BackendEntry entry = elastic_foundation_entry();
+    pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
+    const auto press = entry.make(pair, assets.context());
+    PairState state;
+    state.X_AB = {.R = rotation_from_vector({M_PI, 0.0, 0.0}), .p = {0.0, 0.0, -1e-4}};
+    const Response r = press->evaluate(*press->initial_history(), state);
+    ASSERT_EQ(r.regions.size(), 2U);
+    // Rounding of sums of 72 faces, in another order.
+    const double force = r.F_A.force.norm();
+    EXPECT_GT(force, 1.0);
+    EXPECT_NEAR(r.regions[0].force, 0.5 * force, 1e-12 * force);
+    EXPECT_NEAR(r.regions[1].force, 0.5 * force, 1e-12 * force);
+    EXPECT_NEAR(r.regions[0].mean_pressure(), r.peak_pressure, 1e-12 * r.peak_pressure);
+    EXPECT_NEAR(r.regions[0].p_ACop.x(), -0.005, 1e-12);
+    EXPECT_NEAR(r.regions[1].p_ACop.x(), 0.005, 1e-12);
+  }
+}
+
+TEST(RegionLoads, OfBothHalvesAreThoseOfThePair) {
+  for (const std::string springs : {"vertices", "centres"}) {
+    for (const bool casting_is_main : {true, false}) {
+      const auto both = knee({{"springs", springs}, {"regions", std::string("sets z- z+")}}, casting_is_main);
+      EXPECT_THAT(both->traits().regions, ElementsAre("medial", "lateral", "z-", "z+"));
+      const Response r = answer(*both, depth, casting_is_main);
+      ASSERT_EQ(r.regions.size(), 4U);
+      EXPECT_EQ(r.regions[0], r.regions[2]) << "of a right knee the medial side is that of negative z";
+      EXPECT_EQ(r.regions[1], r.regions[3]);
+      const RegionLoad sum = together(r.regions[0], r.regions[1]);
+      EXPECT_GT(r.regions[0].force, r.regions[1].force) << "varus";
+      EXPECT_GT(r.regions[1].force, 10.0);
+      EXPECT_NEAR(sum.area, r.area, 1e-12 * r.area);
+      EXPECT_EQ(sum.peak_pressure, r.peak_pressure);
+      // Sizes of forces that lean against each other: more than the size of their sum, and not by much.
+      EXPECT_GT(sum.force, r.F_A.force.norm());
+      EXPECT_LT(sum.force, 1.1 * r.F_A.force.norm());
+      // The pair's centre is that of the springs, this one that of faces: of 1.5 mm, within half an edge.
+      EXPECT_LT((sum.p_ACop - r.p_ACop).norm(), springs == "centres" ? 1e-9 : 0.00075);
+      for (const RegionLoad& region : r.regions) EXPECT_LE(region.mean_pressure(), region.peak_pressure);
+    }
+  }
+}
+
+TEST(RegionLoads, DoNotChangeWhatThePairAnswers) {
+  for (const std::string springs : {"vertices", "centres"}) {
+    const ParameterMap common{{"springs", springs}, {"friction", 0.05}, {"dissipation", 1.5}};
+    ParameterMap with = common;
+    with["regions"] = "halves";
+    const auto plain = knee(common);
+    const auto told = knee(with);
+    const PairState state = pressed_state(depth, true);
+    const Response without = plain->commit(*plain->initial_history(), state).response;
+    Response r = told->commit(*told->initial_history(), state).response;
+    EXPECT_EQ(r.regions.size(), 6U);
+    r.regions.clear();
+    EXPECT_EQ(bits_of(r), bits_of(without));
+  }
+}
+
+TEST(RegionLoads, AreThereWithoutTangentsToo) {
+  const auto told = knee({{"regions", std::string("sets")}});
+  const PairState state = pressed_state(depth, true);
+  const Response all = told->evaluate(*told->initial_history(), state);
+  const Response few = told->evaluate(*told->initial_history(), state, {.tangents = false});
+  ASSERT_EQ(few.regions.size(), 2U);
+  EXPECT_EQ(few.regions, all.regions);
+}
+
+TEST(RegionLoads, OfSurfacesThatAreApartAreZero) {
+  const auto told = knee({{"regions", std::string("sets")}});
+  const Response apart = answer(*told, -0.002);
+  ASSERT_GT(apart.gap, 0.0);
+  EXPECT_THAT(apart.regions, ElementsAre(RegionLoad{}, RegionLoad{}));
+  // One side alone: the other one bears nothing.
+  PairState state;
+  state.X_AB = {.R = rotation_from_vector({-0.05, 0.0, 0.0}), .p = {0.0, 0.0005, 0.0}};
+  const Response one_sided = told->evaluate(*told->initial_history(), state);
+  ASSERT_LT(one_sided.gap, 0.0);
+  ASSERT_EQ(one_sided.regions.size(), 2U);
+  EXPECT_GT(one_sided.regions[0].force, 1.0);
+  EXPECT_EQ(one_sided.regions[1], RegionLoad{});
+}
+
+// Damped springs: a factor of each corner for the pair, their mean over a face for its regions. Both differ by products
+// of what factor and pressure change by over a face, of the order of its edge over the size of the contact.
+TEST(RegionLoads, OfDampedSpringsAddUpToTheForceOfThePair) {
+  for (const std::string springs : {"vertices", "centres"}) {
+    const auto damped = knee({{"springs", springs}, {"dissipation", 5.0}, {"regions", std::string("sets")}});
+    const auto elastic = knee({{"springs", springs}, {"regions", std::string("sets")}});
+    const auto sum = [](const Response& r) { return r.regions[0].force + r.regions[1].force; };
+    const Response d = answer(*damped, depth);
+    const Response e = answer(*elastic, depth);
+    const double more = d.F_A.force.norm() / e.F_A.force.norm();
+    EXPECT_GT(more, 1.05);
+    EXPECT_NEAR(sum(d) / sum(e), more, 0.002);
+    EXPECT_EQ(std::max(d.regions[0].peak_pressure, d.regions[1].peak_pressure), d.peak_pressure);
+  }
+}
+
+TEST(RegionLoads, NamesThatCannotHeadAColumnAreRefused) {
+  SurfaceMesh mesh;
+  mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}};
+  mesh.triangles = {{0, 1, 2}, {1, 3, 2}};
+  mesh.group_names = {"medial,front", "lateral"};
+  mesh.triangle_groups = {0, 1};
+  try {
+    (void)foundation_regions("sets", {}, mesh, "contact.knee.parameters.regions");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::invalid_input);
+    EXPECT_EQ(e.field(), "contact.knee.parameters.regions");
+    EXPECT_THAT(std::string(e.what()), HasSubstr("'medial,front'"));
+  }
+  EXPECT_EQ(foundation_regions("lateral", {}, mesh, "regions").size(), 1U);
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
