@@ -15,9 +15,9 @@ class CallOperations {
   using Deadline = std::chrono::system_clock::time_point;
   /// A message is waited for awake so long. To fall asleep and be woken takes 25 to 200 us on the machines that were
   /// measured; who stays awake for as long as that costs never loses more than the same again (the ski rental problem
-  /// [karlin1994]). It is three times as long, because the answers of coarse finite-element contacts take 0.2 to 0.5 ms:
-  /// whoever falls asleep just before them pays for both (bench_fem_ball). The processor is yielded to whoever can use
-  /// it.
+  /// [karlin1994]). It is three times as long, because the answers of coarse finite-element contacts take 0.2 to 0.5
+  /// ms: whoever falls asleep just before them pays for both (bench_fem_ball). The processor is yielded to whoever can
+  /// use it.
   static constexpr std::chrono::microseconds awake{600};
   enum Operation : int { start, write, read, writes_done, end, n_operations };
 

@@ -11,8 +11,8 @@ namespace {
 
 /// New calls and those that are no Exchange wait for so long at most while messages are waited for awake.
 constexpr std::chrono::microseconds look_distance{500};
-/// A call follows its socket at once. Sockets beyond so many that wait for one belong to clients that are gone or mean no
-/// good: the oldest is closed, and its client, if there is one, tries again.
+/// A call follows its socket at once. Sockets beyond so many that wait for one belong to clients that are gone or mean
+/// no good: the oldest is closed, and its client, if there is one, tries again.
 constexpr std::size_t most_waiting_sockets = 64;
 
 }  // namespace
@@ -171,7 +171,8 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
 
 void ExchangeServer::serve(std::shared_ptr<ServedExchange> call, bool refused) {
   const bool has_socket = give_socket(*call);
-  call->finish(refused ? grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+  call->finish(refused
+                   ? grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
                                   "this server has as many open Exchange calls as it takes; close one, or start the "
                                   "server with a larger --max-threads")
                : has_socket ? handle_(*call)

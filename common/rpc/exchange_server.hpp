@@ -112,7 +112,7 @@ class ExchangeServer {
     std::string ticket;
     std::shared_ptr<MessageSocket> socket;
   };
-  std::deque<WaitingSocket> waiting_;                ///< for their calls, oldest first
+  std::deque<WaitingSocket> waiting_;  ///< for their calls, oldest first
   std::set<std::shared_ptr<MessageSocket>> in_use_;
   std::atomic<std::chrono::steady_clock::rep> awake_until_ = 0;
   std::atomic<bool> sleeps_ = false;  ///< the acceptor

@@ -1,9 +1,9 @@
 /// The messages of one Exchange call over a Unix socket of their own, for two processes on one machine.
 ///
 /// A light exchange through HTTP/2 costs 80 us and more: threads that hand a message to one another, framing and flow
-/// control for many calls at once. A call whose messages have a socket to themselves needs none of this. The call itself
-/// stays one of gRPC: it says who asks, is limited and counted, is cancelled, and ends with a status. A client connects to
-/// the socket beside that of the server and is given a ticket, which it presents with its call
+/// control for many calls at once. A call whose messages have a socket to themselves needs none of this. The call
+/// itself stays one of gRPC: it says who asks, is limited and counted, is cancelled, and ends with a status. A client
+/// connects to the socket beside that of the server and is given a ticket, which it presents with its call
 /// (docs/theory/coupling.md, section "The wire").
 ///
 /// A message is its length, four bytes in the order of the machine, and that many bytes.
@@ -59,7 +59,7 @@ class MessageSocket {
   Descriptor socket_;
   std::size_t max_message_bytes_;
   std::string outgoing_;
-  std::string arrived_;      ///< whole capacity; the first `n_arrived_` bytes mean something
+  std::string arrived_;  ///< whole capacity; the first `n_arrived_` bytes mean something
   std::size_t n_arrived_ = 0;
 };
 

@@ -39,7 +39,8 @@ constexpr std::chrono::milliseconds after_stop{500};
 /// Questions that nobody waits for travel with the next one that somebody waits for, or when so many have come
 /// together: a message costs as much as answering dozens of cheap questions.
 constexpr std::size_t worth_a_message = 32;
-/// A server that listens gives out tickets at once; one that stands still is asked through its call, which has deadlines.
+/// A server that listens gives out tickets at once; one that stands still is asked through its call, which has
+/// deadlines.
 constexpr std::chrono::milliseconds ticket_patience{1'000};
 
 /// Of a server on this machine. One that wants TLS wants it for everything.
