@@ -1,6 +1,7 @@
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include "common/surfaces/values.hpp"
 #include "fem_server/backends/elastic_foundation/foundation_contact.hpp"
 #include "fem_server/backends/elastic_foundation/foundation_surfaces.hpp"
+#include "fem_server/backends/elastic_foundation/surface_grid.hpp"
 #include "fem_server/backends/shared/parameter_schema.hpp"
 #include "fem_server/backends/shared/surface_file.hpp"
 #include "fem_server/geometry/plausibility.hpp"
@@ -23,6 +25,8 @@ namespace {
 
 /// A triangle cut seven times has become 16384: beyond what anybody needs of one.
 constexpr double most_refinements = 7.0;
+/// Along one edge: a million cells in all, some GB.
+constexpr double most_grid_cells = 1000.0;
 
 std::vector<ParameterSchema> geometry_parameters() {
   return {
@@ -33,6 +37,12 @@ std::vector<ParameterSchema> geometry_parameters() {
                      "vertices", {"vertices", "centres"}),
       number_parameter("refine", "-", "how often each triangle of the casting surface is cut into four", 0.0,
                        {.min = 0.0, .max = most_refinements}),
+      list_parameter(
+          "grid", "-",
+          "two numbers of cells: the casting surface is cut anew by a rectangular grid, projected on it along "
+          "grid_side; cells over its rim are left out. Along the next axis of x, y, z and the one after it"),
+      text_parameter("grid_side", "the end of the axis of the casting body's frame that the grid is projected from",
+                     "z+", {"x-", "x+", "y-", "y+", "z-", "z+"}),
       number_parameter("element_size", "m",
                        "edge of the triangles of a foot or block; default a twentieth of its smallest extent",
                        std::nullopt, positive),
@@ -179,6 +189,24 @@ void check_surfaces(const Roles& roles) {
   }
 }
 
+void check_grid(const Roles& roles) {
+  const std::vector<double>& cells = numbers(roles.pair.parameters, "grid");
+  const std::string key = roles.parameter_key("grid");
+  if (cells.empty()) return;
+  const bool whole =
+      std::ranges::all_of(cells, [](double n) { return n >= 1.0 && n <= most_grid_cells && n == std::floor(n); });
+  if (cells.size() != 2 || !whole) {
+    throw input_error(key, fmt::format("{}: expected two whole numbers of cells from 1 to {:g}, found {}: {}", key,
+                                       most_grid_cells, cells.size(), fmt::join(cells, ", ")));
+  }
+  if (!numbers(roles.pair.parameters, "vertex_thickness").empty()) {
+    throw input_error(key,
+                      fmt::format("{}: expected no grid beside vertex_thickness, whose values belong to the vertices "
+                                  "of the mesh; give thickness or back_asset",
+                                  key));
+  }
+}
+
 void check_foundation(const PairSpec& pair) {
   const Roles roles(pair);
   if (!roles.has_layer(true) && !roles.has_layer(false)) {
@@ -190,6 +218,7 @@ void check_foundation(const PairSpec& pair) {
   check_layer(roles, true);
   check_layer(roles, false);
   check_surfaces(roles);
+  check_grid(roles);
 }
 
 LayerLaw law_of(const Roles& roles, double youngs_modulus, double poissons_ratio) {
@@ -295,6 +324,16 @@ BedOptions bed_options(const Roles& roles, const std::vector<double>& thickness)
   return options;
 }
 
+void cut_by_grid(const Roles& roles, SurfaceMesh& mesh) {
+  const std::vector<double>& cells = numbers(roles.pair.parameters, "grid");
+  if (cells.empty()) return;
+  const std::string& side = text(roles.pair.parameters, "grid_side");
+  const SurfaceGrid grid{.axis = side[0] - 'x',
+                         .side = side[1] == '+' ? 1.0 : -1.0,
+                         .cells = {static_cast<std::size_t>(cells[0]), static_cast<std::size_t>(cells[1])}};
+  mesh = over_grid(mesh, grid, roles.parameter_key("grid"));
+}
+
 std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair, const PrepareContext& context) {
   const Roles roles(pair);
   const ParameterMap& given = pair.parameters;
@@ -303,6 +342,7 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair, const Prep
                           .extent = optional_number(given, "extent").value_or(0.0)};
   const bool interpolate = roles.is("normals", "interpolated");
   CastTriangles cast = cast_triangles(roles.casting.surface, size, context, roles.surface_key(true));
+  cut_by_grid(roles, cast.mesh);
   CastingOptions casting;
   casting.thickness = thickness_of(roles, cast.mesh, context);
   casting.places = roles.is("springs", "vertices") ? SpringPlaces::vertices : SpringPlaces::centres;

@@ -127,6 +127,19 @@ TEST(FoundationEntry, Surfaces) {
   expect_refused(plate({{"refine", 1.5}}), "contact.knee.parameters.refine", HasSubstr("found 1.5"));
 }
 
+TEST(FoundationEntry, Grid) {
+  const std::string key = "contact.knee.parameters.grid";
+  expect_refused(plate({{"grid", std::vector<double>{20}}}), key,
+                 AllOf(HasSubstr("two whole numbers"), HasSubstr("20")));
+  expect_refused(plate({{"grid", std::vector<double>{20, 2.5}}}), key, HasSubstr("2.5"));
+  expect_refused(plate({{"grid", std::vector<double>{20, 0}}}), key, HasSubstr("from 1 to 1000"));
+  expect_refused(plate({{"grid", std::vector<double>{20, 20}}, {"grid_side", "z-"}}), key,
+                 AllOf(HasSubstr("20 x 20"), HasSubstr("grid_side")));  // the plate's back
+  PairSpec pair = plate({{"grid", std::vector<double>{20, 20}}, {"vertex_thickness", std::vector<double>(81, 0.003)}});
+  pair.parameters.erase("thickness");
+  expect_refused(pair, key, HasSubstr("vertex_thickness"));
+}
+
 // An open surface does not show which side is out until the other one is behind it.
 TEST(FoundationEntry, SurfacesThatDoNotFaceEachOther) {
   const auto backend = make(layer_pair(mesh_named("plate_turned"), condyle));

@@ -1,4 +1,5 @@
 // Closed forms of the elastic foundation: a paraboloid and a ball on a flat layer, convergence, friction, dissipation.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -103,6 +104,36 @@ TEST(ElasticFoundation, BallOnALayerConverges) {
 }
 
 // Both normals of a plane are one: the corrected penetrations agree (AB = AC cos, card of the source, section 5.2).
+// As in Bei and Fregly's method: springs in the centres of the cells of a grid over 30 x 30 mm, here two triangles a
+// cell, under a ball of 25 mm, 0.1 mm deep in a tilted layer.
+TEST(ElasticFoundation, AGridCutsTheSurfaceAnew) {
+  Assets assets;
+  assets.add("dish", height_field(0.03, 7, [](double x, double y) { return 0.2 * x + 0.1 * y; }));
+  const Vector3 normal = Vector3(-0.2, -0.1, 1.0).normalized();
+  fmt::print("{:>8}{:>12}{:>12}\n", "cells", "F error", "A error");
+  double before = 1.0;
+  for (const double n : {25.0, 100.0, 400.0}) {
+    PairSpec pair = layer_pair(mesh_named("dish"), SphereSurface{.radius = R, .center = Vector3::Zero()});
+    pair.parameters["springs"] = "centres";
+    pair.parameters["penetration"] = "nearest";
+    pair.parameters["grid"] = std::vector<double>{n, n};
+    const auto backend = made(pair, assets);
+    PairState state;
+    state.X_AB.p = (R - depth) * normal + Vector3(3.1e-4, -2.3e-4, 0.2 * 3.1e-4 - 0.1 * 2.3e-4);
+    const Response r = backend->evaluate(*backend->initial_history(), state);
+    // To the nearest point of the sphere the springs are compressed by R - s, s^2 = r^2 + (R - d)^2, over the circle
+    // s < R; the energy's derivative by d is pi M (R - d) d^2 / h.
+    const double c = R - depth;
+    const double F = std::numbers::pi * modulus * c * depth * depth / h;
+    const double A = std::numbers::pi * (R * R - c * c);
+    const double force_error = r.F_A.force.norm() / F - 1.0;
+    fmt::print("{:>8}{:>12.2e}{:>12.2e}\n", n, force_error, r.area / A - 1.0);
+    EXPECT_LT(std::abs(force_error), before);
+    before = std::abs(force_error);
+  }
+  EXPECT_LT(before, 1e-3);
+}
+
 TEST(ElasticFoundation, MidsurfaceOfAPlaneByRayAndNearestAgree) {
   Assets assets;
   assets.add("bowl", height_field(0.02, 20, [](double x, double y) { return -(x * x + y * y) / (2 * R) + 2e-4; }));

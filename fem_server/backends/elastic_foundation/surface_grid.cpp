@@ -1,0 +1,110 @@
+#include "fem_server/backends/elastic_foundation/surface_grid.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/errors/error.hpp"
+#include "fem_server/surfaces/triangle_surface.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+/// Outside of the surface by so much of its extent begin the lines that are to meet it.
+constexpr double outside = 0.1;
+/// The outermost lines of the grid lie inside of the rim by so much of the extent: a line through the very rim may
+/// round to either side of it.
+constexpr double inside_of_rim = 1e-6;
+
+/// Places of the grid and where lines through them meet the surface.
+class Projection {
+ public:
+  Projection(const SurfaceMesh& mesh, const SurfaceGrid& grid)
+      : surface_(mesh), grid_(grid), low_(mesh.vertices.front()), high_(low_) {
+    for (const Vector3& p : mesh.vertices) {
+      low_ = low_.cwiseMin(p);
+      high_ = high_.cwiseMax(p);
+    }
+    const Vector3 margin = inside_of_rim * (high_ - low_);
+    low_ += margin;
+    high_ -= margin;
+    direction_[grid.axis] = -grid.side;
+    const double height = high_[grid.axis] - low_[grid.axis];
+    const double reach = (high_ - low_).norm();
+    start_ = (grid.side > 0.0 ? high_ : low_)[grid.axis] + grid.side * outside * reach;
+    reach_ = height + 2.0 * outside * reach;
+  }
+
+  struct Met {
+    Vector3 point;
+    std::uint32_t triangle;
+  };
+  /// @param i, j  in cells; halves are centres
+  [[nodiscard]] std::optional<Met> at(double i, double j) {
+    const Eigen::Index first = (grid_.axis + 1) % 3;
+    const Eigen::Index second = (grid_.axis + 2) % 3;
+    Vector3 q;
+    q[grid_.axis] = start_;
+    q[first] = low_[first] + i / static_cast<double>(grid_.cells[0]) * (high_[first] - low_[first]);
+    q[second] = low_[second] + j / static_cast<double>(grid_.cells[1]) * (high_[second] - low_[second]);
+    const auto found = surface_.crossing(q, direction_, reach_, /*leaving=*/false, near_);
+    if (!found) return std::nullopt;
+    near_ = found->triangle;
+    return Met{.point = q + found->way * direction_, .triangle = found->triangle};
+  }
+
+ private:
+  TriangleSurface surface_;
+  const SurfaceGrid& grid_;
+  Vector3 low_, high_;
+  Vector3 direction_ = Vector3::Zero();
+  double start_ = 0.0;
+  double reach_ = 0.0;
+  std::uint32_t near_ = 0;
+};
+
+}  // namespace
+
+SurfaceMesh over_grid(const SurfaceMesh& surface, const SurfaceGrid& grid, const std::string& where) {
+  Projection projection(surface, grid);
+  const auto [n, m] = grid.cells;
+  SurfaceMesh result;
+  result.group_names = surface.group_names;
+  std::vector<std::uint32_t> corners((n + 1) * (m + 1), none);
+  for (std::size_t j = 0; j <= m; ++j) {
+    for (std::size_t i = 0; i <= n; ++i) {
+      const auto met = projection.at(static_cast<double>(i), static_cast<double>(j));
+      if (!met) continue;
+      corners[j * (n + 1) + i] = static_cast<std::uint32_t>(result.vertices.size());
+      result.vertices.push_back(met->point);
+    }
+  }
+  for (std::size_t j = 0; j < m; ++j) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t at = j * (n + 1) + i;
+      std::array<std::uint32_t, 4> cell{corners[at], corners[at + 1], corners[at + n + 2], corners[at + n + 1]};
+      if (std::ranges::find(cell, none) != cell.end()) continue;
+      const auto centre = projection.at(static_cast<double>(i) + 0.5, static_cast<double>(j) + 0.5);
+      if (!centre) continue;
+      if (grid.side < 0.0) std::swap(cell[1], cell[3]);  // seen from the other side
+      result.triangles.push_back({cell[0], cell[1], cell[2]});
+      result.triangles.push_back({cell[0], cell[2], cell[3]});
+      if (surface.triangle_groups.empty()) continue;
+      result.triangle_groups.insert(result.triangle_groups.end(), 2, surface.triangle_groups[centre->triangle]);
+    }
+  }
+  if (!result.triangles.empty()) return result;
+  throw input_error(where,
+                    fmt::format("{}: expected a grid that meets the casting surface, found none of {} x {} cells "
+                                "with all corners on it; take more cells, or look from another side with "
+                                "grid_side",
+                                where, n, m));
+}
+
+}  // namespace heelstrike::fem
