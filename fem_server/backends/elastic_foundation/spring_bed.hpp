@@ -58,10 +58,16 @@ struct NearestSpring {
   SpringMotion motion{};
 };
 
-/// Thread-safe. Poses are those of T in C.
+/// Thread-safe. Poses are those of T in C. What springs found at the last poses makes the next answers quicker and
+/// changes none of their bits.
 class SpringBed {
  public:
   SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law, BedOptions options);
+  ~SpringBed();
+  SpringBed(SpringBed&& other) noexcept;
+  SpringBed& operator=(SpringBed&&) = delete;
+  SpringBed(const SpringBed&) = delete;
+  SpringBed& operator=(const SpringBed&) = delete;
 
   /// @param tangents  false: derivatives of the wrenches are not asked for
   /// @throws RecoverableError where the layers are used up, or both surfaces look the same way
@@ -78,13 +84,16 @@ class SpringBed {
 
  private:
   struct Search;
+  struct Memory;
+  class Memories;
   [[nodiscard]] std::array<double, 2> layers(double own_thickness) const;
   void find_compressed(Search& search) const;
   void meet_springs(Search& search, const SpringGroup& group) const;
-  [[nodiscard]] double clear_of(const TargetPoint& around) const;
   [[nodiscard]] double clear_around(Search& search, const Vector3& p_T) const;
   void meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const;
-  [[nodiscard]] std::optional<TargetPoint> met_close_by(const Search& search, std::uint32_t spring) const;
+  [[nodiscard]] std::optional<TargetPoint> met_close_by(const Search& search, std::uint32_t spring,
+                                                        std::uint32_t near) const;
+  [[nodiscard]] double clear_of(const TargetPoint& around) const;
   void place(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
   void add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
   [[nodiscard]] SpringMeeting along_normal(const Search& search, const TargetPoint& met) const;
@@ -102,6 +111,7 @@ class SpringBed {
   BedLaw law_;
   BedOptions options_;
   ClearanceGrid clearance_;
+  std::unique_ptr<Memories> memories_;
 };
 
 }  // namespace heelstrike::fem
