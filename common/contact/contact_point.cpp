@@ -10,10 +10,13 @@ bool has_rigid_bodies(std::span<const ParameterSchema> schema) {
 
 std::optional<RigidLaw> rigid_law(const ParameterMap& parameters) {
   if (!parameters.contains(impact_law_parameter)) return {};
+  const std::string& law = text(parameters, impact_law_parameter);
   return RigidLaw{.restitution = number(parameters, "restitution"),
                   .friction = optional_number(parameters, "friction").value_or(0.0),
                   .resting_speed = number(parameters, "resting_speed"),
-                  .law = text(parameters, impact_law_parameter) == "poisson" ? ImpactLaw::poisson : ImpactLaw::newton};
+                  .law = law == "poisson"   ? ImpactLaw::poisson
+                         : law == "in_turn" ? ImpactLaw::in_turn
+                                            : ImpactLaw::newton};
 }
 
 }  // namespace heelstrike

@@ -25,6 +25,7 @@ struct ContactPoint {
 enum class ImpactLaw {
   newton,   ///< every contact leaves with the restitution times its approach speed, at least
   poisson,  ///< the impulse of compression is given back times the restitution
+  in_turn,  ///< Newton's; a contact that does not approach takes no part until an impact before it sets it in motion
 };
 
 /// Laws that hold at all points of a rigid pair.

@@ -161,7 +161,7 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
 [[nodiscard]] VectorXd newton_floor(const ImpactProblem& problem, const VectorXd& u_before) {
   VectorXd floor(problem.mu.size());
   for (Index i = 0; i < floor.size(); ++i) {
-    const bool newton = problem.law[static_cast<std::size_t>(i)] == ImpactLaw::newton;
+    const bool newton = problem.law[static_cast<std::size_t>(i)] != ImpactLaw::poisson;
     floor[i] = newton ? problem.restitution[i] * std::max(0.0, -u_before[3 * i]) : 0.0;
   }
   return floor;

@@ -38,6 +38,16 @@ constexpr double longest_step = 0.05;
 /// behind only as deep as `search_distance`, some millimetres.
 constexpr double thinnest_obstacle = 1e-3;
 constexpr int max_approach_steps = 2000;
+/// [1/s^2] resistance per mass that the overdamped motion begins with, from afar and from the last equilibrium, whose
+/// stiffness is that of the contact: less lets light loads jump out of it.
+constexpr double first_shift = 1e3;
+constexpr double first_shift_nearby = 1e5;
+/// Of the overdamped motion from the last equilibrium: usually it takes ten.
+constexpr int max_nearby_steps = 50;
+/// Newton's method doubles the digits: what takes more steps than these is no nearby equilibrium.
+constexpr int most_newton_steps = 20;
+/// Equilibria that the next one is foretold from: a parabola through the last three.
+constexpr std::size_t remembered_equilibria = 3;
 /// [1/s^2] resistance per mass that keeps what is free where it is. Stiffness per mass of anything that holds is far
 /// larger (a pendulum of 1 km has 1e-2).
 constexpr double smallest_shift = 1e-5;
@@ -70,7 +80,13 @@ class StaticRun final : public RunBase {
   [[nodiscard]] bool depends_on_time() const;
   void commit_start();
   void find_equilibrium(double t, bool from_afar);
-  [[nodiscard]] bool approach(double t);
+  [[nodiscard]] VectorX foretold(double t) const;
+  [[nodiscard]] BalanceResult find_nearby(double t);
+  [[nodiscard]] BalanceResult newton(double t);
+  [[nodiscard]] double weighed() const;
+  void remember(double t);
+  [[nodiscard]] double tolerance() const;
+  [[nodiscard]] bool approach(double t, double shift, int max_steps);
   [[nodiscard]] bool approach_step(double t, double shift, double& norm);
   [[nodiscard]] std::vector<double> gaps(double t, const VectorX& x);
   [[nodiscard]] bool may_have_passed(const std::vector<double>& gaps_now, double moved) const;
@@ -89,9 +105,15 @@ class StaticRun final : public RunBase {
   VectorX x_, F_, trial_;
   double scale_ = 1.0;  ///< [N, N m] forces at work
   std::string last_refusal_;
-  std::vector<double> gaps_;   ///< [m] of the pairs at x_, on the way to an equilibrium
-  VectorX pushed_;             ///< [N, N m] external_forces() at the last equilibrium
-  std::int64_t next_row_ = 1;  ///< of the grid
+  std::vector<double> gaps_;  ///< [m] of the pairs at x_, on the way to an equilibrium
+  VectorX pushed_;            ///< [N, N m] external_forces() at the last equilibrium
+  /// An equilibrium on the way.
+  struct Remembered {
+    double t = 0.0;  ///< [s]
+    VectorX x;
+  };
+  std::vector<Remembered> past_;  ///< the last ones, oldest first
+  std::int64_t next_row_ = 1;     ///< of the grid
   std::int64_t n_equilibria_ = 0, n_evaluations_ = 0, n_factorizations_ = 0;
 };
 
@@ -179,12 +201,12 @@ bool StaticRun::approach_step(double t, double shift, double& norm) {
   }
 }
 
-bool StaticRun::approach(double t) {
+/// @param shift  [1/s^2] resistance per mass that it begins with
+bool StaticRun::approach(double t, double shift, int max_steps) {
   measure_forces(t);
   double norm = evaluate(t, x_);
   gaps_ = gaps(t, x_);
-  double shift = 1e3;
-  for (int step = 0; step < max_approach_steps && norm > nearly_balanced; ++step) {
+  for (int step = 0; step < max_steps && norm > nearly_balanced; ++step) {
     check_stop(stop_);
     const double before = norm;
     if (approach_step(t, shift, norm)) {
@@ -197,6 +219,93 @@ bool StaticRun::approach(double t) {
     }
   }
   return norm <= stalled_near;
+}
+
+/// A stiff contact turns the rounding of positions into forces. @pre a factor() near x_
+double StaticRun::tolerance() const {
+  const double rounding = 1e-15 * (1.0 + x_.head(system_.n_q()).lpNorm<Eigen::Infinity>()) * form_->stiffest() / scale_;
+  return std::max(balanced, rounding);
+}
+
+/// Imbalance of F_ as KINSOL weighs it.
+double StaticRun::weighed() const {
+  const auto n = system_.n_q();
+  double norm = F_.head(n).lpNorm<Eigen::Infinity>() / scale_;
+  if (F_.size() > n) norm = std::max(norm, constraint_weight * F_.tail(F_.size() - n).lpNorm<Eigen::Infinity>());
+  return norm;
+}
+
+/// Where the next equilibrium would lie if all unknowns went on as through the last ones.
+VectorX StaticRun::foretold(double t) const {
+  VectorX x = VectorX::Zero(x_.size());
+  for (const Remembered& here : past_) {
+    double share = 1.0;  // Lagrange's polynomial of this one
+    for (const Remembered& other : past_) {
+      if (&other != &here) share *= (t - other.t) / (here.t - other.t);
+    }
+    x += share * here.x;
+  }
+  return x;
+}
+
+/// Newton's method with the exact tangent and no search along its steps, from x_, as long as every step lessens the
+/// imbalance: near an equilibrium it asks the contact once for each doubling of the digits.
+BalanceResult StaticRun::newton(double t) {
+  const auto n = system_.n_q();
+  BalanceResult result;
+  measure_forces(t);
+  (void)evaluate(t, x_);
+  result.norm = weighed();
+  while (result.iterations < most_newton_steps) {
+    form_->factor(t, x_, smallest_shift);
+    ++n_factorizations_;
+    result.converged = result.norm <= tolerance();
+    if (result.converged) break;
+    trial_ = -F_;
+    form_->solve(trial_);
+    if (!trial_.allFinite() || trial_.head(n).lpNorm<Eigen::Infinity>() > longest_step) break;
+    trial_ += x_;
+    ++result.iterations;
+    (void)evaluate(t, trial_);
+    const double reached = weighed();
+    if (!(reached < result.norm)) break;
+    x_ = trial_;
+    result.norm = reached;
+  }
+  return result;
+}
+
+/// The equilibrium near the foretold one, else that which the overdamped motion comes to from the last one. Not
+/// converged = to be looked for in another way.
+BalanceResult StaticRun::find_nearby(double t) {
+  const auto n = system_.n_q();
+  BalanceResult result;
+  const auto attempt = [&](const VectorX& from, bool overdamped) {
+    try {
+      VectorX rest = VectorX::Zero(n);
+      x_ = past_.back().x;
+      system_.project(t, x_.head(n), rest);
+      const VectorX last = x_.head(n);
+      x_ = from;
+      rest.setZero();
+      system_.project(t, x_.head(n), rest);
+      // What nothing prescribes is foretold no farther than a step of the line search goes.
+      if ((x_.head(n) - last).lpNorm<Eigen::Infinity>() > longest_step) return false;
+      if (!overdamped || approach(t, first_shift_nearby, max_nearby_steps)) result = newton(t);
+    } catch (const RecoverableError& e) {
+      last_refusal_ = e.what();
+      result.converged = false;
+    }
+    return result.converged;
+  };
+  if (past_.size() == remembered_equilibria && attempt(foretold(t), false)) return result;
+  (void)attempt(past_.back().x, true);
+  return result;
+}
+
+void StaticRun::remember(double t) {
+  if (past_.size() == remembered_equilibria) past_.erase(past_.begin());
+  past_.push_back({.t = t, .x = x_});
 }
 
 BalanceResult StaticRun::finish_equilibrium(double t) {
@@ -212,9 +321,7 @@ BalanceResult StaticRun::finish_equilibrium(double t) {
   settings.x_scale = VectorX::Constant(x_.size(), 1e-6 / scale_);
   settings.x_scale.head(n).setOnes();
   settings.longest_step = longest_step * std::sqrt(static_cast<double>(n));
-  // A stiff contact turns the rounding of positions into forces.
-  const double rounding = 1e-15 * (1.0 + x_.head(n).lpNorm<Eigen::Infinity>()) * form_->stiffest() / scale_;
-  settings.tolerance = std::max(balanced, rounding);
+  settings.tolerance = tolerance();
   const BalanceEquations equations{.residual =
                                        [&](const auto& x, auto F) {
                                          count_evaluation();
@@ -259,14 +366,18 @@ void StaticRun::find_equilibrium(double t, bool from_afar) {
   for (std::size_t i = 0; i < states_.n_pairs(); ++i) states_.set_closed(i, true);
   BalanceResult result;
   try {
+    if (!from_afar) result = find_nearby(t);
     VectorX rest = VectorX::Zero(n);
-    system_.project(t, x_.head(n), rest);
-    if (!from_afar) result = finish_equilibrium(t);
+    if (!from_afar && !result.converged) {
+      x_ = start;
+      system_.project(t, x_.head(n), rest);
+      result = finish_equilibrium(t);
+    }
     if (!result.converged) {
       x_ = start;
       rest.setZero();
       system_.project(t, x_.head(n), rest);
-      if (!approach(t)) {
+      if (!approach(t, first_shift, max_approach_steps)) {
         give_up(t, fmt::format("the overdamped motion did not come to rest in {} steps{}", max_approach_steps,
                                last_refusal_.empty() ? "" : "; last refusal: " + last_refusal_));
       }
@@ -278,6 +389,7 @@ void StaticRun::find_equilibrium(double t, bool from_afar) {
   }
   if (!result.converged) give_up(t, fmt::format("{} after {} iterations", result.reason, result.iterations));
   ++n_equilibria_;
+  remember(t);
   committed_.y.head(n) = x_.head(n);
   committed_.y.segment(n, n).setZero();
   committed_.y.tail(system_.n_states()) = form_->states();
@@ -379,6 +491,16 @@ Checkpoint StaticRun::save() {
   AnalysisState state;
   state.set("x", entries(x_));
   state.set("pushed", entries(pushed_));
+  state.set("remembered", static_cast<std::int64_t>(past_.size()));
+  VectorX times(static_cast<Eigen::Index>(past_.size()));
+  VectorX unknowns(times.size() * x_.size());
+  for (std::size_t i = 0; i < past_.size(); ++i) {
+    const auto k = static_cast<Eigen::Index>(i);
+    times[k] = past_[i].t;
+    unknowns.segment(k * x_.size(), x_.size()) = past_[i].x;
+  }
+  state.set("remembered_times", entries(times));
+  state.set("remembered_unknowns", entries(unknowns));
   state.set("next_row", next_row_);
   state.set("equilibria", n_equilibria_);
   state.set("evaluations", n_evaluations_);
@@ -392,6 +514,19 @@ void StaticRun::go_on_from(const Checkpoint& checkpoint) {
   pushed_.resize(system_.n_q());
   state.get("x", entries(x_));
   state.get("pushed", entries(pushed_));
+  const std::int64_t n_past = state.count("remembered");
+  if (n_past < 1 || n_past > static_cast<std::int64_t>(remembered_equilibria)) {
+    throw input_error("checkpoint", fmt::format("checkpoint: expected 1 to {} remembered equilibria of the static "
+                                                "analysis, found {}; resume from another one, or start the run anew",
+                                                remembered_equilibria, n_past));
+  }
+  VectorX times(n_past);
+  VectorX unknowns(n_past * x_.size());
+  state.get("remembered_times", entries(times));
+  state.get("remembered_unknowns", entries(unknowns));
+  past_.clear();
+  for (Eigen::Index k = 0; k < n_past; ++k)
+    past_.push_back({.t = times[k], .x = unknowns.segment(k * x_.size(), x_.size())});
   next_row_ = state.count("next_row");
   n_equilibria_ = state.count("equilibria");
   n_evaluations_ = state.count("evaluations");

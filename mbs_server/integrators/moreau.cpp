@@ -14,6 +14,10 @@ namespace {
 
 using Vector = Eigen::VectorXd;
 
+/// Impacts at one instant that follow from each other. A chain of n bodies needs about n^2 / 2; without rebound some
+/// never end.
+constexpr int most_waves = 1000;
+
 /// Half a step with the velocity of its beginning, the impulses of the whole step in the middle, half a step with the
 /// velocity of its end: of second order, exact for bodies that fall. docs/theory/rigid_contact.md.
 ///
@@ -65,6 +69,9 @@ class Moreau final : public Integrator {
   };
   [[nodiscard]] double next_time(double t_end);
   void apply_impacts(double h);
+  void strike(std::span<const std::size_t> touching, std::span<const double> rates);
+  void hand_on(std::span<const std::size_t> touching, std::vector<double>& rates);
+  [[nodiscard]] double resting_speed(std::size_t touching) const;
   void attempt(double h);
   [[nodiscard]] Pushed push(double h, const Vector& q_m, const Vector& v_free, bool last);
   void separate(double t, Vector& y);
@@ -81,6 +88,7 @@ class Moreau final : public Integrator {
   Vector y_, z_;                      ///< at t_
   Vector from_y_, from_z_;            ///< where the last step began, after its impacts
   Vector end_y_, end_z_;              ///< of an attempt
+  std::vector<RigidPoint> looked_;    ///< all points where the step begins
   std::vector<RigidPoint> at_start_;  ///< points that touch where the step begins
   std::vector<RigidPoint> slow_;      ///< those apart that close slowly, if they do
   std::int64_t n_restarts_ = 0;
@@ -107,6 +115,7 @@ bool Moreau::acts(const RigidPoint& point) const {
 void Moreau::apply_impacts(double h) {
   RigidContacts& contacts = *problem_.rigid_contacts();
   const auto points = contacts.look(from_t_, from_y_.head(n_), from_y_.segment(n_, n_));
+  looked_.assign(points.begin(), points.end());
   at_start_.clear();
   slow_.clear();
   std::vector<std::size_t> touching;
@@ -121,16 +130,55 @@ void Moreau::apply_impacts(double h) {
     impact = impact || -points[i].rate * h > 0.1 * contacts.rounding();
   }
   if (!impact) return;
+  std::vector<double> rates;
+  for (const RigidPoint& point : at_start_) rates.push_back(point.rate);
+  if (std::ranges::any_of(at_start_, [&](const RigidPoint& p) { return contacts.in_turn(p); })) {
+    hand_on(touching, rates);
+    // What is left are bodies that rest on each other, or more impacts than are followed.
+    if (std::ranges::none_of(rates, [&](double rate) { return -rate * h > 0.1 * contacts.rounding(); })) return;
+  }
+  strike(touching, rates);
+}
+
+/// Impulses at touching points, given the rates of their gaps.
+void Moreau::strike(std::span<const std::size_t> touching, std::span<const double> rates) {
+  RigidContacts& contacts = *problem_.rigid_contacts();
   friction::ImpactProblem problem = contacts.choose(touching);
   for (std::size_t k = 0; k < touching.size(); ++k) {
-    const auto i = static_cast<Eigen::Index>(k);
-    if (at_start_[k].rate >= -contacts.resting_speed(at_start_[k])) problem.restitution[i] = 0.0;
+    if (rates[k] >= -resting_speed(touching[k])) problem.restitution[static_cast<Eigen::Index>(k)] = 0.0;
   }
   const Vector before = contacts.velocities(from_y_.segment(n_, n_));
   const friction::ImpactSolution solution = friction::solve_impact(problem, before);
   contacts.apply(solution.P, from_y_.segment(n_, n_));
   contacts.note_impact(solution.P, before, solution.u);
   from_z_[0] -= solution.energy;
+}
+
+double Moreau::resting_speed(std::size_t touching) const {
+  return problem_.rigid_contacts()->resting_speed(looked_[touching]);
+}
+
+/// Impacts one after the other at the same instant: those points strike at once that approach at once, and what they
+/// set in motion strikes next. Points of other laws take part in every impact.
+void Moreau::hand_on(std::span<const std::size_t> touching, std::vector<double>& rates) {
+  RigidContacts& contacts = *problem_.rigid_contacts();
+  for (int wave = 0; wave < most_waves; ++wave) {
+    std::vector<std::size_t> struck;
+    std::vector<double> struck_rates;
+    bool fast = false;
+    for (std::size_t k = 0; k < touching.size(); ++k) {
+      const bool approaches = rates[k] < -resting_speed(touching[k]);
+      if (!approaches && contacts.in_turn(at_start_[k])) continue;
+      struck.push_back(touching[k]);
+      struck_rates.push_back(rates[k]);
+      fast = fast || approaches;
+    }
+    if (!fast) return;
+    strike(struck, struck_rates);
+    (void)contacts.choose(touching);
+    const Vector u = contacts.velocities(from_y_.segment(n_, n_));
+    for (std::size_t k = 0; k < touching.size(); ++k) rates[k] = u[3 * static_cast<Eigen::Index>(k)];
+  }
 }
 
 /// Velocities at the end of the step, from those that it would have without contact.

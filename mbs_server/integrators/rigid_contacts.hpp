@@ -38,6 +38,8 @@ class RigidContacts {
   [[nodiscard]] virtual double rounding() const = 0;
   /// [m/s] Approaches of a point that are slower are no impacts.
   [[nodiscard]] virtual double resting_speed(const RigidPoint& point) const = 0;
+  /// Impacts at the point follow those that cause them (ImpactLaw::in_turn).
+  [[nodiscard]] virtual bool in_turn(const RigidPoint& point) const = 0;
 
   /// The impact problem of some of the points that look() returned: Delassus matrix and coefficients; velocities are
   /// left zero.

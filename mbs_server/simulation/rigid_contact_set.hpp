@@ -27,6 +27,9 @@ class RigidContactSet final : public RigidContacts {
   [[nodiscard]] double resting_speed(const RigidPoint& point) const override {
     return laws_[point.pair]->resting_speed;
   }
+  [[nodiscard]] bool in_turn(const RigidPoint& point) const override {
+    return laws_[point.pair]->law == ImpactLaw::in_turn;
+  }
   const friction::ImpactProblem& choose(std::span<const std::size_t> points) override;
   [[nodiscard]] Vector velocities(const ConstRef& qd) const override { return J_ * qd; }
   void apply(const ConstRef& impulses, MutableRef qd) const override { qd += X_ * impulses; }

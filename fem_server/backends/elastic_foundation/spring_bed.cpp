@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 #include "common/errors/error.hpp"
@@ -23,12 +24,82 @@ constexpr std::size_t usually_loaded = 4;
 /// Distances round by a few units in the last place, and so do the coordinates that they come from.
 constexpr double rounded_up = 1.0 + 1e-9;
 
+/// [m] Springs around a point are not behind T when no part of T is among them and the point is in front of it, or
+/// looks past its rim from farther behind than springs are looked for.
+double clear_behind(const TargetPoint& around, double search_distance) {
+  if (around.gap > 0.0) return around.gap;
+  return around.beside ? -around.gap - search_distance : 0.0;
+}
+
 }  // namespace
+
+/// What springs found last, whatever the pose was.
+struct SpringBed::Memory {
+  struct OfSpring {
+    Vector3 p_T = Vector3::Zero();  ///< [m] where it was
+    double free = 0.0;              ///< [m] no point of T's frame nearer to that than this is behind T
+    std::uint32_t triangle = 0;     ///< of T, that it met
+    bool has_met = false;           ///< the triangle is known
+    /// A spring at q has not come so far that it could be behind T.
+    [[nodiscard]] bool still_free(const Vector3& q) const { return rounded_up * (q - p_T).norm() < free; }
+    void note(const Vector3& q, double clear, std::uint32_t where) {
+      p_T = q;
+      free = clear;
+      triangle = where;
+      has_met = true;
+    }
+  };
+  std::vector<OfSpring> springs;
+};
+
+/// One memory for every thread that asks at the same time.
+class SpringBed::Memories {
+ public:
+  explicit Memories(std::size_t n_springs) : n_springs_(n_springs) {}
+
+  /// Taken for the time of one question.
+  class Lease {
+   public:
+    explicit Lease(Memories& all) : all_(all), memory_(all.take()) {}
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    ~Lease() { all_.give_back(std::move(memory_)); }
+    [[nodiscard]] Memory& memory() { return *memory_; }
+
+   private:
+    Memories& all_;
+    std::unique_ptr<Memory> memory_;
+  };
+
+ private:
+  std::unique_ptr<Memory> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        auto memory = std::move(idle_.back());
+        idle_.pop_back();
+        return memory;
+      }
+    }
+    auto memory = std::make_unique<Memory>();
+    memory->springs.resize(n_springs_);
+    return memory;
+  }
+  void give_back(std::unique_ptr<Memory> memory) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(memory));
+  }
+
+  std::size_t n_springs_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Memory>> idle_;
+};
 
 /// What is found on the way.
 struct SpringBed::Search {
   Pose X_CT;
   Pose X_TC;
+  Memory& memory;
   bool tangents = true;
   BedState state{};
   std::vector<std::int32_t> slots{};  ///< of springs at vertices: where they stand in state.springs
@@ -42,17 +113,24 @@ struct SpringBed::Search {
 
 SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law,
                      BedOptions options)
-    : casting_(std::move(casting)), target_(std::move(target)), law_(law), options_(std::move(options)) {
+    : casting_(std::move(casting)),
+      target_(std::move(target)),
+      law_(law),
+      options_(std::move(options)),
+      memories_(std::make_unique<Memories>(casting_.springs().size())) {
   const auto box = target_->box();
   if (!box) return;
   const auto& [low, high] = *box;
   const Vector3 margin = share_of_box * (high - low) + Vector3::Constant(options_.search_distance);
-  clearance_ = ClearanceGrid(low - margin, high + margin, [this, near = 0U](const Vector3& p) mutable {
-    const TargetPoint around = target_->closest(p, near);
-    near = around.triangle;
-    return clear_of(around);
-  });
+  clearance_ = ClearanceGrid(
+      low - margin, high + margin,
+      [target = target_.get(), search_distance = options_.search_distance](const Vector3& p, std::uint32_t near) {
+        return clear_behind(target->closest(p, near), search_distance);
+      });
 }
+
+SpringBed::~SpringBed() = default;
+SpringBed::SpringBed(SpringBed&& other) noexcept = default;
 
 std::array<double, 2> SpringBed::layers(double own) const {
   if (options_.lumped) return {own + options_.target_thickness, 0.0};
@@ -178,27 +256,33 @@ void SpringBed::add(Search& search, std::uint32_t spring, const SpringMeeting& m
   ++state.compressed;
 }
 
-std::optional<TargetPoint> SpringBed::met_close_by(const Search& search, std::uint32_t spring) const {
+std::optional<TargetPoint> SpringBed::met_close_by(const Search& search, std::uint32_t spring,
+                                                   std::uint32_t near) const {
   if (!options_.by_ray) return std::nullopt;
   const Spring& s = casting_.springs()[spring];
-  auto met = target_->local_crossing(search.X_TC * s.point, search.X_TC.R * s.normal, search.near);
+  auto met = target_->local_crossing(search.X_TC * s.point, search.X_TC.R * s.normal, near);
   if (met && !target_->closed() && std::abs(met->gap) > options_.search_distance) return std::nullopt;
   return met;
 }
 
 void SpringBed::meet_spring(Search& search, std::uint32_t spring, const Vector3& q) const {
-  if (const auto met = met_close_by(search, spring)) {
+  Memory::OfSpring& last = search.memory.springs[spring];
+  const std::uint32_t near = last.has_met ? last.triangle : search.near;
+  if (const auto met = met_close_by(search, spring, near)) {
     search.near = met->triangle;
+    last.note(q, met->gap > 0.0 ? met->clear : 0.0, met->triangle);
     if (met->gap > 0.0) return;
     ++search.behind;
     add(search, spring, along_normal(search, *met));
     return;
   }
-  const TargetPoint nearest = target_->closest(q, search.near);
+  const TargetPoint nearest = target_->closest(q, near);
   search.near = nearest.triangle;
-  if (target_->is_distance() && clear_of(nearest) > 0.0) {
+  const double clear = target_->is_distance() ? clear_of(nearest) : 0.0;
+  last.note(q, clear, nearest.triangle);
+  if (clear > 0.0) {
     search.p_TFree = q;
-    search.free = clear_of(nearest);
+    search.free = clear;
     return;
   }
   meet(search, spring, nearest);
@@ -207,23 +291,21 @@ void SpringBed::meet_spring(Search& search, std::uint32_t spring, const Vector3&
 void SpringBed::meet_springs(Search& search, const SpringGroup& group) const {
   for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
     const Vector3 q = search.X_TC * casting_.springs()[spring].point;
-    // Neighbours of a spring that is far from T are, too.
+    // Neighbours of a spring that is far from T are, too, and so is the same spring after a short way.
+    if (search.memory.springs[spring].still_free(q)) continue;
     if (rounded_up * (q - search.p_TFree).norm() < search.free) continue;
-    if (clearance_.about(q).value_or(0.0) > 0.0) continue;
+    if (clearance_.about(q, search.near).value_or(0.0) > 0.0) continue;
     meet_spring(search, spring, q);
   }
 }
 
-/// Springs around a point are not behind T when no part of T is among them and the point is in front of it, or looks
-/// past its rim from farther behind than springs are looked for.
 double SpringBed::clear_of(const TargetPoint& around) const {
-  if (around.gap > 0.0) return around.gap;
-  return around.beside ? -around.gap - options_.search_distance : 0.0;
+  return clear_behind(around, options_.search_distance);
 }
 
 /// [m] no spring nearer to a point than this is behind T; <= 0: perhaps one is.
 double SpringBed::clear_around(Search& search, const Vector3& p_T) const {
-  if (const auto known = clearance_.about(p_T)) return *known;
+  if (const auto known = clearance_.about(p_T, search.near)) return *known;
   if (!target_->is_distance()) return 0.0;
   const TargetPoint around = target_->closest(p_T, search.near);
   search.near = around.triangle;
@@ -300,11 +382,13 @@ void SpringBed::load_centres(BedState& state) const {
 
 /// Of a spring that is not compressed, whose gap says how far the load reaches into its triangles.
 std::optional<SpringMeeting> SpringBed::meeting_at_rim(Search& search, std::uint32_t spring) const {
-  if (const auto met = met_close_by(search, spring)) {
+  const Memory::OfSpring& last = search.memory.springs[spring];
+  const std::uint32_t near = last.has_met ? last.triangle : search.near;
+  if (const auto met = met_close_by(search, spring, near)) {
     search.near = met->triangle;
     return along_normal(search, *met);
   }
-  const TargetPoint nearest = target_->closest(search.X_TC * casting_.springs()[spring].point, search.near);
+  const TargetPoint nearest = target_->closest(search.X_TC * casting_.springs()[spring].point, near);
   search.near = nearest.triangle;
   return meeting_of(search, spring, nearest);
 }
@@ -352,7 +436,8 @@ void SpringBed::load_triangles(Search& search) const {
 }
 
 BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
-  Search search{.X_CT = X_CT, .X_TC = X_CT.inverse(), .tangents = tangents};
+  Memories::Lease lease(*memories_);
+  Search search{.X_CT = X_CT, .X_TC = X_CT.inverse(), .memory = lease.memory(), .tangents = tangents};
   const bool at_vertices = casting_.places() == SpringPlaces::vertices;
   if (at_vertices) search.slots.assign(casting_.springs().size(), not_met);
   find_compressed(search);

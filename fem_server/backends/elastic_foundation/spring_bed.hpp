@@ -59,10 +59,16 @@ struct NearestSpring {
   SpringMotion motion{};
 };
 
-/// Thread-safe. Poses are those of T in C.
+/// Thread-safe. Poses are those of T in C. What springs found at the last poses makes the next answers quicker and
+/// changes none of their bits.
 class SpringBed {
  public:
   SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law, BedOptions options);
+  ~SpringBed();
+  SpringBed(SpringBed&& other) noexcept;
+  SpringBed& operator=(SpringBed&&) = delete;
+  SpringBed(const SpringBed&) = delete;
+  SpringBed& operator=(const SpringBed&) = delete;
 
   /// @param tangents  false: derivatives of the wrenches are not asked for
   /// @throws RecoverableError where the layers are used up, or both surfaces look the same way
@@ -79,6 +85,8 @@ class SpringBed {
 
  private:
   struct Search;
+  struct Memory;
+  class Memories;
   [[nodiscard]] std::array<double, 2> layers(double own_thickness) const;
   /// Calls meet(group) for the leaves that no passes_over(group) keeps it from.
   template <class PassesOver, class Meet>
@@ -87,10 +95,11 @@ class SpringBed {
   void find_over_plane(Search& search, const PlaneSurface& plane) const;
   void meet_spring(Search& search, std::uint32_t spring, const Vector3& q) const;
   void meet_springs(Search& search, const SpringGroup& group) const;
-  [[nodiscard]] double clear_of(const TargetPoint& around) const;
   [[nodiscard]] double clear_around(Search& search, const Vector3& p_T) const;
   void meet(Search& search, std::uint32_t spring, const TargetPoint& nearest) const;
-  [[nodiscard]] std::optional<TargetPoint> met_close_by(const Search& search, std::uint32_t spring) const;
+  [[nodiscard]] std::optional<TargetPoint> met_close_by(const Search& search, std::uint32_t spring,
+                                                        std::uint32_t near) const;
+  [[nodiscard]] double clear_of(const TargetPoint& around) const;
   void place(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
   void add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
   [[nodiscard]] SpringMeeting along_normal(const Search& search, const TargetPoint& met) const;
@@ -108,6 +117,7 @@ class SpringBed {
   BedLaw law_;
   BedOptions options_;
   ClearanceGrid clearance_;
+  std::unique_ptr<Memories> memories_;
 };
 
 }  // namespace heelstrike::fem

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "fem_server/surfaces/surface_sheets.hpp"
@@ -14,6 +15,8 @@ namespace {
 constexpr int most_steps_of_newton = 60;
 /// [-] over the edge of the triangles: each triangle looks at a few hundred others when the surface is prepared.
 constexpr double widest_sheet = 10.0;
+/// More than what a few roundings take.
+constexpr double rounded_down = 1.0 - 1e-9;
 
 class AnalyticTarget final : public TargetSurface {
  public:
@@ -127,7 +130,13 @@ class MeshTarget final : public TargetSurface {
     if (!sheets_) return std::nullopt;
     const auto found = sheets_->leaving(q, -away, near);
     if (!found) return std::nullopt;
-    return met(q, -away, *found, true);
+    TargetPoint point = met(q, -away, *found, true);
+    // Seen along the normal of the triangle that is crossed, the sheet nowhere rises by more than 45 degrees: from
+    // where it is crossed to below q by the way's sine at most, while q lies higher than that by its cosine.
+    const double cosine = std::min(1.0, -found->normal.dot(away));
+    const double below = std::abs(found->way) * (cosine - std::sqrt(1.0 - cosine * cosine));
+    point.clear = std::max(0.0, rounded_down * below / std::numbers::sqrt2);
+    return point;
   }
 
   [[nodiscard]] bool is_distance() const override { return true; }

@@ -21,6 +21,7 @@ struct TargetPoint {
   Matrix3 smooth_curvature = Matrix3::Zero();  ///< [1/m] its gradient in the same sense
   std::uint32_t triangle = 0;                  ///< where to begin the next search; 0 by formula
   bool beside = false;                         ///< the nearest point lies on a rim: no side
+  double clear = 0.0;                          ///< [m] of local_crossing: no part of the surface is nearer to q
 };
 
 /// Thread-safe; answers without allocating.

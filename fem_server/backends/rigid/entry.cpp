@@ -70,8 +70,10 @@ std::vector<ParameterSchema> schema(bool friction) {
   parameters.push_back(text_parameter(
       impact_law_parameter,
       "newton = every contact leaves with restitution times the speed at which it came, poisson = the impulse of "
-      "compression is given back times the restitution; neither creates energy",
-      "newton", {"newton", "poisson"}));
+      "compression is given back times the restitution; neither creates energy. in_turn = newton, and a contact that "
+      "does not approach takes no part until what strikes before it has set it in motion: bodies that touch hand on "
+      "motion as in Newton's cradle",
+      "newton", {"newton", "poisson", "in_turn"}));
   // [piazza2001] takes 5 mm/s for an implant; a millimetre per second is a fall from 51 nm, below any roughness.
   parameters.push_back(number_parameter(
       "resting_speed", "m/s", "slower approaches are no impacts: the bodies rest on each other", 1e-3, not_negative));

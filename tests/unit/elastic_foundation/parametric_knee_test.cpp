@@ -116,6 +116,26 @@ TEST(ParametricKnee, VarusLoadsTheMedialSideAndALeftKneeMirrorsARightOne) {
   EXPECT_NEAR(left.p_ACop.z(), -right.p_ACop.z(), 1e-9);
 }
 
+// What springs remember of a way of small and large steps changes no bit of an answer: a contact that has seen none of
+// them answers alike at each of its poses.
+TEST(ParametricKnee, WhatSpringsRememberChangesNoBit) {
+  const auto walked = make(knee_pair({}, 0.003));
+  for (int i = 0; i < 24; ++i) {
+    const double s = i % 4 == 3 ? 1e-3 * i : 2e-5 * i;
+    PairState state;
+    state.X_AB.p = {s, -1e-4 * (i % 5), -0.5 * s};
+    state.X_AB.R = Eigen::AngleAxisd(0.4 * s / 0.02, Vector3::UnitZ()).toRotationMatrix();
+    const auto fresh = make(knee_pair({}, 0.003));
+    const Response expected = fresh->evaluate(*fresh->initial_history(), state);
+    const Response found = walked->evaluate(*walked->initial_history(), state);
+    EXPECT_EQ(found.gap, expected.gap) << i;
+    EXPECT_EQ(found.F_A.force, expected.F_A.force) << i;
+    EXPECT_EQ(found.F_A.torque, expected.F_A.torque) << i;
+    EXPECT_EQ(found.dF_A_dX, expected.dF_A_dX) << i;
+    EXPECT_EQ(found.statistics.active_points, expected.statistics.active_points) << i;
+  }
+}
+
 TEST(ParametricKnee, WrongDimensionsAreNamed) {
   const auto refused = [](KneeSurface knee, const std::string& key) {
     try {

@@ -180,6 +180,38 @@ output: {{interval: 1.0e-4}}
   EXPECT_NEAR(after / fastest, 1.0 - 1.5 * std::pow(std::sin(alpha), 2), 2e-3);
 }
 
+// Balls of equal mass exchange their velocities contact after contact: the last one leaves with the speed of the first,
+// w = sqrt(2 m g L (1 - cos a) / (m L^2 + I)) about its string's end, and the others stay.
+TEST(RigidContact, ACradleHandsMotionOnWithinAnInstant) {
+  const auto run = completed(scenario_from(example("newtons_cradle")));
+  constexpr double length = 0.2, mass = 0.1, inertia = 1.6e-5, angle = 0.5;
+  const double w = std::sqrt(2.0 * mass * g * length * (1.0 - std::cos(angle)) / (mass * length * length + inertia));
+  double fastest = 0.0;
+  const auto& t = run.column("time_s");
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    // The first impact comes after a quarter of a period, 0.228 s, the second after half a period more, 0.685 s.
+    if (t[i] < 0.24 || t[i] > 0.66) continue;
+    fastest = std::max(fastest, std::hypot(run.column("ball5.vx_m_s")[i], run.column("ball5.vz_m_s")[i]));
+    for (int ball = 1; ball <= 4; ++ball) {
+      // The instant of the impact is found to the rounding of gaps, 1e-11 m of 0.04 m, so that the normal leans by less
+      // than 1e-9 and takes this share of the speed of 1 m/s.
+      EXPECT_NEAR(run.column(fmt::format("ball{}.vx_m_s", ball))[i], 0.0, 1e-8) << "ball " << ball << " at " << t[i];
+    }
+  }
+  // A row is up to 5 ms from the lowest point: 1 - cos(w0 dt), with w0 = 7 1/s, is at most 1e-3 of the speed.
+  EXPECT_NEAR(fastest / (w * length), 1.0, 1e-2);
+  EXPECT_LE(fastest / (w * length), 1.0 + 1e-5);
+  // On the way back the first ball leaves.
+  EXPECT_LT(run.column("ball1.vx_m_s").back(), -0.1);
+}
+
+// All contacts at once: the first ball rebounds.
+TEST(RigidContact, ImpactsAtOnceHoldTheCradleTogether) {
+  const auto run =
+      completed(scenario_from(example("newtons_cradle"), {"contact.impact_law=newton", "analysis.end_time=0.3"}));
+  EXPECT_LT(run.column("ball1.vx_m_s").back(), -0.1);
+}
+
 TEST(RigidContact, GoesOnFromACheckpointWithTheSameBits) {
   const Scenario scenario =
       scenario_from(example("restitution_drop"), {"output.checkpoint_interval=0.25", "analysis.end_time=0.6"});
