@@ -52,11 +52,22 @@ std::unique_ptr<SignedDistance> surface_of(const Surface& surface, const Prepare
                                            const std::string& where) {
   if (kind_of(surface).distance != nullptr) return signed_distance(surface);
   if (kind_of(surface).is_cloud) return nullptr;
-  return mesh_distance(cast_triangles(surface, {}, context, where).mesh);
+  TriangleSize size;
+  // Its sides are flat: two triangles each say all.
+  if (const auto block = BlockSurface::of(surface)) size.edge = block->lengths.maxCoeff();
+  return mesh_distance(cast_triangles(surface, size, context, where).mesh);
 }
 
 bool is_ball(const std::vector<Probe>& probes) {
   return probes.size() == 1 && probes.front().radius > 0.0;
+}
+
+/// Bodies with triangles or corners, whose edges may bear.
+std::vector<SharpEdge> edges_of(const Surface& surface, const PrepareContext& context, const std::string& where) {
+  if (const auto block = BlockSurface::of(surface)) return sharp_edges(*block);
+  // Shapes with a distance by formula are smooth, or endless.
+  if (kind_of(surface).distance != nullptr || kind_of(surface).is_cloud) return {};
+  return sharp_edges(cast_triangles(surface, {}, context, where).mesh);
 }
 
 double largest_edge(const std::vector<Probe>& probes) {
@@ -86,10 +97,30 @@ RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context
     std::iota(all.begin(), all.end(), std::size_t{0});
     make_clusters(side->probes, std::move(all), side->clusters);
   }
+  if (probes_of_A_ && probes_of_B_) take_edges(pair, context);
   if (probes_of_A_ || probes_of_B_) return;
   throw input_error(where, fmt::format("{}: expected two bodies of which at least one has corners, vertices or points "
                                        "and the other a surface, found {} on {}; give a mesh for one of them",
                                        where, pair.main.surface.kind, pair.partner.surface.kind));
+}
+
+void RigidGeometry::take_edges(const PairSpec& pair, const PrepareContext& context) {
+  const std::string where = "contact." + pair.name;
+  A_.edges = edges_of(pair.main.surface, context, where + ".main.surface");
+  B_.edges = edges_of(pair.partner.surface, context, where + ".partner.surface");
+  if (A_.edges.empty() || B_.edges.empty()) {
+    A_.edges.clear();
+    B_.edges.clear();
+    return;
+  }
+  for (Side* side : {&A_, &B_}) {
+    for (const auto& [a, b, normals] : side->edges) {
+      side->edge_balls.push_back({.center = 0.5 * (a + b), .radius = 0.5 * (b - a).norm()});
+    }
+    std::vector<std::size_t> all(side->edges.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    make_clusters(side->edge_balls, std::move(all), side->edge_clusters);
+  }
 }
 
 /// Halves the probes across their longest extent until few are left.
@@ -150,6 +181,56 @@ void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_f
   std::ranges::sort(found, {}, &ContactPoint::feature);
 }
 
+std::vector<std::size_t> RigidGeometry::edges_near(const Side& from, const Side& to, const Pose& X_to_from,
+                                                   double reach) {
+  std::vector<std::size_t> near;
+  const auto far = [&](const Vector3& center, double radius) {
+    const double least = reach + radius;
+    return to.surface->gap(X_to_from * center, least) > least;
+  };
+  for (const Cluster& cluster : from.edge_clusters) {
+    if (far(cluster.center, cluster.radius)) continue;
+    for (const std::size_t edge : cluster.probes) {
+      if (!far(from.edge_balls[edge].center, from.edge_balls[edge].radius)) near.push_back(edge);
+    }
+  }
+  std::ranges::sort(near);
+  return near;
+}
+
+/// A crossing counts where both bodies are, around it, the wedges between the faces of these edges: of a body whose
+/// other side is nearer the distance says otherwise.
+void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, std::vector<ContactPoint>& found,
+                                      ContactPoint& nearest) const {
+  if (A_.edges.empty()) return;
+  const Pose X_BA = X_AB.inverse();
+  const double least = found.empty() ? std::max(reach, nearest.gap) : reach;
+  const std::vector<std::size_t> near_A = edges_near(A_, B_, X_BA, least);
+  const std::vector<std::size_t> near_B = edges_near(B_, A_, X_AB, least);
+  constexpr double share = 2e-3;     // twice what the normal may lie outside of a cone
+  constexpr double rounding = 1e-9;  // of distances, over the size
+  const auto is = [&](double gap, double expected) {
+    return std::abs(gap - expected) <= share * std::abs(expected) + rounding * size_;
+  };
+  for (const std::size_t b : near_B) {
+    const SharpEdge edge = B_.edges[b].moved(X_AB);
+    for (const std::size_t a : near_A) {
+      const auto met = crossing(A_.edges[a], edge);
+      if (!met || met->gap > std::max(reach, nearest.gap)) continue;
+      if (!is(A_.surface->closest(met->p_B).gap, met->gap_A)) continue;
+      if (!is(B_.surface->closest(X_BA * met->p_A).gap, met->gap_B)) continue;
+      // Features of edges come after those of all probes.
+      const std::size_t feature = B_.probes.size() + b * A_.edges.size() + a;
+      const ContactPoint point{.feature = static_cast<std::int64_t>(feature),
+                               .p_AC = 0.5 * (met->p_A + met->p_B),
+                               .n_A = met->n,
+                               .gap = met->gap};
+      if (met->gap < nearest.gap) nearest = point;
+      if (met->gap <= reach) found.push_back(point);
+    }
+  }
+}
+
 std::vector<ContactPoint> RigidGeometry::points(const Pose& X_AB, double reach) const {
   constexpr double none = std::numeric_limits<double>::infinity();
   std::vector<ContactPoint> of_B, of_A;
@@ -170,6 +251,7 @@ std::vector<ContactPoint> RigidGeometry::points(const Pose& X_AB, double reach) 
     for (const ContactPoint& point : of_A) of_B.push_back(turned(point));
     if (nearest_of_A.gap < nearest.gap) nearest = turned(nearest_of_A);
   }
+  collect_crossings(X_AB, reach, of_B, nearest);
   if (of_B.empty()) of_B.push_back(nearest);
   return of_B;
 }

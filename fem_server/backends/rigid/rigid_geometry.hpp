@@ -1,4 +1,5 @@
-/// Where two rigid bodies touch: probes of one, points or balls that are fixed on it, against the surface of the other.
+/// Where two rigid bodies touch: probes of one, points or balls that are fixed on it, against the surface of the other,
+/// and sharp edges of both that cross.
 #pragma once
 
 #include <memory>
@@ -8,6 +9,7 @@
 #include "common/contact/contact.hpp"
 #include "common/surfaces/signed_distance.hpp"
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/rigid/rigid_edges.hpp"
 
 namespace heelstrike::fem {
 
@@ -39,12 +41,20 @@ class RigidGeometry {
   struct Side {
     std::vector<Probe> probes;
     std::vector<Cluster> clusters;
+    std::vector<SharpEdge> edges;   ///< empty where the other side has none, or one side has no surface
+    std::vector<Probe> edge_balls;  ///< around them
+    std::vector<Cluster> edge_clusters;
     std::unique_ptr<SignedDistance> surface;  ///< null when nobody asks for it
   };
   static void make_clusters(const std::vector<Probe>& probes, std::vector<std::size_t> members,
                             std::vector<Cluster>& clusters);
   static void look_at(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double reach,
                       std::vector<ContactPoint>& found, ContactPoint& nearest);
+  void take_edges(const PairSpec& pair, const PrepareContext& context);
+  /// Edges of one side that are not farther from the surface of the other than `reach`.
+  [[nodiscard]] static std::vector<std::size_t> edges_near(const Side& from, const Side& to, const Pose& X_to_from,
+                                                           double reach);
+  void collect_crossings(const Pose& X_AB, double reach, std::vector<ContactPoint>& found, ContactPoint& nearest) const;
   void collect(const Side& from, const Side& to, const Pose& X_to_from, double reach, std::vector<ContactPoint>& found,
                ContactPoint& nearest) const;
 

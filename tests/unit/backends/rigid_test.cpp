@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 #include "common/surfaces/block.hpp"
 #include "common/surfaces/plane.hpp"
@@ -96,6 +98,53 @@ TEST(Rigid, IsPureAndRemembersNothing) {
   EXPECT_EQ(testing_support::bits_of(backend->evaluate(*fresh, state)),
             testing_support::bits_of(backend->evaluate(*backend->commit(*saved, state).history, state)));
   EXPECT_THROW((void)backend->load_history("something else"), Error);
+}
+
+/// Bars of 0.1 x 0.1 m across each other, the lower along x, the upper along y, `turned` about their axes.
+Response crossed_bars(double turned, double height, double sideways = 0.0) {
+  const auto bar = [](const Vector3& lengths) { return BlockSurface{.lengths = lengths}; };
+  const auto backend = make_example(pair_of(bar({1.0, 0.1, 0.1}), bar({0.1, 1.0, 0.1})));
+  const Pose X_WA{.R = Eigen::AngleAxisd(turned, Vector3::UnitX()).toRotationMatrix(), .p = Vector3::Zero()};
+  const Pose X_WB{.R = Eigen::AngleAxisd(turned, Vector3::UnitY()).toRotationMatrix(), .p = {sideways, 0.0, height}};
+  PairState state;
+  state.X_AB = X_WA.inverse() * X_WB;
+  Response r = backend->evaluate(*backend->initial_history(), state);
+  for (ContactPoint& point : r.points) {
+    point.p_AC = X_WA * point.p_AC;
+    point.n_A = X_WA.R * point.n_A;
+  }
+  return r;
+}
+
+TEST(Rigid, EdgesThatCrossBearEachOther) {
+  const double high = std::sqrt(2.0) * 0.1;  // two halves of diagonals
+  for (const double gap : {0.01, 1e-5, -1e-5, -1e-3}) {
+    const Response r = crossed_bars(std::numbers::pi / 4, high + gap, 0.2);
+    ASSERT_EQ(r.points.size(), 1U) << gap;
+    EXPECT_NEAR(r.points[0].gap, gap, 1e-14);
+    EXPECT_LT((r.points[0].n_A - Vector3::UnitZ()).norm(), 1e-12);
+    EXPECT_LT((r.points[0].p_AC - Vector3(0.2, 0.0, 0.5 * (high + gap))).norm(), 1e-12);
+  }
+}
+
+TEST(Rigid, BarsLaidFlatAcrossBearOnTheCornersOfWhatTheyShare) {
+  const Response r = crossed_bars(0.0, 0.1 + 1e-5);
+  ASSERT_EQ(r.points.size(), 4U);
+  Vector3 middle = Vector3::Zero();
+  for (const ContactPoint& point : r.points) {
+    EXPECT_NEAR(point.gap, 1e-5, 1e-15);
+    EXPECT_LT((point.n_A - Vector3::UnitZ()).norm(), 1e-12);
+    EXPECT_NEAR(std::abs(point.p_AC.x()), 0.05, 1e-12);
+    EXPECT_NEAR(std::abs(point.p_AC.y()), 0.05, 1e-12);
+    middle += 0.25 * point.p_AC;
+  }
+  EXPECT_LT(middle.head<2>().norm(), 1e-12);
+}
+
+// A corner that meets a face stays one contact: no edge of the one crosses an edge of the other there.
+TEST(Rigid, CornersOnAFaceGainNoEdges) {
+  const PairSpec pair = pair_of(BlockSurface{.lengths = {1.0, 1.0, 0.1}}, BlockSurface{.lengths = {0.1, 0.1, 0.1}});
+  EXPECT_EQ(ask(pair, {0.1, 0.2, 0.1 + 1e-5}).points.size(), 4U);
 }
 
 }  // namespace
