@@ -71,6 +71,33 @@ PressureRecovery::PressureRecovery(const VolumeMesh& mesh, const ContactNodes& c
   around_vertex_ = around(vertex_nodes_.size(), faces_, &Face::vertices);
 }
 
+std::vector<double> PressureRecovery::shares_of(const std::vector<bool>& chosen) const {
+  std::vector<double> shares(n_nodes_, 0.0);
+  std::vector<double> areas(n_nodes_, 0.0);
+  for (std::size_t f = 0; f < faces_.size(); ++f) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      const std::uint32_t i = faces_[f].nodes[k];
+      if (i == none) continue;
+      const double area = faces_[f].area / faces_[f].parts[k];
+      areas[i] += area;
+      if (chosen[f]) shares[i] += area;
+    }
+  }
+  for (std::size_t i = 0; i < n_nodes_; ++i) {
+    if (areas[i] > 0.0) shares[i] /= areas[i];
+  }
+  return shares;
+}
+
+std::vector<bool> PressureRecovery::vertices_of(const std::vector<bool>& chosen) const {
+  std::vector<bool> vertices(vertex_nodes_.size(), false);
+  for (std::size_t f = 0; f < faces_.size(); ++f) {
+    if (!chosen[f]) continue;
+    for (const std::uint32_t v : faces_[f].vertices) vertices[v] = true;
+  }
+  return vertices;
+}
+
 PressureRecovery::Around PressureRecovery::around(std::size_t n, std::span<const Face> faces,
                                                   std::array<std::uint32_t, 3> Face::*members) {
   Around result;
@@ -251,7 +278,8 @@ RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touch
   // Only touching nodes have a pressure: their positions in `touching` number them.
   std::vector<std::uint32_t> place(n_nodes_, none);
   for (std::uint32_t i = 0; i < touching.size(); ++i) place[touching[i]] = i;
-  Eigen::VectorXd areas = Eigen::VectorXd::Zero(forces.rows());
+  Eigen::VectorXd& areas = result.areas;
+  areas = Eigen::VectorXd::Zero(forces.rows());
   for (const std::uint32_t f : result.faces) {
     for (std::size_t j = 0; j < 3; ++j) {
       // A third of the straight triangle, for corners of linear and middles of quadratic faces alike.

@@ -31,6 +31,7 @@ struct RecoveredPressure {
   /// neighbours that are not on it, farther out of those on it that have one, zero where the rim alone is loaded.
   Eigen::MatrixXd at_vertices;
   Eigen::MatrixXd at_touching;  ///< [Pa] per touching node
+  Eigen::VectorXd areas;        ///< [m^2] per touching node
 };
 
 /// The faces that may touch, prepared once. Thread-safe.
@@ -47,6 +48,11 @@ class PressureRecovery {
   [[nodiscard]] std::span<const ElementFace> faces() const { return element_faces_; }
   /// Node of the mesh at each vertex (corner of these faces).
   [[nodiscard]] std::span<const std::uint32_t> vertex_nodes() const { return vertex_nodes_; }
+  /// [-] per contact node: how much of the area that it stands for lies on the chosen faces.
+  /// @param chosen  per entry of faces()
+  [[nodiscard]] std::vector<double> shares_of(const std::vector<bool>& chosen) const;
+  /// Per vertex: whether one of the chosen faces has it.
+  [[nodiscard]] std::vector<bool> vertices_of(const std::vector<bool>& chosen) const;
 
   /// A face is loaded when one of its nodes touches and it looks against the partner there, within 60 degrees: at the
   /// edge of a block the faces beside the contact bear nothing. Of a node that no face is loaded by, all are.

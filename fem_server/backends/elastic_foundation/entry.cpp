@@ -17,6 +17,7 @@
 #include "fem_server/backends/elastic_foundation/surface_grid.hpp"
 #include "fem_server/backends/shared/parameter_schema.hpp"
 #include "fem_server/backends/shared/surface_file.hpp"
+#include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/geometry/plausibility.hpp"
 
 namespace heelstrike::fem {
@@ -102,14 +103,7 @@ std::vector<ParameterSchema> schema() {
   all.push_back(number_parameter("dissipation", "s/m",
                                  "c of the factor 1 + c dd/dt of the pressure of each spring, never below 0", 0.0,
                                  not_negative));
-  all.push_back(text_parameter(
-      regions_parameter,
-      "parts of the casting surface whose loads are told apart in the time series, fields and reports, separated by "
-      "blanks: names of its triangle sets, `sets` for all; x- x+ y- y+ z- z+ for one side of a plane across an axis of "
-      "the casting body's frame, `halves` for all six",
-      ""));
-  all.push_back(list_parameter("region_center", "m",
-                               "point that the planes of regions go through; default the middle of the surface"));
+  std::ranges::move(region_parameters("the casting surface", "the casting body"), std::back_inserter(all));
   all.push_back(number_parameter("friction", "-", "Coulomb coefficient; 0 = no friction", 0.0, not_negative));
   return all;
 }
@@ -177,11 +171,7 @@ void check_surfaces(const Roles& roles) {
                                        "let the other body carry them with casting",
                                        key));
   }
-  const std::size_t coordinates = numbers(roles.pair.parameters, "region_center").size();
-  if (coordinates != 0 && coordinates != 3) {
-    const std::string key = roles.parameter_key("region_center");
-    throw input_error(key, fmt::format("{}: expected a point, three numbers [m], found {} numbers", key, coordinates));
-  }
+  check_region_center(roles.pair.parameters, roles.parameter_key(""));
   const double refinements = number(roles.pair.parameters, "refine");
   if (refinements != std::floor(refinements)) {
     const std::string key = roles.parameter_key("refine");
@@ -357,8 +347,9 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair, const Prep
   FoundationOptions foundation{.casting_is_main = roles.casting_is_main,
                                .dissipation = number(given, "dissipation"),
                                .friction = number(given, "friction")};
-  foundation.regions = foundation_regions(text(given, regions_parameter), numbers(given, "region_center"),
-                                          surface.mesh(), roles.parameter_key(regions_parameter));
+  foundation.regions =
+      surface_regions(text(given, regions_parameter), numbers(given, "region_center"),
+                      cut_surface("casting surface", surface.mesh()), roles.parameter_key(regions_parameter));
   if (foundation.friction > 0.0) foundation.shear_stiffness = shear_stiffness(roles, surface);
   ParameterMap parameters = given;
   parameters["search_distance"] = options.search_distance;

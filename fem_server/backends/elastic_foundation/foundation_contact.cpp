@@ -34,12 +34,6 @@ void move_to_casting_origin(const Vector3& p_CT, Response& r) {
   r.F_A.torque += p_CT.cross(r.F_A.force);
 }
 
-std::vector<std::string> names_of(const std::vector<FoundationRegion>& regions) {
-  std::vector<std::string> names;
-  for (const FoundationRegion& region : regions) names.push_back(region.name);
-  return names;
-}
-
 }  // namespace
 
 /// What the springs add up to: wrench on C about T's origin.
@@ -62,7 +56,7 @@ FoundationContact::FoundationContact(std::string name, SpringBed bed, PartnerSha
     : ContactBackend({.parameters = std::move(parameters),
                       .history_independent = !(options.friction > 0.0),
                       .heavy = bed.casting().springs().size() >= worth_a_thread,
-                      .regions = names_of(options.regions)}),
+                      .regions = region_names(options.regions)}),
       name_(std::move(name)),
       bed_(std::move(bed)),
       target_(std::move(target)),

@@ -9,19 +9,19 @@
 
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/elastic_foundation/bed_friction.hpp"
-#include "fem_server/backends/elastic_foundation/foundation_regions.hpp"
 #include "fem_server/backends/elastic_foundation/spring_bed.hpp"
 #include "fem_server/backends/shared/saved_history.hpp"
+#include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
 
 namespace heelstrike::fem {
 
 struct FoundationOptions {
-  bool casting_is_main = true;              ///< A carries the springs, else B
-  double dissipation = 0.0;                 ///< [s/m] c >= 0 of the pressure factor 1 + c dd/dt, never below 0
-  double friction = 0.0;                    ///< [-] Coulomb coefficient >= 0
-  std::vector<double> shear_stiffness{};    ///< [N/m] > 0 of each spring; empty without friction
-  std::vector<FoundationRegion> regions{};  ///< told apart in responses and fields
+  bool casting_is_main = true;            ///< A carries the springs, else B
+  double dissipation = 0.0;               ///< [s/m] c >= 0 of the pressure factor 1 + c dd/dt, never below 0
+  double friction = 0.0;                  ///< [-] Coulomb coefficient >= 0
+  std::vector<double> shear_stiffness{};  ///< [N/m] > 0 of each spring; empty without friction
+  std::vector<SurfaceRegion> regions{};   ///< told apart in responses and fields
 };
 
 /// Without friction nothing is remembered that answers depend on.

@@ -99,7 +99,7 @@ std::string draw_casting(const SpringBed& bed, const BedState& loads, const Pair
     of_cells.push_back(values("loaded_area", "m^2", std::move(faces.area)));
     of_cells.push_back(values("penetration", "m", std::move(faces.depth)));
   }
-  for (const FoundationRegion& region : picture.regions) {
+  for (const SurfaceRegion& region : picture.regions) {
     of_cells.push_back(values("region:" + region.name, "", {region.triangles.begin(), region.triangles.end()}));
   }
   return write_fields(grid_of(mesh, X_WC), of_points, of_cells);

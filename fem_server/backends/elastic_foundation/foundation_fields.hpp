@@ -5,15 +5,15 @@
 #include <string>
 
 #include "common/contact/contact.hpp"
-#include "fem_server/backends/elastic_foundation/foundation_regions.hpp"
 #include "fem_server/backends/elastic_foundation/spring_bed.hpp"
+#include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
 
 namespace heelstrike::fem {
 
 struct CastingPicture {
   double dissipation = 0.0;  ///< [s/m] of the pressure factor
-  std::span<const FoundationRegion> regions{};
+  std::span<const SurfaceRegion> regions{};
 };
 
 /// Per face the pressure (its mean), the loaded part of its area, the penetration (its largest) and an array of 0 and 1

@@ -19,6 +19,7 @@
 #include "fem_server/backends/fem_body/pair_check.hpp"
 #include "fem_server/backends/point_laws/hysteresis.hpp"
 #include "fem_server/backends/shared/parameter_schema.hpp"
+#include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/geometry/plausibility.hpp"
@@ -354,6 +355,8 @@ std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
                                "deepest overlap that is solved; default a quarter of the smallest extent of "
                                "the body",
                                std::nullopt, positive));
+  std::ranges::move(region_parameters("the main body's surface that may touch", "the main body"),
+                    std::back_inserter(s));
   return s;
 }
 
@@ -438,10 +441,12 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
   check_limit(contact, place);
   Partner partner = partner_of(pair.partner, context);
   PressureRecovery pressure = pressure_of(body.mesh(), contact, held.cut, place, context);
+  std::vector<ContactRegion> regions = contact_regions(pair, body.mesh(), pressure);
   return {.body = std::move(body),
           .support = support,
           .contact = std::move(contact),
           .pressure = std::move(pressure),
+          .regions = std::move(regions),
           .partner = std::move(partner.surface),
           .options = options,
           .shape = std::move(partner.shape),

@@ -11,6 +11,7 @@
 #include "common/surfaces/signed_distance.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/shared/contact_options.hpp"
+#include "fem_server/backends/shared/contact_regions.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
@@ -21,8 +22,9 @@ namespace heelstrike::fem {
 struct PreparedBody {
   BodyModel body;
   Support support;
-  ContactNodes contact;         ///< candidates
-  PressureRecovery pressure{};  ///< for them
+  ContactNodes contact;                  ///< candidates
+  PressureRecovery pressure{};           ///< for them
+  std::vector<ContactRegion> regions{};  ///< of them
   std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
   PartnerShape shape{};                                           ///< of the partner, for drawing

@@ -84,9 +84,16 @@ void refuse_distance_length(const PairSpec& pair, const char* expected) {
   throw input_error(key, fmt::format("{}: expected only {}; remove it", key, expected));
 }
 
+void refuse_regions(const PairSpec& pair) {
+  if (text(pair.parameters, regions_parameter).empty()) return;
+  const std::string key = "contact." + pair.name + ".parameters." + regions_parameter;
+  throw input_error(key, key + ": expected none with a point cloud, whose points bear the load; remove it");
+}
+
 /// A body met by points: see CloudContact.
 std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointCloudSurface& cloud,
                                            const PrepareContext& context) {
+  refuse_regions(pair);
   ParameterMap parameters;
   PreparedBody prepared = prepare_body(pair, context, parameters);
   const std::string where = "contact." + pair.name;
@@ -157,6 +164,7 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
   for (const std::uint32_t node : prepared.contact.nodes) model.points.push_back(prepared.body.mesh().nodes[node]);
   model.areas = prepared.contact.areas;
   model.pressure = prepared.pressure;
+  model.regions = prepared.regions;
   std::optional<PreparedPartner> partner = prepare_partner(pair, context);
   if (partner) check_partners(pair, prepared.body, partner->body);
   model.compliance =

@@ -143,6 +143,7 @@ PreparedBody CondensedInterior::layer() const {
                                 .clamped_nodes = places_of(whole_.support.clamped_nodes, layer_nodes_)},
                     .contact = whole_.contact,
                     .pressure = whole_.pressure,
+                    .regions = whole_.regions,
                     .partner = whole_.partner,
                     .options = whole_.options,
                     .shape = whole_.shape};

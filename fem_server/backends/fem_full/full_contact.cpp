@@ -8,6 +8,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
 #include "fem_server/backends/shared/contact_answer.hpp"
+#include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/fem/column_panels.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/gmres.hpp"
@@ -52,7 +53,7 @@ struct FullContact::Solution : SolvedContact {
 FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw law, ParameterMap parameters,
                          SurfaceCompliance rest_compliance, const std::stop_token& stop,
                          std::shared_ptr<const CondensedInterior> interior)
-    : ContactBackend({.parameters = std::move(parameters), .heavy = true}),
+    : ContactBackend({.parameters = std::move(parameters), .heavy = true, .regions = region_names(prepared.regions)}),
       name_(std::move(name)),
       prepared_(std::move(prepared)),
       law_(std::move(law)),
@@ -598,7 +599,7 @@ void FullContact::remember(const FullHistory& history, const PairState& state, S
 
 Response FullContact::respond(const Solution& solution, const std::optional<double>& approach_speed,
                               const PairState& state) const {
-  Response response = answer(solution, prepared_.options, prepared_.pressure, approach_speed, state);
+  Response response = answer(solution, prepared_.options, prepared_.pressure, prepared_.regions, approach_speed, state);
   if (!solution.nodes.empty()) response.stored_energy = solution.energy;
   response.dissipated_increment = solution.dissipated;
   return response;

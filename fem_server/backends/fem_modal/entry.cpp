@@ -73,6 +73,7 @@ std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareCo
   for (const std::uint32_t node : prepared.contact.nodes) model.points.push_back(prepared.body.mesh().nodes[node]);
   model.areas = prepared.contact.areas;
   model.pressure = prepared.pressure;
+  model.regions = prepared.regions;
   model.compliance =
       prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.memory_limit);
   model.damping = number(pair.parameters, "modal_damping");

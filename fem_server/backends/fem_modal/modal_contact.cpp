@@ -13,6 +13,7 @@
 #include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/solver/normal_contact.hpp"
 #include "fem_server/backends/fem_condensed/solver/normal_derivatives.hpp"
+#include "fem_server/backends/shared/surface_regions.hpp"
 
 namespace heelstrike::fem {
 
@@ -44,7 +45,8 @@ std::vector<Vector3> moved(const std::vector<Vector3>& points, const Eigen::Vect
 ModalContact::ModalContact(std::string name, ModalModel model, ParameterMap parameters)
     : ContactBackend({.parameters = std::move(parameters),
                       .heavy = model.points.size() >= 500,
-                      .vibrates = model.modes.frequencies.size() > 0}),
+                      .vibrates = model.modes.frequencies.size() > 0,
+                      .regions = region_names(model.regions)}),
       name_(std::move(name)),
       model_(std::move(model)) {}
 
@@ -252,7 +254,7 @@ ModalContact::Solution ModalContact::solve(const ModalHistory& history, const Pa
 
 Response ModalContact::respond(const Solution& solution, const std::optional<double>& approach_speed,
                                const PairState& state) const {
-  Response response = answer(solution, model_.options, model_.pressure, approach_speed, state);
+  Response response = answer(solution, model_.options, model_.pressure, model_.regions, approach_speed, state);
   if (solution.touches()) response.stored_energy += solution.energy;
   response.dissipated_increment = solution.dissipated;
   if (at_rest(solution.modes) && model_.partner->is_distance()) {

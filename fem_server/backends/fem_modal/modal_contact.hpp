@@ -35,6 +35,7 @@ struct ModalModel {
   std::vector<Vector3> points;  ///< [m] candidate nodes in A
   std::vector<double> areas;    ///< [m^2] area each one stands for
   PressureRecovery pressure{};  ///< for these candidates
+  std::vector<ContactRegion> regions{};
   SurfaceCompliance compliance{};
   VibrationModes modes;  ///< of the whole body
   Eigen::MatrixXd Phi;   ///< [1/sqrt(kg)] rows of the shapes that belong to the candidates

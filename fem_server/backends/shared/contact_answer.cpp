@@ -15,19 +15,52 @@ double closing_speed(const SolvedContact& solved, const PairState& state) {
   return gap_wrench(solved.closest, state.X_AB.p).dot(state.V_AB.vector());
 }
 
-/// Area and largest pressure.
-void fill_pressure(const SolvedContact& solved, const PressureRecovery& recovery, std::span<const double> normal_forces,
-                   Response& response) {
+/// What the touching nodes bear of a region, but for its largest pressure.
+/// @param area_of  [m^2] of a touching node
+template <typename AreaOf>
+RegionLoad region_load(const ContactRegion& region, const SolvedContact& solved, std::span<const double> normal_forces,
+                       const AreaOf& area_of) {
+  RegionLoad load;
+  for (std::size_t i = 0; i < solved.nodes.size(); ++i) {
+    const double share = region.shares[solved.touching[i]];
+    load.force += share * normal_forces[i];
+    load.area += share * area_of(i);
+    load.p_ACop += share * normal_forces[i] * solved.nodes[i].x;
+  }
+  if (load.force > 0.0) load.p_ACop /= load.force;
+  return load;
+}
+
+/// Area and largest pressure, of the whole and of regions.
+void fill_pressure(const SolvedContact& solved, const PressureRecovery& recovery,
+                   std::span<const ContactRegion> regions, std::span<const double> normal_forces, Response& response) {
   if (recovery.empty()) {
+    const auto pressure = [&](std::size_t i) { return normal_forces[i] / solved.nodes[i].area; };
     for (std::size_t i = 0; i < solved.nodes.size(); ++i) {
       response.area += solved.nodes[i].area;
-      response.peak_pressure = std::max(response.peak_pressure, normal_forces[i] / solved.nodes[i].area);
+      response.peak_pressure = std::max(response.peak_pressure, pressure(i));
+    }
+    for (std::size_t r = 0; r < regions.size(); ++r) {
+      RegionLoad& load = response.regions[r];
+      load = region_load(regions[r], solved, normal_forces, [&](std::size_t i) { return solved.nodes[i].area; });
+      for (std::size_t i = 0; i < solved.nodes.size(); ++i) {
+        if (regions[r].shares[solved.touching[i]] > 0.0) load.peak_pressure = std::max(load.peak_pressure, pressure(i));
+      }
     }
     return;
   }
   const RecoveredPressure pressure = recovered_pressure(solved, recovery, normal_forces);
   response.area = pressure.area;
   response.peak_pressure = pressure.at_vertices.maxCoeff();
+  for (std::size_t r = 0; r < regions.size(); ++r) {
+    RegionLoad& load = response.regions[r];
+    load = region_load(regions[r], solved, normal_forces,
+                       [&](std::size_t i) { return pressure.areas[static_cast<Eigen::Index>(i)]; });
+    for (std::size_t v = 0; v < regions[r].vertices.size(); ++v) {
+      if (!regions[r].vertices[v]) continue;
+      load.peak_pressure = std::max(load.peak_pressure, pressure.at_vertices(static_cast<Eigen::Index>(v), 0));
+    }
+  }
 }
 
 }  // namespace
@@ -42,8 +75,10 @@ void check_depth(const SolvedContact& solved, const ContactOptions& options, con
 }
 
 Response answer(const SolvedContact& solved, const ContactOptions& options, const PressureRecovery& recovery,
-                const std::optional<double>& approach_speed, const PairState& state) {
+                std::span<const ContactRegion> regions, const std::optional<double>& approach_speed,
+                const PairState& state) {
   Response response;
+  response.regions.resize(regions.size());
   response.gap = solved.gap;
   response.statistics = solved.statistics;
   const double closing = closing_speed(solved, state);
@@ -57,7 +92,7 @@ Response answer(const SolvedContact& solved, const ContactOptions& options, cons
   hysteresis.approach = gap_wrench(solved.closest, state.X_AB.p);
   std::vector<double> normal_forces;
   fill_wrench(solved.nodes, solved.derivatives, state, hysteresis, response, normal_forces);
-  fill_pressure(solved, recovery, normal_forces, response);
+  fill_pressure(solved, recovery, regions, normal_forces, response);
   response.dissipated_increment = solved.dissipated;
   return response;
 }

@@ -9,6 +9,7 @@
 
 #include "common/contact/contact.hpp"
 #include "fem_server/backends/shared/contact_options.hpp"
+#include "fem_server/backends/shared/contact_regions.hpp"
 #include "fem_server/backends/shared/contact_wrench.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
 
@@ -30,10 +31,11 @@ void check_depth(const SolvedContact& solved, const ContactOptions& options, con
 
 /// Response but for the stored energy of other things than displaced forces.
 /// @param recovery        of the pressure, for these candidates; empty = forces by areas
+/// @param regions         of these candidates, whose loads are told; the same number of loads in any case
 /// @param approach_speed  [m/s] latched at onset; none = not in contact
 [[nodiscard]] Response answer(const SolvedContact& solved, const ContactOptions& options,
-                              const PressureRecovery& recovery, const std::optional<double>& approach_speed,
-                              const PairState& state);
+                              const PressureRecovery& recovery, std::span<const ContactRegion> regions,
+                              const std::optional<double>& approach_speed, const PairState& state);
 
 /// Approach speed in force after a commit: latched at onset, cleared at separation.
 [[nodiscard]] std::optional<double> latched_speed(const SolvedContact& solved, const ContactOptions& options,

@@ -8,7 +8,7 @@
 #include "common/errors/error.hpp"
 #include "common/surfaces/knee.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
-#include "fem_server/backends/elastic_foundation/foundation_regions.hpp"
+#include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"
 
@@ -177,15 +177,15 @@ TEST(FoundationRegions, OfASurfaceWithoutSets) {
   SurfaceMesh mesh = mesh_of({.dimensions = {}, .is_tibia = true});
   mesh.group_names.clear();
   mesh.triangle_groups.clear();
-  EXPECT_THROW((void)foundation_regions("sets", {}, mesh, "regions"), Error);
-  const auto six = foundation_regions("halves", {}, mesh, "regions");
+  EXPECT_THROW((void)surface_regions("sets", {}, cut_surface("casting surface", mesh), "regions"), Error);
+  const auto six = surface_regions("halves", {}, cut_surface("casting surface", mesh), "regions");
   ASSERT_EQ(six.size(), 6U);
   for (std::size_t axis = 0; axis < 3; ++axis) {
     for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
       EXPECT_NE(six[2 * axis].triangles[t], six[2 * axis + 1].triangles[t]) << "each triangle on one side";
     }
   }
-  EXPECT_TRUE(foundation_regions("", {}, mesh, "regions").empty());
+  EXPECT_TRUE(surface_regions("", {}, cut_surface("casting surface", mesh), "regions").empty());
 }
 
 TEST(FoundationRegions, AreDrawnWithPenetrationAndLoadedArea) {

@@ -8,7 +8,7 @@
 #include "common/errors/error.hpp"
 #include "common/surfaces/knee.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
-#include "fem_server/backends/elastic_foundation/foundation_regions.hpp"
+#include "fem_server/backends/shared/surface_regions.hpp"
 #include "tests/unit/backends/bits.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"
 
@@ -175,14 +175,14 @@ TEST(RegionLoads, NamesThatCannotHeadAColumnAreRefused) {
   mesh.group_names = {"medial,front", "lateral"};
   mesh.triangle_groups = {0, 1};
   try {
-    (void)foundation_regions("sets", {}, mesh, "contact.knee.parameters.regions");
+    (void)surface_regions("sets", {}, cut_surface("casting surface", mesh), "contact.knee.parameters.regions");
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_input);
     EXPECT_EQ(e.field(), "contact.knee.parameters.regions");
     EXPECT_THAT(std::string(e.what()), HasSubstr("'medial,front'"));
   }
-  EXPECT_EQ(foundation_regions("lateral", {}, mesh, "regions").size(), 1U);
+  EXPECT_EQ(surface_regions("lateral", {}, cut_surface("casting surface", mesh), "regions").size(), 1U);
 }
 
 }  // namespace

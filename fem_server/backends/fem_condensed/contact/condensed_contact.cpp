@@ -15,6 +15,7 @@
 #include "fem_server/backends/fem_condensed/kernels/compliance_product.hpp"
 #include "fem_server/backends/fem_condensed/solver/friction_contact.hpp"
 #include "fem_server/backends/fem_condensed/solver/normal_derivatives.hpp"
+#include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
@@ -153,7 +154,8 @@ bool is_history_independent(const ContactOptions& options) {
 CondensedContact::CondensedContact(std::string name, CondensedModel model, ParameterMap parameters)
     : ContactBackend({.parameters = std::move(parameters),
                       .history_independent = is_history_independent(model.options),
-                      .heavy = model.points.size() >= 500}),
+                      .heavy = model.points.size() >= 500,
+                      .regions = region_names(model.regions)}),
       name_(std::move(name)),
       model_(std::move(model)),
       ball_(ball_around(model_.points)) {
@@ -734,7 +736,8 @@ std::vector<double> CondensedContact::interface_pressure(const Solution& solutio
   return pressure;
 }
 
-double CondensedContact::interface_area(const Solution& solution) const {
+double CondensedContact::interface_area(const Solution& solution, std::span<const double> shares) const {
+  const auto share = [&](std::size_t node) { return shares.empty() ? 1.0 : shares[node]; };
   std::vector<double> areas(model_.points.size(), 0.0);
   std::vector<bool> loaded(model_.points.size(), false);
   double pushing = 0.0;
@@ -742,23 +745,38 @@ double CondensedContact::interface_area(const Solution& solution) const {
     for (const auto& [node, weight] : solution.on_main.at(i)) areas[node] += weight * solution.areas[i];
   }
   for (const std::uint32_t i : solution.touching_near) {
-    pushing += solution.areas[i];
+    pushing += share(solution.near_candidates[i]) * solution.areas[i];
     for (const auto& [node, weight] : solution.on_main.at(i)) loaded[node] = true;
   }
   double reached = 0.0;
   for (std::size_t node = 0; node < areas.size(); ++node) {
-    if (loaded[node]) reached += areas[node];
+    if (loaded[node]) reached += share(node) * areas[node];
   }
   return 0.5 * (pushing + reached);
 }
 
+void CondensedContact::fill_interface_regions(const Solution& solution, std::span<const double> pressure,
+                                              Response& response) const {
+  for (std::size_t r = 0; r < model_.regions.size(); ++r) {
+    const std::vector<double>& shares = model_.regions[r].shares;
+    RegionLoad& load = response.regions[r];
+    load.area = interface_area(solution, shares);
+    load.peak_pressure = 0.0;
+    for (std::size_t node = 0; node < pressure.size(); ++node) {
+      if (shares[node] > 0.0) load.peak_pressure = std::max(load.peak_pressure, pressure[node]);
+    }
+  }
+}
+
 Response CondensedContact::respond(const Solution& solution, const CondensedHistory& history,
                                    const PairState& state) const {
-  Response response = answer(solution, model_.options, model_.pressure, history.approach_speed, state);
+  Response response = answer(solution, model_.options, model_.pressure, model_.regions, history.approach_speed, state);
   if (model_.interface && !solution.nodes.empty()) {
     std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, history.approach_speed, state);
     for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solution.nodes[i].lambda;
-    response.peak_pressure = std::ranges::max(interface_pressure(solution, normal_forces));
+    const std::vector<double> pressure = interface_pressure(solution, normal_forces);
+    response.peak_pressure = std::ranges::max(pressure);
+    fill_interface_regions(solution, pressure, response);
   }
   response.stored_energy += solution.penalty_energy;
   if (model_.partner->is_distance() && !model_.interface) {

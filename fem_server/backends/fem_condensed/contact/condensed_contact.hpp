@@ -35,9 +35,10 @@ class DeformablePartner;
 
 /// A condensed body with its partner.
 struct CondensedModel {
-  std::vector<Vector3> points;     ///< [m] candidate nodes in A
-  std::vector<double> areas;       ///< [m^2] area each one stands for
-  PressureRecovery pressure{};     ///< for these candidates; empty = forces by areas
+  std::vector<Vector3> points;  ///< [m] candidate nodes in A
+  std::vector<double> areas;    ///< [m^2] area each one stands for
+  PressureRecovery pressure{};  ///< for these candidates; empty = forces by areas
+  std::vector<ContactRegion> regions{};
   SurfaceCompliance compliance{};  ///< of the body that they lie on; empty where they are points that yield
   double point_yield = 0.0;        ///< [m/N] compliance of each of those on its own, alike in all directions
   std::shared_ptr<const SignedDistance> partner;
@@ -182,7 +183,10 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
                                                        std::span<const double> normal_forces) const;
   /// [m^2] where the interpolated pressure is not zero: it ends between the functions that push and the nodes that they
   /// reach, so the mean of the areas of both.
-  [[nodiscard]] double interface_area(const Solution& solution) const;
+  /// @param shares  per candidate, of the area that counts; empty = all of it
+  [[nodiscard]] double interface_area(const Solution& solution, std::span<const double> shares = {}) const;
+  /// Area and peak pressure of the regions as those of the whole interface.
+  void fill_interface_regions(const Solution& solution, std::span<const double> pressure, Response& response) const;
   [[nodiscard]] Response respond(const Solution& solution, const CondensedHistory& history,
                                  const PairState& state) const;
 

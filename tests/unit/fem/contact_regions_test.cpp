@@ -1,0 +1,188 @@
+// What the regions of a finite-element body bear, in every answer, against the pair's own numbers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "common/errors/error.hpp"
+#include "common/surfaces/block.hpp"
+#include "common/surfaces/mesh.hpp"
+#include "common/surfaces/plane.hpp"
+#include "common/surfaces/points.hpp"
+#include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/shared/contact_regions.hpp"
+#include "tests/unit/fem/test_contact.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+constexpr double precision = std::numeric_limits<double>::epsilon();
+
+struct RegionCase {
+  std::string backend;
+  std::string element = "tet4";
+  bool two_bodies = false;
+};
+
+void PrintTo(const RegionCase& c, std::ostream* out) {
+  *out << c.backend << '_' << c.element << (c.two_bodies ? "_two" : "");
+}
+
+/// Block 40 x 40 x 30 mm held at its top, with its bottom on a plane, or on another block.
+PairSpec press(const RegionCase& c, const std::string& regions) {
+  PairSpec pair;
+  pair.name = "block-ground";
+  pair.backend = c.backend;
+  pair.main.surface = BlockSurface{.lengths = Vector3(0.04, 0.04, 0.03), .center = Vector3(0.0, 0.0, 0.015)};
+  pair.main.materials = {test::soft_material(0.3)};
+  pair.main.materials.front().density = 1000.0;
+  pair.partner.surface = PlaneSurface{};
+  pair.parameters = {{"element_size", 0.01},
+                     {"element", c.element},
+                     {"clamped_box", std::vector<double>{-1, -1, 0.03 - 1e-6, 1, 1, 1}},
+                     {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}},
+                     {"regions", regions}};
+  if (c.backend == "fem_modal") pair.parameters["modes"] = 2.0;
+  if (c.backend == "fem_layered") pair.parameters["layer_depth"] = 0.011;
+  if (!c.two_bodies) return pair;
+  pair.partner.surface = BlockSurface{.lengths = Vector3(0.06, 0.06, 0.02), .center = Vector3(0.0, 0.0, -0.01)};
+  pair.partner.materials = {test::soft_material(0.3)};
+  pair.parameters["partner_element_size"] = 0.01;
+  pair.parameters["partner_clamped_box"] = std::vector<double>{-1, -1, -1, 1, 1, -0.02 + 1e-6};
+  pair.parameters["partner_contact_direction"] = std::vector<double>{0.0, 0.0, 1.0};
+  return pair;
+}
+
+PrepareContext quiet() {
+  PrepareContext context;
+  context.on_progress = [](std::string_view, double) {};
+  return context;
+}
+
+std::unique_ptr<ContactBackend> open(const RegionCase& c, const std::string& regions) {
+  return make_backend(press(c, regions), quiet());
+}
+
+/// Deeper where x is large.
+PairState tilted() {
+  PairState state;
+  state.X_AB = {.R = rotation_from_vector(Vector3(0.0, -0.01, 0.0)), .p = Vector3(0.0, 0.0, 5e-4)};
+  return state;
+}
+
+Response answer(const ContactBackend& backend, const PairState& state) {
+  return backend.evaluate(*backend.initial_history(), state);
+}
+
+class ContactRegions : public testing::TestWithParam<RegionCase> {};
+
+INSTANTIATE_TEST_SUITE_P(All, ContactRegions,
+                         testing::Values(RegionCase{"fem_condensed"}, RegionCase{"fem_condensed", "tet10"},
+                                         RegionCase{"fem_condensed", "hex8"}, RegionCase{"fem_full"},
+                                         RegionCase{"fem_modal"}, RegionCase{"fem_layered"},
+                                         RegionCase{"fem_condensed", "tet4", true}));
+
+// The bottom is flat and nothing rubs: nodal forces have one direction, and their sizes add up to the size of the sum.
+TEST_P(ContactRegions, HalvesAddUpToThePair) {
+  const auto backend = open(GetParam(), "x- x+");
+  EXPECT_THAT(backend->traits().regions, testing::ElementsAre("x-", "x+"));
+  const Response r = answer(*backend, tilted());
+  ASSERT_EQ(r.regions.size(), 2U);
+  const RegionLoad& low = r.regions[0];
+  const RegionLoad& high = r.regions[1];
+  // Rounding of sums over fewer than 200 nodes in another order; two bodies meet with normals that follow either.
+  const double force = r.F_A.force.norm();
+  EXPECT_NEAR(low.force + high.force, force, GetParam().two_bodies ? 1e-4 * force : 200 * precision * force);
+  EXPECT_NEAR(low.area + high.area, r.area, 200 * precision * r.area);
+  EXPECT_EQ(std::max(low.peak_pressure, high.peak_pressure), r.peak_pressure);
+  EXPECT_GT(high.force, 1.2 * low.force);
+  EXPECT_GT(low.force, 0.0);
+  EXPECT_LT(low.p_ACop.x(), 0.0);
+  EXPECT_GT(high.p_ACop.x(), 0.0);
+}
+
+TEST_P(ContactRegions, ApartBearNothing) {
+  const auto backend = open(GetParam(), "x- x+");
+  PairState apart = tilted();
+  apart.X_AB.p.z() = -0.01;
+  EXPECT_THAT(answer(*backend, apart).regions, testing::ElementsAre(RegionLoad{}, RegionLoad{}));
+}
+
+TEST_P(ContactRegions, ChangeNothingElse) {
+  const auto with = open(GetParam(), "x- x+ y- y+");
+  const auto without = open(GetParam(), "");
+  Response a = answer(*with, tilted());
+  const Response b = answer(*without, tilted());
+  EXPECT_EQ(a.regions.size(), 4U);
+  EXPECT_TRUE(b.regions.empty());
+  EXPECT_EQ(a.F_A.vector(), b.F_A.vector());
+  EXPECT_EQ(a.dF_A_dX, b.dF_A_dX);
+  EXPECT_EQ(a.peak_pressure, b.peak_pressure);
+  EXPECT_EQ(a.area, b.area);
+}
+
+// Nodes on the border of two sets bear for both, by area.
+TEST(ContactRegionsOfAMesh, FollowItsSetsOfFaces) {
+  VolumeMesh mesh = test::block_mesh({-0.02, -0.02, 0.0}, {0.02, 0.02, 0.03}, 4, 4, 3);
+  for (const ElementFace face : test::bottom_faces(mesh)) {
+    Vector3 centre = Vector3::Zero();
+    for (const std::uint32_t n : face_corners(mesh, face)) centre += mesh.nodes[n] / 3.0;
+    mesh.face_sets[centre.x() > 0.0 ? "medial" : "lateral"].push_back(face);
+  }
+  for (auto& [name, faces] : mesh.face_sets) std::ranges::sort(faces);
+  const BodyModel body(mesh, std::vector<Material>{test::soft_material(0.3)});
+  const ContactNodes contact = contact_nodes(body, test::bottom_faces(mesh));
+  const PressureRecovery recovery(mesh, contact);
+  PairSpec pair;
+  pair.name = "knee";
+  pair.parameters = {{"regions", std::string("sets")}, {"region_center", std::vector<double>{}}};
+  const auto regions = contact_regions(pair, mesh, recovery);
+  ASSERT_EQ(regions.size(), 2U);
+  EXPECT_EQ(regions[0].name, "lateral");
+  EXPECT_EQ(regions[1].name, "medial");
+  double medial = 0.0;
+  for (std::size_t i = 0; i < contact.nodes.size(); ++i) {
+    const double x = mesh.nodes[contact.nodes[i]].x();
+    EXPECT_NEAR(regions[0].shares[i] + regions[1].shares[i], 1.0, precision);
+    if (x > 1e-9) {
+      EXPECT_EQ(regions[1].shares[i], 1.0);
+    } else if (x < -1e-9) {
+      EXPECT_EQ(regions[1].shares[i], 0.0);
+    } else {
+      EXPECT_GT(regions[1].shares[i], 0.2);
+      EXPECT_LT(regions[1].shares[i], 0.8);
+    }
+    medial += regions[1].shares[i] * contact.areas[i];
+  }
+  EXPECT_NEAR(medial, 0.5 * 0.04 * 0.04, 100 * precision * 0.04 * 0.04);
+}
+
+std::string refusal(const PairSpec& pair) {
+  try {
+    (void)make_backend(pair, quiet());
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(ContactRegionsRefuse, WhatCannotBe) {
+  const RegionCase condensed{"fem_condensed"};
+  EXPECT_THAT(refusal(press(condensed, "heel")),
+              testing::AllOf(testing::HasSubstr("contact.block-ground.parameters.regions"),
+                             testing::HasSubstr("'heel'"), testing::HasSubstr("x-, x+, y-, y+, z-, z+")));
+  EXPECT_THAT(refusal(press(condensed, "sets")), testing::HasSubstr("found 'bottom' with 32 of its 32 triangles"));
+  PairSpec aside = press(condensed, "x+");
+  aside.parameters["region_center"] = std::vector<double>{0.1, 0.0, 0.0};
+  EXPECT_THAT(refusal(aside), testing::HasSubstr("expected regions that cut the surface that may touch, found 'x+'"));
+  aside.parameters["region_center"] = std::vector<double>{0.1, 0.0};
+  EXPECT_THAT(refusal(aside),
+              testing::HasSubstr("region_center: expected a point, three numbers [m], found 2 numbers"));
+  PairSpec cloud = press(condensed, "x+ x-");
+  cloud.partner.surface = PointCloudSurface{.points = {{0.0, 0.0, 0.0}}, .areas = {1e-6}};
+  EXPECT_THAT(refusal(cloud), testing::HasSubstr("regions: expected none with a point cloud"));
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
