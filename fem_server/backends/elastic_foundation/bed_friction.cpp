@@ -53,6 +53,7 @@ BedTraction bed_traction(const Spring& spring, double stiffness, double friction
     t.stored_energy = 0.5 * stiffness * stretch.squaredNorm();
     return t;
   }
+  t.slips = true;
   const Vector3 direction = stretch / length;
   t.force = t.limit * direction;
   t.dX =

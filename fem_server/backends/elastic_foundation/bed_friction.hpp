@@ -53,8 +53,9 @@ struct BedTraction {
   Matrix36 dV = Matrix36::Zero();
   Vector3 held = Vector3::Zero();  ///< [m] the point after slipping, in C
   double limit = 0.0;              ///< [N]
-  double stored_energy = 0.0;      ///< [J]
-  double slip_work = 0.0;          ///< [J] dissipated since the commit, >= 0
+  bool slips = false;
+  double stored_energy = 0.0;  ///< [J]
+  double slip_work = 0.0;      ///< [J] dissipated since the commit, >= 0
 };
 
 /// The point that a spring under load at the commit holds.

@@ -130,24 +130,86 @@ TriangleLoad all_but(const BedLaw& law, double area, const std::array<double, 2>
   return load;
 }
 
+/// As `whole`, of how it changes with the thickness of a layer.
+TriangleThickness whole_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
+                                     std::size_t layer) {
+  TriangleThickness by;
+  for (const TrianglePoint& point : points_for(law)) {
+    const ThicknessSlopes slopes = law.by_thickness(law.at(point.shares.dot(d), h), layer);
+    const double w = point.weight * area;
+    by.slope += w * slopes.energy;
+    by.curvature += w * slopes.energy_curvature;
+    by.forces += w * slopes.pressure * point.shares;
+  }
+  return by;
+}
+
+/// As `corner`: a share of the area that does not depend on the thickness.
+TriangleThickness corner_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
+                                      Eigen::Index i, std::size_t layer) {
+  const Eigen::Index j = (i + 1) % 3;
+  const Eigen::Index k = (i + 2) % 3;
+  const Cut a(d[i], d[j]);
+  const Cut b(d[i], d[k]);
+  const TriangleThickness w = whole_by_thickness(law, area, h, {d[i], 0.0, 0.0}, layer);
+  TriangleThickness by{.slope = a.s * b.s * w.slope, .curvature = a.s * b.s * w.curvature};
+  by.forces[i] = (a.by_i * b.s + a.s * b.by_i) * w.slope + a.s * b.s * w.forces[0];
+  by.forces[j] = a.by_j * b.s * w.slope;
+  by.forces[k] = a.s * b.by_j * w.slope;
+  return by;
+}
+
+TriangleThickness all_but_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
+                                       Eigen::Index k, std::size_t layer) {
+  const Eigen::Index i = (k + 1) % 3;
+  const Eigen::Index j = (k + 2) % 3;
+  const Cut a(d[j], d[k]);
+  const Cut b(d[i], d[k]);
+  const TriangleThickness f = whole_by_thickness(law, area, h, {d[i], d[j], 0.0}, layer);
+  const TriangleThickness w = whole_by_thickness(law, area, h, {d[i], 0.0, 0.0}, layer);
+  const double rest = 1.0 - a.s;
+  TriangleThickness by{.slope = a.s * f.slope + b.s * rest * w.slope,
+                       .curvature = a.s * f.curvature + b.s * rest * w.curvature};
+  by.forces[i] = a.s * f.forces[0] + rest * (b.by_i * w.slope + b.s * w.forces[0]);
+  by.forces[j] = a.by_i * f.slope + a.s * f.forces[1] - b.s * a.by_i * w.slope;
+  by.forces[k] = a.by_j * f.slope + (b.by_j * rest - b.s * a.by_j) * w.slope;
+  return by;
+}
+
+/// Corners under load, and the last one of them and of the others.
+struct LoadedCorners {
+  int number = 0;
+  Eigen::Index last_loaded = 0;
+  Eigen::Index last_free = 0;
+  explicit LoadedCorners(const Vector3& d) {
+    for (Eigen::Index i = 0; i < 3; ++i) {
+      if (d[i] > 0.0) {
+        ++number;
+        last_loaded = i;
+      } else {
+        last_free = i;
+      }
+    }
+  }
+};
+
 }  // namespace
 
 TriangleLoad triangle_load(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d) {
-  Eigen::Index loaded = 0;
-  Eigen::Index last_loaded = 0;
-  Eigen::Index last_free = 0;
-  for (Eigen::Index i = 0; i < 3; ++i) {
-    if (d[i] > 0.0) {
-      ++loaded;
-      last_loaded = i;
-    } else {
-      last_free = i;
-    }
-  }
-  if (loaded == 0) return {};
-  if (loaded == 3) return whole(law, area, h, d);
-  if (loaded == 1) return corner(law, area, h, d, last_loaded);
-  return all_but(law, area, h, d, last_free);
+  const LoadedCorners corners(d);
+  if (corners.number == 0) return {};
+  if (corners.number == 3) return whole(law, area, h, d);
+  if (corners.number == 1) return corner(law, area, h, d, corners.last_loaded);
+  return all_but(law, area, h, d, corners.last_free);
+}
+
+TriangleThickness triangle_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
+                                     std::size_t layer) {
+  const LoadedCorners corners(d);
+  if (corners.number == 0) return {};
+  if (corners.number == 3) return whole_by_thickness(law, area, h, d, layer);
+  if (corners.number == 1) return corner_by_thickness(law, area, h, d, corners.last_loaded, layer);
+  return all_but_by_thickness(law, area, h, d, corners.last_free, layer);
 }
 
 }  // namespace heelstrike::fem

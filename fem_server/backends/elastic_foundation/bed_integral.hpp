@@ -18,9 +18,20 @@ struct TriangleLoad {
   double area = 0.0;                 ///< [m^2] loaded part
 };
 
+/// How that changes with the thickness of one layer, the same over the triangle: exact derivatives of the same sums.
+struct TriangleThickness {
+  double slope = 0.0;                ///< [N] dE / dh
+  double curvature = 0.0;            ///< [N/m] d^2 E / dh^2
+  Vector3 forces = Vector3::Zero();  ///< [N/m] of the forces at the corners
+};
+
 /// The compression is linear over the triangle and the load covers the part where it is positive.
 /// @param area  [m^2] @param h [m] thickness of the layers @param d [m] compressions at the corners, < 0 = gap
 [[nodiscard]] TriangleLoad triangle_load(const BedLaw& law, double area, const std::array<double, 2>& h,
                                          const Vector3& d);
+
+/// @param layer  0 or 1: whose thickness changes
+[[nodiscard]] TriangleThickness triangle_thickness(const BedLaw& law, double area, const std::array<double, 2>& h,
+                                                   const Vector3& d, std::size_t layer);
 
 }  // namespace heelstrike::fem

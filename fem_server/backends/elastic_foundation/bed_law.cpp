@@ -115,4 +115,22 @@ BedPressure BedLaw::at(double d, const std::array<double, 2>& h) const {
   return result;
 }
 
+// With the work w(x) on a layer of unit thickness that is strained by x, W is the least of h1 w1(d1 / h1) +
+// h2 w2(d2 / h2) over d1 + d2 = d: its derivative by h2 is w2 - x2 p, minus the integral of x2 over the pressure.
+ThicknessSlopes BedLaw::by_thickness(const BedPressure& at, std::size_t layer) const {
+  const double p = at.pressure;
+  const double x = layers_[layer].strain(p).value;
+  ThicknessSlopes slopes{.pressure = -x * at.slope, .energy_curvature = x * x * at.slope};
+  if (proportional()) {
+    slopes.energy = -0.5 * p * x;
+    return slopes;
+  }
+  for (const auto& [distance, weight] : gauss_points) {
+    for (const double t : {0.5 - distance, 0.5 + distance}) {
+      slopes.energy -= weight * 2.0 * p * t * layers_[layer].strain(p * t * t).value;
+    }
+  }
+  return slopes;
+}
+
 }  // namespace heelstrike::fem

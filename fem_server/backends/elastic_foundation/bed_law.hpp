@@ -38,6 +38,13 @@ struct BedPressure {
   double energy = 0.0;    ///< [J/m^2] stored
 };
 
+/// How the same changes with the thickness of one of the layers, at an unchanged compression.
+struct ThicknessSlopes {
+  double pressure = 0.0;          ///< [Pa/m] dp / dh <= 0
+  double energy = 0.0;            ///< [J/m^3] dW / dh <= 0
+  double energy_curvature = 0.0;  ///< [J/m^4] d^2 W / dh^2 >= 0
+};
+
 /// One or two layers.
 class BedLaw {
  public:
@@ -47,6 +54,10 @@ class BedLaw {
   /// @param d  [m] compression, in [0, thickness(h))
   /// @param h  [m] thickness of each layer, the second without meaning for one
   [[nodiscard]] BedPressure at(double d, const std::array<double, 2>& h) const;
+
+  /// @param at     what the law says of the compression and the thickness in question
+  /// @param layer  0 or 1: whose thickness changes
+  [[nodiscard]] ThicknessSlopes by_thickness(const BedPressure& at, std::size_t layer) const;
 
   /// [m] all layers together.
   [[nodiscard]] double thickness(const std::array<double, 2>& h) const { return n_layers_ == 1 ? h[0] : h[0] + h[1]; }

@@ -78,8 +78,18 @@ std::vector<ParameterSchema> layer_parameters() {
                      "mesh in the contact server's asset folder below the casting body's layer, e.g. of the bone: the "
                      "layer reaches down to it along the normals, instead of a constant thickness",
                      ""),
-      number_parameter("back_reach", "m", "how far below its surface the back of the layer is looked for", 0.02,
+      list_parameter(
+          "met_vertex_thickness", "m",
+          "as vertex_thickness, of the layer of the other body, whose surface the springs meet; a mesh, or a "
+          "shape that has triangles only"),
+      text_parameter("met_back_asset", "as back_asset, below the layer of that other body", ""),
+      number_parameter("back_reach", "m", "how far below its surface the back of a layer is looked for", 0.02,
                        positive),
+      number_parameter(
+          "back_least", "m",
+          "thickness of a layer where its back is nearer than this, or in front, as where cartilage tapers "
+          "to nothing at its rim; default none: a back in front is refused",
+          std::nullopt, positive),
       text_parameter("layers",
                      "two layers in series with equal pressure, each with its own material; or lumped, thickness added "
                      "and elastic constants averaged",
@@ -130,6 +140,16 @@ struct Roles {
   [[nodiscard]] std::string thickness_name(bool of_casting) const {
     return of_casting == casting_is_main ? "thickness" : "partner_thickness";
   }
+  /// Of what tells one body's layer place by place.
+  [[nodiscard]] static std::string by_vertex(bool of_casting) {
+    return of_casting ? "vertex_thickness" : "met_vertex_thickness";
+  }
+  [[nodiscard]] static std::string by_back(bool of_casting) { return of_casting ? "back_asset" : "met_back_asset"; }
+  /// The thickness is not one number.
+  [[nodiscard]] bool varies(bool of_casting) const {
+    return !numbers(pair.parameters, by_vertex(of_casting)).empty() ||
+           !text(pair.parameters, by_back(of_casting)).empty();
+  }
   [[nodiscard]] const ContactBody& body(bool of_casting) const { return of_casting ? casting : target; }
   [[nodiscard]] bool is(const std::string& name, const std::string& choice) const {
     return text(pair.parameters, name) == choice;
@@ -143,10 +163,10 @@ void check_layer(const Roles& roles, bool of_casting) {
   const std::string key = roles.parameter_key(name);
   const auto& parameters = roles.pair.parameters;
   const bool given = optional_number(parameters, name).has_value();
-  const bool by_vertex = !numbers(parameters, "vertex_thickness").empty();
-  const bool by_back = !text(parameters, "back_asset").empty();
+  const bool by_vertex = !numbers(parameters, Roles::by_vertex(of_casting)).empty();
+  const bool by_back = !text(parameters, Roles::by_back(of_casting)).empty();
   const std::string side = of_casting == roles.casting_is_main ? "main body" : "partner";
-  const std::size_t ways = (given ? 1U : 0U) + (of_casting && by_vertex ? 1U : 0U) + (of_casting && by_back ? 1U : 0U);
+  const std::size_t ways = (given ? 1U : 0U) + (by_vertex ? 1U : 0U) + (by_back ? 1U : 0U);
   if (!roles.has_layer(of_casting)) {
     if (ways == 0) return;
     throw input_error(key, fmt::format("{}: expected no thickness, for the {} has no material and is rigid; give it a "
@@ -158,10 +178,18 @@ void check_layer(const Roles& roles, bool of_casting) {
                                        "element sets",
                                        key, side, roles.body(of_casting).materials.size()));
   }
-  if (ways == 1) return;
-  throw input_error(key, fmt::format("{}: expected one thickness [m] of the {}'s layer, found {}; give {}", key, side,
-                                     ways == 0 ? "none" : "several",
-                                     of_casting ? name + ", or vertex_thickness, or back_asset" : name));
+  if (ways != 1) {
+    throw input_error(
+        key,
+        fmt::format("{}: expected one thickness [m] of the {}'s layer, found {}; give {}, or {}, or {}", key, side,
+                    ways == 0 ? "none" : "several", name, Roles::by_vertex(of_casting), Roles::by_back(of_casting)));
+  }
+  const bool by_formula = PlaneSurface::of(roles.target.surface) || kind_of(roles.target.surface).distance != nullptr;
+  if (of_casting || given || !by_formula) return;
+  const std::string varying = roles.parameter_key(by_vertex ? Roles::by_vertex(false) : Roles::by_back(false));
+  throw input_error(varying, fmt::format("{}: expected the surface that the springs meet to be one of triangles, found "
+                                         "a {}, whose layer is everywhere as thick; give {} [m], or a mesh",
+                                         varying, kind_of(roles.target.surface).name(), name));
 }
 
 void check_surfaces(const Roles& roles) {
@@ -235,16 +263,16 @@ BedLaw bed_law(const Roles& roles) {
                        0.5 * (one.poissons_ratio + other.poissons_ratio)));
 }
 
-/// [m] of the casting body's layer, or of the target's where that one alone has one.
-std::vector<double> thickness_of(const Roles& roles, const SurfaceMesh& mesh, const PrepareContext& context) {
+/// [m] One of the bodies' layer: a number, or one per vertex of its mesh.
+std::vector<double> layer_thickness(const Roles& roles, bool of_casting, const SurfaceMesh& mesh,
+                                    const PrepareContext& context) {
   const ParameterMap& parameters = roles.pair.parameters;
-  if (!roles.has_layer(true)) return {number(parameters, roles.thickness_name(false))};
-  const std::vector<double>& by_vertex = numbers(parameters, "vertex_thickness");
+  const std::vector<double>& by_vertex = numbers(parameters, Roles::by_vertex(of_casting));
   if (!by_vertex.empty()) {
-    const std::string key = roles.parameter_key("vertex_thickness");
+    const std::string key = roles.parameter_key(Roles::by_vertex(of_casting));
     if (by_vertex.size() != mesh.vertices.size()) {
-      throw input_error(key, fmt::format("{}: expected {} values, one per vertex of the casting surface, found {}", key,
-                                         mesh.vertices.size(), by_vertex.size()));
+      throw input_error(key, fmt::format("{}: expected {} values, one per vertex of the {} surface, found {}", key,
+                                         mesh.vertices.size(), of_casting ? "casting" : "met", by_vertex.size()));
     }
     for (std::size_t v = 0; v < by_vertex.size(); ++v) {
       if (by_vertex[v] > 0.0) continue;
@@ -255,17 +283,28 @@ std::vector<double> thickness_of(const Roles& roles, const SurfaceMesh& mesh, co
     }
     return by_vertex;
   }
-  const std::string& back = text(parameters, "back_asset");
-  if (back.empty()) return {number(parameters, roles.thickness_name(true))};
-  const std::string key = roles.parameter_key("back_asset");
-  const SurfaceMesh bone = asset_triangles(back, roles.casting.surface, context, key);
-  return thickness_over(mesh, bone, number(parameters, "back_reach"), key);
+  const std::string& back = text(parameters, Roles::by_back(of_casting));
+  if (back.empty()) return {number(parameters, roles.thickness_name(of_casting))};
+  const std::string key = roles.parameter_key(Roles::by_back(of_casting));
+  const SurfaceMesh bone = asset_triangles(back, roles.body(of_casting).surface, context, key);
+  return thickness_over(
+      mesh, bone,
+      {.reach = number(parameters, "back_reach"), .least = optional_number(parameters, "back_least").value_or(0.0)},
+      key);
+}
+
+/// [m] of the casting body's layer. Where the target's alone is there it stands in its place: as one number, or, where
+/// that varies, as what is added to nothing.
+std::vector<double> thickness_of(const Roles& roles, const SurfaceMesh& mesh, const PrepareContext& context) {
+  if (roles.has_layer(true)) return layer_thickness(roles, true, mesh, context);
+  return {roles.varies(false) ? 0.0 : number(roles.pair.parameters, roles.thickness_name(false))};
 }
 
 /// [N/m] of each spring in shear: G / h of the layers in series, times the area that belongs to the spring.
-std::vector<double> shear_stiffness(const Roles& roles, const CastingSurface& casting) {
-  double target = 0.0;  // [m/Pa]
-  double own = 0.0;     // [1/Pa]
+void put_shear_stiffness(const Roles& roles, const CastingSurface& casting, FoundationOptions& foundation) {
+  double target = 0.0;   // [m/Pa]
+  double own = 0.0;      // [1/Pa]
+  double varying = 0.0;  // [1/Pa] of the target's layer, if it is not everywhere as thick
   const auto compliance = [&](const ContactBody& body) {
     const Material& material = body.materials.front();
     const double E = roles.is("material_law", "linear") ? material.youngs_modulus
@@ -275,13 +314,13 @@ std::vector<double> shear_stiffness(const Roles& roles, const CastingSurface& ca
   };
   if (roles.has_layer(true)) {
     own = compliance(roles.casting);
-    if (roles.has_layer(false)) {
+    if (roles.has_layer(false) && !roles.varies(false)) {
       target = compliance(roles.target) * number(roles.pair.parameters, roles.thickness_name(false));
     }
   } else {
     own = compliance(roles.target);  // whose thickness stands in the place of the casting body's
   }
-  std::vector<double> stiffness;
+  if (roles.varies(false)) varying = compliance(roles.target);
   for (std::uint32_t i = 0; i < casting.springs().size(); ++i) {
     double area = 0.0;
     if (casting.places() == SpringPlaces::centres) {
@@ -289,28 +328,29 @@ std::vector<double> shear_stiffness(const Roles& roles, const CastingSurface& ca
     } else {
       for (const std::uint32_t t : casting.triangles_of(i)) area += casting.area(t) / 3.0;
     }
-    stiffness.push_back(area / (own * casting.springs()[i].thickness + target));
+    foundation.shear_stiffness.push_back(area / (own * casting.springs()[i].thickness + target));
+    if (roles.varies(false)) foundation.shear_softness.push_back(varying / area);
   }
-  return stiffness;
 }
 
-/// [m] All layers where they are thickest.
-double deepest(const BedOptions& options, const std::vector<double>& thickness) {
-  return *std::ranges::max_element(thickness) + options.target_thickness;
+/// [m] 0 = the target has no layer, or one that stands in the place of the casting body's, or one that varies.
+double constant_target_thickness(const Roles& roles) {
+  const bool two = roles.has_layer(true) && roles.has_layer(false);
+  return two && !roles.varies(false) ? number(roles.pair.parameters, roles.thickness_name(false)) : 0.0;
 }
 
-BedOptions bed_options(const Roles& roles, const std::vector<double>& thickness) {
+/// @param deepest  [m] all layers where they are thickest
+BedOptions bed_options(const Roles& roles, double deepest) {
   BedOptions options;
   options.where = roles.where;
   options.by_ray = roles.is("penetration", "ray");
   if (roles.is("direction", "normal")) options.direction = ForceDirection::normal;
   if (roles.is("direction", "midsurface")) options.direction = ForceDirection::midsurface;
-  const bool two = roles.has_layer(true) && roles.has_layer(false);
-  if (two) options.target_thickness = number(roles.pair.parameters, roles.thickness_name(false));
-  options.lumped = roles.lumped();
+  options.target_thickness = constant_target_thickness(roles);
+  // A target's layer alone is added to none.
+  options.lumped = roles.lumped() || (!roles.has_layer(true) && roles.varies(false));
   options.rates = number(roles.pair.parameters, "dissipation") > 0.0;
-  options.search_distance =
-      optional_number(roles.pair.parameters, "search_distance").value_or(deepest(options, thickness));
+  options.search_distance = optional_number(roles.pair.parameters, "search_distance").value_or(deepest);
   return options;
 }
 
@@ -338,11 +378,15 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair, const Prep
   casting.places = roles.is("springs", "vertices") ? SpringPlaces::vertices : SpringPlaces::centres;
   casting.interpolate_normals = interpolate;
   refine(cast.mesh, casting.thickness, static_cast<int>(number(given, "refine")), cast.onto);
+  const auto met_mesh = met_triangles(roles.target.surface, context, roles.surface_key(false));
+  std::optional<TargetLayer> layer;
+  if (met_mesh && roles.varies(false)) layer.emplace(*met_mesh, layer_thickness(roles, false, *met_mesh, context));
+  const double deepest =
+      *std::ranges::max_element(casting.thickness) + (layer ? layer->thickest() : constant_target_thickness(roles));
+  const BedOptions options = bed_options(roles, deepest);
   // Only the midsurface asks for normals of T that turn smoothly.
-  const BedOptions options = bed_options(roles, casting.thickness);
-  MetSurface met =
-      met_surface(roles.target.surface, interpolate && roles.is("direction", "midsurface"),
-                  options.by_ray ? deepest(options, casting.thickness) : 0.0, context, roles.surface_key(false));
+  MetSurface met = met_surface(roles.target.surface, met_mesh, interpolate && roles.is("direction", "midsurface"),
+                               options.by_ray ? deepest : 0.0);
   CastingSurface surface(std::move(cast.mesh), casting);
   FoundationOptions foundation{.casting_is_main = roles.casting_is_main,
                                .dissipation = number(given, "dissipation"),
@@ -350,10 +394,10 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair, const Prep
   foundation.regions =
       surface_regions(text(given, regions_parameter), numbers(given, "region_center"),
                       cut_surface("casting surface", surface.mesh()), roles.parameter_key(regions_parameter));
-  if (foundation.friction > 0.0) foundation.shear_stiffness = shear_stiffness(roles, surface);
+  if (foundation.friction > 0.0) put_shear_stiffness(roles, surface, foundation);
   ParameterMap parameters = given;
   parameters["search_distance"] = options.search_distance;
-  SpringBed bed(std::move(surface), std::move(met.target), bed_law(roles), options);
+  SpringBed bed(std::move(surface), std::move(met.target), bed_law(roles), options, std::move(layer));
   return std::make_unique<FoundationContact>(pair.backend, std::move(bed), std::move(met.shape), std::move(foundation),
                                              std::move(parameters));
 }

@@ -145,12 +145,39 @@ HeldPoint FoundationContact::held_by(const LoadedSpring& loaded, const Foundatio
                    X_CT);
 }
 
-void FoundationContact::add_friction(const LoadedSpring& loaded, const NormalForce& normal,
+double FoundationContact::shear_stiffness(std::uint32_t spring, double target_thickness) const {
+  const double stiffness = options_.shear_stiffness[spring];
+  if (options_.shear_softness.empty()) return stiffness;
+  return 1.0 / (1.0 / stiffness + options_.shear_softness[spring] * target_thickness);
+}
+
+void FoundationContact::add_layer(const BedState& bed, std::size_t i, double slope, const RowVector6& by_pose,
+                                  const RowVector6& by_twist, Sum& sum) const {
+  if (bed_.options().direction != ForceDirection::energy) return;
+  const Vector6& dh = bed.layers[i].motion.dh;
+  sum.wrench += slope * dh;
+  if (bed.ddh.empty()) return;
+  sum.dX += dh * by_pose + slope * bed.ddh[i];
+  sum.dV += dh * by_twist;
+}
+
+void FoundationContact::add_friction(const BedState& bed, std::size_t i, const NormalForce& normal,
                                      const FoundationHistory& history, const Pose& X_CT, Sum& sum) const {
   if (!(normal.value > 0.0)) return;
+  const LoadedSpring& loaded = bed.springs[i];
   const Spring& spring = bed_.casting().springs()[loaded.spring];
-  const BedTraction t = bed_traction(spring, options_.shear_stiffness[loaded.spring], options_.friction, normal,
-                                     held_by(loaded, history, X_CT));
+  const double thickness = bed.layers.empty() ? 0.0 : bed.layers[i].motion.h;
+  BedTraction t = bed_traction(spring, shear_stiffness(loaded.spring, thickness), options_.friction, normal,
+                               held_by(loaded, history, X_CT));
+  if (!bed.layers.empty()) {
+    // A force f sheared by the compliance 1 / k holds f^2 / (2 k), of which 1 / k grows with T's thickness.
+    const double softness = options_.shear_softness[loaded.spring];
+    if (!t.slips) {
+      t.dX -= softness * shear_stiffness(loaded.spring, thickness) * t.force * bed.layers[i].motion.dh.transpose();
+    }
+    add_layer(bed, i, -0.5 * softness * t.force.squaredNorm(), -softness * t.force.transpose() * t.dX,
+              -softness * t.force.transpose() * t.dV, sum);
+  }
   const Vector3 arm = t.point - X_CT.p;
   Matrix36 darm = t.dpoint;
   darm.rightCols<3>() -= Matrix3::Identity();
@@ -170,7 +197,8 @@ double FoundationContact::work_of_freed(const Sum& sum, const FoundationHistory&
   for (const HeldSpring& before : history.springs) {
     const auto found = std::ranges::lower_bound(sum.held, before.spring, {}, &HeldSpring::spring);
     if (found != sum.held.end() && found->spring == before.spring) continue;
-    work += freed_work(bed_.casting().springs()[before.spring], options_.shear_stiffness[before.spring],
+    const double thickness = bed_.target_thickness(before.spring, *history.X_CT);
+    work += freed_work(bed_.casting().springs()[before.spring], shear_stiffness(before.spring, thickness),
                        held_point(before, *history.X_CT, X_CT));
   }
   return work;
@@ -236,11 +264,14 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
     sum.normal += normal.value;
     sum.dissipated_power += (normal.value - loaded.force) * motion.rate.dot(V);
     if (motion.d > 0.0 && loaded.force > 0.0) {
-      const double pressure = bed_.pressure(loaded.spring, motion.d) * normal.value / loaded.force;
+      const double pressure = bed_.pressure(bed, i) * normal.value / loaded.force;
       sum.peak = std::max(sum.peak, pressure);
       if (!sum.pressures.empty()) sum.pressures[i] = pressure;
     }
-    if (options_.friction > 0.0) add_friction(loaded, normal, history, state.X_AB, sum);
+    if (options_.friction > 0.0) add_friction(bed, i, normal, history, state.X_AB, sum);
+  }
+  for (std::size_t i = 0; i < bed.layers.size(); ++i) {
+    add_layer(bed, i, bed.layers[i].slope, bed.layers[i].dslope.transpose(), RowVector6::Zero(), sum);
   }
   std::ranges::sort(sum.held, {}, &HeldSpring::spring);
   Response r = bed.compressed > 0 ? Response{} : apart(state);

@@ -21,7 +21,10 @@ struct FoundationOptions {
   double dissipation = 0.0;               ///< [s/m] c >= 0 of the pressure factor 1 + c dd/dt, never below 0
   double friction = 0.0;                  ///< [-] Coulomb coefficient >= 0
   std::vector<double> shear_stiffness{};  ///< [N/m] > 0 of each spring; empty without friction
-  std::vector<SurfaceRegion> regions{};   ///< told apart in responses and fields
+  /// [1/N] of each spring: by how much a metre more of T's layer adds to 1 / shear_stiffness, where that is the
+  /// stiffness of the casting body's layer alone (none: infinite). Empty = T's layer is everywhere as thick
+  std::vector<double> shear_softness{};
+  std::vector<SurfaceRegion> regions{};  ///< told apart in responses and fields
 };
 
 /// Without friction nothing is remembered that answers depend on.
@@ -66,7 +69,13 @@ class FoundationContact final : public ContactBackend {
   /// @param drate  d rate / d X of the spring; null = no tangents
   [[nodiscard]] NormalForce normal_force(const LoadedSpring& loaded, const Matrix6* drate, const Vector6& V_CT) const;
   [[nodiscard]] HeldPoint held_by(const LoadedSpring& loaded, const FoundationHistory& history, const Pose& X_CT) const;
-  void add_friction(const LoadedSpring& loaded, const NormalForce& normal, const FoundationHistory& history,
+  /// [N/m] of a spring with that thickness of T's layer.
+  [[nodiscard]] double shear_stiffness(std::uint32_t spring, double target_thickness) const;
+  /// What follows from an energy with that slope [N] by the thickness of T's layer under a spring, and from how the
+  /// slope changes with pose and twist.
+  void add_layer(const BedState& bed, std::size_t i, double slope, const RowVector6& by_pose,
+                 const RowVector6& by_twist, Sum& sum) const;
+  void add_friction(const BedState& bed, std::size_t i, const NormalForce& normal, const FoundationHistory& history,
                     const Pose& X_CT, Sum& sum) const;
   [[nodiscard]] double work_of_freed(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const;
   [[nodiscard]] Response apart(const PairState& state) const;

@@ -46,12 +46,13 @@ struct SpringValues {
 
   SpringValues(const SpringBed& bed, const BedState& loads, const Vector6& V_CT, double dissipation)
       : factor(bed.casting().springs().size(), 0.0), pressure(factor), depth(factor) {
-    for (const LoadedSpring& loaded : loads.springs) {
+    for (std::size_t k = 0; k < loads.springs.size(); ++k) {
+      const LoadedSpring& loaded = loads.springs[k];
       const std::uint32_t i = loaded.spring;
       factor[i] = std::max(0.0, 1.0 + dissipation * loaded.motion.rate.dot(V_CT));
       if (!(loaded.motion.d > 0.0)) continue;
       depth[i] = loaded.motion.d;
-      pressure[i] = factor[i] * bed.pressure(i, loaded.motion.d);
+      pressure[i] = factor[i] * bed.pressure(loads, k);
     }
   }
 };

@@ -131,17 +131,19 @@ CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size, c
   return result;
 }
 
-MetSurface met_surface(const Surface& surface, bool interpolate, double depth, const PrepareContext& context,
-                       const std::string& where) {
+std::optional<SurfaceMesh> met_triangles(const Surface& surface, const PrepareContext& context,
+                                         const std::string& where) {
+  if (PlaneSurface::of(surface) || kind_of(surface).distance != nullptr) return std::nullopt;
+  return cast_triangles(surface, {}, context, where).mesh;
+}
+
+MetSurface met_surface(const Surface& surface, const std::optional<SurfaceMesh>& triangles, bool interpolate,
+                       double depth) {
+  if (triangles) return {.target = mesh_target(*triangles, interpolate, depth), .shape = PartnerShape(*triangles)};
   if (const auto plane = PlaneSurface::of(surface)) {
     return {.target = plane_target(*plane), .shape = PartnerShape(surface)};
   }
-  if (kind_of(surface).distance != nullptr) {
-    return {.target = analytic_target(signed_distance(surface)), .shape = PartnerShape(surface)};
-  }
-  SurfaceMesh mesh = cast_triangles(surface, {}, context, where).mesh;
-  PartnerShape shape(mesh);
-  return {.target = mesh_target(std::move(mesh), interpolate, depth), .shape = std::move(shape)};
+  return {.target = analytic_target(signed_distance(surface)), .shape = PartnerShape(surface)};
 }
 
 SurfaceMesh asset_triangles(const std::string& name, const Surface& like, const PrepareContext& context,

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/surfaces/surface_kind.hpp"
@@ -38,9 +39,13 @@ struct MetSurface {
   std::unique_ptr<TargetSurface> target;
   PartnerShape shape;
 };
-/// @param depth  see mesh_target
-[[nodiscard]] MetSurface met_surface(const Surface& surface, bool interpolate, double depth,
-                                     const PrepareContext& context, const std::string& where);
+/// Its triangles; none where there is a formula.
+[[nodiscard]] std::optional<SurfaceMesh> met_triangles(const Surface& surface, const PrepareContext& context,
+                                                       const std::string& where);
+/// @param triangles  of the surface, as above
+/// @param depth      see mesh_target
+[[nodiscard]] MetSurface met_surface(const Surface& surface, const std::optional<SurfaceMesh>& triangles,
+                                     bool interpolate, double depth);
 
 /// Triangles of a mesh in the server's asset folder, placed and scaled as `like`.
 [[nodiscard]] SurfaceMesh asset_triangles(const std::string& name, const Surface& like, const PrepareContext& context,

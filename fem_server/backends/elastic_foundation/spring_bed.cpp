@@ -112,11 +112,12 @@ struct SpringBed::Search {
 };
 
 SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law,
-                     BedOptions options)
+                     BedOptions options, std::optional<TargetLayer> layer)
     : casting_(std::move(casting)),
       target_(std::move(target)),
       law_(law),
       options_(std::move(options)),
+      layer_(std::move(layer)),
       memories_(std::make_unique<Memories>(casting_.springs().size())) {
   const auto box = target_->box();
   if (!box) return;
@@ -132,22 +133,25 @@ SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> targ
 SpringBed::~SpringBed() = default;
 SpringBed::SpringBed(SpringBed&& other) noexcept = default;
 
-std::array<double, 2> SpringBed::layers(double own) const {
-  if (options_.lumped) return {own + options_.target_thickness, 0.0};
-  return {own, options_.target_thickness};
+double SpringBed::pressure(const BedState& state, std::size_t i) const {
+  const LoadedSpring& loaded = state.springs[i];
+  const double own = casting_.springs()[loaded.spring].thickness;
+  return law_.at(loaded.motion.d, layers(own, target_thickness_of(state, i))).pressure;
 }
 
-double SpringBed::pressure(std::uint32_t spring, double d) const {
-  return law_.at(d, layers(casting_.springs()[spring].thickness)).pressure;
+double SpringBed::target_thickness(std::uint32_t spring, const Pose& X_CT) const {
+  if (!layer_) return options_.target_thickness;
+  const Vector3 q = X_CT.inverse() * casting_.springs()[spring].point;
+  return layer_->nearest(target_->closest(q, 0).triangle, q).thickness;
 }
 
 double SpringBed::gap(std::uint32_t spring, const Pose& X_CT) const {
   return target_->closest(X_CT.inverse() * casting_.springs()[spring].point, 0).gap;
 }
 
-void SpringBed::check_depth(std::uint32_t spring, double d) const {
+void SpringBed::check_depth(std::uint32_t spring, double d, double target_thickness) const {
   const Spring& s = casting_.springs()[spring];
-  const double thickness = law_.thickness(layers(s.thickness));
+  const double thickness = law_.thickness(layers(s.thickness, target_thickness));
   if (d < thickness) return;
   throw RecoverableError(
       fmt::format(
@@ -198,7 +202,13 @@ std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, std::ui
   TargetPoint point = turned(nearest, search.X_CT.R);
   const bool faces = point.normal.dot(s.normal) < 0.0;
   if (behind && !faces) return std::nullopt;
-  if (!behind) point.gap = std::abs(point.gap);
+  if (!behind && point.gap < 0.0) {
+    // Past the rim there is no side: the gap is the distance, whatever side the rim's triangles would show, and grows
+    // away from the rim.
+    point.gap = -point.gap;
+    point.normal = -point.normal;
+    point.curvature = -point.curvature;
+  }
   // Where nothing is met the spring only says how far the load reaches into its triangles.
   const bool meets = !options_.by_ray && !nearest.beside && faces;
   const ForceDirection direction =
@@ -210,7 +220,7 @@ void SpringBed::meet(Search& search, std::uint32_t spring, const TargetPoint& ne
   if (nearest.gap > 0.0 || nearest.beside) return;
   if (!target_->closed() && -nearest.gap > options_.search_distance) {
     if (turned(nearest, search.X_CT.R).normal.dot(casting_.springs()[spring].normal) < 0.0) {
-      check_depth(spring, -nearest.gap);
+      check_depth(spring, -nearest.gap, target_thickness(spring, search.X_CT));
       check_reach(spring, -nearest.gap);
     }
     return;
@@ -238,6 +248,20 @@ void SpringBed::place(Search& search, std::uint32_t spring, const SpringMeeting&
   Matrix6* const drate = rates ? &state.drate.emplace_back() : nullptr;
   state.springs.push_back(
       {.spring = spring, .motion = spring_motion(casting_.springs()[spring], meeting, search.X_CT.p, dwrench, drate)});
+  if (layer_) place_layer(search, spring, meeting);
+}
+
+void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const {
+  const Spring& s = casting_.springs()[spring];
+  const TargetPoint& met = meeting.met;
+  const Vector3 p_C = meeting.by_ray ? Vector3(s.point + met.gap * s.normal) : s.point;
+  const Vector3 p_T = search.X_TC * p_C;
+  LayerPlace place = meeting.by_ray ? layer_->at(met.triangle, p_T) : layer_->nearest(met.triangle, p_T);
+  place.gradient = search.X_CT.R * place.gradient;
+  // Only where the force is the derivative of the energy does the thickness bring one of its own.
+  const bool second = search.tangents && options_.direction == ForceDirection::energy;
+  Matrix6* const ddh = second ? &search.state.ddh.emplace_back() : nullptr;
+  search.state.layers.push_back({.motion = layer_motion(s, meeting, place, search.X_CT.p, ddh)});
 }
 
 /// Of a spring behind T.
@@ -247,7 +271,7 @@ void SpringBed::add(Search& search, std::uint32_t spring, const SpringMeeting& m
   place(search, spring, meeting);
   BedState& state = search.state;
   const double d = state.springs.back().motion.d;
-  check_depth(spring, d);
+  check_depth(spring, d, layer_ ? state.layers.back().motion.h : options_.target_thickness);
   if (d > state.deepest) {
     state.deepest = d;
     state.deepest_spring = state.springs.size() - 1;
@@ -368,15 +392,29 @@ void SpringBed::find_over_plane(Search& search, const PlaneSurface& plane) const
 }
 
 void SpringBed::load_centres(BedState& state) const {
-  for (std::uint32_t i = 0; i < state.springs.size(); ++i) {
+  const auto load = [&](std::uint32_t i, double of_target) {
     LoadedSpring& loaded = state.springs[i];
     const double area = casting_.area(loaded.spring);
-    const BedPressure p = law_.at(loaded.motion.d, layers(casting_.springs()[loaded.spring].thickness));
+    const BedPressure p = law_.at(loaded.motion.d, layers(casting_.springs()[loaded.spring].thickness, of_target));
     loaded.force = area * p.pressure;
     loaded.dforce = area * p.slope * loaded.motion.dd;
     state.energy += area * p.energy;
     state.area += area;
     state.faces.push_back({.triangle = loaded.spring, .pressure = p.pressure, .area = area, .springs = {i, i, i}});
+    return p;
+  };
+  if (!layer_) {
+    for (std::uint32_t i = 0; i < state.springs.size(); ++i) load(i, options_.target_thickness);
+    return;
+  }
+  for (std::uint32_t i = 0; i < state.springs.size(); ++i) {
+    LoadedLayer& layer = state.layers[i];
+    const ThicknessSlopes by = law_.by_thickness(load(i, layer.motion.h), target_layer());
+    LoadedSpring& loaded = state.springs[i];
+    const double area = casting_.area(loaded.spring);
+    loaded.dforce += area * by.pressure * layer.motion.dh;
+    layer.slope = area * by.energy;
+    layer.dslope = area * (by.pressure * loaded.motion.dd + by.energy_curvature * layer.motion.dh);
   }
 }
 
@@ -419,7 +457,13 @@ void SpringBed::load_triangles(Search& search) const {
     if (!complete) continue;
     Vector3 d;
     for (std::size_t k = 0; k < 3; ++k) d[static_cast<Eigen::Index>(k)] = state.springs[corners[k]].motion.d;
-    const TriangleLoad load = triangle_load(law_, casting_.area(t), layers(casting_.thickness(t)), d);
+    double of_target = options_.target_thickness;
+    if (layer_) {
+      of_target = 0.0;
+      for (const std::uint32_t i : corners) of_target += state.layers[i].motion.h / 3.0;
+    }
+    const std::array<double, 2> h = layers(casting_.thickness(t), of_target);
+    const TriangleLoad load = triangle_load(law_, casting_.area(t), h, d);
     state.energy += load.energy;
     state.area += load.area;
     state.faces.push_back(
@@ -432,6 +476,27 @@ void SpringBed::load_triangles(Search& search) const {
         spring.dforce += load.slopes(row, static_cast<Eigen::Index>(m)) * state.springs[corners[m]].motion.dd;
       }
     }
+    if (layer_) {
+      load_layers(state, state.faces.back(), triangle_thickness(law_, casting_.area(t), h, d, target_layer()));
+    }
+  }
+}
+
+/// T's layer is as thick over a triangle as on average at its corners.
+void SpringBed::load_layers(BedState& state, const LoadedFace& face, const TriangleThickness& by) const {
+  Vector6 dh = Vector6::Zero();
+  Vector6 dslope = Vector6::Zero();
+  for (const std::uint32_t i : face.springs) dh += state.layers[i].motion.dh / 3.0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    LoadedSpring& spring = state.springs[face.springs[k]];
+    const double force = by.forces[static_cast<Eigen::Index>(k)];
+    spring.dforce += force * dh;
+    dslope += force * spring.motion.dd;
+  }
+  dslope += by.curvature * dh;
+  for (const std::uint32_t i : face.springs) {
+    state.layers[i].slope += by.slope / 3.0;
+    state.layers[i].dslope += dslope / 3.0;
   }
 }
 

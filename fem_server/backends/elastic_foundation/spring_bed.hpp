@@ -17,7 +17,7 @@ namespace heelstrike::fem {
 struct BedOptions {
   bool by_ray = true;  ///< compression along the spring's normal, else to the nearest point
   ForceDirection direction = ForceDirection::energy;
-  double target_thickness = 0.0;  ///< [m] layer of T; 0 = T is rigid
+  double target_thickness = 0.0;  ///< [m] layer of T; 0 = T is rigid, or its layer is not everywhere as thick
   bool lumped = false;            ///< both layers are one, of the sum of their thickness
   double search_distance = 0.0;   ///< [m] > 0: how deep behind an open surface a spring still meets it
   bool rates = false;             ///< the compression rate is differentiated by the pose
@@ -32,6 +32,13 @@ struct LoadedSpring {
   Vector6 dforce = Vector6::Zero();  ///< its derivative by the pose
 };
 
+/// T's layer under a spring, where it is not everywhere as thick.
+struct LoadedLayer {
+  LayerMotion motion{};
+  double slope = 0.0;                ///< [N] dE / dh of the bed's energy
+  Vector6 dslope = Vector6::Zero();  ///< its derivative by the pose
+};
+
 /// What a triangle bears.
 struct LoadedFace {
   std::uint32_t triangle = 0;
@@ -43,8 +50,10 @@ struct LoadedFace {
 /// The bed at one pose.
 struct BedState {
   std::vector<LoadedSpring> springs{};
-  std::vector<Matrix6> dwrench{};  ///< of each: d wrench / d X; empty = not asked for
-  std::vector<Matrix6> drate{};    ///< of each: d rate / d X; empty = not asked for
+  std::vector<Matrix6> dwrench{};     ///< of each: d wrench / d X; empty = not asked for
+  std::vector<Matrix6> drate{};       ///< of each: d rate / d X; empty = not asked for
+  std::vector<LoadedLayer> layers{};  ///< of each; empty = T's layer is everywhere as thick
+  std::vector<Matrix6> ddh{};         ///< of each: d (d h / d X) / d X; empty = not asked for
   std::vector<LoadedFace> faces{};
   double energy = 0.0;             ///< [J]
   double area = 0.0;               ///< [m^2]
@@ -63,7 +72,9 @@ struct NearestSpring {
 /// changes none of their bits.
 class SpringBed {
  public:
-  SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law, BedOptions options);
+  /// @param layer  of T, in place of the constant thickness; empty = that
+  SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> target, const BedLaw& law, BedOptions options,
+            std::optional<TargetLayer> layer = std::nullopt);
   ~SpringBed();
   SpringBed(SpringBed&& other) noexcept;
   SpringBed& operator=(SpringBed&&) = delete;
@@ -75,10 +86,12 @@ class SpringBed {
   [[nodiscard]] BedState at(const Pose& X_CT, bool tangents = true) const;
   /// @pre no spring is compressed
   [[nodiscard]] NearestSpring nearest(const Pose& X_CT) const;
-  /// Pressure [Pa] of the elastic bed over a spring compressed by d > 0.
-  [[nodiscard]] double pressure(std::uint32_t spring, double d) const;
+  /// Pressure [Pa] of the elastic bed over one of the springs of a state, with d > 0.
+  [[nodiscard]] double pressure(const BedState& state, std::size_t i) const;
   /// [m] of the point of C that a spring stands on to T, at that pose; < 0 behind its surface.
   [[nodiscard]] double gap(std::uint32_t spring, const Pose& X_CT) const;
+  /// [m] of T's layer at the point of T that is nearest to a spring at that pose.
+  [[nodiscard]] double target_thickness(std::uint32_t spring, const Pose& X_CT) const;
 
   [[nodiscard]] const CastingSurface& casting() const { return casting_; }
   [[nodiscard]] const BedOptions& options() const { return options_; }
@@ -87,7 +100,16 @@ class SpringBed {
   struct Search;
   struct Memory;
   class Memories;
-  [[nodiscard]] std::array<double, 2> layers(double own_thickness) const;
+  /// [m] of the casting body's and of T's thickness, as the law counts them.
+  [[nodiscard]] std::array<double, 2> layers(double own_thickness, double target_thickness) const {
+    if (options_.lumped) return {own_thickness + target_thickness, 0.0};
+    return {own_thickness, target_thickness};
+  }
+  /// Which of them T's is.
+  [[nodiscard]] std::size_t target_layer() const { return options_.lumped ? 0 : 1; }
+  [[nodiscard]] double target_thickness_of(const BedState& state, std::size_t i) const {
+    return state.layers.empty() ? options_.target_thickness : state.layers[i].motion.h;
+  }
   /// Calls meet(group) for the leaves that no passes_over(group) keeps it from.
   template <class PassesOver, class Meet>
   void visit_groups(const PassesOver& passes_over, const Meet& meet) const;
@@ -101,6 +123,7 @@ class SpringBed {
                                                         std::uint32_t near) const;
   [[nodiscard]] double clear_of(const TargetPoint& around) const;
   void place(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
+  void place_layer(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
   void add(Search& search, std::uint32_t spring, const SpringMeeting& meeting) const;
   [[nodiscard]] SpringMeeting along_normal(const Search& search, const TargetPoint& met) const;
   [[nodiscard]] std::optional<SpringMeeting> meeting_of(const Search& search, std::uint32_t spring,
@@ -108,7 +131,8 @@ class SpringBed {
   [[nodiscard]] std::optional<SpringMeeting> meeting_at_rim(Search& search, std::uint32_t spring) const;
   void load_centres(BedState& state) const;
   void load_triangles(Search& search) const;
-  void check_depth(std::uint32_t spring, double d) const;
+  void load_layers(BedState& state, const LoadedFace& face, const TriangleThickness& by) const;
+  void check_depth(std::uint32_t spring, double d, double target_thickness) const;
   [[noreturn]] void check_reach(std::uint32_t spring, double d) const;
   void check_facing(const Search& search) const;
 
@@ -116,6 +140,7 @@ class SpringBed {
   std::unique_ptr<TargetSurface> target_;
   BedLaw law_;
   BedOptions options_;
+  std::optional<TargetLayer> layer_;
   ClearanceGrid clearance_;
   std::unique_ptr<Memories> memories_;
 };

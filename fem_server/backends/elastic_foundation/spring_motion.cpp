@@ -115,6 +115,35 @@ SpringMotion spring_motion(const Spring& spring, const SpringMeeting& meeting, c
   return motion;
 }
 
+// Of what the place on T moves by in T: for a ray - n (w . v) - v, for the nearest point - v, at whose place the
+// gradient lets only the part along T pass.
+LayerMotion layer_motion(const Spring& spring, const SpringMeeting& meeting, const LayerPlace& place,
+                         const Vector3& p_CT, Matrix6* ddh) {
+  const Vector3& n = spring.normal;
+  const Vector3& g = meeting.met.normal;
+  Matrix36 dgradient = Matrix36::Zero();
+  dgradient.leftCols<3>() = -skew(place.gradient);
+  if (!meeting.by_ray) {
+    const Vector3 arm = spring.point - p_CT;
+    if (ddh != nullptr) *ddh = -line_change(arm, place.gradient, Matrix36::Zero(), dgradient);
+    return {.h = place.thickness, .dh = -line(arm, place.gradient)};
+  }
+  const Vector3 arm = spring.point + meeting.met.gap * n - p_CT;
+  const double facing = g.dot(n);
+  const Vector3 w = -g / facing;
+  const double rise = place.gradient.dot(n);
+  const Vector3 u = place.gradient + rise * w;
+  if (ddh != nullptr) {
+    Matrix36 carried;
+    carried << -skew(arm), Matrix3::Identity();
+    const Matrix36 dy = -n * line(arm, w).transpose();
+    const Matrix36 dg = normal_change(g, meeting.met.curvature, dy, carried);
+    const Matrix36 dw = -dg / facing + g * (n.transpose() * dg) / (facing * facing);
+    *ddh = -line_change(arm, u, dy, dgradient + w * (n.transpose() * dgradient) + rise * dw);
+  }
+  return {.h = place.thickness, .dh = -line(arm, u)};
+}
+
 TargetPoint turned(TargetPoint point, const Matrix3& R_CT) {
   point.normal = R_CT * point.normal;
   point.smooth_normal = R_CT * point.smooth_normal;

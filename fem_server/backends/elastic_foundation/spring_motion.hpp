@@ -6,6 +6,7 @@
 
 #include "common/spatial/spatial.hpp"
 #include "fem_server/backends/elastic_foundation/casting_surface.hpp"
+#include "fem_server/backends/elastic_foundation/target_layer.hpp"
 #include "fem_server/backends/elastic_foundation/target_surface.hpp"
 
 namespace heelstrike::fem {
@@ -36,6 +37,17 @@ struct SpringMeeting {
 /// @pre meeting.met.normal . spring.normal < 0 when by_ray
 [[nodiscard]] SpringMotion spring_motion(const Spring& spring, const SpringMeeting& meeting, const Vector3& p_CT,
                                          Matrix6* dwrench, Matrix6* drate);
+
+/// How thick T's layer is where the spring meets it.
+struct LayerMotion {
+  double h = 0.0;                ///< [m]
+  Vector6 dh = Vector6::Zero();  ///< d h / d X
+};
+
+/// @param place  of T's layer where the spring meets T; its gradient in C
+/// @param ddh    gets d dh / d X; null = not wanted
+[[nodiscard]] LayerMotion layer_motion(const Spring& spring, const SpringMeeting& meeting, const LayerPlace& place,
+                                       const Vector3& p_CT, Matrix6* ddh);
 
 /// The answer of a query in T turned into C.
 [[nodiscard]] TargetPoint turned(TargetPoint point, const Matrix3& R_CT);

@@ -1,0 +1,39 @@
+/// The layer of the surface that the springs meet, where it is not everywhere as thick.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fem_server/geometry/surface_mesh.hpp"
+
+namespace heelstrike::fem {
+
+/// At one place of the layer.
+struct LayerPlace {
+  double thickness = 0.0;              ///< [m] > 0
+  Vector3 gradient = Vector3::Zero();  ///< [-] by the place, in the frame of the query
+};
+
+/// Linear over each triangle, between the thicknesses at its corners, and so continuous. In the frame of the mesh.
+/// Thread-safe.
+class TargetLayer {
+ public:
+  /// @param thickness  [m] > 0, one per vertex
+  TargetLayer(const SurfaceMesh& mesh, const std::vector<double>& thickness);
+
+  /// [m] where it is thickest.
+  [[nodiscard]] double thickest() const { return thickest_; }
+  /// @param p  [m] point of the triangle. The gradient lies in the triangle's plane
+  [[nodiscard]] LayerPlace at(std::uint32_t triangle, const Vector3& p) const;
+  /// At the point of the triangle that is nearest to q. The gradient is that by q, which the point follows over a face
+  /// and along an edge; on a corner it stands still.
+  [[nodiscard]] LayerPlace nearest(std::uint32_t triangle, const Vector3& q) const;
+
+ private:
+  SurfaceMesh mesh_;
+  std::vector<double> thickness_;  ///< [m] of vertices
+  std::vector<Vector3> gradient_;  ///< of triangles
+  double thickest_ = 0.0;
+};
+
+}  // namespace heelstrike::fem
