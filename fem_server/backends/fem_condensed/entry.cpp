@@ -15,6 +15,7 @@
 #include "fem_server/backends/fem_body/prepared_compliance.hpp"
 #include "fem_server/backends/fem_condensed/contact/cloud_contact.hpp"
 #include "fem_server/backends/fem_condensed/detection/body_interface.hpp"
+#include "fem_server/backends/fem_full/materials/body_laws.hpp"
 #include "fem_server/backends/shared/parameter_schema.hpp"
 #include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
@@ -142,7 +143,13 @@ void check_partners(const PairSpec& pair, const BodyModel& main, const BodyModel
   check_like_elements(pair, main.element(), partner.element());
 }
 
-std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const PrepareContext& context) {
+void check_condensed_pair(const PairSpec& pair) {
+  check_body_pair(pair);
+  check_material_laws(pair);
+}
+
+std::unique_ptr<ContactBackend> make_condensed(const PairSpec& with_laws, const PrepareContext& context) {
+  const PairSpec pair = linearised(with_laws, context);
   if (const auto cloud = PointCloudSurface::of(pair.partner.surface)) {
     return make_cloud(pair, *cloud, context);
   }
@@ -182,7 +189,7 @@ BackendEntry fem_condensed_entry() {
           .parameters = schema(),
           .surface_pairs = body_surface_pairs(true),
           .make = make_condensed,
-          .check = check_body_pair,
+          .check = check_condensed_pair,
           .doubts = body_pair_doubts};
 }
 
