@@ -169,7 +169,7 @@ void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas
     for (const Field& material : materials) {
       if (!material.has("law")) continue;
       mistakes.attempt([&] {
-        material["law"].refuse("a back-end of finite elements, e.g. fem_full", fmt::format("{}", spec.backend),
+        material["law"].refuse("a back-end of finite elements, e.g. fem_full", spec.backend,
                                "laws of materials mean nothing to it: remove the law");
       });
     }

@@ -418,11 +418,12 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
   const ParameterMap own = partner_map(pair);
   const Place place{"contact." + pair.name + ".parameters.partner_", own};
   VolumeMesh mesh = body_mesh(pair.partner.surface, place, context);
-  if (mesh.nodes_per_element != 4) {
-    throw input_error(place.where + "element",
-                      fmt::format("{}element: a deformable partner is made of linear tetrahedra (4 nodes), found {} "
-                                  "nodes; exchange main and partner, or give linear elements",
-                                  place.where, mesh.nodes_per_element));
+  if (mesh.nodes_per_element == 10) {
+    throw input_error(
+        place.where + "element",
+        fmt::format("{}element: expected a deformable partner of linear elements, tetrahedra with 4 nodes, "
+                    "prisms or hexahedra, found 10 nodes; exchange main and partner, or give linear elements",
+                    place.where));
   }
   BodyModel body = body_of(std::move(mesh), pair.partner, place, context);
   Support support = support_of(body.mesh(), place);

@@ -131,18 +131,6 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
       std::make_unique<CondensedContact>(pair.backend, std::move(model), std::move(parameters)));
 }
 
-/// What two meshes have shown that keys alone could not.
-void check_partners(const PairSpec& pair, const BodyModel& main, const BodyModel& partner) {
-  const std::string key = "contact." + pair.name + ".parameters.element";
-  if (main.mesh().hexahedral() || main.mesh().prismatic()) {
-    // Gaps between two bodies are averaged over triangles, whose shares of a side are not those of its four corners.
-    throw input_error(key, fmt::format("{}: a body of {} meets rigid partners only, found a partner with a material; "
-                                       "take tetrahedra, or make the partner rigid",
-                                       key, element_shapes(main.mesh().nodes_per_element)));
-  }
-  check_like_elements(pair, main.element(), partner.element());
-}
-
 void check_condensed_pair(const PairSpec& pair) {
   check_body_pair(pair);
   check_material_laws(pair);
@@ -165,7 +153,7 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& with_laws, const 
   model.areas = prepared.contact.areas;
   model.pressure = prepared.pressure;
   std::optional<PreparedPartner> partner = prepare_partner(pair, context);
-  if (partner) check_partners(pair, prepared.body, partner->body);
+  if (partner) check_like_elements(pair, prepared.body.element(), partner->body.element());
   model.compliance =
       prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.memory_limit);
   model.partner = prepared.partner;

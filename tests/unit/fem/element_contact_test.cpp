@@ -186,10 +186,15 @@ TEST(ElementInput, BodiesThatDoNotFitAreNamed) {
   EXPECT_EQ(refusal(pair, context), "accepted");
   file.content = write_msh(test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 3, 3, 3, 8));
   pair.parameters["element"] = std::string("as_meshed");
-  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("element: a body of hexahedra meets rigid partners only"));
+  EXPECT_EQ(refusal(pair, context), "accepted");
   file.content = write_msh(test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 3, 3, 3, 6));
   pair.parameters["element"] = std::string("wedge6_mixed");
-  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("element: a body of prisms meets rigid partners only"));
+  EXPECT_EQ(refusal(pair, context), "accepted");
+  pair.parameters["element"] = std::string("wedge6");
+  pair.parameters["partner_element"] = std::string("hex8");
+  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("partner_element: 'hex8' meets 'wedge6' of the main body"));
+  pair.parameters["partner_element"] = std::string("tet10");
+  EXPECT_THAT(refusal(pair, context), testing::HasSubstr("partner_element: expected a deformable partner of linear"));
 }
 
 TEST(ElementInput, HexahedraComeFromFilesAndBlocks) {
