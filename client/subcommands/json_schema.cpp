@@ -95,10 +95,11 @@ json backend_rule(const std::string& key, const std::string& backend, const std:
 
 json map_schema(const KeySchema& key, const BackendSchemas& backends) {
   json schema{{"type", "object"}, {"additionalProperties", false}, {"properties", json::object()}};
+  const bool names_backend = std::ranges::find(key.keys, "backend", &KeySchema::name) != key.keys.end();
   for (const KeySchema& child : key.keys) {
     schema["properties"][child.name] = key_schema(child, backends);
     if (child.required) schema["required"].push_back(child.name);
-    if (child.kind != KeyKind::parameters) continue;
+    if (child.kind != KeyKind::parameters || !names_backend) continue;
     for (const auto& [backend, parameters] : backends) {
       schema["allOf"].push_back(backend_rule(child.name, backend, parameters));
     }

@@ -6,6 +6,7 @@
 
 #include "common/config/catalog.hpp"
 #include "common/config/schema.hpp"
+#include "common/contact/shared_bodies.hpp"
 #include "common/errors/error.hpp"
 #include "common/text/suggestion.hpp"
 
@@ -179,6 +180,31 @@ std::string with_override(std::string_view yaml, const std::string& file_name, c
   return config::emit_document(*root);
 }
 
+namespace {
+
+/// Laws of materials mean something to elastic bodies alone.
+NodePointer without_laws(NodePointer root, const std::string& pair, std::vector<std::string>& dropped) {
+  const auto drop = [&](Keys keys) {
+    const Node* node = root.get();
+    for (const std::string& key : keys) node = node == nullptr ? nullptr : node->find(key);
+    if (node == nullptr || node->find("law") == nullptr) return;
+    auto kept = std::make_shared<Node>(*node);
+    std::erase_if(kept->entries, [](const Entry& entry) { return entry.key == "law"; });
+    root = replaced(*root, keys, kept);
+    dropped.push_back(fmt::format("{}.law", fmt::join(keys.begin() + 1, keys.end(), ".")));
+  };
+  for (const char* side : {"main", "partner"}) {
+    drop({"contact", pair, side, "material"});
+    const Node* body = root->find("contact")->find(pair)->find(side);
+    for (const std::string& name : names_in(body == nullptr ? nullptr : body->find("materials"))) {
+      drop({"contact", pair, side, "materials", name});
+    }
+  }
+  return root;
+}
+
+}  // namespace
+
 std::string with_backend(std::string_view yaml, const std::string& file_name, const std::string& backend,
                          const BackendSchemas& backends, std::vector<std::string>& dropped) {
   const Document document = load_map(yaml, file_name);
@@ -193,6 +219,7 @@ std::string with_backend(std::string_view yaml, const std::string& file_name, co
   auto name = std::make_shared<Node>(Node{.type = Node::Type::scalar, .scalar = backend, .note = note});
   for (const std::string& pair : names_in(document.root->find("contact"))) {
     root = replaced(*root, Keys{"contact", pair, "backend"}, name);
+    if (!has_elastic_bodies(schema->second)) root = without_laws(root, pair, dropped);
     const Node* parameters = root->find("contact")->find(pair)->find("parameters");
     if (parameters == nullptr || parameters->type != Node::Type::map) continue;
     auto kept = std::make_shared<Node>(*parameters);

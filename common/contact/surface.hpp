@@ -8,12 +8,14 @@
 
 namespace heelstrike {
 
-/// Linear elastic material.
+/// Elastic material: its response to small strain, and how that changes at large strain.
 struct Material {
   double youngs_modulus = 0.0;  ///< [Pa] > 0
   double poissons_ratio = 0.0;  ///< [-] in [0, 0.5)
   double density = 0.0;         ///< [kg/m^3] >= 0; 0 where not needed
   std::string set;              ///< element set it applies to; empty = all. Where sets overlap the later one holds
+  /// `material_law` and its constants, by the names that they have as parameters of a pair; empty = those of the pair.
+  ParameterMap law{};
 };
 
 /// Geometry of a body, in its frame; normals point out of the body. What kinds there are, and what their values mean:

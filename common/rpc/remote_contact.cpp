@@ -10,6 +10,7 @@
 
 #include "common/config/version.hpp"
 #include "common/contact/batch_contact.hpp"
+#include "common/contact/material_laws.hpp"
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
@@ -72,6 +73,17 @@ void require_regions(const Response& response, const PairDescription& pair, cons
   if (response.regions.size() == pair.regions.size()) return;
   throw Error(ErrorCode::internal, fmt::format("{} answered pair '{}' with the loads of {} regions instead of {}", peer,
                                                pair.name, response.regions.size(), pair.regions.size()));
+}
+
+/// A server that is older than laws of single materials would compute with another law.
+void require_laws(const PairSpec& pair, const PairDescription& opened, const std::string& peer) {
+  for (const auto& [name, value] : laws_in_force(pair)) {
+    if (opened.parameters.contains(name)) continue;
+    throw Error(ErrorCode::unimplemented,
+                fmt::format("{} is older than this program and does not know contact.{}.{}; update the server, or give "
+                            "one law for all materials among the parameters",
+                            peer, pair.name, name));
+  }
 }
 
 class RemoteContact final : public Contact, public BatchContact {
@@ -214,6 +226,7 @@ void RemoteContact::open_session(const PairSpec& pair, std::size_t n_pairs, cons
        [&](grpc::ClientContext& call_context) { return try_to_open(call_context, request, pair, n_pairs, context); });
   if (session_ids_.size() == n_before)
     throw Error(ErrorCode::internal, what + ": the server ended the call without a session");
+  require_laws(pair, descriptions_.back(), peer_);
 }
 
 grpc::Status RemoteContact::try_to_open(grpc::ClientContext& call, const v1::OpenSessionRequest& request,

@@ -38,7 +38,8 @@ Material from_proto(const v1::Material& from, const FieldPath& path) {
   return {.youngs_modulus = positive(from.youngs_modulus(), FieldPath(path, "youngs_modulus"), "Pa"),
           .poissons_ratio = poisson,
           .density = density,
-          .set = from.name()};
+          .set = from.name(),
+          .law = wire::from_proto(from.law(), FieldPath(path, "law"))};
 }
 
 ContactBody from_proto(const v1::ContactBody& from, const FieldPath& path) {
@@ -59,6 +60,7 @@ void to_proto(const ContactBody& from, v1::ContactBody& to) {
     message.set_poissons_ratio(material.poissons_ratio);
     message.set_density(material.density);
     message.set_name(material.set);
+    wire::to_proto(material.law, *message.mutable_law());
   }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "common/contact/material_laws.hpp"
+#include "common/contact/shared_bodies.hpp"
 #include "common/errors/error.hpp"
 #include "common/friction/local_problem.hpp"
 #include "fem_server/backends/backend.hpp"
@@ -46,6 +48,15 @@ void check_surfaces(const PairSpec& pair, const BackendEntry& entry) {
                        entry.name, fmt::join(entry.surface_pairs, ", "), shapes));
 }
 
+void refuse_laws(const PairSpec& pair, const BackendEntry& entry) {
+  const ParameterMap laws = laws_in_force(pair);
+  if (laws.empty() || has_elastic_bodies(entry.parameters)) return;
+  const std::string key = fmt::format("contact.{}.{}", pair.name, laws.begin()->first);
+  throw input_error(key, fmt::format("{}: back-end '{}' knows no laws of materials; expected one of finite elements "
+                                     "(fem_full, fem_layered; fem_condensed and fem_modal linearise them), or no `law`",
+                                     key, entry.name));
+}
+
 }  // namespace
 
 std::string ContactBackend::fields(const History& /*history*/, const PairState& /*state*/,
@@ -77,6 +88,7 @@ const BackendEntry& find_backend(const std::string& name) {
 PairSpec checked_pair(const PairSpec& pair) {
   const BackendEntry& entry = find_backend(pair.backend);
   check_surfaces(pair, entry);
+  refuse_laws(pair, entry);
   PairSpec complete = pair;
   complete.parameters = checked_parameters(pair.parameters, entry.parameters, "contact." + pair.name + ".parameters");
   if (entry.check) entry.check(complete);

@@ -43,7 +43,9 @@ BodyModel::BodyModel(VolumeMesh mesh, std::span<const Material> materials, Press
 }
 
 void BodyModel::add_pressures(PressureKind kind) {
-  pressures_ = PressureSpace(kind, mesh_, material_of_);
+  std::vector<std::uint32_t> alike(mesh_.n_elements());
+  for (std::size_t e = 0; e < alike.size(); ++e) alike[e] = first_alike(e);
+  pressures_ = PressureSpace(kind, mesh_, alike);
   pressure_volumes_.assign(pressures_.size(), 0.0);
   for (std::size_t e = 0; e < mesh_.n_elements(); ++e) {
     const auto own = pressures_.of_element(e);
@@ -58,6 +60,7 @@ BodyModel BodyModel::part(std::span<const std::uint32_t> elements, std::vector<s
   BodyModel part;
   part.reference_ = reference_;
   part.constants_ = constants_;
+  part.first_alike_ = first_alike_;
   part.mesh_.nodes_per_element = mesh_.nodes_per_element;
   nodes.clear();
   for (const std::uint32_t e : elements) {
@@ -84,6 +87,11 @@ void BodyModel::assign_materials(std::span<const Material> materials) {
   for (const Material& material : materials) {
     const auto index = static_cast<std::uint32_t>(constants_.size());
     constants_.push_back(lame_constants(material));
+    const auto alike = std::ranges::find_if(materials.first(index), [&](const Material& earlier) {
+      return earlier.youngs_modulus == material.youngs_modulus && earlier.poissons_ratio == material.poissons_ratio &&
+             earlier.law == material.law;
+    });
+    first_alike_.push_back(static_cast<std::uint32_t>(alike - materials.begin()));
     // Later materials win: a general one is given first, and sets replace it where they are.
     if (material.set.empty()) {
       std::fill(material_of_.begin(), material_of_.end(), index);
@@ -338,7 +346,7 @@ StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, co
         G += u.segment<3>(3 * static_cast<Eigen::Index>(nodes[a])) *
              geometry.gradients.row(static_cast<Eigen::Index>(a));
       }
-      dilatations(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e)) = law.dilatation(G);
+      dilatations(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e)) = law.dilatation(e, G);
     }
   }
   const std::vector<double> means = mean_dilatations(body, dilatations);
@@ -347,7 +355,7 @@ StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, co
     for (std::size_t q = 0; q < n_points; ++q) {
       std::optional<double> mixed;
       if (!means.empty()) mixed = dilatation_at(body, means, e, q);
-      const Matrix3 s = law.stress(body.material(e), gradients[e * n_points + q], mixed);
+      const Matrix3 s = law.stress(e, gradients[e * n_points + q], mixed);
       stress.col(static_cast<Eigen::Index>(e * n_points + q)) << s(0, 0), s(1, 1), s(2, 2), s(0, 1), s(1, 2), s(2, 0);
     }
   }
@@ -356,9 +364,10 @@ StressColumns point_stresses(const BodyModel& body, const Eigen::VectorXd& u, co
 
 StressColumns linear_stress(const BodyModel& body, const Eigen::VectorXd& u) {
   return point_stresses(body, u,
-                        {.dilatation = [](const Matrix3& G) { return G.trace(); },
+                        {.dilatation = [](std::size_t, const Matrix3& G) { return G.trace(); },
                          .stress =
-                             [](const LameConstants& c, const Matrix3& G, std::optional<double> mixed) {
+                             [&](std::size_t element, const Matrix3& G, std::optional<double> mixed) {
+                               const LameConstants& c = body.material(element);
                                Matrix3 s = c.mu * (G + G.transpose());
                                s.diagonal().array() += c.lambda * mixed.value_or(G.trace());
                                return s;

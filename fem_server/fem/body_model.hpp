@@ -39,6 +39,11 @@ class BodyModel {
   [[nodiscard]] const VolumeMesh& mesh() const { return mesh_; }
   [[nodiscard]] const ReferenceElement& reference() const { return reference_; }
   [[nodiscard]] const LameConstants& material(std::size_t element) const { return constants_[material_of_[element]]; }
+  [[nodiscard]] std::size_t n_materials() const { return constants_.size(); }
+  /// Place of the element's material in the list that the body was made with.
+  [[nodiscard]] std::size_t material_index(std::size_t element) const { return material_of_[element]; }
+  /// The first material in that list with the same moduli and law as the element's: such materials share pressures.
+  [[nodiscard]] std::uint32_t first_alike(std::size_t element) const { return first_alike_[material_of_[element]]; }
   [[nodiscard]] const ElementKind& element() const { return element_with(mesh_.nodes_per_element, pressures_.kind()); }
   [[nodiscard]] const PressureSpace& pressures() const { return pressures_; }
   /// [m^3] volume that a pressure stands for: the integral of its shape function.
@@ -68,6 +73,7 @@ class BodyModel {
   VolumeMesh mesh_;
   ReferenceElement reference_;
   std::vector<LameConstants> constants_;
+  std::vector<std::uint32_t> first_alike_;  ///< per material
   std::vector<std::uint32_t> material_of_;
   PressureSpace pressures_;
   std::vector<double> pressure_volumes_;
@@ -106,11 +112,11 @@ void add_pressure_stiffness(const BodyModel& body, SparseMatrix& matrix, const P
 /// Stresses [Pa] at the quadrature points of the stiffness rule, one column xx yy zz xy yz zx per (element, point).
 using StressColumns = Eigen::Matrix<double, 6, Eigen::Dynamic>;
 
-/// A material law for point_stresses(), by the gradient G [-] of the displacement.
+/// The laws of the elements for point_stresses(), by the gradient G [-] of the displacement.
 struct StressLaw {
-  std::function<double(const Matrix3& G)> dilatation;  ///< [-] volume change
+  std::function<double(std::size_t element, const Matrix3& G)> dilatation;  ///< [-] volume change
   /// [Pa] symmetric. @param mixed  [-] in a mixed body the volume change that its pressures see
-  std::function<Matrix3(const LameConstants&, const Matrix3& G, std::optional<double> mixed)> stress;
+  std::function<Matrix3(std::size_t element, const Matrix3& G, std::optional<double> mixed)> stress;
 };
 
 /// Of a displacement (n_dofs). Points are asked in the order of the columns.

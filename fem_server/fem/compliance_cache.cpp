@@ -37,6 +37,12 @@ std::string compliance_key(const BodyModel& body, const Support& support, std::s
     materials.insert(materials.end(), {c.mu, c.lambda, support.inertia_relief ? c.density : 0.0});
   }
   append(bytes, materials.data(), materials.size());
+  // Which elements of several materials share pressures.
+  if (body.pressures().kind() == PressureKind::nodal && body.n_materials() > 1) {
+    std::vector<std::uint32_t> alike;
+    for (std::size_t e = 0; e < mesh.n_elements(); ++e) alike.push_back(body.first_alike(e));
+    append(bytes, alike.data(), alike.size());
+  }
   append(bytes, support.clamped_nodes.data(), support.clamped_nodes.size());
   append(bytes, candidates.data(), candidates.size());
   return sha256_hex(bytes);

@@ -2,6 +2,7 @@
 
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -93,8 +94,9 @@ struct FiberPoint {
   Matrix3 H = Matrix3::Zero();   ///< [-] structure: E = H : C - 1
   Matrix3 FH = Matrix3::Zero();  ///< [-]
   double energy = 0.0;           ///< [J/m^3]
-  double slope = 0.0;            ///< [Pa] dW_f / dE
+  double slope = 0.0;            ///< [Pa] q / 2, which is dW_f / dE of elastic fibres
   double curvature = 0.0;        ///< [Pa]
+  double dissipated = 0.0;       ///< [J/m^3] since the commit
 
   [[nodiscard]] Matrix3 stress() const { return 2.0 * slope * FH; }
   [[nodiscard]] Matrix3 block(const Vector3& a, const Vector3& b) const {
@@ -104,19 +106,62 @@ struct FiberPoint {
   }
 };
 
+double fiber_energy(const FiberFamilies& fibers, double E) {
+  return 0.5 * fibers.stiffness / fibers.exponent * std::expm1(fibers.exponent * E * E);
+}
+
+/// [-] E of a fibre with the elastic tension s = 2 k1 E exp(k2 E^2) > 0 [Pa].
+double strain_of_tension(const FiberFamilies& fibers, double s) {
+  // In ln E the equation is convex and rises: from the right Newton's method does not overshoot.
+  const double target = std::log(s / (2.0 * fibers.stiffness));
+  double log_E = target;
+  for (int i = 0; i < 200; ++i) {
+    const double bend = fibers.exponent * std::exp(2.0 * log_E);
+    const double step = (log_E + bend - target) / (1.0 + 2.0 * bend);
+    log_E -= step;
+    if (!(step > 1e-15 * std::max(1.0, std::abs(log_E)))) break;
+  }
+  return std::exp(log_E);
+}
+
+/// The tension of relaxing fibres. @param s  [Pa] elastic, of the body's strain. @param after  as PronySeries::advance
+void relax(const FiberFamilies& fibers, double s, const PointMemory& memory, std::span<double> after,
+           FiberPoint& point) {
+  const auto step = fibers.prony.step<double>(memory);
+  const double q = step.factor * s + step.offset;
+  double energy = point.energy;
+  if (q > 0.0) {
+    point.slope = 0.5 * q;
+    point.curvature *= step.factor;
+  } else {
+    // Slack: its own length, at which it bears nothing.
+    point.slope = 0.0;
+    point.curvature = 0.0;
+    s = std::max(0.0, -step.offset / step.factor);
+    energy = s > 0.0 ? fiber_energy(fibers, strain_of_tension(fibers, s)) : 0.0;
+  }
+  const PronySeries::Energies energies = fibers.prony.advance(memory, s, 2.0 * fibers.stiffness, energy, after);
+  point.energy = energies.elastic_share * energy + energies.stored;
+  point.dissipated = energies.dissipated;
+}
+
 /// From the gradient of the displacement: at rest E is zero to the last bit.
-FiberPoint fiber_point(const FiberFamilies& fibers, const Vector3& direction, const Matrix3& G) {
+/// @param memory  of this family
+FiberPoint fiber_point(const FiberFamilies& fibers, const Vector3& direction, const Matrix3& G,
+                       const PointMemory& memory, std::span<double> after = {}) {
   FiberPoint point;
   point.H = (1.0 - 3.0 * fibers.dispersion) * direction * direction.transpose();
   point.H.diagonal().array() += fibers.dispersion;
   point.FH = point.H + G * point.H;
   // H : (C - 1), as the trace of H is one.
-  const double E = point.H.cwiseProduct(G + G.transpose() + G.transpose() * G).sum();
-  if (!(E > 0.0)) return point;
-  const double growth = std::exp(fibers.exponent * E * E);
-  point.energy = 0.5 * fibers.stiffness / fibers.exponent * std::expm1(fibers.exponent * E * E);
-  point.slope = fibers.stiffness * E * growth;
-  point.curvature = fibers.stiffness * (1.0 + 2.0 * fibers.exponent * E * E) * growth;
+  const double E = std::max(0.0, point.H.cwiseProduct(G + G.transpose() + G.transpose() * G).sum());
+  if (E > 0.0) {
+    const double growth = std::exp(fibers.exponent * E * E);
+    point.energy = fiber_energy(fibers, E);
+    point.slope = fibers.stiffness * E * growth;
+    point.curvature = fibers.stiffness * (1.0 + 2.0 * fibers.exponent * E * E) * growth;
+  }
+  if (!fibers.prony.empty()) relax(fibers, 2.0 * point.slope, memory, after, point);
   return point;
 }
 
@@ -146,28 +191,41 @@ struct MemoryPoint {
   }
 };
 
+/// Where the isotropic part and each family of fibres have their numbers in the memory of a point.
+template <class T>
+std::span<T> isotropic_part(const HyperelasticLaw& law, std::span<T> values) {
+  return values.empty() ? values : values.first(law.prony.memory_size());
+}
+template <class T>
+std::span<T> fiber_part(const HyperelasticLaw& law, std::size_t family, std::span<T> values) {
+  const std::size_t size = law.fibers.prony.scalar_memory_size();
+  return values.empty() ? values : values.subspan(law.prony.memory_size() + family * size, size);
+}
+
 /// Hands stress and stiffness of all parts of the law to `add`, and returns the energy.
 /// @pre det F > 0
 template <class Add>
 double visit_parts(const HyperelasticLaw& law, const LameConstants& constants, const Matrix3& G,
                    std::optional<double> mixed, const PointMemory& memory, const Add& add) {
   const Matrix3 F = Matrix3::Identity() + G;
-  const bool relaxes = law.prony.memory_size() > 0;
-  const PronySeries::Step step = relaxes ? law.prony.step(memory) : PronySeries::Step{};
+  const bool relaxes = !law.prony.empty();
+  const PointMemory own{.values = isotropic_part(law, memory.values), .dt = memory.dt};
+  const auto step = law.prony.step<Matrix3>(own);
   const PrincipalPoint isotropic = principal_point(law.isotropic, constants, F, step.factor, mixed);
   add(isotropic);
   double energy = isotropic.energy;
   if (relaxes) {
     const PronySeries::Energies energies =
-        law.prony.advance(memory, isotropic.isochoric, constants.mu, isotropic.energy, {});
+        law.prony.advance(own, isotropic.isochoric, constants.mu, isotropic.energy, {});
     energy = energies.elastic_share * isotropic.energy + energies.stored;
-    if (!memory.values.empty()) add(MemoryPoint(step.offset, F));
+    if (!own.values.empty()) add(MemoryPoint(step.offset, F));
   }
   energy += isotropic.volume_energy;
-  for (const Vector3& direction : law.fibers.directions) {
-    const FiberPoint fiber = fiber_point(law.fibers, direction, G);
+  for (std::size_t i = 0; i < law.fibers.directions.size(); ++i) {
+    const PointMemory of_family{.values = fiber_part(law, i, memory.values), .dt = memory.dt};
+    const FiberPoint fiber = fiber_point(law.fibers, law.fibers.directions[i], G, of_family);
     energy += fiber.energy;
-    if (fiber.energy > 0.0) add(fiber);
+    if (fiber.slope > 0.0) add(fiber);
   }
   return energy;
 }
@@ -209,12 +267,24 @@ class HyperelasticPoints final : public PointLaw {
     return P * F.transpose() / F.determinant();
   }
 
-  [[nodiscard]] std::size_t memory_size() const override { return law_.prony.memory_size(); }
+  [[nodiscard]] std::size_t memory_size() const override {
+    return law_.prony.memory_size() + law_.fibers.directions.size() * law_.fibers.prony.scalar_memory_size();
+  }
   [[nodiscard]] double remember(const LameConstants& constants, const Matrix3& G, const PointMemory& memory,
                                 std::span<double> after) const override {
     if (memory_size() == 0) return 0.0;
-    const PrincipalPoint now = principal_point(law_.isotropic, constants, Matrix3::Identity() + G, 1.0, std::nullopt);
-    return law_.prony.advance(memory, now.isochoric, constants.mu, now.energy, after).dissipated;
+    double dissipated = 0.0;
+    if (!law_.prony.empty()) {
+      const PrincipalPoint now = principal_point(law_.isotropic, constants, Matrix3::Identity() + G, 1.0, std::nullopt);
+      const PointMemory own{.values = isotropic_part(law_, memory.values), .dt = memory.dt};
+      dissipated +=
+          law_.prony.advance(own, now.isochoric, constants.mu, now.energy, isotropic_part(law_, after)).dissipated;
+    }
+    for (std::size_t i = 0; i < law_.fibers.directions.size(); ++i) {
+      const PointMemory own{.values = fiber_part(law_, i, memory.values), .dt = memory.dt};
+      dissipated += fiber_point(law_.fibers, law_.fibers.directions[i], G, own, fiber_part(law_, i, after)).dissipated;
+    }
+    return dissipated;
   }
 
  private:

@@ -13,6 +13,10 @@
 ///
 /// with the whole C and not its isochoric part, so that stretched fibres pull in compressible materials too
 /// [nolan2014]. Being slack under compression, they leave the stiffness at rest that of the isotropic part.
+///
+/// The tension s = 2 dW_f/dE of fibres relaxes by a series of its own: q = A s + h with A and h of prony_series.hpp. A
+/// fibre cannot push: where q would be negative, because the fibre is shortened faster than it recovers, it is slack,
+/// and the s that its branches follow is the one that makes q zero, that of its own length and not of the body around.
 #pragma once
 
 #include <vector>
@@ -29,6 +33,7 @@ struct FiberFamilies {
   double exponent = 0.0;            ///< [-] k2 > 0
   double dispersion = 0.0;          ///< [-] kappa in [0, 1/3]: 0 = all parallel, 1/3 = in all directions alike
   std::vector<Vector3> directions;  ///< [-] unit vectors in the frame of the body at rest; empty = no fibres
+  PronySeries prony{};              ///< of their tension; needs stiffness > 0
 };
 
 /// [Pa], [Pa] and [J/m^3] of one point.

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "fem_server/fem/body_model.hpp"
 
@@ -74,6 +76,30 @@ class MaterialLaw {
 
  private:
   std::shared_ptr<const PointLaw> law_;
+};
+
+/// The laws of a body, one for each of its materials.
+class MaterialLaws {
+ public:
+  /// One for all. Not explicit: most bodies have one.
+  MaterialLaws(MaterialLaw law) : laws_{std::move(law)} {}  // NOLINT(google-explicit-constructor)
+  /// @param laws  in the order of the materials of the body; not empty
+  explicit MaterialLaws(std::vector<MaterialLaw> laws) : laws_(std::move(laws)) {}
+
+  [[nodiscard]] const PointLaw& of(const BodyModel& body, std::size_t element) const {
+    return *laws_[laws_.size() == 1 ? 0 : body.material_index(element)];
+  }
+  /// All are.
+  [[nodiscard]] bool is_linear() const {
+    return std::ranges::all_of(laws_, [](const MaterialLaw& law) { return law->is_linear(); });
+  }
+  /// Some law has a memory.
+  [[nodiscard]] bool remembers() const {
+    return std::ranges::any_of(laws_, [](const MaterialLaw& law) { return law->memory_size() > 0; });
+  }
+
+ private:
+  std::vector<MaterialLaw> laws_;
 };
 
 }  // namespace heelstrike::fem

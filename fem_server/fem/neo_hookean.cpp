@@ -142,7 +142,7 @@ class NeoHookeanLaw final : public PointLaw {
 };
 
 /// Volume changes at the points of the stiffness rule; none when an element is turned inside out.
-std::optional<Eigen::MatrixXd> point_dilatations(const BodyModel& body, const MaterialLaw& law,
+std::optional<Eigen::MatrixXd> point_dilatations(const BodyModel& body, const MaterialLaws& laws,
                                                  const Eigen::VectorXd& u) {
   const ShapeTable& rule = body.reference().stiffness;
   const std::size_t n_elements = body.mesh().n_elements();
@@ -151,7 +151,7 @@ std::optional<Eigen::MatrixXd> point_dilatations(const BodyModel& body, const Ma
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
       const Matrix3 G = displacement_gradient(body.point_geometry(rule, e, q), body.mesh().element(e), u);
       double& dilatation = all(static_cast<Eigen::Index>(q), static_cast<Eigen::Index>(e));
-      dilatation = law->dilatation(G);
+      dilatation = laws.of(body, e).dilatation(G);
       // The logarithm of a determinant that is not positive is no number.
       if (!std::isfinite(dilatation)) return std::nullopt;
     }
@@ -169,42 +169,60 @@ double PointLaw::remember(const LameConstants& /*constants*/, const Matrix3& /*G
 const MaterialLaw MaterialLaw::linear(std::make_shared<const LinearLaw>());
 const MaterialLaw MaterialLaw::neo_hookean(std::make_shared<const NeoHookeanLaw>());
 
-std::size_t memory_size(const BodyModel& body, const MaterialLaw& law) {
-  return law->memory_size() * body.reference().stiffness.weights.size() * body.mesh().n_elements();
+namespace {
+
+/// Where the memory of each element begins, and behind the last one where all ends.
+std::vector<std::size_t> memory_places(const BodyModel& body, const MaterialLaws& laws) {
+  const std::size_t n_points = body.reference().stiffness.weights.size();
+  std::vector<std::size_t> first{0};
+  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
+    first.push_back(first.back() + n_points * laws.of(body, e).memory_size());
+  }
+  return first;
 }
 
-StressColumns stress(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+}  // namespace
+
+std::size_t memory_size(const BodyModel& body, const MaterialLaws& laws) {
+  return memory_places(body, laws).back();
+}
+
+StressColumns stress(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
                      const BodyMemory& memory) {
   // Points come in the order of the memory.
-  std::size_t point = 0;
+  std::size_t first = 0;
   return point_stresses(
       body, u,
-      {.dilatation = [&](const Matrix3& G) { return law->dilatation(G); },
-       .stress = [&](const LameConstants& c, const Matrix3& G, std::optional<double> mixed) -> Matrix3 {
-         return law->cauchy_stress(c, G, mixed, memory.at(point++, law->memory_size()));
+      {.dilatation = [&](std::size_t element, const Matrix3& G) { return laws.of(body, element).dilatation(G); },
+       .stress = [&](std::size_t element, const Matrix3& G, std::optional<double> mixed) -> Matrix3 {
+         const PointLaw& law = laws.of(body, element);
+         const PointMemory own = memory.at(first, law.memory_size());
+         first += law.memory_size();
+         return law.cauchy_stress(body.material(element), G, mixed, own);
        }});
 }
 
-Remembered remembered(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+Remembered remembered(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
                       const BodyMemory& memory) {
   Remembered after;
-  after.values.resize(static_cast<Eigen::Index>(memory_size(body, law)));
+  after.values.resize(static_cast<Eigen::Index>(memory_size(body, laws)));
   const std::span<double> values(after.values.data(), static_cast<std::size_t>(after.values.size()));
   const ShapeTable& rule = body.reference().stiffness;
-  const std::size_t size = law->memory_size();
-  std::size_t point = 0;
+  std::size_t first = 0;
   for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
-    for (std::size_t q = 0; q < rule.weights.size(); ++q, ++point) {
+    const PointLaw& law = laws.of(body, e);
+    const std::size_t size = law.memory_size();
+    for (std::size_t q = 0; size > 0 && q < rule.weights.size(); ++q, first += size) {
       const auto geometry = body.point_geometry(rule, e, q);
       const Matrix3 G = displacement_gradient(geometry, body.mesh().element(e), u);
-      after.dissipated += geometry.weight * law->remember(body.material(e), G, memory.at(point, size),
-                                                          values.subspan(size * point, size));
+      after.dissipated +=
+          geometry.weight * law.remember(body.material(e), G, memory.at(first, size), values.subspan(first, size));
     }
   }
   return after;
 }
 
-BodyEquations assemble_equations(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+BodyEquations assemble_equations(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
                                  SparseMatrix& tangent, unsigned n_threads, const BodyMemory& memory) {
   std::fill_n(tangent.valuePtr(), tangent.nonZeros(), 0.0);
   const ShapeTable& rule = body.reference().stiffness;
@@ -215,7 +233,7 @@ BodyEquations assemble_equations(const BodyModel& body, const MaterialLaw& law, 
   const bool is_mixed = !body.pressures().empty();
   std::vector<double> means;
   if (is_mixed) {
-    const auto dilatations = point_dilatations(body, law, u);
+    const auto dilatations = point_dilatations(body, laws, u);
     if (!dilatations) {
       equations.valid = false;
       return equations;
@@ -228,16 +246,18 @@ BodyEquations assemble_equations(const BodyModel& body, const MaterialLaw& law, 
   // Forces are added up afterwards, element by element in ascending order, so that their bits do not depend on the
   // threads.
   std::vector<PointWork> works(n_elements);
+  const std::vector<std::size_t> places = memory_places(body, laws);
   const auto add = [&](std::size_t e, Eigen::MatrixXd& element_tangent) {
     PointWork& sum = works[e];
+    const PointLaw& law = laws.of(body, e);
     sum.forces.setZero(3, n_nodes);
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
       const auto geometry = body.point_geometry(rule, e, q);
       const Matrix3 G = displacement_gradient(geometry, body.mesh().element(e), u);
       std::optional<double> mixed;
       if (is_mixed) mixed = dilatation_at(body, means, e, q);
-      const PointMemory own = memory.at(e * rule.weights.size() + q, law->memory_size());
-      const PointWork work = law->add_point(geometry, body.material(e), G, mixed, own, element_tangent);
+      const PointMemory own = memory.at(places[e] + q * law.memory_size(), law.memory_size());
+      const PointWork work = law.add_point(geometry, body.material(e), G, mixed, own, element_tangent);
       sum.valid = sum.valid && work.valid;
       sum.energy += work.energy;
       sum.forces += work.forces;
@@ -246,7 +266,7 @@ BodyEquations assemble_equations(const BodyModel& body, const MaterialLaw& law, 
   add_elements(body, tangent, add, n_threads);
   if (is_mixed) {
     const auto gradients = [&](std::size_t e, std::size_t, const BodyModel::PointGeometry& geometry) {
-      if (law->is_linear()) return geometry.gradients;
+      if (laws.of(body, e).is_linear()) return geometry.gradients;
       const Matrix3 F = Matrix3::Identity() + displacement_gradient(geometry, body.mesh().element(e), u);
       return Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 10, 3>(geometry.gradients * F.inverse());
     };

@@ -22,28 +22,28 @@ namespace heelstrike::fem {
 /// [J/m^3] Psi. @pre det F > 0
 [[nodiscard]] double strain_energy_density(const LameConstants& constants, const Matrix3& F);
 
-/// PointMemory of all quadrature points, one after the other, element by element.
+/// PointMemory of all quadrature points, one after the other, element by element; elements of elastic laws have none.
 struct BodyMemory {
   std::span<const double> values{};  ///< empty = always at rest
   double dt = 0.0;                   ///< [s] >= 0 since the commit
 
-  [[nodiscard]] PointMemory at(std::size_t point, std::size_t size) const {
-    return {.values = values.empty() ? values : values.subspan(size * point, size), .dt = dt};
+  [[nodiscard]] PointMemory at(std::size_t first, std::size_t size) const {
+    return {.values = values.empty() ? values : values.subspan(first, size), .dt = dt};
   }
 };
-/// Numbers in the memory of a body; 0 for an elastic law.
-[[nodiscard]] std::size_t memory_size(const BodyModel& body, const MaterialLaw& law);
+/// Numbers in the memory of a body; 0 for elastic laws.
+[[nodiscard]] std::size_t memory_size(const BodyModel& body, const MaterialLaws& laws);
 
 /// Cauchy stresses of a displaced body. @param u  [m] n_dofs
-[[nodiscard]] StressColumns stress(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+[[nodiscard]] StressColumns stress(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
                                    const BodyMemory& memory = {});
 
 /// What a body remembers of a commit at the displacement `u`.
 struct Remembered {
-  Eigen::VectorXd values;   ///< memory_size(body, law) numbers
+  Eigen::VectorXd values;   ///< memory_size(body, laws) numbers
   double dissipated = 0.0;  ///< [J] >= 0 since the commit before
 };
-[[nodiscard]] Remembered remembered(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
+[[nodiscard]] Remembered remembered(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
                                     const BodyMemory& memory);
 
 /// Internal forces of a displaced body and their derivative.
@@ -56,8 +56,8 @@ struct BodyEquations {
 /// @param u          [m] displacement, n_dofs
 /// @param tangent    derivative of the force; its pattern is that of sparsity_pattern(body), its values are overwritten
 /// @param n_threads  as in add_elements; no influence on the bits
-[[nodiscard]] BodyEquations assemble_equations(const BodyModel& body, const MaterialLaw& law, const Eigen::VectorXd& u,
-                                               SparseMatrix& tangent, unsigned n_threads = 0,
+[[nodiscard]] BodyEquations assemble_equations(const BodyModel& body, const MaterialLaws& laws,
+                                               const Eigen::VectorXd& u, SparseMatrix& tangent, unsigned n_threads = 0,
                                                const BodyMemory& memory = {});
 
 }  // namespace heelstrike::fem

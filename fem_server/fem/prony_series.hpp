@@ -9,6 +9,8 @@
 ///     H_i <- e H_i + g_i f (S - S_before),    e = exp(-dt/tau_i),   f = (1 - e) tau_i / dt
 ///
 /// So Q = A S + h with A = g_inf + sum g_i f and h known before the step: the stress has a potential again.
+///
+/// The tension of fibres relaxes in the same way as a number, 2 dW_f/dE in the place of S.
 #pragma once
 
 #include <span>
@@ -27,15 +29,20 @@ class PronySeries {
   PronySeries(std::vector<double> shares, std::vector<double> times)
       : shares_(std::move(shares)), times_(std::move(times)) {}
 
+  [[nodiscard]] bool empty() const { return shares_.empty(); }
   /// Numbers that a point remembers: S and all H_i, six of each; none for an elastic law.
-  [[nodiscard]] std::size_t memory_size() const { return shares_.empty() ? 0 : 6 * (1 + shares_.size()); }
+  [[nodiscard]] std::size_t memory_size() const { return empty() ? 0 : 6 * (1 + shares_.size()); }
+  /// The same where S is a number.
+  [[nodiscard]] std::size_t scalar_memory_size() const { return empty() ? 0 : 1 + shares_.size(); }
 
-  /// A and h [Pa] of a step.
-  struct Step {
+  /// A and h [Pa] of a step. T is Matrix3, or double where S is a number.
+  template <class T>
+  struct StepOf {
     double factor = 1.0;
-    Matrix3 offset = Matrix3::Zero();
+    T offset{};
   };
-  [[nodiscard]] Step step(const PointMemory& memory) const;
+  template <class T>
+  [[nodiscard]] StepOf<T> step(const PointMemory& memory) const;
 
   /// [J/m^3] stored in the branches, sum H_i : H_i / (4 m g_i), and turned into heat since the commit, the integral of
   /// sum H_i : H_i / (2 m g_i tau_i), with the secant modulus m = S : S / (4 W) of the elastic energy W. These are the
@@ -46,11 +53,13 @@ class PronySeries {
     double stored = 0.0;
     double dissipated = 0.0;
   };
+  /// T is Matrix3, or double where S is a number.
   /// @param S       [Pa] at the end of the step
-  /// @param mu      [Pa] instantaneous
+  /// @param mu      [Pa] > 0, that of small strain, where W = S : S / (4 mu)
   /// @param energy  [J/m^3] W there
-  /// @param after   memory_size() numbers: the memory then; empty = not wanted
-  [[nodiscard]] Energies advance(const PointMemory& memory, const Matrix3& S, double mu, double energy,
+  /// @param after   memory_size() numbers, or scalar_memory_size(): the memory then; empty = not wanted
+  template <class T>
+  [[nodiscard]] Energies advance(const PointMemory& memory, const T& S, double mu, double energy,
                                  std::span<double> after) const;
 
  private:

@@ -48,6 +48,7 @@ class SpecWriter {
       put(m.poissons_ratio);
       put(m.density);
       put(std::string_view(m.set));
+      if (!m.law.empty()) put(m.law);  // a material without one keeps the bytes that it had
     }
   }
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/contact/material_laws.hpp"
 #include "common/errors/refusal.hpp"
 #include "common/friction/local_problem.hpp"
 #include "fem_server/sessions/session_bytes.hpp"
@@ -70,6 +71,7 @@ Session::Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::st
                   .digest = std::move(digest),
                   .vibrates = backend_->traits().vibrates,
                   .regions = backend_->traits().regions};
+  description_.parameters.merge(laws_in_force(pair_));
   memory_.history = backend_->initial_history();
 }
 

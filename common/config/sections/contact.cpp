@@ -17,7 +17,11 @@ std::vector<KeySchema> material_keys() {
   return {required(number("youngs_modulus", "Pa", moduli, "Young's modulus")),
           required(number("poissons_ratio", "-", {.min = 0.0, .max = 0.5, .max_excluded = true},
                           "Poisson's ratio; nearly incompressible: 0.49 to 0.4999 with a mixed element")),
-          number("density", "kg/m^3", densities, "density; 0 where it is not needed", "0")};
+          number("density", "kg/m^3", densities, "density; 0 where it is not needed", "0"),
+          {.name = "law",
+           .kind = KeyKind::parameters,
+           .meaning = "`material_law` and its constants for this material, by the names that they have in `parameters` "
+                      "of fem_full; without it those of `parameters` hold"}};
 }
 
 /// Materials of parts of a body.
@@ -33,36 +37,51 @@ KeySchema materials_key() {
 }
 
 KeySchema side_keys(std::string name, std::string meaning) {
-  return {
-      .name = std::move(name),
-      .kind = KeyKind::map,
-      .meaning = std::move(meaning),
-      .required = true,
-      .keys = {
-          required(text("body", "name of a body, or `ground`")),
-          surface_keys(),
-          {.name = "material",
-           .kind = KeyKind::map,
-           .meaning = "linear elastic material; without it the body is rigid, or the back-end's own parameters say it",
-           .keys = material_keys()},
-          materials_key(),
-      }};
+  return {.name = std::move(name),
+          .kind = KeyKind::map,
+          .meaning = std::move(meaning),
+          .required = true,
+          .keys = {
+              required(text("body", "name of a body, or `ground`")),
+              surface_keys(),
+              {.name = "material",
+               .kind = KeyKind::map,
+               .meaning = "elastic material; without it the body is rigid, or the back-end's own parameters say it",
+               .keys = material_keys()},
+              materials_key(),
+          }};
 }
 
-Material read_material(const Field& field, std::string set) {
+ParameterValue read_parameter(const Field& field);
+
+/// What stands in a map of parameters. A name that is mistyped may have a dot in it, which Field::name() takes for the
+/// end of another name.
+void read_parameters(const Field& owner, const std::string& key, ParameterMap& to, Mistakes& mistakes) {
+  const std::size_t prefix = owner.path().size() + key.size() + 2;
+  for (const Field& parameter : owner.entries_of(key)) {
+    mistakes.attempt([&] { to.emplace(parameter.path().substr(prefix), read_parameter(parameter)); });
+  }
+}
+
+Material read_material(const Field& field, std::string set, Mistakes& mistakes) {
+  ParameterMap law;
+  read_parameters(field, "law", law, mistakes);
   return {.youngs_modulus = field["youngs_modulus"].number(),
           .poissons_ratio = field["poissons_ratio"].number(),
           .density = field["density"].number(),
-          .set = std::move(set)};
+          .set = std::move(set),
+          .law = std::move(law)};
 }
 
-ContactBody read_side(const Field& field, const Scenario& scenario, std::vector<std::string>& files) {
+ContactBody read_side(const Field& field, const Scenario& scenario, std::vector<std::string>& files,
+                      Mistakes& mistakes) {
   ContactBody side{.name = read_body_name(field["body"], scenario.bodies, true),
                    .surface = read_surface(field["surface"], files),
                    .materials = {}};
-  if (field.has("material")) side.materials.push_back(read_material(field["material"], ""));
+  if (field.has("material")) side.materials.push_back(read_material(field["material"], "", mistakes));
   for (const Field& material : field.entries_of("materials")) {
-    side.materials.push_back(read_material(material, material.has("set") ? material["set"].text() : material.name()));
+    side.materials.push_back(
+        read_material(material, material.has("set") ? material["set"].text() : material.name(), mistakes));
   }
   check_surface(field["surface"], side.surface, side.materials.empty());
   return side;
@@ -142,6 +161,19 @@ void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas
                            suggestion(spec.backend, names, "choose one of them"));
   }
   check_each_parameter(pair, spec.parameters, it->second, mistakes);
+  if (has_elastic_bodies(it->second)) return;
+  for (const char* side : {"main", "partner"}) {
+    if (!pair.has(side)) continue;
+    std::vector<Field> materials = pair[side].entries_of("materials");
+    if (pair[side].has("material")) materials.insert(materials.begin(), pair[side]["material"]);
+    for (const Field& material : materials) {
+      if (!material.has("law")) continue;
+      mistakes.attempt([&] {
+        material["law"].refuse("a back-end of finite elements, e.g. fem_full", spec.backend,
+                               "laws of materials mean nothing to it: remove the law");
+      });
+    }
+  }
 }
 
 }  // namespace
@@ -164,19 +196,15 @@ PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas
   PairModel pair;
   pair.spec.name = field.name();
   pair.spec.backend = field["backend"].text();
-  mistakes.attempt([&] { pair.spec.main = read_side(field["main"], scenario, scenario.files); });
-  mistakes.attempt([&] { pair.spec.partner = read_side(field["partner"], scenario, scenario.files); });
+  mistakes.attempt([&] { pair.spec.main = read_side(field["main"], scenario, scenario.files, mistakes); });
+  mistakes.attempt([&] { pair.spec.partner = read_side(field["partner"], scenario, scenario.files, mistakes); });
   pair.main_body = pair.spec.main.name;
   pair.partner_body = pair.spec.partner.name;
   if (!pair.main_body.empty() && pair.main_body == pair.partner_body) {
     field["partner"]["body"].refuse("another body than main's", fmt::format("'{}' on both sides", pair.main_body),
                                     "a body has no contact with itself: name the other body");
   }
-  // A name that is mistyped may have a dot in it, which Field::name() takes for the end of another name.
-  const std::size_t prefix = field.path().size() + std::string_view(".parameters.").size();
-  for (const Field& parameter : field.entries_of("parameters")) {
-    mistakes.attempt([&] { pair.spec.parameters.emplace(parameter.path().substr(prefix), read_parameter(parameter)); });
-  }
+  read_parameters(field, "parameters", pair.spec.parameters, mistakes);
   check_backend(field, pair.spec, backends, mistakes);
   return pair;
 }

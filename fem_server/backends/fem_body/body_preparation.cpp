@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <span>
+#include <utility>
 
 #include "common/errors/error.hpp"
 #include "common/spatial/extents.hpp"
@@ -253,11 +255,34 @@ void warn_of_locking(const ContactBody& body, const ElementKind& kind, const Pla
       0.0);
 }
 
+/// Where sets overlap the later material holds, which is told: of groups of a mesh file it is often a mistake.
+void warn_of_overlaps(const VolumeMesh& mesh, const ContactBody& body, const PrepareContext& context) {
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::uint32_t>> shared;
+  std::vector<std::size_t> holder(mesh.n_elements(), body.materials.size());
+  for (std::size_t i = 0; i < body.materials.size(); ++i) {
+    const auto set = mesh.element_sets.find(body.materials[i].set);
+    if (set == mesh.element_sets.end()) continue;
+    for (const std::uint32_t e : set->second) {
+      if (holder[e] < i) shared[{holder[e], i}].push_back(e);
+      holder[e] = i;
+    }
+  }
+  for (const auto& [pair, elements] : shared) {
+    context.on_progress(
+        fmt::format("{}materials of body '{}': element sets '{}' and '{}' share {} elements, the first is element {}; "
+                    "the later material, '{}', holds there",
+                    warning_mark, body.name, body.materials[pair.first].set, body.materials[pair.second].set,
+                    elements.size(), elements.front(), body.materials[pair.second].set),
+        0.0);
+  }
+}
+
 /// @pre body_mesh made the mesh for the element that is asked for
 BodyModel body_of(VolumeMesh mesh, const ContactBody& body, const Place& place, const PrepareContext& context) {
   const ElementKind kind =
       named_element(text(place.parameters, "element")).value_or(usual_element(mesh.nodes_per_element));
   warn_of_locking(body, kind, place, context);
+  warn_of_overlaps(mesh, body, context);
   return {std::move(mesh), body.materials, kind.pressure};
 }
 
@@ -396,11 +421,12 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
   const ParameterMap own = partner_map(pair);
   const Place place{"contact." + pair.name + ".parameters.partner_", own};
   VolumeMesh mesh = body_mesh(pair.partner.surface, place, context);
-  if (mesh.nodes_per_element != 4) {
-    throw input_error(place.where + "element",
-                      fmt::format("{}element: a deformable partner is made of linear tetrahedra (4 nodes), found {} "
-                                  "nodes; exchange main and partner, or give linear elements",
-                                  place.where, mesh.nodes_per_element));
+  if (mesh.nodes_per_element == 10) {
+    throw input_error(
+        place.where + "element",
+        fmt::format("{}element: expected a deformable partner of linear elements, tetrahedra with 4 nodes, "
+                    "prisms or hexahedra, found 10 nodes; exchange main and partner, or give linear elements",
+                    place.where));
   }
   BodyModel body = body_of(std::move(mesh), pair.partner, place, context);
   Support support = support_of(body.mesh(), place);

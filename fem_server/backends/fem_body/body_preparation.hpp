@@ -56,7 +56,7 @@ struct PreparedPartner {
 [[nodiscard]] PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, ParameterMap& parameters);
 
 /// Mesh, support and candidates of a deformable partner; none without a material.
-/// @throws Error{invalid_input} as prepare_body; for a partner of quadratic elements
+/// @throws Error{invalid_input} as prepare_body; for a partner of quadratic tetrahedra
 [[nodiscard]] std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace heelstrike::fem {
 
@@ -30,27 +31,39 @@ std::vector<Part> parts_of(const VolumeMesh& mesh, ElementFace face) {
 void share_functions(ContactTriangle& triangle) {
   double n_nodes = 0.0;
   for (const std::uint32_t node : triangle.nodes) n_nodes += node == no_contact_node ? 0.0 : 1.0;
-  for (std::size_t a = 0; a < 3; ++a) {
-    const auto row = static_cast<Eigen::Index>(a);
-    if (triangle.nodes[a] != no_contact_node) {
-      triangle.functions(row, row) = 1.0;
+  for (Eigen::Index a = 0; a < 3; ++a) {
+    // A corner that is a contact node is displaced by itself alone.
+    if (triangle.displacements.row(a).maxCoeff() == 1.0) {
+      triangle.functions.row(a) = triangle.displacements.row(a);
       continue;
     }
-    for (std::size_t b = 0; b < 3; ++b) {
-      if (triangle.nodes[b] != no_contact_node) triangle.functions(row, static_cast<Eigen::Index>(b)) = 1.0 / n_nodes;
+    for (Eigen::Index b = 0; b < 4; ++b) {
+      if (triangle.nodes[static_cast<std::size_t>(b)] != no_contact_node) triangle.functions(a, b) = 1.0 / n_nodes;
     }
   }
 }
 
-ContactTriangle contact_triangle(const Part& part, std::span<const std::uint32_t> nodes,
-                                 std::span<const std::uint32_t> clamped) {
+/// Numbers of contact nodes, and which of the others are clamped.
+struct Numbers {
+  std::span<const std::uint32_t> nodes;
+  std::span<const std::uint32_t> clamped;
+  [[nodiscard]] std::uint32_t of(std::uint32_t node) const {
+    const auto found = std::ranges::lower_bound(nodes, node);
+    return found != nodes.end() && *found == node ? static_cast<std::uint32_t>(found - nodes.begin()) : no_contact_node;
+  }
+  [[nodiscard]] bool unknown(std::uint32_t node) const {
+    return of(node) == no_contact_node && !std::ranges::binary_search(clamped, node);
+  }
+};
+
+ContactTriangle contact_triangle(const Part& part, const Numbers& numbers) {
   ContactTriangle triangle;
   for (std::size_t a = 0; a < 3; ++a) {
-    const auto found = std::ranges::lower_bound(nodes, part.nodes[a]);
-    const bool is_node = found != nodes.end() && *found == part.nodes[a];
-    triangle.nodes[a] = is_node ? static_cast<std::uint32_t>(found - nodes.begin()) : no_contact_node;
-    if (is_node) triangle.displacements(static_cast<Eigen::Index>(a), static_cast<Eigen::Index>(a)) = 1.0;
-    triangle.unknown[a] = !is_node && !std::ranges::binary_search(clamped, part.nodes[a]);
+    triangle.nodes[a] = numbers.of(part.nodes[a]);
+    if (triangle.nodes[a] != no_contact_node) {
+      triangle.displacements(static_cast<Eigen::Index>(a), static_cast<Eigen::Index>(a)) = 1.0;
+    }
+    triangle.unknown[a] = numbers.unknown(part.nodes[a]);
   }
   if (part.begins_with_corner && triangle.unknown[0]) {
     triangle.displacements.row(0) = 0.5 * (triangle.displacements.row(1) + triangle.displacements.row(2));
@@ -60,26 +73,81 @@ ContactTriangle contact_triangle(const Part& part, std::span<const std::uint32_t
   return triangle;
 }
 
+/// @param corners  of the side; the first two belong to the quarter, whose third corner is the middle
+ContactTriangle quarter(const std::array<std::uint32_t, 4>& corners, const Numbers& numbers) {
+  ContactTriangle triangle;
+  for (std::size_t b = 0; b < 4; ++b) {
+    const auto column = static_cast<Eigen::Index>(b);
+    triangle.nodes[b] = numbers.of(corners[b]);
+    const bool unknown = numbers.unknown(corners[b]);
+    if (b < 2) triangle.unknown[b] = unknown;
+    triangle.unknown[2] = triangle.unknown[2] || unknown;
+    if (triangle.nodes[b] == no_contact_node) continue;
+    if (b < 2) triangle.displacements(column, column) = 1.0;
+    triangle.displacements(2, column) = 0.25;
+  }
+  share_functions(triangle);
+  return triangle;
+}
+
+class SurfaceMaker {
+ public:
+  SurfaceMaker(const VolumeMesh& mesh, const Numbers& numbers) : mesh_(mesh), numbers_(numbers) {}
+
+  void add_face(ElementFace face) {
+    for (const Part& part : parts_of(mesh_, face)) {
+      surface_.mesh.triangles.push_back({vertex(part.nodes[0]), vertex(part.nodes[1]), vertex(part.nodes[2])});
+      surface_.triangles.push_back(contact_triangle(part, numbers_));
+    }
+  }
+  /// @param face  one of its halves
+  void add_side(ElementFace face) {
+    const std::array<std::uint32_t, 4> c = side_corners(mesh_, face);
+    Vector3 middle = Vector3::Zero();
+    for (const std::uint32_t node : c) middle += 0.25 * mesh_.nodes[node];
+    const auto in_middle = static_cast<std::uint32_t>(surface_.mesh.vertices.size());
+    surface_.mesh.vertices.push_back(middle);
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::array<std::uint32_t, 4> turned{c[k], c[(k + 1) % 4], c[(k + 2) % 4], c[(k + 3) % 4]};
+      surface_.mesh.triangles.push_back({vertex(turned[0]), vertex(turned[1]), in_middle});
+      surface_.triangles.push_back(quarter(turned, numbers_));
+    }
+  }
+  [[nodiscard]] ContactSurface take() { return std::move(surface_); }
+
+ private:
+  std::uint32_t vertex(std::uint32_t node) {
+    const auto [entry, is_new] =
+        vertex_of_.try_emplace(node, static_cast<std::uint32_t>(surface_.mesh.vertices.size()));
+    if (is_new) surface_.mesh.vertices.push_back(mesh_.nodes[node]);
+    return entry->second;
+  }
+
+  const VolumeMesh& mesh_;
+  Numbers numbers_;
+  ContactSurface surface_;
+  std::map<std::uint32_t, std::uint32_t> vertex_of_;
+};
+
+/// Halves of a side follow each other; the first one has an even number.
+bool follows_its_half(std::span<const ElementFace> faces, std::size_t i) {
+  return i > 0 && faces[i - 1].element == faces[i].element && faces[i].face % 2 == 1 &&
+         faces[i - 1].face + 1 == faces[i].face;
+}
+
 }  // namespace
 
 ContactSurface contact_surface(const VolumeMesh& mesh, std::span<const ElementFace> faces,
                                std::span<const std::uint32_t> nodes, std::span<const std::uint32_t> clamped) {
-  ContactSurface surface;
-  std::map<std::uint32_t, std::uint32_t> vertex_of;
-  for (const ElementFace face : faces) {
-    for (const Part& part : parts_of(mesh, face)) {
-      Triangle corners{};
-      for (std::size_t a = 0; a < 3; ++a) {
-        const auto [entry, is_new] =
-            vertex_of.try_emplace(part.nodes[a], static_cast<std::uint32_t>(surface.mesh.vertices.size()));
-        if (is_new) surface.mesh.vertices.push_back(mesh.nodes[part.nodes[a]]);
-        corners[a] = entry->second;
-      }
-      surface.mesh.triangles.push_back(corners);
-      surface.triangles.push_back(contact_triangle(part, nodes, clamped));
+  SurfaceMaker maker(mesh, {.nodes = nodes, .clamped = clamped});
+  for (std::size_t i = 0; i < faces.size(); ++i) {
+    if (!mesh.is_half(faces[i].face)) {
+      maker.add_face(faces[i]);
+    } else if (!follows_its_half(faces, i)) {
+      maker.add_side(faces[i]);
     }
   }
-  return surface;
+  return maker.take();
 }
 
 }  // namespace heelstrike::fem

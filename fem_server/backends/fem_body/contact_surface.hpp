@@ -3,9 +3,12 @@
 ///
 /// A face of a linear tetrahedron is one triangle. A face of a quadratic one is cut into four between its corners and
 /// its middles; contact nodes are the middles alone, and a corner is displaced by the mean of the two middles beside
-/// it. The functions that interpolate pressures are those of the nodes: where a corner of a triangle is no contact node
-/// (on a clamp, or a corner of a quadratic face), the others share its function alike, so that the functions sum to one
-/// everywhere and are nowhere negative.
+/// it. A side with four corners, of a prism or a hexahedron, is cut into four between its edges and the mean of its
+/// corners, which is displaced by their mean: of a plane side each corner then has the integral of its bilinear shape
+/// function, so that a uniform pressure is the consistent load of the elements, as it is on the other faces. The
+/// functions that interpolate pressures are those of the nodes: where a corner of a triangle is no contact node (on a
+/// clamp, a corner of a quadratic face, or the middle of a side), the others share its function alike, so that the
+/// functions sum to one everywhere and are nowhere negative.
 #pragma once
 
 #include <array>
@@ -23,9 +26,12 @@ namespace heelstrike::fem {
 inline constexpr std::uint32_t no_contact_node = std::numeric_limits<std::uint32_t>::max();
 
 struct ContactTriangle {
-  std::array<std::uint32_t, 3> nodes{};     ///< contact node at each corner, or none
-  Matrix3 displacements = Matrix3::Zero();  ///< [-] (a, b): share of the node of corner b in the displacement of a
-  Matrix3 functions = Matrix3::Zero();      ///< [-] (a, b): value at corner a of the function of the node of corner b
+  using Shares = Eigen::Matrix<double, 3, 4>;
+  /// Contact node at each corner, or none. Of a quarter of a side with four corners: two of them, none in the middle of
+  /// the side, and the other two in the places 2 and 3.
+  std::array<std::uint32_t, 4> nodes{no_contact_node, no_contact_node, no_contact_node, no_contact_node};
+  Shares displacements = Shares::Zero();  ///< [-] (a, b): share of node b in the displacement of corner a
+  Shares functions = Shares::Zero();      ///< [-] (a, b): value at corner a of the function of node b
   /// Corners that could move but are no contact nodes: their displacement is not known.
   std::array<bool, 3> unknown{};
 };

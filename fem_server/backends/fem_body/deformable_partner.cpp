@@ -40,14 +40,14 @@ PartnerPlaces DeformablePartner::weights_at(const Pose& X_AB, std::span<const Ve
 
 double add_weights(const ContactTriangle& triangle, const Vector3& weights,
                    std::vector<WeightedNodes::Entry>& entries) {
-  const Vector3 of_nodes = triangle.displacements.transpose() * weights;
+  const Eigen::Vector4d of_nodes = triangle.displacements.transpose() * weights;
   double unknown = 0.0;
   for (std::size_t k = 0; k < 3; ++k) {
-    const auto row = static_cast<Eigen::Index>(k);
-    if (triangle.unknown[k]) unknown += weights[row];
-    if (triangle.nodes[k] != no_contact_node && of_nodes[row] != 0.0) {
-      entries.emplace_back(triangle.nodes[k], of_nodes[row]);
-    }
+    if (triangle.unknown[k]) unknown += weights[static_cast<Eigen::Index>(k)];
+  }
+  for (std::size_t k = 0; k < triangle.nodes.size(); ++k) {
+    const double share = of_nodes[static_cast<Eigen::Index>(k)];
+    if (triangle.nodes[k] != no_contact_node && share != 0.0) entries.emplace_back(triangle.nodes[k], share);
   }
   return unknown;
 }

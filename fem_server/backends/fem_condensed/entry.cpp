@@ -15,6 +15,7 @@
 #include "fem_server/backends/fem_body/prepared_compliance.hpp"
 #include "fem_server/backends/fem_condensed/contact/cloud_contact.hpp"
 #include "fem_server/backends/fem_condensed/detection/body_interface.hpp"
+#include "fem_server/backends/fem_full/materials/body_laws.hpp"
 #include "fem_server/backends/shared/parameter_schema.hpp"
 #include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
@@ -137,19 +138,13 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
       std::make_unique<CondensedContact>(pair.backend, std::move(model), std::move(parameters)));
 }
 
-/// What two meshes have shown that keys alone could not.
-void check_partners(const PairSpec& pair, const BodyModel& main, const BodyModel& partner) {
-  const std::string key = "contact." + pair.name + ".parameters.element";
-  if (main.mesh().hexahedral() || main.mesh().prismatic()) {
-    // Gaps between two bodies are averaged over triangles, whose shares of a side are not those of its four corners.
-    throw input_error(key, fmt::format("{}: a body of {} meets rigid partners only, found a partner with a material; "
-                                       "take tetrahedra, or make the partner rigid",
-                                       key, element_shapes(main.mesh().nodes_per_element)));
-  }
-  check_like_elements(pair, main.element(), partner.element());
+void check_condensed_pair(const PairSpec& pair) {
+  check_body_pair(pair);
+  check_material_laws(pair);
 }
 
-std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const PrepareContext& context) {
+std::unique_ptr<ContactBackend> make_condensed(const PairSpec& with_laws, const PrepareContext& context) {
+  const PairSpec pair = linearised(with_laws, context);
   if (const auto cloud = PointCloudSurface::of(pair.partner.surface)) {
     return make_cloud(pair, *cloud, context);
   }
@@ -166,7 +161,7 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& pair, const Prepa
   model.pressure = prepared.pressure;
   model.regions = prepared.regions;
   std::optional<PreparedPartner> partner = prepare_partner(pair, context);
-  if (partner) check_partners(pair, prepared.body, partner->body);
+  if (partner) check_like_elements(pair, prepared.body.element(), partner->body.element());
   model.compliance =
       prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.memory_limit);
   model.partner = prepared.partner;
@@ -190,7 +185,7 @@ BackendEntry fem_condensed_entry() {
           .parameters = schema(),
           .surface_pairs = body_surface_pairs(true),
           .make = make_condensed,
-          .check = check_body_pair,
+          .check = check_condensed_pair,
           .doubts = body_pair_doubts};
 }
 

@@ -19,7 +19,7 @@ std::unique_ptr<ContactBackend> make_full(const PairSpec& pair, const PrepareCon
   FullPreparation prepared = prepare_full(pair, context);
   SurfaceCompliance compliance = rest_compliance(prepared.body, context);
   context.on_progress("factorize", 0.5);
-  return std::make_unique<FullContact>(pair.backend, std::move(prepared.body), prepared.law,
+  return std::make_unique<FullContact>(pair.backend, std::move(prepared.body), prepared.laws,
                                        std::move(prepared.parameters), std::move(compliance), context.stop);
 }
 

@@ -50,13 +50,13 @@ struct FullContact::Solution : SolvedContact {
   double length = 0.0;         ///< [m] what errors of displacements are measured by: the depth, or an old dent
 };
 
-FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaw law, ParameterMap parameters,
+FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaws laws, ParameterMap parameters,
                          SurfaceCompliance rest_compliance, const std::stop_token& stop,
                          std::shared_ptr<const CondensedInterior> interior)
     : ContactBackend({.parameters = std::move(parameters), .heavy = true, .regions = region_names(prepared.regions)}),
       name_(std::move(name)),
       prepared_(std::move(prepared)),
-      law_(std::move(law)),
+      laws_(std::move(laws)),
       interior_(std::move(interior)),
       rest_compliance_(std::move(rest_compliance)) {
   use_one_blas_thread();
@@ -106,7 +106,7 @@ std::shared_ptr<const History> FullContact::load_history(std::string_view bytes)
   check_size(history->u, prepared_.body.n_dofs(), "the displacement");
   check_size(history->lambda, n_contact, "normal forces");
   check_size(history->tau, 3 * n_contact, "tangential forces");
-  check_size(history->memory, memory_size(prepared_.body, law_), "the material's memory");
+  check_size(history->memory, memory_size(prepared_.body, laws_), "the material's memory");
   check_size(history->p_BSticks, 3 * n_contact, "stick points");
   if ((history->u.size() == 0) != (history->lambda.size() == 0)) {
     throw input_error("state", fmt::format("history of back-end '{}': expected displacement and normal forces or "
@@ -144,7 +144,7 @@ struct FullContact::Linearised {
 };
 
 BodyEquations FullContact::equations_at(const Eigen::VectorXd& u, const BodyMemory& memory) const {
-  BodyEquations equations = assemble_equations(prepared_.body, law_, u, tangent_, 0, memory);
+  BodyEquations equations = assemble_equations(prepared_.body, laws_, u, tangent_, 0, memory);
   if (interior_) interior_->add(u, equations, tangent_);
   return equations;
 }
@@ -335,7 +335,7 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
   const BodySystem* system = rest_system_.get();
   const SurfaceCompliance* compliance = &rest_compliance_;
   SurfaceCompliance present;
-  bool may_refresh = !law_->is_linear();
+  bool may_refresh = !laws_.is_linear();
   double change_before = std::numeric_limits<double>::infinity();
   for (int iteration = 1; iteration <= surface_iteration_limit; ++iteration) {
     ++solution.statistics.iterations;
@@ -550,12 +550,12 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
   }
   solution.energy += system_->inertia_energy(load);
   differentiate(state, solution);
-  if (law_->memory_size() > 0) remember(history, state, solution);
+  if (laws_.remembers()) remember(history, state, solution);
   return solution;
 }
 
 BodyMemory FullContact::memory_of(const FullHistory& history, const PairState& state) const {
-  if (law_->memory_size() == 0) return {};
+  if (!laws_.remembers()) return {};
   BodyMemory memory;
   memory.values = {history.memory.data(), static_cast<std::size_t>(history.memory.size())};
   memory.dt = history.t ? state.t - *history.t : 0.0;
@@ -567,7 +567,7 @@ BodyMemory FullContact::memory_of(const FullHistory& history, const PairState& s
 }
 
 void FullContact::remember(const FullHistory& history, const PairState& state, Solution& solution) const {
-  Remembered after = remembered(prepared_.body, law_, solution.u, solution.memory);
+  Remembered after = remembered(prepared_.body, laws_, solution.u, solution.memory);
   solution.dissipated += after.dissipated;
   solution.remembered = std::move(after.values);
   if (solution.nodes.empty()) {
@@ -641,7 +641,7 @@ Committed FullContact::commit(const History& history, const PairState& state,
   next->memory = solution.remembered;
   next->p_BSticks = stick_points_after(solution, state);
   Response response = respond(solution, next->approach_speed, state);
-  if (law_->memory_size() > 0) {
+  if (laws_.remembers()) {
     // From here on the material has had no time yet: forces are the same, tangents those of a sudden change.
     response = respond(solve(*next, state), next->approach_speed, state);
     response.dissipated_increment = solution.dissipated;
@@ -660,7 +660,7 @@ std::string FullContact::fields(const History& history, const PairState& state, 
   if (picture.displacement.size() == 0) {
     picture.displacement = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(prepared_.body.n_dofs()));
   }
-  picture.stress = stress(prepared_.body, law_, picture.displacement, solution.memory);
+  picture.stress = stress(prepared_.body, laws_, picture.displacement, solution.memory);
   picture.forces = normals;
   std::vector<Vector3> elastic = normals;
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {

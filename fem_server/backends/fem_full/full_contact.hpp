@@ -45,7 +45,7 @@ class FullContact final : public ContactBackend {
   /// @param stop             checked between stages
   /// @param interior         behind the body, which then is its layer(); null = none
   /// @throws Error{invalid_input} without support (names the six free motions); Error{cancelled} when stopped
-  FullContact(std::string name, PreparedBody prepared, MaterialLaw law, ParameterMap parameters,
+  FullContact(std::string name, PreparedBody prepared, MaterialLaws laws, ParameterMap parameters,
               SurfaceCompliance rest_compliance = {}, const std::stop_token& stop = {},
               std::shared_ptr<const CondensedInterior> interior = nullptr);
 
@@ -56,7 +56,7 @@ class FullContact final : public ContactBackend {
   [[nodiscard]] Committed commit(const History& history, const PairState& state,
                                  const EvaluateOptions& options = {}) const override;
   [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override;
-  /// Cauchy stresses of the law in force.
+  /// Cauchy stresses of the laws in force.
   [[nodiscard]] std::string fields(const History& history, const PairState& state,
                                    const FieldRequest& request) const override;
 
@@ -109,7 +109,7 @@ class FullContact final : public ContactBackend {
 
   std::string name_;
   PreparedBody prepared_;
-  MaterialLaw law_;
+  MaterialLaws laws_;
   std::shared_ptr<const CondensedInterior> interior_;  ///< null = none
   std::vector<double> penalty_;                        ///< [N/m] k_i
   std::unique_ptr<const BodyFields> fields_;

@@ -2,27 +2,20 @@
 
 #include "fem_server/backends/fem_body/pair_check.hpp"
 #include "fem_server/backends/fem_body/prepared_compliance.hpp"
-#include "fem_server/backends/fem_full/materials/material_kind.hpp"
+#include "fem_server/backends/fem_full/materials/body_laws.hpp"
 
 namespace heelstrike::fem {
 
-namespace {
-
-MaterialLaw law_of(const PairSpec& pair) {
-  return material_law({"contact." + pair.name + ".parameters.", pair.parameters});
-}
-
-}  // namespace
-
 void check_full_pair(const PairSpec& pair) {
   check_rigid_pair(pair);
-  (void)law_of(pair);
+  (void)with_laws(pair);
 }
 
 FullPreparation prepare_full(const PairSpec& pair, const PrepareContext& context) {
+  const PairSpec with_own = with_laws(pair);
   ParameterMap parameters;
-  PreparedBody body = prepare_body(pair, context, parameters);
-  return {.body = std::move(body), .law = law_of(pair), .parameters = std::move(parameters)};
+  PreparedBody body = prepare_body(with_own, context, parameters);
+  return {.body = std::move(body), .laws = laws_of_main(with_own), .parameters = std::move(parameters)};
 }
 
 SurfaceCompliance rest_compliance(const PreparedBody& body, const PrepareContext& context) {

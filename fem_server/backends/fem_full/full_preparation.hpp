@@ -11,8 +11,8 @@ namespace heelstrike::fem {
 
 struct FullPreparation {
   PreparedBody body;
-  MaterialLaw law = MaterialLaw::neo_hookean;
-  ParameterMap parameters;  ///< as used
+  MaterialLaws laws = MaterialLaw::neo_hookean;  ///< of its materials
+  ParameterMap parameters;                       ///< as used
 };
 /// check_rigid_pair, and refuses a material law that cannot be. @throws Error{invalid_input}
 void check_full_pair(const PairSpec& pair);

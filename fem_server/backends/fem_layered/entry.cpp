@@ -91,7 +91,7 @@ std::unique_ptr<ContactBackend> make_layered(const PairSpec& pair, const Prepare
                                                             number(pair.parameters, "interface_limit"), context);
   context.on_progress("factorize", 0.7);
   PreparedBody outer = interior->layer();
-  return std::make_unique<FullContact>(pair.backend, std::move(outer), prepared.law, std::move(prepared.parameters),
+  return std::make_unique<FullContact>(pair.backend, std::move(outer), prepared.laws, std::move(prepared.parameters),
                                        std::move(compliance), context.stop, std::move(interior));
 }
 

@@ -10,6 +10,7 @@
 #include "fem_server/backends/fem_body/body_preparation.hpp"
 #include "fem_server/backends/fem_body/pair_check.hpp"
 #include "fem_server/backends/fem_body/prepared_compliance.hpp"
+#include "fem_server/backends/fem_full/materials/body_laws.hpp"
 #include "fem_server/backends/fem_modal/modal_contact.hpp"
 #include "fem_server/backends/shared/parameter_schema.hpp"
 
@@ -38,6 +39,7 @@ PairSpec frictionless(PairSpec pair) {
 
 void check_modal_pair(const PairSpec& pair) {
   check_rigid_pair(frictionless(pair));
+  check_material_laws(pair);
   const std::string where = "contact." + pair.name + ".parameters.";
   const double modes = number(pair.parameters, "modes");
   if (modes != std::floor(modes)) {
@@ -67,7 +69,7 @@ VibrationModes modes_of(const PairSpec& pair, const PreparedBody& prepared, std:
 
 std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareContext& context) {
   ParameterMap parameters;
-  PreparedBody prepared = prepare_body(frictionless(pair), context, parameters);
+  PreparedBody prepared = prepare_body(frictionless(linearised(pair, context)), context, parameters);
   parameters.erase("friction");
   ModalModel model;
   for (const std::uint32_t node : prepared.contact.nodes) model.points.push_back(prepared.body.mesh().nodes[node]);

@@ -148,6 +148,22 @@ TEST(Backend, ReplacesItInAllPairsAndSaysWhatIsDropped) {
   EXPECT_EQ(s.pairs[0].spec.parameters.size(), 1u);
 }
 
+TEST(Backend, WithoutElasticBodiesKnowsNoLawsOfMaterials) {
+  std::string elastic = two_pairs;
+  const std::string side = "main: {body: a, surface: {sphere: {radius: 0.1}}}";
+  elastic.replace(elastic.find(side), side.size(),
+                  "main: {body: a, surface: {sphere: {radius: 0.1}}, "
+                  "material: {youngs_modulus: 1e6, poissons_ratio: 0.3, law: {material_law: yeoh}}, "
+                  "materials: {pad: {youngs_modulus: 1e6, poissons_ratio: 0.3, law: {material_law: ogden}}}}");
+  std::vector<std::string> dropped;
+  const std::string yaml = with_backend(elastic, "f.yaml", "hertz", backends(), dropped);
+  EXPECT_THAT(dropped,
+              ElementsAre("a-ground.main.material.law", "a-ground.main.materials.pad.law", "a-ground.restitution"));
+  const Scenario s = parse_scenario(yaml, "f.yaml", schemas());
+  ASSERT_EQ(s.pairs[0].spec.main.materials.size(), 2u);
+  EXPECT_TRUE(s.pairs[0].spec.main.materials[1].law.empty());
+}
+
 TEST(Backend, UnknownNameListsTheKnownOnes) {
   std::vector<std::string> dropped;
   try {

@@ -184,6 +184,33 @@ TEST(Scenario, ReadsMaterialsOfElementSetsInTheirOrder) {
   EXPECT_EQ(body.materials[2].density, 0.0);
 }
 
+TEST(Scenario, ReadsLawsOfMaterials) {
+  const std::string side = "main: {body: ball, surface: {sphere: {radius: 0.1}}}";
+  const std::string with_law = R"(main:
+      body: ball
+      surface: {sphere: {radius: 0.1}}
+      material: {youngs_modulus: 1.0e6, poissons_ratio: 0.3}
+      materials:
+        tread: {youngs_modulus: 2.0e6, poissons_ratio: 0.45, law: {material_law: yeoh, yeoh_ratios: [0.4, 0.1]}})";
+  Catalog elastic = schemas();
+  ParameterSchema support;
+  support.name = "support";
+  elastic.backends["flores"].push_back(support);
+  const ContactBody body = parse_scenario(changed(side, with_law), "a.yaml", elastic).pairs[0].spec.main;
+  ASSERT_EQ(body.materials.size(), 2U);
+  EXPECT_TRUE(body.materials[0].law.empty());
+  EXPECT_EQ(body.materials[1].law,
+            (ParameterMap{{"material_law", std::string("yeoh")}, {"yeoh_ratios", std::vector<double>{0.4, 0.1}}}));
+  // Elastic bodies say how they are held; to others laws mean nothing.
+  try {
+    (void)parse_scenario(changed(side, with_law), "a.yaml", schemas());
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("a.yaml:19: contact.ball-ground.main.materials.tread.law"),
+                                         testing::HasSubstr("finite elements"), testing::HasSubstr("flores")));
+  }
+}
+
 TEST(Scenario, ListsTheFilesItNamesOnce) {
   std::string yaml = changed("{sphere: {radius: 0.1}}", "{mesh: {file: femur.stl}}");
   EXPECT_EQ(files_named_by(parse_scenario(yaml, "a.yaml", schemas())), std::vector<std::string>{"femur.stl"});

@@ -34,8 +34,8 @@ Material material(double youngs_modulus) {
 
 /// A box with its nodes inside of each face and of the volume moved about within an eighth of their spacing, so that
 /// no line of one mesh follows one of another.
-VolumeMesh irregular_box(const Vector3& from, const Vector3& to, std::size_t n, std::size_t nz) {
-  VolumeMesh mesh = test::block_mesh(from, to, n, n, nz);
+VolumeMesh irregular_box(const Vector3& from, const Vector3& to, std::size_t n, std::size_t nz, std::uint32_t corners) {
+  VolumeMesh mesh = test::block_mesh(from, to, n, n, nz, corners);
   const Vector3 size = to - from;
   const Vector3 spacing =
       size.cwiseQuotient(Vector3(static_cast<double>(n), static_cast<double>(n), static_cast<double>(nz)));
@@ -49,13 +49,15 @@ VolumeMesh irregular_box(const Vector3& from, const Vector3& to, std::size_t n, 
   return mesh;
 }
 
-/// Column above z = 0, clamped at its top. @param half  [m] of its side
-VolumeMesh above(std::size_t n, double half = 0.5 * side) {
-  return irregular_box({-half, -half, 0.0}, {half, half, length_A}, n, 3);
+/// Column above z = 0, clamped at its top.
+/// @param half     [m] of its side
+/// @param corners  of its elements: 4, 6 or 8
+VolumeMesh above(std::size_t n, double half = 0.5 * side, std::uint32_t corners = 4) {
+  return irregular_box({-half, -half, 0.0}, {half, half, length_A}, n, 3, corners);
 }
 /// Column below z = 0, clamped at its bottom.
-VolumeMesh below(std::size_t n, double half = 0.5 * side) {
-  return irregular_box({-half, -half, -length_B}, {half, half, 0.0}, n, 4);
+VolumeMesh below(std::size_t n, double half = 0.5 * side, std::uint32_t corners = 4) {
+  return irregular_box({-half, -half, -length_B}, {half, half, 0.0}, n, 4, corners);
 }
 
 VolumeMesh placed(VolumeMesh mesh, const Pose& X) {
@@ -134,6 +136,32 @@ TEST(ContactPatch, QuadraticElementsPassIt) {
     const Response r = contact->evaluate(*contact->initial_history(), state);
     EXPECT_LT((r.F_A.force - Vector3(0.0, 0.0, expected)).norm(), patch * expected) << n_B;
     EXPECT_NEAR(r.peak_pressure, expected / (side * side), patch * expected / (side * side));
+  }
+}
+
+// Sides with four corners, none of them a parallelogram, and the triangles of prisms, in any pairing.
+TEST(ContactPatch, PrismsAndHexahedraPassIt) {
+  constexpr double depth = 2e-4;
+  constexpr double pressure = depth / (length_A / E_A + length_B / E_B);
+  for (const auto& [corners_A, corners_B] :
+       {std::pair<std::uint32_t, std::uint32_t>{8, 8}, {8, 4}, {4, 8}, {8, 6}, {6, 8}, {6, 6}, {4, 6}}) {
+    for (const auto& [n_A, n_B] : {std::pair<std::size_t, std::size_t>{4, 4}, {4, 7}, {5, 3}}) {
+      const SolidBody A = test::solid_body(above(n_A, 0.5 * side, corners_A), material(E_A), "z1");
+      const SolidBody B = test::solid_body(below(n_B, 0.5 * side, corners_B), material(E_B), "z0");
+      const auto contact = test::two_bodies(A, B, {.depth_limit = 0.01});
+      PairState state;
+      state.X_AB.p.z() = depth;
+      const Response r = contact->evaluate(*contact->initial_history(), state);
+      const auto [least, largest] = pressures(*contact, state, [](const Vector3& p) { return std::abs(p.z()) < 1e-9; });
+      const double expected = pressure * side * side;
+      std::printf("%u corners (%zu) on %u (%zu): F error %.2e, p %.12f to %.12f\n", corners_A, n_A, corners_B, n_B,
+                  r.F_A.force.z() / expected - 1.0, least / pressure, largest / pressure);
+      EXPECT_LT((r.F_A.force - Vector3(0.0, 0.0, expected)).norm(), patch * expected);
+      EXPECT_NEAR(least, pressure, patch * pressure);
+      EXPECT_NEAR(largest, pressure, patch * pressure);
+      EXPECT_NEAR(r.area, side * side, patch * side * side);
+      EXPECT_NEAR(r.stored_energy, 0.5 * expected * depth, patch * expected * depth);
+    }
   }
 }
 
@@ -283,6 +311,47 @@ TEST(BodyInterface, SaysWhenOnlyFacesTouchThatMayNot) {
     FAIL() << "accepted";
   } catch (const RecoverableError& error) {
     EXPECT_NE(std::string(error.what()).find("no faces that may touch"), std::string::npos) << error.what();
+  }
+}
+
+// Prisms stand on end: through their sides, whose four corners carry the pressure, along y.
+TEST(ContactPatch, BlocksOfPrismsAndHexahedraPassItThroughTheirSides) {
+  for (const auto& [main, partner] : {std::pair<const char*, const char*>{"wedge6", "wedge6"},
+                                      {"wedge6", "tet4"},
+                                      {"tet4", "wedge6"},
+                                      {"hex8", "wedge6_mixed"},
+                                      {"wedge6_mixed", "hex8"},
+                                      {"tet4_mixed", "hex8"},
+                                      {"tet10_mixed", "hex8"}}) {
+    PairSpec pair;
+    pair.name = "block-block";
+    pair.backend = "fem_condensed";
+    pair.main.surface =
+        BlockSurface{.lengths = Vector3(side, length_A, side), .center = Vector3(0.0, 0.5 * length_A, 0.0)};
+    pair.partner.surface =
+        BlockSurface{.lengths = Vector3(side, length_B, side), .center = Vector3(0.0, -0.5 * length_B, 0.0)};
+    pair.main.materials = {material(E_A)};
+    pair.partner.materials = {material(E_B)};
+    pair.parameters = {{"element", std::string(main)},
+                       {"element_size", 0.010},
+                       {"clamped_set", std::string("left")},
+                       {"contact_direction", std::vector<double>{0.0, -1.0, 0.0}},
+                       {"partner_element", std::string(partner)},
+                       {"partner_element_size", 0.0137},
+                       {"partner_clamped_set", std::string("right")},
+                       {"partner_contact_direction", std::vector<double>{0.0, 1.0, 0.0}}};
+    PrepareContext context;
+    context.on_progress = [](std::string_view, double) {};
+    const auto contact = make_backend(pair, context);
+    constexpr double depth = 2e-4;
+    constexpr double expected = side * side * depth / (length_A / E_A + length_B / E_B);
+    PairState state;
+    state.X_AB.p.y() = depth;
+    const Response r = contact->evaluate(*contact->initial_history(), state);
+    std::printf("%s on %s: F error %.2e, p error %.2e\n", main, partner, r.F_A.force.y() / expected - 1.0,
+                r.peak_pressure * side * side / expected - 1.0);
+    EXPECT_LT((r.F_A.force - Vector3(0.0, expected, 0.0)).norm(), patch * expected);
+    EXPECT_NEAR(r.peak_pressure, expected / (side * side), patch * expected / (side * side));
   }
 }
 

@@ -374,7 +374,7 @@ TEST_F(FemEntry, OpensTwoBallsAndNamesWhatAPartnerLacks) {
   pair_.parameters["partner_contact_radius"] = 0.02;
   pair_.parameters["partner_contact_direction"] = std::vector<double>{0.0, 0.0, 1.0};
   pair_.parameters["partner_element"] = std::string("tet10");
-  EXPECT_THAT(refusal(), testing::HasSubstr("partner_element: a deformable partner is made of linear"));
+  EXPECT_THAT(refusal(), testing::HasSubstr("partner_element: expected a deformable partner of linear elements"));
   pair_.parameters["partner_element"] = std::string("tet4");
   const auto two = make_backend(pair_, context_);
   const Response soft = two->evaluate(*two->initial_history(), pressed());

@@ -212,6 +212,152 @@ TEST(Prony, HeatDoesNotDependOnTheSteps) {
   for (const int n : {1, 3, 40}) EXPECT_NEAR(heat(n), fine, 1e-6 * fine) << n;
 }
 
+/// Two families of fibres that relax, in an elastic matrix or one that relaxes by itself.
+HyperelasticLaw relaxing_fibers(bool matrix_too) {
+  HyperelasticLaw law{.fibers = {.stiffness = 5e5,
+                                 .exponent = 2.0,
+                                 .dispersion = 0.1,
+                                 .directions = {Vector3(1.0, 0.5, 0.0).normalized(), Vector3::UnitY()},
+                                 .prony = PronySeries(shares, times)}};
+  if (matrix_too) law.prony = PronySeries({0.4}, {0.3});
+  return law;
+}
+
+// A fibre along z pulls along z alone: held at l in z with free sides, the body is the matrix in uniaxial tension,
+// whose sides do not move in time, and the fibre's l q with q = 4 k1 E exp(k2 E^2) (what is left), E = l^2 - 1.
+TEST(FiberProny, AHeldUniaxialStretchRelaxesAsTheClosedForm) {
+  const HyperelasticLaw law{
+      .fibers = {
+          .stiffness = 5e5, .exponent = 1.5, .directions = {Vector3::UnitZ()}, .prony = PronySeries(shares, times)}};
+  Point point(law, tissue);
+  const double l = 1.3;
+  const double E = l * l - 1.0;
+  const double fiber = 2.0 * l * 5e5 * E * std::exp(1.5 * E * E);
+  HyperelasticLaw matrix = law;
+  matrix.fibers.directions.clear();
+  double side = 1.0;
+  for (int i = 0; i < 30; ++i) {
+    const Hyperelastic h = hyperelastic_response(matrix, tissue, Vector3(side, side, l).asDiagonal());
+    side -= h.P(0, 0) / (h.tangent(0, 0) + h.tangent(0, 4));
+  }
+  const Matrix3 F = Vector3(side, side, l).asDiagonal();
+  const double of_matrix = hyperelastic_response(matrix, tissue, F).P(2, 2);
+  point.commit(F, 0.0);
+  double t = 0.0;
+  for (const double dt : {0.001, 0.03, 0.2, 0.0, 1.7, 40.0}) {
+    t += dt;
+    const Hyperelastic held = point.at(F, dt);
+    std::printf("%8.3f s: %.9e Pa, closed form %.9e Pa\n", t, held.P(2, 2), of_matrix + left(t) * fiber);
+    EXPECT_NEAR(held.P(2, 2), of_matrix + left(t) * fiber, 1e-12 * fiber) << t;
+    EXPECT_NEAR(held.P(0, 0), 0.0, 1e-9 * fiber) << t;
+    EXPECT_GE(point.commit(F, dt), 0.0);
+  }
+}
+
+// One branch, small strain, a fibre that is let go after it has relaxed: it is slack, and its own length recovers as
+// exp(-g_inf t / tau) from g s. It pulls again where it is stretched beyond that, and it never pushes.
+TEST(FiberProny, AFibreThatIsLetGoIsSlackUntilItHasRecovered) {
+  const double g = 0.4;
+  const double tau = 0.5;
+  const double k1 = 5e5;
+  const HyperelasticLaw law{
+      .fibers = {.stiffness = k1, .exponent = 1.0, .directions = {Vector3::UnitZ()}, .prony = PronySeries({g}, {tau})}};
+  HyperelasticLaw matrix = law;
+  matrix.fibers.directions.clear();
+  Point point(law, tissue);
+  const auto stretch = [](double e) -> Matrix3 { return Vector3(1.0, 1.0, 1.0 + e).asDiagonal(); };
+  const auto pull = [&](double e, double dt) {
+    const double all = point.at(stretch(e), dt).P(2, 2);
+    return all - hyperelastic_response(matrix, tissue, stretch(e)).P(2, 2);
+  };
+  const double e = 1e-5;  // strain; its square is the tolerance
+  const double s = 4.0 * k1 * e;
+  point.commit(stretch(e), 0.0);
+  point.commit(stretch(e), 100.0);
+  point.commit(stretch(e), 100.0);
+  EXPECT_NEAR(pull(e, 0.0), (1.0 - g) * s, 1e-4 * s);
+  point.commit(stretch(0.0), 0.0);
+  const double dt = 0.0025;
+  for (int step = 1; step <= 400; ++step) {
+    EXPECT_EQ(pull(-e, dt), 0.0);
+    EXPECT_EQ(pull(0.0, dt), 0.0);
+    EXPECT_GE(point.commit(stretch(0.0), dt), 0.0);
+    if (step % 80 != 0) continue;
+    const double own = g * e * std::exp(-(1.0 - g) * step * dt / tau);
+    EXPECT_EQ(pull(0.999 * own, 0.0), 0.0) << step * dt;
+    // A step's error is (dt / tau)^2 / 12 of its change.
+    EXPECT_NEAR(pull(own + 0.1 * e, 0.0), 0.1 * s, 1e-3 * s) << step * dt;
+  }
+  // Its commits know of the slack: once recovered it is as new.
+  for (int i = 0; i < 3; ++i) point.commit(stretch(0.0), 1e3);
+  EXPECT_NEAR(pull(e, 0.0), s, 1e-4 * s);
+}
+
+TEST(FiberProny, TangentsAreDerivativesAndRotationsDoNotMatter) {
+  Matrix3 first;
+  first << 1.2, 0.1, -0.2, 0.05, 1.1, 0.3, 0.1, -0.1, 1.1;
+  Matrix3 second;
+  second << 1.1, -0.2, 0.1, 0.15, 1.05, 0.0, 0.2, 0.1, 0.95;
+  Matrix3 shortened;
+  shortened << 0.9, 0.0, 0.1, 0.0, 0.95, 0.0, 0.0, 0.1, 1.1;
+  const double dt = 0.07;
+  const Matrix3 Q = rotation_from_vector(Vector3(0.9, -0.4, 2.0));
+  for (const bool matrix_too : {false, true}) {
+    Point point(relaxing_fibers(matrix_too), tissue);
+    point.commit(first, 0.0);
+    point.commit(second, 0.05);
+    for (const Matrix3& F : {first, second, shortened}) {
+      const Hyperelastic at = point.at(F, dt);
+      Eigen::Matrix<double, 9, 9> tangent;
+      const double h = 1e-5;  // truncation h^2 = 1e-10, rounding 1e-16 / h = 1e-11
+      for (Eigen::Index k = 0; k < 9; ++k) {
+        Matrix3 forth = F;
+        Matrix3 back = F;
+        forth(k) += h;
+        back(k) -= h;
+        tangent.col(k) = (point.at(forth, dt).P - point.at(back, dt).P).reshaped() / (2.0 * h);
+      }
+      EXPECT_LT((tangent - at.tangent).norm(), 1e-8 * at.tangent.norm());
+      EXPECT_LT((at.tangent - at.tangent.transpose()).norm(), 1e-13 * at.tangent.norm());
+      EXPECT_LT((point.at(Q * F, dt).P - Q * at.P).norm(), 1e-13 * at.tangent.norm());
+    }
+  }
+}
+
+// Through slack and tension: what is put in is stored or turned into heat, and heat never comes back.
+TEST(FiberProny, EnergyIsNeitherMadeNorLost) {
+  const HyperelasticLaw law{
+      .fibers = {
+          .stiffness = 5e5, .exponent = 1.0, .directions = {Vector3::UnitZ()}, .prony = PronySeries(shares, times)}};
+  for (const double amplitude : {1e-4, 0.2}) {
+    Point point(law, tissue);
+    const int n = 8000;
+    const double dt = 1.5 / n;
+    double work = 0.0;
+    double heat = 0.0;
+    double least = 0.0;
+    Matrix3 F = Matrix3::Identity();
+    Hyperelastic before = point.at(F, 0.0);
+    for (int i = 1; i <= n; ++i) {
+      Matrix3 next = Matrix3::Identity();
+      next(2, 2) = 1.0 + amplitude * std::sin(12.0 * i * dt);
+      const Hyperelastic now = point.at(next, dt);
+      work += 0.5 * (before.P + now.P).cwiseProduct(next - F).sum();
+      const double own = point.commit(next, dt);
+      least = std::min(least, own);
+      heat += own;
+      F = next;
+      before = now;
+    }
+    std::printf("amplitude %g: work %.6e, stored %.6e, heat %.6e J/m^3, difference %.1e\n", amplitude, work,
+                before.energy, heat, (work - before.energy - heat) / heat);
+    EXPECT_EQ(least, 0.0);
+    EXPECT_GT(heat, 0.0);
+    // As of Prony.EnergyIsNeitherMadeNorLost, and where the fibre begins to pull a step is split by a kink.
+    EXPECT_NEAR(work, before.energy + heat, (amplitude < 1e-3 ? 2e-3 : 0.1) * heat);
+  }
+}
+
 /// Pad 40 x 40 x 20 mm on a plate.
 class RelaxingPad : public testing::Test {
  protected:
@@ -368,6 +514,35 @@ TEST_F(RelaxingPad, RelaxesAsALayerAndWithFriction) {
   }
 }
 
+// Fibres across the pressure hold what spreads; they relax beside a matrix that does not, and the commit knows it.
+TEST_F(RelaxingPad, RelaxesByItsFibers) {
+  for (const char* name : {"mooney_share", "prony_shares", "prony_times"}) pair_.parameters.erase(name);
+  pair_.parameters["material_law"] = std::string("holzapfel_gasser_ogden");
+  pair_.parameters["fiber_stiffness"] = 1e6;
+  pair_.parameters["fiber_exponent"] = 1.0;
+  pair_.parameters["fiber_directions"] = std::vector<double>{1.0, 0.0, 0.0, 0.0, 1.0, 0.0};
+  const double depth = 4e-3;
+  const auto elastic = make();
+  const double first = elastic->evaluate(*elastic->initial_history(), state(0.0, depth)).F_A.force.z();
+  pair_.parameters["fiber_stiffness"] = 0.5e6;
+  const auto half = make();
+  const double last = half->evaluate(*half->initial_history(), state(0.0, depth)).F_A.force.z();
+  pair_.parameters["fiber_stiffness"] = 1e6;
+  pair_.parameters["fiber_prony_shares"] = shares;  // half of it fades
+  pair_.parameters["fiber_prony_times"] = times;
+  const auto pad = make();
+  Committed held = pad->commit(*pad->initial_history(), state(0.0, depth));
+  EXPECT_NEAR(held.response.F_A.force.z(), first, 1e-8 * first);
+  for (const double t : {0.1, 1.0, 10.0, 1e4, 1e7}) {
+    const double before = held.response.F_A.force.z();
+    held = pad->commit(*pad->load_history(held.history->save()), state(t, depth));
+    EXPECT_LT(held.response.F_A.force.z(), before * (1.0 + 1e-9)) << t;
+  }
+  std::printf("pressed %.4f N, relaxed %.4f N, half the fibres %.4f N\n", first, held.response.F_A.force.z(), last);
+  EXPECT_NEAR(held.response.F_A.force.z(), last, 1e-7 * last);
+  EXPECT_GT(first, 1.05 * last);
+}
+
 TEST_F(RelaxingPad, SeriesThatCannotBeAreNamed) {
   using testing::AllOf;
   using testing::HasSubstr;
@@ -380,7 +555,25 @@ TEST_F(RelaxingPad, SeriesThatCannotBeAreNamed) {
   pair_.parameters["prony_shares"] = std::vector<double>{0.5, 0.6};
   EXPECT_THAT(refusal(), AllOf(HasSubstr("prony_shares"), HasSubstr("sum below 1"), HasSubstr("1.1")));
   pair_.parameters["prony_shares"] = shares;
+  pair_.parameters["fiber_prony_shares"] = shares;
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("parameters.fiber_prony_shares"), HasSubstr("holzapfel_gasser_ogden")));
   pair_.parameters.erase("mooney_share");
+  pair_.parameters["material_law"] = std::string("holzapfel_gasser_ogden");
+  pair_.parameters["fiber_stiffness"] = 1e6;
+  pair_.parameters["fiber_exponent"] = 1.0;
+  pair_.parameters["fiber_directions"] = std::vector<double>{1.0, 0.0, 0.0};
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("parameters.fiber_prony_times"), HasSubstr("found 0 and 2")));
+  pair_.parameters["fiber_prony_times"] = times;
+  EXPECT_EQ(refusal(), "accepted");
+  pair_.parameters["fiber_prony_shares"] = std::vector<double>{0.5, 0.6};
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("fiber_prony_shares"), HasSubstr("sum below 1")));
+  pair_.parameters["fiber_prony_shares"] = shares;
+  pair_.parameters["fiber_stiffness"] = 0.0;
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("fiber_prony_shares"), HasSubstr("bear nothing")));
+  for (const char* name :
+       {"fiber_prony_shares", "fiber_prony_times", "fiber_stiffness", "fiber_exponent", "fiber_directions"}) {
+    pair_.parameters.erase(name);
+  }
   for (const char* law : {"linear", "neo_hookean"}) {
     pair_.parameters["material_law"] = std::string(law);
     EXPECT_THAT(refusal(), AllOf(HasSubstr("prony_shares"), HasSubstr(std::string(law) + " is elastic"),

@@ -215,6 +215,7 @@ PairSpec every_surface(int i) {
   spec.main = {.name = "a",
                .surface = surfaces[i],
                .materials = {{.youngs_modulus = 1e9, .poissons_ratio = 0.3, .density = 0.0, .set = "bone"}}};
+  spec.main.materials[0].law = {{"material_law", std::string("yeoh")}, {"yeoh_ratios", std::vector<double>{0.4, 0.1}}};
   spec.partner = {.name = "b", .surface = PlaneSurface{}, .materials = {}};
   return spec;
 }
@@ -231,6 +232,7 @@ TEST(Wire, PairSpecificationsSurviveTwoTripsWithTheSameBytes) {
     EXPECT_EQ(first.DebugString(), second.DebugString());
     EXPECT_EQ(back.parameters, spec.parameters);
     EXPECT_EQ(back.main.surface, spec.main.surface);
+    EXPECT_EQ(back.main.materials.at(0).law, spec.main.materials.at(0).law);
   }
 }
 
@@ -271,6 +273,9 @@ TEST(Wire, BadPairSpecificationsAreRefusedWithTheirField) {
   EXPECT_EQ(value_after(6, "side", std::string("both")), "pair.main.surface.foot.side");
   EXPECT_EQ(field_after(0, [](auto& m) { m.mutable_main()->mutable_materials(0)->set_poissons_ratio(0.5); }),
             "pair.main.materials[0].poissons_ratio");
+  EXPECT_EQ(
+      field_after(0, [](auto& m) { (*m.mutable_main()->mutable_materials(0)->mutable_law())["k"].set_number(nan); }),
+      "pair.main.materials[0].law.k");
   EXPECT_EQ(field_after(0, [](auto& m) { (*m.mutable_parameters())["number"].set_number(nan); }),
             "pair.parameters.number");
   EXPECT_EQ(field_after(0, [](auto& m) { (*m.mutable_parameters())["number"].clear_value(); }),

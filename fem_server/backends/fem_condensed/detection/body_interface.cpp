@@ -264,8 +264,8 @@ BodyInterface::BodyInterface(ContactSurface main, std::size_t n_nodes, std::shar
     : main_(std::move(main)), partner_(std::move(partner)), depth_limit_(depth_limit), full_areas_(n_nodes, 0.0) {
   for (std::uint32_t t = 0; t < main_.triangles.size(); ++t) {
     const ContactTriangle& triangle = main_.triangles[t];
-    const Vector3 shares = triangle.functions.colwise().sum() * triangle_cross(main_.mesh, t).norm() / 6.0;
-    for (std::size_t k = 0; k < 3; ++k) {
+    const Eigen::Vector4d shares = triangle.functions.colwise().sum() * triangle_cross(main_.mesh, t).norm() / 6.0;
+    for (std::size_t k = 0; k < triangle.nodes.size(); ++k) {
       if (triangle.nodes[k] != no_contact_node) full_areas_[triangle.nodes[k]] += shares[static_cast<Eigen::Index>(k)];
     }
   }
@@ -398,7 +398,7 @@ std::vector<InterfacePlace> BodyInterface::integrate(std::span<const Facet> face
     if (overlap.polygon().empty()) continue;
     const PairIntegrals sums = overlap.integrals();
     const ContactTriangle& own = main_.triangles[facet.triangle];
-    for (std::size_t a = 0; a < 3; ++a) {
+    for (std::size_t a = 0; a < own.nodes.size(); ++a) {
       if (own.nodes[a] == no_contact_node) continue;
       const Vector3 function = own.functions.col(static_cast<Eigen::Index>(a));
       Sums& to = of_node[own.nodes[a]];

@@ -28,7 +28,24 @@ MaterialLaw make_fibers(const ParameterPlace& place) {
     }
     fibers.directions.push_back(direction.normalized());
   }
+  fibers.prony = prony_of(place, "fiber_");
+  if (fibers.stiffness == 0.0 && !fibers.prony.empty()) {
+    throw input_error(place.where + "fiber_prony_shares",
+                      fmt::format("{}fiber_prony_shares: fibres of fiber_stiffness 0 bear nothing that could relax; "
+                                  "remove it",
+                                  place.where));
+  }
   return material_of({.fibers = std::move(fibers), .prony = prony_of(place)});
+}
+
+}  // namespace
+
+namespace {
+
+ParameterSchema positive_list(const char* name, const char* unit, const char* meaning) {
+  ParameterSchema list = list_parameter(name, unit, meaning);
+  list.range = positive;
+  return list;
 }
 
 }  // namespace
@@ -49,7 +66,12 @@ MaterialKind holzapfel_gasser_ogden_kind() {
                                 std::nullopt, {.min = 0.0, .max = 1.0 / 3.0}),
                list_parameter("fiber_directions", "-",
                               "of holzapfel_gasser_ogden: x, y, z of each family in the frame of the undeformed body, "
-                              "of any length")},
+                              "of any length"),
+               positive_list("fiber_prony_shares", "-",
+                             "of holzapfel_gasser_ogden: parts of the fibres' tension that relax; without them fibres "
+                             "are elastic"),
+               positive_list("fiber_prony_times", "s",
+                             "of holzapfel_gasser_ogden: in which each of the fiber_prony_shares relaxes to 1/e")},
           .relaxes = true,
           .make = make_fibers};
 }

@@ -45,8 +45,9 @@ struct MaterialKind {
 [[nodiscard]] MaterialLaw material_law(const ParameterPlace& place);
 
 /// The relaxation of `prony_shares` and `prony_times`; elastic without them.
+/// @param prefix  of another series: "fiber_" for `fiber_prony_shares` and `fiber_prony_times`
 /// @throws Error{invalid_input} with the key for lists of different lengths and shares that leave no stiffness
-[[nodiscard]] PronySeries prony_of(const ParameterPlace& place);
+[[nodiscard]] PronySeries prony_of(const ParameterPlace& place, const std::string& prefix = "");
 
 /// A number or list that the chosen law cannot do without. @throws Error{invalid_input} naming what it means
 [[nodiscard]] double needed_number(const ParameterPlace& place, const std::string& name, const std::string& meaning);

@@ -62,7 +62,7 @@ MaterialLaw material_law(const ParameterPlace& place) {
     }
   }
   if (chosen == nullptr) throw Error(ErrorCode::internal, "material_law was not checked against its choices");
-  if (!chosen->relaxes && prony_of(place).memory_size() > 0) {
+  if (!chosen->relaxes && !prony_of(place).empty()) {
     throw input_error(place.where + "prony_shares",
                       fmt::format("{}prony_shares: material_law {} is elastic; take one whose isochoric stress stands "
                                   "alone, e.g. mooney_rivlin, which is neo-Hookean with mooney_share: 0",
@@ -71,19 +71,21 @@ MaterialLaw material_law(const ParameterPlace& place) {
   return chosen->make(place);
 }
 
-PronySeries prony_of(const ParameterPlace& place) {
-  const auto& shares = std::get<std::vector<double>>(place.parameters.at("prony_shares"));
-  const auto& times = std::get<std::vector<double>>(place.parameters.at("prony_times"));
+PronySeries prony_of(const ParameterPlace& place, const std::string& prefix) {
+  const std::string of_shares = prefix + "prony_shares";
+  const std::string of_times = prefix + "prony_times";
+  const auto& shares = std::get<std::vector<double>>(place.parameters.at(of_shares));
+  const auto& times = std::get<std::vector<double>>(place.parameters.at(of_times));
   if (shares.size() != times.size()) {
-    const std::string key = place.where + (shares.size() < times.size() ? "prony_shares" : "prony_times");
-    throw input_error(key, fmt::format("{}: expected one prony_times for each of the prony_shares, found {} and {}",
-                                       key, times.size(), shares.size()));
+    const std::string key = place.where + (shares.size() < times.size() ? of_shares : of_times);
+    throw input_error(key, fmt::format("{}: expected one {} for each of the {}, found {} and {}", key, of_times,
+                                       of_shares, times.size(), shares.size()));
   }
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
   if (!(sum < 1.0)) {
-    throw input_error(place.where + "prony_shares",
-                      fmt::format("{}prony_shares: expected a sum below 1, so that some stiffness is left, found {}",
-                                  place.where, sum));
+    throw input_error(place.where + of_shares,
+                      fmt::format("{}{}: expected a sum below 1, so that some stiffness is left, found {}", place.where,
+                                  of_shares, sum));
   }
   return {shares, times};
 }
