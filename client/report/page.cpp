@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <iterator>
 #include <vector>
 
@@ -104,14 +106,27 @@ std::span<const RunData> drawn(std::span<const RunData> runs) {
   return runs.first(std::min(runs.size(), runs_in_3d));
 }
 
+/// Shapes of the bodies that have no field files.
+std::vector<Json> shapes_without_fields(const RunData& run) {
+  std::vector<Json> shapes;
+  const auto has_fields = [&](const Json& shape) {
+    return !run.fields.is_null() && std::ranges::any_of(run.fields.at("parts"), [&](const Json& part) {
+      return part.at("body") == shape.at("body");
+    });
+  };
+  std::ranges::copy_if(run.shapes, std::back_inserter(shapes), std::not_fn(has_fields));
+  return shapes;
+}
+
 /// What of the meshes is not shown, each file once.
 std::string thinned_note(std::span<const RunData> runs) {
   std::vector<std::string> parts;
   for (const RunData& run : runs) {
-    for (const Json& shape : run.shapes) {
+    for (const Json& shape : shapes_without_fields(run)) {
       const std::size_t n = shape.at("triangles").at("n").get<std::size_t>() / 3;
       const std::size_t n_read = shape.at("n_read").get<std::size_t>();
-      std::string part = fmt::format("{} ({} of {})", escaped(shape.at("source").get<std::string>()), n, n_read);
+      const std::string source = std::filesystem::path(shape.at("source").get<std::string>()).filename().string();
+      std::string part = fmt::format("{} ({} of {})", escaped(source), n, n_read);
       if (n < n_read && std::ranges::find(parts, part) == parts.end()) parts.push_back(std::move(part));
     }
   }
@@ -144,7 +159,7 @@ Json scenes_json(std::span<const RunData> runs, Json& shapes) {
     json.push_back({{"run", r}});
     if (run.model) json.back()["scene"] = scene_json(*run.model, run.series);
     if (!run.fields.is_null()) json.back()["fields"] = run.fields;
-    for (const Json& shape : run.shapes) {
+    for (const Json& shape : shapes_without_fields(run)) {
       const auto known = std::ranges::find(shapes, shape);
       json.back()["shapes"].push_back(known - shapes.begin());
       if (known == shapes.end()) shapes.push_back(shape);

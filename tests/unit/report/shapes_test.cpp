@@ -129,6 +129,18 @@ TEST_F(ShapesOfRun, ThePageHasThemOnceAndSaysWhatIsThinned) {
   EXPECT_EQ(two.find(packed, at + 1), std::string::npos) << "runs share their meshes";
 }
 
+TEST_F(ShapesOfRun, BodiesWithFieldsNeedNoShape) {
+  write_shapes(folder_, body_shapes(scenario(), files(), 1'000));
+  RunData run = read_run_data(folder_, "flores", "");
+  const std::string packed = run.shapes[0].at("triangles").at("u32");
+  ASSERT_THAT(run_page(run), HasSubstr(packed));
+  run.fields = {{"parts", {{{"name", "touch_tray"}, {"body", "tray"}}, {{"name", "other"}, {"body", nullptr}}}}};
+  const std::string page = run_page(run);
+  EXPECT_THAT(page, Not(HasSubstr(packed)));
+  EXPECT_THAT(page, Not(HasSubstr("fewer triangles")));
+  EXPECT_THAT(page, HasSubstr("coarse.obj")) << "the plate has no fields";
+}
+
 TEST_F(ShapesOfRun, AWholeBudgetIsASmallPartOfAPage) {
   const std::vector<AssetContent> large = {{.sha256 = {}, .name = "fine.obj", .content = sheet(300)},
                                            {.sha256 = {}, .name = "coarse.obj", .content = sheet(300)}};
