@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "client/embedded/embedded.hpp"
+#include "client/embedded/shapes.hpp"
 #include "client/library/border.hpp"
 #include "client/library/convert.hpp"
+#include "client/report/shapes.hpp"
 #include "client/report/write_report.hpp"
 #include "client/runs/execute.hpp"
 #include "client/runs/remote_runner.hpp"
@@ -98,6 +100,9 @@ RunOutcome run(const std::string& file, const RunOptions& options, const Changes
         {.scenario = std::filesystem::absolute(file), .files = inner::client::file_digests(request)});
     inner::RunSummary summary;
     try {
+      inner::client::report::write_shapes(
+          folder.path(),
+          inner::client::body_shapes(request.scenario, request.files, inner::client::report::shown_triangles));
       const auto runner = runner_of(options, folder.path());
       TellingSink sink(folder, options);
       summary = runner->run(request, sink, options.stop);

@@ -417,7 +417,8 @@ std::string Importer::pair_text(const ContactForce& contact, const ContactMesh& 
   return fmt::format(
       "  {}:\n    main:\n{}    partner:\n{}    backend: elastic_foundation\n    parameters:\n      thickness: {}\n     "
       " "
-      "partner_thickness: {}\n      layers: {}\n      strain: {}\n      springs: centres\n      direction: normal\n",
+      "partner_thickness: {}\n      layers: {}\n      strain: {}\n      springs: centres\n      direction: normal\n    "
+      "  normals: facets\n",
       plain(contact.name), main, partner, casting.thickness, target.thickness, contact.lumped ? "lumped" : "series",
       contact.nonlinear ? "large" : "small");
 }

@@ -152,11 +152,6 @@ std::vector<double> magnitudes(const PointArray& array) {
   return result;
 }
 
-std::uint16_t quantised(double value, double low, double high) {
-  if (!(high > low)) return 0;
-  return static_cast<std::uint16_t>(std::lround(std::clamp((value - low) / (high - low), 0.0, 1.0) * 65535.0));
-}
-
 Json quantity_json(const std::string& name, const std::string& unit, const std::vector<std::vector<double>>& frames) {
   double low = 0.0;
   double high = 0.0;
@@ -171,24 +166,6 @@ Json quantity_json(const std::string& name, const std::string& unit, const std::
     for (const double v : frame) values.push_back(quantised(v, low, high));
   }
   return {{"name", name}, {"unit", unit}, {"low", low}, {"high", high}, {"values", packed(values)}};
-}
-
-/// Three numbers per point and frame.
-Json vectors_json(const std::vector<Eigen::Matrix3Xd>& frames) {
-  Vector3 low = Vector3::Constant(std::numeric_limits<double>::max());
-  Vector3 high = -low;
-  for (const auto& frame : frames) {
-    if (frame.cols() == 0) continue;
-    low = low.cwiseMin(frame.rowwise().minCoeff());
-    high = high.cwiseMax(frame.rowwise().maxCoeff());
-  }
-  std::vector<std::uint16_t> values;
-  for (const auto& frame : frames) {
-    for (Eigen::Index i = 0; i < frame.cols(); ++i) {
-      for (Eigen::Index k = 0; k < 3; ++k) values.push_back(quantised(frame(k, i), low[k], high[k]));
-    }
-  }
-  return {{"low", {low.x(), low.y(), low.z()}}, {"high", {high.x(), high.y(), high.z()}}, {"values", packed(values)}};
 }
 
 const PointArray* displacement_of(const FieldGrid& grid) {
@@ -291,9 +268,9 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
                {"files", names},
                {"triangles", packed(first.triangles)},
                {"tetrahedra", packed(first.tetrahedra)},
-               {"points", vectors_json({motion.points})},
+               {"points", packed_vectors({motion.points})},
                {"poses", packed(motion.poses)},
-               {"displacement", motion.deforms() ? vectors_json(motion.displacement) : Json()},
+               {"displacement", motion.deforms() ? packed_vectors(motion.displacement) : Json()},
                {"quantities", Json::array()}};
   for (std::size_t a = 0; a < first.arrays.size(); ++a) {
     // Principal stresses are three numbers, no vector with a length.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "common/errors/error.hpp"
 #include "common/text/base64.hpp"
@@ -56,6 +57,28 @@ Json packed(std::span<const std::uint16_t> values) {
 
 Json packed(std::span<const std::uint32_t> values) {
   return {{"n", values.size()}, {"u32", transposed_text(values)}};
+}
+
+std::uint16_t quantised(double value, double low, double high) {
+  if (!(high > low)) return 0;
+  return static_cast<std::uint16_t>(std::lround(std::clamp((value - low) / (high - low), 0.0, 1.0) * 65535.0));
+}
+
+Json packed_vectors(const std::vector<Eigen::Matrix3Xd>& frames) {
+  Eigen::Vector3d low = Eigen::Vector3d::Constant(std::numeric_limits<double>::max());
+  Eigen::Vector3d high = -low;
+  for (const auto& frame : frames) {
+    if (frame.cols() == 0) continue;
+    low = low.cwiseMin(frame.rowwise().minCoeff());
+    high = high.cwiseMax(frame.rowwise().maxCoeff());
+  }
+  std::vector<std::uint16_t> values;
+  for (const auto& frame : frames) {
+    for (Eigen::Index i = 0; i < frame.cols(); ++i) {
+      for (Eigen::Index k = 0; k < 3; ++k) values.push_back(quantised(frame(k, i), low[k], high[k]));
+    }
+  }
+  return {{"low", {low.x(), low.y(), low.z()}}, {"high", {high.x(), high.y(), high.z()}}, {"values", packed(values)}};
 }
 
 std::string script_json(const Json& json) {

@@ -1,11 +1,13 @@
 /// Numbers and texts as they are put into a page. client/report/web/src/decode.js reads them.
 #pragma once
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heelstrike::client::report {
 
@@ -18,6 +20,11 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json packed(std::span<const std::uint16_t> values);
 /// {n, u32}
 [[nodiscard]] Json packed(std::span<const std::uint32_t> values);
+
+/// A part in 65535 of the way from low to high; 0 where there is no way.
+[[nodiscard]] std::uint16_t quantised(double value, double low, double high);
+/// {low, high, values}: points of all frames, quantised along each axis.
+[[nodiscard]] Json packed_vectors(const std::vector<Eigen::Matrix3Xd>& frames);
 
 /// JSON for the inside of a `<script>` element: no '<', so that no text can end the element or open a comment.
 [[nodiscard]] std::string script_json(const Json& json);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <iterator>
 #include <vector>
 
@@ -104,6 +106,34 @@ std::span<const RunData> drawn(std::span<const RunData> runs) {
   return runs.first(std::min(runs.size(), runs_in_3d));
 }
 
+/// Shapes of the bodies that have no field files.
+std::vector<Json> shapes_without_fields(const RunData& run) {
+  std::vector<Json> shapes;
+  const auto has_fields = [&](const Json& shape) {
+    return !run.fields.is_null() && std::ranges::any_of(run.fields.at("parts"), [&](const Json& part) {
+      return part.at("body") == shape.at("body");
+    });
+  };
+  std::ranges::copy_if(run.shapes, std::back_inserter(shapes), std::not_fn(has_fields));
+  return shapes;
+}
+
+/// What of the meshes is not shown, each file once.
+std::string thinned_note(std::span<const RunData> runs) {
+  std::vector<std::string> parts;
+  for (const RunData& run : runs) {
+    for (const Json& shape : shapes_without_fields(run)) {
+      const std::size_t n = shape.at("triangles").at("n").get<std::size_t>() / 3;
+      const std::size_t n_read = shape.at("n_read").get<std::size_t>();
+      const std::string source = std::filesystem::path(shape.at("source").get<std::string>()).filename().string();
+      std::string part = fmt::format("{} ({} of {})", escaped(source), n, n_read);
+      if (n < n_read && std::ranges::find(parts, part) == parts.end()) parts.push_back(std::move(part));
+    }
+  }
+  if (parts.empty()) return {};
+  return fmt::format("Drawn with fewer triangles than the run computes with: {}.", fmt::join(parts, ", "));
+}
+
 std::string scenes_section(std::span<const RunData> runs) {
   std::string links;
   for (const RunData& run : drawn(runs)) {
@@ -113,12 +143,15 @@ std::string scenes_section(std::span<const RunData> runs) {
       "<div id=\"field-view\"><p class=\"needs-script note\">The bodies appear here when scripts are allowed."
       "</p></div>\n<p class=\"note\">";
   if (runs.size() > runs_in_3d) text += fmt::format("The first {} of {} runs. ", runs_in_3d, runs.size());
-  if (!links.empty()) text += "For ParaView, in full precision:" + links;
+  if (!links.empty()) text += "For ParaView, in full precision:" + links + ". ";
+  text += thinned_note(drawn(runs));
   return section("fields", "In 3D", text + "</p>\n");
 }
 
-/// [{run, fields?, scene?}] of the runs that have something to draw.
-Json scenes_json(std::span<const RunData> runs) {
+/// [{run, fields?, scene?, shapes?}] of the runs that have something to draw; shapes by their places in `shapes`, which
+/// has each once however many runs share it.
+Json scenes_json(std::span<const RunData> runs, Json& shapes) {
+  shapes = Json::array();
   Json json = Json::array();
   for (std::size_t r = 0; r < drawn(runs).size(); ++r) {
     const RunData& run = runs[r];
@@ -126,6 +159,11 @@ Json scenes_json(std::span<const RunData> runs) {
     json.push_back({{"run", r}});
     if (run.model) json.back()["scene"] = scene_json(*run.model, run.series);
     if (!run.fields.is_null()) json.back()["fields"] = run.fields;
+    for (const Json& shape : shapes_without_fields(run)) {
+      const auto known = std::ranges::find(shapes, shape);
+      json.back()["shapes"].push_back(known - shapes.begin());
+      if (known == shapes.end()) shapes.push_back(shape);
+    }
   }
   return json;
 }
@@ -489,19 +527,22 @@ std::string run_page(const RunData& run) {
     if (has_pairs(run)) title += fmt::format(" with {}", run.summary->backend);
   }
   const std::string header = fmt::format("<span class=\"status {0}\">{0}</span>", escaped(status_text(run)));
-  const Json scenes = scenes_json(runs);
+  Json shapes;
+  const Json scenes = scenes_json(runs, shapes);
   const std::string body = problems(runs) + section("what", "What was run", facts_table(runs)) +
                            pressure_section(runs) + (scenes.empty() ? std::string() : scenes_section(runs)) +
                            common_sections(runs, false);
   Json data = {{"runs", Json::array({charts_json(run, budget_for(runs))})}};
   if (!scenes.empty()) data["scenes"] = scenes;
+  if (!shapes.empty()) data["shapes"] = std::move(shapes);
   if (!run.prints.empty()) data["prints"] = prints_json(runs);
   return document(title, header, body, data);
 }
 
 std::string comparison_page(const Json& comparison, std::span<const RunData> runs) {
   const bool compared = comparison.at("reference").is_string();
-  const Json scenes = scenes_json(runs);
+  Json shapes;
+  const Json scenes = scenes_json(runs, shapes);
   const bool sweep = is_sweep(comparison);
   const std::string title =
       fmt::format("{}: {}", comparison.at("scenario").get<std::string>(), sweep ? "sweep" : "comparison");
@@ -515,6 +556,7 @@ std::string comparison_page(const Json& comparison, std::span<const RunData> run
   if (compared) data["comparison"] = scatter_json(comparison);
   if (sweep) data["sweep"] = sweep_json(comparison);
   if (!scenes.empty()) data["scenes"] = scenes;
+  if (!shapes.empty()) data["shapes"] = std::move(shapes);
   if (Json prints = prints_json(runs); !prints.empty()) data["prints"] = std::move(prints);
   return document(title, fmt::format("<span>{} runs</span>", runs.size()), body, data);
 }

@@ -11,6 +11,7 @@
 #include "client/report/body_turns.hpp"
 #include "client/report/columns.hpp"
 #include "client/report/feet.hpp"
+#include "client/report/shapes.hpp"
 #include "client/runs/ground_reactions.hpp"
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
@@ -140,7 +141,8 @@ RunData read_run_data(const fs::path& path, std::string label, std::string folde
               .series = {},
               .measured = {},
               .prints = {},
-              .fields = {}};
+              .fields = {},
+              .shapes = read_shapes(path)};
   run.scenario = read_whole_file(path / "scenario.yaml");
   run.scenario_digest = sha256_hex(run.scenario);
   run.model = read_model(path);

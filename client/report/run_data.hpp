@@ -25,6 +25,7 @@ struct RunData {
   std::vector<ForcePlate> measured;   ///< beside the run: measured_reactions.mot; empty without
   std::vector<FootPrint> prints;      ///< pressure of feet and other main bodies; empty without fields
   Json fields;                        ///< of fields.pvd, see fields_data.hpp; null without fields
+  Json shapes;                        ///< list of shapes.hpp; empty or null without
 };
 
 /// The scenario of a run folder; none when this version cannot read it, and then what is shown does without it.

@@ -10,6 +10,8 @@
 #include <system_error>
 
 #include "client/embedded/catalog.hpp"
+#include "client/embedded/shapes.hpp"
+#include "client/report/shapes.hpp"
 #include "client/report/write_report.hpp"
 #include "client/runs/comparison.hpp"
 #include "client/runs/earlier_runs.hpp"
@@ -244,6 +246,7 @@ ComparisonRow run_one(const CompareOptions& options, const Variant& variant, con
       return row;
     }
     RunFolder run_folder = open_folder(options, folder / variant.folder, request);
+    report::write_shapes(run_folder.path(), body_shapes(request.scenario, request.files, report::shown_triangles));
     row.summary = execute(runner, request, run_folder, quiet, stop);
     if (row.summary.status != "completed") {
       row.failure = row.summary.error ? row.summary.error->what() : "stopped on request";

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "client/embedded/shapes.hpp"
+#include "client/report/shapes.hpp"
 #include "client/report/write_report.hpp"
 #include "client/runs/execute.hpp"
 #include "client/terminal/screen.hpp"
@@ -41,6 +43,7 @@ ExitCode run_to_folder(const RunRequest& request, RunFolder& folder, const Conne
 ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& folder, const TellOptions& telling,
                        const std::stop_token& stop) {
   const fs::path& path = folder.path();
+  report::write_shapes(path, body_shapes(request.scenario, request.files, report::shown_triangles));
   const RunSummary summary = execute(runner, request, folder, telling.quiet || telling.json, stop);
   (void)report::write_report(path);
   tell(summary, request.scenario, path, telling);

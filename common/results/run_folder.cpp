@@ -36,7 +36,8 @@ constexpr std::size_t longest_log_line = 10'000;   // [bytes]
 constexpr std::size_t reserved_for_reason = 4096;  // [bytes] a block: what any file with a byte in it occupies
 constexpr const char* own_files[] = {"scenario.yaml",        "timeseries.csv",         "summary.json", "forces.sto",
                                      "ground_reactions.mot", "kinematics.sto",         "run.log",      "fields.pvd",
-                                     "report.html",          "measured_reactions.mot", "timing.json",  incomplete_name};
+                                     "report.html",          "measured_reactions.mot", "timing.json",  "shapes.json",
+                                     incomplete_name};
 
 [[noreturn]] void refuse_folder(const fs::path& path, const std::string& found, const std::string& advice) {
   throw file_error(path.string(),

@@ -6,6 +6,7 @@
 ///     timing.json        wall times
 ///     forces.sto         OpenSim storages made from the same rows
 ///     kinematics.sto
+///     shapes.json        triangles of bodies that have a mesh (client/report)
 ///     report.html        page made of the files above (client/report)
 ///     run.log
 ///     fields.pvd         series for ParaView, when the scenario asks for fields

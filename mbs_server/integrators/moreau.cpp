@@ -179,6 +179,14 @@ void Moreau::hand_on(std::span<const std::size_t> touching, std::vector<double>&
     const Vector u = contacts.velocities(from_y_.segment(n_, n_));
     for (std::size_t k = 0; k < touching.size(); ++k) rates[k] = u[3 * static_cast<Eigen::Index>(k)];
   }
+  std::vector<std::size_t> left;
+  double fastest = 0.0;
+  for (std::size_t k = 0; k < touching.size(); ++k) {
+    if (rates[k] >= -resting_speed(touching[k])) continue;
+    left.push_back(touching[k]);
+    fastest = std::max(fastest, -rates[k]);
+  }
+  if (!left.empty()) contacts.note_broken_off(left, most_waves, fastest);
 }
 
 /// Velocities at the end of the step, from those that it would have without contact.

@@ -53,6 +53,9 @@ class RigidContacts {
   /// acts over it, of which the last that is told counts; it ends at `t`. @{
   virtual void begin_step(double t) = 0;
   virtual void note_impact(const ConstRef& impulses, const ConstRef& before, const ConstRef& after) = 0;
+  /// Impacts in turn at the start of the step were broken off after `impacts` of them; `points` of the last look still
+  /// approach, the fastest of them at `approach` [m/s] > 0, and strike at once instead.
+  virtual void note_broken_off(std::span<const std::size_t> points, int impacts, double approach) = 0;
   virtual void forget_contact() = 0;
   virtual void note_contact(const ConstRef& impulses) = 0;
   virtual void end_step(double t) = 0;

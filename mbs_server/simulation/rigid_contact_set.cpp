@@ -86,7 +86,16 @@ const friction::ImpactProblem& RigidContactSet::choose(std::span<const std::size
 void RigidContactSet::begin_step(double t) {
   step_from_ = t;
   std::ranges::fill(impact_, Sum{});
+  broken_off_.reset();
   forget_contact();
+}
+
+void RigidContactSet::note_broken_off(std::span<const std::size_t> points, int impacts, double approach) {
+  broken_off_.emplace(BrokenOff{.t = step_from_, .impacts = impacts, .approach = approach});
+  std::vector<std::size_t>& pairs = broken_off_->pairs;
+  for (const std::size_t point : points) pairs.push_back(points_[point].pair);
+  std::ranges::sort(pairs);
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
 }
 
 void RigidContactSet::forget_contact() {

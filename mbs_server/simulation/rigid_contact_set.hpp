@@ -35,9 +35,19 @@ class RigidContactSet final : public RigidContacts {
   void apply(const ConstRef& impulses, MutableRef qd) const override { qd += X_ * impulses; }
   void begin_step(double t) override;
   void note_impact(const ConstRef& impulses, const ConstRef& before, const ConstRef& after) override;
+  void note_broken_off(std::span<const std::size_t> points, int impacts, double approach) override;
   void forget_contact() override;
   void note_contact(const ConstRef& impulses) override;
   void end_step(double t) override { step_ = t - step_from_; }
+
+  /// Impacts in turn that were not followed to their end in the last step.
+  struct BrokenOff {
+    double t = 0.0;                    ///< [s]
+    int impacts = 0;                   ///< that were followed
+    double approach = 0.0;             ///< [m/s] of the fastest point that was left
+    std::vector<std::size_t> pairs{};  ///< of the points that were left, in order, each once
+  };
+  [[nodiscard]] const std::optional<BrokenOff>& broken_off() const { return broken_off_; }
 
   /// [m] What a gap of rigid bodies in contact may be: far above rounding, far below what is measured.
   [[nodiscard]] static double contact_rounding(const ConstVector& q);
@@ -80,6 +90,7 @@ class RigidContactSet final : public RigidContacts {
   double step_from_ = 0.0, step_ = 0.0;  ///< [s]
   std::vector<Sum> impact_, smooth_;     ///< per pair: of the impact that began the step, of the step without it
   std::vector<Response> told_;
+  std::optional<BrokenOff> broken_off_;
 };
 
 }  // namespace heelstrike::mbs

@@ -484,6 +484,7 @@ void Simulation::check_step(const StepResult& step) {
                                   "motion at t = {} s; the step is too large for {}",
                                   loose, notable_violation.position, step.t, name));
   }
+  tell_broken_off();
   constexpr double notable = 1e-3;
   step_errors_ += step.error;
   if (step_errors_ <= notable || std::exchange(told_step_errors_, true)) return;
@@ -493,6 +494,23 @@ void Simulation::check_step(const StepResult& step) {
                   "add up to {:.2g} of the size of the motion. A tenth of the step divides them by ten thousand; "
                   "arkode_erk and cvode_index1 find the step themselves",
                   name, step.step_size, step.t, step_errors_));
+}
+
+/// The first time that impacts in turn had no end: what follows from there is another law's answer.
+void Simulation::tell_broken_off() {
+  const auto& broken_off = model_.rigid_contacts().broken_off();
+  if (!broken_off || std::exchange(told_broken_off_, true)) return;
+  std::vector<std::string> names;
+  for (const std::size_t pair : broken_off->pairs) names.push_back(model_.pair_names()[pair]);
+  listener_->on_log(
+      "warning",
+      fmt::format(
+          "impact_law in_turn: expected bodies in touch to hand on motion in at most {0} impacts within an "
+          "instant, found {0} at t = {1:.10g} s and {2:.3g} m/s of approach left in '{3}'; there all contacts "
+          "strike at once, as with impact_law: newton, from the speeds that are reached. Large ratios of masses "
+          "and a restitution near 1 make such rows of impacts: lower the restitution, or take newton or poisson "
+          "for these pairs (told once)",
+          broken_off->impacts, broken_off->t, broken_off->approach, fmt::join(names, "', '")));
 }
 
 bool Simulation::commit_step() {

@@ -135,6 +135,7 @@ class Simulation {
   /// [s] How far the integrator may go.
   [[nodiscard]] double step_bound();
   void check_step(const StepResult& step);
+  void tell_broken_off();
   [[nodiscard]] bool commit_step();
   void commit_state(PendingStep& step);
   [[nodiscard]] double go_to(const PendingStep& step, VectorX& y);
@@ -204,6 +205,7 @@ class Simulation {
   double step_errors_ = 0.0;              ///< sum of StepResult::error
   bool told_step_errors_ = false;
   bool told_violation_ = false;
+  bool told_broken_off_ = false;
   bool told_singularity_ = false;
   VectorX y_, z_;  ///< at now_
   std::vector<double> row_;

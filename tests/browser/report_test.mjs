@@ -167,6 +167,93 @@ output: {interval: 0.005}
   await clean(page, 'band');
 }
 
+/** A ring of n by m cells as a binary STL file, in millimetres, twice as many triangles as a page shows. */
+function ringStl(n, m, radius, thickness) {
+  const point = (i, k) => {
+    const [a, b] = [(2 * Math.PI * i) / n, (2 * Math.PI * k) / m];
+    const r = radius + thickness * Math.cos(b);
+    return [r * Math.cos(a), r * Math.sin(a), thickness * Math.sin(b)];
+  };
+  const bytes = Buffer.alloc(84 + 50 * 2 * n * m);
+  bytes.writeUInt32LE(2 * n * m, 80);
+  let at = 84;
+  const triangle = (...corners) => {
+    corners.flat().forEach((x, c) => bytes.writeFloatLE(x, at + 12 + 4 * c));
+    at += 50;
+  };
+  for (let i = 0; i < n; ++i) {
+    for (let k = 0; k < m; ++k) {
+      const [i2, k2] = [(i + 1) % n, (k + 1) % m];
+      triangle(point(i, k), point(i2, k), point(i2, k2));
+      triangle(point(i, k), point(i2, k2), point(i, k2));
+    }
+  }
+  return bytes;
+}
+
+/** Share of the picture in the blue of the first body. */
+function bodyShare(page) {
+  return page.evaluate(() => {
+    const canvas = document.querySelector('.field-canvas canvas');
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d');
+    copy.drawImage(canvas, 0, 0);
+    const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+    let coloured = 0;
+    for (let i = 0; i < data.length; i += 4) if (data[i + 2] > data[i] + 40) ++coloured;
+    return coloured / (data.length / 4);
+  });
+}
+
+/** A body with a mesh and no fields is drawn as what it is, thinned, and moves. */
+async function testMesh() {
+  fs.writeFileSync(path.join(output, 'ring.stl'), ringStl(300, 100, 50, 12));
+  fs.writeFileSync(path.join(output, 'ring.yaml'), `heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  ring: {mass: 0.2, inertia: [1e-4, 1e-4, 2e-4], position: [0, 0, 0.08], orientation: [0.9659258, 0.258819, 0, 0]}
+contact:
+  ring-ground:
+    main:
+      body: ring
+      surface: {mesh: {file: ring.stl, length_scale: 0.001}}
+      material: {youngs_modulus: 1e6, poissons_ratio: 0.4}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: elastic_foundation
+    parameters: {thickness: 0.005}
+analysis: {end_time: 0.1}
+output: {interval: 0.002}
+`);
+  heelstrike('run', 'ring.yaml', '--in-process', '--quiet', '-o', 'ring');
+  const file = path.join(output, 'ring/report.html');
+  check(fs.statSync(file).size < 6e6, `ring: ${fs.statSync(file).size} bytes, below 6 MB`);
+  check(fs.statSync(path.join(output, 'ring/shapes.json')).size < 4e5, `ring: ${fs.statSync(path.join(output, 'ring/shapes.json')).size} bytes of meshes, below 0.4 MB`);
+  const page = await openPage(browser, file);
+  await page.waitForSelector('html[data-fields=true]');
+  const note = await page.locator('#fields').textContent();
+  const [, drawn] = /ring\.stl \((\d+) of 60000\)/.exec(note) ?? [];
+  check(!/false|undefined|NaN/.test(note), 'ring: nothing is said that nobody wrote');
+  check(Number(drawn) > 15000 && Number(drawn) <= 30000, `ring: the page says that it is thinned: ${drawn} of 60000 triangles`);
+  const view = page.locator('.field-canvas');
+  await view.scrollIntoViewIfNeeded();
+  await setSlider(page, 0);
+  const first = await view.screenshot();
+  const share = await bodyShare(page);
+  // A ring that fills a fifth of the height or more; sticks or a point take less than a hundredth.
+  check(share > 0.03 && share < 0.5, `ring: drawn as a ring, ${(100 * share).toFixed(1)} % of the picture`);
+  await setSlider(page, 400);
+  check(Buffer.compare(first, await view.screenshot()) !== 0, 'ring: it moves with its body');
+  check(Math.abs(await bodyShare(page) - share) < 0.5 * share, 'ring: and is still in the picture');
+  await page.screenshot({ path: path.join(output, 'ring.png') });
+  await clean(page, 'ring');
+  // A run of an earlier version knows no meshes.
+  fs.rmSync(path.join(output, 'ring/shapes.json'));
+  heelstrike('report', 'ring');
+  const old = await openPage(browser, file);
+  await old.waitForSelector('html[data-fields=true]');
+  check(await bodyShare(old) < 0.25 * share, 'ring: without its mesh it is a point');
+  await clean(old, 'ring without mesh');
+}
+
 async function setSlider(page, value) {
   await page.evaluate((v) => {
     const slider = document.querySelector('.field-time input');
@@ -526,6 +613,7 @@ try {
   await testMechanism('four_bar', 'four_bar_n.yaml', 'chart-position-coupler0');
   await testMechanism('car_axis', 'car_axis.yaml', 'chart-force-axle');
   await testLigament();
+  await testMesh();
   await testComparison();
   await testSweep();
   await testHostileNames();

@@ -23,7 +23,8 @@ RunData hostile_run() {
               .series = {},
               .measured = {},
               .prints = {},
-              .fields = {}};
+              .fields = {},
+              .shapes = {}};
   run.summary->scenario = "<script>";
   run.summary->backend = "flores & \"co\"";
   run.summary->status = "completed";

@@ -1,5 +1,6 @@
 // Contact of rigid bodies through the whole multibody side, against closed forms.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -237,6 +238,58 @@ TEST(RigidContact, ACradleHandsMotionOnWithinAnInstant) {
   EXPECT_LE(fastest / (w * length), 1.0 + 1e-5);
   // On the way back the first ball leaves with that speed.
   EXPECT_NEAR(std::ranges::min(run.column("ball1.vx_m_s")) / -(w * length), 1.0, 1e-2);
+}
+
+// A heavy ball lands on a light one that lies on the floor: of masses in the ratio N the light one strikes to and fro
+// pi sqrt(N) / 2 times and more before both part, all of it within an instant. With N = 4e6 that is more than is
+// followed.
+std::vector<std::string> warnings_of_a_squeezed_ball(double ratio, const std::string& law, double restitution) {
+  const std::string scenario = fmt::format(R"(heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  light: {{mass: 0.001, inertia: [1e-7, 1e-7, 1e-7], position: [0, 0, 0.01]}}
+  heavy: {{mass: {}, inertia: [1, 1, 1], position: [0, 0, 0.04], velocity: [0, 0, -1]}}
+joints:
+  low: {{type: prismatic, bodies: [ground, light], point: [0, 0, 0], axis: [0, 0, 1]}}
+  high: {{type: prismatic, bodies: [ground, heavy], point: [0, 0, 0], axis: [0, 0, 1]}}
+contact:
+  floor:
+    main: {{body: light, surface: {{sphere: {{radius: 0.01}}}}}}
+    partner: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    backend: rigid
+    parameters: {{restitution: {}, impact_law: {}}}
+  squeeze:
+    main: {{body: light, surface: {{sphere: {{radius: 0.01}}}}}}
+    partner: {{body: heavy, surface: {{sphere: {{radius: 0.02}}}}}}
+    backend: rigid
+    parameters: {{restitution: {}, impact_law: {}}}
+analysis:
+  end_time: 0.01
+  integrator: {{name: moreau, step: 0.001}}
+output:
+  interval: 0.001
+)",
+                                           0.001 * ratio, restitution, law, restitution, law);
+  const auto run = completed(scenario_from(scenario));
+  // Whatever was told, nothing is created: a mass of 0.001 ratio kg at 1 m/s.
+  EXPECT_LE(run.summary.energy.final, run.summary.energy.initial * (1.0 + 1e-9));
+  std::vector<std::string> warnings;
+  for (const std::string& line : run.log) {
+    if (line.find("impact_law in_turn") != std::string::npos) warnings.push_back(line);
+  }
+  return warnings;
+}
+
+TEST(RigidContact, ARowOfImpactsWithoutAnEndIsToldWithItsPlaceAndItsRemedy) {
+  const auto told = warnings_of_a_squeezed_ball(4e6, "in_turn", 1.0);
+  ASSERT_EQ(told.size(), 1U) << "once in a run";
+  EXPECT_THAT(told[0], testing::HasSubstr("1000 impacts"));
+  EXPECT_THAT(told[0], testing::HasSubstr("t = 0 s"));
+  EXPECT_THAT(told[0], testing::HasSubstr("squeeze"));
+  EXPECT_THAT(told[0], testing::HasSubstr("lower the restitution"));
+  // Shorter rows and other laws have nothing to tell.
+  EXPECT_TRUE(warnings_of_a_squeezed_ball(1e4, "in_turn", 1.0).empty());
+  EXPECT_TRUE(warnings_of_a_squeezed_ball(4e6, "newton", 1.0).empty());
 }
 
 // All contacts at once: the first ball rebounds.

@@ -1,6 +1,7 @@
 // Runs in 3D: fields as colours on deforming bodies, mechanisms as simple shapes; one slider, one camera, one scale.
 import * as THREE from 'three';
 import { OrbitControls } from 'three/examples/jsm/controls/OrbitControls.js';
+import { unpackIntegers, unpackShorts } from './decode.js';
 import { directionOf, fit } from './camera.js';
 import { element, number, readable } from './format.js';
 import { RunScene } from './run_scene.js';
@@ -8,7 +9,7 @@ import { onTime, onWindow, showTime } from './shared_time.js';
 import * as theme from './theme.js';
 import { pressureColour, viridisColour } from './viridis.js';
 
-const mostTicks = 400;
+const mostTicks = 400, mostVeils = 3;
 const looks = { below: 'From below', side: 'From the side', oblique: 'Oblique', plane: 'In its plane' };
 const words = (name) => name.replaceAll('_', ' ');
 
@@ -70,6 +71,9 @@ class FieldStage {
       ...['x', 'y', 'z'].map((axis, k) => element('option', { value: String(k) }, `section across ${axis}`)));
     this.cutAt = element('input', { type: 'range', min: '0', max: '1', step: '0.005', value: '0.5', 'aria-label': 'Place of the section', oninput: () => this.show() });
     this.follow = element('input', { type: 'checkbox', onchange: () => { this.look(this.view); this.show(); } });
+    // A dozen veils before each other hide what they lie around.
+    const veils = Math.max(...this.scenes.map((scene) => scene.rigid?.scene.lines?.surfaces.length ?? 0));
+    this.veils = element('input', { type: 'checkbox', checked: veils <= mostVeils, onchange: () => this.show() });
     const look = (name) => element('button', { type: 'button', 'data-look': name, onclick: () => { this.look(name); this.show(); } }, looks[name]);
     this.play = element('button', { type: 'button', class: 'play', onclick: () => this.togglePlay() }, 'Play');
     this.slider = element('input', { type: 'range', min: '0', step: '1', value: '0', 'aria-label': 'Time', oninput: () => this.slide() });
@@ -81,12 +85,13 @@ class FieldStage {
     const body = this.withFields ? [...(canDeform ? [this.deformation] : []), this.cutAxis, this.cutAt] : [];
     place.replaceChildren(...[
       this.withFields && element('div', { class: 'field-tools no-print' }, ...colours),
-      element('div', { class: 'field-tools no-print' }, ...body, ...Object.keys(looks).filter((name) => (name === 'below' ? this.withFields : name !== 'plane' || !this.withFields)).map(look), this.control('', this.follow)),
+      element('div', { class: 'field-tools no-print' }, ...body, ...Object.keys(looks).filter((name) => (name === 'below' ? this.withFields : name !== 'plane' || !this.withFields)).map(look), this.control('', this.follow), veils > 0 ? this.control('', this.veils) : ''),
       element('div', { class: 'field-stage' }, this.holder, this.withFields ? element('div', { class: 'colour-scale' }, this.bar, this.ends) : ''),
       element('div', { class: 'field-time no-print' }, this.play, this.slider, this.clock), this.withFields && this.readout,
       this.withFields && this.scenes.length === 1 && element('p', { class: 'note' }, 'This time in full precision: ', this.file),
     ].filter(Boolean));
     this.follow.parentElement.append('follow');
+    this.veils.parentElement?.append('wrapping surfaces');
     this.canvas.addEventListener('pointermove', (event) => this.probe(event));
     new ResizeObserver(() => this.resize()).observe(this.holder);
   }
@@ -186,7 +191,10 @@ class FieldStage {
 
   show() {
     const scale = Number(this.deformation.value);
-    for (const scene of this.scenes) scene.place(this.time, scale, this.follow.checked, this.middle);
+    for (const scene of this.scenes) {
+      scene.place(this.time, scale, this.follow.checked, this.middle);
+      scene.rigid?.showVeils(this.veils.checked);
+    }
     if (this.quantity) this.showColours();
     this.cut();
     this.clock.textContent = `t = ${number(this.time)} s`;
@@ -317,11 +325,19 @@ class FieldStage {
   }
 }
 
+/** @param json  of shapes.json of a run: points in the frame of the body, in parts of their range */
+async function unpackShape({ body, points: { low, high, values }, triangles }) {
+  const parts = await unpackShorts(values);
+  const points = Float32Array.from(parts, (part, i) => low[i % 3] + ((high[i % 3] - low[i % 3]) * part) / 65535);
+  return { body, points, triangles: await unpackIntegers(triangles) };
+}
+
 async function main() {
   const report = window.heelstrikeReport ?? await new Promise((resolve) => addEventListener('heelstrike-report', (event) => resolve(event.detail), { once: true }));
   const place = document.getElementById('field-view');
   try {
-    const scenes = (await Promise.all(report.scenes.map((json) => RunScene.unpack(json, report.runs[json.run])))).filter((scene) => !scene.empty);
+    const shapes = await Promise.all((report.shapes ?? []).map(unpackShape));
+    const scenes = (await Promise.all(report.scenes.map((json) => RunScene.unpack(json, report.runs[json.run], shapes)))).filter((scene) => !scene.empty);
     if (scenes.length > 0) new FieldStage(place, scenes);
     else place.textContent = 'Nothing to draw.';
   } catch (error) {

@@ -3,6 +3,7 @@ import * as THREE from 'three';
 import { indexBefore } from './sampled.js';
 
 const bodyColours = [0x5b8db8, 0xc7843f, 0x5fa38a, 0xb67ba0, 0xa9974f, 0x7f8fa6];
+const outlinePoints = 150;  // of each mesh
 const jointColour = 0x4a525a, springColour = 0xd55e00, rodColour = 0x70787f, groundColour = 0x8a939c, ligamentColour = 0xb5482f;
 
 // Directions to the faces, edges and corners of a cube.
@@ -57,22 +58,47 @@ function coil(radius, wire, length) {
 }
 
 export class RigidBodies {
-  /** @param scene  as scene_json of the program writes it; @param shown  bodies that fields draw already
-   *  @param start  [s] of the run */
-  constructor(scene, poses, shown, start) {
-    Object.assign(this, { scene, poses, shown, start });
+  /** @param scene  as scene_json of the program writes it; @param shapes  [{body, points, triangles}] of bodies with meshes
+   *  @param shown  bodies that fields draw already; @param start  [s] of the run */
+  constructor(scene, shapes, poses, shown, start) {
+    Object.assign(this, { scene, shapes, poses, shown, start });
     this.up = vector(scene.up);
     this.group = new THREE.Group();
     this.bodies = scene.bodies.filter((body) => poses.has(body.name));
     this.moving = this.bodies.filter((body) => body.name !== 'ground');
     this.planes = [];
+    this.veils = [];
+    // What one looks at: muscles lead far away from a knee, whose bones have meshes.
+    const withShapes = this.bodies.filter((body) => this.shapesOf(body).length > 0).length;
+    this.aboutShapes = withShapes > 0 && 2 * withShapes >= this.moving.length;
+  }
+
+  /** Triangles that the page has of a body. */
+  shapesOf(body) {
+    return this.shapes.filter((shape) => shape.body === body.name);
+  }
+
+  /** Of the points of its shapes as many as show how large they are. */
+  outlineOfShapes(body) {
+    return this.shapesOf(body).flatMap(({ points }) => {
+      const step = 3 * Math.max(1, Math.floor(points.length / 3 / outlinePoints));
+      return Array.from({ length: Math.ceil(points.length / step) }, (_, i) => new THREE.Vector3().fromArray(points, i * step));
+    });
+  }
+
+  /** Simple solids of a body; one of which only the size is right gives way to triangles. */
+  solidsOf(body) {
+    const known = this.shapesOf(body).length > 0;
+    return body.surfaces.filter(({ kind, rough }) => kind !== 'plane' && !(rough && known));
   }
 
   /** Points of a body that show how large it is, in its frame. */
   extent(body) {
-    const points = body.points.map(vector);
-    const solids = body.surfaces.filter(({ kind }) => kind !== 'plane');
-    if (body.center_of_mass && body.surfaces.length === 0) points.push(vector(body.center_of_mass));
+    const shapes = this.shapesOf(body);
+    const points = this.outlineOfShapes(body);
+    if (!this.aboutShapes) points.push(...body.points.map(vector));
+    const solids = this.solidsOf(body);
+    if (body.center_of_mass && body.surfaces.length === 0 && shapes.length === 0) points.push(vector(body.center_of_mass));
     for (const s of solids) {
       const half = s.kind === 'block' ? vector(s.lengths).multiplyScalar(0.5) : new THREE.Vector3().setScalar(Math.max(s.radius, (s.length ?? 0) / 2));
       for (const sign of signs) points.push(vector(sign).multiply(half).multiplyScalar(s.kind === 'sphere' ? 1 / Math.hypot(...sign) : 1).add(vector(s.center)));
@@ -82,15 +108,16 @@ export class RigidBodies {
 
   /** Points of the bodies at t in the world. */
   outline(t) {
-    return this.bodies.flatMap((body) => {
+    const bodies = this.aboutShapes ? this.bodies.filter((body) => this.shapesOf(body).length > 0) : this.bodies;
+    return bodies.flatMap((body) => {
       const X = this.poses.at(body.name, t);
-      return (body.name === 'ground' ? body.points.map(vector) : this.extent(body)).map((p) => p.applyMatrix4(X));
+      return (body.name === 'ground' && !this.aboutShapes ? body.points.map(vector) : this.extent(body)).map((p) => p.applyMatrix4(X));
     });
   }
 
   /** Makes the shapes. @param size  of all that is seen over the run [m] */
   build(size, floor) {
-    const thick = 0.006 * size;
+    const thick = 0.006 * size, line = 0.4 * thick;
     this.frames = this.bodies.map((body, k) => {
       const frame = new THREE.Group();
       frame.matrixAutoUpdate = false;
@@ -108,8 +135,8 @@ export class RigidBodies {
     }
     this.ways = [];
     for (const { a, b, way } of this.scene.lines?.parts ?? []) {
-      if (way?.unpacked && this.poses.has(way.body)) this.addWay(a, b, way, 0.4 * thick);
-      else this.addLink(a, b, stick(0.4 * thick, ligamentColour));
+      if (way?.unpacked && this.poses.has(way.body)) this.addWay(a, b, way, line);
+      else this.addLink(a, b, stick(line, ligamentColour));
     }
     for (const surface of this.scene.lines?.surfaces ?? []) this.addWrapSurface(surface);
   }
@@ -123,6 +150,7 @@ export class RigidBodies {
     mesh.scale.set(...radii);
     mesh.position.copy(vector(p));
     mesh.quaternion.set(i, j, k, w);
+    this.veils.push(mesh);
     frame.add(mesh);
   }
 
@@ -134,8 +162,15 @@ export class RigidBodies {
       frame.add(mesh);
       return mesh;
     };
-    const solids = body.surfaces.filter((s) => s.kind !== 'plane');
-    for (const s of solids) {
+    const shapes = this.shapesOf(body);
+    for (const { points, triangles } of shapes) {
+      const geometry = new THREE.BufferGeometry();
+      geometry.setAttribute('position', new THREE.BufferAttribute(points, 3));
+      geometry.setIndex(new THREE.BufferAttribute(triangles, 1));
+      geometry.computeVertexNormals();
+      add(geometry, new THREE.Vector3(), new THREE.MeshLambertMaterial({ color: colour, side: THREE.DoubleSide }));
+    }
+    for (const s of this.solidsOf(body)) {
       const rough = s.rough ? new THREE.MeshLambertMaterial({ color: colour, transparent: true, opacity: 0.4 }) : material;
       if (s.kind === 'sphere') {
         add(new THREE.SphereGeometry(s.radius, 80, 48), vector(s.center));
@@ -155,6 +190,8 @@ export class RigidBodies {
       for (const p of this.supports()) add(new THREE.BoxGeometry(3 * thick, 3 * thick, 3 * thick), vector(p));
       return;
     }
+    // A mesh is what the body looks like: sticks through it would say less.
+    if (shapes.length > 0) return;
     const points = body.points.map(vector);
     const com = vector(body.center_of_mass);
     if (!points.some((p) => p.distanceTo(com) < 1e-9)) points.push(com);
@@ -167,8 +204,8 @@ export class RigidBodies {
     const reach = Math.max(0, ...links.map(({ length }) => length));
     const longest = body.box ? Math.max(...body.box.lengths) : 0;
     // The block of the same mass and inertia, where it is the body and not a number that nobody meant; not where lines
-    // are inserted, for a bone is no block and would hide them.
-    const inserted = (this.scene.lines?.parts ?? []).some(({ a, b }) => a.body === body.name || b.body === body.name);
+    // are inserted, for a bone is no block and would hide them, nor among meshes.
+    const inserted = this.aboutShapes || (this.scene.lines?.parts ?? []).some(({ a, b }) => a.body === body.name || b.body === body.name);
     if (body.surfaces.length === 0 && body.box && !inserted && reach <= 1.1 * longest && longest < 0.6 * size) {
       const [w, i, j, k] = body.box.q;
       add(new THREE.BoxGeometry(...body.box.lengths), vector(body.box.p)).quaternion.set(i, j, k, w);
@@ -263,6 +300,11 @@ export class RigidBodies {
     // The insertions are where they are, also between the times of the way.
     [[0, a], [count - 1, b]].forEach(([k, end]) => { way[k] = vector(end.point).applyMatrix4(this.poses.at(end.body, t)); });
     return way;
+  }
+
+  /** Whether what lines wrap over is seen. */
+  showVeils(seen) {
+    for (const veil of this.veils) veil.visible = seen;
   }
 
   /** Everything at time t; `focus` is what the planes lie below. */

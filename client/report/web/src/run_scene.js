@@ -10,8 +10,8 @@ const outlinePoints = 150;  // of each body
 const pathColour = 0xd55e00;
 
 export class RunScene {
-  /** @param json {run, fields?, scene?}; @param run  of the page, unpacked */
-  static async unpack(json, run) {
+  /** @param json {run, fields?, scene?, shapes?}; @param run  of the page, unpacked; @param shapes  of the page, unpacked */
+  static async unpack(json, run, shapes) {
     const scene = new RunScene();
     scene.label = run.label;
     scene.run = run;
@@ -25,7 +25,7 @@ export class RunScene {
     scene.parts = scene.parts.filter((part) => !(part.isPlane && planes.has(part.body)));
     scene.coloured = scene.parts.filter((part) => part.coloured);
     const drawn = new Set(scene.parts.map((part) => part.body).filter(Boolean));
-    scene.rigid = json.scene ? new RigidBodies(json.scene, scene.poses, drawn, run.span[0]) : null;
+    scene.rigid = json.scene ? new RigidBodies(json.scene, (json.shapes ?? []).map((k) => shapes[k]), scene.poses, drawn, run.span[0]) : null;
     return scene;
   }
 
