@@ -74,8 +74,9 @@ class ContactModel : public UnitModel {
  public:
   ContactModel(const mbs::RunInput& input, const std::string& name, const std::string& cache) {
     const PairModel& pair = pair_of(input.scenario, name);
-    contact_ = fem::local_contact_factory(cache)({&pair.spec, 1}, input.assets,
-                                                 {.run_id = input.run_id, .on_progress = {}, .stop = {}});
+    digest_ = input.scenario_digest;
+    contact_ = fem::local_contact_factory(cache, fem::StateOrigin::tuned_parameters)(
+        {&pair.spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}});
     const auto variables = contact_variables(input.scenario, name);
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = variables[1 + i].start;
   }
@@ -114,10 +115,16 @@ class ContactModel : public UnitModel {
     std::memcpy(bytes.data(), &step_, sizeof step_);
     std::memcpy(bytes.data() + sizeof step_, &now_, sizeof now_);
     std::memcpy(bytes.data() + sizeof step_ + sizeof now_, values_.data(), sizeof values_);
-    return bytes + contact_->save_state().front();
+    return digest_ + bytes + contact_->save_state().front();
   }
   void restore(std::string_view bytes) override {
     constexpr std::size_t before = sizeof step_ + sizeof now_ + sizeof values_;
+    if (bytes.starts_with(digest_)) {
+      bytes.remove_prefix(digest_.size());
+    } else {
+      throw input_error("state",
+                        "state: the bytes are those of another unit, of one with other fixed parameters, or of none");
+    }
     if (bytes.size() < before) throw input_error("state", "state: the bytes are those of no unit, or cut off");
     const std::string history(bytes.substr(before));
     contact_->restore_state({&history, 1});
@@ -163,6 +170,7 @@ class ContactModel : public UnitModel {
     return response_;
   }
 
+  std::string digest_;  ///< of all that is fixed
   std::unique_ptr<Contact> contact_;
   std::array<double, inputs.size()> values_{};
   std::array<double, wrench.size() + locals.size()> outputs_{};

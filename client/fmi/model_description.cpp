@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <charconv>
+#include <cmath>
 #include <map>
 #include <pugixml.hpp>
 #include <set>
@@ -50,10 +52,12 @@ std::optional<Powers> powers_of(const std::string& unit) {
   while (i < unit.size()) {
     const char c = unit[i];
     if (c == '^') {
-      std::size_t used = 0;
-      const int power = std::stoi(unit.substr(i + 1), &used);
-      if (!close(power)) return std::nullopt;
-      i += 1 + used;
+      // "N/m^n" and broken powers have no name in FMI.
+      int power = 0;
+      const auto [end, error] = std::from_chars(unit.data() + i + 1, unit.data() + unit.size(), power);
+      const auto next = static_cast<std::size_t>(end - unit.data());
+      if (error != std::errc() || (next < unit.size() && unit[next] == '.') || !close(power)) return std::nullopt;
+      i = next;
       continue;
     }
     if (c == ' ' || c == '/' || c == '(' || c == ')') {
@@ -85,6 +89,47 @@ void add_units(pugi::xml_node root, const UnitContent& content, std::set<std::st
   }
 }
 
+/// What a unit measures, where its name says no more than that; several quantities have none.
+const char* quantity_of(const std::string& unit) {
+  static const std::map<std::string, const char*> quantities = {{"s", "Time"},
+                                                                {"m", "Length"},
+                                                                {"m^2", "Area"},
+                                                                {"kg", "Mass"},
+                                                                {"rad", "Angle"},
+                                                                {"N", "Force"},
+                                                                {"N m", "Torque"},
+                                                                {"Pa", "Pressure"},
+                                                                {"J", "Energy"},
+                                                                {"W", "Power"},
+                                                                {"m/s", "Velocity"},
+                                                                {"rad/s", "AngularVelocity"},
+                                                                {"m/s^2", "Acceleration"},
+                                                                {"rad/s^2", "AngularAcceleration"},
+                                                                {"kg m^2", "MomentOfInertia"},
+                                                                {"kg/m^3", "Density"},
+                                                                {"N/m", "TranslationalSpringConstant"},
+                                                                {"N s/m", "TranslationalDampingConstant"},
+                                                                {"N m/rad", "RotationalSpringConstant"},
+                                                                {"N m s/rad", "RotationalDampingConstant"}};
+  const auto found = quantities.find(unit);
+  return found == quantities.end() ? nullptr : found->second;
+}
+
+/// The quantities, in the words of the Modelica Standard Library, which importers know.
+void add_types(FmiVersion version, pugi::xml_node root, const std::set<std::string>& units) {
+  auto definitions = root.append_child("TypeDefinitions");
+  for (const std::string& unit : units) {
+    const char* quantity = quantity_of(unit);
+    if (quantity == nullptr) continue;
+    auto type = definitions.append_child(version == FmiVersion::v2 ? "SimpleType" : "Float64Type");
+    type.append_attribute("name") = quantity;
+    auto real = version == FmiVersion::v2 ? type.append_child("Real") : type;
+    real.append_attribute("quantity") = quantity;
+    real.append_attribute("unit") = unit.c_str();
+  }
+  if (!definitions.first_child()) root.remove_child(definitions);
+}
+
 const char* name_of(Causality causality) {
   constexpr const char* names[] = {"independent", "parameter", "input", "output", "local"};
   return names[static_cast<int>(causality)];
@@ -104,7 +149,12 @@ void describe(pugi::xml_node node, const UnitVariable& variable) {
 }
 
 void add_value(pugi::xml_node node, const UnitVariable& variable, const std::set<std::string>& units) {
-  if (units.contains(variable.unit)) node.append_attribute("unit") = variable.unit.c_str();
+  if (units.contains(variable.unit)) {
+    if (const char* quantity = quantity_of(variable.unit)) node.append_attribute("declaredType") = quantity;
+    node.append_attribute("unit") = variable.unit.c_str();
+  }
+  if (std::isfinite(variable.min)) node.append_attribute("min") = fmt::format("{}", variable.min).c_str();
+  if (std::isfinite(variable.max)) node.append_attribute("max") = fmt::format("{}", variable.max).c_str();
   if (variable.causality != Causality::parameter && variable.causality != Causality::input) return;
   node.append_attribute("start") = fmt::format("{}", variable.start).c_str();
 }
@@ -187,6 +237,7 @@ std::string model_description(FmiVersion version, const UnitDescription& unit, c
   // FMI 2.0 and 3.0 want their elements in this order.
   add_co_simulation(version, root, unit, !content.pair.empty());
   add_units(root, content, units);
+  add_types(version, root, units);
   auto categories = root.append_child("LogCategories");
   auto category = categories.append_child("Category");
   category.append_attribute("name") = "logStatusError";

@@ -9,7 +9,8 @@ namespace {
 class SimulationModel : public UnitModel, private mbs::SimulationListener {
  public:
   SimulationModel(mbs::RunInput input, const std::string& cache) : input_(std::move(input)), simulation_(input_) {
-    simulation_.initialise(fem::local_contact_factory(cache));
+    // Of states of other values of tunable parameters; that all others are the same, the scenario's digest says.
+    simulation_.initialise(fem::local_contact_factory(cache, fem::StateOrigin::tuned_parameters));
     simulation_.listen(*this);
   }
 

@@ -8,6 +8,7 @@
 
 #include "client/embedded/catalog.hpp"
 #include "client/embedded/embedded.hpp"
+#include "client/fmi/scenario_numbers.hpp"
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/service/run_input.hpp"
@@ -118,16 +119,18 @@ void Unit::open() {
   const BackendSchemas schemas = schemas_of(embedded_backends());
   const Catalog catalog = scenario_catalog(schemas);
   std::string yaml = content_.yaml;
-  const auto change = [&](const std::string& key, double value) {
-    yaml = with_override(yaml, content_.file_name, fmt::format("{}={}", key, value), catalog);
+  const auto change = [&](const std::string& assignment) {
+    yaml = with_override(yaml, content_.file_name, assignment, catalog);
   };
   const auto change_all = [&](bool tunable) {
+    std::map<std::uint32_t, double> values;
     for (const auto& [reference, value] : parameters_) {
-      if (variable(reference).tunable == tunable) change(variable(reference).name, value);
+      if (variable(reference).tunable == tunable) values.emplace(reference, value);
     }
+    for (const std::string& assignment : assignments(content_.variables, values)) change(assignment);
   };
   change_all(false);
-  if (stop_time_) change("analysis.end_time", *stop_time_);
+  if (stop_time_) change(fmt::format("analysis.end_time={}", *stop_time_));
   // States fit every instance with the same fixed parameters.
   const std::string digest = sha256_hex(content_.token + yaml);
   change_all(true);

@@ -34,6 +34,7 @@ void write_content(const UnitContent& content, const fs::path& resources) {
     index["files"].push_back(content.files[i].name);
     write_whole_file(place(resources, i), content.files[i].content);
   }
+  // What it may be stands in the description, and the scenario's own tables check it.
   for (const UnitVariable& variable : content.variables) {
     index["variables"].push_back({{"causality", static_cast<int>(variable.causality)},
                                   {"name", variable.name},

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ struct UnitVariable {
   std::string meaning;
   double start = 0.0;    ///< of inputs and parameters
   bool tunable = false;  ///< a parameter that may be set while the unit steps
+  /// Of parameters; infinite = none.
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
 };
 
 struct UnitContent {

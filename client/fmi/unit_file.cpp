@@ -10,11 +10,13 @@
 
 #include "client/embedded/catalog.hpp"
 #include "client/embedded/embedded.hpp"
+#include "client/fmi/scenario_numbers.hpp"
 #include "client/fmi/unit_model.hpp"
 #include "common/config/catalog.hpp"
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
+#include "fem_server/backends/backend.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/simulation/simulation.hpp"
@@ -45,23 +47,38 @@ class Scratch {
   fs::path path_;
 };
 
-/// Numbers among the parameters of the pairs, which `--set contact.PAIR.PARAMETER` reaches.
-void add_parameters(const Contact& contact, std::vector<UnitVariable>& variables) {
+void add(UnitVariable variable, std::vector<UnitVariable>& variables) {
+  variable.reference = static_cast<std::uint32_t>(variables.size());
+  variables.push_back(std::move(variable));
+}
+
+/// Numbers among the parameters of the pairs, which `--set contact.PAIR.PARAMETER` reaches. Not those that are derived
+/// from others: who sets the others means them to follow.
+void add_parameters(const Contact& contact, const Scenario& scenario, std::vector<UnitVariable>& variables) {
   for (const PairDescription& pair : contact.pairs()) {
-    for (const auto& [name, value] : pair.parameters) {
-      const double* number = std::get_if<double>(&value);
+    const auto model = std::ranges::find(scenario.pairs, pair.name, [](const PairModel& p) { return p.spec.name; });
+    const fem::BackendEntry& backend = fem::find_backend(pair.backend);
+    for (const ParameterSchema& parameter : backend.parameters) {
+      const auto found = pair.parameters.find(parameter.name);
+      const bool derived = !parameter.fallback && !model->spec.parameters.contains(parameter.name);
+      if (found == pair.parameters.end() || derived) continue;
+      const double* number = std::get_if<double>(&found->second);
       if (number == nullptr) continue;
-      variables.push_back({.reference = static_cast<std::uint32_t>(variables.size()),
-                           .causality = Causality::parameter,
-                           .name = fmt::format("contact.{}.{}", pair.name, name),
-                           .unit = {},
-                           .meaning = fmt::format("parameter of {}", pair.backend),
-                           .start = *number});
+      add({.causality = Causality::parameter,
+           .name = fmt::format("contact.{}.{}", pair.name, parameter.name),
+           .unit = parameter.unit,
+           .meaning = parameter.meaning,
+           .start = *number,
+           .tunable = std::ranges::find(backend.tunable, parameter.name) != backend.tunable.end(),
+           .min = parameter.range.min,
+           .max = parameter.range.max},
+          variables);
     }
   }
 }
 
-/// Numbers that the scenario gives its force elements; nothing remembers them, so that they may change at any time.
+/// Numbers that the scenario gives its force elements; nothing remembers them, so that they may change at any time,
+/// except when another unit is stepped.
 void add_element_numbers(const Scenario& scenario, std::vector<UnitVariable>& variables) {
   const Catalog catalog = scenario_catalog();
   for (const ElementSpec& force : scenario.forces) {
@@ -69,30 +86,34 @@ void add_element_numbers(const Scenario& scenario, std::vector<UnitVariable>& va
     for (const config::KeySchema& key : type->keys) {
       if (key.kind != config::KeyKind::number || !force.keys.has(key.name)) continue;
       const config::Field value = force.keys[key.name];
-      variables.push_back({.reference = static_cast<std::uint32_t>(variables.size()),
-                           .causality = Causality::parameter,
-                           .name = value.path(),
-                           .unit = key.unit,
-                           .meaning = key.meaning,
-                           .start = value.number(),
-                           .tunable = true});
+      add({.causality = Causality::parameter,
+           .name = value.path(),
+           .unit = key.unit,
+           .meaning = key.meaning,
+           .start = value.number(),
+           .tunable = type->name != "fmu",
+           .min = key.range.min,
+           .max = key.range.max},
+          variables);
     }
+  }
+}
+
+void add_scenario_numbers(const UnitContent& content, std::vector<UnitVariable>& variables) {
+  const std::string below = content.pair.empty() ? std::string() : fmt::format("contact.{}.", content.pair);
+  for (UnitVariable& number : scenario_numbers(content.yaml, content.file_name, scenario_catalog(), below)) {
+    add(std::move(number), variables);
   }
 }
 
 std::vector<UnitVariable> variables_of(mbs::Simulation& simulation) {
   std::vector<UnitVariable> variables;
-  const auto add = [&](const Column& column, Causality causality) {
-    variables.push_back({.reference = static_cast<std::uint32_t>(variables.size()),
-                         .causality = causality,
-                         .name = column.name,
-                         .unit = column.unit,
-                         .meaning = column.meaning});
+  const auto add_column = [&](const Column& column, Causality causality) {
+    add({.causality = causality, .name = column.name, .unit = column.unit, .meaning = column.meaning}, variables);
   };
-  add({.name = "time", .unit = "s", .meaning = "simulated time"}, Causality::independent);
-  for (const Column& input : simulation.inputs()) add(input, Causality::input);
-  for (const Column& output : simulation.outputs().subspan(1)) add(output, Causality::output);
-  if (const Contact* contact = simulation.model().contact(); contact != nullptr) add_parameters(*contact, variables);
+  add_column({.name = "time", .unit = "s", .meaning = "simulated time"}, Causality::independent);
+  for (const Column& input : simulation.inputs()) add_column(input, Causality::input);
+  for (const Column& output : simulation.outputs().subspan(1)) add_column(output, Causality::output);
   return variables;
 }
 
@@ -162,14 +183,18 @@ void write_unit(const RunRequest& request, const std::string& pair, FmiVersion v
     mbs::Simulation simulation(input);
     simulation.initialise(open);
     content.variables = variables_of(simulation);
+    if (const Contact* contact = simulation.model().contact(); contact != nullptr) {
+      add_parameters(*contact, input.scenario, content.variables);
+    }
     add_element_numbers(input.scenario, content.variables);
   } else {
     content.variables = contact_variables(input.scenario, pair);
     const auto spec =
         std::ranges::find(input.scenario.pairs, pair, [](const PairModel& p) { return p.spec.name; })->spec;
     add_parameters(*open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}}),
-                   content.variables);
+                   input.scenario, content.variables);
   }
+  add_scenario_numbers(content, content.variables);
   content.token = "{" + sha256_hex(input.scenario_digest + pair).substr(0, 32) + "}";
   const Scenario& scenario = request.scenario;
   const std::string stem = fs::path(content.file_name).stem().string();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/contact/contact.hpp"
+#include "fem_server/sessions/session_bytes.hpp"
 
 namespace heelstrike::fem {
 
@@ -15,7 +16,9 @@ namespace heelstrike::fem {
 
 /// Opens all pairs in this process.
 /// @param cache_directory  for products of preparations; empty = none
-[[nodiscard]] ContactFactory local_contact_factory(std::string cache_directory);
+/// @param origin           of the states that restore_state() takes
+[[nodiscard]] ContactFactory local_contact_factory(std::string cache_directory,
+                                                   StateOrigin origin = StateOrigin::same_pair);
 
 /// The same without a cache. Usable as a ContactFactory.
 [[nodiscard]] std::unique_ptr<Contact> open_local_contact(std::span<const PairSpec> pairs,

@@ -175,8 +175,8 @@ class Units(unittest.TestCase):
         """What the schema files and the tables of causality, variability and initial say, for what units contain."""
         for version, made in [*self.ball.items(), *self.contact.items(), *self.spring.items()]:
             order = [child.tag for child in made.root]
-            known = ["CoSimulation", "UnitDefinitions", "LogCategories", "DefaultExperiment", "ModelVariables",
-                     "ModelStructure"]
+            known = ["CoSimulation", "UnitDefinitions", "TypeDefinitions", "LogCategories", "DefaultExperiment",
+                     "ModelVariables", "ModelStructure"]
             self.assertEqual(order, known)
             self.assertEqual(made.root.get("fmiVersion"), f"{version}.0")
             self.assertTrue(made.root.get("modelName"))
@@ -185,6 +185,12 @@ class Units(unittest.TestCase):
             references = [int(v.get("valueReference")) for v in made.root.find("ModelVariables")]
             self.assertEqual(references, list(range(len(references))))
             self.assertEqual(len(made.variables), len(references), "names are unique")
+            types = {}  # their units, by name
+            for declared in made.root.find("TypeDefinitions"):
+                self.assertEqual(declared.tag, "SimpleType" if version == 2 else "Float64Type")
+                types[declared.get("name")] = (declared.find("Real") if version == 2 else declared).get("unit")
+            self.assertTrue(set(types.values()) <= units)
+            self.assertFalse(set(types) & set(made.variables), "names of types are not those of variables")
             outputs = []
             for position, variable in enumerate(made.root.find("ModelVariables")):
                 value = variable.find("Real") if version == 2 else variable
@@ -196,11 +202,21 @@ class Units(unittest.TestCase):
                 self.assertEqual(value.get("start") is not None, causality in ("input", "parameter"))
                 self.assertEqual(initial, "calculated" if causality in ("output", "local") else None)
                 self.assertIn(value.get("unit"), units | {None})
+                if value.get("declaredType") is not None:
+                    self.assertEqual(types[value.get("declaredType")], value.get("unit"))
+                if causality == "parameter":
+                    start = float(value.get("start"))
+                    self.assertLessEqual(float(value.get("min", "-inf")), start)
+                    self.assertLessEqual(start, float(value.get("max", "inf")))
                 if causality == "output":
                     outputs.append(position + 1 if version == 2 else position)
             self.assertEqual([v.get("causality") for v in made.variables.values()].count("independent"), 1)
             tunable = [v.get("name") for v in made.variables.values() if v.get("variability") == "tunable"]
-            self.assertEqual("forces.spring.stiffness" in tunable, made in self.spring.values(), tunable)
+            is_spring = made in self.spring.values()
+            self.assertEqual("forces.spring.stiffness" in tunable, is_spring, tunable)
+            self.assertEqual("contact.ball-ground.restitution" in tunable, not is_spring, tunable)
+            # What is calculated from others is none: flores derives both from `restitution`.
+            self.assertFalse([name for name in made.variables if name.endswith(("_factor", ".effective_restitution"))])
             is_contact = made in self.contact.values()
             flags = {name: value == "true" for name, value in made.root.find("CoSimulation").attrib.items()}
             if version == 2:
@@ -321,6 +337,87 @@ class Units(unittest.TestCase):
             unit.free()
             other.free()
 
+    def test_parameters_of_contacts_are_tunable(self):
+        """A ball whose restitution changes in its first flight bounces as one that has had it from the start."""
+        name, names = "contact.ball-ground.restitution", ["ball.z_m", "ball.vz_m_s", "energy.dissipated_J"]
+        for made in self.ball.values():
+            given = Instance(made).start(**{name.replace(".", "__"): 0.3})
+            tuned, restored = Instance(made).start(), Instance(made).start()
+            for unit in (given, tuned):
+                self.assertEqual(unit.step(0.0, 0.2), OK, unit.said)
+            self.assertEqual(tuned.set(name, 0.3), OK, tuned.said)
+            for k in range(2, 8):  # it touches down at 0.43 s, for 0.4 ms
+                for unit in (given, tuned):
+                    self.assertEqual(unit.step(0.1 * k, 0.1), OK, unit.said)
+                for a, b in zip(given.get(*names), tuned.get(*names)):
+                    self.assertAlmostEqual(a, b, delta=2e-7 * max(1.0, abs(a)))
+            self.assertGreater(tuned.get("energy.dissipated_J")[0], 7.0, "a lot of its 8.8 J")
+            # A state has its parameters with it.
+            self.assertEqual(restored.restore_bytes(tuned.state_bytes()), OK, restored.said)
+            self.assertEqual(restored.get(name), [0.3])
+            for unit in (tuned, restored):
+                self.assertEqual(unit.step(0.8, 0.5), OK, unit.said)
+            self.assertEqual(tuned.get(*names), restored.get(*names))
+            self.assertEqual(tuned.set(name, 1.5), OK)
+            self.refused(tuned, tuned.step(1.3, 0.1), "restitution", "1.5")
+            self.assertEqual(tuned.get(name), [0.3])
+            for unit in (given, tuned, restored):
+                unit.free()
+
+    def test_numbers_of_the_scenario_are_fixed_parameters(self):
+        for made in self.ball.values():
+            for name, start, unit in [("bodies.ball.mass", "1", "kg"), ("bodies.ball.position[3]", "1", "m"),
+                                      ("gravity[3]", "-9.81", "m/s^2"), ("analysis.integrator.rtol", "1e-10", None),
+                                      ("contact.ball-ground.main.surface.sphere.radius", "0.1", "m")]:
+                variable = made.variables[name]
+                self.assertEqual((variable.get("causality"), variable.get("variability")), ("parameter", "fixed"))
+                value = variable.find("Real") if made.version == 2 else variable
+                self.assertEqual((value.get("start"), value.get("unit")), (start, unit))
+            unit = Instance(made)
+            unit.start(**{"bodies__ball__position[3]": 0.5, "gravity[3]": -2.0, "gravity[1]": 0.25,
+                          "bodies__ball__mass": 3.0, "contact__ball-ground__main__surface__sphere__radius": 0.2})
+            self.assertEqual(unit.get("ball.x_m", "ball.z_m", "ball-ground.gap_m")[:2], [0.0, 0.5])
+            self.assertAlmostEqual(unit.get("ball-ground.gap_m")[0], 0.3, delta=1e-12)
+            self.assertEqual(unit.set("ball.fz_N", 1.5), OK)
+            self.assertEqual(unit.step(0.0, 0.5), OK, unit.said)
+            x, z = unit.get("ball.x_m", "ball.z_m")
+            self.assertAlmostEqual(x, 0.5 * 0.25 * 0.25, delta=1e-9)
+            self.assertAlmostEqual(z, 0.5 + 0.5 * (1.5 / 3.0 - 2.0) * 0.25, delta=1e-9)
+            self.refused(unit, unit.set("gravity[3]", -9.81), "fixed parameter")
+            # What cannot be is refused when the initialisation ends.
+            light = Instance(made)
+            if made.version == 2:
+                self.assertEqual(light.call("SetupExperiment", 0, c.c_double(0), c.c_double(0), 0, c.c_double(0)), OK)
+            self.assertEqual(light.set("bodies.ball.mass", -1.0), OK)
+            if made.version == 2:
+                light.call("EnterInitializationMode")
+            else:
+                light.call("EnterInitializationMode", False, c.c_double(0), c.c_double(0), False, c.c_double(0))
+            self.refused(light, light.call("ExitInitializationMode"), "bodies.ball.mass", "-1")
+            for each in (unit, light):
+                each.free()
+
+    def test_parameters_of_a_contact_alone(self):
+        """K is linear in the force; what the contact remembers of its onset stays."""
+        stiffness, radius = "contact.ball-ground.stiffness", "contact.ball-ground.main.surface.sphere.radius"
+        for made in self.contact.values():
+            self.assertEqual({name.split(".")[0] for name in made.variables if "." in name}, {"contact"})
+            unit = Instance(made).start()
+            for name, value in [("z_m", -0.0999999), ("vz_m_s", 0.5)]:
+                self.assertEqual(unit.set(name, value), OK, unit.said)
+            self.assertEqual(unit.step(0.0, 1e-4), OK, unit.said)
+            self.assertEqual(unit.set("z_m", -0.099), OK)
+            before, = unit.get("fz_N")
+            self.assertEqual(unit.set(stiffness, 2.8e8), OK, unit.said)
+            after, = unit.get("fz_N")
+            self.assertGreater(before, 1.0)
+            self.assertAlmostEqual(after, 2.0 * before, delta=1e-12 * after)
+            self.refused(unit, unit.set(radius, 0.2), "fixed parameter")
+            other = Instance(made).start(**{radius.replace(".", "__"): 0.11})
+            self.refused(other, other.restore_bytes(unit.state_bytes()), "other fixed parameters")
+            for each in (unit, other):
+                each.free()
+
     def test_steps_return_early_at_contacts(self):
         """Touchdown and separation end steps, with an event to handle; the motion is the same to the bit."""
         made = self.ball[3]
@@ -434,8 +531,7 @@ class Units(unittest.TestCase):
             self.refused(unit, unit.numbers("Get", [4711], (c.c_double * 1)()), "4711")
             self.refused(unit, unit.set("ball.z_m", 1.0), "ball.z_m", "calculated")
             self.refused(unit, unit.set("ball.fz_N", float("nan")), "ball.fz_N", "finite")
-            parameter = next(name for name, v in made.variables.items() if v.get("causality") == "parameter")
-            self.refused(unit, unit.set(parameter, 0.5), "fixed parameter")
+            self.refused(unit, unit.set("bodies.ball.mass", 0.5), "fixed parameter")
             self.refused(unit, unit.step(0.5, 0.1), "stands at 0 s")
             self.refused(unit, unit.step(0.0, -0.1), "positive")
             self.refused(unit, unit.step(0.0, 100.0), "2 s")
@@ -464,6 +560,31 @@ class FiniteElements(unittest.TestCase):
                 pressures += unit.get(name)
             self.assertGreater(max(pressures), 0.0)
             unit.free()
+
+    def test_parameters_of_finite_elements(self):
+        """The force is linear in the modulus, which is fixed, and friction holds with a coefficient that is not."""
+        with tempfile.TemporaryDirectory() as scratch:
+            made = Made(pathlib.Path(scratch), SOURCES / "examples/fem_ball.yaml", 3, "--contact", "ball-ground", "--set",
+                        "contact.element_size=0.05", "--set", "contact.contact_size=0.02", "--set",
+                        "contact.restitution=1")
+            modulus = "contact.ball-ground.main.material.youngs_modulus"
+            self.assertEqual(made.variables[modulus].get("variability"), "fixed")
+            forces = []
+            for factor in (1.0, 2.0):
+                unit = Instance(made).start(**{modulus.replace(".", "__"): factor * 302.12e6})
+                self.assertEqual(unit.set("z_m", -0.0995), OK)
+                forces += unit.get("fz_N")
+                if factor == 1.0:
+                    self.assertEqual(unit.step(0.0, 1e-3), OK, unit.said)
+                    self.assertEqual(unit.set("x_m", 1e-4), OK)
+                    self.assertEqual(unit.get("fx_N"), [0.0])
+                    self.assertEqual(unit.set("contact.ball-ground.friction", 0.1), OK)
+                    dragged, normal = unit.get("fx_N", "fz_N")
+                    self.assertAlmostEqual(dragged, 0.1 * normal, delta=0.01 * normal, msg="it slips")
+                    self.assertEqual(unit.step(1e-3, 1e-3), OK, unit.said)
+                unit.free()
+            self.assertGreater(forces[0], 1.0)
+            self.assertAlmostEqual(forces[1], 2.0 * forces[0], delta=1e-6 * forces[1])
 
 
 if __name__ == "__main__":
