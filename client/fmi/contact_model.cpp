@@ -102,7 +102,7 @@ class ContactModel : public UnitModel {
     outputs_[9] = answer.stored_energy;
     return outputs_;
   }
-  bool advance_to(double t, bool /*stop_at_events*/) override {
+  bool advance_to(double t, bool /*stop_at_events*/, const InternalStep& /*on_step*/) override {
     const PairState accepted = state();
     contact_->commit(step_, {&accepted, 1}, {&response_, 1});
     ++step_;

@@ -31,7 +31,11 @@ using fmi3InstanceEnvironment = void*;
 using fmi3FMUState = void*;
 using fmi3Status = int;
 using fmi3LogMessageCallback = void (*)(fmi3InstanceEnvironment, fmi3Status, fmi3String category, fmi3String message);
-using fmi3IntermediateUpdateCallback = void (*)();
+using fmi3IntermediateUpdateCallback = void (*)(fmi3InstanceEnvironment, fmi3Float64 intermediateUpdateTime,
+                                                fmi3Boolean intermediateVariableSetRequested,
+                                                fmi3Boolean intermediateVariableGetAllowed,
+                                                fmi3Boolean intermediateStepFinished, fmi3Boolean canReturnEarly,
+                                                fmi3Boolean* earlyReturnRequested, fmi3Float64* earlyReturnTime);
 }
 
 namespace {
@@ -59,9 +63,10 @@ FMI3_EXPORT fmi3Status fmi3SetDebugLogging(fmi3Instance, fmi3Boolean, std::size_
 
 FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String token, fmi3String resource_path,
                                                      fmi3Boolean, fmi3Boolean, fmi3Boolean event_mode,
-                                                     fmi3Boolean may_return_early, const fmi3ValueReference*,
-                                                     std::size_t, fmi3InstanceEnvironment environment,
-                                                     fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback) {
+                                                     fmi3Boolean may_return_early,
+                                                     const fmi3ValueReference* intermediate, std::size_t n_intermediate,
+                                                     fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
+                                                     fmi3IntermediateUpdateCallback update) {
   auto instance = std::make_unique<UnitInstance>();
   instance->event_mode = event_mode;
   instance->may_return_early = may_return_early;
@@ -70,12 +75,21 @@ FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String toke
       log(environment, static_cast<int>(status), category, text);
     };
   }
+  if (update != nullptr) {
+    instance->on_step = [=](double t) -> std::optional<double> {
+      bool wants_return = false;
+      double when = t;
+      update(environment, t, false, true, true, may_return_early, &wants_return, &when);
+      return wants_return && may_return_early ? std::optional(when) : std::nullopt;
+    };
+  }
   const FmiStatus status = guarded(*instance, [&] {
     if (resource_path == nullptr || token == nullptr) {
       throw heelstrike::input_error("resourcePath",
                                     "a unit is instantiated with its token and the path of its resources");
     }
     instance->unit = std::make_unique<Unit>(resource_path, token);
+    if (n_intermediate > 0) instance->unit->require_known({intermediate, n_intermediate});
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }
@@ -215,10 +229,11 @@ FMI3_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Floa
   return call(instance, [&](Unit& unit) {
     const auto& self = *static_cast<UnitInstance*>(instance);
     *reached = unit.time();
-    const bool at_event = unit.do_step(t, h, self.may_return_early);
+    const bool at_event = unit.do_step(t, h, self.may_return_early, self.on_step);
     *reached = unit.time();
     *event = at_event && self.event_mode;
-    *early = self.may_return_early && at_event && *reached < t + h;
+    // The sum of a master's times may lie behind the end of the scenario by rounding.
+    *early = self.may_return_early && *reached < t + h && !unit.stands_at(t + h);
   });
 }
 

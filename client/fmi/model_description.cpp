@@ -165,6 +165,9 @@ void add_variables(FmiVersion version, pugi::xml_node root, const UnitContent& c
   for (const UnitVariable& variable : content.variables) {
     auto node = variables.append_child(version == FmiVersion::v2 ? "ScalarVariable" : "Float64");
     describe(node, variable);
+    const bool told_inside_steps =
+        version == FmiVersion::v3 && content.pair.empty() && variable.causality == Causality::output;
+    if (told_inside_steps) node.append_attribute("intermediateUpdate") = true;
     add_value(version == FmiVersion::v2 ? node.append_child("Real") : node, variable, units);
   }
 }
@@ -208,6 +211,8 @@ void add_co_simulation(FmiVersion version, pugi::xml_node root, const UnitDescri
     node.append_attribute("maxOutputDerivativeOrder") = 0;
     node.append_attribute("mightReturnEarlyFromDoStep") = !is_contact;
     node.append_attribute("hasEventMode") = !is_contact;
+    node.append_attribute("providesIntermediateUpdate") = !is_contact;
+    node.append_attribute("canReturnEarlyAfterIntermediateUpdate") = !is_contact;
     node.append_attribute("providesDirectionalDerivatives") = is_contact;
     node.append_attribute("providesAdjointDerivatives") = is_contact;
   }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "client/fmi/unit_model.hpp"
 #include "common/wire/run_records_wire.hpp"
 #include "fem_server/sessions/local_contact.hpp"
@@ -21,11 +23,18 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
   [[nodiscard]] std::span<const double> outputs() override {
     return simulation_.output_values().subspan(1);  // the first one is time
   }
-  bool advance_to(double t, bool stop_at_events) override {
+  bool advance_to(double t, bool stop_at_events, const InternalStep& on_step) override {
     // The sum of a master's times may end a rounding error behind the end of the scenario.
     const double end = simulation_.end_time();
+    double target = t > end && t - end <= 1e-9 * (1.0 + end) ? end : t;
     last_event_ = -1.0;
-    (void)simulation_.advance_to(t > end && t - end <= 1e-9 * (1.0 + end) ? end : t, stop_at_events);
+    on_step_ = on_step ? &on_step : nullptr;
+    do {
+      early_.reset();
+      if (simulation_.advance_to(target, stop_at_events)) break;
+      if (early_) target = std::clamp(*early_, time(), target);
+    } while (early_ && time() < target && !(stop_at_events && last_event_ == time()));
+    on_step_ = nullptr;
     return last_event_ == time();
   }
   [[nodiscard]] std::string save() override { return wire::checkpoint_bytes(simulation_.save()); }
@@ -43,10 +52,21 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
     using Kind = mbs::SimulationEvent::Kind;
     if (event.kind == Kind::onset || event.kind == Kind::separation) last_event_ = event.t;
   }
+  /// The step that follows the one at which the importer asked for an early end is left where it is: the next advance
+  /// goes on with it.
+  bool on_step(mbs::SimulationStep& /*step*/) override { return !early_; }
+  void on_commit() override {
+    if (on_step_ == nullptr) return;
+    // What the partner refuses is taken back, and nobody has seen it.
+    (void)simulation_.output_values();
+    early_ = (*on_step_)(simulation_.time());
+  }
 
   mbs::RunInput input_;
   mbs::Simulation simulation_;
-  double last_event_ = -1.0;  ///< [s] of this advance
+  double last_event_ = -1.0;               ///< [s] of this advance
+  const InternalStep* on_step_ = nullptr;  ///< of this advance
+  std::optional<double> early_;            ///< [s] when the importer wants it to end
 };
 
 }  // namespace

@@ -61,10 +61,14 @@ const UnitVariable& Unit::variable(std::uint32_t reference) const {
 
 void Unit::require(bool allowed, const char* call) const {
   if (allowed) return;
-  constexpr const char* names[] = {"instantiated", "in its initialisation", "stepping", "in its event mode",
-                                   "terminated"};
+  constexpr const char* names[] = {"instantiated", "in its initialisation",    "stepping", "in its event mode",
+                                   "terminated",   "in an intermediate update"};
   throw Error(ErrorCode::out_of_order,
               fmt::format("{} is not allowed while the unit is {}", call, names[static_cast<int>(state_)]));
+}
+
+void Unit::require_known(std::span<const std::uint32_t> references) const {
+  for (const std::uint32_t reference : references) (void)variable(reference);
 }
 
 void Unit::setup(double start_time, std::optional<double> stop_time) {
@@ -106,6 +110,7 @@ void Unit::terminate() {
 }
 
 void Unit::reset() {
+  require(state_ != State::update, "Reset");
   model_.reset();
   inputs_.clear();
   parameters_.clear();
@@ -188,10 +193,11 @@ void Unit::set(std::span<const std::uint32_t> references, std::span<const double
         model_.reset();  // opened for a value that was asked for
         continue;
       }
-      require(target.tunable && state_ != State::terminated, "Set of a fixed parameter");
+      require(target.tunable && !is_any_of(State::terminated, State::update),
+              target.tunable ? "Set" : "Set of a fixed parameter");
       tuned_[target.reference] = values[i];
     } else if (target.causality == Causality::input) {
-      require(state_ != State::terminated, "Set");
+      require(!is_any_of(State::terminated, State::update), "Set");
       Input& input = inputs_[target.reference];
       // A master sets inputs at every communication point; only what changes them starts the integrator anew.
       if (input.jet.d == 0.0 && input.jet.dd == 0.0 && input.jet.f == values[i] && !input.is_new) continue;
@@ -204,7 +210,7 @@ void Unit::set(std::span<const std::uint32_t> references, std::span<const double
 
 void Unit::set_derivative(std::uint32_t reference, int order, double value) {
   const UnitVariable& target = variable(reference);
-  require(state_ != State::instantiated && state_ != State::terminated, "Set of a derivative");
+  require(!is_any_of(State::instantiated, State::terminated, State::update), "Set of a derivative");
   if (target.causality != Causality::input || (order != 1 && order != 2)) {
     throw input_error(target.name,
                       fmt::format("{}: only first and second derivatives of inputs can be set", target.name));
@@ -237,7 +243,11 @@ void Unit::apply_inputs() {
   }
 }
 
-bool Unit::do_step(double t, double h, bool may_return_early) {
+bool Unit::stands_at(double t) const {
+  return same_time(t, time());
+}
+
+bool Unit::do_step(double t, double h, bool may_return_early, const InternalStep& on_step) {
   require(state_ == State::stepping, "DoStep");
   if (!same_time(t, time())) {
     throw input_error("currentCommunicationPoint",
@@ -247,12 +257,21 @@ bool Unit::do_step(double t, double h, bool may_return_early) {
     throw input_error("communicationStepSize",
                       fmt::format("communicationStepSize: expected a positive time, found {} s", h));
   apply_inputs();
-  return model_->advance_to(t + h, may_return_early);
+  InternalStep watched;
+  if (on_step) {
+    watched = [&](double now) {
+      state_ = State::update;
+      const std::optional<double> end = on_step(now);
+      state_ = State::stepping;
+      return end;
+    };
+  }
+  return model_->advance_to(t + h, may_return_early, watched);
 }
 
 std::vector<double> Unit::derivative(std::span<const std::uint32_t> unknowns, std::span<const std::uint32_t> knowns,
                                      std::span<const double> seed, bool adjoint) {
-  require(state_ != State::instantiated && state_ != State::terminated, "the call for a derivative");
+  require(!is_any_of(State::instantiated, State::terminated, State::update), "the call for a derivative");
   if (seed.size() != (adjoint ? unknowns : knowns).size()) {
     throw input_error("nSeed", "nSeed: one number for each variable that is multiplied, all are scalars");
   }
@@ -278,7 +297,7 @@ std::vector<double> Unit::derivative(std::span<const std::uint32_t> unknowns, st
 }
 
 std::string Unit::save() {
-  require(state_ != State::instantiated && state_ != State::terminated, "GetFMUState");
+  require(!is_any_of(State::instantiated, State::terminated, State::update), "GetFMUState");
   open();
   apply_inputs();
   std::string bytes;
@@ -301,7 +320,7 @@ std::string Unit::save() {
 }
 
 void Unit::restore(const std::string& saved) {
-  require(state_ != State::instantiated, "SetFMUState");
+  require(!is_any_of(State::instantiated, State::update), "SetFMUState");
   std::string_view bytes = saved;
   const auto state = take<std::int32_t>(bytes);
   if (state < 0 || state > static_cast<std::int32_t>(State::terminated)) {

@@ -43,6 +43,8 @@ class Unit {
   /// Back to where it was instantiated.
   void reset();
 
+  /// @throws Error{invalid_input} for a reference that the unit does not have
+  void require_known(std::span<const std::uint32_t> references) const;
   /// @param values  one for each reference
   void get(std::span<const std::uint32_t> references, std::span<double> values);
   void set(std::span<const std::uint32_t> references, std::span<const double> values);
@@ -50,10 +52,13 @@ class Unit {
   void set_derivative(std::uint32_t reference, int order, double value);
 
   /// From `t` to `t + h`, or with `may_return_early` to the first beginning or end of a contact on the way.
+  /// @param on_step  see UnitModel; get() is all that may be called from it
   /// @returns whether a contact has begun or ended where it stands. @throws Error{invalid_input} when it does not stand
   /// at `t`
-  bool do_step(double t, double h, bool may_return_early = false);
+  bool do_step(double t, double h, bool may_return_early = false, const InternalStep& on_step = {});
   [[nodiscard]] double time() const { return model_ ? model_->time() : 0.0; }
+  /// Communication points are the same when they differ by the rounding of masters who add them up.
+  [[nodiscard]] bool stands_at(double t) const;
 
   /// Derivatives of outputs with respect to inputs, where the unit stands.
   /// @param seed  with `adjoint` one number for each unknown, and the result has one for each known: the product from
@@ -68,10 +73,11 @@ class Unit {
   void restore(const std::string& bytes);
 
  private:
-  enum class State { instantiated, initialization, stepping, event, terminated };
+  enum class State { instantiated, initialization, stepping, event, terminated, update };
 
   [[nodiscard]] const UnitVariable& variable(std::uint32_t reference) const;
   void require(bool allowed, const char* call) const;
+  [[nodiscard]] bool is_any_of(auto... states) const { return ((state_ == states) || ...); }
   /// Builds the model with the parameters as they are, unless it is there.
   void open();
   /// Another model with the parameters as they are takes over where this one stands.

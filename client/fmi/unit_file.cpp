@@ -16,7 +16,6 @@
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
-#include "fem_server/backends/backend.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/simulation/simulation.hpp"
@@ -55,10 +54,11 @@ void add(UnitVariable variable, std::vector<UnitVariable>& variables) {
 /// Numbers among the parameters of the pairs, which `--set contact.PAIR.PARAMETER` reaches. Not those that are derived
 /// from others: who sets the others means them to follow.
 void add_parameters(const Contact& contact, const Scenario& scenario, std::vector<UnitVariable>& variables) {
+  const BackendSchemas schemas = schemas_of(embedded_backends());
   for (const PairDescription& pair : contact.pairs()) {
     const auto model = std::ranges::find(scenario.pairs, pair.name, [](const PairModel& p) { return p.spec.name; });
-    const fem::BackendEntry& backend = fem::find_backend(pair.backend);
-    for (const ParameterSchema& parameter : backend.parameters) {
+    const auto tunable = fem::tunable_parameters(pair.backend);
+    for (const ParameterSchema& parameter : schemas.at(pair.backend)) {
       const auto found = pair.parameters.find(parameter.name);
       const bool derived = !parameter.fallback && !model->spec.parameters.contains(parameter.name);
       if (found == pair.parameters.end() || derived) continue;
@@ -69,7 +69,7 @@ void add_parameters(const Contact& contact, const Scenario& scenario, std::vecto
            .unit = parameter.unit,
            .meaning = parameter.meaning,
            .start = *number,
-           .tunable = std::ranges::find(backend.tunable, parameter.name) != backend.tunable.end(),
+           .tunable = std::ranges::find(tunable, parameter.name) != tunable.end(),
            .min = parameter.range.min,
            .max = parameter.range.max},
           variables);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +16,10 @@
 
 namespace heelstrike::client {
 
+/// Called where a model stands after one of its own steps, the events included; outputs() is that state, and nothing
+/// else may be called. @returns [s] when the advance is to end, from `t` on; none = where it was to
+using InternalStep = std::function<std::optional<double>(double t)>;
+
 class UnitModel {
  public:
   virtual ~UnitModel() = default;
@@ -23,8 +29,9 @@ class UnitModel {
   /// Outputs and local variables, in the order of the unit's; valid until the next call.
   [[nodiscard]] virtual std::span<const double> outputs() = 0;
   /// Goes to `t` [s], or with `stop_at_events` to the next beginning or end of a contact before it.
+  /// @param on_step  may be empty; a model without steps of its own never calls it
   /// @returns whether a contact has begun or ended where it stands
-  virtual bool advance_to(double t, bool stop_at_events) = 0;
+  virtual bool advance_to(double t, bool stop_at_events, const InternalStep& on_step) = 0;
   [[nodiscard]] virtual std::string save() = 0;
   virtual void restore(std::string_view bytes) = 0;
   /// d output / d input: one row for each output, one column for each input.

@@ -126,6 +126,10 @@ const AssetContent& find_asset(std::span<const AssetContent> assets, const Asset
       "surface.mesh");
 }
 
+std::span<const std::string> tunable_parameters(const std::string& backend) {
+  return find_backend(backend).tunable;
+}
+
 std::unique_ptr<Contact> open_local_contact(std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
                                             const OpenContext& context) {
   return local_contact_factory({})(pairs, assets, context);

@@ -16,6 +16,8 @@ BALL = SOURCES / "examples/bouncing_ball.yaml"
 OK, ERROR = 0, 3
 
 LOG3 = c.CFUNCTYPE(None, c.c_void_p, c.c_int, c.c_char_p, c.c_char_p)
+UPDATE3 = c.CFUNCTYPE(None, c.c_void_p, c.c_double, c.c_bool, c.c_bool, c.c_bool, c.c_bool, c.POINTER(c.c_bool),
+                      c.POINTER(c.c_double))
 LOG2 = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_int, c.c_char_p, c.c_char_p, c.c_char_p)
 
 
@@ -61,7 +63,8 @@ class Made:
 class Instance:
     """One instance through either version of the interface."""
 
-    def __init__(self, made, token=None, resources=None, event_mode=False, early=False):
+    def __init__(self, made, token=None, resources=None, event_mode=False, early=False, update=None, intermediate=()):
+        """update(t, may_return) is called at steps inside a communication step; what it returns is the time to end at."""
         self.made, self.said, self.event_mode = made, [], event_mode
         self.library = c.CDLL(str(made.binary))
         token = (token or made.token).encode()
@@ -70,8 +73,17 @@ class Instance:
             self.log = LOG3(lambda _, status, category, text: self.said.append(text.decode()))
             start = self.library.fmi3InstantiateCoSimulation
             start.restype = c.c_void_p
-            self.handle = start(b"unit", token, str(resources).encode(), False, True, event_mode, early, None, c.c_size_t(0),
-                                None, self.log, None)
+
+            def on_update(_, t, set_requested, get_allowed, finished, may_return, wants, when):
+                assert (set_requested, get_allowed, finished) == (False, True, True)
+                end = update(t, may_return)
+                if end is not None:
+                    wants[0], when[0] = True, end
+
+            self.update = UPDATE3(on_update) if update else None
+            references = (c.c_uint32 * len(intermediate))(*intermediate)
+            self.handle = start(b"unit", token, str(resources).encode(), False, True, event_mode, early, references,
+                                c.c_size_t(len(intermediate)), None, self.log, self.update)
         else:
             self.log = LOG2(lambda _, who, status, category, form, text: self.said.append(text.decode()))
             self.callbacks = Callbacks2(self.log, None, None, None, None)
@@ -225,8 +237,12 @@ class Units(unittest.TestCase):
             else:
                 for name in ("providesDirectionalDerivatives", "providesAdjointDerivatives"):
                     self.assertEqual(flags[name], is_contact)
-                for name in ("hasEventMode", "mightReturnEarlyFromDoStep"):
+                for name in ("hasEventMode", "mightReturnEarlyFromDoStep", "providesIntermediateUpdate",
+                             "canReturnEarlyAfterIntermediateUpdate"):
                     self.assertEqual(flags[name], not is_contact)
+                inside = [v.get("name") for v in made.variables.values() if v.get("intermediateUpdate") == "true"]
+                self.assertEqual(inside, [] if is_contact else [v.get("name") for v in made.variables.values()
+                                                                if v.get("causality") == "output"])
             structure = made.root.find("ModelStructure")
             if version == 2:
                 listed = {part.tag: [int(u.get("index")) for u in part] for part in structure}
@@ -453,6 +469,62 @@ class Units(unittest.TestCase):
         self.refused(plain, plain.call("EnterEventMode"), "eventModeUsed")
         plain.free()
         unit.free()
+
+    def test_steps_inside_a_communication_step_are_told(self):
+        """With the values there, which change no bits of the motion, and the importer may end the step early."""
+        made, told = self.ball[3], []
+        names = ["time", "ball.z_m", "ball.vz_m_s", "ball-ground.fz_N"]
+        plain = Instance(made).start()
+
+        def look(t, may_return):
+            told.append((t, may_return, *unit.get(*names)))
+            self.refused(unit, unit.set("ball.fz_N", 1.0), "Set is not allowed", "intermediate update")
+            self.refused(unit, unit.step(t, 0.1), "intermediate update")
+            return t  # which nobody allowed
+
+        unit = Instance(made, update=look, intermediate=[made.reference(name) for name in names]).start()
+        t = 0.0
+        for h in (0.1, 0.33, 0.0005, 0.3695, 0.2):
+            before = len(told)
+            for each in (unit, plain):
+                self.assertEqual(each.step(t, h), OK, each.said)
+            self.assertTrue(all(t < entry[0] <= t + h for entry in told[before:]))
+            self.assertEqual(unit.get(*names), plain.get(*names))
+            t += h
+        times = [entry[0] for entry in told]
+        self.assertEqual(times, sorted(set(times)))
+        self.assertGreater(len(told), 40)
+        touchdown = (2 * 0.9 / 9.81) ** 0.5
+        for at, may_return, now, z, v, force in told:
+            self.assertEqual((at, may_return), (now, False))
+            if at < touchdown - 1e-6:
+                self.assertAlmostEqual(z, 1 - 9.81 * at**2 / 2, delta=1e-8)
+                self.assertAlmostEqual(v, -9.81 * at, delta=1e-8)
+        self.assertGreater(sum(entry[-1] > 0 for entry in told), 10, "within the contact too")
+
+        ends, asked = [], []
+        def leave(t, may_return):
+            self.assertTrue(may_return)
+            ends.append(t)
+            asked.append(t + 1e-5 if len(ends) % 2 else t)
+            return asked[-1]
+        early = Instance(made, early=True, update=leave).start()
+        t, n = 0.0, 0
+        while t < 1.0 and n < 1000:
+            asked.clear()
+            event, is_early, t = early.early_step(t, 1.0 - t)
+            self.assertFalse(event)
+            self.assertEqual(is_early, t < 1.0)
+            if is_early and asked and abs(early.get("ball-ground.gap_m")[0]) > 1e-8:  # not at touchdown or separation
+                self.assertIn(t, asked)
+            n += 1
+        self.assertGreater(n, 40)
+        self.assertEqual(early.get(*names), plain.get(*names))
+        nobody = Instance(made, update=look, intermediate=[4711])
+        self.assertFalse(nobody.handle)
+        self.assertIn("4711", nobody.said[-1])
+        for each in (plain, unit, early):
+            each.free()
 
     def test_contact_alone_gives_its_wrench_and_derivatives(self):
         motion = ["x_m", "y_m", "z_m", "q0", "q1", "q2", "q3", "wx_rad_s", "wy_rad_s", "wz_rad_s", "vx_m_s", "vy_m_s",
