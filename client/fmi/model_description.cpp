@@ -193,7 +193,7 @@ void add_structure(FmiVersion version, pugi::xml_node root, const UnitContent& c
   }
 }
 
-/// Contacts alone know their derivatives; scenarios find where contacts begin and end.
+/// Scenarios find where contacts begin and end, and tell of their own steps.
 void add_co_simulation(FmiVersion version, pugi::xml_node root, const UnitDescription& unit, bool is_contact) {
   auto node = root.append_child("CoSimulation");
   node.append_attribute("modelIdentifier") = unit.model_identifier.c_str();
@@ -206,15 +206,15 @@ void add_co_simulation(FmiVersion version, pugi::xml_node root, const UnitDescri
   if (second) {
     node.append_attribute("canInterpolateInputs") = !is_contact;
     node.append_attribute("maxOutputDerivativeOrder") = 0;
-    node.append_attribute("providesDirectionalDerivative") = is_contact;
+    node.append_attribute("providesDirectionalDerivative") = unit.has_derivatives;
   } else {
     node.append_attribute("maxOutputDerivativeOrder") = 0;
     node.append_attribute("mightReturnEarlyFromDoStep") = !is_contact;
     node.append_attribute("hasEventMode") = !is_contact;
     node.append_attribute("providesIntermediateUpdate") = !is_contact;
     node.append_attribute("canReturnEarlyAfterIntermediateUpdate") = !is_contact;
-    node.append_attribute("providesDirectionalDerivatives") = is_contact;
-    node.append_attribute("providesAdjointDerivatives") = is_contact;
+    node.append_attribute("providesDirectionalDerivatives") = unit.has_derivatives;
+    node.append_attribute("providesAdjointDerivatives") = unit.has_derivatives;
   }
 }
 

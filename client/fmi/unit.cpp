@@ -277,20 +277,21 @@ std::vector<double> Unit::derivative(std::span<const std::uint32_t> unknowns, st
   }
   open();
   apply_inputs();
-  const Eigen::MatrixXd tangent = model_->tangent();
   const auto index = [&](std::uint32_t reference, Causality causality, std::uint32_t first) {
     const UnitVariable& found = variable(reference);
-    if (found.causality == causality) return static_cast<Eigen::Index>(reference - first);
+    if (found.causality == causality) return static_cast<std::size_t>(reference - first);
     throw input_error(found.name, fmt::format("{}: derivatives are those of outputs with respect to inputs, and it is "
                                               "none of the {}",
                                               found.name, causality == Causality::input ? "inputs" : "outputs"));
   };
+  std::vector<std::size_t> inputs;
+  for (const std::uint32_t known : knowns) inputs.push_back(index(known, Causality::input, first_input_));
+  const Eigen::MatrixXd tangent = model_->tangent(inputs);
   std::vector<double> result((adjoint ? knowns : unknowns).size(), 0.0);
   for (std::size_t i = 0; i < unknowns.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(index(unknowns[i], Causality::output, first_output_));
     for (std::size_t j = 0; j < knowns.size(); ++j) {
-      const double entry = tangent(index(unknowns[i], Causality::output, first_output_),
-                                   index(knowns[j], Causality::input, first_input_));
-      result[adjoint ? j : i] += entry * seed[adjoint ? i : j];
+      result[adjoint ? j : i] += tangent(row, static_cast<Eigen::Index>(j)) * seed[adjoint ? i : j];
     }
   }
   return result;

@@ -63,7 +63,7 @@ class Unit {
   /// Derivatives of outputs with respect to inputs, where the unit stands.
   /// @param seed  with `adjoint` one number for each unknown, and the result has one for each known: the product from
   /// the left; else the other way round
-  /// @throws Error{unimplemented} for a unit of a scenario
+  /// @throws Error{unimplemented} as UnitModel::tangent
   [[nodiscard]] std::vector<double> derivative(std::span<const std::uint32_t> unknowns,
                                                std::span<const std::uint32_t> knowns, std::span<const double> seed,
                                                bool adjoint);

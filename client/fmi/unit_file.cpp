@@ -179,9 +179,12 @@ void write_unit(const RunRequest& request, const std::string& pair, FmiVersion v
     watched.on_progress = on_progress;
     return fem::local_contact_factory(content.cache.string())(pairs, assets, watched);
   };
+  bool has_derivatives = true;
   if (pair.empty()) {
     mbs::Simulation simulation(input);
     simulation.initialise(open);
+    // What a driver prescribes is an input without derivatives, and the standard wants those of all or of none.
+    has_derivatives = simulation.no_derivatives().empty() && input.scenario.drivers.empty();
     content.variables = variables_of(simulation);
     if (const Contact* contact = simulation.model().contact(); contact != nullptr) {
       add_parameters(*contact, input.scenario, content.variables);
@@ -202,7 +205,8 @@ void write_unit(const RunRequest& request, const std::string& pair, FmiVersion v
                                     .model_identifier = identifier_of(stem),
                                     .meaning = scenario.description,
                                     .stop_time = scenario.analysis.end_time,
-                                    .step_size = scenario.output.interval};
+                                    .step_size = scenario.output.interval,
+                                    .has_derivatives = has_derivatives};
   write_content(content, resources);
   write_whole_file(scratch.path() / "modelDescription.xml", model_description(version, description, content));
   Archive archive(file);

@@ -34,9 +34,9 @@ class UnitModel {
   virtual bool advance_to(double t, bool stop_at_events, const InternalStep& on_step) = 0;
   [[nodiscard]] virtual std::string save() = 0;
   virtual void restore(std::string_view bytes) = 0;
-  /// d output / d input: one row for each output, one column for each input.
-  /// @throws Error{unimplemented} for a model that has none
-  [[nodiscard]] virtual Eigen::MatrixXd tangent() = 0;
+  /// d output / d input: one row for each output, one column for each of `inputs`. Local variables have none.
+  /// @throws Error{unimplemented} for a model, and for an input, that has none
+  [[nodiscard]] virtual Eigen::MatrixXd tangent(std::span<const std::size_t> inputs) = 0;
 };
 
 /// @param cache  folder of prepared products

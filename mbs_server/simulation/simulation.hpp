@@ -102,6 +102,14 @@ class Simulation {
   /// One of them. @throws Error{invalid_input} for an unknown name
   [[nodiscard]] double output(std::string_view name);
 
+  /// Why output_derivative() has no answer for this scenario; empty = it has.
+  [[nodiscard]] std::string no_derivatives() const;
+  /// Derivatives of all outputs() at time() with respect to one of inputs(), exact: accelerations and reactions are
+  /// linear in forces, and everything else is given by the state, where it stays. Changes nothing.
+  /// @param input  index of a force or torque
+  /// @throws Error{unimplemented} where no_derivatives(), and for what a driver prescribes
+  [[nodiscard]] std::vector<double> output_derivative(std::size_t input);
+
   /// Counts of all advances.
   [[nodiscard]] IntegratorStatistics statistics() const;
   /// A sentence when steps have followed the vibration of a contact, which is hardly meant; none otherwise.

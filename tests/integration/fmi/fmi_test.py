@@ -33,6 +33,27 @@ output: {interval: 0.01}
 """
 
 
+# Two bars that swing in space, with all that forces act on at once; the ball beside them rests on the ground.
+BARS = """heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  upper: {mass: 1.0, inertia: [0.08, 0.09, 0.01], position: [0.5, 0, 0]}
+  lower: {mass: 2.0, inertia: [0.18, 0.20, 0.02], position: [1.0, 0.5, 0]}
+  ball: {mass: 1.0, inertia: [0.1, 0.1, 0.1], position: [3, 0, 0.0999]}
+joints:
+  shoulder: {type: spherical, bodies: [ground, upper], point: [0, 0, 0], reactions: true}
+  elbow: {type: revolute, bodies: [upper, lower], point: [1, 0, 0], axis: [0, 0, 1], reactions: true}
+contact:
+  ball-ground:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: hunt_crossley
+    parameters: {stiffness: 1.0e7, restitution: 0.5, friction: 0.4}
+analysis: {end_time: 1.0, integrator: {name: cvode_index1, rtol: 1.0e-9}}
+output: {interval: 0.01, accelerations: true}
+"""
+
+
 class Callbacks2(c.Structure):
     _fields_ = [("logger", LOG2), ("allocate", c.c_void_p), ("free", c.c_void_p), ("finished", c.c_void_p),
                 ("environment", c.c_void_p)]
@@ -232,11 +253,11 @@ class Units(unittest.TestCase):
             is_contact = made in self.contact.values()
             flags = {name: value == "true" for name, value in made.root.find("CoSimulation").attrib.items()}
             if version == 2:
-                self.assertEqual(flags["providesDirectionalDerivative"], is_contact)
+                self.assertTrue(flags["providesDirectionalDerivative"])
                 self.assertEqual(flags["canInterpolateInputs"], not is_contact)
             else:
                 for name in ("providesDirectionalDerivatives", "providesAdjointDerivatives"):
-                    self.assertEqual(flags[name], is_contact)
+                    self.assertTrue(flags[name])
                 for name in ("hasEventMode", "mightReturnEarlyFromDoStep", "providesIntermediateUpdate",
                              "canReturnEarlyAfterIntermediateUpdate"):
                     self.assertEqual(flags[name], not is_contact)
@@ -578,11 +599,67 @@ class Units(unittest.TestCase):
             values = (c.c_double * 1)()
             self.refused(unit, unit.numbers("Get", [made.reference("fx_N")], values), "quaternion other than zero")
             unit.free()
-        scenario = Instance(self.ball[3]).start()
-        self.refused(scenario, scenario.derivative("Directional", ["ball.z_m"], ["ball.fz_N"], [1.0])[0], "--contact")
-        scenario.free()
         bad = subprocess.run([BINARIES / "heelstrike", "fmu", BALL, "--contact", "ball"], capture_output=True, text=True)
         self.assertIn("expected one of the scenario's contact pairs (ball-ground), found 'ball'", bad.stderr)
+
+    def test_scenarios_know_what_forces_change(self):
+        """Accelerations and reactions, exactly, without a change of what follows."""
+        scenario = self.folder / "bars.yaml"
+        scenario.write_text(BARS)
+        for version in (2, 3):
+            made = Made(self.folder, scenario, version)
+            flags = made.root.find("CoSimulation").attrib
+            self.assertEqual(flags["providesDirectionalDerivative" + "s" * (version == 3)], "true")
+            unit, differing, plain = (Instance(made).start() for _ in range(3))
+            inputs = [f"{body}.{name}" for body in ("upper", "lower", "ball")
+                      for name in ("fx_N", "fy_N", "fz_N", "tx_Nm", "ty_Nm", "tz_Nm")]
+            outputs = [name for name, v in made.variables.items() if v.get("causality") == "output"]
+            told = [i for i, name in enumerate(outputs) if name.split(".")[0] in ("shoulder", "elbow") or
+                    "_m_s2" in name or "_rad_s2" in name]
+            self.assertEqual(len(told), 2 * 6 + 3 * 6)
+            raw = unit.state_bytes()
+            for t in (0.0, 0.3):
+                columns = []
+                for name in inputs:
+                    status, column = unit.derivative("Directional", outputs, [name], [1.0])
+                    self.assertEqual(status, OK, unit.said)
+                    columns.append(column)
+                    ends = []
+                    for value in (2.0, -2.0):
+                        self.assertEqual(differing.set(name, value), OK)
+                        ends.append(differing.get(*outputs))
+                    self.assertEqual(differing.set(name, 0.0), OK)
+                    difference = [(a - b) / 4.0 if a == a else 0.0 for a, b in zip(*ends)]
+                    size = max(map(abs, difference))
+                    self.assertGreater(size, 0.01)
+                    for i, (a, b) in enumerate(zip(column, difference)):
+                        self.assertAlmostEqual(a, b, delta=1e-6 * size, msg=f"{outputs[i]} by {name}")
+                        self.assertTrue(i in told or a == 0.0)
+                seed = [math.cos(3.0 * i) for i in range(len(inputs))]
+                status, both = unit.derivative("Directional", outputs, inputs, seed)
+                for i, got in enumerate(both):
+                    self.assertAlmostEqual(got, sum(s * column[i] for s, column in zip(seed, columns)), delta=1e-9)
+                if version == 3:
+                    seed = [math.sin(2.0 * i) for i in range(len(outputs))]
+                    status, row = unit.derivative("Adjoint", outputs, inputs, seed)
+                    self.assertEqual(status, OK, unit.said)
+                    for got, column in zip(row, columns):
+                        self.assertAlmostEqual(got, sum(s * x for s, x in zip(seed, column)), delta=1e-9)
+                self.assertEqual(plain.restore_bytes(raw) if t == 0.0 else OK, OK)
+                for each in (unit, differing, plain):
+                    self.assertEqual(each.step(t, 0.3), OK, each.said)
+            numbers = [name for name in outputs if "cop" not in name]
+            self.assertEqual(unit.get(*numbers), plain.get(*numbers))
+            self.refused(unit, unit.derivative("Directional", ["elbow.fx_N"], ["bodies.ball.mass"], [1.0])[0], "inputs")
+            for each in (unit, differing, plain):
+                each.free()
+        cradle = Made(self.folder, SOURCES / "examples/newtons_cradle.yaml", 3)
+        self.assertEqual(cradle.root.find("CoSimulation").get("providesDirectionalDerivatives"), "false")
+        unit = Instance(cradle).start()
+        force = next(name for name in cradle.variables if name.endswith(".fx_N"))
+        place = next(name for name in cradle.variables if name.endswith(".x_m"))
+        self.refused(unit, unit.derivative("Directional", [place], [force], [1.0])[0], "rigid bodies", "compliant")
+        unit.free()
 
     def refused(self, unit, status, *words):
         self.assertGreaterEqual(status, ERROR)
