@@ -70,7 +70,7 @@ PairState initial_state(const Scenario& scenario, const PairModel& pair) {
   return state;
 }
 
-class ContactModel : public UnitModel {
+class ContactModel : public UnitModel, public Equation {
  public:
   ContactModel(const mbs::RunInput& input, const std::string& name, const std::string& cache) {
     const PairModel& pair = pair_of(input.scenario, name);
@@ -103,11 +103,8 @@ class ContactModel : public UnitModel {
     return outputs_;
   }
   bool advance_to(double t, bool /*stop_at_events*/, const InternalStep& /*on_step*/) override {
-    const PairState accepted = state();
-    contact_->commit(step_, {&accepted, 1}, {&response_, 1});
-    ++step_;
+    accept();
     now_ = t;
-    known_ = false;
     return false;
   }
   [[nodiscard]] std::string save() override {
@@ -151,6 +148,25 @@ class ContactModel : public UnitModel {
     return columns;
   }
 
+  [[nodiscard]] Equation* equation() override { return this; }
+  void set_time(double t) override {
+    now_ = t;
+    known_ = false;
+  }
+  void set_state(std::span<const double> x) override {
+    if (!x.empty()) throw input_error("x", "a contact alone has no continuous states");
+  }
+  [[nodiscard]] std::span<const double> state() const override { return {}; }
+  [[nodiscard]] std::vector<double> rates() override { return {}; }
+  [[nodiscard]] std::vector<double> indicators() override { return {response().gap}; }
+  void accept() override {
+    const PairState accepted = motion();
+    contact_->commit(step_, {&accepted, 1}, {&response_, 1});
+    ++step_;
+    known_ = false;
+  }
+  void switch_pairs() override {}  // beyond its surface a contact exerts nothing of itself
+
  private:
   [[nodiscard]] Quaternion quaternion() const {
     const Quaternion q(values_[rotation], values_[rotation + 1], values_[rotation + 2], values_[rotation + 3]);
@@ -159,7 +175,7 @@ class ContactModel : public UnitModel {
     }
     return q;
   }
-  [[nodiscard]] PairState state() const {
+  [[nodiscard]] PairState motion() const {
     return {
         .t = now_,
         .X_AB = {.R = quaternion().normalized().toRotationMatrix(), .p = Eigen::Map<const Vector3>(values_.data())},
@@ -167,7 +183,7 @@ class ContactModel : public UnitModel {
   }
   const Response& response() {
     if (!known_) {
-      const PairState asked = state();
+      const PairState asked = motion();
       contact_->evaluate(step_, 0, {&asked, 1}, {&response_, 1});
       known_ = true;
     }

@@ -36,6 +36,8 @@ FmiStatus guarded(const UnitInstance& instance, Work&& work) {
   try {
     std::forward<Work>(work)();
     return FmiStatus::ok;
+  } catch (const RecoverableError& error) {
+    return told(FmiStatus::discard, error.what());  // a smaller step may succeed
   } catch (const Error& error) {
     return told(FmiStatus::error, error.what());
   } catch (const std::exception& defect) {

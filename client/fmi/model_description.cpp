@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -9,6 +10,7 @@
 #include <pugixml.hpp>
 #include <set>
 #include <sstream>
+#include <vector>
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
@@ -148,10 +150,14 @@ void describe(pugi::xml_node node, const UnitVariable& variable) {
   if (calculated) node.append_attribute("initial") = "calculated";
 }
 
-void add_value(pugi::xml_node node, const UnitVariable& variable, const std::set<std::string>& units) {
+void add_value(FmiVersion version, pugi::xml_node node, const UnitVariable& variable,
+               const std::set<std::string>& units) {
   if (units.contains(variable.unit)) {
     if (const char* quantity = quantity_of(variable.unit)) node.append_attribute("declaredType") = quantity;
     node.append_attribute("unit") = variable.unit.c_str();
+  }
+  if (variable.derivative_of) {
+    node.append_attribute("derivative") = *variable.derivative_of + (version == FmiVersion::v2 ? 1 : 0);
   }
   if (std::isfinite(variable.min)) node.append_attribute("min") = fmt::format("{}", variable.min).c_str();
   if (std::isfinite(variable.max)) node.append_attribute("max") = fmt::format("{}", variable.max).c_str();
@@ -165,32 +171,64 @@ void add_variables(FmiVersion version, pugi::xml_node root, const UnitContent& c
   for (const UnitVariable& variable : content.variables) {
     auto node = variables.append_child(version == FmiVersion::v2 ? "ScalarVariable" : "Float64");
     describe(node, variable);
-    const bool told_inside_steps =
-        version == FmiVersion::v3 && content.pair.empty() && variable.causality == Causality::output;
+    const bool told_inside_steps = version == FmiVersion::v3 && content.pair.empty() && !content.model_exchange &&
+                                   variable.causality == Causality::output;
     if (told_inside_steps) node.append_attribute("intermediateUpdate") = true;
-    add_value(version == FmiVersion::v2 ? node.append_child("Real") : node, variable, units);
+    add_value(version, version == FmiVersion::v2 ? node.append_child("Real") : node, variable, units);
   }
 }
 
 /// FMI 2.0 counts variables from 1, FMI 3.0 names them by reference.
 void add_structure(FmiVersion version, pugi::xml_node root, const UnitContent& content) {
   auto structure = root.append_child("ModelStructure");
+  const bool second = version == FmiVersion::v2;
   const auto add = [&](pugi::xml_node parent, const char* name, std::uint32_t reference) {
     auto node = parent.append_child(name);
-    if (version == FmiVersion::v2) {
+    if (second) {
       node.append_attribute("index") = reference + 1;
     } else {
       node.append_attribute("valueReference") = reference;
     }
   };
-  for (const bool initial : {false, true}) {
-    auto parent =
-        version == FmiVersion::v3 ? structure : structure.append_child(initial ? "InitialUnknowns" : "Outputs");
-    const char* name = version == FmiVersion::v2 ? "Unknown" : initial ? "InitialUnknown" : "Output";
-    for (const UnitVariable& variable : content.variables) {
-      if (variable.causality == Causality::output) add(parent, name, variable.reference);
+  std::vector<std::uint32_t> outputs, rates, indicators, unknowns;
+  std::set<std::uint32_t> states;
+  for (const UnitVariable& variable : content.variables) {
+    if (variable.derivative_of) states.insert(*variable.derivative_of);
+  }
+  for (const UnitVariable& variable : content.variables) {
+    const std::uint32_t reference = variable.reference;
+    if (variable.causality == Causality::output) outputs.push_back(reference);
+    if (variable.derivative_of) rates.push_back(reference);
+    if (variable.is_indicator) indicators.push_back(reference);
+    if (variable.causality == Causality::output || variable.derivative_of || states.contains(reference)) {
+      unknowns.push_back(reference);
     }
   }
+  // What there is to say, where it has a place of its own in FMI 2.0, and its name in FMI 3.0, in the order of both.
+  const auto add_all = [&](const char* list, const char* name, const std::vector<std::uint32_t>& references) {
+    if (references.empty()) return;
+    auto parent = second ? structure.append_child(list) : structure;
+    for (const std::uint32_t reference : references) add(parent, second ? "Unknown" : name, reference);
+  };
+  add_all("Outputs", "Output", outputs);
+  add_all("Derivatives", "ContinuousStateDerivative", rates);
+  add_all("InitialUnknowns", "InitialUnknown", unknowns);
+  if (second) return;  // which counts indicators
+  for (const std::uint32_t reference : indicators) add(structure, "EventIndicator", reference);
+}
+
+void add_model_exchange(FmiVersion version, pugi::xml_node root, const UnitDescription& unit) {
+  auto node = root.append_child("ModelExchange");
+  node.append_attribute("modelIdentifier") = unit.model_identifier.c_str();
+  node.append_attribute("needsExecutionTool") = false;
+  node.append_attribute("canBeInstantiatedOnlyOncePerProcess") = false;
+  const bool second = version == FmiVersion::v2;
+  node.append_attribute(second ? "canGetAndSetFMUstate" : "canGetAndSetFMUState") = true;
+  node.append_attribute(second ? "canSerializeFMUstate" : "canSerializeFMUState") = true;
+  node.append_attribute(second ? "completedIntegratorStepNotNeeded" : "needsCompletedIntegratorStep") = !second;
+  node.append_attribute(second ? "providesDirectionalDerivative" : "providesDirectionalDerivatives") =
+      unit.has_derivatives;
+  if (!second) node.append_attribute("providesAdjointDerivatives") = unit.has_derivatives;
 }
 
 /// Scenarios find where contacts begin and end, and tell of their own steps.
@@ -238,9 +276,17 @@ std::string model_description(FmiVersion version, const UnitDescription& unit, c
   if (!unit.meaning.empty()) root.append_attribute("description") = unit.meaning.c_str();
   root.append_attribute("generationTool") = fmt::format("Heelstrike {}", program_version).c_str();
   root.append_attribute("variableNamingConvention") = "flat";
+  if (second && content.model_exchange) {
+    root.append_attribute("numberOfEventIndicators") =
+        std::ranges::count(content.variables, true, &UnitVariable::is_indicator);
+  }
   std::set<std::string> units;
   // FMI 2.0 and 3.0 want their elements in this order.
-  add_co_simulation(version, root, unit, !content.pair.empty());
+  if (content.model_exchange) {
+    add_model_exchange(version, root, unit);
+  } else {
+    add_co_simulation(version, root, unit, !content.pair.empty());
+  }
   add_units(root, content, units);
   add_types(version, root, units);
   auto categories = root.append_child("LogCategories");

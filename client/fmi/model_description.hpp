@@ -1,4 +1,4 @@
-/// modelDescription.xml of a co-simulation unit.
+/// modelDescription.xml of a unit.
 #pragma once
 
 #include <string>

@@ -36,7 +36,15 @@ Number take(std::string_view& bytes) {
 
 }  // namespace
 
-Unit::Unit(const std::filesystem::path& resources, std::string_view token) : content_(read_content(resources)) {
+Unit::Unit(const std::filesystem::path& resources, std::string_view token, bool model_exchange)
+    : content_(read_content(resources)) {
+  if (content_.model_exchange != model_exchange) {
+    throw Error(ErrorCode::unimplemented,
+                model_exchange ? "this unit is one for co-simulation: it brings its integrator along; heelstrike fmu "
+                                 "--model-exchange makes one without"
+                               : "this unit is one for model exchange: the importer brings the integrator; heelstrike "
+                                 "fmu without --model-exchange makes one for co-simulation");
+  }
   const auto first = [&](auto... causalities) {
     const auto found = std::ranges::find_if(
         content_.variables, [&](const UnitVariable& v) { return ((v.causality == causalities) || ...); });
@@ -61,8 +69,13 @@ const UnitVariable& Unit::variable(std::uint32_t reference) const {
 
 void Unit::require(bool allowed, const char* call) const {
   if (allowed) return;
-  constexpr const char* names[] = {"instantiated", "in its initialisation",    "stepping", "in its event mode",
-                                   "terminated",   "in an intermediate update"};
+  constexpr const char* names[] = {"instantiated",
+                                   "in its initialisation",
+                                   "stepping",
+                                   "in its event mode",
+                                   "terminated",
+                                   "in an intermediate update",
+                                   "in its continuous-time mode"};
   throw Error(ErrorCode::out_of_order,
               fmt::format("{} is not allowed while the unit is {}", call, names[static_cast<int>(state_)]));
 }
@@ -87,25 +100,89 @@ void Unit::enter_initialization() {
 void Unit::exit_initialization(bool event_mode) {
   require(state_ == State::initialization, "ExitInitializationMode");
   open();
-  state_ = event_mode ? State::event : State::stepping;
+  if (content_.model_exchange) equation("ExitInitializationMode").accept();
+  state_ = event_mode || content_.model_exchange ? State::event : State::stepping;
 }
 
 void Unit::enter_event_mode() {
-  require(state_ == State::stepping, "EnterEventMode");
+  require(is_any_of(State::stepping, State::continuous), "EnterEventMode");
   state_ = State::event;
 }
 
-void Unit::update_discrete_states() const {
+void Unit::update_discrete_states() {
   require(state_ == State::event, "UpdateDiscreteStates");
+  if (content_.model_exchange) equation("UpdateDiscreteStates").switch_pairs();
+}
+
+void Unit::enter_continuous_time_mode() {
+  require(state_ == State::event && content_.model_exchange, "EnterContinuousTimeMode");
+  state_ = State::continuous;
+}
+
+Equation& Unit::equation(const char* call) {
+  if (!content_.model_exchange) {
+    throw Error(ErrorCode::out_of_order,
+                fmt::format("{} is a function of model exchange, and the unit is one for co-simulation", call));
+  }
+  require(!is_any_of(State::instantiated, State::terminated), call);
+  open();
+  apply_inputs();
+  return *model_->equation();
+}
+
+void Unit::set_time(double t) {
+  require(is_any_of(State::event, State::continuous), "SetTime");
+  equation("SetTime").set_time(t);
+}
+
+void Unit::set_continuous_states(std::span<const double> x) {
+  require(state_ == State::continuous, "SetContinuousStates");
+  equation("SetContinuousStates").set_state(x);
+}
+
+namespace {
+
+void copy(std::span<const double> from, std::span<double> to) {
+  if (from.size() != to.size()) {
+    throw input_error("n", fmt::format("expected room for {} numbers, found room for {}", from.size(), to.size()));
+  }
+  std::ranges::copy(from, to.begin());
+}
+
+}  // namespace
+
+void Unit::get_continuous_states(std::span<double> x) {
+  copy(equation("GetContinuousStates").state(), x);
+}
+
+void Unit::get_rates(std::span<double> rates) {
+  copy(equation("GetContinuousStateDerivatives").rates(), rates);
+}
+
+void Unit::get_indicators(std::span<double> values) {
+  copy(equation("GetEventIndicators").indicators(), values);
+}
+
+std::size_t Unit::n_continuous_states() {
+  return equation("GetNumberOfContinuousStates").state().size();
+}
+
+std::size_t Unit::n_indicators() {
+  return equation("GetNumberOfEventIndicators").indicators().size();
+}
+
+void Unit::complete_step() {
+  require(state_ == State::continuous, "CompletedIntegratorStep");
+  equation("CompletedIntegratorStep").accept();
 }
 
 void Unit::enter_step_mode() {
-  require(state_ == State::event, "EnterStepMode");
+  require(state_ == State::event && !content_.model_exchange, "EnterStepMode");
   state_ = State::stepping;
 }
 
 void Unit::terminate() {
-  require(state_ == State::stepping || state_ == State::event, "Terminate");
+  require(is_any_of(State::stepping, State::event, State::continuous), "Terminate");
   state_ = State::terminated;
 }
 
@@ -143,8 +220,10 @@ void Unit::open() {
   input.run_id = "unit";
   input.allow_units = true;  // they are inside this unit, whose machine code the importer has loaded
   input.scenario_digest = digest;
-  model_ = content_.pair.empty() ? open_simulation(std::move(input), content_.cache.string())
-                                 : open_contact(input, content_.pair, content_.cache.string());
+  const std::string cache = content_.cache.string();
+  model_ = !content_.pair.empty()    ? open_contact(input, content_.pair, cache)
+           : content_.model_exchange ? open_equation(std::move(input), cache)
+                                     : open_simulation(std::move(input), cache);
 }
 
 void Unit::get(std::span<const std::uint32_t> references, std::span<double> values) {
@@ -324,7 +403,8 @@ void Unit::restore(const std::string& saved) {
   require(!is_any_of(State::instantiated, State::update), "SetFMUState");
   std::string_view bytes = saved;
   const auto state = take<std::int32_t>(bytes);
-  if (state < 0 || state > static_cast<std::int32_t>(State::terminated)) {
+  if (state < 0 || state > static_cast<std::int32_t>(State::continuous) ||
+      state == static_cast<std::int32_t>(State::update)) {
     throw input_error("state", "state: the bytes are those of no unit");
   }
   std::map<std::uint32_t, double> tuned;

@@ -26,7 +26,8 @@ class Unit {
  public:
   /// @param token  of the description that the importer has read. @throws Error{version_mismatch} when it belongs to
   /// other resources; as read_content
-  Unit(const std::filesystem::path& resources, std::string_view token);
+  /// @param model_exchange  how the importer wants to use it. @throws Error{unimplemented} for a unit of the other kind
+  Unit(const std::filesystem::path& resources, std::string_view token, bool model_exchange = false);
   ~Unit();
   Unit(const Unit&) = delete;
   Unit& operator=(const Unit&) = delete;
@@ -37,7 +38,7 @@ class Unit {
   /// @param event_mode  the importer uses event mode, in which the unit is then; else it is ready to step
   void exit_initialization(bool event_mode = false);
   void enter_event_mode();
-  void update_discrete_states() const;
+  void update_discrete_states();
   void enter_step_mode();
   void terminate();
   /// Back to where it was instantiated.
@@ -60,6 +61,18 @@ class Unit {
   /// Communication points are the same when they differ by the rounding of masters who add them up.
   [[nodiscard]] bool stands_at(double t) const;
 
+  // Model exchange.
+  void enter_continuous_time_mode();
+  void set_time(double t);
+  void set_continuous_states(std::span<const double> x);
+  /// @throws Error{invalid_input} for another number of values, as the two below
+  void get_continuous_states(std::span<double> x);
+  void get_rates(std::span<double> rates);
+  void get_indicators(std::span<double> values);
+  [[nodiscard]] std::size_t n_continuous_states();
+  [[nodiscard]] std::size_t n_indicators();
+  void complete_step();
+
   /// Derivatives of outputs with respect to inputs, where the unit stands.
   /// @param seed  with `adjoint` one number for each unknown, and the result has one for each known: the product from
   /// the left; else the other way round
@@ -73,11 +86,13 @@ class Unit {
   void restore(const std::string& bytes);
 
  private:
-  enum class State { instantiated, initialization, stepping, event, terminated, update };
+  enum class State { instantiated, initialization, stepping, event, terminated, update, continuous };
 
   [[nodiscard]] const UnitVariable& variable(std::uint32_t reference) const;
   void require(bool allowed, const char* call) const;
   [[nodiscard]] bool is_any_of(auto... states) const { return ((state_ == states) || ...); }
+  /// With what has been set. @throws Error{out_of_order} in a unit for co-simulation and while there is no model
+  [[nodiscard]] Equation& equation(const char* call);
   /// Builds the model with the parameters as they are, unless it is there.
   void open();
   /// Another model with the parameters as they are takes over where this one stands.

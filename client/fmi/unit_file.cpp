@@ -18,6 +18,7 @@
 #include "common/results/output_file.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/service/run_input.hpp"
+#include "mbs_server/simulation/free_motion.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 
 namespace heelstrike::client {
@@ -53,9 +54,10 @@ void add(UnitVariable variable, std::vector<UnitVariable>& variables) {
 
 /// Numbers among the parameters of the pairs, which `--set contact.PAIR.PARAMETER` reaches. Not those that are derived
 /// from others: who sets the others means them to follow.
-void add_parameters(const Contact& contact, const Scenario& scenario, std::vector<UnitVariable>& variables) {
+void add_parameters(const Contact* contact, const Scenario& scenario, std::vector<UnitVariable>& variables) {
+  if (contact == nullptr) return;
   const BackendSchemas schemas = schemas_of(embedded_backends());
-  for (const PairDescription& pair : contact.pairs()) {
+  for (const PairDescription& pair : contact->pairs()) {
     const auto model = std::ranges::find(scenario.pairs, pair.name, [](const PairModel& p) { return p.spec.name; });
     const auto tunable = fem::tunable_parameters(pair.backend);
     for (const ParameterSchema& parameter : schemas.at(pair.backend)) {
@@ -106,14 +108,35 @@ void add_scenario_numbers(const UnitContent& content, std::vector<UnitVariable>&
   }
 }
 
-std::vector<UnitVariable> variables_of(mbs::Simulation& simulation) {
+/// @param n_outputs  of the columns; the others are local
+std::vector<UnitVariable> table_of(std::span<const Column> inputs, std::span<const Column> columns,
+                                   std::size_t n_outputs) {
   std::vector<UnitVariable> variables;
   const auto add_column = [&](const Column& column, Causality causality) {
     add({.causality = causality, .name = column.name, .unit = column.unit, .meaning = column.meaning}, variables);
   };
   add_column({.name = "time", .unit = "s", .meaning = "simulated time"}, Causality::independent);
-  for (const Column& input : simulation.inputs()) add_column(input, Causality::input);
-  for (const Column& output : simulation.outputs().subspan(1)) add_column(output, Causality::output);
+  for (const Column& input : inputs) add_column(input, Causality::input);
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    add_column(columns[i], i < n_outputs ? Causality::output : Causality::local);
+  }
+  return variables;
+}
+
+std::vector<UnitVariable> variables_of(mbs::Simulation& simulation) {
+  return table_of(simulation.inputs(), simulation.outputs(), simulation.outputs().size());
+}
+
+std::vector<UnitVariable> variables_of(const mbs::FreeMotion& motion) {
+  std::vector<UnitVariable> variables = table_of(motion.inputs(), motion.outputs(), motion.n_table_columns());
+  const std::size_t before = motion.inputs().size();  // column 0 is time, and stands before the inputs
+  std::size_t rate = motion.first_rate_column();
+  for (const std::size_t state : motion.state_columns()) {
+    variables[before + rate++].derivative_of = static_cast<std::uint32_t>(before + state);
+  }
+  for (std::size_t i = motion.first_indicator_column(); i < motion.outputs().size(); ++i) {
+    variables[before + i].is_indicator = true;
+  }
   return variables;
 }
 
@@ -158,13 +181,16 @@ class Archive {
 
 }  // namespace
 
-void write_unit(const RunRequest& request, const std::string& pair, FmiVersion version, const UnitBinaries& binaries,
-                const fs::path& file, const std::function<void(std::string_view stage, double fraction)>& on_progress) {
+void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinaries& binaries, const fs::path& file,
+                const std::function<void(std::string_view stage, double fraction)>& on_progress) {
+  const std::string& pair = kind.pair;
+  const FmiVersion version = kind.version;
   const Scratch scratch(fs::absolute(file));
   const fs::path resources = scratch.path() / "resources";
   UnitContent content{.yaml = request.yaml,
                       .file_name = fs::path(request.file_name).filename().string(),
                       .pair = pair,
+                      .model_exchange = kind.model_exchange,
                       .files = request.files,
                       .token = {},
                       .variables = {},
@@ -179,26 +205,35 @@ void write_unit(const RunRequest& request, const std::string& pair, FmiVersion v
     watched.on_progress = on_progress;
     return fem::local_contact_factory(content.cache.string())(pairs, assets, watched);
   };
-  bool has_derivatives = true;
-  if (pair.empty()) {
+  bool has_derivatives = !kind.model_exchange;
+  if (pair.empty() && kind.model_exchange) {
+    mbs::FreeMotion motion(input);
+    motion.initialise(open);
+    content.variables = variables_of(motion);
+    add_parameters(motion.contact(), input.scenario, content.variables);
+    add_element_numbers(input.scenario, content.variables);
+  } else if (pair.empty()) {
     mbs::Simulation simulation(input);
     simulation.initialise(open);
     // What a driver prescribes is an input without derivatives, and the standard wants those of all or of none.
     has_derivatives = simulation.no_derivatives().empty() && input.scenario.drivers.empty();
     content.variables = variables_of(simulation);
-    if (const Contact* contact = simulation.model().contact(); contact != nullptr) {
-      add_parameters(*contact, input.scenario, content.variables);
-    }
+    add_parameters(simulation.model().contact(), input.scenario, content.variables);
     add_element_numbers(input.scenario, content.variables);
   } else {
     content.variables = contact_variables(input.scenario, pair);
     const auto spec =
         std::ranges::find(input.scenario.pairs, pair, [](const PairModel& p) { return p.spec.name; })->spec;
-    add_parameters(*open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}}),
+    has_derivatives = true;
+    // The gap changes its sign where the contact begins and ends.
+    std::ranges::find(content.variables, "gap_m", &UnitVariable::name)->is_indicator = kind.model_exchange;
+    add_parameters(open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}}).get(),
                    input.scenario, content.variables);
   }
   add_scenario_numbers(content, content.variables);
-  content.token = "{" + sha256_hex(input.scenario_digest + pair).substr(0, 32) + "}";
+  content.token =
+      "{" + sha256_hex(input.scenario_digest + pair + (kind.model_exchange ? "\nmodel exchange" : "")).substr(0, 32) +
+      "}";
   const Scenario& scenario = request.scenario;
   const std::string stem = fs::path(content.file_name).stem().string();
   const UnitDescription description{.name = stem,
