@@ -189,8 +189,7 @@ Simulation::~Simulation() = default;
 void Simulation::initialise(const ContactFactory& open_contact) {
   model_.assemble([this](std::string_view level, const std::string& text) { listener_->on_log(level, text); });
   prepare_to_step();
-  units_.open(input_.assets, input_.allow_units, columns_);
-  if (const auto macro_step = scheme_.fixed_macro_step()) units_.require_multiples_of(*macro_step);
+  check_units();
   if (!can_save()) {
     listener_->on_log("warning",
                       fmt::format("the run is without checkpoints and cannot be resumed: the unit '{}' cannot "
@@ -212,6 +211,11 @@ void Simulation::initialise(const ContactFactory& open_contact) {
   } else {
     start();
   }
+}
+
+void Simulation::check_units() {
+  units_.open(input_.assets, input_.allow_units, columns_);
+  if (const auto macro_step = scheme_.fixed_macro_step()) units_.require_multiples_of(*macro_step);
 }
 
 void Simulation::prepare_to_step() {

@@ -65,6 +65,11 @@ class Simulation {
   /// that belongs to something else or is damaged; Error{cancelled}; whatever the factory throws
   void initialise(const ContactFactory& open_contact);
 
+  /// Opens the units of the scenario and looks for what it names in them and in the time series, as initialise() does
+  /// before it prepares anything. For those who check a scenario; instead of initialise().
+  /// @throws Error{invalid_input}
+  void check_units();
+
   /// [s] where the simulation stands. @pre initialise() for this and all below
   [[nodiscard]] double time() const { return now_; }
   [[nodiscard]] double end_time() const { return scenario_.analysis.end_time; }
