@@ -16,6 +16,7 @@
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/run_input.hpp"
+#include "mbs_server/simulation/simulation.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -101,7 +102,11 @@ ContactSetup contact_setup(const RunRequest& request) {
 }
 
 BuiltModel build_model(const RunRequest& request, const std::stop_token& stop) {
-  const mbs::RunInput input = run_input(request, {});
+  mbs::RunInput input = run_input(request, {});
+  input.allow_units = true;  // as in a run of the user's own scenario
+  if (std::ranges::any_of(input.scenario.forces, [](const ElementSpec& force) { return force.type == "fmu"; })) {
+    mbs::Simulation(input, stop).check_units();
+  }
   BuiltModel model{.description = mbs::describe_scenario(input.scenario, stop), .parameters = {}};
   for (const PairModel& pair : input.scenario.pairs) {
     model.parameters.push_back(is_known(pair.spec.backend) ? fem::checked_pair(pair.spec).parameters

@@ -70,12 +70,13 @@ PairState initial_state(const Scenario& scenario, const PairModel& pair) {
   return state;
 }
 
-class ContactModel : public UnitModel {
+class ContactModel : public UnitModel, public Equation {
  public:
   ContactModel(const mbs::RunInput& input, const std::string& name, const std::string& cache) {
     const PairModel& pair = pair_of(input.scenario, name);
-    contact_ = fem::local_contact_factory(cache)({&pair.spec, 1}, input.assets,
-                                                 {.run_id = input.run_id, .on_progress = {}, .stop = {}});
+    digest_ = input.scenario_digest;
+    contact_ = fem::local_contact_factory(cache, fem::StateOrigin::tuned_parameters)(
+        {&pair.spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}});
     const auto variables = contact_variables(input.scenario, name);
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = variables[1 + i].start;
   }
@@ -101,12 +102,9 @@ class ContactModel : public UnitModel {
     outputs_[9] = answer.stored_energy;
     return outputs_;
   }
-  bool advance_to(double t, bool /*stop_at_events*/) override {
-    const PairState accepted = state();
-    contact_->commit(step_, {&accepted, 1}, {&response_, 1});
-    ++step_;
+  bool advance_to(double t, bool /*stop_at_events*/, const InternalStep& /*on_step*/) override {
+    accept();
     now_ = t;
-    known_ = false;
     return false;
   }
   [[nodiscard]] std::string save() override {
@@ -114,10 +112,16 @@ class ContactModel : public UnitModel {
     std::memcpy(bytes.data(), &step_, sizeof step_);
     std::memcpy(bytes.data() + sizeof step_, &now_, sizeof now_);
     std::memcpy(bytes.data() + sizeof step_ + sizeof now_, values_.data(), sizeof values_);
-    return bytes + contact_->save_state().front();
+    return digest_ + bytes + contact_->save_state().front();
   }
   void restore(std::string_view bytes) override {
     constexpr std::size_t before = sizeof step_ + sizeof now_ + sizeof values_;
+    if (bytes.starts_with(digest_)) {
+      bytes.remove_prefix(digest_.size());
+    } else {
+      throw input_error("state",
+                        "state: the bytes are those of another unit, of one with other fixed parameters, or of none");
+    }
     if (bytes.size() < before) throw input_error("state", "state: the bytes are those of no unit, or cut off");
     const std::string history(bytes.substr(before));
     contact_->restore_state({&history, 1});
@@ -126,7 +130,7 @@ class ContactModel : public UnitModel {
     std::memcpy(values_.data(), bytes.data() + sizeof step_ + sizeof now_, sizeof values_);
     known_ = false;
   }
-  [[nodiscard]] Eigen::MatrixXd tangent() override {
+  [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> asked) override {
     const Response& answer = response();
     // A change dq of the quaternion turns by 2 Im(dq q^-1), in the axes of the main body; along q it does nothing.
     const Quaternion inverse = quaternion().inverse();
@@ -137,8 +141,31 @@ class ContactModel : public UnitModel {
     }
     Eigen::MatrixXd derivative(wrench.size(), inputs.size());
     derivative << answer.dF_A_dX.rightCols<3>(), answer.dF_A_dX.leftCols<3>() * turn, answer.dF_A_dV;
-    return derivative;
+    Eigen::MatrixXd columns(derivative.rows(), static_cast<Eigen::Index>(asked.size()));
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      columns.col(static_cast<Eigen::Index>(i)) = derivative.col(static_cast<Eigen::Index>(asked[i]));
+    }
+    return columns;
   }
+
+  [[nodiscard]] Equation* equation() override { return this; }
+  void set_time(double t) override {
+    now_ = t;
+    known_ = false;
+  }
+  void set_state(std::span<const double> x) override {
+    if (!x.empty()) throw input_error("x", "a contact alone has no continuous states");
+  }
+  [[nodiscard]] std::span<const double> state() const override { return {}; }
+  [[nodiscard]] std::vector<double> rates() override { return {}; }
+  [[nodiscard]] std::vector<double> indicators() override { return {response().gap}; }
+  void accept() override {
+    const PairState accepted = motion();
+    contact_->commit(step_, {&accepted, 1}, {&response_, 1});
+    ++step_;
+    known_ = false;
+  }
+  void switch_pairs() override {}  // beyond its surface a contact exerts nothing of itself
 
  private:
   [[nodiscard]] Quaternion quaternion() const {
@@ -148,7 +175,7 @@ class ContactModel : public UnitModel {
     }
     return q;
   }
-  [[nodiscard]] PairState state() const {
+  [[nodiscard]] PairState motion() const {
     return {
         .t = now_,
         .X_AB = {.R = quaternion().normalized().toRotationMatrix(), .p = Eigen::Map<const Vector3>(values_.data())},
@@ -156,13 +183,14 @@ class ContactModel : public UnitModel {
   }
   const Response& response() {
     if (!known_) {
-      const PairState asked = state();
+      const PairState asked = motion();
       contact_->evaluate(step_, 0, {&asked, 1}, {&response_, 1});
       known_ = true;
     }
     return response_;
   }
 
+  std::string digest_;  ///< of all that is fixed
   std::unique_ptr<Contact> contact_;
   std::array<double, inputs.size()> values_{};
   std::array<double, wrench.size() + locals.size()> outputs_{};

@@ -1,9 +1,11 @@
-// The functions of FMI 2.0 (https://fmi-standard.org) for co-simulation. Names and signatures are those of the
-// standard.
+// The functions of FMI 2.0 (https://fmi-standard.org) for co-simulation and model exchange. Names and signatures are
+// those of the standard.
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "client/fmi/instance.hpp"
 #include "common/errors/error.hpp"
@@ -35,6 +37,14 @@ struct fmi2CallbackFunctions {
   void (*freeMemory)(void*);
   void (*stepFinished)(fmi2ComponentEnvironment, fmi2Status);
   fmi2ComponentEnvironment componentEnvironment;
+};
+struct fmi2EventInfo {
+  fmi2Boolean newDiscreteStatesNeeded;
+  fmi2Boolean terminateSimulation;
+  fmi2Boolean nominalsOfContinuousStatesChanged;
+  fmi2Boolean valuesOfContinuousStatesChanged;
+  fmi2Boolean nextEventTimeDefined;
+  fmi2Real nextEventTime;
 };
 }
 
@@ -89,15 +99,11 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String 
     };
   }
   const FmiStatus status = guarded(*instance, [&] {
-    if (type != co_simulation) {
-      throw heelstrike::Error(heelstrike::ErrorCode::unimplemented,
-                              "this unit is one for co-simulation: it brings its integrator along");
-    }
     if (guid == nullptr || resources == nullptr) {
       throw heelstrike::input_error("resourceLocation",
                                     "a unit is instantiated with its guid and the URI of its resources");
     }
-    instance->unit = std::make_unique<Unit>(path_of(resources), guid);
+    instance->unit = std::make_unique<Unit>(path_of(resources), guid, type != co_simulation);
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }
@@ -234,6 +240,46 @@ FMI2_EXPORT fmi2Status fmi2GetBooleanStatus(fmi2Component component, int, fmi2Bo
 }
 FMI2_EXPORT fmi2Status fmi2GetStringStatus(fmi2Component component, int, fmi2String*) {
   return none_of(component, "fmi2GetStringStatus", 1);
+}
+
+// Model exchange.
+FMI2_EXPORT fmi2Status fmi2EnterEventMode(fmi2Component component) {
+  return call(component, [](Unit& unit) { unit.enter_event_mode(); });
+}
+// Contacts begin and end to act; no state changes.
+FMI2_EXPORT fmi2Status fmi2NewDiscreteStates(fmi2Component component, fmi2EventInfo* info) {
+  if (info != nullptr) *info = {};
+  return call(component, [](Unit& unit) { unit.update_discrete_states(); });
+}
+FMI2_EXPORT fmi2Status fmi2EnterContinuousTimeMode(fmi2Component component) {
+  return call(component, [](Unit& unit) { unit.enter_continuous_time_mode(); });
+}
+FMI2_EXPORT fmi2Status fmi2CompletedIntegratorStep(fmi2Component component, fmi2Boolean, fmi2Boolean* event,
+                                                   fmi2Boolean* terminate) {
+  *event = *terminate = 0;
+  return call(component, [](Unit& unit) { unit.complete_step(); });
+}
+FMI2_EXPORT fmi2Status fmi2SetTime(fmi2Component component, fmi2Real t) {
+  return call(component, [&](Unit& unit) { unit.set_time(t); });
+}
+FMI2_EXPORT fmi2Status fmi2SetContinuousStates(fmi2Component component, const fmi2Real* x, std::size_t n) {
+  return call(component, [&](Unit& unit) { unit.set_continuous_states({x, n}); });
+}
+FMI2_EXPORT fmi2Status fmi2GetDerivatives(fmi2Component component, fmi2Real* rates, std::size_t n) {
+  return call(component, [&](Unit& unit) { unit.get_rates({rates, n}); });
+}
+FMI2_EXPORT fmi2Status fmi2GetEventIndicators(fmi2Component component, fmi2Real* values, std::size_t n) {
+  return call(component, [&](Unit& unit) { unit.get_indicators({values, n}); });
+}
+FMI2_EXPORT fmi2Status fmi2GetContinuousStates(fmi2Component component, fmi2Real* x, std::size_t n) {
+  return call(component, [&](Unit& unit) { unit.get_continuous_states({x, n}); });
+}
+FMI2_EXPORT fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component component, fmi2Real* nominals, std::size_t n) {
+  return call(component, [&](Unit& unit) {
+    std::vector<double> x(n);
+    unit.get_continuous_states(x);
+    std::fill_n(nominals, n, 1.0);
+  });
 }
 
 }  // extern "C"

@@ -1,11 +1,13 @@
-// The functions of FMI 3.0 (https://fmi-standard.org/docs/3.0) for co-simulation. Names and signatures are those of the
-// standard; what a unit does not offer says so.
+// The functions of FMI 3.0 (https://fmi-standard.org/docs/3.0) for co-simulation and model exchange. Names and
+// signatures are those of the standard; what a unit does not offer says so.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "client/fmi/instance.hpp"
@@ -31,7 +33,11 @@ using fmi3InstanceEnvironment = void*;
 using fmi3FMUState = void*;
 using fmi3Status = int;
 using fmi3LogMessageCallback = void (*)(fmi3InstanceEnvironment, fmi3Status, fmi3String category, fmi3String message);
-using fmi3IntermediateUpdateCallback = void (*)();
+using fmi3IntermediateUpdateCallback = void (*)(fmi3InstanceEnvironment, fmi3Float64 intermediateUpdateTime,
+                                                fmi3Boolean intermediateVariableSetRequested,
+                                                fmi3Boolean intermediateVariableGetAllowed,
+                                                fmi3Boolean intermediateStepFinished, fmi3Boolean canReturnEarly,
+                                                fmi3Boolean* earlyReturnRequested, fmi3Float64* earlyReturnTime);
 }
 
 namespace {
@@ -41,6 +47,26 @@ void take(const std::vector<double>& result, double* to, std::size_t n) {
     throw heelstrike::input_error("nSensitivity", "nSensitivity: one number for each variable, all are scalars");
   }
   std::copy(result.begin(), result.end(), to);
+}
+
+}  // namespace
+
+namespace {
+
+std::function<void(FmiStatus, const char*, const char*)> logger(fmi3InstanceEnvironment environment,
+                                                                fmi3LogMessageCallback log) {
+  if (log == nullptr) return {};
+  return [=](FmiStatus status, const char* category, const char* text) {
+    log(environment, static_cast<int>(status), category, text);
+  };
+}
+
+void make_unit(UnitInstance& instance, fmi3String token, fmi3String resource_path, bool model_exchange) {
+  if (resource_path == nullptr || token == nullptr) {
+    throw heelstrike::input_error("resourcePath",
+                                  "a unit is instantiated with its token and the path of its resources");
+  }
+  instance.unit = std::make_unique<Unit>(resource_path, token, model_exchange);
 }
 
 }  // namespace
@@ -59,41 +85,48 @@ FMI3_EXPORT fmi3Status fmi3SetDebugLogging(fmi3Instance, fmi3Boolean, std::size_
 
 FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String token, fmi3String resource_path,
                                                      fmi3Boolean, fmi3Boolean, fmi3Boolean event_mode,
-                                                     fmi3Boolean may_return_early, const fmi3ValueReference*,
-                                                     std::size_t, fmi3InstanceEnvironment environment,
-                                                     fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback) {
+                                                     fmi3Boolean may_return_early,
+                                                     const fmi3ValueReference* intermediate, std::size_t n_intermediate,
+                                                     fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
+                                                     fmi3IntermediateUpdateCallback update) {
   auto instance = std::make_unique<UnitInstance>();
   instance->event_mode = event_mode;
   instance->may_return_early = may_return_early;
-  if (log != nullptr) {
-    instance->log = [=](FmiStatus status, const char* category, const char* text) {
-      log(environment, static_cast<int>(status), category, text);
+  instance->log = logger(environment, log);
+  if (update != nullptr) {
+    instance->on_step = [=](double t) -> std::optional<double> {
+      bool wants_return = false;
+      double when = t;
+      update(environment, t, false, true, true, may_return_early, &wants_return, &when);
+      return wants_return && may_return_early ? std::optional(when) : std::nullopt;
     };
   }
   const FmiStatus status = guarded(*instance, [&] {
-    if (resource_path == nullptr || token == nullptr) {
-      throw heelstrike::input_error("resourcePath",
-                                    "a unit is instantiated with its token and the path of its resources");
-    }
-    instance->unit = std::make_unique<Unit>(resource_path, token);
+    make_unit(*instance, token, resource_path, false);
+    if (n_intermediate > 0) instance->unit->require_known({intermediate, n_intermediate});
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }
 
-FMI3_EXPORT fmi3Instance fmi3InstantiateModelExchange(fmi3String, fmi3String, fmi3String, fmi3Boolean, fmi3Boolean,
-                                                      fmi3InstanceEnvironment environment, fmi3LogMessageCallback log) {
-  if (log != nullptr) {
-    log(environment, static_cast<int>(FmiStatus::error), heelstrike::client::error_category,
-        "this unit is one for co-simulation: it brings its integrator along");
-  }
-  return nullptr;
+FMI3_EXPORT fmi3Instance fmi3InstantiateModelExchange(fmi3String, fmi3String token, fmi3String resource_path,
+                                                      fmi3Boolean, fmi3Boolean, fmi3InstanceEnvironment environment,
+                                                      fmi3LogMessageCallback log) {
+  auto instance = std::make_unique<UnitInstance>();
+  instance->log = logger(environment, log);
+  instance->event_mode = true;
+  const FmiStatus status = guarded(*instance, [&] { make_unit(*instance, token, resource_path, true); });
+  return status == FmiStatus::ok ? instance.release() : nullptr;
 }
 
 FMI3_EXPORT fmi3Instance fmi3InstantiateScheduledExecution(fmi3String, fmi3String, fmi3String, fmi3Boolean, fmi3Boolean,
                                                            fmi3InstanceEnvironment environment,
                                                            fmi3LogMessageCallback log, void (*)(), void (*)(),
                                                            void (*)()) {
-  return fmi3InstantiateModelExchange(nullptr, nullptr, nullptr, false, false, environment, log);
+  if (const auto say = logger(environment, log)) {
+    say(FmiStatus::error, heelstrike::client::error_category,
+        "this unit is none for scheduled execution: it has no clocks");
+  }
+  return nullptr;
 }
 
 FMI3_EXPORT void fmi3FreeInstance(fmi3Instance instance) {
@@ -215,10 +248,11 @@ FMI3_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Floa
   return call(instance, [&](Unit& unit) {
     const auto& self = *static_cast<UnitInstance*>(instance);
     *reached = unit.time();
-    const bool at_event = unit.do_step(t, h, self.may_return_early);
+    const bool at_event = unit.do_step(t, h, self.may_return_early, self.on_step);
     *reached = unit.time();
     *event = at_event && self.event_mode;
-    *early = self.may_return_early && at_event && *reached < t + h;
+    // The sum of a master's times may lie behind the end of the scenario by rounding.
+    *early = self.may_return_early && *reached < t + h && !unit.stands_at(t + h);
   });
 }
 
@@ -302,9 +336,10 @@ FMI3_EXPORT fmi3Status fmi3SetShiftFraction(fmi3Instance instance, const fmi3Val
   return none_of(instance, "fmi3SetShiftFraction", n);
 }
 FMI3_EXPORT fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) {
-  return call(instance, [](Unit& unit) { unit.update_discrete_states(); });
+  return not_offered(instance, "fmi3EvaluateDiscreteStates");
 }
-// What changes at an event has changed when the step returns.
+// In co-simulation what changes at an event has changed when the step returns; in model exchange contacts begin and end
+// to act here, and no state changes.
 FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* again, bool* terminate, bool* nominals,
                                                 bool* values, bool* next_defined, double* next) {
   *again = *terminate = *nominals = *values = *next_defined = false;
@@ -314,34 +349,41 @@ FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* aga
 
 // Model exchange.
 FMI3_EXPORT fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance instance) {
-  return not_offered(instance, "fmi3EnterContinuousTimeMode");
+  return call(instance, [](Unit& unit) { unit.enter_continuous_time_mode(); });
 }
-FMI3_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, bool, bool*, bool*) {
-  return not_offered(instance, "fmi3CompletedIntegratorStep");
+// Events are those of the indicators.
+FMI3_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, bool, bool* event, bool* terminate) {
+  *event = *terminate = false;
+  return call(instance, [](Unit& unit) { unit.complete_step(); });
 }
-FMI3_EXPORT fmi3Status fmi3SetTime(fmi3Instance instance, double) {
-  return not_offered(instance, "fmi3SetTime");
+FMI3_EXPORT fmi3Status fmi3SetTime(fmi3Instance instance, double t) {
+  return call(instance, [&](Unit& unit) { unit.set_time(t); });
 }
-FMI3_EXPORT fmi3Status fmi3SetContinuousStates(fmi3Instance instance, const double*, std::size_t) {
-  return not_offered(instance, "fmi3SetContinuousStates");
+FMI3_EXPORT fmi3Status fmi3SetContinuousStates(fmi3Instance instance, const double* x, std::size_t n) {
+  return call(instance, [&](Unit& unit) { unit.set_continuous_states({x, n}); });
 }
-FMI3_EXPORT fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance, double*, std::size_t) {
-  return not_offered(instance, "fmi3GetContinuousStateDerivatives");
+FMI3_EXPORT fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance, double* rates, std::size_t n) {
+  return call(instance, [&](Unit& unit) { unit.get_rates({rates, n}); });
 }
-FMI3_EXPORT fmi3Status fmi3GetEventIndicators(fmi3Instance instance, double*, std::size_t) {
-  return not_offered(instance, "fmi3GetEventIndicators");
+FMI3_EXPORT fmi3Status fmi3GetEventIndicators(fmi3Instance instance, double* values, std::size_t n) {
+  return call(instance, [&](Unit& unit) { unit.get_indicators({values, n}); });
 }
-FMI3_EXPORT fmi3Status fmi3GetContinuousStates(fmi3Instance instance, double*, std::size_t) {
-  return not_offered(instance, "fmi3GetContinuousStates");
+FMI3_EXPORT fmi3Status fmi3GetContinuousStates(fmi3Instance instance, double* x, std::size_t n) {
+  return call(instance, [&](Unit& unit) { unit.get_continuous_states({x, n}); });
 }
-FMI3_EXPORT fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, double*, std::size_t) {
-  return not_offered(instance, "fmi3GetNominalsOfContinuousStates");
+// Metres, quaternions, metres and radians per second: all are of the order of one where bodies of our size move.
+FMI3_EXPORT fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, double* nominals, std::size_t n) {
+  return call(instance, [&](Unit& unit) {
+    std::vector<double> x(n);
+    unit.get_continuous_states(x);
+    std::fill_n(nominals, n, 1.0);
+  });
 }
-FMI3_EXPORT fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, std::size_t*) {
-  return not_offered(instance, "fmi3GetNumberOfEventIndicators");
+FMI3_EXPORT fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, std::size_t* n) {
+  return call(instance, [&](Unit& unit) { *n = unit.n_indicators(); });
 }
-FMI3_EXPORT fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, std::size_t*) {
-  return not_offered(instance, "fmi3GetNumberOfContinuousStates");
+FMI3_EXPORT fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, std::size_t* n) {
+  return call(instance, [&](Unit& unit) { *n = unit.n_continuous_states(); });
 }
 FMI3_EXPORT fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference, double) {
   return not_offered(instance, "fmi3ActivateModelPartition");

@@ -20,7 +20,8 @@ struct UnitInstance {
   std::function<void(FmiStatus status, const char* category, const char* text)> log;
   std::unique_ptr<Unit> unit;
   bool event_mode = false;        ///< the importer uses it
-  bool may_return_early = false;  ///< from a step, for a contact that begins or ends
+  bool may_return_early = false;  ///< from a step, for a contact that begins or ends, or because the importer wants to
+  InternalStep on_step;           ///< tells the importer of steps inside a communication step; may be empty
 };
 
 inline constexpr const char* error_category = "logStatusError";
@@ -35,6 +36,8 @@ FmiStatus guarded(const UnitInstance& instance, Work&& work) {
   try {
     std::forward<Work>(work)();
     return FmiStatus::ok;
+  } catch (const RecoverableError& error) {
+    return told(FmiStatus::discard, error.what());  // a smaller step may succeed
   } catch (const Error& error) {
     return told(FmiStatus::error, error.what());
   } catch (const std::exception& defect) {

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cmath>
 #include <map>
 #include <pugixml.hpp>
 #include <set>
 #include <sstream>
+#include <vector>
 
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
@@ -50,10 +54,12 @@ std::optional<Powers> powers_of(const std::string& unit) {
   while (i < unit.size()) {
     const char c = unit[i];
     if (c == '^') {
-      std::size_t used = 0;
-      const int power = std::stoi(unit.substr(i + 1), &used);
-      if (!close(power)) return std::nullopt;
-      i += 1 + used;
+      // "N/m^n" and broken powers have no name in FMI.
+      int power = 0;
+      const auto [end, error] = std::from_chars(unit.data() + i + 1, unit.data() + unit.size(), power);
+      const auto next = static_cast<std::size_t>(end - unit.data());
+      if (error != std::errc() || (next < unit.size() && unit[next] == '.') || !close(power)) return std::nullopt;
+      i = next;
       continue;
     }
     if (c == ' ' || c == '/' || c == '(' || c == ')') {
@@ -85,6 +91,47 @@ void add_units(pugi::xml_node root, const UnitContent& content, std::set<std::st
   }
 }
 
+/// What a unit measures, where its name says no more than that; several quantities have none.
+const char* quantity_of(const std::string& unit) {
+  static const std::map<std::string, const char*> quantities = {{"s", "Time"},
+                                                                {"m", "Length"},
+                                                                {"m^2", "Area"},
+                                                                {"kg", "Mass"},
+                                                                {"rad", "Angle"},
+                                                                {"N", "Force"},
+                                                                {"N m", "Torque"},
+                                                                {"Pa", "Pressure"},
+                                                                {"J", "Energy"},
+                                                                {"W", "Power"},
+                                                                {"m/s", "Velocity"},
+                                                                {"rad/s", "AngularVelocity"},
+                                                                {"m/s^2", "Acceleration"},
+                                                                {"rad/s^2", "AngularAcceleration"},
+                                                                {"kg m^2", "MomentOfInertia"},
+                                                                {"kg/m^3", "Density"},
+                                                                {"N/m", "TranslationalSpringConstant"},
+                                                                {"N s/m", "TranslationalDampingConstant"},
+                                                                {"N m/rad", "RotationalSpringConstant"},
+                                                                {"N m s/rad", "RotationalDampingConstant"}};
+  const auto found = quantities.find(unit);
+  return found == quantities.end() ? nullptr : found->second;
+}
+
+/// The quantities, in the words of the Modelica Standard Library, which importers know.
+void add_types(FmiVersion version, pugi::xml_node root, const std::set<std::string>& units) {
+  auto definitions = root.append_child("TypeDefinitions");
+  for (const std::string& unit : units) {
+    const char* quantity = quantity_of(unit);
+    if (quantity == nullptr) continue;
+    auto type = definitions.append_child(version == FmiVersion::v2 ? "SimpleType" : "Float64Type");
+    type.append_attribute("name") = quantity;
+    auto real = version == FmiVersion::v2 ? type.append_child("Real") : type;
+    real.append_attribute("quantity") = quantity;
+    real.append_attribute("unit") = unit.c_str();
+  }
+  if (!definitions.first_child()) root.remove_child(definitions);
+}
+
 const char* name_of(Causality causality) {
   constexpr const char* names[] = {"independent", "parameter", "input", "output", "local"};
   return names[static_cast<int>(causality)];
@@ -103,8 +150,17 @@ void describe(pugi::xml_node node, const UnitVariable& variable) {
   if (calculated) node.append_attribute("initial") = "calculated";
 }
 
-void add_value(pugi::xml_node node, const UnitVariable& variable, const std::set<std::string>& units) {
-  if (units.contains(variable.unit)) node.append_attribute("unit") = variable.unit.c_str();
+void add_value(FmiVersion version, pugi::xml_node node, const UnitVariable& variable,
+               const std::set<std::string>& units) {
+  if (units.contains(variable.unit)) {
+    if (const char* quantity = quantity_of(variable.unit)) node.append_attribute("declaredType") = quantity;
+    node.append_attribute("unit") = variable.unit.c_str();
+  }
+  if (variable.derivative_of) {
+    node.append_attribute("derivative") = *variable.derivative_of + (version == FmiVersion::v2 ? 1 : 0);
+  }
+  if (std::isfinite(variable.min)) node.append_attribute("min") = fmt::format("{}", variable.min).c_str();
+  if (std::isfinite(variable.max)) node.append_attribute("max") = fmt::format("{}", variable.max).c_str();
   if (variable.causality != Causality::parameter && variable.causality != Causality::input) return;
   node.append_attribute("start") = fmt::format("{}", variable.start).c_str();
 }
@@ -115,32 +171,67 @@ void add_variables(FmiVersion version, pugi::xml_node root, const UnitContent& c
   for (const UnitVariable& variable : content.variables) {
     auto node = variables.append_child(version == FmiVersion::v2 ? "ScalarVariable" : "Float64");
     describe(node, variable);
-    add_value(version == FmiVersion::v2 ? node.append_child("Real") : node, variable, units);
+    const bool told_inside_steps = version == FmiVersion::v3 && content.pair.empty() && !content.model_exchange &&
+                                   variable.causality == Causality::output;
+    if (told_inside_steps) node.append_attribute("intermediateUpdate") = true;
+    add_value(version, version == FmiVersion::v2 ? node.append_child("Real") : node, variable, units);
   }
 }
 
 /// FMI 2.0 counts variables from 1, FMI 3.0 names them by reference.
 void add_structure(FmiVersion version, pugi::xml_node root, const UnitContent& content) {
   auto structure = root.append_child("ModelStructure");
+  const bool second = version == FmiVersion::v2;
   const auto add = [&](pugi::xml_node parent, const char* name, std::uint32_t reference) {
     auto node = parent.append_child(name);
-    if (version == FmiVersion::v2) {
+    if (second) {
       node.append_attribute("index") = reference + 1;
     } else {
       node.append_attribute("valueReference") = reference;
     }
   };
-  for (const bool initial : {false, true}) {
-    auto parent =
-        version == FmiVersion::v3 ? structure : structure.append_child(initial ? "InitialUnknowns" : "Outputs");
-    const char* name = version == FmiVersion::v2 ? "Unknown" : initial ? "InitialUnknown" : "Output";
-    for (const UnitVariable& variable : content.variables) {
-      if (variable.causality == Causality::output) add(parent, name, variable.reference);
+  std::vector<std::uint32_t> outputs, rates, indicators, unknowns;
+  std::set<std::uint32_t> states;
+  for (const UnitVariable& variable : content.variables) {
+    if (variable.derivative_of) states.insert(*variable.derivative_of);
+  }
+  for (const UnitVariable& variable : content.variables) {
+    const std::uint32_t reference = variable.reference;
+    if (variable.causality == Causality::output) outputs.push_back(reference);
+    if (variable.derivative_of) rates.push_back(reference);
+    if (variable.is_indicator) indicators.push_back(reference);
+    if (variable.causality == Causality::output || variable.derivative_of || states.contains(reference)) {
+      unknowns.push_back(reference);
     }
   }
+  // What there is to say, where it has a place of its own in FMI 2.0, and its name in FMI 3.0, in the order of both.
+  const auto add_all = [&](const char* list, const char* name, const std::vector<std::uint32_t>& references) {
+    if (references.empty()) return;
+    auto parent = second ? structure.append_child(list) : structure;
+    for (const std::uint32_t reference : references) add(parent, second ? "Unknown" : name, reference);
+  };
+  add_all("Outputs", "Output", outputs);
+  add_all("Derivatives", "ContinuousStateDerivative", rates);
+  add_all("InitialUnknowns", "InitialUnknown", unknowns);
+  if (second) return;  // which counts indicators
+  for (const std::uint32_t reference : indicators) add(structure, "EventIndicator", reference);
 }
 
-/// Contacts alone know their derivatives; scenarios find where contacts begin and end.
+void add_model_exchange(FmiVersion version, pugi::xml_node root, const UnitDescription& unit) {
+  auto node = root.append_child("ModelExchange");
+  node.append_attribute("modelIdentifier") = unit.model_identifier.c_str();
+  node.append_attribute("needsExecutionTool") = false;
+  node.append_attribute("canBeInstantiatedOnlyOncePerProcess") = false;
+  const bool second = version == FmiVersion::v2;
+  node.append_attribute(second ? "canGetAndSetFMUstate" : "canGetAndSetFMUState") = true;
+  node.append_attribute(second ? "canSerializeFMUstate" : "canSerializeFMUState") = true;
+  node.append_attribute(second ? "completedIntegratorStepNotNeeded" : "needsCompletedIntegratorStep") = !second;
+  node.append_attribute(second ? "providesDirectionalDerivative" : "providesDirectionalDerivatives") =
+      unit.has_derivatives;
+  if (!second) node.append_attribute("providesAdjointDerivatives") = unit.has_derivatives;
+}
+
+/// Scenarios find where contacts begin and end, and tell of their own steps.
 void add_co_simulation(FmiVersion version, pugi::xml_node root, const UnitDescription& unit, bool is_contact) {
   auto node = root.append_child("CoSimulation");
   node.append_attribute("modelIdentifier") = unit.model_identifier.c_str();
@@ -153,13 +244,15 @@ void add_co_simulation(FmiVersion version, pugi::xml_node root, const UnitDescri
   if (second) {
     node.append_attribute("canInterpolateInputs") = !is_contact;
     node.append_attribute("maxOutputDerivativeOrder") = 0;
-    node.append_attribute("providesDirectionalDerivative") = is_contact;
+    node.append_attribute("providesDirectionalDerivative") = unit.has_derivatives;
   } else {
     node.append_attribute("maxOutputDerivativeOrder") = 0;
     node.append_attribute("mightReturnEarlyFromDoStep") = !is_contact;
     node.append_attribute("hasEventMode") = !is_contact;
-    node.append_attribute("providesDirectionalDerivatives") = is_contact;
-    node.append_attribute("providesAdjointDerivatives") = is_contact;
+    node.append_attribute("providesIntermediateUpdate") = !is_contact;
+    node.append_attribute("canReturnEarlyAfterIntermediateUpdate") = !is_contact;
+    node.append_attribute("providesDirectionalDerivatives") = unit.has_derivatives;
+    node.append_attribute("providesAdjointDerivatives") = unit.has_derivatives;
   }
 }
 
@@ -183,10 +276,19 @@ std::string model_description(FmiVersion version, const UnitDescription& unit, c
   if (!unit.meaning.empty()) root.append_attribute("description") = unit.meaning.c_str();
   root.append_attribute("generationTool") = fmt::format("Heelstrike {}", program_version).c_str();
   root.append_attribute("variableNamingConvention") = "flat";
+  if (second && content.model_exchange) {
+    root.append_attribute("numberOfEventIndicators") =
+        std::ranges::count(content.variables, true, &UnitVariable::is_indicator);
+  }
   std::set<std::string> units;
   // FMI 2.0 and 3.0 want their elements in this order.
-  add_co_simulation(version, root, unit, !content.pair.empty());
+  if (content.model_exchange) {
+    add_model_exchange(version, root, unit);
+  } else {
+    add_co_simulation(version, root, unit, !content.pair.empty());
+  }
   add_units(root, content, units);
+  add_types(version, root, units);
   auto categories = root.append_child("LogCategories");
   auto category = categories.append_child("Category");
   category.append_attribute("name") = "logStatusError";

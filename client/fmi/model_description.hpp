@@ -1,4 +1,4 @@
-/// modelDescription.xml of a co-simulation unit.
+/// modelDescription.xml of a unit.
 #pragma once
 
 #include <string>
@@ -13,8 +13,9 @@ struct UnitDescription {
   std::string name;              ///< of the scenario
   std::string model_identifier;  ///< name of the binary, an identifier of C
   std::string meaning;
-  double stop_time = 0.0;  ///< [s] end of the scenario
-  double step_size = 0.0;  ///< [s] interval of its rows
+  double stop_time = 0.0;       ///< [s] end of the scenario
+  double step_size = 0.0;       ///< [s] interval of its rows
+  bool has_derivatives = true;  ///< of outputs with respect to inputs
 };
 
 /// An identifier of C that looks like `name`.

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "client/fmi/unit_model.hpp"
 #include "common/wire/run_records_wire.hpp"
 #include "fem_server/sessions/local_contact.hpp"
@@ -9,7 +11,8 @@ namespace {
 class SimulationModel : public UnitModel, private mbs::SimulationListener {
  public:
   SimulationModel(mbs::RunInput input, const std::string& cache) : input_(std::move(input)), simulation_(input_) {
-    simulation_.initialise(fem::local_contact_factory(cache));
+    // Of states of other values of tunable parameters; that all others are the same, the scenario's digest says.
+    simulation_.initialise(fem::local_contact_factory(cache, fem::StateOrigin::tuned_parameters));
     simulation_.listen(*this);
   }
 
@@ -20,21 +23,32 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
   [[nodiscard]] std::span<const double> outputs() override {
     return simulation_.output_values().subspan(1);  // the first one is time
   }
-  bool advance_to(double t, bool stop_at_events) override {
+  bool advance_to(double t, bool stop_at_events, const InternalStep& on_step) override {
     // The sum of a master's times may end a rounding error behind the end of the scenario.
     const double end = simulation_.end_time();
+    double target = t > end && t - end <= 1e-9 * (1.0 + end) ? end : t;
     last_event_ = -1.0;
-    (void)simulation_.advance_to(t > end && t - end <= 1e-9 * (1.0 + end) ? end : t, stop_at_events);
+    on_step_ = on_step ? &on_step : nullptr;
+    do {
+      early_.reset();
+      if (simulation_.advance_to(target, stop_at_events)) break;
+      if (early_) target = std::clamp(*early_, time(), target);
+    } while (early_ && time() < target && !(stop_at_events && last_event_ == time()));
+    on_step_ = nullptr;
     return last_event_ == time();
   }
   [[nodiscard]] std::string save() override { return wire::checkpoint_bytes(simulation_.save()); }
   void restore(std::string_view bytes) override {
     simulation_.restore(wire::checkpoint_from(bytes, wire::FieldPath("state")));
   }
-  [[nodiscard]] Eigen::MatrixXd tangent() override {
-    throw Error(ErrorCode::unimplemented,
-                "derivatives: this unit has none, as its description says; units of a contact alone have "
-                "(heelstrike fmu --contact)");
+  [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> inputs) override {
+    const auto n = static_cast<Eigen::Index>(simulation_.outputs().size()) - 1;
+    Eigen::MatrixXd columns(n, static_cast<Eigen::Index>(inputs.size()));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const std::vector<double> column = simulation_.output_derivative(inputs[i]);
+      columns.col(static_cast<Eigen::Index>(i)) = Eigen::Map<const Eigen::VectorXd>(column.data() + 1, n);
+    }
+    return columns;
   }
 
  private:
@@ -42,10 +56,21 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
     using Kind = mbs::SimulationEvent::Kind;
     if (event.kind == Kind::onset || event.kind == Kind::separation) last_event_ = event.t;
   }
+  /// The step that follows the one at which the importer asked for an early end is left where it is: the next advance
+  /// goes on with it.
+  bool on_step(mbs::SimulationStep& /*step*/) override { return !early_; }
+  void on_commit() override {
+    if (on_step_ == nullptr) return;
+    // What the partner refuses is taken back, and nobody has seen it.
+    (void)simulation_.output_values();
+    early_ = (*on_step_)(simulation_.time());
+  }
 
   mbs::RunInput input_;
   mbs::Simulation simulation_;
-  double last_event_ = -1.0;  ///< [s] of this advance
+  double last_event_ = -1.0;               ///< [s] of this advance
+  const InternalStep* on_step_ = nullptr;  ///< of this advance
+  std::optional<double> early_;            ///< [s] when the importer wants it to end
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "client/embedded/catalog.hpp"
 #include "client/embedded/embedded.hpp"
+#include "client/fmi/scenario_numbers.hpp"
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/service/run_input.hpp"
@@ -35,7 +36,15 @@ Number take(std::string_view& bytes) {
 
 }  // namespace
 
-Unit::Unit(const std::filesystem::path& resources, std::string_view token) : content_(read_content(resources)) {
+Unit::Unit(const std::filesystem::path& resources, std::string_view token, bool model_exchange)
+    : content_(read_content(resources)) {
+  if (content_.model_exchange != model_exchange) {
+    throw Error(ErrorCode::unimplemented,
+                model_exchange ? "this unit is one for co-simulation: it brings its integrator along; heelstrike fmu "
+                                 "--model-exchange makes one without"
+                               : "this unit is one for model exchange: the importer brings the integrator; heelstrike "
+                                 "fmu without --model-exchange makes one for co-simulation");
+  }
   const auto first = [&](auto... causalities) {
     const auto found = std::ranges::find_if(
         content_.variables, [&](const UnitVariable& v) { return ((v.causality == causalities) || ...); });
@@ -60,10 +69,19 @@ const UnitVariable& Unit::variable(std::uint32_t reference) const {
 
 void Unit::require(bool allowed, const char* call) const {
   if (allowed) return;
-  constexpr const char* names[] = {"instantiated", "in its initialisation", "stepping", "in its event mode",
-                                   "terminated"};
+  constexpr const char* names[] = {"instantiated",
+                                   "in its initialisation",
+                                   "stepping",
+                                   "in its event mode",
+                                   "terminated",
+                                   "in an intermediate update",
+                                   "in its continuous-time mode"};
   throw Error(ErrorCode::out_of_order,
               fmt::format("{} is not allowed while the unit is {}", call, names[static_cast<int>(state_)]));
+}
+
+void Unit::require_known(std::span<const std::uint32_t> references) const {
+  for (const std::uint32_t reference : references) (void)variable(reference);
 }
 
 void Unit::setup(double start_time, std::optional<double> stop_time) {
@@ -82,29 +100,94 @@ void Unit::enter_initialization() {
 void Unit::exit_initialization(bool event_mode) {
   require(state_ == State::initialization, "ExitInitializationMode");
   open();
-  state_ = event_mode ? State::event : State::stepping;
+  if (content_.model_exchange) equation("ExitInitializationMode").accept();
+  state_ = event_mode || content_.model_exchange ? State::event : State::stepping;
 }
 
 void Unit::enter_event_mode() {
-  require(state_ == State::stepping, "EnterEventMode");
+  require(is_any_of(State::stepping, State::continuous), "EnterEventMode");
   state_ = State::event;
 }
 
-void Unit::update_discrete_states() const {
+void Unit::update_discrete_states() {
   require(state_ == State::event, "UpdateDiscreteStates");
+  if (content_.model_exchange) equation("UpdateDiscreteStates").switch_pairs();
+}
+
+void Unit::enter_continuous_time_mode() {
+  require(state_ == State::event && content_.model_exchange, "EnterContinuousTimeMode");
+  state_ = State::continuous;
+}
+
+Equation& Unit::equation(const char* call) {
+  if (!content_.model_exchange) {
+    throw Error(ErrorCode::out_of_order,
+                fmt::format("{} is a function of model exchange, and the unit is one for co-simulation", call));
+  }
+  require(!is_any_of(State::instantiated, State::terminated), call);
+  open();
+  apply_inputs();
+  return *model_->equation();
+}
+
+void Unit::set_time(double t) {
+  require(is_any_of(State::event, State::continuous), "SetTime");
+  equation("SetTime").set_time(t);
+}
+
+void Unit::set_continuous_states(std::span<const double> x) {
+  require(state_ == State::continuous, "SetContinuousStates");
+  equation("SetContinuousStates").set_state(x);
+}
+
+namespace {
+
+void copy(std::span<const double> from, std::span<double> to) {
+  if (from.size() != to.size()) {
+    throw input_error("n", fmt::format("expected room for {} numbers, found room for {}", from.size(), to.size()));
+  }
+  std::ranges::copy(from, to.begin());
+}
+
+}  // namespace
+
+void Unit::get_continuous_states(std::span<double> x) {
+  copy(equation("GetContinuousStates").state(), x);
+}
+
+void Unit::get_rates(std::span<double> rates) {
+  copy(equation("GetContinuousStateDerivatives").rates(), rates);
+}
+
+void Unit::get_indicators(std::span<double> values) {
+  copy(equation("GetEventIndicators").indicators(), values);
+}
+
+std::size_t Unit::n_continuous_states() {
+  return equation("GetNumberOfContinuousStates").state().size();
+}
+
+std::size_t Unit::n_indicators() {
+  return equation("GetNumberOfEventIndicators").indicators().size();
+}
+
+void Unit::complete_step() {
+  require(state_ == State::continuous, "CompletedIntegratorStep");
+  equation("CompletedIntegratorStep").accept();
 }
 
 void Unit::enter_step_mode() {
-  require(state_ == State::event, "EnterStepMode");
+  require(state_ == State::event && !content_.model_exchange, "EnterStepMode");
   state_ = State::stepping;
 }
 
 void Unit::terminate() {
-  require(state_ == State::stepping || state_ == State::event, "Terminate");
+  require(is_any_of(State::stepping, State::event, State::continuous), "Terminate");
   state_ = State::terminated;
 }
 
 void Unit::reset() {
+  require(state_ != State::update, "Reset");
   model_.reset();
   inputs_.clear();
   parameters_.clear();
@@ -118,16 +201,18 @@ void Unit::open() {
   const BackendSchemas schemas = schemas_of(embedded_backends());
   const Catalog catalog = scenario_catalog(schemas);
   std::string yaml = content_.yaml;
-  const auto change = [&](const std::string& key, double value) {
-    yaml = with_override(yaml, content_.file_name, fmt::format("{}={}", key, value), catalog);
+  const auto change = [&](const std::string& assignment) {
+    yaml = with_override(yaml, content_.file_name, assignment, catalog);
   };
   const auto change_all = [&](bool tunable) {
+    std::map<std::uint32_t, double> values;
     for (const auto& [reference, value] : parameters_) {
-      if (variable(reference).tunable == tunable) change(variable(reference).name, value);
+      if (variable(reference).tunable == tunable) values.emplace(reference, value);
     }
+    for (const std::string& assignment : assignments(content_.variables, values)) change(assignment);
   };
   change_all(false);
-  if (stop_time_) change("analysis.end_time", *stop_time_);
+  if (stop_time_) change(fmt::format("analysis.end_time={}", *stop_time_));
   // States fit every instance with the same fixed parameters.
   const std::string digest = sha256_hex(content_.token + yaml);
   change_all(true);
@@ -135,8 +220,10 @@ void Unit::open() {
   input.run_id = "unit";
   input.allow_units = true;  // they are inside this unit, whose machine code the importer has loaded
   input.scenario_digest = digest;
-  model_ = content_.pair.empty() ? open_simulation(std::move(input), content_.cache.string())
-                                 : open_contact(input, content_.pair, content_.cache.string());
+  const std::string cache = content_.cache.string();
+  model_ = !content_.pair.empty()    ? open_contact(input, content_.pair, cache)
+           : content_.model_exchange ? open_equation(std::move(input), cache)
+                                     : open_simulation(std::move(input), cache);
 }
 
 void Unit::get(std::span<const std::uint32_t> references, std::span<double> values) {
@@ -185,10 +272,11 @@ void Unit::set(std::span<const std::uint32_t> references, std::span<const double
         model_.reset();  // opened for a value that was asked for
         continue;
       }
-      require(target.tunable && state_ != State::terminated, "Set of a fixed parameter");
+      require(target.tunable && !is_any_of(State::terminated, State::update),
+              target.tunable ? "Set" : "Set of a fixed parameter");
       tuned_[target.reference] = values[i];
     } else if (target.causality == Causality::input) {
-      require(state_ != State::terminated, "Set");
+      require(!is_any_of(State::terminated, State::update), "Set");
       Input& input = inputs_[target.reference];
       // A master sets inputs at every communication point; only what changes them starts the integrator anew.
       if (input.jet.d == 0.0 && input.jet.dd == 0.0 && input.jet.f == values[i] && !input.is_new) continue;
@@ -201,7 +289,7 @@ void Unit::set(std::span<const std::uint32_t> references, std::span<const double
 
 void Unit::set_derivative(std::uint32_t reference, int order, double value) {
   const UnitVariable& target = variable(reference);
-  require(state_ != State::instantiated && state_ != State::terminated, "Set of a derivative");
+  require(!is_any_of(State::instantiated, State::terminated, State::update), "Set of a derivative");
   if (target.causality != Causality::input || (order != 1 && order != 2)) {
     throw input_error(target.name,
                       fmt::format("{}: only first and second derivatives of inputs can be set", target.name));
@@ -234,7 +322,11 @@ void Unit::apply_inputs() {
   }
 }
 
-bool Unit::do_step(double t, double h, bool may_return_early) {
+bool Unit::stands_at(double t) const {
+  return same_time(t, time());
+}
+
+bool Unit::do_step(double t, double h, bool may_return_early, const InternalStep& on_step) {
   require(state_ == State::stepping, "DoStep");
   if (!same_time(t, time())) {
     throw input_error("currentCommunicationPoint",
@@ -244,38 +336,48 @@ bool Unit::do_step(double t, double h, bool may_return_early) {
     throw input_error("communicationStepSize",
                       fmt::format("communicationStepSize: expected a positive time, found {} s", h));
   apply_inputs();
-  return model_->advance_to(t + h, may_return_early);
+  InternalStep watched;
+  if (on_step) {
+    watched = [&](double now) {
+      state_ = State::update;
+      const std::optional<double> end = on_step(now);
+      state_ = State::stepping;
+      return end;
+    };
+  }
+  return model_->advance_to(t + h, may_return_early, watched);
 }
 
 std::vector<double> Unit::derivative(std::span<const std::uint32_t> unknowns, std::span<const std::uint32_t> knowns,
                                      std::span<const double> seed, bool adjoint) {
-  require(state_ != State::instantiated && state_ != State::terminated, "the call for a derivative");
+  require(!is_any_of(State::instantiated, State::terminated, State::update), "the call for a derivative");
   if (seed.size() != (adjoint ? unknowns : knowns).size()) {
     throw input_error("nSeed", "nSeed: one number for each variable that is multiplied, all are scalars");
   }
   open();
   apply_inputs();
-  const Eigen::MatrixXd tangent = model_->tangent();
   const auto index = [&](std::uint32_t reference, Causality causality, std::uint32_t first) {
     const UnitVariable& found = variable(reference);
-    if (found.causality == causality) return static_cast<Eigen::Index>(reference - first);
+    if (found.causality == causality) return static_cast<std::size_t>(reference - first);
     throw input_error(found.name, fmt::format("{}: derivatives are those of outputs with respect to inputs, and it is "
                                               "none of the {}",
                                               found.name, causality == Causality::input ? "inputs" : "outputs"));
   };
+  std::vector<std::size_t> inputs;
+  for (const std::uint32_t known : knowns) inputs.push_back(index(known, Causality::input, first_input_));
+  const Eigen::MatrixXd tangent = model_->tangent(inputs);
   std::vector<double> result((adjoint ? knowns : unknowns).size(), 0.0);
   for (std::size_t i = 0; i < unknowns.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(index(unknowns[i], Causality::output, first_output_));
     for (std::size_t j = 0; j < knowns.size(); ++j) {
-      const double entry = tangent(index(unknowns[i], Causality::output, first_output_),
-                                   index(knowns[j], Causality::input, first_input_));
-      result[adjoint ? j : i] += entry * seed[adjoint ? i : j];
+      result[adjoint ? j : i] += tangent(row, static_cast<Eigen::Index>(j)) * seed[adjoint ? i : j];
     }
   }
   return result;
 }
 
 std::string Unit::save() {
-  require(state_ != State::instantiated && state_ != State::terminated, "GetFMUState");
+  require(!is_any_of(State::instantiated, State::terminated, State::update), "GetFMUState");
   open();
   apply_inputs();
   std::string bytes;
@@ -298,10 +400,11 @@ std::string Unit::save() {
 }
 
 void Unit::restore(const std::string& saved) {
-  require(state_ != State::instantiated, "SetFMUState");
+  require(!is_any_of(State::instantiated, State::update), "SetFMUState");
   std::string_view bytes = saved;
   const auto state = take<std::int32_t>(bytes);
-  if (state < 0 || state > static_cast<std::int32_t>(State::terminated)) {
+  if (state < 0 || state > static_cast<std::int32_t>(State::continuous) ||
+      state == static_cast<std::int32_t>(State::update)) {
     throw input_error("state", "state: the bytes are those of no unit");
   }
   std::map<std::uint32_t, double> tuned;

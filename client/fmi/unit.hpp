@@ -26,7 +26,8 @@ class Unit {
  public:
   /// @param token  of the description that the importer has read. @throws Error{version_mismatch} when it belongs to
   /// other resources; as read_content
-  Unit(const std::filesystem::path& resources, std::string_view token);
+  /// @param model_exchange  how the importer wants to use it. @throws Error{unimplemented} for a unit of the other kind
+  Unit(const std::filesystem::path& resources, std::string_view token, bool model_exchange = false);
   ~Unit();
   Unit(const Unit&) = delete;
   Unit& operator=(const Unit&) = delete;
@@ -37,12 +38,14 @@ class Unit {
   /// @param event_mode  the importer uses event mode, in which the unit is then; else it is ready to step
   void exit_initialization(bool event_mode = false);
   void enter_event_mode();
-  void update_discrete_states() const;
+  void update_discrete_states();
   void enter_step_mode();
   void terminate();
   /// Back to where it was instantiated.
   void reset();
 
+  /// @throws Error{invalid_input} for a reference that the unit does not have
+  void require_known(std::span<const std::uint32_t> references) const;
   /// @param values  one for each reference
   void get(std::span<const std::uint32_t> references, std::span<double> values);
   void set(std::span<const std::uint32_t> references, std::span<const double> values);
@@ -50,15 +53,30 @@ class Unit {
   void set_derivative(std::uint32_t reference, int order, double value);
 
   /// From `t` to `t + h`, or with `may_return_early` to the first beginning or end of a contact on the way.
+  /// @param on_step  see UnitModel; get() is all that may be called from it
   /// @returns whether a contact has begun or ended where it stands. @throws Error{invalid_input} when it does not stand
   /// at `t`
-  bool do_step(double t, double h, bool may_return_early = false);
+  bool do_step(double t, double h, bool may_return_early = false, const InternalStep& on_step = {});
   [[nodiscard]] double time() const { return model_ ? model_->time() : 0.0; }
+  /// Communication points are the same when they differ by the rounding of masters who add them up.
+  [[nodiscard]] bool stands_at(double t) const;
+
+  // Model exchange.
+  void enter_continuous_time_mode();
+  void set_time(double t);
+  void set_continuous_states(std::span<const double> x);
+  /// @throws Error{invalid_input} for another number of values, as the two below
+  void get_continuous_states(std::span<double> x);
+  void get_rates(std::span<double> rates);
+  void get_indicators(std::span<double> values);
+  [[nodiscard]] std::size_t n_continuous_states();
+  [[nodiscard]] std::size_t n_indicators();
+  void complete_step();
 
   /// Derivatives of outputs with respect to inputs, where the unit stands.
   /// @param seed  with `adjoint` one number for each unknown, and the result has one for each known: the product from
   /// the left; else the other way round
-  /// @throws Error{unimplemented} for a unit of a scenario
+  /// @throws Error{unimplemented} as UnitModel::tangent
   [[nodiscard]] std::vector<double> derivative(std::span<const std::uint32_t> unknowns,
                                                std::span<const std::uint32_t> knowns, std::span<const double> seed,
                                                bool adjoint);
@@ -68,10 +86,13 @@ class Unit {
   void restore(const std::string& bytes);
 
  private:
-  enum class State { instantiated, initialization, stepping, event, terminated };
+  enum class State { instantiated, initialization, stepping, event, terminated, update, continuous };
 
   [[nodiscard]] const UnitVariable& variable(std::uint32_t reference) const;
   void require(bool allowed, const char* call) const;
+  [[nodiscard]] bool is_any_of(auto... states) const { return ((state_ == states) || ...); }
+  /// With what has been set. @throws Error{out_of_order} in a unit for co-simulation and while there is no model
+  [[nodiscard]] Equation& equation(const char* call);
   /// Builds the model with the parameters as they are, unless it is there.
   void open();
   /// Another model with the parameters as they are takes over where this one stands.

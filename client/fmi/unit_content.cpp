@@ -28,12 +28,14 @@ void write_content(const UnitContent& content, const fs::path& resources) {
                                   {"token", content.token},
                                   {"scenario", content.file_name},
                                   {"pair", content.pair},
+                                  {"model_exchange", content.model_exchange},
                                   {"files", nlohmann::ordered_json::array()},
                                   {"variables", nlohmann::ordered_json::array()}};
   for (std::size_t i = 0; i < content.files.size(); ++i) {
     index["files"].push_back(content.files[i].name);
     write_whole_file(place(resources, i), content.files[i].content);
   }
+  // What it may be stands in the description, and the scenario's own tables check it.
   for (const UnitVariable& variable : content.variables) {
     index["variables"].push_back({{"causality", static_cast<int>(variable.causality)},
                                   {"name", variable.name},
@@ -61,6 +63,7 @@ UnitContent read_content(const fs::path& resources) {
     content.token = index.at("token");
     content.file_name = index.at("scenario");
     content.pair = index.at("pair");
+    content.model_exchange = index.at("model_exchange");
     std::size_t n = 0;
     for (const auto& name : index.at("files")) {
       content.files.push_back({.sha256 = {}, .name = name, .content = read_file(place(resources, n++), what)});

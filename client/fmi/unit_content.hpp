@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,12 +23,19 @@ struct UnitVariable {
   std::string meaning;
   double start = 0.0;    ///< of inputs and parameters
   bool tunable = false;  ///< a parameter that may be set while the unit steps
+  /// Of parameters; infinite = none.
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  // Of model exchange, for the description only:
+  std::optional<std::uint32_t> derivative_of = {};  ///< the continuous state that this is the rate of
+  bool is_indicator = false;
 };
 
 struct UnitContent {
-  std::string yaml;       ///< all changes applied
-  std::string file_name;  ///< of the scenario, for messages
-  std::string pair = {};  ///< that the unit is made of alone; empty: the whole scenario
+  std::string yaml;             ///< all changes applied
+  std::string file_name;        ///< of the scenario, for messages
+  std::string pair = {};        ///< that the unit is made of alone; empty: the whole scenario
+  bool model_exchange = false;  ///< the importer brings the integrator; else the unit does
   std::vector<AssetContent> files;
   std::string token;                    ///< the same in the unit's description; another unit has another one
   std::vector<UnitVariable> variables;  ///< by reference: 0 is time

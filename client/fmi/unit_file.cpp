@@ -10,6 +10,7 @@
 
 #include "client/embedded/catalog.hpp"
 #include "client/embedded/embedded.hpp"
+#include "client/fmi/scenario_numbers.hpp"
 #include "client/fmi/unit_model.hpp"
 #include "common/config/catalog.hpp"
 #include "common/config/digest.hpp"
@@ -17,6 +18,7 @@
 #include "common/results/output_file.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/service/run_input.hpp"
+#include "mbs_server/simulation/free_motion.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 
 namespace heelstrike::client {
@@ -45,23 +47,40 @@ class Scratch {
   fs::path path_;
 };
 
-/// Numbers among the parameters of the pairs, which `--set contact.PAIR.PARAMETER` reaches.
-void add_parameters(const Contact& contact, std::vector<UnitVariable>& variables) {
-  for (const PairDescription& pair : contact.pairs()) {
-    for (const auto& [name, value] : pair.parameters) {
-      const double* number = std::get_if<double>(&value);
+void add(UnitVariable variable, std::vector<UnitVariable>& variables) {
+  variable.reference = static_cast<std::uint32_t>(variables.size());
+  variables.push_back(std::move(variable));
+}
+
+/// Numbers among the parameters of the pairs, which `--set contact.PAIR.PARAMETER` reaches. Not those that are derived
+/// from others: who sets the others means them to follow.
+void add_parameters(const Contact* contact, const Scenario& scenario, std::vector<UnitVariable>& variables) {
+  if (contact == nullptr) return;
+  const BackendSchemas schemas = schemas_of(embedded_backends());
+  for (const PairDescription& pair : contact->pairs()) {
+    const auto model = std::ranges::find(scenario.pairs, pair.name, [](const PairModel& p) { return p.spec.name; });
+    const auto tunable = fem::tunable_parameters(pair.backend);
+    for (const ParameterSchema& parameter : schemas.at(pair.backend)) {
+      const auto found = pair.parameters.find(parameter.name);
+      const bool derived = !parameter.fallback && !model->spec.parameters.contains(parameter.name);
+      if (found == pair.parameters.end() || derived) continue;
+      const double* number = std::get_if<double>(&found->second);
       if (number == nullptr) continue;
-      variables.push_back({.reference = static_cast<std::uint32_t>(variables.size()),
-                           .causality = Causality::parameter,
-                           .name = fmt::format("contact.{}.{}", pair.name, name),
-                           .unit = {},
-                           .meaning = fmt::format("parameter of {}", pair.backend),
-                           .start = *number});
+      add({.causality = Causality::parameter,
+           .name = fmt::format("contact.{}.{}", pair.name, parameter.name),
+           .unit = parameter.unit,
+           .meaning = parameter.meaning,
+           .start = *number,
+           .tunable = std::ranges::find(tunable, parameter.name) != tunable.end(),
+           .min = parameter.range.min,
+           .max = parameter.range.max},
+          variables);
     }
   }
 }
 
-/// Numbers that the scenario gives its force elements; nothing remembers them, so that they may change at any time.
+/// Numbers that the scenario gives its force elements; nothing remembers them, so that they may change at any time,
+/// except when another unit is stepped.
 void add_element_numbers(const Scenario& scenario, std::vector<UnitVariable>& variables) {
   const Catalog catalog = scenario_catalog();
   for (const ElementSpec& force : scenario.forces) {
@@ -69,30 +88,55 @@ void add_element_numbers(const Scenario& scenario, std::vector<UnitVariable>& va
     for (const config::KeySchema& key : type->keys) {
       if (key.kind != config::KeyKind::number || !force.keys.has(key.name)) continue;
       const config::Field value = force.keys[key.name];
-      variables.push_back({.reference = static_cast<std::uint32_t>(variables.size()),
-                           .causality = Causality::parameter,
-                           .name = value.path(),
-                           .unit = key.unit,
-                           .meaning = key.meaning,
-                           .start = value.number(),
-                           .tunable = true});
+      add({.causality = Causality::parameter,
+           .name = value.path(),
+           .unit = key.unit,
+           .meaning = key.meaning,
+           .start = value.number(),
+           .tunable = type->name != "fmu",
+           .min = key.range.min,
+           .max = key.range.max},
+          variables);
     }
   }
 }
 
-std::vector<UnitVariable> variables_of(mbs::Simulation& simulation) {
+void add_scenario_numbers(const UnitContent& content, std::vector<UnitVariable>& variables) {
+  const std::string below = content.pair.empty() ? std::string() : fmt::format("contact.{}.", content.pair);
+  for (UnitVariable& number : scenario_numbers(content.yaml, content.file_name, scenario_catalog(), below)) {
+    add(std::move(number), variables);
+  }
+}
+
+/// @param n_outputs  of the columns; the others are local
+std::vector<UnitVariable> table_of(std::span<const Column> inputs, std::span<const Column> columns,
+                                   std::size_t n_outputs) {
   std::vector<UnitVariable> variables;
-  const auto add = [&](const Column& column, Causality causality) {
-    variables.push_back({.reference = static_cast<std::uint32_t>(variables.size()),
-                         .causality = causality,
-                         .name = column.name,
-                         .unit = column.unit,
-                         .meaning = column.meaning});
+  const auto add_column = [&](const Column& column, Causality causality) {
+    add({.causality = causality, .name = column.name, .unit = column.unit, .meaning = column.meaning}, variables);
   };
-  add({.name = "time", .unit = "s", .meaning = "simulated time"}, Causality::independent);
-  for (const Column& input : simulation.inputs()) add(input, Causality::input);
-  for (const Column& output : simulation.outputs().subspan(1)) add(output, Causality::output);
-  if (const Contact* contact = simulation.model().contact(); contact != nullptr) add_parameters(*contact, variables);
+  add_column({.name = "time", .unit = "s", .meaning = "simulated time"}, Causality::independent);
+  for (const Column& input : inputs) add_column(input, Causality::input);
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    add_column(columns[i], i < n_outputs ? Causality::output : Causality::local);
+  }
+  return variables;
+}
+
+std::vector<UnitVariable> variables_of(mbs::Simulation& simulation) {
+  return table_of(simulation.inputs(), simulation.outputs(), simulation.outputs().size());
+}
+
+std::vector<UnitVariable> variables_of(const mbs::FreeMotion& motion) {
+  std::vector<UnitVariable> variables = table_of(motion.inputs(), motion.outputs(), motion.n_table_columns());
+  const std::size_t before = motion.inputs().size();  // column 0 is time, and stands before the inputs
+  std::size_t rate = motion.first_rate_column();
+  for (const std::size_t state : motion.state_columns()) {
+    variables[before + rate++].derivative_of = static_cast<std::uint32_t>(before + state);
+  }
+  for (std::size_t i = motion.first_indicator_column(); i < motion.outputs().size(); ++i) {
+    variables[before + i].is_indicator = true;
+  }
   return variables;
 }
 
@@ -137,13 +181,16 @@ class Archive {
 
 }  // namespace
 
-void write_unit(const RunRequest& request, const std::string& pair, FmiVersion version, const UnitBinaries& binaries,
-                const fs::path& file, const std::function<void(std::string_view stage, double fraction)>& on_progress) {
+void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinaries& binaries, const fs::path& file,
+                const std::function<void(std::string_view stage, double fraction)>& on_progress) {
+  const std::string& pair = kind.pair;
+  const FmiVersion version = kind.version;
   const Scratch scratch(fs::absolute(file));
   const fs::path resources = scratch.path() / "resources";
   UnitContent content{.yaml = request.yaml,
                       .file_name = fs::path(request.file_name).filename().string(),
                       .pair = pair,
+                      .model_exchange = kind.model_exchange,
                       .files = request.files,
                       .token = {},
                       .variables = {},
@@ -158,26 +205,43 @@ void write_unit(const RunRequest& request, const std::string& pair, FmiVersion v
     watched.on_progress = on_progress;
     return fem::local_contact_factory(content.cache.string())(pairs, assets, watched);
   };
-  if (pair.empty()) {
+  bool has_derivatives = !kind.model_exchange;
+  if (pair.empty() && kind.model_exchange) {
+    mbs::FreeMotion motion(input);
+    motion.initialise(open);
+    content.variables = variables_of(motion);
+    add_parameters(motion.contact(), input.scenario, content.variables);
+    add_element_numbers(input.scenario, content.variables);
+  } else if (pair.empty()) {
     mbs::Simulation simulation(input);
     simulation.initialise(open);
+    // What a driver prescribes is an input without derivatives, and the standard wants those of all or of none.
+    has_derivatives = simulation.no_derivatives().empty() && input.scenario.drivers.empty();
     content.variables = variables_of(simulation);
+    add_parameters(simulation.model().contact(), input.scenario, content.variables);
     add_element_numbers(input.scenario, content.variables);
   } else {
     content.variables = contact_variables(input.scenario, pair);
     const auto spec =
         std::ranges::find(input.scenario.pairs, pair, [](const PairModel& p) { return p.spec.name; })->spec;
-    add_parameters(*open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}}),
-                   content.variables);
+    has_derivatives = true;
+    // The gap changes its sign where the contact begins and ends.
+    std::ranges::find(content.variables, "gap_m", &UnitVariable::name)->is_indicator = kind.model_exchange;
+    add_parameters(open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}}).get(),
+                   input.scenario, content.variables);
   }
-  content.token = "{" + sha256_hex(input.scenario_digest + pair).substr(0, 32) + "}";
+  add_scenario_numbers(content, content.variables);
+  content.token =
+      "{" + sha256_hex(input.scenario_digest + pair + (kind.model_exchange ? "\nmodel exchange" : "")).substr(0, 32) +
+      "}";
   const Scenario& scenario = request.scenario;
   const std::string stem = fs::path(content.file_name).stem().string();
   const UnitDescription description{.name = stem,
                                     .model_identifier = identifier_of(stem),
                                     .meaning = scenario.description,
                                     .stop_time = scenario.analysis.end_time,
-                                    .step_size = scenario.output.interval};
+                                    .step_size = scenario.output.interval,
+                                    .has_derivatives = has_derivatives};
   write_content(content, resources);
   write_whole_file(scratch.path() / "modelDescription.xml", model_description(version, description, content));
   Archive archive(file);

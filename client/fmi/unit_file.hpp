@@ -18,11 +18,18 @@ struct UnitBinaries {
   std::vector<std::filesystem::path> libraries;  ///< that it needs, under the names that it needs them by
 };
 
+/// What becomes a unit, and how.
+struct UnitKind {
+  FmiVersion version = FmiVersion::v3;
+  std::string pair{};           ///< that becomes a unit alone; empty: the whole scenario
+  bool model_exchange = false;  ///< without an integrator; else for co-simulation
+};
+
 /// Prepares the contacts of `request`, so that whoever opens the unit need not, and writes the unit.
-/// @param pair         that becomes a unit alone; empty: the whole scenario
 /// @param on_progress  of the preparation
-/// @throws Error{invalid_input} as a run; Error{file}
-void write_unit(const RunRequest& request, const std::string& pair, FmiVersion version, const UnitBinaries& binaries,
+/// @throws Error{invalid_input} as a run; Error{file}; Error{unimplemented} for a scenario that model exchange cannot
+/// have
+void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinaries& binaries,
                 const std::filesystem::path& file,
                 const std::function<void(std::string_view stage, double fraction)>& on_progress);
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +16,27 @@
 
 namespace heelstrike::client {
 
+/// Called where a model stands after one of its own steps, the events included; outputs() is that state, and nothing
+/// else may be called. @returns [s] when the advance is to end, from `t` on; none = where it was to
+using InternalStep = std::function<std::optional<double>(double t)>;
+
+/// What a unit for model exchange offers the integrator of its importer: dx/dt = f(t, x), the history of contacts
+/// beside it. A contact alone has no x.
+class Equation {
+ public:
+  virtual ~Equation() = default;
+  virtual void set_time(double t) = 0;
+  virtual void set_state(std::span<const double> x) = 0;
+  [[nodiscard]] virtual std::span<const double> state() const = 0;
+  [[nodiscard]] virtual std::vector<double> rates() = 0;
+  /// Change their signs where contacts begin and end.
+  [[nodiscard]] virtual std::vector<double> indicators() = 0;
+  /// The integrator has taken its step to here for good.
+  virtual void accept() = 0;
+  /// Takes the state for good, and contacts that have begun or ended act or act no more.
+  virtual void switch_pairs() = 0;
+};
+
 class UnitModel {
  public:
   virtual ~UnitModel() = default;
@@ -23,20 +46,28 @@ class UnitModel {
   /// Outputs and local variables, in the order of the unit's; valid until the next call.
   [[nodiscard]] virtual std::span<const double> outputs() = 0;
   /// Goes to `t` [s], or with `stop_at_events` to the next beginning or end of a contact before it.
+  /// @param on_step  may be empty; a model without steps of its own never calls it
   /// @returns whether a contact has begun or ended where it stands
-  virtual bool advance_to(double t, bool stop_at_events) = 0;
+  virtual bool advance_to(double t, bool stop_at_events, const InternalStep& on_step) = 0;
   [[nodiscard]] virtual std::string save() = 0;
   virtual void restore(std::string_view bytes) = 0;
-  /// d output / d input: one row for each output, one column for each input.
-  /// @throws Error{unimplemented} for a model that has none
-  [[nodiscard]] virtual Eigen::MatrixXd tangent() = 0;
+  /// d output / d input: one row for each output, one column for each of `inputs`. Local variables have none.
+  /// @throws Error{unimplemented} for a model, and for an input, that has none
+  [[nodiscard]] virtual Eigen::MatrixXd tangent(std::span<const std::size_t> inputs) = 0;
+  /// Null = the model brings its integrator along.
+  [[nodiscard]] virtual Equation* equation() { return nullptr; }
 };
 
 /// @param cache  folder of prepared products
 [[nodiscard]] std::unique_ptr<UnitModel> open_simulation(mbs::RunInput input, const std::string& cache);
 
+/// The same for model exchange: it is not advanced, but by Equation.
+/// @throws Error{unimplemented} for a scenario that is no ordinary differential equation
+[[nodiscard]] std::unique_ptr<UnitModel> open_equation(mbs::RunInput input, const std::string& cache);
+
 /// The contact of two bodies whose relative motion is the input. advance_to() commits the motion that the inputs
-/// describe at time(), whatever comes after; outputs are those of that motion under the history before it.
+/// describe at time(), whatever comes after; outputs are those of that motion under the history before it. For model
+/// exchange it is an Equation without states, whose indicator is the gap.
 [[nodiscard]] std::unique_ptr<UnitModel> open_contact(const mbs::RunInput& input, const std::string& pair,
                                                       const std::string& cache);
 

@@ -24,9 +24,8 @@ namespace fs = std::filesystem;
 struct FmuOptions {
   fs::path scenario;
   Overrides overrides;
-  std::string pair;
+  UnitKind kind;
   fs::path file;
-  FmiVersion version = FmiVersion::v3;
 };
 
 /// Beside the programs' folder, as built or as installed.
@@ -53,11 +52,10 @@ ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_toke
   const fs::path file = options.file.empty() ? options.scenario.filename().replace_extension(".fmu") : options.file;
   {
     ProgressDisplay display(run_name(request.scenario, ' '), as_json);
-    write_unit(request, options.pair, options.version, unit_binaries(), file,
-               [&](std::string_view stage, double fraction) {
-                 if (stage.starts_with(warning_mark)) return;
-                 display.show({.stage = std::string(stage), .fraction = fraction});
-               });
+    write_unit(request, options.kind, unit_binaries(), file, [&](std::string_view stage, double fraction) {
+      if (stage.starts_with(warning_mark)) return;
+      display.show({.stage = std::string(stage), .fraction = fraction});
+    });
   }
   fmt::print("{}: {:.1f} MB\n", printable(file.string()), 1e-6 * static_cast<double>(fs::file_size(file)));
   return ExitCode::ok;
@@ -67,16 +65,18 @@ ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_toke
 
 void add_fmu(CLI::App& program, Invocation& invocation) {
   auto* command =
-      program.add_subcommand("fmu", "Make a functional mock-up unit for co-simulation (FMI 3.0 or 2.0) of a scenario");
+      program.add_subcommand("fmu", "Make a functional mock-up unit (FMI 3.0 or 2.0) of a scenario or of a contact");
   const auto options = std::make_shared<FmuOptions>();
   add_scenario_argument(*command, options->scenario);
   command->add_option("-o,--output", options->file, "The unit (default: SCENARIO.fmu in this folder)")
       ->type_name("FILE");
   command
-      ->add_option("--contact", options->pair,
+      ->add_option("--contact", options->kind.pair,
                    "A unit of this contact pair alone: relative motion in, wrench and its derivatives out")
       ->type_name("PAIR");
-  command->add_option("--fmi", options->version, "Version of the standard (default 3)")
+  command->add_flag("--model-exchange", options->kind.model_exchange,
+                    "Equations of motion without an integrator, of free bodies; else a unit for co-simulation");
+  command->add_option("--fmi", options->kind.version, "Version of the standard (default 3)")
       ->transform(
           CLI::CheckedTransformer(std::map<std::string, FmiVersion>{{"2", FmiVersion::v2}, {"3", FmiVersion::v3}}));
   command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
@@ -84,6 +84,7 @@ void add_fmu(CLI::App& program, Invocation& invocation) {
   add_footer(*command,
              "  heelstrike fmu examples/bouncing_ball.yaml\n"
              "  heelstrike fmu examples/foot_drop.yaml --fmi 2 -o foot.fmu\n"
+             "  heelstrike fmu examples/bouncing_ball.yaml --model-exchange -o equations.fmu\n"
              "  heelstrike fmu examples/foot_press.yaml --contact foot-plate -o contact.fmu");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {

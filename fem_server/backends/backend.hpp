@@ -132,6 +132,9 @@ struct BackendEntry {
   /// What is allowed but hardly meant, "KEY: sentence"; reads the pair's meshes and prepares nothing; empty = nothing.
   /// @throws Error{invalid_input} where nothing sensible can come out
   std::function<std::vector<std::string>(const PairSpec& pair, const PrepareContext& context)> doubts{};
+  /// Numbers among `parameters` that may change between two steps: no preparation depends on them, and a history that
+  /// was made with other values of them keeps its meaning.
+  std::vector<std::string> tunable{};
 };
 
 /// All back-ends, sorted by name.

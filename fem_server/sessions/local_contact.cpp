@@ -26,7 +26,8 @@ FieldRequest request_as_sent(FieldRequest request) {
 
 class LocalContact final : public Contact, public BatchContact {
  public:
-  explicit LocalContact(std::vector<std::unique_ptr<Session>> sessions) : sessions_(std::move(sessions)) {
+  LocalContact(std::vector<std::unique_ptr<Session>> sessions, StateOrigin origin)
+      : sessions_(std::move(sessions)), origin_(origin) {
     for (const auto& session : sessions_) {
       descriptions_.push_back(session->description());
       pointers_.push_back(session.get());
@@ -78,7 +79,7 @@ class LocalContact final : public Contact, public BatchContact {
     check_sizes("restore_state", states.size(), states.size());
     const std::vector<std::string> before = save_state();
     try {
-      for (std::size_t i = 0; i < sessions_.size(); ++i) sessions_[i]->restore_state(states[i]);
+      for (std::size_t i = 0; i < sessions_.size(); ++i) sessions_[i]->restore_state(states[i], origin_);
     } catch (...) {
       for (std::size_t i = 0; i < sessions_.size(); ++i) sessions_[i]->restore_state(before[i]);
       throw;
@@ -106,6 +107,7 @@ class LocalContact final : public Contact, public BatchContact {
   }
 
   std::vector<std::unique_ptr<Session>> sessions_;
+  StateOrigin origin_;
   std::vector<Session*> pointers_;
   std::vector<PairDescription> descriptions_;
   std::vector<PairState> sent_;
@@ -124,15 +126,19 @@ const AssetContent& find_asset(std::span<const AssetContent> assets, const Asset
       "surface.mesh");
 }
 
+std::span<const std::string> tunable_parameters(const std::string& backend) {
+  return find_backend(backend).tunable;
+}
+
 std::unique_ptr<Contact> open_local_contact(std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
                                             const OpenContext& context) {
   return local_contact_factory({})(pairs, assets, context);
 }
 
-ContactFactory local_contact_factory(std::string cache_directory) {
-  return [cache_directory = std::move(cache_directory)](std::span<const PairSpec> pairs,
-                                                        std::span<const AssetContent> assets,
-                                                        const OpenContext& context) -> std::unique_ptr<Contact> {
+ContactFactory local_contact_factory(std::string cache_directory, StateOrigin origin) {
+  return [cache_directory = std::move(cache_directory), origin](
+             std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
+             const OpenContext& context) -> std::unique_ptr<Contact> {
     refuse_shared_bodies(pairs,
                          [](const std::string& name) { return has_elastic_bodies(find_backend(name).parameters); });
     std::vector<std::unique_ptr<Session>> sessions;
@@ -150,7 +156,7 @@ ContactFactory local_contact_factory(std::string cache_directory) {
       sessions.push_back(open_session(pair, prepare));
       prepare.on_progress("open", 1.0);
     }
-    return std::make_unique<LocalContact>(std::move(sessions));
+    return std::make_unique<LocalContact>(std::move(sessions), origin);
   };
 }
 

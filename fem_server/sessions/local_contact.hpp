@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/contact/contact.hpp"
+#include "fem_server/sessions/session_bytes.hpp"
 
 namespace heelstrike::fem {
 
@@ -15,9 +16,15 @@ namespace heelstrike::fem {
 
 /// Opens all pairs in this process.
 /// @param cache_directory  for products of preparations; empty = none
-[[nodiscard]] ContactFactory local_contact_factory(std::string cache_directory);
+/// @param origin           of the states that restore_state() takes
+[[nodiscard]] ContactFactory local_contact_factory(std::string cache_directory,
+                                                   StateOrigin origin = StateOrigin::same_pair);
 
-/// The same without a cache. Usable as a ContactFactory.
+/// Numbers among the parameters of a back-end that may change between two steps, see BackendEntry.
+/// @throws Error{invalid_input} for an unknown back-end
+[[nodiscard]] std::span<const std::string> tunable_parameters(const std::string& backend);
+
+/// local_contact_factory without a cache. Usable as a ContactFactory.
 [[nodiscard]] std::unique_ptr<Contact> open_local_contact(std::span<const PairSpec> pairs,
                                                           std::span<const AssetContent> assets,
                                                           const OpenContext& context);

@@ -312,8 +312,8 @@ std::string Session::save_state() const {
                         .response = now.response});
 }
 
-void Session::restore_state(std::string_view bytes) {
-  const SessionRecord record = session_record(bytes, pair_.name, pair_.backend, description_.digest);
+void Session::restore_state(std::string_view bytes, StateOrigin origin) {
+  const SessionRecord record = session_record(bytes, pair_.name, pair_.backend, description_.digest, origin);
   Memory restored{.history = backend_->load_history(record.history),
                   .step = record.step,
                   .state = record.state,

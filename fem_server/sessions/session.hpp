@@ -18,6 +18,7 @@
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/sessions/session_bytes.hpp"
 
 namespace heelstrike::fem {
 
@@ -94,7 +95,7 @@ class Session {
 
   [[nodiscard]] std::string save_state() const;
   /// @throws Error{invalid_input} for bytes of another format, another back-end or another digest
-  void restore_state(std::string_view bytes);
+  void restore_state(std::string_view bytes, StateOrigin origin = StateOrigin::same_pair);
 
   [[nodiscard]] std::string fields(const PairState& state, const FieldRequest& request) const;
   [[nodiscard]] friction::LocalProblem local_problem(const PairState& state) const;

@@ -39,7 +39,15 @@ template <class Archive>
 void transfer(Archive& archive, MaybeConst<SessionRecord> auto& record) {
   archive.label("format", format_version);
   archive.label("back-end", record.backend);
-  archive.label("digest", record.digest);
+  if constexpr (Archive::reads) {
+    if (record.origin == StateOrigin::tuned_parameters) {
+      archive(record.digest);
+    } else {
+      archive.label("digest", record.digest);
+    }
+  } else {
+    archive.label("digest", record.digest);
+  }
   archive(record.history, record.step, record.state, record.response);
   archive.require(record.step >= -1, "a step >= -1");
 }
@@ -51,8 +59,9 @@ std::string session_bytes(const SessionRecord& record) {
 }
 
 SessionRecord session_record(std::string_view bytes, const std::string& pair, const std::string& backend,
-                             const std::string& digest) {
-  SessionRecord record{.backend = backend, .digest = digest, .history = {}, .state = {}, .response = {}};
+                             const std::string& digest, StateOrigin origin) {
+  SessionRecord record{
+      .backend = backend, .digest = digest, .history = {}, .state = {}, .response = {}, .origin = origin};
   StateReader reader(bytes, fmt::format("saved state of pair '{}'", pair));
   reader(record);
   reader.finish();

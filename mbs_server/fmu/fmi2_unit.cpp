@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "mbs_server/fmu/typed_values.hpp"
 #include "mbs_server/fmu/versions.hpp"
 
 namespace heelstrike::mbs {
@@ -58,18 +59,11 @@ class Unit2 final : public ForeignUnit {
   }
   ~Unit2() override {
     if (instance_ == nullptr) return;
+    forget_start();
     if (initialized_) (void)terminate_(instance_);
     free_(instance_);
   }
 
-  void set(std::span<const std::uint32_t> references, std::span<const double> values) override {
-    if (references.empty()) return;
-    require(set_(instance_, references.data(), references.size(), values.data()), "fmi2SetReal");
-  }
-  void get(std::span<const std::uint32_t> references, std::span<double> values) override {
-    if (references.empty()) return;
-    require(get_(instance_, references.data(), references.size(), values.data()), "fmi2GetReal");
-  }
   void enter_initialization() override {
     require(setup_(instance_, 0, 0.0, 0.0, 0, 0.0), "fmi2SetupExperiment");
     require(enter_(instance_), "fmi2EnterInitializationMode");
@@ -78,18 +72,45 @@ class Unit2 final : public ForeignUnit {
     require(exit_(instance_), "fmi2ExitInitializationMode");
     initialized_ = true;
   }
-  void step(double t, double h) override {
-    require(step_(instance_, t, h, 1), fmt::format("fmi2DoStep from t = {} s over {} s", t, h));
-  }
 
  private:
+  /// Version 2 has three types, and Booleans of four bytes.
+  template <typename Type, typename Wire>
+  void set_as(const char* function, std::span<const ForeignVariable* const> variables, std::span<const double> values) {
+    int (*set)(void*, const std::uint32_t*, std::size_t, const Wire*) = nullptr;
+    find(set, function);
+    const auto references = references_of(variables);
+    const auto typed = typed_values<Type>(variables, values, where());
+    const std::vector<Wire> wire(typed.get(), typed.get() + values.size());
+    require(set(instance_, references.data(), references.size(), wire.data()), function);
+  }
+  template <typename Wire>
+  void get_as(const char* function, std::span<const ForeignVariable* const> variables, std::span<double> values) {
+    int (*get)(void*, const std::uint32_t*, std::size_t, Wire*) = nullptr;
+    find(get, function);
+    const auto references = references_of(variables);
+    std::vector<Wire> wire(values.size());
+    require(get(instance_, references.data(), references.size(), wire.data()), function);
+    std::ranges::copy(wire, values.begin());
+  }
+  void set_group(NumberType type, std::span<const ForeignVariable* const> variables,
+                 std::span<const double> values) override {
+    if (type == NumberType::float64) return set_as<double, double>("fmi2SetReal", variables, values);
+    if (type == NumberType::boolean) return set_as<bool, int>("fmi2SetBoolean", variables, values);
+    set_as<std::int32_t, int>("fmi2SetInteger", variables, values);
+  }
+  void get_group(NumberType type, std::span<const ForeignVariable* const> variables,
+                 std::span<double> values) override {
+    if (type == NumberType::float64) return get_as<double>("fmi2GetReal", variables, values);
+    get_as<int>(type == NumberType::boolean ? "fmi2GetBoolean" : "fmi2GetInteger", variables, values);
+  }
+  int try_step(double t, double h) override { return step_(instance_, t, h, retries() ? 0 : 1); }
+
   void find_functions() {
     find(instantiate_, "fmi2Instantiate");
     find(setup_, "fmi2SetupExperiment");
     find(enter_, "fmi2EnterInitializationMode");
     find(exit_, "fmi2ExitInitializationMode");
-    find(set_, "fmi2SetReal");
-    find(get_, "fmi2GetReal");
     find(step_, "fmi2DoStep");
     find(terminate_, "fmi2Terminate");
     find(free_, "fmi2FreeInstance");
@@ -106,8 +127,6 @@ class Unit2 final : public ForeignUnit {
   int (*setup_)(void*, int, double, double, int, double) = nullptr;
   int (*enter_)(void*) = nullptr;
   int (*exit_)(void*) = nullptr;
-  int (*set_)(void*, const std::uint32_t*, std::size_t, const double*) = nullptr;
-  int (*get_)(void*, const std::uint32_t*, std::size_t, double*) = nullptr;
   int (*step_)(void*, double, double, int) = nullptr;
   int (*terminate_)(void*) = nullptr;
   void (*free_)(void*) = nullptr;

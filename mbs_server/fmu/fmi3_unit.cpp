@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "mbs_server/fmu/typed_values.hpp"
 #include "mbs_server/fmu/versions.hpp"
 
 namespace heelstrike::mbs {
@@ -25,18 +26,11 @@ class Unit3 final : public ForeignUnit {
   }
   ~Unit3() override {
     if (instance_ == nullptr) return;
+    forget_start();
     if (initialized_) (void)terminate_(instance_);
     free_(instance_);
   }
 
-  void set(std::span<const std::uint32_t> references, std::span<const double> values) override {
-    if (references.empty()) return;
-    require(set_(instance_, references.data(), references.size(), values.data(), values.size()), "fmi3SetFloat64");
-  }
-  void get(std::span<const std::uint32_t> references, std::span<double> values) override {
-    if (references.empty()) return;
-    require(get_(instance_, references.data(), references.size(), values.data(), values.size()), "fmi3GetFloat64");
-  }
   void enter_initialization() override {
     require(enter_(instance_, false, 0.0, 0.0, false, 0.0), "fmi3EnterInitializationMode");
   }
@@ -44,25 +38,47 @@ class Unit3 final : public ForeignUnit {
     require(exit_(instance_), "fmi3ExitInitializationMode");
     initialized_ = true;
   }
-  void step(double t, double h) override {
-    bool event = false, terminate = false, early = false;
-    double last = t + h;
-    // No state from before this point is ever restored: the model steps a unit where its own step has been accepted.
-    const int status = step_(instance_, t, h, true, &event, &terminate, &early, &last);
-    const std::string call = fmt::format("fmi3DoStep from t = {} s over {} s", t, h);
-    require(status, call);
-    if (!terminate && !early) return;
-    journal_.note(terminate ? "it asks to end the simulation" : "it returned early without being allowed to");
-    require(3, call);
-  }
 
  private:
+  void set_group(NumberType type, std::span<const ForeignVariable* const> variables,
+                 std::span<const double> values) override {
+    with_type(type, [&](auto of_type, const char* name) {
+      using Type = decltype(of_type);
+      const std::string function = fmt::format("fmi3Set{}", name);
+      int (*set)(void*, const std::uint32_t*, std::size_t, const Type*, std::size_t) = nullptr;
+      find(set, function.c_str());
+      const auto references = references_of(variables);
+      const auto typed = typed_values<Type>(variables, values, where());
+      require(set(instance_, references.data(), references.size(), typed.get(), values.size()), function);
+    });
+  }
+  void get_group(NumberType type, std::span<const ForeignVariable* const> variables,
+                 std::span<double> values) override {
+    with_type(type, [&](auto of_type, const char* name) {
+      using Type = decltype(of_type);
+      const std::string function = fmt::format("fmi3Get{}", name);
+      int (*get)(void*, const std::uint32_t*, std::size_t, Type*, std::size_t) = nullptr;
+      find(get, function.c_str());
+      const auto references = references_of(variables);
+      const auto typed = std::make_unique<Type[]>(values.size());
+      require(get(instance_, references.data(), references.size(), typed.get(), values.size()), function);
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(typed[i]);
+    });
+  }
+  int try_step(double t, double h) override {
+    bool event = false, terminate = false, early = false;
+    double last = t + h;
+    // But for a step that it discards, no state from before this point is ever restored: the model steps a unit where
+    // its own step has been accepted.
+    const int status = step_(instance_, t, h, !retries(), &event, &terminate, &early, &last);
+    if (status > 1 || (!terminate && !early)) return status;
+    journal_.note(terminate ? "it asks to end the simulation" : "it returned early without being allowed to");
+    return 3;
+  }
   void find_functions() {
     find(instantiate_, "fmi3InstantiateCoSimulation");
     find(enter_, "fmi3EnterInitializationMode");
     find(exit_, "fmi3ExitInitializationMode");
-    find(set_, "fmi3SetFloat64");
-    find(get_, "fmi3GetFloat64");
     find(step_, "fmi3DoStep");
     find(terminate_, "fmi3Terminate");
     find(free_, "fmi3FreeInstance");
@@ -79,8 +95,6 @@ class Unit3 final : public ForeignUnit {
                         std::size_t, void*, Log, void (*)()) = nullptr;
   int (*enter_)(void*, bool, double, double, bool, double) = nullptr;
   int (*exit_)(void*) = nullptr;
-  int (*set_)(void*, const std::uint32_t*, std::size_t, const double*, std::size_t) = nullptr;
-  int (*get_)(void*, const std::uint32_t*, std::size_t, double*, std::size_t) = nullptr;
   int (*step_)(void*, double, double, bool, bool*, bool*, bool*, double*) = nullptr;
   int (*terminate_)(void*) = nullptr;
   void (*free_)(void*) = nullptr;

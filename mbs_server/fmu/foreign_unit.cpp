@@ -6,12 +6,44 @@
 
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "mbs_server/fmu/versions.hpp"
 
 namespace heelstrike::mbs {
+
+namespace {
+
+constexpr int discarded = 2;
+/// Steps a thousand times shorter than asked for are no answer to a step that was a little too long.
+constexpr int most_halvings = 10;
+
+std::string step_text(double t, double h) {
+  return fmt::format("DoStep from t = {} s over {} s", t, h);
+}
+
+/// Calls `exchange` with the variables of each type, and with their places.
+template <typename Exchange>
+void for_each_group(std::span<const ForeignVariable* const> variables, Exchange exchange) {
+  std::vector<char> done(variables.size(), 0);
+  for (std::size_t first = 0; first < variables.size(); ++first) {
+    if (done[first] != 0) continue;
+    const NumberType type = variables[first]->number_type().value();
+    std::vector<const ForeignVariable*> group;
+    std::vector<std::size_t> places;
+    for (std::size_t i = first; i < variables.size(); ++i) {
+      if (variables[i]->number_type() != type) continue;
+      done[i] = 1;
+      group.push_back(variables[i]);
+      places.push_back(i);
+    }
+    exchange(type, group, places);
+  }
+}
+
+}  // namespace
 
 void UnitJournal::note(const char* text) {
   constexpr std::size_t most = 3;
@@ -34,6 +66,42 @@ ForeignUnit::ForeignUnit(UnitParts parts, const std::string& folder) : parts_(st
                                   "needs, or export it for this system",
                                   parts_.where, one_line(reason != nullptr ? reason : "unknown reason")));
   }
+}
+
+void ForeignUnit::set(std::span<const ForeignVariable* const> variables, std::span<const double> values) {
+  for_each_group(variables, [&](NumberType type, std::span<const ForeignVariable* const> group,
+                                std::span<const std::size_t> places) {
+    std::vector<double> some;
+    for (const std::size_t place : places) some.push_back(values[place]);
+    set_group(type, group, some);
+  });
+}
+
+void ForeignUnit::get(std::span<const ForeignVariable* const> variables, std::span<double> values) {
+  for_each_group(variables, [&](NumberType type, std::span<const ForeignVariable* const> group,
+                                std::span<const std::size_t> places) {
+    std::vector<double> some(group.size());
+    get_group(type, group, some);
+    for (std::size_t i = 0; i < places.size(); ++i) values[places[i]] = some[i];
+  });
+}
+
+void ForeignUnit::step(double t, double h) {
+  if (retries()) require(get_state_(instance_, &start_), names_.get);
+  const int status = try_step(t, h);
+  if (status != discarded || !retries()) return require(status, step_text(t, h));
+  for (int halvings = 1; halvings <= most_halvings; ++halvings) {
+    require(set_state_(instance_, start_), names_.set);
+    const int parts = 1 << halvings;
+    int outcome = 0;
+    for (int i = 0; i < parts && outcome <= 1; ++i) {
+      // The ends are the same numbers as those of the whole step.
+      const double from = t + h * i / parts, to = t + h * (i + 1) / parts;
+      outcome = try_step(from, to - from);
+    }
+    if (outcome != discarded) return require(outcome, step_text(t, h));
+  }
+  require(discarded, fmt::format("{}, in steps of {} s too,", step_text(t, h), h / (1 << most_halvings)));
 }
 
 ForeignUnit::~ForeignUnit() {
@@ -64,10 +132,11 @@ void ForeignUnit::require(int status, const std::string& call) {
 
 void ForeignUnit::find_state_functions(const StateFunctionNames& names) {
   names_ = names;
-  if (!description().can_serialize_state) return;
+  if (!description().can_get_and_set_state) return;
   find(get_state_, names.get);
   find(set_state_, names.set);
   find(free_state_, names.free);
+  if (!description().can_serialize_state) return;
   find(size_, names.size);
   find(serialize_, names.serialize);
   find(deserialize_, names.deserialize);
@@ -91,6 +160,10 @@ void ForeignUnit::restore(const std::string& bytes) {
   const int status = set_state_(instance_, state);
   (void)free_state_(instance_, &state);
   require(status, names_.set);
+}
+
+void ForeignUnit::forget_start() {
+  if (start_ != nullptr) (void)free_state_(instance_, &start_);
 }
 
 void ForeignUnit::fail_instantiation() {

@@ -48,14 +48,17 @@ class ForeignUnit {
 
   [[nodiscard]] const ForeignDescription& description() const { return parts_.description; }
 
-  /// Values of scalar real variables. @throws Error{solver_failed} as all below, with what the unit said
-  virtual void set(std::span<const std::uint32_t> references, std::span<const double> values) = 0;
-  virtual void get(std::span<const std::uint32_t> references, std::span<double> values) = 0;
+  /// Values of variables of description() as numbers: whole numbers are rounded to the nearest, and Booleans are true
+  /// but for zero. @throws Error{solver_failed} as all below, with what the unit said, and for numbers that a variable
+  /// cannot take
+  void set(std::span<const ForeignVariable* const> variables, std::span<const double> values);
+  void get(std::span<const ForeignVariable* const> variables, std::span<double> values);
   /// From instantiation to initialisation at t = 0; inputs are set after it.
   virtual void enter_initialization() = 0;
   virtual void exit_initialization() = 0;
-  /// From `t` to `t + h` [s] with the inputs as they are.
-  virtual void step(double t, double h) = 0;
+  /// From `t` to `t + h` [s] with the inputs as they are. What the unit discards is tried again from its state at `t`
+  /// in halves, quarters, ... when it can be taken back and takes steps of any length.
+  void step(double t, double h);
   /// All that the unit needs to go on. @pre description().can_serialize_state
   [[nodiscard]] std::string save();
   /// @throws Error{solver_failed} for bytes that the unit does not take
@@ -70,7 +73,21 @@ class ForeignUnit {
   void find(Function& function, const char* name) const {
     function = reinterpret_cast<Function>(symbol(name));
   }
-  /// Finds what `save` and `restore` call, where the unit can do that; both versions have it with the same arguments.
+  /// The calls of one type, which `variables` are all of. @throws as set()
+  virtual void set_group(NumberType type, std::span<const ForeignVariable* const> variables,
+                         std::span<const double> values) = 0;
+  virtual void get_group(NumberType type, std::span<const ForeignVariable* const> variables,
+                         std::span<double> values) = 0;
+  /// One call. @returns the status. @throws Error{solver_failed} for what no status says
+  [[nodiscard]] virtual int try_step(double t, double h) = 0;
+  /// Whether steps that were discarded can be tried again.
+  [[nodiscard]] bool retries() const { return description().can_get_and_set_state && description().can_vary_step; }
+
+  /// To be called before the instance is freed.
+  void forget_start();
+
+  /// Finds what `save`, `restore` and `step` call, where the unit can do that; both versions have it with the same
+  /// arguments.
   void find_state_functions(const StateFunctionNames& names);
   /// @param status  of FMI: ok = 0, warning = 1, discard = 2, error = 3, fatal = 4. @throws Error{solver_failed}
   void require(int status, const std::string& call);
@@ -79,10 +96,12 @@ class ForeignUnit {
   UnitJournal journal_;
   void* instance_ = nullptr;
 
- private:
   [[nodiscard]] void* symbol(const char* name) const;
+  [[nodiscard]] const std::string& where() const { return parts_.where; }
 
+ private:
   UnitParts parts_;
+  void* start_ = nullptr;  ///< state at the start of the step, whose memory the unit uses again
   void* library_ = nullptr;
   StateFunctionNames names_{};
   int (*get_state_)(void*, void**) = nullptr;

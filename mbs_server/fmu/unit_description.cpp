@@ -100,8 +100,8 @@ ForeignDescription read_unit_description(const std::string& xml, const std::stri
   return description;
 }
 
-const ForeignVariable& ForeignDescription::real(const std::string& name, std::string_view wanted,
-                                                const std::string& key) const {
+const ForeignVariable& ForeignDescription::number(const std::string& name, std::string_view wanted,
+                                                  const std::string& key) const {
   const auto found = std::ranges::find(variables, name, &ForeignVariable::name);
   const bool known = found != variables.end();
   if (!known || found->causality != wanted) {
@@ -115,11 +115,10 @@ const ForeignVariable& ForeignDescription::real(const std::string& name, std::st
                          wanted, name, known ? "is of causality '" + found->causality + "'" : "it does not have",
                          names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
   }
-  const char* real_type = version == UnitVersion::fmi2 ? "Real" : "Float64";
-  if (found->type != real_type || !found->scalar) {
-    throw input_error(key, fmt::format("{}: expected a scalar of type {}, found '{}' of type {}{}; only such can be "
-                                       "joined to a mechanism",
-                                       key, real_type, name, found->type, found->scalar ? "" : " with dimensions"));
+  if (!found->number_type() || !found->scalar) {
+    throw input_error(key, fmt::format("{}: expected a scalar whose values are numbers or Booleans, found '{}' of type "
+                                       "{}{}; only such can be joined to a mechanism",
+                                       key, name, found->type, found->scalar ? "" : " with dimensions"));
   }
   if (std::ranges::find(scaled_units, found->unit) != scaled_units.end()) {
     throw input_error(key,
@@ -128,6 +127,27 @@ const ForeignVariable& ForeignDescription::real(const std::string& name, std::st
                                   key, name, found->unit));
   }
   return *found;
+}
+
+const ForeignVariable& ForeignDescription::real(const std::string& name, std::string_view wanted,
+                                                const std::string& key) const {
+  const ForeignVariable& found = number(name, wanted, key);
+  const auto type = found.number_type();
+  if (type == NumberType::float64 || type == NumberType::float32) return found;
+  throw input_error(key, fmt::format("{}: expected a variable that changes continuously, found '{}' of type {}; a "
+                                     "coordinate and its rate are real numbers",
+                                     key, name, found.type));
+}
+
+std::optional<NumberType> ForeignVariable::number_type() const {
+  static const std::map<std::string, NumberType, std::less<>> types = {
+      {"Real", NumberType::float64},    {"Integer", NumberType::int32},  // of version 2
+      {"Float64", NumberType::float64}, {"Float32", NumberType::float32}, {"Int8", NumberType::int8},
+      {"UInt8", NumberType::uint8},     {"Int16", NumberType::int16},     {"UInt16", NumberType::uint16},
+      {"Int32", NumberType::int32},     {"UInt32", NumberType::uint32},   {"Int64", NumberType::int64},
+      {"UInt64", NumberType::uint64},   {"Boolean", NumberType::boolean}};
+  const auto found = types.find(type);
+  return found == types.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace heelstrike::mbs

@@ -12,6 +12,9 @@ namespace heelstrike::mbs {
 
 enum class UnitVersion { fmi2, fmi3 };
 
+/// Types of variables whose values are numbers; Booleans are 0 and 1.
+enum class NumberType { float64, float32, int8, uint8, int16, uint16, int32, uint32, int64, uint64, boolean };
+
 struct ForeignVariable {
   std::string name;
   std::uint32_t reference = 0;
@@ -19,6 +22,9 @@ struct ForeignVariable {
   std::string type;                 ///< as in the file: Real, Float64, Boolean, ...
   bool scalar = true;
   std::string unit = {};  ///< empty = none is said
+
+  /// None = its values are no numbers.
+  [[nodiscard]] std::optional<NumberType> number_type() const;
 };
 
 struct ForeignDescription {
@@ -30,9 +36,12 @@ struct ForeignDescription {
   bool can_vary_step = false;  ///< communication steps of different lengths
   std::vector<ForeignVariable> variables;
 
-  /// A scalar real variable of that name and causality.
+  /// A scalar variable of that name and causality whose values are numbers.
   /// @param key  of the scenario, for messages. @throws Error{invalid_input} for an unknown name, another causality or
   /// type, an array, and a unit of measurement that is not that of the SI
+  [[nodiscard]] const ForeignVariable& number(const std::string& name, std::string_view causality,
+                                              const std::string& key) const;
+  /// The same for what changes continuously. @throws Error{invalid_input} for whole numbers and Booleans, too
   [[nodiscard]] const ForeignVariable& real(const std::string& name, std::string_view causality,
                                             const std::string& key) const;
   std::vector<std::string> scaled_units = {};  ///< units of measurement with a factor other than 1 or an offset

@@ -342,10 +342,11 @@ const Accelerations& System::accelerations(const MotionState& at, const Baumgart
   return result_;
 }
 
-void System::respond(double t, const ConstVector& q, Eigen::Ref<VectorX> b) {
+const VectorX& System::respond(double t, const ConstVector& q, Eigen::Ref<VectorX> b) {
   factor_saddle(t, q);
   correction_multipliers_.setZero(n_constraints_);
   saddle_.solve(b, correction_multipliers_, false);
+  return correction_multipliers_;
 }
 
 /// The forces -Phi_q' lambda of prescribed motion have the power -lambda . (Phi_q qd) = -lambda . nu.

@@ -113,8 +113,11 @@ class System {
   /// elements throw
   const Accelerations& accelerations(const MotionState& at, const Baumgarte& baumgarte = {});
   /// The motion that impulses cause: x = M^-1 (b - Phi_q' lambda) with Phi_q x = 0, from impulses b, in place.
+  /// From forces b these are the accelerations that they add, at any velocity.
+  /// @returns multipliers of joints and drivers, one per row (those of the rigid bodies are undefined), in a place that
+  /// the next call writes to again
   /// @throws RecoverableError for a singular configuration
-  void respond(double t, const ConstVector& q, Eigen::Ref<VectorX> b);
+  const VectorX& respond(double t, const ConstVector& q, Eigen::Ref<VectorX> b);
   /// The own states of all force elements.
   [[nodiscard]] ElementStates& states() { return states_; }
   [[nodiscard]] const ElementStates& states() const { return states_; }

@@ -72,10 +72,13 @@ Wrench joint_reaction(std::size_t joint, const ConstVector& q, const System& sys
   return reaction;
 }
 
-void append_reactions(std::vector<double>& row, const MotionState& at, System& system) {
+bool tells_reactions(const System& system) {
+  return std::ranges::any_of(system.model().joints, &Joint::reactions);
+}
+
+/// @param lambda  multipliers of joints
+void append_reactions(std::vector<double>& row, const MotionState& at, const VectorX& lambda, System& system) {
   const auto& joints = system.model().joints;
-  if (std::ranges::none_of(joints, &Joint::reactions)) return;
-  const VectorX& lambda = system.accelerations(at).lambda;
   const SparseMatrix& Phi_q = system.jacobian(at.t, at.q);
   for (std::size_t i = 0; i < joints.size(); ++i) {
     if (!joints[i].reactions) continue;
@@ -194,8 +197,28 @@ void fill_row(const MotionState& at, const RowEnergies& energies, System& system
   for (std::size_t i = 0; i < responses.size(); ++i) {
     append_pair(row, system.model().pairs[i], at.q, responses[i], scheme.acts(i));
   }
-  append_reactions(row, at, system);
+  if (tells_reactions(system)) append_reactions(row, at, system.accelerations(at).lambda, system);
   system.append_force_values(at, row);
+}
+
+std::vector<double> row_change(const MotionState& at, BodyIndex body, const Wrench& force, bool accelerations,
+                               System& system) {
+  const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
+  VectorX qdd = VectorX::Zero(system.n_q());
+  qdd.segment<coordinates_per_body>(first) = generalized_force(at.q.segment<coordinates_per_body>(first), force);
+  const VectorX lambda = system.respond(at.t, at.q, qdd);
+  // Places, velocities, energies, contacts.
+  std::vector<double> row(first_pair_entry(system.model()) + entries_per_pair * system.model().pairs.size(), 0.0);
+  if (tells_reactions(system)) append_reactions(row, at, lambda, system);
+  for (const auto& element : system.forces()) row.resize(row.size() + element->columns().size(), 0.0);
+  if (!accelerations) return row;
+  const Vector12 at_rest = Vector12::Zero();  // what velocities contribute does not change
+  for (Eigen::Index i = 0; i < qdd.size(); i += coordinates_per_body) {
+    const Twist A_WB = acceleration_from_rates(at.q.segment<12>(i), at_rest, qdd.segment<12>(i));
+    append(row, A_WB.v);
+    append(row, A_WB.w);
+  }
+  return row;
 }
 
 }  // namespace heelstrike::mbs

@@ -18,6 +18,12 @@ namespace heelstrike::mbs {
 [[nodiscard]] std::vector<Column> acceleration_columns(const Model& model);
 void append_accelerations(const MotionState& at, System& system, std::vector<double>& row);
 
+/// What changes in the columns of run_columns(), and in acceleration_columns() with `accelerations`, when accelerations
+/// and multipliers change at a state that stays: reactions and accelerations, which are linear in them.
+/// @param force  on a body, about its origin, that changes them
+[[nodiscard]] std::vector<double> row_change(const MotionState& at, BodyIndex body, const Wrench& force,
+                                             bool accelerations, System& system);
+
 /// Energies of one row [J].
 struct RowEnergies {
   double dissipated = 0.0;

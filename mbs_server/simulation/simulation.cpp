@@ -11,6 +11,7 @@
 #include "common/errors/refusal.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/simulation/accepted_state.hpp"
+#include "mbs_server/simulation/run_table.hpp"
 
 namespace heelstrike::mbs {
 
@@ -188,8 +189,7 @@ Simulation::~Simulation() = default;
 void Simulation::initialise(const ContactFactory& open_contact) {
   model_.assemble([this](std::string_view level, const std::string& text) { listener_->on_log(level, text); });
   prepare_to_step();
-  units_.open(input_.assets, input_.allow_units, columns_);
-  if (const auto macro_step = scheme_.fixed_macro_step()) units_.require_multiples_of(*macro_step);
+  check_units();
   if (!can_save()) {
     listener_->on_log("warning",
                       fmt::format("the run is without checkpoints and cannot be resumed: the unit '{}' cannot "
@@ -211,6 +211,11 @@ void Simulation::initialise(const ContactFactory& open_contact) {
   } else {
     start();
   }
+}
+
+void Simulation::check_units() {
+  units_.open(input_.assets, input_.allow_units, columns_);
+  if (const auto macro_step = scheme_.fixed_macro_step()) units_.require_multiples_of(*macro_step);
 }
 
 void Simulation::prepare_to_step() {
@@ -365,6 +370,34 @@ double Simulation::output(std::string_view name) {
                                                      columns_.size(), name));
   }
   return output_values()[static_cast<std::size_t>(column - columns_.begin())];
+}
+
+std::string Simulation::no_derivatives() const {
+  if (scheme_.has_macro_steps()) {
+    return "derivatives: what contacts exert depends on the macro steps of the coupling scheme; take `monolithic`";
+  }
+  if (model_.rigid_contacts().any()) {
+    return "derivatives: forces between rigid bodies jump with those that are applied; give the pairs a compliant "
+           "contact law";
+  }
+  return {};
+}
+
+std::vector<double> Simulation::output_derivative(std::size_t input) {
+  if (const std::string reason = no_derivatives(); !reason.empty()) throw Error(ErrorCode::unimplemented, reason);
+  const auto unit = inputs_.unit_wrench(input);
+  if (!unit) {
+    throw Error(
+        ErrorCode::unimplemented,
+        fmt::format("derivatives: poses follow what '{}' prescribes at once, and the unit knows no derivative of "
+                    "that; it knows those with respect to forces and torques on bodies",
+                    inputs_.columns().at(input).name));
+  }
+  state_now(y_, z_);
+  std::vector<double> row =
+      row_change(model_.state(now_, y_), unit->body, unit->F_W, scenario_.output.accelerations, model_.system());
+  row.resize(columns_.size(), 0.0);  // the step's size, and regions of contacts
+  return row;
 }
 
 IntegratorStatistics Simulation::statistics() const {

@@ -65,6 +65,11 @@ class Simulation {
   /// that belongs to something else or is damaged; Error{cancelled}; whatever the factory throws
   void initialise(const ContactFactory& open_contact);
 
+  /// Opens the units of the scenario and looks for what it names in them and in the time series, as initialise() does
+  /// before it prepares anything. For those who check a scenario; instead of initialise().
+  /// @throws Error{invalid_input}
+  void check_units();
+
   /// [s] where the simulation stands. @pre initialise() for this and all below
   [[nodiscard]] double time() const { return now_; }
   [[nodiscard]] double end_time() const { return scenario_.analysis.end_time; }
@@ -101,6 +106,14 @@ class Simulation {
   [[nodiscard]] std::span<const double> output_values();
   /// One of them. @throws Error{invalid_input} for an unknown name
   [[nodiscard]] double output(std::string_view name);
+
+  /// Why output_derivative() has no answer for this scenario; empty = it has.
+  [[nodiscard]] std::string no_derivatives() const;
+  /// Derivatives of all outputs() at time() with respect to one of inputs(), exact: accelerations and reactions are
+  /// linear in forces, and everything else is given by the state, where it stays. Changes nothing.
+  /// @param input  index of a force or torque
+  /// @throws Error{unimplemented} where no_derivatives(), and for what a driver prescribes
+  [[nodiscard]] std::vector<double> output_derivative(std::size_t input);
 
   /// Counts of all advances.
   [[nodiscard]] IntegratorStatistics statistics() const;

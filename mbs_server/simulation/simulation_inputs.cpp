@@ -116,6 +116,15 @@ SimulationInputs::Change SimulationInputs::set(const std::string& name, const In
   return forces_->add(loads_[static_cast<std::size_t>(input.body)]) ? Change::bodies : Change::value;
 }
 
+std::optional<SimulationInputs::UnitWrench> SimulationInputs::unit_wrench(std::size_t column) const {
+  constexpr std::size_t per_body = 6;  // three forces, three torques
+  if (column >= per_body * model_.bodies.size()) return std::nullopt;
+  UnitWrench unit{.body = static_cast<BodyIndex>(column / per_body), .F_W = {}};
+  const auto i = static_cast<Eigen::Index>(column % per_body);
+  (i < 3 ? unit.F_W.force : unit.F_W.torque)[i % 3] = 1.0;
+  return unit;
+}
+
 std::map<std::string, InputValue> SimulationInputs::values() const {
   std::map<std::string, InputValue> values;
   for (const auto& [name, input] : inputs_) {

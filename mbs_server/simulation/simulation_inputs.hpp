@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,14 @@ class SimulationInputs {
   Change set(const std::string& name, const InputValue& value);
   /// @throws Error{invalid_input} for an unknown name and for numbers that are not finite
   void require(const std::string& name, const Jet& jet) const;
+
+  /// The body and the unit force or torque, about its origin in the world, that one of columns() multiplies; none for
+  /// those of drivers.
+  struct UnitWrench {
+    BodyIndex body;
+    Wrench F_W;
+  };
+  [[nodiscard]] std::optional<UnitWrench> unit_wrench(std::size_t column) const;
 
   /// All inputs that have been set, for checkpoints.
   [[nodiscard]] std::map<std::string, InputValue> values() const;

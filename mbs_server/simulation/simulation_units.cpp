@@ -12,6 +12,23 @@
 
 namespace heelstrike::mbs {
 
+namespace {
+
+/// What is set once is meant as it is written: nothing is rounded.
+void require_value(const ForeignVariable& variable, const SampledUnit::Parameter& parameter) {
+  const auto type = variable.number_type();
+  const double value = parameter.value;
+  const bool fits = type == NumberType::float64 || type == NumberType::float32 ||
+                    (type == NumberType::boolean ? value == 0.0 || value == 1.0 : value == std::nearbyint(value));
+  if (fits) return;
+  throw input_error(parameter.key,
+                    fmt::format("{}.value: expected {} for the variable '{}' of type {}, found {}", parameter.key,
+                                type == NumberType::boolean ? "0 (false) or 1 (true)" : "a whole number", variable.name,
+                                variable.type, value));
+}
+
+}  // namespace
+
 /// One unit with its place on the grid of its communication points.
 class SimulationUnits::Running {
  public:
@@ -42,10 +59,10 @@ class SimulationUnits::Running {
 
   std::shared_ptr<SampledUnit> unit_;
   std::unique_ptr<ForeignUnit> foreign_;
-  std::int64_t next_ = 0;             ///< index of the communication point
-  bool initialised_ = false;          ///< its first inputs are those of the start
-  std::vector<std::size_t> columns_;  ///< per input, in a row
-  std::vector<std::uint32_t> inputs_, outputs_, parameters_;
+  std::int64_t next_ = 0;                                              ///< index of the communication point
+  bool initialised_ = false;                                           ///< its first inputs are those of the start
+  std::vector<std::size_t> columns_;                                   ///< per input, in a row
+  std::vector<const ForeignVariable*> inputs_, outputs_, parameters_;  ///< of the unit's description
 };
 
 void SimulationUnits::Running::open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns) {
@@ -90,13 +107,19 @@ void SimulationUnits::Running::find_columns(std::vector<Column>& columns) {
 void SimulationUnits::Running::find_variables() {
   const ForeignDescription& description = foreign_->description();
   for (const auto& input : unit_->inputs) {
-    inputs_.push_back(description.real(input.variable, "input", input.key + ".variable").reference);
+    inputs_.push_back(&description.number(input.variable, "input", input.key + ".variable"));
   }
-  for (const auto& output : unit_->outputs) {
-    outputs_.push_back(description.real(output.variable, "output", output.key + ".variable").reference);
+  for (std::size_t i = 0; i < unit_->outputs.size(); ++i) {
+    const auto& output = unit_->outputs[i];
+    const bool drives = std::ranges::any_of(
+        unit_->drives, [&](const SampledUnit::Drive& drive) { return drive.value == i || drive.rate == i; });
+    const std::string key = output.key + ".variable";
+    outputs_.push_back(drives ? &description.real(output.variable, "output", key)
+                              : &description.number(output.variable, "output", key));
   }
   for (const auto& parameter : unit_->parameters) {
-    parameters_.push_back(description.real(parameter.variable, "parameter", parameter.key + ".variable").reference);
+    parameters_.push_back(&description.number(parameter.variable, "parameter", parameter.key + ".variable"));
+    require_value(*parameters_.back(), parameter);
   }
 }
 

@@ -442,7 +442,8 @@ BackendEntry elastic_foundation_entry() {
           .surface_pairs = foundation_pairs(),
           .make = make_foundation,
           .check = check_foundation,
-          .doubts = foundation_doubts};
+          .doubts = foundation_doubts,
+          .tunable = {"reference_strain", "reference_stress", "exponent", "dissipation", "friction"}};
 }
 
 }  // namespace heelstrike::fem

@@ -186,7 +186,8 @@ BackendEntry fem_condensed_entry() {
           .surface_pairs = body_surface_pairs(true),
           .make = make_condensed,
           .check = check_condensed_pair,
-          .doubts = body_pair_doubts};
+          .doubts = body_pair_doubts,
+          .tunable = {"friction", "restitution", "approach_speed_floor", "penalty"}};
 }
 
 }  // namespace heelstrike::fem

@@ -35,7 +35,8 @@ BackendEntry fem_full_entry() {
           .surface_pairs = body_surface_pairs(),
           .make = make_full,
           .check = check_full_pair,
-          .doubts = body_pair_doubts};
+          .doubts = body_pair_doubts,
+          .tunable = {"restitution", "approach_speed_floor"}};
 }
 
 }  // namespace heelstrike::fem

@@ -112,7 +112,8 @@ BackendEntry fem_modal_entry() {
           .surface_pairs = body_surface_pairs(),
           .make = make_modal,
           .check = check_modal_pair,
-          .doubts = body_pair_doubts};
+          .doubts = body_pair_doubts,
+          .tunable = {"restitution", "approach_speed_floor"}};
 }
 
 }  // namespace heelstrike::fem

@@ -101,6 +101,15 @@ std::vector<ParameterSchema> schema_of(const LawKind& kind) {
   return schema;
 }
 
+/// All that a point law remembers is how fast the bodies met and how far its stick spring is stretched.
+std::vector<std::string> numbers_of(const std::vector<ParameterSchema>& schema) {
+  std::vector<std::string> names;
+  for (const ParameterSchema& parameter : schema) {
+    if (parameter.kind == ParameterKind::number) names.push_back(parameter.name);
+  }
+  return names;
+}
+
 double derived_stiffness(const PairSpec& pair, double exponent, double effective_radius, const std::string& where) {
   const std::string key = where + ".parameters.stiffness";
   if (exponent != 1.5) {
@@ -185,7 +194,8 @@ std::vector<BackendEntry> point_law_entries() {
          .surface_pairs = {"sphere-plane", "plane-sphere", "sphere-sphere", "profile-profile"},
          .make = [&kind](const PairSpec& pair, const PrepareContext&) { return make_point_contact(kind, pair); },
          // Making one takes no time.
-         .check = [&kind](const PairSpec& pair) { (void)make_point_contact(kind, pair); }});
+         .check = [&kind](const PairSpec& pair) { (void)make_point_contact(kind, pair); },
+         .tunable = numbers_of(schema_of(kind))});
   }
   return entries;
 }

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -55,6 +56,24 @@ TEST_F(LiftOfTheGuide, IsLoadedByOwnServersAndInProcessAndElsewhereByPermission)
   const Finished allowed = run("heelstrike", run_into("allowed", {"--mbs", trusting.mbs_address}), here);
   ASSERT_EQ(allowed.exit_code, 0) << allowed.err;
   EXPECT_TRUE(table("allowed") == table("own"));
+}
+
+TEST_F(LiftOfTheGuide, IsOpenedWhenItIsValidated) {
+  const Finished good = run("heelstrike", {"validate", "lift.yaml"}, here);
+  ASSERT_EQ(good.exit_code, 0) << good.err;
+  const std::string yaml = read_text(folder.path() / "lift.yaml");
+  const auto complaint = [&](const std::string& what, const std::string& by) {
+    std::string changed = yaml;
+    changed.replace(changed.find(what), what.size(), by);
+    std::ofstream(folder.path() / "changed.yaml") << changed;
+    const Finished refused = run("heelstrike", {"validate", "changed.yaml"}, here);
+    EXPECT_NE(refused.exit_code, 0);
+    return refused.err;
+  };
+  EXPECT_THAT(complaint("variable: force", "variable: farce"), HasSubstr("found 'farce', which it does not have"));
+  EXPECT_THAT(complaint("column: lift.z_m", "column: lift.h_m"), HasSubstr("found 'lift.h_m'"));
+  std::ofstream(folder.path() / "controller.fmu") << "no unit";
+  EXPECT_THAT(complaint("end_time: 5", "end_time: 4"), HasSubstr("expected a unit (.fmu, a zip archive)"));
 }
 
 TEST_F(LiftOfTheGuide, ThatWasKilledGoesOnWithTheSameBytes) {

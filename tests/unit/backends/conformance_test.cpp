@@ -186,6 +186,38 @@ TEST_P(Conformance, SavedHistoryContinuesBitForBit) {
   expect_saved_history_continues(*backend, states(), *latched, 5);
 }
 
+// A back-end that is told another value of a tunable parameter goes on with what the one before remembers, and answers
+// as if it had always had it: all that counts of this history is how fast the bodies met.
+TEST_P(Conformance, HistoriesOutliveTunableParameters) {
+  const BackendEntry& entry = find_backend(pair.backend);
+  ASSERT_FALSE(entry.tunable.empty());
+  for (const std::string& name : entry.tunable) {
+    const auto schema = std::ranges::find(entry.parameters, name, &ParameterSchema::name);
+    ASSERT_NE(schema, entry.parameters.end()) << name;
+    ASSERT_EQ(schema->kind, ParameterKind::number) << name;
+    PairSpec tuned = pair;
+    const auto now = backend->traits().parameters.find(name);
+    const double before = now == backend->traits().parameters.end() ? 1e5 : std::get<double>(now->second);
+    tuned.parameters[name] = before == 0.0 ? 0.25 : 0.8 * before;
+    if (name == "exponent") tuned.parameters["stiffness"] = backend->traits().parameters.at("stiffness");
+    std::unique_ptr<ContactBackend> other;
+    try {
+      other = make_example(tuned);
+    } catch (const Error&) {
+      continue;  // profiles know no friction
+    }
+    const auto taken = other->load_history(latched->save());
+    const auto own = other->commit(*other->initial_history(), at(1e-9, 0.5)).history;
+    for (const double closing : {0.45, 0.01, -0.3}) {
+      const Response a = other->evaluate(*taken, at(depth, closing));
+      const Response b = other->evaluate(*own, at(depth, closing));
+      EXPECT_LE((a.F_A.vector() - b.F_A.vector()).norm(), 1e-9 * b.F_A.vector().norm()) << name << " " << closing;
+      const Vector6 committed = other->commit(*taken, at(depth, closing)).response.F_A.vector();
+      EXPECT_LE((committed - b.F_A.vector()).norm(), 1e-9 * b.F_A.vector().norm()) << name << " " << closing;
+    }
+  }
+}
+
 TEST_P(Conformance, AlteredHistoryIsRefused) {
   testing_support::expect_altered_history_is_refused(*backend, *latched, at(1e-9, 0.5).X_AB);
 }

@@ -38,29 +38,35 @@ std::string zipped(const Members& members) {
   return bytes;
 }
 
-constexpr const char* names[] = {"x", "v", "k", "c", "ki", "force", "steps", "fail_at", "fail_with", "angle", "rate"};
+constexpr const char* names[] = {"x",     "v",       "k",         "c",     "ki",   "force",
+                                 "steps", "fail_at", "fail_with", "angle", "rate", "longest"};
 
 std::string causality_of(const std::string& name) {
   if (name == "x" || name == "v") return "input";
   return name == "force" || name == "steps" || name == "angle" || name == "rate" ? "output" : "parameter";
 }
 
-std::string description(int version) {
+/// @param types  of variables that are no real numbers
+std::string description(int version, const std::map<std::string, std::string>& types = {},
+                        const std::string& capabilities = "") {
   std::string variables;
   for (std::size_t i = 0; i < std::size(names); ++i) {
     const std::string causality = causality_of(names[i]);
     const std::string start = causality == "output" ? "" : R"( start="0")";
+    const auto given = types.find(names[i]);
+    const std::string type = given != types.end() ? given->second : version == 3 ? "Float64" : "Real";
     variables +=
         version == 3
-            ? fmt::format(R"(<Float64 name="{}" valueReference="{}" causality="{}"{}/>)", names[i], i, causality, start)
-            : fmt::format(R"(<ScalarVariable name="{}" valueReference="{}" causality="{}"><Real{}/></ScalarVariable>)",
-                          names[i], i, causality, start);
+            ? fmt::format(R"(<{} name="{}" valueReference="{}" causality="{}"{}/>)", type, names[i], i, causality,
+                          start)
+            : fmt::format(R"(<ScalarVariable name="{}" valueReference="{}" causality="{}"><{}{}/></ScalarVariable>)",
+                          names[i], i, causality, type, start);
   }
   const char* state = version == 3 ? R"(canGetAndSetFMUState="true" canSerializeFMUState="true")"
                                    : R"(canGetAndSetFMUstate="true" canSerializeFMUstate="true")";
   return fmt::format(R"(<fmiModelDescription fmiVersion="{}.0" modelName="pd" {}="{{pd}}">
-<CoSimulation modelIdentifier="pd" {}/><ModelVariables>{}</ModelVariables></fmiModelDescription>)",
-                     version, version == 3 ? "instantiationToken" : "guid", state, variables);
+<CoSimulation modelIdentifier="pd" {} {}/><ModelVariables>{}</ModelVariables></fmiModelDescription>)",
+                     version, version == 3 ? "instantiationToken" : "guid", state, capabilities, variables);
 }
 
 Members unit_members(int version) {
@@ -411,7 +417,7 @@ TEST(UnitMistakes, OfTheVariablesAreNamed) {
   EXPECT_THAT(message("variable: x,", "variable: force,"), HasSubstr("which is of causality 'output'"));
   EXPECT_THAT(message("variable: k,", "variable: x,"), HasSubstr("forces.pd.parameters[0].variable"));
   EXPECT_THAT(message("column: mass.x_m", "column: mess.x_m"), HasSubstr("found 'mess.x_m'"));
-  EXPECT_THAT(description_complaint("<Float64 name=\"x\"", "<Boolean name=\"x\""), HasSubstr("'x' of type Boolean"));
+  EXPECT_THAT(description_complaint("<Float64 name=\"x\"", "<String name=\"x\""), HasSubstr("'x' of type String"));
   EXPECT_THAT(description_complaint("<ModelVariables>",
                                     "<UnitDefinitions><Unit name=\"mm\"><BaseUnit m=\"1\" factor=\"0.001\"/></Unit>"
                                     "</UnitDefinitions><ModelVariables>"),
@@ -473,6 +479,72 @@ TEST_P(EitherVersion, AUnitThatFailsEndsTheRunWithWhatItSaid) {
     // All rows up to the failure are there.
     EXPECT_EQ(run.column("time_s").back(), 0.1);
   }
+}
+
+TEST_P(EitherVersion, VariablesMayBeWholeNumbersAndBooleans) {
+  using Types = std::map<std::string, std::string>;
+  const bool third = GetParam() == 3;
+  const Types types = third ? Types{{"x", "Float32"}, {"v", "Boolean"}, {"k", "Int32"}, {"c", "UInt8"}}
+                            : Types{{"v", "Boolean"}, {"k", "Integer"}, {"c", "Integer"}};
+  Members members = unit_members(GetParam());
+  members["modelDescription.xml"] = description(GetParam(), types);
+  const auto input = unit_input(slider(unit_force("0.01")), members);
+  const auto simulation = opened(input);
+  ASSERT_TRUE(simulation->advance_to(0.025));
+  const double x = simulation->output("pd.mass.x_m"), v = simulation->output("pd.mass.vx_m_s");
+  ASSERT_NE(v, 0.0);
+  const double told = third ? static_cast<double>(static_cast<float>(x)) : x;
+  EXPECT_EQ(third, told != x);
+  EXPECT_EQ(simulation->output("pd.mass.fx_N"), -(100.0 * told + 2.0));  // the speed is one, as it is not zero
+
+  members["modelDescription.xml"] = description(GetParam(), {{"steps", third ? "Int64" : "Integer"}});
+  const auto counting = opened(unit_input(slider(unit_force("0.01", "", "steps")), members));
+  ASSERT_TRUE(counting->advance_to(0.045));
+  EXPECT_EQ(counting->output("pd.mass.fx_N"), 5.0);
+}
+
+TEST(Units, NumbersThatATypeDoesNotHaveAreRefused) {
+  const auto message = [](const std::string& variable, const std::string& type, const std::string& value) {
+    Members members = unit_members(3);
+    members["modelDescription.xml"] = description(3, {{variable, type}});
+    return open_complaint(slider(unit_force("0.01", fmt::format(", {{variable: {}, value: {}}}", variable, value))),
+                          members);
+  };
+  EXPECT_EQ(message("ki", "Int8", "-128"), "accepted");
+  EXPECT_THAT(message("ki", "Int8", "2.5"), HasSubstr("forces.pd.parameters[2].value: expected a whole number for the "
+                                                      "variable 'ki' of type Int8, found 2.5"));
+  EXPECT_THAT(message("ki", "Int8", "128"), HasSubstr("type Int8 can take, from -128 to 127, found 128"));
+  EXPECT_THAT(message("ki", "Boolean", "2"), HasSubstr("0 (false) or 1 (true)"));
+  EXPECT_THAT(message("ki", "Enumeration", "2"), HasSubstr("'ki' of type Enumeration"));
+  Members members = unit_members(3);
+  members["modelDescription.xml"] = description(3, {{"angle", "Int32"}});
+  EXPECT_THAT(
+      open_complaint(hinge("{polynomial: [0, 1]}", fmt::format(fmt::runtime(hinge_unit), "0.01", "motor", "angle")),
+                     members),
+      HasSubstr("expected a variable that changes continuously, found 'angle' of type Int32"));
+}
+
+TEST_P(EitherVersion, DiscardedStepsAreTriedAgainInParts) {
+  const auto input = [&](const std::string& longest, const std::string& variable, bool varies) {
+    Members members = unit_members(GetParam());
+    members["modelDescription.xml"] =
+        description(GetParam(), {}, varies ? R"(canHandleVariableCommunicationStepSize="true")" : "");
+    const std::string parameters =
+        fmt::format(", {{variable: ki, value: 50}}, {{variable: longest, value: {}}}", longest);
+    return unit_input(slider(unit_force("0.02", parameters, variable)), members);
+  };
+  // Eighths of the step are the longest halves of halves that it takes; what it spoils is restored.
+  const auto counting = opened(input("0.003", "steps", true));
+  ASSERT_TRUE(counting->advance_to(0.09));
+  EXPECT_EQ(counting->output("pd.mass.fx_N"), 5 * 8.0);
+  const auto whole = end_of(input("0", "force", true)), parts = end_of(input("0.003", "force", true));
+  for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(whole[i], parts[i], 1e-9 * (1.0 + std::abs(whole[i])));
+  const auto complaint_of = [&](const std::string& longest, bool varies) {
+    return std::string(run_input(input(longest, "force", varies), fem::open_local_contact).summary.error->what());
+  };
+  EXPECT_THAT(complaint_of("0.003", false), HasSubstr("answered 'discard'"));
+  EXPECT_THAT(complaint_of("1e-7", true),
+              HasSubstr("DoStep from t = 0 s over 0.02 s, in steps of 1.953125e-05 s too,"));
 }
 
 TEST(Units, WithoutAStateToGiveAwayRunWithoutCheckpointsAndSaySo) {

@@ -1,5 +1,6 @@
 /* A controller as a unit for co-simulation: force = -(k x + c v + ki integral of x dt). It has a state of its own, counts
- * its steps, and fails on request. FMI is 2 or 3. */
+ * its steps, fails on request, and discards steps that are longer than the longest one, spoiling its state. Its
+ * variables can be asked for as any type. FMI is 2 or 3. */
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { X, V, K, C, KI, FORCE, STEPS, FAIL_AT, FAIL_WITH, ANGLE, RATE, INTEGRAL, N };
+enum { X, V, K, C, KI, FORCE, STEPS, FAIL_AT, FAIL_WITH, ANGLE, RATE, LONGEST, INTEGRAL, N };
 typedef struct {
   double value[N];
 } Unit;
@@ -39,6 +40,10 @@ static int step(Unit* unit, double t, double h) {
       return 0;
     }
     return (int)u[FAIL_WITH];
+  }
+  if (u[LONGEST] > 0.0 && h > 1.000001 * u[LONGEST]) {
+    u[STEPS] += 1000.0;
+    return 2;
   }
   u[INTEGRAL] += h * u[X];
   u[STEPS] += 1.0;
@@ -99,6 +104,27 @@ FUNCTION(int, fmi3GetFloat64, void* u, const uint32_t* r, size_t n, double* v, s
 FUNCTION(int, fmi3SetFloat64, void* u, const uint32_t* r, size_t n, const double* v, size_t m) {
   return n == m ? set(u, r, n, v) : 3;
 }
+#define TYPE_OF_FMI(NAME, TYPE)                                                                   \
+  FUNCTION(int, fmi3Get##NAME, void* u, const uint32_t* r, size_t n, TYPE* v, size_t m) {         \
+    double value = 0.0;                                                                           \
+    int status = n == m ? 0 : 3;                                                                  \
+    for (size_t i = 0; i < n && status == 0; ++i) status = get(u, r + i, 1, &value), v[i] = (TYPE)value;  \
+    return status;                                                                                \
+  }                                                                                               \
+  FUNCTION(int, fmi3Set##NAME, void* u, const uint32_t* r, size_t n, const TYPE* v, size_t m) {   \
+    int status = n == m ? 0 : 3;                                                                  \
+    for (size_t i = 0; i < n && status == 0; ++i) {                                               \
+      const double value = (double)v[i];                                                          \
+      status = set(u, r + i, 1, &value);                                                          \
+    }                                                                                             \
+    return status;                                                                                \
+  }
+TYPE_OF_FMI(Float32, float)
+TYPE_OF_FMI(Int8, int8_t)
+TYPE_OF_FMI(UInt8, uint8_t)
+TYPE_OF_FMI(Int32, int32_t)
+TYPE_OF_FMI(Int64, int64_t)
+TYPE_OF_FMI(Boolean, bool)
 FUNCTION(int, fmi3DoStep, void* u, double t, double h, bool no_set, bool* event, bool* terminate, bool* early, double* last) {
   (void)no_set;
   *event = *terminate = *early = false;
@@ -147,6 +173,23 @@ FUNCTION(int, fmi2Terminate, void* u) { return u == NULL; }
 FUNCTION(void, fmi2FreeInstance, void* u) { free(u); }
 FUNCTION(int, fmi2GetReal, void* u, const unsigned* r, size_t n, double* v) { return get(u, r, n, v); }
 FUNCTION(int, fmi2SetReal, void* u, const unsigned* r, size_t n, const double* v) { return set(u, r, n, v); }
+#define TYPE_OF_FMI(NAME)                                                                   \
+  FUNCTION(int, fmi2Get##NAME, void* u, const unsigned* r, size_t n, int* v) {              \
+    double value = 0.0;                                                                     \
+    int status = 0;                                                                         \
+    for (size_t i = 0; i < n && status == 0; ++i) status = get(u, r + i, 1, &value), v[i] = (int)value;  \
+    return status;                                                                          \
+  }                                                                                         \
+  FUNCTION(int, fmi2Set##NAME, void* u, const unsigned* r, size_t n, const int* v) {        \
+    int status = 0;                                                                         \
+    for (size_t i = 0; i < n && status == 0; ++i) {                                         \
+      const double value = v[i];                                                            \
+      status = set(u, r + i, 1, &value);                                                    \
+    }                                                                                       \
+    return status;                                                                          \
+  }
+TYPE_OF_FMI(Integer)
+TYPE_OF_FMI(Boolean)
 FUNCTION(int, fmi2DoStep, void* u, double t, double h, int no_set) {
   (void)no_set;
   return step(u, t, h);

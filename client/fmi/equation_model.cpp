@@ -1,0 +1,76 @@
+#include <cstring>
+
+#include "client/fmi/unit_model.hpp"
+#include "common/errors/error.hpp"
+#include "common/wire/run_records_wire.hpp"
+#include "fem_server/sessions/local_contact.hpp"
+#include "mbs_server/simulation/free_motion.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+class EquationModel : public UnitModel, public Equation {
+ public:
+  EquationModel(mbs::RunInput input, const std::string& cache) : input_(std::move(input)), motion_(input_) {
+    motion_.initialise(fem::local_contact_factory(cache, fem::StateOrigin::tuned_parameters));
+  }
+
+  [[nodiscard]] double time() const override { return motion_.time(); }
+  void set_input(std::size_t index, const Jet& jet) override { motion_.set_input(index, jet); }
+  [[nodiscard]] std::span<const double> outputs() override { return motion_.output_values().subspan(1); }
+  bool advance_to(double /*t*/, bool /*stop_at_events*/, const InternalStep& /*on_step*/) override {
+    throw Error(ErrorCode::internal, "a unit for model exchange was asked to step");
+  }
+  [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> /*inputs*/) override {
+    throw Error(ErrorCode::unimplemented,
+                "derivatives: this unit has none, as its description says; units for co-simulation have");
+  }
+  [[nodiscard]] std::string save() override {
+    const mbs::FreeMotion::Saved saved = motion_.save();
+    std::string bytes(sizeof saved.t + static_cast<std::size_t>(saved.x.size()) * sizeof(double), '\0');
+    std::memcpy(bytes.data(), &saved.t, sizeof saved.t);
+    std::memcpy(bytes.data() + sizeof saved.t, saved.x.data(), bytes.size() - sizeof saved.t);
+    return bytes + wire::checkpoint_bytes(saved.committed);
+  }
+  void restore(std::string_view bytes) override {
+    mbs::FreeMotion::Saved saved{.t = 0.0, .x = motion_.state(), .committed = {}};
+    const std::size_t size = static_cast<std::size_t>(saved.x.size()) * sizeof(double);
+    if (bytes.size() < sizeof saved.t + size) {
+      throw input_error("state", "state: the bytes are those of no unit, or cut off");
+    }
+    std::memcpy(&saved.t, bytes.data(), sizeof saved.t);
+    std::memcpy(saved.x.data(), bytes.data() + sizeof saved.t, size);
+    saved.committed = wire::checkpoint_from(bytes.substr(sizeof saved.t + size), wire::FieldPath("state"));
+    motion_.restore(saved);
+  }
+
+  [[nodiscard]] Equation* equation() override { return this; }
+  void set_time(double t) override { motion_.set_time(t); }
+  void set_state(std::span<const double> x) override { motion_.set_state(x); }
+  [[nodiscard]] std::span<const double> state() const override {
+    return {motion_.state().data(), static_cast<std::size_t>(motion_.state().size())};
+  }
+  [[nodiscard]] std::vector<double> rates() override {
+    const auto rates = motion_.rates();
+    return {rates.begin(), rates.end()};
+  }
+  [[nodiscard]] std::vector<double> indicators() override {
+    std::vector<double> values(motion_.n_pairs());
+    motion_.indicators(values);
+    return values;
+  }
+  void accept() override { motion_.accept(); }
+  void switch_pairs() override { motion_.switch_pairs(); }
+
+ private:
+  mbs::RunInput input_;
+  mbs::FreeMotion motion_;
+};
+
+}  // namespace
+
+std::unique_ptr<UnitModel> open_equation(mbs::RunInput input, const std::string& cache) {
+  return std::make_unique<EquationModel>(std::move(input), cache);
+}
+
+}  // namespace heelstrike::client

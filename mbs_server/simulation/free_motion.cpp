@@ -1,0 +1,283 @@
+#include "mbs_server/simulation/free_motion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "mbs_server/coupling/monolithic.hpp"
+#include "mbs_server/elements/build_model.hpp"
+#include "mbs_server/simulation/pair_watch.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+/// Entries of x per body: place, quaternion, velocity, angular velocity, as the time series tells them.
+constexpr Eigen::Index per_body = 13;
+constexpr Eigen::Index quaternion = 3, velocity = 7, angular = 10;
+
+Quaternion quaternion_of(const VectorX& x, Eigen::Index first) {
+  return {x[first + quaternion], x[first + quaternion + 1], x[first + quaternion + 2], x[first + quaternion + 3]};
+}
+
+Pose pose_of(const VectorX& x, Eigen::Index first) {
+  return {.R = quaternion_of(x, first).normalized().toRotationMatrix(), .p = x.segment<3>(first)};
+}
+
+Twist twist_of(const VectorX& x, Eigen::Index first) {
+  return {.w = x.segment<3>(first + angular), .v = x.segment<3>(first + velocity)};
+}
+
+/// Empty = the scenario is an ordinary differential equation.
+std::string refusal(const Scenario& scenario) {
+  const auto tied = [](std::string_view what, const std::string& name, std::string_view advice) {
+    return fmt::format("model exchange: {} '{}' {}; make a unit for co-simulation, which brings its integrator along",
+                       what, name, advice);
+  };
+  constexpr std::string_view algebraic =
+      "is an algebraic equation between the coordinates of bodies, which integrators of model exchange do not keep";
+  if (!scenario.joints.empty()) return tied("the joint", scenario.joints.front().name, algebraic);
+  if (!scenario.drivers.empty()) return tied("the driver", scenario.drivers.front().name, algebraic);
+  for (const ElementSpec& force : scenario.forces) {
+    if (force.type == "fmu") return tied("the unit", force.name, "is stepped from one communication point to the next");
+  }
+  if (!scenario.coupling.scheme.empty() && scenario.coupling.scheme != monolithic().name) {
+    return tied("the coupling scheme", scenario.coupling.scheme, "has macro steps of its own");
+  }
+  if (scenario.analysis.type != "forward") return tied("the analysis", scenario.analysis.type, "integrates nothing");
+  return {};
+}
+
+const Scenario& free_bodies(const Scenario& scenario) {
+  if (const std::string reason = refusal(scenario); !reason.empty()) throw Error(ErrorCode::unimplemented, reason);
+  return scenario;
+}
+
+std::string rate_unit(const std::string& unit) {
+  if (unit == "-" || unit.empty()) return "1/s";
+  if (unit == "J") return "W";
+  return unit.ends_with("/s") ? unit + "^2" : unit + "/s";
+}
+
+}  // namespace
+
+FreeMotion::FreeMotion(const RunInput& input)
+    : input_(input),
+      inputs_(build_model(free_bodies(input.scenario))),
+      model_(input.scenario, inputs_.model(), {}, monolithic()) {
+  model_.system().add_force(inputs_.take_forces());
+}
+
+Eigen::Index FreeMotion::first_own() const {
+  return per_body * n_bodies();
+}
+
+void FreeMotion::initialise(const ContactFactory& open_contact) {
+  model_.assemble([](std::string_view, const std::string&) {});
+  model_.open(open_contact, input_.assets, {.run_id = input_.run_id, .on_progress = {}, .stop = {}});
+  System& system = model_.system();
+  x_.resize(first_own() + system.n_states() + EnergyQuadrature::n);
+  for (Eigen::Index i = 0; i < n_bodies(); ++i) {
+    const auto q = model_.start().q.segment<coordinates_per_body>(coordinates_per_body * i);
+    const auto qd = model_.start().qd.segment<coordinates_per_body>(coordinates_per_body * i);
+    const Pose X_WB = pose_from_coordinates(q);
+    const Quaternion turn = quaternion_from_rotation(X_WB.R);
+    const Twist V_WB = twist_from_rates(q, qd);
+    x_.segment<per_body>(per_body * i) << X_WB.p, turn.w(), turn.x(), turn.y(), turn.z(), V_WB.v, V_WB.w;
+  }
+  x_.tail(system.n_states() + EnergyQuadrature::n).setZero();
+  const VectorX y = motion();
+  const VectorX started = system.start_y(0.0, model_.q(y), model_.qd(y));
+  x_.segment(first_own(), system.n_states()) = started.tail(system.n_states());
+  model_.committed() = {.t = 0.0, .y = started, .z = quadratures()};
+  model_.begin(model_.scheme().accept(0.0, model_.q(started), model_.qd(started)));
+  take_columns();
+}
+
+void FreeMotion::take_columns() {
+  const System& system = model_.system();
+  columns_ = model_.columns();
+  const auto regions = model_.region_columns();
+  columns_.insert(columns_.end(), regions.begin(), regions.end());
+  n_table_ = columns_.size();
+  // Time, then the bodies in the order of x.
+  for (Eigen::Index i = 0; i < first_own(); ++i) state_columns_.push_back(static_cast<std::size_t>(1 + i));
+  const auto add_state = [&](const std::string& name, const char* unit, const std::string& meaning) {
+    state_columns_.push_back(columns_.size());
+    columns_.push_back({name, unit, meaning});
+  };
+  for (int i = 0; i < system.n_states(); ++i) {
+    add_state(fmt::format("state.{}.{}", i + 1, system.states().name_of(i)), "-", "own state of the force element");
+  }
+  add_state("state.dissipated_J", "J", "energy dissipated by rate-dependent terms");
+  add_state("state.external_J", "J", "work of external loads");
+  first_rate_ = columns_.size();
+  for (const std::size_t state : state_columns_) {
+    const Column of = columns_[state];
+    columns_.push_back({fmt::format("der({})", of.name), rate_unit(of.unit), fmt::format("rate of {}", of.name)});
+  }
+  for (const std::string& pair : model_.pair_names()) {
+    columns_.push_back({pair + ".indicator_m", "m", "changes its sign where the pair touches or separates"});
+  }
+}
+
+void FreeMotion::require_sound(std::span<const double> x) const {
+  if (std::ssize(x) != x_.size()) {
+    throw input_error("x", fmt::format("expected {} continuous states, found {}", x_.size(), x.size()));
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (std::isfinite(x[i])) continue;
+    const std::string& name = columns_[state_columns_[i]].name;
+    throw input_error(name, fmt::format("{}: expected a finite number, found {}", name, x[i]));
+  }
+  for (Eigen::Index i = 0; i < n_bodies(); ++i) {
+    if (quaternion_of(Eigen::Map<const VectorX>(x.data(), std::ssize(x)), per_body * i).norm() > 0.0) continue;
+    const std::string& body = model_.system().model().bodies[static_cast<std::size_t>(i)].name;
+    throw input_error(body, fmt::format("{}: expected a quaternion other than zero, found 0, 0, 0, 0", body));
+  }
+}
+
+void FreeMotion::set_time(double t) {
+  if (!std::isfinite(t)) throw input_error("time", fmt::format("time: expected a finite number, found {}", t));
+  t_ = t;
+}
+
+void FreeMotion::set_state(std::span<const double> x) {
+  require_sound(x);
+  std::ranges::copy(x, x_.data());
+}
+
+VectorX FreeMotion::motion() const {
+  const System& system = model_.system();
+  VectorX y(system.n_y());
+  for (Eigen::Index i = 0; i < n_bodies(); ++i) {
+    const Pose X_WB = pose_of(x_, per_body * i);
+    y.segment<coordinates_per_body>(coordinates_per_body * i) = coordinates_from_pose(X_WB);
+    y.segment<coordinates_per_body>(system.n_q() + coordinates_per_body * i) =
+        rates_from_twist(X_WB, twist_of(x_, per_body * i));
+  }
+  y.tail(system.n_states()) = x_.segment(first_own(), system.n_states());
+  return y;
+}
+
+VectorX FreeMotion::rates() {
+  System& system = model_.system();
+  const VectorX y = motion();
+  const MotionState at = model_.state(t_, y);
+  const Accelerations& a = system.accelerations(at);
+  VectorX xd(x_.size());
+  for (Eigen::Index i = 0; i < n_bodies(); ++i) {
+    const Eigen::Index first = per_body * i, k = coordinates_per_body * i;
+    const Twist V_WB = twist_of(x_, first);
+    const Twist A_WB =
+        acceleration_from_rates(at.q.segment<coordinates_per_body>(k), at.qd.segment<coordinates_per_body>(k),
+                                a.qdd.segment<coordinates_per_body>(k));
+    // dq/dt = w q / 2, with w in the world as a quaternion without real part.
+    const Quaternion turn = Quaternion(0.0, V_WB.w.x(), V_WB.w.y(), V_WB.w.z()) * quaternion_of(x_, first);
+    xd.segment<per_body>(first) << V_WB.v, 0.5 * turn.w(), 0.5 * turn.x(), 0.5 * turn.y(), 0.5 * turn.z(), A_WB.v,
+        A_WB.w;
+  }
+  system.states().rates(at, xd.segment(first_own(), system.n_states()));
+  xd[xd.size() - EnergyQuadrature::n + EnergyQuadrature::dissipated] = a.energy.dissipated_power;
+  xd[xd.size() - EnergyQuadrature::n + EnergyQuadrature::external_work] = a.energy.external_power;
+  return xd;
+}
+
+std::span<const Response> FreeMotion::responses(const VectorX& y) {
+  return model_.scheme().responses(t_, model_.q(y), model_.qd(y));
+}
+
+void FreeMotion::indicators(std::span<double> values) {
+  if (n_pairs() == 0) return;
+  const VectorX y = motion();
+  const double rounding = gap_rounding(model_.q(y));
+  const auto answers = responses(y);
+  // As RunProblem::roots: bodies that only touch do not switch for ever.
+  for (std::size_t i = 0; i < n_pairs(); ++i) {
+    values[i] = answers[i].gap - (model_.contact_states().closed(i) ? rounding : 0.0);
+  }
+}
+
+void FreeMotion::accept() {
+  VectorX y = motion();
+  const double end = input_.scenario.analysis.end_time;
+  if (t_ > end + 1e-9 * (1.0 + end)) {
+    throw input_error("time", fmt::format("time: expected one up to {} s, the end of the scenario or the stop time of "
+                                          "the experiment, found {} s",
+                                          end, t_));
+  }
+  CommittedState& committed = model_.committed();
+  if (committed.t == std::min(t_, end) && committed.y == y) {
+    committed.z = quadratures();
+    return;
+  }
+  const auto answers = model_.scheme().accept(t_, model_.q(y), model_.qd(y));
+  for (std::size_t i = 0; i < n_pairs(); ++i) {
+    if (!model_.contact_states().closed(i)) continue;
+    model_.totals().committed_dissipation += answers[i].dissipated_increment;
+    model_.trackers()[i].update(t_, answers[i]);
+  }
+  // Times that integrators add up end a rounding error behind the end.
+  committed = {.t = std::min(t_, end), .y = std::move(y), .z = quadratures()};
+}
+
+void FreeMotion::switch_pairs() {
+  accept();
+  const VectorX& y = model_.committed().y;
+  const double rounding = gap_rounding(model_.q(y));
+  ContactStates& states = model_.contact_states();
+  const auto answers = responses(y);
+  for (std::size_t i = 0; i < n_pairs(); ++i) {
+    const Response& answer = answers[i];
+    if (states.closed(i) && answer.gap > rounding) {
+      states.set_closed(i, false);
+      model_.totals().finished.push_back(model_.trackers()[i].end(t_, answer));
+    } else if (!states.closed(i) && touching(answer.gap, answer.gap_rate)) {
+      states.set_closed(i, true);
+      model_.trackers()[i].begin(t_, answer);
+    }
+  }
+}
+
+void FreeMotion::set_input(std::size_t index, const Jet& jet) {
+  const auto change = inputs_.set(inputs_.columns().at(index).name, {.since = t_, .jet = jet});
+  if (change == SimulationInputs::Change::bodies) model_.system().forget_force_patterns();
+}
+
+std::span<const double> FreeMotion::output_values() {
+  model_.fill_row(t_, motion(), quadratures(), row_);
+  row_.resize(n_table_);
+  for (std::size_t i = static_cast<std::size_t>(first_own()); i < state_columns_.size(); ++i) {
+    row_.push_back(x_[static_cast<Eigen::Index>(i)]);
+  }
+  // As they are, of any length.
+  for (std::size_t i = 0; i < static_cast<std::size_t>(first_own()); ++i) {
+    row_[state_columns_[i]] = x_[static_cast<Eigen::Index>(i)];
+  }
+  const VectorX xd = rates();
+  row_.insert(row_.end(), xd.begin(), xd.end());
+  row_.resize(columns_.size());
+  indicators(std::span(row_).last(n_pairs()));
+  return row_;
+}
+
+FreeMotion::Saved FreeMotion::save() {
+  model_.totals().inputs = inputs_.values();
+  return {.t = t_, .x = x_, .committed = model_.save(input_.scenario_digest)};
+}
+
+void FreeMotion::restore(const Saved& saved) {
+  require_sound({saved.x.data(), static_cast<std::size_t>(saved.x.size())});
+  RunState state = model_.read(saved.committed, input_.scenario_digest);
+  for (const auto& [name, input] : state.inputs) inputs_.require(name, input.jet);
+  inputs_.restore(state.inputs);
+  model_.system().forget_force_patterns();
+  model_.take(saved.committed, std::move(state));
+  t_ = saved.t;
+  x_ = saved.x;
+}
+
+}  // namespace heelstrike::mbs

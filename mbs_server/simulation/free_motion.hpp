@@ -1,0 +1,108 @@
+/// A scenario of free bodies as an ordinary differential equation dx/dt = f(t, x), for whoever brings an integrator
+/// along (model exchange of FMI):
+///
+///   x = {p, quaternion (real part first), v, w of each body in the world; own states of force elements;
+///        energy dissipated, work of external loads}
+///
+/// Joints and drivers are algebraic equations between the coordinates, which such integrators do not keep: scenarios
+/// with them are refused. Quaternions may have any length but zero; the equation keeps it.
+///
+///     FreeMotion motion(input);
+///     motion.initialise(fem::open_local_contact);
+///     repeat:  motion.set(t, x), motion.rates(), motion.indicators(), motion.output_values()   any times, in any order
+///              motion.accept()            once per step that the integrator takes for good
+///              motion.switch_pairs()      where an indicator has changed its sign
+///
+/// A pair exerts nothing until switch_pairs() has found that it touches, so that steps that look beyond a touchdown see
+/// a smooth motion; one that separates exerts nothing of itself. SI units. One thread at a time.
+#pragma once
+
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "mbs_server/simulation/coupled_model.hpp"
+#include "mbs_server/simulation/run_input.hpp"
+#include "mbs_server/simulation/simulation_inputs.hpp"
+
+namespace heelstrike::mbs {
+
+class FreeMotion {
+ public:
+  /// @param input  outlives this object
+  /// @throws Error{unimplemented} with the reason why the scenario is no such equation
+  explicit FreeMotion(const RunInput& input);
+  FreeMotion(const FreeMotion&) = delete;
+  FreeMotion& operator=(const FreeMotion&) = delete;
+
+  /// Once: opens the contact and takes the initial state. @throws as Simulation::initialise
+  void initialise(const ContactFactory& open_contact);
+
+  [[nodiscard]] double time() const { return t_; }           ///< [s]
+  [[nodiscard]] const VectorX& state() const { return x_; }  ///< x
+  /// @throws Error{invalid_input} for numbers that are not finite and for quaternions of length zero
+  void set_time(double t);
+  void set_state(std::span<const double> x);
+  /// dx/dt at time() and state(). @throws RecoverableError where the contact cannot answer, as in a state too deep
+  [[nodiscard]] VectorX rates();
+
+  [[nodiscard]] std::size_t n_pairs() const { return model_.system().model().pairs.size(); }
+  /// [m] Per pair what changes its sign from above where it touches, and from below where it separates.
+  void indicators(std::span<double> values);
+  /// Null without pairs.
+  [[nodiscard]] Contact* contact() { return model_.contact(); }
+  /// The integrator has taken its step to time() and state() for good: the history of the contact advances.
+  /// @throws Error{invalid_input} beyond analysis.end_time, where no state can be saved
+  void accept();
+  /// Takes the state for good, and pairs that touch or have separated there begin or end to act.
+  void switch_pairs();
+
+  /// As of Simulation.
+  [[nodiscard]] std::span<const Column> inputs() const { return inputs_.columns(); }
+  void set_input(std::size_t index, const Jet& jet);
+  /// The columns of the time series; then x but for what is among them already, dx/dt, and the indicators.
+  [[nodiscard]] std::span<const Column> outputs() const { return columns_; }
+  [[nodiscard]] std::span<const double> output_values();
+  [[nodiscard]] std::size_t n_table_columns() const { return n_table_; }
+  /// Positions in outputs() of each entry of x, of its rate, and of each indicator.
+  [[nodiscard]] std::span<const std::size_t> state_columns() const { return state_columns_; }
+  [[nodiscard]] std::size_t first_rate_column() const { return first_rate_; }
+  [[nodiscard]] std::size_t first_indicator_column() const { return columns_.size() - n_pairs(); }
+
+  /// All that is needed to go on from here.
+  struct Saved {
+    double t = 0.0;
+    VectorX x;
+    Checkpoint committed;
+  };
+  [[nodiscard]] Saved save();
+  /// @throws Error{invalid_input} for the state of another scenario and for a damaged one; nothing has changed then
+  void restore(const Saved& saved);
+
+ private:
+  [[nodiscard]] Eigen::Index n_bodies() const {
+    return static_cast<Eigen::Index>(model_.system().model().bodies.size());
+  }
+  /// First own state of a force element in x.
+  [[nodiscard]] Eigen::Index first_own() const;
+  void take_columns();
+  /// {q, qd, s} of x.
+  [[nodiscard]] VectorX motion() const;
+  [[nodiscard]] VectorX quadratures() const { return x_.tail(EnergyQuadrature::n); }
+  [[nodiscard]] std::span<const Response> responses(const VectorX& y);
+  void require_sound(std::span<const double> x) const;
+
+  const RunInput& input_;
+  SimulationInputs inputs_;
+  CoupledModel model_;
+  double t_ = 0.0;  ///< [s]
+  VectorX x_;
+  std::vector<Column> columns_;
+  std::vector<std::size_t> state_columns_;
+  std::size_t n_table_ = 0;     ///< columns of the time series
+  std::size_t first_rate_ = 0;  ///< among columns_
+  std::vector<double> row_;
+};
+
+}  // namespace heelstrike::mbs
