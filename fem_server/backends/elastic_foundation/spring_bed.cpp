@@ -211,7 +211,13 @@ std::optional<SpringMeeting> SpringBed::meeting_of(const Search& search, std::ui
   TargetPoint point = turned(nearest, search.X_CT.R);
   const bool faces = point.normal.dot(s.normal) < 0.0;
   if (behind && !faces) return std::nullopt;
-  if (!behind) point.gap = std::abs(point.gap);
+  if (!behind && point.gap < 0.0) {
+    // Past the rim there is no side: the gap is the distance, whatever side the rim's triangles would show, and grows
+    // away from the rim.
+    point.gap = -point.gap;
+    point.normal = -point.normal;
+    point.curvature = -point.curvature;
+  }
   // Where nothing is met the spring only says how far the load reaches into its triangles.
   const bool meets = !options_.by_ray && !nearest.beside && faces;
   const ForceDirection direction =

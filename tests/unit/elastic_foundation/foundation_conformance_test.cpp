@@ -32,11 +32,16 @@ const Assets& assets() {
     a.add("dish", height_field(0.04, 14, [](double x, double y) { return 4.0 * x * x + 5.0 * y * y; }));
     const auto dome = [](double x, double y) { return -12.0 * x * x - 10.0 * y * y; };
     a.add("dome", height_field(0.04, 16, dome));
+    // Smaller than what touches it.
+    const auto button = [](double x, double y) { return -1.2e-4 - 2.0 * x * x - 3.0 * y * y; };
+    a.add("button", height_field(0.008, 5, button));
+    a.add("bone_of_button", height_field(0.01, 3, [](double x, double y) { return -0.003 + 0.1 * x - 0.2 * y; }));
     // 4 mm below its top, and from 2 to 6 mm at its corners.
     a.add("bone_of_dome", height_field(0.044, 11, [dome](double x, double y) {
             return dome(x, y) - 0.004 - 0.05 * x + 0.04 * y - 1.0 * x * y;
           }));
-    a.add("bone_of_dish", height_field(0.044, 13, [](double x, double y) { return -0.0025 + 0.05 * x + 4.0 * x * x + 3.0 * y * y; }));
+    a.add("bone_of_dish",
+          height_field(0.044, 13, [](double x, double y) { return -0.0025 + 0.05 * x + 4.0 * x * x + 3.0 * y * y; }));
     return a;
   }();
   return all;
@@ -71,6 +76,10 @@ std::vector<Case> cases_of_varying_layers() {
   all.back().pair.parameters.erase("thickness");
   add("alone_friction", {{"friction", 0.2}}, false).pair.main.materials.clear();
   all.back().pair.parameters.erase("thickness");
+  add("over_rim", {{"strain", "large"}}, true).pair.partner.surface = mesh_named("button");
+  all.back().pair.parameters["met_back_asset"] = "bone_of_button";
+  add("over_rim_nearest", {{"penetration", "nearest"}}, true).pair.partner.surface = mesh_named("button");
+  all.back().pair.parameters["met_back_asset"] = "bone_of_button";
   add("both", {{"back_asset", "bone_of_dish"}}, true).pair.parameters.erase("thickness");
   // The dome carries the springs, and the layer of the dish varies.
   add("casting_partner",
@@ -109,6 +118,11 @@ std::vector<Case> cases() {
                                            {"refine", 1.0},
                                            {"regions", "halves"}}))},
       {"plane_casts", layer_pair(plane, ball, with({{"extent", 0.03}, {"refine", 5.0}})), true}};
+  // The load ends where the button does, behind whose rim the corners of triangles are.
+  const Surface button = mesh_named("button");
+  all.push_back({"over_rim", layer_pair(dish, button), true});
+  all.push_back({"over_rim_nearest", layer_pair(dish, button, with({{"penetration", "nearest"}})), true});
+  all.push_back({"over_rim_normal", layer_pair(dish, button, with({{"direction", "normal"}}))});
   Case two{"two_layers", layer_pair(dish, ball, with({{"partner_thickness", 0.002}, {"strain", "large"}})), true};
   two.pair.partner.materials = {material(10e6, 0.45)};
   all.push_back(two);
