@@ -12,6 +12,16 @@ namespace {
 /// Share of a triangle within which a point counts as lying on its edge or corner, as for the distance.
 constexpr double on_feature = 1e-9;
 
+/// Shares of the corners of a point of the plane, or of the foot of its perpendicular.
+std::array<double, 3> shares(const std::array<Vector3, 3>& corners, const Vector3& p) {
+  const Vector3 cross = (corners[1] - corners[0]).cross(corners[2] - corners[0]);
+  std::array<double, 3> share{};
+  for (std::size_t k = 0; k < 3; ++k) {
+    share[k] = (corners[(k + 1) % 3] - p).cross(corners[(k + 2) % 3] - p).dot(cross) / cross.squaredNorm();
+  }
+  return share;
+}
+
 }  // namespace
 
 TargetLayer::TargetLayer(const SurfaceMesh& mesh, const std::vector<double>& thickness)
@@ -40,11 +50,9 @@ LayerPlace TargetLayer::nearest(std::uint32_t triangle, const Vector3& q) const 
   const std::array<Vector3, 3> p{mesh_.vertices[corners[0]], mesh_.vertices[corners[1]], mesh_.vertices[corners[2]]};
   const Vector3 foot = closest_on_triangle(q, p[0], p[1], p[2]);
   LayerPlace place = at(triangle, foot);
-  const Vector3 cross = triangle_cross(mesh_, triangle);
-  std::array<double, 3> share{};
-  for (std::size_t k = 0; k < 3; ++k) {
-    share[k] = (p[(k + 1) % 3] - foot).cross(p[(k + 2) % 3] - foot).dot(cross) / cross.squaredNorm();
-  }
+  // Over an edge between two triangles of one plane the point moves on freely.
+  if (std::ranges::min(shares(p, q)) >= -on_feature) return place;
+  const std::array<double, 3> share = shares(p, foot);
   if (std::ranges::max(share) > 1.0 - on_feature) {
     place.gradient.setZero();
     return place;

@@ -1,0 +1,303 @@
+// The layer of the surface that the springs meet where it is not everywhere as thick: a wedge against its closed forms,
+// work with friction, what a user may get wrong, and a natural knee between two bones.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <numbers>
+#include <sstream>
+
+#include "common/errors/error.hpp"
+#include "fem_server/backends/elastic_foundation/bed_law.hpp"
+#include "fem_server/backends/elastic_foundation/entry.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
+#include "tests/unit/elastic_foundation/foundation_examples.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+using namespace testing_support;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr double edge = 0.02;     // [m] of the plate with the springs
+constexpr double middle = 0.003;  // [m] thickness of the wedge there
+constexpr double slope = 0.08;    // [-] of its thickness along x
+constexpr double depth = 1e-4;    // [m]
+const Material soft = material(10e6, 0.45);
+const Material stiff = material(30e6, 0.4);
+
+double confined_modulus(const Material& m) {
+  return LayerLaw::confined(m.poissons_ratio) * m.youngs_modulus;
+}
+
+/// A plate with springs, and a larger one with a wedge below it; a plate that is in the wedge, or too far below.
+Assets plates(int cells) {
+  Assets assets;
+  const auto level = [](double z) { return [z](double, double) { return z; }; };
+  assets.add("plate", height_field(edge, cells, level(0.0)));
+  assets.add("wide", height_field(0.05, 7, level(0.0)));
+  assets.add("wedge", height_field(0.06, 3, [](double x, double) { return -middle - slope * x; }));
+  assets.add("parallel", height_field(0.06, 3, level(-middle)));
+  assets.add("in_front", height_field(0.06, 3, level(0.001)));
+  assets.add("far", height_field(0.06, 3, level(-0.3)));
+  return assets;
+}
+
+PairSpec wedge_pair(ParameterMap more) {
+  more.try_emplace("met_back_asset", "wedge");
+  PairSpec pair = layer_pair(mesh_named("plate"), mesh_named("wide"), std::move(more));
+  pair.main.materials = {stiff};
+  pair.partner.materials = {soft};
+  return pair;
+}
+
+std::unique_ptr<ContactBackend> made(PairSpec pair, const Assets& assets) {
+  const BackendEntry entry = elastic_foundation_entry();
+  pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
+  entry.check(pair);
+  return entry.make(pair, assets.context());
+}
+
+/// The wide plate upside down on the other, moved along x.
+PairState pressed(double by, double x = 0.0) {
+  PairState state;
+  state.X_AB = {.R = Eigen::AngleAxisd(std::numbers::pi, Vector3::UnitX()).toRotationMatrix(), .p = {x, 0.0, -by}};
+  return state;
+}
+
+/// What presses, what the gradient of the thickness makes of it along x, and the moment of the pressure about y.
+struct Wedge {
+  double normal, lateral, moment, energy;
+};
+
+/// p = d / (c0 + c1 x) over the plate.
+Wedge proportional(double c0, double c1) {
+  const double up = c0 + 0.5 * c1 * edge;
+  const double down = c0 - 0.5 * c1 * edge;
+  const double F = depth * edge / c1 * std::log(up / down);
+  // The energy with the wedge moved along x, differentiated by the way.
+  const double lateral = 0.5 * depth * depth * edge * (1.0 / down - 1.0 / up);
+  const double moment = depth * edge * (edge / c1 - c0 / (c1 * c1) * std::log(up / down));
+  return {F, lateral, moment - depth * lateral, 0.5 * F * depth};
+}
+
+/// p = - M ln(1 - d / h) over the plate; deep, for the law to matter.
+Wedge of_large_strain(double M, double d) {
+  const double up = middle + 0.5 * slope * edge;
+  const double down = middle - 0.5 * slope * edge;
+  const auto volume = [d](double h) { return (h - d) * std::log(h - d) - h * std::log(h); };
+  const auto work = [M, d](double h) { return M * ((h - d) * std::log1p(-d / h) + d); };
+  return {-M * edge / slope * (volume(up) - volume(down)), edge * (work(down) - work(up)), 0.0, 0.0};
+}
+
+struct WedgeCase {
+  std::string name;
+  PairSpec pair;
+  Wedge expected;
+  double by = depth;
+};
+
+std::vector<WedgeCase> wedge_cases() {
+  std::vector<WedgeCase> cases;
+  const double hard = confined_modulus(stiff);
+  const double M = confined_modulus(soft);
+  const double own = 0.002;
+  cases.push_back({"series", wedge_pair({{"thickness", own}}), proportional(own / hard + middle / M, slope / M)});
+  const double K = confined_modulus(material(20e6, 0.425));
+  cases.push_back(
+      {"lumped", wedge_pair({{"thickness", own}, {"layers", "lumped"}}), proportional((own + middle) / K, slope / K)});
+  PairSpec alone = wedge_pair({});
+  alone.main.materials.clear();
+  alone.parameters.erase("thickness");
+  cases.push_back({"alone", alone, proportional(middle / M, slope / M)});
+  PairSpec large = alone;
+  large.parameters["strain"] = "large";
+  cases.push_back({"large strain", large, of_large_strain(M, 1e-3), 1e-3});
+  PairSpec nearest = alone;
+  nearest.parameters["penetration"] = "nearest";
+  cases.push_back({"nearest", nearest, proportional(middle / M, slope / M)});
+  cases.back().expected.moment += depth * cases.back().expected.lateral;  // which acts at the springs then
+  PairSpec centres = alone;
+  centres.parameters["springs"] = "centres";
+  cases.push_back({"centres", centres, proportional(middle / M, slope / M)});
+  return cases;
+}
+
+// Over a triangle the thickness is that of its middle, and so is where its pressure acts: errors of the square of what
+// the thickness changes by over a cell against its least, and of the cell against the plate for the moment.
+TEST(VaryingLayer, WedgeAgainstClosedForms) {
+  for (const WedgeCase& c : wedge_cases()) {
+    std::array<double, 2> errors{};
+    for (const int level : {0, 1}) {
+      const auto backend = made(c.pair, plates(16 << level));
+      const Response r = backend->evaluate(*backend->initial_history(), pressed(c.by));
+      const Wedge& e = c.expected;
+      const double normal = -r.F_A.force.z() / e.normal - 1.0;
+      const double lateral = r.F_A.force.x() / e.lateral - 1.0;
+      fmt::print("{:<14}{:>4} cells  normal {:+.2e}  lateral {:+.2e}", c.name, 16 << level, normal, lateral);
+      const double cell = 1.0 / (16 << level);
+      const double change = slope * edge * cell / (middle - 0.5 * slope * edge - c.by);
+      EXPECT_LT(std::abs(normal), change * change) << c.name;
+      EXPECT_LT(std::abs(lateral), change * change) << c.name;
+      if (e.energy > 0.0) {
+        const double moment = r.F_A.torque.y() / e.moment - 1.0;
+        const double energy = r.stored_energy / e.energy - 1.0;
+        fmt::print("  moment {:+.2e}  energy {:+.2e}", moment, energy);
+        EXPECT_LT(std::abs(moment), cell * cell) << c.name;
+        EXPECT_LT(std::abs(energy), change * change) << c.name;
+      }
+      fmt::print("\n");
+      errors[static_cast<std::size_t>(level)] = lateral;
+    }
+    EXPECT_GT(std::log2(std::abs(errors[0] / errors[1])), 1.8) << c.name;
+  }
+}
+
+// Along the springs nothing pushes aside.
+TEST(VaryingLayer, AlongTheNormalNothingIsLateral) {
+  const auto backend = made(wedge_pair({{"direction", "normal"}}), plates(16));
+  const Response r = backend->evaluate(*backend->initial_history(), pressed(depth));
+  EXPECT_GT(std::abs(r.F_A.force.z()), 10.0);
+  EXPECT_LT(std::abs(r.F_A.force.x()), 1e-12 * std::abs(r.F_A.force.z()));
+}
+
+// The thinnest place bears the largest pressure.
+TEST(VaryingLayer, PeakPressureIsThatOfThePlace) {
+  PairSpec pair = wedge_pair({});
+  pair.main.materials.clear();
+  pair.parameters.erase("thickness");
+  const auto backend = made(pair, plates(16));
+  const Response r = backend->evaluate(*backend->initial_history(), pressed(depth));
+  EXPECT_NEAR(r.peak_pressure / (confined_modulus(soft) * depth / (middle - 0.5 * slope * edge)), 1.0, 1e-12);
+}
+
+TEST(VaryingLayer, ThicknessesOfVerticesAreThoseOfTheBack) {
+  const Assets assets = plates(16);
+  const Vector6 by_back = [&] {
+    const auto backend = made(wedge_pair({}), assets);
+    return backend->evaluate(*backend->initial_history(), pressed(depth)).F_A.vector();
+  }();
+  ReadOptions read;
+  read.name = "wide";
+  read.format = "stl";
+  std::vector<double> thickness;
+  const auto of = [](double x) { return middle + slope * x; };
+  const std::string wide = assets.context().asset({.sha256 = {}, .name = "wide"}).content;
+  for (const Vector3& p : read_surface(wide, read).vertices) thickness.push_back(of(p.x()));
+  PairSpec pair = wedge_pair({{"met_vertex_thickness", thickness}});
+  pair.parameters.erase("met_back_asset");
+  const auto backend = made(pair, assets);
+  const Vector6 by_vertex = backend->evaluate(*backend->initial_history(), pressed(depth)).F_A.vector();
+  EXPECT_LT((by_vertex - by_back).norm(), 1e-11 * by_back.norm());
+}
+
+// A back that lies parallel is one thickness.
+TEST(VaryingLayer, ParallelBackIsOneThickness) {
+  const Assets assets = plates(16);
+  for (const std::string layers : {"series", "lumped"}) {
+    PairSpec varying = wedge_pair({{"met_back_asset", "parallel"}, {"layers", layers}});
+    PairSpec constant = wedge_pair({{"partner_thickness", middle}, {"layers", layers}});
+    constant.parameters.erase("met_back_asset");
+    const auto one = made(varying, assets);
+    const auto other = made(constant, assets);
+    const Response a = one->evaluate(*one->initial_history(), pressed(depth, 3e-4));
+    const Response b = other->evaluate(*other->initial_history(), pressed(depth, 3e-4));
+    EXPECT_LT((a.F_A.vector() - b.F_A.vector()).norm(), 1e-12 * b.F_A.vector().norm());
+    EXPECT_LT((a.dF_A_dX - b.dF_A_dX).norm(), 1e-12 * b.dF_A_dX.norm());
+    EXPECT_NEAR(a.stored_energy, b.stored_energy, 1e-12 * b.stored_energy);
+  }
+}
+
+/// What a plate that is pressed on, pushed over the wedge up and back, and lifted costs, less what is stored and
+/// dissipated, over what is dissipated.
+double imbalance(const ContactBackend& backend, int steps) {
+  Committed committed = backend.commit(*backend.initial_history(), pressed(-1e-7));
+  double work = 0.0;
+  double dissipated = 0.0;
+  PairState before = pressed(-1e-7);
+  const auto go = [&](const PairState& to) {
+    const Vector3 last = committed.response.F_A.force;
+    committed = backend.commit(*committed.history, to);
+    work += 0.5 * (last + committed.response.F_A.force).dot(to.X_AB.p - before.X_AB.p);
+    dissipated += committed.response.dissipated_increment;
+    before = to;
+  };
+  for (int i = 1; i <= steps; ++i) go(pressed(depth * i / steps));
+  for (int i = 1; i <= 4 * steps; ++i) go(pressed(depth, 2e-3 * i / (4 * steps)));
+  for (int i = 1; i <= 2 * steps; ++i) go(pressed(depth, 2e-3 - 1e-3 * i / (2 * steps)));
+  return (work - committed.response.stored_energy - dissipated) / dissipated;
+}
+
+// Springs in shear hold more energy where the layer is thicker; with that the balance closes, to the square of the
+// steps.
+TEST(VaryingLayer, WorkAgainstFrictionIsStoredOrDissipated) {
+  for (const std::string springs : {"vertices", "centres"}) {
+    const auto backend = made(wedge_pair({{"friction", 0.3}, {"springs", springs}}), plates(6));
+    const double coarse = imbalance(*backend, 100);
+    const double fine = imbalance(*backend, 200);
+    fmt::print("springs at {}: imbalance {:.2e} with 700 steps, {:.2e} with 1400\n", springs, coarse, fine);
+    EXPECT_LT(std::abs(fine), 1e-5);
+    EXPECT_LT(std::abs(fine), 0.35 * std::abs(coarse));
+  }
+}
+
+void expect_refused(const PairSpec& pair, const std::string& field, const testing::Matcher<std::string>& message) {
+  try {
+    (void)made(pair, plates(4));
+    FAIL() << "expected an error at " << field;
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::invalid_input);
+    EXPECT_EQ(e.field(), "contact.knee.parameters." + field);
+    EXPECT_THAT(std::string(e.what()), message);
+  }
+}
+
+TEST(VaryingLayer, BackSurfaceIsNamed) {
+  expect_refused(wedge_pair({{"met_back_asset", "in_front"}}), "met_back_asset",
+                 AllOf(HasSubstr("0.001 m in front"), HasSubstr("vertex")));
+  expect_refused(wedge_pair({{"met_back_asset", "far"}}), "met_back_asset",
+                 AllOf(HasSubstr("within 0.02 m"), HasSubstr("found it 0.3 m away")));
+}
+
+TEST(VaryingLayer, ThicknessesPerVertexAreNamed) {
+  std::vector<double> values(64, 0.003);
+  PairSpec pair = wedge_pair({{"met_vertex_thickness", std::vector<double>(63, 0.003)}});
+  pair.parameters.erase("met_back_asset");
+  expect_refused(pair, "met_vertex_thickness",
+                 AllOf(HasSubstr("expected 64"), HasSubstr("met"), HasSubstr("found 63")));
+  for (const double wrong : {0.0, -0.002}) {
+    values[20] = wrong;
+    pair.parameters["met_vertex_thickness"] = values;
+    expect_refused(pair, "met_vertex_thickness",
+                   AllOf(HasSubstr(fmt::format("found {:g} m at vertex 20", wrong)), HasSubstr("> 0")));
+  }
+}
+
+TEST(VaryingLayer, OneThicknessOfOneLayer) {
+  expect_refused(wedge_pair({{"partner_thickness", 0.003}}), "partner_thickness",
+                 AllOf(HasSubstr("found several"), HasSubstr("met_back_asset")));
+  PairSpec none = wedge_pair({});
+  none.parameters.erase("met_back_asset");
+  expect_refused(none, "partner_thickness", AllOf(HasSubstr("found none"), HasSubstr("met_vertex_thickness")));
+  PairSpec rigid = wedge_pair({});
+  rigid.partner.materials.clear();
+  expect_refused(rigid, "partner_thickness", HasSubstr("the partner has no material"));
+}
+
+TEST(VaryingLayer, ShapesByFormulaHaveOneThickness) {
+  PairSpec pair = wedge_pair({});
+  pair.partner.surface = SphereSurface{.radius = 0.025, .center = Vector3::Zero()};
+  expect_refused(pair, "met_back_asset", AllOf(HasSubstr("found a sphere"), HasSubstr("partner_thickness")));
+  pair.partner.surface = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
+  pair.parameters.erase("met_back_asset");
+  pair.parameters["met_vertex_thickness"] = std::vector<double>(4, 0.003);
+  expect_refused(pair, "met_vertex_thickness", HasSubstr("found a plane"));
+}
+
+}  // namespace
+}  // namespace heelstrike::fem
