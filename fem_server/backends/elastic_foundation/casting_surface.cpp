@@ -135,34 +135,40 @@ void refine(SurfaceMesh& mesh, std::vector<double>& of_vertices, int levels,
   }
 }
 
-std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh& back, double reach,
+std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh& back, const BackSearch& search,
                                    const std::string& key) {
   const std::vector<Vector3> normals = vertex_normals(surface);
   const TriangleSurface bone(back);
   std::vector<double> thickness;
   std::uint32_t near = 0;
+  std::size_t in_front = 0;
   for (std::size_t v = 0; v < surface.vertices.size(); ++v) {
     const Vector3& p = surface.vertices[v];
     const NearestOnSurface nearest = bone.closest(p, near);
     near = nearest.triangle;
     if (!nearest.beside && nearest.surface.gap <= 0.0) {
+      ++in_front;
+      if (search.least > 0.0 && 2 * in_front <= surface.vertices.size()) {
+        thickness.push_back(search.least);
+        continue;
+      }
       throw input_error(
           key,
           fmt::format("{}: expected the back surface below the contact surface, found it {:g} m in front of vertex "
                       "{} at ({:g}, {:g}, {:g}) m: the layer has no thickness there; exchange the two surfaces, or "
-                      "turn the triangles of one round",
+                      "turn the triangles of one round; of cartilage that tapers to nothing at its rim give back_least",
                       key, -nearest.surface.gap, v, p.x(), p.y(), p.z()));
     }
     // Where the surface overhangs the bone the layer is as thick as the way to the rim.
-    const auto below = bone.crossing(p, -normals[v], reach, false, near);
+    const auto below = bone.crossing(p, -normals[v], search.reach, false, near);
     const double h = below ? below->way : nearest.surface.gap < 0.0 ? -nearest.surface.gap : nearest.surface.gap;
-    if (!(h > 0.0 && h <= reach)) {
+    if (!(h > 0.0 && h <= search.reach)) {
       throw input_error(key,
                         fmt::format("{}: expected the back surface within {:g} m below vertex {} at ({:g}, {:g}, "
                                     "{:g}) m, found it {:g} m away; give the surface that belongs to it, in metres",
-                                    key, reach, v, p.x(), p.y(), p.z(), h));
+                                    key, search.reach, v, p.x(), p.y(), p.z(), h));
     }
-    thickness.push_back(h);
+    thickness.push_back(std::max(h, search.least));
   }
   return thickness;
 }

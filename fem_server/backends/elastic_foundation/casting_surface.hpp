@@ -78,11 +78,17 @@ class CastingSurface {
 void refine(SurfaceMesh& mesh, std::vector<double>& of_vertices, int levels,
             const std::function<Vector3(const Vector3&)>& onto);
 
+/// How the back of a layer is looked for.
+struct BackSearch {
+  double reach = 0.0;  ///< [m] how far below the surface
+  double least = 0.0;  ///< [m] of layers whose back is nearer, or in front at a rim; 0 = a back in front is refused
+};
+
 /// [m] thickness of a layer between a surface and the surface of the bone below it, along minus the vertex normal.
-/// @param reach  [m] how far the back surface is looked for
-/// @param key    of the back surface, for messages
-/// @throws Error{invalid_input} for a vertex that has no back surface below it, or has it in front
-[[nodiscard]] std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh& back, double reach,
-                                                 const std::string& key);
+/// @param key  of the back surface, for messages
+/// @throws Error{invalid_input} for a vertex that has no back surface below it, or has it in front; with a least
+///         thickness only where most vertices have it in front
+[[nodiscard]] std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh& back,
+                                                 const BackSearch& search, const std::string& key);
 
 }  // namespace heelstrike::fem

@@ -84,6 +84,11 @@ std::vector<ParameterSchema> layer_parameters() {
       text_parameter("met_back_asset", "as back_asset, below the layer of that other body", ""),
       number_parameter("back_reach", "m", "how far below its surface the back of a layer is looked for", 0.02,
                        positive),
+      number_parameter(
+          "back_least", "m",
+          "thickness of a layer where its back is nearer than this, or in front, as where cartilage tapers "
+          "to nothing at its rim; default none: a back in front is refused",
+          std::nullopt, positive),
       text_parameter("layers",
                      "two layers in series with equal pressure, each with its own material; or lumped, thickness added "
                      "and elastic constants averaged",
@@ -292,7 +297,10 @@ std::vector<double> layer_thickness(const Roles& roles, bool of_casting, const S
   if (back.empty()) return {number(parameters, roles.thickness_name(of_casting))};
   const std::string key = roles.parameter_key(Roles::by_back(of_casting));
   const SurfaceMesh bone = asset_triangles(back, roles.body(of_casting).surface, context, key);
-  return thickness_over(mesh, bone, number(parameters, "back_reach"), key);
+  return thickness_over(
+      mesh, bone,
+      {.reach = number(parameters, "back_reach"), .least = optional_number(parameters, "back_least").value_or(0.0)},
+      key);
 }
 
 /// [m] of the casting body's layer. Where the target's alone is there it stands in its place: as one number, or, where

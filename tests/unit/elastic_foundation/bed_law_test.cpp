@@ -94,6 +94,36 @@ TEST(BedLaw, SlopeAndEnergyBelongToThePressure) {
   }
 }
 
+// The same differences, by the thickness of either layer at one compression.
+TEST(BedLaw, SlopesByTheThicknessOfALayer) {
+  for (const auto& [law, h] : laws()) {
+    for (const double strain : {1e-4, 0.01, 0.1, 0.4}) {
+      const double d = strain * law.thickness(h);
+      const BedPressure p = law.at(d, h);
+      for (std::size_t layer = 0; layer < 2 && h[layer] > 0.0; ++layer) {
+        const double step = h[layer] / 100.0;
+        const auto by_difference = [&, &law = law, &h = h](auto value) {
+          const auto at = [&](double k) {
+            std::array<double, 2> other = h;
+            other[layer] += k * step;
+            return value(law.at(d, other), law, layer);
+          };
+          return (45.0 * (at(1) - at(-1)) - 9.0 * (at(2) - at(-2)) + (at(3) - at(-3))) / (60.0 * step);
+        };
+        const ThicknessSlopes slopes = law.by_thickness(p, layer);
+        const auto pressure_of = [](const BedPressure& b, const BedLaw&, std::size_t) { return b.pressure; };
+        const auto energy_of = [](const BedPressure& b, const BedLaw&, std::size_t) { return b.energy; };
+        const auto slope_of = [](const BedPressure& b, const BedLaw& l, std::size_t k) {
+          return l.by_thickness(b, k).energy;
+        };
+        EXPECT_NEAR(slopes.pressure / by_difference(pressure_of), 1.0, 1e-8) << strain;
+        EXPECT_NEAR(slopes.energy / by_difference(energy_of), 1.0, 1e-7) << strain;
+        EXPECT_NEAR(slopes.energy_curvature / by_difference(slope_of), 1.0, 1e-7) << strain;
+      }
+    }
+  }
+}
+
 TEST(BedLaw, LayersInSeriesBearOnePressure) {
   const LayerLaw first = cartilage(true);
   const LayerLaw second = polyethylene(true, true);
@@ -131,6 +161,34 @@ TEST(TriangleLoad, ForcesAndSlopesAreDerivatives) {
         EXPECT_LT((slope - load.slopes.col(i)).norm(), 1e-7 * load.slopes.norm()) << d.transpose();
       }
       EXPECT_LT((load.slopes - load.slopes.transpose()).norm(), 1e-14 * load.slopes.norm());
+    }
+  }
+}
+
+TEST(TriangleLoad, SlopesByTheThicknessOfALayer) {
+  for (const auto& [law, h] : laws()) {
+    for (const Vector3& d : compressions) {
+      for (std::size_t layer = 0; layer < 2 && h[layer] > 0.0; ++layer) {
+        const double step = h[layer] / 100.0;
+        const auto at = [&, &law = law, &h = h](double k) {
+          std::array<double, 2> other = h;
+          other[layer] += k * step;
+          return std::pair(triangle_load(law, 1e-6, other, d), triangle_thickness(law, 1e-6, other, d, layer));
+        };
+        TriangleThickness by_difference;
+        for (const auto& [k, weight] : {std::pair(1, 45.0), std::pair(2, -9.0), std::pair(3, 1.0)}) {
+          const auto [up, up_by] = at(k);
+          const auto [down, down_by] = at(-k);
+          const double w = weight / (60.0 * step);
+          by_difference.slope += w * (up.energy - down.energy);
+          by_difference.forces += w * (up.forces - down.forces);
+          by_difference.curvature += w * (up_by.slope - down_by.slope);
+        }
+        const TriangleThickness by = triangle_thickness(law, 1e-6, h, d, layer);
+        EXPECT_NEAR(by.slope / by_difference.slope, 1.0, 1e-7) << d.transpose();
+        EXPECT_NEAR(by.curvature / by_difference.curvature, 1.0, 1e-7) << d.transpose();
+        EXPECT_LT((by.forces - by_difference.forces).norm(), 1e-7 * by.forces.norm()) << d.transpose();
+      }
     }
   }
 }

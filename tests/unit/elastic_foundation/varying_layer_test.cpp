@@ -264,6 +264,21 @@ TEST(VaryingLayer, BackSurfaceIsNamed) {
                  AllOf(HasSubstr("within 0.02 m"), HasSubstr("found it 0.3 m away")));
 }
 
+// Where cartilage tapers to nothing its back may come in front by a little; a back that is in front of most of it is
+// the wrong one, whatever the least thickness.
+TEST(VaryingLayer, LeastThickness) {
+  Assets assets = plates(16);
+  assets.add("tapering", height_field(0.06, 3, [](double x, double) { return -middle - 0.15 * x; }));
+  PairSpec pair = wedge_pair({{"met_back_asset", "tapering"}, {"direction", "normal"}});
+  EXPECT_THROW((void)made(pair, assets), Error);  // in front from x = - 20 mm on, of the plate of 50 mm
+  pair.parameters["back_least"] = 0.001;
+  const auto backend = made(pair, assets);
+  const Response r = backend->evaluate(*backend->initial_history(), pressed(depth, 0.01));
+  EXPECT_GT(-r.F_A.force.z(), 10.0);
+  pair.parameters["met_back_asset"] = "in_front";
+  expect_refused(pair, "met_back_asset", AllOf(HasSubstr("0.001 m in front"), HasSubstr("exchange")));
+}
+
 TEST(VaryingLayer, ThicknessesPerVertexAreNamed) {
   std::vector<double> values(64, 0.003);
   PairSpec pair = wedge_pair({{"met_vertex_thickness", std::vector<double>(63, 0.003)}});
