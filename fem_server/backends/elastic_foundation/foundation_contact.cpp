@@ -274,10 +274,10 @@ Response FoundationContact::respond(const BedState& bed, const FoundationHistory
       sum.peak = std::max(sum.peak, pressure);
       if (!sum.pressures.empty()) sum.pressures[i] = pressure;
     }
-    if (!bed.layers.empty()) {
-      add_layer(bed, i, bed.layers[i].slope, bed.layers[i].dslope.transpose(), RowVector6::Zero(), sum);
-    }
     if (options_.friction > 0.0) add_friction(bed, i, normal, history, state.X_AB, sum);
+  }
+  for (std::size_t i = 0; i < bed.layers.size(); ++i) {
+    add_layer(bed, i, bed.layers[i].slope, bed.layers[i].dslope.transpose(), RowVector6::Zero(), sum);
   }
   std::ranges::sort(sum.held, {}, &HeldSpring::spring);
   Response r = bed.compressed > 0 ? Response{} : apart(state);

@@ -133,15 +133,6 @@ SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> targ
 SpringBed::~SpringBed() = default;
 SpringBed::SpringBed(SpringBed&& other) noexcept = default;
 
-std::array<double, 2> SpringBed::layers(double own, double of_target) const {
-  if (options_.lumped) return {own + of_target, 0.0};
-  return {own, of_target};
-}
-
-double SpringBed::target_thickness_of(const BedState& state, std::size_t i) const {
-  return state.layers.empty() ? options_.target_thickness : state.layers[i].motion.h;
-}
-
 double SpringBed::pressure(const BedState& state, std::size_t i) const {
   const LoadedSpring& loaded = state.springs[i];
   const double own = casting_.springs()[loaded.spring].thickness;
@@ -280,7 +271,7 @@ void SpringBed::add(Search& search, std::uint32_t spring, const SpringMeeting& m
   place(search, spring, meeting);
   BedState& state = search.state;
   const double d = state.springs.back().motion.d;
-  check_depth(spring, d, target_thickness_of(state, state.springs.size() - 1));
+  check_depth(spring, d, layer_ ? state.layers.back().motion.h : options_.target_thickness);
   if (d > state.deepest) {
     state.deepest = d;
     state.deepest_spring = state.springs.size() - 1;
@@ -401,19 +392,26 @@ void SpringBed::find_over_plane(Search& search, const PlaneSurface& plane) const
 }
 
 void SpringBed::load_centres(BedState& state) const {
-  for (std::uint32_t i = 0; i < state.springs.size(); ++i) {
+  const auto load = [&](std::uint32_t i, double of_target) {
     LoadedSpring& loaded = state.springs[i];
     const double area = casting_.area(loaded.spring);
-    const double own = casting_.springs()[loaded.spring].thickness;
-    const BedPressure p = law_.at(loaded.motion.d, layers(own, target_thickness_of(state, i)));
+    const BedPressure p = law_.at(loaded.motion.d, layers(casting_.springs()[loaded.spring].thickness, of_target));
     loaded.force = area * p.pressure;
     loaded.dforce = area * p.slope * loaded.motion.dd;
     state.energy += area * p.energy;
     state.area += area;
     state.faces.push_back({.triangle = loaded.spring, .pressure = p.pressure, .area = area, .springs = {i, i, i}});
-    if (state.layers.empty()) continue;
-    const ThicknessSlopes by = law_.by_thickness(p, target_layer());
+    return p;
+  };
+  if (!layer_) {
+    for (std::uint32_t i = 0; i < state.springs.size(); ++i) load(i, options_.target_thickness);
+    return;
+  }
+  for (std::uint32_t i = 0; i < state.springs.size(); ++i) {
     LoadedLayer& layer = state.layers[i];
+    const ThicknessSlopes by = law_.by_thickness(load(i, layer.motion.h), target_layer());
+    LoadedSpring& loaded = state.springs[i];
+    const double area = casting_.area(loaded.spring);
     loaded.dforce += area * by.pressure * layer.motion.dh;
     layer.slope = area * by.energy;
     layer.dslope = area * (by.pressure * loaded.motion.dd + by.energy_curvature * layer.motion.dh);

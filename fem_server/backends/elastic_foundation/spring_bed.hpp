@@ -101,10 +101,15 @@ class SpringBed {
   struct Memory;
   class Memories;
   /// [m] of the casting body's and of T's thickness, as the law counts them.
-  [[nodiscard]] std::array<double, 2> layers(double own_thickness, double target_thickness) const;
+  [[nodiscard]] std::array<double, 2> layers(double own_thickness, double target_thickness) const {
+    if (options_.lumped) return {own_thickness + target_thickness, 0.0};
+    return {own_thickness, target_thickness};
+  }
   /// Which of them T's is.
   [[nodiscard]] std::size_t target_layer() const { return options_.lumped ? 0 : 1; }
-  [[nodiscard]] double target_thickness_of(const BedState& state, std::size_t i) const;
+  [[nodiscard]] double target_thickness_of(const BedState& state, std::size_t i) const {
+    return state.layers.empty() ? options_.target_thickness : state.layers[i].motion.h;
+  }
   /// Calls meet(group) for the leaves that no passes_over(group) keeps it from.
   template <class PassesOver, class Meet>
   void visit_groups(const PassesOver& passes_over, const Meet& meet) const;
