@@ -260,6 +260,11 @@ void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringMe
   place.gradient = search.X_CT.R * place.gradient;
   // Only where the force is the derivative of the energy does the thickness bring one of its own.
   const bool second = search.tangents && options_.direction == ForceDirection::energy;
+  if (search.state.layers.empty()) {
+    const std::size_t some = search.state.springs.capacity();
+    search.state.layers.reserve(some);
+    if (second) search.state.ddh.reserve(some);
+  }
   Matrix6* const ddh = second ? &search.state.ddh.emplace_back() : nullptr;
   search.state.layers.push_back({.motion = layer_motion(s, meeting, place, search.X_CT.p, ddh)});
 }

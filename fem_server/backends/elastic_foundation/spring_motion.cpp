@@ -29,11 +29,15 @@ Matrix36 normal_change(const Vector3& normal, const Matrix3& curvature, const Ma
   return result;
 }
 
-/// line_change of (arm, w) with w = - g / facing where a ray meets a plane: of T's curvature nothing is left, and most
-/// of the products with it.
-Matrix6 change_over_plane(const Vector3& arm, const Vector3& w, const Vector3& n, const Vector3& g, double facing,
+/// Of w = - g / facing with a plane of T that turns.
+Matrix3 turn_of_ray(const Vector3& n, const Vector3& g, double facing) {
+  return skew(g / facing) - g * (n.cross(g) / (facing * facing)).transpose();
+}
+
+/// line_change of (arm, w) where a ray meets a plane and w changes by dw when that turns: of T's curvature nothing is
+/// left, and most of the products with it.
+Matrix6 change_over_plane(const Vector3& arm, const Vector3& w, const Vector3& n, const Matrix3& dw,
                           const Vector6& rate) {
-  const Matrix3 dw = skew(g / facing) - g * (n.cross(g) / (facing * facing)).transpose();
   Matrix6 result = Matrix6::Zero();
   result.topRows<3>() = w.cross(n) * rate.transpose();
   result.topLeftCorner<3, 3>() += skew(arm) * dw;
@@ -95,7 +99,7 @@ SpringMotion spring_motion(const Spring& spring, const SpringMeeting& meeting, c
     if (of_energy != nullptr) *of_energy = change;
   };
   if (by_ray && direction != ForceDirection::midsurface && met.curvature.isZero(0.0)) {
-    put(change_over_plane(arm, w, n, g, facing, motion.rate));
+    put(change_over_plane(arm, w, n, turn_of_ray(n, g, facing), motion.rate));
     return motion;
   }
   Matrix36 carried;
@@ -121,11 +125,13 @@ LayerMotion layer_motion(const Spring& spring, const SpringMeeting& meeting, con
                          const Vector3& p_CT, Matrix6* ddh) {
   const Vector3& n = spring.normal;
   const Vector3& g = meeting.met.normal;
-  Matrix36 dgradient = Matrix36::Zero();
-  dgradient.leftCols<3>() = -skew(place.gradient);
   if (!meeting.by_ray) {
     const Vector3 arm = spring.point - p_CT;
-    if (ddh != nullptr) *ddh = -line_change(arm, place.gradient, Matrix36::Zero(), dgradient);
+    if (ddh != nullptr) {
+      Matrix36 dgradient = Matrix36::Zero();
+      dgradient.leftCols<3>() = -skew(place.gradient);
+      *ddh = -line_change(arm, place.gradient, Matrix36::Zero(), dgradient);
+    }
     return {.h = place.thickness, .dh = -line(arm, place.gradient)};
   }
   const Vector3 arm = spring.point + meeting.met.gap * n - p_CT;
@@ -134,12 +140,9 @@ LayerMotion layer_motion(const Spring& spring, const SpringMeeting& meeting, con
   const double rise = place.gradient.dot(n);
   const Vector3 u = place.gradient + rise * w;
   if (ddh != nullptr) {
-    Matrix36 carried;
-    carried << -skew(arm), Matrix3::Identity();
-    const Matrix36 dy = -n * line(arm, w).transpose();
-    const Matrix36 dg = normal_change(g, meeting.met.curvature, dy, carried);
-    const Matrix36 dw = -dg / facing + g * (n.transpose() * dg) / (facing * facing);
-    *ddh = -line_change(arm, u, dy, dgradient + w * (n.transpose() * dgradient) + rise * dw);
+    const Vector3& e = place.gradient;
+    const Matrix3 du = rise * turn_of_ray(n, g, facing) - skew(e) - w * n.cross(e).transpose();
+    *ddh = -change_over_plane(arm, u, n, du, line(arm, w));
   }
   return {.h = place.thickness, .dh = -line(arm, u)};
 }
