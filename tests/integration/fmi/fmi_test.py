@@ -428,7 +428,15 @@ class Units(unittest.TestCase):
             self.assertEqual(unit.call("EnterEventMode"), OK, unit.said)
             self.refused(unit, unit.complete(), "event mode")
             unit.continuous()
-            self.assertGreater(unit.rates(t, x)[9], 100.0)
+            pressed = unit.rates(t, x)[9] + 9.81
+            self.assertGreater(pressed, 100.0)
+            # The force is linear in the stiffness, and the states stay where they are.
+            self.assertEqual(unit.call("EnterEventMode"), OK, unit.said)
+            self.assertEqual(unit.set("contact.ball-ground.stiffness", 2.8e8), OK, unit.said)
+            self.refused(unit, unit.set("bodies.ball.mass", 2.0), "fixed parameter")
+            unit.continuous()
+            self.assertEqual(unit.vector("ContinuousStates", 15), x)
+            self.assertAlmostEqual(unit.rates(t, x)[9] + 9.81, 2.0 * pressed, delta=1e-9 * pressed)
             x[2] = -0.2  # where the whole ball is below the ground
             bad = unit.call("SetContinuousStates", (c.c_double * 15)(*x), c.c_size_t(15))
             self.assertEqual(bad, OK)
@@ -533,10 +541,10 @@ class Units(unittest.TestCase):
             self.assertLess(heights[0], heights[1])
 
     def test_states_travel_between_instances(self):
-        """Serialise, restore elsewhere and step: the same bits, in flight and in contact."""
+        """Serialise, restore elsewhere and step, ten thousand times: the same bits, in flight and in contact."""
         made = self.ball[3]
         first, second = Instance(made).start(), Instance(made).start()
-        h, t, n = 1e-4, 0.42, 300
+        h, t, n = 1e-4, 0.42, 10000
         self.assertEqual(first.step(0.0, t), OK)
         for _ in range(n):
             raw = first.state_bytes()

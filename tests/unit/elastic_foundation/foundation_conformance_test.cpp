@@ -255,6 +255,30 @@ TEST_P(Foundation, SavedHistoryContinuesBitForBit) {
   expect_saved_history_continues(*backend, states(), *touched, 211);
 }
 
+// Under another value of a tunable parameter springs go on with what they remember, which after one commit is where
+// they touched, and answer as if they had had it from the start.
+TEST_P(Foundation, HistoriesOutliveTunableParameters) {
+  const BackendEntry entry = elastic_foundation_entry();
+  ASSERT_EQ(entry.tunable.size(), 5U);
+  for (const std::string& name : entry.tunable) {
+    PairSpec tuned = GetParam().pair;
+    const double before = std::get<double>(backend->traits().parameters.at(name));
+    tuned.parameters[name] = before == 0.0 ? 0.3 : 0.8 * before;
+    tuned.parameters = checked_parameters(tuned.parameters, entry.parameters, "contact.knee.parameters");
+    const auto other = entry.make(tuned, assets().context());
+    const auto taken = other->load_history(touched->save());
+    const auto own = other->commit(*other->initial_history(), at(5e-5, 0.01)).history;
+    for (const PairState& state : {at(1.3e-4, 0.05), slid(2e-4, 3e-4), slid(1.2e-4, 1e-6)}) {
+      const Vector6 a = other->evaluate(*taken, state).F_A.vector(), b = other->evaluate(*own, state).F_A.vector();
+      ASSERT_GT(b.norm(), 0.0);
+      EXPECT_TRUE(other->commit(*taken, state).response.F_A.vector().allFinite()) << name;
+      // Without friction nobody knew that friction would want to know where springs touched: it holds from now on.
+      if (name == "friction" && before == 0.0) continue;
+      EXPECT_LE((a - b).norm(), 1e-9 * b.norm()) << name;
+    }
+  }
+}
+
 // Bounds kept from the last commit save time and change no bit, however far the next pose is: also where contact
 // appears far from what touched before, and where there was none.
 TEST_P(Foundation, WhereTheLastSearchWasChangesNothing) {
