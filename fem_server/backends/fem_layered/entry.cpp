@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <span>
+#include <vector>
+
+#include "common/contact/material_laws.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/backends/fem_body/pair_check.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
@@ -79,11 +83,27 @@ void refuse_split_pressures(const PairSpec& pair, const ElementKind& kind) {
                                      key, kind.name));
 }
 
+/// A law of large strain that no element of the layer follows would be left out without a word.
+void tell_unused_laws(const PairSpec& pair, const BodyModel& body, std::span<const std::uint32_t> layer,
+                      const PrepareContext& context) {
+  std::vector<bool> in_layer(body.n_materials(), false);
+  for (const std::uint32_t e : layer) in_layer[body.material_index(e)] = true;
+  for (std::size_t i = 0; i < in_layer.size(); ++i) {
+    const Material& material = pair.main.materials[i];
+    if (in_layer[i] || material.law.empty()) continue;
+    context.on_progress(fmt::format("contact.{}.main.{}: no element of the layer has this material; the interior is "
+                                    "linear and takes its moduli alone, the response to small strain",
+                                    pair.name, law_key(material)),
+                        0.2);
+  }
+}
+
 std::unique_ptr<ContactBackend> make_layered(const PairSpec& pair, const PrepareContext& context) {
   FullPreparation prepared = prepare_full(pair, context);
   PreparedBody& whole = prepared.body;
   refuse_split_pressures(pair, whole.body.element());
   const std::vector<std::uint32_t> layer = chosen_layer(pair, whole, prepared.parameters);
+  tell_unused_laws(pair, whole.body, layer, context);
   SurfaceCompliance compliance = rest_compliance(whole, context);
   context.on_progress(fmt::format("the layer has {} of {} elements", layer.size(), whole.body.mesh().n_elements()),
                       0.3);

@@ -163,6 +163,35 @@ TEST_P(TwoLaws, OfTheSameKindAreOneBody) {
 INSTANTIATE_TEST_SUITE_P(Elements, TwoLaws, testing::ValuesIn(element_kinds().begin(), element_kinds().end()),
                          [](const auto& info) { return std::string(info.param.name); });
 
+TEST(ElementSets, HaveDensitiesOfTheirOwn) {
+  std::vector<Material> materials{made_of(1e6, 0.3, "low"), made_of(1e9, 0.3, "high")};
+  materials[0].density = 1100.0;
+  materials[1].density = 1900.0;
+  const BodyModel body(two_layers(8), materials);
+  const auto modes = rigid_modes(body);
+  const double mass = (modes.transpose() * mass_times(body, modes))(5, 5);
+  const double expected = 4e-4 * (1100.0 * low + 1900.0 * (high - low));
+  EXPECT_NEAR(mass, expected, 1e-12 * expected) << "[kg]";
+}
+
+TEST(ElementSets, ThatDoNotCoverTheBodyAreNamed) {
+  const auto refusal = [](std::vector<Material> materials) -> std::string {
+    VolumeMesh mesh = two_layers(4);
+    mesh.element_sets["nothing"] = {};
+    try {
+      const BodyModel body(std::move(mesh), materials);
+      return "accepted";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(refusal({made_of(1e6, 0.3, "low"), made_of(1e6, 0.3, "high")}), "accepted");
+  EXPECT_THAT(refusal({made_of(1e6, 0.3), made_of(1e6, 0.3, "hihg")}),
+              HasSubstr("element set 'hihg' does not exist; sets of the mesh: high, low, nothing"));
+  EXPECT_THAT(refusal({made_of(1e6, 0.3), made_of(1e6, 0.3, "nothing")}), HasSubstr("element set 'nothing' is empty"));
+  EXPECT_THAT(refusal({made_of(1e6, 0.3, "low")}), HasSubstr("48 of 96 elements have no material"));
+}
+
 // A layer that relaxes behind one that does not: k_0 relaxes to k_inf in tau, and with the spring k in series the
 // force at a held displacement d fades from d k_0 k / (k_0 + k) to d k_inf k / (k_inf + k) in tau (k_0 + k) / (k_inf +
 // k). Sides are held: k = M / height with M = K + 4/3 mu.
@@ -297,6 +326,11 @@ TEST_F(LayeredPad, EveryLayerFollowsItsOwnLaw) {
   pair_.backend = "fem_layered";
   pair_.parameters["layer_set"] = std::string("pad");
   EXPECT_NEAR(force(depth), stiffer, rounding * stiffer);
+  EXPECT_THAT(told_, Not(Contains(HasSubstr("no element of the layer"))));
+  pair_.parameters.erase("material_law");
+  pair_.main.materials[1].law = law("neo_hookean");
+  (void)make();
+  EXPECT_THAT(told_, Contains(AllOf(HasSubstr("materials.bone.law"), HasSubstr("no element of the layer"))));
 }
 
 TEST_F(LayeredPad, OfOneMaterialInTwoSetsIsOneBody) {
