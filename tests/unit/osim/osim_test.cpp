@@ -130,6 +130,8 @@ TEST(OsimImport, SmallModelBecomesAScenario) {
   EXPECT_EQ(scenario.pairs[0].main_body, "shank");
   EXPECT_EQ(scenario.forces.size(), 1u);
   EXPECT_EQ(import.meshes.size(), 2u);
+  // OpenSim pushes along the normals of the triangles.
+  EXPECT_THAT(import.scenario, AllOf(HasSubstr("direction: normal"), HasSubstr("normals: facets")));
 }
 
 TEST(OsimImport, NothingIsDroppedSilently) {
