@@ -13,8 +13,8 @@ namespace heelstrike::fem {
 /// A node between faces in the region and others belongs to it with a share of what it bears.
 struct ContactRegion {
   std::string name;
-  std::vector<double> shares;   ///< [-] per contact node, in [0, 1]
-  std::vector<bool> vertices;   ///< per vertex of the pressure recovery: one of the region's faces has it
+  std::vector<double> shares;  ///< [-] per contact node, in [0, 1]
+  std::vector<bool> vertices;  ///< per vertex of the pressure recovery: one of the region's faces has it
 };
 
 /// Regions among the faces that `recovery` knows: their sets are the mesh's sets of faces, the middle is that of the
