@@ -166,6 +166,7 @@ struct AnalysisSpec {
   double end_time = 0.0;       ///< [s] > 0
   IntegratorSpec integrator;
   std::vector<BalanceSpec> balance = {};  ///< of a hybrid analysis
+  double largest_imbalance = 0.0;         ///< [-] of a static analysis
   RunBudget budget = {};
 };
 

@@ -142,6 +142,13 @@ KeySchema balance_keys() {
                       "with less force the bodies stay where they are prescribed, or above it, out of contact", "20")}};
 }
 
+KeySchema imbalance_key() {
+  return number("largest_imbalance", "-", {.min = 1e-10, .max = 0.01},
+                "what may be left of the forces at work, with a warning, where contact forces that jump from facet to "
+                "facet of a mesh leave no better equilibrium",
+                "1e-5");
+}
+
 KeySchema analysis_keys(const Catalog& catalog, const std::string& default_integrator) {
   KeySchema type = text("type", "what is computed");
   type.fallback = catalog.analyses.front().name;
@@ -185,6 +192,7 @@ AnalysisSpec read_analysis(const Field& field, const Catalog& catalog) {
                         .end_time = field["end_time"].number(),
                         .integrator = read_integrator(field["integrator"]),
                         .budget = read_budget(field["budget"])};
+  analysis.largest_imbalance = field.optional_number("largest_imbalance").value_or(0.0);
   const auto check_steps = [&](const std::optional<double>& longest, const char* key) {
     if (!longest) return;
     check_grid(field["integrator"][key], analysis.end_time, *longest, analysis.budget.steps, "steps",
