@@ -126,18 +126,21 @@ void RigidGeometry::take_edges(const PairSpec& pair, const PrepareContext& conte
 /// Halves the probes across their longest extent until few are left.
 void RigidGeometry::make_clusters(const std::vector<Probe>& probes, std::vector<std::size_t> members,
                                   std::vector<Cluster>& clusters) {
-  constexpr std::size_t few = 16;
+  constexpr std::size_t few = 4;
   Vector3 low = probes[members.front()].center, high = low;
   for (const std::size_t i : members) {
     low = low.cwiseMin(probes[i].center);
     high = high.cwiseMax(probes[i].center);
   }
+  Cluster cluster{.center = 0.5 * (low + high)};
+  for (const std::size_t i : members) {
+    cluster.radius = std::max(cluster.radius, (probes[i].center - cluster.center).norm() + probes[i].radius);
+  }
+  const std::size_t own = clusters.size();
+  clusters.push_back(std::move(cluster));
   if (members.size() <= few) {
-    Cluster cluster{.probes = std::move(members), .center = 0.5 * (low + high)};
-    for (const std::size_t i : cluster.probes) {
-      cluster.radius = std::max(cluster.radius, (probes[i].center - cluster.center).norm() + probes[i].radius);
-    }
-    clusters.push_back(std::move(cluster));
+    clusters[own].probes = std::move(members);
+    clusters[own].next = clusters.size();
     return;
   }
   Eigen::Index axis = 0;
@@ -146,14 +149,34 @@ void RigidGeometry::make_clusters(const std::vector<Probe>& probes, std::vector<
   std::ranges::stable_sort(members, {}, [&](std::size_t i) { return probes[i].center[axis]; });
   make_clusters(probes, {members.begin(), middle}, clusters);
   make_clusters(probes, {middle, members.end()}, clusters);
+  clusters[own].next = clusters.size();
 }
 
-void RigidGeometry::look_at(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double reach,
-                            std::vector<ContactPoint>& found, ContactPoint& nearest) {
+/// Always the half that may come nearer, down to a few probes.
+double RigidGeometry::bound_on_gap(const Side& from, const Side& to, const Pose& X_to_from) {
+  const auto gap = [&](const Vector3& center, double radius) {
+    return to.surface->closest(X_to_from * center).gap - radius;
+  };
+  const auto& clusters = from.clusters;
+  std::size_t i = 0;
+  while (clusters[i].probes.empty()) {
+    const std::size_t left = i + 1;
+    const std::size_t right = clusters[left].next;
+    const bool is_left =
+        gap(clusters[left].center, clusters[left].radius) <= gap(clusters[right].center, clusters[right].radius);
+    i = is_left ? left : right;
+  }
+  double bound = std::numeric_limits<double>::infinity();
+  for (const std::size_t k : clusters[i].probes)
+    bound = std::min(bound, gap(from.probes[k].center, from.probes[k].radius));
+  return bound;
+}
+
+void RigidGeometry::look_at(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least,
+                            double reach, std::vector<ContactPoint>& found, ContactPoint& nearest) {
   const auto& [center, radius] = from.probes[probe];
   const Vector3 c = X_to_from * center;
-  const double least = std::max(reach, nearest.gap) + radius;
-  if (to.surface->gap(c, least) > least) return;
+  if (to.surface->gap(c, least + radius) > least + radius) return;
   const SurfacePoint at = to.surface->closest(c);
   const double gap = at.gap - radius;
   ContactPoint point{.feature = static_cast<std::int64_t>(probe),
@@ -171,12 +194,19 @@ void RigidGeometry::look_at(const Side& from, std::size_t probe, const Side& to,
 /// Probes of one side against the surface of the other, told in the frame of that other side with normals out of it.
 void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_from, double reach,
                             std::vector<ContactPoint>& found, ContactPoint& nearest) const {
-  for (const Cluster& cluster : from.clusters) {
-    const double least = std::max(reach, nearest.gap) + cluster.radius;
+  const double bound = bound_on_gap(from, to, X_to_from);
+  for (std::size_t i = 0; i < from.clusters.size();) {
+    const Cluster& cluster = from.clusters[i];
+    const double least = std::max(reach, std::min(bound, nearest.gap));
+    const double far = least + cluster.radius;
     // A single probe is asked at once. Where the ball around the cluster is farther than what is looked for, all of it
     // is: a distance changes by no more than the way.
-    if (cluster.probes.size() > 1 && to.surface->gap(X_to_from * cluster.center, least) > least) continue;
-    for (const std::size_t probe : cluster.probes) look_at(from, probe, to, X_to_from, reach, found, nearest);
+    if (cluster.probes.size() != 1 && to.surface->gap(X_to_from * cluster.center, far) > far) {
+      i = cluster.next;
+      continue;
+    }
+    for (const std::size_t probe : cluster.probes) look_at(from, probe, to, X_to_from, least, reach, found, nearest);
+    ++i;
   }
   std::ranges::sort(found, {}, &ContactPoint::feature);
 }
@@ -188,11 +218,16 @@ std::vector<std::size_t> RigidGeometry::edges_near(const Side& from, const Side&
     const double least = reach + radius;
     return to.surface->gap(X_to_from * center, least) > least;
   };
-  for (const Cluster& cluster : from.edge_clusters) {
-    if (far(cluster.center, cluster.radius)) continue;
+  for (std::size_t i = 0; i < from.edge_clusters.size();) {
+    const Cluster& cluster = from.edge_clusters[i];
+    if (far(cluster.center, cluster.radius)) {
+      i = cluster.next;
+      continue;
+    }
     for (const std::size_t edge : cluster.probes) {
       if (!far(from.edge_balls[edge].center, from.edge_balls[edge].radius)) near.push_back(edge);
     }
+    ++i;
   }
   std::ranges::sort(near);
   return near;

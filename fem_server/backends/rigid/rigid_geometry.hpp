@@ -32,11 +32,13 @@ class RigidGeometry {
   [[nodiscard]] double size() const { return size_; }
 
  private:
-  /// Neighbouring probes, which are passed over together where they are far.
+  /// Neighbouring probes, which are passed over together where they are far. Clusters of one side are a tree, each
+  /// before its two halves.
   struct Cluster {
-    std::vector<std::size_t> probes;
-    Vector3 center = Vector3::Zero();  ///< [m] of a ball around them
-    double radius = 0.0;               ///< [m]
+    std::vector<std::size_t> probes{};  ///< empty where it has halves
+    Vector3 center = Vector3::Zero();   ///< [m] of a ball around them
+    double radius = 0.0;                ///< [m]
+    std::size_t next = 0;               ///< position behind its halves and theirs
   };
   struct Side {
     std::vector<Probe> probes;
@@ -48,8 +50,10 @@ class RigidGeometry {
   };
   static void make_clusters(const std::vector<Probe>& probes, std::vector<std::size_t> members,
                             std::vector<Cluster>& clusters);
-  static void look_at(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double reach,
-                      std::vector<ContactPoint>& found, ContactPoint& nearest);
+  /// [m] gap of a probe that is among the nearest ones: none that is farther matters.
+  static double bound_on_gap(const Side& from, const Side& to, const Pose& X_to_from);
+  static void look_at(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least,
+                      double reach, std::vector<ContactPoint>& found, ContactPoint& nearest);
   void take_edges(const PairSpec& pair, const PrepareContext& context);
   /// Edges of one side that are not farther from the surface of the other than `reach`.
   [[nodiscard]] static std::vector<std::size_t> edges_near(const Side& from, const Side& to, const Pose& X_to_from,
