@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -193,7 +194,7 @@ void RigidGeometry::look_at(const Side& from, std::size_t probe, const Side& to,
 
 /// Probes of one side against the surface of the other, told in the frame of that other side with normals out of it.
 void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_from, double reach,
-                            std::vector<ContactPoint>& found, ContactPoint& nearest) const {
+                            std::vector<ContactPoint>& found, ContactPoint& nearest) {
   const double bound = bound_on_gap(from, to, X_to_from);
   for (std::size_t i = 0; i < from.clusters.size();) {
     const Cluster& cluster = from.clusters[i];
@@ -209,6 +210,66 @@ void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_f
     ++i;
   }
   std::ranges::sort(found, {}, &ContactPoint::feature);
+}
+
+bool RigidGeometry::collect_near(const Side& from, std::span<const NearProbes::Entry> near, double margin, double moved,
+                                 const Side& to, const Pose& X_to_from, double reach, std::vector<ContactPoint>& found,
+                                 ContactPoint& nearest) {
+  if (reach + moved > margin) return false;
+  const ContactPoint none = nearest;
+  for (const auto& [probe, gap] : near) {
+    const double least = std::max(reach, nearest.gap);
+    if (gap - moved <= least) look_at(from, probe, to, X_to_from, least, reach, found, nearest);
+  }
+  if (std::max(reach, nearest.gap) + moved > margin) {
+    found.clear();
+    nearest = none;
+    return false;
+  }
+  std::ranges::sort(found, {}, &ContactPoint::feature);
+  return true;
+}
+
+std::vector<NearProbes::Entry> RigidGeometry::near_probes_of(const Side& from, const Side& to, const Pose& X_to_from,
+                                                             double margin) {
+  std::vector<NearProbes::Entry> near;
+  for (std::size_t i = 0; i < from.clusters.size();) {
+    const Cluster& cluster = from.clusters[i];
+    const double far = margin + cluster.radius;
+    if (to.surface->gap(X_to_from * cluster.center, far) > far) {
+      i = cluster.next;
+      continue;
+    }
+    for (const std::size_t probe : cluster.probes) {
+      const auto& [center, radius] = from.probes[probe];
+      const double gap = to.surface->gap(X_to_from * center, margin + radius) - radius;
+      if (gap <= margin) near.push_back({.probe = probe, .gap = gap});
+    }
+    ++i;
+  }
+  return near;
+}
+
+NearProbes RigidGeometry::near_probes(const Pose& X_AB, double margin) const {
+  NearProbes near{.X_AB = X_AB, .margin = margin};
+  if (probes_of_B_) near.of_B = near_probes_of(B_, A_, X_AB, margin);
+  if (probes_of_A_) near.of_A = near_probes_of(A_, B_, X_AB.inverse(), margin);
+  return near;
+}
+
+double RigidGeometry::way(const Pose& X_AB, const Pose& Y_AB) const {
+  const auto farthest = [](const Side& side, const Pose& X, const Pose& Y) {
+    // Everything lies in the ball around the first cluster: its middle moves, and it turns about it by an angle whose
+    // chord on the unit sphere is at most |R - R'| (Frobenius) / sqrt(2).
+    const Cluster& all = side.clusters.front();
+    const double chord = (X.R - Y.R).norm() / std::sqrt(2.0);
+    return (X * all.center - Y * all.center).norm() + chord * all.radius;
+  };
+  double way = 0.0;
+  if (probes_of_B_) way = farthest(B_, X_AB, Y_AB);
+  if (probes_of_A_) way = std::max(way, farthest(A_, X_AB.inverse(), Y_AB.inverse()));
+  // Gaps are rounded as coordinates are, some units in the last place of the size.
+  return way + 1e-12 * size_;
 }
 
 std::vector<std::size_t> RigidGeometry::edges_near(const Side& from, const Side& to, const Pose& X_to_from,
@@ -266,15 +327,22 @@ void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, std::vecto
   }
 }
 
-std::vector<ContactPoint> RigidGeometry::points(const Pose& X_AB, double reach) const {
+std::vector<ContactPoint> RigidGeometry::points(const Pose& X_AB, double reach, const NearProbes* near) const {
   constexpr double none = std::numeric_limits<double>::infinity();
   std::vector<ContactPoint> of_B, of_A;
   ContactPoint nearest{.gap = none};
-  if (probes_of_B_) collect(B_, A_, X_AB, reach, of_B, nearest);
+  const double margin = near != nullptr ? near->margin : 0.0;
+  const double moved = near != nullptr ? way(near->X_AB, X_AB) : none;
+  if (probes_of_B_ &&
+      (near == nullptr || !collect_near(B_, near->of_B, margin, moved, A_, X_AB, reach, of_B, nearest))) {
+    collect(B_, A_, X_AB, reach, of_B, nearest);
+  }
   if (probes_of_A_) {
     const Pose X_BA = X_AB.inverse();
     ContactPoint nearest_of_A{.gap = none};
-    collect(A_, B_, X_BA, reach, of_A, nearest_of_A);
+    if (near == nullptr || !collect_near(A_, near->of_A, margin, moved, B_, X_BA, reach, of_A, nearest_of_A)) {
+      collect(A_, B_, X_BA, reach, of_A, nearest_of_A);
+    }
     const auto turned = [&](ContactPoint point) {
       // Features of A's own probes are told apart by their sign.
       point.feature = -1 - point.feature;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,18 @@ struct Probe {
   double radius = 0.0;               ///< [m] >= 0
 };
 
+/// Probes that were near the other surface at one pose: while the bodies have hardly moved since, no other comes near,
+/// for a distance changes by no more than the way.
+struct NearProbes {
+  struct Entry {
+    std::size_t probe = 0;
+    double gap = 0.0;  ///< [m]
+  };
+  Pose X_AB;
+  double margin = 0.0;                ///< [m] all others had larger gaps
+  std::vector<Entry> of_A{}, of_B{};  ///< in the order in which a search comes to them
+};
+
 /// Made once per pair. Thread-safe.
 class RigidGeometry {
  public:
@@ -26,7 +39,13 @@ class RigidGeometry {
   RigidGeometry(const PairSpec& pair, const PrepareContext& context);
 
   /// All points with gaps up to `reach` [m], and the nearest one in any case, in the order of their features.
-  [[nodiscard]] std::vector<ContactPoint> points(const Pose& X_AB, double reach) const;
+  /// @param near  of another pose, or null: changes the time, not the answer
+  [[nodiscard]] std::vector<ContactPoint> points(const Pose& X_AB, double reach,
+                                                 const NearProbes* near = nullptr) const;
+  /// Probes with gaps up to `margin` [m].
+  [[nodiscard]] NearProbes near_probes(const Pose& X_AB, double margin) const;
+  /// [m] that no probe has moved farther between both poses, seen from the other body.
+  [[nodiscard]] double way(const Pose& X_AB, const Pose& Y_AB) const;
 
   /// [m] largest edge of a box around the smaller body.
   [[nodiscard]] double size() const { return size_; }
@@ -59,8 +78,14 @@ class RigidGeometry {
   [[nodiscard]] static std::vector<std::size_t> edges_near(const Side& from, const Side& to, const Pose& X_to_from,
                                                            double reach);
   void collect_crossings(const Pose& X_AB, double reach, std::vector<ContactPoint>& found, ContactPoint& nearest) const;
-  void collect(const Side& from, const Side& to, const Pose& X_to_from, double reach, std::vector<ContactPoint>& found,
-               ContactPoint& nearest) const;
+  static void collect(const Side& from, const Side& to, const Pose& X_to_from, double reach,
+                      std::vector<ContactPoint>& found, ContactPoint& nearest);
+  /// The same among probes that were near before they moved by up to `moved`. @returns false when others may matter
+  static bool collect_near(const Side& from, std::span<const NearProbes::Entry> near, double margin, double moved,
+                           const Side& to, const Pose& X_to_from, double reach, std::vector<ContactPoint>& found,
+                           ContactPoint& nearest);
+  static std::vector<NearProbes::Entry> near_probes_of(const Side& from, const Side& to, const Pose& X_to_from,
+                                                       double margin);
 
   Side A_, B_;
   bool probes_of_A_ = false, probes_of_B_ = false;

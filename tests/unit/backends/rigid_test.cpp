@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <random>
 
 #include "common/surfaces/block.hpp"
+#include "common/surfaces/knee.hpp"
 #include "common/surfaces/plane.hpp"
 #include "common/surfaces/points.hpp"
 #include "common/surfaces/sphere.hpp"
@@ -98,6 +100,35 @@ TEST(Rigid, IsPureAndRemembersNothing) {
   EXPECT_EQ(testing_support::bits_of(backend->evaluate(*fresh, state)),
             testing_support::bits_of(backend->evaluate(*backend->commit(*saved, state).history, state)));
   EXPECT_THROW((void)backend->load_history("something else"), Error);
+}
+
+// Where the bodies were at the last commit changes the time of an answer and no bit of it: probes that were farther
+// than the others come into reach by the smallest part of what the pose allows, too.
+TEST(Rigid, WhereToLookFirstChangesNoAnswer) {
+  KneeSurface tibia;
+  tibia.is_tibia = true;
+  tibia.edge = 0.003;
+  const PairSpec pair = pair_of(tibia, KneeSurface{});
+  const auto backend = make_example(pair);
+  std::mt19937 generator(11);
+  const auto random = [&] { return static_cast<double>(generator()) / 4294967296.0; };
+  const auto any = [&] { return Vector3(2.0 * random() - 1.0, 2.0 * random() - 1.0, 2.0 * random() - 1.0); };
+  auto history = backend->initial_history();
+  int several = 0;
+  PairState state;
+  for (int i = 0; i < 300; ++i) {
+    // From below the rounding of coordinates to beyond all that is remembered.
+    const double size = std::pow(10.0, -9.0 + 7.0 * random());
+    const Vector3 turn = 20.0 * size * any();
+    state.X_AB.R = Eigen::AngleAxisd(turn.norm(), turn.normalized()).toRotationMatrix();
+    state.X_AB.p = size * any() + Vector3(0.0, 1e-4 * random(), 0.0);
+    const Response expected = backend->evaluate(*backend->initial_history(), state);
+    const Response found = backend->evaluate(*history, state);
+    ASSERT_EQ(testing_support::bits_of(found), testing_support::bits_of(expected)) << i;
+    if (found.points.size() > 1) ++several;
+    if (i % 3 == 0) history = backend->commit(*history, state).history;
+  }
+  EXPECT_GT(several, 50) << "most poses have one point only, so that hardly anything was compared";
 }
 
 /// Bars of 0.1 x 0.1 m across each other, the lower along x, the upper along y, `turned` about their axes.
