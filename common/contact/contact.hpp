@@ -116,6 +116,9 @@ struct PairDescription {
   ParameterMap parameters;  ///< values in force, defaults and derived ones included
   std::string digest;       ///< sha256 of everything the preparation depends on
   bool vibrates = false;    ///< answers depend on how much time passes between commits, because bodies have inertia
+  /// The main body vibrates about nodes that are held: its mass is in the modes, too, and they know nothing of how the
+  /// support moves. Right where the support stands still.
+  bool vibrates_on_support = false;
   std::vector<std::string> regions{};  ///< parts of the surface whose loads are told apart; they may overlap
 };
 

@@ -90,6 +90,7 @@ void to_proto(const PairDescription& from, v1::SessionDescription& to) {
   to_proto(from.parameters, *to.mutable_parameters());
   to.set_digest(from.digest);
   to.set_vibrates(from.vibrates);
+  to.set_vibrates_on_support(from.vibrates_on_support);
   to.mutable_regions()->Assign(from.regions.begin(), from.regions.end());
 }
 
@@ -99,6 +100,7 @@ PairDescription from_proto(const v1::SessionDescription& from, const FieldPath& 
           .parameters = from_proto(from.parameters(), FieldPath(path, "parameters")),
           .digest = from.digest(),
           .vibrates = from.vibrates(),
+          .vibrates_on_support = from.vibrates_on_support(),
           .regions = {from.regions().begin(), from.regions().end()}};
 }
 

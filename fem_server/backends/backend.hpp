@@ -54,6 +54,7 @@ struct BackendTraits {
   /// An evaluation takes much longer than starting a thread: pairs of one commit are then worth a thread each.
   bool heavy = false;
   bool vibrates = false;               ///< see PairDescription
+  bool vibrates_on_support = false;    ///< likewise
   std::vector<std::string> regions{};  ///< names; every response has the load of each
 };
 

@@ -70,6 +70,7 @@ Session::Session(PairSpec pair, std::unique_ptr<ContactBackend> backend, std::st
                   .parameters = backend_->traits().parameters,
                   .digest = std::move(digest),
                   .vibrates = backend_->traits().vibrates,
+                  .vibrates_on_support = backend_->traits().vibrates_on_support,
                   .regions = backend_->traits().regions};
   description_.parameters.merge(laws_in_force(pair_));
   memory_.history = backend_->initial_history();

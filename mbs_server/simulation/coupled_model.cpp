@@ -80,6 +80,20 @@ void CoupledModel::refuse_rigid_pairs() const {
   }
 }
 
+void CoupledModel::refuse_moving_supports() const {
+  if (contact_ == nullptr) return;
+  for (std::size_t i = 0; i < scenario_.pairs.size(); ++i) {
+    if (!contact_->pairs()[i].vibrates_on_support || system_.model().pairs[i].main == ground) continue;
+    const PairSpec& pair = scenario_.pairs[i].spec;
+    const std::string key = "contact." + pair.name + ".parameters.support";
+    throw input_error(key,
+                      fmt::format("{}: expected `inertia_relief`, found a body that is clamped and moves: vibration "
+                                  "modes of a clamped body hold where the clamp stands still, here the mass of '{}' "
+                                  "would count twice; take `support: inertia_relief`, or let the body be the ground",
+                                  key, pair.main.name));
+  }
+}
+
 /// The user's numbers may touch by decimals that are rounded; what is deeper than a micrometre was not meant.
 void CoupledModel::require_no_penetration(std::span<const Response> responses) const {
   constexpr double meant = 1e-6;

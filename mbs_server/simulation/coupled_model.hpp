@@ -44,6 +44,9 @@ class CoupledModel {
   /// @param takes_impacts  whoever moves the bodies finds the impulses of rigid contacts
   void open(const ContactFactory& open_contact, std::span<const AssetContent> assets, const OpenContext& context,
             bool takes_impacts = false);
+  /// Of a motion that is integrated. @throws Error{invalid_input} where a body vibrates about a clamp that moves with
+  /// the body itself
+  void refuse_moving_supports() const;
 
   [[nodiscard]] System& system() { return system_; }
   [[nodiscard]] const System& system() const { return system_; }

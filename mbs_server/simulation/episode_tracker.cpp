@@ -41,8 +41,9 @@ void EpisodeTracker::refine_force() {
   const Point& a = recent_[0];
   const Point& b = recent_[1];
   const Point& c = recent_[2];
-  // Only the middle of three steps can be a peak; three points on a slope have their vertex elsewhere.
-  if (!(b.force >= a.force && b.force >= c.force)) return;
+  // Only the middle of three steps can be a peak; three points on a slope have their vertex elsewhere, and the end of a
+  // plateau is none.
+  if (!(b.force > a.force && b.force > c.force)) return;
   // Newton's form of the parabola; its vertex lies between a and c because b is the highest of the three.
   const double slope_ab = (b.force - a.force) / (b.t - a.t);
   const double slope_bc = (c.force - b.force) / (c.t - b.t);

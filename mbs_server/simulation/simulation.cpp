@@ -203,6 +203,7 @@ void Simulation::initialise(const ContactFactory& open_contact) {
       .on_progress = [this](std::string_view stage, double fraction) { listener_->on_preparation(stage, fraction); },
       .stop = stop_};
   model_.open(open_contact, input_.assets, context, takes_impacts_ && !scheme_.has_macro_steps());
+  model_.refuse_moving_supports();
   const auto regions = model_.region_columns();
   columns_.insert(columns_.end(), regions.begin(), regions.end());
   listener_->on_opened();

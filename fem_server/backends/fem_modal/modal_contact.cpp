@@ -46,6 +46,7 @@ ModalContact::ModalContact(std::string name, ModalModel model, ParameterMap para
     : ContactBackend({.parameters = std::move(parameters),
                       .heavy = model.points.size() >= 500,
                       .vibrates = model.modes.frequencies.size() > 0,
+                      .vibrates_on_support = model.modes.frequencies.size() > 0 && model.held,
                       .regions = region_names(model.regions)}),
       name_(std::move(name)),
       model_(std::move(model)) {}

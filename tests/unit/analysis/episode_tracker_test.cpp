@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace heelstrike::mbs {
@@ -29,6 +30,16 @@ TEST(EpisodeTracker, ForceParabolaIsHitExactly) {
   for (std::size_t i = 1; i < times.size(); ++i) tracker.update(times[i], response(force(times[i]), -0.1, -1.0));
   EXPECT_NEAR(tracker.current()->max_force, 7.0, 10 * rounding);
   EXPECT_NEAR(tracker.current()->max_force_time, 0.43, 10 * rounding);
+}
+
+// A load that is raised and held has no force beyond the one that it is held at.
+TEST(EpisodeTracker, APlateauHasNoPeak) {
+  EpisodeTracker tracker("pair");
+  tracker.begin(0.0, response(0.0, -0.1, -1.0));
+  for (const auto& [t, force] : {std::pair{0.1, 4.0}, {0.2, 5.0}, {0.3, 5.0}, {0.4, 5.0}, {0.5, 2.0}}) {
+    tracker.update(t, response(force, -0.1, 0.0));
+  }
+  EXPECT_EQ(tracker.current()->max_force, 5.0);
 }
 
 TEST(EpisodeTracker, IndentationCubicIsHitExactly) {
