@@ -93,6 +93,13 @@ class ContactModel : public UnitModel, public Equation {
     values_[index] = jet.f;
     known_ = false;
   }
+  [[nodiscard]] std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const auto& list :
+         {std::span<const Named>(inputs), std::span<const Named>(wrench), std::span<const Named>(locals)})
+      for (const Named& named : list) names.emplace_back(named.name);
+    return names;
+  }
   [[nodiscard]] std::span<const double> outputs() override {
     const Response& answer = response();
     Eigen::Map<Vector6>(outputs_.data()) = answer.F_A.vector();

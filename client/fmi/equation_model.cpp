@@ -17,6 +17,9 @@ class EquationModel : public UnitModel, public Equation {
 
   [[nodiscard]] double time() const override { return motion_.time(); }
   void set_input(std::size_t index, const Jet& jet) override { motion_.set_input(index, jet); }
+  [[nodiscard]] std::vector<std::string> names() const override {
+    return names_of(motion_.inputs(), motion_.outputs());
+  }
   [[nodiscard]] std::span<const double> outputs() override { return motion_.output_values().subspan(1); }
   bool advance_to(double /*t*/, bool /*stop_at_events*/, const InternalStep& /*on_step*/) override {
     throw Error(ErrorCode::internal, "a unit for model exchange was asked to step");

@@ -20,6 +20,9 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
   void set_input(std::size_t index, const Jet& jet) override {
     simulation_.set_input(simulation_.inputs()[index].name, jet.f, jet.d, jet.dd);
   }
+  [[nodiscard]] std::vector<std::string> names() const override {
+    return names_of(simulation_.inputs(), simulation_.outputs());
+  }
   [[nodiscard]] std::span<const double> outputs() override {
     return simulation_.output_values().subspan(1);  // the first one is time
   }
@@ -74,6 +77,13 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
 };
 
 }  // namespace
+
+std::vector<std::string> names_of(std::span<const Column> inputs, std::span<const Column> columns) {
+  std::vector<std::string> names;
+  for (const Column& input : inputs) names.push_back(input.name);
+  for (const Column& column : columns.subspan(1)) names.push_back(column.name);
+  return names;
+}
 
 std::unique_ptr<UnitModel> open_simulation(mbs::RunInput input, const std::string& cache) {
   return std::make_unique<SimulationModel>(std::move(input), cache);

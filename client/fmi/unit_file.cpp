@@ -13,7 +13,6 @@
 #include "client/fmi/scenario_numbers.hpp"
 #include "client/fmi/unit_model.hpp"
 #include "common/config/catalog.hpp"
-#include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
 #include "fem_server/sessions/local_contact.hpp"
@@ -231,9 +230,6 @@ void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinar
                    input.scenario, content.variables);
   }
   add_scenario_numbers(content, content.variables);
-  content.token =
-      "{" + sha256_hex(input.scenario_digest + pair + (kind.model_exchange ? "\nmodel exchange" : "")).substr(0, 32) +
-      "}";
   const Scenario& scenario = request.scenario;
   const std::string stem = fs::path(content.file_name).stem().string();
   const UnitDescription description{.name = stem,

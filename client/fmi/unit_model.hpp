@@ -12,6 +12,7 @@
 
 #include "client/fmi/unit_content.hpp"
 #include "common/motion/jet.hpp"
+#include "common/results/run_records.hpp"
 #include "mbs_server/simulation/run_input.hpp"
 
 namespace heelstrike::client {
@@ -43,6 +44,8 @@ class UnitModel {
   [[nodiscard]] virtual double time() const = 0;  ///< [s]
   /// @param index  of the unit's inputs, from 0 on. @param jet  value and derivatives from time() on
   virtual void set_input(std::size_t index, const Jet& jet) = 0;
+  /// Names of inputs, outputs and local variables, in the order of the unit's.
+  [[nodiscard]] virtual std::vector<std::string> names() const = 0;
   /// Outputs and local variables, in the order of the unit's; valid until the next call.
   [[nodiscard]] virtual std::span<const double> outputs() = 0;
   /// Goes to `t` [s], or with `stop_at_events` to the next beginning or end of a contact before it.
@@ -57,6 +60,9 @@ class UnitModel {
   /// Null = the model brings its integrator along.
   [[nodiscard]] virtual Equation* equation() { return nullptr; }
 };
+
+/// Of the inputs, and of the columns after time.
+[[nodiscard]] std::vector<std::string> names_of(std::span<const Column> inputs, std::span<const Column> columns);
 
 /// @param cache  folder of prepared products
 [[nodiscard]] std::unique_ptr<UnitModel> open_simulation(mbs::RunInput input, const std::string& cache);

@@ -4,6 +4,7 @@ import ctypes as c
 import math
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -888,7 +889,7 @@ class Units(unittest.TestCase):
             self.assertIn("token", foreign.said[-1])
             nowhere = Instance(made, resources=self.folder)
             self.assertFalse(nowhere.handle)
-            self.assertIn("scenario.yaml", nowhere.said[-1])
+            self.assertIn("unit.json", nowhere.said[-1])
             unit = Instance(made)
             self.refused(unit, unit.step(0.0, 0.1), "not allowed")
             unit.start()
@@ -905,6 +906,137 @@ class Units(unittest.TestCase):
             unit.free()
         bad = subprocess.run([BINARIES / "heelstrike", "fmu", BALL, "--fmi", "4"], capture_output=True, text=True)
         self.assertEqual(bad.returncode, 2)
+
+    def test_resources_of_others_are_refused(self):
+        """Whatever is not what the unit was made with, before anything is calculated with it."""
+        (self.folder / "wind.csv").write_text("time,f\n0,1\n2,1\n")
+        (self.folder / "blown.yaml").write_text(SPRING.replace(
+            "analysis:", "loads:\n  wind: {body: mass, fy: {file: {name: wind.csv, column: f}}}\nanalysis:"))
+        for version, made in self.ball.items():
+            blown = Made(self.folder, self.folder / "blown.yaml", version)
+            wind = (blown.folder / "resources/file_0").read_text()
+            scenario, index = ((made.folder / "resources" / file).read_text() for file in ("scenario.yaml", "unit.json"))
+            others = self.spring[version].folder / "resources"
+            for unit, file, text, words in [
+                    (made, "scenario.yaml", (others / "scenario.yaml").read_text(), ["scenario.yaml", "sha256"]),
+                    (made, "scenario.yaml", scenario.replace("mass: 1.0", "mass: 2.0"), ["scenario.yaml", "sha256"]),
+                    (made, "unit.json", index.replace('"causality": 3', '"causality": 77'), ["unit.json", "table"]),
+                    (made, "unit.json", index.replace('"name": "ball.z_m"', '"name": "ball.y_m"'), ["unit.json", "table"]),
+                    (made, "unit.json", index[:300], ["unit.json", "damaged"]),
+                    (made, "unit.json", (others / "unit.json").read_text(), ["scenario.yaml", "sha256"]),
+                    (blown, "file_0", wind.replace("2,1", "2,9"), ["file_0", "sha256"])]:
+                changed = self.folder / "changed"
+                shutil.copytree(unit.folder / "resources", changed)
+                self.assertNotEqual((changed / file).read_text(), text)
+                (changed / file).write_text(text)
+                refused = Instance(unit, resources=changed)
+                self.assertFalse(refused.handle, words)
+                for word in words:
+                    self.assertIn(word, refused.said[-1])
+                shutil.rmtree(changed)
+            foreign = Instance(made, resources=others)
+            self.assertFalse(foreign.handle)
+            self.assertIn("token", foreign.said[-1])
+            Instance(blown).start().free()
+
+    def test_all_values_are_set_or_none(self):
+        for version, made in self.spring.items():
+            unit = Instance(made).start()
+            force, stiffness = made.reference("mass.fx_N"), made.reference("forces.spring.stiffness")
+            for other, value in (("mass.x_m", 1.0), ("bodies.mass.mass", 1.0), ("mass.fy_N", math.inf)):
+                status = unit.numbers("Set", [force, stiffness, made.reference(other)], (c.c_double * 3)(7.0, 5.0, value))
+                self.refused(unit, status)
+                self.assertEqual(unit.get("mass.fx_N", "forces.spring.stiffness"), [0.0, 100.0])
+            if version == 2:
+                status = unit.call("SetRealInputDerivatives", (c.c_uint32 * 2)(force, stiffness), c.c_size_t(2),
+                                   (c.c_int * 2)(1, 1), (c.c_double * 2)(3.0, 3.0))
+                self.refused(unit, status, "derivatives of inputs")
+                self.assertEqual(unit.step(0.0, 0.5), OK, unit.said)
+                self.assertEqual(unit.get("mass.fx_N"), [0.0])
+            unit.free()
+
+    def test_null_pointers_are_refused(self):
+        for version, made in self.ball.items():
+            unit, word = Instance(made).start(), "state" if version == 2 else "State"
+            count = [c.c_size_t(1)] * (version == 3)
+            real, one, size = "Real" if version == 2 else "Float64", c.c_size_t(1), c.c_size_t()
+            reference, value = (c.c_uint32 * 1)(0), (c.c_double * 1)()
+            for name, *arguments in [
+                    (f"SetFMU{word}", None), (f"GetFMU{word}", None), (f"SerializedFMU{word}Size", None, c.byref(size)),
+                    (f"SerializeFMU{word}", None, b"1", one),
+                    (f"{'DeS' if version == 2 else 'Des'}erializeFMU{word}", None, one, None),
+                    (f"Get{real}", None, one, value, *count), (f"Get{real}", reference, one, None, *count),
+                    (f"Set{real}", None, one, value, *count), (f"Set{real}", reference, one, None, *count),
+                    ("SetDebugLogging", 1, one, None)]:
+                self.refused(unit, unit.call(name, *arguments), "null")
+            if version == 3:
+                self.refused(unit, unit.call("DoStep", c.c_double(0.0), c.c_double(0.1), True, *[None] * 4), "null")
+            self.assertEqual(unit.call(f"FreeFMU{word}", None), OK)
+            none = c.c_size_t(0)
+            self.assertEqual(unit.call(f"Get{real}", None, none, None, *[none] * (version == 3)), OK)
+            self.assertEqual(unit.step(0.0, 0.1), OK, "refusals change nothing")
+            unit.free()
+
+    def test_states_before_and_after_the_experiment(self):
+        mass, force = "bodies.mass.mass", "mass.fx_N"
+        for made in self.spring.values():
+            unit, other = Instance(made), Instance(made)
+            self.assertEqual(unit.set(mass, 4.0), OK)
+            self.assertEqual(unit.set(force, 0.5), OK)
+            fresh = unit.state_bytes()
+            self.assertEqual(other.restore_bytes(fresh), OK, other.said)
+            for each in (unit, other):
+                each.start()
+                self.assertEqual(each.get(mass, force), [4.0, 0.5])
+                self.assertEqual(each.step(0.0, 0.3), OK, each.said)
+            self.assertEqual(unit.get("mass.x_m"), other.get("mass.x_m"))
+            # About the place where 0.5 N hold the spring, with a frequency of 5/s.
+            self.assertAlmostEqual(unit.get("mass.x_m")[0], 1.005 + 0.095 * math.cos(5 * 0.3), delta=1e-8)
+            self.assertEqual(unit.call("Terminate"), OK, unit.said)
+            self.assertEqual(other.restore_bytes(unit.state_bytes()), OK, other.said)
+            self.assertEqual(other.get("mass.x_m"), unit.get("mass.x_m"))
+            self.refused(other, other.step(0.3, 0.1), "terminated")
+            # Back to where nothing has been initialised, and on from there.
+            self.assertEqual(other.restore_bytes(fresh), OK, other.said)
+            other.start(**{mass.replace(".", "__"): 1.0})
+            self.assertEqual(other.step(0.0, 0.3), OK, other.said)
+            self.assertAlmostEqual(other.get("mass.x_m")[0], 1.005 + 0.095 * math.cos(10 * 0.3), delta=1e-8)
+            for each in (unit, other):
+                each.free()
+
+    def test_addresses_of_resources(self):
+        made = self.ball[2]
+        unit = Instance(made)
+        uri = (made.folder / "resources").as_uri()
+        for bad in (uri + "%zz", uri + "%4", uri + "%"):
+            handle = unit.library.fmi2Instantiate(b"unit", 1, made.token.encode(), bad.encode(), c.byref(unit.callbacks), 0, 1)
+            self.assertFalse(handle)
+            self.assertIn("hexadecimal", unit.said[-1])
+            self.assertIn(bad, unit.said[-1])
+        unit.free()
+
+    def test_messages_can_be_switched_off(self):
+        for made in self.ball.values():
+            unit = Instance(made).start()
+            category = made.root.find("LogCategories")[0].get("name").encode()
+            status = unit.call("SetDebugLogging", 1, c.c_size_t(1), (c.c_char_p * 1)(b"nonsense"))
+            self.refused(unit, status, "nonsense", category.decode())
+            self.assertEqual(unit.call("SetDebugLogging", 0, c.c_size_t(1), (c.c_char_p * 1)(category)), OK)
+            n = len(unit.said)
+            self.assertEqual(unit.step(0.0, -0.1), ERROR)
+            self.assertEqual(len(unit.said), n)
+            self.assertEqual(unit.call("SetDebugLogging", 1, c.c_size_t(0), None), OK)
+            self.refused(unit, unit.step(0.0, -0.1), "positive")
+            unit.free()
+
+    def test_values_are_finite(self):
+        """Even the centre of pressure without contact, which tables leave open."""
+        for made in (self.ball[3], self.equations[3]):
+            unit = Instance(made).start()
+            names = [v.get("name") for v in made.variables.values() if v.get("causality") == "output"]
+            self.assertIn("ball-ground.copx_m", names)
+            self.assertTrue(all(map(math.isfinite, unit.get(*names))))
+            unit.free()
 
 
 @unittest.skipUnless((BINARIES / "heelstrike-mesher").exists(), "built without finite elements")
