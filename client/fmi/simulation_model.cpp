@@ -44,14 +44,15 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
   void restore(std::string_view bytes) override {
     simulation_.restore(wire::checkpoint_from(bytes, wire::FieldPath("state")));
   }
-  [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> inputs) override {
+  [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> unknowns,
+                                        std::span<const std::size_t> inputs) override {
     const auto n = static_cast<Eigen::Index>(simulation_.outputs().size()) - 1;
     Eigen::MatrixXd columns(n, static_cast<Eigen::Index>(inputs.size()));
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const std::vector<double> column = simulation_.output_derivative(inputs[i]);
       columns.col(static_cast<Eigen::Index>(i)) = Eigen::Map<const Eigen::VectorXd>(column.data() + 1, n);
     }
-    return columns;
+    return columns(unknowns, Eigen::all);
   }
 
  private:

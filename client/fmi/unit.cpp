@@ -397,21 +397,25 @@ std::vector<double> Unit::derivative(std::span<const std::uint32_t> unknowns, st
   }
   open();
   apply_inputs();
+  // Rates are local variables, states are outputs or local ones.
+  const bool has_states = content_.model_exchange && content_.pair.empty();
   const auto index = [&](std::uint32_t reference, Causality causality, std::uint32_t first) {
     const UnitVariable& found = variable(reference);
-    if (found.causality == causality) return static_cast<std::size_t>(reference - first);
+    const bool is_told = found.causality == Causality::output || found.causality == Causality::local;
+    if (found.causality == causality || (has_states && is_told)) return static_cast<std::size_t>(reference - first);
     throw input_error(found.name, fmt::format("{}: derivatives are those of outputs with respect to inputs, and it is "
                                               "none of the {}",
                                               found.name, causality == Causality::input ? "inputs" : "outputs"));
   };
-  std::vector<std::size_t> inputs;
-  for (const std::uint32_t known : knowns) inputs.push_back(index(known, Causality::input, first_input_));
-  const Eigen::MatrixXd tangent = model_->tangent(inputs);
+  std::vector<std::size_t> rows, columns;
+  for (const std::uint32_t unknown : unknowns) rows.push_back(index(unknown, Causality::output, first_output_));
+  for (const std::uint32_t known : knowns) columns.push_back(index(known, Causality::input, 1));
+  const Eigen::MatrixXd tangent = model_->tangent(rows, columns);
   std::vector<double> result((adjoint ? knowns : unknowns).size(), 0.0);
   for (std::size_t i = 0; i < unknowns.size(); ++i) {
-    const auto row = static_cast<Eigen::Index>(index(unknowns[i], Causality::output, first_output_));
     for (std::size_t j = 0; j < knowns.size(); ++j) {
-      result[adjoint ? j : i] += tangent(row, static_cast<Eigen::Index>(j)) * seed[adjoint ? i : j];
+      result[adjoint ? j : i] +=
+          tangent(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) * seed[adjoint ? i : j];
     }
   }
   return result;

@@ -204,7 +204,7 @@ void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinar
     watched.on_progress = on_progress;
     return fem::local_contact_factory(content.cache.string())(pairs, assets, watched);
   };
-  bool has_derivatives = !kind.model_exchange;
+  bool has_derivatives = true;
   if (pair.empty() && kind.model_exchange) {
     mbs::FreeMotion motion(input);
     motion.initialise(open);
@@ -223,7 +223,6 @@ void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinar
     content.variables = contact_variables(input.scenario, pair);
     const auto spec =
         std::ranges::find(input.scenario.pairs, pair, [](const PairModel& p) { return p.spec.name; })->spec;
-    has_derivatives = true;
     // The gap changes its sign where the contact begins and ends.
     std::ranges::find(content.variables, "gap_m", &UnitVariable::name)->is_indicator = kind.model_exchange;
     add_parameters(open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}}).get(),

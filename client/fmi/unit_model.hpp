@@ -54,9 +54,12 @@ class UnitModel {
   virtual bool advance_to(double t, bool stop_at_events, const InternalStep& on_step) = 0;
   [[nodiscard]] virtual std::string save() = 0;
   virtual void restore(std::string_view bytes) = 0;
-  /// d output / d input: one row for each output, one column for each of `inputs`. Local variables have none.
-  /// @throws Error{unimplemented} for a model, and for an input, that has none
-  [[nodiscard]] virtual Eigen::MatrixXd tangent(std::span<const std::size_t> inputs) = 0;
+  /// d output / d known: one row for each of `unknowns`, places in outputs(), one column for each of `knowns`, places
+  /// among names(). Of outputs with respect to inputs; with continuous states of all with respect to inputs and states.
+  /// @throws Error{unimplemented} for a model, and for an input, that has none; Error{invalid_input} for a known that
+  /// is neither input nor state
+  [[nodiscard]] virtual Eigen::MatrixXd tangent(std::span<const std::size_t> unknowns,
+                                                std::span<const std::size_t> knowns) = 0;
   /// Null = the model brings its integrator along.
   [[nodiscard]] virtual Equation* equation() { return nullptr; }
 };

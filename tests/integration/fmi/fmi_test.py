@@ -55,6 +55,26 @@ output: {interval: 0.01, accelerations: true}
 """
 
 
+# A spinning ball that is pressed into the ground and slips, and a tumbling mass on a spring that relaxes.
+PRESSED = """heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  ball: {mass: 1.0, inertia: [0.004, 0.005, 0.006], position: [0, 0, 0.0995], velocity: [0.3, 0.1, -0.2], angular_velocity: [3, -2, 1]}
+  mass: {mass: 2.0, inertia: [0.03, 0.05, 0.04], position: [2, 0, 0.5], velocity: [0.1, -0.2, 0.3], angular_velocity: [1, 2, -3]}
+forces:
+  relaxing: {type: viscoelastic_spring, bodies: [ground, mass], point: [1, 0, 0.5], second_point: [1.9, 0.1, 0.6], length: 0.8,
+    stiffness: 100, damping: 2, arm_stiffnesses: [50, 30], relaxation_times: [0.1, 0.5]}
+contact:
+  ball-ground:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: hunt_crossley
+    parameters: {stiffness: 1.0e7, restitution: 0.5, friction: 0.4, friction_model: regularised, slip_speed: 0.1}
+analysis: {end_time: 1.0, integrator: {name: cvode_index1, rtol: 1.0e-9}}
+output: {interval: 0.01, accelerations: true}
+"""
+
+
 class Callbacks2(c.Structure):
     _fields_ = [("logger", LOG2), ("allocate", c.c_void_p), ("free", c.c_void_p), ("finished", c.c_void_p),
                 ("environment", c.c_void_p)]
@@ -263,7 +283,11 @@ class Units(unittest.TestCase):
             self.assertEqual(made.root.get("fmiVersion"), f"{version}.0")
             self.assertTrue(made.root.get("modelName"))
             self.assertRegex(made.identifier, "^[A-Za-z_][A-Za-z0-9_]*$")
-            units = {unit.get("name") for unit in made.root.find("UnitDefinitions")}
+            units = {unit.get("name"): unit.find("BaseUnit").attrib for unit in made.root.find("UnitDefinitions")}
+            for name, powers in [("N", "kg m s-2"), ("J", "kg m2 s-2"), ("W", "kg m2 s-3"), ("Pa", "kg m-1 s-2"),
+                                 ("m/s^2", "m s-2"), ("rad/s", "rad s-1"), ("N m", "kg m2 s-2"), ("N s/m", "kg s-1")]:
+                if name in units:
+                    self.assertEqual({k + v.replace("1", "", v == "1") for k, v in units[name].items()}, set(powers.split()))
             references = [int(v.get("valueReference")) for v in made.root.find("ModelVariables")]
             self.assertEqual(references, list(range(len(references))))
             self.assertEqual(len(made.variables), len(references), "names are unique")
@@ -271,7 +295,7 @@ class Units(unittest.TestCase):
             for declared in made.root.find("TypeDefinitions"):
                 self.assertEqual(declared.tag, "SimpleType" if version == 2 else "Float64Type")
                 types[declared.get("name")] = (declared.find("Real") if version == 2 else declared).get("unit")
-            self.assertTrue(set(types.values()) <= units)
+            self.assertTrue(set(types.values()) <= set(units))
             self.assertFalse(set(types) & set(made.variables), "names of types are not those of variables")
             outputs = []
             for position, variable in enumerate(made.root.find("ModelVariables")):
@@ -283,7 +307,11 @@ class Units(unittest.TestCase):
                 # Inputs and parameters have a start value and no `initial` but exact; calculated outputs have none.
                 self.assertEqual(value.get("start") is not None, causality in ("input", "parameter"))
                 self.assertEqual(initial, "calculated" if causality in ("output", "local") else None)
-                self.assertIn(value.get("unit"), units | {None})
+                self.assertIn(value.get("unit"), {*units, None})
+                if variable.get("name") == "contact.ball-ground.stiffness":  # with a power that is not whole
+                    self.assertTrue(variable.get("description").endswith("[N/m^n]") and value.get("unit") is None)
+                elif causality != "parameter":
+                    self.assertFalse(variable.get("description").endswith("]"))
                 if value.get("declaredType") is not None:
                     self.assertEqual(types[value.get("declaredType")], value.get("unit"))
                 if causality == "parameter":
@@ -347,7 +375,8 @@ class Units(unittest.TestCase):
             self.assertEqual(listed, {"Outputs": [i - 1 for i in outputs], "Derivatives": rates, "InitialUnknowns": unknowns})
             self.assertEqual([part.tag for part in structure], ["Outputs", "Derivatives", "InitialUnknowns"])
             self.assertEqual(made.root.get("numberOfEventIndicators"), "1")
-            self.assertFalse(flags["completedIntegratorStepNotNeeded"] or flags["providesDirectionalDerivative"])
+            self.assertFalse(flags["completedIntegratorStepNotNeeded"])
+            self.assertTrue(flags["providesDirectionalDerivative"])
         else:
             tags = [part.tag for part in structure]
             order = ["Output", "ContinuousStateDerivative", "InitialUnknown", "EventIndicator"]
@@ -355,7 +384,7 @@ class Units(unittest.TestCase):
             for tag, expected in zip(order, (outputs, rates, unknowns, indicators)):
                 self.assertEqual([int(u.get("valueReference")) for u in structure.findall(tag)], expected)
             self.assertTrue(flags["needsCompletedIntegratorStep"])
-            self.assertFalse(flags["providesDirectionalDerivatives"] or flags["providesAdjointDerivatives"])
+            self.assertTrue(flags["providesDirectionalDerivatives"] and flags["providesAdjointDerivatives"])
 
     def test_integrator_in_c_converges_to_a_run(self):
         """A ball that falls 1 cm, spins and is blown at bounces between 0.045 and 0.047 s."""
@@ -447,7 +476,6 @@ class Units(unittest.TestCase):
                 status = unit.call("SetContinuousStates", (c.c_double * len(bad))(*bad), c.c_size_t(len(bad)))
                 self.refused(unit, status, word)
             self.refused(unit, unit.step(t, 0.1), "not allowed")
-            self.refused(unit, unit.derivative("Directional", ["ball.z_m"], ["ball.fz_N"], [1.0])[0], "co-simulation")
             for each in (unit, other):
                 each.free()
             stepped = self.ball[version]
@@ -466,6 +494,69 @@ class Units(unittest.TestCase):
                                       self.folder / "no.fmu", "--model-exchange", *options], capture_output=True, text=True)
             self.assertNotEqual(refused.returncode, 0)
             self.assertIn(word, refused.stderr)
+
+    def test_derivatives_of_equations(self):
+        """Of everything with respect to everything that an integrator knows, against central differences."""
+        (self.folder / "pressed.yaml").write_text(PRESSED)
+        for version in (2, 3):
+            made = Made(self.folder, self.folder / "pressed.yaml", version, "--model-exchange")
+            unit = Instance(made).start().continuous()
+            variables = list(made.root.find("ModelVariables"))
+            states = []
+            for variable in variables:
+                of = (variable.find("Real") if version == 2 else variable).get("derivative")
+                if of is not None:
+                    states.append(variables[int(of) - (version == 2)].get("name"))
+            x = unit.vector("ContinuousStates", len(states))
+            rates = [f"der({name})" for name in states]
+            inputs = [f"{body}.{part}" for body in ("ball", "mass") for part in ("fx_N", "fz_N", "ty_Nm", "tz_Nm")]
+            outputs = [v.get("name") for v in variables if v.get("causality") == "output"] + ["ball-ground.indicator_m"]
+            self.assertEqual(len(states), 13 * 2 + 2 + 2)
+            x = [value * (1.5 if name.startswith("mass.q") else 1.0) for name, value in zip(states, x)]  # of any length
+            x[states.index("state.1.relaxing")] += 0.02
+            unit.rates(0.0, x)
+
+            def row(known, d):
+                if known in inputs:
+                    self.assertEqual(unit.set(known, d), OK, unit.said)
+                else:
+                    unit.rates(0.0, [v + d * (name == known) for name, v in zip(states, x)])
+                values = unit.get(*rates, *outputs)
+                unit.set(known, 0.0) if known in inputs else unit.rates(0.0, x)
+                return values
+
+            columns = []
+            for known in states + inputs:
+                status, alone = unit.derivative("Directional", rates, [known], [1.0])
+                self.assertEqual(status, OK, unit.said)
+                status, column = unit.derivative("Directional", rates + outputs, [known], [1.0])
+                self.assertEqual(status, OK, unit.said)
+                self.assertEqual(alone[:-2], column[:len(rates) - 2])
+                columns.append(column)
+                d = 1.0 if known in inputs else 1e-7  # everything is linear in forces
+                ahead, behind = row(known, d), row(known, -d)
+                difference = [(a - b) / (2 * d) for a, b in zip(ahead, behind)]
+                for part in (slice(0, len(rates)), slice(len(rates), None)):
+                    # What is zero comes out as the rounding of a difference.
+                    delta = 1e-6 * max(map(abs, difference[part])) + 1e-15 * max(map(abs, ahead[part])) / d
+                    for name, got, expected in zip((rates + outputs)[part], column[part], difference[part]):
+                        self.assertAlmostEqual(got, expected, delta=delta, msg=f"{name} by {known}")
+            seed = [math.cos(3.0 * i) for i in range(len(columns))]
+            status, both = unit.derivative("Directional", rates, states + inputs, seed)
+            self.assertEqual(status, OK, unit.said)
+            for i, got in enumerate(both):
+                expected = sum(s * column[i] for s, column in zip(seed, columns))
+                self.assertAlmostEqual(got, expected, delta=1e-9 * max(1.0, max(abs(column[i]) for column in columns)))
+            if version == 3:
+                seed = [math.sin(2.0 * i) for i in range(len(rates))]
+                status, row_of = unit.derivative("Adjoint", rates, states + inputs, seed)
+                self.assertEqual(status, OK, unit.said)
+                for got, column in zip(row_of, columns):
+                    expected = sum(s * v for s, v in zip(seed, column))
+                    self.assertAlmostEqual(got, expected, delta=1e-9 * max(1.0, max(map(abs, column))))
+            self.assertEqual(unit.vector("ContinuousStates", len(states)), x, "differences leave it where it was")
+            self.refused(unit, unit.derivative("Directional", rates, ["ball-ground.gap_m"], [1.0])[0], "gap_m", "neither")
+            unit.free()
 
     def test_contact_alone_for_model_exchange(self):
         """The importer has the states; the contact has a history, which completed steps advance."""
