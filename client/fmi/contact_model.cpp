@@ -93,6 +93,13 @@ class ContactModel : public UnitModel, public Equation {
     values_[index] = jet.f;
     known_ = false;
   }
+  [[nodiscard]] std::vector<std::string> names() const override {
+    std::vector<std::string> names;
+    for (const auto& list :
+         {std::span<const Named>(inputs), std::span<const Named>(wrench), std::span<const Named>(locals)})
+      for (const Named& named : list) names.emplace_back(named.name);
+    return names;
+  }
   [[nodiscard]] std::span<const double> outputs() override {
     const Response& answer = response();
     Eigen::Map<Vector6>(outputs_.data()) = answer.F_A.vector();
@@ -130,7 +137,8 @@ class ContactModel : public UnitModel, public Equation {
     std::memcpy(values_.data(), bytes.data() + sizeof step_ + sizeof now_, sizeof values_);
     known_ = false;
   }
-  [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> asked) override {
+  [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> unknowns,
+                                        std::span<const std::size_t> knowns) override {
     const Response& answer = response();
     // A change dq of the quaternion turns by 2 Im(dq q^-1), in the axes of the main body; along q it does nothing.
     const Quaternion inverse = quaternion().inverse();
@@ -141,11 +149,7 @@ class ContactModel : public UnitModel, public Equation {
     }
     Eigen::MatrixXd derivative(wrench.size(), inputs.size());
     derivative << answer.dF_A_dX.rightCols<3>(), answer.dF_A_dX.leftCols<3>() * turn, answer.dF_A_dV;
-    Eigen::MatrixXd columns(derivative.rows(), static_cast<Eigen::Index>(asked.size()));
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      columns.col(static_cast<Eigen::Index>(i)) = derivative.col(static_cast<Eigen::Index>(asked[i]));
-    }
-    return columns;
+    return derivative(unknowns, knowns);
   }
 
   [[nodiscard]] Equation* equation() override { return this; }

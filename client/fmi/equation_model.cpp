@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "client/fmi/unit_model.hpp"
@@ -17,13 +18,35 @@ class EquationModel : public UnitModel, public Equation {
 
   [[nodiscard]] double time() const override { return motion_.time(); }
   void set_input(std::size_t index, const Jet& jet) override { motion_.set_input(index, jet); }
+  [[nodiscard]] std::vector<std::string> names() const override {
+    return names_of(motion_.inputs(), motion_.outputs());
+  }
   [[nodiscard]] std::span<const double> outputs() override { return motion_.output_values().subspan(1); }
   bool advance_to(double /*t*/, bool /*stop_at_events*/, const InternalStep& /*on_step*/) override {
     throw Error(ErrorCode::internal, "a unit for model exchange was asked to step");
   }
-  [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> /*inputs*/) override {
-    throw Error(ErrorCode::unimplemented,
-                "derivatives: this unit has none, as its description says; units for co-simulation have");
+  [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> unknowns,
+                                        std::span<const std::size_t> knowns) override {
+    const std::size_t n_inputs = motion_.inputs().size();
+    std::vector<std::size_t> columns, quantities;
+    for (const std::size_t unknown : unknowns) columns.push_back(unknown + 1);  // behind time
+    for (const std::size_t known : knowns) {
+      if (known < n_inputs) {
+        quantities.push_back(known);
+        continue;
+      }
+      const std::size_t column = known - n_inputs + 1;
+      const auto states = motion_.state_columns();
+      const auto found = std::ranges::find(states, column);
+      if (found == states.end()) {
+        const std::string& name = motion_.outputs()[column].name;
+        throw input_error(name, name +
+                                    ": derivatives are those with respect to inputs and continuous states, and it is "
+                                    "neither");
+      }
+      quantities.push_back(n_inputs + static_cast<std::size_t>(found - states.begin()));
+    }
+    return motion_.tangent(columns, quantities);
   }
   [[nodiscard]] std::string save() override {
     const mbs::FreeMotion::Saved saved = motion_.save();

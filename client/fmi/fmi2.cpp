@@ -1,8 +1,8 @@
 // The functions of FMI 2.0 (https://fmi-standard.org) for co-simulation and model exchange. Names and signatures are
 // those of the standard.
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,10 +10,18 @@
 #include "client/fmi/instance.hpp"
 #include "common/errors/error.hpp"
 
+using heelstrike::client::bytes_of;
 using heelstrike::client::call;
+using heelstrike::client::deserialize_state;
 using heelstrike::client::FmiStatus;
+using heelstrike::client::free_state;
+using heelstrike::client::get_state;
 using heelstrike::client::guarded;
+using heelstrike::client::list;
 using heelstrike::client::none_of;
+using heelstrike::client::require_given;
+using heelstrike::client::serialize_state;
+using heelstrike::client::set_logging;
 using heelstrike::client::Unit;
 using heelstrike::client::UnitInstance;
 
@@ -52,7 +60,7 @@ namespace {
 
 constexpr int co_simulation = 1;
 
-/// The path that a file URI means: "file:///a%20b" is "/a b".
+/// The path that a file URI means: "file:///a%20b" is "/a b". @throws Error{invalid_input} for what is none
 std::string path_of(const std::string& uri) {
   std::string rest = uri;
   if (rest.starts_with("file:")) {
@@ -61,12 +69,20 @@ std::string path_of(const std::string& uri) {
   }
   std::string path;
   for (std::size_t i = 0; i < rest.size(); ++i) {
-    if (rest[i] == '%' && i + 2 < rest.size()) {
-      path += static_cast<char>(std::stoi(rest.substr(i + 1, 2), nullptr, 16));
-      i += 2;
-    } else {
+    if (rest[i] != '%') {
       path += rest[i];
+      continue;
     }
+    const auto is_digit = [&](std::size_t k) {
+      return k < rest.size() && std::isxdigit(static_cast<unsigned char>(rest[k])) != 0;
+    };
+    if (!is_digit(i + 1) || !is_digit(i + 2)) {
+      throw heelstrike::input_error(
+          "fmuResourceLocation",
+          "fmuResourceLocation: expected two hexadecimal digits after every % of a URI, found '" + uri + "'");
+    }
+    path += static_cast<char>(std::stoi(rest.substr(i + 1, 2), nullptr, 16));
+    i += 2;
   }
   return path;
 }
@@ -83,8 +99,10 @@ FMI2_EXPORT const char* fmi2GetTypesPlatform() {
 FMI2_EXPORT const char* fmi2GetVersion() {
   return "2.0";
 }
-FMI2_EXPORT fmi2Status fmi2SetDebugLogging(fmi2Component, fmi2Boolean, std::size_t, const fmi2String*) {
-  return 0;
+FMI2_EXPORT fmi2Status fmi2SetDebugLogging(fmi2Component component, fmi2Boolean on, std::size_t n,
+                                           const fmi2String* categories) {
+  return call(component,
+              [&](Unit&) { set_logging(*static_cast<UnitInstance*>(component), on != 0, list(categories, n)); });
 }
 
 FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String guid, fmi2String resources,
@@ -131,11 +149,11 @@ FMI2_EXPORT fmi2Status fmi2Reset(fmi2Component component) {
 
 FMI2_EXPORT fmi2Status fmi2GetReal(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
                                    fmi2Real* values) {
-  return call(component, [&](Unit& unit) { unit.get({references, n}, {values, n}); });
+  return call(component, [&](Unit& unit) { unit.get(list(references, n), list(values, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2SetReal(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
                                    const fmi2Real* values) {
-  return call(component, [&](Unit& unit) { unit.set({references, n}, {values, n}); });
+  return call(component, [&](Unit& unit) { unit.set(list(references, n), list(values, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2GetInteger(fmi2Component component, const fmi2ValueReference*, std::size_t n, fmi2Integer*) {
   return none_of(component, "fmi2GetInteger", n);
@@ -160,55 +178,43 @@ FMI2_EXPORT fmi2Status fmi2SetString(fmi2Component component, const fmi2ValueRef
 }
 
 FMI2_EXPORT fmi2Status fmi2GetFMUstate(fmi2Component component, fmi2FMUstate* state) {
-  return call(component, [&](Unit& unit) {
-    auto bytes = std::make_unique<std::string>(unit.save());
-    delete static_cast<std::string*>(*state);
-    *state = bytes.release();
-  });
+  return call(component, [&](Unit& unit) { get_state(unit, state); });
 }
 FMI2_EXPORT fmi2Status fmi2SetFMUstate(fmi2Component component, fmi2FMUstate state) {
-  return call(component, [&](Unit& unit) { unit.restore(*static_cast<const std::string*>(state)); });
+  return call(component, [&](Unit& unit) { unit.restore(bytes_of(state)); });
 }
-FMI2_EXPORT fmi2Status fmi2FreeFMUstate(fmi2Component, fmi2FMUstate* state) {
-  delete static_cast<std::string*>(*state);
-  *state = nullptr;
-  return 0;
+FMI2_EXPORT fmi2Status fmi2FreeFMUstate(fmi2Component component, fmi2FMUstate* state) {
+  return call(component, [&](Unit&) { free_state(state); });
 }
-FMI2_EXPORT fmi2Status fmi2SerializedFMUstateSize(fmi2Component, fmi2FMUstate state, std::size_t* size) {
-  *size = static_cast<const std::string*>(state)->size();
-  return 0;
+FMI2_EXPORT fmi2Status fmi2SerializedFMUstateSize(fmi2Component component, fmi2FMUstate state, std::size_t* size) {
+  return call(component, [&](Unit&) {
+    require_given(size);
+    *size = bytes_of(state).size();
+  });
 }
 FMI2_EXPORT fmi2Status fmi2SerializeFMUstate(fmi2Component component, fmi2FMUstate state, fmi2Byte* bytes,
                                              std::size_t size) {
-  return call(component, [&](Unit&) {
-    const auto& saved = *static_cast<const std::string*>(state);
-    if (size < saved.size())
-      throw heelstrike::input_error("size", "size: smaller than fmi2SerializedFMUstateSize says");
-    std::memcpy(bytes, saved.data(), saved.size());
-  });
+  return call(component, [&](Unit&) { serialize_state(state, bytes, size); });
 }
 FMI2_EXPORT fmi2Status fmi2DeSerializeFMUstate(fmi2Component component, const fmi2Byte* bytes, std::size_t size,
                                                fmi2FMUstate* state) {
-  return call(component, [&](Unit&) {
-    auto made = std::make_unique<std::string>(bytes, size);
-    delete static_cast<std::string*>(*state);
-    *state = made.release();
-  });
+  return call(component, [&](Unit&) { deserialize_state(bytes, size, state); });
 }
 
 FMI2_EXPORT fmi2Status fmi2GetDirectionalDerivative(fmi2Component component, const fmi2ValueReference* unknowns,
                                                     std::size_t n_unknowns, const fmi2ValueReference* knowns,
                                                     std::size_t n_knowns, const fmi2Real* seed, fmi2Real* sensitivity) {
   return call(component, [&](Unit& unit) {
-    const auto result = unit.derivative({unknowns, n_unknowns}, {knowns, n_knowns}, {seed, n_knowns}, false);
+    require_given(sensitivity);
+    const auto result =
+        unit.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_knowns), false);
     std::copy(result.begin(), result.end(), sensitivity);
   });
 }
 FMI2_EXPORT fmi2Status fmi2SetRealInputDerivatives(fmi2Component component, const fmi2ValueReference* references,
                                                    std::size_t n, const fmi2Integer* orders, const fmi2Real* values) {
-  return call(component, [&](Unit& unit) {
-    for (std::size_t i = 0; i < n; ++i) unit.set_derivative(references[i], orders[i], values[i]);
-  });
+  return call(component,
+              [&](Unit& unit) { unit.set_derivatives(list(references, n), list(orders, n), list(values, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2GetRealOutputDerivatives(fmi2Component component, const fmi2ValueReference*, std::size_t n,
                                                     const fmi2Integer*, fmi2Real*) {
@@ -227,6 +233,7 @@ FMI2_EXPORT fmi2Status fmi2GetStatus(fmi2Component component, int, fmi2Status*) 
 FMI2_EXPORT fmi2Status fmi2GetRealStatus(fmi2Component component, int kind, fmi2Real* value) {
   constexpr int last_successful_time = 2;
   return call(component, [&](Unit& unit) {
+    require_given(value);
     if (kind != last_successful_time)
       throw heelstrike::input_error("s", "fmi2GetRealStatus: only fmi2LastSuccessfulTime");
     *value = unit.time();
@@ -256,27 +263,30 @@ FMI2_EXPORT fmi2Status fmi2EnterContinuousTimeMode(fmi2Component component) {
 }
 FMI2_EXPORT fmi2Status fmi2CompletedIntegratorStep(fmi2Component component, fmi2Boolean, fmi2Boolean* event,
                                                    fmi2Boolean* terminate) {
-  *event = *terminate = 0;
-  return call(component, [](Unit& unit) { unit.complete_step(); });
+  return call(component, [&](Unit& unit) {
+    require_given(event, terminate);
+    *event = *terminate = 0;
+    unit.complete_step();
+  });
 }
 FMI2_EXPORT fmi2Status fmi2SetTime(fmi2Component component, fmi2Real t) {
   return call(component, [&](Unit& unit) { unit.set_time(t); });
 }
 FMI2_EXPORT fmi2Status fmi2SetContinuousStates(fmi2Component component, const fmi2Real* x, std::size_t n) {
-  return call(component, [&](Unit& unit) { unit.set_continuous_states({x, n}); });
+  return call(component, [&](Unit& unit) { unit.set_continuous_states(list(x, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2GetDerivatives(fmi2Component component, fmi2Real* rates, std::size_t n) {
-  return call(component, [&](Unit& unit) { unit.get_rates({rates, n}); });
+  return call(component, [&](Unit& unit) { unit.get_rates(list(rates, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2GetEventIndicators(fmi2Component component, fmi2Real* values, std::size_t n) {
-  return call(component, [&](Unit& unit) { unit.get_indicators({values, n}); });
+  return call(component, [&](Unit& unit) { unit.get_indicators(list(values, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2GetContinuousStates(fmi2Component component, fmi2Real* x, std::size_t n) {
-  return call(component, [&](Unit& unit) { unit.get_continuous_states({x, n}); });
+  return call(component, [&](Unit& unit) { unit.get_continuous_states(list(x, n)); });
 }
 FMI2_EXPORT fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component component, fmi2Real* nominals, std::size_t n) {
   return call(component, [&](Unit& unit) {
-    std::vector<double> x(n);
+    std::vector<double> x(list(nominals, n).size());
     unit.get_continuous_states(x);
     std::fill_n(nominals, n, 1.0);
   });

@@ -2,7 +2,6 @@
 // signatures are those of the standard; what a unit does not offer says so.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -13,11 +12,19 @@
 #include "client/fmi/instance.hpp"
 #include "common/errors/error.hpp"
 
+using heelstrike::client::bytes_of;
 using heelstrike::client::call;
+using heelstrike::client::deserialize_state;
 using heelstrike::client::FmiStatus;
+using heelstrike::client::free_state;
+using heelstrike::client::get_state;
 using heelstrike::client::guarded;
+using heelstrike::client::list;
 using heelstrike::client::none_of;
 using heelstrike::client::not_offered;
+using heelstrike::client::require_given;
+using heelstrike::client::serialize_state;
+using heelstrike::client::set_logging;
 using heelstrike::client::Unit;
 using heelstrike::client::UnitInstance;
 
@@ -43,6 +50,7 @@ using fmi3IntermediateUpdateCallback = void (*)(fmi3InstanceEnvironment, fmi3Flo
 namespace {
 
 void take(const std::vector<double>& result, double* to, std::size_t n) {
+  require_given(to);
   if (n != result.size()) {
     throw heelstrike::input_error("nSensitivity", "nSensitivity: one number for each variable, all are scalars");
   }
@@ -79,8 +87,9 @@ FMI3_EXPORT const char* fmi3GetVersion() {
   return "3.0";
 }
 
-FMI3_EXPORT fmi3Status fmi3SetDebugLogging(fmi3Instance, fmi3Boolean, std::size_t, const fmi3String*) {
-  return 0;
+FMI3_EXPORT fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean on, std::size_t n,
+                                           const fmi3String* categories) {
+  return call(instance, [&](Unit&) { set_logging(*static_cast<UnitInstance*>(instance), on, list(categories, n)); });
 }
 
 FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String token, fmi3String resource_path,
@@ -103,7 +112,7 @@ FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String toke
   }
   const FmiStatus status = guarded(*instance, [&] {
     make_unit(*instance, token, resource_path, false);
-    if (n_intermediate > 0) instance->unit->require_known({intermediate, n_intermediate});
+    if (n_intermediate > 0) instance->unit->require_known(list(intermediate, n_intermediate));
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }
@@ -156,7 +165,7 @@ FMI3_EXPORT fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueRefe
   return call(instance, [&](Unit& unit) {
     if (n != n_values)
       throw heelstrike::input_error("nValues", "nValues: one value for each reference, all are scalars");
-    unit.get({references, n}, {values, n});
+    unit.get(list(references, n), list(values, n));
   });
 }
 FMI3_EXPORT fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
@@ -164,7 +173,7 @@ FMI3_EXPORT fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueRefe
   return call(instance, [&](Unit& unit) {
     if (n != n_values)
       throw heelstrike::input_error("nValues", "nValues: one value for each reference, all are scalars");
-    unit.set({references, n}, {values, n});
+    unit.set(list(references, n), list(values, n));
   });
 }
 
@@ -206,46 +215,34 @@ FMI3_EXPORT fmi3Status fmi3SetClock(fmi3Instance instance, const fmi3ValueRefere
 }
 
 FMI3_EXPORT fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState* state) {
-  return call(instance, [&](Unit& unit) {
-    auto bytes = std::make_unique<std::string>(unit.save());
-    delete static_cast<std::string*>(*state);
-    *state = bytes.release();
-  });
+  return call(instance, [&](Unit& unit) { get_state(unit, state); });
 }
 FMI3_EXPORT fmi3Status fmi3SetFMUState(fmi3Instance instance, fmi3FMUState state) {
-  return call(instance, [&](Unit& unit) { unit.restore(*static_cast<const std::string*>(state)); });
+  return call(instance, [&](Unit& unit) { unit.restore(bytes_of(state)); });
 }
-FMI3_EXPORT fmi3Status fmi3FreeFMUState(fmi3Instance, fmi3FMUState* state) {
-  delete static_cast<std::string*>(*state);
-  *state = nullptr;
-  return 0;
+FMI3_EXPORT fmi3Status fmi3FreeFMUState(fmi3Instance instance, fmi3FMUState* state) {
+  return call(instance, [&](Unit&) { free_state(state); });
 }
-FMI3_EXPORT fmi3Status fmi3SerializedFMUStateSize(fmi3Instance, fmi3FMUState state, std::size_t* size) {
-  *size = static_cast<const std::string*>(state)->size();
-  return 0;
+FMI3_EXPORT fmi3Status fmi3SerializedFMUStateSize(fmi3Instance instance, fmi3FMUState state, std::size_t* size) {
+  return call(instance, [&](Unit&) {
+    require_given(size);
+    *size = bytes_of(state).size();
+  });
 }
 FMI3_EXPORT fmi3Status fmi3SerializeFMUState(fmi3Instance instance, fmi3FMUState state, fmi3Byte* bytes,
                                              std::size_t size) {
-  return call(instance, [&](Unit&) {
-    const auto& saved = *static_cast<const std::string*>(state);
-    if (size < saved.size())
-      throw heelstrike::input_error("size", "size: smaller than fmi3SerializedFMUStateSize says");
-    std::memcpy(bytes, saved.data(), saved.size());
-  });
+  return call(instance, [&](Unit&) { serialize_state(state, bytes, size); });
 }
 FMI3_EXPORT fmi3Status fmi3DeserializeFMUState(fmi3Instance instance, const fmi3Byte* bytes, std::size_t size,
                                                fmi3FMUState* state) {
-  return call(instance, [&](Unit&) {
-    auto made = std::make_unique<std::string>(reinterpret_cast<const char*>(bytes), size);
-    delete static_cast<std::string*>(*state);
-    *state = made.release();
-  });
+  return call(instance, [&](Unit&) { deserialize_state(bytes, size, state); });
 }
 
 FMI3_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3Boolean, fmi3Boolean* event,
                                   fmi3Boolean* terminate, fmi3Boolean* early, fmi3Float64* reached) {
-  *event = *terminate = *early = false;
   return call(instance, [&](Unit& unit) {
+    require_given(event, terminate, early, reached);
+    *event = *terminate = *early = false;
     const auto& self = *static_cast<UnitInstance*>(instance);
     *reached = unit.time();
     const bool at_event = unit.do_step(t, h, self.may_return_early, self.on_step);
@@ -286,7 +283,7 @@ FMI3_EXPORT fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const
                                                     std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
                                                     fmi3Float64* sensitivity, std::size_t n_sensitivity) {
   return call(instance, [&](Unit& unit) {
-    take(unit.derivative({unknowns, n_unknowns}, {knowns, n_knowns}, {seed, n_seed}, false), sensitivity,
+    take(unit.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), false), sensitivity,
          n_sensitivity);
   });
 }
@@ -295,7 +292,8 @@ FMI3_EXPORT fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi
                                                 std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
                                                 fmi3Float64* sensitivity, std::size_t n_sensitivity) {
   return call(instance, [&](Unit& unit) {
-    take(unit.derivative({unknowns, n_unknowns}, {knowns, n_knowns}, {seed, n_seed}, true), sensitivity, n_sensitivity);
+    take(unit.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), true), sensitivity,
+         n_sensitivity);
   });
 }
 FMI3_EXPORT fmi3Status fmi3GetOutputDerivatives(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
@@ -342,9 +340,12 @@ FMI3_EXPORT fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) {
 // to act here, and no state changes.
 FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* again, bool* terminate, bool* nominals,
                                                 bool* values, bool* next_defined, double* next) {
-  *again = *terminate = *nominals = *values = *next_defined = false;
-  *next = 0.0;
-  return call(instance, [](Unit& unit) { unit.update_discrete_states(); });
+  return call(instance, [&](Unit& unit) {
+    require_given(again, terminate, nominals, values, next_defined, next);
+    *again = *terminate = *nominals = *values = *next_defined = false;
+    *next = 0.0;
+    unit.update_discrete_states();
+  });
 }
 
 // Model exchange.
@@ -353,37 +354,46 @@ FMI3_EXPORT fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance instance) {
 }
 // Events are those of the indicators.
 FMI3_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, bool, bool* event, bool* terminate) {
-  *event = *terminate = false;
-  return call(instance, [](Unit& unit) { unit.complete_step(); });
+  return call(instance, [&](Unit& unit) {
+    require_given(event, terminate);
+    *event = *terminate = false;
+    unit.complete_step();
+  });
 }
 FMI3_EXPORT fmi3Status fmi3SetTime(fmi3Instance instance, double t) {
   return call(instance, [&](Unit& unit) { unit.set_time(t); });
 }
 FMI3_EXPORT fmi3Status fmi3SetContinuousStates(fmi3Instance instance, const double* x, std::size_t n) {
-  return call(instance, [&](Unit& unit) { unit.set_continuous_states({x, n}); });
+  return call(instance, [&](Unit& unit) { unit.set_continuous_states(list(x, n)); });
 }
 FMI3_EXPORT fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance, double* rates, std::size_t n) {
-  return call(instance, [&](Unit& unit) { unit.get_rates({rates, n}); });
+  return call(instance, [&](Unit& unit) { unit.get_rates(list(rates, n)); });
 }
 FMI3_EXPORT fmi3Status fmi3GetEventIndicators(fmi3Instance instance, double* values, std::size_t n) {
-  return call(instance, [&](Unit& unit) { unit.get_indicators({values, n}); });
+  return call(instance, [&](Unit& unit) { unit.get_indicators(list(values, n)); });
 }
 FMI3_EXPORT fmi3Status fmi3GetContinuousStates(fmi3Instance instance, double* x, std::size_t n) {
-  return call(instance, [&](Unit& unit) { unit.get_continuous_states({x, n}); });
+  return call(instance, [&](Unit& unit) { unit.get_continuous_states(list(x, n)); });
 }
 // Metres, quaternions, metres and radians per second: all are of the order of one where bodies of our size move.
 FMI3_EXPORT fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, double* nominals, std::size_t n) {
   return call(instance, [&](Unit& unit) {
-    std::vector<double> x(n);
+    std::vector<double> x(list(nominals, n).size());
     unit.get_continuous_states(x);
     std::fill_n(nominals, n, 1.0);
   });
 }
 FMI3_EXPORT fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, std::size_t* n) {
-  return call(instance, [&](Unit& unit) { *n = unit.n_indicators(); });
+  return call(instance, [&](Unit& unit) {
+    require_given(n);
+    *n = unit.n_indicators();
+  });
 }
 FMI3_EXPORT fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, std::size_t* n) {
-  return call(instance, [&](Unit& unit) { *n = unit.n_continuous_states(); });
+  return call(instance, [&](Unit& unit) {
+    require_given(n);
+    *n = unit.n_continuous_states();
+  });
 }
 FMI3_EXPORT fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference, double) {
   return not_offered(instance, "fmi3ActivateModelPartition");

@@ -137,11 +137,18 @@ const char* name_of(Causality causality) {
   return names[static_cast<int>(causality)];
 }
 
+/// Its meaning, with the unit where that is none of FMI's, as N/m^n of a contact law.
+std::string description_of(const UnitVariable& variable, const std::set<std::string>& units) {
+  if (variable.unit.empty() || variable.unit == "-" || units.contains(variable.unit)) return variable.meaning;
+  return fmt::format("{} [{}]", variable.meaning, variable.unit);
+}
+
 /// Attributes that both versions give a variable.
-void describe(pugi::xml_node node, const UnitVariable& variable) {
+void describe(pugi::xml_node node, const UnitVariable& variable, const std::set<std::string>& units) {
   node.append_attribute("name") = variable.name.c_str();
   node.append_attribute("valueReference") = variable.reference;
-  if (!variable.meaning.empty()) node.append_attribute("description") = variable.meaning.c_str();
+  const std::string description = description_of(variable, units);
+  if (!description.empty()) node.append_attribute("description") = description.c_str();
   node.append_attribute("causality") = name_of(variable.causality);
   node.append_attribute("variability") = variable.tunable                             ? "tunable"
                                          : variable.causality == Causality::parameter ? "fixed"
@@ -170,7 +177,7 @@ void add_variables(FmiVersion version, pugi::xml_node root, const UnitContent& c
   auto variables = root.append_child("ModelVariables");
   for (const UnitVariable& variable : content.variables) {
     auto node = variables.append_child(version == FmiVersion::v2 ? "ScalarVariable" : "Float64");
-    describe(node, variable);
+    describe(node, variable, units);
     const bool told_inside_steps = version == FmiVersion::v3 && content.pair.empty() && !content.model_exchange &&
                                    variable.causality == Causality::output;
     if (told_inside_steps) node.append_attribute("intermediateUpdate") = true;

@@ -20,6 +20,9 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
   void set_input(std::size_t index, const Jet& jet) override {
     simulation_.set_input(simulation_.inputs()[index].name, jet.f, jet.d, jet.dd);
   }
+  [[nodiscard]] std::vector<std::string> names() const override {
+    return names_of(simulation_.inputs(), simulation_.outputs());
+  }
   [[nodiscard]] std::span<const double> outputs() override {
     return simulation_.output_values().subspan(1);  // the first one is time
   }
@@ -41,14 +44,15 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
   void restore(std::string_view bytes) override {
     simulation_.restore(wire::checkpoint_from(bytes, wire::FieldPath("state")));
   }
-  [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> inputs) override {
+  [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> unknowns,
+                                        std::span<const std::size_t> inputs) override {
     const auto n = static_cast<Eigen::Index>(simulation_.outputs().size()) - 1;
     Eigen::MatrixXd columns(n, static_cast<Eigen::Index>(inputs.size()));
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const std::vector<double> column = simulation_.output_derivative(inputs[i]);
       columns.col(static_cast<Eigen::Index>(i)) = Eigen::Map<const Eigen::VectorXd>(column.data() + 1, n);
     }
-    return columns;
+    return columns(unknowns, Eigen::all);
   }
 
  private:
@@ -74,6 +78,13 @@ class SimulationModel : public UnitModel, private mbs::SimulationListener {
 };
 
 }  // namespace
+
+std::vector<std::string> names_of(std::span<const Column> inputs, std::span<const Column> columns) {
+  std::vector<std::string> names;
+  for (const Column& input : inputs) names.push_back(input.name);
+  for (const Column& column : columns.subspan(1)) names.push_back(column.name);
+  return names;
+}
 
 std::unique_ptr<UnitModel> open_simulation(mbs::RunInput input, const std::string& cache) {
   return std::make_unique<SimulationModel>(std::move(input), cache);

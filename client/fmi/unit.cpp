@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "client/embedded/catalog.hpp"
 #include "client/embedded/embedded.hpp"
@@ -15,6 +16,8 @@
 
 namespace heelstrike::client {
 namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 /// Of FMI's communication points, which masters add up.
 bool same_time(double a, double b) {
@@ -221,9 +224,37 @@ void Unit::open() {
   input.allow_units = true;  // they are inside this unit, whose machine code the importer has loaded
   input.scenario_digest = digest;
   const std::string cache = content_.cache.string();
-  model_ = !content_.pair.empty()    ? open_contact(input, content_.pair, cache)
-           : content_.model_exchange ? open_equation(std::move(input), cache)
-                                     : open_simulation(std::move(input), cache);
+  auto model = !content_.pair.empty()    ? open_contact(input, content_.pair, cache)
+               : content_.model_exchange ? open_equation(std::move(input), cache)
+                                         : open_simulation(std::move(input), cache);
+  require_columns(model->names());
+  model_ = std::move(model);
+}
+
+void Unit::require_columns(const std::vector<std::string>& names) const {
+  const auto is_column = [](const UnitVariable& v) {
+    return v.causality != Causality::independent && v.causality != Causality::parameter;
+  };
+  std::vector<std::string> table;
+  for (const UnitVariable& v : content_.variables) {
+    if (is_column(v)) table.push_back(v.name);
+  }
+  // Inputs and outputs are found by counting from the first one of each.
+  const bool in_a_row =
+      table.size() < content_.variables.size() &&
+      std::all_of(content_.variables.begin() + 1, content_.variables.begin() + 1 + std::ssize(table), is_column);
+  if (table == names && in_a_row) return;
+  const auto [ours, theirs] = std::ranges::mismatch(table, names);
+  throw Error(ErrorCode::version_mismatch,
+              fmt::format("the variables of the unit are not those of its scenario: expected {} inputs and outputs, "
+                          "found {}, and where they part '{}' instead of '{}'; make the unit anew",
+                          names.size(), table.size(), ours == table.end() ? "none" : *ours,
+                          theirs == names.end() ? "none" : *theirs));
+}
+
+double Unit::parameter(const UnitVariable& asked) const {
+  const auto found = parameters_.find(asked.reference);
+  return found == parameters_.end() ? asked.start : found->second;
 }
 
 void Unit::get(std::span<const std::uint32_t> references, std::span<double> values) {
@@ -237,8 +268,7 @@ void Unit::get(std::span<const std::uint32_t> references, std::span<double> valu
         break;
       case Causality::parameter: {
         const auto tuned = tuned_.find(asked.reference);
-        const auto found = parameters_.find(asked.reference);
-        values[i] = tuned != tuned_.end() ? tuned->second : found != parameters_.end() ? found->second : asked.start;
+        values[i] = tuned != tuned_.end() ? tuned->second : parameter(asked);
         break;
       }
       case Causality::input: {
@@ -255,48 +285,59 @@ void Unit::get(std::span<const std::uint32_t> references, std::span<double> valu
           row = model_->outputs();
         }
         values[i] = row[asked.reference - first_output_];
+        if (std::isnan(values[i])) values[i] = 0.0;
         break;
     }
   }
 }
 
+void Unit::require_settable(const UnitVariable& target, double value) const {
+  if (!std::isfinite(value)) {
+    throw input_error(target.name, fmt::format("{}: expected a finite number, found {}", target.name, value));
+  }
+  if (target.causality != Causality::parameter && target.causality != Causality::input) {
+    throw input_error(target.name, fmt::format("{}: it is calculated and cannot be set", target.name));
+  }
+  require(!is_any_of(State::terminated, State::update), "Set");
+  const bool is_fixed = target.causality == Causality::parameter && !target.tunable;
+  require(!is_fixed || is_any_of(State::instantiated, State::initialization), "Set of a fixed parameter");
+}
+
 void Unit::set(std::span<const std::uint32_t> references, std::span<const double> values) {
+  for (std::size_t i = 0; i < references.size(); ++i) require_settable(variable(references[i]), values[i]);
   for (std::size_t i = 0; i < references.size(); ++i) {
     const UnitVariable& target = variable(references[i]);
-    if (!std::isfinite(values[i])) {
-      throw input_error(target.name, fmt::format("{}: expected a finite number, found {}", target.name, values[i]));
-    }
     if (target.causality == Causality::parameter) {
-      if (state_ == State::instantiated || state_ == State::initialization) {
+      if (is_any_of(State::instantiated, State::initialization)) {
         parameters_[target.reference] = values[i];
         model_.reset();  // opened for a value that was asked for
-        continue;
+      } else {
+        tuned_[target.reference] = values[i];
       }
-      require(target.tunable && !is_any_of(State::terminated, State::update),
-              target.tunable ? "Set" : "Set of a fixed parameter");
-      tuned_[target.reference] = values[i];
-    } else if (target.causality == Causality::input) {
-      require(!is_any_of(State::terminated, State::update), "Set");
+    } else {
       Input& input = inputs_[target.reference];
       // A master sets inputs at every communication point; only what changes them starts the integrator anew.
       if (input.jet.d == 0.0 && input.jet.dd == 0.0 && input.jet.f == values[i] && !input.is_new) continue;
       input = {.since = time(), .jet = {.f = values[i], .d = 0.0, .dd = 0.0}, .is_new = true};
-    } else {
-      throw input_error(target.name, fmt::format("{}: it is calculated and cannot be set", target.name));
     }
   }
 }
 
-void Unit::set_derivative(std::uint32_t reference, int order, double value) {
-  const UnitVariable& target = variable(reference);
+void Unit::set_derivatives(std::span<const std::uint32_t> references, std::span<const int> orders,
+                           std::span<const double> values) {
   require(!is_any_of(State::instantiated, State::terminated, State::update), "Set of a derivative");
-  if (target.causality != Causality::input || (order != 1 && order != 2)) {
+  for (std::size_t i = 0; i < references.size(); ++i) {
+    const UnitVariable& target = variable(references[i]);
+    require_settable(target, values[i]);
+    if (target.causality == Causality::input && (orders[i] == 1 || orders[i] == 2)) continue;
     throw input_error(target.name,
                       fmt::format("{}: only first and second derivatives of inputs can be set", target.name));
   }
-  Input& input = inputs_[reference];
-  input = {.since = time(), .jet = {.f = input.at(time()), .d = input.jet.d, .dd = input.jet.dd}, .is_new = true};
-  (order == 1 ? input.jet.d : input.jet.dd) = value;
+  for (std::size_t i = 0; i < references.size(); ++i) {
+    Input& input = inputs_[references[i]];
+    input = {.since = time(), .jet = {.f = input.at(time()), .d = input.jet.d, .dd = input.jet.dd}, .is_new = true};
+    (orders[i] == 1 ? input.jet.d : input.jet.dd) = values[i];
+  }
 }
 
 void Unit::retune() {
@@ -356,38 +397,45 @@ std::vector<double> Unit::derivative(std::span<const std::uint32_t> unknowns, st
   }
   open();
   apply_inputs();
+  // Rates are local variables, states are outputs or local ones.
+  const bool has_states = content_.model_exchange && content_.pair.empty();
   const auto index = [&](std::uint32_t reference, Causality causality, std::uint32_t first) {
     const UnitVariable& found = variable(reference);
-    if (found.causality == causality) return static_cast<std::size_t>(reference - first);
+    const bool is_told = found.causality == Causality::output || found.causality == Causality::local;
+    if (found.causality == causality || (has_states && is_told)) return static_cast<std::size_t>(reference - first);
     throw input_error(found.name, fmt::format("{}: derivatives are those of outputs with respect to inputs, and it is "
                                               "none of the {}",
                                               found.name, causality == Causality::input ? "inputs" : "outputs"));
   };
-  std::vector<std::size_t> inputs;
-  for (const std::uint32_t known : knowns) inputs.push_back(index(known, Causality::input, first_input_));
-  const Eigen::MatrixXd tangent = model_->tangent(inputs);
+  std::vector<std::size_t> rows, columns;
+  for (const std::uint32_t unknown : unknowns) rows.push_back(index(unknown, Causality::output, first_output_));
+  for (const std::uint32_t known : knowns) columns.push_back(index(known, Causality::input, 1));
+  const Eigen::MatrixXd tangent = model_->tangent(rows, columns);
   std::vector<double> result((adjoint ? knowns : unknowns).size(), 0.0);
   for (std::size_t i = 0; i < unknowns.size(); ++i) {
-    const auto row = static_cast<Eigen::Index>(index(unknowns[i], Causality::output, first_output_));
     for (std::size_t j = 0; j < knowns.size(); ++j) {
-      result[adjoint ? j : i] += tangent(row, static_cast<Eigen::Index>(j)) * seed[adjoint ? i : j];
+      result[adjoint ? j : i] +=
+          tangent(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) * seed[adjoint ? i : j];
     }
   }
   return result;
 }
 
 std::string Unit::save() {
-  require(!is_any_of(State::instantiated, State::terminated, State::update), "GetFMUState");
-  open();
-  apply_inputs();
+  require(state_ != State::update, "GetFMUState");
+  if (state_ != State::instantiated) {
+    open();
+    apply_inputs();
+  }
   std::string bytes;
   const auto state = static_cast<std::int32_t>(state_);
   const auto n = static_cast<std::uint32_t>(inputs_.size());
+  const double stop_time = stop_time_.value_or(none);
   append(bytes, &state, sizeof state);
-  for (const UnitVariable& parameter : content_.variables) {
-    if (!parameter.tunable) continue;
-    const auto found = parameters_.find(parameter.reference);
-    const double value = found == parameters_.end() ? parameter.start : found->second;
+  append(bytes, &stop_time, sizeof stop_time);
+  for (const UnitVariable& v : content_.variables) {
+    if (v.causality != Causality::parameter) continue;
+    const double value = parameter(v);
     append(bytes, &value, sizeof value);
   }
   append(bytes, &n, sizeof n);
@@ -396,36 +444,48 @@ std::string Unit::save() {
     for (const double number : {input.since, input.jet.f, input.jet.d, input.jet.dd})
       append(bytes, &number, sizeof number);
   }
-  return bytes + model_->save();
+  return model_ ? bytes + model_->save() : bytes;
 }
 
 void Unit::restore(const std::string& saved) {
-  require(!is_any_of(State::instantiated, State::update), "SetFMUState");
+  require(state_ != State::update, "SetFMUState");
   std::string_view bytes = saved;
   const auto state = take<std::int32_t>(bytes);
   if (state < 0 || state > static_cast<std::int32_t>(State::continuous) ||
       state == static_cast<std::int32_t>(State::update)) {
     throw input_error("state", "state: the bytes are those of no unit");
   }
-  std::map<std::uint32_t, double> tuned;
-  for (const UnitVariable& parameter : content_.variables) {
-    if (!parameter.tunable) continue;
+  const double stop_time = take<double>(bytes);
+  std::map<std::uint32_t, double> parameters, tuned;
+  for (const UnitVariable& v : content_.variables) {
+    if (v.causality != Causality::parameter) continue;
     const double value = take<double>(bytes);
-    const auto found = parameters_.find(parameter.reference);
-    if (value != (found == parameters_.end() ? parameter.start : found->second)) tuned[parameter.reference] = value;
+    if (value != v.start) parameters[v.reference] = value;
+    if (v.tunable && value != parameter(v)) tuned[v.reference] = value;
   }
   std::map<std::uint32_t, Input> inputs;
   for (auto n = take<std::uint32_t>(bytes); n > 0; --n) {
     const auto reference = take<std::uint32_t>(bytes);
-    (void)variable(reference);
+    if (variable(reference).causality != Causality::input) {
+      throw input_error("state", "state: the bytes are those of no unit");
+    }
     Input& input = inputs[reference];
     input.since = take<double>(bytes);
     input.jet.f = take<double>(bytes);
     input.jet.d = take<double>(bytes);
     input.jet.dd = take<double>(bytes);
   }
-  open();
-  model_->restore(bytes);
+  if (static_cast<State>(state) == State::instantiated) {  // where there is no model yet, and all can be set
+    if (!bytes.empty()) throw input_error("state", "state: the bytes are those of no unit");
+    for (auto& [reference, input] : inputs) input.is_new = true;
+    model_.reset();
+    stop_time_ = std::isnan(stop_time) ? std::nullopt : std::optional(stop_time);
+    parameters_ = std::move(parameters);
+    tuned.clear();
+  } else {
+    open();
+    model_->restore(bytes);
+  }
   tuned_ = std::move(tuned);
   inputs_ = std::move(inputs);
   state_ = static_cast<State>(state);

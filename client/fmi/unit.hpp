@@ -46,11 +46,14 @@ class Unit {
 
   /// @throws Error{invalid_input} for a reference that the unit does not have
   void require_known(std::span<const std::uint32_t> references) const;
-  /// @param values  one for each reference
+  /// @param values  one for each reference. A number that is none (a centre of pressure without contact) is told as 0:
+  /// importers stop at what is not finite
   void get(std::span<const std::uint32_t> references, std::span<double> values);
+  /// All of them or, when one is refused, none.
   void set(std::span<const std::uint32_t> references, std::span<const double> values);
-  /// From now on an input has this first or second derivative [per s, per s^2], until it is set again.
-  void set_derivative(std::uint32_t reference, int order, double value);
+  /// From now on inputs have these first or second derivatives [per s, per s^2], until they are set again; all or none.
+  void set_derivatives(std::span<const std::uint32_t> references, std::span<const int> orders,
+                       std::span<const double> values);
 
   /// From `t` to `t + h`, or with `may_return_early` to the first beginning or end of a contact on the way.
   /// @param on_step  see UnitModel; get() is all that may be called from it
@@ -81,7 +84,7 @@ class Unit {
                                                std::span<const std::uint32_t> knowns, std::span<const double> seed,
                                                bool adjoint);
 
-  /// All that is needed to go on from here.
+  /// All that is needed to go on from here: in every state but an intermediate update, as restore.
   [[nodiscard]] std::string save();
   void restore(const std::string& bytes);
 
@@ -94,7 +97,11 @@ class Unit {
   /// With what has been set. @throws Error{out_of_order} in a unit for co-simulation and while there is no model
   [[nodiscard]] Equation& equation(const char* call);
   /// Builds the model with the parameters as they are, unless it is there.
+  /// @throws Error{version_mismatch} when its columns are not those of the table
   void open();
+  void require_columns(const std::vector<std::string>& names) const;
+  void require_settable(const UnitVariable& target, double value) const;
+  [[nodiscard]] double parameter(const UnitVariable& asked) const;  ///< [its unit] that the model has, or would have
   /// Another model with the parameters as they are takes over where this one stands.
   void retune();
   void apply_inputs();

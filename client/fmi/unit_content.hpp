@@ -37,15 +37,17 @@ struct UnitContent {
   std::string pair = {};        ///< that the unit is made of alone; empty: the whole scenario
   bool model_exchange = false;  ///< the importer brings the integrator; else the unit does
   std::vector<AssetContent> files;
-  std::string token;                    ///< the same in the unit's description; another unit has another one
+  /// A digest of all of the above and of the variables, in the unit's description too.
+  std::string token;
   std::vector<UnitVariable> variables;  ///< by reference: 0 is time
   std::filesystem::path cache;          ///< folder of prepared products
 };
 
-/// Writes the content into `resources`; the cache is there already.
-void write_content(const UnitContent& content, const std::filesystem::path& resources);
+/// Writes the content into `resources`; the cache is there already. The token is made here.
+void write_content(UnitContent& content, const std::filesystem::path& resources);
 
-/// @throws Error{file} naming what is missing, Error{version_mismatch} for resources of another program's version
+/// @throws Error{file} naming what is missing, or not what the unit was made with; Error{version_mismatch} for
+/// resources of another program's version
 [[nodiscard]] UnitContent read_content(const std::filesystem::path& resources);
 
 }  // namespace heelstrike::client

@@ -13,7 +13,6 @@
 #include "client/fmi/scenario_numbers.hpp"
 #include "client/fmi/unit_model.hpp"
 #include "common/config/catalog.hpp"
-#include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/output_file.hpp"
 #include "fem_server/sessions/local_contact.hpp"
@@ -205,7 +204,7 @@ void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinar
     watched.on_progress = on_progress;
     return fem::local_contact_factory(content.cache.string())(pairs, assets, watched);
   };
-  bool has_derivatives = !kind.model_exchange;
+  bool has_derivatives = true;
   if (pair.empty() && kind.model_exchange) {
     mbs::FreeMotion motion(input);
     motion.initialise(open);
@@ -224,16 +223,12 @@ void write_unit(const RunRequest& request, const UnitKind& kind, const UnitBinar
     content.variables = contact_variables(input.scenario, pair);
     const auto spec =
         std::ranges::find(input.scenario.pairs, pair, [](const PairModel& p) { return p.spec.name; })->spec;
-    has_derivatives = true;
     // The gap changes its sign where the contact begins and ends.
     std::ranges::find(content.variables, "gap_m", &UnitVariable::name)->is_indicator = kind.model_exchange;
     add_parameters(open({&spec, 1}, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = {}}).get(),
                    input.scenario, content.variables);
   }
   add_scenario_numbers(content, content.variables);
-  content.token =
-      "{" + sha256_hex(input.scenario_digest + pair + (kind.model_exchange ? "\nmodel exchange" : "")).substr(0, 32) +
-      "}";
   const Scenario& scenario = request.scenario;
   const std::string stem = fs::path(content.file_name).stem().string();
   const UnitDescription description{.name = stem,

@@ -12,6 +12,7 @@
 
 #include "client/fmi/unit_content.hpp"
 #include "common/motion/jet.hpp"
+#include "common/results/run_records.hpp"
 #include "mbs_server/simulation/run_input.hpp"
 
 namespace heelstrike::client {
@@ -43,6 +44,8 @@ class UnitModel {
   [[nodiscard]] virtual double time() const = 0;  ///< [s]
   /// @param index  of the unit's inputs, from 0 on. @param jet  value and derivatives from time() on
   virtual void set_input(std::size_t index, const Jet& jet) = 0;
+  /// Names of inputs, outputs and local variables, in the order of the unit's.
+  [[nodiscard]] virtual std::vector<std::string> names() const = 0;
   /// Outputs and local variables, in the order of the unit's; valid until the next call.
   [[nodiscard]] virtual std::span<const double> outputs() = 0;
   /// Goes to `t` [s], or with `stop_at_events` to the next beginning or end of a contact before it.
@@ -51,12 +54,18 @@ class UnitModel {
   virtual bool advance_to(double t, bool stop_at_events, const InternalStep& on_step) = 0;
   [[nodiscard]] virtual std::string save() = 0;
   virtual void restore(std::string_view bytes) = 0;
-  /// d output / d input: one row for each output, one column for each of `inputs`. Local variables have none.
-  /// @throws Error{unimplemented} for a model, and for an input, that has none
-  [[nodiscard]] virtual Eigen::MatrixXd tangent(std::span<const std::size_t> inputs) = 0;
+  /// d output / d known: one row for each of `unknowns`, places in outputs(), one column for each of `knowns`, places
+  /// among names(). Of outputs with respect to inputs; with continuous states of all with respect to inputs and states.
+  /// @throws Error{unimplemented} for a model, and for an input, that has none; Error{invalid_input} for a known that
+  /// is neither input nor state
+  [[nodiscard]] virtual Eigen::MatrixXd tangent(std::span<const std::size_t> unknowns,
+                                                std::span<const std::size_t> knowns) = 0;
   /// Null = the model brings its integrator along.
   [[nodiscard]] virtual Equation* equation() { return nullptr; }
 };
+
+/// Of the inputs, and of the columns after time.
+[[nodiscard]] std::vector<std::string> names_of(std::span<const Column> inputs, std::span<const Column> columns);
 
 /// @param cache  folder of prepared products
 [[nodiscard]] std::unique_ptr<UnitModel> open_simulation(mbs::RunInput input, const std::string& cache);

@@ -82,6 +82,16 @@ void ElementStates::solve(const ConstVector& x_q, const ConstVector& x_qd, Eigen
   }
 }
 
+void ElementStates::change(const ConstVector& x_q, const ConstVector& x_qd, const ConstVector& x_s,
+                           Eigen::Ref<VectorX> rates, Eigen::Ref<VectorX> g) const {
+  for (const Element& e : elements_) {
+    const auto& at = e.states->coordinates();
+    const auto x = x_s.segment(e.first, e.n);
+    rates.segment(e.first, e.n) = e.tangents.f_q * x_q(at) + e.tangents.f_qd * x_qd(at) + e.tangents.f_s * x;
+    g(at) += e.tangents.g_s * x;
+  }
+}
+
 void ElementStates::add_blocks(SparseAssembler& matrix, int q0, int v0, int s0, const Scales& scales) const {
   for (const Element& e : elements_) {
     const auto& at = e.states->coordinates();

@@ -48,6 +48,9 @@ class ElementStates {
   void add_condensed_forces(const ConstVector& r, Eigen::Ref<VectorX> g) const;
   /// x = E (r + f_q x_q + f_qd x_qd), in place of r.
   void solve(const ConstVector& x_q, const ConstVector& x_qd, Eigen::Ref<VectorX> r) const;
+  /// What small changes of the motion and of the states do: rates = f_q x_q + f_qd x_qd + f_s x_s, g += g_s x_s.
+  void change(const ConstVector& x_q, const ConstVector& x_qd, const ConstVector& x_s, Eigen::Ref<VectorX> rates,
+              Eigen::Ref<VectorX> g) const;
   /// Adds the blocks of a matrix that keeps the states as unknowns, each row and column in the coordinates q, qd, s
   /// that begin at `q0`, `v0`, `s0` of it: -scale_g g_s to the rows of the forces at `v0`, -scale_q f_q and -scale_v
   /// f_qd and 1 - scale_s f_s to those of the states.

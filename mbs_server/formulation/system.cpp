@@ -597,24 +597,42 @@ void System::solve_newton(Eigen::Ref<VectorX> b) {
     newton_b_.noalias() += C_s_.matrix() * x_v;
     states_.add_condensed_forces(x_s, newton_b_);
   }
+  add_constraint_changes(shift_, x_v);
+  newton_.solve(newton_b_, newton_c_, false);
+  // newton_b_ is da: x_v = b_v + gamma da, x_q = b_q + gamma x_v, then the states.
+  x_v += gamma * newton_b_;
+  x_q += gamma * x_v;
+  states_.solve(x_q, x_v, x_s);
+}
+
+VectorX System::rate_change(const ConstVector& dy) {
+  const auto x_q = dy.head(n_q_), x_v = dy.segment(n_q_, n_q_);
+  VectorX change(n_y());
+  newton_b_.noalias() = K_.matrix() * x_q;
+  newton_b_.noalias() += C_.matrix() * x_v;
+  states_.change(x_q, x_v, dy.tail(n_states()), change.tail(n_states()), newton_b_);
+  add_constraint_changes(x_q, x_v);
+  // Factored by linearize(): the Newton matrix with gamma = 0.
+  saddle_.solve(newton_b_, newton_c_, false);
+  change.head(n_q_) = x_v;
+  change.segment(n_q_, n_q_) = newton_b_;
+  return change;
+}
+
+void System::add_constraint_changes(const ConstVector& x_q, const ConstVector& x_v) {
   for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
     const auto at = 12 * body;
     // Right-hand side of the rigid bodies: -(Phi' lambda)_q = -Lambda (x) 1_3 in the place of K, and G_q, G_v from qdd
     // and qd.
     const Matrix4 Lambda = rigid_multiplier_matrix(lin_lambda_.segment<6>(6 * body));
     using Columns = Eigen::Matrix<double, 3, 4>;
-    Eigen::Map<Columns>(newton_b_.data() + at) -= Eigen::Map<const Columns>(shift_.data() + at) * Lambda;
-    newton_c_.segment<6>(6 * body) = -rigid_jacobian_times(lin_qdd_.segment<12>(at), shift_.segment<12>(at)) -
+    Eigen::Map<Columns>(newton_b_.data() + at) -= Eigen::Map<const Columns>(x_q.data() + at) * Lambda;
+    newton_c_.segment<6>(6 * body) = -rigid_jacobian_times(lin_qdd_.segment<12>(at), x_q.segment<12>(at)) -
                                      2.0 * rigid_jacobian_times(lin_qd_.segment<12>(at), x_v.segment<12>(at));
   }
   auto joints = newton_c_.tail(n_constraints_ - n_rigid());
-  joints.noalias() = G_q_.matrix() * shift_;
+  joints.noalias() = G_q_.matrix() * x_q;
   joints.noalias() += G_v_.matrix() * x_v;
-  newton_.solve(newton_b_, newton_c_, false);
-  // newton_b_ is da: x_v = b_v + gamma da, x_q = b_q + gamma x_v, then the states.
-  x_v += gamma * newton_b_;
-  x_q += gamma * x_v;
-  states_.solve(x_q, x_v, x_s);
 }
 
 void System::forget_factors() {

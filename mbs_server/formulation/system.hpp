@@ -147,6 +147,9 @@ class System {
   void add_force_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C);
   /// Linearises the index-1 equations at a state for Newton systems.
   void linearize(const MotionState& at);
+  /// J dy, how dy/dt changes with y = {q, qd, s} along a motion that keeps the constraints, from a linearize() that
+  /// nothing has followed.
+  [[nodiscard]] VectorX rate_change(const ConstVector& dy);
   /// Factors (1 - gamma J), J the Jacobian of y -> dy/dt, from the last linearize(). J is never formed: with
   /// x_v = b_v + gamma da and x_q = b_q + gamma x_v the system reduces to
   ///   [ M - gamma C - gamma^2 K     Phi_q' ] {da     }   { K (b_q + gamma b_v) + C b_v     }
@@ -180,6 +183,9 @@ class System {
   void append(std::unique_ptr<Constraint> constraint);
   void add_baumgarte(double t, const ConstVector& q, const ConstVector& qd, const Baumgarte& baumgarte);
   void forget_factors();
+  /// Adds to newton_b_ and sets newton_c_: what changes of q and qd do to -Phi_q' lambda and to the acceleration
+  /// constraints with lambda and qdd as they are.
+  void add_constraint_changes(const ConstVector& x_q, const ConstVector& x_v);
   /// Adds to the Newton matrix what own states make of it. A gamma of zero asks for none.
   void eliminate_states(double gamma);
   void resize();

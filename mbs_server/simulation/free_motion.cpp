@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "common/errors/error.hpp"
 #include "mbs_server/coupling/monolithic.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/simulation/pair_watch.hpp"
+#include "mbs_server/simulation/run_table.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -262,6 +264,132 @@ std::span<const double> FreeMotion::output_values() {
   row_.resize(columns_.size());
   indicators(std::span(row_).last(n_pairs()));
   return row_;
+}
+
+VectorX FreeMotion::motion_change(const VectorX& dx) const {
+  const System& system = model_.system();
+  VectorX dy(system.n_y());
+  for (Eigen::Index i = 0; i < n_bodies(); ++i) {
+    const Eigen::Index first = per_body * i, k = coordinates_per_body * i;
+    const Pose X_WB = pose_of(x_, first);
+    // A change dq of the quaternion turns by 2 Im(dq q^-1); along q it does nothing.
+    const Twist moved{.w = 2.0 * (quaternion_of(dx, first) * quaternion_of(x_, first).inverse()).vec(),
+                      .v = dx.segment<3>(first)};
+    const Vector12 dq = rates_from_twist(X_WB, moved);
+    Vector12 dqd = rates_from_twist(X_WB, twist_of(dx, first));
+    const Vector3 w = x_.segment<3>(first + angular);
+    for (Eigen::Index axis = 3; axis < coordinates_per_body; axis += 3) {
+      dqd.segment<3>(axis) += w.cross(Vector3(dq.segment<3>(axis)));
+    }
+    dy.segment<coordinates_per_body>(k) = dq;
+    dy.segment<coordinates_per_body>(system.n_q() + k) = dqd;
+  }
+  dy.tail(system.n_states()) = dx.segment(first_own(), system.n_states());
+  return dy;
+}
+
+VectorX FreeMotion::rate_change(std::size_t state, const VectorX& xd) {
+  System& system = model_.system();
+  const VectorX dx = VectorX::Unit(x_.size(), static_cast<Eigen::Index>(state));
+  const VectorX y = motion(), dy = motion_change(dx), dyd = system.rate_change(dy);
+  VectorX dxd = VectorX::Zero(x_.size());
+  for (Eigen::Index i = 0; i < n_bodies(); ++i) {
+    const Eigen::Index first = per_body * i, k = coordinates_per_body * i, kd = system.n_q() + k;
+    const Twist V_WB = twist_of(x_, first), dV = twist_of(dx, first);
+    const Vector3 alpha = xd.segment<3>(first + angular);
+    // The axes r have r'' = alpha x r + w x r'; what is left of the change of r'' is that of alpha.
+    Vector12 left = dyd.segment<coordinates_per_body>(kd);
+    for (Eigen::Index axis = 3; axis < coordinates_per_body; axis += 3) {
+      left.segment<3>(axis) -= alpha.cross(Vector3(dy.segment<3>(k + axis))) +
+                               dV.w.cross(Vector3(y.segment<3>(kd + axis))) +
+                               V_WB.w.cross(Vector3(dy.segment<3>(kd + axis)));
+    }
+    const Twist dA = acceleration_from_rates(y.segment<coordinates_per_body>(k), Vector12(Vector12::Zero()), left);
+    const auto pure = [](const Vector3& w) { return Quaternion(0.0, w.x(), w.y(), w.z()); };
+    const Eigen::Vector4d turn = 0.5 * ((pure(dV.w) * quaternion_of(x_, first)).coeffs() +
+                                        (pure(V_WB.w) * quaternion_of(dx, first)).coeffs());  // real part last
+    dxd.segment<per_body>(first) << dV.v, turn[3], turn.head<3>(), dA.v, dA.w;
+  }
+  dxd.segment(first_own(), system.n_states()) = dyd.tail(system.n_states());
+  return dxd;
+}
+
+VectorX FreeMotion::change_with_input(std::size_t input) {
+  System& system = model_.system();
+  const auto unit = inputs_.unit_wrench(input).value();  // there are no drivers
+  const VectorX y = motion();
+  const MotionState at = model_.state(t_, y);
+  const std::vector<double> table = row_change(at, unit.body, unit.F_W, input_.scenario.output.accelerations, system);
+  VectorX change = VectorX::Zero(std::ssize(columns_));
+  change.head(std::ssize(table)) = Eigen::Map<const VectorX>(table.data(), std::ssize(table));
+  // The same with accelerations, which stand at its end.
+  const std::vector<double> all = row_change(at, unit.body, unit.F_W, true, system);
+  const std::size_t accelerations = all.size() - 6 * static_cast<std::size_t>(n_bodies());
+  for (Eigen::Index i = 0; i < n_bodies(); ++i) {
+    const auto rate = static_cast<Eigen::Index>(first_rate_) + per_body * i + velocity;
+    change.segment<6>(rate) = Eigen::Map<const Vector6>(&all[accelerations + 6 * static_cast<std::size_t>(i)]);
+  }
+  const Twist V_WB = twist_of(x_, per_body * unit.body);
+  const auto energies = static_cast<Eigen::Index>(first_rate_) + x_.size() - EnergyQuadrature::n;
+  change[energies + EnergyQuadrature::external_work] = unit.F_W.torque.dot(V_WB.w) + unit.F_W.force.dot(V_WB.v);
+  return change;
+}
+
+VectorX FreeMotion::differences(std::size_t state) {
+  const auto at = [&](double value) {
+    x_[static_cast<Eigen::Index>(state)] = value;
+    const auto row = output_values();
+    return VectorX(Eigen::Map<const VectorX>(row.data(), std::ssize(row)));
+  };
+  const VectorX here = x_;
+  const double x = here[static_cast<Eigen::Index>(state)];
+  // As small as the rounding of forces that depend on gaps allows, which are far smaller than places.
+  const double h = std::sqrt(std::numeric_limits<double>::epsilon()) * std::max(1.0, std::abs(x));
+  try {
+    const VectorX ahead = at(x + h), behind = at(x - h);
+    x_ = here;
+    return ((ahead - behind) / (2.0 * h)).unaryExpr([](double d) { return std::isnan(d) ? 0.0 : d; });
+  } catch (...) {
+    x_ = here;
+    throw;
+  }
+}
+
+Eigen::MatrixXd FreeMotion::tangent(std::span<const std::size_t> columns, std::span<const std::size_t> knowns) {
+  const std::size_t n_inputs = inputs_.columns().size(), n_exact = state_columns_.size() - EnergyQuadrature::n;
+  const auto is_exact = [&](std::size_t column) {
+    return std::ranges::find(state_columns_, column) != state_columns_.end() ||
+           (column >= first_rate_ && column < first_rate_ + n_exact);
+  };
+  const VectorX xd = rates(), y = motion();
+  model_.system().linearize(model_.state(t_, y));
+  Eigen::MatrixXd changes(std::ssize(columns_), std::ssize(knowns));
+  for (std::size_t k = 0; k < knowns.size(); ++k) {
+    auto change = changes.col(static_cast<Eigen::Index>(k));
+    if (knowns[k] < n_inputs) continue;
+    const std::size_t state = knowns[k] - n_inputs;
+    change.segment(static_cast<Eigen::Index>(first_rate_), x_.size()) = rate_change(state, xd);
+    for (std::size_t i = 0; i < state_columns_.size(); ++i)
+      change[static_cast<Eigen::Index>(state_columns_[i])] = i == state ? 1.0 : 0.0;
+  }
+  // What follows solves other systems: nothing may come between a linearisation and its use.
+  const bool all_exact = std::ranges::all_of(columns, is_exact);
+  for (std::size_t k = 0; k < knowns.size(); ++k) {
+    auto change = changes.col(static_cast<Eigen::Index>(k));
+    if (knowns[k] < n_inputs) {
+      change = change_with_input(knowns[k]);
+    } else if (!all_exact) {
+      const VectorX differenced = differences(knowns[k] - n_inputs);
+      for (std::size_t column = 0; column < columns_.size(); ++column) {
+        const auto c = static_cast<Eigen::Index>(column);
+        if (!is_exact(column)) change[c] = differenced[c];
+      }
+    }
+  }
+  Eigen::MatrixXd asked(std::ssize(columns), std::ssize(knowns));
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    asked.row(static_cast<Eigen::Index>(i)) = changes.row(static_cast<Eigen::Index>(columns[i]));
+  return asked;
 }
 
 FreeMotion::Saved FreeMotion::save() {

@@ -70,6 +70,12 @@ class FreeMotion {
   [[nodiscard]] std::size_t first_rate_column() const { return first_rate_; }
   [[nodiscard]] std::size_t first_indicator_column() const { return columns_.size() - n_pairs(); }
 
+  /// d outputs()[columns] / d knowns at time() and state(), one row per column. Those of x and of the rates of bodies
+  /// and force elements are exact, by the tangents of the forces, and so are all with respect to inputs; the others
+  /// (tables, powers, indicators with respect to x) are central differences.
+  /// @param knowns  inputs() from 0 on, after them the entries of x
+  [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> columns, std::span<const std::size_t> knowns);
+
   /// All that is needed to go on from here.
   struct Saved {
     double t = 0.0;
@@ -92,6 +98,13 @@ class FreeMotion {
   [[nodiscard]] VectorX quadratures() const { return x_.tail(EnergyQuadrature::n); }
   [[nodiscard]] std::span<const Response> responses(const VectorX& y);
   void require_sound(std::span<const double> x) const;
+  /// {dq, dqd, ds} of motion() along dx.
+  [[nodiscard]] VectorX motion_change(const VectorX& dx) const;
+  /// Of rates() along entry `state` of x, but for those of the energies, which are left zero. @param xd  rates()
+  [[nodiscard]] VectorX rate_change(std::size_t state, const VectorX& xd);
+  /// Of outputs() with one input.
+  [[nodiscard]] VectorX change_with_input(std::size_t input);
+  [[nodiscard]] VectorX differences(std::size_t state);
 
   const RunInput& input_;
   SimulationInputs inputs_;

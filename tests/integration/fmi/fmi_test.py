@@ -4,6 +4,7 @@ import ctypes as c
 import math
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -49,6 +50,26 @@ contact:
     partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
     backend: hunt_crossley
     parameters: {stiffness: 1.0e7, restitution: 0.5, friction: 0.4}
+analysis: {end_time: 1.0, integrator: {name: cvode_index1, rtol: 1.0e-9}}
+output: {interval: 0.01, accelerations: true}
+"""
+
+
+# A spinning ball that is pressed into the ground and slips, and a tumbling mass on a spring that relaxes.
+PRESSED = """heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  ball: {mass: 1.0, inertia: [0.004, 0.005, 0.006], position: [0, 0, 0.0995], velocity: [0.3, 0.1, -0.2], angular_velocity: [3, -2, 1]}
+  mass: {mass: 2.0, inertia: [0.03, 0.05, 0.04], position: [2, 0, 0.5], velocity: [0.1, -0.2, 0.3], angular_velocity: [1, 2, -3]}
+forces:
+  relaxing: {type: viscoelastic_spring, bodies: [ground, mass], point: [1, 0, 0.5], second_point: [1.9, 0.1, 0.6], length: 0.8,
+    stiffness: 100, damping: 2, arm_stiffnesses: [50, 30], relaxation_times: [0.1, 0.5]}
+contact:
+  ball-ground:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: hunt_crossley
+    parameters: {stiffness: 1.0e7, restitution: 0.5, friction: 0.4, friction_model: regularised, slip_speed: 0.1}
 analysis: {end_time: 1.0, integrator: {name: cvode_index1, rtol: 1.0e-9}}
 output: {interval: 0.01, accelerations: true}
 """
@@ -262,7 +283,11 @@ class Units(unittest.TestCase):
             self.assertEqual(made.root.get("fmiVersion"), f"{version}.0")
             self.assertTrue(made.root.get("modelName"))
             self.assertRegex(made.identifier, "^[A-Za-z_][A-Za-z0-9_]*$")
-            units = {unit.get("name") for unit in made.root.find("UnitDefinitions")}
+            units = {unit.get("name"): unit.find("BaseUnit").attrib for unit in made.root.find("UnitDefinitions")}
+            for name, powers in [("N", "kg m s-2"), ("J", "kg m2 s-2"), ("W", "kg m2 s-3"), ("Pa", "kg m-1 s-2"),
+                                 ("m/s^2", "m s-2"), ("rad/s", "rad s-1"), ("N m", "kg m2 s-2"), ("N s/m", "kg s-1")]:
+                if name in units:
+                    self.assertEqual({k + v.replace("1", "", v == "1") for k, v in units[name].items()}, set(powers.split()))
             references = [int(v.get("valueReference")) for v in made.root.find("ModelVariables")]
             self.assertEqual(references, list(range(len(references))))
             self.assertEqual(len(made.variables), len(references), "names are unique")
@@ -270,7 +295,7 @@ class Units(unittest.TestCase):
             for declared in made.root.find("TypeDefinitions"):
                 self.assertEqual(declared.tag, "SimpleType" if version == 2 else "Float64Type")
                 types[declared.get("name")] = (declared.find("Real") if version == 2 else declared).get("unit")
-            self.assertTrue(set(types.values()) <= units)
+            self.assertTrue(set(types.values()) <= set(units))
             self.assertFalse(set(types) & set(made.variables), "names of types are not those of variables")
             outputs = []
             for position, variable in enumerate(made.root.find("ModelVariables")):
@@ -282,7 +307,11 @@ class Units(unittest.TestCase):
                 # Inputs and parameters have a start value and no `initial` but exact; calculated outputs have none.
                 self.assertEqual(value.get("start") is not None, causality in ("input", "parameter"))
                 self.assertEqual(initial, "calculated" if causality in ("output", "local") else None)
-                self.assertIn(value.get("unit"), units | {None})
+                self.assertIn(value.get("unit"), {*units, None})
+                if variable.get("name") == "contact.ball-ground.stiffness":  # with a power that is not whole
+                    self.assertTrue(variable.get("description").endswith("[N/m^n]") and value.get("unit") is None)
+                elif causality != "parameter":
+                    self.assertFalse(variable.get("description").endswith("]"))
                 if value.get("declaredType") is not None:
                     self.assertEqual(types[value.get("declaredType")], value.get("unit"))
                 if causality == "parameter":
@@ -346,7 +375,8 @@ class Units(unittest.TestCase):
             self.assertEqual(listed, {"Outputs": [i - 1 for i in outputs], "Derivatives": rates, "InitialUnknowns": unknowns})
             self.assertEqual([part.tag for part in structure], ["Outputs", "Derivatives", "InitialUnknowns"])
             self.assertEqual(made.root.get("numberOfEventIndicators"), "1")
-            self.assertFalse(flags["completedIntegratorStepNotNeeded"] or flags["providesDirectionalDerivative"])
+            self.assertFalse(flags["completedIntegratorStepNotNeeded"])
+            self.assertTrue(flags["providesDirectionalDerivative"])
         else:
             tags = [part.tag for part in structure]
             order = ["Output", "ContinuousStateDerivative", "InitialUnknown", "EventIndicator"]
@@ -354,7 +384,7 @@ class Units(unittest.TestCase):
             for tag, expected in zip(order, (outputs, rates, unknowns, indicators)):
                 self.assertEqual([int(u.get("valueReference")) for u in structure.findall(tag)], expected)
             self.assertTrue(flags["needsCompletedIntegratorStep"])
-            self.assertFalse(flags["providesDirectionalDerivatives"] or flags["providesAdjointDerivatives"])
+            self.assertTrue(flags["providesDirectionalDerivatives"] and flags["providesAdjointDerivatives"])
 
     def test_integrator_in_c_converges_to_a_run(self):
         """A ball that falls 1 cm, spins and is blown at bounces between 0.045 and 0.047 s."""
@@ -446,7 +476,6 @@ class Units(unittest.TestCase):
                 status = unit.call("SetContinuousStates", (c.c_double * len(bad))(*bad), c.c_size_t(len(bad)))
                 self.refused(unit, status, word)
             self.refused(unit, unit.step(t, 0.1), "not allowed")
-            self.refused(unit, unit.derivative("Directional", ["ball.z_m"], ["ball.fz_N"], [1.0])[0], "co-simulation")
             for each in (unit, other):
                 each.free()
             stepped = self.ball[version]
@@ -465,6 +494,69 @@ class Units(unittest.TestCase):
                                       self.folder / "no.fmu", "--model-exchange", *options], capture_output=True, text=True)
             self.assertNotEqual(refused.returncode, 0)
             self.assertIn(word, refused.stderr)
+
+    def test_derivatives_of_equations(self):
+        """Of everything with respect to everything that an integrator knows, against central differences."""
+        (self.folder / "pressed.yaml").write_text(PRESSED)
+        for version in (2, 3):
+            made = Made(self.folder, self.folder / "pressed.yaml", version, "--model-exchange")
+            unit = Instance(made).start().continuous()
+            variables = list(made.root.find("ModelVariables"))
+            states = []
+            for variable in variables:
+                of = (variable.find("Real") if version == 2 else variable).get("derivative")
+                if of is not None:
+                    states.append(variables[int(of) - (version == 2)].get("name"))
+            x = unit.vector("ContinuousStates", len(states))
+            rates = [f"der({name})" for name in states]
+            inputs = [f"{body}.{part}" for body in ("ball", "mass") for part in ("fx_N", "fz_N", "ty_Nm", "tz_Nm")]
+            outputs = [v.get("name") for v in variables if v.get("causality") == "output"] + ["ball-ground.indicator_m"]
+            self.assertEqual(len(states), 13 * 2 + 2 + 2)
+            x = [value * (1.5 if name.startswith("mass.q") else 1.0) for name, value in zip(states, x)]  # of any length
+            x[states.index("state.1.relaxing")] += 0.02
+            unit.rates(0.0, x)
+
+            def row(known, d):
+                if known in inputs:
+                    self.assertEqual(unit.set(known, d), OK, unit.said)
+                else:
+                    unit.rates(0.0, [v + d * (name == known) for name, v in zip(states, x)])
+                values = unit.get(*rates, *outputs)
+                unit.set(known, 0.0) if known in inputs else unit.rates(0.0, x)
+                return values
+
+            columns = []
+            for known in states + inputs:
+                status, alone = unit.derivative("Directional", rates, [known], [1.0])
+                self.assertEqual(status, OK, unit.said)
+                status, column = unit.derivative("Directional", rates + outputs, [known], [1.0])
+                self.assertEqual(status, OK, unit.said)
+                self.assertEqual(alone[:-2], column[:len(rates) - 2])
+                columns.append(column)
+                d = 1.0 if known in inputs else 1e-7  # everything is linear in forces
+                ahead, behind = row(known, d), row(known, -d)
+                difference = [(a - b) / (2 * d) for a, b in zip(ahead, behind)]
+                for part in (slice(0, len(rates)), slice(len(rates), None)):
+                    # What is zero comes out as the rounding of a difference.
+                    delta = 1e-6 * max(map(abs, difference[part])) + 1e-15 * max(map(abs, ahead[part])) / d
+                    for name, got, expected in zip((rates + outputs)[part], column[part], difference[part]):
+                        self.assertAlmostEqual(got, expected, delta=delta, msg=f"{name} by {known}")
+            seed = [math.cos(3.0 * i) for i in range(len(columns))]
+            status, both = unit.derivative("Directional", rates, states + inputs, seed)
+            self.assertEqual(status, OK, unit.said)
+            for i, got in enumerate(both):
+                expected = sum(s * column[i] for s, column in zip(seed, columns))
+                self.assertAlmostEqual(got, expected, delta=1e-9 * max(1.0, max(abs(column[i]) for column in columns)))
+            if version == 3:
+                seed = [math.sin(2.0 * i) for i in range(len(rates))]
+                status, row_of = unit.derivative("Adjoint", rates, states + inputs, seed)
+                self.assertEqual(status, OK, unit.said)
+                for got, column in zip(row_of, columns):
+                    expected = sum(s * v for s, v in zip(seed, column))
+                    self.assertAlmostEqual(got, expected, delta=1e-9 * max(1.0, max(map(abs, column))))
+            self.assertEqual(unit.vector("ContinuousStates", len(states)), x, "differences leave it where it was")
+            self.refused(unit, unit.derivative("Directional", rates, ["ball-ground.gap_m"], [1.0])[0], "gap_m", "neither")
+            unit.free()
 
     def test_contact_alone_for_model_exchange(self):
         """The importer has the states; the contact has a history, which completed steps advance."""
@@ -888,7 +980,7 @@ class Units(unittest.TestCase):
             self.assertIn("token", foreign.said[-1])
             nowhere = Instance(made, resources=self.folder)
             self.assertFalse(nowhere.handle)
-            self.assertIn("scenario.yaml", nowhere.said[-1])
+            self.assertIn("unit.json", nowhere.said[-1])
             unit = Instance(made)
             self.refused(unit, unit.step(0.0, 0.1), "not allowed")
             unit.start()
@@ -905,6 +997,137 @@ class Units(unittest.TestCase):
             unit.free()
         bad = subprocess.run([BINARIES / "heelstrike", "fmu", BALL, "--fmi", "4"], capture_output=True, text=True)
         self.assertEqual(bad.returncode, 2)
+
+    def test_resources_of_others_are_refused(self):
+        """Whatever is not what the unit was made with, before anything is calculated with it."""
+        (self.folder / "wind.csv").write_text("time,f\n0,1\n2,1\n")
+        (self.folder / "blown.yaml").write_text(SPRING.replace(
+            "analysis:", "loads:\n  wind: {body: mass, fy: {file: {name: wind.csv, column: f}}}\nanalysis:"))
+        for version, made in self.ball.items():
+            blown = Made(self.folder, self.folder / "blown.yaml", version)
+            wind = (blown.folder / "resources/file_0").read_text()
+            scenario, index = ((made.folder / "resources" / file).read_text() for file in ("scenario.yaml", "unit.json"))
+            others = self.spring[version].folder / "resources"
+            for unit, file, text, words in [
+                    (made, "scenario.yaml", (others / "scenario.yaml").read_text(), ["scenario.yaml", "sha256"]),
+                    (made, "scenario.yaml", scenario.replace("mass: 1.0", "mass: 2.0"), ["scenario.yaml", "sha256"]),
+                    (made, "unit.json", index.replace('"causality": 3', '"causality": 77'), ["unit.json", "table"]),
+                    (made, "unit.json", index.replace('"name": "ball.z_m"', '"name": "ball.y_m"'), ["unit.json", "table"]),
+                    (made, "unit.json", index[:300], ["unit.json", "damaged"]),
+                    (made, "unit.json", (others / "unit.json").read_text(), ["scenario.yaml", "sha256"]),
+                    (blown, "file_0", wind.replace("2,1", "2,9"), ["file_0", "sha256"])]:
+                changed = self.folder / "changed"
+                shutil.copytree(unit.folder / "resources", changed)
+                self.assertNotEqual((changed / file).read_text(), text)
+                (changed / file).write_text(text)
+                refused = Instance(unit, resources=changed)
+                self.assertFalse(refused.handle, words)
+                for word in words:
+                    self.assertIn(word, refused.said[-1])
+                shutil.rmtree(changed)
+            foreign = Instance(made, resources=others)
+            self.assertFalse(foreign.handle)
+            self.assertIn("token", foreign.said[-1])
+            Instance(blown).start().free()
+
+    def test_all_values_are_set_or_none(self):
+        for version, made in self.spring.items():
+            unit = Instance(made).start()
+            force, stiffness = made.reference("mass.fx_N"), made.reference("forces.spring.stiffness")
+            for other, value in (("mass.x_m", 1.0), ("bodies.mass.mass", 1.0), ("mass.fy_N", math.inf)):
+                status = unit.numbers("Set", [force, stiffness, made.reference(other)], (c.c_double * 3)(7.0, 5.0, value))
+                self.refused(unit, status)
+                self.assertEqual(unit.get("mass.fx_N", "forces.spring.stiffness"), [0.0, 100.0])
+            if version == 2:
+                status = unit.call("SetRealInputDerivatives", (c.c_uint32 * 2)(force, stiffness), c.c_size_t(2),
+                                   (c.c_int * 2)(1, 1), (c.c_double * 2)(3.0, 3.0))
+                self.refused(unit, status, "derivatives of inputs")
+                self.assertEqual(unit.step(0.0, 0.5), OK, unit.said)
+                self.assertEqual(unit.get("mass.fx_N"), [0.0])
+            unit.free()
+
+    def test_null_pointers_are_refused(self):
+        for version, made in self.ball.items():
+            unit, word = Instance(made).start(), "state" if version == 2 else "State"
+            count = [c.c_size_t(1)] * (version == 3)
+            real, one, size = "Real" if version == 2 else "Float64", c.c_size_t(1), c.c_size_t()
+            reference, value = (c.c_uint32 * 1)(0), (c.c_double * 1)()
+            for name, *arguments in [
+                    (f"SetFMU{word}", None), (f"GetFMU{word}", None), (f"SerializedFMU{word}Size", None, c.byref(size)),
+                    (f"SerializeFMU{word}", None, b"1", one),
+                    (f"{'DeS' if version == 2 else 'Des'}erializeFMU{word}", None, one, None),
+                    (f"Get{real}", None, one, value, *count), (f"Get{real}", reference, one, None, *count),
+                    (f"Set{real}", None, one, value, *count), (f"Set{real}", reference, one, None, *count),
+                    ("SetDebugLogging", 1, one, None)]:
+                self.refused(unit, unit.call(name, *arguments), "null")
+            if version == 3:
+                self.refused(unit, unit.call("DoStep", c.c_double(0.0), c.c_double(0.1), True, *[None] * 4), "null")
+            self.assertEqual(unit.call(f"FreeFMU{word}", None), OK)
+            none = c.c_size_t(0)
+            self.assertEqual(unit.call(f"Get{real}", None, none, None, *[none] * (version == 3)), OK)
+            self.assertEqual(unit.step(0.0, 0.1), OK, "refusals change nothing")
+            unit.free()
+
+    def test_states_before_and_after_the_experiment(self):
+        mass, force = "bodies.mass.mass", "mass.fx_N"
+        for made in self.spring.values():
+            unit, other = Instance(made), Instance(made)
+            self.assertEqual(unit.set(mass, 4.0), OK)
+            self.assertEqual(unit.set(force, 0.5), OK)
+            fresh = unit.state_bytes()
+            self.assertEqual(other.restore_bytes(fresh), OK, other.said)
+            for each in (unit, other):
+                each.start()
+                self.assertEqual(each.get(mass, force), [4.0, 0.5])
+                self.assertEqual(each.step(0.0, 0.3), OK, each.said)
+            self.assertEqual(unit.get("mass.x_m"), other.get("mass.x_m"))
+            # About the place where 0.5 N hold the spring, with a frequency of 5/s.
+            self.assertAlmostEqual(unit.get("mass.x_m")[0], 1.005 + 0.095 * math.cos(5 * 0.3), delta=1e-8)
+            self.assertEqual(unit.call("Terminate"), OK, unit.said)
+            self.assertEqual(other.restore_bytes(unit.state_bytes()), OK, other.said)
+            self.assertEqual(other.get("mass.x_m"), unit.get("mass.x_m"))
+            self.refused(other, other.step(0.3, 0.1), "terminated")
+            # Back to where nothing has been initialised, and on from there.
+            self.assertEqual(other.restore_bytes(fresh), OK, other.said)
+            other.start(**{mass.replace(".", "__"): 1.0})
+            self.assertEqual(other.step(0.0, 0.3), OK, other.said)
+            self.assertAlmostEqual(other.get("mass.x_m")[0], 1.005 + 0.095 * math.cos(10 * 0.3), delta=1e-8)
+            for each in (unit, other):
+                each.free()
+
+    def test_addresses_of_resources(self):
+        made = self.ball[2]
+        unit = Instance(made)
+        uri = (made.folder / "resources").as_uri()
+        for bad in (uri + "%zz", uri + "%4", uri + "%"):
+            handle = unit.library.fmi2Instantiate(b"unit", 1, made.token.encode(), bad.encode(), c.byref(unit.callbacks), 0, 1)
+            self.assertFalse(handle)
+            self.assertIn("hexadecimal", unit.said[-1])
+            self.assertIn(bad, unit.said[-1])
+        unit.free()
+
+    def test_messages_can_be_switched_off(self):
+        for made in self.ball.values():
+            unit = Instance(made).start()
+            category = made.root.find("LogCategories")[0].get("name").encode()
+            status = unit.call("SetDebugLogging", 1, c.c_size_t(1), (c.c_char_p * 1)(b"nonsense"))
+            self.refused(unit, status, "nonsense", category.decode())
+            self.assertEqual(unit.call("SetDebugLogging", 0, c.c_size_t(1), (c.c_char_p * 1)(category)), OK)
+            n = len(unit.said)
+            self.assertEqual(unit.step(0.0, -0.1), ERROR)
+            self.assertEqual(len(unit.said), n)
+            self.assertEqual(unit.call("SetDebugLogging", 1, c.c_size_t(0), None), OK)
+            self.refused(unit, unit.step(0.0, -0.1), "positive")
+            unit.free()
+
+    def test_values_are_finite(self):
+        """Even the centre of pressure without contact, which tables leave open."""
+        for made in (self.ball[3], self.equations[3]):
+            unit = Instance(made).start()
+            names = [v.get("name") for v in made.variables.values() if v.get("causality") == "output"]
+            self.assertIn("ball-ground.copx_m", names)
+            self.assertTrue(all(map(math.isfinite, unit.get(*names))))
+            unit.free()
 
 
 @unittest.skipUnless((BINARIES / "heelstrike-mesher").exists(), "built without finite elements")

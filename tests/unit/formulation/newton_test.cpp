@@ -77,6 +77,10 @@ TEST(NewtonSystem, SolvesWithTheExactJacobianOfTheAccelerations) {
   }
   const double gamma = 1e-2;  // [s] makes gamma^2 K / m of order one, so that every block counts
   problem.linearize(0.0, y);
+  ASSERT_EQ(size, system.n_y());
+  Eigen::MatrixXd J_tangent(size, size);
+  for (int k = 0; k < size; ++k) J_tangent.col(k) = system.rate_change(Eigen::VectorXd::Unit(size, k));
+  EXPECT_LT(gamma * (J_tangent - J).cwiseAbs().maxCoeff(), 1e-6) << "see below";
   problem.factor_newton(gamma);
   Eigen::MatrixXd residual(size, size);
   for (int k = 0; k < size; ++k) {
