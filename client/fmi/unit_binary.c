@@ -1,5 +1,4 @@
 /* The binary of a unit: it needs libheelstrike, which has the functions of FMI, and whoever looks for them in this one
- * finds them there. All units of a process share that library: it registers its messages with protobuf, which takes them
- * once. */
+ * finds them there. All units of a process share that library. */
 extern int heelstrike_unit_binary;
 int heelstrike_unit_binary = 1;

@@ -273,6 +273,31 @@ class Units(unittest.TestCase):
     def tearDownClass(cls):
         cls.scratch.cleanup()
 
+    def test_own_units_act_inside_a_scenario(self):
+        """Contacts of both versions as forces in one process of our own programs, checked in process and run by a server:
+        both bodies rise to the plane above them alike and are thrown back."""
+        text = "heelstrike: 1\ngravity: [0, 0, 9.81]\nbodies:\n"
+        for version in self.contact:
+            text += f"  body{version}: {{mass: 1.0, inertia: [0.1, 0.1, 0.1], position: [{version}, 0, -0.11]}}\n"
+        text += "forces:\n"
+        for version, made in self.contact.items():
+            text += (f"  contact{version}:\n    {{type: fmu, file: {made.folder.name}.fmu, step: 1.0e-4,\n"
+                     f"     inputs: [{{variable: z_m, column: body{version}.z_m}}, {{variable: vz_m_s, column: body{version}.vz_m_s}}],\n"
+                     f"     outputs: [{{variable: fz_N, body: body{version}, component: fz, scale: -1}}]}}\n")
+        text += "analysis: {type: forward, end_time: 0.1}\noutput: {interval: 1.0e-3}\n"
+        scenario = self.folder / "own_units.yaml"
+        scenario.write_text(text)
+        for command in (["validate", scenario], ["run", scenario, "-o", self.folder / "own_units"]):
+            done = subprocess.run([BINARIES / "heelstrike", *command], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.folder / "own_units/timeseries.csv") as table:
+            rows = list(csv.DictReader(table))
+        for quantity in ("z_m", "vz_m_s"):
+            self.assertEqual([row[f"body2.{quantity}"] for row in rows], [row[f"body3.{quantity}"] for row in rows])
+        speeds = [float(row["body2.vz_m_s"]) for row in rows]
+        self.assertGreater(max(speeds), 0.3)
+        self.assertLess(min(speeds), 0.0)
+
     def test_description_follows_the_rules_of_the_standard(self):
         """What the schema files and the tables of causality, variability and initial say, for what units contain."""
         for version, made in [*self.ball.items(), *self.contact.items(), *self.spring.items(), *self.equations.items()]:
