@@ -212,4 +212,12 @@ TriangleThickness triangle_thickness(const BedLaw& law, double area, const std::
   return all_but_by_thickness(law, area, h, d, corners.last_free, layer);
 }
 
+// The centre is off the plane through the corners by b; over the triangle a quadratic function is so by 3/4 b on
+// average.
+FourToPlane four_to_plane() {
+  FourToPlane plane;
+  plane << Matrix3::Identity() - Matrix3::Constant(0.25), Vector3::Constant(0.75);
+  return plane;
+}
+
 }  // namespace heelstrike::fem

@@ -34,4 +34,11 @@ struct TriangleThickness {
 [[nodiscard]] TriangleThickness triangle_thickness(const BedLaw& law, double area, const std::array<double, 2>& h,
                                                    const Vector3& d, std::size_t layer);
 
+/// How far the compressions of corners and centre move a plane over the triangle whose mean is that of every quadratic
+/// function through the four: row k gives the plane's compression at corner k.
+using FourToPlane = Eigen::Matrix<double, 3, 4>;
+[[nodiscard]] FourToPlane four_to_plane();
+/// [-] shares of the corners and of the centre in that mean.
+inline constexpr std::array<double, 4> four_shares{1.0 / 12.0, 1.0 / 12.0, 1.0 / 12.0, 3.0 / 4.0};
+
 }  // namespace heelstrike::fem

@@ -44,11 +44,15 @@ CastingSurface::CastingSurface(SurfaceMesh mesh, const CastingOptions& options)
   for (std::uint32_t t = 0; t < mesh_.triangles.size(); ++t) {
     for (const std::uint32_t v : mesh_.triangles[t]) around_[next[v]++] = t;
   }
+  for (std::uint32_t t = 0; t < mesh_.triangles.size(); ++t) {
+    around_.push_back(t);
+    begin_.push_back(static_cast<std::uint32_t>(around_.size()));
+  }
   place_springs(options);
   order_.resize(springs_.size());
   std::iota(order_.begin(), order_.end(), 0U);
   if (places_ == SpringPlaces::vertices) {
-    std::erase_if(order_, [&](std::uint32_t v) { return begin_[v] == begin_[v + 1]; });
+    std::erase_if(order_, [&](std::uint32_t s) { return triangles_of(s).empty(); });
   }
   group(0, order_.size());
 }
@@ -62,11 +66,12 @@ void CastingSurface::place_springs(const CastingOptions& options) {
                           .normal = normals[v],
                           .thickness = thickness.size() == 1 ? thickness.front() : thickness[v]});
     }
-    return;
   }
   for (std::uint32_t t = 0; t < mesh_.triangles.size(); ++t) {
     const auto& [a, b, c] = mesh_.triangles[t];
-    const Vector3 normal = interpolate ? Vector3(normals[a] + normals[b] + normals[c]) : triangle_cross(mesh_, t);
+    const Vector3 normal = interpolate || places == SpringPlaces::vertices
+                               ? Vector3(normals[a] + normals[b] + normals[c])
+                               : triangle_cross(mesh_, t);
     springs_.push_back({.point = (mesh_.vertices[a] + mesh_.vertices[b] + mesh_.vertices[c]) / 3.0,
                         .normal = normal.normalized(),
                         .thickness = thickness_[t]});

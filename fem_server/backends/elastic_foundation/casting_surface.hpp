@@ -12,8 +12,8 @@
 
 namespace heelstrike::fem {
 
-/// Where the springs stand: one in the centre of each triangle, as in the literature, or one at each vertex, with the
-/// pressure integrated over the loaded part of each triangle.
+/// Where the springs stand: one in the centre of each triangle, as in the literature; or at the vertices and, after
+/// them, in the centres, with the pressure integrated over the loaded part of each triangle.
 enum class SpringPlaces { centres, vertices };
 
 /// What a spring is fixed to.
@@ -35,7 +35,7 @@ struct SpringGroup {
 /// What the layer below the surface is like.
 struct CastingOptions {
   SpringPlaces places = SpringPlaces::vertices;
-  bool interpolate_normals = true;  ///< of springs in the centres; those at vertices always have interpolated ones
+  bool interpolate_normals = true;  ///< of springs in the centres alone; with those at vertices all are interpolated
   std::vector<double> thickness;    ///< [m] > 0, one for all or one per vertex
 };
 
@@ -51,9 +51,13 @@ class CastingSurface {
   [[nodiscard]] double area(std::uint32_t triangle) const { return areas_[triangle]; }
   /// [m] mean of its corners.
   [[nodiscard]] double thickness(std::uint32_t triangle) const { return thickness_[triangle]; }
-  /// Triangles around a vertex.
-  [[nodiscard]] std::span<const std::uint32_t> triangles_of(std::uint32_t vertex) const {
-    return {around_.data() + begin_[vertex], around_.data() + begin_[vertex + 1]};
+  /// Triangles that a spring bears with springs at the vertices: those around a vertex, the one of a centre.
+  [[nodiscard]] std::span<const std::uint32_t> triangles_of(std::uint32_t spring) const {
+    return {around_.data() + begin_[spring], around_.data() + begin_[spring + 1]};
+  }
+  /// With springs at the vertices: the one in the centre of a triangle.
+  [[nodiscard]] std::uint32_t centre_spring(std::uint32_t triangle) const {
+    return static_cast<std::uint32_t>(mesh_.vertices.size()) + triangle;
   }
   [[nodiscard]] std::span<const SpringGroup> groups() const { return groups_; }
   [[nodiscard]] std::span<const std::uint32_t> order() const { return order_; }

@@ -32,10 +32,12 @@ constexpr double most_grid_cells = 1000.0;
 std::vector<ParameterSchema> geometry_parameters() {
   return {
       text_parameter("casting", "the body whose surface carries the springs", "main", {"main", "partner"}),
-      text_parameter("springs",
-                     "vertices = a spring at each vertex, pressure integrated over the loaded part of each triangle; "
-                     "centres = one in the centre of each triangle, as in the literature",
-                     "vertices", {"vertices", "centres"}),
+      text_parameter(
+          "springs",
+          "vertices = springs at the vertices and in the centres, pressure integrated over the loaded part of each "
+          "triangle; "
+          "centres = one in the centre of each triangle, as in the literature",
+          "vertices", {"vertices", "centres"}),
       number_parameter("refine", "-", "how often each triangle of the casting surface is cut into four", 0.0,
                        {.min = 0.0, .max = most_refinements}),
       list_parameter(
@@ -326,7 +328,8 @@ void put_shear_stiffness(const Roles& roles, const CastingSurface& casting, Foun
     if (casting.places() == SpringPlaces::centres) {
       area = casting.area(i);
     } else {
-      for (const std::uint32_t t : casting.triangles_of(i)) area += casting.area(t) / 3.0;
+      const double share = four_shares[i < casting.mesh().vertices.size() ? 0 : 3];
+      for (const std::uint32_t t : casting.triangles_of(i)) area += casting.area(t) * share;
     }
     foundation.shear_stiffness.push_back(area / (own * casting.springs()[i].thickness + target));
     if (roles.varies(false)) foundation.shear_softness.push_back(varying / area);

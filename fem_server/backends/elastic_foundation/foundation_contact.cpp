@@ -223,15 +223,17 @@ std::vector<RegionLoad> FoundationContact::region_loads(const BedState& bed, con
     double factor = 1.0;
     if (options_.dissipation > 0.0) {
       factor = 0.0;
-      for (const std::uint32_t i : face.springs) {
-        factor += std::max(0.0, 1.0 + options_.dissipation * bed.springs[i].motion.rate.dot(V_CT)) / 3.0;
+      for (std::size_t k = 0; k < 4; ++k) {
+        const SpringMotion& motion = bed.springs[face.springs[k]].motion;
+        factor += four_shares[k] * std::max(0.0, 1.0 + options_.dissipation * motion.rate.dot(V_CT));
       }
     }
     const auto& [a, b, c] = casting.mesh().triangles[face.triangle];
     const auto& vertices = casting.mesh().vertices;
     const double force = factor * face.pressure * casting.area(face.triangle);
     const Vector3 moment = force / 3.0 * (vertices[a] + vertices[b] + vertices[c]);
-    const double peak = std::max({pressures[face.springs[0]], pressures[face.springs[1]], pressures[face.springs[2]]});
+    double peak = 0.0;
+    for (const std::uint32_t i : face.springs) peak = std::max(peak, pressures[i]);
     for (std::size_t r = 0; r < loads.size(); ++r) {
       if (!options_.regions[r].triangles[face.triangle]) continue;
       loads[r].force += force;

@@ -69,11 +69,14 @@ struct FaceValues {
       const std::uint32_t t = face.triangle;
       const auto& [a, b, c] = casting.mesh().triangles[t];
       const bool at_vertices = casting.places() == SpringPlaces::vertices;
-      const double factor =
-          at_vertices ? (springs.factor[a] + springs.factor[b] + springs.factor[c]) / 3.0 : springs.factor[t];
+      const std::uint32_t centre = at_vertices ? casting.centre_spring(t) : t;
+      const double factor = at_vertices ? four_shares[0] * (springs.factor[a] + springs.factor[b] + springs.factor[c]) +
+                                              four_shares[3] * springs.factor[centre]
+                                        : springs.factor[t];
       pressure[t] = factor * face.pressure;
       area[t] = face.area;
-      depth[t] = at_vertices ? std::max({springs.depth[a], springs.depth[b], springs.depth[c]}) : springs.depth[t];
+      depth[t] = springs.depth[centre];
+      if (at_vertices) depth[t] = std::max({depth[t], springs.depth[a], springs.depth[b], springs.depth[c]});
     }
   }
 };
@@ -94,6 +97,8 @@ std::string draw_casting(const SpringBed& bed, const BedState& loads, const Pair
       springs.pressure = around_points(casting, faces.pressure);
       springs.depth = around_points(casting, faces.depth);
     }
+    springs.pressure.resize(mesh.vertices.size());
+    springs.depth.resize(mesh.vertices.size());
     of_points.push_back(values("contact_pressure", "Pa", std::move(springs.pressure)));
     of_points.push_back(values("penetration", "m", std::move(springs.depth)));
     of_cells.push_back(values("contact_pressure", "Pa", std::move(faces.pressure)));

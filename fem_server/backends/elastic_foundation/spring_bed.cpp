@@ -405,7 +405,7 @@ void SpringBed::load_centres(BedState& state) const {
     loaded.dforce = area * p.slope * loaded.motion.dd;
     state.energy += area * p.energy;
     state.area += area;
-    state.faces.push_back({.triangle = loaded.spring, .pressure = p.pressure, .area = area, .springs = {i, i, i}});
+    state.faces.push_back({.triangle = loaded.spring, .pressure = p.pressure, .area = area, .springs = {i, i, i, i}});
     return p;
   };
   if (!layer_) {
@@ -438,6 +438,7 @@ std::optional<SpringMeeting> SpringBed::meeting_at_rim(Search& search, std::uint
 
 void SpringBed::load_triangles(Search& search) const {
   BedState& state = search.state;
+  const FourToPlane plane = four_to_plane();
   std::vector<std::uint32_t> triangles;
   for (const LoadedSpring& loaded : state.springs) {
     const auto around = casting_.triangles_of(loaded.spring);
@@ -446,10 +447,10 @@ void SpringBed::load_triangles(Search& search) const {
   std::ranges::sort(triangles);
   triangles.erase(std::unique(triangles.begin(), triangles.end()), triangles.end());
   for (const std::uint32_t t : triangles) {
-    std::array<std::uint32_t, 3> corners{};
+    std::array<std::uint32_t, 4> places{};
     bool complete = true;
-    for (std::size_t k = 0; k < 3; ++k) {
-      const std::uint32_t v = casting_.mesh().triangles[t][k];
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::uint32_t v = k < 3 ? casting_.mesh().triangles[t][k] : casting_.centre_spring(t);
       if (search.slots[v] == not_met) {
         const auto meeting = meeting_at_rim(search, v);
         complete = complete && meeting.has_value();
@@ -457,28 +458,33 @@ void SpringBed::load_triangles(Search& search) const {
         search.slots[v] = static_cast<std::int32_t>(state.springs.size());
         place(search, v, *meeting);
       }
-      corners[k] = static_cast<std::uint32_t>(search.slots[v]);
+      places[k] = static_cast<std::uint32_t>(search.slots[v]);
     }
     if (!complete) continue;
-    Vector3 d;
-    for (std::size_t k = 0; k < 3; ++k) d[static_cast<Eigen::Index>(k)] = state.springs[corners[k]].motion.d;
+    Eigen::Vector4d of_places;
+    for (std::size_t k = 0; k < 4; ++k) of_places[static_cast<Eigen::Index>(k)] = state.springs[places[k]].motion.d;
+    const Vector3 d = plane * of_places;
     double of_target = options_.target_thickness;
     if (layer_) {
       of_target = 0.0;
-      for (const std::uint32_t i : corners) of_target += state.layers[i].motion.h / 3.0;
+      for (std::size_t k = 0; k < 3; ++k) of_target += state.layers[places[k]].motion.h / 3.0;
     }
     const std::array<double, 2> h = layers(casting_.thickness(t), of_target);
+    // The plane lies deeper than the springs by what bends away from it.
+    check_depth(places[3], d.maxCoeff(), of_target);
     const TriangleLoad load = triangle_load(law_, casting_.area(t), h, d);
+    const Eigen::Vector4d forces = plane.transpose() * load.forces;
+    const Eigen::Matrix4d slopes = plane.transpose() * load.slopes * plane;
     state.energy += load.energy;
     state.area += load.area;
     state.faces.push_back(
-        {.triangle = t, .pressure = load.forces.sum() / casting_.area(t), .area = load.area, .springs = corners});
-    for (std::size_t k = 0; k < 3; ++k) {
-      LoadedSpring& spring = state.springs[corners[k]];
+        {.triangle = t, .pressure = load.forces.sum() / casting_.area(t), .area = load.area, .springs = places});
+    for (std::size_t k = 0; k < 4; ++k) {
+      LoadedSpring& spring = state.springs[places[k]];
       const auto row = static_cast<Eigen::Index>(k);
-      spring.force += load.forces[row];
-      for (std::size_t m = 0; m < 3; ++m) {
-        spring.dforce += load.slopes(row, static_cast<Eigen::Index>(m)) * state.springs[corners[m]].motion.dd;
+      spring.force += forces[row];
+      for (std::size_t m = 0; m < 4; ++m) {
+        spring.dforce += slopes(row, static_cast<Eigen::Index>(m)) * state.springs[places[m]].motion.dd;
       }
     }
     if (layer_) {
@@ -491,17 +497,18 @@ void SpringBed::load_triangles(Search& search) const {
 void SpringBed::load_layers(BedState& state, const LoadedFace& face, const TriangleThickness& by) const {
   Vector6 dh = Vector6::Zero();
   Vector6 dslope = Vector6::Zero();
-  for (const std::uint32_t i : face.springs) dh += state.layers[i].motion.dh / 3.0;
-  for (std::size_t k = 0; k < 3; ++k) {
+  const Eigen::Vector4d forces = four_to_plane().transpose() * by.forces;
+  for (std::size_t k = 0; k < 3; ++k) dh += state.layers[face.springs[k]].motion.dh / 3.0;
+  for (std::size_t k = 0; k < 4; ++k) {
     LoadedSpring& spring = state.springs[face.springs[k]];
-    const double force = by.forces[static_cast<Eigen::Index>(k)];
+    const double force = forces[static_cast<Eigen::Index>(k)];
     spring.dforce += force * dh;
     dslope += force * spring.motion.dd;
   }
   dslope += by.curvature * dh;
-  for (const std::uint32_t i : face.springs) {
-    state.layers[i].slope += by.slope / 3.0;
-    state.layers[i].dslope += dslope / 3.0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    state.layers[face.springs[k]].slope += by.slope / 3.0;
+    state.layers[face.springs[k]].dslope += dslope / 3.0;
   }
 }
 

@@ -24,11 +24,11 @@ struct BedOptions {
   std::string where;              ///< "contact.NAME", for messages
 };
 
-/// A spring that bears load, or is a corner of a triangle that does.
+/// A spring that bears load, or is a corner or the centre of a triangle that does.
 struct LoadedSpring {
   std::uint32_t spring = 0;
   SpringMotion motion{};
-  double force = 0.0;                ///< [N] elastic
+  double force = 0.0;                ///< [N] elastic: dE / dd, which at the vertices of a rim may be < 0
   Vector6 dforce = Vector6::Zero();  ///< its derivative by the pose
 };
 
@@ -44,7 +44,7 @@ struct LoadedFace {
   std::uint32_t triangle = 0;
   double pressure = 0.0;                   ///< [Pa] elastic, mean over the whole triangle
   double area = 0.0;                       ///< [m^2] loaded part
-  std::array<std::uint32_t, 3> springs{};  ///< of its corners, in BedState::springs; thrice that of its centre
+  std::array<std::uint32_t, 4> springs{};  ///< of corners and centre, in BedState::springs; or the only one
 };
 
 /// The bed at one pose.

@@ -103,6 +103,33 @@ TEST(ElasticFoundation, BallOnALayerConverges) {
   }
 }
 
+// Meshes of the source's grid test: 30 x 30 mm, a ball of 25 mm 0.1 mm deep, off the grid. A depth that is linear
+// between the vertices lies too low by edge^2 / (6 R) on average, which takes the share edge^2 / (3 R depth) of the
+// force; what is exact for quadratic depths is off by the next even power of the edge, so by at most about the square
+// of that share.
+TEST(ElasticFoundation, CoarseGridsAreOffByTheFourthPowerOfTheEdge) {
+  const double a2 = 2 * R * depth - depth * depth;
+  const double volume = std::numbers::pi * ((depth - R) * a2 + 2.0 / 3.0 * (R * R * R - std::pow(R - depth, 3)));
+  double force_error = 1.0;
+  for (const int n : {25, 30, 50, 100}) {
+    Assets assets;
+    assets.add("flat", height_field(0.03, n, [](double, double) { return 0.0; }));
+    const PairSpec pair = layer_pair(mesh_named("flat"), SphereSurface{.radius = R, .center = Vector3::Zero()});
+    const Response r = pressed(*made(pair, assets), R - depth);
+    force_error = std::abs(r.F_A.force.norm() / (modulus * volume / h) - 1.0);
+    const double area_error = std::abs(r.area / (std::numbers::pi * a2) - 1.0);
+    const double edge = 0.03 / n;
+    const double of_linear = edge * edge / (3 * R * depth);
+    fmt::print("{:4} cells: force {:.2e}, area {:.2e}, linear {:.2e}\n", n, force_error, area_error, of_linear);
+    EXPECT_LT(force_error, of_linear * of_linear) << n;
+    // The rim is found to the second power in places, above and below in turn.
+    EXPECT_LT(area_error, 0.1 * of_linear) << n;
+    // The nearest of vertices and centres is at most the radius of a quarter of a cell away from the deepest place.
+    EXPECT_LT(std::abs(r.peak_pressure / (modulus * depth / h) - 1.0), edge * edge / (8 * R * depth)) << n;
+  }
+  EXPECT_LT(force_error, 1e-3);
+}
+
 // Both normals of a plane are one: the corrected penetrations agree (AB = AC cos, card of the source, section 5.2).
 // As in Bei and Fregly's method: springs in the centres of the cells of a grid over 30 x 30 mm, here two triangles a
 // cell, under a ball of 25 mm, 0.1 mm deep in a tilted layer.
