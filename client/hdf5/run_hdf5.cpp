@@ -179,7 +179,7 @@ void put_series(hid_t fields, const fs::path& run, const std::string& name, cons
   }
 }
 
-void write_parts(const fs::path& run, const fs::path& path) {
+void write_parts(const fs::path& run, const fs::path& path, bool with_fields) {
   const Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
   const Handle root(H5Gopen2(file.id(), "/", H5P_DEFAULT), H5Gclose);
   const int format_version = 1;
@@ -189,14 +189,35 @@ void write_parts(const fs::path& run, const fs::path& path) {
   put_text(root.id(), "summary", text_of(run / "summary.json"));
   put_text(root.id(), "scenario", text_of(run / "scenario.yaml"));
   put_timeseries(root.id(), run);
-  if (fs::exists(run / "fields.pvd")) {
+  if (with_fields && fs::exists(run / "fields.pvd")) {
     const Handle fields(H5Gcreate2(root.id(), "fields", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
     for (const auto& [name, series] : series_of(run)) put_series(fields.id(), run, name, series);
   }
   require(H5Fflush(file.id(), H5F_SCOPE_GLOBAL));
 }
 
+void write_whole(const fs::path& run, const fs::path& file, bool with_fields) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // its traces would go to stderr beside our sentence
+  std::error_code failure;
+  const fs::path temporary = fmt::format("{}.{}.tmp", file.string(), ::getpid());
+  try {
+    write_parts(run, temporary, with_fields);
+    fs::rename(temporary, file);
+  } catch (const fs::filesystem_error& error) {
+    fs::remove(temporary, failure);
+    throw file_error(file.string(), fmt::format("{} cannot be written: {}", file.string(), error.code().message()));
+  } catch (const Error& error) {
+    fs::remove(temporary, failure);
+    if (error.code() != ErrorCode::file || !error.field().empty()) throw;
+    throw file_error(file.string(), fmt::format("{} cannot be written: {}", file.string(), error.what()));
+  }
+}
+
 }  // namespace
+
+void write_hdf5_table(const fs::path& run) {
+  write_whole(run, run / table_name, false);
+}
 
 void write_hdf5(const fs::path& run, const fs::path& file, bool force) {
   std::error_code failure;
@@ -208,19 +229,7 @@ void write_hdf5(const fs::path& run, const fs::path& file, bool force) {
     throw file_error(run.string(),
                      fmt::format("{}: expected the folder of a run, found no timeseries.csv in it", run.string()));
   }
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // its traces would go to stderr beside our sentence
-  const fs::path temporary = fmt::format("{}.{}.tmp", file.string(), ::getpid());
-  try {
-    write_parts(run, temporary);
-    fs::rename(temporary, file);
-  } catch (const fs::filesystem_error& error) {
-    fs::remove(temporary, failure);
-    throw file_error(file.string(), fmt::format("{} cannot be written: {}", file.string(), error.code().message()));
-  } catch (const Error& error) {
-    fs::remove(temporary, failure);
-    if (error.code() != ErrorCode::file || !error.field().empty()) throw;
-    throw file_error(file.string(), fmt::format("{} cannot be written: {}", file.string(), error.what()));
-  }
+  write_whole(run, file, true);
 }
 
 }  // namespace heelstrike::client

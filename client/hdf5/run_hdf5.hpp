@@ -27,4 +27,9 @@ namespace heelstrike::client {
 /// `force` is false, and when it cannot be written; Error{invalid_input} for fields whose cells change with time
 void write_hdf5(const std::filesystem::path& run, const std::filesystem::path& file, bool force);
 
+/// In the folder of a run that has ended: the table of a big run, without fields, which are files beside it.
+inline constexpr const char* table_name = "timeseries.h5";
+/// Writes it, with the attributes of the root as above. It is there in full or not at all. @throws Error{file}
+void write_hdf5_table(const std::filesystem::path& run);
+
 }  // namespace heelstrike::client

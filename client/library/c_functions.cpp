@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,27 @@ void copy(const hs::Response& from, hs_response& to) {
   to.residual = from.residual;
 }
 
+hs::Changes changes_of(const char* backend, const char* const* set, size_t n_set) {
+  if (n_set > 0) require(set, "set");
+  hs::Changes changes;
+  changes.backend = text(backend);
+  for (size_t i = 0; i < n_set; ++i) changes.set.push_back(text(set[i]));
+  return changes;
+}
+
+/// What is no response must not be taken for one.
+hs_response no_response() {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  hs_response made{};
+  std::ranges::fill(made.F_A, none);
+  std::ranges::fill(made.p_ACop, none);
+  std::ranges::fill(made.dF_A_dX, none);
+  std::ranges::fill(made.dF_A_dV, none);
+  made.gap = made.gap_rate = made.area = made.peak_pressure = made.stored_energy = made.dissipated_power =
+      made.dissipated_increment = made.residual = none;
+  return made;
+}
+
 void hand_out(const std::string& saved, void** bytes, size_t* size) {
   require(bytes, "bytes");
   require(size, "size");
@@ -129,14 +151,16 @@ void hs_free(void* bytes) {
   std::free(bytes);
 }
 
-hs_status hs_contact_open(const char* file, const char* pair, const char* server, hs_contact** contact) {
+hs_status hs_contact_open(const char* file, const char* pair, const char* backend, const char* const* set, size_t n_set,
+                          const char* server, hs_contact** contact) {
   return kept([&] {
     require(file, "file");
     require(contact, "contact");
     *contact = nullptr;
+    const hs::Changes changes = changes_of(backend, set, n_set);
     hs::OpenOptions options;
     options.server = text(server);
-    *contact = new hs_contact{hs::Contact::open(hs::Pair::from_yaml(file, text(pair)), options)};
+    *contact = new hs_contact{hs::Contact::open(hs::Pair::from_yaml(file, text(pair), changes), options)};
   });
 }
 
@@ -146,6 +170,37 @@ hs_status hs_contact_evaluate(hs_contact* contact, double t, const double* R, co
     require(contact, "contact");
     require(response, "response");
     copy(contact->contact.evaluate(state_of(t, R, p, V)), *response);
+  });
+}
+
+hs_status hs_contact_evaluate_many(hs_contact* contact, size_t n, const double* t, const double* R, const double* p,
+                                   const double* V, int tangents, hs_response* responses, hs_status* statuses) {
+  return kept([&] {
+    require(contact, "contact");
+    if (n == 0) return;
+    require(t, "t");
+    require(R, "R");
+    require(p, "p");
+    require(responses, "responses");
+    require(statuses, "statuses");
+    std::vector<hs::State> states;
+    for (size_t i = 0; i < n; ++i) {
+      states.push_back(state_of(t[i], R + 9 * i, p + 3 * i, V == nullptr ? nullptr : V + 6 * i));
+    }
+    const std::vector<hs::Answer> answers = contact->contact.evaluate_many(states, tangents != 0);
+    for (size_t i = 0; i < n; ++i) {
+      statuses[i] = answers[i].ok ? HS_OK : status_of(answers[i].code);
+      responses[i] = no_response();
+      if (answers[i].ok) copy(answers[i].response, responses[i]);
+    }
+  });
+}
+
+hs_status hs_contact_fields(hs_contact* contact, double t, const double* R, const double* p, const double* V,
+                            int volume, void** vtu, size_t* size) {
+  return kept([&] {
+    require(contact, "contact");
+    hand_out(contact->contact.fields(state_of(t, R, p, V), volume != 0), vtu, size);
   });
 }
 
@@ -182,10 +237,7 @@ hs_status hs_simulation_open(const char* file, const char* backend, const char* 
     require(file, "file");
     require(simulation, "simulation");
     *simulation = nullptr;
-    if (n_set > 0) require(set, "set");
-    hs::Changes changes;
-    changes.backend = text(backend);
-    for (size_t i = 0; i < n_set; ++i) changes.set.push_back(text(set[i]));
+    const hs::Changes changes = changes_of(backend, set, n_set);
     hs::OpenOptions options;
     options.server = text(server);
     *simulation = new hs_simulation{hs::Simulation::open(file, changes, options)};

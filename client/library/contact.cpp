@@ -129,7 +129,7 @@ Response Contact::evaluate(const State& state) {
   });
 }
 
-std::vector<Answer> Contact::evaluate_many(std::span<const State> states, bool tangents) {
+std::vector<Answer> Contact::evaluate_many(std::span<const State> states, bool tangents, std::stop_token stop) {
   const inner::client::Gate::Pass pass(content_->gate, "evaluate_many");
   return inner::client::at_border({}, [&] {
     auto* batches = dynamic_cast<inner::BatchContact*>(&content_->get());
@@ -138,7 +138,7 @@ std::vector<Answer> Contact::evaluate_many(std::span<const State> states, bool t
     for (const State& state : states) asked.push_back(inner::client::inside(state));
     std::vector<Answer> answers(states.size());
     if (states.empty()) return answers;
-    const std::vector<inner::BatchEntry> entries = batches->evaluate_batch(0, asked, tangents);
+    const std::vector<inner::BatchEntry> entries = batches->evaluate_batch(0, asked, tangents, std::move(stop));
     for (std::size_t i = 0; i < entries.size(); ++i) {
       answers[i].ok = entries[i].error == nullptr;
       if (answers[i].ok) {

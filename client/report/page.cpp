@@ -259,7 +259,7 @@ std::string facts_table(std::span<const RunData> runs) {
   std::string text = html_table(header, rows);
   text += "<p>Full data: ";
   for (const RunData& run : runs) {
-    text += link_to(run.folder, "timeseries.csv") + " " + link_to(run.folder, "summary.json") + " ";
+    text += link_to(run.folder, run.table) + " " + link_to(run.folder, "summary.json") + " ";
   }
   return text +
          fmt::format("</p>\n<p class=\"note\">Heelstrike {}, contract {}.</p>\n", program_version, contract_version);

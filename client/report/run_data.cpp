@@ -148,7 +148,15 @@ RunData read_run_data(const fs::path& path, std::string label, std::string folde
   run.model = read_model(path);
   run.incomplete = incomplete_reason(path);
   if (fs::exists(path / "summary.json")) run.summary = read_summary(path);
-  if (fs::exists(path / "timeseries.csv")) run.series = read_timeseries(path);
+  if (fs::exists(path / "timeseries.h5")) run.table = "timeseries.h5";
+  if (fs::exists(path / "timeseries.csv")) {
+    run.series = read_timeseries(path);
+  } else if (run.table == "timeseries.h5") {
+    throw file_error(path.string(),
+                     fmt::format("{}: expected timeseries.csv, found timeseries.h5 (run --hdf5): its page "
+                                 "was made when it ended; for another one run it without --hdf5",
+                                 path.string()));
+  }
   if (const fs::path file = path / measured_reactions_file; fs::exists(file)) {
     run.measured = read_force_plates(read_motion_table(read_whole_file(file), file.string()));
   }

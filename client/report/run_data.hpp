@@ -14,18 +14,19 @@
 namespace heelstrike::client::report {
 
 struct RunData {
-  std::string label;                  ///< how the page calls the run
-  std::string folder;                 ///< relative to the page; "" = the page lies in it
-  std::optional<RunSummary> summary;  ///< none when the run has not ended
-  std::string incomplete;             ///< why the run is not complete; empty when it is
-  std::string scenario;               ///< text of scenario.yaml
-  std::string scenario_digest;        ///< sha256 of that text
-  std::optional<Scenario> model;      ///< what that text says; none when it cannot be read
-  TimeSeries series;                  ///< without rows when the run produced none
-  std::vector<ForcePlate> measured;   ///< beside the run: measured_reactions.mot; empty without
-  std::vector<FootPrint> prints;      ///< pressure of feet and other main bodies; empty without fields
-  Json fields;                        ///< of fields.pvd, see fields_data.hpp; null without fields
-  Json shapes;                        ///< list of shapes.hpp; empty or null without
+  std::string label;                     ///< how the page calls the run
+  std::string folder;                    ///< relative to the page; "" = the page lies in it
+  std::optional<RunSummary> summary;     ///< none when the run has not ended
+  std::string incomplete;                ///< why the run is not complete; empty when it is
+  std::string scenario;                  ///< text of scenario.yaml
+  std::string scenario_digest;           ///< sha256 of that text
+  std::optional<Scenario> model;         ///< what that text says; none when it cannot be read
+  TimeSeries series;                     ///< without rows when the run produced none
+  std::string table = "timeseries.csv";  ///< file that holds these rows
+  std::vector<ForcePlate> measured;      ///< beside the run: measured_reactions.mot; empty without
+  std::vector<FootPrint> prints;         ///< pressure of feet and other main bodies; empty without fields
+  Json fields;                           ///< of fields.pvd, see fields_data.hpp; null without fields
+  Json shapes;                           ///< list of shapes.hpp; empty or null without
 };
 
 /// The scenario of a run folder; none when this version cannot read it, and then what is shown does without it.

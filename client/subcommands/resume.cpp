@@ -21,6 +21,7 @@ struct ResumeOptions {
   fs::path folder;
   fs::path inputs;
   bool quiet = false;
+  bool hdf5 = false;
   ConnectionOptions connection;
 };
 
@@ -47,7 +48,8 @@ ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& 
   request.resume_from = folder.checkpoint();
   for (const std::string& note : folder.notes()) tell_user("warning", note);
   for (const std::string& note : request.notes) tell_user("note", note);
-  return run_to_folder(request, folder, options.connection, {.quiet = options.quiet, .json = json}, stop);
+  return run_to_folder(request, folder, options.connection,
+                       {.quiet = options.quiet, .json = json, .hdf5 = options.hdf5}, stop);
 }
 
 }  // namespace
@@ -63,14 +65,15 @@ void add_resume(CLI::App& program, Invocation& invocation) {
       ->type_name("FOLDER");
   command->add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
   command->add_flag("--json", invocation.json, "Print the summary as JSON");
+  command->add_flag("--hdf5", options->hdf5, "Leave the rows as timeseries.h5, compressed, in place of timeseries.csv");
   add_exit_with_parent(*command);
   add_connection_options(*command, options->connection);
-  add_footer(
-      *command,
-      "  heelstrike run examples/gait_forward.yaml -o out    # the machine dies\n"
-      "  heelstrike resume out\n\n"
-      "A run goes on from its last checkpoint; options of the run that are not in its scenario (--mbs, --in-process)\n"
-      "are given again. A sweep or comparison is its command given again: finished runs are kept.");
+  add_footer(*command,
+             "  heelstrike run examples/gait_forward.yaml -o out    # the machine dies\n"
+             "  heelstrike resume out\n\n"
+             "A run goes on from its last checkpoint; options of the run that are not in its scenario (--mbs, "
+             "--in-process, --hdf5)\n"
+             "are given again. A sweep or comparison is its command given again: finished runs are kept.");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token stop) {
       return resume(*options, invocation.json, stop);

@@ -22,6 +22,7 @@ struct RunOptions {
   fs::path output;
   bool force = false;
   bool quiet = false;
+  bool hdf5 = false;
   Overrides overrides;
   ConnectionOptions connection;
 };
@@ -53,8 +54,8 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   FreshFolder fresh(path);
   RunFolder folder(path, request.yaml, options.force,
                    {.scenario = fs::absolute(options.scenario), .files = file_digests(request)});
-  const ExitCode code =
-      run_to_folder(request, folder, options.connection, {.quiet = options.quiet, .json = json}, stop);
+  const ExitCode code = run_to_folder(request, folder, options.connection,
+                                      {.quiet = options.quiet, .json = json, .hdf5 = options.hdf5}, stop);
   fresh.keep();
   return code;
 }
@@ -74,6 +75,7 @@ void add_run(CLI::App& program, Invocation& invocation) {
   add_set_option(*command, options->overrides);
   command->add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
   command->add_flag("--json", invocation.json, "Print the summary as JSON");
+  command->add_flag("--hdf5", options->hdf5, "Leave the rows as timeseries.h5, compressed, in place of timeseries.csv");
   add_exit_with_parent(*command);
   add_connection_options(*command, options->connection);
   add_footer(

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "client/embedded/shapes.hpp"
+#include "client/hdf5/run_hdf5.hpp"
 #include "client/report/shapes.hpp"
 #include "client/report/write_report.hpp"
 #include "client/runs/execute.hpp"
@@ -45,7 +46,11 @@ ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& fol
   const fs::path& path = folder.path();
   report::write_shapes(path, body_shapes(request.scenario, request.files, report::shown_triangles));
   const RunSummary summary = execute(runner, request, folder, telling.quiet || telling.json, stop);
+  // While it goes on, and when it may be resumed, its rows are text that survives the death of the process row by row.
+  const bool as_hdf5 = telling.hdf5 && summary.status == "completed";
+  if (as_hdf5) write_hdf5_table(path);
   (void)report::write_report(path);
+  if (as_hdf5) fs::remove(path / "timeseries.csv");
   tell(summary, request.scenario, path, telling);
   if (stop.stop_requested() && summary.status != "completed") return ExitCode::interrupted;
   return exit_code(summary);

@@ -9,10 +9,11 @@
 
 namespace heelstrike::client {
 
-/// How much the terminal is told.
+/// How much the terminal is told, and what a run leaves.
 struct TellOptions {
   bool quiet = false;  ///< only errors
   bool json = false;   ///< the summary as JSON in place of sentences
+  bool hdf5 = false;   ///< a completed run has timeseries.h5 in place of timeseries.csv
 };
 
 /// Runs `request`, as execute(). @returns what the program ends with

@@ -36,9 +36,10 @@ class BatchContact {
 
   /// Answers of one pair at many states against the committed history, in parallel, order kept; the same bits as
   /// Contact::evaluate gives for each, but for tangents, which may be left zero unless they are wanted. Pure.
-  /// @throws Error for the batch as a whole; what a single state meets is in its entry
+  /// @param stop  ends the work between two states
+  /// @throws Error{cancelled} when stopped, Error for the batch as a whole; what a single state meets is in its entry
   [[nodiscard]] virtual std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
-                                                               bool tangents) = 0;
+                                                               bool tangents, std::stop_token stop) = 0;
 
   /// Commits states of prescribed motion one after the other, each pair on its own way, side by side: what
   /// Contact::commit gives for step after step, but for rounding and for tangents, which may be left zero. Ends before

@@ -37,7 +37,7 @@ constexpr std::size_t reserved_for_reason = 4096;  // [bytes] a block: what any 
 constexpr const char* own_files[] = {"scenario.yaml",        "timeseries.csv",         "summary.json", "forces.sto",
                                      "ground_reactions.mot", "kinematics.sto",         "run.log",      "fields.pvd",
                                      "report.html",          "measured_reactions.mot", "timing.json",  "shapes.json",
-                                     incomplete_name};
+                                     "timeseries.h5",        incomplete_name};
 
 [[noreturn]] void refuse_folder(const fs::path& path, const std::string& found, const std::string& advice) {
   throw file_error(path.string(),

@@ -85,8 +85,8 @@ class RecoveringContact final : public Contact, public BatchContact {
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override;
   [[nodiscard]] bool history_independent() const override { return history_independent_; }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
-                                                       bool tangents) override {
-    return insist([&] { return batches().evaluate_batch(pair, states, tangents); });
+                                                       bool tangents, std::stop_token stop) override {
+    return insist([&] { return batches().evaluate_batch(pair, states, tangents, stop); });
   }
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override;

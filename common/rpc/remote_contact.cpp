@@ -101,7 +101,7 @@ class RemoteContact final : public Contact, public BatchContact {
   void settle() override;
   [[nodiscard]] bool history_independent() const override { return !session_ids_.empty() && all_history_independent_; }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
-                                                       bool tangents) override;
+                                                       bool tangents, std::stop_token stop) override;
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override;
   [[nodiscard]] std::vector<std::string> save_state() override;
@@ -330,7 +330,7 @@ void RemoteContact::note_exchange(std::chrono::steady_clock::duration duration, 
 }
 
 std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::span<const PairState> states,
-                                                      bool tangents) {
+                                                      bool tangents, std::stop_token stop) {
   settle();
   v1::EvaluateBatchRequest request;
   v1::EvaluateBatchResponse response;
@@ -340,7 +340,9 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
   // As patient as with one state after the other.
   const auto timeout = options_.exchange_timeout * std::max<std::ptrdiff_t>(1, std::ssize(states));
   const auto begin = std::chrono::steady_clock::now();
-  call(called("EvaluateBatch"), safe_call(timeout),
+  CallOptions options = safe_call(timeout);
+  if (stop.stop_possible()) options.stop = std::move(stop);
+  call(called("EvaluateBatch"), options,
        [&](grpc::ClientContext& context) { return stub_->EvaluateBatch(&context, request, &response); });
   note_exchange(std::chrono::steady_clock::now() - begin, response.serving());
   if (static_cast<std::size_t>(response.pairs_size()) != states.size()) {

@@ -55,11 +55,11 @@ class LocalContact final : public Contact, public BatchContact {
            std::ranges::all_of(sessions_, [](const auto& session) { return session->traits().history_independent; });
   }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
-                                                       bool tangents) override {
+                                                       bool tangents, std::stop_token stop) override {
     std::vector<PairState> sent(states.size());
     std::ranges::transform(states, sent.begin(), as_sent);
     return sessions_.at(pair)->evaluate_batch(sent, std::max(1U, std::thread::hardware_concurrency()),
-                                              tangents ? EvaluateOptions{} : prescribed_motion);
+                                              tangents ? EvaluateOptions{} : prescribed_motion, stop);
   }
 
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,

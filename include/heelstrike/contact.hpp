@@ -80,7 +80,10 @@ class HEELSTRIKE_API Contact {
   /// Many states against the same history, side by side on the processors there are; order kept. Wrenches are those of
   /// evaluate() to the tolerance of the contact solver (point laws: the same bits). With `tangents` all is as
   /// evaluate() gives it, to the bit; else they may be zero, which can be several times faster.
-  [[nodiscard]] std::vector<Answer> evaluate_many(std::span<const State> states, bool tangents = false);
+  /// @param stop  ends the work between two states
+  /// @throws Error{cancelled} when stopped; what a single state meets is in its answer
+  [[nodiscard]] std::vector<Answer> evaluate_many(std::span<const State> states, bool tangents = false,
+                                                  std::stop_token stop = {});
   /// Accepts `state` as the end of a step. The response is the one under the new history, `dissipated_increment` that
   /// of the step.
   Response commit(const State& state);

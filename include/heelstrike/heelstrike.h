@@ -3,7 +3,8 @@
  * Contact and Simulation for C, and for every language that can call C: opaque handles, status codes, error strings.
  *
  *     hs_contact* contact;
- *     if (hs_contact_open("foot.yaml", NULL, NULL, &contact) != HS_OK) puts(hs_error_message());
+ *     const char* set[] = {"contact.element_size=0.005"};
+ *     if (hs_contact_open("foot.yaml", NULL, "fem_full", set, 1, NULL, &contact) != HS_OK) puts(hs_error_message());
  *     hs_contact_evaluate(contact, t, R, p, V, &response);
  *     hs_contact_close(contact);
  *
@@ -50,7 +51,7 @@ HS_API const char* hs_error_file(void);
 HS_API int hs_error_line(void);
 /** Version of the library, "0.1.0". */
 HS_API const char* hs_version(void);
-/** Frees bytes that a save returned. */
+/** Frees bytes that a call returned. */
 HS_API void hs_free(void* bytes);
 
 /** An open contact pair. */
@@ -75,11 +76,14 @@ typedef struct hs_response {
 } hs_response;
 
 /**
- * @param file    scenario with the pair
- * @param pair    its name; NULL = the only one
- * @param server  fem_server, "host:port" or "unix:/path"; NULL = in this process
+ * @param file     scenario with the pair
+ * @param pair     its name; NULL = the only one
+ * @param backend  contact back-end; NULL = as the file says
+ * @param set      n_set texts "KEY=VALUE"; may be NULL when there are none
+ * @param server   fem_server, "host:port" or "unix:/path"; NULL = in this process
  */
-HS_API hs_status hs_contact_open(const char* file, const char* pair, const char* server, hs_contact** contact);
+HS_API hs_status hs_contact_open(const char* file, const char* pair, const char* backend, const char* const* set,
+                                 size_t n_set, const char* server, hs_contact** contact);
 /**
  * @param t  [s]
  * @param R  9 numbers, rotation of B in A
@@ -88,12 +92,35 @@ HS_API hs_status hs_contact_open(const char* file, const char* pair, const char*
  */
 HS_API hs_status hs_contact_evaluate(hs_contact* contact, double t, const double* R, const double* p, const double* V,
                                      hs_response* response);
+/**
+ * Many states against the same history, on all processors.
+ * @param n          states
+ * @param t          n numbers
+ * @param R          n times 9 numbers
+ * @param p          n times 3 numbers
+ * @param V          n times 6 numbers; NULL = all at rest
+ * @param tangents   0: they may be left zero, which can be several times faster
+ * @param responses  room for n
+ * @param statuses   room for n: HS_OK, or why there is no response (HS_RECOVERABLE: too deep, or not converged); the
+ *                   response is NaN then, and hs_contact_evaluate() at the state says more
+ * @returns HS_OK also when single states were refused
+ */
+HS_API hs_status hs_contact_evaluate_many(hs_contact* contact, size_t n, const double* t, const double* R,
+                                          const double* p, const double* V, int tangents, hs_response* responses,
+                                          hs_status* statuses);
 /** The same, and the state is accepted as the end of a step. @param response  may be NULL */
 HS_API hs_status hs_contact_commit(hs_contact* contact, double t, const double* R, const double* p, const double* V,
                                    hs_response* response);
 /** The history as bytes, to be freed with hs_free(). */
 HS_API hs_status hs_contact_save(hs_contact* contact, void** bytes, size_t* size);
 HS_API hs_status hs_contact_restore(hs_contact* contact, const void* bytes, size_t size);
+/**
+ * Pressure, traction, displacement and stress at a state as the bytes of a VTU file in A's frame, to be freed with
+ * hs_free(). HS_UNIMPLEMENTED where the back-end has none.
+ * @param volume  0: the surface, else its tetrahedra
+ */
+HS_API hs_status hs_contact_fields(hs_contact* contact, double t, const double* R, const double* p, const double* V,
+                                   int volume, void** vtu, size_t* size);
 /** NULL is allowed. */
 HS_API void hs_contact_close(hs_contact* contact);
 

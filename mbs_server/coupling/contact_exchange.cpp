@@ -259,7 +259,7 @@ void ContactExchange::answer(std::span<PrescribedState> states) {
       asked[i] = pair_state(model_.pairs[pair], states[i].t, states[i].q, states[i].qd);
     }
     const WallTimer timer(waited_);
-    const auto entries = batches.evaluate_batch(pair, asked, false);
+    const auto entries = batches.evaluate_batch(pair, asked, false, stop_);
     for (std::size_t i = 0; i < states.size(); ++i) {
       states[i].responses[pair] = entries[i].response;
       if (!states[i].error) states[i].error = entries[i].error;

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ._errors import InputError
+from ._errors import InputError, expected
 
 
 def _yaml(key: str, value: Any) -> str:
@@ -27,6 +27,8 @@ def assignments(changes: Mapping[str, Any] | Iterable[str] | None) -> list[str]:
         return []
     if isinstance(changes, Mapping):
         return [f"{key}={_yaml(key, value)}" for key, value in changes.items()]
+    if not isinstance(changes, Iterable):
+        raise expected("set", "{'KEY': value} or texts 'KEY=VALUE'", changes)
     texts = [changes] if isinstance(changes, str) else list(changes)
     for text in texts:
         if not isinstance(text, str) or "=" not in text:

@@ -35,6 +35,12 @@ class InputError(Error, ValueError):
     """A value, name, shape, size or file content that cannot be accepted."""
 
 
+def expected(argument: str, what: str, found: object) -> InputError:
+    """The mistake of an argument that has another type or shape. Of `found` only the type is told: it may be large."""
+    kind = "None" if found is None else f"a value of type {type(found).__name__}"
+    return InputError(f"{argument}: expected {what}, found {kind}", code="invalid input", key=argument)
+
+
 class OutOfOrder(Error, RuntimeError):
     """The call is not allowed now: after close(), beside another thread, in a child process."""
 

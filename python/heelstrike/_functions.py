@@ -4,6 +4,21 @@ from __future__ import annotations
 import numpy as np
 
 from ._core import Contact, Response
+from ._errors import InputError, expected
+
+
+def _numbers(given, argument: str, shape: tuple[int, ...]) -> np.ndarray:
+    """A copy as real numbers. Raises InputError for another shape, and for what are none."""
+    wanted = f"real numbers of shape {shape}"
+    try:
+        array = np.array(given)
+    except ValueError:  # lists of different lengths
+        raise expected(argument, wanted, given) from None
+    if array.dtype.kind not in "fiu":
+        raise expected(argument, wanted, given)
+    if array.shape != shape:
+        raise InputError(f"{argument}: expected {wanted}, found the shape {array.shape}", code="invalid input", key=argument)
+    return array.astype(float)
 
 
 def _skew(a: np.ndarray) -> np.ndarray:
@@ -12,7 +27,7 @@ def _skew(a: np.ndarray) -> np.ndarray:
 
 def rotation(theta) -> np.ndarray:
     """(3, 3) rotation by a rotation vector [rad] (Rodrigues)."""
-    theta = np.asarray(theta, dtype=float)
+    theta = _numbers(theta, "theta", (3,))
     angle = np.linalg.norm(theta)
     K = _skew(theta)
     # sin(a)/a and (1 - cos a)/a^2 = 2 sin(a/2)^2/a^2, which loses no digits at small angles; numpy's sinc has pi in it.
@@ -33,50 +48,59 @@ def pose(theta=(0.0, 0.0, 0.0), p=(0.0, 0.0, 0.0)) -> np.ndarray:
     """(4, 4) pose from a rotation vector [rad] and a translation [m]."""
     X = np.eye(4)
     X[:3, :3] = rotation(theta)
-    X[:3, 3] = p
+    X[:3, 3] = _numbers(p, "p", (3,))
     return X
 
 
 class WrenchFunction:
-    """F(x): the wrench on A at the pose that x, a rotation vector [rad] and a translation [m] in A, makes of X0.
+    """F(x, v): the wrench on A where x, a rotation vector [rad] and a translation [m] in A, takes B from X0, and B moves
+    with the twist v in A (angular [rad/s], linear [m/s]; left out: at rest).
 
         f = hs.WrenchFunction(contact, X0)
         scipy.optimize.root(lambda x: f(x) - F_wanted, np.zeros(6), jac=f.jacobian)
 
-    x = (theta, u): rotation exp(theta) R0, origin p0 + u. The Jacobian is exact: the contact's own tangent, by the chain
-    rule. F and J at the same x cost one evaluation. In frameworks of automatic differentiation it is a function with a
-    custom derivative: value f(x), vector-Jacobian product v -> v @ f.jacobian(x).
+    x = (theta, u): rotation exp(theta) R0, origin p0 + u. The Jacobians are exact: the contact's own tangents, by the chain
+    rule. F and Jacobians at the same state cost one evaluation. In frameworks of automatic differentiation it is a function
+    with a custom derivative: value f(x, v), Jacobian-vector product Jx @ dx + Jv @ dv, vector-Jacobian products w @ Jx and
+    w @ Jv, with Jx, Jv = f.jacobians(x, v).
     """
 
     def __init__(self, contact: Contact, X0=None, t: float = 0.0) -> None:
         self.contact = contact
-        self.X0 = np.eye(4) if X0 is None else np.array(X0, dtype=float)
+        self.X0 = np.eye(4) if X0 is None else _numbers(X0, "X0", (4, 4))
         self.t = t
-        self._x: np.ndarray | None = None
+        self._asked = None  # what the response belongs to
         self._response: Response | None = None
 
     def pose(self, x) -> np.ndarray:
         """(4, 4) X_AB at x."""
-        x = np.asarray(x, dtype=float)
+        x = _numbers(x, "x", (6,))
         X = np.eye(4)
         X[:3, :3] = rotation(x[:3]) @ self.X0[:3, :3]
         X[:3, 3] = self.X0[:3, 3] + x[3:]
         return X
 
-    def response(self, x) -> Response:
-        """All that the contact says at x, B at rest."""
-        x = np.array(x, dtype=float)
-        if self._x is None or not np.array_equal(x, self._x):
-            self._response = self.contact.evaluate(self.pose(x), None, self.t)
-            self._x = x
+    def response(self, x, v=None) -> Response:
+        """All that the contact says."""
+        X, V = self.pose(x), np.zeros(6) if v is None else _numbers(v, "v", (6,))
+        # The history counts, too: a commit changes the answer.
+        asked = (X.tobytes(), V.tobytes(), self.t, self.contact._history)
+        if asked != self._asked:
+            self._response = self.contact.evaluate(X, V, self.t)
+            self._asked = asked
         return self._response
 
-    def __call__(self, x) -> np.ndarray:
-        """(6,) torque [N m], force [N]"""
-        return self.response(x).F
+    def __call__(self, x, v=None) -> np.ndarray:
+        """(6,) torque [N m], force [N]; an array of the caller's own."""
+        return self.response(x, v).F.copy()
 
-    def jacobian(self, x) -> np.ndarray:
+    def jacobian(self, x, v=None) -> np.ndarray:
         """(6, 6) dF/dx"""
-        J = self.response(x).dF_dX.copy()
+        return self.jacobians(x, v)[0]
+
+    def jacobians(self, x, v=None) -> tuple[np.ndarray, np.ndarray]:
+        """(6, 6) dF/dx and (6, 6) dF/dv"""
+        response = self.response(x, v)
+        J = response.dF_dX.copy()
         J[:, :3] = J[:, :3] @ left_jacobian(np.asarray(x, dtype=float)[:3])
-        return J
+        return J, response.dF_dV.copy()

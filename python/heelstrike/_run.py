@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._errors import FileError, HeelstrikeWarning, InputError, RunFailed
+from ._errors import FileError, HeelstrikeWarning, InputError, RunFailed, expected
 from ._fields import Fields, read_vtu
 from ._progress import display
 
@@ -42,19 +42,31 @@ class Table(dict):
         return f"Table({len(self)} rows: {', '.join(self)})"
 
 
+def _remove(folder: pathlib.Path, maker: int) -> None:
+    # A child made by fork forgets its copy of the run, too; the files are those of its parent.
+    if os.getpid() == maker:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _path(given: str | os.PathLike, argument: str) -> pathlib.Path:
+    if not isinstance(given, (str, os.PathLike)):
+        raise expected(argument, "the path of a file or folder", given)
+    return pathlib.Path(given)
+
+
 class _TemporaryFolder:
     """Removed when nobody knows it any more, at the latest when the program ends."""
 
     def __init__(self) -> None:
         self.path = pathlib.Path(tempfile.mkdtemp(prefix="heelstrike-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        weakref.finalize(self, _remove, self.path, os.getpid())
 
 
 class Run:
     """The results of a run, from its folder. Everything is read when it is asked for the first time."""
 
     def __init__(self, folder: str | os.PathLike) -> None:
-        self.folder = pathlib.Path(folder)
+        self.folder = _path(folder, "folder")
         if not (self.folder / "timeseries.csv").exists() and not (self.folder / "summary.json").exists():
             raise FileError(f"{self.folder}: expected the folder of a run, found no timeseries.csv in it", code="file",
                             file=str(folder))
@@ -62,11 +74,18 @@ class Run:
         self._columns: Table | None = None
         self._timeseries = None
 
+    def __reduce__(self):
+        if self._kept is None:
+            return Run, (self.folder,)
+        # The temporary folder goes with the last Run that this process has of it: to another process travel its files.
+        files = {file.relative_to(self.folder): file.read_bytes() for file in self.folder.rglob("*") if file.is_file()}
+        return _unpacked, (files,)
+
     @property
     def columns(self) -> Table:
-        """{name: (n,) array}, units in the names: views of the one array that was read. First: "time_s"."""
+        """{name: (n,) array}, units in the names: views of the one array that was read, not to be written. First: "time_s"."""
         if self._columns is None:
-            names, numbers = _core.read_timeseries(self.folder)
+            names, numbers = _read_table(self.folder)
             self._columns = Table((name, numbers[:, i]) for i, name in enumerate(names))
         return self._columns
 
@@ -129,8 +148,11 @@ class Run:
     def _frames(self, pair: str | None, partner: bool) -> list[tuple[float, str]]:
         index = self.folder / "fields.pvd"
         if not index.exists():
-            raise InputError(f"{self.folder}: the run wrote no fields; ask for them with `output: {{fields: {{interval: "
-                             "0.01}}}` in the scenario, or set={'output.fields': {'interval': 0.01}}",
+            reasons = self._log("warning: no fields of pair ")
+            raise InputError(f"{self.folder}: the run wrote no fields" +
+                             (": " + "; ".join(reasons) if reasons else
+                              "; ask for them with `output: {fields: {interval: 0.01}}` in the scenario, or "
+                              "set={'output.fields': {'interval': 0.01}}"),
                              code="invalid input", file=str(index), key="output.fields")
         series: dict[str, list[tuple[float, str]]] = {}
         for entry in xml.parse(index).iter("DataSet"):
@@ -145,8 +167,47 @@ class Run:
                              f"{', '.join(series)}", code="invalid input", key="pair")
         return next(iter(mine.values()))
 
+    def _log(self, beginning: str) -> list[str]:
+        """What run.log says after this beginning of a line."""
+        log = self.folder / "run.log"
+        lines = log.read_text().splitlines() if log.exists() else []
+        return [line[len(beginning):] for line in lines if line.startswith(beginning)]
+
     def __repr__(self) -> str:
         return f"Run('{self.folder}', {len(self.columns)} rows, {len(self.columns.columns)} columns)"
+
+
+def _read_table(folder: pathlib.Path) -> tuple[list[str], np.ndarray]:
+    """Names and (rows, columns) numbers: of timeseries.csv, or of what `heelstrike run --hdf5` left in its place."""
+    file = folder / "timeseries.h5"
+    if (folder / "timeseries.csv").exists() or not file.exists():
+        return _core.read_timeseries(folder)
+    try:
+        import h5py
+    except ImportError:
+        raise FileError(f"{file}: h5py is needed to read it, and is not installed: python3-h5py", code="file",
+                        file=str(file)) from None
+    try:
+        with h5py.File(file) as opened:
+            table = opened["timeseries"]
+            names, numbers = [str(name) for name in table.attrs["columns"]], table[()]
+    except (OSError, KeyError) as problem:
+        raise FileError(f"{file}: expected the table of a run, found something else: {problem}", code="file",
+                        file=str(file)) from None
+    numbers.setflags(write=False)
+    return names, numbers
+
+
+def _unpacked(files: Mapping[pathlib.PurePath, bytes]) -> Run:
+    """A run with its temporary folder that comes from another process."""
+    kept = _TemporaryFolder()
+    for name, content in files.items():
+        file = kept.path / "run" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    made = Run(kept.path / "run")
+    made._kept = kept
+    return made
 
 
 def run(scenario: str | os.PathLike, *, backend: str = "",
@@ -169,9 +230,10 @@ def run(scenario: str | os.PathLike, *, backend: str = "",
     Ctrl-C stops the run cleanly: what was computed is in its folder, and KeyboardInterrupt is raised.
     Raises InputError with file, line and key for mistakes; RunFailed, whose `run` holds what there is.
     """
-    kept = None if output else _TemporaryFolder()
-    folder = pathlib.Path(output) if output else kept.path / "run"
-    bar = display(progress, pathlib.Path(scenario).stem)
+    file = _path(scenario, "scenario")
+    kept = _TemporaryFolder() if output is None else None
+    folder = kept.path / "run" if kept else _path(output, "output")
+    bar = display(progress, file.stem)
 
     def warn(level: str, text: str) -> None:
         if bar is not None:
@@ -180,12 +242,12 @@ def run(scenario: str | os.PathLike, *, backend: str = "",
 
     try:
         status, reason, code = _core.run(
-            pathlib.Path(scenario), folder, backend, set, _backend_last, server, mbs, overwrite, tls, patience, bar, warn)
+            file, folder, backend, set, _backend_last, server, mbs, overwrite, tls, patience, bar, warn)
     finally:
         if bar is not None:
             bar.close()
     if status in ("failed", "cancelled"):
-        failure = RunFailed(reason, code=code, file=os.fspath(scenario))
+        failure = RunFailed(reason, code=code, file=str(scenario))
         if (folder / "timeseries.csv").exists():
             failure.run = Run(folder)
             failure.run._kept = kept

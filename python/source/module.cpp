@@ -16,6 +16,7 @@
 #include <heelstrike/run.hpp>
 #include <heelstrike/simulation.hpp>
 
+#include "python/source/arguments.hpp"
 #include "python/source/interruptible.hpp"
 #include "python/source/numbers.hpp"
 
@@ -32,8 +33,8 @@ void raise(const hs::Error& error) {
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
 }
 
-hs::Changes changes_of(const std::string& backend, const py::object& set, bool backend_last = false) {
-  return {.backend = backend,
+hs::Changes changes_of(const py::object& backend, const py::object& set, bool backend_last = false) {
+  return {.backend = text(backend, "backend"),
           .set = py::module_::import("heelstrike._changes").attr("assignments")(set).cast<std::vector<std::string>>(),
           .backend_last = backend_last};
 }
@@ -42,8 +43,9 @@ hs::Changes changes_of(const std::string& backend, const py::object& set, bool b
 hs::Tls tls_of(const py::object& tls) {
   hs::Tls made;
   if (tls.is_none()) return made;
+  if (!py::hasattr(tls, "keys")) refuse("tls", "None or a mapping {'ca_file': FILE, ...}", type_text(tls));
   for (const auto& [key, value] : py::dict(tls)) {
-    const auto name = key.cast<std::string>();
+    const std::string name = text(key, "tls");
     std::string* member = name == "ca_file"            ? &made.ca_file
                           : name == "certificate_file" ? &made.certificate_file
                           : name == "key_file"         ? &made.key_file
@@ -184,12 +186,14 @@ void bind_pair(py::module_& module) {
                        "Two bodies, their surfaces and materials, and the back-end that computes their contact.")
       .def_static(
           "from_yaml",
-          [](const fs::path& file, const std::string& name, const std::string& backend, const py::object& set) {
+          [](const py::object& file, const py::object& name, const py::object& backend, const py::object& set) {
             const hs::Changes changes = changes_of(backend, set);
+            const fs::path scenario = path(file, "file");
+            const std::string pair = text(name, "name");
             const py::gil_scoped_release released;
-            return hs::Pair::from_yaml(file, name, changes);
+            return hs::Pair::from_yaml(scenario, pair, changes);
           },
-          "file"_a, "name"_a = "", "backend"_a = "", "set"_a = py::none(),
+          "file"_a, "name"_a = py::str(), "backend"_a = py::str(), "set"_a = py::none(),
           R"(One contact pair of a scenario file, with the meshes that it names.
 
 file     scenario (YAML)
@@ -207,7 +211,7 @@ Raises InputError with file, line and key of every mistake.)")
 void bind_response(py::module_& module) {
   py::class_<PyResponse>(module, "Response", R"(Answer of a contact; `F, dF_dX, dF_dV = response` unpacks it.
 
-Arrays are views into the response: no copies. Where the gap is positive, wrench and tangents are exactly zero.)")
+Arrays are views into the response: no copies, and not to be written; `F.copy()` is. Where the gap is positive, wrench and tangents are exactly zero.)")
       .def_property_readonly(
           "F", [](const py::object& self) { return member_view<&hs::Response::F_A>(self, {6}); },
           "(6,) torque [N m] and force [N] on A about A's origin, in A's axes")
@@ -262,8 +266,9 @@ Arrays are views into the response: no copies. Where the gap is positive, wrench
         return py::str("Response(force=({:.6g}, {:.6g}, {:.6g}) N, gap={:.6g} m)")
             .format(F[3], F[4], F[5], self.response.gap);
       });
-  py::class_<PyResponses>(module, "Responses",
-                          "Answers to many states; arrays are views. NaN where a state was refused: see `refused`.")
+  py::class_<PyResponses>(
+      module, "Responses",
+      "Answers to many states; arrays are views that cannot be written. NaN where a state was refused: see `refused`.")
       .def("__len__", [](const PyResponses& self) { return self.answers.size(); })
       .def_property_readonly(
           "F",
@@ -329,13 +334,14 @@ Arrays are views into the response: no copies. Where the gap is positive, wrench
 /// A contact that Python holds.
 struct PyContact {
   hs::Contact contact;
+  int history = 0;  ///< counts what changed it: whoever keeps an answer can see whether it still holds
 };
 
-hs::OpenOptions open_options(const std::string& server, const py::object& tls, double patience) {
+hs::OpenOptions open_options(const py::object& server, const py::object& tls, const py::object& patience) {
   hs::OpenOptions options;
-  options.server = server;
+  options.server = text(server, "server");
   options.tls = tls_of(tls);
-  options.patience = patience;
+  options.patience = real_number(patience, "patience");
   return options;
 }
 
@@ -344,15 +350,15 @@ void watched_by(hs::OpenOptions& options, std::stop_source& stop, Watch& watch) 
   options.on_progress = [&watch](const hs::Progress& progress) { watch.tell(progress); };
 }
 
-std::unique_ptr<PyContact> open_contact(const hs::Pair& pair, const std::string& server, const py::object& progress,
-                                        const py::object& tls, double patience) {
+std::unique_ptr<PyContact> open_contact(const hs::Pair& pair, const py::object& server, const py::object& progress,
+                                        const py::object& tls, const py::object& patience) {
   hs::OpenOptions options = open_options(server, tls, patience);
   const py::object display = py::module_::import("heelstrike._progress").attr("display")(progress, pair.name());
   std::stop_source stop;
   std::unique_ptr<PyContact> opened;
   do_interruptibly(stop, display, py::none(), [&](Watch& watch) {
     watched_by(options, stop, watch);
-    opened = std::make_unique<PyContact>(PyContact{hs::Contact::open(pair, options)});
+    opened = std::make_unique<PyContact>(PyContact{.contact = hs::Contact::open(pair, options)});
   });
   if (!display.is_none()) display.attr("close")();
   return opened;
@@ -364,8 +370,8 @@ void bind_contact(py::module_& module) {
 evaluate() is pure: it answers for any state against the committed history, in any order, any number of times.
 commit() accepts a state as the end of a step and advances the history (friction, speed of approach, warm start).
 One thread at a time; open one contact for each. Usable in a `with` statement, which closes it.)")
-      .def_static("open", &open_contact, "pair"_a, py::kw_only(), "server"_a = "", "progress"_a = py::none(),
-                  "tls"_a = py::none(), "patience"_a = 300.0,
+      .def_static("open", &open_contact, "pair"_a, py::kw_only(), "server"_a = py::str(), "progress"_a = py::none(),
+                  "tls"_a = py::none(), "patience"_a = py::float_(300.0),
                   R"(Prepares the pair: meshing and condensing take minutes the first time, then come from the cache.
 
 server    address of a fem_server, "host:50051" or "unix:/path"; without it the contact is computed in this process
@@ -376,7 +382,7 @@ patience  how long a lost connection is tried again [s]
 Raises InputError, Unavailable, VersionMismatch; Ctrl-C ends the preparation.)")
       .def(
           "evaluate",
-          [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, double t) {
+          [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, const py::handle& t) {
             const hs::State state = state_of(X_AB, V_AB, t);
             auto answer = std::make_unique<PyResponse>();
             const py::gil_scoped_release released;
@@ -384,7 +390,7 @@ Raises InputError, Unavailable, VersionMismatch; Ctrl-C ends the preparation.)")
             answer->regions = self.contact.regions();
             return answer;
           },
-          "X_AB"_a, "V_AB"_a = py::none(), "t"_a = 0.0,
+          "X_AB"_a, "V_AB"_a = py::none(), "t"_a = py::float_(0.0),
           R"(Wrench and tangents at a state: `F, dF_dX, dF_dV = contact.evaluate(X_AB, V_AB, t)`.
 
 X_AB  (4, 4) pose of the partner B in the main body A: rotation, translation [m]
@@ -398,10 +404,12 @@ shapes, rotations that are none, and numbers that are not finite.)")
           [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, const py::handle& t, bool tangents) {
             const std::vector<hs::State> states = states_of(X_AB, V_AB, t);
             auto answers = std::make_unique<PyResponses>();
-            const py::gil_scoped_release released;
             answers->tangents = tangents;
             answers->regions = self.contact.regions();
-            answers->answers = self.contact.evaluate_many(states, tangents);
+            std::stop_source stop;
+            do_interruptibly(stop, py::none(), py::none(), [&](Watch& /*watch*/) {
+              answers->answers = self.contact.evaluate_many(states, tangents, stop.get_token());
+            });
             forget_refused(answers->answers);
             return answers;
           },
@@ -411,18 +419,19 @@ shapes, rotations that are none, and numbers that are not finite.)")
 X_AB      (n, 4, 4);  V_AB  (n, 6), (6,) or None;  t  (n,) or one number [s]
 tangents  also dF_dX and dF_dV, as evaluate() gives them; without them, finite elements may be several times faster
 Returns Responses: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`, `.regions`, `.refused`, and with
-tangents `.dF_dX`, `.dF_dV` (n, 6, 6).)")
+tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends it.)")
       .def(
           "commit",
-          [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, double t) {
+          [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, const py::handle& t) {
             const hs::State state = state_of(X_AB, V_AB, t);
             auto answer = std::make_unique<PyResponse>();
             const py::gil_scoped_release released;
+            ++self.history;
             answer->response = self.contact.commit(state);
             answer->regions = self.contact.regions();
             return answer;
           },
-          "X_AB"_a, "V_AB"_a = py::none(), "t"_a = 0.0,
+          "X_AB"_a, "V_AB"_a = py::none(), "t"_a = py::float_(0.0),
           "Accepts a state as the end of a step and advances the history. Arguments as evaluate().")
       .def(
           "save",
@@ -437,14 +446,15 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6).)")
           "The history as bytes; restorable by a contact opened from the same pair, here or elsewhere.")
       .def(
           "restore",
-          [](PyContact& self, const py::bytes& state) {
-            const std::string bytes = state;
+          [](PyContact& self, const py::handle& state) {
+            const std::string bytes = saved_bytes(state, "state");
             const py::gil_scoped_release released;
+            ++self.history;
             self.contact.restore(bytes);
           },
           "state"_a, "Back to what save() returned. Raises InputError for other bytes; nothing has changed then.")
       .def("_vtu",
-           [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, double t, bool volume,
+           [](PyContact& self, const py::handle& X_AB, const py::handle& V_AB, const py::handle& t, bool volume,
               const std::vector<std::string>& quantities) {
              const hs::State state = state_of(X_AB, V_AB, t);
              std::string vtu;
@@ -457,6 +467,7 @@ tangents `.dF_dX`, `.dF_dV` (n, 6, 6).)")
       .def(
           "close", [](PyContact& self) { self.contact.close(); }, "Frees everything. Later calls raise OutOfOrder.",
           py::call_guard<py::gil_scoped_release>())
+      .def_property_readonly("_history", [](const PyContact& self) { return self.history; })
       .def_property_readonly(
           "is_open", [](const PyContact& self) { return self.contact.is_open(); }, "False after close()")
       .def_property_readonly(
@@ -483,9 +494,11 @@ struct PySimulation {
   std::stop_source stop;
 };
 
-std::unique_ptr<PySimulation> open_simulation(const fs::path& file, const std::string& backend, const py::object& set,
-                                              const std::string& server, const py::object& progress,
-                                              const py::object& tls, double patience) {
+std::unique_ptr<PySimulation> open_simulation(const py::object& scenario, const py::object& backend,
+                                              const py::object& set, const py::object& server,
+                                              const py::object& progress, const py::object& tls,
+                                              const py::object& patience) {
+  const fs::path file = path(scenario, "scenario");
   const hs::Changes changes = changes_of(backend, set);
   hs::OpenOptions options = open_options(server, tls, patience);
   const py::object display =
@@ -507,7 +520,11 @@ py::list names_of(std::span<const hs::Column> columns) {
 }
 
 /// Three numbers for BODY.force or BODY.torque, one for everything else.
-void set_input(PySimulation& self, const std::string& name, const py::object& value, double rate, double acceleration) {
+void set_input(PySimulation& self, const py::object& input, const py::object& value, const py::object& given_rate,
+               const py::object& given_acceleration) {
+  const std::string name = text(input, "name");
+  const double rate = real_number(given_rate, "rate");
+  const double acceleration = real_number(given_acceleration, "acceleration");
   const auto ends_with = [&](const char* end) { return name.ends_with(end); };
   if (!ends_with(".force") && !ends_with(".torque")) {
     const double number = real_array(value, name.c_str(), {}).data()[0];
@@ -541,8 +558,8 @@ void bind_simulation(py::module_& module) {
 
 The integrator chooses its steps freely; what lies between is interpolated, so that a run in many pieces has the bits of
 one in a single piece. Only set(), save() and restore() end a step where the simulation stands. One thread at a time.)")
-      .def(py::init(&open_simulation), "scenario"_a, py::kw_only(), "backend"_a = "", "set"_a = py::none(),
-           "server"_a = "", "progress"_a = py::none(), "tls"_a = py::none(), "patience"_a = 300.0,
+      .def(py::init(&open_simulation), "scenario"_a, py::kw_only(), "backend"_a = py::str(), "set"_a = py::none(),
+           "server"_a = py::str(), "progress"_a = py::none(), "tls"_a = py::none(), "patience"_a = py::float_(300.0),
            R"(Builds the model, prepares its contact, and stands at t = 0.
 
 scenario  file (YAML);  backend, set  changes as in run()
@@ -554,14 +571,15 @@ progress, tls, patience  as Contact.open())")
           "end_time", [](const PySimulation& self) { return self.simulation.end_time(); }, "of the scenario [s]")
       .def(
           "advance_to",
-          [](PySimulation& self, double t) {
+          [](PySimulation& self, const py::handle& t) {
+            const double goal = real_number(t, "t");
             do_interruptibly(self.stop, py::none(), py::none(),
-                             [&](Watch& /*watch*/) { self.simulation.advance_to(t); });
+                             [&](Watch& /*watch*/) { self.simulation.advance_to(goal); });
           },
           "t"_a, R"(Goes to the time t [s], between `time` and `end_time`.
 
 Raises InputError for another time, SolverFailed, LimitReached. After Ctrl-C the simulation can be asked but not advanced.)")
-      .def("set", &set_input, "name"_a, "value"_a, "rate"_a = 0.0, "acceleration"_a = 0.0,
+      .def("set", &set_input, "name"_a, "value"_a, "rate"_a = py::float_(0.0), "acceleration"_a = py::float_(0.0),
            R"(From now on the input is value + rate (t - now) + acceleration (t - now)^2 / 2.
 
 name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body's origin, added to the loads of the
@@ -574,7 +592,8 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
           "names of the columns of the time series; units are in the names")
       .def(
           "describe",
-          [](const PySimulation& self, const std::string& name) {
+          [](const PySimulation& self, const py::handle& given) {
+            const std::string name = text(given, "name");
             for (const auto columns : {self.simulation.outputs(), self.simulation.inputs()}) {
               for (const hs::Column& column : columns) {
                 if (column.name == name) return column.meaning + " [" + column.unit + "]";
@@ -601,8 +620,9 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
           },
           "All outputs at `time` as an array, in the order of `outputs`.")
       .def(
-          "__getitem__", [](PySimulation& self, const std::string& name) { return self.simulation.get(name); },
-          "name"_a, "One output at `time`.")
+          "__getitem__",
+          [](PySimulation& self, const py::handle& name) { return self.simulation.get(text(name, "name")); }, "name"_a,
+          "One output at `time`.")
       .def(
           "save",
           [](PySimulation& self) {
@@ -616,8 +636,8 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
           "All that is needed to go on from here, as bytes.")
       .def(
           "restore",
-          [](PySimulation& self, const py::bytes& state) {
-            const std::string bytes = state;
+          [](PySimulation& self, const py::handle& state) {
+            const std::string bytes = saved_bytes(state, "state");
             const py::gil_scoped_release released;
             self.simulation.restore(bytes);
           },
@@ -634,12 +654,12 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
       });
 }
 
-py::tuple run(const fs::path& file, const fs::path& folder, const std::string& backend, const py::object& set,
-              bool backend_last, const std::string& server, const std::string& mbs, bool overwrite,
-              const py::object& tls, double patience, const py::object& on_progress, const py::object& on_message) {
+py::tuple run(const fs::path& file, const fs::path& folder, const py::object& backend, const py::object& set,
+              bool backend_last, const py::object& server, const py::object& mbs, bool overwrite, const py::object& tls,
+              const py::object& patience, const py::object& on_progress, const py::object& on_message) {
   hs::RunOptions options;
   static_cast<hs::OpenOptions&>(options) = open_options(server, tls, patience);
-  options.mbs = mbs;
+  options.mbs = text(mbs, "mbs");
   options.folder = folder;
   options.overwrite = overwrite;
   const hs::Changes changes = changes_of(backend, set, backend_last);

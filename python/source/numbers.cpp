@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
-#include <heelstrike/error.hpp>
+#include "python/source/arguments.hpp"
 
 namespace heelstrike::python {
 namespace {
-
-[[noreturn]] void refuse(const char* name, const std::string& expected, const std::string& found) {
-  throw hs::Error(hs::ErrorCode::invalid_input, std::string(name) + ": expected " + expected + ", found " + found, {},
-                  0, name);
-}
 
 std::string shape_text(const std::vector<py::ssize_t>& shape) {
   std::string text = "(";
@@ -49,7 +44,7 @@ py::array_t<double, py::array::c_style> real_array(const py::handle& given, cons
   const py::array array = py::array::ensure(given);
   if (!array) {
     PyErr_Clear();
-    refuse(name, expected, "what is no array: " + std::string(py::str(py::type::of(given).attr("__name__"))));
+    refuse(name, expected, "what is no array: " + type_text(given));
   }
   const char kind = array.dtype().kind();
   if (kind != 'f' && kind != 'i' && kind != 'u') {
@@ -61,9 +56,9 @@ py::array_t<double, py::array::c_style> real_array(const py::handle& given, cons
   return py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(array);
 }
 
-hs::State state_of(const py::handle& X_AB, const py::handle& V_AB, double t) {
+hs::State state_of(const py::handle& X_AB, const py::handle& V_AB, const py::handle& t) {
   hs::State state;
-  state.t = t;
+  state.t = real_number(t, "t");
   take_pose(real_array(X_AB, "X_AB", {4, 4}).data(), state);
   if (!V_AB.is_none()) std::copy_n(real_array(V_AB, "V_AB", {6}).data(), 6, state.V_AB.begin());
   return state;
@@ -87,12 +82,27 @@ std::vector<hs::State> states_of(const py::handle& X_AB, const py::handle& V_AB,
   return states;
 }
 
+namespace {
+
+/// What looks into numbers that others read, too, or that are read again, must not change them.
+py::array read_only(py::array array) {
+  py::detail::array_proxy(array.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
+  return array;
+}
+
+}  // namespace
+
+py::array view(const double* numbers, std::vector<py::ssize_t> shape, const py::object& owner) {
+  return read_only(py::array_t<double>(std::move(shape), numbers, owner));
+}
+
 py::array strided_view(const double* numbers, std::size_t n, std::size_t width, std::size_t stride,
                        const py::object& owner) {
   const auto rows = static_cast<py::ssize_t>(n), columns = static_cast<py::ssize_t>(width);
   const auto row_bytes = static_cast<py::ssize_t>(stride);
-  if (width == 1) return py::array_t<double>({rows}, {row_bytes}, numbers, owner);
-  return py::array_t<double>({rows, columns}, {row_bytes, static_cast<py::ssize_t>(sizeof(double))}, numbers, owner);
+  if (width == 1) return read_only(py::array_t<double>({rows}, {row_bytes}, numbers, owner));
+  return read_only(
+      py::array_t<double>({rows, columns}, {row_bytes, static_cast<py::ssize_t>(sizeof(double))}, numbers, owner));
 }
 
 }  // namespace heelstrike::python

@@ -23,17 +23,16 @@ namespace py = pybind11;
 
 /// @param X_AB  (4, 4): rotation, translation [m], last row (0, 0, 0, 1)
 /// @param V_AB  (6,) [rad/s, m/s], or None
+/// @param t     a real number [s]
 /// @throws hs::Error{invalid_input} as real_array, and for another last row; the rotation is checked by the library
-[[nodiscard]] hs::State state_of(const py::handle& X_AB, const py::handle& V_AB, double t);
+[[nodiscard]] hs::State state_of(const py::handle& X_AB, const py::handle& V_AB, const py::handle& t);
 /// @param X_AB  (n, 4, 4)
 /// @param V_AB  (n, 6), (6,) or None
 /// @param t     (n,) or one number [s]
 [[nodiscard]] std::vector<hs::State> states_of(const py::handle& X_AB, const py::handle& V_AB, const py::handle& t);
 
-/// Numbers that belong to `owner`, which lives as long as the array.
-[[nodiscard]] inline py::array view(const double* numbers, std::vector<py::ssize_t> shape, const py::object& owner) {
-  return py::array_t<double>(std::move(shape), numbers, owner);
-}
+/// Numbers that belong to `owner`, which lives as long as the array. They cannot be written.
+[[nodiscard]] py::array view(const double* numbers, std::vector<py::ssize_t> shape, const py::object& owner);
 /// The same with a distance in bytes between entries of the first axis.
 [[nodiscard]] py::array strided_view(const double* numbers, std::size_t n, std::size_t width, std::size_t stride,
                                      const py::object& owner);

@@ -56,8 +56,8 @@ class WatchedContact final : public test::ForwardingContact, public BatchContact
     return dynamic_cast<const BatchContact&>(const_cast<WatchedContact*>(this)->inner()).history_independent();
   }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
-                                                       bool tangents) override {
-    return around([&] { return batches().evaluate_batch(pair, states, tangents); });
+                                                       bool tangents, std::stop_token stop) override {
+    return around([&] { return batches().evaluate_batch(pair, states, tangents, stop); });
   }
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override {

@@ -65,7 +65,7 @@ TEST(RemoteRegions, AreThoseOfAContactInThisProcess) {
     remote->settle();
     EXPECT_EQ(posted->responses.front().regions, b.regions);
     const auto batch = [&](Contact& contact) {
-      return dynamic_cast<BatchContact&>(contact).evaluate_batch(0, {&state, 1}, false).front().response.regions;
+      return dynamic_cast<BatchContact&>(contact).evaluate_batch(0, {&state, 1}, false, {}).front().response.regions;
     };
     EXPECT_EQ(batch(*remote), batch(*local));
     remote->commit(step, {&state, 1}, {&a, 1});

@@ -22,7 +22,7 @@ static void use_contact(const char* file) {
   void* saved = NULL;
   size_t size = 0;
   double no_rotation[9] = {0};
-  check(hs_contact_open(file, NULL, NULL, &contact) == HS_OK, "a contact opens");
+  check(hs_contact_open(file, NULL, NULL, NULL, 0, NULL, &contact) == HS_OK, "a contact opens");
   check(hs_contact_evaluate(contact, 0.0, identity, touching, NULL, &first) == HS_OK, "it answers");
   check(fabs(first.F_A[5] - 140.0) < 1e-6, "the law of Hertz: 1.4e8 N/m^1.5 (1e-4 m)^1.5 = 140 N");
   check(strcmp(hs_error_message(), "") == 0, "success leaves no message");
@@ -38,6 +38,57 @@ static void use_contact(const char* file) {
   check(hs_contact_evaluate(NULL, 0.0, identity, touching, NULL, &first) == HS_INVALID_INPUT, "no contact");
   hs_contact_close(contact);
   hs_contact_close(NULL);
+}
+
+/* Options, many states at once, fields. */
+static void use_many(const char* file) {
+  hs_contact* contact = NULL;
+  hs_response one, many[3];
+  hs_status statuses[3];
+  const char* set[] = {"contact.parameters={stiffness: 1.0e6, damping: 100}"};
+  const char* wrong[] = {"contact.stifness=1"};
+  double t[3] = {0, 0, 0}, R[27], p[9] = {0, 0, -0.0999, 0, 0, -0.2, 0, 0, -0.0999}, V[18] = {0};
+  void* vtu = NULL;
+  size_t size = 0;
+  int i;
+  for (i = 0; i < 27; ++i) R[i] = identity[i % 9];
+  R[18] = 2.0; /* the third is no rotation */
+  V[5] = 0.1;
+  check(hs_contact_open(file, NULL, NULL, wrong, 1, NULL, &contact) == HS_INVALID_INPUT, "an unknown key");
+  check(contact == NULL && strstr(hs_error_key(), "stifness") != NULL, "no handle, and the key");
+  check(hs_contact_open(file, NULL, NULL, NULL, 1, NULL, &contact) == HS_INVALID_INPUT, "one change, and none is there");
+  check(hs_contact_open(file, NULL, "kelvin_voigt", set, 1, NULL, &contact) == HS_OK, "another back-end opens");
+  check(hs_contact_evaluate(contact, 0.0, identity, touching, V, &one) == HS_OK, "it answers");
+  check(fabs(one.F_A[5] - (1.0e6 * 1e-4 + 100 * 0.1)) < 1e-6, "its law: K d + D v = 110 N");
+  check(hs_contact_evaluate_many(contact, 3, t, R, p, V, 1, many, statuses) == HS_INVALID_INPUT, "no rotation");
+  R[18] = 1.0;
+  check(hs_contact_evaluate_many(contact, 3, t, R, p, V, 1, many, statuses) == HS_OK, "many at once");
+  check(statuses[0] == HS_OK && memcmp(many[0].F_A, one.F_A, sizeof one.F_A) == 0, "the same bits as one");
+  check(many[0].dF_A_dX[35] == one.dF_A_dX[35] && many[0].dF_A_dX[35] != 0.0, "with the same tangent");
+  check(statuses[1] == HS_OK && many[1].F_A[5] == 0.0 && many[1].gap > 0.0, "apart");
+  check(statuses[2] == HS_OK && fabs(many[2].F_A[5] - 100.0) < 1e-6, "the third is at rest");
+  p[5] = 10.0; /* the ground far above: the ball is all below it */
+  check(hs_contact_evaluate_many(contact, 3, t, R, p, NULL, 0, many, statuses) == HS_OK, "one of them is refused");
+  check(statuses[0] == HS_OK && statuses[1] == HS_RECOVERABLE && isnan(many[1].F_A[5]) && isnan(many[1].gap),
+        "it is too deep, and there is no number to be taken for one");
+  check(hs_contact_evaluate_many(contact, 3, t, R, p, NULL, 0, NULL, statuses) == HS_INVALID_INPUT, "no room");
+  check(hs_contact_evaluate_many(contact, 0, NULL, NULL, NULL, NULL, 0, NULL, NULL) == HS_OK, "none is none");
+  check(hs_contact_fields(contact, 0.0, identity, touching, NULL, 0, &vtu, &size) == HS_UNIMPLEMENTED && vtu == NULL,
+        "a point law has no fields");
+  hs_contact_close(contact);
+}
+
+/* Of finite elements, where the build has them. */
+static void use_fields(const char* file) {
+  hs_contact* contact = NULL;
+  const char* set[] = {"contact.element_size=0.03"};
+  void* vtu = NULL;
+  size_t size = 0;
+  check(hs_contact_open(file, NULL, NULL, set, 1, NULL, &contact) == HS_OK, "a body of finite elements");
+  check(hs_contact_fields(contact, 0.0, identity, touching, NULL, 0, &vtu, &size) == HS_OK && size > 1000, "its fields");
+  check(vtu != NULL && memcmp(vtu, "<?xml", 5) == 0, "are a VTU file");
+  hs_free(vtu);
+  hs_contact_close(contact);
 }
 
 static void use_simulation(const char* file) {
@@ -72,9 +123,11 @@ static void use_simulation(const char* file) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc < 2 || argc > 3) return 2;
   check(strlen(hs_version()) > 0, "a version");
   use_contact(argv[1]);
+  use_many(argv[1]);
   use_simulation(argv[1]);
+  if (argc == 3) use_fields(argv[2]);
   return failures == 0 ? 0 : 1;
 }

@@ -30,6 +30,12 @@ class ForeignCodes(unittest.TestCase):
         self.assertLess(distance, 1e-6)
         self.assertLess(turn, 1e-6)
 
+    def test_automatic_differentiation_of_a_bounce(self):
+        leaves, automatic, by_differences = example("automatic_differentiation").main()
+        self.assertTrue(1.0 < leaves < 2.0)  # the dashpot takes some of it
+        # Differences of 1e-5 of numbers that 400 steps have rounded to 1e-14 each at worst.
+        self.assertAlmostEqual(automatic, by_differences, delta=1e-6)
+
 
 if __name__ == "__main__":
     unittest.main()

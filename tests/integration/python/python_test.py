@@ -1,6 +1,7 @@
 """The Python package: what users type, and what they mistype."""
 import concurrent.futures
 import contextlib
+import importlib.util
 import inspect
 import io
 import multiprocessing
@@ -60,6 +61,15 @@ def rebound(restitution):
     return run.summary["contacts"][0]["separation_speed_m_s"]
 
 
+def short_run(restitution):
+    """In another process, which is gone when its results are read."""
+    return hs.run(BALL, set={"contact.restitution": restitution, **SHORT})
+
+
+def failing_run(steps):
+    hs.run(BALL, set={"analysis.budget.steps": steps})
+
+
 with_finite_elements = unittest.skipUnless("fem_condensed" in hs.backends(), "built without finite elements")
 
 
@@ -73,6 +83,19 @@ class Runs(unittest.TestCase):
                 self.assertEqual((ours.folder / name).read_bytes(), pathlib.Path(folder, "cli", name).read_bytes(), name)
             self.assertTrue(ours.report.exists())
             self.assertEqual(hs.open_run(f"{folder}/cli").summary, ours.summary)
+
+    def test_a_table_in_hdf5(self):
+        if importlib.util.find_spec("h5py") is None:
+            self.skipTest("python3-h5py is not installed: scripts/setup")
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([BINARIES / "heelstrike", "run", BALL, "--in-process", "--quiet", "--set", "analysis.end_time=0.5",
+                            "--hdf5", "-o", f"{folder}/run"], check=True)
+            run, here = hs.open_run(f"{folder}/run"), hs.run(BALL, set=SHORT)
+            self.assertEqual(run.columns.columns, here.columns.columns)
+            for name, column in here.columns.items():
+                np.testing.assert_array_equal(run.columns[name], column)
+            self.assertFalse(run.columns["time_s"].flags.writeable)
+            self.assertEqual(len(run.timeseries["time_s"]), len(here.timeseries["time_s"]))
 
     def test_columns_are_views_of_one_array(self):
         run = hs.run(BALL, set=SHORT)
@@ -127,6 +150,45 @@ class Runs(unittest.TestCase):
         self.assertLess(by_threads[0], by_threads[1])
         self.assertEqual(by_processes, by_threads)
 
+    def test_runs_come_back_from_processes(self):
+        for method in ("spawn", "fork"):
+            with self.subTest(method):
+                with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
+                    run = list(pool.map(short_run, [0.4]))[0]
+                    failure = pool.submit(failing_run, 100).exception()
+                here = short_run(0.4)
+                self.assertEqual(run.summary, here.summary)
+                np.testing.assert_array_equal(run.columns["ball.z_m"], here.columns["ball.z_m"])
+                self.assertTrue(run.report.exists())
+                self.assertEqual(failure.run.summary["status"], "failed")
+                folder = run.folder
+                del run
+                self.assertFalse(folder.exists())
+
+    def test_a_child_leaves_its_parents_folder_alone(self):
+        run = hs.run(BALL, set=SHORT)
+        child = os.fork()
+        if child == 0:
+            del run
+            os._exit(0)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(run.status, "completed")
+
+    def test_a_run_with_its_own_folder_is_pickled_as_that(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = hs.run(BALL, set=SHORT, output=f"{folder}/run")
+            self.assertEqual(pickle.loads(pickle.dumps(run)).folder, run.folder)
+
+    def test_no_fields_says_why(self):
+        self.assertRaisesRegex(hs.InputError, r"ask for them with `output: \{fields: \{interval: 0.01\}\}` in",
+                               hs.run(BALL, set=SHORT).fields)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = hs.run(BALL, set={"output.fields": {"interval": 0.1}, **SHORT})
+        with self.assertRaisesRegex(hs.InputError, "no fields: 'ball-ground' .*point laws know a force") as caught:
+            run.fields()
+        self.assertNotIn("ask for", str(caught.exception))
+
     def test_servers_run_it_with_the_same_bytes(self):
         with tempfile.TemporaryDirectory() as folder, served() as fem, served("mbs_server", "--fem", fem) as mbs:
             here, there, half = (hs.run(BALL, set=SHORT, output=f"{folder}/{name}", **where) for name, where in
@@ -160,6 +222,15 @@ class Mistakes(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.assertRaisesRegex(hs.FileError, "exists", hs.run, BALL, output=folder)
             self.assertRaisesRegex(hs.FileError, "VTU", hs.read_vtu, BALL)
+
+    def test_a_table_that_is_none(self):
+        if importlib.util.find_spec("h5py") is None:
+            self.skipTest("python3-h5py is not installed: scripts/setup")
+        with tempfile.TemporaryDirectory() as folder:
+            run = hs.run(BALL, set=SHORT, output=f"{folder}/run")
+            (run.folder / "timeseries.csv").rename(run.folder / "timeseries.h5")
+            with self.assertRaisesRegex(hs.FileError, "timeseries.h5: expected the table of a run"):
+                _ = hs.open_run(run.folder).columns
 
     def test_a_failed_run_keeps_what_there_is(self):
         with self.assertRaises(hs.RunFailed) as caught:
@@ -195,6 +266,48 @@ class Mistakes(unittest.TestCase):
         self.assertRaisesRegex(hs.InputError, r"V_AB: .*\(2, 6\)", contact.evaluate_many, [X, X], np.zeros((3, 6)))
         np.testing.assert_array_equal(contact.evaluate(X.astype(np.float32).astype(float)).F,
                                       contact.evaluate(np.asfortranarray(X.astype(np.float32))).F)
+
+    def test_types(self):
+        contact, simulation, X = ball(), hs.Simulation(BALL), touching()
+        f = hs.WrenchFunction(contact, X)
+        for call, sentence in [
+            (lambda: contact.evaluate(X, t="a"), "t: expected a real number, found a value of type str"),
+            (lambda: contact.evaluate(X, t=None), "t: expected a real number, found None"),
+            (lambda: contact.commit(X, t="a"), "t: expected a real number"),
+            (lambda: contact.fields(X, t="a"), "t: expected a real number"),
+            (lambda: contact.restore("abc"), r"state: expected the bytes that save\(\) returned, found a value of type str"),
+            (lambda: contact.restore(None), "state: .* found None"),
+            (lambda: simulation.restore("abc"), "state: .* found a value of type str"),
+            (lambda: simulation.advance_to("x"), "t: expected a real number"),
+            (lambda: simulation[3], "name: expected a text, found a value of type int"),
+            (lambda: simulation.describe(3), "name: expected a text"),
+            (lambda: simulation.set(3, 1.0), "name: expected a text"),
+            (lambda: simulation.set("ball.fx_N", 1.0, rate="x"), "rate: expected a real number"),
+            (lambda: hs.run(5), "scenario: expected the path of a file or folder, found a value of type int"),
+            (lambda: hs.run(BALL, output=5), "output: expected the path"),
+            (lambda: hs.run(BALL, set=5), "set: expected .*, found a value of type int"),
+            (lambda: hs.run(BALL, backend=5), "backend: expected a text"),
+            (lambda: hs.run(BALL, tls=5), "tls: expected None or a mapping"),
+            (lambda: hs.run(BALL, mbs=5), "mbs: expected a text"),
+            (lambda: hs.open_run(5), "folder: expected the path"),
+            (lambda: hs.Simulation(5), "scenario: expected the path"),
+            (lambda: hs.Pair.from_yaml(5), "file: expected the path"),
+            (lambda: hs.Pair.from_yaml(BALL, 5), "name: expected a text"),
+            (lambda: hs.Contact.open(hs.Pair.from_yaml(BALL), patience="x"), "patience: expected a real number"),
+            (lambda: f(np.zeros(5)), r"x: expected real numbers of shape \(6,\), found the shape \(5,\)"),
+            (lambda: f.jacobian(["a"] * 6), "x: expected real numbers"),
+            (lambda: f(np.zeros(6), np.zeros(3)), "v: expected real numbers of shape"),
+            (lambda: hs.WrenchFunction(contact, np.eye(3)), "X0: expected real numbers"),
+            (lambda: hs.pose((1, 2)), "theta: expected real numbers"),
+            (lambda: hs.pose(p=(1, 2)), "p: expected real numbers"),
+        ]:
+            with self.subTest(sentence):
+                self.assertRaisesRegex(hs.InputError, sentence, call)
+        saved = contact.save()
+        for memory in (bytearray(saved), memoryview(saved), np.frombuffer(saved, np.uint8)):
+            contact.restore(memory)
+        contact.evaluate(X, t=np.float32(0.5))
+        contact.evaluate(X, t=1)
 
     def test_calls_after_close(self):
         contact, simulation = ball(), hs.Simulation(BALL)
@@ -303,6 +416,68 @@ class Contacts(unittest.TestCase):
         base = response.F
         del response, F, dF_dX, dF_dV
         self.assertAlmostEqual(base[5], 140.0, delta=1e-6)
+
+    def test_nothing_that_is_given_out_can_be_corrupted(self):
+        contact, X = ball(), touching()
+        response, many, run = contact.evaluate(X), contact.evaluate_many([X], tangents=True), hs.run(BALL, set=SHORT)
+        for numbers in (response.F, response.dF_dX, response.dF_dV, response.p_cop, many.F, many.gap, many.dF_dX,
+                        run.columns["ball.z_m"]):
+            with self.assertRaisesRegex(ValueError, "read-only"):
+                numbers[...] = 0.0
+        f, x = hs.WrenchFunction(contact, X), np.zeros(6)
+        target = f(x).copy()
+        y, J = f(x), f.jacobian(x)
+        y -= target
+        J[...] = 0.0
+        np.testing.assert_array_equal(f(x), target)
+        self.assertGreater(f.jacobian(x)[5, 5], 0.0)
+        run.timeseries["ball.z_m"] *= 2.0
+        self.assertEqual(run.columns["ball.z_m"][0], 1.0)
+
+    def test_a_wrench_function_hears_of_commits(self):
+        contact, approach = ball(), np.array([0, 0, 0, 0, 0, 0.1])
+        f, x = hs.WrenchFunction(contact, touching()), np.zeros(6)
+        saved, before = contact.save(), f(x, approach / 2)
+        contact.commit(touching(-0.1), approach)
+        contact.commit(touching(1e-5), approach)
+        after = f(x, approach / 2)
+        np.testing.assert_array_equal(after, contact.evaluate(touching(), approach / 2).F)
+        self.assertLess(after[5], before[5])  # half the speed of the approach that the law now knows of
+        contact.restore(saved)
+        np.testing.assert_array_equal(f(x, approach / 2), before)
+
+    def test_a_wrench_function_evaluates_a_state_once(self):
+        class Counting:
+            def __init__(self, contact):
+                self.contact, self.calls = contact, 0
+
+            def evaluate(self, *state):
+                self.calls += 1
+                return self.contact.evaluate(*state)
+
+            def __getattr__(self, name):
+                return getattr(self.contact, name)
+
+        counting = Counting(ball())
+        f, x = hs.WrenchFunction(counting, touching()), np.zeros(6)
+        f(x), f.jacobian(x), f.jacobians(x)
+        self.assertEqual(counting.calls, 1)
+        f(x, np.ones(6))
+        self.assertEqual(counting.calls, 2)
+
+    def test_both_jacobians_are_derivatives(self):
+        changes = {"contact.parameters": {"stiffness": 1.4e6, "damping": 100.0, "friction": 0.3, "friction_model": "regularised",
+                                          "slip_speed": 0.1}}
+        contact = hs.Contact.open(hs.Pair.from_yaml(BALL, backend="kelvin_voigt", set=changes))
+        f = hs.WrenchFunction(contact, hs.pose((0.1, -0.2, 0.3), (0, 0, -0.0995)))
+        x, v = np.array([0.02, -0.03, 0.01, 1e-5, -2e-5, 3e-5]), np.array([0.1, 0.2, -0.1, 0.05, 0.03, 0.2])
+        # Central differences of 1e-6: rounding 1e-13 of the force (700 N) over 1e-6; of truncation less, the law is linear
+        # and what bends it, the rotation and the speed of slip, does so over 1 rad and 0.1 m/s.
+        steps = 1e-6 * np.eye(6)
+        Jx, Jv = f.jacobians(x, v)
+        np.testing.assert_allclose(Jx, np.column_stack([(f(x + s, v) - f(x - s, v)) / 2e-6 for s in steps]), atol=1e-3)
+        np.testing.assert_allclose(Jv, np.column_stack([(f(x, v + s) - f(x, v - s)) / 2e-6 for s in steps]), atol=1e-3)
+        self.assertGreater(abs(Jv[5, 5]), 50.0)
 
     @with_finite_elements
     def test_tangent_is_the_derivative(self):
@@ -515,6 +690,25 @@ class People(unittest.TestCase):
             said, complaint = child.communicate(timeout=120)
             self.assertIn("KeyboardInterrupt", complaint)
             self.assertIn(told, said)
+
+    @with_finite_elements
+    def test_ctrl_c_ends_a_batch(self):
+        # Tenths of a second each: many minutes in all.
+        script = (f"import heelstrike as hs, numpy as np\n"
+                  f"pair = hs.Pair.from_yaml({str(PRESSED)!r}, backend='fem_full', set={{'contact.element_size': 0.03}})\n"
+                  "contact = hs.Contact.open(pair, progress=False)\n"
+                  "X = np.broadcast_to(hs.pose(p=(0, 0, -0.0985)), (2000, 4, 4)); print(1, flush=True)\n"
+                  "try: contact.evaluate_many(X, tangents=True)\n"
+                  "finally: print(contact.evaluate(X[0]))\n")
+        child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child.stdout.readline()
+        before = processor_ticks(child.pid)
+        while processor_ticks(child.pid) < before + 10:  # within the batch for sure
+            os.sched_yield()
+        child.send_signal(signal.SIGINT)
+        said, complaint = child.communicate(timeout=60)
+        self.assertIn("KeyboardInterrupt", complaint)
+        self.assertIn("Response", said)
 
     def test_a_callback_that_raises_stops_the_run(self):
         def tell(*news):

@@ -1,8 +1,9 @@
-"""`heelstrike hdf5`, read by h5py: the numbers of the run folder, bit for bit; and what is refused.
+"""`heelstrike hdf5` and `run --hdf5`, read by h5py: the numbers of the run folder, bit for bit; and what is refused.
 
 Usage: read_hdf5.py HEELSTRIKE EXAMPLES SCRATCH
 """
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -22,6 +23,55 @@ def refused(code, words, *command):
     assert done.returncode == code and words in done.stderr, (command, done.returncode, done.stderr)
 
 
+def columns_and_rows(csv):
+    with open(csv) as table:
+        columns = table.readline().strip().split(",")
+        return columns, np.array([[float(x) if x else np.nan for x in line.split(",")] for line in table])
+
+
+def killed_after_a_checkpoint(run, *command):
+    """Whether the run had not ended before."""
+    shutil.rmtree(run, ignore_errors=True)
+    process = subprocess.Popen(command)
+    while not list(run.glob("checkpoints/*.ckpt")) and process.poll() is None:
+        os.sched_yield()
+    process.kill()
+    process.wait()
+    return (run / "INCOMPLETE").exists()
+
+
+def in_place_of_the_csv(heelstrike, examples, scratch):
+    """run --hdf5: one table in place of another, once the run is complete and not before."""
+    ball = [f"{examples}/bouncing_ball.yaml", "--in-process", "--quiet", "--set", "output.checkpoint_interval=0.01"]
+    run = scratch / "ball"
+    subprocess.run([heelstrike, "run", *ball, "-o", run], check=True)
+    columns, rows = columns_and_rows(run / "timeseries.csv")
+    subprocess.run([heelstrike, "run", *ball, "-o", run, "--force", "--hdf5"], check=True)
+    assert not (run / "timeseries.csv").exists()
+    with h5py.File(run / "timeseries.h5") as file:
+        assert list(file.attrs) == ["format", "format_version", "heelstrike", "scenario", "summary"] and list(file) == ["timeseries"]
+        assert list(file["timeseries"].attrs["columns"]) == columns
+        np.testing.assert_array_equal(file["timeseries"], rows)
+    page = (run / "report.html").read_text()
+    assert 'href="timeseries.h5"' in page and 'href="timeseries.csv"' not in page
+    refused(5, "found timeseries.h5", heelstrike, "report", run)
+    assert (run / "report.html").read_text() == page, "the page was made anew without its rows"
+    refused(5, "no timeseries.csv", heelstrike, "hdf5", run)
+
+    cut = scratch / "cut"
+    command = [heelstrike, "run", *ball, "-o", cut, "--hdf5"]
+    assert any(killed_after_a_checkpoint(cut, *command) for _ in range(10)), "the run always ended before it was killed"
+    assert (cut / "timeseries.csv").exists() and not (cut / "timeseries.h5").exists()
+    subprocess.run([heelstrike, "resume", cut, "--quiet", "--in-process", "--hdf5"], check=True)
+    with h5py.File(cut / "timeseries.h5") as file:
+        np.testing.assert_array_equal(file["timeseries"], rows)
+    assert not (cut / "timeseries.csv").exists() and not (cut / "INCOMPLETE").exists()
+
+    failing = [heelstrike, "run", *ball, "-o", run, "--force", "--hdf5", "--set", "analysis.budget.steps=100"]
+    assert subprocess.run(failing, stderr=subprocess.DEVNULL).returncode != 0
+    assert (run / "timeseries.csv").exists() and not (run / "timeseries.h5").exists()
+
+
 def main(heelstrike, examples, scratch):
     scratch = pathlib.Path(scratch)
     shutil.rmtree(scratch, ignore_errors=True)
@@ -34,9 +84,7 @@ def main(heelstrike, examples, scratch):
         assert file.attrs["format"] == "heelstrike run" and file.attrs["format_version"] == 1
         assert json.loads(file.attrs["summary"]) == json.loads((run / "summary.json").read_text())
         assert file.attrs["scenario"] == (run / "scenario.yaml").read_text()
-        with open(run / "timeseries.csv") as table:
-            columns = table.readline().strip().split(",")
-            rows = np.array([[float(x) if x else np.nan for x in line.split(",")] for line in table])
+        columns, rows = columns_and_rows(run / "timeseries.csv")
         assert list(file["timeseries"].attrs["columns"]) == columns
         np.testing.assert_array_equal(file["timeseries"], rows)
         ball, ground = file["fields/ball-ground_ball"], file["fields/ball-ground_ground_partner"]
@@ -55,6 +103,7 @@ def main(heelstrike, examples, scratch):
     (run / "fields/ball-ground_ball_00002.vtu").write_text("<VTKFile>")
     refused(5, "ball-ground_ball_00002.vtu", heelstrike, "hdf5", run, "--force")
     assert not list(scratch.glob("*.tmp")), "something is left behind"
+    in_place_of_the_csv(heelstrike, examples, scratch)
     print("hdf5: table, fields and refusals are as told")
 
 

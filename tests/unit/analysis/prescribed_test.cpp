@@ -188,9 +188,9 @@ class CountingBatches final : public CountingContact, public BatchContact {
   CountingBatches(std::unique_ptr<Contact> real, Counts& counts)
       : CountingContact(std::move(real), counts), batches_(dynamic_cast<BatchContact&>(inner())) {}
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
-                                                       bool tangents) override {
+                                                       bool tangents, std::stop_token stop) override {
     ++counts().batches;
-    return batches_.evaluate_batch(pair, states, tangents);
+    return batches_.evaluate_batch(pair, states, tangents, stop);
   }
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override {
@@ -375,8 +375,8 @@ class BreakingContact final : public ForwardingContact, public BatchContact {
       : ForwardingContact(std::move(real)), batches_(dynamic_cast<BatchContact&>(inner())) {}
   [[nodiscard]] bool history_independent() const override { return false; }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
-                                                       bool tangents) override {
-    return batches_.evaluate_batch(pair, states, tangents);
+                                                       bool tangents, std::stop_token stop) override {
+    return batches_.evaluate_batch(pair, states, tangents, stop);
   }
   [[nodiscard]] MotionAnswers commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                             std::stop_token stop) override {

@@ -1,0 +1,41 @@
+"""The types that the package declares: those of what is there, and good enough to find mistakes before a program runs.
+
+Usage: types_test.py FOLDER          the checker's cache goes there
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+CALLS = pathlib.Path(__file__).with_name("typical_calls.py")
+
+
+def checked(module, *arguments):
+    environment = {**os.environ, "MYPYPATH": os.environ["PYTHONPATH"]}
+    return subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, env=environment)
+
+
+class Types(unittest.TestCase):
+    def test_stubs_are_those_of_the_module(self):
+        # What pybind11's classes have by themselves, and no user sees: their metaclass, an __init__ where there is none.
+        allowed = pathlib.Path(FOLDER, "allowed.txt")
+        allowed.write_text("heelstrike\\._core\\.[A-Za-z]+(\\.__init__)?\n")
+        done = checked("mypy.stubtest", "heelstrike._core", "--ignore-missing-stub", "--allowlist", allowed)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_typical_calls(self):
+        done = checked("mypy", "--strict-equality", "--warn-unused-ignores", "--ignore-missing-imports", "--cache-dir", FOLDER, CALLS)
+        found = {int(line) for line in re.findall(rf"{CALLS.name}:(\d+): error", done.stdout)}
+        marked = {n for n, line in enumerate(CALLS.read_text().splitlines(), 1) if line.endswith("# wrong")}
+        self.assertEqual(found, marked, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    if subprocess.run([sys.executable, "-c", "import mypy"], capture_output=True).returncode != 0:
+        print("SKIPPED: python3-mypy is not installed: scripts/setup")
+        sys.exit(77)
+    FOLDER = sys.argv.pop()
+    os.makedirs(FOLDER, exist_ok=True)
+    unittest.main()
