@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "client/embedded/embedded.hpp"
 #include "client/embedded/friction_problems.hpp"
@@ -43,13 +44,24 @@ friction::LocalProblem read_problem(const fs::path& file) {
   return friction::read_siconos_text(in, file.string());
 }
 
+/// Those that cannot be read are told at once and keep no other from being solved.
 ExitCode solve(const SolveOptions& options, bool as_json) {
   bool all = true;
+  std::optional<ExitCode> refused;
   Table table;
   table.header = {"problem", "contacts", "error", "sweeps", "Newton steps", "ms", "outcome"};
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const fs::path& file : options.files) {
-    const friction::LocalProblem problem = read_problem(file);
+    friction::LocalProblem problem;
+    try {
+      problem = read_problem(file);
+    } catch (const Error& error) {
+      refused = exit_code(error.code());
+      fmt::print(stderr, "heelstrike: error: {}\n", error.what());
+      table.rows.push_back({file.filename().string(), "", "", "", "", "", "not read"});
+      json.push_back({{"file", file.string()}, {"problem", error.what()}});
+      continue;
+    }
     const auto begin = std::chrono::steady_clock::now();
     const friction::FrictionSolution solution = friction::solve_friction(problem, options.solver);
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
@@ -80,6 +92,7 @@ ExitCode solve(const SolveOptions& options, bool as_json) {
     fmt::print(stderr, "heelstrike: no solution to the tolerance of {:g} was found; the problem may have none\n",
                options.solver.tolerance);
   }
+  if (refused) return *refused;
   return all ? ExitCode::ok : ExitCode::run_failed;
 }
 

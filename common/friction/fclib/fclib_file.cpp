@@ -129,6 +129,50 @@ Eigen::SparseMatrix<double> Reader::matrix(const std::string& path) const {
   return result;
 }
 
+/// Equality constraints of a local problem, V' r + R lambda + s = 0 with u = W r + V lambda + q, are eliminated.
+void eliminate_equalities(const Reader& reader, LocalProblem& problem) {
+  if (!reader.has("/fclib_local/V")) return;
+  const Eigen::SparseMatrix<double> V = reader.matrix("/fclib_local/V"), R = reader.matrix("/fclib_local/R");
+  const Eigen::VectorXd s = reader.numbers("/fclib_local/vectors/s");
+  if (V.rows() != problem.W.rows() || V.cols() != R.rows() || R.rows() != R.cols() || s.size() != R.rows() ||
+      problem.q.size() != V.rows()) {
+    throw input_error("/fclib_local/V",
+                      fmt::format("{}: expected V, R and s that fit W and each other, found V {} x {}, R {} x {}, s {}",
+                                  reader.name(), V.rows(), V.cols(), R.rows(), R.cols(), s.size()));
+  }
+  const Eigen::SparseLU<Eigen::SparseMatrix<double>> factor(R);
+  if (factor.info() != Eigen::Success) {
+    throw input_error("/fclib_local/R",
+                      fmt::format("{}: expected an R that can be inverted, found a singular one", reader.name()));
+  }
+  const Eigen::MatrixXd by_reactions = factor.solve(Eigen::MatrixXd(V.transpose()));
+  problem.W = (Eigen::MatrixXd(problem.W) - V * by_reactions).sparseView(1.0, 0.0);
+  problem.q -= V * factor.solve(s);
+}
+
+/// The matrix of M v - G lambda = H r + f, G' v = - b; M alone without constraints.
+Eigen::SparseMatrix<double> with_equalities(const Eigen::SparseMatrix<double>& M,
+                                            const Eigen::SparseMatrix<double>& G) {
+  std::vector<Eigen::Triplet<double>> entries;
+  const auto add = [&](const Eigen::SparseMatrix<double>& from, Eigen::Index row, Eigen::Index column, bool turned) {
+    for (Eigen::Index k = 0; k < from.outerSize(); ++k) {
+      for (Eigen::SparseMatrix<double>::InnerIterator it(from, k); it; ++it) {
+        if (turned) {
+          entries.emplace_back(row + it.col(), column + it.row(), it.value());
+        } else {
+          entries.emplace_back(row + it.row(), column + it.col(), it.value());
+        }
+      }
+    }
+  };
+  add(M, 0, 0, false);
+  add(-G, 0, M.cols(), false);
+  add(G, M.rows(), 0, true);
+  Eigen::SparseMatrix<double> all(M.rows() + G.cols(), M.cols() + G.cols());
+  all.setFromTriplets(entries.begin(), entries.end());
+  return all;
+}
+
 void reduce_global(const Reader& reader, LocalProblem& problem) {
   const Eigen::SparseMatrix<double> M = reader.matrix("/fclib_global/M"), H = reader.matrix("/fclib_global/H");
   const Eigen::VectorXd f = reader.numbers("/fclib_global/vectors/f"), w = reader.numbers("/fclib_global/vectors/w");
@@ -138,15 +182,32 @@ void reduce_global(const Reader& reader, LocalProblem& problem) {
         fmt::format("{}: expected M, H, f and w that fit together, found M {} x {}, H {} x {}, f {}, w {}",
                     reader.name(), M.rows(), M.cols(), H.rows(), H.cols(), f.size(), w.size()));
   }
-  const Eigen::SparseLU<Eigen::SparseMatrix<double>> factor(M);
-  if (factor.info() != Eigen::Success) {
-    throw input_error("/fclib_global/M",
-                      fmt::format("{}: expected an M that can be inverted, found a singular one", reader.name()));
+  Eigen::SparseMatrix<double> G(M.rows(), 0);
+  Eigen::VectorXd b(0);
+  if (reader.has("/fclib_global/G")) {
+    G = reader.matrix("/fclib_global/G");
+    b = reader.numbers("/fclib_global/vectors/b");
+    if (G.rows() != M.rows() || b.size() != G.cols()) {
+      throw input_error("/fclib_global/G",
+                        fmt::format("{}: expected G and b that fit M and each other, found G {} x {}, b {}",
+                                    reader.name(), G.rows(), G.cols(), b.size()));
+    }
   }
-  const Eigen::MatrixXd by_reactions = factor.solve(Eigen::MatrixXd(H));
-  const Eigen::MatrixXd W = H.transpose() * by_reactions;
+  const Eigen::SparseLU<Eigen::SparseMatrix<double>> factor(with_equalities(M, G));
+  if (factor.info() != Eigen::Success) {
+    throw input_error("/fclib_global/M", fmt::format("{}: expected M and G that determine the motion, found a singular "
+                                                     "system",
+                                                     reader.name()));
+  }
+  const auto motion = [&](const Eigen::MatrixXd& forces, const Eigen::VectorXd& shifts) -> Eigen::MatrixXd {
+    Eigen::MatrixXd all = Eigen::MatrixXd::Zero(M.rows() + G.cols(), forces.cols());
+    all.topRows(M.rows()) = forces;
+    if (shifts.size() > 0) all.bottomRows(G.cols()).colwise() = -shifts;
+    return factor.solve(all).topRows(M.rows());
+  };
+  const Eigen::MatrixXd W = H.transpose() * motion(Eigen::MatrixXd(H), {});
   problem.W = W.sparseView(1.0, 0.0);
-  problem.q = w + H.transpose() * factor.solve(f);
+  problem.q = w + H.transpose() * motion(f, b).col(0);
 }
 
 void write_list(hid_t file, const std::string& path, const std::vector<int>& values, bool& written) {
@@ -174,6 +235,7 @@ LocalProblem read_fclib(const std::filesystem::path& file) {
   if (local) {
     problem.W = reader.matrix("/fclib_local/W");
     problem.q = reader.numbers("/fclib_local/vectors/q");
+    eliminate_equalities(reader, problem);
   } else {
     reduce_global(reader, problem);
   }

@@ -1,5 +1,6 @@
 /// Frictional contact problems in FCLIB's HDF5 files [acary2014]: the local form `/fclib_local` (W, q, mu) as it is,
 /// the global one `/fclib_global` (M v = H r + f, u = H^T v + w) reduced to it: W = H^T M^-1 H, q = w + H^T M^-1 f.
+/// Equality constraints (V, R, s of local problems, G, b of global ones) are eliminated.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +18,7 @@ struct FclibInfo {
 };
 
 /// @throws Error{file} when the file cannot be read as HDF5, Error{invalid_input} when a part is missing or does not
-/// fit, and for a global problem whose M is singular
+/// fit, and where M with G, or R, is singular
 [[nodiscard]] LocalProblem read_fclib(const std::filesystem::path& file);
 /// Writes the local form, W in compressed rows; replaces the file.
 /// @throws Error{file}

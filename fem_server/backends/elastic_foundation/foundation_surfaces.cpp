@@ -60,10 +60,10 @@ void make_sound(SurfaceMesh& mesh, const std::string& where) {
   for (const SurfaceFinding& finding : report.findings) {
     if (finding.defect != SurfaceDefect::inside_out && finding.defect != SurfaceDefect::inconsistent_winding) continue;
     const Vector3& p = finding.where.front();
-    throw input_error(where,
-                      fmt::format("{}: expected normals that point out of the body, found {} ({} times, first at "
-                                  "({:g}, {:g}, {:g}) m); turn triangles round: heelstrike mesh --reorient",
-                                  where, to_string(finding.defect), finding.count, p.x(), p.y(), p.z()));
+    throw input_error(
+        where, fmt::format("{}: expected normals that point out of the body, found {} ({} times, first at "
+                           "({:g}, {:g}, {:g}) m); turn triangles round: heelstrike mesh FILE --repair orientation",
+                           where, to_string(finding.defect), finding.count, p.x(), p.y(), p.z()));
   }
 }
 

@@ -119,7 +119,8 @@ TEST(FoundationEntry, BackSurface) {
 TEST(FoundationEntry, Surfaces) {
   PairSpec pair = plate();
   pair.main.surface = mesh_named("solid_inside_out");
-  expect_refused(pair, "contact.knee.main.surface", AllOf(HasSubstr("point out of the body"), HasSubstr("reorient")));
+  expect_refused(pair, "contact.knee.main.surface",
+                 AllOf(HasSubstr("point out of the body"), HasSubstr("--repair orientation")));
   pair.main.surface = mesh_named("solid");
   EXPECT_NO_THROW((void)make(pair));
   pair.main.surface = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};

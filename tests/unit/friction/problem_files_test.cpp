@@ -1,10 +1,14 @@
 // Files of frictional contact problems: exact round trips, other people's storage, damage that is named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hdf5.h>
+#include <hdf5_hl.h>
 
+#include <Eigen/LU>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include "common/errors/error.hpp"
 #include "common/friction/fclib/fclib_file.hpp"
@@ -110,6 +114,94 @@ TEST(FclibFile, RoundTripIsExact) {
   const FclibFile file;
   write_fclib(small_problem(), {.title = "three", .description = "made up", .math_info = "none"}, file.path);
   expect_same(read_fclib(file.path), small_problem());
+}
+
+/// Adds a full matrix in triplets. @pre its group's parent is there
+void add_matrix(const std::filesystem::path& path, const std::string& name, const Eigen::MatrixXd& matrix) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Gclose(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  std::vector<int> rows, columns;
+  std::vector<double> values;
+  for (int i = 0; i < matrix.rows(); ++i) {
+    for (int j = 0; j < matrix.cols(); ++j) {
+      rows.push_back(i);
+      columns.push_back(j);
+      values.push_back(matrix(i, j));
+    }
+  }
+  const hsize_t one = 1, n = values.size();
+  const auto number = [&](const char* key, int value) {
+    H5LTmake_dataset_int(file, (name + "/" + key).c_str(), 1, &one, &value);
+  };
+  number("m", static_cast<int>(matrix.rows()));
+  number("n", static_cast<int>(matrix.cols()));
+  number("nz", static_cast<int>(n));
+  H5LTmake_dataset_int(file, (name + "/i").c_str(), 1, &n, rows.data());
+  H5LTmake_dataset_int(file, (name + "/p").c_str(), 1, &n, columns.data());
+  H5LTmake_dataset_double(file, (name + "/x").c_str(), 1, &n, values.data());
+  H5Fclose(file);
+}
+
+void add_vector(const std::filesystem::path& path, const std::string& name, const Eigen::VectorXd& vector) {
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  const auto n = static_cast<hsize_t>(vector.size());
+  H5LTmake_dataset_double(file, name.c_str(), 1, &n, vector.data());
+  H5Fclose(file);
+}
+
+// Without its equality constraints it would be another problem.
+TEST(FclibFile, EqualityConstraintsOfALocalProblemAreEliminated) {
+  const FclibFile file;
+  const LocalProblem whole = small_problem();
+  write_fclib(whole, {}, file.path);
+  const auto n = whole.W.rows();
+  const Eigen::MatrixXd V = Eigen::MatrixXd::NullaryExpr(n, 2, [](Eigen::Index i, Eigen::Index j) {
+    return 0.3 * static_cast<double>(1 + i) - 0.2 * static_cast<double>(j * i);
+  });
+  const Eigen::MatrixXd R = (Eigen::MatrixXd(2, 2) << 2.0, 0.5, 0.5, 3.0).finished();
+  const Eigen::VectorXd s = Eigen::Vector2d(0.7, -0.4);
+  add_matrix(file.path, "/fclib_local/V", V);
+  EXPECT_THROW((void)read_fclib(file.path), Error) << "V without R";
+  add_matrix(file.path, "/fclib_local/R", R);
+  add_vector(file.path, "/fclib_local/vectors/s", s);
+  const LocalProblem read = read_fclib(file.path);
+  // u = W r + V lambda + q with V' r + R lambda + s = 0, for any r.
+  const Eigen::VectorXd r = Eigen::VectorXd::LinSpaced(n, -1.0, 2.0);
+  const Eigen::VectorXd lambda = -R.inverse() * (V.transpose() * r + s);
+  const Eigen::VectorXd u = whole.W * r + V * lambda + whole.q;
+  EXPECT_LT((read.W * r + read.q - u).norm(), 1e-13 * u.norm());
+}
+
+TEST(FclibFile, EqualityConstraintsOfAGlobalProblemAreEliminated) {
+  const FclibFile file;
+  const hid_t made = H5Fcreate(file.path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  for (const char* group : {"/fclib_global", "/fclib_global/vectors"}) {
+    H5Gclose(H5Gcreate2(made, group, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  }
+  const hsize_t one = 1;
+  const int dimension = 3;
+  H5LTmake_dataset_int(made, "/fclib_global/spacedim", 1, &one, &dimension);
+  H5Fclose(made);
+  const Eigen::MatrixXd M = Eigen::Vector4d(1.0, 2.0, 3.0, 4.0).asDiagonal();
+  const Eigen::MatrixXd H = Eigen::MatrixXd::NullaryExpr(
+      4, 3, [](Eigen::Index i, Eigen::Index j) { return i == j ? 1.0 : 0.1 * static_cast<double>(i + j); });
+  const Eigen::VectorXd f = Eigen::Vector4d(1.0, -1.0, 0.5, 2.0), w = Eigen::Vector3d(0.1, 0.2, 0.3);
+  const Eigen::VectorXd G = Eigen::Vector4d(1.0, 0.5, -1.0, 2.0);
+  const double b = 0.6;
+  add_matrix(file.path, "/fclib_global/M", M);
+  add_matrix(file.path, "/fclib_global/H", H);
+  add_matrix(file.path, "/fclib_global/G", G);
+  add_vector(file.path, "/fclib_global/vectors/f", f);
+  add_vector(file.path, "/fclib_global/vectors/w", w);
+  add_vector(file.path, "/fclib_global/vectors/b", Eigen::VectorXd::Constant(1, b));
+  add_vector(file.path, "/fclib_global/vectors/mu", Eigen::VectorXd::Constant(1, 0.4));
+  const LocalProblem read = read_fclib(file.path);
+  // M v = H r + G lambda + f and G' v + b = 0, u = H' v + w, for any r.
+  const Eigen::Vector3d r(0.4, -0.3, 1.1);
+  const Eigen::VectorXd free = M.inverse() * (H * r + f), yields = M.inverse() * G;
+  const double lambda = -(G.dot(free) + b) / G.dot(yields);
+  const Eigen::VectorXd u = H.transpose() * (free + lambda * yields) + w;
+  EXPECT_LT((read.W * r + read.q - u).norm(), 1e-13 * u.norm());
 }
 
 TEST(FclibFile, WhatIsNoneIsNamed) {
