@@ -47,6 +47,24 @@ bool is_known(const std::string& backend) {
   return std::ranges::find(fem::backend_registry(), backend, &fem::BackendEntry::name) != fem::backend_registry().end();
 }
 
+bool is_rigid(const PairModel& pair) {
+  return is_known(pair.spec.backend) && has_rigid_bodies(fem::find_backend(pair.spec.backend).parameters);
+}
+
+/// Rigid bodies that overlap at the start are a mistake of the file. @throws config::Mistake
+void require_rigid_bodies_apart(const RunRequest& request) {
+  mbs::RunInput input = run_input(request, {});
+  std::erase_if(input.scenario.pairs, [](const PairModel& pair) { return !is_rigid(pair); });
+  if (input.scenario.pairs.empty()) return;
+  try {
+    mbs::check_rigid_start(input, embedded_contact());
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::not_found) return;   // a mesh in the folder of a server
+    if (!error.field().starts_with("contact.")) throw;  // of the model: it has its place
+    throw config::mistake_of(config::load_document(request.yaml, request.file_name), error);
+  }
+}
+
 /// Calls `work` for every pair whose back-end is known here; what it refuses is told together.
 template <typename Work>
 void for_each_pair(const RunRequest& request, const ContactSetup& setup, Work work) {
@@ -78,6 +96,7 @@ std::vector<std::string> pair_doubts(const RunRequest& request) {
   for_each_pair(request, setup, [&](const PairSpec& pair) {
     std::ranges::move(fem::pair_doubts(fem::checked_pair(pair), context), std::back_inserter(doubts));
   });
+  require_rigid_bodies_apart(request);
   return doubts;
 }
 

@@ -1,6 +1,7 @@
 #include "client/osim/osim_model.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <charconv>
@@ -9,6 +10,7 @@
 #include <map>
 #include <pugixml.hpp>
 #include <string_view>
+#include <unordered_set>
 
 #include "common/errors/error.hpp"
 
@@ -33,6 +35,63 @@ std::string name_of(Node node) {
   return node.attribute("name").as_string();
 }
 
+/// Without blanks around it, and short enough for a list.
+std::string one_line(std::string text) {
+  constexpr std::size_t longest = 40;
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\t' || c == '\r' || c == '\n'; }, ' ');
+  const auto begin = text.find_first_not_of(' ');
+  if (begin == std::string::npos) return "";
+  text = text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+  return text.size() <= longest ? text : text.substr(0, longest) + "...";
+}
+
+/// Elements of a file that nobody has read: those of one kind of owner and one path in one line.
+class UnreadElements {
+ public:
+  /// @param value  empty for an element that has others in it. @param name  of its owner
+  void add(const std::string& kind, const std::string& path, const std::string& value, const std::string& name) {
+    const std::string key = kind + ": " + path;
+    auto group = std::ranges::find(groups_, key, &Group::key);
+    if (group == groups_.end()) group = groups_.insert(group, {.key = key, .values = {}});
+    auto found = std::ranges::find(group->values, value, &Value::text);
+    if (found == group->values.end()) found = group->values.insert(found, {.text = value, .names = {}});
+    found->names.push_back(name);
+  }
+  [[nodiscard]] std::vector<std::string> lines() const {
+    std::vector<std::string> lines;
+    for (const Group& group : groups_) {
+      std::size_t n = 0;
+      std::vector<std::string> values;
+      for (const Value& value : group.values) {
+        n += value.names.size();
+        values.push_back(value.text.empty() ? fmt::format("({})", owners(value))
+                                            : fmt::format("= {} ({})", value.text, owners(value)));
+      }
+      lines.push_back(group.values.size() > most_values
+                          ? fmt::format("{}: {} values of {}", group.key, values.size(), n)
+                          : fmt::format("{} {}", group.key, fmt::join(values, ", ")));
+    }
+    return lines;
+  }
+
+ private:
+  static constexpr std::size_t most_values = 5, most_names = 5;
+  struct Value {
+    std::string text;
+    std::vector<std::string> names;
+  };
+  struct Group {
+    std::string key;
+    std::vector<Value> values;
+  };
+  [[nodiscard]] static std::string owners(const Value& value) {
+    if (value.names.size() <= most_names) return fmt::format("{}", fmt::join(value.names, ", "));
+    return fmt::format("{} of them, {} ...", value.names.size(), value.names.front());
+  }
+  std::vector<Group> groups_;
+};
+
 /// Reads one file; messages name it.
 class Reader {
  public:
@@ -44,29 +103,55 @@ class Reader {
   [[noreturn]] void refuse(const std::string& what) const {
     throw input_error("model", fmt::format("{}: {}", file_, what));
   }
-  [[nodiscard]] std::vector<double> numbers(Node node, const char* key, std::size_t n) const;
-  [[nodiscard]] double number(Node node, const char* key, double fallback) const;
-  [[nodiscard]] Vector3 vector(Node node, const char* key) const;
-  [[nodiscard]] static bool flag(Node node, const char* key, bool fallback);
-  [[nodiscard]] Pose placed(Node node, const char* translation, const char* rotation) const;
+  /// All elements are reached through these, which remember them: what is not remembered in the end is told. @{
+  Node mark(Node node) {
+    if (node) read_.insert(node.hash_value());
+    return node;
+  }
+  Node take(Node node, const char* key) { return mark(node.child(key)); }
+  [[nodiscard]] std::string text(Node node, const char* key) { return take(node, key).child_value(); }
+  [[nodiscard]] std::vector<Node> items(Node list);
+  [[nodiscard]] std::vector<double> numbers(Node node, const char* key, std::size_t n);
+  [[nodiscard]] double number(Node node, const char* key, double fallback);
+  [[nodiscard]] Vector3 vector(Node node, const char* key);
+  [[nodiscard]] bool flag(Node node, const char* key, bool fallback);
+  /// An element that changes nothing as long as it says this.
+  void accept(Node node, const char* key, std::string_view value) {
+    if (last_part(node.child_value(key)) == value) take(node, key);
+  }
+  void accept_defaults(Node node, const std::string& path);
+  /// @}
+  [[nodiscard]] Pose placed(Node node, const char* translation, const char* rotation);
   [[nodiscard]] Frame frame(const std::string& socket, const std::vector<std::pair<std::string, Frame>>& local) const;
 
   void add_body(Node node);
   void add_wraps(Node node, const std::string& body);
   void add_joint(Node node);
-  [[nodiscard]] Axis axis(Node node, const Joint& joint) const;
+  [[nodiscard]] Axis axis(Node node, const Joint& joint);
   void add_force(Node node);
   void add_line(Node node);
-  [[nodiscard]] Muscle muscle(Node node) const;
+  [[nodiscard]] Muscle muscle(Node node);
   void add_mesh(Node node);
+  void add_other(Node item);
   void add_others(Node model);
+  void add_unread(Node node, Node owner, const std::string& path, UnreadElements& unread) const;
 
   std::string file_;
   Model model_;
+  std::unordered_set<std::size_t> read_, whole_;  ///< elements that were read, and told as a whole; by their hash
 };
 
-std::vector<double> Reader::numbers(Node node, const char* key, std::size_t n) const {
-  const std::string text = node.child_value(key);
+/// The elements in a list.
+std::vector<Node> Reader::items(Node list) {
+  std::vector<Node> elements;
+  for (const Node child : list.children()) {
+    if (child.type() == pugi::node_element) elements.push_back(mark(child));
+  }
+  return elements;
+}
+
+std::vector<double> Reader::numbers(Node node, const char* key, std::size_t n) {
+  const std::string text = this->text(node, key);
   std::vector<double> values;
   const char* at = text.c_str();
   for (char* end = nullptr; *at != '\0'; at = end) {
@@ -79,22 +164,23 @@ std::vector<double> Reader::numbers(Node node, const char* key, std::size_t n) c
   refuse(fmt::format("{} '{}', {}: expected {} numbers, found '{}'", node.name(), name_of(node), key, n, text));
 }
 
-double Reader::number(Node node, const char* key, double fallback) const {
+double Reader::number(Node node, const char* key, double fallback) {
   return node.child(key) ? numbers(node, key, 1)[0] : fallback;
 }
 
-Vector3 Reader::vector(Node node, const char* key) const {
+Vector3 Reader::vector(Node node, const char* key) {
   if (!node.child(key)) return Vector3::Zero();
   const auto values = numbers(node, key, 3);
   return {values[0], values[1], values[2]};
 }
 
 bool Reader::flag(Node node, const char* key, bool fallback) {
-  return node.child(key) ? last_part(node.child_value(key)) == "true" : fallback;
+  const Node child = take(node, key);
+  return child ? last_part(child.child_value()) == "true" : fallback;
 }
 
 /// OpenSim's orientations are turns about x, y, z of the turning frame, in this order.
-Pose Reader::placed(Node node, const char* translation, const char* rotation) const {
+Pose Reader::placed(Node node, const char* translation, const char* rotation) {
   const Vector3 angles = vector(node, rotation);
   return {
       .R = turn(Vector3::UnitX(), angles.x()) * turn(Vector3::UnitY(), angles.y()) * turn(Vector3::UnitZ(), angles.z()),
@@ -118,27 +204,28 @@ void Reader::add_body(Node node) {
     const auto i = numbers(node, "inertia", 6);
     body.inertia << i[0], i[3], i[4], i[3], i[1], i[5], i[4], i[5], i[2];
   }
+  take(node, "attached_geometry");
   add_wraps(node, body.name);
   model_.bodies.push_back(std::move(body));
 }
 
 void Reader::add_wraps(Node node, const std::string& body) {
-  for (const Node wrap : node.child("WrapObjectSet").child("objects").children()) {
+  for (const Node wrap : items(take(take(node, "WrapObjectSet"), "objects"))) {
     WrapObject object{.name = name_of(wrap),
                       .body = body,
                       .type = wrap.name(),
                       .X_BS = placed(wrap, "translation", "xyz_body_rotation"),
                       .dimensions = {},
                       .active = flag(wrap, "active", true)};
-    if (wrap.child("quadrant")) object.quadrant = last_part(wrap.child_value("quadrant"));
+    if (wrap.child("quadrant")) object.quadrant = last_part(text(wrap, "quadrant"));
     if (wrap.child("dimensions")) object.dimensions = numbers(wrap, "dimensions", 3);
     if (wrap.child("radius")) object.dimensions = numbers(wrap, "radius", 1);
     model_.wraps.push_back(std::move(object));
   }
 }
 
-Axis Reader::axis(Node node, const Joint& joint) const {
-  Axis axis{.direction = vector(node, "axis"), .coordinate = last_part(node.child_value("coordinates"))};
+Axis Reader::axis(Node node, const Joint& joint) {
+  Axis axis{.direction = vector(node, "axis"), .coordinate = last_part(text(node, "coordinates"))};
   Node function;
   double factor = 1.0;
   for (const Node child : node.children()) {
@@ -146,9 +233,9 @@ Axis Reader::axis(Node node, const Joint& joint) const {
     if (kind != "coordinates" && kind != "axis" && child.type() == pugi::node_element) function = child;
   }
   while (std::string_view(function.name()) == "MultiplierFunction") {
-    factor *= number(function, "scale", 1.0);
+    factor *= number(mark(function), "scale", 1.0);
     Node inner;
-    for (const Node child : function.child("function").children()) {
+    for (const Node child : take(function, "function").children()) {
       if (child.type() == pugi::node_element) inner = child;
     }
     if (!inner) {
@@ -160,11 +247,11 @@ Axis Reader::axis(Node node, const Joint& joint) const {
   }
   const std::string_view kind = function.name();
   if (kind == "LinearFunction") {
-    const auto c = numbers(function, "coefficients", 2);
+    const auto c = numbers(mark(function), "coefficients", 2);
     axis.slope = factor * c[0];
     axis.offset = factor * c[1];
   } else if (kind == "Constant") {
-    axis.offset = factor * number(function, "value", 0.0);
+    axis.offset = factor * number(mark(function), "value", 0.0);
   } else {
     axis.unknown = kind.empty() ? "no function" : std::string(kind);
   }
@@ -178,15 +265,15 @@ Axis Reader::axis(Node node, const Joint& joint) const {
 
 void Reader::add_joint(Node node) {
   std::vector<std::pair<std::string, Frame>> local;
-  for (const Node offset : node.child("frames").children()) {
-    Frame base = frame(offset.child_value("socket_parent"), local);
+  for (const Node offset : items(take(node, "frames"))) {
+    Frame base = frame(text(offset, "socket_parent"), local);
     base.X_BF = base.X_BF * placed(offset, "translation", "orientation");
     local.emplace_back(name_of(offset), base);
   }
   Joint joint{.name = name_of(node), .type = node.name(), .parent = {}, .child = {}, .coordinates = {}, .axes = {}};
-  joint.parent = frame(node.child_value("socket_parent_frame"), local);
-  joint.child = frame(node.child_value("socket_child_frame"), local);
-  for (const Node c : node.child("coordinates").children()) {
+  joint.parent = frame(text(node, "socket_parent_frame"), local);
+  joint.child = frame(text(node, "socket_child_frame"), local);
+  for (const Node c : items(take(node, "coordinates"))) {
     Coordinate coordinate{.name = name_of(c), .value = number(c, "default_value", 0.0)};
     if (c.child("range")) {
       const auto range = numbers(c, "range", 2);
@@ -194,11 +281,13 @@ void Reader::add_joint(Node node) {
       coordinate.max = range[1];
     }
     coordinate.locked = flag(c, "locked", false);
+    accept(c, "clamped", "false");
+    accept(c, "prescribed", "false");
     joint.coordinates.push_back(std::move(coordinate));
   }
   std::size_t k = 0;
-  for (const Node transform : node.child("SpatialTransform").children("TransformAxis")) {
-    if (k < joint.axes.size()) joint.axes[k++] = axis(transform, joint);
+  for (const Node transform : take(node, "SpatialTransform").children("TransformAxis")) {
+    if (k < joint.axes.size()) joint.axes[k++] = axis(mark(transform), joint);
   }
   if (joint.type == "PinJoint" && joint.coordinates.size() == 1) {
     joint.axes[0] = {.direction = Vector3::UnitZ(), .coordinate = joint.coordinates[0].name, .slope = 1.0};
@@ -206,42 +295,47 @@ void Reader::add_joint(Node node) {
   model_.joints.push_back(std::move(joint));
 }
 
-/// Properties of curves with another value than OpenSim's default, which is what the curves here have.
-std::vector<std::string> other_shapes(Node muscle) {
-  static const std::map<std::string_view, double> defaults = {{"min_norm_active_fiber_length", 0.4441},
-                                                              {"transition_norm_fiber_length", 0.73},
-                                                              {"max_norm_active_fiber_length", 1.8123},
-                                                              {"shallow_ascending_slope", 0.8616},
-                                                              {"concentric_slope_at_vmax", 0.0},
-                                                              {"concentric_slope_near_vmax", 0.25},
-                                                              {"isometric_slope", 5.0},
-                                                              {"eccentric_slope_at_vmax", 0.0},
-                                                              {"eccentric_slope_near_vmax", 0.15},
-                                                              {"max_eccentric_velocity_force_multiplier", 1.4},
-                                                              {"concentric_curviness", 0.6},
-                                                              {"eccentric_curviness", 0.9},
-                                                              {"strain_at_zero_force", 0.0},
-                                                              {"FmaxTendonStrain", 0.04},
-                                                              {"KshapeActive", 0.45},
-                                                              {"KshapePassive", 5.0},
-                                                              {"Af", 0.25},
-                                                              {"Flen", 1.4}};
-  std::vector<std::string> others;
-  const auto look = [&](Node node, bool tendon) {
-    const auto known = defaults.find(node.name());
-    if (known == defaults.end() || tendon) return;
-    if (std::abs(node.text().as_double() - known->second) > 1e-9)
-      others.push_back(fmt::format("{} {}", node.name(), node.child_value()));
-  };
-  for (const Node child : muscle.children()) {
-    look(child, false);
-    // The tendon's curve has properties of the same names.
-    for (const Node inner : child.children()) look(inner, std::string_view(child.name()) == "TendonForceLengthCurve");
-  }
-  return others;
+/// Properties of muscles and their curves that mean what the curves here do when they have OpenSim's default.
+const std::map<std::string_view, double>& default_shapes() {
+  static const std::map<std::string_view, double> defaults = {
+      {"ActiveForceLengthCurve/minimum_value", 0.0},
+      {"ActiveForceLengthCurve/min_norm_active_fiber_length", 0.4441},
+      {"ActiveForceLengthCurve/transition_norm_fiber_length", 0.73},
+      {"ActiveForceLengthCurve/max_norm_active_fiber_length", 1.8123},
+      {"ActiveForceLengthCurve/shallow_ascending_slope", 0.8616},
+      {"ForceVelocityCurve/concentric_slope_at_vmax", 0.0},
+      {"ForceVelocityCurve/concentric_slope_near_vmax", 0.25},
+      {"ForceVelocityCurve/isometric_slope", 5.0},
+      {"ForceVelocityCurve/eccentric_slope_at_vmax", 0.0},
+      {"ForceVelocityCurve/eccentric_slope_near_vmax", 0.15},
+      {"ForceVelocityCurve/max_eccentric_velocity_force_multiplier", 1.4},
+      {"ForceVelocityCurve/concentric_curviness", 0.6},
+      {"ForceVelocityCurve/eccentric_curviness", 0.9},
+      {"FiberForceLengthCurve/strain_at_zero_force", 0.0},
+      {"FiberForceLengthCurve/stiffness_at_low_force", 0.2},
+      {"FiberForceLengthCurve/curviness", 0.75},
+      {"TendonForceLengthCurve/strain_at_one_norm_force", 0.049},
+      {"TendonForceLengthCurve/stiffness_at_one_norm_force", 1.375 / 0.049},
+      {"TendonForceLengthCurve/norm_force_at_toe_end", 2.0 / 3.0},
+      {"TendonForceLengthCurve/curviness", 0.5},
+      {"FmaxTendonStrain", 0.04},
+      {"KshapeActive", 0.45},
+      {"KshapePassive", 5.0},
+      {"Af", 0.25},
+      {"Flen", 1.4}};
+  return defaults;
 }
 
-Muscle Reader::muscle(Node node) const {
+void Reader::accept_defaults(Node node, const std::string& path) {
+  for (const Node child : node.children()) {
+    const auto known = default_shapes().find(path + child.name());
+    if (known == default_shapes().end()) continue;
+    // Files have up to nine digits of numbers such as 2/3.
+    if (std::abs(child.text().as_double() - known->second) <= 1e-8 * (1.0 + std::abs(known->second))) mark(child);
+  }
+}
+
+Muscle Reader::muscle(Node node) {
   Muscle m;
   m.max_force = number(node, "max_isometric_force", 1000.0);
   m.optimal_length = number(node, "optimal_fiber_length", 0.1);
@@ -253,22 +347,26 @@ Muscle Reader::muscle(Node node) const {
   m.rise = number(node, "activation_time_constant", m.rise);
   m.fall = number(node, "deactivation_time_constant", m.fall);
   m.rigid_tendon = flag(node, "ignore_tendon_compliance", false);
+  accept_defaults(node, "");
+  for (const char* curve :
+       {"ActiveForceLengthCurve", "ForceVelocityCurve", "FiberForceLengthCurve", "TendonForceLengthCurve"}) {
+    accept_defaults(take(node, curve), std::string(curve) + "/");
+  }
   const Node passive = node.child("FiberForceLengthCurve");
   if (passive.child("strain_at_one_norm_force")) m.passive_strain = number(passive, "strain_at_one_norm_force", 0.7);
   if (node.child("FmaxMuscleStrain")) m.passive_strain = number(node, "FmaxMuscleStrain", 0.6);
-  m.shapes = other_shapes(node);
   return m;
 }
 
 void Reader::add_line(Node node) {
-  const Node path = node.child("GeometryPath") ? node.child("GeometryPath") : node.child("path").child("GeometryPath");
+  const Node path = take(node.child("GeometryPath") ? node : take(node, "path"), "GeometryPath");
   Line line{.name = name_of(node), .type = node.name(), .applies = flag(node, "appliesForce", true)};
-  for (const Node point : path.child("PathPointSet").child("objects").children()) {
-    line.points.push_back({.type = point.name(), .at = frame(point.child_value("socket_parent_frame"), {})});
+  for (const Node point : items(take(take(path, "PathPointSet"), "objects"))) {
+    line.points.push_back({.type = point.name(), .at = frame(text(point, "socket_parent_frame"), {})});
     line.points.back().at.X_BF.p = vector(point, "location");
   }
-  for (const Node wrap : path.child("PathWrapSet").child("objects").children()) {
-    line.wraps.push_back(last_part(wrap.child_value("wrap_object")));
+  for (const Node wrap : items(take(take(path, "PathWrapSet"), "objects"))) {
+    line.wraps.push_back(last_part(text(wrap, "wrap_object")));
     if (!wrap.child("range")) continue;
     // Negative numbers stand for the whole path.
     const auto range = numbers(wrap, "range", 2);
@@ -286,26 +384,25 @@ void Reader::add_force(Node node) {
   if (node.child("GeometryPath") || node.child("path")) {
     add_line(node);
   } else if (std::string_view(node.name()) == "Smith2018ArticularContactForce") {
-    model_.contacts.push_back(
-        {.name = name_of(node),
-         .target = last_part(node.child_value("socket_target_mesh")),
-         .casting = last_part(node.child_value("socket_casting_mesh")),
-         .applies = flag(node, "appliesForce", true),
-         .nonlinear = last_part(node.child_value("elastic_foundation_formulation")) == "nonlinear",
-         .lumped = flag(node, "use_lumped_contact_model", false)});
+    model_.contacts.push_back({.name = name_of(node),
+                               .target = last_part(text(node, "socket_target_mesh")),
+                               .casting = last_part(text(node, "socket_casting_mesh")),
+                               .applies = flag(node, "appliesForce", true),
+                               .nonlinear = last_part(text(node, "elastic_foundation_formulation")) == "nonlinear",
+                               .lumped = flag(node, "use_lumped_contact_model", false)});
   } else {
-    model_.others.push_back({node.name(), name_of(node)});
+    add_other(node);
   }
 }
 
 void Reader::add_mesh(Node node) {
   if (std::string_view(node.name()) != "Smith2018ContactMesh") {
-    model_.others.push_back({node.name(), name_of(node)});
+    add_other(node);
     return;
   }
-  ContactMesh mesh{.name = name_of(node), .frame = frame(node.child_value("socket_frame"), {})};
+  ContactMesh mesh{.name = name_of(node), .frame = frame(text(node, "socket_frame"), {})};
   mesh.frame.X_BF = placed(node, "location", "orientation");
-  mesh.file = node.child_value("mesh_file");
+  mesh.file = text(node, "mesh_file");
   mesh.youngs_modulus = number(node, "elastic_modulus", 0.0);
   mesh.poissons_ratio = number(node, "poissons_ratio", 0.0);
   mesh.thickness = number(node, "thickness", 0.0);
@@ -314,15 +411,41 @@ void Reader::add_mesh(Node node) {
   model_.meshes.push_back(std::move(mesh));
 }
 
-/// Everything else that the model owns, so that it can be told.
+/// An item that is told by its name, with all that is in it.
+void Reader::add_other(Node item) {
+  model_.others.push_back({item.name(), name_of(item)});
+  whole_.insert(item.hash_value());
+}
+
+/// Sets that are not taken over, item by item.
 void Reader::add_others(Node model) {
-  constexpr std::array read = {"BodySet", "JointSet", "ForceSet", "ContactGeometrySet", "Ground"};
   for (const Node set : model.children()) {
-    if (std::ranges::find(read, std::string_view(set.name())) != read.end()) continue;
-    const Node items = set.child("objects") ? set.child("objects") : set;
+    if (read_.contains(set.hash_value())) continue;
     if (!set.child("objects") && std::string_view(set.name()) != "components") continue;
-    for (const Node item : items.children()) {
-      if (item.type() == pugi::node_element) model_.others.push_back({item.name(), name_of(item)});
+    for (const Node item : items(set.child("objects") ? take(mark(set), "objects") : mark(set))) add_other(item);
+  }
+}
+
+bool is_item(Node node) {
+  const std::string_view list = node.parent().name();
+  return list == "objects" || list == "coordinates" || list == "frames" || list == "attached_geometry" ||
+         list == "components";
+}
+
+/// @param owner  the item of a list that `node` belongs to or is. @param path  from the owner to `node`
+void Reader::add_unread(Node node, Node owner, const std::string& path, UnreadElements& unread) const {
+  for (const Node child : node.children()) {
+    if (child.type() != pugi::node_element || whole_.contains(child.hash_value())) continue;
+    const std::string here = path + child.name();
+    if (read_.contains(child.hash_value())) {
+      const bool item = is_item(child);
+      add_unread(child, item ? child : owner, item ? "" : here + "/", unread);
+    } else if (is_item(child)) {
+      unread.add(owner.name(), here, "", name_of(child));
+    } else if (child.first_child().type() == pugi::node_element) {
+      unread.add(owner.name(), here, "", name_of(owner));
+    } else if (const std::string value = one_line(child.child_value()); !value.empty()) {
+      unread.add(owner.name(), here, value, name_of(owner));
     }
   }
 }
@@ -331,7 +454,7 @@ Model Reader::read(const std::string& text) {
   pugi::xml_document document;
   const auto result = document.load_buffer(text.data(), text.size());
   if (!result) refuse(fmt::format("expected XML, found at byte {}: {}", result.offset, result.description()));
-  const Node root = document.child("OpenSimDocument");
+  const Node root = mark(document.child("OpenSimDocument"));
   if (!root) refuse("expected an OpenSim model (OpenSimDocument), found another kind of XML");
   const int version = root.attribute("Version").as_int();
   if (version < 40000) {
@@ -340,16 +463,21 @@ Model Reader::read(const std::string& text) {
                     "and save it",
                     version));
   }
-  const Node model = root.child("Model");
+  const Node model = take(root, "Model");
   if (!model) refuse("expected a Model in the document, found none");
   model_.name = name_of(model);
   model_.gravity = model.child("gravity") ? vector(model, "gravity") : Vector3(0.0, -9.80665, 0.0);
-  add_wraps(model.child("Ground"), "ground");
-  for (const Node node : model.child("BodySet").child("objects").children("Body")) add_body(node);
-  for (const Node node : model.child("JointSet").child("objects").children()) add_joint(node);
-  for (const Node node : model.child("ForceSet").child("objects").children()) add_force(node);
-  for (const Node node : model.child("ContactGeometrySet").child("objects").children()) add_mesh(node);
+  accept(model, "length_units", "m");
+  accept(model, "force_units", "N");
+  add_wraps(take(model, "Ground"), "ground");
+  for (const Node node : items(take(take(model, "BodySet"), "objects"))) add_body(node);
+  for (const Node node : items(take(take(model, "JointSet"), "objects"))) add_joint(node);
+  for (const Node node : items(take(take(model, "ForceSet"), "objects"))) add_force(node);
+  for (const Node node : items(take(take(model, "ContactGeometrySet"), "objects"))) add_mesh(node);
   add_others(model);
+  UnreadElements unread;
+  add_unread(model, model, "", unread);
+  model_.unread = unread.lines();
   return std::move(model_);
 }
 

@@ -71,7 +71,6 @@ struct Muscle {
   double rise = 0.010, fall = 0.040;  ///< [s]
   bool rigid_tendon = false;
   std::optional<double> passive_strain = {};  ///< of its passive curve at the largest isometric force; none = default
-  std::vector<std::string> shapes = {};       ///< properties of its curves that are not those of the defaults
 };
 
 /// A ligament or a muscle.
@@ -119,6 +118,7 @@ struct Model {
   std::vector<ContactMesh> meshes;
   std::vector<ContactForce> contacts;
   std::vector<Other> others;
+  std::vector<std::string> unread;  ///< what the reader has not looked at, but in `others`: one line for many of a kind
 };
 
 /// Pose of the child frame in the parent frame, with the coordinates at their defaults.

@@ -46,6 +46,7 @@ class Importer {
   void absorb_welded();
   [[nodiscard]] std::string bodies_text() const;
   [[nodiscard]] std::string joints_text();
+  void prescribe_flexion();
   [[nodiscard]] std::string forces_text();
   [[nodiscard]] std::string line_text(const Line& line, std::vector<const WrapObject*>& used);
   [[nodiscard]] std::string path_text(const Line& line, std::vector<const WrapObject*>& used);
@@ -75,7 +76,9 @@ class Importer {
   const ImportWish& wish_;
   Import import_;
   std::vector<const Joint*> joints_;
-  std::vector<std::string> bodies_;    ///< of the scenario, in the order of the model
+  std::set<const WrapObject*> used_wraps_;
+  std::string flexed_body_, flexed_joint_, driver_;  ///< what bends the joint; empty = nothing
+  std::vector<std::string> bodies_;                  ///< of the scenario, in the order of the model
   std::map<std::string, Frame> home_;  ///< bodies of the model, welded ones too, by their place in the scenario's
 };
 
@@ -201,6 +204,45 @@ std::string Importer::joints_text() {
   return text;
 }
 
+/// A body that turns with the flexion and goes where the bent body goes: a universal joint at that one's origin leaves
+/// the two other turns and the three shifts of the model's joint free.
+void Importer::prescribe_flexion() {
+  const auto joint = std::ranges::find_if(joints_, [&](const Joint* j) {
+    return is_free(*j) && j->type != "FreeJoint" && kept(j->parent.body) && kept(j->child.body);
+  });
+  if (joint == joints_.end()) {
+    throw input_error("flexion", "--flexion: expected a joint in --subset with six coordinates of its own, found none");
+  }
+  const Axis& bend = (*joint)->axes[0];
+  const Frame a = at_home((*joint)->parent), b = at_home((*joint)->child);
+  const Matrix3 R_WP = default_pose(model_, a.body).R * a.X_BF.R;
+  int k = 0;
+  const double along = bend.direction.cwiseAbs().maxCoeff(&k);
+  if (!R_WP.isApprox(Matrix3::Identity(), 1e-6) || along < 1.0 - 1e-6) {
+    throw input_error("flexion",
+                      fmt::format("--flexion: expected joint {} to turn first about x, y or z of the model's "
+                                  "ground, found another axis: prescribe it in the scenario",
+                                  (*joint)->name));
+  }
+  const double sign = bend.slope * bend.direction[k];
+  const auto coordinate = std::ranges::find((*joint)->coordinates, bend.coordinate, &Coordinate::name);
+  const double start = sign * coordinate->value + bend.offset * bend.direction[k];
+  const Pose X_WB = default_pose(model_, b.body) * b.X_BF;
+  flexed_body_ = models::body_text("flexed", {0.01, Vector3::Zero(), 1e-5 * Matrix3::Identity()},
+                                   {.R = Eigen::AngleAxisd(start, Vector3::Unit(k)).toRotationMatrix(), .p = X_WB.p});
+  flexed_joint_ = fmt::format(
+      "  others: {{type: universal, bodies: [flexed, {}], points: [[0, 0, 0], {}], axes: [{}, {}]}}\n", plain(b.body),
+      list(b.X_BF.p), list((*joint)->axes[1].direction), list(b.X_BF.R * (*joint)->axes[2].direction));
+  driver_ = "drivers:\n  flexion:\n    body: flexed   # as far as it turns the joint does\n";
+  for (int i = 0; i < 3; ++i) {
+    driver_ += fmt::format("    r{}: {{polynomial: [{}]}}\n", "xyz"[i],
+                           i == k ? fmt::format("{}, {}", start, sign * (*wish_.flexion - coordinate->value)) : "0");
+  }
+  driver_ += "\n";
+  import_.taken.push_back(fmt::format("coordinate {} of {}: bent from {:.4g} to {:.4g} rad in equilibria",
+                                      bend.coordinate, (*joint)->name, coordinate->value, *wish_.flexion));
+}
+
 /// Curves of a muscle by the name that a scenario has for them; none for a line that is no muscle.
 std::optional<std::string> curves_of(const Line& line) {
   if (line.type == "Millard2012EquilibriumMuscle") return "millard2012";
@@ -296,6 +338,7 @@ std::string Importer::path_text(const Line& line, std::vector<const WrapObject*>
       } else {
         over = fmt::format(", wrap: {}", plain(wrap->name));
         if (std::ranges::find(used, wrap) == used.end()) used.push_back(wrap);
+        used_wraps_.insert(wrap);
       }
     }
     text += fmt::format("          - {{body: {}, point: {}{}}}\n", plain(at.body), list(at.X_BF.p), over);
@@ -315,8 +358,6 @@ std::string Importer::muscle_text(const Line& line) {
       m.tendon_length, m.pennation, m.max_velocity, m.fiber_damping, m.least_activation, m.rise, m.fall);
   if (m.passive_strain) text += fmt::format("    passive_strain: {}\n", *m.passive_strain);
   if (!used.empty()) text += fmt::format("    surfaces:\n      {}\n", wrap_text(*used.front()));
-  for (const std::string& shape : m.shapes)
-    miss(fmt::format("{} {}: {} of its curves; it has the default", line.type, line.name, shape));
   import_.taken.push_back(fmt::format("muscle {}", line.name));
   return text + "    path:\n" + path;
 }
@@ -351,7 +392,6 @@ std::string Importer::forces_text() {
   const std::string muscles = muscles_text();
   if (bundles.empty() && muscles.empty()) return "";
   std::string text = "forces:\n";
-  std::set<std::string> cylinders;
   for (const Bundle& bundle : bundles) {
     std::vector<const WrapObject*> used;
     std::string lines;
@@ -359,15 +399,10 @@ std::string Importer::forces_text() {
     text += fmt::format("  {}:\n    type: ligament\n    stiffness: {}\n    transition_strain: {}\n    damping: {}\n",
                         bundle.name, bundle.lines.front()->stiffness, bundle.transition_strain, bundle.damping);
     if (!used.empty()) text += "    surfaces:\n";
-    for (const WrapObject* wrap : used) {
-      text += fmt::format("      {}\n", wrap_text(*wrap));
-      if (wrap->type == "WrapCylinder") cylinders.insert(wrap->name);
-    }
+    for (const WrapObject* wrap : used) text += fmt::format("      {}\n", wrap_text(*wrap));
     text += "    lines:\n" + lines;
     import_.taken.push_back(fmt::format("ligament {}: {} lines", bundle.name, bundle.lines.size()));
   }
-  for (const std::string& name : cylinders)
-    miss(fmt::format("wrap cylinder {}: its length; it has no ends here", name));
   return text + muscles;
 }
 
@@ -454,7 +489,15 @@ void Importer::tell_others() {
       miss(fmt::format("joint {}: it is not in the subset", joint.name));
     }
   }
-  for (const Other& other : model_.others) miss(fmt::format("{} {}", other.kind, other.name));
+  std::map<std::string, std::vector<std::string>> others;
+  for (const Other& other : model_.others) others[other.kind].push_back(other.name);
+  for (const auto& [kind, names] : others) miss(fmt::format("{} {}", kind, fmt::join(names, ", ")));
+  std::vector<std::string> idle;
+  for (const WrapObject& wrap : model_.wraps) {
+    if (!used_wraps_.contains(&wrap)) idle.push_back(wrap.name);
+  }
+  if (!idle.empty()) miss(fmt::format("wrap objects that no line here wraps over: {}", fmt::join(idle, ", ")));
+  for (const std::string& elements : model_.unread) miss("not read, " + elements);
 }
 
 Import Importer::run() {
@@ -463,14 +506,19 @@ Import Importer::run() {
   absorb_welded();
   for (const std::string& name : bodies_) import_.taken.push_back(fmt::format("body {}", name));
   const std::string joints = joints_text();
+  if (wish_.flexion) prescribe_flexion();
   const std::string forces = forces_text();
   const std::string contact = contact_text();
   tell_others();
   import_.scenario = fmt::format(
       "# From the OpenSim model {}; what of it is not here is in NOT_IMPORTED.txt.\nheelstrike: 1\ngravity: "
-      "{}\n\n{}\n{}\n"
-      "{}\n{}\nanalysis:\n  end_time: 0.01\n\noutput:\n  interval: 0.001\n",
-      plain(model_.name), list(model_.gravity), bodies_text(), joints, forces, contact);
+      "{}\n\n{}{}\n{}{}\n{}"
+      "{}\n{}\n{}",
+      plain(model_.name), list(model_.gravity), bodies_text(), flexed_body_, joints, flexed_joint_, driver_, forces,
+      contact,
+      wish_.flexion ? "analysis:\n  type: static\n  end_time: 1\n\noutput:\n  interval: 0.05\n"
+                    : "# Nothing drives it: `import-osim --flexion ANGLE` bends the joint in equilibria.\nanalysis:\n  "
+                      "end_time: 0.01\n\noutput:\n  interval: 0.001\n");
   return std::move(import_);
 }
 

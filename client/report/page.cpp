@@ -278,6 +278,12 @@ std::string contact_table(std::span<const RunData> runs) {
   Rows rows;
   std::vector<std::string> attributes;
   std::size_t n_left_out = 0;
+  bool impacts = false;
+  for (const RunData& run : runs) {
+    impacts = impacts || (run.summary && std::ranges::any_of(run.summary->contacts, [](const ContactEpisode& e) {
+                            return e.max_impulse.has_value();
+                          }));
+  }
   for (const RunData& run : runs) {
     if (!run.summary) continue;
     for (const ContactEpisode& e : run.summary->contacts) {
@@ -288,15 +294,25 @@ std::string contact_table(std::span<const RunData> runs) {
       rows.push_back({run.label, e.pair, number_text(e.onset, 8), e.end ? number_text(*e.end, 8) : "-",
                       number_text(e.max_force), number_text(e.max_indentation), number_text(e.approach_speed),
                       text_of(e.separation_speed), text_of(e.effective_restitution)});
+      if (impacts) rows.back().push_back(text_of(e.max_impulse));
       rows.back().emplace_back();
       attributes.push_back(
           fmt::format("data-onset=\"{}\" data-end=\"{}\"", e.onset, e.end.value_or(run.summary->simulated_time)));
     }
   }
   if (rows.empty()) return "<p>No contact.</p>\n";
-  std::string text = html_table({"run", "pair", "onset [s]", "end [s]", "largest force [N]", "largest indentation [m]",
-                                 "speed in [m/s]", "speed out [m/s]", "restitution", ""},
-                                rows, attributes);
+  std::vector<std::string> header = {"run",
+                                     "pair",
+                                     "onset [s]",
+                                     "end [s]",
+                                     "largest force [N]",
+                                     "largest indentation [m]",
+                                     "speed in [m/s]",
+                                     "speed out [m/s]",
+                                     "restitution"};
+  if (impacts) header.emplace_back("largest impulse [N s]");
+  header.emplace_back();
+  std::string text = html_table(header, rows, attributes);
   if (n_left_out > 0) text += fmt::format("<p class=\"note\">{} more in summary.json.</p>\n", n_left_out);
   return text;
 }

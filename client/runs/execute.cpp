@@ -76,6 +76,8 @@ Table episode_table(const std::vector<ContactEpisode>& episodes) {
   Table table;
   table.header = {"contact",           "onset s",      "end s",         "max force N",
                   "max indentation m", "speed in m/s", "speed out m/s", "restitution"};
+  const bool impacts = std::ranges::any_of(episodes, [](const auto& e) { return e.max_impulse.has_value(); });
+  if (impacts) table.header.emplace_back("max impulse N s");
   for (const ContactEpisode& e : episodes) {
     if (table.rows.size() == shown_episodes) {
       table.rows.push_back({fmt::format("... {} more in summary.json", episodes.size() - shown_episodes)});
@@ -84,6 +86,7 @@ Table episode_table(const std::vector<ContactEpisode>& episodes) {
     table.rows.push_back({e.pair, number_text(e.onset), optional_text(e.end), number_text(e.max_force),
                           number_text(e.max_indentation), number_text(e.approach_speed),
                           optional_text(e.separation_speed), optional_text(e.effective_restitution)});
+    if (impacts) table.rows.back().push_back(optional_text(e.max_impulse));
   }
   return table;
 }

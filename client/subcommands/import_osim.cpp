@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <numbers>
+#include <optional>
 
 #include "client/osim/osim_scenario.hpp"
 #include "client/runs/read_file.hpp"
@@ -22,11 +24,14 @@ struct ImportOptions {
   std::vector<std::string> held;
   std::vector<fs::path> geometry;
   std::vector<std::string> meshes;
+  std::optional<double> flexion;
   fs::path folder;
 };
 
 osim::ImportWish wish_of(const ImportOptions& options) {
   osim::ImportWish wish{.joints = options.joints, .held = options.held, .meshes = {}, .folders = options.geometry};
+  constexpr double per_degree = std::numbers::pi / 180.0;
+  if (options.flexion) wish.flexion = per_degree * *options.flexion;
   wish.folders.push_back(options.model.parent_path());
   wish.folders.push_back(options.model.parent_path() / "Geometry");
   for (const std::string& text : options.meshes) {
@@ -67,10 +72,16 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
       ->type_name("FOLDER");
   command->add_option("--mesh", options->meshes, "Another file for a contact mesh; may be given several times")
       ->type_name("NAME=FILE");
+  command
+      ->add_option(
+          "--flexion", options->flexion,
+          "Bend the first joint of the subset with six coordinates to this value of its first one [degrees], in "
+          "20 equilibria; without, nothing drives the scenario")
+      ->type_name("ANGLE");
   command->add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");
   command->add_flag("--json", invocation.json, "Print what was imported as JSON");
   add_footer(*command,
-             "  heelstrike import-osim lenhart2015.osim --subset knee_r -o knee\n  heelstrike import-osim "
+             "  heelstrike import-osim lenhart2015.osim --subset knee_r --flexion 90 -o knee\n  heelstrike import-osim "
              "lenhart2015.osim --subset knee_r,pf_r --hold hip_r,ankle_r,subtalar_r,mtp_r -o leg");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {

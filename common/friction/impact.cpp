@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/friction/smallest_reactions.hpp"
 #include "common/friction/solve_friction.hpp"
 
 namespace heelstrike::friction {
@@ -147,14 +148,16 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
   const LocalProblem local{.dimension = 3, .W = problem.W.sparseView(), .q = q, .mu = problem.mu};
   const FrictionSolution solution =
       solve_friction(local, {.tolerance = 1e-12, .most_sweeps = 200, .most_newton_steps = 60});
+  // What misses the strict tolerance by rounding is a solution all the same.
+  constexpr double good = 1e-9;
+  const bool solved = solution.error <= good;
   P = solution.r;
   clip(problem, P);
+  if (solved) P = smallest_reactions(problem.W, problem.mu, problem.W * P + q, P, good * q.norm());
   push_apart(problem, q, P);
   // Without friction there is always an answer, and it creates no energy.
   if (energy_of(problem.W, P, q) > 0.0) (void)solve_frictionless(problem, q, P);
-  // What misses the strict tolerance by rounding is a solution all the same.
-  constexpr double good = 1e-9;
-  return solution.error <= good;
+  return solved;
 }
 
 /// Normal velocities that Newton's law asks for at least.

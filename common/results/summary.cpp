@@ -31,7 +31,8 @@ Json episode_json(const ContactEpisode& e) {
           {"max_indentation_time_s", e.max_indentation_time},
           {"approach_speed_m_s", e.approach_speed},
           {"separation_speed_m_s", or_null(e.separation_speed)},
-          {"effective_restitution", or_null(e.effective_restitution)}};
+          {"effective_restitution", or_null(e.effective_restitution)},
+          {"max_impulse_N_s", or_null(e.max_impulse)}};
 }
 
 Json integrator_json(const IntegratorStatistics& s) {
@@ -106,16 +107,19 @@ std::int64_t count_at(const Json& json, const char* key) {
 }
 
 ContactEpisode episode_from(const Json& json) {
-  return {.pair = json.at("pair"),
-          .onset = json.at("onset_s"),
-          .end = optional_at<double>(json, "end_s"),
-          .max_force = number_at(json, "max_force_N"),
-          .max_force_time = number_at(json, "max_force_time_s"),
-          .max_indentation = number_at(json, "max_indentation_m"),
-          .max_indentation_time = number_at(json, "max_indentation_time_s"),
-          .approach_speed = number_at(json, "approach_speed_m_s"),
-          .separation_speed = optional_at<double>(json, "separation_speed_m_s"),
-          .effective_restitution = optional_at<double>(json, "effective_restitution")};
+  return {
+      .pair = json.at("pair"),
+      .onset = json.at("onset_s"),
+      .end = optional_at<double>(json, "end_s"),
+      .max_force = number_at(json, "max_force_N"),
+      .max_force_time = number_at(json, "max_force_time_s"),
+      .max_indentation = number_at(json, "max_indentation_m"),
+      .max_indentation_time = number_at(json, "max_indentation_time_s"),
+      .approach_speed = number_at(json, "approach_speed_m_s"),
+      .separation_speed = optional_at<double>(json, "separation_speed_m_s"),
+      .effective_restitution = optional_at<double>(json, "effective_restitution"),
+      // Folders of version 0.1.0 are without it.
+      .max_impulse = json.contains("max_impulse_N_s") ? optional_at<double>(json, "max_impulse_N_s") : std::nullopt};
 }
 
 void take_timing(const Json& json, RunSummary& s) {

@@ -96,6 +96,7 @@ void to_proto(const ContactEpisode& from, v1::ContactEpisode& to) {
   to.set_approach_speed(from.approach_speed);
   if (from.separation_speed) to.set_separation_speed(*from.separation_speed);
   if (from.effective_restitution) to.set_effective_restitution(*from.effective_restitution);
+  if (from.max_impulse) to.set_max_impulse(*from.max_impulse);
 }
 
 ContactEpisode from_proto(const v1::ContactEpisode& from, const FieldPath& path) {
@@ -114,6 +115,7 @@ ContactEpisode from_proto(const v1::ContactEpisode& from, const FieldPath& path)
   if (from.has_effective_restitution()) {
     to.effective_restitution = finite(from.effective_restitution(), FieldPath(path, "effective_restitution"));
   }
+  if (from.has_max_impulse()) to.max_impulse = finite(from.max_impulse(), FieldPath(path, "max_impulse"));
   return to;
 }
 

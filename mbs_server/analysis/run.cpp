@@ -7,6 +7,8 @@
 #include "mbs_server/analysis/forward.hpp"
 #include "mbs_server/analysis/prescribed.hpp"
 #include "mbs_server/analysis/static_run.hpp"
+#include "mbs_server/elements/build_model.hpp"
+#include "mbs_server/simulation/coupled_model.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -55,6 +57,13 @@ ModelDescription describe_scenario(const Scenario& scenario, const std::stop_tok
   const AnalysisType& type = config::type_named(analysis_types(), scenario.analysis.type);
   if (type.traits.prescribed) require_prescribed_motion(description.degrees_of_freedom);
   return description;
+}
+
+void check_rigid_start(const RunInput& input, const ContactFactory& open_contact, const std::stop_token& stop) {
+  CoupledModel model(input.scenario, build_model(input.scenario), stop);
+  model.assemble([](std::string_view, const std::string&) {});
+  model.open(open_contact, input.assets, {.run_id = input.run_id, .on_progress = {}, .stop = stop}, true);
+  model.require_no_penetration(model.exchange().responses(0.0, model.start().q, model.start().qd));
 }
 
 }  // namespace heelstrike::mbs

@@ -29,4 +29,9 @@ struct AnalysisType : AnalysisSchema {
 /// @throws Error{invalid_input} as the run would before its contact is prepared
 [[nodiscard]] ModelDescription describe_scenario(const Scenario& scenario, const std::stop_token& stop = {});
 
+/// Where the model is assembled, as the run would. Opens all pairs: for scenarios with rigid ones only, which are
+/// cheap.
+/// @throws Error{invalid_input} for rigid bodies that overlap, with the pair
+void check_rigid_start(const RunInput& input, const ContactFactory& open_contact, const std::stop_token& stop = {});
+
 }  // namespace heelstrike::mbs

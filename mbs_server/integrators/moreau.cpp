@@ -68,10 +68,11 @@ class Moreau final : public Integrator {
     double dissipated = 0.0;  ///< [J]
   };
   [[nodiscard]] double next_time(double t_end);
-  void apply_impacts(double h);
+  void apply_impacts();
   void strike(std::span<const std::size_t> touching, std::span<const double> rates);
   void hand_on(std::span<const std::size_t> touching, std::vector<double>& rates);
   [[nodiscard]] double resting_speed(std::size_t touching) const;
+  [[nodiscard]] bool sinks(double rate) const;
   void attempt(double h);
   [[nodiscard]] Pushed push(double h, const Vector& q_m, const Vector& v_free, bool last);
   void separate(double t, Vector& y);
@@ -110,9 +111,9 @@ bool Moreau::acts(const RigidPoint& point) const {
   return touched_at_start(point) || std::ranges::any_of(slow_, [&](const RigidPoint& p) { return p.same_as(point); });
 }
 
-/// Impulses at all points that touch, when one of them would sink in over a step of length `h`. Only those that
-/// approach faster than bodies rest rebound.
-void Moreau::apply_impacts(double h) {
+/// Impulses at all points that touch, when one of them would sink in over a step. Only those that approach faster than
+/// bodies rest rebound.
+void Moreau::apply_impacts() {
   RigidContacts& contacts = *problem_.rigid_contacts();
   const auto points = contacts.look(from_t_, from_y_.head(n_), from_y_.segment(n_, n_));
   looked_.assign(points.begin(), points.end());
@@ -127,7 +128,7 @@ void Moreau::apply_impacts(double h) {
     }
     touching.push_back(i);
     at_start_.push_back(points[i]);
-    impact = impact || -points[i].rate * h > 0.1 * contacts.rounding();
+    impact = impact || sinks(points[i].rate);
   }
   if (!impact) return;
   std::vector<double> rates;
@@ -135,22 +136,31 @@ void Moreau::apply_impacts(double h) {
   if (std::ranges::any_of(at_start_, [&](const RigidPoint& p) { return contacts.in_turn(p); })) {
     hand_on(touching, rates);
     // What is left are bodies that rest on each other, or more impacts than are followed.
-    if (std::ranges::none_of(rates, [&](double rate) { return -rate * h > 0.1 * contacts.rounding(); })) return;
+    if (std::ranges::none_of(rates, [&](double rate) { return sinks(rate); })) return;
   }
   strike(touching, rates);
+}
+
+/// Whether a point that touches would sink in over a step. A step that an impact may end is taken for whole: over a
+/// tiny one the least approach would make a large force.
+bool Moreau::sinks(double rate) const {
+  return -rate * nominal_ > 0.1 * problem_.rigid_contacts()->rounding();
 }
 
 /// Impulses at touching points, given the rates of their gaps.
 void Moreau::strike(std::span<const std::size_t> touching, std::span<const double> rates) {
   RigidContacts& contacts = *problem_.rigid_contacts();
   friction::ImpactProblem problem = contacts.choose(touching);
+  bool at_rest = true;
   for (std::size_t k = 0; k < touching.size(); ++k) {
-    if (rates[k] >= -resting_speed(touching[k])) problem.restitution[static_cast<Eigen::Index>(k)] = 0.0;
+    const bool slow = rates[k] >= -resting_speed(touching[k]);
+    if (slow) problem.restitution[static_cast<Eigen::Index>(k)] = 0.0;
+    at_rest = at_rest && slow;
   }
   const Vector before = contacts.velocities(from_y_.segment(n_, n_));
   const friction::ImpactSolution solution = friction::solve_impact(problem, before);
   contacts.apply(solution.P, from_y_.segment(n_, n_));
-  contacts.note_impact(solution.P, before, solution.u);
+  contacts.note_impact(solution, before, at_rest);
   from_z_[0] -= solution.energy;
 }
 
@@ -212,7 +222,7 @@ Moreau::Pushed Moreau::push(double h, const Vector& q_m, const Vector& v_free, b
   contacts->apply(solution.P, pushed.v);
   const Vector before = contacts->velocities(v);
   pushed.dissipated = -0.5 * solution.P.dot(before + solution.u);
-  if (last) contacts->note_contact(solution.P);
+  if (last) contacts->note_contact(solution);
   return pushed;
 }
 
@@ -292,8 +302,8 @@ StepResult Moreau::step(double t_end) {
   double h = next_time(t_end) - t_;
   attempted_ = t_ + h;
   if (contacts != nullptr) {
-    contacts->begin_step(t_);
-    apply_impacts(h);
+    contacts->begin_step(t_, nominal_);
+    apply_impacts();
   }
   attempt(h);
   const double tolerance = contacts == nullptr ? 0.0 : contacts->rounding();

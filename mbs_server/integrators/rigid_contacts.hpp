@@ -51,13 +51,15 @@ class RigidContacts {
 
   /// What rows and summaries tell of a step: it begins at `t`, perhaps with an impact at the chosen points; contact
   /// acts over it, of which the last that is told counts; it ends at `t`. @{
-  virtual void begin_step(double t) = 0;
-  virtual void note_impact(const ConstRef& impulses, const ConstRef& before, const ConstRef& after) = 0;
+  /// @param nominal  [s] length of steps that no impact ends
+  virtual void begin_step(double t, double nominal) = 0;
+  /// @param at_rest  no point approaches faster than bodies rest: what the last step has left, part of its force
+  virtual void note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) = 0;
   /// Impacts in turn at the start of the step were broken off after `impacts` of them; `points` of the last look still
   /// approach, the fastest of them at `approach` [m/s] > 0, and strike at once instead.
   virtual void note_broken_off(std::span<const std::size_t> points, int impacts, double approach) = 0;
   virtual void forget_contact() = 0;
-  virtual void note_contact(const ConstRef& impulses) = 0;
+  virtual void note_contact(const friction::ImpactSolution& contact) = 0;
   virtual void end_step(double t) = 0;
   /// @}
 };

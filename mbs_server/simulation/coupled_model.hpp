@@ -74,6 +74,8 @@ class CoupledModel {
   [[nodiscard]] auto q(const VectorX& y) const { return y.head(system_.n_q()); }
   [[nodiscard]] auto qd(const VectorX& y) const { return y.segment(system_.n_q(), system_.n_q()); }
 
+  /// @throws Error{invalid_input} for rigid bodies that overlap. @param responses  of the start
+  void require_no_penetration(std::span<const Response> responses) const;
   /// Opens the episodes of pairs that touch in the first committed state, and measures its energy.
   /// @param responses  of the commit of step 0
   void begin(std::span<const Response> responses);
@@ -110,7 +112,6 @@ class CoupledModel {
 
  private:
   void refuse_rigid_pairs() const;
-  void require_no_penetration(std::span<const Response> responses) const;
 
   const Scenario& scenario_;
   std::stop_token stop_;

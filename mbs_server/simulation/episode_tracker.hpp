@@ -1,6 +1,7 @@
 /// Contact episodes of one pair from the responses at accepted steps.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ class EpisodeTracker {
   /// The bodies of the pair are rigid: their forces are means over steps and their velocities jump, so that nothing
   /// between steps is known.
   void follow_rigid_bodies() { smooth_ = false; }
+  /// An impact of rigid bodies within the episode. @param impulse  [N s]
+  void note_impact(double impulse) { episode_->max_impulse = std::max(impulse, episode_->max_impulse.value_or(0.0)); }
 
   /// The pair touched at t. A run that starts in contact begins its episode at the start.
   void begin(double t, const Response& response);

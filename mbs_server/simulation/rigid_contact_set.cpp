@@ -11,6 +11,7 @@ void RigidContactSet::connect(std::span<const PairDescription> pairs) {
   for (const PairDescription& pair : pairs) laws_.push_back(rigid_law(pair.parameters));
   any_ = std::ranges::any_of(laws_, [](const auto& law) { return law.has_value(); });
   impact_.assign(laws_.size(), {});
+  left_.assign(laws_.size(), {});
   smooth_.assign(laws_.size(), {});
 }
 
@@ -83,23 +84,32 @@ const friction::ImpactProblem& RigidContactSet::choose(std::span<const std::size
   return problem_;
 }
 
-void RigidContactSet::begin_step(double t) {
+void RigidContactSet::begin_step(double t, double nominal) {
   step_from_ = t;
+  nominal_step_ = nominal;
   std::ranges::fill(impact_, Sum{});
+  std::ranges::fill(left_, Sum{});
+  impact_unsolved_.reset();
   broken_off_.reset();
   forget_contact();
 }
 
-void RigidContactSet::note_broken_off(std::span<const std::size_t> points, int impacts, double approach) {
-  broken_off_.emplace(BrokenOff{.t = step_from_, .impacts = impacts, .approach = approach});
-  std::vector<std::size_t>& pairs = broken_off_->pairs;
+/// Each once, in order.
+std::vector<std::size_t> RigidContactSet::pairs_of(std::span<const std::size_t> points) const {
+  std::vector<std::size_t> pairs;
   for (const std::size_t point : points) pairs.push_back(points_[point].pair);
   std::ranges::sort(pairs);
   pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  return pairs;
+}
+
+void RigidContactSet::note_broken_off(std::span<const std::size_t> points, int impacts, double approach) {
+  broken_off_.emplace(BrokenOff{.t = step_from_, .impacts = impacts, .approach = approach, .pairs = pairs_of(points)});
 }
 
 void RigidContactSet::forget_contact() {
   std::ranges::fill(smooth_, Sum{});
+  contact_unsolved_.reset();
 }
 
 void RigidContactSet::add(const ConstRef& impulses, std::vector<Sum>& sums) const {
@@ -115,20 +125,34 @@ void RigidContactSet::add(const ConstRef& impulses, std::vector<Sum>& sums) cons
   }
 }
 
-void RigidContactSet::note_impact(const ConstRef& impulses, const ConstRef& before, const ConstRef& after) {
-  add(impulses, impact_);
+void RigidContactSet::note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) {
+  add(impact.P, at_rest ? left_ : impact_);
+  if (!impact.converged) impact_unsolved_ = pairs_of(chosen_);
   for (std::size_t k = 0; k < chosen_.size(); ++k) {
     const auto row = 3 * static_cast<Eigen::Index>(k);
     Sum& sum = impact_[points_[chosen_[k]].pair];
     if (-before[row] <= sum.approach) continue;
     sum.approach = -before[row];
-    sum.departure = after[row];
+    sum.departure = impact.u[row];
   }
 }
 
-void RigidContactSet::note_contact(const ConstRef& impulses) {
+void RigidContactSet::note_contact(const friction::ImpactSolution& contact) {
   forget_contact();
-  add(impulses, smooth_);
+  add(contact.P, smooth_);
+  if (!contact.converged) contact_unsolved_ = pairs_of(chosen_);
+}
+
+void RigidContactSet::end_step(double t) {
+  step_ = t - step_from_;
+  for (const auto& pairs : {impact_unsolved_, contact_unsolved_}) {
+    if (!pairs) continue;
+    if (unsolved_.count++ == 0) unsolved_ = {.count = 1, .t = step_from_, .pairs = *pairs};
+  }
+}
+
+std::optional<double> RigidContactSet::impact_impulse(std::size_t pair) const {
+  return rigid(pair) ? std::optional(impact_[pair].impulse.norm()) : std::nullopt;
 }
 
 std::span<const Response> RigidContactSet::told(std::span<const Response> responses, const ConstVector& q) {
@@ -136,16 +160,18 @@ std::span<const Response> RigidContactSet::told(std::span<const Response> respon
   told_.assign(responses.begin(), responses.end());
   for (std::size_t pair = 0; pair < told_.size(); ++pair) {
     if (!rigid(pair) || !(step_ > 0.0)) continue;
-    const Sum& a = impact_[pair];
+    const Sum& a = left_[pair];
     const Sum& b = smooth_[pair];
-    const double normal = a.normal + b.normal;
+    // What a step leaves is in proportion to its length, which that of an impact may cut short.
+    const double from_left = 1.0 / std::max(step_, nominal_step_), from_smooth = 1.0 / step_;
+    const double normal = from_left * a.normal + from_smooth * b.normal;
     if (!(normal > 0.0)) continue;
     const Pose X_WA = main_pose(system_.model().pairs[pair], q);
-    const Vector3 force = -(a.impulse + b.impulse) / step_;
-    const Vector3 moment = -(a.moment + b.moment) / step_;
+    const Vector3 force = -(from_left * a.impulse + from_smooth * b.impulse);
+    const Vector3 moment = -(from_left * a.moment + from_smooth * b.moment);
     told_[pair].F_A = {.torque = X_WA.R.transpose() * (moment - X_WA.p.cross(force)),
                        .force = X_WA.R.transpose() * force};
-    told_[pair].p_ACop = X_WA.inverse() * Vector3((a.place + b.place) / normal);
+    told_[pair].p_ACop = X_WA.inverse() * Vector3((from_left * a.place + from_smooth * b.place) / normal);
   }
   return told_;
 }

@@ -2,6 +2,7 @@
 /// in place.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -33,12 +34,12 @@ class RigidContactSet final : public RigidContacts {
   const friction::ImpactProblem& choose(std::span<const std::size_t> points) override;
   [[nodiscard]] Vector velocities(const ConstRef& qd) const override { return J_ * qd; }
   void apply(const ConstRef& impulses, MutableRef qd) const override { qd += X_ * impulses; }
-  void begin_step(double t) override;
-  void note_impact(const ConstRef& impulses, const ConstRef& before, const ConstRef& after) override;
+  void begin_step(double t, double nominal) override;
+  void note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) override;
   void note_broken_off(std::span<const std::size_t> points, int impacts, double approach) override;
   void forget_contact() override;
-  void note_contact(const ConstRef& impulses) override;
-  void end_step(double t) override { step_ = t - step_from_; }
+  void note_contact(const friction::ImpactSolution& contact) override;
+  void end_step(double t) override;
 
   /// Impacts in turn that were not followed to their end in the last step.
   struct BrokenOff {
@@ -49,10 +50,21 @@ class RigidContactSet final : public RigidContacts {
   };
   [[nodiscard]] const std::optional<BrokenOff>& broken_off() const { return broken_off_; }
 
+  /// Problems with friction that no solution was found of.
+  struct Unsolved {
+    std::int64_t count = 0;            ///< since the run began or went on
+    double t = 0.0;                    ///< [s] of the first one
+    std::vector<std::size_t> pairs{};  ///< that took part in it
+  };
+  [[nodiscard]] const Unsolved& unsolved() const { return unsolved_; }
+
+  /// [N s] that the impact at the beginning of the last step exchanged; none where bodies have contact forces alone.
+  [[nodiscard]] std::optional<double> impact_impulse(std::size_t pair) const;
+
   /// [m] What a gap of rigid bodies in contact may be: far above rounding, far below what is measured.
   [[nodiscard]] static double contact_rounding(const ConstVector& q);
 
-  /// The responses with what the impulses of the last step make of rigid pairs: their mean force over the step.
+  /// The responses with the mean force over the last step of rigid pairs, without the impact that began it.
   /// @param q  coordinates where they are told
   [[nodiscard]] std::span<const Response> told(std::span<const Response> responses, const ConstVector& q);
   /// The same for who follows episodes: the gap rate of a pair that has left an impact is the one it left with.
@@ -73,6 +85,7 @@ class RigidContactSet final : public RigidContacts {
     double departure = 0.0;             ///< [m/s] at which it left
   };
   void add(const ConstRef& impulses, std::vector<Sum>& sums) const;
+  [[nodiscard]] std::vector<std::size_t> pairs_of(std::span<const std::size_t> points) const;
   void add_rows(std::size_t row, const RigidPoint& point, const Point& geometry);
 
   System& system_;
@@ -87,8 +100,12 @@ class RigidContactSet final : public RigidContacts {
   std::vector<std::size_t> chosen_;
   Eigen::MatrixXd J_, X_;
   friction::ImpactProblem problem_;
-  double step_from_ = 0.0, step_ = 0.0;  ///< [s]
-  std::vector<Sum> impact_, smooth_;     ///< per pair: of the impact that began the step, of the step without it
+  double step_from_ = 0.0, step_ = 0.0, nominal_step_ = 0.0;  ///< [s]
+  /// Per pair: of the impact that began the step; of the approach that the step before has left; of the step.
+  std::vector<Sum> impact_, left_, smooth_;
+  /// Whether the impact, or contact over the step, lacks a solution, and of which pairs.
+  std::optional<std::vector<std::size_t>> impact_unsolved_, contact_unsolved_;
+  Unsolved unsolved_;
   std::vector<Response> told_;
   std::optional<BrokenOff> broken_off_;
 };

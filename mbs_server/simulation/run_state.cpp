@@ -17,7 +17,7 @@ namespace heelstrike::mbs {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::string_view format_version = "heelstrike run state 4";
+constexpr std::string_view format_version = "heelstrike run state 5";
 
 #if defined(__clang__)
 constexpr std::string_view compiler_identity = __VERSION__;
@@ -56,7 +56,8 @@ Json to_json(const ContactEpisode& e) {
           {"max_indentation_time", e.max_indentation_time},
           {"approach_speed", e.approach_speed},
           {"separation_speed", optional_to_json(e.separation_speed)},
-          {"effective_restitution", optional_to_json(e.effective_restitution)}};
+          {"effective_restitution", optional_to_json(e.effective_restitution)},
+          {"max_impulse", optional_to_json(e.max_impulse)}};
 }
 
 ContactEpisode episode_from_json(const Json& j) {
@@ -69,7 +70,8 @@ ContactEpisode episode_from_json(const Json& j) {
           .max_indentation_time = j.at("max_indentation_time"),
           .approach_speed = j.at("approach_speed"),
           .separation_speed = optional_from_json(j.at("separation_speed")),
-          .effective_restitution = optional_from_json(j.at("effective_restitution"))};
+          .effective_restitution = optional_from_json(j.at("effective_restitution")),
+          .max_impulse = optional_from_json(j.at("max_impulse"))};
 }
 
 Json to_json(const EpisodeTracker::State& state) {

@@ -519,6 +519,7 @@ void Simulation::check_step(const StepResult& step) {
                                   loose, notable_violation.position, step.t, name));
   }
   tell_broken_off();
+  tell_unsolved();
   constexpr double notable = 1e-3;
   step_errors_ += step.error;
   if (step_errors_ <= notable || std::exchange(told_step_errors_, true)) return;
@@ -545,6 +546,25 @@ void Simulation::tell_broken_off() {
           "and a restitution near 1 make such rows of impacts: lower the restitution, or take newton or poisson "
           "for these pairs (told once)",
           broken_off->impacts, broken_off->t, broken_off->approach, fmt::join(names, "', '")));
+}
+
+/// The first time that a problem with friction was not solved.
+void Simulation::tell_unsolved() {
+  if (model_.rigid_contacts().unsolved().count == 0 || std::exchange(told_unsolved_, true)) return;
+  listener_->on_log("warning", *unsolved());
+}
+
+std::optional<std::string> Simulation::unsolved() const {
+  const RigidContactSet::Unsolved& found = model_.rigid_contacts().unsolved();
+  if (found.count == 0) return std::nullopt;
+  std::vector<std::string> names;
+  for (const std::size_t pair : found.pairs) names.push_back(model_.pair_names()[pair]);
+  return fmt::format(
+      "rigid contact with friction: expected impulses that satisfy Coulomb's law to 1e-9, found none {} time(s) so "
+      "far, first at t = {:.10g} s in '{}'; there impulses within the friction cones were taken that keep the bodies "
+      "apart and create no energy, without friction where need be. A smaller step or a smaller coefficient of friction "
+      "avoids it",
+      found.count, found.t, fmt::join(names, "', '"));
 }
 
 bool Simulation::commit_step() {
@@ -666,6 +686,7 @@ void Simulation::take_responses(double t_before, const VectorX& y_before, std::s
     // Forces of rigid bodies are means over steps, which jump.
     if (!model_.rigid_contacts().rigid(i)) vibrations_->accept(i, committed_.t - t_before, responses[i]);
     model_.totals().committed_dissipation += responses[i].dissipated_increment;
+    if (const auto impulse = model_.rigid_contacts().impact_impulse(i)) model_.trackers()[i].note_impact(*impulse);
     model_.trackers()[i].update(committed_.t, responses[i]);
     if (!model_.trackers()[i].passed_peak()) continue;
     tell({.kind = SimulationEvent::Kind::peak, .t = t_before, .pair = i, .y = &y_before});

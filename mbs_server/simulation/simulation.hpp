@@ -120,6 +120,9 @@ class Simulation {
   /// A sentence when steps have followed the vibration of a contact, which is hardly meant; none otherwise.
   [[nodiscard]] std::optional<std::string> vibration() const { return vibrations_->finding(model_.pair_names()); }
 
+  /// A sentence when impulses of rigid bodies with friction were not found; none otherwise.
+  [[nodiscard]] std::optional<std::string> unsolved() const;
+
   /// For analyses: the model with its contact, at the last commit.
   [[nodiscard]] CoupledModel& model() { return model_; }
   /// The values of outputs() for a state of the step that the listener is looking at.
@@ -149,6 +152,7 @@ class Simulation {
   [[nodiscard]] double step_bound();
   void check_step(const StepResult& step);
   void tell_broken_off();
+  void tell_unsolved();
   [[nodiscard]] bool commit_step();
   void commit_state(PendingStep& step);
   [[nodiscard]] double go_to(const PendingStep& step, VectorX& y);
@@ -219,6 +223,7 @@ class Simulation {
   bool told_step_errors_ = false;
   bool told_violation_ = false;
   bool told_broken_off_ = false;
+  bool told_unsolved_ = false;
   bool told_singularity_ = false;
   VectorX y_, z_;  ///< at now_
   std::vector<double> row_;

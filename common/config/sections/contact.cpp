@@ -133,9 +133,26 @@ void check_parameters(const Field& pair, const ParameterMap& parameters, std::sp
   }
 }
 
+bool has_parameter(std::span<const ParameterSchema> schema, const std::string& name) {
+  return std::ranges::any_of(schema, [&](const ParameterSchema& s) { return s.name == name || s.former_name == name; });
+}
+
+/// A parameter of other back-ends is no slip of the pen: says of which.
+void refuse_foreign(const Field& parameter, std::span<const ParameterSchema> schema, const BackendSchemas& backends) {
+  if (has_parameter(schema, parameter.name())) return;
+  std::vector<std::string> others;
+  for (const auto& [name, other] : backends) {
+    if (has_parameter(other, parameter.name())) others.push_back(name);
+  }
+  if (others.empty()) return;
+  throw mistake_at(parameter.document(), parameter.node(), parameter.path(),
+                   fmt::format("{}: unknown key; it is a parameter of {}: take one of these as `backend`, or remove it",
+                               parameter.path(), fmt::join(others, ", ")));
+}
+
 /// Every given parameter by itself, then which ones are missing.
 void check_each_parameter(const Field& pair, const ParameterMap& parameters, std::span<const ParameterSchema> schema,
-                          Mistakes& mistakes) {
+                          const BackendSchemas& backends, Mistakes& mistakes) {
   std::vector<ParameterSchema> optional(schema.begin(), schema.end());
   for (ParameterSchema& parameter : optional) parameter.required = false;
   ParameterMap sound;
@@ -143,6 +160,7 @@ void check_each_parameter(const Field& pair, const ParameterMap& parameters, std
     mistakes.attempt([&] {
       const Field field = pair["parameters"][parameter.first];
       check_units(field, schema);
+      refuse_foreign(field, schema, backends);
       check_parameters(pair, {parameter}, optional);
       sound.insert(parameter);
     });
@@ -160,7 +178,7 @@ void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas
                            fmt::format("'{}'", excerpt(spec.backend)),
                            suggestion(spec.backend, names, "choose one of them"));
   }
-  check_each_parameter(pair, spec.parameters, it->second, mistakes);
+  check_each_parameter(pair, spec.parameters, it->second, backends, mistakes);
   if (has_elastic_bodies(it->second)) return;
   for (const char* side : {"main", "partner"}) {
     if (!pair.has(side)) continue;

@@ -22,33 +22,13 @@ config::KeySchema lines_key() {
                config::number("stiffness", "N", config::stiffnesses, "of this line, instead of that of the ligament")}};
 }
 
-/// A ligament that no motion of the initial order of size tightens, or that is torn at the start, is a mistake: an end
-/// in another body, or a length in mm. The limits are far from what ligaments bear, which fail below 0.4
-/// [machado2012].
-constexpr double most_slack = -0.5;
-constexpr double most_strained = 1.0;
-
 void check_lines(const config::Field& field, const Scenario& scenario) {
   const auto lines = config::read_lines(field, scenario.bodies);
   if (lines.empty()) field["lines"].refuse("at least one line", "none", "give each line a name and a `path`");
   for (const auto& line : lines) {
     if (!config::placed_at_start(line, scenario.bodies)) continue;
     config::check_insertions(line, scenario.bodies);
-    const auto slack = line.keys.optional_number("slack_length");
-    if (!slack) continue;
-    const double length = config::straight_length(line, scenario.bodies);
-    const double strain = length / *slack - 1.0;
-    if (strain < most_slack) {
-      line.keys["slack_length"].refuse(
-          fmt::format("a length within reach, at most {:.4g} m: twice that of the initial poses", 2.0 * length),
-          fmt::format("{:.4g} m", *slack), "it would never pull: check its unit and the bodies of its path");
-    }
-    if (strain > most_strained) {
-      line.keys["path"].refuse(
-          fmt::format("insertions that strain the line by at most {:g} at the initial poses", most_strained),
-          fmt::format("a strain of {:.3g}: {:.4g} m with the slack length {:.4g} m", strain, length, *slack),
-          "an insertion is in the wrong body, or a length in another unit");
-    }
+    check_ligament_length(line.keys, "slack_length", "path", config::straight_length(line, scenario.bodies));
   }
 }
 

@@ -18,6 +18,7 @@ ForceType ligament_quadratic() {
   type.meaning = "ligament whose tension grows with the square of its strain";
   type.keys =
       ligament_keys(config::number("stiffness", "N", config::stiffnesses, "force at strain 1, F = stiffness strain^2"));
+  type.check = check_ligament_ends;
   type.build = [](const ElementSpec& spec, const Model& model) {
     LineElement element = read_line(spec, model);
     element.slackens = true;

@@ -27,6 +27,7 @@ ForceType ligament_toe() {
   type.keys.push_back(config::number("toe_stiffness", "N/m^2", config::stiffnesses,
                                      "of the toe, F = toe_stiffness (l - l0)^2, where it was measured by itself (the "
                                      "force then jumps where the linear part begins); continuous when not given"));
+  type.check = check_ligament_ends;
   type.build = [](const ElementSpec& spec, const Model& model) {
     LineElement element = read_line(spec, model);
     element.slackens = true;

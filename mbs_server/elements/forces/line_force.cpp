@@ -26,6 +26,52 @@ std::vector<config::KeySchema> ligament_keys(config::KeySchema stiffness) {
   return keys;
 }
 
+namespace {
+
+/// Of the slack length: far from what ligaments bear, which fail below 0.4 [machado2012].
+constexpr double most_slack = -0.5;
+constexpr double most_strained = 1.0;
+
+/// [m] between the ends at the initial poses; none where a pose follows from a motion.
+std::optional<double> initial_distance(const Attachment& ends, const std::vector<BodySpec>& bodies) {
+  std::vector<Pose> poses;
+  for (const std::string& name : ends.bodies) {
+    const auto body = std::ranges::find(bodies, name, &BodySpec::name);
+    if (body != bodies.end() && !body->starts_with.empty()) return std::nullopt;
+    poses.push_back(body == bodies.end() ? Pose{} : body->X_WB);
+  }
+  if (!ends.in_world) return (poses[0] * ends.points[0] - poses[1] * ends.points[1]).norm();
+  return ends.second_point ? (*ends.second_point - ends.points[0]).norm() : 0.0;
+}
+
+}  // namespace
+
+void check_ligament_length(const config::Field& line, const char* slack, const char* ends, double length) {
+  const auto given = line.optional_number(slack);
+  if (!given) {
+    if (length > 0.0) return;
+    line[ends].refuse(fmt::format("ends apart at the initial poses, or a `{}`", slack), "ends that meet",
+                      "a strain of no length says nothing");
+  }
+  const double strain = length / *given - 1.0;
+  if (strain < most_slack) {
+    line[slack].refuse(
+        fmt::format("a length within reach, at most {:.4g} m: twice that of the initial poses", 2.0 * length),
+        fmt::format("{:.4g} m", *given), "it would never pull: check its unit and the bodies of its ends");
+  }
+  if (strain > most_strained) {
+    line[ends].refuse(
+        fmt::format("insertions that strain the line by at most {:g} at the initial poses", most_strained),
+        fmt::format("a strain of {:.3g}: {:.4g} m with the slack length {:.4g} m", strain, length, *given),
+        "an insertion is in the wrong body, or a length in another unit");
+  }
+}
+
+void check_ligament_ends(const config::Field& field, const Scenario& scenario) {
+  const auto distance = initial_distance(config::read_attachment(field, scenario.bodies), scenario.bodies);
+  if (distance) check_ligament_length(field, "length", "bodies", *distance);
+}
+
 LineElement read_line(const ElementSpec& spec, const Model& model) {
   const WorldFrames frames = world_frames(model, spec);
   const Ends ends = ends_at(model, spec, frames);

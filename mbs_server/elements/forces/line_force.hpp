@@ -110,6 +110,15 @@ class LineForce final : public ForceElement, private OwnStates {
 /// The same, and the strain at the initial poses, from which the unstrained length may follow.
 [[nodiscard]] std::vector<config::KeySchema> ligament_keys(config::KeySchema stiffness);
 
+/// Refuses a ligament that no motion of the size of its initial length tightens, or that is torn at the start: an end
+/// is in another body, or a length in mm.
+/// @param line  keys of the line. @param slack  its key of the slack length. @param ends  that of its ends
+/// @param length  [m] at the initial poses
+/// @throws Mistake
+void check_ligament_length(const config::Field& line, const char* slack, const char* ends, double length);
+/// The same for types with ligament_keys(), as their ForceType::check.
+void check_ligament_ends(const config::Field& field, const Scenario& scenario);
+
 /// What those keys say. @throws Error{invalid_input} for ends that meet where they give no length
 [[nodiscard]] LineElement read_line(const ElementSpec& spec, const Model& model);
 [[nodiscard]] Force line_force(LineElement element);

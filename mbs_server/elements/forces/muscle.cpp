@@ -84,7 +84,7 @@ class PathMuscle {
     const double a = activation(at.t, s);
     const double fiber = elastic_ ? std::max(s[fiber_state()] * muscle_.optimal_length, muscle_.shortest())
                                   : muscle_.with_rigid_tendon(at.length, at.speed, a).fiber;
-    row.insert(row.end(), {fiber, a});
+    row.insert(row.end(), {fiber, fiber / muscle_.optimal_length - 1.0, a});
   }
 
  private:
@@ -158,7 +158,9 @@ Force build_muscle(const ElementSpec& spec, const Model& model) {
       .rates = [path](const LineMotion& at, const ConstVector& s, Eigen::Ref<VectorX> f) { path.rates(at, s, f); },
       .tangents = [path](const LineMotion& at, const ConstVector& s,
                          LineStateTangents& by) { path.tangents(at, s, by); }};
-  element.more_columns = {{".fiber_length_m", "m", "length of the fibres"}, {".activation", "-", "activation, 0 to 1"}};
+  element.more_columns = {{".fiber_length_m", "m", "length of the fibres"},
+                          {".strain", "-", "of the fibres: their length over the optimal one, less one"},
+                          {".activation", "-", "activation, 0 to 1"}};
   element.more_values = [path](const LineMotion& at, const ConstVector& s, std::vector<double>& row) {
     path.append_values(at, s, row);
   };

@@ -54,6 +54,17 @@ INSTANTIATE_TEST_SUITE_P(
                     "plane: {normal: [0, 0, 1]}",
                     "cylinder: {radius: 0.1}",
                     {"ball.yaml:6: contact.ball-ground", "accepts sphere-plane", "found sphere-cylinder"}},
+        BadScenario{"FrictionOfAnotherBackend",
+                    "backend: flores\n    parameters: {stiffness: 1.4e8, exponent: 1.5, ",
+                    "backend: rigid\n    parameters: {friction: 0.3, ",
+                    {"ball.yaml:10: contact.ball-ground.parameters.friction", "rigid_coulomb"}},
+        BadScenario{"RigidBodiesThatOverlap",
+                    "sphere: {radius: 0.1}}}\n    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}\n    "
+                    "backend: flores\n    parameters: {stiffness: 1.4e8, exponent: 1.5, restitution: 0.8}\nanalysis: "
+                    "{type: forward, end_time: 0.5, integrator: {name: cvode_index1, rtol: 1.0e-9}}",
+                    "sphere: {radius: 1.2}}}\n    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}\n    "
+                    "backend: rigid\n    parameters: {restitution: 0.8}\nanalysis: {end_time: 0.5}",
+                    {"ball.yaml:6: contact.ball-ground", "'ball' and 'ground' 0.2 m inside each other"}},
         BadScenario{"NeitherStiffnessNorMaterial",
                     "stiffness: 1.4e8, ",
                     "",

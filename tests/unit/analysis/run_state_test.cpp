@@ -26,6 +26,7 @@ RunState example() {
   done.end = 0.3;
   done.separation_speed = 1.0 / 7.0;
   done.effective_restitution = 0.7;
+  done.max_impulse = 1.0 / 9.0;
   state.episodes.push_back(
       {.episode = open, .recent = {{.t = 0.1, .force = 1.0 / 3.0, .gap = -1e-5, .gap_rate = -0.7}}});
   state.episodes.push_back({.episode = {}, .recent = {}});
@@ -40,6 +41,7 @@ void expect_same(const ContactEpisode& a, const ContactEpisode& b) {
   EXPECT_EQ(a.max_force, b.max_force);
   EXPECT_EQ(a.separation_speed, b.separation_speed);
   EXPECT_EQ(a.effective_restitution, b.effective_restitution);
+  EXPECT_EQ(a.max_impulse, b.max_impulse);
 }
 
 const CheckpointFrame frame{.end_time = 2e9, .interval = 0.01, .pairs = {"heel", "toe"}};

@@ -6,6 +6,9 @@
 #include <Eigen/Dense>
 #include <random>
 
+#include "common/friction/smallest_reactions.hpp"
+#include "common/friction/solve_friction.hpp"
+
 namespace heelstrike::friction {
 namespace {
 
@@ -61,6 +64,68 @@ TEST(Impact, RedundantPointsGetTheSmallestForces) {
   EXPECT_LT((A * f - VectorXd::Constant(3, 9.81)).norm(), 1e-12);
 }
 
+/// Rows of a body on a plane: of mass m and inertia I about each axis, with `points` below its centre.
+MatrixXd rows_on_plane(double m, double I, const std::vector<Vector3d>& points) {
+  MatrixXd J(3 * static_cast<Eigen::Index>(points.size()), 6);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    J.middleRows<3>(3 * static_cast<Eigen::Index>(i)) = rows_of(Vector3d::UnitZ(), points[i]);
+  }
+  J.leftCols<3>() /= std::sqrt(m);
+  J.rightCols<3>() /= std::sqrt(I);
+  return J;
+}
+std::vector<double> normal_parts(const VectorXd& P) {
+  std::vector<double> parts;
+  for (Eigen::Index i = 0; i < P.size(); i += 3) parts.push_back(P[i]);
+  return parts;
+}
+
+// The same bar, and a table on four legs, with friction: nothing drives them aside, so that the smallest reactions have
+// no tangential parts.
+TEST(Impact, RedundantPointsWithFrictionGetTheSmallestForces) {
+  const auto rests = [](double m, double I, const std::vector<Vector3d>& points) {
+    const auto problem = problem_of(rows_on_plane(m, I, points), 0.3, 0.0, ImpactLaw::newton);
+    VectorXd free = VectorXd::Zero(problem.W.rows());
+    for (Eigen::Index i = 0; i < free.size(); i += 3) free[i] = -9.81;
+    const auto solution = solve_contact(problem, free, VectorXd::Zero(problem.mu.size()));
+    EXPECT_TRUE(solution.converged);
+    EXPECT_LT(solution.u.norm(), 1e-10);  // W and forces of 10 by the 1e-12 to which the motion is kept
+    VectorXd expected = VectorXd::Zero(free.size());
+    for (Eigen::Index i = 0; i < free.size(); i += 3) {
+      expected[i] = m * 9.81 / static_cast<double>(points.size());
+    }
+    EXPECT_LT((solution.P - expected).norm(), 1e-9 * expected.norm()) << solution.P.transpose();
+  };
+  rests(2.0, 1.0 / 6.0, {{-0.5, 0.0, 0.0}, {0.0, 0.0, 0.0}, {0.5, 0.0, 0.0}});
+  rests(8.0, 1.0, {{0.4, 0.3, -0.7}, {-0.4, 0.3, -0.7}, {-0.4, -0.3, -0.7}, {0.4, -0.3, -0.7}});
+}
+
+// A table that slides along x: the fore legs carry more by the moment of friction, both the same.
+TEST(Impact, RedundantPointsThatSlideGetTheSmallestForces) {
+  const double m = 8.0, mu = 0.3, height = 0.7, half = 0.4;
+  const std::vector<Vector3d> points = {
+      {half, 0.3, -height}, {-half, 0.3, -height}, {-half, -0.3, -height}, {half, -0.3, -height}};
+  const MatrixXd plain = rows_on_plane(m, 1.0, points);
+  const auto problem = problem_of(plain, mu, 0.0, ImpactLaw::newton);
+  // One step of 1 ms of gravity and a speed of 1 m/s along x.
+  VectorXd v = VectorXd::Zero(6);
+  v[0] = std::sqrt(m) * 1.0;
+  v[2] = -std::sqrt(m) * 9.81e-3;
+  const auto solution = solve_contact(problem, plain * v, VectorXd::Zero(4));
+  EXPECT_TRUE(solution.converged);
+  const double weight = m * 9.81e-3, moment = mu * weight * height;
+  const double more = moment / (4.0 * half);
+  const auto normal = normal_parts(solution.P);
+  EXPECT_NEAR(normal[0], weight / 4.0 + more, 1e-9 * weight);
+  EXPECT_NEAR(normal[1], weight / 4.0 - more, 1e-9 * weight);
+  EXPECT_NEAR(normal[2], weight / 4.0 - more, 1e-9 * weight);
+  EXPECT_NEAR(normal[3], weight / 4.0 + more, 1e-9 * weight);
+  for (Eigen::Index i = 0; i < 12; i += 3) {
+    EXPECT_NEAR(solution.P.segment<2>(i + 1).norm(), mu * solution.P[i], 1e-9 * weight);
+    EXPECT_NEAR(solution.u.segment<2>(i + 1).norm(), 1.0 - mu * 9.81e-3, 1e-9);
+  }
+}
+
 /// A body that falls on others below it, with 1 to 8 points; some of them leave.
 struct RandomImpact {
   MatrixXd J;
@@ -83,6 +148,39 @@ RandomImpact random_impact(int k, ImpactLaw law, double largest_mu, std::mt19937
   return impact;
 }
 
+// The smallest reactions cause the motion of those that the solver has found, solve the same problem, and nothing
+// between the two is smaller: bodies that strike a plane with 1 to 8 points, stick, slide and leave it.
+TEST(Impact, SmallestReactionsLeaveTheMotionAsItIs) {
+  std::mt19937 random(11);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  int solved = 0, smaller = 0;
+  for (int k = 0; k < 1000; ++k) {
+    std::vector<Vector3d> points;
+    for (int i = 0; i <= k % 8; ++i) points.emplace_back(normal(random), normal(random), -uniform(random));
+    const MatrixXd J = rows_on_plane(1.0, 1.0, points);
+    VectorXd v = VectorXd::NullaryExpr(6, [&] { return 0.3 * normal(random); });
+    v[2] -= 1.0;
+    auto problem = problem_of(J, 0.0, 0.0, ImpactLaw::newton);
+    for (double& mu : problem.mu) mu = uniform(random);
+    const VectorXd q = J * v;
+    const LocalProblem local{.dimension = 3, .W = problem.W.sparseView(), .q = q, .mu = problem.mu};
+    const auto found = solve_friction(local, {.tolerance = 1e-12, .most_sweeps = 200, .most_newton_steps = 60});
+    if (!found.converged || found.r.isZero(0.0)) continue;
+    const VectorXd r = smallest_reactions(problem.W, problem.mu, found.u, found.r, 1e-9 * q.norm());
+    ++solved;
+    smaller += r.norm() < (1.0 - 1e-6) * found.r.norm() ? 1 : 0;
+    EXPECT_LE(r.norm(), found.r.norm()) << k;
+    // What is promised, the rank's 1e-12 and that of the minimum.
+    EXPECT_LT((problem.W * (r - found.r)).norm(), 1e-11 * problem.W.norm() * found.r.norm()) << k;
+    EXPECT_LT(natural_map_error(local, r), 1e-8) << k;
+    // The minimum of a convex problem: no admissible way from it goes down.
+    EXPECT_GE(r.dot(found.r - r), -1e-9 * found.r.squaredNorm()) << k;
+  }
+  printf("%d solved, %d made smaller\n", solved, smaller);
+  EXPECT_GT(smaller, solved / 4);
+}
+
 // A hundred thousand impacts: none creates energy beyond rounding, none leaves bodies that approach.
 TEST(Impact, NoneCreatesEnergy) {
   std::mt19937 random(7);
@@ -101,10 +199,10 @@ TEST(Impact, NoneCreatesEnergy) {
       if (!solution.converged) ++unsolved;
     }
   };
-  strike(30'000, ImpactLaw::newton, 0.0);
-  strike(30'000, ImpactLaw::poisson, 0.0);
-  strike(20'000, ImpactLaw::newton, 1.0);
-  strike(20'000, ImpactLaw::poisson, 1.0);
+  strike(50'000, ImpactLaw::newton, 1.0);
+  strike(50'000, ImpactLaw::poisson, 1.0);
+  strike(5'000, ImpactLaw::newton, 0.0);
+  strike(5'000, ImpactLaw::poisson, 0.0);
   printf("largest gain %.2g of the kinetic energy, fastest approach left %.2g, %d with less rebound, %d unsolved\n",
          most, fastest, capped, unsolved);
   EXPECT_LT(most, 1e-12);

@@ -56,6 +56,45 @@ TEST(LigamentInput, MistakesAreNamed) {
               AllOf(HasSubstr("`surfaces`"), HasSubstr("'ball'")));
 }
 
+/// What is said of a ligament of one straight line between the same two bodies.
+std::string message_for_straight(const std::string& type, const std::string& keys) {
+  try {
+    (void)test::scenario_from(fmt::format(R"(heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  femur: {{mass: 1, inertia: [1, 1, 1]}}
+  tibia: {{mass: 1, inertia: [1, 1, 1], position: [0, -0.1, 0]}}
+joints:
+  hold: {{type: fixed, bodies: [femur, ground]}}
+forces:
+  MCL: {{type: {}, bodies: [femur, tibia], stiffness: 50000, {}}}
+analysis: {{end_time: 1}}
+output: {{interval: 1}}
+)",
+                                          type, keys));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(LigamentInput, LengthsOfEveryTypeAreWithinReach) {
+  for (const char* type : {"ligament_toe", "ligament_quadratic"}) {
+    const std::string ends = "points: [[0, 0, 0], [0, 0, 0]], ";
+    EXPECT_EQ(message_for_straight(type, ends + "length: 0.09"), "accepted");
+    EXPECT_EQ(message_for_straight(type, ends + "reference_strain: 0.02"), "accepted");
+    EXPECT_THAT(message_for_straight(type, ends + "length: 90"),
+                AllOf(HasSubstr(":9: forces.MCL.length"), HasSubstr("within reach"), HasSubstr("90 m")));
+    EXPECT_THAT(message_for_straight(type, ends + "length: 0.01"),
+                AllOf(HasSubstr(":9: forces.MCL.bodies"), HasSubstr("strain of 9")));
+    EXPECT_THAT(message_for_straight(type, "points: [[0, -0.1, 0], [0, 0, 0]], reference_strain: 0.02"),
+                AllOf(HasSubstr(":9: forces.MCL.bodies"), HasSubstr("ends that meet")));
+  }
+  EXPECT_THAT(message_for("{reference_strain: 0.02, path: [{body: femur, point: [0, -0.1, 0]}, "
+                          "{body: tibia, point: [0, 0, 0]}]}"),
+              AllOf(HasSubstr(":14: forces.MCL.lines.a.path"), HasSubstr("ends that meet")));
+}
+
 TEST(LigamentInput, ASurfaceAroundAnInsertionIsRefused) {
   const std::string line = "{path: [{body: femur, point: [0, 0, 0], wrap: ball}, {body: tibia, point: [0, 0, 0]}]}";
   EXPECT_EQ(message_for(line, "{ball: {body: tibia, sphere: 0.02, position: [0.01, 0.05, 0]}}"), "accepted");

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <sstream>
 
 #include <Eigen/Geometry>
@@ -165,7 +166,7 @@ TEST(OsimImport, MusclesComeAlongWithWhatIsHeld) {
   EXPECT_EQ(muscle.keys["max_isometric_force"].number(), 900.0);
   EXPECT_EQ(muscle.keys["pennation_angle"].number(), 0.2);
   EXPECT_EQ(muscle.keys["passive_strain"].number(), 2.0);
-  EXPECT_THAT(import.not_taken, Contains(HasSubstr("M1: isometric_slope 4")));
+  EXPECT_THAT(import.not_taken, Contains(HasSubstr("ForceVelocityCurve/isometric_slope = 4 (M1)")));
   EXPECT_THROW((void)imported({"elbow"}), Error);
 }
 
@@ -181,6 +182,58 @@ std::string message_of(const std::string& text, const ImportWish& wish) {
 std::string changed(const std::string& from, const std::string& to) {
   std::string text = small_model;
   return text.replace(text.find(from), from.size(), to);
+}
+
+std::vector<std::string> missed_of(const std::string& text) {
+  const Folder folder;
+  return import_model(read_model(text, "small.osim"), {.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}})
+      .not_taken;
+}
+
+// Whatever an element is and wherever it stands: the reader has read it, or the list names it.
+TEST(OsimImport, AnElementThatIsNotReadIsTold) {
+  EXPECT_THAT(missed_of(small_model), Not(Contains(HasSubstr("novelty"))));
+  const std::regex with_children(R"(<(\w+)( [^<>/]*)?>(?=\s*<\w))");
+  const std::string text = small_model;
+  int places = 0;
+  for (std::sregex_iterator tag(text.begin(), text.end(), with_children), end; tag != end; ++tag) {
+    const std::string name = (*tag)[1];
+    // An item of a list is told as a whole, by the name it has.
+    if (name == "objects" || name == "frames" || name == "coordinates" || name == "OpenSimDocument") continue;
+    std::string novel = text;
+    novel.insert(static_cast<std::size_t>(tag->position() + tag->length()), "<novelty>7.25</novelty>");
+    EXPECT_THAT(missed_of(novel), Contains(AllOf(HasSubstr("novelty"), HasSubstr("7.25")))) << "in " << tag->str();
+    ++places;
+  }
+  EXPECT_GT(places, 30);
+}
+
+TEST(OsimImport, ValuesThatDifferFromWhatTheyMeanHereAreTold) {
+  const std::string curve = "<ForceVelocityCurve>";
+  const auto with = [&](const std::string& before, const std::string& more) {
+    return missed_of(changed(before, more + before));
+  };
+  const std::string tendon = "TendonForceLengthCurve><strain_at_one_norm_force>";
+  const auto tendon_of = [&](const char* strain) {
+    return with(curve, "<" + tendon + strain + "</strain_at_one_norm_force></TendonForceLengthCurve>");
+  };
+  EXPECT_THAT(tendon_of("0.1"), Contains(HasSubstr("TendonForceLengthCurve/strain_at_one_norm_force = 0.1 (M1)")));
+  EXPECT_THAT(tendon_of("0.049"), Not(Contains(HasSubstr("TendonForceLengthCurve"))));
+  EXPECT_THAT(with("<strain_at_one_norm_force>2", "<curviness>0.11</curviness>"),
+              Contains(HasSubstr("FiberForceLengthCurve/curviness = 0.11 (M1)")));
+  EXPECT_THAT(with("<strain_at_one_norm_force>2", "<curviness>0.75</curviness>"),
+              Not(Contains(HasSubstr("curviness"))));
+  EXPECT_THAT(with("<range>0 2", "<prescribed>true</prescribed>"),
+              Contains(HasSubstr("Coordinate: prescribed = true (flexion)")));
+  EXPECT_THAT(with("<range>0 2", "<prescribed>false</prescribed>"), Not(Contains(HasSubstr("prescribed"))));
+  EXPECT_THAT(with("<mesh_file>upper", "<mesh_back_file>bone.stl</mesh_back_file>"),
+              Contains(HasSubstr("Smith2018ContactMesh: mesh_back_file = bone.stl (upper)")));
+  EXPECT_THAT(with("<mass>7",
+                   "<attached_geometry><Mesh name=\"bone\"><mesh_file>b.vtp</mesh_file></Mesh>"
+                   "</attached_geometry>"),
+              Contains(HasSubstr("Body: attached_geometry/Mesh (bone)")));
+  EXPECT_THAT(missed_of(changed("<wrap_object>ball", "<wrap_object>none")),
+              Contains(HasSubstr("wrap objects that no line here wraps over: ball")));
 }
 
 TEST(OsimImport, MistakesAreNamed) {

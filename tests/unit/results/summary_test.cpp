@@ -38,7 +38,8 @@ RunSummary full_summary() {
                         .max_indentation_time = 4.0,
                         .approach_speed = 5.0,
                         .separation_speed = 6.0,
-                        .effective_restitution = 0.7});
+                        .effective_restitution = 0.7,
+                        .max_impulse = 8.0});
   s.contacts.push_back(
       {.pair = "ball-ground", .onset = 1.0, .end = {}, .separation_speed = {}, .effective_restitution = {}});
   s.error.emplace(ErrorCode::solver_failed, "gave up", "analysis", true);
@@ -76,7 +77,7 @@ TEST(Summary, HasTheAgreedKeys) {
     EXPECT_TRUE(json.at("energy").contains(key)) << key;
   }
   for (const char* key : {"pair", "onset_s", "end_s", "max_force_N", "max_indentation_m", "approach_speed_m_s",
-                          "separation_speed_m_s", "effective_restitution"}) {
+                          "separation_speed_m_s", "effective_restitution", "max_impulse_N_s"}) {
     EXPECT_TRUE(json.at("contacts").at(0).contains(key)) << key;
   }
   for (const char* key : {"code", "message", "field"}) EXPECT_TRUE(json.at("error").contains(key)) << key;

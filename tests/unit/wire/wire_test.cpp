@@ -420,7 +420,8 @@ RunSummary summary() {
                  .max_indentation_time = 0.406,
                  .approach_speed = 4.2,
                  .separation_speed = 3.3,
-                 .effective_restitution = 0.8},
+                 .effective_restitution = 0.8,
+                 .max_impulse = 0.25},
                 {.pair = "c-d", .onset = 1.5, .end = {}, .separation_speed = {}, .effective_restitution = {}}};
   s.error = Error(ErrorCode::solver_failed, "why", "field", false);
   s.max_position_violation = 1e-12;
@@ -439,6 +440,8 @@ TEST(Wire, RunSummarySurvivesTwoTripsWithTheSameBytes) {
   ASSERT_EQ(back.contacts.size(), 2U);
   EXPECT_FALSE(back.contacts[1].end.has_value());
   EXPECT_EQ(back.contacts[0].effective_restitution, 0.8);
+  EXPECT_EQ(back.contacts[0].max_impulse, 0.25);
+  EXPECT_FALSE(back.contacts[1].max_impulse.has_value());
   ASSERT_TRUE(back.error.has_value());
   EXPECT_EQ(back.error->code(), ErrorCode::solver_failed);
   EXPECT_EQ(back.coupling, summary().coupling);

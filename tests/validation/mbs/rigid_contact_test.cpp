@@ -77,6 +77,107 @@ TEST(RigidContact, BarOnThreeSupportsRestsOnTheSmallestForces) {
   EXPECT_NEAR(run.column("bar.vz_m_s").back(), 0.0, 1e-12);
 }
 
+// The same with friction, and a table: nothing drives them aside, so that nothing stands by friction.
+TEST(RigidContact, FrictionLeavesRedundantPointsTheSmallestForces) {
+  std::vector<std::string> rough;
+  for (const char* pair : {"left", "middle", "right"}) {
+    rough.push_back(fmt::format("contact.{}.backend=rigid_coulomb", pair));
+    rough.push_back(fmt::format("contact.{}.parameters={{friction: 0.3}}", pair));
+  }
+  const auto bar = completed(scenario_from(example("bar_on_three"), rough));
+  for (const char* pair : {"left", "middle", "right"}) {
+    EXPECT_NEAR(bar.column(std::string(pair) + ".fz_N").back(), -6.54, 1e-8) << pair;
+  }
+  EXPECT_NEAR(bar.column("bar.z_m").back(), 0.0, 1e-12);
+  std::string table = R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  table: {mass: 8, inertia: [1, 1, 1], position: [0, 0, 0.7]}
+analysis: {end_time: 0.2}
+output: {interval: 0.05}
+contact:
+)";
+  const std::vector<std::pair<std::string, std::string>> legs = {
+      {"a", "0.4, 0.3"}, {"b", "-0.4, 0.3"}, {"c", "-0.4, -0.3"}, {"d", "0.4, -0.3"}};
+  for (const auto& [name, place] : legs) {
+    table += fmt::format(R"(  {}:
+    main: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    partner: {{body: table, surface: {{points: {{positions: [[{}, -0.7]], areas: [1.0e-4]}}}}}}
+    backend: rigid_coulomb
+    parameters: {{friction: 0.3}}
+)",
+                         name, place);
+  }
+  const auto run = completed(scenario_from(table));
+  for (const auto& [name, place] : legs) {
+    EXPECT_NEAR(run.column(name + ".fz_N").back(), -2.0 * g, 1e-8) << name;
+    EXPECT_NEAR(run.column(name + ".fx_N").back(), 0.0, 1e-8) << name;
+    EXPECT_NEAR(run.column(name + ".fy_N").back(), 0.0, 1e-8) << name;
+  }
+  EXPECT_NEAR(run.column("table.z_m").back(), 0.7, 1e-12);
+}
+
+/// A rod of 1 m and 1 kg that slides on its tip, leaning `angle` over the ground towards its motion at `speed`.
+RecordedRun painleves_rod(double angle, double speed, double restitution) {
+  return completed(scenario_from(fmt::format(R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  rod:
+    mass: 1
+    inertia: [1.0e-6, 0.083333333333333333, 0.083333333333333333]
+    position: [0, 0, {:.17g}]
+    orientation: [{:.17g}, 0, {:.17g}, 0]
+    velocity: [{}, 0, 0]
+contact:
+  tip:
+    main: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    partner: {{body: rod, surface: {{points: {{positions: [[-0.5, 0, 0], [0.5, 0, 0]], areas: [1.0e-6, 1.0e-6]}}}}}}
+    backend: rigid_coulomb
+    parameters: {{friction: 3, restitution: {}}}
+analysis: {{end_time: 0.5, integrator: {{name: moreau, step: 1.0e-4}}}}
+output: {{interval: 0.001}}
+)",
+                                             0.5 * std::sin(angle), std::cos(0.5 * angle), std::sin(0.5 * angle), speed,
+                                             restitution)));
+}
+
+// Painleve's rod through time stepping: with a friction of 3 there is no acceleration where it slides towards its lean
+// (1 + 3 cos (cos - mu sin) < 0 of its angle), and two the other way. The run goes on, stays above the ground and loses
+// energy.
+TEST(RigidContact, PainlevesRodNeitherFailsNorExplodes) {
+  for (const double speed : {3.0, -3.0}) {
+    for (const double restitution : {0.0, 0.5}) {
+      const auto run = painleves_rod(1.1, speed, restitution);
+      const auto z = run.column("rod.z_m");
+      const auto t = run.column("time_s");
+      ASSERT_EQ(t.back(), 0.5);
+      const double start = 0.5 * 9.0 + g * z[0];
+      double largest = 0.0;
+      for (std::size_t i = 0; i < t.size(); ++i) {
+        const double kinetic =
+            0.5 * (std::pow(run.column("rod.vx_m_s")[i], 2) + std::pow(run.column("rod.vz_m_s")[i], 2) +
+                   std::pow(run.column("rod.wy_rad_s")[i], 2) / 12.0);
+        largest = std::max(largest, kinetic + g * z[i]);
+        EXPECT_GE(run.column("tip.gap_m")[i], -1e-9) << t[i];
+      }
+      // Second order in between: some 1e-4 of the step, of what spins at up to 10 1/s, squared.
+      EXPECT_LE(largest, start * (1.0 + 1e-5)) << speed << " " << restitution;
+    }
+  }
+}
+
+// An impact has an impulse and no force, however short the step that follows it.
+TEST(RigidContact, AnImpactCountsByItsImpulse) {
+  const auto run = completed(scenario_from(example("restitution_drop")));
+  ASSERT_GE(run.episodes.size(), 2U);
+  EXPECT_NEAR(run.episodes[0].max_impulse.value_or(0.0), 0.067 * 1.79 * run.episodes[0].approach_speed, 1e-9);
+  EXPECT_EQ(run.episodes[0].max_force, 0.0);
+  // In the end it rests on its weight, after a last approach below the resting speed, 1 mm/s within a step of 1 ms.
+  EXPECT_LE(run.episodes.back().max_force, 0.067 * (g + 1.0));
+}
+
 // Two bars laid across each other: no corner of the one meets the other, their edges do. The upper one falls 1 cm,
 // rebounds to e^2 of it and comes to rest.
 TEST(RigidContact, ABarAcrossAnotherReboundsAndRests) {
@@ -370,6 +471,7 @@ TEST(RigidContact, SaysWhatIsWrong) {
     contains(text, "[0, 1]");
   }
   contains(refusal_of({"contact.friction=0.3"}), "contact.plate-ball.parameters.friction: unknown key");
+  contains(refusal_of({"contact.friction=0.3"}), "rigid_coulomb");
   contains(refusal_of({"bodies.ball.position=[0, 0, 0.0117]"}), "0.001 m inside each other");
   contains(refusal_of({"analysis.integrator={name: cvode_index1}"}), "moreau");
   contains(refusal_of({"coupling.scheme=jacobi", "coupling.macro_step=0.001"}), "coupling");
