@@ -17,6 +17,7 @@
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/errors/refusal.hpp"
 #include "common/signals/end_program.hpp"
 #include "common/text/suggestion.hpp"
 
@@ -43,8 +44,7 @@ ExitCode act(const Invocation& invocation, StopSignal& stop) {
     const ExitCode code = fail(error, invocation.json);
     return stop.requested() ? ExitCode::interrupted : code;
   } catch (const std::exception& defect) {
-    return fail(Error(ErrorCode::internal, fmt::format("defect of the program, please report it: {}", defect.what())),
-                invocation.json);
+    return fail(untyped_error(defect, "defect of the program, please report it"), invocation.json);
   }
 }
 

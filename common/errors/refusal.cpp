@@ -1,8 +1,19 @@
 #include "common/errors/refusal.hpp"
 
-#include <exception>
+#include <new>
+#include <string>
 
 namespace heelstrike {
+
+Error untyped_error(const std::exception& thrown, std::string_view defect) {
+  if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) {
+    return limit_error("memory",
+                       "memory: expected enough for this call, found that the process can have no more; take larger "
+                       "elements, fewer contact nodes or shorter outputs, or give the process more (ulimit -v, the "
+                       "container's limit)");
+  }
+  return {ErrorCode::internal, std::string(defect) + ": " + thrown.what()};
+}
 
 std::shared_ptr<const Error> refusal(const std::function<void()>& work) {
   try {
@@ -12,7 +23,7 @@ std::shared_ptr<const Error> refusal(const std::function<void()>& work) {
   } catch (const Error& error) {
     return std::make_shared<const Error>(error);
   } catch (const std::exception& error) {
-    return std::make_shared<const Error>(ErrorCode::internal, error.what());
+    return std::make_shared<const Error>(untyped_error(error, "defect"));
   }
   return nullptr;
 }

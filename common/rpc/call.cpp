@@ -35,7 +35,7 @@ void call(const std::string& what, const CallOptions& options,
   Backoff backoff(stopped_before ? std::chrono::milliseconds{0} : options.patience, stop);
   while (true) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + options.timeout);
+    if (options.timeout) context.set_deadline(std::chrono::system_clock::now() + *options.timeout);
     const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
     const grpc::Status status = attempt(context);
     if (status.ok()) return;

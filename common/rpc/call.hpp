@@ -1,4 +1,5 @@
-/// Unary calls: always with a deadline, repeated only where the connection was lost and repeating is safe.
+/// Unary calls: with a deadline unless work without bounds is asked for, repeated only where the connection was lost
+/// and repeating is safe.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -6,6 +7,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -14,7 +16,8 @@
 namespace heelstrike::rpc {
 
 struct CallOptions {
-  std::chrono::milliseconds timeout{10'000};  ///< for each attempt
+  /// For each attempt; none = as long as the server answers the pings of the connection.
+  std::optional<std::chrono::milliseconds> timeout{10'000};
   /// How long a lost connection is tried again, from the first loss on. More than 0 only for calls that may run twice.
   std::chrono::milliseconds patience{0};
   /// A stop that comes meanwhile cancels the call and ends the patience. After one that came before there is a single

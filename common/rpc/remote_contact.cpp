@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "common/config/version.hpp"
@@ -145,8 +146,18 @@ class RemoteContact final : public Contact, public BatchContact {
   [[nodiscard]] Error drop_stream(bool& lost);
   void close_sessions() noexcept;
   [[nodiscard]] std::string called(std::string_view verb) const { return fmt::format("{} at {}", verb, peer_); }
+  using Timeout = std::optional<std::chrono::milliseconds>;
+  /// What n states may take: as patient as with one after the other.
+  [[nodiscard]] Timeout time_for(std::size_t n_states) const {
+    if (!options_.exchange_timeout) return {};
+    return *options_.exchange_timeout * std::max<std::int64_t>(1, static_cast<std::int64_t>(n_states));
+  }
+  /// @param n  questions that are answered until then
+  [[nodiscard]] Clock::time_point deadline(std::size_t n = 1) const {
+    return timeout_ ? Clock::now() + *timeout_ * static_cast<std::int64_t>(n) : Clock::time_point::max();
+  }
   /// Options of a call that may run twice.
-  [[nodiscard]] CallOptions safe_call(std::chrono::milliseconds timeout) const {
+  [[nodiscard]] CallOptions safe_call(Timeout timeout) const {
     return {.timeout = timeout, .patience = options_.patience, .stop = stop_};
   }
   [[nodiscard]] CallOptions safe_call() const { return safe_call(options_.call_timeout); }
@@ -169,9 +180,9 @@ class RemoteContact final : public Contact, public BatchContact {
   // Written in place at every exchange.
   v1::ExchangeRequest request_;
   v1::ExchangeResponse reply_;
-  std::uint64_t sequence_ = 0;           ///< of the last message sent on the stream
-  std::size_t n_named_ = 0;              ///< sessions that the stream knows
-  std::chrono::milliseconds timeout_{};  ///< of the exchange under way, per question
+  std::uint64_t sequence_ = 0;  ///< of the last message sent on the stream
+  std::size_t n_named_ = 0;     ///< sessions that the stream knows
+  Timeout timeout_{};           ///< of the exchange under way, per question
   LatencyHistogram latencies_;
   std::chrono::duration<double> round_trips_{};
   double serving_ = 0.0;  ///< [s] as the server says
@@ -337,8 +348,7 @@ std::vector<BatchEntry> RemoteContact::evaluate_batch(std::size_t pair, std::spa
   request.set_session_id(session_ids_.at(pair));
   request.set_without_tangents(!tangents);
   for (const PairState& state : states) wire::to_proto(state, *request.add_states());
-  // As patient as with one state after the other.
-  const auto timeout = options_.exchange_timeout * std::max<std::ptrdiff_t>(1, std::ssize(states));
+  const auto timeout = time_for(states.size());
   const auto begin = std::chrono::steady_clock::now();
   CallOptions options = safe_call(timeout);
   if (stop.stop_possible()) options.stop = std::move(stop);
@@ -381,8 +391,7 @@ MotionAnswers RemoteContact::commit_motion(std::int64_t first_step, std::span<co
     pair.set_session_id(session_ids_[i]);
     for (const PairState& state : states[i]) wire::to_proto(state, *pair.add_states());
   }
-  // As patient as with one state after the other.
-  const auto timeout = options_.exchange_timeout * std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(n_states));
+  const auto timeout = time_for(n_states);
   const auto begin = std::chrono::steady_clock::now();
   const std::string what = called("CommitMotion");
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, what + ": stopped on request");
@@ -440,14 +449,14 @@ ExchangeStream::Outcome RemoteContact::send_waiting() {
   fill(queue_[first], request_);
   for (std::size_t i = 1; i < n; ++i) fill(queue_[first + i], *request_.mutable_more(static_cast<int>(i) - 1));
   sent_.push_back(n);
-  return stream_->send(request_, Clock::now() + timeout_);
+  return stream_->send(request_, deadline());
 }
 
 ExchangeStream::Outcome RemoteContact::receive_reply() {
   const std::size_t n = sent_.front();
   const auto begin = std::chrono::steady_clock::now();
   // As patient as with one question after the other.
-  const auto outcome = stream_->receive(reply_, Clock::now() + timeout_ * static_cast<std::int64_t>(n));
+  const auto outcome = stream_->receive(reply_, deadline(n));
   if (outcome != ExchangeStream::Outcome::done) return outcome;
   const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
   note_exchange(std::chrono::steady_clock::now() - begin, std::min(reply_.serving(), waited.count()));
@@ -492,8 +501,8 @@ ExchangeStream::Outcome RemoteContact::name_sessions() {
   request.set_sequence(++sequence_);
   request.set_kind(v1::ExchangeRequest::KIND_HOLD);
   for (const auto& id : session_ids_) request.add_pairs()->set_session_id(id);
-  auto outcome = stream_->send(request, Clock::now() + timeout_);
-  if (outcome == ExchangeStream::Outcome::done) outcome = stream_->receive(reply_, Clock::now() + timeout_);
+  auto outcome = stream_->send(request, deadline());
+  if (outcome == ExchangeStream::Outcome::done) outcome = stream_->receive(reply_, deadline());
   if (outcome != ExchangeStream::Outcome::done) return outcome;
   for (const auto& pair : reply_.pairs()) {
     if (pair.has_error()) throw_typed(wire::from_proto(pair.error()));
@@ -528,7 +537,8 @@ void RemoteContact::insist(const std::function<ExchangeStream::Outcome()>& step)
   try {
     // A run that has been stopped may still have something to ask, but waits for nobody.
     const bool stopped_before = stop_.stop_requested();
-    timeout_ = stopped_before ? std::min(options_.exchange_timeout, after_stop) : options_.exchange_timeout;
+    timeout_ = options_.exchange_timeout;
+    if (stopped_before) timeout_ = std::min(timeout_.value_or(after_stop), after_stop);
     Backoff backoff(stopped_before ? std::chrono::milliseconds{0} : options_.patience, stop_);
     if (stopped_before && !std::exchange(stream_outlives_stop_, true)) stream_.reset();
     while (true) {
@@ -565,10 +575,10 @@ void RemoteContact::refuse_timeout() {
   const bool commits = asked && queue_.front().posted->kind == QuestionKind::commit;
   throw Error(
       ErrorCode::deadline,
-      fmt::format("{} did not answer {} of step {} within {:.1f} s; it may hang, be overloaded or need a longer "
-                  "exchange timeout",
+      fmt::format("{} did not answer {} of step {} within {:.3g} s; it may hang, be overloaded or need a longer "
+                  "exchange timeout, or none (mbs_server --exchange-timeout)",
                   peer_, commits ? "commit" : "evaluate", asked ? queue_.front().posted->step : -1,
-                  static_cast<double>(timeout_.count()) / 1000.0),
+                  static_cast<double>(timeout_->count()) / 1000.0),
       {}, true);
 }
 
@@ -649,7 +659,7 @@ std::string RemoteContact::fields(std::size_t pair, const PairState& state, cons
   message.set_session_id(session_ids_.at(pair));
   wire::to_proto(state, *message.mutable_state());
   wire::to_proto(request, message);
-  call(called("GetFields"), safe_call(options_.fields_timeout),
+  call(called("GetFields"), safe_call(time_for(1)),
        [&](grpc::ClientContext& context) { return stub_->GetFields(&context, message, &response); });
   return std::move(*response.mutable_vtu());
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 #include "common/contact/contact.hpp"
 #include "common/rpc/channel.hpp"
@@ -15,8 +16,10 @@ struct RemoteContactOptions {
   std::chrono::milliseconds upload_timeout{120'000};             ///< one file
   std::chrono::milliseconds open_timeout{
       3'600'000};  ///< preparation of one pair (meshing, factorisation, condensation)
-  std::chrono::milliseconds exchange_timeout{30'000};     ///< one evaluate or commit of all pairs, waited for or posted
-  std::chrono::milliseconds fields_timeout{120'000};      ///< fields of one pair; the first one factorises the body
+  /// Longest time of one evaluate or commit of all pairs, or of the fields of one. None = whatever it takes, as long as
+  /// the server answers the pings of the connection (transport_settings.hpp): one that has vanished is a lost
+  /// connection.
+  std::optional<std::chrono::milliseconds> exchange_timeout{};
   std::chrono::milliseconds patience = default_patience;  ///< how long a lost connection is tried again
   /// Who has just been asked something there waits for the first session as patiently as after a loss; else a server
   /// that is absent is told after connect_timeout.
@@ -28,7 +31,8 @@ struct RemoteContactOptions {
 /// does not have, opens one session per pair.
 ///
 /// The contact it makes answers every exchange with a response, with the peer's typed error, or with
-/// - Error{deadline}     no reply within `exchange_timeout`; the stream is dropped, the next call opens a new one
+/// - Error{deadline}     no reply within `exchange_timeout`, where there is one; the stream is dropped, the next call
+///                       opens a new one
 /// - Error{unavailable}  the connection was lost and could not be restored within `patience`
 /// - Error{not_found}    the server is there but no longer knows the session (expired, or another process), and the
 ///                       patience is 0; else everything is opened and committed there again (recovering_contact.hpp)

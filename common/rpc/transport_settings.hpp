@@ -7,9 +7,9 @@
 namespace heelstrike::rpc {
 
 /// Both sides ping an otherwise silent connection this often and give it up when no answer comes within the timeout, so
-/// that a vanished peer is noticed in 20 s at the latest even when nothing is being sent. Both together are shorter
-/// than the 30 s that an exchange may take (RemoteContactOptions): a connection that has died without a word, as when a
-/// router forgets it, is made anew instead of being taken for a server that hangs.
+/// that a vanished peer is noticed in 20 s at the latest even when nothing is being sent. That is what tells a server
+/// that calculates for long from one that is gone, and from a connection that has died without a word, as when a router
+/// forgets it.
 inline constexpr std::chrono::milliseconds keepalive_interval{10'000};
 inline constexpr std::chrono::milliseconds keepalive_timeout{10'000};
 /// A server tolerates pings down to this distance; below `keepalive_interval`, so that no honest client is

@@ -4,6 +4,7 @@
 #include <barrier>
 #include <cmath>
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <thread>
 #include <vector>
@@ -88,11 +89,22 @@ void add_elements(const BodyModel& body, SparseMatrix& matrix, const ElementKern
 
 void share_out(std::size_t n, unsigned n_threads, const std::function<void(std::size_t, std::size_t)>& work) {
   const unsigned n_parts = threads_for(n, n_threads);
-  std::vector<std::jthread> helpers;
-  for (unsigned part = 1; part < n_parts; ++part) {
-    helpers.emplace_back([&work, n, n_parts, part] { work(n * part / n_parts, n * (part + 1) / n_parts); });
+  std::vector<std::exception_ptr> failures(n_parts);
+  const auto do_part = [&](unsigned part) {
+    try {
+      work(n * part / n_parts, n * (part + 1) / n_parts);
+    } catch (...) {
+      failures[part] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (unsigned part = 1; part < n_parts; ++part) helpers.emplace_back(do_part, part);
+    do_part(0);
   }
-  work(0, n / n_parts);
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
 }
 
 void add_pressures(const BodyModel& body, SparseMatrix& matrix, std::span<const Eigen::Matrix3Xd> couplings,

@@ -29,7 +29,8 @@ void add_elements(const BodyModel& body, SparseMatrix& matrix, const ElementKern
 void add_pressures(const BodyModel& body, SparseMatrix& matrix, std::span<const Eigen::Matrix3Xd> couplings,
                    std::span<const double> stiffness, unsigned n_threads = 0);
 
-/// Calls work(begin, end) for parts of 0 to n from several threads at once. Must not throw.
+/// Calls work(begin, end) for parts of 0 to n from several threads at once.
+/// @throws what `work` throws first in the order of the parts, when all have ended
 void share_out(std::size_t n, unsigned n_threads, const std::function<void(std::size_t, std::size_t)>& work);
 
 }  // namespace heelstrike::fem

@@ -151,10 +151,7 @@ BodyModel::PointGeometry BodyModel::point_geometry(const ShapeTable& table, std:
   return geometry;
 }
 
-namespace {
-
-/// Nodes that each node couples with, ascending.
-std::vector<std::vector<std::uint32_t>> couplings(const BodyModel& body) {
+NodeGraph node_graph(const BodyModel& body) {
   const VolumeMesh& mesh = body.mesh();
   // A pressure couples all nodes that it acts on, among them all of its elements.
   const bool by_pressure = body.pressures().kind() == PressureKind::nodal;
@@ -164,34 +161,42 @@ std::vector<std::vector<std::uint32_t>> couplings(const BodyModel& body) {
   for (std::uint32_t i = 0; i < n_groups; ++i) {
     for (const std::uint32_t node : group(i)) groups_of[node].push_back(i);
   }
-  std::vector<std::vector<std::uint32_t>> neighbours(mesh.nodes.size());
+  NodeGraph graph;
   std::vector<std::uint32_t> row;
-  for (std::size_t node = 0; node < mesh.nodes.size(); ++node) {
+  for (const auto& groups : groups_of) {
     row.clear();
-    for (const std::uint32_t i : groups_of[node]) row.insert(row.end(), group(i).begin(), group(i).end());
+    for (const std::uint32_t i : groups) row.insert(row.end(), group(i).begin(), group(i).end());
     std::sort(row.begin(), row.end());
-    row.erase(std::unique(row.begin(), row.end()), row.end());
-    neighbours[node] = row;
+    graph.inner.insert(graph.inner.end(), row.begin(), std::unique(row.begin(), row.end()));
+    graph.outer.push_back(graph.inner.size());
   }
-  return neighbours;
+  return graph;
 }
 
-}  // namespace
+NodeGraph node_graph(const SparseMatrix& K) {
+  NodeGraph graph;
+  for (Eigen::Index column = 0; column < K.cols(); column += 3) {
+    for (SparseMatrix::InnerIterator entry(K, column); entry; ++entry) {
+      if (entry.row() % 3 == 0) graph.inner.push_back(static_cast<std::uint32_t>(entry.row() / 3));
+    }
+    graph.outer.push_back(graph.inner.size());
+  }
+  return graph;
+}
 
 SparseMatrix sparsity_pattern(const BodyModel& body) {
-  const std::vector<std::vector<std::uint32_t>> neighbours = couplings(body);
+  const NodeGraph graph = node_graph(body);
   const auto n = static_cast<Eigen::Index>(body.n_dofs());
   SparseMatrix matrix(n, n);
-  std::int64_t n_entries = 0;
   // In 3x3 blocks; entries that happen to be zero stay in the pattern.
-  for (const auto& row : neighbours) n_entries += 9 * static_cast<std::int64_t>(row.size());
+  const std::int64_t n_entries = 9 * std::ssize(graph.inner);
   matrix.resizeNonZeros(n_entries);
   std::int64_t* outer = matrix.outerIndexPtr();
   std::int64_t* inner = matrix.innerIndexPtr();
   std::int64_t k = 0;
   for (Eigen::Index column = 0; column < n; ++column) {
     outer[column] = k;
-    for (const std::uint32_t node : neighbours[static_cast<std::size_t>(column / 3)]) {
+    for (const std::uint32_t node : graph.neighbours(static_cast<std::size_t>(column / 3))) {
       for (int i = 0; i < 3; ++i) inner[k++] = 3 * static_cast<std::int64_t>(node) + i;
     }
   }

@@ -87,6 +87,19 @@ class BodyModel {
 [[nodiscard]] double dilatation_at(const BodyModel& body, std::span<const double> means, std::size_t element,
                                    std::size_t point);
 
+/// Nodes that each node couples with, itself among them, ascending: the pattern of a stiffness in blocks of 3 x 3.
+struct NodeGraph {
+  std::vector<std::size_t> outer{0};  ///< where the neighbours of each node begin in `inner`, and the end
+  std::vector<std::uint32_t> inner;
+
+  [[nodiscard]] std::span<const std::uint32_t> neighbours(std::size_t node) const {
+    return std::span(inner).subspan(outer[node], outer[node + 1] - outer[node]);
+  }
+};
+[[nodiscard]] NodeGraph node_graph(const BodyModel& body);
+/// @param K  of full 3 x 3 blocks
+[[nodiscard]] NodeGraph node_graph(const SparseMatrix& K);
+
 /// Pattern of all couplings of a body, zeros as values; symmetric, rows sorted.
 [[nodiscard]] SparseMatrix sparsity_pattern(const BodyModel& body);
 

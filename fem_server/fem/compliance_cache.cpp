@@ -50,8 +50,8 @@ std::string compliance_key(const BodyModel& body, const Support& support, std::s
 
 SurfaceCompliance cached_compliance(const std::string& directory, const BodyModel& body, const Support& support,
                                     std::span<const std::uint32_t> candidates, const Progress& progress,
-                                    const std::stop_token& stop, double memory_limit) {
-  const auto make = [&] { return condense(body, support, candidates, progress, stop, memory_limit); };
+                                    const std::stop_token& stop, const MemoryLimit& limit) {
+  const auto make = [&] { return condense(body, support, candidates, progress, stop, limit); };
   if (directory.empty()) return make();  // without the price of the key
   const std::size_t n = candidates.size();
   return cached<std::vector<double>>(

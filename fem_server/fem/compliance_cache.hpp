@@ -4,7 +4,6 @@
 /// and renamed; a file that is short, damaged, of another version or of another key is treated as absent.
 #pragma once
 
-#include <limits>
 #include <span>
 #include <string>
 
@@ -21,6 +20,6 @@ namespace heelstrike::fem {
 [[nodiscard]] SurfaceCompliance cached_compliance(const std::string& directory, const BodyModel& body,
                                                   const Support& support, std::span<const std::uint32_t> candidates,
                                                   const Progress& progress, const std::stop_token& stop,
-                                                  double memory_limit = std::numeric_limits<double>::infinity());
+                                                  const MemoryLimit& limit = {});
 
 }  // namespace heelstrike::fem

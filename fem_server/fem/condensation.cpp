@@ -82,16 +82,8 @@ void check_stop(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "condensation stopped on request");
 }
 
-void check_memory(double n_factor, std::size_t n_candidates, double limit) {
-  const double needed = condensation_memory(n_factor, n_candidates);
-  if (needed <= limit) return;
-  throw limit_error(
-      "memory_limit",
-      fmt::format(
-          "memory_limit: condensing this body to {} candidate nodes would take about {:.2f} GB ({:.2f} GB of them "
-          "for the compliance alone), allowed are {:.2f} GB; take larger elements, narrow the candidates by "
-          "contact_set, contact_box or contact_direction, or raise the limit",
-          n_candidates, 1e-9 * needed, 72e-9 * static_cast<double>(n_candidates * n_candidates), 1e-9 * limit));
+std::string task(std::size_t n_candidates) {
+  return fmt::format("condensing this body to {} candidate nodes", n_candidates);
 }
 
 /// (L L^T)^-1 by panels of columns, only the rows from the panel downwards; the rest follows from symmetry.
@@ -156,13 +148,6 @@ Eigen::MatrixXd symmetric_product(const Eigen::MatrixXd& L, const Progress& prog
 
 }  // namespace
 
-double condensation_memory(double n_factor, std::size_t n_candidates) {
-  const double n = 3.0 * static_cast<double>(n_candidates);
-  // Entries of the factor are counted below its diagonal; its last supernode is stored as a full square.
-  const double factor = n_factor + 0.5 * n * n;
-  return sizeof(double) * std::max(factor + n * n, 2.0 * n * n);
-}
-
 void check_support(const Support& support) {
   if (support.inertia_relief != support.clamped_nodes.empty()) {
     throw input_error("support", support.inertia_relief
@@ -198,11 +183,10 @@ Eigen::MatrixXd SurfaceCompliance::dense() const {
 }
 
 SurfaceCompliance condense(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates,
-                           const Progress& progress, const std::stop_token& stop, double memory_limit) {
+                           const Progress& progress, const std::stop_token& stop, const MemoryLimit& limit) {
   use_one_blas_thread();
   check_candidates(body, support, candidates);
   progress("assemble", 0.0);
-  const SparseMatrix K = linear_stiffness(body);
   std::vector<bool> fixed = clamped_dofs(body, support.clamped_nodes);
   Partition partition = partition_dofs(body, candidates, fixed);
   SixColumns modes;
@@ -214,52 +198,65 @@ SurfaceCompliance condense(const BodyModel& body, const Support& support, std::s
     partition = partition_dofs(body, candidates, fixed);
   }
   check_stop(stop);
-  progress("factorize", 0.1);
-  Eigen::MatrixXd L;
-  ReliefTerms relief;
-  {
-    SparseCholesky factor(K, partition.inner, partition.candidates);
-    check_stop(stop);
-    check_memory(factor.n_entries(), candidates.size(), memory_limit);
-    if (!factor.factorize(K)) {
-      throw input_error("support",
-                        "the stiffness matrix is singular: the clamped set leaves a motion free (are all parts of "
-                        "the mesh connected, and do at least three clamped nodes not lie on one line?)");
+  Elimination order(node_graph(body), partition.inner, partition.candidates);
+  std::vector<double> blocks;
+  within_memory(limit, condensation_memory(order.size(), candidates.size()), task(candidates.size()), [&] {
+    Eigen::MatrixXd L;
+    ReliefTerms relief;
+    {
+      const SparseMatrix K = linear_stiffness(body);
+      check_stop(stop);
+      progress("factorize", 0.1);
+      SparseCholesky factor(K, std::move(order));
+      check_stop(stop);
+      check_memory(limit, condensation_memory(factor.size(), candidates.size()), task(candidates.size()));
+      if (!factor.factorize(K)) {
+        throw input_error("support",
+                          "the stiffness matrix is singular: the clamped set leaves a motion free (are all parts of "
+                          "the mesh connected, and do at least three clamped nodes not lie on one line?)");
+      }
+      check_stop(stop);
+      if (support.inertia_relief) relief = relief_terms(body, factor, modes, partition.candidates);
+      // The sparse factor is released before the dense inverse takes its memory.
+      L = factor.last_block();
     }
-    check_stop(stop);
-    if (support.inertia_relief) relief = relief_terms(body, factor, modes, partition.candidates);
-    // The sparse factor is released before the dense inverse takes its memory.
-    L = factor.last_block();
-  }
-  progress("condense", 0.5);
-  return {candidates.size(), inverse_blocks(L, support.inertia_relief ? &relief : nullptr, progress, stop)};
+    progress("condense", 0.5);
+    blocks = inverse_blocks(L, support.inertia_relief ? &relief : nullptr, progress, stop);
+  });
+  return {candidates.size(), std::move(blocks)};
 }
 
 Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::uint32_t> clamped_nodes,
                                     std::span<const std::uint32_t> candidates, const Progress& progress,
-                                    const std::stop_token& stop) {
+                                    const std::stop_token& stop, const MemoryLimit& limit) {
   use_one_blas_thread();
   check_stop(stop);
   progress("assemble", 0.0);
-  SparseMatrix K = linear_stiffness(body);
   const Partition partition = partition_dofs(body, candidates, clamped_dofs(body, clamped_nodes));
-  // A shift on the candidates makes the last block definite without touching the elimination of the others.
-  // Of the size of the stiffness itself: a smaller one leaves the factor near singular, a larger one costs digits when
-  // it is taken off.
-  const double shift = K.diagonal().maxCoeff();
-  for (const std::int64_t dof : partition.candidates) K.coeffRef(dof, dof) += shift;
-  check_stop(stop);
-  progress("factorize", 0.1);
-  Eigen::MatrixXd L;
-  {
-    SparseCholesky factor(K, partition.inner, partition.candidates);
-    check_stop(stop);
-    if (!factor.factorize(K)) throw input_error("candidates", "the body can still move when all candidates are held");
-    L = factor.last_block();
-  }
-  Eigen::MatrixXd K_star = symmetric_product(L, progress, stop);
-  // A cancellation of the order of the largest entries, which costs their rounding and no more.
-  K_star.diagonal().array() -= shift;
+  Elimination order(node_graph(body), partition.inner, partition.candidates);
+  Eigen::MatrixXd K_star;
+  within_memory(limit, condensation_memory(order.size(), candidates.size()), task(candidates.size()), [&] {
+    double shift = 0.0;
+    Eigen::MatrixXd L;
+    {
+      SparseMatrix K = linear_stiffness(body);
+      // A shift on the candidates makes the last block definite without touching the elimination of the others.
+      // Of the size of the stiffness itself: a smaller one leaves the factor near singular, a larger one costs digits
+      // when it is taken off.
+      shift = K.diagonal().maxCoeff();
+      for (const std::int64_t dof : partition.candidates) K.coeffRef(dof, dof) += shift;
+      check_stop(stop);
+      progress("factorize", 0.1);
+      SparseCholesky factor(K, std::move(order));
+      check_stop(stop);
+      check_memory(limit, condensation_memory(factor.size(), candidates.size()), task(candidates.size()));
+      if (!factor.factorize(K)) throw input_error("candidates", "the body can still move when all candidates are held");
+      L = factor.last_block();
+    }
+    K_star = symmetric_product(L, progress, stop);
+    // A cancellation of the order of the largest entries, which costs their rounding and no more.
+    K_star.diagonal().array() -= shift;
+  });
   return K_star;
 }
 

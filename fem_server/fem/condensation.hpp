@@ -13,13 +13,13 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <span>
 #include <stop_token>
 #include <string_view>
 #include <vector>
 
 #include "fem_server/fem/body_model.hpp"
+#include "fem_server/fem/memory_need.hpp"
 
 namespace heelstrike::fem {
 
@@ -69,23 +69,20 @@ using Progress = std::function<void(std::string_view stage, double fraction)>;
 /// the
 ///         clamp; a clamp that leaves a motion free; no mass with inertia relief
 /// @throws Error{cancelled}      `stop` was requested; checked between stages and between blocks of columns
-/// @throws Error{limit}          it would take more than `memory_limit` [B] at its peak; known before anything large is
-///                               allocated
+/// @throws Error{limit}          it would take more than allowed at its peak, or than the process can have; known
+/// before
+///                               anything large is allocated, and again, to the byte, before the factorisation
 [[nodiscard]] SurfaceCompliance condense(const BodyModel& body, const Support& support,
                                          std::span<const std::uint32_t> candidates, const Progress& progress,
-                                         const std::stop_token& stop,
-                                         double memory_limit = std::numeric_limits<double>::infinity());
-
-/// [B] at the peak of a condensation: the sparse factor, which ends with the dense block of the candidates, and beside
-/// it that block on its own; then that block and the compliance.
-/// @param n_factor  entries of the factor
-[[nodiscard]] double condensation_memory(double n_factor, std::size_t n_candidates);
+                                         const std::stop_token& stop, const MemoryLimit& limit = {});
 
 /// K* = K_bb - K_ba K_aa^-1 K_ab [N/m] on the candidate dofs; without clamped nodes it has the six rigid modes as null
 /// space.
 /// @throws Error{cancelled}  `stop` was requested; checked between stages and between blocks of columns
+/// @throws Error{limit}      as condense
 [[nodiscard]] Eigen::MatrixXd condensed_stiffness(
     const BodyModel& body, std::span<const std::uint32_t> clamped_nodes, std::span<const std::uint32_t> candidates,
-    const Progress& progress = [](std::string_view, double) {}, const std::stop_token& stop = {});
+    const Progress& progress = [](std::string_view, double) {}, const std::stop_token& stop = {},
+    const MemoryLimit& limit = {});
 
 }  // namespace heelstrike::fem

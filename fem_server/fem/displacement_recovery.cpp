@@ -26,12 +26,15 @@ void DisplacementRecovery::factorize() const {
   for (std::size_t dof = 0; dof < body_.n_dofs(); ++dof) {
     if (!fixed[dof]) free.push_back(static_cast<std::int64_t>(dof));
   }
-  const SparseMatrix K = linear_stiffness(body_);
-  auto factor = std::make_unique<SparseCholesky>(K, free, std::span<const std::int64_t>());
-  if (!factor->factorize(K)) {
-    throw Error(ErrorCode::internal, "the stiffness matrix became singular after it had been condensed");
-  }
-  factor_ = std::move(factor);
+  Elimination order(node_graph(body_), free, {});
+  within_memory({}, factorisation_memory(order.size()), "factorising this body for its displacements", [&] {
+    const SparseMatrix K = linear_stiffness(body_);
+    auto factor = std::make_unique<SparseCholesky>(K, std::move(order));
+    if (!factor->factorize(K)) {
+      throw Error(ErrorCode::internal, "the stiffness matrix became singular after it had been condensed");
+    }
+    factor_ = std::move(factor);
+  });
 }
 
 Eigen::VectorXd DisplacementRecovery::displacement(const Eigen::VectorXd& forces) const {

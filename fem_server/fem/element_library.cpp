@@ -9,6 +9,7 @@
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/process/own_folder.hpp"
+#include "fem_server/fem/addresses_left.hpp"
 
 namespace heelstrike::fem {
 
@@ -33,7 +34,21 @@ fs::path module_file() {
                                folders[3].string()));
 }
 
+/// [B] that loading the module maps, with the threads of its libraries.
+constexpr double mapped_by_module = 0.7e9;
+
+void check_addresses(const fs::path& file) {
+  // Asked before: a library that finds no memory while it starts may wait for it for ever.
+  if (const double left = addresses_left(); left < mapped_by_module) {
+    throw limit_error("memory",
+                      fmt::format("memory: expected {:.1f} GB of addresses to load {}, found that the process "
+                                  "can have {:.1f} GB more; give it more (ulimit -v, the container's limit)",
+                                  1e-9 * mapped_by_module, file.string(), 1e-9 * left));
+  }
+}
+
 const ElementLibrary& load(const fs::path& file) {
+  check_addresses(file);
   // Never unloaded: deal.II leaves threads and handlers behind. Its names stay its own.
   void* module = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (module == nullptr) {

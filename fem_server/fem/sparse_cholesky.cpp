@@ -1,76 +1,85 @@
 #include "fem_server/fem/sparse_cholesky.hpp"
 
 #include <cholmod.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <mutex>
+#include <new>
+#include <unordered_set>
 
 #include "common/errors/error.hpp"
 
 namespace heelstrike::fem {
 
-struct SparseCholesky::Implementation {
-  Implementation() {
+/// CHOLMOD's settings and messages of one matrix.
+struct CholmodWorkspace {
+  explicit CholmodWorkspace(int kind) {
     cholmod_l_start(&common);
-    common.supernodal = CHOLMOD_SUPERNODAL;
+    common.supernodal = kind;
     common.postorder = 0;  // a postordering could move candidate dofs away from the end
     common.print = 0;
     common.try_catch = 1;  // a matrix that is not positive definite is an answer, not a message
+    common.nmethods = 1;
   }
-  ~Implementation() {
-    cholmod_l_free_factor(&factor, &common);
-    cholmod_l_free_sparse(&matrix, &common);
-    cholmod_l_finish(&common);
-  }
-  Implementation(const Implementation&) = delete;
-  Implementation& operator=(const Implementation&) = delete;
+  ~CholmodWorkspace() { cholmod_l_finish(&common); }
+  CholmodWorkspace(const CholmodWorkspace&) = delete;
+  CholmodWorkspace& operator=(const CholmodWorkspace&) = delete;
 
-  mutable cholmod_common common{};
-  cholmod_sparse* matrix = nullptr;  ///< lower triangle in elimination order
-  cholmod_factor* factor = nullptr;
-  std::vector<std::int64_t> dof_at;    ///< dof of K at each position of the elimination order
-  std::vector<std::int64_t> position;  ///< its inverse, -1 for fixed dofs
-  std::size_t n_last = 0;
-
-  void build_pattern(const SparseMatrix& K);
-  void fill_values(const SparseMatrix& K);
+  cholmod_common common{};
 };
 
 namespace {
 
-/// Nested dissection of the graph of the nodes that carry `dofs`: a third of the size of the dof graph, same quality.
-std::vector<std::int64_t> nested_dissection(const SparseMatrix& K, std::span<const std::int64_t> dofs,
-                                            cholmod_common& common) {
-  std::vector<std::int64_t> local(static_cast<std::size_t>(K.rows() / 3), -1);
-  std::vector<std::int64_t> nodes;
-  for (const std::int64_t dof : dofs) {
-    auto& entry = local[static_cast<std::size_t>(dof / 3)];
-    if (entry >= 0) continue;
-    entry = static_cast<std::int64_t>(nodes.size());
-    nodes.push_back(dof / 3);
-  }
-  std::vector<std::int64_t> outer{0};
-  std::vector<std::int64_t> inner;
-  for (const std::int64_t node : nodes) {
-    for (SparseMatrix::InnerIterator entry(K, 3 * node); entry; ++entry) {
-      // One row of each 3x3 block stands for the node.
-      if (entry.row() % 3 != 0) continue;
-      const std::int64_t row = local[static_cast<std::size_t>(entry.row() / 3)];
-      if (row >= 0) inner.push_back(row);
+/// @param done  a pointer or flag of CHOLMOD that is zero after a failure
+template <class Done>
+void require(const Done& done, const cholmod_common& common, const char* what) {
+  if (done) return;
+  if (common.status == CHOLMOD_OUT_OF_MEMORY) throw std::bad_alloc();
+  throw Error(ErrorCode::internal, fmt::format("{} failed: CHOLMOD's status {}", what, common.status));
+}
+
+/// The part of a graph between `nodes`, in their order, as CHOLMOD reads it; both triangles.
+struct PartGraph {
+  PartGraph(const NodeGraph& graph, const std::vector<std::int64_t>& nodes) {
+    std::vector<std::int64_t> local(graph.outer.size() - 1, -1);
+    for (std::size_t i = 0; i < nodes.size(); ++i) local[static_cast<std::size_t>(nodes[i])] = std::int64_t(i);
+    for (const std::int64_t node : nodes) {
+      for (const std::uint32_t neighbour : graph.neighbours(static_cast<std::size_t>(node))) {
+        if (local[neighbour] >= 0) inner.push_back(local[neighbour]);
+      }
+      outer.push_back(static_cast<std::int64_t>(inner.size()));
     }
-    outer.push_back(static_cast<std::int64_t>(inner.size()));
+    sparse.nrow = sparse.ncol = nodes.size();
+    sparse.nzmax = inner.size();
+    sparse.p = outer.data();
+    sparse.i = inner.data();
+    sparse.stype = 1;
+    sparse.itype = CHOLMOD_LONG;
+    sparse.xtype = CHOLMOD_PATTERN;
+    sparse.dtype = CHOLMOD_DOUBLE;
+    sparse.packed = 1;
+    sparse.sorted = 0;
   }
-  cholmod_sparse graph{};
-  graph.nrow = graph.ncol = nodes.size();
-  graph.nzmax = inner.size();
-  graph.p = outer.data();
-  graph.i = inner.data();
-  graph.stype = 1;
-  graph.itype = CHOLMOD_LONG;
-  graph.xtype = CHOLMOD_PATTERN;
-  graph.dtype = CHOLMOD_DOUBLE;
-  graph.packed = 1;
-  graph.sorted = 0;
+
+  std::vector<std::int64_t> outer{0}, inner;
+  cholmod_sparse sparse{};
+};
+
+/// Nodes that carry these dofs, by their first appearance.
+std::vector<std::int64_t> nodes_of(std::span<const std::int64_t> dofs) {
+  std::vector<std::int64_t> nodes;
+  std::unordered_set<std::int64_t> known;
+  for (const std::int64_t dof : dofs) {
+    if (known.insert(dof / 3).second) nodes.push_back(dof / 3);
+  }
+  return nodes;
+}
+
+/// Nested dissection of the graph of the nodes: a third of the size of the dof graph, same quality.
+std::vector<std::int64_t> nested_dissection(const NodeGraph& whole, const std::vector<std::int64_t>& nodes,
+                                            cholmod_common& common) {
+  PartGraph graph(whole, nodes);
   std::vector<SuiteSparse_long> order(nodes.size());
   // METIS seeds and draws from rand() of the C library, which all threads share: two at once would disturb each other's
   // order, and with it the last bits of every result.
@@ -80,22 +89,67 @@ std::vector<std::int64_t> nested_dissection(const SparseMatrix& K, std::span<con
   std::vector<SuiteSparse_long> before;
   while (!nodes.empty() && (before.empty() || before != order)) {
     before = order;
-    if (!cholmod_l_metis(&graph, nullptr, 0, 1, order.data(), &common)) {
-      throw Error(ErrorCode::internal, "nested dissection of the stiffness matrix failed");
-    }
+    require(cholmod_l_metis(&graph.sparse, nullptr, 0, 1, order.data(), &common), common,
+            "nested dissection of the stiffness matrix");
   }
-  std::vector<std::vector<std::int64_t>> dofs_of(nodes.size());
-  for (const std::int64_t dof : dofs)
-    dofs_of[static_cast<std::size_t>(local[static_cast<std::size_t>(dof / 3)])].push_back(dof);
   std::vector<std::int64_t> result;
-  for (const SuiteSparse_long node : order) {
-    const auto& own = dofs_of[static_cast<std::size_t>(node)];
-    result.insert(result.end(), own.begin(), own.end());
-  }
+  for (const SuiteSparse_long place : order) result.push_back(nodes[static_cast<std::size_t>(place)]);
   return result;
 }
 
+/// Entries of the factor of one number per node, in the order of the nodes.
+double node_factor(const NodeGraph& whole, const std::vector<std::int64_t>& nodes, cholmod_common& common) {
+  if (nodes.empty()) return 0.0;
+  PartGraph graph(whole, nodes);
+  common.method[0].ordering = CHOLMOD_NATURAL;
+  cholmod_factor* factor = cholmod_l_analyze(&graph.sparse, &common);
+  require(factor, common, "counting the entries of the factor");
+  cholmod_l_free_factor(&factor, &common);
+  return common.lnz;
+}
+
 }  // namespace
+
+struct SparseCholesky::Implementation : CholmodWorkspace {
+  Implementation() : CholmodWorkspace(CHOLMOD_SUPERNODAL) {}
+  ~Implementation() {
+    cholmod_l_free_factor(&factor, &common);
+    cholmod_l_free_sparse(&matrix, &common);
+  }
+  Implementation(const Implementation&) = delete;
+  Implementation& operator=(const Implementation&) = delete;
+
+  cholmod_sparse* matrix = nullptr;  ///< lower triangle in elimination order
+  cholmod_factor* factor = nullptr;
+  std::vector<std::int64_t> dof_at;    ///< dof of K at each position of the elimination order
+  std::vector<std::int64_t> position;  ///< its inverse, -1 for fixed dofs
+  std::size_t n_last = 0;
+  double n_matrix = 0.0;  ///< entries of K
+
+  void build_pattern(const SparseMatrix& K);
+  void fill_values(const SparseMatrix& K);
+};
+
+Elimination::Elimination(const NodeGraph& graph, std::span<const std::int64_t> inner,
+                         std::span<const std::int64_t> last)
+    : n_dofs_(3 * (graph.outer.size() - 1)), n_last_(last.size()) {
+  CholmodWorkspace work(CHOLMOD_SIMPLICIAL);
+  std::vector<std::int64_t> order = nested_dissection(graph, nodes_of(inner), work.common);
+  std::vector<std::vector<std::int64_t>> dofs_of(graph.outer.size() - 1);
+  for (const std::int64_t dof : inner) dofs_of[static_cast<std::size_t>(dof / 3)].push_back(dof);
+  for (const std::int64_t node : order) {
+    const auto& own = dofs_of[static_cast<std::size_t>(node)];
+    dof_at_.insert(dof_at_.end(), own.begin(), own.end());
+  }
+  dof_at_.insert(dof_at_.end(), last.begin(), last.end());
+  std::ranges::copy(nodes_of(last), std::back_inserter(order));
+  size_.matrix = 9.0 * static_cast<double>(graph.inner.size());
+  // Of c entries in the column of a node one is the diagonal, whose block is a triangle of 6 in place of 9. The last
+  // block is stored as a square.
+  const auto n_last = static_cast<double>(n_last_);
+  size_.factor =
+      9.0 * node_factor(graph, order, work.common) - 3.0 * static_cast<double>(order.size()) + 0.5 * n_last * n_last;
+}
 
 void SparseCholesky::Implementation::build_pattern(const SparseMatrix& K) {
   std::size_t n_lower = 0;
@@ -105,7 +159,7 @@ void SparseCholesky::Implementation::build_pattern(const SparseMatrix& K) {
     }
   }
   matrix = cholmod_l_allocate_sparse(dof_at.size(), dof_at.size(), n_lower, 0, 1, -1, CHOLMOD_REAL, &common);
-  if (matrix == nullptr) throw limit_error("mesh", "not enough memory for the stiffness matrix");
+  require(matrix, common, "allocating the stiffness matrix");
 }
 
 void SparseCholesky::Implementation::fill_values(const SparseMatrix& K) {
@@ -127,22 +181,22 @@ void SparseCholesky::Implementation::fill_values(const SparseMatrix& K) {
 
 SparseCholesky::SparseCholesky(const SparseMatrix& K, std::span<const std::int64_t> inner,
                                std::span<const std::int64_t> last)
-    : self_(std::make_unique<Implementation>()) {
-  self_->dof_at = nested_dissection(K, inner, self_->common);
-  self_->dof_at.insert(self_->dof_at.end(), last.begin(), last.end());
-  self_->n_last = last.size();
-  self_->position.assign(static_cast<std::size_t>(K.rows()), -1);
+    : SparseCholesky(K, Elimination(node_graph(K), inner, last)) {}
+
+SparseCholesky::SparseCholesky(const SparseMatrix& K, Elimination order) : self_(std::make_unique<Implementation>()) {
+  self_->dof_at = std::move(order.dof_at_);
+  self_->n_last = order.n_last_;
+  self_->n_matrix = static_cast<double>(K.nonZeros());
+  self_->position.assign(order.n_dofs_, -1);
   for (std::size_t i = 0; i < self_->dof_at.size(); ++i) {
     self_->position[static_cast<std::size_t>(self_->dof_at[i])] = static_cast<std::int64_t>(i);
   }
   self_->build_pattern(K);
   self_->fill_values(K);
-  self_->common.nmethods = 1;
-  // The order is the one made above; CHOLMOD's own would not keep the candidates last.
+  // The order is the one made before; CHOLMOD's own would not keep the candidates last.
   self_->common.method[0].ordering = CHOLMOD_NATURAL;
   self_->factor = cholmod_l_analyze(self_->matrix, &self_->common);
-  if (self_->factor == nullptr)
-    throw Error(ErrorCode::internal, "symbolic factorisation of the stiffness matrix failed");
+  require(self_->factor, self_->common, "symbolic factorisation of the stiffness matrix");
 }
 
 SparseCholesky::~SparseCholesky() = default;
@@ -152,8 +206,7 @@ SparseCholesky& SparseCholesky::operator=(SparseCholesky&&) noexcept = default;
 bool SparseCholesky::factorize(const SparseMatrix& K) {
   self_->fill_values(K);
   cholmod_l_factorize(self_->matrix, self_->factor, &self_->common);
-  if (self_->common.status == CHOLMOD_OUT_OF_MEMORY)
-    throw limit_error("mesh", "not enough memory for the factorisation");
+  if (self_->common.status == CHOLMOD_OUT_OF_MEMORY) throw std::bad_alloc();
   // `minor` is the first column whose pivot was not positive.
   return self_->common.status == CHOLMOD_OK && self_->factor->minor == self_->factor->n;
 }
@@ -161,16 +214,12 @@ bool SparseCholesky::factorize(const SparseMatrix& K) {
 Eigen::MatrixXd SparseCholesky::solve(const Eigen::MatrixXd& rhs) const {
   const std::size_t n = self_->dof_at.size();
   cholmod_dense* b = cholmod_l_allocate_dense(n, static_cast<std::size_t>(rhs.cols()), n, CHOLMOD_REAL, &self_->common);
-  const auto require = [&](const cholmod_dense* columns) {
-    if (columns != nullptr) return;
-    cholmod_l_free_dense(&b, &self_->common);
-    throw limit_error("mesh", "not enough memory for a solution with the factors");
-  };
-  require(b);
+  require(b, self_->common, "allocating a right-hand side");
   Eigen::Map<Eigen::MatrixXd> packed(static_cast<double*>(b->x), static_cast<Eigen::Index>(n), rhs.cols());
   for (std::size_t i = 0; i < n; ++i) packed.row(static_cast<Eigen::Index>(i)) = rhs.row(self_->dof_at[i]);
   cholmod_dense* x = cholmod_l_solve(CHOLMOD_A, self_->factor, b, &self_->common);
-  require(x);
+  if (x == nullptr) cholmod_l_free_dense(&b, &self_->common);
+  require(x, self_->common, "solving with the factors");
   Eigen::MatrixXd result = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
   const Eigen::Map<Eigen::MatrixXd> solution(static_cast<double*>(x->x), static_cast<Eigen::Index>(n), rhs.cols());
   for (std::size_t i = 0; i < n; ++i) result.row(self_->dof_at[i]) = solution.row(static_cast<Eigen::Index>(i));
@@ -204,6 +253,11 @@ Eigen::MatrixXd SparseCholesky::last_block() const {
   return block;
 }
 
+FactorSize SparseCholesky::size() const {
+  return {.matrix = self_->n_matrix,
+          .factor = static_cast<double>(self_->factor->xsize),
+          .front = static_cast<double>(self_->factor->maxcsize)};
+}
 double SparseCholesky::n_entries() const {
   return self_->common.lnz;
 }

@@ -11,15 +11,38 @@
 #include <vector>
 
 #include "fem_server/fem/body_model.hpp"
+#include "fem_server/fem/memory_need.hpp"
 
 namespace heelstrike::fem {
 
-/// Factor of K restricted to some of its degrees of freedom.
-class SparseCholesky {
+/// In which order degrees of freedom are eliminated, and what that will take. Needs a hundredth of the memory of the
+/// factorisation.
+class Elimination {
  public:
   /// Chooses an order for eliminating `inner` (nested dissection on the nodes) and appends `last` in the given order.
-  /// `inner` and `last` are disjoint dof numbers of K; all others are taken as fixed at zero.
-  /// @pre pattern of K symmetric, three dofs per node
+  /// `inner` and `last` are disjoint dof numbers; all others are taken as fixed at zero.
+  /// @throws std::bad_alloc
+  Elimination(const NodeGraph& graph, std::span<const std::int64_t> inner, std::span<const std::int64_t> last);
+
+  /// As if all dofs of a node were eliminated, which only those of isostatic supports are not, and without the zeros
+  /// that blocked kernels calculate with: a tenth less than the factor will have.
+  [[nodiscard]] const FactorSize& size() const { return size_; }
+
+ private:
+  friend class SparseCholesky;
+  std::vector<std::int64_t> dof_at_;  ///< dof at each position of the order
+  std::size_t n_dofs_ = 0;            ///< with the fixed ones
+  std::size_t n_last_ = 0;
+  FactorSize size_;
+};
+
+/// Factor of K restricted to some of its degrees of freedom. Whoever runs out of memory here gets std::bad_alloc; see
+/// within_memory.
+class SparseCholesky {
+ public:
+  /// @pre pattern of K symmetric, three dofs per node, and that of the graph of `order`
+  SparseCholesky(const SparseMatrix& K, Elimination order);
+  /// With an Elimination of its own.
   SparseCholesky(const SparseMatrix& K, std::span<const std::int64_t> inner, std::span<const std::int64_t> last);
   ~SparseCholesky();
   SparseCholesky(SparseCholesky&&) noexcept;
@@ -35,6 +58,8 @@ class SparseCholesky {
   /// Lower Cholesky factor of the Schur complement on `last`: K_bb - K_ba K_aa^-1 K_ab = L L^T. Upper triangle zero.
   [[nodiscard]] Eigen::MatrixXd last_block() const;
 
+  /// Exact, known before the first numerical factorisation.
+  [[nodiscard]] FactorSize size() const;
   /// Entries of the factor, and floating-point operations of the factorisation.
   [[nodiscard]] double n_entries() const;
   [[nodiscard]] double n_operations() const;

@@ -5,9 +5,11 @@
 #include <Eigen/SparseCore>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/errors/error.hpp"
@@ -58,7 +60,6 @@ Eigen::VectorXd times(const Eigen::SparseMatrix<double>& node_mass, const Eigen:
 class Flexibility {
  public:
   Flexibility(const BodyModel& body, const Support& support) {
-    const SparseMatrix K = linear_stiffness(body);
     std::vector<bool> fixed = clamped_dofs(body, support.clamped_nodes);
     std::vector<std::int64_t> free = free_dofs(fixed);
     if (support.inertia_relief) {
@@ -67,7 +68,17 @@ class Flexibility {
       free = free_dofs(fixed);
     }
     n_free_ = free.size();
-    factor_.emplace(K, free, std::span<const std::int64_t>());
+    order_.emplace(node_graph(body), free, std::span<const std::int64_t>());
+  }
+
+  /// What the factorisation will take, before it; exact after it.
+  [[nodiscard]] FactorSize size() const { return factor_ ? factor_->size() : order_->size(); }
+
+  /// @param check  asked when the size is exact, before the factor takes its memory
+  void factorize(const BodyModel& body, const std::function<void()>& check) {
+    const SparseMatrix K = linear_stiffness(body);
+    factor_.emplace(K, std::move(*order_));
+    check();
     if (!factor_->factorize(K)) {
       throw input_error("support",
                         "the stiffness matrix is singular: the clamped set leaves a motion free (are all parts of the "
@@ -94,8 +105,19 @@ class Flexibility {
 
   InertiaModes relief_;  ///< empty = clamped
   std::size_t n_free_ = 0;
+  std::optional<Elimination> order_;  ///< until there is a factor
   std::optional<SparseCholesky> factor_;
 };
+
+/// The factorisation, or its factor with the vectors of the Lanczos iteration: ARPACK's, and the modes in deal.II's
+/// vectors, as found and as they are told.
+MemoryNeed modal_memory(const FactorSize& size, std::size_t n_dofs, std::size_t n_modes) {
+  MemoryNeed first = factorisation_memory(size);
+  MemoryNeed then = first;
+  then.matrices /= 3.0;  // the stiffness as it was assembled, two of three parts, is gone
+  then.dense = sizeof(double) * static_cast<double>(n_dofs * (lanczos_vectors(n_modes) + 3 * n_modes));
+  return first.total() > then.total() ? first : then;
+}
 
 void check_mass(const BodyModel& body) {
   for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
@@ -119,22 +141,8 @@ void check_mode(double omega, const Eigen::VectorXd& shape, const Eigen::VectorX
                           omega, residual, allowed));
 }
 
-}  // namespace
-
-VibrationModes vibration_modes(const BodyModel& body, const Support& support, std::size_t n_modes,
-                               const std::stop_token& stop) {
-  use_one_blas_thread();
-  check_support(support);
-  check_mass(body);
-  const Flexibility flexibility(body, support);
-  if (lanczos_vectors(n_modes) > flexibility.n_free()) {
-    throw input_error(
-        "modes",
-        fmt::format("modes: expected at most {} for the {} unknowns that the body has, found {}; "
-                    "take fewer modes, or a finer mesh",
-                    flexibility.n_free() < lanczos_vectors(0) ? 0 : (flexibility.n_free() - lanczos_vectors(0)) / 2,
-                    flexibility.n_free(), n_modes));
-  }
+VibrationModes modes_of(const BodyModel& body, const Flexibility& flexibility, std::size_t n_modes,
+                        const std::stop_token& stop) {
   const Eigen::SparseMatrix<double> mass = node_mass(body);
   const auto check_stop = [&] {
     if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "vibration modes stopped on request");
@@ -159,6 +167,32 @@ VibrationModes vibration_modes(const BodyModel& body, const Support& support, st
     modes.shapes.col(k) = shape / std::sqrt(shape.dot(times(mass, shape)));
     check_mode(modes.frequencies[k], modes.shapes.col(k), flexibility.times(times(mass, modes.shapes.col(k))));
   }
+  return modes;
+}
+
+}  // namespace
+
+VibrationModes vibration_modes(const BodyModel& body, const Support& support, std::size_t n_modes,
+                               const std::stop_token& stop, const MemoryLimit& limit) {
+  use_one_blas_thread();
+  check_support(support);
+  check_mass(body);
+  Flexibility flexibility(body, support);
+  if (lanczos_vectors(n_modes) > flexibility.n_free()) {
+    throw input_error(
+        "modes",
+        fmt::format("modes: expected at most {} for the {} unknowns that the body has, found {}; "
+                    "take fewer modes, or a finer mesh",
+                    flexibility.n_free() < lanczos_vectors(0) ? 0 : (flexibility.n_free() - lanczos_vectors(0)) / 2,
+                    flexibility.n_free(), n_modes));
+  }
+  const auto need = [&] { return modal_memory(flexibility.size(), body.n_dofs(), n_modes); };
+  const std::string task = fmt::format("finding {} vibration modes of this body", n_modes);
+  VibrationModes modes;
+  within_memory(limit, need(), task, [&] {
+    flexibility.factorize(body, [&] { check_memory(limit, need(), task); });
+    modes = modes_of(body, flexibility, n_modes, stop);
+  });
   return modes;
 }
 

@@ -21,7 +21,8 @@ struct VibrationModes {
 /// @throws Error{invalid_input}  no mass; more modes than half of the body's unknowns; a clamp that leaves a motion
 /// free
 /// @throws Error{cancelled}      `stop` was requested
+/// @throws Error{limit}          as condense
 [[nodiscard]] VibrationModes vibration_modes(const BodyModel& body, const Support& support, std::size_t n_modes,
-                                             const std::stop_token& stop);
+                                             const std::stop_token& stop, const MemoryLimit& limit = {});
 
 }  // namespace heelstrike::fem

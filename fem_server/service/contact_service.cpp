@@ -14,6 +14,7 @@
 #include "common/config/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/errors/refusal.hpp"
 #include "common/rpc/transport_settings.hpp"
 #include "common/wire/contact_wire.hpp"
 #include "common/wire/error_wire.hpp"
@@ -169,10 +170,10 @@ grpc::Status ContactServiceImpl::answer(grpc::ServerContext& context, Body&& bod
     metrics_.failed(error.code());
     return wire::to_status(error, context);
   } catch (const std::exception& exception) {
+    const Error error = untyped_error(exception, "defect in the contact server");
     spdlog::error("event=defect peer=\"{}\" message=\"{}\"", context.peer(), one_line(exception.what()));
-    metrics_.failed(ErrorCode::internal);
-    return wire::to_status(
-        Error(ErrorCode::internal, fmt::format("defect in the contact server: {}", exception.what())), context);
+    metrics_.failed(error.code());
+    return wire::to_status(error, context);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "common/errors/error.hpp"
+#include "common/errors/refusal.hpp"
 #include "common/wire/contact_wire.hpp"
 #include "common/wire/error_wire.hpp"
 
@@ -22,7 +23,7 @@ void read_state(const v1::PairRequest& request, PairState& state, const FieldPat
 }
 
 Error as_internal(const std::exception& error) {
-  return {ErrorCode::internal, fmt::format("defect in the contact server: {}", error.what())};
+  return untyped_error(error, "defect in the contact server");
 }
 
 void evaluate_into(OpenSession& session, const v1::PairRequest& request, const EvaluateOptions& options,

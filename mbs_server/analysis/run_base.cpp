@@ -9,6 +9,7 @@
 #include "common/config/backend_label.hpp"
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/refusal.hpp"
 #include "mbs_server/simulation/accepted_state.hpp"
 
 namespace heelstrike::mbs {
@@ -275,7 +276,7 @@ RunSummary RunBase::run(const ContactFactory& open_contact) {
     if (summary_.status == "failed") summary_.error = e;
   } catch (const std::exception& e) {
     summary_.status = "failed";
-    summary_.error = Error(ErrorCode::internal, e.what());
+    summary_.error = untyped_error(e, "defect of the program, please report it");
   }
   finish();
   return summary_;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/config/version.hpp"
@@ -32,7 +33,7 @@ struct Settings {
   rpc::Endpoint fem;
   std::string spool = "heelstrike-spool";
   mbs::RunLimits limits;
-  double exchange_timeout = 30.0;                                               // [s]
+  std::optional<double> exchange_timeout;                                       // [s]
   double patience = 1e-3 * static_cast<double>(rpc::default_patience.count());  // [s]
   bool allow_units = false;
   std::string metrics_address;
@@ -48,9 +49,10 @@ void add_fem_options(CLI::App& app, Settings& settings) {
                  "PEM of the certificate shown to it (mutual TLS)");
   app.add_option("--fem-tls-key", settings.fem.tls.key_file, "PEM of the key of that certificate");
   app.add_option("--fem-tls-authority", settings.fem.tls.authority, "name expected in its certificate");
-  app.add_option("--exchange-timeout", settings.exchange_timeout, "time the contact server has for one answer [s]")
-      ->check(CLI::Range(0.01, 86400.0))
-      ->capture_default_str();
+  app.add_option(
+         "--exchange-timeout", settings.exchange_timeout,
+         "longest time of one answer of the contact server [s]; without it one that answers pings is waited for")
+      ->check(CLI::Range(0.01, 86400.0));
   app.add_option("--patience", settings.patience,
                  "time for which a lost connection to the contact server is tried again before a run fails [s]")
       ->check(CLI::Range(0.0, 86400.0))
@@ -126,7 +128,10 @@ int serve(const Settings& settings) {
   rpc::RemoteContactOptions contact;
   contact.endpoint = settings.fem;
   contact.server_was_there = true;  // it has told its back-ends when the run was submitted
-  contact.exchange_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.exchange_timeout));
+  if (settings.exchange_timeout) {
+    contact.exchange_timeout =
+        std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * *settings.exchange_timeout));
+  }
   contact.patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.patience));
   mbs::SimulationService service(
       store,

@@ -368,7 +368,8 @@ std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
   s.push_back(
       number_parameter("candidate_limit", "-", "largest number of candidate contact nodes", 6000.0, {.min = 1.0}));
   s.push_back(number_parameter("memory_limit", "B",
-                               "largest memory that condensing a body may take; told before it starts", 8e9, positive));
+                               "largest memory that condensing or factorising a body may take; told before it starts",
+                               8e9, positive));
   s.push_back(number_parameter("friction", "-", "Coulomb coefficient", 0.0, not_negative));
   s.push_back(number_parameter("restitution", "-",
                                "nominal coefficient of restitution c_r of the pressure hysteresis "
@@ -476,7 +477,7 @@ PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, P
           .partner = std::move(partner.surface),
           .options = options,
           .shape = std::move(partner.shape),
-          .memory_limit = number(pair.parameters, "memory_limit")};
+          .memory_limit = {.bytes = number(pair.parameters, "memory_limit"), .key = place.where + "memory_limit"}};
 }
 
 }  // namespace heelstrike::fem

@@ -2,7 +2,6 @@
 /// fem_condensed and fem_full.
 #pragma once
 
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,8 +26,8 @@ struct PreparedBody {
   std::vector<ContactRegion> regions{};  ///< of them
   std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
-  PartnerShape shape{};                                           ///< of the partner, for drawing
-  double memory_limit = std::numeric_limits<double>::infinity();  ///< [B] of a condensation
+  PartnerShape shape{};        ///< of the partner, for drawing
+  MemoryLimit memory_limit{};  ///< of condensations and factorisations
 };
 
 /// The second body of a pair whose partner has a material.

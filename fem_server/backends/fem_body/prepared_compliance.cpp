@@ -6,11 +6,11 @@
 namespace heelstrike::fem {
 
 SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& support, const ContactNodes& contact,
-                                      const PrepareContext& context, double memory_limit) {
+                                      const PrepareContext& context, const MemoryLimit& limit) {
   const std::string key = context.locks == nullptr ? std::string() : compliance_key(body, support, contact.nodes);
   return made_once<SurfaceCompliance>(context.locks, key, context.stop, [&] {
     return cached_compliance(context.cache_directory, body, support, contact.nodes, context.on_progress, context.stop,
-                             memory_limit);
+                             limit);
   });
 }
 

@@ -7,10 +7,10 @@
 namespace heelstrike::fem {
 
 /// Shared by fem_condensed and fem_full, which find each other's products.
-/// @param memory_limit  [B] when it has to be made
+/// @param limit  when it has to be made
 /// @throws as condense
 [[nodiscard]] SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& support,
                                                     const ContactNodes& contact, const PrepareContext& context,
-                                                    double memory_limit);
+                                                    const MemoryLimit& limit);
 
 }  // namespace heelstrike::fem

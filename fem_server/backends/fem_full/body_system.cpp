@@ -4,7 +4,7 @@
 
 namespace heelstrike::fem {
 
-BodySystem::BodySystem(const BodyModel& body, const Support& support, const SparseMatrix& pattern,
+BodySystem::BodySystem(const BodyModel& body, const Support& support, const NodeGraph& graph,
                        const CondensedInterior* interior)
     : free_flight_(support.inertia_relief) {
   check_support(interior == nullptr ? support : interior->whole().support);
@@ -32,10 +32,15 @@ BodySystem::BodySystem(const BodyModel& body, const Support& support, const Spar
     inertia_compliance_ = interior->inertia_compliance();
   }
   if (free_flight_) isostatic_ = isostatic_dofs(modes_, free);
-  factor_ = std::make_unique<SparseCholesky>(pattern, first, last);
+  order_.emplace(graph, first, last);
+}
+
+void BodySystem::analyse(const SparseMatrix& K) {
+  if (!factor_) factor_.emplace(K, std::move(*order_));
 }
 
 bool BodySystem::factorize(SparseMatrix& K) {
+  analyse(K);
   if (!free_flight_) return factor_->factorize(K);
   std::vector<double> diagonal;
   spring_ = 0.0;

@@ -13,7 +13,7 @@
 #include <Eigen/Core>
 #include <Eigen/LU>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "fem_server/backends/fem_full/condensed_interior.hpp"
@@ -27,13 +27,19 @@ namespace heelstrike::fem {
 /// Not thread-safe.
 class BodySystem {
  public:
-  /// @param pattern   of all matrices that will be factorised
+  /// @param graph     of all matrices that will be factorised
   /// @param interior  behind the body, which then is a layer; null = none
   /// @throws Error{invalid_input} without any support, or without mass in free flight
-  BodySystem(const BodyModel& body, const Support& support, const SparseMatrix& pattern,
+  BodySystem(const BodyModel& body, const Support& support, const NodeGraph& graph,
              const CondensedInterior* interior = nullptr);
 
-  /// @param K  symmetric; springs are put on its diagonal and taken off again
+  /// Of the factorisation. Exact once the order of its entries is known, by analyse(): all that is large comes after
+  /// it.
+  [[nodiscard]] FactorSize size() const { return factor_ ? factor_->size() : order_->size(); }
+
+  /// Without numbers: called by the first factorize() when it has not been called.
+  void analyse(const SparseMatrix& K);
+  /// @param K  symmetric, with the pattern of the graph; springs are put on its diagonal and taken off again
   /// @return false when it is not positive definite
   [[nodiscard]] bool factorize(SparseMatrix& K);
   /// Displacements [m], n_dofs x n; fixed dofs are zero.
@@ -55,7 +61,8 @@ class BodySystem {
   SixColumns modes_;
   SixColumns mass_modes_;                         ///< B
   Matrix6 inertia_compliance_ = Matrix6::Zero();  ///< D
-  std::unique_ptr<SparseCholesky> factor_;
+  std::optional<Elimination> order_;              ///< until there is a factor
+  std::optional<SparseCholesky> factor_;
   double spring_ = 0.0;         ///< [N/m] s
   Eigen::MatrixXd correction_;  ///< displacements by the springs' forces and by - B, twelve columns
   Eigen::FullPivLU<Eigen::MatrixXd> border_;

@@ -86,7 +86,8 @@ InteriorProduct CondensedInterior::condense(const PrepareContext& context) const
     context.on_progress("condense the interior", 0.3 + 0.3 * fraction);
   };
   if (!interface_.empty()) {
-    product.stiffness = condensed_stiffness(interior_, interior_clamp_, interior_interface_, progress, context.stop);
+    product.stiffness = condensed_stiffness(interior_, interior_clamp_, interior_interface_, progress, context.stop,
+                                            whole_.memory_limit);
   }
   check_stop(context.stop);
   if (whole_.support.inertia_relief) condense_inertia(product, context);
@@ -127,12 +128,17 @@ Eigen::MatrixXd CondensedInterior::solve_inside(const Eigen::MatrixXd& rhs, cons
       if (!held[dof / 3]) inner.push_back(static_cast<std::int64_t>(dof));
     }
     if (inner.empty()) return Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
-    auto factor = std::make_unique<SparseCholesky>(interior_matrix_, inner, std::span<const std::int64_t>());
+    Elimination order(node_graph(interior_matrix_), inner, {});
     check_stop(stop);
-    if (!factor->factorize(interior_matrix_)) {
-      throw Error(ErrorCode::internal, "the interior became singular after it had been condensed");
-    }
-    inside_ = std::move(factor);
+    within_memory(whole_.memory_limit, factorisation_memory(order.size()), "solving the interior behind the layer",
+                  [&] {
+                    auto factor = std::make_unique<SparseCholesky>(interior_matrix_, std::move(order));
+                    check_stop(stop);
+                    if (!factor->factorize(interior_matrix_)) {
+                      throw Error(ErrorCode::internal, "the interior became singular after it had been condensed");
+                    }
+                    inside_ = std::move(factor);
+                  });
   }
   return inside_->solve(rhs);
 }
@@ -146,7 +152,8 @@ PreparedBody CondensedInterior::layer() const {
                     .regions = whole_.regions,
                     .partner = whole_.partner,
                     .options = whole_.options,
-                    .shape = whole_.shape};
+                    .shape = whole_.shape,
+                    .memory_limit = whole_.memory_limit};
   part.contact.nodes = places_of(whole_.contact.nodes, layer_nodes_);
   part.contact.faces.clear();  // for pictures, which are of the whole body
   return part;

@@ -34,6 +34,8 @@ constexpr int tangent_passes = 3;
 /// Of the systems of the tangents with friction, whose matrix is not symmetric.
 constexpr double tangent_accuracy = 1e-9;
 constexpr Eigen::Index krylov_limit = 80;
+/// For messages about memory.
+constexpr const char* task = "solving this body in all its degrees of freedom";
 
 }  // namespace
 
@@ -64,30 +66,49 @@ FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaws l
     if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "fem_full: preparation stopped on request");
   };
   check();
-  tangent_ = linear_stiffness(prepared_.body);
-  if (interior_) tangent_ = interior_->widened(tangent_);
-  for (const std::uint32_t node : prepared_.contact.nodes) {
-    double trace = 0.0;
-    for (Eigen::Index k = 0; k < 3; ++k) trace += tangent_.coeff(3 * node + k, 3 * node + k);
-    penalty_.push_back(penalty_factor * trace / 3.0);
-  }
-  check();
-  system_ = std::make_unique<BodySystem>(prepared_.body, prepared_.support, tangent_, interior_.get());
-  if (prepared_.options.friction > 0.0) {
+  // A widened pattern is known only with its matrix, whose dense block `interface_limit` has allowed.
+  if (interior_) tangent_ = interior_->widened(linear_stiffness(prepared_.body));
+  const NodeGraph graph = interior_ ? node_graph(tangent_) : node_graph(prepared_.body);
+  const auto make_system = [&] {
+    return std::make_unique<BodySystem>(prepared_.body, prepared_.support, graph, interior_.get());
+  };
+  system_ = make_system();
+  within_memory(prepared_.memory_limit, memory_need(), task, [&] {
+    if (!interior_) tangent_ = linear_stiffness(prepared_.body);
+    check();
+    system_->analyse(tangent_);
+    check_memory(prepared_.memory_limit, memory_need(), task);
+    for (const std::uint32_t node : prepared_.contact.nodes) {
+      double trace = 0.0;
+      for (Eigen::Index k = 0; k < 3; ++k) trace += tangent_.coeff(3 * node + k, 3 * node + k);
+      penalty_.push_back(penalty_factor * trace / 3.0);
+    }
+    if (!(prepared_.options.friction > 0.0)) return;
     if (rest_compliance_.n_nodes() == 0) {
       const PreparedBody& whole = interior_ ? interior_->whole() : prepared_;
       rest_compliance_ = condense(
-          whole.body, whole.support, whole.contact.nodes, [](std::string_view, double) {}, stop);
+          whole.body, whole.support, whole.contact.nodes, [](std::string_view, double) {}, stop, whole.memory_limit);
     }
     check();
-    rest_system_ = std::make_unique<BodySystem>(prepared_.body, prepared_.support, tangent_, interior_.get());
+    rest_system_ = make_system();
     if (!rest_system_->factorize(tangent_)) {
       throw input_error("support", "the stiffness matrix is singular: the clamped set leaves a motion free");
     }
-  }
+  });
   check();
   const PreparedBody& drawn = interior_ ? interior_->whole() : prepared_;
   fields_ = std::make_unique<const BodyFields>(drawn.body, drawn.support, drawn.contact, drawn.shape, drawn.pressure);
+}
+
+MemoryNeed FullContact::memory_need() const {
+  return factorisation_memory(system_->size(), prepared_.options.friction > 0.0 ? 2.0 : 1.0);
+}
+
+bool FullContact::factorize() const {
+  bool good = false;
+  // The first one takes the memory of the factor.
+  telling_memory(prepared_.memory_limit, memory_need(), task, [&] { good = system_->factorize(tangent_); });
+  return good;
 }
 
 std::shared_ptr<const History> FullContact::initial_history() const {
@@ -231,7 +252,7 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
     Linearised now;
     if (!linearise(state, offset, solution, now)) return false;
     const double error = system_->effective(now.residual).cwiseAbs().maxCoeff();
-    if (!system_->factorize(tangent_)) return false;
+    if (!factorize()) return false;
     const double force_scale = solution.lambda.size() > 0 ? solution.lambda.maxCoeff() : 0.0;
     solution.statistics.residual = force_scale > 0.0 ? error / force_scale : error;
     const bool settled = now.states == states_before;
@@ -353,7 +374,7 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
     const bool refresh = may_refresh && change > slow * change_before;
     change_before = refresh ? std::numeric_limits<double>::infinity() : change;
     if (!refresh) continue;
-    may_refresh = equations_at(u, solution.memory).valid && system_->factorize(tangent_);
+    may_refresh = equations_at(u, solution.memory).valid && factorize();
     if (may_refresh) present = present_compliance();
     // A free body under pressure may have no definite matrix without its contact: then the first one has to do.
     system = may_refresh ? system_.get() : rest_system_.get();
@@ -372,7 +393,7 @@ bool FullContact::equilibrium(const PairState& state, double offset, Solution& s
   if (offset != 0.0) return true;
   // The matrix of the tangents, at the solution.
   Linearised now;
-  return linearise(state, offset, solution, now) && system_->factorize(tangent_);
+  return linearise(state, offset, solution, now) && factorize();
 }
 
 void FullContact::load_in_steps(const PairState& state, Solution& solution) const {

@@ -86,6 +86,10 @@ class FullContact final : public ContactBackend {
   [[nodiscard]] SurfaceCompliance present_compliance() const;
   /// newton or solve_with_friction; at offset 0 system_ then holds the matrix of the tangents.
   [[nodiscard]] bool equilibrium(const PairState& state, double offset, Solution& solution) const;
+  /// Of all factors that it keeps.
+  [[nodiscard]] MemoryNeed memory_need() const;
+  /// tangent_ by system_. @return false when it is not positive definite
+  [[nodiscard]] bool factorize() const;
   /// Body and interior; their matrix is left in tangent_.
   [[nodiscard]] BodyEquations equations_at(const Eigen::VectorXd& u, const BodyMemory& memory) const;
   /// @return false when an element is inside out

@@ -59,7 +59,7 @@ void check_modal_pair(const PairSpec& pair) {
 VibrationModes modes_of(const PairSpec& pair, const PreparedBody& prepared, std::size_t n_modes,
                         const std::stop_token& stop) {
   try {
-    return vibration_modes(prepared.body, prepared.support, n_modes, stop);
+    return vibration_modes(prepared.body, prepared.support, n_modes, stop, prepared.memory_limit);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_input) throw;
     const std::string key = "contact." + pair.name + ".parameters." + error.field();

@@ -91,26 +91,6 @@ TEST(SurfaceCompliance, EqualsTheFullSolutionOfAClampedBody) {
   EXPECT_LT(error, 1e-9 * u_condensed.cwiseAbs().maxCoeff());  // issue
 }
 
-TEST(SurfaceCompliance, RefusesBeforeItTakesTooMuchMemory) {
-  const BodyModel body = block();
-  const Support support{.inertia_relief = false, .clamped_nodes = set(body, "z1")};
-  const std::vector<std::uint32_t> bottom = set(body, "z0");
-  // 16 nodes: 48 x 48 numbers of the compliance, as much beside it, and a factor of at least its last block.
-  EXPECT_GE(condensation_memory(0.5 * 48 * 49, 16), 2.0 * 8.0 * 48 * 48);
-  EXPECT_EQ(condense(body, support, bottom, quiet, {}, 1e9).n_nodes(), 16U);
-  bool factorised = false;
-  const auto watch = [&](std::string_view, double fraction) { factorised = factorised || fraction >= 0.5; };
-  try {
-    (void)condense(body, support, bottom, watch, {}, 1e4);
-    FAIL() << "was not refused";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::limit);
-    EXPECT_EQ(error.field(), "memory_limit");
-    EXPECT_THAT(error.what(), testing::HasSubstr("16 candidate nodes"));
-  }
-  EXPECT_FALSE(factorised);
-}
-
 TEST(SurfaceCompliance, IsTheInverseOfTheCondensedStiffness) {
   const BodyModel body = block();
   const auto clamped = set(body, "z1");

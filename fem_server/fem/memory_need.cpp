@@ -1,0 +1,91 @@
+#include "fem_server/fem/memory_need.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
+#include <new>
+#include <string_view>
+
+#include "common/errors/error.hpp"
+#include "fem_server/fem/addresses_left.hpp"
+
+namespace heelstrike::fem {
+
+namespace {
+
+/// Sparse matrices: a value and the number of its row.
+constexpr double sparse_entry = sizeof(double) + sizeof(std::int64_t);
+
+[[nodiscard]] Error refusal_of(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
+                               const std::string& found, std::string_view last_remedy) {
+  return limit_error(
+      limit.key,
+      fmt::format("{}: {} would take about {} ({} for the stiffness, {} for its factors, {} for dense matrices), {}; "
+                  "take larger elements, another kind of element, or fewer contact nodes (contact_set, contact_box, "
+                  "contact_direction), or {}",
+                  limit.key, what, memory_text(need.total()), memory_text(need.matrices), memory_text(need.factors),
+                  memory_text(need.dense), found, last_remedy));
+}
+
+constexpr std::string_view more_for_the_process = "give the process more (ulimit -v, the container's limit)";
+
+}  // namespace
+
+double addresses_left() {
+  rlimit own{};
+  if (::getrlimit(RLIMIT_AS, &own) != 0 || own.rlim_cur == RLIM_INFINITY) {
+    return std::numeric_limits<double>::infinity();
+  }
+  double pages = 0.0;  // stays so where there is no /proc: then only what is too much for the whole limit is refused
+  std::ifstream("/proc/self/statm") >> pages;
+  return static_cast<double>(own.rlim_cur) - pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+MemoryNeed factorisation_memory(const FactorSize& size, double n_factors) {
+  // Each factorisation has a copy of the lower triangle in its own order.
+  return {.matrices = sparse_entry * size.matrix * (1.0 + 0.5 * n_factors),
+          .factors = sizeof(double) * (n_factors * size.factor + size.front)};
+}
+
+MemoryNeed condensation_memory(const FactorSize& size, std::size_t n_candidates) {
+  const double square = 9.0 * static_cast<double>(n_candidates) * static_cast<double>(n_candidates);
+  MemoryNeed first = factorisation_memory(size);
+  first.dense = sizeof(double) * square;
+  const MemoryNeed then{.dense = 2.0 * sizeof(double) * square};
+  return first.total() > then.total() ? first : then;
+}
+
+std::string memory_text(double bytes) {
+  if (bytes < 1e6) return fmt::format("{:.3g} kB", 1e-3 * bytes);
+  if (bytes < 1e9) return fmt::format("{:.3g} MB", 1e-6 * bytes);
+  return fmt::format("{:.3g} GB", 1e-9 * bytes);
+}
+
+void check_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what) {
+  if (need.total() <= limit.bytes) return;
+  throw refusal_of(limit, need, what, fmt::format("allowed are {}", memory_text(limit.bytes)), "raise this limit");
+}
+
+void telling_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
+                    const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    throw refusal_of(limit, need, what, "the process could not have it", more_for_the_process);
+  }
+}
+
+void within_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
+                   const std::function<void()>& work) {
+  check_memory(limit, need, what);
+  if (const double left = addresses_left(); need.total() > left) {
+    throw refusal_of(limit, need, what, fmt::format("the process can have {} more", memory_text(left)),
+                     more_for_the_process);
+  }
+  telling_memory(limit, need, what, work);
+}
+
+}  // namespace heelstrike::fem

@@ -1,0 +1,211 @@
+// Memory: told before it is taken, as much as is taken, and refused by name where it cannot be had.
+#include "fem_server/fem/memory_need.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/errors/error.hpp"
+#include "common/errors/refusal.hpp"
+#include "fem_server/fem/condensation.hpp"
+#include "fem_server/fem/element_kind.hpp"
+#include "fem_server/fem/sparse_cholesky.hpp"
+#include "fem_server/fem/vibration_modes.hpp"
+#include "tests/unit/fem/test_meshes.hpp"
+
+namespace heelstrike::fem {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+const std::vector<Material> tissue{{.youngs_modulus = 0.5e6, .poissons_ratio = 0.49, .density = 1000.0, .set = ""}};
+const MemoryLimit any{.bytes = 1e12, .key = "contact.pair.parameters.memory_limit"};
+
+void quiet(std::string_view, double) {}
+
+BodyModel block(int n, const ElementKind& kind) {
+  return {test::block_mesh_of(kind.n_nodes, {0.0, 0.0, 0.0}, {0.04, 0.04, 0.04}, n, n, n), tissue, kind.pressure};
+}
+
+Support held(const BodyModel& body) {
+  return {.inertia_relief = false, .clamped_nodes = body.mesh().node_sets.at("z1")};
+}
+
+/// What `work` is refused with.
+std::string refused(const std::function<void()>& work) {
+  const auto error = refusal(work);
+  if (!error) return "no error";
+  if (error->code() != ErrorCode::limit) return fmt::format("{}: {}", to_string(error->code()), error->what());
+  return error->field() + "| " + error->what();
+}
+
+TEST(MemoryNeed, AllocationThatFailsAnywhereElseIsALimitToo) {
+  const auto error = refusal([] { throw std::bad_alloc(); });
+  EXPECT_EQ(error->code(), ErrorCode::limit);
+  EXPECT_THAT(error->what(), AllOf(HasSubstr("the process can have no more"), HasSubstr("ulimit -v")));
+}
+
+/// @return [B] a line of /proc/self/status
+double status(const std::string& name) {
+  std::ifstream file("/proc/self/status");
+  for (std::string word; file >> word;) {
+    double kilobytes = 0.0;
+    if (word == name + ":" && file >> kilobytes) return 1024.0 * kilobytes;
+  }
+  return 0.0;
+}
+
+/// What `work` says in a process of its own, which ends with it.
+std::string in_child(const std::function<std::string()>& work) {
+  int ends[2];
+  if (::pipe(ends) != 0) return "no pipe";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const std::string said = work();
+    (void)!::write(ends[1], said.data(), said.size());
+    std::_Exit(0);
+  }
+  ::close(ends[1]);
+  std::string said;
+  char buffer[1024];
+  for (ssize_t n = 0; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;) said.append(buffer, static_cast<size_t>(n));
+  ::close(ends[0]);
+  int end = 0;
+  ::waitpid(child, &end, 0);
+  return WIFEXITED(end) ? said : "ended by signal " + std::to_string(WTERMSIG(end));
+}
+
+void allow(double more) {
+  const auto bytes = static_cast<rlim_t>(status("VmSize") + more);
+  const rlimit limit{.rlim_cur = bytes, .rlim_max = bytes};
+  ::setrlimit(RLIMIT_AS, &limit);
+}
+
+TEST(MemoryNeed, IsToldInUnitsThatShowIt) {
+  EXPECT_EQ(memory_text(12'345.0), "12.3 kB");
+  EXPECT_EQ(memory_text(1e6), "1 MB");
+  EXPECT_EQ(memory_text(3.125e9), "3.12 GB");
+}
+
+TEST(MemoryNeed, CondensationSaysWhatItWouldTakeBeforeItBegins) {
+  const BodyModel body = block(4, usual_element(4));
+  const std::vector<std::uint32_t> candidates = body.mesh().node_sets.at("z0");
+  MemoryLimit limit{.bytes = 1e4, .key = "contact.pair.parameters.memory_limit"};
+  bool began = false;
+  const auto watch = [&](std::string_view, double fraction) { began = began || fraction > 0.0; };
+  EXPECT_THAT(refused([&] { (void)condense(body, held(body), candidates, watch, {}, limit); }),
+              AllOf(HasSubstr("contact.pair.parameters.memory_limit| contact.pair.parameters.memory_limit: condensing "
+                              "this body to 25 candidate nodes would take about"),
+                    HasSubstr("allowed are 10 kB"), HasSubstr("larger elements"), HasSubstr("raise this limit")));
+  EXPECT_FALSE(began);
+  EXPECT_THAT(refused([&] { (void)condensed_stiffness(body, held(body).clamped_nodes, candidates, quiet, {}, limit); }),
+              HasSubstr("25 candidate nodes would take about"));
+  EXPECT_THAT(refused([&] { (void)vibration_modes(body, held(body), 5, {}, limit); }),
+              HasSubstr("finding 5 vibration modes of this body would take about"));
+}
+
+TEST(MemoryNeed, EstimateOfTheFactorIsThatOfTheFactor) {
+  for (const ElementKind& kind : element_kinds()) {
+    const BodyModel body = block(6, kind);
+    std::vector<std::int64_t> all(body.n_dofs());
+    for (std::size_t dof = 0; dof < all.size(); ++dof) all[dof] = static_cast<std::int64_t>(dof);
+    const std::span last = std::span<const std::int64_t>(all).last(60);
+    const std::span inner = std::span<const std::int64_t>(all).first(all.size() - 60);
+    const FactorSize before = Elimination(node_graph(body), inner, last).size();
+    const SparseMatrix K = linear_stiffness(body);
+    const SparseCholesky factor(K, inner, last);
+    std::printf("%s: factor %.4g before, %.4g entries, %.4g with zeros, front %.3g\n", std::string(kind.name).c_str(),
+                before.factor, factor.n_entries(), factor.size().factor, factor.size().front);
+    EXPECT_EQ(before.matrix, static_cast<double>(K.nonZeros()));
+    // Counted in blocks of three, which a dof-wise elimination fills alike; the last block as a square.
+    EXPECT_EQ(before.factor, factor.n_entries() + 0.5 * 60 * 60);
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+/// [B] that `work` takes at its peak.
+double peak_of(const std::function<void()>& work) {
+  const std::string said = in_child([&] {
+    const double before = status("VmRSS");
+    std::ofstream("/proc/self/clear_refs") << "5";  // the high-water mark starts anew
+    work();
+    return std::to_string(status("VmHWM") - before);
+  });
+  return std::strtod(said.c_str(), nullptr);
+}
+
+TEST(MemoryNeed, IsWhatTheProcessTakes) {
+  for (const auto& [name, n] : {std::pair{"tet4", 20}, {"tet10", 10}, {"tet10_mixed", 8}, {"hex8", 20}}) {
+    const ElementKind kind = *named_element(name);
+    const BodyModel body = block(n, kind);
+    const std::vector<std::uint32_t> candidates = body.mesh().node_sets.at("z0");
+    std::vector<std::int64_t> inner, last;
+    const std::vector<bool> fixed = clamped_dofs(body, held(body).clamped_nodes);
+    const std::vector<bool> chosen = clamped_dofs(body, candidates);
+    for (std::size_t dof = 0; dof < fixed.size(); ++dof) {
+      if (!fixed[dof]) (chosen[dof] ? last : inner).push_back(static_cast<std::int64_t>(dof));
+    }
+    Elimination order(node_graph(body), inner, last);
+    const double before = condensation_memory(order.size(), candidates.size()).total();
+    const double exact =
+        condensation_memory(SparseCholesky(linear_stiffness(body), std::move(order)).size(), candidates.size()).total();
+    const double peak = peak_of([&] { (void)condense(body, held(body), candidates, quiet, {}); });
+    std::printf("%s: %s estimated before, %s exact, %s taken\n", name, memory_text(before).c_str(),
+                memory_text(exact).c_str(), memory_text(peak).c_str());
+    // Not counted: graphs and orders (some 100 B for each of K's blocks), panels of the inverse, what malloc keeps.
+    EXPECT_GT(exact, 0.8 * peak) << name;
+    EXPECT_LT(exact, 1.1 * peak) << name;
+  }
+}
+
+/// Whatever the process can have, it is the limit that is named, with the estimate and what to do, or the work is done.
+TEST(MemoryNeed, IsRefusedByNameWhereTheProcessCannotHaveIt) {
+  const BodyModel body = block(8, *named_element("tet10_mixed"));
+  const std::vector<std::uint32_t> candidates = body.mesh().node_sets.at("z0");
+  const auto peak = peak_of([&] { (void)condense(body, held(body), candidates, quiet, {}); });
+  for (const double part : {0.1, 0.4, 0.7, 0.95}) {
+    const std::string said = in_child([&] {
+      allow(part * peak);
+      return refused([&] { (void)condense(body, held(body), candidates, quiet, {}, any); });
+    });
+    EXPECT_THAT(said, AllOf(HasSubstr("contact.pair.parameters.memory_limit| "), HasSubstr("would take about"),
+                            HasSubstr("ulimit -v")))
+        << part;
+  }
+}
+
+TEST(MemoryNeed, FailedAllocationOfAFactorIsTold) {
+  const BodyModel body = block(8, *named_element("tet10_mixed"));
+  const SparseMatrix K = linear_stiffness(body);
+  std::vector<std::int64_t> free;
+  for (std::size_t dof = 0; dof < body.n_dofs(); ++dof) {
+    if (!clamped_dofs(body, held(body).clamped_nodes)[dof]) free.push_back(static_cast<std::int64_t>(dof));
+  }
+  const std::string said = in_child([&] {
+    SparseCholesky factor(K, free, {});
+    const MemoryNeed need = factorisation_memory(factor.size());
+    allow(0.5 * need.factors);
+    return refused([&] { telling_memory(any, need, "solving", [&] { (void)factor.factorize(K); }); });
+  });
+  EXPECT_THAT(said, AllOf(HasSubstr("contact.pair.parameters.memory_limit: solving would take about"),
+                          HasSubstr("the process could not have it"), HasSubstr("ulimit -v")));
+}
+
+#endif
+
+}  // namespace
+}  // namespace heelstrike::fem
