@@ -71,6 +71,7 @@ void to_proto(const ParameterSchema& from, v1::ParameterSchema& to) {
   to.set_minimum_excluded(from.range.min_excluded);
   to.set_maximum_excluded(from.range.max_excluded);
   to.mutable_choices()->Assign(from.choices.begin(), from.choices.end());
+  to.set_is_file(from.is_file);
 }
 
 ParameterValue from_proto(const v1::ParameterValue& from, const FieldPath& path) {
@@ -111,6 +112,7 @@ ParameterSchema from_proto(const v1::ParameterSchema& from, const FieldPath& pat
   to.range.min_excluded = from.minimum_excluded();
   to.range.max_excluded = from.maximum_excluded();
   to.choices.assign(from.choices().begin(), from.choices().end());
+  to.is_file = from.is_file();
   return to;
 }
 

@@ -1,7 +1,9 @@
 #include "mbs_server/service/run_input.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include "common/config/catalog.hpp"
 #include "common/config/digest.hpp"
@@ -29,6 +31,20 @@ void resolve_file(ContactBody& body, const std::vector<AssetContent>& assets) {
   }
 }
 
+void resolve_files(const BackendSchemas& backends, const std::vector<AssetContent>& assets, PairSpec& pair) {
+  resolve_file(pair.main, assets);
+  resolve_file(pair.partner, assets);
+  const auto schema = backends.find(pair.backend);
+  if (schema == backends.end()) return;
+  for (const ParameterSchema& key : schema->second) {
+    const auto given = pair.parameters.find(key.name);
+    if (!key.is_file || given == pair.parameters.end()) continue;
+    auto& name = std::get<std::string>(given->second);
+    const auto asset = std::ranges::find(assets, name, &AssetContent::name);
+    if (asset != assets.end()) name = asset->sha256;
+  }
+}
+
 }  // namespace
 
 RunInput make_run_input(const std::string& yaml, const std::string& file_name, std::vector<AssetContent> files,
@@ -43,10 +59,7 @@ RunInput make_run_input(const std::string& yaml, const std::string& file_name, s
   input.assets = std::move(files);
   read_motion_columns(input.scenario, content_in(input.assets));
   input.scenario_digest = sha256_hex(identity);
-  for (PairModel& pair : input.scenario.pairs) {
-    resolve_file(pair.spec.main, input.assets);
-    resolve_file(pair.spec.partner, input.assets);
-  }
+  for (PairModel& pair : input.scenario.pairs) resolve_files(backends, input.assets, pair.spec);
   return input;
 }
 

@@ -168,7 +168,19 @@ void check_each_parameter(const Field& pair, const ParameterMap& parameters, std
   if (sound.size() == parameters.size()) mistakes.attempt([&] { check_parameters(pair, sound, schema); });
 }
 
-void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas& backends, Mistakes& mistakes) {
+void note_files(const ParameterMap& parameters, std::span<const ParameterSchema> schema,
+                std::vector<std::string>& files) {
+  for (const ParameterSchema& key : schema) {
+    const auto given = parameters.find(key.name);
+    if (!key.is_file || given == parameters.end()) continue;
+    const auto* name = std::get_if<std::string>(&given->second);  // another kind of value has been refused
+    if (name != nullptr && !name->empty()) files.push_back(*name);
+  }
+}
+
+/// @param files  those that parameters name are appended
+void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas& backends,
+                   std::vector<std::string>& files, Mistakes& mistakes) {
   if (backends.empty()) return;
   const auto it = backends.find(spec.backend);
   if (it == backends.end()) {
@@ -179,6 +191,7 @@ void check_backend(const Field& pair, const PairSpec& spec, const BackendSchemas
                            suggestion(spec.backend, names, "choose one of them"));
   }
   check_each_parameter(pair, spec.parameters, it->second, backends, mistakes);
+  note_files(spec.parameters, it->second, files);
   if (has_elastic_bodies(it->second)) return;
   for (const char* side : {"main", "partner"}) {
     if (!pair.has(side)) continue;
@@ -223,7 +236,7 @@ PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas
                                     "a body has no contact with itself: name the other body");
   }
   read_parameters(field, "parameters", pair.spec.parameters, mistakes);
-  check_backend(field, pair.spec, backends, mistakes);
+  check_backend(field, pair.spec, backends, scenario.files, mistakes);
   return pair;
 }
 

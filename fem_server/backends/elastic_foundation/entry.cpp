@@ -75,16 +75,18 @@ std::vector<ParameterSchema> layer_parameters() {
       number_parameter("partner_thickness", "m", "of the partner's layer, where it has a material", std::nullopt,
                        positive),
       list_parameter("vertex_thickness", "m",
-                     "of the casting body's layer at each vertex of its mesh, instead of the constant one"),
-      text_parameter("back_asset",
-                     "mesh in the contact server's asset folder below the casting body's layer, e.g. of the bone: the "
-                     "layer reaches down to it along the normals, instead of a constant thickness",
-                     ""),
+                     "of the casting body's layer at each vertex of its mesh, in the order of the file (of an STL: in "
+                     "which they first occur), instead of the constant one"),
+      file_parameter("back_file",
+                     "mesh below the casting body's layer, e.g. of the bone, relative to the scenario file: the layer "
+                     "reaches down to it along the normals, instead of a constant thickness"),
+      text_parameter("back_asset", "as back_file, by its name in the contact server's asset folder", ""),
       list_parameter(
           "met_vertex_thickness", "m",
           "as vertex_thickness, of the layer of the other body, whose surface the springs meet; a mesh, or a "
           "shape that has triangles only"),
-      text_parameter("met_back_asset", "as back_asset, below the layer of that other body", ""),
+      file_parameter("met_back_file", "as back_file, below the layer of that other body"),
+      text_parameter("met_back_asset", "as met_back_file, by its name in the contact server's asset folder", ""),
       number_parameter("back_reach", "m", "how far below its surface the back of a layer is looked for", 0.02,
                        positive),
       number_parameter(
@@ -146,11 +148,22 @@ struct Roles {
   [[nodiscard]] static std::string by_vertex(bool of_casting) {
     return of_casting ? "vertex_thickness" : "met_vertex_thickness";
   }
-  [[nodiscard]] static std::string by_back(bool of_casting) { return of_casting ? "back_asset" : "met_back_asset"; }
+  [[nodiscard]] static std::string by_back(bool of_casting) { return of_casting ? "back_file" : "met_back_file"; }
+  [[nodiscard]] static std::string by_back_asset(bool of_casting) {
+    return of_casting ? "back_asset" : "met_back_asset";
+  }
+  /// Neither digest nor name: there is none.
+  [[nodiscard]] AssetKey back(bool of_casting) const {
+    return {.sha256 = text(pair.parameters, by_back(of_casting)),
+            .name = text(pair.parameters, by_back_asset(of_casting))};
+  }
+  [[nodiscard]] bool has_back(bool of_casting) const {
+    const AssetKey file = back(of_casting);
+    return !file.sha256.empty() || !file.name.empty();
+  }
   /// The thickness is not one number.
   [[nodiscard]] bool varies(bool of_casting) const {
-    return !numbers(pair.parameters, by_vertex(of_casting)).empty() ||
-           !text(pair.parameters, by_back(of_casting)).empty();
+    return !numbers(pair.parameters, by_vertex(of_casting)).empty() || has_back(of_casting);
   }
   [[nodiscard]] const ContactBody& body(bool of_casting) const { return of_casting ? casting : target; }
   [[nodiscard]] bool is(const std::string& name, const std::string& choice) const {
@@ -167,8 +180,9 @@ void check_layer(const Roles& roles, bool of_casting) {
   const bool given = optional_number(parameters, name).has_value();
   const bool by_vertex = !numbers(parameters, Roles::by_vertex(of_casting)).empty();
   const bool by_back = !text(parameters, Roles::by_back(of_casting)).empty();
+  const bool by_asset = !text(parameters, Roles::by_back_asset(of_casting)).empty();
   const std::string side = of_casting == roles.casting_is_main ? "main body" : "partner";
-  const std::size_t ways = (given ? 1U : 0U) + (by_vertex ? 1U : 0U) + (by_back ? 1U : 0U);
+  const std::size_t ways = (given ? 1U : 0U) + (by_vertex ? 1U : 0U) + (by_back ? 1U : 0U) + (by_asset ? 1U : 0U);
   if (!roles.has_layer(of_casting)) {
     if (ways == 0) return;
     throw input_error(key, fmt::format("{}: expected no thickness, for the {} has no material and is rigid; give it a "
@@ -188,7 +202,9 @@ void check_layer(const Roles& roles, bool of_casting) {
   }
   const bool by_formula = PlaneSurface::of(roles.target.surface) || kind_of(roles.target.surface).distance != nullptr;
   if (of_casting || given || !by_formula) return;
-  const std::string varying = roles.parameter_key(by_vertex ? Roles::by_vertex(false) : Roles::by_back(false));
+  const std::string varying = roles.parameter_key(by_vertex  ? Roles::by_vertex(false)
+                                                  : by_asset ? Roles::by_back_asset(false)
+                                                             : Roles::by_back(false));
   throw input_error(varying, fmt::format("{}: expected the surface that the springs meet to be one of triangles, found "
                                          "a {}, whose layer is everywhere as thick; give {} [m], or a mesh",
                                          varying, kind_of(roles.target.surface).name(), name));
@@ -222,7 +238,7 @@ void check_grid(const Roles& roles) {
   if (!numbers(roles.pair.parameters, "vertex_thickness").empty()) {
     throw input_error(key,
                       fmt::format("{}: expected no grid beside vertex_thickness, whose values belong to the vertices "
-                                  "of the mesh; give thickness or back_asset",
+                                  "of the mesh; give thickness or back_file",
                                   key));
   }
 }
@@ -285,9 +301,10 @@ std::vector<double> layer_thickness(const Roles& roles, bool of_casting, const S
     }
     return by_vertex;
   }
-  const std::string& back = text(parameters, Roles::by_back(of_casting));
-  if (back.empty()) return {number(parameters, roles.thickness_name(of_casting))};
-  const std::string key = roles.parameter_key(Roles::by_back(of_casting));
+  if (!roles.has_back(of_casting)) return {number(parameters, roles.thickness_name(of_casting))};
+  const AssetKey back = roles.back(of_casting);
+  const std::string key =
+      roles.parameter_key(back.sha256.empty() ? Roles::by_back_asset(of_casting) : Roles::by_back(of_casting));
   const SurfaceMesh bone = asset_triangles(back, roles.body(of_casting).surface, context, key);
   return thickness_over(
       mesh, bone,

@@ -146,13 +146,13 @@ MetSurface met_surface(const Surface& surface, const std::optional<SurfaceMesh>&
   return {.target = analytic_target(signed_distance(surface)), .shape = PartnerShape(surface)};
 }
 
-SurfaceMesh asset_triangles(const std::string& name, const Surface& like, const PrepareContext& context,
+SurfaceMesh asset_triangles(const AssetKey& key, const Surface& like, const PrepareContext& context,
                             const std::string& where) {
   MeshSurface file;
   if (const auto mesh = MeshSurface::of(like)) file = *mesh;
-  file.sha256.clear();
+  file.sha256 = key.sha256;
   file.format.clear();
-  file.asset_name = name;
+  file.asset_name = key.name;
   SurfaceMesh mesh = read_triangles(file, context, where);
   make_sound(mesh, where);
   return mesh;

@@ -47,8 +47,8 @@ struct MetSurface {
 [[nodiscard]] MetSurface met_surface(const Surface& surface, const std::optional<SurfaceMesh>& triangles,
                                      bool interpolate, double depth);
 
-/// Triangles of a mesh in the server's asset folder, placed and scaled as `like`.
-[[nodiscard]] SurfaceMesh asset_triangles(const std::string& name, const Surface& like, const PrepareContext& context,
+/// Triangles of another mesh, placed and scaled as `like`.
+[[nodiscard]] SurfaceMesh asset_triangles(const AssetKey& key, const Surface& like, const PrepareContext& context,
                                           const std::string& where);
 
 }  // namespace heelstrike::fem

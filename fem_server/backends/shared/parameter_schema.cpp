@@ -26,6 +26,12 @@ ParameterSchema text_parameter(std::string name, std::string meaning, std::strin
   return s;
 }
 
+ParameterSchema file_parameter(std::string name, std::string meaning) {
+  ParameterSchema s = text_parameter(std::move(name), std::move(meaning), "");
+  s.is_file = true;
+  return s;
+}
+
 ParameterSchema list_parameter(std::string name, std::string unit, std::string meaning) {
   ParameterSchema s;
   s.name = std::move(name);

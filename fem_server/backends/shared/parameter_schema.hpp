@@ -18,6 +18,8 @@ inline constexpr Range not_negative{.min = 0.0};
 /// @param choices  empty = any text
 [[nodiscard]] ParameterSchema text_parameter(std::string name, std::string meaning, std::string fallback,
                                              std::vector<std::string> choices = {});
+/// A file of the scenario; empty when not given, else the sha256 of its content.
+[[nodiscard]] ParameterSchema file_parameter(std::string name, std::string meaning);
 /// A list of numbers, empty when not given.
 [[nodiscard]] ParameterSchema list_parameter(std::string name, std::string unit, std::string meaning);
 

@@ -737,6 +737,83 @@ output: {interval: 1, fields: {interval: 1, mesh: volume}}
   EXPECT_THAT(refused.err, HasSubstr("hex8 has 8 nodes, the elements of 'layer.vtu' have 6 and cannot carry it"));
 }
 
+/// A square of 20 x 20 mm at a height [m] that looks up, cut into triangles of 1 mm.
+std::string square_stl(double height) {
+  std::string text = "solid square\n";
+  const auto corner = [&](int i, int j) { return fmt::format("vertex {} {} {}\n", 1e-3 * i, 1e-3 * j, height); };
+  for (int i = -10; i < 10; ++i) {
+    for (int j = -10; j < 10; ++j) {
+      for (const auto& [b, c] :
+           {std::pair{corner(i + 1, j), corner(i + 1, j + 1)}, {corner(i + 1, j + 1), corner(i, j + 1)}}) {
+        text += "facet normal 0 0 1\nouter loop\n" + corner(i, j) + b + c + "endloop\nendfacet\n";
+      }
+    }
+  }
+  return text + "endsolid\n";
+}
+
+// The bone below a layer is a file of the scenario as its surface is: between servers, in one process, by any name.
+TEST(Foundation, ALayerReachesDownToTheBoneOfAFile) {
+  const ScratchFolder folder;
+  folder.write("surface.stl", square_stl(0.0));
+  folder.write("bone.stl", square_stl(-0.002));
+  const auto rows_with = [&](const std::string& parameters, const std::string& name, bool here_alone) {
+    const std::string scenario = folder.write(name + ".yaml", fmt::format(R"yaml(heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  ball: {{mass: 1, inertia: [1, 1, 1]}}
+drivers:
+  press:
+    body: ball
+    x: {{polynomial: [0]}}
+    y: {{polynomial: [0]}}
+    z: {{expression: "0.05 - 0.0002 * t"}}
+    rx: {{polynomial: [0]}}
+    ry: {{polynomial: [0]}}
+    rz: {{polynomial: [0]}}
+contact:
+  layer:
+    main:
+      body: ground
+      surface: {{mesh: {{file: surface.stl}}}}
+      material: {{youngs_modulus: 10.0e6, poissons_ratio: 0.45, density: 1100}}
+    partner: {{body: ball, surface: {{sphere: {{radius: 0.05}}}}}}
+    backend: elastic_foundation
+    parameters: {{{}}}
+analysis: {{type: kinematic, end_time: 1}}
+output: {{interval: 0.25}}
+)yaml",
+                                                                          parameters));
+    std::vector<std::string> arguments{"run", scenario, "-o", name};
+    if (here_alone) arguments.emplace_back("--in-process");
+    const Finished finished = run("heelstrike", arguments, here(folder));
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    return read_text(folder.path() / name / "timeseries.csv");
+  };
+  const std::string between_servers = rows_with("back_file: bone.stl", "servers", false);
+  EXPECT_EQ(rows_with("back_file: bone.stl", "alone", true), between_servers);
+  // The bone is a copy of the surface 2 mm below: every spring is as long as with one number.
+  const std::string constant = rows_with("thickness: 0.002", "constant", true);
+  const auto last = [](const std::string& rows) {
+    const std::string row = rows.substr(rows.rfind('\n', rows.size() - 2) + 1);
+    std::vector<double> values;
+    std::istringstream in(row);
+    for (std::string cell; std::getline(in, cell, ',');) values.push_back(cell.empty() ? 0.0 : std::stod(cell));
+    return values;
+  };
+  const auto found = last(between_servers), expected = last(constant);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_NEAR(found[i], expected[i], 1e-9 * (1.0 + std::abs(expected[i]))) << "column " << i;
+  }
+  const Finished missing = run("heelstrike",
+                               {"run", (folder.path() / "servers.yaml").string(), "--set",
+                                "contact.layer.parameters.back_file=tibia.stl", "-o", "missing"},
+                               here(folder));
+  EXPECT_NE(missing.exit_code, 0);
+  EXPECT_THAT(missing.err, HasSubstr("tibia.stl"));
+}
+
 TEST(Mesh, WithoutMesherSaysWhatBuildsIt) {
   const ScratchFolder folder;
   const std::string cube = folder.write("cube.stl", cube_stl());

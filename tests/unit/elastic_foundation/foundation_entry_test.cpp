@@ -75,7 +75,7 @@ TEST(FoundationEntry, LayersWithoutMaterialOrThickness) {
   expect_refused(rigid, "contact.knee.main.material", HasSubstr("needs a layer"));
   PairSpec thin = plate();
   thin.parameters.erase("thickness");
-  expect_refused(thin, "contact.knee.parameters.thickness", AllOf(HasSubstr("found none"), HasSubstr("back_asset")));
+  expect_refused(thin, "contact.knee.parameters.thickness", AllOf(HasSubstr("found none"), HasSubstr("back_file")));
   expect_refused(plate({{"partner_thickness", 0.002}}), "contact.knee.parameters.partner_thickness",
                  HasSubstr("is rigid"));
   expect_refused(plate({{"thickness", 0.0}}), "contact.knee.parameters.thickness", HasSubstr("> 0"));

@@ -295,7 +295,7 @@ TEST(VaryingLayer, ThicknessesPerVertexAreNamed) {
 
 TEST(VaryingLayer, OneThicknessOfOneLayer) {
   expect_refused(wedge_pair({{"partner_thickness", 0.003}}), "partner_thickness",
-                 AllOf(HasSubstr("found several"), HasSubstr("met_back_asset")));
+                 AllOf(HasSubstr("found several"), HasSubstr("met_back_file")));
   PairSpec none = wedge_pair({});
   none.parameters.erase("met_back_asset");
   expect_refused(none, "partner_thickness", AllOf(HasSubstr("found none"), HasSubstr("met_vertex_thickness")));
