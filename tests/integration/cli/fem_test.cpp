@@ -2,6 +2,7 @@
 // becomes of bad meshes, vanished clients and clients that ask for the same thing.
 #include "tests/integration/cli/fem_scenarios.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/cli/server_pair.hpp"
