@@ -194,7 +194,9 @@ std::string with_free_knee() {
   const std::array directions = {"0 0 1", "1 0 0", "0 1 0", "1 0 0", "0 1 0", "0 0 1"};
   for (std::size_t i = 0; i < names.size(); ++i) {
     joint += fmt::format("<Coordinate name=\"{}\"><default_value>{}</default_value></Coordinate>", names[i],
-                         i == 0 ? 0.25 : 0.0);
+                         i == 0   ? 0.25
+                         : i == 4 ? -0.4
+                                  : 0.0);
     axes += fmt::format(
         "<TransformAxis><coordinates>{}</coordinates><axis>{}</axis><LinearFunction><coefficients>{} 0"
         "</coefficients></LinearFunction></TransformAxis>",
