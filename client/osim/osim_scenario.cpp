@@ -354,10 +354,13 @@ std::string Importer::muscle_text(const Line& line) {
       "  {}:\n    type: muscle\n    curves: {}\n    tendon: {}\n    max_isometric_force: {}\n    "
       "optimal_fiber_length: {}\n    tendon_slack_length: {}\n    pennation_angle: {}\n    max_contraction_velocity: "
       "{}\n    fiber_damping: {}\n    minimum_activation: {}\n    activation_time: {}\n    deactivation_time: {}\n",
-      plain(line.name), *curves_of(line), m.rigid_tendon ? "rigid" : "elastic", m.max_force, m.optimal_length,
-      m.tendon_length, m.pennation, m.max_velocity, m.fiber_damping, m.least_activation, m.rise, m.fall);
+      plain(line.name), *curves_of(line), m.rigid_tendon || wish_.flexion ? "rigid" : "elastic", m.max_force,
+      m.optimal_length, m.tendon_length, m.pennation, m.max_velocity, m.fiber_damping, m.least_activation, m.rise,
+      m.fall);
   if (m.passive_strain) text += fmt::format("    passive_strain: {}\n", *m.passive_strain);
   if (!used.empty()) text += fmt::format("    surfaces:\n      {}\n", wrap_text(*used.front()));
+  if (wish_.flexion && !m.rigid_tendon)
+    miss(fmt::format("muscle {}: its elastic tendon; rigid in equilibria", line.name));
   import_.taken.push_back(fmt::format("muscle {}", line.name));
   return text + "    path:\n" + path;
 }

@@ -81,7 +81,7 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
   command->add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");
   command->add_flag("--json", invocation.json, "Print what was imported as JSON");
   add_footer(*command,
-             "  heelstrike import-osim lenhart2015.osim --subset knee_r --flexion 90 -o knee\n  heelstrike import-osim "
+             "  heelstrike import-osim lenhart2015.osim --subset knee_r --flexion 40 -o knee\n  heelstrike import-osim "
              "lenhart2015.osim --subset knee_r,pf_r --hold hip_r,ankle_r,subtalar_r,mtp_r -o leg");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {

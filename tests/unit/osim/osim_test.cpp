@@ -1,7 +1,9 @@
 // Models of OpenSim as scenarios: a small one written by hand, and the knee of Lenhart et al. where HEELSTRIKE_DATA is.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -17,6 +19,7 @@
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/force_element.hpp"
+#include "mbs_server/simulation/model_description.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::client::osim {
@@ -177,6 +180,47 @@ std::string message_of(const std::string& text, const ImportWish& wish) {
     return error.what();
   }
   return "accepted";
+}
+
+/// The small model with a joint of six coordinates in the place of its pin, its origin at that of the thigh.
+std::string with_free_knee() {
+  std::string text = small_model;
+  const auto begin = text.find("<PinJoint name=\"knee\">"), end = text.find("<WeldJoint");
+  std::string joint =
+      "<CustomJoint name=\"knee\"><socket_parent_frame>/bodyset/thigh</socket_parent_frame>"
+      "<socket_child_frame>/bodyset/shank</socket_child_frame><coordinates>";
+  std::string axes;
+  const std::array names = {"bend", "adduct", "turn", "tx", "ty", "tz"};
+  const std::array directions = {"0 0 1", "1 0 0", "0 1 0", "1 0 0", "0 1 0", "0 0 1"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    joint += fmt::format("<Coordinate name=\"{}\"><default_value>{}</default_value></Coordinate>", names[i],
+                         i == 0   ? 0.25
+                         : i == 4 ? -0.4
+                                  : 0.0);
+    axes += fmt::format(
+        "<TransformAxis><coordinates>{}</coordinates><axis>{}</axis><LinearFunction><coefficients>{} 0"
+        "</coefficients></LinearFunction></TransformAxis>",
+        names[i], directions[i], i == 0 ? -1 : 1);
+  }
+  joint += "</coordinates><SpatialTransform>" + axes + "</SpatialTransform></CustomJoint>\n  ";
+  return text.replace(begin, end - begin, joint);
+}
+
+// The coordinate has the slope -1: 0.25 rad at the start and 1 at the end turn the shank by as much the other way.
+TEST(OsimImport, FlexionBendsAJointInEquilibria) {
+  const Folder folder;
+  const ImportWish wish{
+      .joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
+  const Import import = import_model(read_model(with_free_knee(), "small.osim"), wish);
+  const Scenario scenario = test::scenario_from(import.scenario);
+  EXPECT_EQ(scenario.analysis.type, "static");
+  EXPECT_THAT(import.scenario, HasSubstr("rz: {polynomial: [-0.25, -0.75]}"));
+  ASSERT_EQ(scenario.bodies.size(), 3u);
+  EXPECT_TRUE(scenario.bodies[2].X_WB.R.isApprox(scenario.bodies[1].X_WB.R, 1e-12));
+  // The other five coordinates stay free: a universal joint holds four, and three turns are prescribed.
+  const auto model = mbs::describe_model(scenario);
+  EXPECT_EQ(model.degrees_of_freedom, 5);
+  EXPECT_THAT(message_of(small_model, wish), HasSubstr("six coordinates of its own"));
 }
 
 std::string changed(const std::string& from, const std::string& to) {
