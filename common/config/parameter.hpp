@@ -39,7 +39,7 @@ struct ParameterSchema {
   std::optional<ParameterValue> fallback;  ///< value used when none is given; none = derived, see `meaning`
   Range range;                             ///< of a number, or of every entry of a list of numbers
   std::vector<std::string> choices;        ///< admissible texts; empty = any
-  /// A text that names a file, relative to the scenario, or nothing; whoever opens the pair is given the sha256 instead.
+  /// A text: the name of a file, relative to the scenario, or nothing; whoever opens the pair is given its sha256.
   bool is_file = false;
   /// Texts that users may expect and that do not exist, each with the reason and what to take instead.
   std::vector<std::pair<std::string, std::string>> absent_choices{};

@@ -74,9 +74,9 @@ class ElasticSpace {
 /// Compares what all ranks of a communicator were given, before the ranks wait for each other in vain. Collective.
 /// @param what    for the message, e.g. "materials"
 /// @param values  numbers, e.g. of materials, supports and options
-/// @param digest  of what is large, e.g. of a mesh
 /// @throws Error{invalid_input} on every rank when they differ, with the first rank that has something else than rank 0
 void check_same_on_all_ranks(MPI_Comm communicator, std::string_view what, std::span<const double> values);
+/// The same. @param digest  of what is large, e.g. of a mesh
 void check_same_on_all_ranks(MPI_Comm communicator, std::string_view what, const std::string& digest);
 
 }  // namespace heelstrike::fem

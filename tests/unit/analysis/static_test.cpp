@@ -309,6 +309,7 @@ contact:
     backend: fem_modal
     parameters: {{element_size: 0.01, {}, contact_direction: [0, 0, -1], modes: 3}}
 analysis: {{end_time: 1.0e-4}}
+output: {{interval: 1.0e-4}}
 )",
                                                support)));
   };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -414,13 +415,22 @@ TEST(RigidContact, AKneeBendsAlikeOnCoarseAndFineTriangles) {
   const auto flexion = [](const RecordedRun& run, std::size_t row) {
     return 2.0 * std::atan2(run.column("femur.qz")[row], run.column("femur.qw")[row]) * 180.0 / std::numbers::pi;
   };
+  // Of three rows the middle value: where a point strikes within a step, its impulse is told as an impact and is
+  // missing in the force of that row.
+  const auto force_of = [](const RecordedRun& run, std::size_t row) {
+    const auto forces = run.column("implant.fy_N");
+    const std::size_t last = forces.size() - 1;
+    std::array<double, 3> near{forces[std::max<std::size_t>(row, 1) - 1], forces[row], forces[std::min(row + 1, last)]};
+    std::ranges::sort(near);
+    return near[1];
+  };
   EXPECT_GT(std::abs(flexion(fine, time.size() - 1)), 58.0);
   double worst_angle = 0.0, worst_force = 0.0, largest_force = 0.0;
   for (std::size_t i = 0; i < time.size(); ++i) {
     worst_angle = std::max(worst_angle, std::abs(flexion(fine, i) - flexion(coarse, i)));
     if (time[i] < 0.1) continue;  // it is set down, with impacts
-    const double force = fine.column("implant.fy_N")[i];
-    worst_force = std::max(worst_force, std::abs(force - coarse.column("implant.fy_N")[i]));
+    const double force = force_of(fine, i);
+    worst_force = std::max(worst_force, std::abs(force - force_of(coarse, i)));
     largest_force = std::max(largest_force, std::abs(force));
   }
   fmt::print(
