@@ -156,7 +156,7 @@ TEST(FclibFile, EqualityConstraintsOfALocalProblemAreEliminated) {
   write_fclib(whole, {}, file.path);
   const auto n = whole.W.rows();
   const Eigen::MatrixXd V = Eigen::MatrixXd::NullaryExpr(n, 2, [](Eigen::Index i, Eigen::Index j) {
-    return 0.3 * static_cast<double>(1 + i) - 0.2 * static_cast<double>(j * i);
+    return 0.03 * static_cast<double>(1 + i) - 0.02 * static_cast<double>(j * i);
   });
   const Eigen::MatrixXd R = (Eigen::MatrixXd(2, 2) << 2.0, 0.5, 0.5, 3.0).finished();
   const Eigen::VectorXd s = Eigen::Vector2d(0.7, -0.4);
