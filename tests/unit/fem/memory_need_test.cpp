@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,6 +141,7 @@ TEST(MemoryNeed, EstimateOfTheFactorIsThatOfTheFactor) {
 /// [B] that `work` takes at its peak.
 double peak_of(const std::function<void()>& work) {
   const std::string said = in_child([&] {
+    ::malloc_trim(0);  // what was freed before would be taken again, and not be seen
     const double before = status("VmRSS");
     std::ofstream("/proc/self/clear_refs") << "5";  // the high-water mark starts anew
     work();
