@@ -1,4 +1,4 @@
-// A bar that hits a rigid wall lengthwise, against the wave equation; and what a ball keeps of its energy.
+// A bar that hits a rigid wall lengthwise, against the wave equation.
 //
 // One-dimensional theory [goldsmith1960]: the wall pushes with rho c A v, c = sqrt(E / rho), until the wave comes back
 // from the free end after 2 L / c; the bar then leaves with the speed that it came with and is at rest in itself.
