@@ -15,8 +15,8 @@
 
 namespace heelstrike::fem {
 
-/// In which order degrees of freedom are eliminated, and what that will take. Needs a hundredth of the memory of the
-/// factorisation.
+/// In which order degrees of freedom are eliminated, and what that will take. Needs the graph of the
+/// nodes and an order of them, no numbers of K.
 class Elimination {
  public:
   /// Chooses an order for eliminating `inner` (nested dissection on the nodes) and appends `last` in the given order.
@@ -25,7 +25,7 @@ class Elimination {
   Elimination(const NodeGraph& graph, std::span<const std::int64_t> inner, std::span<const std::int64_t> last);
 
   /// As if all dofs of a node were eliminated, which only those of isostatic supports are not, and without the zeros
-  /// that blocked kernels calculate with: a tenth less than the factor will have.
+  /// that blocked kernels calculate with: a quarter less than the factor will have.
   [[nodiscard]] const FactorSize& size() const { return size_; }
 
  private:

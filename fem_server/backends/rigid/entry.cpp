@@ -22,8 +22,7 @@ struct RigidHistory final : SavedHistory<RigidHistory> {
 };
 
 /// How far probes are remembered, over the reach of the answers: farther costs more at every answer, nearer has to be
-/// looked for again more often. The implant of 40,000 vertices of docs/studies/piazza_delp.md took least between 5 and
-/// 15.
+/// looked for again more often. Any number gives the same points; others were not measured.
 constexpr double near_reaches = 8.0;
 
 class RigidContact final : public ContactBackend {
