@@ -16,6 +16,7 @@
 #include "fem_server/geometry/surface_repair.hpp"
 #include "fem_server/geometry/volume_check.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
+#include "fem_server/surfaces/kind_triangles.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -38,18 +39,8 @@ auto read_input(Read read) {
   }
 }
 
-fem::SurfaceMesh knee_of(const MeshJob& job) {
-  Triangles triangles = job.knee->triangles();
-  fem::SurfaceMesh mesh;
-  mesh.vertices = std::move(triangles.vertices);
-  mesh.triangles = std::move(triangles.triangles);
-  mesh.group_names = std::move(triangles.set_names);
-  mesh.triangle_groups = std::move(triangles.sets);
-  return mesh;
-}
-
 fem::SurfaceMesh surface_of(const MeshJob& job) {
-  if (job.knee) return knee_of(job);
+  if (job.knee) return fem::surface_mesh(job.knee->triangles());
   if (!job.foot) return read_input([&] { return fem::read_surface(job.content, read_options(job)); });
   double finest = job.size > 0.0 ? job.size : 0.003;
   for (const MeshRefinement& wish : job.refinements) finest = std::min(finest, wish.size);

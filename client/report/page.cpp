@@ -411,6 +411,7 @@ struct Quantity {
 const std::vector<Quantity>& accuracies() {
   static const std::vector<Quantity> all = {
       {"max_force_N", "largest force", "N"},           {"max_indentation_m", "largest indentation", "m"},
+      {"peak_pressure_Pa", "largest pressure", "Pa"},  {"area_m2", "largest contact area", "m2"},
       {"contact_duration_s", "contact duration", "s"}, {"separation_speed_m_s", "speed out", "m/s"},
       {"effective_restitution", "restitution", ""},    {"position_error_m", "position error", "m"}};
   return all;

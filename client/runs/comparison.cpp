@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "common/errors/error.hpp"
 
@@ -20,21 +21,19 @@ struct Quantity {
   const char* heading;
   int digits;     ///< on the terminal
   bool compared;  ///< against the reference
-  std::optional<double> (*value)(const RunSummary&);
-  bool of_schemes = false;  ///< there where a run has macro steps only
+  std::optional<double> (*value)(const ComparisonRow&);
+  bool where_known = false;  ///< there only where a run has it, as those with macro steps have exchanges
 };
 
-std::optional<double> of_first_contact(const RunSummary& run, double ContactEpisode::*member) {
-  if (run.contacts.empty()) return std::nullopt;
-  return run.contacts.front().*member;
+template <class Member>
+std::optional<double> of_first_contact(const ComparisonRow& row, Member ContactEpisode::*member) {
+  if (row.summary.contacts.empty()) return std::nullopt;
+  return row.summary.contacts.front().*member;
 }
-std::optional<double> of_first_contact(const RunSummary& run, std::optional<double> ContactEpisode::*member) {
-  if (run.contacts.empty()) return std::nullopt;
-  return run.contacts.front().*member;
-}
-std::optional<double> duration(const RunSummary& run) {
-  if (run.contacts.empty() || !run.contacts.front().end) return std::nullopt;
-  return *run.contacts.front().end - run.contacts.front().onset;
+std::optional<double> duration(const ComparisonRow& row) {
+  const auto& contacts = row.summary.contacts;
+  if (contacts.empty() || !contacts.front().end) return std::nullopt;
+  return *contacts.front().end - contacts.front().onset;
 }
 template <class Integer>
 std::optional<double> count(Integer n) {
@@ -46,26 +45,28 @@ std::optional<double> known(double value) {
 }
 
 const std::vector<Quantity>& quantities() {
-  using S = const RunSummary&;
+  using S = const ComparisonRow&;
   static const std::vector<Quantity> all = {
       {"max_force_N", "max force N", 6, true, [](S s) { return of_first_contact(s, &ContactEpisode::max_force); }},
       {"max_indentation_m", "max indentation m", 5, true,
        [](S s) { return of_first_contact(s, &ContactEpisode::max_indentation); }},
+      {"peak_pressure_Pa", "peak pressure Pa", 5, true, [](S s) { return s.largest.peak_pressure; }, true},
+      {"area_m2", "area m2", 5, true, [](S s) { return s.largest.area; }, true},
       {"contact_duration_s", "duration s", 5, true, [](S s) { return duration(s); }},
       {"separation_speed_m_s", "speed out m/s", 5, true,
        [](S s) { return of_first_contact(s, &ContactEpisode::separation_speed); }},
       {"effective_restitution", "restitution", 5, true,
        [](S s) { return of_first_contact(s, &ContactEpisode::effective_restitution); }},
-      {"energy_balance_error_J", "balance J", 2, false, [](S s) { return known(s.energy.balance_error); }},
-      {"steps", "steps", 9, false, [](S s) { return count(s.integrator.steps); }},
-      {"contact_evaluations", "evaluations", 9, false, [](S s) { return count(s.contact_evaluations); }},
-      {"exchanges", "exchanges", 9, false, [](S s) { return s.coupling ? count(s.coupling->exchanges) : std::nullopt; },
-       true},
+      {"energy_balance_error_J", "balance J", 2, false, [](S s) { return known(s.summary.energy.balance_error); }},
+      {"steps", "steps", 9, false, [](S s) { return count(s.summary.integrator.steps); }},
+      {"contact_evaluations", "evaluations", 9, false, [](S s) { return count(s.summary.contact_evaluations); }},
+      {"exchanges", "exchanges", 9, false,
+       [](S s) { return s.summary.coupling ? count(s.summary.coupling->exchanges) : std::nullopt; }, true},
       {"coupling_iterations", "iterations", 9, false,
-       [](S s) { return s.coupling ? count(s.coupling->iterations) : std::nullopt; }, true},
+       [](S s) { return s.summary.coupling ? count(s.summary.coupling->iterations) : std::nullopt; }, true},
       {"rejected_macro_steps", "repeated", 9, false,
-       [](S s) { return s.coupling ? count(s.coupling->rejected_macro_steps) : std::nullopt; }, true},
-      {"wall_time_s", "wall s", 3, false, [](S s) { return count(s.wall_time); }},
+       [](S s) { return s.summary.coupling ? count(s.summary.coupling->rejected_macro_steps) : std::nullopt; }, true},
+      {"wall_time_s", "wall s", 3, false, [](S s) { return count(s.summary.wall_time); }},
   };
   return all;
 }
@@ -74,9 +75,9 @@ const std::vector<Quantity>& quantities() {
 std::vector<Quantity> quantities_of(const Comparison& comparison) {
   std::vector<Quantity> present;
   for (const Quantity& q : quantities()) {
-    const bool any = std::ranges::any_of(comparison.rows,
-                                         [&](const ComparisonRow& row) { return q.value(row.summary).has_value(); });
-    if (any || !q.of_schemes) present.push_back(q);
+    const bool any =
+        std::ranges::any_of(comparison.rows, [&](const ComparisonRow& row) { return q.value(row).has_value(); });
+    if (any || !q.where_known) present.push_back(q);
   }
   return present;
 }
@@ -109,8 +110,8 @@ const ComparisonRow* find(const Comparison& comparison, const std::string& backe
 /// (value - reference) / reference, where both are there and the reference is not zero.
 std::optional<double> deviation(const Quantity& quantity, const ComparisonRow& row, const ComparisonRow* reference) {
   if (reference == nullptr || !quantity.compared) return std::nullopt;
-  const auto value = quantity.value(row.summary);
-  const auto base = quantity.value(reference->summary);
+  const auto value = quantity.value(row);
+  const auto base = quantity.value(*reference);
   if (!value || !base || *base == 0.0) return std::nullopt;
   return (*value - *base) / *base;
 }
@@ -156,6 +157,19 @@ PositionError position_error(const TimeSeries& run, const TimeSeries& reference)
   return error;
 }
 
+LargestContact largest_contact(const TimeSeries& run) {
+  const std::size_t n = run.columns.size();
+  const auto largest = [&](std::string_view ending) -> std::optional<double> {
+    double value = 0.0;
+    for (std::size_t column = 0; column < n; ++column) {
+      if (!run.columns[column].ends_with(ending)) continue;
+      for (std::size_t i = 0; i < run.rows(); ++i) value = std::max(value, run.values[i * n + column]);
+    }
+    return value > 0.0 ? std::optional(value) : std::nullopt;
+  };
+  return {.peak_pressure = largest(".peak_pressure_Pa"), .area = largest(".area_m2")};
+}
+
 ExitCode Comparison::exit_code() const {
   if (!std::ranges::all_of(rows, has_numbers)) return ExitCode::run_failed;
   return std::ranges::all_of(rows, is_whole) ? ExitCode::ok : ExitCode::incomplete;
@@ -189,7 +203,7 @@ Table Comparison::table() const {
       line.push_back(error ? fmt::format("{:.2g}", 100.0 * error->relative) : "-");
     }
     for (const Quantity& q : quantities_of(*this)) {
-      const auto value = has_numbers(row) ? q.value(row.summary) : std::nullopt;
+      const auto value = has_numbers(row) ? q.value(row) : std::nullopt;
       line.push_back(value ? number_text(*value, q.digits) : "-");
       if (base == nullptr || !q.compared) continue;
       const auto off = is_whole(row) && is_whole(*base) ? deviation(q, row, base) : std::nullopt;
@@ -223,7 +237,7 @@ std::string Comparison::csv() const {
       line.push_back(exact(error ? std::optional(error->relative) : std::nullopt));
     }
     for (const Quantity& q : quantities_of(*this)) {
-      line.push_back(has_numbers(row) ? exact(q.value(row.summary)) : "");
+      line.push_back(has_numbers(row) ? exact(q.value(row)) : "");
       if (base == nullptr || !q.compared) continue;
       line.push_back(is_whole(row) && is_whole(*base) ? exact(deviation(q, row, base)) : "");
     }
@@ -246,7 +260,7 @@ std::string Comparison::json() const {
       line[fmt::format("{}_relative_deviation", position_key)] = error->relative;
     }
     for (const Quantity& q : quantities_of(*this)) {
-      line[q.key] = has_numbers(row) ? number(q.value(row.summary)) : Json();
+      line[q.key] = has_numbers(row) ? number(q.value(row)) : Json();
       if (base == nullptr || !q.compared) continue;
       line[fmt::format("{}_relative_deviation", q.key)] =
           is_whole(row) && is_whole(*base) ? number(deviation(q, row, base)) : Json();
@@ -261,7 +275,7 @@ std::string Comparison::json() const {
 std::string Comparison::markdown() const {
   std::string text = fmt::format("# {}: comparison of {}s\n\n{}\n", scenario,
                                  subject == "back-end" ? "contact back-end" : subject, table().markdown());
-  text += "Force, indentation, duration, speed and restitution are those of the first contact.\n";
+  text += first_contact_note;
   if (!reference.empty()) text += fmt::format("Percentages are deviations from {}.\n", reference);
   for (const ComparisonRow& row : rows) {
     if (!row.failure.empty()) text += fmt::format("\n**{}**: {}\n", row.backend, row.failure);

@@ -21,6 +21,19 @@ struct PositionError {
 /// @throws Error{invalid_input} when the runs have not the same bodies
 [[nodiscard]] PositionError position_error(const TimeSeries& run, const TimeSeries& reference);
 
+/// Largest values of the rows of a time series, over all pairs; none = no contact model told one above zero, as of
+/// rigid bodies.
+struct LargestContact {
+  std::optional<double> peak_pressure = {};  ///< [Pa]
+  std::optional<double> area = {};           ///< [m^2]
+};
+[[nodiscard]] LargestContact largest_contact(const TimeSeries& run);
+
+/// What below a table says which contact its columns are of.
+inline constexpr const char* first_contact_note =
+    "Force, indentation, duration, speed and restitution are those of the first contact; pressure and area are the "
+    "largest of the run.\n";
+
 /// One line of a comparison.
 struct ComparisonRow {
   std::string backend;
@@ -30,11 +43,13 @@ struct ComparisonRow {
   RunSummary summary;   ///< how it ended
   std::string failure;  ///< why there are no results, or only some; empty when the run completed
   std::optional<PositionError> position_error = {};  ///< of coupling schemes
+  LargestContact largest = {};
 };
 
 /// Force, indentation, duration, separation speed and restitution are those of the first contact of the run, so that
-/// all back-ends are compared under the same approach; energy balance, steps, evaluations and wall time are of the
-/// whole run. A run without some of its frames has its numbers, is told beside its name, and is not compared.
+/// all back-ends are compared under the same approach; pressure and area, energy balance, steps, evaluations and wall
+/// time are of the whole run. A run without some of its frames has its numbers, is told beside its name, and is not
+/// compared.
 struct Comparison {
   std::string scenario;
   std::string reference;             ///< back-end or scheme that the others are measured against; empty = none

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
@@ -43,10 +44,25 @@ std::string expand_variables(const std::string& name, const std::string& where) 
 
 namespace {
 
+/// Rigid bodies find an equilibrium by coming to rest.
+void rest_in_time(RunRequest& request, const config::Node* analysis, const Catalog& catalog) {
+  const config::Node* type = analysis == nullptr ? nullptr : analysis->find("type");
+  const config::Node* end = analysis == nullptr ? nullptr : analysis->find("end_time");
+  if (type == nullptr || end == nullptr) return;
+  const auto named = std::ranges::find(catalog.analyses, type->scalar, &ElementType::name);
+  if (named == catalog.analyses.end() || named->traits.finds_events || named->traits.prescribed) return;
+  request.notes.push_back(
+      fmt::format("rigid bodies come to rest in a run over {} s instead of a {} analysis", end->scalar, type->scalar));
+  const std::string forward = catalog.analyses.front().name;
+  request.yaml = with_override(request.yaml, request.file_name,
+                               fmt::format("analysis={{type: {}, end_time: {}}}", forward, end->scalar), catalog);
+}
+
 /// Impulses of rigid bodies are found by an integrator of their own, whatever the file names.
 void change_integrator(RunRequest& request, const Catalog& catalog) {
   const config::Document document = config::load_document(request.yaml, request.file_name);
   const config::Node* analysis = document.root->find("analysis");
+  rest_in_time(request, analysis, catalog);
   const config::Node* integrator = analysis == nullptr ? nullptr : analysis->find("integrator");
   const config::Node* name = integrator == nullptr ? nullptr : integrator->find("name");
   const std::string& needed = catalog.default_integrators.with_rigid_contact;

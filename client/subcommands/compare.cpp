@@ -243,6 +243,7 @@ ComparisonRow run_one(const CompareOptions& options, const Variant& variant, con
     row.folder = variant.folder;
     if (options.resume && is_done(folder / variant.folder, request.yaml)) {
       row.summary = read_summary(folder / variant.folder);
+      row.largest = largest_contact(read_timeseries(folder / variant.folder));
       return row;
     }
     RunFolder run_folder = open_folder(options, folder / variant.folder, request);
@@ -250,6 +251,8 @@ ComparisonRow run_one(const CompareOptions& options, const Variant& variant, con
     row.summary = execute(runner, request, run_folder, quiet, stop);
     if (row.summary.status != "completed") {
       row.failure = row.summary.error ? row.summary.error->what() : "stopped on request";
+    } else {
+      row.largest = largest_contact(read_timeseries(folder / variant.folder));
     }
   } catch (const Error& error) {
     const ExitCode code = exit_code(error.code());
@@ -297,7 +300,7 @@ void tell(const Comparison& comparison, const fs::path& folder, const CompareOpt
   } else {
     fmt::print("{}", comparison.table().fitted(screen_width(Stream::out)));
     if (!options.quiet) {
-      fmt::print("Force, indentation, duration, speed and restitution are those of the first contact.\n");
+      fmt::print("{}", first_contact_note);
       if (!comparison.reference.empty()) fmt::print("%: deviation from {}.\n", comparison.reference);
       fmt::print("results     {}\n", folder.string());
     }

@@ -7,10 +7,12 @@
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "common/config/keys.hpp"
 #include "common/surfaces/registry.hpp"
+#include "common/surfaces/sphere.hpp"
 #include "common/surfaces/values.hpp"
 
 namespace heelstrike {
@@ -54,6 +56,12 @@ Vector3 outward(double theta) {
 Vector3 profile(const KneeDimensions& d, double theta) {
   if (theta <= facets_meet) return d.flexion_radius * outward(theta);
   return d.flexion_radius * outward(facets_meet) + d.extension_radius * (outward(theta) - outward(facets_meet));
+}
+
+/// A point of the right knee in the frame of its body.
+Vector3 in_body(const KneeSurface& knee, Vector3 p) {
+  if (knee.left) p.z() = -p.z();
+  return p + knee.position;
 }
 
 int steps(double length, double edge) {
@@ -131,6 +139,37 @@ void add_plateau(const KneeSurface& knee, double z, double dish, Triangles& mesh
   }
 }
 
+std::optional<SurfaceLayer> cartilage(const Surface& surface) {
+  KneeSurface knee = KneeSurface::of(surface).value();
+  if (knee.is_bone) return std::nullopt;
+  knee.is_bone = true;
+  return SurfaceLayer{
+      .back = knee.triangles(),
+      .thickness = knee.is_tibia ? knee.dimensions.tibial_cartilage : knee.dimensions.femoral_cartilage};
+}
+
+/// In extension, where either condyle touches the middle of its dish: the radius of a ball or socket is the geometric
+/// mean of those across and from front to back, which gives an ellipse of contact its area in Hertz' theory.
+std::vector<Compartment> compartments_of(const Surface& surface) {
+  const KneeSurface knee = KneeSurface::of(surface).value();
+  const KneeDimensions& d = knee.dimensions;
+  std::vector<Compartment> all;
+  for (const auto& [name, side, dish] :
+       {std::tuple{"medial", -0.5, d.medial_depth}, std::tuple{"lateral", 0.5, d.lateral_depth}}) {
+    // A dish h deep over a half length a is as hollow as a circle of a^2 / 2h. Bone lies inside a ball and below a
+    // socket.
+    const double out = knee.is_tibia ? -1.0 : 1.0;
+    const double depth = !knee.is_bone ? 0.0 : knee.is_tibia ? d.tibial_cartilage : d.femoral_cartilage;
+    const double mean = knee.is_tibia ? 0.25 * d.plateau_length * d.plateau_breadth / (2.0 * dish)
+                                      : std::sqrt(d.extension_radius * d.coronal_radius);
+    const double radius = out * mean - depth;
+    const Vector3 up(0.0, out * depth + std::abs(radius), side * d.condyle_spacing);
+    all.push_back(
+        {.name = name, .ball = SphereSurface{.radius = radius, .center = in_body(knee, profile(d, 0.0) + up)}});
+  }
+  return all;
+}
+
 void check_knee(const Surface& surface, bool /*is_rigid*/, const std::string& where) {
   const KneeSurface knee = KneeSurface::of(surface).value();
   const KneeDimensions& d = knee.dimensions;
@@ -164,8 +203,9 @@ config::KeySchema knee_keys() {
   config::KeySchema keys{.name = KneeSurface::kind,
                          .kind = config::KeyKind::map,
                          .meaning =
-                             "parametric knee for elastic_foundation: one of its surfaces, x forward, y up, z to "
-                             "the right. Sets: medial, lateral"};
+                             "parametric knee: one of its surfaces, x forward, y up, z to the right. The cartilage "
+                             "below an articular surface is filled with elements, or with springs as long as it is "
+                             "thick. Sets: medial, lateral"};
   keys.keys.push_back({.name = "part",
                        .kind = config::KeyKind::text,
                        .meaning = "whose surface",
@@ -229,10 +269,7 @@ Triangles KneeSurface::triangles() const {
     }
     mesh.sets.resize(mesh.triangles.size(), set);
   }
-  for (Vector3& vertex : mesh.vertices) {
-    if (left) vertex.z() = -vertex.z();
-    vertex += position;
-  }
+  for (Vector3& vertex : mesh.vertices) vertex = in_body(*this, vertex);
   if (left) {
     for (Corners& corners : mesh.triangles) std::swap(corners[1], corners[2]);
   }
@@ -242,6 +279,7 @@ Triangles KneeSurface::triangles() const {
 SurfaceKind knee_kind() {
   return {.keys = knee_keys(),
           .place = "position",
+          .fills = true,
           .check = check_knee,
           .extents = [](const Surface& surface) -> std::optional<Vector3> {
             const KneeDimensions d = KneeSurface::of(surface)->dimensions;
@@ -249,6 +287,8 @@ SurfaceKind knee_kind() {
                            d.condyle_spacing + d.plateau_breadth);
           },
           .sheet = [](const Surface& surface) { return KneeSurface::of(surface).value().triangles(); },
+          .layer = cartilage,
+          .compartments = compartments_of,
           .outline = [](const Surface& surface) -> ParameterMap {
             const KneeSurface knee = KneeSurface::of(surface).value();
             const KneeDimensions& d = knee.dimensions;

@@ -34,11 +34,23 @@ struct DrawnPart {
   double extent = 0.0;               ///< [m] > 0 size of what is met there
 };
 
+/// What lies behind the triangles of a sheet, e.g. cartilage on bone.
+struct SurfaceLayer {
+  Triangles back;          ///< its other side; normals look the same way as those of the sheet
+  double thickness = 0.0;  ///< [m] > 0 along the normals of the sheet
+};
+
+/// Part of a surface that meets the partner in one place, as far as laws of one point know it.
+struct Compartment {
+  std::string name;
+  Surface ball;  ///< sphere, or socket, of the mean curvature in that place
+};
+
 /// Every function gets a surface of this kind with checked values. An empty one says that there is no such thing.
 struct SurfaceKind {
   config::KeySchema keys;  ///< a `map`: name, meaning and keys of the kind in a scenario file
   std::string place{};     ///< key of the vector [m] that places the surface in its body; empty = none
-  bool fills = false;      ///< back-ends can fill a body of this shape with tetrahedra
+  bool fills = false;      ///< back-ends can fill a body of this shape with elements
   bool is_cloud = false;   ///< points with areas instead of a surface
 
   /// Refuses what the keys alone cannot say.
@@ -72,6 +84,13 @@ struct SurfaceKind {
 
   /// Triangles with a rim, of a kind that is a surface and no body: for back-ends that take open meshes.
   Triangles (*sheet)(const Surface& surface) = nullptr;
+
+  /// The layer of which the sheet is the outside, of kinds that fill without a boundary: its elements, and how long
+  /// springs on it are. None for a surface of this kind with nothing behind it.
+  std::optional<SurfaceLayer> (*layer)(const Surface& surface) = nullptr;
+
+  /// For laws of one point, which then act in each of them; two surfaces of one kind have the same names.
+  std::vector<Compartment> (*compartments)(const Surface& surface) = nullptr;
 
   /// The solid that stands for it on a page: "kind" sphere {radius, center}, plane {normal, point}, cylinder {radius,
   /// axis, center, length unless endless} or block {lengths, center, rough: only the size is right}.

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -255,6 +256,16 @@ std::vector<bool> folded_columns(const VolumeMesh& mesh, std::size_t n_vertices,
   return folded;
 }
 
+/// Elements lie below each outer triangle in turn: its groups hold for their outer faces.
+void name_groups(const SurfaceMesh& outer, VolumeMesh& mesh) {
+  if (outer.triangle_groups.size() != outer.triangles.size() || outer.group_names.empty()) return;
+  const std::size_t below = mesh.n_elements() / outer.triangles.size();
+  for (const ElementFace face : std::vector(mesh.face_sets["outer"])) {
+    const std::string& name = outer.group_names[outer.triangle_groups[face.element / below]];
+    if (name != "outer" && name != "inner" && name != "rim") mesh.face_sets[name].push_back(face);
+  }
+}
+
 void name_faces(std::size_t n_vertices, std::uint32_t layers, VolumeMesh& mesh) {
   for (const ElementFace face : boundary_faces(mesh)) {
     const Triangle corners = face_corners(mesh, face);
@@ -328,6 +339,7 @@ LayerMesh mesh_between(const SurfaceMesh& given, const SurfaceMesh& inner, const
   if (folds) refuse_fold(mesh);
   result.n_smoothed = ways.n_smoothed();
   name_faces(outer.vertices.size(), options.layers, mesh);
+  name_groups(outer, mesh);
   for (std::size_t v = 0; v < outer.vertices.size(); ++v) {
     result.mean_thickness += ways.ways()[v].norm() / static_cast<double>(outer.vertices.size());
     if (ways.is_beside(v)) continue;

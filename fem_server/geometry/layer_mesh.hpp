@@ -18,7 +18,7 @@ struct LayerOptions {
 };
 
 struct LayerMesh {
-  /// Face sets `outer`, `inner`, `rim` and the node set `inner`.
+  /// Face sets `outer`, `inner`, `rim`, the groups of the outer triangles by any other name, and the node set `inner`.
   VolumeMesh mesh;
   double least_thickness =
       0.0;                      ///< [m] of the surfaces, before what is too thin was made thicker; < 0 where they cross

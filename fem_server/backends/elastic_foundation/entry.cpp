@@ -15,6 +15,7 @@
 #include "fem_server/backends/elastic_foundation/foundation_contact.hpp"
 #include "fem_server/backends/elastic_foundation/foundation_surfaces.hpp"
 #include "fem_server/backends/elastic_foundation/surface_grid.hpp"
+#include "fem_server/backends/shared/body_sets.hpp"
 #include "fem_server/backends/shared/parameter_schema.hpp"
 #include "fem_server/backends/shared/surface_file.hpp"
 #include "fem_server/backends/shared/surface_regions.hpp"
@@ -114,6 +115,13 @@ std::vector<ParameterSchema> layer_parameters() {
 std::vector<ParameterSchema> schema() {
   std::vector<ParameterSchema> all = geometry_parameters();
   std::ranges::move(layer_parameters(), std::back_inserter(all));
+  for (const char* prefix : {"", "partner_"}) {
+    for (ParameterSchema& set : body_set_parameters()) {
+      set.meaning += fmt::format("; of a volume mesh of the {}", *prefix == '\0' ? "main body" : "partner");
+      set.name.insert(0, prefix);
+      all.push_back(std::move(set));
+    }
+  }
   all.push_back(number_parameter("dissipation", "s/m",
                                  "c of the factor 1 + c dd/dt of the pressure of each spring, never below 0", 0.0,
                                  not_negative));
@@ -163,9 +171,36 @@ struct Roles {
   }
   /// The thickness is not one number.
   [[nodiscard]] bool varies(bool of_casting) const {
-    return !numbers(pair.parameters, by_vertex(of_casting)).empty() || has_back(of_casting);
+    return !numbers(pair.parameters, by_vertex(of_casting)).empty() || has_back(of_casting) || by_clamp(of_casting);
   }
   [[nodiscard]] const ContactBody& body(bool of_casting) const { return of_casting ? casting : target; }
+  /// Of the parameters that choose what of the body is held and may touch.
+  [[nodiscard]] std::string set_prefix(bool of_casting) const {
+    return of_casting == casting_is_main ? "" : "partner_";
+  }
+  /// As the finite elements of this body have them.
+  [[nodiscard]] ParameterMap sets(bool of_casting) const {
+    ParameterMap own;
+    for (const ParameterSchema& set : body_set_parameters()) {
+      own[set.name] = pair.parameters.at(set_prefix(of_casting) + set.name);
+    }
+    return own;
+  }
+  /// A mesh with a clamp and no other thickness: its layer reaches down to the clamp, if the mesh is one of a volume.
+  [[nodiscard]] bool by_clamp(bool of_casting) const {
+    const std::string prefix = set_prefix(of_casting);
+    const bool held = !text(pair.parameters, prefix + "clamped_set").empty() ||
+                      !numbers(pair.parameters, prefix + "clamped_box").empty();
+    return held && has_layer(of_casting) && MeshSurface::of(body(of_casting).surface) && ways(of_casting) == 0;
+  }
+  /// How many thicknesses of the body's layer are given.
+  [[nodiscard]] int ways(bool of_casting) const {
+    const auto& given = pair.parameters;
+    return (optional_number(given, thickness_name(of_casting)) ? 1 : 0) +
+           (numbers(given, by_vertex(of_casting)).empty() ? 0 : 1) +
+           (text(given, by_back(of_casting)).empty() ? 0 : 1) +
+           (text(given, by_back_asset(of_casting)).empty() ? 0 : 1);
+  }
   [[nodiscard]] bool is(const std::string& name, const std::string& choice) const {
     return text(pair.parameters, name) == choice;
   }
@@ -179,10 +214,9 @@ void check_layer(const Roles& roles, bool of_casting) {
   const auto& parameters = roles.pair.parameters;
   const bool given = optional_number(parameters, name).has_value();
   const bool by_vertex = !numbers(parameters, Roles::by_vertex(of_casting)).empty();
-  const bool by_back = !text(parameters, Roles::by_back(of_casting)).empty();
   const bool by_asset = !text(parameters, Roles::by_back_asset(of_casting)).empty();
   const std::string side = of_casting == roles.casting_is_main ? "main body" : "partner";
-  const std::size_t ways = (given ? 1U : 0U) + (by_vertex ? 1U : 0U) + (by_back ? 1U : 0U) + (by_asset ? 1U : 0U);
+  const int ways = roles.ways(of_casting);
   if (!roles.has_layer(of_casting)) {
     if (ways == 0) return;
     throw input_error(key, fmt::format("{}: expected no thickness, for the {} has no material and is rigid; give it a "
@@ -194,11 +228,13 @@ void check_layer(const Roles& roles, bool of_casting) {
                                        "element sets",
                                        key, side, roles.body(of_casting).materials.size()));
   }
+  if (roles.by_clamp(of_casting)) return;
   if (ways != 1) {
     throw input_error(
-        key,
-        fmt::format("{}: expected one thickness [m] of the {}'s layer, found {}; give {}, or {}, or {}", key, side,
-                    ways == 0 ? "none" : "several", name, Roles::by_vertex(of_casting), Roles::by_back(of_casting)));
+        key, fmt::format("{}: expected one thickness [m] of the {}'s layer, found {}; give {}, or {}, or {}, or of a "
+                         "volume mesh {}clamped_set, the nodes that it stands on",
+                         key, side, ways == 0 ? "none" : "several", name, Roles::by_vertex(of_casting),
+                         Roles::by_back(of_casting), roles.set_prefix(of_casting)));
   }
   const bool by_formula = PlaneSurface::of(roles.target.surface) || kind_of(roles.target.surface).distance != nullptr;
   if (of_casting || given || !by_formula) return;
@@ -243,7 +279,20 @@ void check_grid(const Roles& roles) {
   }
 }
 
-void check_foundation(const PairSpec& pair) {
+/// The thickness of the layers that shapes bring, where none is given.
+PairSpec with_own_thickness(PairSpec pair) {
+  for (const bool of_casting : {true, false}) {
+    const Roles roles(pair);
+    const Surface& surface = roles.body(of_casting).surface;
+    const SurfaceKind& kind = kind_of(surface);
+    if (kind.layer == nullptr || !roles.has_layer(of_casting) || roles.ways(of_casting) > 0) continue;
+    if (const auto layer = kind.layer(surface)) pair.parameters[roles.thickness_name(of_casting)] = layer->thickness;
+  }
+  return pair;
+}
+
+void check_foundation(const PairSpec& given) {
+  const PairSpec pair = with_own_thickness(given);
   const Roles roles(pair);
   if (!roles.has_layer(true) && !roles.has_layer(false)) {
     const std::string key = roles.where + ".main.material";
@@ -281,10 +330,37 @@ BedLaw bed_law(const Roles& roles) {
                        0.5 * (one.poissons_ratio + other.poissons_ratio)));
 }
 
+/// The faces of a volume mesh that the layer stands on.
+const SurfaceMesh& held_back(const Roles& roles, bool of_casting, const CastTriangles& cast) {
+  const std::string prefix = roles.set_prefix(of_casting);
+  const std::string key = roles.parameter_key(prefix + "clamped_set");
+  if (!cast.back) {
+    throw input_error(key,
+                      fmt::format("{}: expected a volume mesh, whose layer reaches down to what is held, found one "
+                                  "of triangles; give {}, or {}",
+                                  key, roles.thickness_name(of_casting), Roles::by_back(of_casting)));
+  }
+  if (cast.back->triangles.empty()) {
+    throw input_error(key, fmt::format("{}: expected faces of the mesh that are held, down to which its layer reaches, "
+                                       "found nodes that make up none; give {} [m]",
+                                       key, roles.thickness_name(of_casting)));
+  }
+  const ParameterMap sets = roles.sets(of_casting);
+  if (text(sets, "contact_set").empty() && numbers(sets, "contact_box").empty() &&
+      numbers(sets, "contact_direction").empty()) {
+    const std::string missing = roles.parameter_key(prefix + "contact_set");
+    throw input_error(missing, fmt::format("{}: missing; springs go from the faces that may touch down to those that "
+                                           "are held, which a volume mesh's sides do not: name the face set",
+                                           missing));
+  }
+  return *cast.back;
+}
+
 /// [m] One of the bodies' layer: a number, or one per vertex of its mesh.
-std::vector<double> layer_thickness(const Roles& roles, bool of_casting, const SurfaceMesh& mesh,
+std::vector<double> layer_thickness(const Roles& roles, bool of_casting, const CastTriangles& cast,
                                     const PrepareContext& context) {
   const ParameterMap& parameters = roles.pair.parameters;
+  const SurfaceMesh& mesh = cast.mesh;
   const std::vector<double>& by_vertex = numbers(parameters, Roles::by_vertex(of_casting));
   if (!by_vertex.empty()) {
     const std::string key = roles.parameter_key(Roles::by_vertex(of_casting));
@@ -301,21 +377,22 @@ std::vector<double> layer_thickness(const Roles& roles, bool of_casting, const S
     }
     return by_vertex;
   }
+  const BackSearch search{.reach = number(parameters, "back_reach"),
+                          .least = optional_number(parameters, "back_least").value_or(0.0)};
+  if (roles.by_clamp(of_casting))
+    return thickness_over(mesh, held_back(roles, of_casting, cast), search,
+                          roles.parameter_key(roles.set_prefix(of_casting) + "clamped_set"));
   if (!roles.has_back(of_casting)) return {number(parameters, roles.thickness_name(of_casting))};
   const AssetKey back = roles.back(of_casting);
   const std::string key =
       roles.parameter_key(back.sha256.empty() ? Roles::by_back_asset(of_casting) : Roles::by_back(of_casting));
-  const SurfaceMesh bone = asset_triangles(back, roles.body(of_casting).surface, context, key);
-  return thickness_over(
-      mesh, bone,
-      {.reach = number(parameters, "back_reach"), .least = optional_number(parameters, "back_least").value_or(0.0)},
-      key);
+  return thickness_over(mesh, asset_triangles(back, roles.body(of_casting).surface, context, key), search, key);
 }
 
 /// [m] of the casting body's layer. Where the target's alone is there it stands in its place: as one number, or, where
 /// that varies, as what is added to nothing.
-std::vector<double> thickness_of(const Roles& roles, const SurfaceMesh& mesh, const PrepareContext& context) {
-  if (roles.has_layer(true)) return layer_thickness(roles, true, mesh, context);
+std::vector<double> thickness_of(const Roles& roles, const CastTriangles& cast, const PrepareContext& context) {
+  if (roles.has_layer(true)) return layer_thickness(roles, true, cast, context);
   return {roles.varies(false) ? 0.0 : number(roles.pair.parameters, roles.thickness_name(false))};
 }
 
@@ -384,23 +461,47 @@ void cut_by_grid(const Roles& roles, SurfaceMesh& mesh) {
   mesh = over_grid(mesh, grid, roles.parameter_key("grid"));
 }
 
-std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair, const PrepareContext& context) {
+/// Faces can be chosen of volume meshes only.
+void tell_unused_sets(const Roles& roles, bool of_casting, const PrepareContext& context) {
+  const auto mesh = MeshSurface::of(roles.body(of_casting).surface);
+  if (mesh) {
+    const AssetContent& asset = context.asset(mesh->asset());
+    if (holds_volume(asset.content, read_options(*mesh, asset, context))) return;
+  }
+  for (const ParameterSchema& set : body_set_parameters()) {
+    const std::string name = roles.set_prefix(of_casting) + set.name;
+    if (set.fallback && roles.pair.parameters.at(name) == *set.fallback) continue;
+    context.on_progress(
+        fmt::format("{}: left out, springs choose faces of volume meshes only and stand on all of this {}",
+                    roles.parameter_key(name), roles.body(of_casting).surface.kind),
+        0.0);
+  }
+}
+
+std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, const PrepareContext& context) {
+  const PairSpec pair = with_own_thickness(pair_given);
   const Roles roles(pair);
   const ParameterMap& given = pair.parameters;
+  for (const bool of_casting : {true, false}) tell_unused_sets(roles, of_casting, context);
   context.on_progress("surfaces", 0.0);
   const TriangleSize size{.edge = optional_number(given, "element_size").value_or(0.0),
                           .extent = optional_number(given, "extent").value_or(0.0)};
   const bool interpolate = roles.is("normals", "interpolated");
-  CastTriangles cast = cast_triangles(roles.casting.surface, size, context, roles.surface_key(true));
+  const ParameterMap casting_sets = roles.sets(true);
+  const ParameterPlace casting_place{roles.parameter_key(roles.set_prefix(true)), casting_sets};
+  CastTriangles cast = cast_triangles(roles.casting.surface, size, context, roles.surface_key(true), &casting_place);
   cut_by_grid(roles, cast.mesh);
   CastingOptions casting;
-  casting.thickness = thickness_of(roles, cast.mesh, context);
+  casting.thickness = thickness_of(roles, cast, context);
   casting.places = roles.is("springs", "vertices") ? SpringPlaces::vertices : SpringPlaces::centres;
   casting.interpolate_normals = interpolate;
   refine(cast.mesh, casting.thickness, static_cast<int>(number(given, "refine")), cast.onto);
-  const auto met_mesh = met_triangles(roles.target.surface, context, roles.surface_key(false));
+  const ParameterMap target_sets = roles.sets(false);
+  const auto met_cast = met_triangles(roles.target.surface, context, roles.surface_key(false),
+                                      {roles.parameter_key(roles.set_prefix(false)), target_sets});
+  const SurfaceMesh* met_mesh = met_cast ? &met_cast->mesh : nullptr;
   std::optional<TargetLayer> layer;
-  if (met_mesh && roles.varies(false)) layer.emplace(*met_mesh, layer_thickness(roles, false, *met_mesh, context));
+  if (met_cast && roles.varies(false)) layer.emplace(*met_mesh, layer_thickness(roles, false, *met_cast, context));
   const double deepest =
       *std::ranges::max_element(casting.thickness) + (layer ? layer->thickest() : constant_target_thickness(roles));
   const BedOptions options = bed_options(roles, deepest);

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "common/errors/error.hpp"
 #include "common/spatial/extents.hpp"
@@ -16,6 +20,8 @@
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "fem_server/geometry/surface_repair.hpp"
+#include "fem_server/geometry/volume_mesh.hpp"
+#include "fem_server/surfaces/kind_triangles.hpp"
 
 namespace heelstrike::fem {
 
@@ -23,6 +29,8 @@ namespace {
 
 /// Edges of triangles of shapes that have no triangles of their own, over the smallest extent: about 4000 triangles.
 constexpr double default_edge = 1.0 / 20.0;
+/// Of two vertices, over the extent: rounding.
+constexpr double same_place = 1e-9;
 
 /// Normals of triangles follow those of the surface: sockets are drawn from their inside.
 void turn_outward(SurfaceMesh& mesh, const SignedDistance& distance) {
@@ -48,6 +56,62 @@ SurfaceMesh read_triangles(const MeshSurface& surface, const PrepareContext& con
                                   where, asset.name));
   }
   return placed(read_surface(asset.content, read), surface.X_BodyMesh);
+}
+
+/// The triangles of a boundary that are chosen, without the vertices that none of them has.
+template <class Chosen>
+SurfaceMesh part_of(const Boundary& boundary, const Chosen& chosen) {
+  SurfaceMesh part{
+      .vertices = boundary.surface.vertices, .triangles = {}, .group_names = {}, .triangle_groups = {}, .notes = {}};
+  for (std::size_t t = 0; t < boundary.faces.size(); ++t) {
+    if (chosen(t)) part.triangles.push_back(boundary.surface.triangles[t]);
+  }
+  if (!part.triangles.empty()) merge_near_vertices(part, same_place * extents_of(part.vertices).maxCoeff());
+  return part;
+}
+
+/// Sets of faces that cut the chosen ones become groups; a face of several is in the one that comes first.
+void name_groups(const VolumeMesh& solid, std::span<const ElementFace> chosen, SurfaceMesh& mesh) {
+  constexpr auto none = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> group(chosen.size(), none);
+  for (const auto& [name, set] : solid.face_sets) {
+    const auto has = [&](ElementFace face) { return std::ranges::binary_search(set, face); };
+    if (std::ranges::all_of(chosen, has) || std::ranges::none_of(chosen, has)) continue;
+    for (std::size_t t = 0; t < chosen.size(); ++t) {
+      if (group[t] == none && has(chosen[t])) group[t] = static_cast<std::uint32_t>(mesh.group_names.size());
+    }
+    mesh.group_names.push_back(name);
+  }
+  if (mesh.group_names.empty()) return;
+  for (std::uint32_t& g : group) {
+    if (g == none) g = static_cast<std::uint32_t>(mesh.group_names.size());
+  }
+  mesh.triangle_groups = std::move(group);
+}
+
+/// @param sets  null = the whole boundary, nothing held
+CastTriangles solid_triangles(const VolumeMesh& solid, const ParameterPlace* sets) {
+  const Boundary boundary = boundary_surface(solid);
+  if (sets == nullptr) return {.mesh = boundary.surface, .onto = {}, .back = {}};
+  CastTriangles result;
+  const std::vector<std::uint32_t> held = clamped_nodes(solid, *sets);
+  const auto is_held = [&](std::size_t t) {
+    return std::ranges::all_of(boundary.surface.triangles[t], [&](std::uint32_t corner) {
+      return std::ranges::binary_search(held, boundary.vertex_nodes[corner]);
+    });
+  };
+  const std::vector<ElementFace> touching = contact_faces(solid, {}, *sets);
+  std::vector<ElementFace> chosen;
+  result.mesh = part_of(boundary, [&](std::size_t t) {
+    const bool is_chosen = std::ranges::binary_search(touching, boundary.faces[t]) && !is_held(t);
+    if (is_chosen) chosen.push_back(boundary.faces[t]);
+    return is_chosen;
+  });
+  name_groups(solid, chosen, result.mesh);
+  if (held.empty()) return result;
+  result.back = part_of(boundary, is_held);
+  for (Triangle& corners : result.back->triangles) std::swap(corners[1], corners[2]);
+  return result;
 }
 
 /// Triangles without area have no normal; a closed surface has an outside.
@@ -94,12 +158,7 @@ SurfaceMesh shaped_triangles(const Surface& surface, const TriangleSize& size, c
   } else {
     throw input_error(where, fmt::format("{}: a {} has no triangles here; give a mesh", where, kind.name()));
   }
-  SurfaceMesh mesh;
-  mesh.vertices = std::move(drawn.vertices);
-  mesh.triangles = std::move(drawn.triangles);
-  mesh.group_names = std::move(drawn.set_names);
-  mesh.triangle_groups = std::move(drawn.sets);
-  return mesh;
+  return surface_mesh(std::move(drawn));
 }
 
 }  // namespace
@@ -109,17 +168,25 @@ bool has_surface(const SurfaceKind& kind) {
 }
 
 CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size, const PrepareContext& context,
-                             const std::string& where) {
+                             const std::string& where, const ParameterPlace* sets) {
   CastTriangles result;
   if (const auto mesh = MeshSurface::of(surface)) {
-    result.mesh = read_triangles(*mesh, context, where);
+    const AssetContent& asset = context.asset(mesh->asset());
+    const ReadOptions read = read_options(*mesh, asset, context);
+    if (holds_volume(asset.content, read)) {
+      VolumeMesh solid = read_volume(asset.content, read);
+      for (Vector3& node : solid.nodes) node = mesh->X_BodyMesh * node;
+      result = solid_triangles(solid, sets);
+    } else {
+      result.mesh = read_triangles(*mesh, context, where);
+    }
     make_sound(result.mesh, where);
     return result;
   }
   result.mesh = shaped_triangles(surface, size, where);
   // Circles of radius zero at the ends of what is drawn.
   const Vector3 extents = extents_of(result.mesh.vertices);
-  merge_near_vertices(result.mesh, 1e-9 * extents.maxCoeff());
+  merge_near_vertices(result.mesh, same_place * extents.maxCoeff());
   drop_degenerate_triangles(result.mesh);
   if (kind_of(surface).distance == nullptr) return result;
   const std::shared_ptr<const SignedDistance> distance = signed_distance(surface);
@@ -131,15 +198,15 @@ CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size, c
   return result;
 }
 
-std::optional<SurfaceMesh> met_triangles(const Surface& surface, const PrepareContext& context,
-                                         const std::string& where) {
+std::optional<CastTriangles> met_triangles(const Surface& surface, const PrepareContext& context,
+                                           const std::string& where, const ParameterPlace& sets) {
   if (PlaneSurface::of(surface) || kind_of(surface).distance != nullptr) return std::nullopt;
-  return cast_triangles(surface, {}, context, where).mesh;
+  return cast_triangles(surface, {}, context, where, &sets);
 }
 
-MetSurface met_surface(const Surface& surface, const std::optional<SurfaceMesh>& triangles, bool interpolate,
-                       double depth) {
-  if (triangles) return {.target = mesh_target(*triangles, interpolate, depth), .shape = PartnerShape(*triangles)};
+MetSurface met_surface(const Surface& surface, const SurfaceMesh* triangles, bool interpolate, double depth) {
+  if (triangles != nullptr)
+    return {.target = mesh_target(*triangles, interpolate, depth), .shape = PartnerShape(*triangles)};
   if (const auto plane = PlaneSurface::of(surface)) {
     return {.target = plane_target(*plane), .shape = PartnerShape(surface)};
   }

@@ -9,6 +9,7 @@
 #include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/backend.hpp"
 #include "fem_server/backends/elastic_foundation/target_surface.hpp"
+#include "fem_server/backends/shared/body_sets.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
 
@@ -21,6 +22,7 @@ namespace heelstrike::fem {
 struct CastTriangles {
   SurfaceMesh mesh;
   std::function<Vector3(const Vector3&)> onto;  ///< brings a point [m] onto the true surface; empty = it has no other
+  std::optional<SurfaceMesh> back;  ///< of a volume mesh: the faces that are held, seen from within; none = no clamp
 };
 
 /// How a shape becomes triangles.
@@ -29,25 +31,28 @@ struct TriangleSize {
   double extent = 0.0;  ///< [m] edge of the square of a plane
 };
 
+/// Of a volume mesh: its boundary, or the faces that may touch.
 /// @param where  of the surface, for messages, e.g. "contact.NAME.main.surface"
-/// @throws Error{invalid_input} for an empty, volume or inside-out mesh; what reading throws
+/// @param sets   body_set_parameters(), for volume meshes; null = the whole boundary
+/// @throws Error{invalid_input} for an empty or inside-out mesh, sets that a mesh has not; what reading throws
 [[nodiscard]] CastTriangles cast_triangles(const Surface& surface, const TriangleSize& size,
-                                           const PrepareContext& context, const std::string& where);
+                                           const PrepareContext& context, const std::string& where,
+                                           const ParameterPlace* sets = nullptr);
 
 /// As above, for the surface that the springs meet: by formula where there is one.
 struct MetSurface {
   std::unique_ptr<TargetSurface> target;
   PartnerShape shape;
 };
-/// Its triangles; none where there is a formula.
-[[nodiscard]] std::optional<SurfaceMesh> met_triangles(const Surface& surface, const PrepareContext& context,
-                                                       const std::string& where);
-/// @param triangles  of the surface, as above
+/// Its triangles, as above; none where there is a formula.
+[[nodiscard]] std::optional<CastTriangles> met_triangles(const Surface& surface, const PrepareContext& context,
+                                                         const std::string& where, const ParameterPlace& sets);
+/// @param triangles  of the surface, as above; null = there is a formula
 /// @param depth      see mesh_target
-[[nodiscard]] MetSurface met_surface(const Surface& surface, const std::optional<SurfaceMesh>& triangles,
-                                     bool interpolate, double depth);
+[[nodiscard]] MetSurface met_surface(const Surface& surface, const SurfaceMesh* triangles, bool interpolate,
+                                     double depth);
 
-/// Triangles of another mesh, placed and scaled as `like`.
+/// Triangles of another mesh, placed and scaled as `like`. @throws as above, and for a volume mesh
 [[nodiscard]] SurfaceMesh asset_triangles(const AssetKey& key, const Surface& like, const PrepareContext& context,
                                           const std::string& where);
 

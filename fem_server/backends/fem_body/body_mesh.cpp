@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "common/config/digest.hpp"
 #include "common/errors/error.hpp"
@@ -15,16 +16,19 @@
 #include "common/surfaces/mesh.hpp"
 #include "common/surfaces/sphere.hpp"
 #include "common/surfaces/surface_kind.hpp"
+#include "common/surfaces/values.hpp"
 #include "fem_server/backends/shared/preparation_locks.hpp"
 #include "fem_server/backends/shared/state_bytes.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/fem/mesh_cache.hpp"
 #include "fem_server/geometry/foot.hpp"
+#include "fem_server/geometry/layer_mesh.hpp"
 #include "fem_server/geometry/mesher.hpp"
 #include "fem_server/geometry/numbering.hpp"
 #include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
+#include "fem_server/surfaces/kind_triangles.hpp"
 
 namespace heelstrike::fem {
 
@@ -140,13 +144,6 @@ double volume_of(const SurfaceMesh& surface) {
     volume += surface.vertices[t[0]].dot(surface.vertices[t[1]].cross(surface.vertices[t[2]])) / 6.0;
   }
   return volume;
-}
-
-SurfaceMesh mesh_of(Triangles triangles) {
-  SurfaceMesh mesh;
-  mesh.vertices = std::move(triangles.vertices);
-  mesh.triangles = std::move(triangles.triangles);
-  return mesh;
 }
 
 /// Digest of what a mesh depends on, besides the version of the mesher.
@@ -292,6 +289,28 @@ VolumeMesh block_mesh(const BlockSurface& block, const ParameterPlace& place, co
   return placed(make_block(options), {.R = Matrix3::Identity(), .p = block.center});
 }
 
+/// Columns of elements below the triangles of a sheet, as many as they are high: it takes no time and is not kept.
+VolumeMesh layer_below(const Surface& surface, const ParameterPlace& place) {
+  const SurfaceKind& kind = kind_of(surface);
+  const std::optional<SurfaceLayer> layer = kind.layer(surface);
+  if (!layer) {
+    throw input_error("surface", fmt::format("expected a {} that has a layer to fill, found one without: {}; take "
+                                             "another of its surfaces, or remove the material",
+                                             kind.name(), kind.keys.meaning));
+  }
+  if (corners_asked_for(place) == 8) refuse_blocks_elements(surface, place);
+  const SurfaceMesh sheet = surface_mesh(kind.sheet(surface));
+  // Two elements through the thickness are the least that bend.
+  const double height = optional_number(place.parameters, "element_size").value_or(0.5 * layer->thickness);
+  LayerOptions options;
+  options.layers = static_cast<std::uint32_t>(std::clamp(std::round(layer->thickness / height), 1.0, 20.0));
+  options.keep_prisms = corners_asked_for(place) == 6;
+  options.search_distance = 2.0 * layer->thickness;
+  options.least_thickness = 0.1 * layer->thickness;
+  VolumeMesh mesh = mesh_between(sheet, surface_mesh(layer->back), options).mesh;
+  return order_of(place) == 2 ? to_quadratic(mesh) : mesh;
+}
+
 /// Any other shape, from closed triangles as fine as its finest elements.
 VolumeMesh shape_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
   const SurfaceKind& kind = kind_of(surface);
@@ -304,7 +323,7 @@ VolumeMesh shape_mesh(const Surface& surface, const ParameterPlace& place, const
   const double fine = number(place.parameters, "contact_size");
   const double size = element_size_of(place);
   const auto make = [&] {
-    return filled(mesh_of(kind.boundary(surface, fine > 0.0 ? std::min(fine, size) : size)), place, context);
+    return filled(surface_mesh(kind.boundary(surface, fine > 0.0 ? std::min(fine, size) : size)), place, context);
   };
   return kept_mesh(std::move(key), context, make);
 }
@@ -318,6 +337,23 @@ bool is_volume_file(const Surface& surface, const PrepareContext& context) {
 
 }  // namespace
 
+bool is_layer(const Surface& surface) {
+  return kind_of(surface).layer != nullptr;
+}
+
+PairSpec with_own_sets(PairSpec pair) {
+  for (const auto& [body, prefix] : {std::pair{&pair.main, ""}, std::pair{&pair.partner, "partner_"}}) {
+    if (!is_layer(body->surface) || body->materials.empty()) continue;
+    const auto key = [&](const char* name) { return prefix + std::string(name); };
+    const bool held = !text(pair.parameters, key("clamped_set")).empty() ||
+                      !numbers(pair.parameters, key("clamped_box")).empty() ||
+                      text(pair.parameters, key("support")) == "inertia_relief";
+    if (!held) pair.parameters[key("clamped_set")] = std::string("inner");
+    if (text(pair.parameters, key("contact_set")).empty()) pair.parameters[key("contact_set")] = std::string("outer");
+  }
+  return pair;
+}
+
 bool is_filled_from_triangles(const Surface& surface) {
   return MeshSurface::of(surface) || FootSurface::of(surface) || kind_of(surface).boundary != nullptr;
 }
@@ -326,18 +362,10 @@ std::optional<MeshKind> named_kind(const MeshSurface& surface) {
   return kind_of_format(surface.format.empty() ? surface.asset_name : surface.format);
 }
 
-std::vector<double> ParameterPlace::numbers(const std::string& name, std::size_t expected) const {
-  const auto& values = std::get<std::vector<double>>(parameters.at(name));
-  if (!values.empty() && values.size() != expected) {
-    throw input_error(where + name,
-                      fmt::format("{}{}: expected {} numbers or none, found {}", where, name, expected, values.size()));
-  }
-  return values;
-}
-
 VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const PrepareContext& context) {
   context.on_progress("read", 0.0);
-  if (!MeshSurface::of(surface) && !BlockSurface::of(surface)) refuse_blocks_elements(surface, place);
+  const bool own_shapes = MeshSurface::of(surface) || BlockSurface::of(surface) || is_layer(surface);
+  if (!own_shapes) refuse_blocks_elements(surface, place);
   VolumeMesh mesh;
   if (const auto file = MeshSurface::of(surface)) {
     mesh = mesh_from_asset(*file, place, context);
@@ -349,6 +377,8 @@ VolumeMesh body_mesh(const Surface& surface, const ParameterPlace& place, const 
     mesh = block_mesh(*block, place, context);
   } else if (const auto foot = FootSurface::of(surface)) {
     mesh = foot_mesh(*foot, place, context);
+  } else if (is_layer(surface)) {
+    mesh = layer_below(surface, place);
   } else {
     mesh = shape_mesh(surface, place, context);
   }

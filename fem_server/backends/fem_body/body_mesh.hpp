@@ -7,26 +7,25 @@
 
 #include "common/surfaces/mesh.hpp"
 #include "fem_server/backends/backend.hpp"
+#include "fem_server/backends/shared/body_sets.hpp"
 #include "fem_server/backends/shared/surface_file.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
 namespace heelstrike::fem {
 
-/// Parameters of a pair with the place where they stand, for messages.
-struct ParameterPlace {
-  std::string where;  ///< "contact.NAME.parameters."
-  const ParameterMap& parameters;
-
-  /// A list that is empty or has `expected` entries. @throws Error{invalid_input}
-  [[nodiscard]] std::vector<double> numbers(const std::string& name, std::size_t expected) const;
-};
-
 /// Whether the body is filled with tetrahedra from closed triangles, of a file or a shape.
 [[nodiscard]] bool is_filled_from_triangles(const Surface& surface);
 
 /// What a mesh file holds as far as its name or given format tell; none while only its content would.
 [[nodiscard]] std::optional<MeshKind> named_kind(const MeshSurface& surface);
+
+/// Whether the body is the layer below a surface, which brings the sets that hold it and that may touch.
+[[nodiscard]] bool is_layer(const Surface& surface);
+
+/// A pair whose bodies that are layers are held by their back and touch with their front, unless its parameters name
+/// something else.
+[[nodiscard]] PairSpec with_own_sets(PairSpec pair);
 
 /// @throws Error{invalid_input} when `element_size` is not given
 [[nodiscard]] double element_size_of(const ParameterPlace& place);

@@ -20,12 +20,14 @@
 #include "fem_server/backends/fem_body/contact_reach.hpp"
 #include "fem_server/backends/fem_body/pair_check.hpp"
 #include "fem_server/backends/point_laws/hysteresis.hpp"
+#include "fem_server/backends/shared/body_sets.hpp"
 #include "fem_server/backends/shared/parameter_schema.hpp"
 #include "fem_server/backends/shared/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
+#include "fem_server/surfaces/kind_triangles.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
 
 namespace heelstrike::fem {
@@ -34,78 +36,11 @@ namespace {
 
 using Place = ParameterPlace;
 
-bool inside_box(const std::vector<double>& box, const Vector3& p) {
-  for (Eigen::Index k = 0; k < 3; ++k) {
-    const auto i = static_cast<std::size_t>(k);
-    if (p[k] < box[i] || p[k] > box[i + 3]) return false;
-  }
-  return true;
-}
-
-std::vector<std::uint32_t> node_set(const VolumeMesh& mesh, const std::string& name, const std::string& key) {
-  const auto set = mesh.node_sets.find(name);
-  if (set != mesh.node_sets.end() && !set->second.empty()) return set->second;
-  std::vector<std::string> known;
-  for (const auto& [other, nodes] : mesh.node_sets) known.push_back(other);
-  throw input_error(key, fmt::format("{}: node set '{}' {}; sets of the mesh: {}", key, name,
-                                     set == mesh.node_sets.end() ? "does not exist" : "is empty",
-                                     known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
-}
-
 Support support_of(const VolumeMesh& mesh, const Place& place) {
   Support support;
   support.inertia_relief = text(place.parameters, "support") == "inertia_relief";
-  const std::string& set = text(place.parameters, "clamped_set");
-  if (!set.empty()) support.clamped_nodes = node_set(mesh, set, place.where + "clamped_set");
-  const auto box = place.numbers("clamped_box", 6);
-  if (!box.empty()) {
-    const std::size_t before = support.clamped_nodes.size();
-    for (std::uint32_t n = 0; n < mesh.nodes.size(); ++n) {
-      if (inside_box(box, mesh.nodes[n])) support.clamped_nodes.push_back(n);
-    }
-    if (support.clamped_nodes.size() == before) {
-      throw input_error(place.where + "clamped_box", place.where + "clamped_box: no node of the mesh lies in this box");
-    }
-  }
-  std::ranges::sort(support.clamped_nodes);
-  const auto repeated = std::ranges::unique(support.clamped_nodes);
-  support.clamped_nodes.erase(repeated.begin(), repeated.end());
+  support.clamped_nodes = clamped_nodes(mesh, place);
   return support;
-}
-
-/// @param cut  faces inside the body that a cut laid open, ascending: what lies behind them is only left out, so
-/// nothing
-///             touches them
-std::vector<ElementFace> contact_faces(const VolumeMesh& mesh, std::span<const ElementFace> cut, const Place& place) {
-  const std::string& name = text(place.parameters, "contact_set");
-  std::vector<ElementFace> faces = boundary_faces(mesh);
-  if (!name.empty()) {
-    const auto set = mesh.face_sets.find(name);
-    if (set == mesh.face_sets.end() || set->second.empty()) {
-      std::vector<std::string> known;
-      for (const auto& [other, members] : mesh.face_sets) known.push_back(other);
-      throw input_error(place.where + "contact_set",
-                        fmt::format("{}contact_set: face set '{}' {}; sets of the mesh: {}", place.where, name,
-                                    set == mesh.face_sets.end() ? "does not exist" : "is empty",
-                                    known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
-    }
-    faces = set->second;
-  }
-  const auto box = place.numbers("contact_box", 6);
-  const auto direction = place.numbers("contact_direction", 3);
-  const double least_cosine = std::cos(number(place.parameters, "contact_angle"));
-  Vector3 towards = Vector3::Zero();
-  if (!direction.empty()) towards = Vector3(direction[0], direction[1], direction[2]).normalized();
-  std::erase_if(faces, [&](const ElementFace& face) {
-    if (std::ranges::binary_search(cut, face)) return true;
-    const Triangle corners = face_corners(mesh, face);
-    const Vector3& a = mesh.nodes[corners[0]];
-    const Vector3& b = mesh.nodes[corners[1]];
-    const Vector3& c = mesh.nodes[corners[2]];
-    if (!box.empty() && !inside_box(box, (a + b + c) / 3.0)) return true;
-    return !direction.empty() && (b - a).cross(c - a).normalized().dot(towards) < least_cosine;
-  });
-  return faces;
 }
 
 /// Nodes of the chosen faces. Chosen without a set, nodes on the clamp are left out; a set that touches it is a
@@ -298,6 +233,11 @@ Partner partner_of(const ContactBody& partner, const PrepareContext& context) {
   if (kind_of(surface).distance != nullptr) {
     return {.surface = signed_distance(surface), .shape = PartnerShape(surface)};
   }
+  if (kind_of(surface).sheet != nullptr && partner.materials.empty()) {
+    SurfaceMesh triangles = surface_mesh(kind_of(surface).sheet(surface));
+    PartnerShape shape(triangles);
+    return {.surface = mesh_distance(std::move(triangles)), .shape = std::move(shape)};
+  }
   const auto mesh = MeshSurface::of(surface);
   if (!mesh) return {};
   const AssetContent& asset = context.asset(mesh->asset());
@@ -351,16 +291,7 @@ std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
                              "how the body is held: by clamped nodes, or free in flight with its load balanced by "
                              "its own inertia",
                              "clamped", {"clamped", "inertia_relief"}));
-  s.push_back(text_parameter("clamped_set", "node set that is held", ""));
-  s.push_back(list_parameter("clamped_box", "m", "nodes in this box (x, y, z low, then high) are held"));
-  s.push_back(
-      text_parameter("contact_set", "face set that may touch; empty = the whole surface outside the clamp", ""));
-  s.push_back(
-      list_parameter("contact_box", "m", "only faces with their centre in this box may touch (low, then high)"));
-  s.push_back(
-      list_parameter("contact_direction", "-", "only faces that look this way may touch; also the pole of a ball"));
-  s.push_back(number_parameter("contact_angle", "rad", "largest angle between a face and contact_direction",
-                               std::numbers::pi / 3, {.min = 0.0, .max = std::numbers::pi}));
+  std::ranges::move(body_set_parameters(), std::back_inserter(s));
   s.push_back(text_parameter("contact_nodes",
                              "which of the nodes chosen so far are kept: all, or those that a rigid plane, sphere or "
                              "endless cylinder can reach with overlaps up to depth_limit (other partners reach all)",
@@ -419,7 +350,7 @@ ParameterMap partner_map(const PairSpec& pair) {
 
 std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context) {
   if (pair.partner.materials.empty()) return std::nullopt;
-  const ParameterMap own = partner_map(pair);
+  const ParameterMap own = partner_map(with_own_sets(pair));
   const Place place{"contact." + pair.name + ".parameters.partner_", own};
   VolumeMesh mesh = body_mesh(pair.partner.surface, place, context);
   if (mesh.nodes_per_element == 10) {
@@ -448,7 +379,8 @@ std::vector<std::string> body_surface_pairs(bool with_clouds) {
   return pairs;
 }
 
-PreparedBody prepare_body(const PairSpec& pair, const PrepareContext& context, ParameterMap& parameters) {
+PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, ParameterMap& parameters) {
+  const PairSpec pair = with_own_sets(given);
   // Here and not in the condensation alone: what comes from the cache is evaluated and drawn by the same kernels.
   use_one_blas_thread();
   const Place place{"contact." + pair.name + ".parameters.", pair.parameters};

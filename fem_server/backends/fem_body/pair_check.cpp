@@ -53,7 +53,7 @@ void check_body(const ContactBody& body, const ParameterPlace& place) {
     if (place.parameters.contains(box)) (void)place.numbers(box, 6);
   }
   const bool directed = !place.numbers("contact_direction", 3).empty();
-  if (!is_filled_here(body.surface)) return;
+  if (!is_filled_here(body.surface) || is_layer(body.surface)) return;
   (void)element_size_of(place);
   const auto sphere = SphereSurface::of(body.surface);
   if (sphere && !(sphere->radius > 0.0)) {
@@ -77,7 +77,8 @@ void check_rigid_partner(const PairSpec& pair) {
   }
   const SurfaceKind& kind = kind_of(pair.partner.surface);
   const auto mesh = MeshSurface::of(pair.partner.surface);
-  if (mesh ? named_kind(*mesh) != MeshKind::volume : kind.is_cloud || kind.distance != nullptr) return;
+  if (mesh ? named_kind(*mesh) != MeshKind::volume : kind.is_cloud || kind.distance != nullptr || kind.sheet != nullptr)
+    return;
   const std::string key = "contact." + pair.name + ".partner.material";
   throw input_error(key, fmt::format("{}: a {} as rigid partner has no surface here; give it a material, or name a "
                                      "surface mesh",
@@ -144,7 +145,8 @@ void check_like_elements(const PairSpec& pair, const ElementKind& main, const El
                                 key, partner.name, main.name));
 }
 
-void check_body_pair(const PairSpec& pair) {
+void check_body_pair(const PairSpec& given) {
+  const PairSpec pair = with_own_sets(given);
   if (pair.main.materials.empty()) {
     throw input_error(
         "contact." + pair.name + ".main.material",

@@ -8,6 +8,7 @@
 #include "common/errors/error.hpp"
 #include "common/surfaces/mesh.hpp"
 #include "common/surfaces/points.hpp"
+#include "common/surfaces/surface_kind.hpp"
 #include "fem_server/backends/fem_body/body_fields.hpp"
 #include "fem_server/backends/fem_body/body_preparation.hpp"
 #include "fem_server/backends/fem_body/deformable_partner.hpp"
@@ -168,8 +169,9 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& with_laws, const 
   if (partner) add_partner(std::move(*partner), prepared, context, model);
   model.options = prepared.options;
   model.options.penalty = number(pair.parameters, "penalty");
-  model.deformed_gap = !model.deformable && MeshSurface::of(pair.partner.surface) &&
-                       text(pair.parameters, "curved_gap") == "iterated" && model.options.penalty == 0.0;
+  const bool triangles = MeshSurface::of(pair.partner.surface) || kind_of(pair.partner.surface).sheet != nullptr;
+  model.deformed_gap = !model.deformable && triangles && text(pair.parameters, "curved_gap") == "iterated" &&
+                       model.options.penalty == 0.0;
   model.fields =
       std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support, std::move(prepared.contact),
                                          std::move(prepared.shape), std::move(prepared.pressure));

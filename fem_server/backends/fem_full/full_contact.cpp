@@ -261,8 +261,10 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
     // found.
     const bool found = solution.memory.values.empty() || change <= std::max(tolerance * solution.length, rounding());
     if (iteration > 1 && settled && force_scale == 0.0 && found) return true;
-    // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain.
-    if (settled && change <= rounding() && change > slow * change_before) return true;
+    // Where the bodies have only just met, the depth itself is hardly more than rounding: there is nothing to gain. If
+    // it is less, rounding decides which nodes touch, and they need not agree twice.
+    const bool agrees = settled || solution.length <= rounding();
+    if (agrees && change <= rounding() && change > slow * change_before) return true;
     change_before = change;
     const Eigen::VectorXd step = system_->step(now.residual + now.correction, solution.u);
     change = step.cwiseAbs().maxCoeff();

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/surfaces/surface_kind.hpp"
+#include "fem_server/backends/point_laws/compartment_contact.hpp"
 #include "fem_server/backends/point_laws/hysteresis.hpp"
 #include "fem_server/backends/point_laws/point_contact.hpp"
 #include "fem_server/backends/point_laws/stiffness.hpp"
@@ -181,21 +183,63 @@ std::unique_ptr<ContactBackend> make_point_contact(const LawKind& kind, const Pa
                                         std::move(parameters));
 }
 
+/// The law in every compartment, between its ball and its socket. Each derives its stiffness from its own radii.
+std::unique_ptr<ContactBackend> make_compartments(const LawKind& kind, const PairSpec& pair) {
+  const std::vector<Compartment> main = kind_of(pair.main.surface).compartments(pair.main.surface);
+  const std::vector<Compartment> partner = kind_of(pair.partner.surface).compartments(pair.partner.surface);
+  std::vector<CompartmentContact::Part> parts;
+  ParameterMap parameters = pair.parameters;
+  for (std::size_t i = 0; i < main.size(); ++i) {
+    PairSpec one = pair;
+    one.main.surface = main[i].ball;
+    one.partner.surface = partner.at(i).ball;
+    parts.push_back({.name = main[i].name, .law = make_point_contact(kind, one)});
+    parameters["stiffness_" + main[i].name] = parts.back().law->traits().parameters.at("stiffness");
+  }
+  return std::make_unique<CompartmentContact>(std::string(kind.name), std::move(parts), std::move(parameters));
+}
+
+std::unique_ptr<ContactBackend> make_law(const LawKind& kind, const PairSpec& pair) {
+  const bool several = kind_of(pair.main.surface).compartments != nullptr;
+  return several ? make_compartments(kind, pair) : make_point_contact(kind, pair);
+}
+
+std::vector<std::string> law_pairs() {
+  std::vector<std::string> pairs{"sphere-plane", "plane-sphere", "sphere-sphere", "profile-profile"};
+  for (const SurfaceKind& kind : surface_kinds()) {
+    if (kind.compartments != nullptr) pairs.push_back(kind.name() + "-" + kind.name());
+  }
+  return pairs;
+}
+
+/// Says what stands for a surface that has more to it than a ball.
+void tell_balls(const PairSpec& pair, const PrepareContext& context) {
+  if (kind_of(pair.main.surface).compartments == nullptr) return;
+  context.on_progress(
+      fmt::format("contact.{}: {} acts in one point of every compartment, between a ball and a socket of "
+                  "the mean curvature where the bodies meet as they are given",
+                  pair.name, pair.backend),
+      0.0);
+}
+
 }  // namespace
 
 std::vector<BackendEntry> point_law_entries() {
   std::vector<BackendEntry> entries;
   for (const LawKind& kind : law_table()) {
-    entries.push_back(
-        {.name = std::string(kind.name),
-         .summary = std::string(kind.summary),
-         .reference = std::string(kind.reference),
-         .parameters = schema_of(kind),
-         .surface_pairs = {"sphere-plane", "plane-sphere", "sphere-sphere", "profile-profile"},
-         .make = [&kind](const PairSpec& pair, const PrepareContext&) { return make_point_contact(kind, pair); },
-         // Making one takes no time.
-         .check = [&kind](const PairSpec& pair) { (void)make_point_contact(kind, pair); },
-         .tunable = numbers_of(schema_of(kind))});
+    entries.push_back({.name = std::string(kind.name),
+                       .summary = std::string(kind.summary),
+                       .reference = std::string(kind.reference),
+                       .parameters = schema_of(kind),
+                       .surface_pairs = law_pairs(),
+                       .make =
+                           [&kind](const PairSpec& pair, const PrepareContext& context) {
+                             tell_balls(pair, context);
+                             return make_law(kind, pair);
+                           },
+                       // Making one takes no time.
+                       .check = [&kind](const PairSpec& pair) { (void)make_law(kind, pair); },
+                       .tunable = numbers_of(schema_of(kind))});
   }
   return entries;
 }

@@ -11,7 +11,8 @@ namespace heelstrike::fem {
 
 namespace {
 
-CutSurface contact_surface_of(const VolumeMesh& mesh, const PressureRecovery& recovery) {
+/// @param chosen  name of the set that these faces are
+CutSurface contact_surface_of(const VolumeMesh& mesh, const PressureRecovery& recovery, const std::string& chosen) {
   SurfaceMesh faces;
   for (const std::uint32_t node : recovery.vertex_nodes()) faces.vertices.push_back(mesh.nodes[node]);
   for (const ElementFace face : recovery.faces()) {
@@ -26,8 +27,9 @@ CutSurface contact_surface_of(const VolumeMesh& mesh, const PressureRecovery& re
   for (const auto& [name, set] : mesh.face_sets) {
     std::vector<bool> triangles;
     for (const ElementFace face : recovery.faces()) triangles.push_back(std::ranges::binary_search(set, face));
-    // Sets elsewhere on the body are none of this surface.
-    if (std::ranges::find(triangles, true) != triangles.end()) surface.sets.emplace_back(name, std::move(triangles));
+    // Sets elsewhere on the body are none of this surface, and the one that chose it does not cut it.
+    if (name != chosen && std::ranges::find(triangles, true) != triangles.end())
+      surface.sets.emplace_back(name, std::move(triangles));
   }
   return surface;
 }
@@ -42,7 +44,8 @@ std::vector<ContactRegion> contact_regions(const PairSpec& pair, const VolumeMes
   std::vector<ContactRegion> regions;
   if (names.empty()) return regions;
   for (SurfaceRegion& region : surface_regions(names, numbers(pair.parameters, "region_center"),
-                                               contact_surface_of(mesh, recovery), where + regions_parameter)) {
+                                               contact_surface_of(mesh, recovery, text(pair.parameters, "contact_set")),
+                                               where + regions_parameter)) {
     regions.push_back({.name = std::move(region.name),
                        .shares = recovery.shares_of(region.triangles),
                        .vertices = recovery.vertices_of(region.triangles)});
