@@ -44,8 +44,9 @@ const KeptModule kept_module = keep_module();
 fs::path module_file() {
   std::error_code error;
   if (kept_module.descriptor.get() >= 0) {
-    if (fs::exists(kept_module.file, error)) return kept_module.file;
-    return fmt::format("/proc/self/fd/{}", kept_module.descriptor.get());
+    const fs::path kept = fmt::format("/proc/self/fd/{}", kept_module.descriptor.get());
+    const bool has_gone = fs::exists(kept, error) && !fs::equivalent(kept_module.file, kept, error);
+    return has_gone ? kept : kept_module.file;
   }
   const fs::path own = own_folder();
   // Beside the shared library that this code is part of (as built, or in a functional mock-up unit); below its folder

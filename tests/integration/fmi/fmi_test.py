@@ -1282,12 +1282,14 @@ def named_anew(made, folder):
 
 
 def elements_after_removal(first, second, third):
-    """In a process of its own: a unit is freed and its folder removed; others with finite elements come after it, of the same
-    build and of another one."""
+    """In a process of its own: a unit is freed and its folder removed, and has something else in it then; others with finite
+    elements come after it, of the same build and of another one."""
     unit = Instance(first).start()
     unit.free()
     _ctypes.dlclose(unit.library._handle)
     shutil.rmtree(first.folder)
+    first.binary.parent.mkdir(parents=True)
+    (first.binary.parent / "libheelstrike_elements.so").write_text("somebody else's")
     forces = []
     for made in (second, third):
         unit = Instance(made).start()
